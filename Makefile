@@ -1,0 +1,221 @@
+# Sluice: build, run, test. `make help` lists the commands.
+#
+# - Sources are found by wildcard: adding a kernel file, a policy, a user
+#   program or a test edits no list.
+# - Every object depends on the headers it includes (-MMD) and on a file that
+#   holds its command, so that other flags (CFLAGS_EXTRA=-g3) rebuild it.
+# - The debug kernel (DEBUG=1) lives in build/debug, beside the other.
+# - grade/setup.sh runs first: it installs what is missing, else does nothing.
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SECONDARY:
+MAKEFLAGS += --no-builtin-rules
+SHELL := /bin/sh
+
+export PATH := $(PATH):/usr/sbin:/sbin
+export TOOLPREFIX ?= riscv64-unknown-elf-
+export GDB ?= gdb-multiarch
+export QEMU ?= qemu-system-riscv64
+export HOSTCC ?= cc
+PYTHON := .venv/bin/python
+
+# What `make qemu` boots. Any of these may be given on the command line.
+CPUS ?= 2#     harts, 1 to 8
+MEM ?= 128M#   memory, 32M to 8G
+DISKS ?=#      images of further disks: disk1, disk2, ...
+ARGS ?=#       boot arguments, as ARGS='sched=fcfs nbuf=1000'
+DEBUG ?=#      1: assertions, lock order, UBSan
+JOBS ?= $(shell nproc)# tests at a time
+FS_MB ?= 64#   size of the root disk in MiB
+
+V ?=#           1: print whole commands
+
+# Print a word and the file made, or with V=1 the whole command, and run it.
+run = $(if $(filter 1,$(V)),$(2),@echo '  $(1) $@' && $(2))
+
+# The harmless goals need no tools; all others set them up first.
+ifneq ($(filter-out help clean setup,$(or $(MAKECMDGOALS),all)),)
+ifeq ($(findstring n,$(firstword -$(MAKEFLAGS))),)
+ifneq ($(shell grade/setup.sh >&2 && echo done),done)
+$(error the tools are not set up: see above)
+endif
+endif
+endif
+
+# ---- the kernel ----
+
+K := $(if $(filter 1,$(DEBUG)),build/debug,build)
+KERNEL := $(K)/kernel/kernel.elf
+KCC := $(TOOLPREFIX)gcc
+KCFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror \
+    -Wno-missing-field-initializers \
+    -march=rv64imac_zicsr_zifencei -mabi=lp64 -mcmodel=medany -mno-relax \
+    -ffreestanding -nostdlib -fno-omit-frame-pointer -fno-common -fno-pic \
+    -fno-stack-protector -I. $(CFLAGS_EXTRA)
+ifeq ($(filter 1,$(DEBUG)),1)
+KCFLAGS += -DDEBUG -fsanitize=undefined
+endif
+
+KSRC := $(sort $(wildcard kernel/*.c kernel/*.S policies/*/*.c))
+KOBJ := $(patsubst %.S,$(K)/%.S.o,$(KSRC:%.c=$(K)/%.o))
+KLINK := $(KCC) $(KCFLAGS) -static -Wl,--build-id=none -Wl,-z,norelro \
+    -Wl,--no-warn-rwx-segments -T kernel/kernel.ld
+
+# ---- user programs ----
+
+UCFLAGS := -std=gnu11 -O2 -g -ffunction-sections -fdata-sections -Wall -Wextra -Werror \
+    -march=rv64imac_zicsr_zifencei -mabi=lp64 -mcmodel=medany -mno-relax \
+    -ffreestanding -nostdlib -fno-omit-frame-pointer -fno-common -fno-pic \
+    -fno-stack-protector -I. $(CFLAGS_EXTRA)
+USRC := $(sort $(wildcard user/*.c))
+ULIBSRC := $(sort $(wildcard user/lib/*.c user/lib/*.S))
+UPROG := $(USRC:%.c=build/%)
+ULIB := $(patsubst %.S,build/%.S.o,$(ULIBSRC:%.c=build/%.o))
+ULINK := $(KCC) $(UCFLAGS) -static -Wl,--build-id=none -Wl,-z,norelro \
+    -Wl,-z,max-page-size=4096 -Wl,--gc-sections -Wl,-e,_start -Wl,-u,_start \
+    $(if $(wildcard user/user.ld),-T user/user.ld,-Wl,-Ttext-segment=0x10000)
+
+# ---- programs of the host ----
+
+HCFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -I. $(CFLAGS_EXTRA)
+NATIVE_CFLAGS := $(HCFLAGS) -O1 -fno-omit-frame-pointer \
+    -fsanitize=address,undefined -fno-sanitize-recover=all
+MKFS := build/mkfs/mkfs
+HOSTSRC := $(sort $(wildcard mkfs/*.c grade/native/*.c))
+MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
+
+# ---- goals ----
+
+.PHONY: all native qemu qemu-gdb gdb test bench format setup clean help FORCE
+
+all: $(KERNEL) $(MKFS) $(UPROG) build/fs.img ## build everything (the default)
+
+# A file that holds the command of a kind of object, new when that changes.
+# $(1) file, $(2) command
+define command_file
+$(1): FORCE
+	@mkdir -p $$(@D)
+	@echo '$(2)' | cmp -s - $$@ || echo '$(2)' > $$@
+endef
+$(eval $(call command_file,$(K)/kernel.command,$(KCC) $(KCFLAGS)))
+$(eval $(call command_file,build/user.command,$(KCC) $(UCFLAGS)))
+$(eval $(call command_file,build/host.command,$(HOSTCC) $(HCFLAGS)))
+
+$(KOBJ): $(K)/kernel.command
+$(K)/kernel/%.o: kernel/%.c
+	@mkdir -p $(@D)
+	$(call run,CC,$(KCC) $(KCFLAGS) -MMD -MP -c -o $@ $<)
+$(K)/policies/%.o: policies/%.c
+	@mkdir -p $(@D)
+	$(call run,CC,$(KCC) $(KCFLAGS) -MMD -MP -c -o $@ $<)
+$(K)/kernel/%.S.o: kernel/%.S
+	@mkdir -p $(@D)
+	$(call run,CC,$(KCC) $(KCFLAGS) -MMD -MP -c -o $@ $<)
+
+# The kernel is linked twice: the second time with a table of the symbols
+# that the first had, which must not have moved.
+$(K)/kernel/kernel1.elf: $(KOBJ) kernel/kernel.ld
+	$(call run,LD,$(KLINK) -o $@ $(KOBJ) -lgcc)
+$(K)/kernel/ksyms.S: $(K)/kernel/kernel1.elf kernel/symbols.awk
+	@$(TOOLPREFIX)nm -n $< | awk -f kernel/symbols.awk > $@
+$(K)/kernel/ksyms.o: $(K)/kernel/ksyms.S
+	$(call run,CC,$(KCC) $(KCFLAGS) -c -o $@ $<)
+$(KERNEL): $(K)/kernel/ksyms.o $(K)/kernel/kernel1.elf
+	$(call run,LD,$(KLINK) -o $@ $(KOBJ) $< -lgcc)
+	@for e in kernel1 kernel; do \
+	    $(TOOLPREFIX)nm -n $(@D)/$$e.elf | grep -i ' t ' > $(@D)/$$e.text; \
+	done; cmp $(@D)/kernel1.text $(@D)/kernel.text || \
+	    { echo 'kernel.ld: the symbol table moves the text' >&2; exit 1; }
+
+$(UPROG:%=%.o) $(ULIB): build/user.command
+build/user/%.o: user/%.c
+	@mkdir -p $(@D)
+	$(call run,CC,$(KCC) $(UCFLAGS) -MMD -MP -c -o $@ $<)
+build/user/%.S.o: user/%.S
+	@mkdir -p $(@D)
+	$(call run,CC,$(KCC) $(UCFLAGS) -MMD -MP -c -o $@ $<)
+build/user/lib.a: $(ULIB)
+	@rm -f $@
+	$(call run,AR,$(TOOLPREFIX)ar rcs $@ $(ULIB))
+$(UPROG): build/user/%: build/user/%.o build/user/lib.a $(wildcard user/user.ld)
+	$(call run,LD,$(ULINK) -o $@ $< build/user/lib.a -lgcc)
+
+$(MKFS_OBJ): build/host.command
+build/mkfs/%.o: mkfs/%.c
+	@mkdir -p $(@D)
+	$(call run,CC,$(HOSTCC) $(HCFLAGS) -MMD -MP -c -o $@ $<)
+$(MKFS): $(MKFS_OBJ)
+	$(call run,LD,$(HOSTCC) $(HCFLAGS) -o $@ $(MKFS_OBJ))
+
+# The root disk of `make qemu`: made anew, without what was written to it,
+# only when a program in it has changed.
+build/fs.img: $(UPROG) $(MKFS)
+	@rm -rf build/root && mkdir -p build/root/bin
+	@for p in $(UPROG); do \
+	    $(TOOLPREFIX)strip -o build/root/bin/$$(basename $$p) $$p; done
+	$(call run,MKFS,$(MKFS) -s $(FS_MB)M -T $$(date +%s) -d build/root $@)
+
+# ---- running ----
+
+disk_options = -drive file=$(2),if=none,format=raw,id=x$(1),cache=writeback \
+    -device virtio-blk-device,drive=x$(1),bus=virtio-mmio-bus.$(1)
+ALL_DISKS := build/fs.img $(DISKS)
+DISK_OPTIONS = $(foreach n,$(shell seq 1 $(words $(ALL_DISKS))),$(call \
+    disk_options,$(shell expr $(n) - 1),$(word $(n),$(ALL_DISKS))))
+QEMU_COMMAND = $(QEMU) -machine virt -cpu rv64,sstc=true -bios none \
+    -kernel $(KERNEL) -m $(MEM) -smp $(CPUS) -nographic \
+    -global virtio-mmio.force-legacy=false $(DISK_OPTIONS) \
+    $(if $(strip $(ARGS)),-append '$(strip $(ARGS))')
+GDB_SOCKET := build/gdb.sock
+
+qemu: $(KERNEL) build/fs.img ## boot to a shell (CPUS= MEM= DISKS= ARGS= DEBUG=); leave with poweroff, or ^A x
+	$(QEMU_COMMAND)
+
+qemu-gdb: $(KERNEL) build/fs.img ## the same, waiting for `make gdb` in another terminal
+	@echo '*** now run "make gdb" in another terminal'
+	$(QEMU_COMMAND) -S -gdb chardev:gdb -chardev \
+	    socket,id=gdb,path=$(GDB_SOCKET),server=on,wait=off
+
+gdb: $(KERNEL) ## attach to `make qemu-gdb`, with commands for the kernel's state
+	$(GDB) -q -x grade/gdb/attach.gdb $(KERNEL)
+
+# T with .py in it is a file or a test in one, else words of tests' names.
+TEST_CHOICE = $(if $(T),$(if $(findstring .py,$(T)),'grade/tests/$(T)',\
+    -k '$(T)' grade/tests),-n $(JOBS) grade/tests)
+test: all native ## run the tests; T='name' or T='test_file.py' selects
+	@$(MAKE) --no-print-directory DEBUG=1 build/debug/kernel/kernel.elf
+	$(PYTHON) -m pytest -c grade/pyproject.toml --rootdir=. $(TEST_CHOICE)
+
+bench: all ## measure speeds, as a table and build/bench.json
+	$(PYTHON) -m grade.bench
+
+# ---- the rest ----
+
+FORMAT_C = $(sort $(wildcard kernel/*.[ch] policies/*/*.[ch] user/*.[ch] \
+    user/lib/*.[ch] mkfs/*.[ch] grade/native/*.[ch]))
+format: ## lay out all sources as the checked-in settings say
+	.venv/bin/clang-format -i $(FORMAT_C)
+	.venv/bin/ruff check -q --fix grade
+	.venv/bin/ruff format -q grade
+
+# One entry per source: $(1) sources, $(2) command.
+entries = $(foreach s,$(1),'{"directory": "$(CURDIR)", "file": "$(s)", \
+    "command": "$(2) -c $(s)"},')
+compile_commands.json: FORCE ## for editors: how each file is compiled
+	@{ echo '['; printf '%s\n' $(call entries,$(KSRC),$(KCC) $(KCFLAGS)) \
+	    $(call entries,$(USRC) $(ULIBSRC),$(KCC) $(UCFLAGS)) \
+	    $(call entries,$(HOSTSRC),$(HOSTCC) $(HCFLAGS)) | \
+	    sed '$$s/,$$//'; echo ']'; } > $@
+
+setup: ## install what is missing (every command does so by itself)
+	grade/setup.sh
+
+clean: ## remove what was built; tools and .venv stay
+	rm -rf build compile_commands.json
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z][a-z_.-]*:.*## / { printf "make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+-include $(wildcard $(K)/kernel/*.d $(K)/policies/*/*.d build/user/*.d \
+    build/user/lib/*.d build/mkfs/*.d build/native/*.d)

@@ -1,0 +1,38 @@
+"""What object files define, use and contain, as binutils tell it."""
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+PREFIX = os.environ.get("TOOLPREFIX", "riscv64-unknown-elf-")
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """An object's external symbols."""
+
+    defined: frozenset[str]
+    undefined: frozenset[str]
+
+
+def tool(name: str, *words: str | Path) -> str:
+    """The output of a program of the cross tool chain."""
+    return subprocess.run(
+        [PREFIX + name, *words], check=True, capture_output=True, text=True
+    ).stdout
+
+
+def symbols(path: Path) -> Symbols:
+    """The external symbols of an object."""
+    defined, undefined = set(), set()
+    for line in tool("nm", "-g", path).splitlines():
+        *_, kind, name = line.split()
+        (undefined if kind in "Uw" else defined).add(name)
+    return Symbols(frozenset(defined), frozenset(undefined))
+
+
+def includes(path: Path) -> set[str]:
+    """The headers an object was compiled with, from its .d file: kernel/bio.h, ..."""
+    rule = path.with_suffix(".d").read_text().replace("\\\n", " ").splitlines()[0]
+    return set(rule.split(":", 1)[1].split())

@@ -1,0 +1,69 @@
+#!/bin/sh
+# Puts in place what the build and the tests need: system packages, and the
+# Python environment .venv with the versions that requirements.txt pins.
+#
+# - Does nothing, quickly, when all is there.
+# - Installs packages on Debian and its kin as root or with a sudo that asks
+#   no password. Elsewhere it names what is missing and the command to install
+#   it, changes nothing, and fails.
+set -eu
+cd "$(dirname "$0")/.."
+PATH=$PATH:/usr/sbin:/sbin
+prefix=${TOOLPREFIX:-riscv64-unknown-elf-}
+
+# have PATH-GLOB: does such a file exist?
+have() { [ -e "$1" ]; }
+
+# need PACKAGE COMMAND...: PACKAGE is missing unless every command is there.
+missing=
+need() {
+    package=$1
+    shift
+    for command; do
+        command -v "$command" >/dev/null && continue
+        missing="$missing $package"
+        return
+    done
+}
+
+need gcc-riscv64-unknown-elf "${prefix}gcc"
+need binutils-riscv64-unknown-elf "${prefix}ld" "${prefix}nm" "${prefix}objdump"
+need qemu-system-misc "${QEMU:-qemu-system-riscv64}"
+need gdb-multiarch "${GDB:-gdb-multiarch}"
+need e2fsprogs mke2fs e2fsck debugfs dumpe2fs
+need gcc "${HOSTCC:-cc}"
+have /usr/include/stdio.h || missing="$missing libc6-dev"
+have .venv/bin/python || need python3 python3
+have .venv/bin/python || python3 -c 'import ensurepip, venv' 2>/dev/null ||
+    missing="$missing python3-venv"
+
+if [ -n "$missing" ]; then
+    install="apt-get install --no-install-recommends -y$missing"
+    if ! command -v apt-get >/dev/null; then
+        echo "setup: these are missing (the names are Debian's):$missing"
+        echo "setup: install them with your system's package manager;" \
+            "on Debian: $install"
+        exit 1
+    elif [ "$(id -u)" = 0 ]; then
+        sudo=
+    elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+        sudo=sudo
+    else
+        echo "setup: missing packages:$missing"
+        echo "setup: install them with: sudo $install"
+        exit 1
+    fi
+    echo "setup: installing$missing"
+    $sudo apt-get update -q
+    DEBIAN_FRONTEND=noninteractive $sudo $install
+fi
+
+# The environment is complete once it holds a copy of what it was made from.
+if ! cmp -s grade/requirements.txt .venv/requirements.txt; then
+    echo "setup: making the Python environment .venv"
+    rm -rf .venv
+    python3 -m venv .venv
+    .venv/bin/python -m pip install -q --disable-pip-version-check \
+        --require-hashes -r grade/requirements.txt
+    cp grade/requirements.txt .venv/requirements.txt
+fi

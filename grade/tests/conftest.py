@@ -1,0 +1,98 @@
+"""Fixtures of the tests, and the line that reproduces a failure."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from grade import image
+from grade.image import Content
+from grade.machine import Config, Disk, Machine, Result, run_rc
+from grade.paths import DEBUG_KERNEL, KERNEL
+
+MakeImage = Callable[..., Path]
+Boot = Callable[..., Machine]
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def make_image(tmp_path: Path) -> Iterator[MakeImage]:
+    """Makes images: make_image(rc=..., files=...), the fields of Content.
+
+    Every one is judged by e2fsck when the test has passed; damaged=True
+    leaves that out.
+    """
+    made: list[Path] = []
+
+    def make(damaged: bool = False, **content: object) -> Path:
+        path = tmp_path / f"image{len(list(tmp_path.glob('*.img')))}.img"
+        image.make(path, Content(**content))
+        if not damaged:
+            made.append(path)
+        return path
+
+    yield make
+    for path in made:
+        image.check(path)
+
+
+@pytest.fixture
+def boot(make_image: MakeImage) -> Iterator[Boot]:
+    """Boots machines to the prompt: boot(harts=2, ...), the fields of Config.
+
+    Without disks it gets one with all programs. Those still running at the
+    end of the test are switched off as a user does, so that their images can
+    be judged.
+    """
+    with ExitStack() as stack:
+        running: list[Machine] = []
+
+        def start(prompt: bool = True, limit_s: float = 120, **config: object) -> Machine:
+            config.setdefault("disks", (Disk(make_image()),) if "disks" not in config else ())
+            machine = stack.enter_context(Machine(Config(**config), limit_s))
+            running.append(machine)
+            if prompt:
+                machine.wait_prompt()
+            return machine
+
+        yield start
+        for machine in running:
+            if machine.process.poll() is None:
+                machine.power_off()
+
+
+@pytest.fixture
+def run_script(make_image: MakeImage) -> Run:
+    """Runs a script as /rc and waits for the end: run_script("ls /", nbuf=16).
+
+    The further arguments are the fields of Config; files are put into the
+    image, which is judged afterwards.
+    """
+
+    def run(
+        script: str, files: dict[str, bytes] | None = None, limit_s: float = 120, **config: object
+    ) -> Result:
+        root = Disk(make_image(rc=script, files=files or {}))
+        disks = (root, *config.pop("disks", ()))
+        return run_rc(Config(disks=disks, **config), limit_s)
+
+    return run
+
+
+@pytest.fixture(params=["plain", "debug"])
+def each_kernel(request: pytest.FixtureRequest) -> Path:
+    """The kernel as users run it, and the one with assertions and UBSan."""
+    return {"plain": KERNEL, "debug": DEBUG_KERNEL}[request.param]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Iterator[pytest.TestReport]:
+    """Add to a failure's report the one command that reproduces it."""
+    report = yield
+    if report.failed:
+        name = item.nodeid.removeprefix("grade/tests/")
+        report.sections.append(("to reproduce", f"make test T='{name}'"))
+    return report

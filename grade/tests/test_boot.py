@@ -1,0 +1,102 @@
+"""The machine comes up: harts, memory, boot arguments, power-off."""
+
+import re
+
+import pytest
+from conftest import Boot, MakeImage, Run
+
+from grade.machine import Config, Disk, run_rc
+from grade.paths import DEBUG_KERNEL, KERNEL
+
+
+@pytest.mark.parametrize("harts", [1, 2, 4, 8])
+def test_a_shell_comes_up_on_any_number_of_harts(boot: Boot, harts: int) -> None:
+    machine = boot(harts=harts)
+    assert machine.check("echo hello") == "hello\n"
+    assert machine.power_off().status == 0
+
+
+@pytest.mark.parametrize("memory", ["32M", "128M", "8G"])
+def test_a_shell_comes_up_in_any_memory(boot: Boot, memory: str) -> None:
+    assert boot(memory=memory).check("echo hello") == "hello\n"
+
+
+def boot_instructions(run_script: Run, memory: str) -> int:
+    """Virtual time at /rc in ns, at an instruction a ns: it counts instructions."""
+    result = run_script(
+        "uptime\ncat /dev/stat\n",
+        memory=memory,
+        args="nbuf=1000",
+        options=("-icount", "shift=0,sleep=off"),
+    )
+    match = re.search(r"^clock\.now (\d+) ns", result.console, re.M)
+    assert match, result.console
+    return int(match[1])
+
+
+def test_boot_time_does_not_depend_on_memory(run_script: Run) -> None:
+    small = boot_instructions(run_script, "64M")
+    large = boot_instructions(run_script, "8G")
+    assert large < small * 1.2, f"{small} ns with 64 MiB, {large} ns with 8 GiB"
+
+
+@pytest.mark.parametrize("status", [0, 1, 7, 255])
+def test_the_status_of_rc_is_the_machines(run_script: Run, status: int) -> None:
+    assert run_script(f"echo from rc\nexit {status}\n").status == status
+
+
+@pytest.mark.parametrize(
+    ("args", "complaint"),
+    [
+        ("nosuch=1", "nosuch"),
+        ("nbuf=15", "nbuf=15"),
+        ("nbuf=many", "nbuf=many"),
+        ("nbuf", "nbuf"),
+        ("nbuf=100 nbuf=100", "nbuf"),
+        ("nbuf=99999999", "nbuf"),
+        ("sched=nosuch", "nosuch"),
+        ("update=lru", "lru"),
+        ("pu.interval_ms=0", "pu.interval_ms"),
+        ("pu.nosuch=1", "pu.nosuch"),
+        ("drive=nosuch", "nosuch"),
+        ("root=disk7", "disk7"),
+    ],
+)
+def test_a_bad_boot_argument_stops_the_boot_and_is_named(
+    run_script: Run, args: str, complaint: str
+) -> None:
+    result = run_script("echo must not run\n", args=args)
+    assert result.status not in (0, None)
+    assert "must not run" not in result.console
+    complaints = [line for line in result.console.splitlines() if "boot: " in line]
+    assert complaints, result.console
+    assert complaint in complaints[-1]
+
+
+def test_a_root_disk_without_a_file_system_stops_the_boot(make_image: MakeImage) -> None:
+    path = make_image(damaged=True)
+    path.write_bytes(b"\0" * (1 << 20))
+    result = run_rc(Config((Disk(path),)))
+    assert result.status != 0
+    assert "disk0" in result.console
+
+
+def test_a_machine_without_a_disk_says_so() -> None:
+    result = run_rc(Config(()))
+    assert result.status != 0
+    assert "disk0" in result.console
+
+
+def test_the_debug_kernel_is_another_kernel(boot: Boot) -> None:
+    assert DEBUG_KERNEL.stat().st_size != KERNEL.stat().st_size
+    assert boot(kernel=DEBUG_KERNEL, harts=2).check("echo hello") == "hello\n"
+
+
+@pytest.mark.parametrize("block", ["1K", "2K", "4K", "8K"])
+def test_any_block_size_boots_and_is_left_clean(
+    make_image: MakeImage, boot: Boot, block: str
+) -> None:
+    machine = boot(disks=(Disk(make_image(block=block)),))
+    machine.check("mkdir /d && echo some text > /d/f && sync")
+    assert machine.check("cat /d/f") == "some text\n"
+    assert machine.power_off().status == 0

@@ -1,0 +1,108 @@
+"""Files inside are files outside, byte for byte, as debugfs tells it."""
+
+import random
+
+import pytest
+from conftest import Boot, MakeImage
+
+from grade import image
+from grade.machine import Disk
+
+
+def contents(size: int, seed: int) -> bytes:
+    return random.Random(seed).randbytes(size)
+
+
+SIZES = [0, 1, 511, 4095, 4096, 4097, 12 * 4096, 12 * 4096 + 1, 300_000, 5_000_000]
+
+
+@pytest.mark.parametrize("block", ["1K", "2K", "4K", "8K"])
+def test_copies_made_inside_are_read_back_outside(
+    make_image: MakeImage, boot: Boot, block: str
+) -> None:
+    files = {f"/in/f{size}": contents(size, size) for size in SIZES}
+    path = make_image(files=files, block=block, size="64M")
+    machine = boot(disks=(Disk(path),))
+    machine.check("mkdir /out")
+    for size in SIZES:
+        machine.check(f"cp /in/f{size} /out/g{size}")
+    machine.power_off()
+    for size in SIZES:
+        assert image.read(path, f"/out/g{size}") == contents(size, size), f"{size} bytes"
+
+
+def test_files_written_by_debugfs_are_read_inside(
+    make_image: MakeImage, boot: Boot, tmp_path
+) -> None:
+    path = make_image()
+    text = b"".join(b"line %d\n" % i for i in range(40_000))
+    (tmp_path / "host").write_bytes(text)
+    image.debugfs(path, f"write {tmp_path / 'host'} fromhost", write=True)
+    image.debugfs(path, "mkdir dir", write=True)
+    image.debugfs(path, "symlink dir/link /fromhost", write=True)
+    machine = boot(disks=(Disk(path),))
+    assert machine.check("wc < /dir/link").split() == ["40000", "80000", str(len(text))]
+    assert machine.check("tail -n 1 /fromhost") == "line 39999\n"
+
+
+def test_names_modes_and_links_are_seen_outside(make_image: MakeImage, boot: Boot) -> None:
+    path = make_image()
+    machine = boot(disks=(Disk(path),))
+    machine.check("mkdir /d && echo text > /d/a && ln /d/a /d/b && ln -s a /d/c && mv /d/b /d/e")
+    machine.power_off()
+    listing = image.debugfs(path, "ls -l /d").splitlines()
+    assert sorted(line.split()[-1] for line in listing if line.strip()) == [
+        ".",
+        "..",
+        "a",
+        "c",
+        "e",
+    ]
+    assert "Links: 2" in image.debugfs(path, "stat /d/e")
+    assert 'Fast link dest: "a"' in image.debugfs(path, "stat /d/c")
+
+
+def test_a_directory_of_many_names_survives(make_image: MakeImage, boot: Boot) -> None:
+    names = [f"file-number-{i}" for i in range(2000)]
+    script = "mkdir /many\n" + "".join(f"> /many/{name}\n" for name in names)
+    path = make_image(files={"/make": script.encode()}, options=("-i", "4K"))
+    machine = boot(disks=(Disk(path),))
+    machine.check("sh /make")
+    assert machine.check("ls /many | wc -l").split() == ["2000"]
+    machine.check("rm -r /many && mkdir /many && echo one > /many/one")
+    machine.power_off()
+    assert image.read(path, "/many/one") == b"one\n"
+
+
+def test_a_sparse_file_has_holes_outside(make_image: MakeImage, boot: Boot) -> None:
+    path = make_image()
+    machine = boot(disks=(Disk(path),))
+    machine.check("echo end | dd of=/sparse bs=1m seek=3000 2>/dev/null")
+    machine.power_off()
+    said = image.debugfs(path, "stat /sparse")
+    assert f"Size: {3000 * (1 << 20) + 4}" in said
+    blocks = int(said.split("Blockcount:")[1].split()[0])
+    assert blocks * 512 <= 5 * 4096
+
+
+def test_two_disks_are_two_file_systems(make_image: MakeImage, boot: Boot) -> None:
+    first, second = make_image(), make_image(files={"/there": b"yes\n"}, programs=False)
+    machine = boot(disks=(Disk(first), Disk(second)))
+    machine.check("mkdir /mnt && mount disk1 /mnt")
+    assert machine.check("cat /mnt/there") == "yes\n"
+    machine.check("cp /mnt/there /here && cp /bin/ls /mnt/ls && umount /mnt")
+    assert machine.run("cat /mnt/there 2>/dev/null").status != 0
+    machine.power_off()
+    assert image.read(first, "/here") == b"yes\n"
+    assert image.read(second, "/ls") == image.read(first, "/bin/ls")
+
+
+def test_an_unlinked_open_file_is_gone_after_power_off(make_image: MakeImage, boot: Boot) -> None:
+    path = make_image()
+    before = image.debugfs(path, "stats -h")
+    machine = boot(disks=(Disk(path),))
+    machine.check("cp /bin/sh /copy && (sleep 1000 < /copy &) && rm /copy")
+    machine.power_off()
+    free = "Free blocks:"
+    after = image.debugfs(path, "stats -h")
+    assert after.split(free)[1].split()[0] <= before.split(free)[1].split()[0]

@@ -1,0 +1,374 @@
+/*
+ * Request queues (disk.h). A request goes: submitted - queued - dispatched,
+ * alone or joined to a neighbour - inside the drive model, if there is one -
+ * with the device - done.
+ *
+ * - d->lock guards the queue and what is in flight. done() is called without
+ *   it, so it may submit.
+ * - The scheduler chooses among what is queued and owns nothing: a swap only
+ *   makes each disk adopt the new one before its next question.
+ * - A command of several requests that fails is split and each tried alone,
+ *   so that one bad sector fails one request.
+ */
+#include "kernel/disk.h"
+#include "kernel/abi.h"
+#include "kernel/args.h"
+#include "kernel/print.h"
+#include "kernel/proc.h"
+#include "kernel/queue.h"
+#include "kernel/registry.h"
+#include "kernel/stat.h"
+#include "kernel/string.h"
+#include "kernel/virtio_blk.h"
+
+static struct {
+    struct disk disk[MAX_DISKS];
+    u32 n;
+    u32 cluster_sectors; /* most of one command; 0: never join */
+} disks;
+
+COUNTER(reads, "disk.reads", "requests", "reads done");
+COUNTER(writes, "disk.writes", "requests", "writes done");
+COUNTER(read_sectors, "disk.read_sectors", "sectors", "read");
+COUNTER(write_sectors, "disk.write_sectors", "sectors", "written");
+COUNTER(commands, "disk.commands", "commands", "dispatched to drives");
+COUNTER(flushes, "disk.flushes", "flushes", "barriers done");
+COUNTER(errors, "disk.errors", "requests", "that failed");
+COUNTER(read_ns, "disk.read_response", "ns",
+        "response time of all reads: queueing and service");
+COUNTER(write_ns, "disk.write_response", "ns", "likewise, of all writes");
+
+static struct io *io_of(struct request *r)
+{
+    return r ? CONTAINER(r, struct io, request) : NULL;
+}
+
+static u64 end_of(const struct io *io)
+{
+    return io->request.sector + io->request.nsectors;
+}
+
+/* ---- the scheduler ---- */
+
+/* Make the policy in use this disk's. Caller holds d->lock. */
+static void adopt(struct disk *d)
+{
+    d->sched = policy_in_use[POLICY_SCHED];
+    memset(d->queue.word, 0, sizeof d->queue.word);
+    for (u32 dir = 0; dir < 2 && d->sched->sched.queued; dir++) {
+        LIST_EACH (n, &d->queue.arrived[dir]) {
+            struct request *r = LIST_ITEM(n, struct request, by_age);
+            r->word[0] = r->word[1] = 0;
+            d->sched->sched.queued(&d->queue, r, r->queued_ns);
+        }
+    }
+}
+
+/* The one put to use starts before, and the other stops after, all disks
+ * have gone over. */
+static void swap(const struct policy *to)
+{
+    const struct policy *from = policy_in_use[POLICY_SCHED];
+    if (to->start)
+        to->start();
+    policy_in_use[POLICY_SCHED] = to;
+    for (u32 i = 0; i < disks.n; i++) {
+        spin_lock(&disks.disk[i].lock);
+        if (disks.disk[i].sched != to)
+            adopt(&disks.disk[i]);
+        spin_unlock(&disks.disk[i].lock);
+    }
+    if (from && from->stop)
+        from->stop();
+}
+
+/* The scheduler has answered wrongly: this disk goes to the default now, the
+ * others before their next question. Caller holds d->lock. */
+static void fault(struct disk *d, const char *what)
+{
+    if (d->sched != policy_in_use[POLICY_SCHED]) {
+        adopt(d);
+        return;
+    }
+    const struct policy *def = policy_fault(POLICY_SCHED, what);
+    if (def->start)
+        def->start();
+    policy_in_use[POLICY_SCHED] = def;
+    adopt(d);
+}
+
+/* The scheduler's choice; NULL if it waits. Caller holds d->lock. */
+static struct request *choose(struct disk *d)
+{
+    if (d->sched != policy_in_use[POLICY_SCHED])
+        adopt(d);
+    for (;;) {
+        struct request *r = d->sched->sched.next(&d->queue, clock_ns());
+        if (r && r->queue == &d->queue)
+            return r;
+        if (!r && d->in_flight)
+            return NULL;
+        fault(d, r ? "next returned a request that is not queued"
+                   : "next returned none, with nothing in flight");
+    }
+}
+
+/* ---- dispatch ---- */
+
+/* Caller holds d->lock. */
+static void take(struct disk *d, struct request *r, u64 now_ns)
+{
+    if (d->sched->sched.leaves)
+        d->sched->sched.leaves(&d->queue, r, now_ns);
+    queue_take(&d->queue, r);
+    io_of(r)->issued_ns = now_ns;
+    io_of(r)->joined = NULL;
+}
+
+/* The queued request that goes on where io ends, if it may be joined. */
+static struct io *neighbour(struct disk *d, const struct io *io)
+{
+    enum direction dir = io->request.write ? WRITES : READS;
+    struct io *n = io_of(queue_at_or_after(&d->queue, dir, end_of(io)));
+    return n && n->request.sector == end_of(io) && !n->alone ? n : NULL;
+}
+
+/* Take r, and the neighbours that go on where it ends, off the queue as one
+ * command. Returns its sectors. Caller holds d->lock. */
+static u32 gather(struct disk *d, struct request *r, u64 now_ns)
+{
+    struct io *last = io_of(r), *next;
+    u32 nsectors = r->nsectors, segments = 1;
+    take(d, r, now_ns);
+    while (!last->alone && segments < d->max_segments &&
+           (next = neighbour(d, last)) &&
+           nsectors + next->request.nsectors <= disks.cluster_sectors) {
+        take(d, &next->request, now_ns);
+        nsectors += next->request.nsectors;
+        segments++;
+        last = last->joined = next;
+    }
+    d->queue.head_sector = end_of(last);
+    return nsectors;
+}
+
+static void to_device(struct disk *d, struct io *io)
+{
+    if (!virtio_blk_start(d, io))
+        panic("disk: %s: more commands than its depth", d->name);
+}
+
+/* The drive model's time has come: move the data. */
+static void drive_done(void *arg)
+{
+    struct disk *d = arg;
+    spin_lock(&d->lock);
+    struct io *io = d->in_drive;
+    d->in_drive = NULL;
+    to_device(d, io);
+    spin_unlock(&d->lock);
+    virtio_blk_kick(d);
+}
+
+/* Hand out commands while the drive takes them. Caller holds d->lock. */
+static void dispatch(struct disk *d)
+{
+    bool started = false;
+    struct request *r;
+    while (!d->plugged && d->in_flight < d->depth && !queue_empty(&d->queue) &&
+           (r = choose(d))) {
+        u64 now_ns = clock_ns(), sector = r->sector;
+        bool write = r->write;
+        u32 nsectors = gather(d, r, now_ns);
+        d->in_flight++;
+        count(&commands, 1);
+        if (d->drive.model->modelled) {
+            d->in_drive = io_of(r);
+            timer_set(&d->drive_timer,
+                      drive_service(&d->drive, now_ns, sector, nsectors, write),
+                      drive_done, d);
+        } else {
+            to_device(d, io_of(r));
+            started = true;
+        }
+    }
+    if (started)
+        virtio_blk_kick(d);
+}
+
+/* Caller holds d->lock. */
+static void enqueue(struct disk *d, struct io *io)
+{
+    queue_add(&d->queue, &io->request);
+    if (d->sched == policy_in_use[POLICY_SCHED] && d->sched->sched.queued)
+        d->sched->sched.queued(&d->queue, &io->request, clock_ns());
+}
+
+void disk_submit(struct disk *d, struct io *io)
+{
+    assert(end_of(io) <= d->nsectors && io->request.nsectors);
+    io->request.queued_ns = clock_ns();
+    io->alone = false;
+    spin_lock(&d->lock);
+    enqueue(d, io);
+    dispatch(d);
+    spin_unlock(&d->lock);
+}
+
+void disk_plug(struct disk *d)
+{
+    spin_lock(&d->lock);
+    d->plugged++;
+    spin_unlock(&d->lock);
+}
+
+void disk_unplug(struct disk *d)
+{
+    spin_lock(&d->lock);
+    d->plugged--;
+    dispatch(d);
+    spin_unlock(&d->lock);
+}
+
+/* ---- completion ---- */
+
+static void account(const struct io *io, int error)
+{
+    u64 ns = clock_ns() - io->request.queued_ns;
+    bool write = io->request.write;
+    count(write ? &writes : &reads, 1);
+    count(write ? &write_sectors : &read_sectors, io->request.nsectors);
+    count(write ? &write_ns : &read_ns, ns);
+    if (error)
+        count(&errors, 1);
+}
+
+void disk_command_done(struct disk *d, struct io *io, int error)
+{
+    bool split = error && io->joined;
+    struct io *next;
+    spin_lock(&d->lock);
+    d->in_flight--;
+    for (struct io *i = split ? io : NULL; i; i = next) {
+        next = i->joined;
+        i->alone = true;
+        enqueue(d, i);
+    }
+    dispatch(d);
+    spin_unlock(&d->lock);
+    for (struct io *i = split ? NULL : io; i; i = next) {
+        next = i->joined;
+        account(i, error);
+        i->done(i, error);
+    }
+}
+
+/* Somebody who waits for transfers. */
+struct waiter {
+    struct disk *disk;
+    u32 outstanding; /* disk.lock */
+    int error;       /* disk.lock */
+};
+
+static void waiter_done(struct io *io, int error)
+{
+    struct waiter *w = io->arg;
+    struct disk *d = w->disk;
+    spin_lock(&d->lock);
+    if (error)
+        w->error = error;
+    if (--w->outstanding == 0)
+        wakeup(w);
+    wakeup(d); /* a ring slot is free for a flush that waits */
+    spin_unlock(&d->lock);
+}
+
+static int wait_for(struct waiter *w)
+{
+    struct disk *d = w->disk;
+    spin_lock(&d->lock);
+    while (w->outstanding)
+        sleep_on(w, &d->lock);
+    spin_unlock(&d->lock);
+    return w->error;
+}
+
+int disk_transfer(struct disk *d, struct io *ios, u32 n)
+{
+    struct waiter w = {.disk = d, .outstanding = n};
+    disk_plug(d);
+    for (u32 i = 0; i < n; i++) {
+        ios[i].request.waited = true;
+        ios[i].request.pid = myproc()->pid;
+        ios[i].done = waiter_done;
+        ios[i].arg = &w;
+        disk_submit(d, &ios[i]);
+    }
+    disk_unplug(d);
+    return wait_for(&w);
+}
+
+int disk_flush(struct disk *d)
+{
+    if (!d->can_flush)
+        return 0;
+    struct waiter w = {.disk = d, .outstanding = 1};
+    struct io io = {.done = waiter_done, .arg = &w};
+    spin_lock(&d->lock);
+    while (!virtio_blk_start_flush(d, &io))
+        sleep_on(d, &d->lock);
+    spin_unlock(&d->lock);
+    virtio_blk_kick(d);
+    count(&flushes, 1);
+    return wait_for(&w);
+}
+
+/* ---- set-up ---- */
+
+u32 disk_count(void)
+{
+    return disks.n;
+}
+
+struct disk *disk_get(u32 id)
+{
+    return id < disks.n ? &disks.disk[id] : NULL;
+}
+
+struct disk *disk_named(const char *name)
+{
+    for (u32 i = 0; i < disks.n; i++) {
+        if (!strcmp(disks.disk[i].name, name))
+            return &disks.disk[i];
+    }
+    return NULL;
+}
+
+/* The drive of this disk: diskN.drive=, else drive=, else none. */
+static const struct drive_model *drive_wanted(const struct disk *d)
+{
+    char own[16];
+    ksnprintf(own, sizeof own, "%s.drive", d->name);
+    const char *all = arg_text("drive"), *name = arg_text(own);
+    if (!name)
+        name = all ? all : "none";
+    const struct drive_model *model = drive_find(name);
+    if (!model)
+        boot_fail("drive=%s: there is no such drive", name);
+    return model;
+}
+
+void disk_init(void)
+{
+    disks.n = virtio_blk_init(disks.disk, MAX_DISKS);
+    disks.cluster_sectors = arg_number("cluster_kb", 64, 0, 1024) * 2;
+    for (u32 i = 0; i < disks.n; i++) {
+        struct disk *d = &disks.disk[i];
+        d->lock = SPINLOCK("disk", RANK_DISK);
+        queue_init(&d->queue, i);
+        drive_start(&d->drive, drive_wanted(d));
+        if (d->drive.model->modelled)
+            d->depth = 1;
+    }
+    policy_own(POLICY_SCHED, swap);
+}

@@ -1,0 +1,79 @@
+/*
+ * Disks and their request queues.
+ *
+ * - Every transfer is a struct io, owned by the caller until its done() is
+ *   called: once, from an interrupt, with no lock held.
+ * - A disk dispatches by its scheduler's choice up to `depth` requests at a
+ *   time; on dispatch, queued neighbours of the same direction join into one
+ *   command of at most cluster_kb.
+ * - The drive model, if there is one, says when a request is done.
+ */
+#ifndef SLUICE_DISK_H
+#define SLUICE_DISK_H
+
+#include "kernel/clock.h"
+#include "kernel/drive.h"
+#include "kernel/lock.h"
+#include "kernel/policy.h"
+
+#define SECTOR_BYTES 512
+#define MAX_DISKS    8
+
+struct disk;
+
+struct io {
+    struct request request; /* the caller sets sector, nsectors, write,
+                               waited and pid */
+    void *data;             /* nsectors * 512 bytes, contiguous */
+    void (*done)(struct io *, int error); /* 0 or -EIO */
+    void *arg;                            /* done's own */
+    /* disk.lock */
+    struct io *joined; /* the next of the same command */
+    bool alone;        /* joins no neighbour: it failed with one */
+    u64 issued_ns;     /* dispatched to the drive */
+};
+
+struct disk {
+    u32 id; /* "disk<id>", by address of the device */
+    char name[8];
+    u64 nsectors;
+    bool read_only;
+    bool mounted;     /* a file system has it */
+    bool can_flush;   /* the device has a volatile cache to flush */
+    u32 depth;        /* commands at a time */
+    u32 max_segments; /* most pieces of one command */
+    void *device;     /* the driver's */
+    struct spinlock lock;
+    /* lock */
+    const struct policy *sched; /* adopted from policy_in_use */
+    struct queue queue;
+    u32 in_flight; /* commands */
+    u32 plugged;   /* submitters that hold back dispatch */
+    struct drive drive;
+    struct io *in_drive;      /* the command inside the drive model */
+    struct timer drive_timer; /* when it will be done */
+};
+
+/* Find the disks, read the boot arguments drive=, cluster_kb=, own sched. */
+void disk_init(void);
+u32 disk_count(void);
+struct disk *disk_get(u32 id);             /* NULL if there is none */
+struct disk *disk_named(const char *name); /* likewise */
+
+/* Queue a transfer. */
+void disk_submit(struct disk *, struct io *);
+
+/* Between the two, submissions are only queued, so that the scheduler sees
+ * them together. Nests; do not sleep between. */
+void disk_plug(struct disk *);
+void disk_unplug(struct disk *);
+
+/* Do these transfers, outside the cache, and wait. The caller sets sector,
+ * nsectors, write and data of each. 0 or -EIO. May sleep. */
+int disk_transfer(struct disk *, struct io *ios, u32 n);
+
+/* A barrier: all writes completed before the call are durable after it.
+ * 0 or -EIO. May sleep. */
+int disk_flush(struct disk *);
+
+#endif

@@ -1,0 +1,117 @@
+/*
+ * Spin locks, with the lock order checked in debug builds, and sleep locks.
+ * lock.h has the contract; sleeping itself is sched.c's.
+ *
+ * - A hart's irq_depth counts the reasons it has to keep interrupts off:
+ *   each spin lock held is one.
+ * - Debug builds chain the locks a hart holds, innermost first, from
+ *   cpu.locks through spinlock.outer. Both belong to the holding hart.
+ */
+#include "kernel/lock.h"
+#include "kernel/proc.h"
+#include "kernel/riscv.h"
+
+void irq_push_off(void)
+{
+    struct cpu *c = mycpu();
+    if (c->irq_depth == 0) { /* else they are off already */
+        bool was_on = irq_off();
+        c->irq_was_on = was_on;
+    }
+    c->irq_depth++;
+}
+
+void irq_pop_off(void)
+{
+    struct cpu *c = mycpu();
+    assert(c->irq_depth > 0);
+    if (--c->irq_depth == 0 && c->irq_was_on)
+        irq_on();
+}
+
+#ifdef DEBUG
+static void check_order(const struct cpu *c, const struct spinlock *l)
+{
+    const struct spinlock *outer = c->locks;
+    if (outer && outer->rank >= l->rank)
+        panic("lock order: %s taken with %s held", l->name, outer->name);
+}
+
+static void chain(struct cpu *c, struct spinlock *l)
+{
+    l->outer = c->locks;
+    c->locks = l;
+}
+
+static void unchain(struct cpu *c, struct spinlock *l)
+{
+    struct spinlock **at = &c->locks;
+    while (*at != l)
+        at = &(*at)->outer;
+    *at = l->outer;
+}
+#else
+#define check_order(c, l) ((void)0)
+#define chain(c, l)       ((void)0)
+#define unchain(c, l)     ((void)0)
+#endif
+
+void spin_lock(struct spinlock *l)
+{
+    irq_push_off();
+    struct cpu *c = mycpu();
+    if (spin_held(l))
+        panic("spin_lock: %s is held already", l->name);
+    check_order(c, l);
+    while (__atomic_exchange_n(&l->locked, 1, __ATOMIC_ACQUIRE))
+        while (__atomic_load_n(&l->locked, __ATOMIC_RELAXED))
+            ;
+    l->holder = c;
+    chain(c, l);
+}
+
+void spin_unlock(struct spinlock *l)
+{
+    if (!spin_held(l))
+        panic("spin_unlock: %s is not held", l->name);
+    unchain(mycpu(), l);
+    l->holder = NULL;
+    __atomic_store_n(&l->locked, 0, __ATOMIC_RELEASE);
+    irq_pop_off();
+}
+
+bool spin_held(const struct spinlock *l)
+{
+    return l->locked && l->holder == mycpu();
+}
+
+void sleep_lock_init(struct sleeplock *l, const char *name)
+{
+    *l = (struct sleeplock){.guard = SPINLOCK(name, RANK_SLEEPLOCK),
+                            .name = name};
+}
+
+void sleep_lock(struct sleeplock *l)
+{
+    assert(mycpu()->irq_depth == 0);
+    assert(!sleep_held(l));
+    spin_lock(&l->guard);
+    while (l->holder)
+        sleep_on(l, &l->guard);
+    l->holder = myproc();
+    spin_unlock(&l->guard);
+}
+
+void sleep_unlock(struct sleeplock *l)
+{
+    assert(sleep_held(l));
+    spin_lock(&l->guard);
+    l->holder = NULL;
+    spin_unlock(&l->guard);
+    wakeup(l);
+}
+
+bool sleep_held(const struct sleeplock *l)
+{
+    return l->holder == myproc();
+}

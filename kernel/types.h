@@ -1,0 +1,32 @@
+/* Integer types and the few macros every file uses. Compiles natively too. */
+#ifndef SLUICE_TYPES_H
+#define SLUICE_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int8_t i8;
+typedef int16_t i16;
+typedef int32_t i32;
+typedef int64_t i64;
+
+#define NELEM(a)  (sizeof(a) / sizeof((a)[0]))
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+
+/* Round x up or down to a multiple of the power of two n. */
+#define ROUND_UP(x, n)   (((x) + (n)-1) & ~((u64)(n)-1))
+#define ROUND_DOWN(x, n) ((x) & ~((u64)(n)-1))
+
+/* The structure of the given type whose member is at p. */
+#define CONTAINER(p, type, member) \
+    ((type *)((char *)(p)-offsetof(type, member)))
+
+#define PAGE_SIZE 4096UL
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * None: the update daemon does nothing. A user program calls sync() or
+ * smoothsync() instead, as /etc/update did, or nothing bounds a block's age.
+ *
+ * Source: Mogul, "A Better Update Policy", USENIX Summer 1994, section 3
+ * (the update daemon as a user program).
+ */
+#include "kernel/policy.h"
+
+static u64 none_next_ns(u64 last_ns)
+{
+    (void)last_ns;
+    return NEVER_NS;
+}
+
+static void none_look(u64 now_ns)
+{
+    (void)now_ns;
+}
+
+static const struct policy none = {
+    .kind = POLICY_UPDATE,
+    .name = "none",
+    .about = "no update daemon: a user program decides",
+    .update = {.next_ns = none_next_ns, .look = none_look},
+};
+POLICY(none);

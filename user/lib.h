@@ -1,0 +1,309 @@
+/*
+ * The C library of user programs, whole: system calls, strings, numbers,
+ * memory, streams, directories, options, time and the line editor.
+ *
+ * - What C programmers know has its usual name and contract; where less is
+ *   done than elsewhere the comment says so. No floating point, no locale,
+ *   no environment, no threads.
+ * - A call that fails returns -1 (or NULL) and sets errno.
+ * - A program is user/NAME.c with main(argc, argv); it becomes /bin/NAME.
+ */
+#ifndef SLUICE_USER_LIB_H
+#define SLUICE_USER_LIB_H
+
+#include <limits.h>
+#include <stdarg.h>
+#include "kernel/abi.h"
+
+#define PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define NORETURN          __attribute__((noreturn))
+
+#define NS_PER_S  1000000000UL
+#define NS_PER_MS 1000000UL
+#define NS_PER_US 1000UL
+
+/* ---- system calls (kernel/abi.h), stubs in lib/syscall.c ---- */
+
+int fork(void); /* fflush() first, or both print what is in the buffers */
+void _exit(int status) NORETURN;
+int wait(int pid, int *status, int flags);
+int exec(const char *path, char *const argv[]);
+int kill(int pid);
+int getpid(void);
+int getppid(void);
+int setpgrp(int pid, int pgrp);
+void *sbrk(i64 increment); /* (void *)-1 on failure */
+int sleep(u64 ns);
+u64 gettime(int clock);
+int rusage(int who, struct rusage *);
+int poweroff(int status);
+int open(const char *path, int flags, ...); /* mode only with O_CREAT */
+int close(int fd);
+i64 read(int fd, void *buf, size_t n);
+i64 write(int fd, const void *buf, size_t n);
+i64 lseek(int fd, i64 offset, int whence);
+i64 pread(int fd, void *buf, size_t n, u64 offset);
+i64 pwrite(int fd, const void *buf, size_t n, u64 offset);
+int dup(int fd);
+int dup2(int fd, int to);
+int pipe(int fds[2]);
+int ioctl(int fd, int request, u64 arg);
+int fstat(int fd, struct stat *);
+int stat(const char *path, struct stat *);
+int lstat(const char *path, struct stat *);
+int statfs(const char *path, struct statfs *);
+i64 getdents(int fd, void *buf, size_t n);
+int link(const char *existing, const char *name);
+int symlink(const char *target, const char *name);
+i64 readlink(const char *path, char *buf, size_t n);
+int unlink(const char *path);
+int mkdir(const char *path, u32 mode);
+int rmdir(const char *path);
+int mknod(const char *path, u32 mode, u32 device);
+int rename(const char *from, const char *to);
+int chmod(const char *path, u32 mode);
+int utime(const char *path, u64 access_s, u64 modification_s);
+int truncate(const char *path, u64 size);
+int ftruncate(int fd, u64 size);
+int chdir(const char *path);
+int getcwd(char *buf, size_t n);
+int mount(const char *disk, const char *dir, int flags);
+int umount(const char *dir);
+int sync(void);
+int fsync(int fd);
+int smoothsync(u64 age_ns);
+
+/* ---- errors (lib/error.c) ---- */
+
+extern int errno;
+extern const char *progname; /* last part of argv[0] */
+
+const char *strerror(int error);
+void perror(const char *what);
+
+/* Print `prog: message: words of errno` on stderr; die exits with 1. The
+ * ones that end in x leave the words away. */
+void warn(const char *fmt, ...) PRINTF(1, 2);
+void warnx(const char *fmt, ...) PRINTF(1, 2);
+void die(const char *fmt, ...) PRINTF(1, 2) NORETURN;
+void diex(const char *fmt, ...) PRINTF(1, 2) NORETURN;
+
+/* ---- processes (lib/process.c) ---- */
+
+/* Flushes the streams; a failure of stdout is told, and makes the status 1. */
+void exit(int status) NORETURN;
+int atexit(void (*fn)(void)); /* at most 8, last one first */
+
+/* exec argv[0], in /bin unless it has a slash; a file that is no program is
+ * run as a script by sh. Returns only on failure. */
+int execp(char *const argv[]);
+
+/* Fork, execp, wait. The exit status, 128 + 2 if killed, 127 if there is no
+ * such program (said on stderr), -1 if there is no more process. */
+int run(char *const argv[]);
+
+/* ---- characters and text (lib/string.c) ---- */
+
+static inline bool isdigit(int c)
+{
+    return c >= '0' && c <= '9';
+}
+static inline bool isupper(int c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+static inline bool islower(int c)
+{
+    return c >= 'a' && c <= 'z';
+}
+static inline bool isalpha(int c)
+{
+    return isupper(c) || islower(c);
+}
+static inline bool isalnum(int c)
+{
+    return isalpha(c) || isdigit(c);
+}
+static inline bool isspace(int c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+static inline bool isprint(int c)
+{
+    return c >= ' ' && c <= '~';
+}
+static inline int tolower(int c)
+{
+    return isupper(c) ? c + 'a' - 'A' : c;
+}
+static inline int toupper(int c)
+{
+    return islower(c) ? c + 'A' - 'a' : c;
+}
+
+void *memcpy(void *restrict to, const void *restrict from, size_t n);
+void *memmove(void *to, const void *from, size_t n);
+void *memset(void *to, int byte, size_t n);
+int memcmp(const void *a, const void *b, size_t n);
+void *memchr(const void *, int byte, size_t n);
+size_t strlen(const char *);
+size_t strnlen(const char *, size_t n);
+int strcmp(const char *, const char *);
+int strncmp(const char *, const char *, size_t n);
+int strcasecmp(const char *, const char *);
+char *strchr(const char *, int c);
+char *strrchr(const char *, int c);
+char *strstr(const char *text, const char *part);
+size_t strspn(const char *, const char *set);
+size_t strcspn(const char *, const char *set);
+char *strsep(char **rest, const char *delimiters);
+char *strdup(const char *); /* by xmalloc */
+
+/* Copy or append within n bytes, the final 0 included; returns the length
+ * wanted: too long if >= n. */
+size_t strlcpy(char *to, const char *from, size_t n);
+size_t strlcat(char *to, const char *from, size_t n);
+
+const char *basename(const char *path); /* after the last slash */
+
+/* dir/name into path[n]; dies if it does not fit. */
+void join_path(char *path, size_t n, const char *dir, const char *name);
+
+/* ---- numbers (lib/number.c) ---- */
+
+i64 strtol(const char *, char **end, int base);
+u64 strtoul(const char *, char **end, int base);
+int atoi(const char *);
+
+/* All of text as a size: decimal, 0x..., or with k, m, g after it (powers of
+ * 1024). False if anything else is in it or it exceeds 64 bits. */
+bool parse_size(const char *text, u64 *value);
+/* Likewise, but dies with `what: bad number`. */
+u64 size_arg(const char *text, const char *what);
+/* Decimal seconds such as 0.25; dies likewise. */
+u64 seconds_arg_ns(const char *text, const char *what);
+
+void qsort(void *base, size_t n, size_t size,
+           int (*compare)(const void *, const void *));
+
+/* One generator for all: splitmix64. *state is the seed. */
+u64 random_u64(u64 *state);
+
+/* ---- memory (lib/malloc.c) ---- */
+
+void *malloc(size_t n); /* 16-byte aligned */
+void *calloc(size_t n, size_t size);
+void *realloc(void *, size_t n);
+void free(void *);
+void *xmalloc(size_t n); /* die when there is no memory */
+void *xrealloc(void *, size_t n);
+
+/* ---- formatted output (lib/format.c) and streams (lib/stdio.c) ---- */
+
+/* Conversions d i u x X o c s p %, flags - 0 + space #, width, precision,
+ * *, and lengths hh h l ll z j t. */
+int vsnprintf(char *buf, size_t n, const char *fmt, va_list);
+int snprintf(char *buf, size_t n, const char *fmt, ...) PRINTF(3, 4);
+
+/* Buffered streams. One that writes to the console is flushed at each line,
+ * stderr at each call, others when full, on fflush and at exit. There are no
+ * signals: writing to a pipe nobody reads ends the program with status 1. */
+#define EOF    (-1)
+#define BUFSIZ 16384
+
+typedef struct stream FILE;
+extern FILE *const stdin, *const stdout, *const stderr;
+
+FILE *fopen(const char *path, const char *mode); /* "r", "w" or "a" */
+FILE *fdopen(int fd, const char *mode);
+int fclose(FILE *); /* EOF if something was not written */
+int fflush(FILE *); /* NULL: all */
+int fileno(FILE *);
+int feof(FILE *);
+int ferror(FILE *);
+int getc(FILE *);
+int getchar(void);
+int ungetc(int c, FILE *); /* one byte */
+int putc(int c, FILE *);
+int putchar(int c);
+int fputs(const char *, FILE *);
+int puts(const char *);
+char *fgets(char *line, int n, FILE *);
+size_t fread(void *, size_t size, size_t n, FILE *);
+size_t fwrite(const void *, size_t size, size_t n, FILE *);
+int vfprintf(FILE *, const char *fmt, va_list);
+int fprintf(FILE *, const char *fmt, ...) PRINTF(2, 3);
+int printf(const char *fmt, ...) PRINTF(1, 2);
+
+/* A line of any length, with its newline if it has one, into *line, which
+ * malloc made (or NULL) with room for *size. Its length, -1 at the end. */
+i64 getline(char **line, size_t *size, FILE *);
+
+/* All n bytes, or for reading those before the end of the file; or -1. */
+i64 read_all(int fd, void *buf, size_t n);
+i64 write_all(int fd, const void *buf, size_t n);
+
+/* A whole file as text of xmalloc with a 0 behind it, or NULL. */
+char *read_text(const char *path, size_t *length);
+
+bool isatty(int fd); /* is it the console? */
+
+/* ---- directories and files (lib/dir.c, lib/copy.c) ---- */
+
+typedef struct dir DIR;
+DIR *opendir(const char *path);
+struct dirent *readdir(DIR *); /* NULL: at the end; or errno is not 0 */
+int closedir(DIR *);
+bool is_dot(const char *name); /* "." or ".." */
+
+/* Copy a regular file's bytes and permissions. -1 after a warning. */
+int copy_file(const char *from, const char *to);
+
+/* ---- options (lib/options.c) ---- */
+
+/*
+ * The next option letter of argv, -1 after the last. `letters` as "ln:": a
+ * colon means the letter takes a value, left in optarg. argv[optind] is then
+ * the first operand. -h prints the usage and exits with 0; an option not in
+ * `letters` does so on stderr, with 2.
+ */
+extern char *optarg;
+extern int optind;
+int options(int argc, char **argv, const char *letters, const char *usage);
+void usage_exit(const char *usage) NORETURN; /* wrong operands: status 2 */
+
+/* ---- time (lib/time.c) ---- */
+
+struct civil {
+    u32 year, month, day, hour, minute, second; /* month and day from 1 */
+};
+struct civil civil_time(u64 seconds); /* UTC, from seconds since 1970 */
+/* As 2026-11-21 09:07:03 into text, which is returned. */
+#define DATE_BYTES 32
+char *date_text(char text[DATE_BYTES], u64 seconds);
+
+/* The hart's time counter, 100 ns a tick on QEMU's virt machine. */
+static inline u64 ticks(void)
+{
+    u64 t;
+    asm volatile("rdtime %0" : "=r"(t));
+    return t;
+}
+
+/* ---- line editing at the console (lib/edit.c) ---- */
+
+#define HISTORY_LINES 100
+
+struct history {
+    char *line[HISTORY_LINES]; /* oldest first */
+    int count;
+};
+void history_add(struct history *, const char *line);
+
+/* Read a line, without its newline, into line[n]; the console must be in raw
+ * mode. Its length, EDIT_EOF at ^D on an empty line, EDIT_CANCEL at ^C. */
+#define EDIT_EOF    (-1)
+#define EDIT_CANCEL (-2)
+i64 edit_line(const char *prompt, char *line, size_t n, struct history *);
+
+#endif

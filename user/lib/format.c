@@ -1,0 +1,195 @@
+/*
+ * printf's conversions, into a sink: memory here, a stream in stdio.c.
+ */
+#include "user/lib.h"
+#include "user/lib/sink.h"
+
+struct spec {
+    bool left, zero, plus, space, alternate;
+    int width, precision; /* precision -1: none given */
+    bool wide;            /* the argument has 64 bits */
+};
+
+static void fill(struct sink *out, char c, int n)
+{
+    char run[32];
+    memset(run, c, sizeof run);
+    for (; n > 0; n -= sizeof run)
+        out->put(out, run, MIN(n, (int)sizeof run));
+}
+
+/* prefix (sign, 0x), zeros up to the precision, text; padded to the width. */
+static void field(struct sink *out, const struct spec *s, const char *prefix,
+                  int zeros, const char *text, int n)
+{
+    int prefix_len = strlen(prefix);
+    int pad = s->width - prefix_len - zeros - n;
+    if (!s->left && !s->zero)
+        fill(out, ' ', pad);
+    out->put(out, prefix, prefix_len);
+    if (!s->left && s->zero)
+        fill(out, '0', pad);
+    fill(out, '0', zeros);
+    out->put(out, text, n);
+    if (s->left)
+        fill(out, ' ', pad);
+}
+
+static void number(struct sink *out, struct spec *s, u64 value, int base,
+                   bool upper, const char *prefix)
+{
+    const char *digits = upper ? "0123456789ABCDEF" : "0123456789abcdef";
+    char text[24];
+    char *end = text + sizeof text, *p = end;
+    for (; value > 0; value /= base)
+        *--p = digits[value % base];
+    if (s->precision >= 0)
+        s->zero = false;
+    int want = s->precision >= 0 ? s->precision : 1;
+    field(out, s, prefix, MAX(want - (int)(end - p), 0), p, end - p);
+}
+
+static void signed_number(struct sink *out, struct spec *s, i64 value)
+{
+    const char *sign = value < 0 ? "-" : s->plus ? "+" : s->space ? " " : "";
+    number(out, s, value < 0 ? -(u64)value : (u64)value, 10, false, sign);
+}
+
+static void text(struct sink *out, struct spec *s, const char *t)
+{
+    if (!t)
+        t = "(null)";
+    size_t n = s->precision >= 0 ? strnlen(t, s->precision) : strlen(t);
+    s->zero = false;
+    field(out, s, "", 0, t, n);
+}
+
+static const char *flags(const char *f, struct spec *s)
+{
+    for (;; f++) {
+        switch (*f) {
+        case '-':
+            s->left = true;
+            break;
+        case '0':
+            s->zero = true;
+            break;
+        case '+':
+            s->plus = true;
+            break;
+        case ' ':
+            s->space = true;
+            break;
+        case '#':
+            s->alternate = true;
+            break;
+        default:
+            return f;
+        }
+    }
+}
+
+/* A count or `*` at f, into *value. */
+static const char *count(const char *f, int *value, va_list *args)
+{
+    if (*f == '*') {
+        *value = va_arg(*args, int);
+        return f + 1;
+    }
+    for (*value = 0; isdigit(*f); f++)
+        *value = *value * 10 + (*f - '0');
+    return f;
+}
+
+static const char *parse(const char *f, struct spec *s, va_list *args)
+{
+    *s = (struct spec){.precision = -1};
+    f = count(flags(f, s), &s->width, args);
+    if (s->width < 0) {
+        s->left = true;
+        s->width = -s->width;
+    }
+    if (*f == '.')
+        f = count(f + 1, &s->precision, args);
+    for (; *f && strchr("hlzjt", *f); f++)
+        s->wide |= *f != 'h';
+    return f;
+}
+
+static void convert(struct sink *out, char c, struct spec *s, va_list *args)
+{
+    if (c == 's') {
+        text(out, s, va_arg(*args, const char *));
+    } else if (c == 'c') {
+        char one = va_arg(*args, int);
+        s->zero = false;
+        field(out, s, "", 0, &one, 1);
+    } else if (c == 'p') {
+        number(out, s, (u64)va_arg(*args, void *), 16, false, "0x");
+    } else if (c == 'd' || c == 'i') {
+        signed_number(out, s,
+                      s->wide ? va_arg(*args, i64) : va_arg(*args, int));
+    } else if (c && strchr("uxXo", c)) {
+        u64 v = s->wide ? va_arg(*args, u64) : va_arg(*args, u32);
+        int base = c == 'u' ? 10 : c == 'o' ? 8 : 16;
+        const char *prefix = !s->alternate || v == 0 ? ""
+                             : c == 'x'              ? "0x"
+                             : c == 'X'              ? "0X"
+                             : c == 'o'              ? "0"
+                                                     : "";
+        number(out, s, v, base, c == 'X', prefix);
+    } else {
+        out->put(out, &c, c ? 1 : 0);
+    }
+}
+
+void sink_format(struct sink *out, const char *fmt, va_list list)
+{
+    va_list args;
+    va_copy(args, list);
+    while (*fmt) {
+        size_t plain = strcspn(fmt, "%");
+        out->put(out, fmt, plain);
+        fmt += plain;
+        if (!*fmt)
+            break;
+        struct spec s;
+        fmt = parse(fmt + 1, &s, &args);
+        convert(out, *fmt, &s, &args);
+        if (*fmt)
+            fmt++;
+    }
+    va_end(args);
+}
+
+struct memory_sink {
+    struct sink sink;
+    char *to;
+    size_t room, total;
+};
+
+static void memory_put(struct sink *sink, const char *text, size_t n)
+{
+    struct memory_sink *m = (struct memory_sink *)sink;
+    if (m->total < m->room)
+        memcpy(m->to + m->total, text, MIN(n, m->room - m->total));
+    m->total += n;
+}
+
+int vsnprintf(char *buf, size_t n, const char *fmt, va_list args)
+{
+    struct memory_sink m = {{memory_put}, buf, n > 0 ? n - 1 : 0, 0};
+    sink_format(&m.sink, fmt, args);
+    if (n > 0)
+        buf[MIN(m.total, n - 1)] = 0;
+    return m.total;
+}
+
+int snprintf(char *buf, size_t n, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    int total = vsnprintf(buf, n, fmt, args);
+    va_end(args);
+    return total;
+}

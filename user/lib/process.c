@@ -1,0 +1,88 @@
+/*
+ * How a program begins and ends, and how one runs another.
+ */
+#include "user/lib.h"
+
+int main(int argc, char **argv);
+void start_main(int argc, char **argv) NORETURN;
+
+const char *progname = "";
+
+static void (*exit_fn[8])(void);
+static int exit_count;
+
+void start_main(int argc, char **argv)
+{
+    if (argc > 0)
+        progname = basename(argv[0]);
+    exit(main(argc, argv));
+}
+
+int atexit(void (*fn)(void))
+{
+    if (exit_count == NELEM(exit_fn))
+        return -1;
+    exit_fn[exit_count++] = fn;
+    return 0;
+}
+
+void exit(int status)
+{
+    while (exit_count > 0)
+        exit_fn[--exit_count]();
+    if (fflush(stdout)) {
+        warn("standard output");
+        status = status ? status : 1;
+    }
+    fflush(NULL);
+    _exit(status);
+}
+
+static int exec_script(const char *path, char *const argv[])
+{
+    int argc = 0;
+    while (argv[argc])
+        argc++;
+    char **with_sh = xmalloc((argc + 2) * sizeof(char *));
+    with_sh[0] = "/bin/sh";
+    with_sh[1] = (char *)path;
+    for (int i = 1; i <= argc; i++)
+        with_sh[i + 1] = argv[i];
+    exec(with_sh[0], with_sh);
+    free(with_sh);
+    return -1;
+}
+
+int execp(char *const argv[])
+{
+    char path[PATH_BYTES];
+    if (strchr(argv[0], '/')) {
+        if (strlcpy(path, argv[0], sizeof path) >= sizeof path) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+    } else {
+        join_path(path, sizeof path, "/bin", argv[0]);
+    }
+    exec(path, argv);
+    if (errno == ENOEXEC)
+        exec_script(path, argv);
+    return -1;
+}
+
+int run(char *const argv[])
+{
+    fflush(NULL);
+    int pid = fork();
+    if (pid < 0)
+        return -1;
+    if (pid == 0) {
+        execp(argv);
+        warn("%s", argv[0]);
+        _exit(errno == ENOENT ? 127 : 126);
+    }
+    int status;
+    if (wait(pid, &status, 0) < 0)
+        return -1;
+    return status & WKILLED ? 128 + 2 : status & 255;
+}

@@ -1,0 +1,13 @@
+/* Where formatted text goes; between format.c and stdio.c. */
+#ifndef SLUICE_USER_SINK_H
+#define SLUICE_USER_SINK_H
+
+#include "user/lib.h"
+
+struct sink {
+    void (*put)(struct sink *, const char *text, size_t n);
+};
+
+void sink_format(struct sink *, const char *fmt, va_list);
+
+#endif

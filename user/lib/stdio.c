@@ -1,0 +1,355 @@
+/*
+ * Buffered streams.
+ *
+ * - A stream goes one way: it reads or it writes, as opened.
+ * - A reader's bytes not yet taken are buf[at..have). buf[0] stays free for
+ *   ungetc before the first read. A writer's bytes not yet written are
+ *   buf[0..have).
+ * - Every open stream is on the list `streams`, for fflush(NULL) and exit.
+ */
+#include "user/lib.h"
+#include "user/lib/sink.h"
+
+enum buffering { UNDECIDED, FULL, LINE, CALL };
+
+struct stream {
+    int fd;
+    bool writes, eof;
+    int error;                /* the first E number, or 0 */
+    enum buffering buffering; /* of a writer, settled at its first write */
+    size_t at, have;
+    struct stream *next;
+    char *buf; /* 1 + BUFSIZ bytes */
+};
+
+static char in_buf[1 + BUFSIZ], out_buf[1 + BUFSIZ], err_buf[1 + BUFSIZ];
+static struct stream in = {.fd = 0, .buf = in_buf};
+static struct stream out = {
+    .fd = 1, .writes = true, .buf = out_buf, .next = &in};
+static struct stream err = {
+    .fd = 2, .writes = true, .buffering = CALL, .buf = err_buf, .next = &out};
+static struct stream *streams = &err;
+
+FILE *const stdin = &in, *const stdout = &out, *const stderr = &err;
+
+FILE *fdopen(int fd, const char *mode)
+{
+    FILE *f = malloc(sizeof *f + 1 + BUFSIZ);
+    if (!f)
+        return NULL;
+    *f = (FILE){.fd = fd, .writes = *mode != 'r', .buf = (char *)(f + 1)};
+    f->next = streams;
+    streams = f;
+    return f;
+}
+
+FILE *fopen(const char *path, const char *mode)
+{
+    int flags = *mode == 'r'   ? O_RDONLY
+                : *mode == 'w' ? O_WRONLY | O_CREAT | O_TRUNC
+                               : O_WRONLY | O_CREAT | O_APPEND;
+    int fd = open(path, flags, 0666);
+    if (fd < 0)
+        return NULL;
+    FILE *f = fdopen(fd, mode);
+    if (!f)
+        close(fd);
+    return f;
+}
+
+/* A program whose reader has gone has no more to do. */
+static int flush(FILE *f)
+{
+    size_t n = f->writes ? f->have : 0;
+    if (n > 0) {
+        f->have = 0;
+        if (write_all(f->fd, f->buf, n) != (i64)n)
+            f->error = errno;
+        if (f->error == EPIPE)
+            _exit(1);
+    }
+    errno = f->error ? f->error : errno;
+    return f->error ? EOF : 0;
+}
+
+int fflush(FILE *f)
+{
+    if (f)
+        return flush(f);
+    int result = 0;
+    for (f = streams; f; f = f->next)
+        result |= flush(f);
+    return result;
+}
+
+int fclose(FILE *f)
+{
+    int result = flush(f);
+    struct stream **link = &streams;
+    while (*link != f)
+        link = &(*link)->next;
+    *link = f->next;
+    if (close(f->fd) < 0)
+        result = EOF;
+    if (f->buf == (char *)(f + 1))
+        free(f);
+    return result;
+}
+
+int fileno(FILE *f)
+{
+    return f->fd;
+}
+
+int feof(FILE *f)
+{
+    return f->eof;
+}
+
+int ferror(FILE *f)
+{
+    return f->error != 0;
+}
+
+/* ---- reading ---- */
+
+/* Read more; false at the end. The console shows what it waits for first. */
+static bool refill(FILE *f)
+{
+    if (f == stdin && stdout->buffering == LINE)
+        flush(stdout);
+    i64 n = read(f->fd, f->buf + 1, BUFSIZ);
+    f->at = 1;
+    f->have = n > 0 ? 1 + n : 1;
+    if (n < 0)
+        f->error = errno;
+    f->eof |= n == 0;
+    return n > 0;
+}
+
+int getc(FILE *f)
+{
+    if (f->at == f->have && !refill(f))
+        return EOF;
+    return (u8)f->buf[f->at++];
+}
+
+int getchar(void)
+{
+    return getc(stdin);
+}
+
+int ungetc(int c, FILE *f)
+{
+    if (c == EOF || f->at == 0) {
+        if (c == EOF || f->have > 0)
+            return EOF;
+        f->at = f->have = 1; /* before the first read */
+    }
+    f->buf[--f->at] = c;
+    f->eof = false;
+    return (u8)c;
+}
+
+char *fgets(char *line, int n, FILE *f)
+{
+    int length = 0;
+    while (length < n - 1) {
+        int c = getc(f);
+        if (c == EOF)
+            break;
+        line[length++] = c;
+        if (c == '\n')
+            break;
+    }
+    line[length] = 0;
+    return length > 0 ? line : NULL;
+}
+
+i64 getline(char **line, size_t *size, FILE *f)
+{
+    size_t length = 0;
+    while (f->at < f->have || refill(f)) {
+        char *from = f->buf + f->at;
+        char *newline = memchr(from, '\n', f->have - f->at);
+        size_t n = newline ? (size_t)(newline + 1 - from) : f->have - f->at;
+        if (!*line || length + n + 1 > *size) {
+            *size = MAX(2 * (length + n), 128);
+            *line = xrealloc(*line, *size);
+        }
+        memcpy(*line + length, from, n);
+        length += n;
+        (*line)[length] = 0;
+        f->at += n;
+        if (newline)
+            break;
+    }
+    return length > 0 ? (i64)length : -1;
+}
+
+size_t fread(void *to, size_t size, size_t n, FILE *f)
+{
+    size_t want = size * n, done = 0;
+    while (done < want && (f->at < f->have || refill(f))) {
+        size_t part = MIN(want - done, f->have - f->at);
+        memcpy((char *)to + done, f->buf + f->at, part);
+        f->at += part;
+        done += part;
+    }
+    return size > 0 ? done / size : 0;
+}
+
+/* ---- writing ---- */
+
+static void put(FILE *f, const char *from, size_t n)
+{
+    if (f->buffering == UNDECIDED)
+        f->buffering = isatty(f->fd) ? LINE : FULL;
+    bool line = f->buffering == LINE && memchr(from, '\n', n);
+    while (n > 0) {
+        size_t part = MIN(n, BUFSIZ - f->have);
+        memcpy(f->buf + f->have, from, part);
+        f->have += part;
+        from += part;
+        n -= part;
+        if (f->have == BUFSIZ)
+            flush(f);
+    }
+    if (line)
+        flush(f);
+}
+
+/* The end of a call that wrote: 0, or EOF if it failed. */
+static int done(FILE *f)
+{
+    if (f->buffering == CALL)
+        flush(f);
+    return f->error ? EOF : 0;
+}
+
+int putc(int c, FILE *f)
+{
+    char byte = c;
+    put(f, &byte, 1);
+    return done(f) ? EOF : (u8)c;
+}
+
+int putchar(int c)
+{
+    return putc(c, stdout);
+}
+
+int fputs(const char *s, FILE *f)
+{
+    put(f, s, strlen(s));
+    return done(f);
+}
+
+int puts(const char *s)
+{
+    put(stdout, s, strlen(s));
+    return putchar('\n') == EOF ? EOF : 0;
+}
+
+size_t fwrite(const void *from, size_t size, size_t n, FILE *f)
+{
+    put(f, from, size * n);
+    return done(f) ? 0 : n;
+}
+
+struct stream_sink {
+    struct sink sink;
+    FILE *f;
+    int total;
+};
+
+static void stream_put(struct sink *sink, const char *text, size_t n)
+{
+    struct stream_sink *s = (struct stream_sink *)sink;
+    put(s->f, text, n);
+    s->total += n;
+}
+
+int vfprintf(FILE *f, const char *fmt, va_list args)
+{
+    struct stream_sink s = {{stream_put}, f, 0};
+    sink_format(&s.sink, fmt, args);
+    return done(f) ? EOF : s.total;
+}
+
+int fprintf(FILE *f, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    int total = vfprintf(f, fmt, args);
+    va_end(args);
+    return total;
+}
+
+int printf(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    int total = vfprintf(stdout, fmt, args);
+    va_end(args);
+    return total;
+}
+
+/* ---- without a buffer ---- */
+
+i64 read_all(int fd, void *buf, size_t n)
+{
+    size_t done = 0;
+    while (done < n) {
+        i64 r = read(fd, (char *)buf + done, n - done);
+        if (r < 0)
+            return -1;
+        if (r == 0)
+            break;
+        done += r;
+    }
+    return done;
+}
+
+i64 write_all(int fd, const void *buf, size_t n)
+{
+    size_t done = 0;
+    while (done < n) {
+        i64 r = write(fd, (const char *)buf + done, n - done);
+        if (r <= 0)
+            return -1;
+        done += r;
+    }
+    return done;
+}
+
+char *read_text(const char *path, size_t *length)
+{
+    int fd = open(path, O_RDONLY);
+    if (fd < 0)
+        return NULL;
+    size_t size = 8192, have = 0;
+    char *text = xmalloc(size);
+    i64 n;
+    while ((n = read(fd, text + have, size - have - 1)) > 0) {
+        have += n;
+        if (size - have < 4096)
+            text = xrealloc(text, size *= 2);
+    }
+    close(fd);
+    if (n < 0) {
+        free(text);
+        return NULL;
+    }
+    text[have] = 0;
+    if (length)
+        *length = have;
+    return text;
+}
+
+bool isatty(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) &&
+           st.st_rdev == CONSOLE_NUMBER;
+}
