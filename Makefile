@@ -80,6 +80,7 @@ ULINK := $(KCC) $(UCFLAGS) -static -Wl,--build-id=none -Wl,-z,norelro \
 
 HCFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -I. $(CFLAGS_EXTRA)
 NATIVE_CFLAGS := $(HCFLAGS) -O1 -fno-omit-frame-pointer \
+    -Wno-missing-field-initializers \
     -fsanitize=address,undefined -fno-sanitize-recover=all
 MKFS := build/mkfs/mkfs
 HOSTSRC := $(sort $(wildcard mkfs/*.c grade/native/*.c))
@@ -101,6 +102,7 @@ endef
 $(eval $(call command_file,$(K)/kernel.command,$(KCC) $(KCFLAGS)))
 $(eval $(call command_file,build/user.command,$(KCC) $(UCFLAGS)))
 $(eval $(call command_file,build/host.command,$(HOSTCC) $(HCFLAGS)))
+$(eval $(call command_file,build/native.command,$(HOSTCC) $(NATIVE_CFLAGS)))
 
 $(KOBJ): $(K)/kernel.command
 $(K)/kernel/%.o: kernel/%.c
@@ -147,6 +149,25 @@ build/mkfs/%.o: mkfs/%.c
 	$(call run,CC,$(HOSTCC) $(HCFLAGS) -MMD -MP -c -o $@ $<)
 $(MKFS): $(MKFS_OBJ)
 	$(call run,LD,$(HOSTCC) $(HCFLAGS) -o $@ $(MKFS_OBJ))
+
+# Kernel code that runs on the host, under ASan and UBSan. Each program
+# grade/native/NAME_test.c or NAME_tool.c names in a line "link:" the other
+# sources it consists of; "policies" there are all of them.
+NATIVE := $(patsubst grade/%.c,build/%,$(filter %_test.c %_tool.c,$(HOSTSRC)))
+native_sources = $(patsubst policies,$(wildcard policies/*/*.c),$(wildcard \
+    $(shell sed -n 's/^ \* link: //p' grade/native/$(1).c)))
+native_objects = $(patsubst %.c,build/native/%.o,grade/native/$(1).c \
+    $(call native_sources,$(1)))
+define native_program
+build/native/$(1): $(call native_objects,$(1))
+	$$(call run,LD,$$(HOSTCC) $$(NATIVE_CFLAGS) -o $$@ $$^)
+endef
+$(foreach n,$(notdir $(NATIVE)),$(eval $(call native_program,$(n))))
+native: $(NATIVE)
+
+build/native/%.o: %.c build/native.command
+	@mkdir -p $(@D)
+	$(call run,CC,$(HOSTCC) $(NATIVE_CFLAGS) -MMD -MP -c -o $@ $<)
 
 # The root disk of `make qemu`: made anew, without what was written to it,
 # only when a program in it has changed.
@@ -218,4 +239,5 @@ help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z][a-z_.-]*:.*## / { printf "make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 -include $(wildcard $(K)/kernel/*.d $(K)/policies/*/*.d build/user/*.d \
-    build/user/lib/*.d build/mkfs/*.d build/native/*.d)
+    build/user/lib/*.d build/mkfs/*.d build/native/*/*.d \
+    build/native/*/*/*.d)

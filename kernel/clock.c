@@ -42,8 +42,7 @@ static u64 ns_of_ticks(u64 ticks)
 static u64 ticks_of_ns(u64 ns)
 {
     u64 hz = machine.timebase_hz;
-    return ns / NS_PER_S * hz +
-           (ns % NS_PER_S * hz + NS_PER_S - 1) / NS_PER_S;
+    return ns / NS_PER_S * hz + (ns % NS_PER_S * hz + NS_PER_S - 1) / NS_PER_S;
 }
 
 u64 clock_ns(void)

@@ -16,15 +16,15 @@
 #include "kernel/proc.h"
 #include "kernel/riscv.h"
 
-#define MAX_IRQ   128 /* QEMU's virt has 96 */
-#define PRIORITY  0x0 /* a word for each interrupt */
-#define ENABLE    0x2000 /* a bit for each interrupt, for each context */
+#define MAX_IRQ   128      /* QEMU's virt has 96 */
+#define PRIORITY  0x0      /* a word for each interrupt */
+#define ENABLE    0x2000   /* a bit for each interrupt, for each context */
 #define THRESHOLD 0x200000 /* for each context; the claim register follows */
 
-#define CONTEXT(hart)           (2 * (hart) + 1)
-#define ENABLE_AT(hart, irq)    (ENABLE + 0x80 * CONTEXT(hart) + (irq) / 32 * 4)
-#define THRESHOLD_AT(hart)      (THRESHOLD + 0x1000 * CONTEXT(hart))
-#define CLAIM_AT(hart)          (THRESHOLD_AT(hart) + 4)
+#define CONTEXT(hart)        (2 * (hart) + 1)
+#define ENABLE_AT(hart, irq) (ENABLE + 0x80 * CONTEXT(hart) + (irq) / 32 * 4)
+#define THRESHOLD_AT(hart)   (THRESHOLD + 0x1000 * CONTEXT(hart))
+#define CLAIM_AT(hart)       (THRESHOLD_AT(hart) + 4)
 
 static void (*handlers[MAX_IRQ])(u32 irq);
 

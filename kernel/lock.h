@@ -100,6 +100,10 @@ void wakeup(const void *chan);
 #define debug_assert(cond) ((void)sizeof(!!(cond)))
 #endif
 
+/* Is this hart panicking? Does not return if another one is: whoever spins
+ * for a lock or takes an ipi asks, so that a panic stops all harts. */
+bool panicking(void);
+
 void panic(const char *fmt, ...)
     __attribute__((noreturn, format(printf, 1, 2)));
 

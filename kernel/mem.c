@@ -20,9 +20,9 @@ struct free_page {
 static struct {
     struct spinlock lock;
     struct free_page *free;
-    u64 nfree;          /* on that list */
-    u64 frontier, end;  /* physical */
-    u64 first;          /* physical, of the page that refs[0] counts */
+    u64 nfree;         /* on that list */
+    u64 frontier, end; /* physical */
+    u64 first;         /* physical, of the page that refs[0] counts */
     u32 *refs;
 } mem;
 

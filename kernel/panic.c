@@ -5,7 +5,7 @@
  *   powers off with STATUS_PANIC (101). Nothing is written to any disk.
  * - The first hart to panic is the one that prints. The others are stopped
  *   where they next take an interrupt, spin for a lock, print or panic: all
- *   of them ask panic_stop().
+ *   of them ask panicking().
  * - A panic while panicking prints only its message, a third nothing.
  * - A function's frame holds its return address below the frame pointer, and
  *   below that the caller's frame pointer (RISC-V ELF psABI, "Frame Pointer
@@ -14,7 +14,9 @@
  *   link of the kernel; in that first link it is empty.
  */
 #include "kernel/console.h"
+#include "kernel/fdt.h"
 #include "kernel/lock.h"
+#include "kernel/mem.h"
 #include "kernel/power.h"
 #include "kernel/print.h"
 #include "kernel/proc.h"
@@ -29,7 +31,7 @@ struct symbol {
 };
 
 struct frame {
-    struct frame *caller;
+    u64 caller; /* its frame pointer */
     u64 return_address;
 };
 
@@ -45,4 +47,78 @@ bool panicking(void)
     while (cpu != mycpu())
         wait_for_interrupt();
     return true;
+}
+
+/* A call returns behind itself, perhaps behind the end of its function. */
+static void print_call(u64 return_address)
+{
+    const struct symbol *s = ksyms_end;
+    while (s > ksyms_start)
+        if ((--s)->address < return_address) {
+            kprintf("  %lx %s+0x%lx\n", return_address, s->name,
+                    return_address - s->address);
+            return;
+        }
+    kprintf("  %lx\n", return_address);
+}
+
+/* Stacks have a guard page at each multiple of STACK_STRIDE. A frame ends at
+ * fp, and lies above those it called, but for a change of stacks. */
+static bool has_frame(u64 fp, u64 below)
+{
+    u64 frame = fp - sizeof(struct frame);
+    if (frame < DIRECT_MAP || fp % 8 || frame % STACK_STRIDE < PAGE_SIZE)
+        return false;
+    return fp > below || fp / STACK_STRIDE != below / STACK_STRIDE;
+}
+
+static void backtrace(u64 fp)
+{
+    u64 below = 0;
+    for (u32 i = 0; i < MAX_FRAMES && has_frame(fp, below); i++) {
+        const struct frame *frame = (struct frame *)fp - 1;
+        print_call(frame->return_address);
+        below = fp;
+        fp = frame->caller;
+    }
+}
+
+static void stop_others(void)
+{
+    for (u32 hart = 0; hart < MAX_HARTS; hart++)
+        if (cpus[hart].online && &cpus[hart] != mycpu())
+            ipi_send(hart);
+}
+
+static void print_place(void)
+{
+    const struct proc *p = mycpu()->proc;
+    kprintf("  hart %u", mycpu()->hart);
+    if (p)
+        kprintf(", process %u (%s)", p->pid, p->name);
+    kprintf("\n");
+}
+
+void panic(const char *fmt, ...)
+{
+    static u32 depth;
+    struct cpu *nobody = NULL;
+    irq_off();
+    __atomic_compare_exchange_n(&panic_cpu, &nobody, mycpu(), false,
+                                __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    panicking(); /* another hart came first: this one stops */
+    if (depth++ < 2) {
+        va_list list;
+        va_start(list, fmt);
+        kprintf("panic: ");
+        kvprintf(fmt, list);
+        kprintf("\n");
+        va_end(list);
+    }
+    if (depth == 1) {
+        stop_others();
+        print_place();
+        backtrace((u64)__builtin_frame_address(0));
+    }
+    power_off(STATUS_PANIC);
 }

@@ -20,6 +20,7 @@
 #include "kernel/fdt.h"
 #include "kernel/riscv.h"
 #include "kernel/stat.h"
+#include "kernel/string.h"
 #include "kernel/trap.h"
 #include "kernel/vm.h"
 
@@ -62,8 +63,6 @@ void proc_hart_init(u32 hart)
     asm volatile("mv tp, %0" ::"r"(c));
     c->hart = hart;
     c->proc = &c->idle_proc;
-    c->timer_lock = SPINLOCK("timer", RANK_TIMER);
-    list_init(&c->timers);
     c->idle_proc.state = RUNNING;
     strlcpy(c->idle_proc.name, "idle", sizeof(c->idle_proc.name));
 }

@@ -16,7 +16,9 @@
 #include "kernel/lock.h"
 #include "kernel/mem.h"
 
-#define VIRT_UART_PHYS 0x10000000 /* on QEMU's virt: before the tree is read */
+#define VIRT_UART_PHYS                                    \
+    0x10000000 /* on QEMU's virt: before the tree is read \
+                */
 
 enum { DATA, INT_ENABLE, FIFO_CONTROL, LINE_CONTROL, MODEM_CONTROL, STATUS };
 

@@ -14,13 +14,12 @@ struct place {
     u32 line, column;
 };
 
-#define HANDLER(name, what)                                            \
-    void ubsan_##name(const struct place *at) __asm__(                 \
-        "__ubsan_handle_" #name);                                      \
-    void ubsan_##name(const struct place *at)                          \
-    {                                                                  \
-        panic("ubsan: %s at %s:%u:%u", what, at->file, at->line,       \
-              at->column);                                             \
+#define HANDLER(name, what)                                                   \
+    void ubsan_##name(const struct place *at) __asm__(                        \
+        "__ubsan_handle_" #name);                                             \
+    void ubsan_##name(const struct place *at)                                 \
+    {                                                                         \
+        panic("ubsan: %s at %s:%u:%u", what, at->file, at->line, at->column); \
     }
 
 HANDLER(type_mismatch_v1, "null or misaligned pointer")

@@ -21,11 +21,11 @@
 #include "kernel/riscv.h"
 #include "kernel/string.h"
 
-#define ENTRIES    512  /* of a table */
-#define USER_HALF  256  /* of the root's are the user's */
+#define ENTRIES    512 /* of a table */
+#define USER_HALF  256 /* of the root's are the user's */
 #define MEGAPAGE   (1UL << 21)
 #define GIGAPAGE   (1UL << 30)
-#define DIRECT_GIB 10   /* gigapages of direct map: devices, 8 GiB of memory */
+#define DIRECT_GIB 10 /* gigapages of direct map: devices, 8 GiB of memory */
 #define PTE_KERNEL (PTE_V | PTE_G | PTE_A | PTE_D | PTE_R)
 
 extern char text_start[], text_end[], rodata_end[], kernel_end[];
@@ -255,8 +255,8 @@ static bool map_zero(struct proc *p, u64 va)
     void *page = page_alloc_zero();
     if (!page)
         return false;
-    if (vm_map(p->pagetable, ROUND_DOWN(va, PAGE_SIZE), page,
-               PTE_R | PTE_W) == 0)
+    if (vm_map(p->pagetable, ROUND_DOWN(va, PAGE_SIZE), page, PTE_R | PTE_W) ==
+        0)
         return true;
     page_free(page);
     return false;

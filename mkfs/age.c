@@ -22,9 +22,9 @@
 struct aging {
     struct fs *fs;
     struct node *aged;
-    struct node *dir;    /* the one being filled, or NULL */
-    u64 random;          /* splitmix64's state */
-    u64 keep, doom;      /* blocks yet to be laid down */
+    struct node *dir; /* the one being filled, or NULL */
+    u64 random;       /* splitmix64's state */
+    u64 keep, doom;   /* blocks yet to be laid down */
     u32 *doomed;
     u64 ndoomed;
 };
@@ -37,7 +37,7 @@ static u64 below(struct aging *a, u64 n)
 /* A filler's blocks; 13 cannot be, the 13th data block needs a 14th. */
 static u32 draw_size(struct aging *a, u64 quota)
 {
-    u64 size = MIN(1UL << below(a, 7), quota);
+    u64 drawn = 1UL << below(a, 7), size = MIN(drawn, quota);
 
     return size == 13 ? 12 : size;
 }
@@ -108,13 +108,12 @@ static void plan(struct aging *a)
         die("--fill %lu: %lu of %lu blocks are in use without fillers",
             opt->fill_percent, used, total);
     a->keep = wanted - used;
-    a->doom =
-        a->keep * opt->fragment_percent / (100 - opt->fragment_percent);
+    a->doom = a->keep * opt->fragment_percent / (100 - opt->fragment_percent);
     if (used + a->keep + a->doom > a->fs->data_blocks)
         die("--fill %lu --fragment %lu: needs %lu blocks before those to be "
             "free are free, has %u",
-            opt->fill_percent, opt->fragment_percent,
-            used + a->keep + a->doom, a->fs->data_blocks);
+            opt->fill_percent, opt->fragment_percent, used + a->keep + a->doom,
+            a->fs->data_blocks);
 }
 
 void age(struct fs *fs, struct node *aged)

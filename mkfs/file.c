@@ -24,9 +24,9 @@
 struct source {
     const struct fs *fs;
     const struct node *node;
-    int fd;           /* of the host's file, or -1 */
-    u64 state;        /* of the pattern */
-    u64 *words;       /* a block */
+    int fd;     /* of the host's file, or -1 */
+    u64 state;  /* of the pattern */
+    u64 *words; /* a block */
 };
 
 enum content { HOLE, ZEROS, BYTES };
@@ -95,7 +95,7 @@ static enum content source_read(struct source *s, u64 k)
 /* ---- directories ---- */
 
 struct packer {
-    u8 *out;    /* NULL: only count */
+    u8 *out; /* NULL: only count */
     u64 block_bytes, at, last;
 };
 
@@ -108,8 +108,7 @@ static void pack(struct packer *p, const char *name, const struct node *n)
     if (p->at + here > end)
         p->at = end; /* a new block */
     else if (p->out)
-        ((struct ext2_dirent *)(p->out + p->last))->rec_len =
-            p->at - p->last;
+        ((struct ext2_dirent *)(p->out + p->last))->rec_len = p->at - p->last;
     if (p->out) {
         struct ext2_dirent *e = (struct ext2_dirent *)(p->out + p->at);
         e->inode = n->ino;
@@ -227,8 +226,8 @@ u64 file_blocks(const struct fs *fs, const struct node *n)
 struct map {
     struct fs *fs;
     struct ext2_inode *inode;
-    u32 next;        /* goal */
-    u32 block[4];    /* of level 1 to 3, or 0 */
+    u32 next;     /* goal */
+    u32 block[4]; /* of level 1 to 3, or 0 */
     u32 *entries[4];
 };
 

@@ -137,8 +137,7 @@ static void plan_tail(struct fs *fs)
         return;
     if (!last)
         die("--size %lu: too small, needs %lu with these options",
-            fs->opt->size_bytes,
-            (needed + fs->first_block) * fs->block_bytes);
+            fs->opt->size_bytes, (needed + fs->first_block) * fs->block_bytes);
     fs->nblocks = layout_group_start(fs, last);
     fs->ngroups--;
 }
@@ -179,6 +178,7 @@ void layout_plan(struct fs *fs, const struct options *opt)
     for (u32 i = 0; i < NO_INODES; i++)
         set_bit(fs->inode_used, i);
     fs->free_inodes[0] -= NO_INODES;
+    fs->directories[0] = 1; /* the root */
     fs->reserved = fs->nblocks * opt->reserved_percent / 100;
 }
 
@@ -318,8 +318,7 @@ void layout_put_inode(struct fs *fs, u32 ino, const struct ext2_inode *inode)
 }
 
 /* A bitmap's block: n bits from the group's place in map, then ones. */
-static void put_bitmap(struct fs *fs, u32 block, const u8 *map, u64 from,
-                       u32 n)
+static void put_bitmap(struct fs *fs, u32 block, const u8 *map, u64 from, u32 n)
 {
     u8 *out = zalloc(fs->block_bytes);
 

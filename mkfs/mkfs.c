@@ -7,6 +7,7 @@
  *   from options only.
  * - Options are rows of a table, which drives parsing and help.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -57,16 +58,16 @@ static const struct option_row {
     {257, "file", LIST, "PATH=SIZE", opt.file,
      "also a file of zeros, all its blocks allocated"},
     {258, "pattern", TEXT, "SEED", &opt.pattern,
-     "fill the k-th --file (from 0) with the outputs of splitmix64,\n"
-     INDENT "little-endian, its state starting at SEED + k"},
+     "fill the k-th --file (from 0) with the outputs of splitmix64,\n" INDENT
+     "little-endian, its state starting at SEED + k"},
     {259, "at", LIST, "PATH=GROUP[:BLOCK]", opt.at,
      "where a file's data begins; BLOCK counts from the group's start"},
     {260, "fill", PERCENT, "PERCENT", &opt.fill_percent,
-     "add filler files of 1 to 64 blocks under /" AGED " until used\n"
-     INDENT "blocks / (blocks for data - reserved ones) is this, as df has it"},
+     "add filler files of 1 to 64 blocks under /" AGED " until used\n" INDENT
+     "blocks / (blocks for data - reserved ones) is this, as df has it"},
     {261, "fragment", PERCENT, "PERCENT", &opt.fragment_percent,
-     "with --fill: lay down more filler files, of which this share of\n"
-     INDENT "blocks, chosen at random, is then free again between the others"},
+     "with --fill: lay down more filler files, of which this share of\n" INDENT
+     "blocks, chosen at random, is then free again between the others"},
     {'h', "help", FLAG, NULL, NULL, "this text"},
 };
 
@@ -268,9 +269,8 @@ static void check_fits(const struct fs *fs, const struct node *root)
     if (blocks > layout_free(fs))
         die("%s: does not fit: needs %lu blocks of %u bytes (%luK), "
             "--size %luK leaves %lu for data",
-            opt.image, blocks, fs->block_bytes,
-            blocks * fs->block_bytes / 1024, opt.size_bytes / 1024,
-            layout_free(fs));
+            opt.image, blocks, fs->block_bytes, blocks * fs->block_bytes / 1024,
+            opt.size_bytes / 1024, layout_free(fs));
     if (inodes > layout_free_inodes(fs))
         die("%s: does not fit: needs %lu inodes, has %lu; "
             "a smaller --inode makes more",
@@ -353,8 +353,7 @@ int main(int argc, char **argv)
     finish_image(&fs);
     printf("%s: %u blocks of %u bytes in %u groups, %lu free; "
            "%u inodes, %lu free\n",
-           opt.image, fs.nblocks, fs.block_bytes, fs.ngroups,
-           layout_free(&fs), fs.group_inodes * fs.ngroups,
-           layout_free_inodes(&fs));
+           opt.image, fs.nblocks, fs.block_bytes, fs.ngroups, layout_free(&fs),
+           fs.group_inodes * fs.ngroups, layout_free_inodes(&fs));
     return 0;
 }

@@ -24,18 +24,18 @@
 struct options {
     u64 block_bytes;
     u64 size_bytes;
-    u64 group_bytes;        /* 0: the format's maximum */
-    u64 bytes_per_inode;    /* 0: the default for the block size */
+    u64 group_bytes;     /* 0: the format's maximum */
+    u64 bytes_per_inode; /* 0: the default for the block size */
     u64 reserved_percent;
     u64 seed;
-    u64 time_s;             /* of every file, since 1970 */
-    u64 fill_percent;       /* 0: no ageing */
+    u64 time_s;       /* of every file, since 1970 */
+    u64 fill_percent; /* 0: no ageing */
     u64 fragment_percent;
-    const char *pattern;    /* NULL: --file contents are zeros */
+    const char *pattern; /* NULL: --file contents are zeros */
     u64 pattern_seed;
-    bool sparse;            /* blocks of zeros become holes */
+    bool sparse; /* blocks of zeros become holes */
     const char *label;
-    const char *folder;     /* NULL: an empty image */
+    const char *folder; /* NULL: an empty image */
     const char *image;
     const char *file[MAX_LIST]; /* PATH=SIZE, up to a NULL */
     const char *at[MAX_LIST];   /* PATH=GROUP[:BLOCK], likewise */
@@ -46,44 +46,43 @@ struct fs {
     const struct options *opt;
     int fd;
     u32 block_bytes;
-    u32 nblocks;          /* in the file system, block 0 included */
-    u32 first_block;      /* of group 0: 1 with 1 KiB blocks, else 0 */
-    u32 group_blocks;     /* in a whole group */
+    u32 nblocks;      /* in the file system, block 0 included */
+    u32 first_block;  /* of group 0: 1 with 1 KiB blocks, else 0 */
+    u32 group_blocks; /* in a whole group */
     u32 ngroups;
     u32 descriptor_blocks;
     u32 group_inodes;
-    u32 table_blocks;     /* of inodes, in each group */
-    u32 reserved;         /* blocks kept for root */
-    u32 data_blocks;      /* all but superblocks, bitmaps and tables */
-    u8 *block_used;       /* bit i: block first_block + i */
-    u8 *inode_used;       /* bit i: inode i + 1 */
-    u32 *free_blocks;     /* by group */
-    u32 *free_inodes;     /* by group */
-    u32 *directories;     /* by group */
-    u32 *lowest_free;     /* by group: no free block is below */
+    u32 table_blocks; /* of inodes, in each group */
+    u32 reserved;     /* blocks kept for root */
+    u32 data_blocks;  /* all but superblocks, bitmaps and tables */
+    u8 *block_used;   /* bit i: block first_block + i */
+    u8 *inode_used;   /* bit i: inode i + 1 */
+    u32 *free_blocks; /* by group */
+    u32 *free_inodes; /* by group */
+    u32 *directories; /* by group */
+    u32 *lowest_free; /* by group: no free block is below */
 };
 
 /* A file, directory or symbolic link to be. */
 struct node {
     char *name;
-    char *host;           /* its path on the host, or NULL */
-    char *target;         /* of a symbolic link */
-    u64 pattern_seed;     /* of a patterned file */
+    char *host;       /* its path on the host, or NULL */
+    char *target;     /* of a symbolic link */
+    u64 pattern_seed; /* of a patterned file */
     bool pattern;
-    bool laid;            /* data is in the image */
-    u64 size;             /* bytes; of a directory: at least these */
+    bool laid; /* data is in the image */
+    u64 size;  /* bytes; of a directory: at least these */
     struct node *parent, **child;
     u32 nchild;
-    u32 ino;              /* 0: none yet */
-    u32 group;            /* of its inode, and preferred for its data */
-    bool late;            /* laid by age() */
-    u32 *blocks;          /* of a directory: where its data is */
+    u32 ino;     /* 0: none yet */
+    u32 group;   /* of its inode, and preferred for its data */
+    bool late;   /* laid by age() */
+    u32 *blocks; /* of a directory: where its data is */
     struct ext2_inode disk;
 };
 
 /* mkfs.c */
-void die(const char *fmt, ...)
-    __attribute__((format(printf, 1, 2), noreturn));
+void die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 void *zalloc(u64 bytes);
 char *text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Number with an optional K, M or G; false if it is none. */
@@ -94,22 +93,22 @@ u64 splitmix64(u64 *state);
 
 /* layout.c */
 void layout_plan(struct fs *, const struct options *);
-u64 layout_free(const struct fs *);        /* blocks */
+u64 layout_free(const struct fs *); /* blocks */
 u64 layout_free_inodes(const struct fs *);
 u32 layout_group_start(const struct fs *, u32 group);
 u32 layout_group_of(const struct fs *, u32 block);
-u32 layout_emptiest(const struct fs *);    /* the group */
+u32 layout_emptiest(const struct fs *); /* the group */
 u32 layout_data_start(const struct fs *, u32 group);
 /* Where n blocks are free together, in this group or the next that has
  * them; else the first free block from the group on. */
 u32 layout_find(const struct fs *, u32 group, u32 n);
 bool layout_is_free(const struct fs *, u32 block);
-u32 layout_take(struct fs *, u32 goal);    /* first free one at or after */
+u32 layout_take(struct fs *, u32 goal); /* first free one at or after */
 void layout_give_back(struct fs *, u32 block);
 u32 layout_take_inode(struct fs *, u32 group, bool directory);
 void layout_put(struct fs *, u32 block, const void *);
 void layout_put_inode(struct fs *, u32 ino, const struct ext2_inode *);
-void layout_write(struct fs *);            /* superblocks, bitmaps */
+void layout_write(struct fs *); /* superblocks, bitmaps */
 
 /* tree.c: names in a node's list of children are sorted. */
 #define LOST_FOUND "lost+found"

@@ -119,8 +119,7 @@ static void add_host_file(const struct options *opt, struct node *dir,
     if (!S_ISLNK(st.st_mode))
         return;
     if (n->size >= opt->block_bytes)
-        die("%s: target of %lu bytes does not fit into a block", host,
-            n->size);
+        die("%s: target of %lu bytes does not fit into a block", host, n->size);
     n->target = read_target(host, n->size);
 }
 

@@ -248,13 +248,20 @@ char *read_text(const char *path, size_t *length);
 
 bool isatty(int fd); /* is it the console? */
 
-/* ---- directories and files (lib/dir.c, lib/copy.c) ---- */
+/* ---- directories and files (lib/dir.c, lib/glob.c, lib/copy.c) ---- */
 
 typedef struct dir DIR;
 DIR *opendir(const char *path);
 struct dirent *readdir(DIR *); /* NULL: at the end; or errno is not 0 */
 int closedir(DIR *);
 bool is_dot(const char *name); /* "." or ".." */
+
+/* Does name match the pattern: * ? [a-z] [!a-z], \\ takes a meaning away? */
+bool glob_match(const char *pattern, const char *name);
+/* Call found for each file that matches a pattern with or without slashes,
+ * in no order; names that begin with a dot only if the pattern does. */
+void glob(const char *pattern, void (*found)(void *, const char *path),
+          void *arg);
 
 /* Copy a regular file's bytes and permissions. -1 after a warning. */
 int copy_file(const char *from, const char *to);

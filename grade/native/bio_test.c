@@ -1,0 +1,501 @@
+/*
+ * The buffer cache and the disk queue, compiled natively and driven by random
+ * operations against a model.
+ *
+ *   bio_test SEED STEPS NBUF FAIL_PERMILLE
+ *
+ * - The kernel's own bio.c, disk.c, queue.c, place.c, registry.c and policies
+ *   run here; below is what they call: one "process", locks that check they
+ *   are taken and released, and a device that completes a random command
+ *   whenever somebody sleeps, failing FAIL_PERMILLE of them.
+ * - After each step the invariants at the head of bio.c are checked; at the
+ *   end all is flushed and the device holds what the model says.
+ */
+#include "kernel/bio.c"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kernel/dev.h"
+#include "kernel/power.h"
+#include "kernel/virtio_blk.h"
+
+#define BLOCKS      400
+#define BLOCK_BYTES 1024
+#define DISKS       2
+#define RING        8
+#define HELD_MAX    BUFFERS_HELD
+
+static u64 seed, now_ns, nbuf, fail_permille;
+static struct proc process = {.pid = 7};
+static u8 device[DISKS][BLOCKS][BLOCK_BYTES];
+static u32 model[DISKS][BLOCKS]; /* what each block was last filled with */
+static struct io *ring[DISKS][RING];
+static struct disk *attached;
+
+/* splitmix64: Steele, Lea and Flood, OOPSLA 2014. */
+static u64 random_u64(void)
+{
+    u64 z = seed += 0x9e3779b97f4a7c15UL;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9UL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebUL;
+    return z ^ (z >> 31);
+}
+
+static u64 random_below(u64 n)
+{
+    return random_u64() % n;
+}
+
+/* ---- what the kernel offers every layer ---- */
+
+void panic(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    fprintf(stderr, "panic: ");
+    vfprintf(stderr, fmt, args);
+    fprintf(stderr, "\n");
+    abort();
+}
+
+void kprintf(const char *fmt, ...)
+{
+    (void)fmt;
+}
+
+int ksnprintf(char *out, size_t n, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    int length = vsnprintf(out, n, fmt, args);
+    va_end(args);
+    return length;
+}
+
+void boot_fail(const char *fmt, ...)
+{
+    panic("boot: %s", fmt);
+}
+
+const char *arg_text(const char *name)
+{
+    (void)name;
+    return NULL;
+}
+
+u64 arg_number(const char *name, u64 def, u64 min, u64 max)
+{
+    (void)min, (void)max;
+    return strcmp(name, "nbuf") ? def : nbuf;
+}
+
+void args_each(bool (*fn)(const char *, const char *))
+{
+    (void)fn;
+}
+
+size_t strlcpy(char *to, const char *from, size_t n)
+{
+    return snprintf(to, n, "%s", from);
+}
+
+bool parse_u64(const char *text, u64 *value)
+{
+    char *end;
+    u64 v = strtoul(text, &end, 10);
+    if (*end || end == text)
+        return false;
+    *value = v;
+    return true;
+}
+
+void text_printf(struct text *t, const char *fmt, ...)
+{
+    (void)t, (void)fmt;
+}
+
+int text_read(struct uio *uio, void (*print)(struct text *))
+{
+    (void)uio, (void)print;
+    return 0;
+}
+
+int uio_move(void *data, u64 n, struct uio *uio)
+{
+    (void)data, (void)n, (void)uio;
+    return 0;
+}
+
+u64 clock_ns(void)
+{
+    return now_ns += 100;
+}
+
+struct proc *myproc(void)
+{
+    return &process;
+}
+
+void spin_lock(struct spinlock *l)
+{
+    if (l->locked++)
+        panic("%s is locked twice", l->name);
+}
+
+void spin_unlock(struct spinlock *l)
+{
+    if (--l->locked)
+        panic("%s was not locked", l->name);
+}
+
+void sleep_lock_init(struct sleeplock *l, const char *name)
+{
+    l->name = name;
+}
+
+void sleep_lock(struct sleeplock *l)
+{
+    (void)l;
+}
+
+void sleep_unlock(struct sleeplock *l)
+{
+    (void)l;
+}
+
+void wakeup(const void *chan)
+{
+    (void)chan;
+}
+
+int sleep_until(const void *chan, struct spinlock *l, u64 deadline_ns)
+{
+    (void)deadline_ns;
+    sleep_on(chan, l);
+    return 0;
+}
+
+struct proc *kthread(const char *name, void (*fn)(void *), void *arg)
+{
+    (void)name, (void)fn, (void)arg;
+    return NULL;
+}
+
+void *mem_reserve(u64 bytes)
+{
+    return malloc(bytes);
+}
+
+u64 mem_total_pages(void)
+{
+    return 1024;
+}
+
+/* ---- the device ---- */
+
+u32 virtio_blk_init(struct disk *d, u32 n)
+{
+    (void)n;
+    for (u32 i = 0; i < DISKS; i++)
+        d[i] = (struct disk){.id = i,
+                             .nsectors = BLOCKS * BLOCK_BYTES / SECTOR_BYTES,
+                             .depth = RING,
+                             .max_segments = 4};
+    for (u32 i = 0; i < DISKS; i++)
+        snprintf(d[i].name, sizeof d[i].name, "disk%u", i);
+    attached = d;
+    return DISKS;
+}
+
+bool virtio_blk_start(struct disk *d, struct io *io)
+{
+    for (u32 i = 0; i < RING; i++) {
+        if (!ring[d->id][i]) {
+            ring[d->id][i] = io;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool virtio_blk_start_flush(struct disk *d, struct io *io)
+{
+    return virtio_blk_start(d, io);
+}
+
+void virtio_blk_kick(struct disk *d)
+{
+    (void)d;
+}
+
+void timer_set(struct timer *t, u64 when_ns, void (*fire)(void *), void *arg)
+{
+    (void)t, (void)when_ns, (void)fire, (void)arg;
+    panic("no drive is modelled here");
+}
+
+static void move(u32 disk, struct io *io)
+{
+    u8 *at = (u8 *)device[disk] + io->request.sector * SECTOR_BYTES;
+    u64 bytes = io->request.nsectors * SECTOR_BYTES;
+    if (io->request.write)
+        memcpy(at, io->data, bytes);
+    else
+        memcpy(io->data, at, bytes);
+}
+
+/* Complete one command, if any is in flight. */
+static bool device_step(void)
+{
+    u32 begin = random_below(DISKS * RING);
+    for (u32 i = 0; i < DISKS * RING; i++) {
+        u32 disk = (begin + i) / RING % DISKS, slot = (begin + i) % RING;
+        struct io *io = ring[disk][slot];
+        if (!io)
+            continue;
+        bool fail = random_below(1000) < fail_permille;
+        for (struct io *j = fail ? NULL : io; j; j = j->joined)
+            move(disk, j);
+        ring[disk][slot] = NULL;
+        disk_command_done(&attached[disk], io, fail ? -EIO : 0);
+        return true;
+    }
+    return false;
+}
+
+void sleep_on(const void *chan, struct spinlock *l)
+{
+    (void)chan;
+    spin_unlock(l);
+    if (!device_step())
+        panic("sleeps for ever on %s", l->name);
+    spin_lock(l);
+}
+
+/* ---- the invariants of bio.c ---- */
+
+static u64 check_list(const struct list *l, u32 set, u32 clear)
+{
+    u64 n = 0, last_ns = 0;
+    LIST_EACH (i, l) {
+        struct buf *b = LIST_ITEM(i, struct buf, dirty);
+        assert((b->flags & set) == set && !(b->flags & clear));
+        assert(b->block.dirtied_ns);
+        assert(b->block.dirtied_ns >= last_ns);
+        last_ns = b->block.dirtied_ns;
+        n++;
+    }
+    return n;
+}
+
+static void check(void)
+{
+    u64 dirty = 0, busy = 0, evictable = 0, owned = 0;
+    assert(!bcache.lock.locked);
+    for (u64 i = 0; i < bcache.used; i++) {
+        struct buf *b = &bcache.bufs[i];
+        bool idle = !(b->flags & (B_BUSY | B_DELWRI));
+        dirty += b->block.dirtied_ns && !(b->flags & B_WRITE);
+        busy += !!(b->flags & B_BUSY);
+        evictable += !!(b->flags & B_EVICTABLE);
+        assert(idle == !!(b->flags & B_EVICTABLE));
+        assert(lookup(b->disk, b->block.blkno) == b);
+    }
+    assert(dirty == bcache.ndirty);
+    assert(busy == bcache.nbusy);
+    assert(evictable == bcache.nevictable);
+    assert(check_list(&bcache.delayed, 0, B_PENDING) +
+               check_list(&bcache.pending, B_PENDING, 0) ==
+           bcache.ndirty);
+    for (u32 i = 0; i < OWNER_LISTS; i++) {
+        LIST_EACH (n, &bcache.owned[i])
+            owned++;
+    }
+    assert(owned == bcache.ndirty);
+}
+
+/* ---- the operations ---- */
+
+static struct buf *held[HELD_MAX];
+static u32 nheld;
+
+static struct disk *any_disk(void)
+{
+    return &attached[random_below(DISKS)];
+}
+
+static bool is_held(struct disk *d, u64 blkno)
+{
+    for (u32 i = 0; i < nheld; i++) {
+        if (held[i]->disk == d && held[i]->block.blkno == blkno)
+            return true;
+    }
+    return false;
+}
+
+static void check_contents(const struct buf *b)
+{
+    const u32 *words = b->data;
+    u32 want = model[b->disk->id][b->block.blkno];
+    for (u32 i = 0; i < BLOCK_BYTES / sizeof *words; i++)
+        assert(words[i] == want);
+}
+
+static void acquire(void)
+{
+    struct disk *d = any_disk();
+    u64 blkno = random_below(BLOCKS), more[3];
+    if (nheld == HELD_MAX || is_held(d, blkno))
+        return;
+    for (u32 i = 0; i < NELEM(more); i++)
+        more[i] = (blkno + 1 + i) % BLOCKS;
+    struct buf *b = breada(d, blkno, more, random_below(NELEM(more) + 1));
+    if (!b) {
+        assert(fail_permille);
+        return;
+    }
+    check_contents(b);
+    held[nheld++] = b;
+}
+
+static void change(struct buf *b)
+{
+    u32 *words = b->data, value = random_u64();
+    for (u32 i = 0; i < BLOCK_BYTES / sizeof *words; i++)
+        words[i] = value;
+    model[b->disk->id][b->block.blkno] = value;
+}
+
+static void let_one_go(void)
+{
+    if (!nheld)
+        return;
+    struct buf *b = held[random_below(nheld)];
+    for (u32 i = 0; i < nheld; i++) {
+        if (held[i] == b)
+            held[i--] = held[--nheld];
+    }
+    u64 owner = random_below(4);
+    u64 what = random_below(6);
+    if (what)
+        change(b);
+    switch (what) {
+    case 0:
+        brelse(b);
+        break;
+    case 1:
+        assert(!bwrite(b) || fail_permille);
+        break;
+    case 2:
+        bawrite(b);
+        break;
+    case 3:
+        bwrite_data(b, owner, random_below(2));
+        break;
+    default:
+        bdwrite(b, owner);
+    }
+}
+
+static void drop(void)
+{
+    struct disk *d = any_disk();
+    u64 blkno = random_below(BLOCKS);
+    if (nheld == HELD_MAX || is_held(d, blkno))
+        return;
+    binval(d, blkno);
+    /* What it holds now is the device's affair; make it known again. */
+    struct buf *b = getblk(d, blkno);
+    change(b);
+    bdwrite(b, 0);
+}
+
+static void flush_some(void)
+{
+    if (nheld) /* a flush waits for busy buffers: ours */
+        return;
+    switch (random_below(4)) {
+    case 0:
+        bflush(random_below(2) ? NULL : any_disk());
+        break;
+    case 1:
+        bflush_owner(any_disk(), 1 + random_below(3));
+        break;
+    default:
+        bflush_smooth(random_below(2) ? NULL : any_disk(),
+                      random_below(now_ns + 1));
+    }
+}
+
+static void swap_some(void)
+{
+    static const char *const lines[] = {
+        "use sched fcfs",    "use sched clook", "use write through",
+        "use write delayed", "use write async", "use replace lru",
+        "use place inplace",
+    };
+    char why[128];
+    assert(!policy_control(lines[random_below(NELEM(lines))], why, sizeof why));
+    assert(policy_control("use sched nonesuch", why, sizeof why) == -EINVAL);
+}
+
+static void step(void)
+{
+    u64 dice = random_below(100);
+    if (dice < 40)
+        acquire();
+    else if (dice < 85)
+        let_one_go();
+    else if (dice < 90)
+        drop();
+    else if (dice < 93)
+        flush_some();
+    else if (dice < 95)
+        swap_some();
+    else
+        device_step();
+    check();
+}
+
+static void finish(void)
+{
+    fail_permille = 0;
+    while (nheld)
+        brelse(held[--nheld]);
+    assert(!bflush(NULL));
+    assert(!bcache.ndirty && !bcache.nwriting);
+    while (device_step())
+        ;
+    check();
+    assert(!bcache.nbusy && !bcache.holders && !process.buffers_held);
+    for (u32 d = 0; d < DISKS; d++) {
+        for (u32 i = 0; i < BLOCKS; i++)
+            assert(!memcmp(&model[d][i], device[d][i], sizeof(u32)));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 5) {
+        fprintf(stderr, "usage: bio_test SEED STEPS NBUF FAIL_PERMILLE\n");
+        return 2;
+    }
+    seed = strtoul(argv[1], NULL, 10);
+    u64 steps = strtoul(argv[2], NULL, 10);
+    nbuf = strtoul(argv[3], NULL, 10);
+    fail_permille = strtoul(argv[4], NULL, 10);
+    registry_init();
+    disk_init();
+    bio_init(BLOCK_BYTES);
+    place_init();
+    for (u64 i = 0; i < steps; i++)
+        step();
+    finish();
+    printf("%lu steps, %lu hits, %lu misses, %lu evictions, %lu written, "
+           "%lu failed, %lu lost\n",
+           steps, hits.value, misses.value, evictions.value, written.value,
+           write_errors.value, lost.value);
+    return 0;
+}

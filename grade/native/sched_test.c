@@ -1,0 +1,135 @@
+/*
+ * Schedulers: the order they serve a given set in, and what holds for all.
+ *
+ * link: grade/native/test.c kernel/queue.c policies
+ */
+#include "grade/native/test.h"
+#include "kernel/queue.h"
+
+#define MANY 500
+
+static struct queue queue;
+static struct request requests[MANY];
+static u64 now_ns;
+
+static void submit(const struct policy *p, struct request *r, u64 sector,
+                   bool write)
+{
+    *r = (struct request){.sector = sector,
+                          .nsectors = 8,
+                          .write = write,
+                          .pid = 1,
+                          .queued_ns = now_ns += 1000};
+    queue_add(&queue, r);
+    if (p->sched.queued)
+        p->sched.queued(&queue, r, now_ns);
+}
+
+/* The next request leaves the queue, as the disk layer has it do. */
+static struct request *serve(const struct policy *p)
+{
+    struct request *r = p->sched.next(&queue, now_ns += 1000);
+    check(r != NULL);
+    check(r->queue == &queue);
+    if (p->sched.leaves)
+        p->sched.leaves(&queue, r, now_ns);
+    queue_take(&queue, r);
+    queue.head_sector = r->sector + r->nsectors;
+    return r;
+}
+
+/* Queue these sectors, the head being at `head`; are they served in this
+ * order? */
+static void check_order(const char *name, u64 head, const u64 *queued,
+                        const u64 *served, u32 n)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, name);
+    queue_init(&queue, 0);
+    queue.head_sector = head;
+    for (u32 i = 0; i < n; i++)
+        submit(p, &requests[i], queued[i], i % 3 == 0);
+    for (u32 i = 0; i < n; i++)
+        check_eq(serve(p)->sector, served[i]);
+    check(queue_empty(&queue));
+}
+
+TEST(fcfs_serves_in_order_of_arrival)
+{
+    const u64 queued[] = {98, 183, 37, 122, 14, 124, 65, 67};
+    check_order("fcfs", 53, queued, queued, NELEM(queued));
+}
+
+TEST(clook_rises_then_returns_to_the_lowest)
+{
+    const u64 queued[] = {98, 183, 37, 122, 14, 124, 65, 67};
+    const u64 served[] = {65, 67, 98, 122, 124, 183, 14, 37};
+    check_order("clook", 53, queued, served, NELEM(queued));
+}
+
+TEST(clook_takes_equal_sectors_in_order_of_arrival)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "clook");
+    queue_init(&queue, 0);
+    for (u32 i = 0; i < 10; i++)
+        submit(p, &requests[i], 64, true);
+    for (u32 i = 0; i < 10; i++) {
+        queue.head_sector = 0;
+        check(serve(p) == &requests[i]);
+    }
+}
+
+/* Whatever arrives and whatever is served, each exactly once. */
+static void run_random(const struct policy *p, u64 seed)
+{
+    u32 submitted = 0, served = 0, times[MANY] = {0};
+
+    policy_start(p);
+    queue_init(&queue, 0);
+    while (served < MANY) {
+        bool full = submitted == MANY, empty = submitted == served;
+        if (empty || (!full && random_u64(&seed) % 2)) {
+            submit(p, &requests[submitted], random_u64(&seed) % 10000 * 8,
+                   random_u64(&seed) % 2);
+            submitted++;
+        } else {
+            check_eq(++times[serve(p) - requests], 1);
+            served++;
+        }
+    }
+    check(queue_empty(&queue));
+    if (p->stop)
+        p->stop();
+}
+
+TEST(every_scheduler_serves_each_request_once)
+{
+    POLICY_EACH (p)
+        for (u64 seed = 0; (*p)->kind == POLICY_SCHED && seed < 50; seed++)
+            run_random(*p, seed);
+}
+
+/* The kernel swaps by taking the new policy through `start`, then telling it
+ * of the requests that are there. */
+TEST(no_request_is_lost_between_any_two_schedulers)
+{
+    POLICY_EACH (from)
+        POLICY_EACH (to) {
+            if ((*from)->kind != POLICY_SCHED || (*to)->kind != POLICY_SCHED)
+                continue;
+            policy_start(*from);
+            queue_init(&queue, 0);
+            for (u32 i = 0; i < 40; i++)
+                submit(*from, &requests[i], 8 * ((i * 37) % 41), i % 2);
+            for (u32 i = 0; i < 20; i++)
+                serve(*from);
+            if ((*from)->stop)
+                (*from)->stop();
+            policy_start(*to);
+            for (u32 i = 0; i < 40; i++)
+                if (requests[i].queue && (*to)->sched.queued)
+                    (*to)->sched.queued(&queue, &requests[i], now_ns);
+            for (u32 i = 0; i < 20; i++)
+                serve(*to);
+            check(queue_empty(&queue));
+        }
+}

@@ -1,0 +1,68 @@
+/*
+ * Unit tests of policies on the host.
+ *
+ *   TEST(fcfs_serves_in_order_of_arrival) { ... check_eq(got, want); }
+ *
+ * - A program of tests prints their names when run without arguments, and
+ *   with a name runs that one; a failed check says where and ends it with 1.
+ * - policy_named finds a policy of those linked in, and starts it with its
+ *   tunables at their defaults. flush_all and flush_older are those of
+ *   test.c, which only note their calls.
+ */
+#ifndef SLUICE_NATIVE_TEST_H
+#define SLUICE_NATIVE_TEST_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/policy.h"
+
+struct test {
+    const char *name;
+    void (*run)(void);
+};
+
+#define TEST(id)                                             \
+    static void id(void);                                    \
+    static const struct test id##_row = {#id, id};           \
+    static const struct test *const id##_test                \
+        __attribute__((used, section("tests"))) = &id##_row; \
+    static void id(void)
+
+#define check(cond)                                                    \
+    do {                                                               \
+        if (!(cond)) {                                                 \
+            printf("%s:%d: expected %s\n", __FILE__, __LINE__, #cond); \
+            exit(1);                                                   \
+        }                                                              \
+    } while (0)
+
+#define check_eq(got, want)                                                   \
+    do {                                                                      \
+        u64 got_ = (got), want_ = (want);                                     \
+        if (got_ != want_) {                                                  \
+            printf("%s:%d: expected %s = %lu, got %lu\n", __FILE__, __LINE__, \
+                   #got, want_, got_);                                        \
+            exit(1);                                                          \
+        }                                                                     \
+    } while (0)
+
+extern const struct policy *const __start_policies[];
+extern const struct policy *const __stop_policies[];
+
+#define POLICY_EACH(p)                                     \
+    for (const struct policy *const *p = __start_policies; \
+         p < __stop_policies; p++)
+
+void policy_start(const struct policy *);
+const struct policy *policy_named(enum policy_kind, const char *name);
+struct tunable *tunable_named(const struct policy *, const char *name);
+
+u64 random_u64(u64 *state); /* splitmix64 */
+
+/* What flush_all and flush_older were asked for. */
+extern u64 flushes, flushed_age_ns;
+#define FLUSHED_BLOCKS 7 /* what they claim to have started */
+
+#endif

@@ -1,0 +1,124 @@
+/*
+ * The order in which the kernel comes up.
+ *
+ * entry.S enters start() on every hart: on hart 0 at power-on, on the others
+ * when hart 0 sends them their first ipi. What may sleep is done by the
+ * kernel thread "boot", which ends by starting process 1.
+ */
+#include "kernel/args.h"
+#include "kernel/bio.h"
+#include "kernel/console.h"
+#include "kernel/dev.h"
+#include "kernel/disk.h"
+#include "kernel/ext2.h"
+#include "kernel/fdt.h"
+#include "kernel/file.h"
+#include "kernel/irq.h"
+#include "kernel/place.h"
+#include "kernel/prefetch.h"
+#include "kernel/print.h"
+#include "kernel/proc.h"
+#include "kernel/registry.h"
+#include "kernel/trap.h"
+#include "kernel/updated.h"
+#include "kernel/vm.h"
+
+extern char kernel_end[];
+
+void start(u32 hart, u64 dtb_phys);
+
+static struct disk *root_disk(void)
+{
+    const char *name = arg_text("root");
+    if (!name)
+        name = "disk0";
+    struct disk *disk = disk_named(name);
+    if (!disk)
+        boot_fail("there is no disk %s to be the root", name);
+    return disk;
+}
+
+static bool node_is_right(const char *path, u32 number)
+{
+    struct inode *node;
+    if (namei(path, NAMEI_NOFOLLOW, &node) < 0)
+        return false;
+    ilock(node);
+    bool right =
+        ivalid(node) == 0 && S_ISCHR(node->mode) && node->rdev == number;
+    iunlock(node);
+    iput(node);
+    return right;
+}
+
+static void make_node(const char *name, u32 number)
+{
+    char path[32];
+    ksnprintf(path, sizeof(path), "/dev/%s", name);
+    if (node_is_right(path, number))
+        return;
+    ext2_unlink(path); /* a wrong one, or none */
+    int error = ext2_mknod(path, S_IFCHR | 0666, number);
+    if (error)
+        kprintf("boot: cannot make %s: error %d\n", path, -error);
+}
+
+static void boot(void *)
+{
+    disk_init();
+    struct disk *root = root_disk();
+    int block_bytes = ext2_probe(root);
+    if (block_bytes < 0)
+        boot_fail("no ext2 on %s: error %d", root->name, -block_bytes);
+    bio_init(block_bytes);
+    place_init();
+    prefetch_init();
+    ext2_init();
+    int error = ext2_mount_root(root);
+    if (error)
+        boot_fail("cannot mount %s: error %d", root->name, -error);
+    ext2_mkdir("/dev", 0755); /* or it is there */
+    device_each(make_node);
+    updated_init();
+    policy_boot_args();
+    args_check();
+    proc_start_init("/bin/init");
+}
+
+static void start_first(u64 dtb_phys)
+{
+    uart_init();
+    fdt_init(virt_of(dtb_phys));
+    args_init(machine.bootargs);
+    mem_init(phys_of(kernel_end), machine.memory_phys + machine.memory_bytes);
+    vm_init();
+    proc_init();
+    irq_init();
+    irq_hart_init();
+    clock_hart_init();
+    clock_init();
+    registry_init();
+    file_init();
+    console_init();
+    kthread("boot", boot, NULL);
+    for (u32 hart = 1; hart < machine.nharts; hart++)
+        ipi_send(hart);
+}
+
+static void start_other(void)
+{
+    vm_hart_init();
+    irq_hart_init();
+    clock_hart_init();
+}
+
+void start(u32 hart, u64 dtb_phys)
+{
+    proc_hart_init(hart); /* locks need it */
+    trap_hart_init();     /* so that a fault is reported */
+    if (hart == 0)
+        start_first(dtb_phys);
+    else
+        start_other();
+    proc_idle();
+}

@@ -1,0 +1,5 @@
+/* false: fails. */
+int main(void)
+{
+    return 1;
+}

@@ -1,0 +1,161 @@
+/*
+ * grep: prints the lines that match a pattern.
+ * -c: their number only; -i: capitals are like small letters; -n: with line
+ * numbers; -q: print nothing; -v: lines that do not match.
+ * In a pattern: . any character, [a-z] [^a-z] one of a set, * + ? the item
+ * before any number of times, at least once, at most once, ^ $ the line's
+ * ends, \ before a character takes its meaning away.
+ * Exit status: 0 if a line was printed, 1 if none, 2 after an error.
+ */
+#include "user/lib.h"
+
+static bool count_only, ignore_case, numbers, quiet, inverted;
+
+/* The end of the item at p: a character, an escaped one, a set. */
+static const char *item_end(const char *p)
+{
+    if (*p == '\\' && p[1])
+        return p + 2;
+    if (*p != '[')
+        return p + 1;
+    p += 1 + (p[1] == '^');
+    for (p++; *p && *p != ']'; p++) /* a ] that comes first is a member */
+        ;
+    return *p ? p + 1 : p;
+}
+
+static bool in_set(const char *p, const char *end, u8 c)
+{
+    bool negated = *p == '^', has = false;
+    for (p += negated; p < end; p++) {
+        if (p + 2 < end && p[1] == '-') {
+            has |= (u8)*p <= c && c <= (u8)p[2];
+            p += 2;
+        } else {
+            has |= (u8)*p == c;
+        }
+    }
+    return has != negated;
+}
+
+static bool item_matches(const char *p, const char *end, u8 c)
+{
+    if (!c)
+        return false;
+    if (*p == '[')
+        return in_set(p + 1, end - 1, c);
+    return *p == '.' || (u8)p[*p == '\\' && p[1]] == c;
+}
+
+static bool match_here(const char *p, const char *s);
+
+/* The item p..end between least and most times, then what follows `rest`. */
+static bool match_many(const char *p, const char *end, int least, int most,
+                       const char *rest, const char *s)
+{
+    int n = 0;
+    while (n < most && item_matches(p, end, s[n]))
+        n++;
+    for (; n >= least; n--) {
+        if (match_here(rest, s + n))
+            return true;
+    }
+    return false;
+}
+
+static bool match_here(const char *p, const char *s)
+{
+    while (*p) {
+        if (*p == '$' && !p[1])
+            return !*s;
+        const char *end = item_end(p);
+        if (*end == '*')
+            return match_many(p, end, 0, INT_MAX, end + 1, s);
+        if (*end == '+')
+            return match_many(p, end, 1, INT_MAX, end + 1, s);
+        if (*end == '?')
+            return match_many(p, end, 0, 1, end + 1, s);
+        if (!item_matches(p, end, *s++))
+            return false;
+        p = end;
+    }
+    return true;
+}
+
+static bool match(const char *pattern, const char *line)
+{
+    if (*pattern == '^')
+        return match_here(pattern + 1, line);
+    do {
+        if (match_here(pattern, line))
+            return true;
+    } while (*line++);
+    return false;
+}
+
+static void lower(char *s)
+{
+    for (; *s; s++)
+        *s = tolower(*s);
+}
+
+/* How many lines of f were selected. `name`: to print before each, or NULL. */
+static u64 grep(const char *pattern, FILE *f, const char *name)
+{
+    static char *line, *copy;
+    static size_t size;
+    u64 found = 0;
+    i64 n;
+    for (u64 number = 1; (n = getline(&line, &size, f)) > 0; number++) {
+        if (line[n - 1] == '\n')
+            line[n - 1] = 0;
+        copy = ignore_case ? strdup(line) : line;
+        if (ignore_case)
+            lower(copy);
+        bool selected = match(pattern, copy) != inverted;
+        if (ignore_case)
+            free(copy);
+        found += selected;
+        if (!selected || count_only || quiet)
+            continue;
+        printf("%s%s", name ? name : "", name ? ":" : "");
+        if (numbers)
+            printf("%lu:", number);
+        puts(line);
+    }
+    if (count_only)
+        printf("%s%s%lu\n", name ? name : "", name ? ":" : "", found);
+    return found;
+}
+
+int main(int argc, char **argv)
+{
+    static const char usage[] = "grep [-cinqv] PATTERN [FILE...]";
+    bool failed = false;
+    for (int c; (c = options(argc, argv, "cinqv", usage)) > 0;) {
+        count_only |= c == 'c';
+        ignore_case |= c == 'i';
+        numbers |= c == 'n';
+        quiet |= c == 'q';
+        inverted |= c == 'v';
+    }
+    if (optind == argc)
+        usage_exit(usage);
+    char *pattern = argv[optind++];
+    if (ignore_case)
+        lower(pattern);
+    bool named = argc - optind > 1;
+    u64 found = optind == argc ? grep(pattern, stdin, NULL) : 0;
+    for (; optind < argc; optind++) {
+        FILE *f = fopen(argv[optind], "r");
+        if (f)
+            found += grep(pattern, f, named ? argv[optind] : NULL);
+        if (!f || ferror(f)) {
+            warn("%s", argv[optind]);
+            failed = true;
+        }
+        if (f)
+            fclose(f);
+    }
+    return failed ? 2 : found == 0;
+}

@@ -1,0 +1,40 @@
+/* head: prints the first lines (-n, 10) or bytes (-c) of files. */
+#include "user/lib.h"
+
+static void head(FILE *f, u64 lines, u64 bytes)
+{
+    int c;
+    while (lines > 0 && bytes > 0 && (c = getc(f)) != EOF) {
+        putchar(c);
+        bytes--;
+        lines -= c == '\n';
+    }
+}
+
+int main(int argc, char **argv)
+{
+    u64 lines = 10, bytes = ~0UL;
+    int failed = 0;
+    static const char usage[] = "head [-n LINES | -c BYTES] [FILE...]";
+    for (int c; (c = options(argc, argv, "n:c:", usage)) > 0;) {
+        lines = c == 'n' ? size_arg(optarg, "-n") : ~0UL;
+        bytes = c == 'c' ? size_arg(optarg, "-c") : ~0UL;
+    }
+    if (optind == argc)
+        head(stdin, lines, bytes);
+    bool several = argc - optind > 1;
+    for (; optind < argc; optind++) {
+        FILE *f = fopen(argv[optind], "r");
+        if (f && several)
+            printf("==> %s <==\n", argv[optind]);
+        if (f)
+            head(f, lines, bytes);
+        if (!f || ferror(f)) {
+            warn("%s", argv[optind]);
+            failed = 1;
+        }
+        if (f)
+            fclose(f);
+    }
+    return failed;
+}

@@ -1,0 +1,48 @@
+/* mkdir: makes directories. -p: also those above, and no error if it is
+ * there already. */
+#include "user/lib.h"
+
+static int make(const char *path)
+{
+    struct stat st;
+    if (mkdir(path, 0777) == 0)
+        return 0;
+    int error = errno;
+    if (error == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return 0;
+    errno = error;
+    return -1;
+}
+
+static int make_all(char *path)
+{
+    for (char *s = path + 1; *s; s++) {
+        if (*s != '/')
+            continue;
+        *s = 0;
+        int result = make(path);
+        *s = '/';
+        if (result < 0)
+            return -1;
+    }
+    return make(path);
+}
+
+int main(int argc, char **argv)
+{
+    static const char usage[] = "mkdir [-p] DIRECTORY...";
+    bool parents = false;
+    int failed = 0;
+    while (options(argc, argv, "p", usage) > 0)
+        parents = true;
+    if (optind == argc)
+        usage_exit(usage);
+    for (; optind < argc; optind++) {
+        char *path = argv[optind];
+        if ((parents ? make_all(path) : mkdir(path, 0777)) < 0) {
+            warn("%s", path);
+            failed = 1;
+        }
+    }
+    return failed;
+}

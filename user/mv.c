@@ -1,0 +1,46 @@
+/* mv: renames a file, or moves files into a directory; to another disk by
+ * copying regular files. */
+#include "user/lib.h"
+
+static int mv(const char *from, const char *to)
+{
+    struct stat st;
+    if (rename(from, to) == 0)
+        return 0;
+    bool other_disk = errno == EXDEV;
+    if (!other_disk || lstat(from, &st) < 0 || !S_ISREG(st.st_mode)) {
+        warn("%s to %s", from, to);
+        return 1;
+    }
+    if (copy_file(from, to) < 0)
+        return 1;
+    utime(to, st.st_atime_s, st.st_mtime_s);
+    if (unlink(from) < 0) {
+        warn("%s", from);
+        return 1;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const char usage[] = "mv FILE... TO";
+    char path[PATH_BYTES];
+    struct stat st;
+    int failed = 0;
+    while (options(argc, argv, "", usage) > 0)
+        ;
+    if (argc - optind < 2)
+        usage_exit(usage);
+    const char *to = argv[argc - 1];
+    bool into = stat(to, &st) == 0 && S_ISDIR(st.st_mode);
+    if (argc - optind > 2 && !into)
+        diex("%s: %s", to, strerror(ENOTDIR));
+    for (; optind < argc - 1; optind++) {
+        strlcpy(path, to, sizeof path);
+        if (into)
+            join_path(path, sizeof path, to, basename(argv[optind]));
+        failed |= mv(argv[optind], path);
+    }
+    return failed;
+}
