@@ -10,7 +10,11 @@
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
+JOBS ?= $(shell nproc)# compilers and tests at a time
 MAKEFLAGS += --no-builtin-rules
+ifeq ($(filter -j% --jobs%,$(MAKEFLAGS)),)
+MAKEFLAGS += --jobs=$(JOBS)
+endif
 SHELL := /bin/sh
 
 export PATH := $(PATH):/usr/sbin:/sbin
@@ -26,7 +30,6 @@ MEM ?= 128M#   memory, 32M to 8G
 DISKS ?=#      images of further disks: disk1, disk2, ...
 ARGS ?=#       boot arguments, as ARGS='sched=fcfs nbuf=1000'
 DEBUG ?=#      1: assertions, lock order, UBSan
-JOBS ?= $(shell nproc)# tests at a time
 FS_MB ?= 64#   size of the root disk in MiB
 
 V ?=#           1: print whole commands
@@ -59,7 +62,7 @@ endif
 
 KSRC := $(sort $(wildcard kernel/*.c kernel/*.S policies/*/*.c))
 KOBJ := $(patsubst %.S,$(K)/%.S.o,$(KSRC:%.c=$(K)/%.o))
-KLINK := $(KCC) $(KCFLAGS) -static -Wl,--build-id=none -Wl,-z,norelro \
+KLINK := $(KCC) $(KCFLAGS) -static -Wl,--build-id=none \
     -Wl,--no-warn-rwx-segments -T kernel/kernel.ld
 
 # ---- user programs ----
@@ -72,7 +75,7 @@ USRC := $(sort $(wildcard user/*.c))
 ULIBSRC := $(sort $(wildcard user/lib/*.c user/lib/*.S))
 UPROG := $(USRC:%.c=build/%)
 ULIB := $(patsubst %.S,build/%.S.o,$(ULIBSRC:%.c=build/%.o))
-ULINK := $(KCC) $(UCFLAGS) -static -Wl,--build-id=none -Wl,-z,norelro \
+ULINK := $(KCC) $(UCFLAGS) -static -Wl,--build-id=none \
     -Wl,-z,max-page-size=4096 -Wl,--gc-sections -Wl,-e,_start -Wl,-u,_start \
     $(if $(wildcard user/user.ld),-T user/user.ld,-Wl,-Ttext-segment=0x10000)
 
@@ -152,10 +155,11 @@ $(MKFS): $(MKFS_OBJ)
 
 # Kernel code that runs on the host, under ASan and UBSan. Each program
 # grade/native/NAME_test.c or NAME_tool.c names in a line "link:" the other
-# sources it consists of; "policies" there are all of them.
+# sources it consists of; a folder stands for all in it.
 NATIVE := $(patsubst grade/%.c,build/%,$(filter %_test.c %_tool.c,$(HOSTSRC)))
-native_sources = $(patsubst policies,$(wildcard policies/*/*.c),$(wildcard \
-    $(shell sed -n 's/^ \* link: //p' grade/native/$(1).c)))
+native_sources = $(foreach s,$(shell sed -n 's/^ \* link: //p' \
+    grade/native/$(1).c),$(if $(filter %.c,$(s)),$(s),$(sort \
+    $(wildcard $(s)/*.c $(s)/*/*.c))))
 native_objects = $(patsubst %.c,build/native/%.o,grade/native/$(1).c \
     $(call native_sources,$(1)))
 define native_program

@@ -23,11 +23,13 @@ def command(*words: str | Path, check: bool = True) -> subprocess.CompletedProce
 class Content:
     """What goes into an image.
 
-    files: path in the image to contents; rc: the script init runs, if any;
-    programs: put all of /bin in; options: further ones of mkfs.
+    files: path in the image to contents; links: to the text of a symbolic
+    link; rc: the script init runs, if any; programs: put all of /bin in;
+    options: further ones of mkfs.
     """
 
     files: dict[str, bytes] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
     rc: str = ""
     programs: bool = True
     size: str = "32M"
@@ -49,6 +51,8 @@ def make(path: Path, content: Content) -> Path:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.unlink(missing_ok=True)
             target.write_bytes(data)
+        for inside, text in content.links.items():
+            (folder / inside.lstrip("/")).symlink_to(text)
         command(
             *(MKFS, "-s", content.size, "-b", content.block, "-d", folder),
             *(*content.options, path),

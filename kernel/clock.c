@@ -76,13 +76,6 @@ static void disarm(struct cpu *cpu)
     csr_clear(sie, 1UL << INT_TIMER);
 }
 
-/* Caller holds cpu->timer_lock. */
-static struct timer *soonest(struct cpu *cpu)
-{
-    struct list *first = list_first(&cpu->timers);
-    return first ? LIST_ITEM(first, struct timer, link) : NULL;
-}
-
 void timer_set(struct timer *t, u64 when_ns, void (*fire)(void *), void *arg)
 {
     irq_push_off();
@@ -131,24 +124,24 @@ void clock_set_slice(u64 when_ns)
         arm(cpu, when_ns);
 }
 
+/* Or else have an interrupt when the next one is due. */
 static bool fire_one_due(struct cpu *cpu)
 {
     spin_lock(&cpu->timer_lock);
-    struct timer *t = soonest(cpu);
-    bool due = t && t->when_ns <= clock_ns();
-    void (*fire)(void *) = NULL;
-    void *arg = NULL;
-    if (due) {
-        fire = t->fire;
-        arg = t->arg;
-        unset(t);
-    } else if (t) {
-        arm(cpu, t->when_ns);
+    struct list *first = list_first(&cpu->timers);
+    struct timer *t = first ? LIST_ITEM(first, struct timer, link) : NULL;
+    if (!t || t->when_ns > clock_ns()) {
+        if (t)
+            arm(cpu, t->when_ns);
+        spin_unlock(&cpu->timer_lock);
+        return false;
     }
+    void (*fire)(void *) = t->fire;
+    void *arg = t->arg;
+    unset(t);
     spin_unlock(&cpu->timer_lock);
-    if (due)
-        fire(arg);
-    return due;
+    fire(arg);
+    return true;
 }
 
 void clock_interrupt(void)

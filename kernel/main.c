@@ -3,7 +3,7 @@
  *
  * entry.S enters start() on every hart: on hart 0 at power-on, on the others
  * when hart 0 sends them their first ipi. What may sleep is done by the
- * kernel thread "boot", which ends by starting process 1.
+ * kernel thread "boot", which becomes process 1.
  */
 #include "kernel/args.h"
 #include "kernel/bio.h"
@@ -16,7 +16,6 @@
 #include "kernel/irq.h"
 #include "kernel/place.h"
 #include "kernel/prefetch.h"
-#include "kernel/print.h"
 #include "kernel/proc.h"
 #include "kernel/registry.h"
 #include "kernel/trap.h"
@@ -38,31 +37,6 @@ static struct disk *root_disk(void)
     return disk;
 }
 
-static bool node_is_right(const char *path, u32 number)
-{
-    struct inode *node;
-    if (namei(path, NAMEI_NOFOLLOW, &node) < 0)
-        return false;
-    ilock(node);
-    bool right =
-        ivalid(node) == 0 && S_ISCHR(node->mode) && node->rdev == number;
-    iunlock(node);
-    iput(node);
-    return right;
-}
-
-static void make_node(const char *name, u32 number)
-{
-    char path[32];
-    ksnprintf(path, sizeof(path), "/dev/%s", name);
-    if (node_is_right(path, number))
-        return;
-    ext2_unlink(path); /* a wrong one, or none */
-    int error = ext2_mknod(path, S_IFCHR | 0666, number);
-    if (error)
-        kprintf("boot: cannot make %s: error %d\n", path, -error);
-}
-
 static void boot(void *)
 {
     disk_init();
@@ -77,8 +51,7 @@ static void boot(void *)
     int error = ext2_mount_root(root);
     if (error)
         boot_fail("cannot mount %s: error %d", root->name, -error);
-    ext2_mkdir("/dev", 0755); /* or it is there */
-    device_each(make_node);
+    dev_make_nodes();
     updated_init();
     policy_boot_args();
     args_check();

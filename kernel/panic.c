@@ -16,12 +16,12 @@
 #include "kernel/console.h"
 #include "kernel/fdt.h"
 #include "kernel/lock.h"
-#include "kernel/mem.h"
 #include "kernel/power.h"
 #include "kernel/print.h"
 #include "kernel/proc.h"
 #include "kernel/riscv.h"
 #include "kernel/trap.h"
+#include "kernel/vm.h"
 
 #define MAX_FRAMES 32
 
@@ -52,24 +52,28 @@ bool panicking(void)
 /* A call returns behind itself, perhaps behind the end of its function. */
 static void print_call(u64 return_address)
 {
-    const struct symbol *s = ksyms_end;
-    while (s > ksyms_start)
-        if ((--s)->address < return_address) {
-            kprintf("  %lx %s+0x%lx\n", return_address, s->name,
-                    return_address - s->address);
-            return;
-        }
-    kprintf("  %lx\n", return_address);
+    const struct symbol *in = NULL;
+    for (const struct symbol *s = ksyms_start;
+         s != ksyms_end && s->address < return_address; s++)
+        in = s;
+    if (in)
+        kprintf("  %lx %s+0x%lx\n", return_address, in->name,
+                return_address - in->address);
+    else
+        kprintf("  %lx\n", return_address);
 }
 
-/* Stacks have a guard page at each multiple of STACK_STRIDE. A frame ends at
- * fp, and lies above those it called, but for a change of stacks. */
+/*
+ * Can there be a frame that ends at fp? Frames lie above those they called,
+ * but for a change of stacks, which is how trap.S reports an overflow.
+ */
 static bool has_frame(u64 fp, u64 below)
 {
     u64 frame = fp - sizeof(struct frame);
-    if (frame < DIRECT_MAP || fp % 8 || frame % STACK_STRIDE < PAGE_SIZE)
+    if (fp < DIRECT_MAP || fp % 8 ||
+        (frame >= KSTACK_BASE && frame % STACK_STRIDE < PAGE_SIZE))
         return false;
-    return fp > below || fp / STACK_STRIDE != below / STACK_STRIDE;
+    return fp > below || frame / STACK_STRIDE != below / STACK_STRIDE;
 }
 
 static void backtrace(u64 fp)
@@ -77,7 +81,8 @@ static void backtrace(u64 fp)
     u64 below = 0;
     for (u32 i = 0; i < MAX_FRAMES && has_frame(fp, below); i++) {
         const struct frame *frame = (struct frame *)fp - 1;
-        print_call(frame->return_address);
+        if (frame->caller) /* else the first of its stack: from nowhere */
+            print_call(frame->return_address);
         below = fp;
         fp = frame->caller;
     }

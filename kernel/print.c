@@ -89,14 +89,6 @@ static void put_string(struct out *out, struct spec *spec, const char *s)
     put_field(out, spec, "", s, n);
 }
 
-static size_t decimal(const char **fmt)
-{
-    size_t n = 0;
-    for (; **fmt >= '0' && **fmt <= '9'; ++*fmt)
-        n = n * 10 + (**fmt - '0');
-    return n;
-}
-
 /* va_list by reference: an argument type in C may be an array. */
 struct args {
     va_list list;
@@ -104,10 +96,13 @@ struct args {
 
 static size_t number_or_star(const char **fmt, struct args *args)
 {
-    if (**fmt != '*')
-        return decimal(fmt);
-    ++*fmt;
-    int n = va_arg(args->list, int);
+    int n = 0;
+    if (**fmt == '*') {
+        n = va_arg(args->list, int);
+        ++*fmt;
+    }
+    for (; **fmt >= '0' && **fmt <= '9'; ++*fmt)
+        n = n * 10 + (**fmt - '0');
     return n < 0 ? 0 : n;
 }
 

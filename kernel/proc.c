@@ -4,7 +4,8 @@
  * programs.
  *
  * - A slot of the table keeps its kernel stack from one process to the next.
- * - Pids only grow; 1 is kept for the first program.
+ * - Pids only grow. The first kernel thread is process 1: it boots, then loads
+ *   the first program and goes to user mode.
  * - An exiting process frees its memory, files and directory itself; wait()
  *   frees the slot. Children of a dead parent become process 1's.
  * - sched.lock is never held over a call of file, ext2 or vm.
@@ -45,7 +46,6 @@ void proc_init(void)
 {
     sched_init();
     list_init(&table.free);
-    table.last_pid = 1;
     for (u32 i = 0; i < MAX_PROCS; i++) {
         procs[i].kstack = KSTACK_BASE + i * STACK_STRIDE + PAGE_SIZE;
         list_push_back(&table.free, &procs[i].link);
@@ -63,7 +63,7 @@ static void begin(void)
     if (p->thread)
         p->thread(p->thread_arg);
     if (!p->pagetable)
-        proc_exit(0);
+        panic("begin: kernel thread %s has ended", p->name);
     trap_return();
 }
 
@@ -194,9 +194,11 @@ i64 proc_fork(void)
 
 /* ---- process 1 ---- */
 
-static void run_first(void *path)
+void proc_start_init(const char *path)
 {
     struct proc *p = myproc();
+    assert(p->pid == 1);
+    table.first = p;
     int error = file_open_device(CONSOLE_ID << 8, O_RDWR, &p->fds[0]);
     if (error)
         boot_fail("no console: error %d", -error);
@@ -205,22 +207,10 @@ static void run_first(void *path)
     error = namei("/", 0, &p->cwd);
     if (error)
         boot_fail("no root directory: error %d", -error);
-    i64 argc = exec(path, (char *[]){path, NULL});
+    i64 argc = exec(path, (char *[]){(char *)path, NULL});
     if (argc < 0)
-        boot_fail("cannot run %s: error %ld", (char *)path, -argc);
+        boot_fail("cannot run %s: error %ld", path, -argc);
     p->trapframe->x[REG_A0] = argc;
-}
-
-void proc_start_init(const char *path)
-{
-    struct proc *p;
-    if (proc_alloc("init", &p) < 0)
-        panic("proc_start_init: no room");
-    p->pid = p->pgrp = 1;
-    p->thread = run_first;
-    p->thread_arg = (void *)path;
-    table.first = p;
-    proc_start(p);
 }
 
 static void end_machine(int status)
@@ -253,8 +243,7 @@ static void free_memory(struct proc *p)
     u64 *pagetable = p->pagetable;
     p->pagetable = NULL;
     vm_use(NULL);
-    if (pagetable)
-        vm_destroy(pagetable);
+    vm_destroy(pagetable);
 }
 
 /* Caller holds sched.lock. */
@@ -279,8 +268,6 @@ void proc_exit(int status)
     struct list *n;
     while ((n = list_pop_front(&p->children)))
         adopt(LIST_ITEM(n, struct proc, sibling));
-    if (!p->parent)
-        adopt(p);
     p->exit_status = status;
     p->state = ZOMBIE;
     sched_wakeup(p->parent);

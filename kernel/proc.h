@@ -86,10 +86,13 @@ void proc_init(void);
 void proc_hart_init(u32 hart);
 void proc_idle(void) __attribute__((noreturn));
 
-/* Start a kernel thread. Panics if there is no room: at boot only. */
+/* Start a kernel thread; fn does not return (but see proc_start_init). Panics
+ * if there is no room: at boot only. */
 struct proc *kthread(const char *name, void (*fn)(void *), void *arg);
 
-/* Process 1 from the program at path; panics with the reason if it cannot. */
+/* Make the calling kernel thread, the first there was, process 1, running the
+ * program at path once its function returns. Stops the boot with the reason
+ * if it cannot. */
 void proc_start_init(const char *path);
 
 void yield(void);                 /* let others run */

@@ -202,7 +202,8 @@ static struct list *bucket_of(const void *chan)
 }
 _Static_assert(SLEEP_BUCKETS == 1 << (64 - 58), "bits of bucket_of");
 
-void sched_sleep(const void *chan, bool interruptible)
+/* Join the sleepers on chan; the caller switches away next. */
+static void fall_asleep(const void *chan, bool interruptible)
 {
     struct proc *p = myproc();
     p->chan = chan;
@@ -210,8 +211,12 @@ void sched_sleep(const void *chan, bool interruptible)
     p->woken = false;
     p->state = SLEEPING;
     list_push_back(bucket_of(chan), &p->link);
+}
+
+void sched_sleep(const void *chan, bool interruptible)
+{
+    fall_asleep(chan, interruptible);
     sched_switch();
-    p->chan = NULL;
 }
 
 static void end_sleep(struct proc *p)
@@ -251,24 +256,14 @@ void sched_interrupt(struct proc *p)
             ipi_send(hart);
 }
 
-/* Exchange the lock of the condition for sched.lock, and back. */
-static void enter_sleep(struct spinlock *lk)
-{
-    spin_lock(&sched.lock);
-    spin_unlock(lk);
-}
-
-static void leave_sleep(struct spinlock *lk)
-{
-    spin_unlock(&sched.lock);
-    spin_lock(lk);
-}
-
 void sleep_on(const void *chan, struct spinlock *lk)
 {
-    enter_sleep(lk);
-    sched_sleep(chan, false);
-    leave_sleep(lk);
+    spin_lock(&sched.lock);
+    fall_asleep(chan, false);
+    spin_unlock(lk);
+    sched_switch();
+    spin_unlock(&sched.lock);
+    spin_lock(lk);
 }
 
 static void deadline_reached(void *arg)
@@ -298,9 +293,13 @@ int sleep_until(const void *chan, struct spinlock *lk, u64 deadline_ns)
     p->woken = false;
     if (deadline_ns)
         timer_set(&timer, deadline_ns, deadline_reached, p);
-    enter_sleep(lk);
-    if (!p->killed && !p->timed_out)
-        sched_sleep(chan, true);
+    spin_lock(&sched.lock);
+    bool sleeps = !p->killed && !p->timed_out;
+    if (sleeps)
+        fall_asleep(chan, true);
+    spin_unlock(lk);
+    if (sleeps)
+        sched_switch();
     bool woken = p->woken;
     spin_unlock(&sched.lock);
     if (deadline_ns)

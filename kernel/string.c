@@ -1,9 +1,10 @@
 /*
  * Memory and text.
  *
- * - Copies move the block cache's pages, so their cost is the machine's: they
- *   go by 8-byte words, 8 words to a turn, with single bytes only before the
- *   first aligned word of the target and after the last.
+ * - memcpy and memset move the block cache's pages, so their cost is the
+ *   machine's: they go by 8-byte words, 8 words to a turn, with single bytes
+ *   only before the first aligned word of the target and after the last. The
+ *   rest is seldom called, for a few bytes.
  * - Every access is aligned. When source and target differ in alignment, a
  *   target word is put together from the two source words it straddles. The
  *   words read are those that hold wanted bytes: no page is touched that the
@@ -22,11 +23,6 @@ typedef u64 __attribute__((may_alias)) word;
 static bool aligned(const void *p)
 {
     return (uintptr_t)p % WORD == 0;
-}
-
-static bool alike(const void *a, const void *b)
-{
-    return ((uintptr_t)a ^ (uintptr_t)b) % WORD == 0;
 }
 
 /* Both aligned, n > 0 words. Upwards, so `to` may lie below `from`. */
@@ -71,22 +67,6 @@ static void copy_up(u8 *to, const u8 *from, size_t n)
         *to++ = *from++;
 }
 
-/* Downwards, from the ends. */
-static void copy_down(u8 *to, const u8 *from, size_t n)
-{
-    to += n, from += n;
-    if (alike(to, from)) {
-        for (; n && !aligned(to); n--)
-            *--to = *--from;
-        for (; n >= WORD; n -= WORD) {
-            to -= WORD, from -= WORD;
-            *(word *)to = *(const word *)from;
-        }
-    }
-    while (n--)
-        *--to = *--from;
-}
-
 void *memcpy(void *restrict to, const void *restrict from, size_t n)
 {
     copy_up(to, from, n);
@@ -98,7 +78,8 @@ void *memmove(void *to, const void *from, size_t n)
     if ((uintptr_t)to - (uintptr_t)from >= n)
         copy_up(to, from, n);
     else
-        copy_down(to, from, n);
+        while (n--)
+            ((u8 *)to)[n] = ((const u8 *)from)[n];
     return to;
 }
 
@@ -123,13 +104,6 @@ void *memset(void *to, int byte, size_t n)
 int memcmp(const void *a, const void *b, size_t n)
 {
     const u8 *p = a, *q = b;
-    if (alike(p, q)) {
-        for (; n && !aligned(p) && *p == *q; n--)
-            p++, q++;
-        if (aligned(p))
-            for (; n >= WORD && *(const word *)p == *(const word *)q; n -= WORD)
-                p += WORD, q += WORD;
-    }
     for (; n; n--, p++, q++)
         if (*p != *q)
             return *p - *q;

@@ -13,7 +13,9 @@ $2 ~ /^[tT]$/ && $1 ~ /^ffffffc/ {
     names[count++] = $3
 }
 
+# An address above all ends the table; the names follow it.
 END {
+    print ".dword -1, 0"
     for (i = 0; i < count; i++)
         printf "name%d: .asciz \"%s\"\n", i, names[i]
 }

@@ -8,6 +8,8 @@
  * - A call's bytes stay together: print_lock is held over them, and is the
  *   innermost of all locks. A panic does without it: the hart that holds it
  *   may be stopped, or be this one.
+ * - The FIFOs stay off: turning them on would drop what has been received
+ *   before, and with it the beginning of a script fed to the machine.
  * - Here, and only here, "\n" becomes "\r\n".
  */
 #include "kernel/console.h"
@@ -16,23 +18,19 @@
 #include "kernel/lock.h"
 #include "kernel/mem.h"
 
-#define VIRT_UART_PHYS                                    \
-    0x10000000 /* on QEMU's virt: before the tree is read \
-                */
+/* On QEMU's virt: before the tree is read. */
+#define VIRT_UART_PHYS 0x10000000
 
 enum { DATA, INT_ENABLE, FIFO_CONTROL, LINE_CONTROL, MODEM_CONTROL, STATUS };
 
 #define INT_RECEIVED      0x01
-#define FIFO_ON_CLEAR     0x07
 #define LINE_8N1          0x03
 #define MODEM_DTR_RTS_INT 0x0b
 #define STATUS_RECEIVED   0x01
-#define STATUS_FIFO_EMPTY 0x20
+#define STATUS_CAN_SEND   0x20
 #define STATUS_ALL_SENT   0x40
-#define FIFO_BYTES        16
 
 static struct spinlock print_lock = SPINLOCK("print", RANK_PRINT);
-static u32 fifo_room; /* print_lock: at least so many fit into the FIFO */
 
 static volatile u8 *reg(u32 i)
 {
@@ -44,17 +42,14 @@ void uart_init(void)
 {
     *reg(INT_ENABLE) = 0;
     *reg(LINE_CONTROL) = LINE_8N1;
-    *reg(FIFO_CONTROL) = FIFO_ON_CLEAR;
     *reg(MODEM_CONTROL) = MODEM_DTR_RTS_INT;
 }
 
 static void put_byte(char c)
 {
-    while (!fifo_room)
-        if (*reg(STATUS) & STATUS_FIFO_EMPTY)
-            fifo_room = FIFO_BYTES;
+    while (!(*reg(STATUS) & STATUS_CAN_SEND))
+        ;
     *reg(DATA) = c;
-    fifo_room--;
 }
 
 static void put_bytes(const char *s, u64 n)

@@ -15,8 +15,8 @@
 
 #include "mkfs/mkfs.h"
 
-#define NDIRECT     12
-#define FAST_TARGET 59 /* bytes of a link's target that fit into the inode */
+/* An entry's type: abi.h's DT_ values, which are not those of Linux. */
+enum { ENTRY_FILE = 1, ENTRY_DIR = 2, ENTRY_LINK = 7 };
 
 /* ---- contents ---- */
 
@@ -37,7 +37,7 @@ static void source_open(struct source *s, const struct fs *fs,
     *s = (struct source){.fs = fs, .node = n, .fd = -1};
     s->words = zalloc(fs->block_bytes);
     s->state = n->pattern_seed;
-    if (!n->host || !S_ISREG(n->disk.i_mode))
+    if (!n->host || !S_ISREG(n->disk.mode))
         return;
     s->fd = open(n->host, O_RDONLY);
     if (s->fd < 0)
@@ -102,21 +102,21 @@ struct packer {
 /* Append an entry; the last of a block reaches to the block's end. */
 static void pack(struct packer *p, const char *name, const struct node *n)
 {
-    u64 here = ROUND_UP(sizeof(struct ext2_dirent) + strlen(name), 4);
+    u64 here = EXT2_ENTRY_BYTES(strlen(name));
     u64 end = ROUND_UP(p->at, p->block_bytes);
 
     if (p->at + here > end)
         p->at = end; /* a new block */
     else if (p->out)
-        ((struct ext2_dirent *)(p->out + p->last))->rec_len = p->at - p->last;
+        ((struct ext2_entry *)(p->out + p->last))->length = p->at - p->last;
     if (p->out) {
-        struct ext2_dirent *e = (struct ext2_dirent *)(p->out + p->at);
-        e->inode = n->ino;
-        e->rec_len = p->block_bytes - p->at % p->block_bytes;
+        struct ext2_entry *e = (struct ext2_entry *)(p->out + p->at);
+        e->ino = n->ino;
+        e->length = p->block_bytes - p->at % p->block_bytes;
         e->name_len = strlen(name);
-        e->file_type = S_ISDIR(n->disk.i_mode)   ? EXT2_FT_DIR
-                       : S_ISREG(n->disk.i_mode) ? EXT2_FT_REG
-                                                 : EXT2_FT_SYMLINK;
+        e->type = S_ISDIR(n->disk.mode)   ? ENTRY_DIR
+                  : S_ISREG(n->disk.mode) ? ENTRY_FILE
+                                          : ENTRY_LINK;
         memcpy(e->name, name, e->name_len);
     }
     p->last = p->at;
@@ -135,7 +135,7 @@ static u64 pack_directory(const struct fs *fs, const struct node *n, u8 *out)
     u64 end = ROUND_UP(p.at, fs->block_bytes);
     for (; end < n->size; end += fs->block_bytes)
         if (out)
-            ((struct ext2_dirent *)(out + end))->rec_len = fs->block_bytes;
+            ((struct ext2_entry *)(out + end))->length = fs->block_bytes;
     return end;
 }
 
@@ -165,15 +165,15 @@ static int path_of(u64 k, u64 per_block, u32 slot[4])
     u64 span = per_block;
 
     slot[0] = k;
-    if (k < NDIRECT)
+    if (k < EXT2_DIRECT)
         return 0;
-    k -= NDIRECT;
+    k -= EXT2_DIRECT;
     for (int levels = 1; levels <= 3; levels++, span *= per_block) {
         if (k >= span) {
             k -= span;
             continue;
         }
-        slot[0] = NDIRECT - 1 + levels;
+        slot[0] = EXT2_DIRECT - 1 + levels;
         for (int i = levels; i > 0; i--, k /= per_block)
             slot[i] = k % per_block;
         return levels;
@@ -183,7 +183,7 @@ static int path_of(u64 k, u64 per_block, u32 slot[4])
 
 static bool is_fast_link(const struct node *n)
 {
-    return n->target && n->size <= FAST_TARGET;
+    return n->target && n->size < EXT2_LINK_INLINE;
 }
 
 /* How many blocks the node's bytes take. */
@@ -236,7 +236,7 @@ static u32 map_take(struct map *m)
     u32 block = layout_take(m->fs, m->next);
 
     m->next = block + 1;
-    m->inode->i_blocks += m->fs->block_bytes / 512;
+    m->inode->blocks += m->fs->block_bytes / 512;
     return block;
 }
 
@@ -251,7 +251,7 @@ static u32 map_block(struct map *m, u64 k)
 {
     u32 slot[4];
     int levels = path_of(k, m->fs->block_bytes / 4, slot);
-    u32 *entry = &m->inode->i_block[slot[0]];
+    u32 *entry = &m->inode->block[slot[0]];
 
     for (int i = 1; i <= levels; i++) {
         if (!*entry) {
@@ -304,14 +304,14 @@ void file_lay(struct fs *fs, struct node *n, u32 group)
                             : layout_take_inode(fs, group, node_is_dir(n));
     n->group = (n->ino - 1) / fs->group_inodes;
     if (is_fast_link(n))
-        memcpy(disk->i_block, n->target, n->size);
+        memcpy(disk->block, n->target, n->size);
     else if (!n->laid)
         file_lay_at(fs, n, layout_find(fs, n->group, file_blocks(fs, n)));
     if (node_is_dir(n))
         n->size = pack_directory(fs, n, NULL);
-    disk->i_size = n->size;
-    disk->i_size_high = n->size >> 32;
-    disk->i_atime = disk->i_mtime = disk->i_ctime = fs->opt->time_s;
+    disk->size = n->size;
+    disk->size_high = n->size >> 32;
+    disk->atime = disk->mtime = disk->ctime = fs->opt->time_s;
     layout_put_inode(fs, n->ino, disk);
 }
 

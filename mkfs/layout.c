@@ -13,7 +13,6 @@
 
 #include "mkfs/mkfs.h"
 
-#define INODE_BYTES  128
 #define MIN_GROUP    16    /* data blocks that make a last group worth while */
 #define MAX_IN_GROUP 65528 /* descriptors count in 16 bits, bitmaps by 8 */
 #define NO_INODES    10    /* reserved, from 1 on; the root's is 2 */
@@ -101,7 +100,7 @@ static void plan_groups(struct fs *fs)
 static void plan_inodes(struct fs *fs)
 {
     const struct options *opt = fs->opt;
-    u32 per_block = fs->block_bytes / INODE_BYTES;
+    u32 per_block = fs->block_bytes / EXT2_INODE_BYTES;
     u64 each = opt->bytes_per_inode;
     u64 max = MIN(8 * fs->block_bytes, 65536 - per_block);
 
@@ -313,8 +312,8 @@ void layout_put_inode(struct fs *fs, u32 ino, const struct ext2_inode *inode)
     u64 table = bitmaps_start(fs, group) + 2;
     u64 index = (ino - 1) % fs->group_inodes;
 
-    put_bytes(fs, table * fs->block_bytes + index * INODE_BYTES, inode,
-              INODE_BYTES);
+    put_bytes(fs, table * fs->block_bytes + index * EXT2_INODE_BYTES, inode,
+              EXT2_INODE_BYTES);
 }
 
 /* A bitmap's block: n bits from the group's place in map, then ones. */
@@ -334,12 +333,12 @@ static void fill_descriptors(struct fs *fs, struct ext2_group *table)
 {
     for (u32 g = 0; g < fs->ngroups; g++) {
         u32 at = bitmaps_start(fs, g);
-        table[g].bg_block_bitmap = at;
-        table[g].bg_inode_bitmap = at + 1;
-        table[g].bg_inode_table = at + 2;
-        table[g].bg_free_blocks_count = fs->free_blocks[g];
-        table[g].bg_free_inodes_count = fs->free_inodes[g];
-        table[g].bg_used_dirs_count = fs->directories[g];
+        table[g].block_bitmap = at;
+        table[g].inode_bitmap = at + 1;
+        table[g].inode_table = at + 2;
+        table[g].free_blocks_count = fs->free_blocks[g];
+        table[g].free_inodes_count = fs->free_inodes[g];
+        table[g].used_dirs_count = fs->directories[g];
         put_bitmap(fs, at, fs->block_used, (u64)g * fs->group_blocks,
                    group_length(fs, g));
         put_bitmap(fs, at + 1, fs->inode_used, (u64)g * fs->group_inodes,
@@ -350,40 +349,38 @@ static void fill_descriptors(struct fs *fs, struct ext2_group *table)
 static void fill_identity(const struct fs *fs, struct ext2_super *s)
 {
     u64 state = fs->opt->seed;
-    u64 words[4];
+    u64 words[2] = {splitmix64(&state), splitmix64(&state)};
 
-    for (u32 i = 0; i < NELEM(words); i++)
-        words[i] = splitmix64(&state);
-    memcpy(s->s_uuid, words, 16);
-    s->s_uuid[6] = (s->s_uuid[6] & 0x0f) | 0x40; /* RFC 4122: random */
-    s->s_uuid[8] = (s->s_uuid[8] & 0x3f) | 0x80;
-    memcpy(s->s_hash_seed, words + 2, 16);
-    memcpy(s->s_volume_name, fs->opt->label, strlen(fs->opt->label));
+    memcpy(s->uuid, words, sizeof(words));
+    s->uuid[6] = (s->uuid[6] & 0x0f) | 0x40; /* RFC 4122: random */
+    s->uuid[8] = (s->uuid[8] & 0x3f) | 0x80;
+    memcpy(s->volume_name, fs->opt->label, strlen(fs->opt->label));
 }
 
 static void fill_super(const struct fs *fs, struct ext2_super *s)
 {
     u32 log = __builtin_ctz(fs->block_bytes) - 10;
 
-    s->s_inodes_count = fs->group_inodes * fs->ngroups;
-    s->s_blocks_count = fs->nblocks;
-    s->s_r_blocks_count = fs->reserved;
-    s->s_free_blocks_count = layout_free(fs);
-    s->s_free_inodes_count = layout_free_inodes(fs);
-    s->s_first_data_block = fs->first_block;
-    s->s_log_block_size = s->s_log_frag_size = log;
-    s->s_blocks_per_group = s->s_frags_per_group = fs->group_blocks;
-    s->s_inodes_per_group = fs->group_inodes;
-    s->s_wtime = s->s_lastcheck = s->s_mkfs_time = fs->opt->time_s;
-    s->s_max_mnt_count = 0xffff; /* no check by count */
-    s->s_magic = EXT2_MAGIC;
-    s->s_state = EXT2_CLEAN;
-    s->s_errors = 1; /* go on */
-    s->s_rev_level = 1;
-    s->s_first_ino = NO_INODES + 1;
-    s->s_inode_size = INODE_BYTES;
-    s->s_feature_incompat = EXT2_INCOMPAT_FILETYPE;
-    s->s_feature_ro_compat = EXT2_RO_SPARSE_SUPER | EXT2_RO_LARGE_FILE;
+    s->inodes_count = fs->group_inodes * fs->ngroups;
+    s->blocks_count = fs->nblocks;
+    s->r_blocks_count = fs->reserved;
+    s->free_blocks_count = layout_free(fs);
+    s->free_inodes_count = layout_free_inodes(fs);
+    s->first_data_block = fs->first_block;
+    s->log_block_size = s->log_frag_size = log;
+    s->blocks_per_group = s->frags_per_group = fs->group_blocks;
+    s->inodes_per_group = fs->group_inodes;
+    s->wtime = s->lastcheck = fs->opt->time_s;
+    s->max_mnt_count = 0xffff; /* no check by count */
+    s->magic = EXT2_MAGIC;
+    s->state = EXT2_VALID_FS;
+    s->errors = 1; /* go on */
+    s->rev_level = 1;
+    s->first_ino = NO_INODES + 1;
+    s->inode_size = EXT2_INODE_BYTES;
+    s->feature_incompat = EXT2_INCOMPAT_FILETYPE;
+    s->feature_ro_compat =
+        EXT2_RO_COMPAT_SPARSE_SUPER | EXT2_RO_COMPAT_LARGE_FILE;
     fill_identity(fs, s);
 }
 
@@ -399,7 +396,7 @@ void layout_write(struct fs *fs)
         if (!has_super(g))
             continue;
         u64 at = (u64)layout_group_start(fs, g) * fs->block_bytes;
-        super.s_block_group_nr = g;
+        super.block_group_nr = g;
         put_bytes(fs, g ? at : EXT2_SUPER_OFFSET, &super, sizeof(super));
         put_bytes(fs, at + fs->block_bytes, table, table_bytes);
     }

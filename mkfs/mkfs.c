@@ -50,7 +50,7 @@ static const struct option_row {
     {'d', "folder", TEXT, "FOLDER", &opt.folder,
      "what goes into the image; hard links become separate files"},
     {'U', "seed", SIZE, "SEED", &opt.seed,
-     "of the UUID, the hash seed and ageing; default 0"},
+     "of the UUID and of ageing; default 0"},
     {'T', "time", SIZE, "SECONDS", &opt.time_s,
      "since 1970, time of everything; default 0"},
     {256, "sparse", FLAG, NULL, &opt.sparse,
@@ -290,7 +290,7 @@ static void lay_at(struct fs *fs, struct node *root, const char *arg)
         die("--at %s: not PATH=GROUP or PATH=GROUP:BLOCK", arg);
     char *path = text("%.*s", (int)(equals - arg), arg);
     struct node *n = tree_find(root, path);
-    if (!n || (n->disk.i_mode & 0170000) != 0100000 || !n->size)
+    if (!n || (n->disk.mode & 0170000) != 0100000 || !n->size)
         die("--at %s: no file with data of this name in the image", arg);
     if (n->laid)
         die("--at %s: this file has been placed already", arg);

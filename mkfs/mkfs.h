@@ -17,7 +17,6 @@
 #define SLUICE_MKFS_H
 
 #include "kernel/ext2_disk.h"
-#include "kernel/types.h"
 
 #define MAX_LIST 256 /* --file and --at options */
 

@@ -12,12 +12,11 @@
 #include "mkfs/mkfs.h"
 
 #define NAME_MAX_BYTES   255
-#define MAX_DIRS         31998 /* in a directory: ext2 allows 32000 links */
 #define LOST_FOUND_BYTES 16384 /* so that e2fsck need not allocate */
 
 bool node_is_dir(const struct node *n)
 {
-    return S_ISDIR(n->disk.i_mode);
+    return S_ISDIR(n->disk.mode);
 }
 
 /* Where a name is among the sorted children, or would be. */
@@ -70,10 +69,10 @@ struct node *tree_add(struct node *dir, const char *name, u16 mode)
         die("%s: is there twice", name);
     n->name = text("%s", name);
     n->parent = dir;
-    n->disk.i_mode = mode;
-    n->disk.i_links_count = S_ISDIR(mode) ? 2 : 1;
-    if (S_ISDIR(mode) && ++dir->disk.i_links_count > MAX_DIRS + 2)
-        die("%s: more than %u directories in one", name, MAX_DIRS);
+    n->disk.mode = mode;
+    n->disk.links_count = S_ISDIR(mode) ? 2 : 1;
+    if (S_ISDIR(mode) && ++dir->disk.links_count > EXT2_LINK_MAX)
+        die("%s: more than %u directories in one", name, EXT2_LINK_MAX - 2);
     insert(dir, n);
     return n;
 }
@@ -184,8 +183,8 @@ struct node *tree_build(const struct options *opt)
 
     root->name = "";
     root->parent = root;
-    root->disk.i_mode = S_IFDIR | 0755;
-    root->disk.i_links_count = 2;
+    root->disk.mode = S_IFDIR | 0755;
+    root->disk.links_count = 2;
     tree_add(root, LOST_FOUND, S_IFDIR | 0700)->size = LOST_FOUND_BYTES;
     if (opt->fill_percent)
         tree_add(root, AGED, S_IFDIR | 0755)->late = true;

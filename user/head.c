@@ -16,6 +16,8 @@ int main(int argc, char **argv)
     u64 lines = 10, bytes = ~0UL;
     int failed = 0;
     static const char usage[] = "head [-n LINES | -c BYTES] [FILE...]";
+    if (argc > 1 && argv[1][0] == '-' && isdigit(argv[1][1]))
+        lines = size_arg(argv[optind++] + 1, "lines"); /* -5 */
     for (int c; (c = options(argc, argv, "n:c:", usage)) > 0;) {
         lines = c == 'n' ? size_arg(optarg, "-n") : ~0UL;
         bytes = c == 'c' ? size_arg(optarg, "-c") : ~0UL;

@@ -166,6 +166,8 @@ size_t strlcat(char *to, const char *from, size_t n);
 
 const char *basename(const char *path); /* after the last slash */
 
+void strip_slashes(char *path); /* off its end */
+
 /* dir/name into path[n]; dies if it does not fit. */
 void join_path(char *path, size_t n, const char *dir, const char *name);
 

@@ -32,6 +32,8 @@ int main(int argc, char **argv)
         ;
     if (argc - optind < 2)
         usage_exit(usage);
+    for (int i = optind; i < argc; i++)
+        strip_slashes(argv[i]);
     const char *to = argv[argc - 1];
     bool into = stat(to, &st) == 0 && S_ISDIR(st.st_mode);
     if (argc - optind > 2 && !into)

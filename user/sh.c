@@ -120,7 +120,7 @@ static void skip_blanks(struct parser *p)
     for (;;) {
         if (*p->at == ' ' || *p->at == '\t' || *p->at == '\r')
             p->at++;
-        else if (p->at[0] == '\\' && p->at[1] == '\n')
+        else if (p->at[0] == '\\' && p->at[1] == '\n' && p->at[2])
             p->at += 2;
         else if (*p->at == '#')
             p->at += strcspn(p->at, "\n");
@@ -149,8 +149,8 @@ static bool accept(struct parser *p, const char *text)
 static const char *quote_end(const char *s)
 {
     char quote = *s++;
-    if (quote == '\\')
-        return *s ? s + 1 : NULL;
+    if (quote == '\\') /* the last line end must have a line behind it */
+        return *s && (*s != '\n' || s[1]) ? s + 1 : NULL;
     for (; *s && *s != quote; s++) {
         if (quote == '"' && *s == '\\' && s[1])
             s++;
@@ -409,38 +409,55 @@ static void append_value(struct expansion *x, const char *value)
     }
 }
 
+/* The value of $? $$ $! $# as text; NULL if c is none of these. */
+static const char *number_value(char c)
+{
+    static char digits[16];
+    int n = c == '?'   ? status
+            : c == '$' ? getpid()
+            : c == '!' ? background
+            : c == '#' ? MAX(param_count - 1, 0)
+                       : -1;
+    snprintf(digits, sizeof digits, "%d", n);
+    return n < 0 ? NULL : digits;
+}
+
+static void append_params(struct expansion *x)
+{
+    for (int i = 1; i < param_count; i++) {
+        append_value(x, params[i]);
+        if (i + 1 < param_count)
+            x->split ? end_field(x) : append(x, ' ');
+    }
+}
+
+static void append_variable(struct expansion *x, const char *name)
+{
+    const char *number = number_value(*name);
+    if (number)
+        append_value(x, number);
+    else if (*name == '@' || *name == '*')
+        append_params(x);
+    else if (!isdigit(*name))
+        append_value(x, variable_value(name));
+    else if (*name - '0' < param_count)
+        append_value(x, params[*name - '0']);
+}
+
 /* At s, behind a $: append what it stands for; returns what follows. */
 static const char *expand_variable(struct expansion *x, const char *s)
 {
-    char name[64], digits[16];
     bool braces = *s == '{';
-    s += braces;
-    size_t n = isdigit(*s) || strchr("?$!#@*", *s) ? *s != 0 : name_length(s);
-    if (n == 0 || n >= sizeof name || (braces && s[n] != '}')) {
+    const char *name = s + braces;
+    size_t n = isdigit(*name) || (*name && strchr("?$!#@*", *name))
+                   ? 1
+                   : name_length(name);
+    if (n == 0 || (braces && name[n] != '}')) {
         append(x, '$');
-        return s - braces;
+        return s;
     }
-    strlcpy(name, s, n + 1);
-    int number = *name == '?'   ? status
-                 : *name == '$' ? getpid()
-                 : *name == '!' ? background
-                                : param_count - 1;
-    snprintf(digits, sizeof digits, "%d", number);
-    if (strchr("?$!#", *name)) {
-        append_value(x, digits);
-    } else if (isdigit(*name)) {
-        if (*name - '0' < param_count)
-            append_value(x, params[*name - '0']);
-    } else if (*name == '@' || *name == '*') {
-        for (int i = 1; i < param_count; i++) {
-            append_value(x, params[i]);
-            if (i + 1 < param_count)
-                x->split ? end_field(x) : append(x, ' ');
-        }
-    } else {
-        append_value(x, variable_value(name));
-    }
-    return s + n + braces;
+    append_variable(x, copy_text(name, n));
+    return name + n + braces;
 }
 
 static void expand(struct expansion *x, const char *s)
@@ -507,17 +524,6 @@ static int builtin_cd(int argc, char **argv)
         return 1;
     }
     return 0;
-}
-
-static int builtin_pwd(int argc, char **argv)
-{
-    (void)argc, (void)argv;
-    char path[PATH_BYTES];
-    if (getcwd(path, sizeof path) < 0) {
-        warn("pwd");
-        return 1;
-    }
-    return puts(path) == EOF;
 }
 
 static int builtin_exit(int argc, char **argv)
@@ -587,7 +593,6 @@ static const struct builtin {
     const char *usage, *about;
 } builtins[] = {
     {"cd", builtin_cd, "[DIRECTORY]", "go there, or to /"},
-    {"pwd", builtin_pwd, "", "say where you are"},
     {"exit", builtin_exit, "[STATUS]", "leave the shell"},
     {"wait", builtin_wait, "[PID]", "until background processes have ended"},
     {"history", builtin_history, "", "the lines typed before"},
@@ -715,7 +720,10 @@ static void NORETURN run_child(struct node *n)
     if (argv.count == 0 || is_assignment(n->words[0]) ||
         builtin_named(argv.at[0]))
         exit(run_node(n));
-    execp(argv.at);
+    if (strcmp(argv.at[0], "[") == 0)
+        exec("/bin/test", argv.at);
+    else
+        execp(argv.at);
     warn("%s", argv.at[0]);
     _exit(errno == ENOENT ? 127 : 126);
 }
@@ -866,8 +874,10 @@ static int run_node(struct node *n)
 static void syntax_error(const struct parser *p)
 {
     int n = strcspn(p->at, "\n");
-    warnx("syntax error at %s%.*s", n > 0 ? "" : "the end of the line", n,
-          p->at);
+    const char *end = p->incomplete ? "the text ends too soon after "
+                      : n == 0      ? "the end of the line"
+                                    : "";
+    warnx("syntax error: %s%.*s", end, n, p->at);
     status = 2;
 }
 

@@ -23,6 +23,8 @@ int main(int argc, char **argv)
 {
     u64 lines = 10;
     int failed = 0;
+    if (argc > 1 && argv[1][0] == '-' && isdigit(argv[1][1]))
+        lines = size_arg(argv[optind++] + 1, "lines"); /* -5 */
     while (options(argc, argv, "n:", "tail [-n LINES] [FILE...]") > 0)
         lines = size_arg(optarg, "-n");
     if (optind == argc)

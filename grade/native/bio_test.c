@@ -10,6 +10,10 @@
  *   whenever somebody sleeps, failing FAIL_PERMILLE of them.
  * - After each step the invariants at the head of bio.c are checked; at the
  *   end all is flushed and the device holds what the model says.
+ *
+ * link: kernel/disk.c kernel/queue.c kernel/place.c kernel/registry.c
+ * link: kernel/drive.c policies/sched policies/replace policies/write
+ * link: policies/place
  */
 #include "kernel/bio.c"
 

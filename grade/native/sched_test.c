@@ -16,7 +16,7 @@ static void submit(const struct policy *p, struct request *r, u64 sector,
                    bool write)
 {
     *r = (struct request){.sector = sector,
-                          .nsectors = 8,
+                          .nsectors = 1,
                           .write = write,
                           .pid = 1,
                           .queued_ns = now_ns += 1000};

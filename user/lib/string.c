@@ -216,6 +216,12 @@ const char *basename(const char *path)
     return slash ? slash + 1 : path;
 }
 
+void strip_slashes(char *path)
+{
+    for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
+        path[n - 1] = 0;
+}
+
 void join_path(char *path, size_t n, const char *dir, const char *name)
 {
     const char *slash = dir[0] && dir[strlen(dir) - 1] != '/' ? "/" : "";

@@ -1,0 +1,204 @@
+"""gdb commands that print the kernel's state: cache dirty queue procs kstack.
+
+- They read memory only and stop nothing; `help NAME` tells their arguments.
+- Kernel memory can be read through a hart that is in the kernel (an idle one
+  is). When all harts are in user mode the commands say so.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import gdb
+
+NS_PER_MS = 1_000_000
+
+
+@contextmanager
+def kernel_memory() -> Iterator[None]:
+    """Look through a hart that sees the kernel's half of the address space."""
+    before = gdb.selected_thread()
+    if before is None:
+        raise gdb.GdbError("no machine: run make qemu-gdb, then make gdb")
+    for thread in gdb.selected_inferior().threads():
+        thread.switch()
+        try:
+            gdb.selected_inferior().read_memory(int(gdb.parse_and_eval("&procs")), 8)
+        except gdb.MemoryError:
+            continue
+        try:
+            yield
+        finally:
+            before.switch()
+        return
+    before.switch()
+    raise gdb.GdbError(
+        "no hart sees the kernel now (before paging, or all in user mode): "
+        "try `break syscall` and `continue`"
+    )
+
+
+def text(value: gdb.Value) -> str:
+    """A C string in an array or behind a pointer."""
+    return value.string(errors="replace")
+
+
+def list_items(head: gdb.Value, type_name: str, member: str) -> Iterator[gdb.Value]:
+    """The structures on an intrusive list, from its front."""
+    kind = gdb.lookup_type(f"struct {type_name}").pointer()
+    offset = int(gdb.parse_and_eval(f"&((struct {type_name} *)0)->{member}"))
+    end = int(head.address)
+    node = int(head["next"])
+    while node not in (0, end):
+        item = gdb.Value(node - offset).cast(kind).dereference()
+        yield item
+        node = int(gdb.Value(node).cast(gdb.lookup_type("struct list").pointer())["next"])
+
+
+def now_ns() -> int | None:
+    """The kernel's clock, if gdb is shown the time register."""
+    try:
+        hz = int(gdb.parse_and_eval("machine.timebase_hz"))
+        return int(gdb.parse_and_eval("(unsigned long)$time")) * 1_000_000_000 // hz
+    except gdb.error:
+        return None
+
+
+def age(dirtied_ns: int) -> str:
+    """How long a block has been dirty."""
+    now = now_ns()
+    if not now:
+        return f"since {dirtied_ns // NS_PER_MS} ms"
+    return f"{(now - dirtied_ns) // NS_PER_MS} ms old"
+
+
+def cache(_: str) -> None:
+    """cache: the buffer cache in figures."""
+    bcache = gdb.parse_and_eval("bcache")
+    print(f"{int(bcache['nbufs'])} buffers of {int(bcache['block_bytes'])} bytes")
+    for name, words in [
+        ("used", "have ever held a block"),
+        ("nevictable", "clean, may be a victim"),
+        ("nbusy", "held or in transfer"),
+        ("ndirty", "dirty: delayed or pending"),
+        ("nwriting", "in transfer to a disk"),
+        ("holders", "processes that hold buffers"),
+        ("waiting", "processes that wait for a clean one"),
+    ]:
+        print(f"  {int(bcache[name]):8} {words}")
+    for name in ["delayed", "pending", "writing"]:
+        print(f"  {sum(1 for _ in list_items(bcache[name], 'buf', 'dirty')):8} on list {name}")
+
+
+def dirty(words: str) -> None:
+    """dirty [N]: the delayed-write list, the oldest N (20) first."""
+    most = int(words or 20)
+    bcache = gdb.parse_and_eval("bcache")
+    for name in ["pending", "delayed"]:
+        items = list(list_items(bcache[name], "buf", "dirty"))
+        print(f"{name}: {len(items)} blocks")
+        for buf in items[:most]:
+            block = buf["block"]
+            print(
+                f"  {text(buf['disk']['name'])} block {int(block['blkno'])} "
+                f"owner {int(block['owner'])}, {age(int(block['dirtied_ns']))}"
+            )
+
+
+def queue(words: str) -> None:
+    """queue [N]: the request queue of disk N, or of all."""
+    disks = gdb.parse_and_eval("disks")
+    for i in range(int(disks["n"])):
+        disk = disks["disk"][i]
+        if words and int(words) != i:
+            continue
+        requests = disk["queue"]
+        print(
+            f"{text(disk['name'])}: sched {text(disk['sched']['name'])}, "
+            f"{int(disk['in_flight'])} commands in flight of at most {int(disk['depth'])}, "
+            f"head at sector {int(requests['head_sector'])}"
+        )
+        for direction in range(2):
+            for request in list_items(requests["arrived"][direction], "request", "by_age"):
+                print(
+                    f"  {'write' if request['write'] else 'read'} "
+                    f"{int(request['nsectors'])} sectors at {int(request['sector'])} "
+                    f"for pid {int(request['pid'])}{', waited for' if request['waited'] else ''}"
+                )
+
+
+def live() -> Iterator[gdb.Value]:
+    """The process table, without its free slots."""
+    procs = gdb.parse_and_eval("procs")
+    unused = int(gdb.parse_and_eval("(int)UNUSED"))
+    first, last = procs.type.range()
+    for i in range(first, last + 1):
+        if int(procs[i]["state"]) != unused:
+            yield procs[i]
+
+
+def symbol(address: int) -> str:
+    """The address as a name, for a channel or a function."""
+    return gdb.execute(f"info symbol {address:#x}", to_string=True).split(" in section")[0].strip()
+
+
+def procs(_: str) -> None:
+    """procs: the process table."""
+    print("  pid  ppid state     name            asleep on")
+    for proc in live():
+        parent = int(proc["parent"]["pid"]) if int(proc["parent"]) else 0
+        chan = int(proc["chan"])
+        on = f"{chan:#x} {symbol(chan)}" if str(proc["state"]) == "SLEEPING" else ""
+        print(
+            f"{int(proc['pid']):5} {parent:5} {proc['state']!s:9} {text(proc['name']):15} "
+            f"{on.replace('No symbol matches', '').rstrip('.')}"
+        )
+
+
+def calls(proc: gdb.Value) -> Iterator[int]:
+    """Return addresses on a kernel stack, the innermost first.
+
+    A frame holds its return address below the frame pointer, and below that
+    the caller's frame pointer; s0 is the frame pointer.
+    """
+    word = gdb.lookup_type("unsigned long").pointer()
+    yield int(proc["context"]["ra"])
+    frame = int(proc["context"]["s"][0])
+    top = int(proc["kstack"]) + int(gdb.parse_and_eval("0x4000"))
+    while int(proc["kstack"]) < frame <= top:
+        yield int(gdb.Value(frame - 8).cast(word).dereference())
+        frame = int(gdb.Value(frame - 16).cast(word).dereference())
+
+
+def kstack(words: str) -> None:
+    """kstack PID: what the process is doing in the kernel."""
+    for proc in live():
+        if not words or int(proc["pid"]) != int(words):
+            continue
+        if str(proc["state"]) == "RUNNING":
+            raise gdb.GdbError("it is running: see info threads, then thread N and backtrace")
+        for i, address in enumerate(a for a in calls(proc) if a):
+            line = gdb.find_pc_line(address - 1)
+            where = f"{line.symtab.filename}:{line.line}" if line.symtab else ""
+            print(f"#{i:<2} {address:#x} {symbol(address - 1).split(' + ')[0]} {where}")
+        return
+    raise gdb.GdbError("kstack PID: of a process that procs lists")
+
+
+def command(function: Callable[[str], None]) -> None:
+    """Make a gdb command of a function, its docstring the help."""
+
+    class Command(gdb.Command):
+        __doc__ = function.__doc__
+
+        def __init__(self) -> None:
+            super().__init__(function.__name__, gdb.COMMAND_USER)
+
+        def invoke(self, words: str, from_tty: bool) -> None:
+            with kernel_memory():
+                function(words.strip())
+
+    Command()
+
+
+for each in [cache, dirty, queue, procs, kstack]:
+    command(each)

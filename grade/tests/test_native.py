@@ -1,0 +1,38 @@
+"""Kernel code that runs on the host, under ASan and UBSan: policies, cache, queue."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from grade.paths import NATIVE, ROOT
+
+UNIT_TESTS = ["sched", "replace", "update", "write", "tables"]
+
+
+def names(program: Path) -> list[str]:
+    """The tests in a program of unit tests; collecting needs it built."""
+    if not program.exists():
+        return ["not_built"]
+    return subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()
+
+
+def run(*words: str | Path) -> None:
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, cwd=ROOT, check=False)
+    line = " ".join(str(word) for word in words)
+    assert done.returncode == 0, f"{line}: status {done.returncode}\n{done.stdout}{done.stderr}"
+
+
+CASES = [(kind, name) for kind in UNIT_TESTS for name in names(NATIVE / f"{kind}_test")]
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES, ids=[name for _, name in CASES])
+def test_policy(kind: str, name: str) -> None:
+    run(NATIVE / f"{kind}_test", name)
+
+
+@pytest.mark.parametrize("fail_permille", [0, 20])
+@pytest.mark.parametrize("buffers", [16, 64, 1000])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_cache_agrees_with_its_model(seed: int, buffers: int, fail_permille: int) -> None:
+    run(NATIVE / "bio_test", str(seed), "20000", str(buffers), str(fail_permille))

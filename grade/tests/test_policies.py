@@ -1,0 +1,116 @@
+"""Policies are listed, chosen, tuned and swapped under load through text."""
+
+import re
+
+import pytest
+from conftest import Boot, MakeImage
+
+from grade import image
+from grade.machine import Disk, Machine
+from grade.paths import DEBUG_KERNEL, KERNEL, ROOT
+
+POLICIES = sorted(path for path in (ROOT / "policies").glob("*/*.c"))
+KINDS = sorted(path.name for path in (ROOT / "policies").iterdir() if path.is_dir())
+
+
+def of_kind(kind: str) -> list[str]:
+    return [path.stem for path in POLICIES if path.parent.name == kind]
+
+
+def in_use(machine: Machine) -> dict[str, str]:
+    """The policy in use of each kind, as /dev/policy has it in brackets."""
+    text = machine.check("cat /dev/policy")
+    return {kind: re.search(rf"^{kind}\b.*?\[(\w+)\]", text, re.M | re.S)[1] for kind in KINDS}
+
+
+def test_every_file_under_policies_is_listed(boot: Boot) -> None:
+    text = boot().check("cat /dev/policy")
+    for path in POLICIES:
+        assert re.search(rf"\b{path.stem}\b", text), f"no {path.stem} in\n{text}"
+
+
+def test_every_policy_can_be_chosen_at_boot_and_while_running(boot: Boot) -> None:
+    first = {kind: of_kind(kind)[0] for kind in KINDS}
+    machine = boot(args=" ".join(f"{kind}={name}" for kind, name in first.items()))
+    assert in_use(machine) == first
+    for path in POLICIES:
+        machine.check(f"policy use {path.parent.name} {path.stem}")
+        assert in_use(machine)[path.parent.name] == path.stem
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "use sched nosuch",
+        "use nosuch clook",
+        "use sched lru",
+        "use sched",
+        "use sched clook now",
+        "set pu.interval_ms 0",
+        "set pu.interval_ms 99999999999",
+        "set pu.interval_ms 10x",
+        "set pu.interval_ms -1",
+        "set pu.nosuch 1",
+        "set nosuch.interval_ms 1",
+        "become better",
+    ],
+)
+def test_a_wrong_control_line_is_an_error_and_changes_nothing(boot: Boot, line: str) -> None:
+    machine = boot()
+    before = machine.check("policy")
+    assert machine.run(f"policy {line}").status != 0
+    assert machine.run(f"echo {line} > /dev/policy").status != 0
+    assert machine.check("policy") == before
+
+
+def test_tunables_are_set_at_boot_and_while_running(boot: Boot) -> None:
+    machine = boot(args="pu.interval_ms=1234")
+    assert "1234" in machine.check("grep interval_ms /dev/policy")
+    machine.check("policy set pu.interval_ms 4321")
+    assert "4321" in machine.check("grep interval_ms /dev/policy")
+
+
+def test_counters_only_grow(boot: Boot) -> None:
+    machine = boot()
+    table = re.compile(r"^(\S+) (\d+) (\S+)$", re.M)
+    counters = {"bio.hits", "bio.misses", "bio.dirtied", "disk.reads", "disk.writes"}
+    before = {name: int(value) for name, value, _ in table.findall(machine.check("cat /dev/stat"))}
+    machine.check("cp /bin/sh /copy && sync")
+    after = {name: int(value) for name, value, _ in table.findall(machine.check("cat /dev/stat"))}
+    assert counters <= before.keys()
+    assert all(after[name] >= before[name] for name in counters)
+    assert after["disk.writes"] > before["disk.writes"]
+
+
+LOAD = """set -e
+cp -r /data /copy{n}
+rm -r /copy{n}
+cp -r /data /kept{n}
+"""
+
+
+@pytest.mark.parametrize("kernel", [KERNEL, DEBUG_KERNEL], ids=["plain", "debug"])
+@pytest.mark.parametrize("buffers", [40, 2000])
+def test_nothing_is_lost_when_policies_change_under_load(
+    make_image: MakeImage, boot: Boot, kernel, buffers: int
+) -> None:
+    files = {f"/data/f{i}": bytes([i]) * (i * 9000 + 1) for i in range(20)}
+    swaps = "".join(
+        f"policy use {kind} {of_kind(kind)[turn % len(of_kind(kind))]}\n"
+        for turn in range(25)
+        for kind in KINDS
+    )
+    files |= {"/swap": swaps.encode()}
+    files |= {f"/load{n}": LOAD.format(n=n).encode() for n in range(3)}
+    path = make_image(files=files, size="64M")
+    machine = boot(
+        disks=(Disk(path),),
+        harts=2,
+        kernel=kernel,
+        args=f"nbuf={buffers} check=1 pu.interval_ms=20",
+    )
+    machine.check("sh /load0 & sh /load1 & sh /swap > /dev/null && sh /load2 && wait", 300)
+    assert "policy fault" not in machine.power_off().console
+    for name, data in files.items():
+        for n in range(3 if name.startswith("/data") else 0):
+            assert image.read(path, name.replace("/data", f"/kept{n}")) == data, f"{name} {n}"

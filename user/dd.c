@@ -1,0 +1,149 @@
+/*
+ * dd: copies blocks and tells the rate.
+ *
+ *   if=FILE of=FILE   in place of standard input and output
+ *   bs=SIZE           of a block, 512; k, m, g after a number
+ *   count=N           copy so many blocks only
+ *   skip=N seek=N     leave out so many blocks of the input, of the output
+ *   conv=notrunc      do not cut the output file first
+ *   conv=fsync        the data is on the disk before the time is taken
+ *   oflag=sync        each write is through to the disk
+ */
+#include "user/lib.h"
+
+static struct {
+    const char *in, *out;
+    u64 block_bytes, count, skip, seek;
+    bool notrunc, fsync, sync;
+} args = {.block_bytes = 512, .count = ~0UL};
+
+static u64 full[2], partial[2], bytes; /* blocks read and written */
+
+static void flag(char *words, const char *what)
+{
+    for (char *word; (word = strsep(&words, ","));) {
+        if (strcmp(word, "notrunc") == 0)
+            args.notrunc = true;
+        else if (strcmp(word, "fsync") == 0)
+            args.fsync = true;
+        else if (strcmp(word, "sync") == 0 && strcmp(what, "oflag") == 0)
+            args.sync = true;
+        else
+            diex("%s=%s: not known", what, word);
+    }
+}
+
+static void parse(char *arg)
+{
+    static const char usage[] =
+        "dd [if=FILE] [of=FILE] [bs=SIZE] [count=N] [skip=N] [seek=N]\n"
+        "          [conv=notrunc,fsync] [oflag=sync]";
+    static const struct {
+        const char *name;
+        u64 *value;
+    } numbers[] = {{"bs", &args.block_bytes},
+                   {"count", &args.count},
+                   {"skip", &args.skip},
+                   {"seek", &args.seek}};
+    char *value = arg;
+    char *name = strsep(&value, "=");
+    if (!value)
+        usage_exit(usage);
+    for (u32 i = 0; i < NELEM(numbers); i++) {
+        if (strcmp(name, numbers[i].name) == 0) {
+            *numbers[i].value = size_arg(value, name);
+            return;
+        }
+    }
+    if (strcmp(name, "if") == 0)
+        args.in = value;
+    else if (strcmp(name, "of") == 0)
+        args.out = value;
+    else if (strcmp(name, "conv") == 0 || strcmp(name, "oflag") == 0)
+        flag(value, name);
+    else
+        usage_exit(usage);
+}
+
+static int open_input(void *buf)
+{
+    int fd = args.in ? open(args.in, O_RDONLY) : 0;
+    if (fd < 0)
+        die("%s", args.in);
+    if (args.skip == 0 ||
+        lseek(fd, args.skip * args.block_bytes, SEEK_CUR) >= 0)
+        return fd;
+    if (errno != ESPIPE)
+        die("skip=%lu", args.skip);
+    for (u64 i = 0; i < args.skip; i++) {
+        if (read_all(fd, buf, args.block_bytes) < 0)
+            die("%s", args.in ? args.in : "standard input");
+    }
+    return fd;
+}
+
+static int open_output(void)
+{
+    u64 offset = args.seek * args.block_bytes;
+    int flags = O_WRONLY | O_CREAT | (args.sync ? O_SYNC : 0);
+    int fd = args.out ? open(args.out, flags, 0666) : 1;
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) < 0)
+        die("%s", args.out);
+    if (args.out && !args.notrunc && S_ISREG(st.st_mode) &&
+        ftruncate(fd, offset) < 0)
+        die("%s", args.out);
+    if (offset > 0 && lseek(fd, offset, SEEK_CUR) < 0)
+        die("seek=%lu", args.seek);
+    return fd;
+}
+
+/* 0, or -1 after a warning. */
+static int copy(int in, int out, char *buf)
+{
+    for (u64 i = 0; i < args.count; i++) {
+        i64 n = read(in, buf, args.block_bytes);
+        if (n < 0) {
+            warn("%s", args.in ? args.in : "standard input");
+            return -1;
+        }
+        if (n == 0)
+            break;
+        (n == (i64)args.block_bytes ? full : partial)[0]++;
+        if (write_all(out, buf, n) < 0) {
+            warn("%s", args.out ? args.out : "standard output");
+            return -1;
+        }
+        (n == (i64)args.block_bytes ? full : partial)[1]++;
+        bytes += n;
+    }
+    if (args.fsync && fsync(out) < 0) {
+        warn("fsync");
+        return -1;
+    }
+    return 0;
+}
+
+static void report(u64 ns)
+{
+    u64 tenths = ns > 0 ? bytes * 10000 / ns : 0; /* of 10^6 bytes/s */
+    fprintf(stderr, "%lu+%lu blocks in, %lu+%lu blocks out\n", full[0],
+            partial[0], full[1], partial[1]);
+    fprintf(stderr, "%lu bytes, %lu.%06lu s, %lu.%lu MB/s\n", bytes,
+            ns / NS_PER_S, ns % NS_PER_S / NS_PER_US, tenths / 10, tenths % 10);
+}
+
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        parse(argv[i]);
+    if (args.block_bytes == 0)
+        diex("bs=0: no block");
+    char *buf = xmalloc(args.block_bytes);
+    int in = open_input(buf);
+    int out = open_output();
+    u64 start_ns = gettime(CLOCK_VIRTUAL);
+    int result = copy(in, out, buf);
+    report(gettime(CLOCK_VIRTUAL) - start_ns);
+    return result < 0;
+}

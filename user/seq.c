@@ -1,0 +1,26 @@
+/* seq: prints the whole numbers from 1, or from the first, to the last, by
+ * steps of 1 or as given. */
+#include "user/lib.h"
+
+static i64 number(const char *text)
+{
+    char *end;
+    i64 n = strtol(text, &end, 10);
+    if (end == text || *end)
+        diex("%s: not a whole number", text);
+    return n;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2 || argc > 4 || strcmp(argv[1], "-h") == 0)
+        usage_exit("seq [FIRST [STEP]] LAST");
+    i64 first = argc > 2 ? number(argv[1]) : 1;
+    i64 step = argc > 3 ? number(argv[2]) : 1;
+    i64 last = number(argv[argc - 1]);
+    if (step == 0)
+        diex("a step of 0 leads nowhere");
+    for (i64 n = first; step > 0 ? n <= last : n >= last; n += step)
+        printf("%ld\n", n);
+    return 0;
+}

@@ -1,0 +1,103 @@
+/*
+ * test, and [ in the shell: is a statement true? Status 0: yes, 1: no, 2: it
+ * is no statement.
+ *   -e -f -d -L -s -r FILE   there; a file; a directory; a symbolic link; not
+ *                            empty; can be opened for reading
+ *   -n -z TEXT               is not empty; is empty
+ *   TEXT = != TEXT           the same; not
+ *   N -eq -ne -lt -le -gt -ge N
+ *   ! STATEMENT              the contrary
+ */
+#include "user/lib.h"
+
+static void NORETURN wrong(const char *what)
+{
+    warnx("%s: not understood", what);
+    exit(2);
+}
+
+static bool readable(const char *path)
+{
+    int fd = open(path, O_RDONLY);
+    return fd >= 0 && close(fd) == 0;
+}
+
+static bool unary(const char *op, const char *arg)
+{
+    struct stat st;
+    if (op[0] != '-' || !op[1] || op[2] || !strchr("efdLsrnz", op[1]))
+        wrong(op);
+    switch (op[1]) {
+    case 'n':
+        return *arg;
+    case 'z':
+        return !*arg;
+    case 'L':
+        return lstat(arg, &st) == 0 && S_ISLNK(st.st_mode);
+    case 'r':
+        return readable(arg);
+    }
+    if (stat(arg, &st) < 0)
+        return false;
+    switch (op[1]) {
+    case 'f':
+        return S_ISREG(st.st_mode);
+    case 'd':
+        return S_ISDIR(st.st_mode);
+    case 's':
+        return st.st_size > 0;
+    }
+    return true;
+}
+
+static i64 number(const char *text)
+{
+    char *end;
+    i64 n = strtol(text, &end, 10);
+    if (end == text || *end)
+        wrong(text);
+    return n;
+}
+
+static bool binary(const char *a, const char *op, const char *b)
+{
+    static const char *const ops[] = {"-eq", "-ne", "-lt", "-le", "-gt", "-ge"};
+    if (strcmp(op, "=") == 0)
+        return strcmp(a, b) == 0;
+    if (strcmp(op, "!=") == 0)
+        return strcmp(a, b) != 0;
+    u32 i = 0;
+    while (i < NELEM(ops) && strcmp(op, ops[i]) != 0)
+        i++;
+    if (i == NELEM(ops))
+        wrong(op);
+    i64 x = number(a), y = number(b);
+    bool answers[] = {x == y, x != y, x<y, x <= y, x> y, x >= y};
+    return answers[i];
+}
+
+static bool statement(int count, char **words)
+{
+    if (count > 1 && count != 3 && strcmp(words[0], "!") == 0)
+        return !statement(count - 1, words + 1);
+    switch (count) {
+    case 0:
+        return false;
+    case 1:
+        return *words[0];
+    case 2:
+        return unary(words[0], words[1]);
+    case 3:
+        if (strcmp(words[0], "!") == 0)
+            return !unary(words[1], words[2]);
+        return binary(words[0], words[1], words[2]);
+    }
+    wrong(words[3]);
+}
+
+int main(int argc, char **argv)
+{
+    if (strcmp(progname, "[") == 0 && strcmp(argv[--argc], "]") != 0)
+        wrong("[ without ]");
+    return !statement(argc - 1, argv + 1);
+}

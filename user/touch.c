@@ -1,0 +1,34 @@
+/* touch: sets the times of files to now; makes files that are not there
+ * (-c: does not). */
+#include "user/lib.h"
+
+static bool no_create;
+
+static int touch(const char *path)
+{
+    u64 now_s = gettime(CLOCK_WALL) / NS_PER_S;
+    if (utime(path, now_s, now_s) == 0)
+        return 0;
+    if (errno == ENOENT && no_create)
+        return 0;
+    int fd = errno == ENOENT ? open(path, O_WRONLY | O_CREAT, 0666) : -1;
+    if (fd < 0) {
+        warn("%s", path);
+        return 1;
+    }
+    close(fd);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const char usage[] = "touch [-c] FILE...";
+    int failed = 0;
+    while (options(argc, argv, "c", usage) > 0)
+        no_create = true;
+    if (optind == argc)
+        usage_exit(usage);
+    for (; optind < argc; optind++)
+        failed |= touch(argv[optind]);
+    return failed;
+}

@@ -1,0 +1,24 @@
+/* truncate: sets the size of files; makes those that are not there. What is
+ * added reads as zeros and takes no room. */
+#include "user/lib.h"
+
+int main(int argc, char **argv)
+{
+    static const char usage[] = "truncate -s SIZE FILE...";
+    u64 size = ~0UL;
+    int failed = 0;
+    while (options(argc, argv, "s:", usage) > 0)
+        size = size_arg(optarg, "-s");
+    if (size == ~0UL || optind == argc)
+        usage_exit(usage);
+    for (; optind < argc; optind++) {
+        int fd = open(argv[optind], O_WRONLY | O_CREAT, 0666);
+        if (fd < 0 || ftruncate(fd, size) < 0) {
+            warn("%s", argv[optind]);
+            failed = 1;
+        }
+        if (fd >= 0)
+            close(fd);
+    }
+    return failed;
+}

@@ -1,0 +1,59 @@
+/* xargs: adds the words of standard input to a command (echo, if none is
+ * given) and runs it. -n: at most so many words at a time. */
+#include "user/lib.h"
+
+#define MOST_WORDS 256
+
+static char *words[MOST_WORDS + 1];
+static int given, count;
+static int failed;
+
+static void run_once(void)
+{
+    words[count] = NULL;
+    if (run(words) != 0)
+        failed = 123;
+    while (count > given)
+        free(words[--count]);
+}
+
+/* The next word of standard input, or NULL. */
+static char *next_word(void)
+{
+    char word[PATH_BYTES];
+    size_t n = 0;
+    int c = getchar();
+    while (isspace(c))
+        c = getchar();
+    for (; c != EOF && !isspace(c); c = getchar()) {
+        if (n == sizeof word - 1)
+            diex("a word is too long");
+        word[n++] = c;
+    }
+    word[n] = 0;
+    return n > 0 ? strdup(word) : NULL;
+}
+
+int main(int argc, char **argv)
+{
+    static const char usage[] = "xargs [-n WORDS] [COMMAND [ARGUMENT...]]";
+    u64 most = MOST_WORDS;
+    while (options(argc, argv, "n:", usage) > 0)
+        most = size_arg(optarg, "-n");
+    for (; optind < argc && given < MOST_WORDS - 1; optind++)
+        words[given++] = argv[optind];
+    if (given == 0)
+        words[given++] = "echo";
+    if (most == 0 || optind < argc)
+        usage_exit(usage);
+    most = MIN(most, (u64)(MOST_WORDS - given));
+    count = given;
+    for (char *word; (word = next_word());) {
+        words[count++] = word;
+        if ((u64)(count - given) == most)
+            run_once();
+    }
+    if (count > given)
+        run_once();
+    return failed;
+}
