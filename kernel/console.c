@@ -10,8 +10,9 @@
  * - What was typed ahead is not lost. With the ring full no byte is taken from
  *   the serial port, and the sender waits, until a reader makes room; a line
  *   that fills all of it becomes ready as it is. A change to cooked mode edits
- *   what is in the ring as if it were typed now: a script fed to the console
- *   at once means the same as one typed slowly.
+ *   what is in the ring as if it were typed now, but without echo: a script
+ *   fed to the console at once means the same as one typed slowly, except
+ *   that its ^C does not wait until what is before it has been read.
  *
  * tty.lock guards all of struct tty. Output needs no state and no lock here.
  */
@@ -32,6 +33,7 @@ static struct {
     struct spinlock lock;
     u64 first, ready, end; /* bytes since boot */
     bool raw;
+    bool silent;    /* no echo: typed before */
     u32 foreground; /* process group that ^C kills; 0: none */
     char ring[RING_BYTES];
 } tty = {.lock = SPINLOCK("console", RANK_CONSOLE)};
@@ -64,20 +66,26 @@ static void keep(char c)
     *typed(tty.end++) = c;
 }
 
+static void show(const char *s, u64 n)
+{
+    if (!tty.silent)
+        uart_put(s, n);
+}
+
 static void echo(char c)
 {
     char shown[] = {'^', c ^ 0x40};
     if (is_control(c) && c != '\n')
-        uart_put(shown, 2);
+        show(shown, 2);
     else
-        uart_put(&c, 1);
+        show(&c, 1);
 }
 
 /* Take the last byte off the line and off the screen. */
 static void rub_out(void)
 {
     char c = *typed(--tty.end);
-    uart_put("\b \b\b \b", is_control(c) ? 6 : 3);
+    show("\b \b\b \b", is_control(c) ? 6 : 3);
 }
 
 static void rub_out_word(void)
@@ -91,7 +99,7 @@ static void rub_out_word(void)
 static void interrupt_job(void)
 {
     tty.end = tty.ready;
-    uart_put("^C\n", 3);
+    show("^C\n", 3);
     if (tty.foreground)
         proc_kill_group(tty.foreground);
 }
@@ -153,11 +161,14 @@ static void set_raw(bool raw)
 {
     u64 from = tty.first, end = tty.end;
     tty.raw = raw;
-    if (!raw)
-        for (tty.ready = tty.end = from; from != end; from++)
-            typed_byte(*typed(from));
-    else
+    if (raw) {
         make_ready();
+        return;
+    }
+    tty.silent = true;
+    for (tty.ready = tty.end = from; from != end; from++)
+        typed_byte(*typed(from));
+    tty.silent = false;
 }
 
 static void console_interrupt(u32)

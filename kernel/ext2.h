@@ -46,6 +46,9 @@ struct inode {
     u32 block[15];     /* 12 direct, indirect, double, triple */
     u32 next_dir_slot; /* where the last search in it ended */
     u32 goal;          /* allocator: block after the last one given */
+    u64 run_block;     /* the last mapping found: from this block of the */
+    u32 run_start;     /* file on, run_blocks of them lie in a row on the */
+    u32 run_blocks;    /* disk from run_start on */
 };
 
 void ext2_init(void);

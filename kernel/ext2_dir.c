@@ -79,8 +79,8 @@ static bool named(const struct ext2_entry *e, const char *name, u32 len)
 }
 
 /* Look for the name in one block, and for room for it. */
-static int search_block(struct inode *dir, u32 block, const char *name,
-                        u32 len, struct search *s)
+static int search_block(struct inode *dir, u32 block, const char *name, u32 len,
+                        struct search *s)
 {
     struct buf *b;
     int error = dir_bread(dir, block, &b);
@@ -245,8 +245,7 @@ int dir_remove(struct inode *dir, const struct search *s)
     return change_write(dir, b);
 }
 
-int dir_point(struct inode *dir, const struct search *s,
-              const struct inode *ip)
+int dir_point(struct inode *dir, const struct search *s, const struct inode *ip)
 {
     struct buf *b;
     int error = change_bread(dir, s->block, &b);

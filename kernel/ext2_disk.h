@@ -74,7 +74,7 @@ _Static_assert(sizeof(struct ext2_group) == 32, "group descriptor");
 #define EXT2_INODE_BYTES 128
 
 /* i_flags */
-#define EXT2_INDEX_FL    0x1000  /* a directory with a hash tree */
+#define EXT2_INDEX_FL        0x1000     /* a directory with a hash tree */
 #define EXT2_INCOMPATIBLE_FL 0x10080000 /* ext4's extents, inline data */
 
 struct ext2_inode {
@@ -97,7 +97,7 @@ _Static_assert(sizeof(struct ext2_inode) == EXT2_INODE_BYTES, "inode");
  * last of a block reaches it. ino 0: unused space. */
 struct ext2_entry {
     u32 ino;
-    u16 length; /* to the next one, a multiple of 4 */
+    u16 length;        /* to the next one, a multiple of 4 */
     u8 name_len, type; /* DT_...; 0 without EXT2_INCOMPAT_FILETYPE */
     char name[];
 };

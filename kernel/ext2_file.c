@@ -18,13 +18,13 @@
 
 /* Where a read is. */
 struct reading {
-    u64 next;    /* first block of the file not yet started */
-    u64 end;     /* what the call asked for ends before this block */
+    u64 next;             /* first block of the file not yet started */
+    u64 end;              /* what the call asked for ends before this block */
     u64 ahead, ahead_end; /* the policy's wish */
 };
 
-static void plan(struct inode *ip, const struct uio *u, u64 n,
-                 struct stream *s, struct reading *r)
+static void plan(struct inode *ip, const struct uio *u, u64 n, struct stream *s,
+                 struct reading *r)
 {
     const struct fs *fs = ip->fs;
     u64 first = u->offset >> fs->block_shift;
@@ -150,8 +150,8 @@ static int write_part(struct inode *ip, struct uio *u, u64 n)
     int error = map_alloc(ip, u->offset >> fs->block_shift, &blkno, &fresh);
     if (error)
         return error;
-    struct buf *b = fresh || whole ? getblk(fs->disk, blkno)
-                                   : bread(fs->disk, blkno);
+    struct buf *b =
+        fresh || whole ? getblk(fs->disk, blkno) : bread(fs->disk, blkno);
     if (!b)
         return -EIO;
     if (fresh && !whole)

@@ -40,20 +40,20 @@ struct fs {
     u32 blocks, first_data_block;
     u32 blocks_per_group, inodes_per_group, groups;
     u32 inodes, first_ino, inode_bytes;
-    u32 table_blocks;   /* of a group's part of the inode table */
-    u32 own_blocks;     /* all the file system's own structure */
-    u32 own_end;        /* first block after group 0's descriptors */
-    u64 max_bytes;      /* of a file */
+    u32 table_blocks; /* of a group's part of the inode table */
+    u32 own_blocks;   /* all the file system's own structure */
+    u32 own_end;      /* first block after group 0's descriptors */
+    u64 max_bytes;    /* of a file */
     /* lock */
     struct sleeplock lock; /* the allocator */
     struct ext2_group **group_pages;
     u64 free_blocks, free_inodes; /* sums over the groups */
     u32 ro_compat;
-    u32 generation;     /* of the next inode made */
+    u32 generation; /* of the next inode made */
     /* atomic: only ever become true, while mounted */
-    bool read_only;
-    bool failed;        /* damage or a lost write: ERROR flag */
-    u32 complaints;     /* only grows */
+    u32 read_only;
+    u32 failed;     /* damage or a lost write: ERROR flag */
+    u32 complaints; /* only grows */
 };
 
 extern struct fs mounts[MAX_DISKS];
@@ -128,10 +128,10 @@ int inode_write(struct inode *, bool wait);
  * together with its name. The inode on the disk while it has not quite a
  * name yet, or is about to lose the last. */
 int inode_write_husk(struct inode *);
-int inodes_write(struct fs *);      /* all dirty ones */
+int inodes_write(struct fs *); /* all dirty ones */
 void inodes_free_nameless(struct fs *);
-bool inodes_busy(struct fs *);      /* icache_lock held */
-void inodes_forget(struct fs *);    /* none referenced */
+bool inodes_busy(struct fs *);   /* icache_lock held */
+void inodes_forget(struct fs *); /* none referenced */
 
 /* ext2_map.c */
 /* The block of a file's block; 0: a hole. */
@@ -144,8 +144,8 @@ int map_cut(struct inode *, u64 keep_blocks);
 /* ext2_dir.c; the directory is locked and valid */
 struct search {
     bool found;
-    u32 ino, block, at;   /* if found: block of the directory, byte in it */
-    bool room;            /* the first place found with room for the name */
+    u32 ino, block, at; /* if found: block of the directory, byte in it */
+    bool room;          /* the first place found with room for the name */
     u32 room_block, room_at;
 };
 int dir_search(struct inode *dir, const char *name, struct search *);

@@ -59,7 +59,7 @@ static struct list *bucket_of(const struct fs *fs, u32 ino)
 static struct inode *find(const struct fs *fs, u32 ino)
 {
     struct list *bucket = bucket_of(fs, ino);
-    LIST_EACH(n, bucket) {
+    LIST_EACH (n, bucket) {
         struct inode *ip = LIST_ITEM(n, struct inode, hash);
         if (ip->ino == ino && ip->fs == fs)
             return ip;
@@ -270,8 +270,7 @@ void inodes_forget(struct fs *fs)
 
 bool ino_ok(const struct fs *fs, u32 ino)
 {
-    return ino == EXT2_ROOT_INO ||
-           (ino >= fs->first_ino && ino <= fs->inodes);
+    return ino == EXT2_ROOT_INO || (ino >= fs->first_ino && ino <= fs->inodes);
 }
 
 /* The buffer of an inode's block, and the inode in it. */
@@ -280,9 +279,8 @@ static struct buf *raw_read(const struct inode *ip, struct ext2_inode **raw)
     const struct fs *fs = ip->fs;
     u32 group = (ip->ino - 1) / fs->inodes_per_group;
     u64 byte = (u64)((ip->ino - 1) % fs->inodes_per_group) * fs->inode_bytes;
-    struct buf *b =
-        bread(fs->disk, group_of(fs, group)->inode_table +
-                            (byte >> fs->block_shift));
+    struct buf *b = bread(fs->disk, group_of(fs, group)->inode_table +
+                                        (byte >> fs->block_shift));
     if (b)
         *raw = (void *)((char *)b->data + byte % fs->block_bytes);
     return b;
@@ -447,8 +445,8 @@ static void init(struct inode *ip, u32 mode)
     struct ext2_inode empty = {
         .mode = mode,
         .links_count = S_ISDIR(mode) ? 2 : 1,
-        .generation = __atomic_fetch_add(&ip->fs->generation, 1,
-                                         __ATOMIC_RELAXED),
+        .generation =
+            __atomic_fetch_add(&ip->fs->generation, 1, __ATOMIC_RELAXED),
     };
     empty.atime = empty.mtime = empty.ctime = now_s();
     unpack(ip, &empty);

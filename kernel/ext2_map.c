@@ -91,8 +91,7 @@ int map(struct inode *ip, u64 block, u32 *blkno)
     if (n == 1 && *blkno)
         set_run(ip, block, &ip->block[way[0]], EXT2_DIRECT - way[0]);
     for (u32 i = 1; i < n && *blkno; i++) {
-        int error =
-            read_pointer(ip, *blkno, way[i], i == n - 1, block, blkno);
+        int error = read_pointer(ip, *blkno, way[i], i == n - 1, block, blkno);
         if (error)
             return error;
     }
@@ -160,8 +159,8 @@ static u32 find_goal(struct inode *ip, u64 block)
 
 /* The last step of an allocation: pointer `at` of `table`, or of the inode
  * if that is 0, to a new block. */
-static int grow_at(struct inode *ip, u32 goal, bool pointers, u32 table,
-                   u32 at, u32 *blkno)
+static int grow_at(struct inode *ip, u32 goal, bool pointers, u32 table, u32 at,
+                   u32 *blkno)
 {
     int error = grow(ip, goal, pointers, blkno);
     if (error)

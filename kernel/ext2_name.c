@@ -27,12 +27,12 @@ struct sleeplock tree_lock;
 /* ---- walking a path ---- */
 
 struct walk {
-    struct inode *at;  /* referenced: the directory `name` is looked up in */
-    const char *rest;  /* of the path, after `name` */
-    char *page;        /* holds rest, once a link has been followed */
+    struct inode *at; /* referenced: the directory `name` is looked up in */
+    const char *rest; /* of the path, after `name` */
+    char *page;       /* holds rest, once a link has been followed */
     u32 links;
-    bool last;         /* `name` is the last of the path */
-    bool slash;        /* ... with slashes after it */
+    bool last;  /* `name` is the last of the path */
+    bool slash; /* ... with slashes after it */
     char name[NAME_BYTES + 1];
 };
 

@@ -166,8 +166,7 @@ static int check_block_size(struct fs *fs, const struct ext2_super *sb)
     fs->block_shift = 10 + sb->log_block_size;
     fs->block_bytes = 1 << fs->block_shift;
     if (fs->block_bytes != bio_block_bytes())
-        return refuse(fs, -EINVAL,
-                      "block size %u, the cache has the root's %u",
+        return refuse(fs, -EINVAL, "block size %u, the cache has the root's %u",
                       fs->block_bytes, bio_block_bytes());
     return 0;
 }
@@ -388,6 +387,7 @@ static int fs_open(struct disk *d, u32 flags, struct fs **out)
         return error;
     }
     super_begin(fs);
+    d->mounted = true;
     *out = fs;
     return 0;
 }
@@ -480,6 +480,7 @@ static int fs_close(struct fs *fs)
     groups_free(fs);
     if (!error)
         binval_disk(fs->disk);
+    fs->disk->mounted = false;
     fs->disk = NULL;
     return error;
 }
@@ -576,8 +577,12 @@ int ext2_probe(struct disk *d)
     struct ext2_super *sb = page_alloc();
     if (!sb)
         return -ENOMEM;
-    int error = disk_transfer(d, EXT2_SUPER_OFFSET / SECTOR_BYTES,
-                              EXT2_SUPER_BYTES / SECTOR_BYTES, sb, false);
+    struct io io = {
+        .request = {.sector = EXT2_SUPER_OFFSET / SECTOR_BYTES,
+                    .nsectors = EXT2_SUPER_BYTES / SECTOR_BYTES},
+        .data = sb,
+    };
+    int error = disk_transfer(d, &io, 1);
     if (!error && (sb->magic != EXT2_MAGIC || sb->log_block_size > 3))
         error = -EINVAL;
     int bytes = error ? error : 1024 << sb->log_block_size;
