@@ -19,7 +19,7 @@ from types import TracebackType
 
 from grade.paths import KERNEL
 
-PROMPT = "$ "
+PROMPT = r"^sluice:\S*\$ "
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None)
 
@@ -179,10 +179,10 @@ class Machine:
 
     def wait_prompt(self) -> None:
         """Wait until the shell is ready for a command."""
-        self.expect(re.escape(PROMPT) + r"\Z")
+        self.expect(PROMPT)
 
     def run(self, command: str, limit_s: float | None = None) -> Output:
-        """Run a command at the shell, wait for its end."""
+        """Run a command at the prompt, wait for its end and the next prompt."""
         self.commands += 1
         mark = f"@{self.commands}"
         start = self.seen
@@ -190,6 +190,7 @@ class Machine:
         match = self.expect(rf"^(.*){mark} (\d+)\n", limit_s)
         echoed = self.console.rfind(f"{mark} $?", start, match.start())
         first = self.console.find("\n", echoed) + 1
+        self.wait_prompt()
         return Output(int(match[2]), self.console[first : match.start()] + match[1])
 
     def check(self, command: str, limit_s: float | None = None) -> str:

@@ -7,12 +7,14 @@
  * - Cooked mode: a line becomes ready whole, by newline or ^D. The ^D stays
  *   in the ring as the mark where a read ends.
  * - Raw mode: every byte is ready as it comes.
+ * - What is typed is echoed once somebody reads it: at once if a reader
+ *   waits, else when one comes. So a script fed to the console all at once
+ *   gives the same picture as one typed slowly.
  * - What was typed ahead is not lost. With the ring full no byte is taken from
  *   the serial port, and the sender waits, until a reader makes room; a line
  *   that fills all of it becomes ready as it is. A change to cooked mode edits
- *   what is in the ring as if it were typed now, but without echo: a script
- *   fed to the console at once means the same as one typed slowly, except
- *   that its ^C does not wait until what is before it has been read.
+ *   what is in the ring as if it were typed now. A ^C acts when it comes (or
+ *   then), whatever there is to be read before it.
  *
  * tty.lock guards all of struct tty. Output needs no state and no lock here.
  */
@@ -32,8 +34,9 @@
 static struct {
     struct spinlock lock;
     u64 first, ready, end; /* bytes since boot */
+    u64 shown;             /* echoed up to here, in cooked mode */
+    u32 waiting;           /* readers asleep */
     bool raw;
-    bool silent;    /* no echo: typed before */
     u32 foreground; /* process group that ^C kills; 0: none */
     char ring[RING_BYTES];
 } tty = {.lock = SPINLOCK("console", RANK_CONSOLE)};
@@ -66,26 +69,32 @@ static void keep(char c)
     *typed(tty.end++) = c;
 }
 
-static void show(const char *s, u64 n)
-{
-    if (!tty.silent)
-        uart_put(s, n);
-}
-
+/* Newlines as they are, other control characters visibly; not ^D's mark. */
 static void echo(char c)
 {
-    char shown[] = {'^', c ^ 0x40};
+    char visible[] = {'^', c ^ 0x40};
+    if (c == CTRL('D'))
+        return;
     if (is_control(c) && c != '\n')
-        show(shown, 2);
+        uart_put(visible, 2);
     else
-        show(&c, 1);
+        uart_put(&c, 1);
 }
 
-/* Take the last byte off the line and off the screen. */
+static void show_up_to(u64 end)
+{
+    while (tty.shown < end)
+        echo(*typed(tty.shown++));
+}
+
+/* Take the last byte off the line, and off the screen if it is there. */
 static void rub_out(void)
 {
     char c = *typed(--tty.end);
-    show("\b \b\b \b", is_control(c) ? 6 : 3);
+    if (tty.shown <= tty.end)
+        return;
+    tty.shown = tty.end;
+    uart_put("\b \b\b \b", is_control(c) ? 6 : 3);
 }
 
 static void rub_out_word(void)
@@ -99,7 +108,8 @@ static void rub_out_word(void)
 static void interrupt_job(void)
 {
     tty.end = tty.ready;
-    show("^C\n", 3);
+    tty.shown = MIN(tty.shown, tty.end);
+    uart_put("^C\n", 3);
     if (tty.foreground)
         proc_kill_group(tty.foreground);
 }
@@ -129,13 +139,13 @@ static void edit(char c)
     case '\r':
     case '\n':
         keep('\n');
-        echo('\n');
         make_ready();
         break;
     default:
         keep(c);
-        echo(c);
     }
+    if (tty.waiting)
+        show_up_to(tty.end);
 }
 
 static void typed_byte(char c)
@@ -165,10 +175,8 @@ static void set_raw(bool raw)
         make_ready();
         return;
     }
-    tty.silent = true;
-    for (tty.ready = tty.end = from; from != end; from++)
+    for (tty.ready = tty.end = tty.shown = from; from != end; from++)
         typed_byte(*typed(from));
-    tty.silent = false;
 }
 
 static void console_interrupt(u32)
@@ -193,6 +201,8 @@ static u64 take(char *to, u64 n, bool *more)
         if (taken == n && !mark)
             break;
         tty.first++;
+        if (!tty.raw)
+            show_up_to(tty.first);
         if (!mark)
             to[taken++] = c;
         if (mark || (c == '\n' && !tty.raw)) {
@@ -210,8 +220,12 @@ static int wait_ready(void)
 {
     int error = 0;
     spin_lock(&tty.lock);
+    tty.waiting++;
+    if (!tty.raw && tty.first == tty.ready)
+        show_up_to(tty.end);
     while (tty.first == tty.ready && !error)
         error = sleep_until(&tty, &tty.lock, 0);
+    tty.waiting--;
     spin_unlock(&tty.lock);
     return error;
 }

@@ -150,13 +150,15 @@ int file_open(const char *path, u32 flags, u32 mode, struct file **out)
     if (!f)
         return -ENFILE;
     f->flags = flags;
-    int error = open_inode(path, flags, mode, &f->inode);
+    struct inode *ip;
+    int error = open_inode(path, flags, mode, &ip);
     if (!error) {
-        ilock(f->inode);
-        error = ivalid(f->inode);
+        f->inode = ip;
+        ilock(ip);
+        error = ivalid(ip);
         if (!error)
             error = attach_inode(f);
-        iunlock(f->inode);
+        iunlock(ip);
     }
     if (error)
         file_close(f);

@@ -72,6 +72,8 @@ i64 pipe_read(struct pipe *p, struct uio *u)
 {
     u64 wanted = u->left;
     int error = 0;
+    if (wanted == 0)
+        return 0;
     spin_lock(&p->lock);
     while (!error && (p->reading || (p->head == p->tail && p->writer_open)))
         error = pipe_wait(p, &p->readers);

@@ -7,7 +7,7 @@
  * - Pids only grow. The first kernel thread is process 1: it boots, then loads
  *   the first program and goes to user mode.
  * - An exiting process frees its memory, files and directory itself; wait()
- *   frees the slot. Children of a dead parent become process 1's.
+ *   frees the slot and the root table, on which the process died. Children of a dead parent become process 1's.
  * - sched.lock is never held over a call of file, ext2 or vm.
  */
 #include "kernel/abi.h"
@@ -161,7 +161,8 @@ static int copy_memory(struct proc *to, const struct proc *from)
         return -ENOMEM;
     to->heap = from->heap;
     to->brk = from->brk;
-    int error = vm_fork(from->pagetable, to->pagetable);
+    int error = vm_fork(from->pagetable, to->pagetable,
+                        from->trapframe->x[REG_SP]);
     if (error)
         vm_destroy(to->pagetable);
     return error;
@@ -187,7 +188,7 @@ i64 proc_fork(void)
     child->pgrp = p->pgrp;
     child->parent = p;
     list_push_back(&p->children, &child->sibling);
-    sched_ready(child);
+    sched_ready_next(child);
     spin_unlock(&sched.lock);
     return pid;
 }
@@ -238,14 +239,6 @@ static void close_files(struct proc *p)
     p->cwd = NULL;
 }
 
-static void free_memory(struct proc *p)
-{
-    u64 *pagetable = p->pagetable;
-    p->pagetable = NULL;
-    vm_use(NULL);
-    vm_destroy(pagetable);
-}
-
 /* Caller holds sched.lock. */
 static void adopt(struct proc *child)
 {
@@ -262,7 +255,8 @@ void proc_exit(int status)
     close_files(p);
     if (p == table.first)
         end_machine(status);
-    free_memory(p);
+    if (p->pagetable)
+        vm_empty(p->pagetable);
 
     spin_lock(&sched.lock);
     struct list *n;
@@ -283,6 +277,8 @@ static u32 reap(struct proc *p, struct proc *child, int *status)
     p->child_user_ns += child->user_ns + child->child_user_ns;
     p->child_system_ns += child->system_ns + child->child_system_ns;
     list_remove(&child->sibling);
+    if (child->pagetable)
+        page_free(child->pagetable);
     free_slot(child);
     return pid;
 }

@@ -75,6 +75,7 @@ struct cpu {
     struct list timers;    /* timer_lock: soonest first */
     u64 slice_ns;          /* end of the slice, 0: none */
     u64 *pagetable;        /* in use, vm_use */
+    bool fence_due;         /* before user mode, vm_fence */
     struct proc idle_proc; /* the boot context, runs when nothing else does */
 };
 

@@ -22,6 +22,9 @@ void sched_init(void);
 /* Make p, which is on no queue, runnable. */
 void sched_ready(struct proc *p);
 
+/* The same for a new child, which goes before its parent. */
+void sched_ready_next(struct proc *p);
+
 /* Give the hart to the next; returns when this process, whose state the
  * caller has set, gets one again. No other spin lock may be held. */
 void sched_switch(void);

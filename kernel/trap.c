@@ -126,6 +126,7 @@ static void leave_kernel(void)
         irq_on();
         proc_exit(WKILLED);
     }
+    vm_fence();
     proc_account(false);
 }
 

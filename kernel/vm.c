@@ -7,12 +7,16 @@
  *   root entry are shared by all, so stacks mapped later appear in all.
  * - Copies to and from the user go by the direct map, after a look-up in
  *   software: sstatus.SUM stays off.
- * - sfence.vma empties QEMU's whole TLB. It is left out where an entry only
- *   becomes valid or more permissive: should the old one linger somewhere,
- *   the fault it causes finds nothing to do but a fence.
+ * - sfence.vma empties QEMU's whole TLB, and filling it again is most of what
+ *   a fork costs. It is left out where an entry only becomes valid or more
+ *   permissive: should the old one linger, the fault it causes finds nothing
+ *   to do but a fence. Else it is put off to the return to user mode
+ *   (cpu.fence_due), where a switch of tables may have made it needless: the
+ *   kernel itself never reads a user address through the TLB.
  * - A hart uses the table of a process only while it runs there or, when it
  *   is the only hart, until the next process does (sched.c). So a process's
- *   table is in no other hart's satp, and may be destroyed by that process.
+ *   table is in no other hart's satp, and a dead one's in none once its
+ *   parent runs.
  */
 #include "kernel/vm.h"
 #include "kernel/abi.h"
@@ -134,7 +138,17 @@ void vm_use(u64 *pagetable)
     if (c->pagetable == pagetable)
         return;
     c->pagetable = pagetable;
+    c->fence_due = false;
     csr_write(satp, SATP_SV39 | phys_of(pagetable) >> 12);
+    sfence();
+}
+
+void vm_fence(void)
+{
+    struct cpu *c = mycpu();
+    if (!c->fence_due)
+        return;
+    c->fence_due = false;
     sfence();
 }
 
@@ -151,24 +165,36 @@ u64 *vm_create(void)
     return root;
 }
 
-/* Free what the first n entries of a table refer to, and the table. */
-static void free_table(u64 *table, u32 n, u32 level)
+/* Free what a table below the root refers to, and the table. */
+static void free_table(u64 *table, u32 level)
 {
-    for (u32 i = 0; i < n; i++) {
+    for (u32 i = 0; i < ENTRIES; i++) {
         if (!(table[i] & PTE_V))
             continue;
         if (level > 0)
-            free_table(pte_page(table[i]), ENTRIES, level - 1);
+            free_table(pte_page(table[i]), level - 1);
         else
             page_free(pte_page(table[i]));
     }
     page_free(table);
 }
 
+void vm_empty(u64 *pagetable)
+{
+    for (u32 i = 0; i < USER_HALF; i++) {
+        u64 pte = pagetable[i];
+        pagetable[i] = 0;
+        if (pte & PTE_V)
+            free_table(pte_page(pte), 1);
+    }
+    mycpu()->fence_due = true;
+}
+
 void vm_destroy(u64 *pagetable)
 {
     assert(mycpu()->pagetable != pagetable);
-    free_table(pagetable, USER_HALF, 2);
+    vm_empty(pagetable);
+    page_free(pagetable);
 }
 
 static int fork_table(u64 *from, u64 *to, u32 n, u32 level)
@@ -193,11 +219,34 @@ static int fork_table(u64 *from, u64 *to, u32 n, u32 level)
     return 0;
 }
 
-int vm_fork(u64 *from, u64 *to)
+/* Give the writer a page of its own. */
+static bool break_cow(u64 *pte)
+{
+    void *old = pte_page(*pte);
+    u64 flags = (*pte & 0x3ff & ~PTE_COW) | PTE_W;
+    if (page_refs(old) == 1) {
+        *pte = pte_make(old, flags);
+        return true;
+    }
+    void *page = page_alloc();
+    if (!page)
+        return false;
+    memcpy(page, old, PAGE_SIZE);
+    *pte = pte_make(page, flags);
+    page_free(old);
+    mycpu()->fence_due = true;
+    return true;
+}
+
+int vm_fork(u64 *from, u64 *to, u64 hot_va)
 {
     int error = fork_table(from, to, USER_HALF, 2);
-    sfence();
-    return error;
+    mycpu()->fence_due = true;
+    u64 *theirs = walk(to, hot_va, 0, false), *ours;
+    if (error || !theirs || !(*theirs & PTE_COW))
+        return error;
+    ours = walk(from, hot_va, 0, false);
+    return break_cow(theirs) && break_cow(ours) ? 0 : -ENOMEM;
 }
 
 int vm_map(u64 *pagetable, u64 va, void *page, u64 perm)
@@ -226,26 +275,7 @@ void vm_unmap(u64 *pagetable, u64 from, u64 to)
         }
         from += PAGE_SIZE;
     }
-    sfence();
-}
-
-/* Give the writer a page of its own. */
-static bool break_cow(u64 *pte)
-{
-    void *old = pte_page(*pte);
-    u64 flags = (*pte & 0x3ff & ~PTE_COW) | PTE_W;
-    if (page_refs(old) == 1) {
-        *pte = pte_make(old, flags);
-        return true;
-    }
-    void *page = page_alloc();
-    if (!page)
-        return false;
-    memcpy(page, old, PAGE_SIZE);
-    *pte = pte_make(page, flags);
-    page_free(old);
-    sfence();
-    return true;
+    mycpu()->fence_due = true;
 }
 
 static bool map_zero(struct proc *p, u64 va)
@@ -283,7 +313,7 @@ bool vm_trap(u64 va, u64 access)
     struct proc *p = myproc();
     u64 *pte = va < USER_TOP ? walk(p->pagetable, va, 0, false) : NULL;
     if (pte && (*pte & PTE_V) && (*pte & access)) {
-        sfence(); /* the hart remembered an older entry */
+        mycpu()->fence_due = true; /* the hart remembered an older entry */
         return true;
     }
     return access != PTE_X && vm_fault(va, access == PTE_W);

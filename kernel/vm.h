@@ -40,11 +40,15 @@ void vm_hart_init(void); /* use it on this hart */
 int vm_map_kernel(u64 va, void *page);
 
 u64 *vm_create(void);            /* an empty user half; NULL: no memory */
-void vm_destroy(u64 *pagetable); /* with the pages it references */
-int vm_fork(u64 *from, u64 *to); /* share all, copy on write; -ENOMEM */
+void vm_empty(u64 *pagetable);   /* free all user pages; still usable */
+void vm_destroy(u64 *pagetable); /* empty and free; in use nowhere */
+/* Share all, copy on write, but for the page at hot_va, which both are about
+ * to write: it is copied now. 0 or -ENOMEM. */
+int vm_fork(u64 *from, u64 *to, u64 hot_va);
 int vm_map(u64 *pagetable, u64 va, void *page, u64 perm); /* user page */
 void vm_unmap(u64 *pagetable, u64 from, u64 to);          /* and free */
 void vm_use(u64 *pagetable); /* switch; NULL: the kernel's own */
+void vm_fence(void); /* before user mode: the fence that is due, if any */
 
 /*
  * Make [va's page] present, for writing if so asked, in the current process:

@@ -8,8 +8,11 @@ static int cat(const char *name)
     int fd = strcmp(name, "-") == 0 ? 0 : open(name, O_RDONLY);
     i64 n = -1;
     while (fd >= 0 && (n = read(fd, buf, sizeof buf)) > 0) {
-        if (write_all(1, buf, n) < 0)
+        if (write_all(1, buf, n) < 0) {
+            if (errno == EPIPE)
+                exit(1); /* nobody wants to know */
             die("standard output");
+        }
     }
     if (n < 0)
         warn("%s", name);

@@ -24,11 +24,17 @@ struct redirect {
     char *word; /* file, or number of the descriptor */
 };
 
+/* A list of strings that ends in NULL. */
+struct strings {
+    char **at;
+    int count, room;
+};
+
 struct node {
     enum node_type type;
     struct node *left, *right;  /* THEN, AND, OR, PIPE; left: all but COMMAND */
-    char **words;               /* COMMAND: as typed, NULL at the end */
-    int count;                  /* of words */
+    struct strings words;       /* COMMAND: as typed */
+    struct strings argv;        /* COMMAND: expanded, once it is run */
     struct redirect *redirects; /* COMMAND, SUBSHELL */
 };
 
@@ -79,12 +85,6 @@ static char *copy_text(const char *from, size_t n)
 {
     return memcpy(alloc(n + 1), from, n);
 }
-
-/* A list of strings that ends in NULL. */
-struct strings {
-    char **at;
-    int count, room;
-};
 
 static void add(struct strings *list, char *s)
 {
@@ -220,18 +220,15 @@ static struct node *parse_command(struct parser *p)
             ;
         return n;
     }
-    struct strings words = {0};
     while (!stopped(p)) {
         if (parse_redirect(p, &end))
             continue;
         char *word = parse_word(p);
         if (!word)
             break;
-        add(&words, word);
+        add(&n->words, word);
     }
-    n->words = words.at;
-    n->count = words.count;
-    p->wrong |= !stopped(p) && n->count == 0 && !n->redirects;
+    p->wrong |= !stopped(p) && n->words.count == 0 && !n->redirects;
     return n;
 }
 
@@ -488,15 +485,14 @@ static void expand(struct expansion *x, const char *s)
     end_field(x);
 }
 
-/* The words of a command, expanded. */
-static struct strings expand_words(char **words)
+/* Make a command's argv, unless the shell this is a child of has done so. */
+static struct strings *expand_words(struct node *n)
 {
-    struct strings out = {0};
-    for (; words && *words; words++) {
-        struct expansion x = {.out = &out, .split = true};
-        expand(&x, *words);
+    for (int i = 0; n->argv.count == 0 && i < n->words.count; i++) {
+        struct expansion x = {.out = &n->argv, .split = true};
+        expand(&x, n->words.at[i]);
     }
-    return out;
+    return &n->argv;
 }
 
 static char *expand_one(const char *word)
@@ -575,9 +571,9 @@ static int builtin_set(int argc, char **argv)
 
 static int builtin_source(int argc, char **argv)
 {
-    char *text = argc > 1 ? read_text(argv[1], NULL) : NULL;
+    char *text = read_text(argc > 1 ? argv[1] : "", NULL);
     if (!text) {
-        warn(".: %s", argc > 1 ? argv[1] : "no file named");
+        warn(".: %s", argc > 1 ? argv[1] : "");
         return 1;
     }
     int result = run_text(text);
@@ -654,31 +650,40 @@ static bool redirect(const struct redirect *r)
     return true;
 }
 
-/* Do fn in this process with redirections, then put the descriptors back. */
-static int run_here(const struct redirect *redirects,
-                    const struct builtin *builtin, struct strings *argv)
+/* A duplicate that no redirection of one digit can hit. */
+static int dup_high(int fd)
 {
-    int saved[10];
+    int low = dup(fd);
+    if (low < 0 || low > 9)
+        return low;
+    int high = dup_high(fd);
+    close(low);
+    return high;
+}
+
+/* Run a builtin, or nothing (NULL), in this process with redirections, then
+ * put the descriptors back. */
+static int run_here(const struct builtin *builtin, struct node *n)
+{
+    int saved[10], result = 1;
     fflush(stdout);
-    for (int fd = 0; fd < 10; fd++)
-        saved[fd] = -1;
-    for (const struct redirect *r = redirects; r; r = r->next) {
-        if (saved[r->fd] < 0)
-            saved[r->fd] = dup(r->fd);
+    for (struct redirect *r = n->redirects; r; r = r->next)
+        saved[r->fd] = -2;
+    for (struct redirect *r = n->redirects; r; r = r->next) {
+        if (saved[r->fd] == -2)
+            saved[r->fd] = dup_high(r->fd);
     }
-    int result = 1;
-    if (redirect(redirects))
-        result = builtin ? builtin->fn(argv->count, argv->at) : 0;
+    if (redirect(n->redirects))
+        result = builtin ? builtin->fn(n->argv.count, n->argv.at) : 0;
     fflush(stdout);
-    for (const struct redirect *r = redirects; r; r = r->next) {
-        if (saved[r->fd] < 0) {
+    for (struct redirect *r = n->redirects; r; r = r->next) {
+        if (saved[r->fd] >= 0)
+            dup2(saved[r->fd], r->fd);
+        else
             close(r->fd);
-            continue;
-        }
-        dup2(saved[r->fd], r->fd);
-        close(saved[r->fd]);
-        saved[r->fd] = -1;
     }
+    for (struct redirect *r = n->redirects; r; r = r->next)
+        close(saved[r->fd]);
     return result;
 }
 
@@ -688,21 +693,31 @@ static bool is_assignment(const char *word)
     return n > 0 && word[n] == '=';
 }
 
-static int assign(struct node *n)
+static int assign(const struct strings *words)
 {
-    for (int i = 0; i < n->count; i++) {
-        if (!is_assignment(n->words[i])) {
+    for (int i = 0; i < words->count; i++) {
+        if (!is_assignment(words->at[i])) {
             warnx("%s: there is no environment to pass variables in",
-                  n->words[0]);
+                  words->at[0]);
             return 2;
         }
     }
-    for (int i = 0; i < n->count; i++) {
-        size_t name = name_length(n->words[i]);
-        variable_set(copy_text(n->words[i], name),
-                     expand_one(n->words[i] + name + 1));
+    for (int i = 0; i < words->count; i++) {
+        const char *word = words->at[i];
+        size_t n = name_length(word);
+        variable_set(copy_text(word, n), expand_one(word + n + 1));
     }
     return 0;
+}
+
+static const struct builtin *builtin_of(struct node *n)
+{
+    return n->argv.count > 0 ? builtin_named(n->argv.at[0]) : NULL;
+}
+
+static bool assigns(const struct node *n)
+{
+    return n->words.count > 0 && is_assignment(n->words.at[0]);
 }
 
 /* The rest of a child's life: run the node, which is its own. */
@@ -716,15 +731,14 @@ static void NORETURN run_child(struct node *n)
     n->redirects = NULL;
     if (n->type == SUBSHELL)
         exit(n->left ? run_node(n->left) : 0);
-    struct strings argv = expand_words(n->words);
-    if (argv.count == 0 || is_assignment(n->words[0]) ||
-        builtin_named(argv.at[0]))
+    char **argv = expand_words(n)->at;
+    if (!argv || assigns(n) || builtin_of(n))
         exit(run_node(n));
-    if (strcmp(argv.at[0], "[") == 0)
-        exec("/bin/test", argv.at);
+    if (strcmp(argv[0], "[") == 0)
+        exec("/bin/test", argv);
     else
-        execp(argv.at);
-    warn("%s", argv.at[0]);
+        execp(argv);
+    warn("%s", argv[0]);
     _exit(errno == ENOENT ? 127 : 126);
 }
 
@@ -822,12 +836,11 @@ static int run_background(struct node *n)
 
 static int run_command(struct node *n)
 {
-    if (n->count > 0 && is_assignment(n->words[0]))
-        return assign(n);
-    struct strings argv = expand_words(n->words);
-    const struct builtin *b = argv.count ? builtin_named(argv.at[0]) : NULL;
-    if (b || argv.count == 0)
-        return run_here(n->redirects, b, &argv);
+    if (assigns(n))
+        return assign(&n->words);
+    const struct builtin *builtin = expand_words(n)->at ? builtin_of(n) : NULL;
+    if (builtin || n->argv.count == 0)
+        return run_here(builtin, n);
     return run_job(n);
 }
 
@@ -914,7 +927,7 @@ static void reap(void)
     }
 }
 
-#define LINE_BYTES 4096
+#define LINE_BYTES (64 << 10)
 
 static i64 edited_line(char *line, bool first)
 {
@@ -936,7 +949,9 @@ static i64 plain_line(char *line)
 {
     i64 n = 0;
     char c = 0;
-    while (n < LINE_BYTES - 1 && c != '\n' && read(0, &c, 1) == 1) {
+    while (c != '\n' && read(0, &c, 1) == 1) {
+        if (n == LINE_BYTES - 1)
+            diex("a line is longer than %d bytes", LINE_BYTES);
         if (c != '\n')
             line[n++] = c;
     }
@@ -957,14 +972,17 @@ static char *join_lines(char *text, const char *line)
 /* Read a command that is complete and run it. False at the end of input. */
 static bool run_input(void)
 {
-    char line[LINE_BYTES], *text = NULL;
+    static char line[LINE_BYTES];
+    char *text = NULL;
     struct block *mark = blocks;
-    struct parser p;
+    struct parser p = {.at = ""};
     struct node *n;
     do {
         i64 got = interactive ? edited_line(line, !text) : plain_line(line);
         if (got == EDIT_CANCEL)
             status = 130;
+        if (got == EDIT_EOF && text)
+            syntax_error(&p);
         if (got < 0) {
             free(text);
             return got == EDIT_CANCEL;
