@@ -170,6 +170,8 @@ static void receive(void)
 static void set_raw(bool raw)
 {
     u64 from = tty.first, end = tty.end;
+    if (raw == tty.raw)
+        return;
     tty.raw = raw;
     if (raw) {
         make_ready();

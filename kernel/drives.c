@@ -9,7 +9,10 @@
  */
 #include "kernel/drive.h"
 
-#define BOTH(ns) {ns, ns} /* after a read and after a write */
+#define BOTH(ns) \
+    {            \
+        ns, ns   \
+    } /* after a read and after a write */
 
 static const struct drive_model rows[] = {
     {

@@ -130,12 +130,13 @@ int ext2_read(struct inode *ip, struct uio *u, struct stream *s)
 
 /* ---- write ---- */
 
-/* A buffer that is to hold the whole of a new block, or an old one's, could
- * not be filled: leave nothing in it that came from elsewhere. */
-static void write_failed(struct inode *ip, struct buf *b, bool fresh)
+/* A buffer could be filled in part only: leave nothing in it that comes from
+ * elsewhere, and nothing but zeros past the end of the file. */
+static void write_failed(struct inode *ip, struct buf *b, u64 start, bool fresh)
 {
-    if (fresh)
-        memset(b->data, 0, ip->fs->block_bytes);
+    u64 keep = fresh || ip->size < start ? 0 : ip->size - start;
+    if (keep < ip->fs->block_bytes)
+        memset((char *)b->data + keep, 0, ip->fs->block_bytes - keep);
     if (fresh || (b->flags & B_VALID))
         bdwrite(b, owner_of(ip));
     else
@@ -156,9 +157,10 @@ static int write_part(struct inode *ip, struct uio *u, u64 n)
         return -EIO;
     if (fresh && !whole)
         memset(b->data, 0, fs->block_bytes);
+    u64 start = u->offset - at;
     error = uio_move((char *)b->data + at, n, u);
     if (error) {
-        write_failed(ip, b, fresh);
+        write_failed(ip, b, start, fresh);
         return error;
     }
     ip->size = MAX(ip->size, u->offset);

@@ -488,7 +488,9 @@ static void expand(struct expansion *x, const char *s)
 /* Make a command's argv, unless the shell this is a child of has done so. */
 static struct strings *expand_words(struct node *n)
 {
-    for (int i = 0; n->argv.count == 0 && i < n->words.count; i++) {
+    if (n->argv.count > 0)
+        return &n->argv;
+    for (int i = 0; i < n->words.count; i++) {
         struct expansion x = {.out = &n->argv, .split = true};
         expand(&x, n->words.at[i]);
     }

@@ -8,8 +8,8 @@
  *   drive_replay_tool -l
  *
  *   -d  the drive: a row of kernel/drives.c; cheetah4lp if not given
- *   -x  take a part out of the model: no-readahead no-writebehind linear-seek
- *       constant-seek
+ *   -x  take a part out of the model (after -d): no-readahead no-writebehind
+ *       linear-seek constant-seek
  *   -c  write both cumulative distributions to FILE: lines of
  *       "fraction model_us measured_us"
  *   -v  print each request: when it was issued and when it was done, in ns
@@ -35,6 +35,8 @@
 
 #include "kernel/drive.h"
 
+#define READ_SECTORS 8 /* of -r: 4 KB */
+
 static const char usage[] =
     "usage: drive_replay_tool [-d DRIVE] [-x PART]... [-v] [-c FILE] TRACE\n"
     "       drive_replay_tool [-d DRIVE] [-x PART]... [-v] -r N SEED\n"
@@ -54,7 +56,8 @@ fail(const char *format, ...)
 
 /* ---- the drive, whole or without a part ---- */
 
-static struct drive_model model; /* a copy of the row, so that -x may change it */
+static struct drive_model
+    model; /* a copy of the row, so that -x may change it */
 
 static u32 cylinders(const struct drive_model *m)
 {
@@ -307,4 +310,71 @@ static void compare(const char *trace, const char *distributions, bool verbose)
         write_distributions(&t, distributions);
     free(t.model_ns);
     free(t.measured_ns);
+}
+
+/* ---- the command line ---- */
+
+static u64 number_of(const char *word, const char *what)
+{
+    char *end;
+    u64 n = strtoull(word, &end, 10);
+    if (*word < '0' || *word > '9' || *end)
+        fail("%s: expected %s", word, what);
+    return n;
+}
+
+static void print_random(const char *count, const char *seed, bool verbose)
+{
+    u64 n = number_of(count, "a number of reads");
+    if (n == 0)
+        fail("-r 0: no reads");
+    struct times t = random_reads(n, number_of(seed, "a seed"), verbose);
+    printf("requests %zu\nmean_ms %.4f\n", t.n, mean_ms(t.model_ns, t.n));
+    free(t.model_ns);
+    free(t.measured_ns);
+}
+
+static void choose_drive(const char *name)
+{
+    const struct drive_model *row = drive_find(name);
+    if (!row)
+        fail("-d %s: there is no such drive; -l lists them", name);
+    if (!row->zones)
+        fail("-d %s: has no platters to model", name);
+    model = *row;
+}
+
+int main(int argc, char **argv)
+{
+    const char *distributions = NULL;
+    bool verbose = false;
+    int mode = 't', option, words;
+    choose_drive("cheetah4lp");
+    while ((option = getopt(argc, argv, "d:x:c:vrsl")) != -1) {
+        if (option == 'd')
+            choose_drive(optarg);
+        else if (option == 'x')
+            take_out(optarg);
+        else if (option == 'c')
+            distributions = optarg;
+        else if (option == 'v')
+            verbose = true;
+        else
+            mode = option;
+    }
+    argv += optind;
+    words = argc - optind;
+    if (mode == 'l' && words == 0)
+        list_drives();
+    else if (mode == 's' && words == 0)
+        print_seeks();
+    else if (mode == 'r' && words == 2)
+        print_random(argv[0], argv[1], verbose);
+    else if (mode == 't' && words == 1)
+        compare(argv[0], distributions, verbose);
+    else {
+        fputs(usage, stderr);
+        return 2;
+    }
+    return 0;
 }

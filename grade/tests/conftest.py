@@ -9,7 +9,7 @@ import pytest
 from grade import image
 from grade.image import Content
 from grade.machine import Config, Disk, Machine, Result, run_rc
-from grade.paths import DEBUG_KERNEL, KERNEL
+from grade.paths import NATIVE
 
 MakeImage = Callable[..., Path]
 Boot = Callable[..., Machine]
@@ -80,10 +80,16 @@ def run_script(make_image: MakeImage) -> Run:
     return run
 
 
-@pytest.fixture(params=["plain", "debug"])
-def each_kernel(request: pytest.FixtureRequest) -> Path:
-    """The kernel as users run it, and the one with assertions and UBSan."""
-    return {"plain": KERNEL, "debug": DEBUG_KERNEL}[request.param]
+@pytest.fixture(scope="session")
+def native() -> Callable[[str], Path]:
+    """Finds a program of grade/native by name; make has built it."""
+
+    def find(name: str) -> Path:
+        path = NATIVE / name
+        assert path.exists(), f"{path} is not built: run make native"
+        return path
+
+    return find
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,4 +1,4 @@
-"""Kernel code that runs on the host, under ASan and UBSan: policies, cache, queue."""
+"""Policies on the host, under ASan and UBSan."""
 
 import subprocess
 from pathlib import Path
@@ -29,13 +29,3 @@ CASES = [(kind, name) for kind in UNIT_TESTS for name in names(NATIVE / f"{kind}
 @pytest.mark.parametrize(("kind", "name"), CASES, ids=[name for _, name in CASES])
 def test_policy(kind: str, name: str) -> None:
     run(NATIVE / f"{kind}_test", name)
-
-
-# With few buffers and failing writes the cache gives blocks up, as it says: the
-# model does not know which.
-@pytest.mark.parametrize(
-    ("buffers", "fail_permille"), [(16, 0), (64, 0), (1000, 0), (64, 20), (1000, 20)]
-)
-@pytest.mark.parametrize("seed", range(5))
-def test_the_cache_agrees_with_its_model(seed: int, buffers: int, fail_permille: int) -> None:
-    run(NATIVE / "bio_test", str(seed), "20000", str(buffers), str(fail_permille))

@@ -4,8 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import Run
+from conftest import MakeImage, Run
 
+from grade.machine import Disk
 from grade.paths import DEBUG_KERNEL, KERNEL, ROOT
 
 GROUPS = 4  # machines that share the tests
@@ -21,9 +22,11 @@ MACHINES = {
 
 @pytest.mark.parametrize("group", range(GROUPS))
 @pytest.mark.parametrize("machine", MACHINES)
-def test_usertests(run_script: Run, machine: str, group: int) -> None:
+def test_usertests(make_image: MakeImage, run_script: Run, machine: str, group: int) -> None:
     names = NAMES[group::GROUPS]
-    result = run_script(f"usertests {' '.join(names)}\n", limit_s=300, **MACHINES[machine])
+    second = Disk(make_image(programs=False))
+    script = f"usertests {' '.join(names)}\n"
+    result = run_script(script, disks=(second,), limit_s=300, **MACHINES[machine])
     failed = [line for line in result.console.splitlines() if "FAIL" in line or "panic" in line]
     assert result.status == 0, "\n".join(failed) + "\n" + result.console[-2000:]
 
