@@ -17,7 +17,8 @@ struct device {
     u32 id;             /* 1 to 255 */
     const char *name;   /* of the node; with units, "disk%u" */
     u32 (*units)(void); /* how many there are; NULL: one */
-    /* Move bytes; advance the uio. 0 or -errno; NULL: -ENODEV. */
+    /* Move bytes; advance the uio. 0 or -errno; what was read before an
+     * error counts, what was written does not. NULL: -ENODEV. */
     int (*read)(u32 unit, struct uio *);
     int (*write)(u32 unit, struct uio *);
     int (*ioctl)(u32 unit, u32 request, u64 arg); /* NULL: -ENOTTY */

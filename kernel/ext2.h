@@ -78,6 +78,8 @@ void iunlock(struct inode *);
 int ivalid(struct inode *);   /* locked: 0, or -EIO: could not be read */
 u64 ext2_inodes_in_use(void); /* in memory with references: leak check */
 
+int fs_writable(const struct fs *); /* 0 or -EROFS */
+
 /* Path to inode, referenced, unlocked. Relative paths start at the current
  * process's directory. NAMEI_NOFOLLOW: a final symbolic link itself. */
 #define NAMEI_NOFOLLOW 1

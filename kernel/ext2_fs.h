@@ -95,7 +95,6 @@ int fs_damaged(struct fs *, const char *fmt, ...)
 /* Print, go read-only, set the ERROR flag if that can be. Returns -EIO. */
 int fs_error(struct fs *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-int fs_writable(const struct fs *); /* 0 or -EROFS */
 int super_write(struct fs *, bool wait);
 /* Make sure the superblock says that there are files of this size. */
 int fs_allow_size(struct fs *, u64 bytes);

@@ -153,10 +153,25 @@ struct inode *idup(struct inode *ip)
 
 static void inode_free(struct inode *);
 
-/* The caller has the only reference: does the inode need its care first? */
+/* Only the caller has a reference: must the inode be looked after first? */
 static bool needs_care(const struct inode *ip)
 {
     return ip->refs == 1 && ip->valid && (ip->dirty || ip->nlink == 0);
+}
+
+/* While one waits for the lock, somebody may have found the inode by name,
+ * used it, and even removed the name. */
+static void take_care(struct inode *ip)
+{
+    sleep_lock(&ip->lock);
+    spin_lock(&icache_lock);
+    bool still = needs_care(ip);
+    spin_unlock(&icache_lock);
+    if (still && ip->nlink == 0)
+        inode_free(ip);
+    else if (still)
+        inode_write(ip, false);
+    sleep_unlock(&ip->lock);
 }
 
 void iput(struct inode *ip)
@@ -165,12 +180,7 @@ void iput(struct inode *ip)
     assert(ip->refs > 0);
     while (needs_care(ip)) {
         spin_unlock(&icache_lock);
-        sleep_lock(&ip->lock);
-        if (ip->nlink == 0)
-            inode_free(ip);
-        else
-            inode_write(ip, false);
-        sleep_unlock(&ip->lock);
+        take_care(ip);
         spin_lock(&icache_lock);
     }
     if (--ip->refs == 0) {

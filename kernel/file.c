@@ -14,6 +14,8 @@
  * - A device's transfer may wait for ever, as the console's does; so
  *   file.lock is not held over it, and who finishes last sets the offset.
  * - A transfer that moved some bytes before an error returns their number.
+ *   But an error of a device's write stands for all of it: that bytes were
+ *   taken does not say what became of them.
  */
 #include "kernel/file.h"
 #include "kernel/dev.h"
@@ -109,6 +111,16 @@ static int attach_device(struct file *f, u32 number)
     return f->device ? 0 : -ENXIO;
 }
 
+static int attach_regular(struct file *f)
+{
+    if (!may_write(f))
+        return 0;
+    int error = fs_writable(f->inode->fs);
+    if (!error && (f->flags & O_TRUNC))
+        error = ext2_truncate(f->inode, 0);
+    return error;
+}
+
 /* Make f, which has its flags and inode, stand for what the inode is. Inode
  * locked. */
 static int attach_inode(struct file *f)
@@ -119,7 +131,7 @@ static int attach_inode(struct file *f)
     f->type = FILE_INODE;
     switch (ip->mode & S_IFMT) {
     case S_IFREG:
-        return f->flags & O_TRUNC ? ext2_truncate(ip, 0) : 0;
+        return attach_regular(f);
     case S_IFDIR:
         return may_write(f) || (f->flags & O_CREAT) ? -EISDIR : 0;
     case S_IFCHR:
@@ -248,14 +260,16 @@ static i64 device_io_at(struct file *f, struct uio *u)
     u64 wanted = u->left;
     int (*move)(u32, struct uio *) =
         u->write ? f->device->write : f->device->read;
-    return uio_result(u, wanted, move ? move(f->unit, u) : -ENODEV);
+    int error = move ? move(f->unit, u) : -ENODEV;
+    return error && u->write ? error : uio_result(u, wanted, error);
 }
 
 static i64 device_io(struct file *f, struct uio *u)
 {
     u->offset = __atomic_load_n(&f->offset, __ATOMIC_RELAXED);
     i64 n = device_io_at(f, u);
-    __atomic_store_n(&f->offset, u->offset, __ATOMIC_RELAXED);
+    if (n > 0)
+        __atomic_store_n(&f->offset, u->offset, __ATOMIC_RELAXED);
     return n;
 }
 

@@ -2,8 +2,11 @@
  * Spin locks, with the lock order checked in debug builds, and sleep locks.
  * lock.h has the contract; sleeping itself is sched.c's.
  *
- * - A hart's irq_depth counts the reasons it has to keep interrupts off:
- *   each spin lock held is one.
+ * - A hart's irq_depth counts the reasons it has to keep interrupts off: each
+ *   spin lock held is one. The processor's own switch, sstatus.SIE, is left
+ *   on meanwhile, for it costs more in QEMU than all the rest of a lock. An
+ *   interrupt that comes is not handled: trap.c turns the switch off and sets
+ *   irq_waiting, and irq_pop_off lets the interrupt in.
  * - Debug builds chain the locks a hart holds, innermost first, from
  *   cpu.locks through spinlock.outer. Both belong to the holding hart.
  */
@@ -13,20 +16,21 @@
 
 void irq_push_off(void)
 {
-    struct cpu *c = mycpu();
-    if (c->irq_depth == 0) { /* else they are off already */
-        bool was_on = irq_off();
-        c->irq_was_on = was_on;
-    }
-    c->irq_depth++;
+    mycpu()->irq_depth++;
+    compiler_barrier();
 }
 
 void irq_pop_off(void)
 {
     struct cpu *c = mycpu();
     assert(c->irq_depth > 0);
-    if (--c->irq_depth == 0 && c->irq_was_on)
-        irq_on();
+    compiler_barrier();
+    c->irq_depth--;
+    compiler_barrier();
+    if (c->irq_depth > 0 || !c->irq_waiting)
+        return;
+    c->irq_waiting = false;
+    irq_on();
 }
 
 #ifdef DEBUG
@@ -65,7 +69,7 @@ void spin_lock(struct spinlock *l)
     check_order(c, l);
     while (__atomic_exchange_n(&l->locked, 1, __ATOMIC_ACQUIRE))
         while (__atomic_load_n(&l->locked, __ATOMIC_RELAXED))
-            ;
+            panicking();
     l->holder = c;
     chain(c, l);
 }

@@ -29,7 +29,6 @@ enum lock_rank {
     RANK_TIMER,     /* one hart's timers */
     RANK_SCHED,     /* processes, run queue, sleep queues */
     RANK_MEM,       /* free pages */
-    RANK_UART,      /* the serial port */
     RANK_PRINT,     /* kprintf's line */
     RANK_COUNT,
 };

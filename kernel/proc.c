@@ -58,7 +58,6 @@ void proc_init(void)
 static void begin(void)
 {
     struct proc *p = myproc();
-    mycpu()->irq_was_on = true;
     spin_unlock(&sched.lock);
     if (p->thread)
         p->thread(p->thread_arg);

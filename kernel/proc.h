@@ -67,7 +67,7 @@ struct cpu {
     struct proc *proc; /* running here; the idle thread's when idle */
     u32 hart;
     u32 irq_depth;   /* irq_push_off nesting */
-    bool irq_was_on; /* before the outermost of them */
+    bool irq_waiting; /* sstatus.SIE is off until depth is 0 */
     bool online, idle;
     bool reschedule;        /* the slice has ended */
     struct spinlock *locks; /* debug: innermost spin lock held */

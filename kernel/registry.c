@@ -330,7 +330,6 @@ static int policy_write(u32 unit, struct uio *uio)
 {
     (void)unit;
     char line[LINE_BYTES];
-    struct uio whole = *uio;
     u64 n = uio->left;
     if (n == 0 || n >= sizeof line)
         return -EINVAL;
@@ -344,8 +343,6 @@ static int policy_write(u32 unit, struct uio *uio)
     control.last_error[0] = 0;
     error = policy_control(line, control.last_error, LINE_BYTES);
     sleep_unlock(&control.lock);
-    if (error)
-        *uio = whole; /* nothing was written */
     return error;
 }
 

@@ -6,7 +6,8 @@
 #ifndef SLUICE_RISCV_H
 #define SLUICE_RISCV_H
 
-#define SSTATUS_SIE 0x2 /* interrupts on, in supervisor mode */
+#define SSTATUS_SIE  0x2  /* interrupts on, in supervisor mode */
+#define SSTATUS_SPIE 0x20 /* and after the next sret */
 
 /* sie, sip: a bit for each interrupt; scause has its number */
 #define INT_SOFTWARE 1
@@ -53,6 +54,13 @@ static inline bool irq_off(void)
                  : "i"(SSTATUS_SIE)
                  : "memory");
     return before & SSTATUS_SIE;
+}
+
+/* Memory accesses before it in the program come before those after it, for
+ * this hart's interrupts. */
+static inline void compiler_barrier(void)
+{
+    asm volatile("" ::: "memory");
 }
 
 static inline void wait_for_interrupt(void)

@@ -13,7 +13,8 @@
  * - An idle hart is in wfi with cpu.idle set; who makes a process runnable
  *   clears one hart's flag and sends it an interrupt.
  * - The kernel is not preempted: a hart switches where the code sleeps or
- *   yields, and on the way back to user mode.
+ *   yields, and on the way back to user mode. It switches with interrupts on
+ *   but for the one irq_depth of sched.lock, so nothing of that is saved.
  */
 #include "kernel/sched.h"
 #include "kernel/abi.h"
@@ -116,10 +117,8 @@ void sched_switch(void)
     become(c, to, now_ns);
     if (to == from)
         return;
-    bool irq_was_on = c->irq_was_on;
     count(&switches, 1);
     switch_to(&from->context, &to->context);
-    mycpu()->irq_was_on = irq_was_on;
 }
 
 /* Wake a hart for a process just made runnable, or see that it gets a turn. */
@@ -186,25 +185,30 @@ void yield(void)
     spin_unlock(&sched.lock);
 }
 
-/*
- * Interrupts are off but for one moment in each round. One that comes between
- * the look at the run queue and wfi ends the wfi at once.
- */
+/* Interrupts are off from the look at the run queue to wfi, so that one that
+ * comes between them ends the wfi at once. */
+static void idle_until_interrupt(struct cpu *c)
+{
+    irq_off();
+    spin_lock(&sched.lock);
+    c->idle = list_empty(&sched.runnable);
+    spin_unlock(&sched.lock);
+    if (c->idle)
+        wait_for_interrupt();
+    irq_on();
+}
+
 void proc_idle(void)
 {
     struct cpu *c = mycpu();
-    irq_off();
     c->online = true;
     for (;;) {
+        idle_until_interrupt(c);
         spin_lock(&sched.lock);
-        c->idle = list_empty(&sched.runnable);
-        if (!c->idle)
+        c->idle = false;
+        if (!list_empty(&sched.runnable))
             sched_switch();
         spin_unlock(&sched.lock);
-        if (c->idle)
-            wait_for_interrupt();
-        irq_on();
-        irq_off();
     }
 }
 

@@ -73,6 +73,7 @@ static void interrupt(u64 number)
     switch (number) {
     case INT_SOFTWARE:
         csr_clear(sip, 1UL << INT_SOFTWARE);
+        panicking(); /* stops here if another hart is */
         mycpu()->reschedule = true;
         break;
     case INT_TIMER:
@@ -119,9 +120,10 @@ static void user_exception(struct trapframe *frame, u64 cause, u64 address)
 /* What there is to do before user mode; leaves interrupts off. */
 static void leave_kernel(void)
 {
-    irq_off();
-    while (mycpu()->reschedule)
+    for (irq_off(); mycpu()->reschedule; irq_off()) {
+        irq_on();
         yield();
+    }
     if (myproc()->killed) {
         irq_on();
         proc_exit(WKILLED);
@@ -160,6 +162,12 @@ void kernel_trap(struct trapframe *frame)
     if (!(cause & CAUSE_INTERRUPT))
         panic("kernel trap: %s at 0x%lx, pc 0x%lx", cause_words(cause),
               csr_read(stval), frame->epc);
+    struct cpu *c = mycpu();
+    if (c->irq_depth > 0) { /* not now: lock.c */
+        c->irq_waiting = true;
+        csr_clear(sstatus, SSTATUS_SPIE);
+        return;
+    }
     interrupt(cause & ~CAUSE_INTERRUPT);
 }
 

@@ -242,9 +242,11 @@ int vm_fork(u64 *from, u64 *to, u64 hot_va)
 {
     int error = fork_table(from, to, USER_HALF, 2);
     mycpu()->fence_due = true;
-    u64 *theirs = walk(to, hot_va, 0, false), *ours;
-    if (error || !theirs || !(*theirs & PTE_COW))
+    if (error || hot_va >= USER_TOP)
         return error;
+    u64 *theirs = walk(to, hot_va, 0, false), *ours;
+    if (!theirs || !(*theirs & PTE_COW))
+        return 0;
     ours = walk(from, hot_va, 0, false);
     return break_cow(theirs) && break_cow(ours) ? 0 : -ENOMEM;
 }

@@ -12,7 +12,8 @@
  *   end all is flushed and the device holds what the model says.
  *
  * link: kernel/disk.c kernel/queue.c kernel/place.c kernel/registry.c
- * link: kernel/drive.c policies/sched policies/replace policies/write
+ * link: kernel/drive.c kernel/drives.c policies/sched policies/replace
+ * link: policies/write
  * link: policies/place
  */
 #include "kernel/bio.c"

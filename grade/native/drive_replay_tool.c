@@ -3,7 +3,7 @@
  * times are from the measured ones.
  *
  *   drive_replay_tool [-d DRIVE] [-x PART]... [-v] [-c FILE] TRACE
- *   drive_replay_tool [-d DRIVE] [-x PART]... [-v] -r N SEED
+ *   drive_replay_tool [-d DRIVE] [-x PART]... [-v] -r N SEED [SECTORS]
  *   drive_replay_tool [-d DRIVE] [-x PART]... -s
  *   drive_replay_tool -l
  *
@@ -13,8 +13,8 @@
  *   -c  write both cumulative distributions to FILE: lines of
  *       "fraction model_us measured_us"
  *   -v  print each request: when it was issued and when it was done, in ns
- *   -r  instead of a trace, N reads of 4 KB at random places, each issued when
- *       the last is done
+ *   -r  instead of a trace, N reads of SECTORS sectors (4 KB if not given) at
+ *       random places, each issued when the last is done
  *   -s  print the seek curve: lines of "cylinders ns"
  *   -l  list the drives
  *
@@ -35,11 +35,10 @@
 
 #include "kernel/drive.h"
 
-#define READ_SECTORS 8 /* of -r: 4 KB */
-
 static const char usage[] =
     "usage: drive_replay_tool [-d DRIVE] [-x PART]... [-v] [-c FILE] TRACE\n"
-    "       drive_replay_tool [-d DRIVE] [-x PART]... [-v] -r N SEED\n"
+    "       drive_replay_tool [-d DRIVE] [-x PART]... [-v] -r N SEED "
+    "[SECTORS]\n"
     "       drive_replay_tool [-d DRIVE] [-x PART]... -s\n"
     "       drive_replay_tool -l\n";
 
@@ -79,10 +78,8 @@ static u64 mean_seek_ns(const struct drive_model *m)
 static void straight_seeks(u64 first_ns, u64 last_ns)
 {
     u32 n = cylinders(&model);
-    model.seeks = NULL;
-    model.knee_cyls = 0;
-    model.e_ns = (last_ns - first_ns) / (n - 2);
-    model.c_ns = first_ns - model.e_ns;
+    u64 e_ns = (last_ns - first_ns) / (n - 2);
+    model.seek = (struct seek_curve){.c_ns = first_ns - e_ns, .e_ns = e_ns};
 }
 
 static void take_out(const char *part)
@@ -115,9 +112,9 @@ static void list_drives(void)
             continue;
         u32 n = cylinders(m);
         printf("    sectors=%" PRIu64 " room=%" PRIu64 " cylinders=%u heads=%u"
-               " rpm=%u rotation_ns=%" PRIu64 " bus_ns=%u\n",
+               " rpm=%u rotation_ns=%" PRIu64 " bus_ns=%u segments=%u\n",
                m->sectors, drive_room(m), n, m->heads, m->rpm,
-               drive_rotation_ns(m), m->bus_ns);
+               drive_rotation_ns(m), m->bus_ns, m->segments);
         printf("    seek_1_ns=%" PRIu64 " seek_mean_ns=%" PRIu64
                " seek_full_ns=%" PRIu64 "\n",
                drive_seek_ns(m, 1), mean_seek_ns(m), drive_seek_ns(m, n - 1));
@@ -234,15 +231,15 @@ static u64 random_u64(u64 *state)
     return z ^ z >> 31;
 }
 
-static struct times random_reads(u64 n, u64 seed, bool verbose)
+static struct times random_reads(u64 n, u64 seed, u32 sectors, bool verbose)
 {
     struct times t = {0};
     struct drive d;
     drive_start(&d, &model);
-    u64 now_ns = 0, places = model.sectors / READ_SECTORS;
+    u64 now_ns = 0, places = model.sectors / sectors;
     for (u64 i = 0; i < n; i++) {
-        struct request r = {.sector = random_u64(&seed) % places * READ_SECTORS,
-                            .nsectors = READ_SECTORS};
+        struct request r = {.sector = random_u64(&seed) % places * sectors,
+                            .nsectors = sectors};
         note(&t, serve(&d, &r, &now_ns, verbose), 0);
     }
     return t;
@@ -323,12 +320,14 @@ static u64 number_of(const char *word, const char *what)
     return n;
 }
 
-static void print_random(const char *count, const char *seed, bool verbose)
+static void print_random(char **word, int words, bool verbose)
 {
-    u64 n = number_of(count, "a number of reads");
-    if (n == 0)
-        fail("-r 0: no reads");
-    struct times t = random_reads(n, number_of(seed, "a seed"), verbose);
+    u64 n = number_of(word[0], "a number of reads");
+    u64 sectors = words == 3 ? number_of(word[2], "a number of sectors") : 8;
+    if (n == 0 || sectors == 0 || sectors > model.sectors)
+        fail("-r %s: no reads, or not of what the drive holds", word[0]);
+    struct times t =
+        random_reads(n, number_of(word[1], "a seed"), sectors, verbose);
     printf("requests %zu\nmean_ms %.4f\n", t.n, mean_ms(t.model_ns, t.n));
     free(t.model_ns);
     free(t.measured_ns);
@@ -368,8 +367,8 @@ int main(int argc, char **argv)
         list_drives();
     else if (mode == 's' && words == 0)
         print_seeks();
-    else if (mode == 'r' && words == 2)
-        print_random(argv[0], argv[1], verbose);
+    else if (mode == 'r' && (words == 2 || words == 3))
+        print_random(argv, words, verbose);
     else if (mode == 't' && words == 1)
         compare(argv[0], distributions, verbose);
     else {
