@@ -31,8 +31,7 @@ DISKS ?=#      images of further disks: disk1, disk2, ...
 ARGS ?=#       boot arguments, as ARGS='sched=fcfs nbuf=1000'
 DEBUG ?=#      1: assertions, lock order, UBSan
 FS_MB ?= 64#   size of the root disk in MiB
-
-V ?=#           1: print whole commands
+V ?=#          1: print whole commands
 
 # Print a word and the file made, or with V=1 the whole command, and run it.
 run = $(if $(filter 1,$(V)),$(2),@echo '  $(1) $@' && $(2))
@@ -95,7 +94,8 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 all: $(KERNEL) $(MKFS) $(UPROG) build/fs.img ## build everything (the default)
 
-# A file that holds the command of a kind of object, new when that changes.
+# A file that holds the command of a kind of object, or what a program is made
+# of: new when that changes, so that a removed source is noticed too.
 # $(1) file, $(2) command
 define command_file
 $(1): FORCE
@@ -103,8 +103,12 @@ $(1): FORCE
 	@echo '$(2)' | cmp -s - $$@ || echo '$(2)' > $$@
 endef
 $(eval $(call command_file,$(K)/kernel.command,$(KCC) $(KCFLAGS)))
+$(eval $(call command_file,$(K)/link.command,$(KLINK) $(KOBJ)))
 $(eval $(call command_file,build/user.command,$(KCC) $(UCFLAGS)))
+$(eval $(call command_file,build/lib.command,$(ULINK) $(ULIB)))
+$(eval $(call command_file,build/image.command,$(FS_MB) $(UPROG)))
 $(eval $(call command_file,build/host.command,$(HOSTCC) $(HCFLAGS)))
+$(eval $(call command_file,build/mkfs.command,$(HOSTCC) $(MKFS_OBJ)))
 $(eval $(call command_file,build/native.command,$(HOSTCC) $(NATIVE_CFLAGS)))
 
 $(KOBJ): $(K)/kernel.command
@@ -120,7 +124,7 @@ $(K)/kernel/%.S.o: kernel/%.S
 
 # The kernel is linked twice: the second time with a table of the symbols
 # that the first had, which must not have moved.
-$(K)/kernel/kernel1.elf: $(KOBJ) kernel/kernel.ld
+$(K)/kernel/kernel1.elf: $(KOBJ) kernel/kernel.ld $(K)/link.command
 	$(call run,LD,$(KLINK) -o $@ $(KOBJ) -lgcc)
 $(K)/kernel/ksyms.S: $(K)/kernel/kernel1.elf kernel/symbols.awk
 	@$(TOOLPREFIX)nm -n $< | awk -f kernel/symbols.awk > $@
@@ -140,7 +144,7 @@ build/user/%.o: user/%.c
 build/user/%.S.o: user/%.S
 	@mkdir -p $(@D)
 	$(call run,CC,$(KCC) $(UCFLAGS) -MMD -MP -c -o $@ $<)
-build/user/lib.a: $(ULIB)
+build/user/lib.a: $(ULIB) build/lib.command
 	@rm -f $@
 	$(call run,AR,$(TOOLPREFIX)ar rcs $@ $(ULIB))
 $(UPROG): build/user/%: build/user/%.o build/user/lib.a $(wildcard user/user.ld)
@@ -150,7 +154,7 @@ $(MKFS_OBJ): build/host.command
 build/mkfs/%.o: mkfs/%.c
 	@mkdir -p $(@D)
 	$(call run,CC,$(HOSTCC) $(HCFLAGS) -MMD -MP -c -o $@ $<)
-$(MKFS): $(MKFS_OBJ)
+$(MKFS): $(MKFS_OBJ) build/mkfs.command
 	$(call run,LD,$(HOSTCC) $(HCFLAGS) -o $@ $(MKFS_OBJ))
 
 # Kernel code that runs on the host, under ASan and UBSan. Each program
@@ -163,8 +167,8 @@ native_sources = $(foreach s,$(shell sed -n 's/^ \* link: //p' \
 native_objects = $(patsubst %.c,build/native/%.o,grade/native/$(1).c \
     $(call native_sources,$(1)))
 define native_program
-build/native/$(1): $(call native_objects,$(1))
-	$$(call run,LD,$$(HOSTCC) $$(NATIVE_CFLAGS) -o $$@ $$^)
+build/native/$(1): $(call native_objects,$(1)) grade/native/$(1).c
+	$$(call run,LD,$$(HOSTCC) $$(NATIVE_CFLAGS) -o $$@ $$(filter %.o,$$^))
 endef
 $(foreach n,$(notdir $(NATIVE)),$(eval $(call native_program,$(n))))
 native: $(NATIVE)
@@ -174,8 +178,8 @@ build/native/%.o: %.c build/native.command
 	$(call run,CC,$(HOSTCC) $(NATIVE_CFLAGS) -MMD -MP -c -o $@ $<)
 
 # The root disk of `make qemu`: made anew, without what was written to it,
-# only when a program in it has changed.
-build/fs.img: $(UPROG) $(MKFS)
+# only when a program in it or FS_MB has changed.
+build/fs.img: $(UPROG) $(MKFS) build/image.command
 	@rm -rf build/root && mkdir -p build/root/bin
 	@for p in $(UPROG); do \
 	    $(TOOLPREFIX)strip -o build/root/bin/$$(basename $$p) $$p; done
@@ -221,8 +225,8 @@ FORMAT_C = $(sort $(wildcard kernel/*.[ch] policies/*/*.[ch] user/*.[ch] \
     user/lib/*.[ch] mkfs/*.[ch] grade/native/*.[ch]))
 format: ## lay out all sources as the checked-in settings say
 	.venv/bin/clang-format -i $(FORMAT_C)
-	.venv/bin/ruff check -q --fix grade
-	.venv/bin/ruff format -q grade
+	.venv/bin/ruff check -q --no-cache --fix grade
+	.venv/bin/ruff format -q --no-cache grade
 
 # One entry per source: $(1) sources, $(2) command.
 entries = $(foreach s,$(1),'{"directory": "$(CURDIR)", "file": "$(s)", \

@@ -134,8 +134,8 @@ static struct io *neighbour(struct disk *d, const struct io *io)
 }
 
 /* Take r, and the neighbours that go on where it ends, off the queue as one
- * command. Returns its sectors. Caller holds d->lock. */
-static u32 gather(struct disk *d, struct request *r, u64 now_ns)
+ * command. Caller holds d->lock. */
+static void gather(struct disk *d, struct request *r, u64 now_ns)
 {
     struct io *last = io_of(r), *next;
     u32 nsectors = r->nsectors, segments = 1;
@@ -149,13 +149,56 @@ static u32 gather(struct disk *d, struct request *r, u64 now_ns)
         last = last->joined = next;
     }
     d->queue.head_sector = end_of(last);
-    return nsectors;
 }
 
 static void to_device(struct disk *d, struct io *io)
 {
     if (!virtio_blk_start(d, io))
         panic("disk: %s: more commands than its depth", d->name);
+}
+
+/* ---- the drive model ---- */
+
+/* A command reaches a drive, which may be a copy to ask what if. */
+static u64 drive_time(struct drive *drive, const struct io *io, u64 now_ns)
+{
+    u64 end = end_of(io);
+    for (const struct io *i = io->joined; i; i = i->joined)
+        end = end_of(i);
+    return drive_service(drive, now_ns, io->request.sector,
+                         end - io->request.sector, io->request.write);
+}
+
+/* Which of the commands that it holds a drive takes up: the one it will have
+ * done first. An eighth of the time that a command has been held counts in its
+ * favour, so that none starves. */
+static struct io **soonest(struct disk *d, u64 now_ns)
+{
+    struct io **best = NULL;
+    u64 best_ns = 0;
+    for (struct io **p = &d->held; *p; p = &(*p)->held) {
+        struct drive trial = d->drive;
+        u64 ns = drive_time(&trial, *p, now_ns) + (*p)->issued_ns / 8;
+        if (!best || ns < best_ns) {
+            best = p;
+            best_ns = ns;
+        }
+    }
+    return best;
+}
+
+static void drive_done(void *arg);
+
+/* The drive, if it is free, takes up a command. Caller holds d->lock. */
+static void drive_take(struct disk *d, u64 now_ns)
+{
+    if (d->in_drive || !d->held)
+        return;
+    struct io **p = d->held->held ? soonest(d, now_ns) : &d->held;
+    d->in_drive = *p;
+    *p = d->in_drive->held;
+    timer_set(&d->drive_timer, drive_time(&d->drive, d->in_drive, now_ns),
+              drive_done, d);
 }
 
 /* The drive model's time has come: move the data. */
@@ -165,10 +208,13 @@ static void drive_done(void *arg)
     spin_lock(&d->lock);
     struct io *io = d->in_drive;
     d->in_drive = NULL;
+    drive_take(d, clock_ns());
     to_device(d, io);
     spin_unlock(&d->lock);
     virtio_blk_kick(d);
 }
+
+/* ---- dispatch to the drive or the device ---- */
 
 /* Hand out commands while the drive takes them. Caller holds d->lock. */
 static void dispatch(struct disk *d)
@@ -177,16 +223,14 @@ static void dispatch(struct disk *d)
     struct request *r;
     while (!d->plugged && d->in_flight < d->depth && !queue_empty(&d->queue) &&
            (r = choose(d))) {
-        u64 now_ns = clock_ns(), sector = r->sector;
-        bool write = r->write;
-        u32 nsectors = gather(d, r, now_ns);
+        u64 now_ns = clock_ns();
+        gather(d, r, now_ns);
         d->in_flight++;
         count(&commands, 1);
         if (d->drive.model->modelled) {
-            d->in_drive = io_of(r);
-            timer_set(&d->drive_timer,
-                      drive_service(&d->drive, now_ns, sector, nsectors, write),
-                      drive_done, d);
+            io_of(r)->held = d->held;
+            d->held = io_of(r);
+            drive_take(d, now_ns);
         } else {
             to_device(d, io_of(r));
             started = true;
@@ -355,20 +399,36 @@ static const struct drive_model *drive_wanted(const struct disk *d)
     const struct drive_model *model = drive_find(name);
     if (!model)
         boot_fail("drive=%s: there is no such drive", name);
+    if (model->sectors && d->nsectors > model->sectors)
+        boot_fail("drive=%s: holds %lu sectors, %s has %lu", name,
+                  model->sectors, d->name, d->nsectors);
     return model;
+}
+
+/* How many commands it takes: as the ring holds (d->depth so far) without a
+ * model, else as drive_depth= or the model says. */
+static void fit_drive(struct disk *d, u32 wanted)
+{
+    drive_start(&d->drive, drive_wanted(d));
+    if (!d->drive.model->modelled)
+        return;
+    u32 depth = wanted ? wanted : d->drive.model->depth;
+    if (depth > d->depth)
+        boot_fail("drive_depth=%u: %s takes up to %u", depth, d->name,
+                  d->depth);
+    d->depth = depth;
 }
 
 void disk_init(void)
 {
     disks.n = virtio_blk_init(disks.disk, MAX_DISKS);
     disks.cluster_sectors = arg_number("cluster_kb", 64, 0, 1024) * 2;
+    u32 depth = arg_number("drive_depth", 0, 0, MAX_DEPTH);
     for (u32 i = 0; i < disks.n; i++) {
         struct disk *d = &disks.disk[i];
         d->lock = SPINLOCK("disk", RANK_DISK);
         queue_init(&d->queue, i);
-        drive_start(&d->drive, drive_wanted(d));
-        if (d->drive.model->modelled)
-            d->depth = 1;
+        fit_drive(d, depth);
     }
     policy_own(POLICY_SCHED, swap);
 }

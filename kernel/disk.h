@@ -18,6 +18,7 @@
 
 #define SECTOR_BYTES 512
 #define MAX_DISKS    8
+#define MAX_DEPTH    256 /* as many tags as SCSI has */
 
 struct disk;
 
@@ -29,6 +30,7 @@ struct io {
     void *arg;                            /* done's own */
     /* disk.lock */
     struct io *joined; /* the next of the same command */
+    struct io *held;   /* the next of the commands that the drive holds */
     bool alone;        /* joins no neighbour: it failed with one */
     u64 issued_ns;     /* dispatched to the drive */
 };
@@ -50,11 +52,13 @@ struct disk {
     u32 in_flight; /* commands */
     u32 plugged;   /* submitters that hold back dispatch */
     struct drive drive;
-    struct io *in_drive;      /* the command inside the drive model */
-    struct timer drive_timer; /* when it will be done */
+    struct io *held;          /* commands the drive has not taken up yet */
+    struct io *in_drive;      /* the one it has */
+    struct timer drive_timer; /* when that will be done */
 };
 
-/* Find the disks, read the boot arguments drive=, cluster_kb=, own sched. */
+/* Find the disks, read the boot arguments drive=, drive_depth=, cluster_kb=,
+ * own sched. */
 void disk_init(void);
 u32 disk_count(void);
 struct disk *disk_get(u32 id);             /* NULL if there is none */

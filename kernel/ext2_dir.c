@@ -316,9 +316,9 @@ int dir_init(struct inode *dir, u32 parent_ino)
     int error = map_alloc(dir, 0, &blkno, &fresh);
     if (error)
         return error;
-    struct buf *b = bread(dir->fs->disk, blkno);
-    if (!b)
-        return -EIO;
+    struct buf *b = getblk(dir->fs->disk, blkno);
+    memset(b->data, 0, dir->fs->block_bytes);
+    ((struct ext2_entry *)b->data)->length = dir->fs->block_bytes;
     insert(b->data, 0, ".", dir->fs, dir->ino, S_IFDIR);
     insert(b->data, 0, "..", dir->fs, parent_ino, S_IFDIR);
     dir->size = dir->fs->block_bytes;

@@ -463,27 +463,36 @@ static void init(struct inode *ip, u32 mode)
     ip->valid = true;
 }
 
+/* Lock the slot of a new inode and clear that on the disk. If the slot holds
+ * one, the bitmap lied; its lock, which may be our own, is not waited for. */
+static int lock_new(struct inode *ip)
+{
+    if (ip->valid)
+        return fs_error(ip->fs, "free inode %u is in use", ip->ino);
+    sleep_lock(&ip->lock);
+    int error = ip->valid ? fs_error(ip->fs, "free inode %u is in use", ip->ino)
+                          : raw_clear(ip);
+    if (error)
+        sleep_unlock(&ip->lock);
+    return error;
+}
+
 int inode_make(struct inode *dir, u32 mode, struct inode **out)
 {
-    struct inode *ip;
     u32 ino;
     int error = ino_alloc(dir, mode, &ino);
     if (error)
         return error;
-    error = iget(dir->fs, ino, &ip);
+    error = iget(dir->fs, ino, out);
     if (!error) {
-        sleep_lock(&ip->lock);
-        error = ip->valid ? fs_error(dir->fs, "free inode %u is in use", ino)
-                          : raw_clear(ip);
-        if (!error) {
-            init(ip, mode);
-            *out = ip;
-            return 0;
-        }
-        sleep_unlock(&ip->lock);
-        iput(ip);
+        error = lock_new(*out);
+        if (error)
+            iput(*out);
     }
-    ino_free(dir->fs, ino, S_ISDIR(mode));
+    if (error)
+        ino_free(dir->fs, ino, S_ISDIR(mode));
+    else
+        init(*out, mode);
     return error;
 }
 

@@ -102,11 +102,12 @@ int map(struct inode *ip, u64 block, u32 *blkno)
 
 /* ---- growing ---- */
 
-/* Put a new block into the state that may be pointed to from the disk. */
+/* Put a new block into the state that may be pointed to from the disk. The
+ * first of a directory is its maker's business. */
 static int prepare(struct inode *ip, u32 blkno, bool pointers)
 {
     struct fs *fs = ip->fs;
-    if (!pointers && !S_ISDIR(ip->mode))
+    if (!pointers && (!S_ISDIR(ip->mode) || ip->size == 0))
         return 0;
     struct buf *b = getblk(fs->disk, blkno);
     memset(b->data, 0, fs->block_bytes);

@@ -361,7 +361,7 @@ static struct fs *free_row(const struct disk *d)
     for (u32 i = 0; i < MAX_DISKS; i++) {
         if (mounts[i].disk == d)
             return NULL;
-        if (!mounts[i].disk)
+        if (!row && !mounts[i].disk)
             row = &mounts[i];
     }
     return row;

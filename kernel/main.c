@@ -48,13 +48,13 @@ static void boot(void *)
     place_init();
     prefetch_init();
     ext2_init();
+    updated_init();
+    policy_boot_args();
+    args_check(); /* before anything is written */
     int error = ext2_mount_root(root);
     if (error)
         boot_fail("cannot mount %s: error %d", root->name, -error);
     dev_make_nodes();
-    updated_init();
-    policy_boot_args();
-    args_check();
     proc_start_init("/bin/init");
 }
 

@@ -7,7 +7,8 @@
  * - Pids only grow. The first kernel thread is process 1: it boots, then loads
  *   the first program and goes to user mode.
  * - An exiting process frees its memory, files and directory itself; wait()
- *   frees the slot and the root table, on which the process died. Children of a dead parent become process 1's.
+ *   frees the slot and the root table, on which the process died. Children of
+ *   a dead parent become process 1's.
  * - sched.lock is never held over a call of file, ext2 or vm.
  */
 #include "kernel/abi.h"
@@ -160,8 +161,8 @@ static int copy_memory(struct proc *to, const struct proc *from)
         return -ENOMEM;
     to->heap = from->heap;
     to->brk = from->brk;
-    int error = vm_fork(from->pagetable, to->pagetable,
-                        from->trapframe->x[REG_SP]);
+    int error =
+        vm_fork(from->pagetable, to->pagetable, from->trapframe->x[REG_SP]);
     if (error)
         vm_destroy(to->pagetable);
     return error;

@@ -66,7 +66,7 @@ struct proc {
 struct cpu {
     struct proc *proc; /* running here; the idle thread's when idle */
     u32 hart;
-    u32 irq_depth;   /* irq_push_off nesting */
+    u32 irq_depth;    /* irq_push_off nesting */
     bool irq_waiting; /* sstatus.SIE is off until depth is 0 */
     bool online, idle;
     bool reschedule;        /* the slice has ended */
@@ -75,7 +75,7 @@ struct cpu {
     struct list timers;    /* timer_lock: soonest first */
     u64 slice_ns;          /* end of the slice, 0: none */
     u64 *pagetable;        /* in use, vm_use */
-    bool fence_due;         /* before user mode, vm_fence */
+    bool fence_due;        /* before user mode, vm_fence */
     struct proc idle_proc; /* the boot context, runs when nothing else does */
 };
 

@@ -54,23 +54,6 @@ def list_items(head: gdb.Value, type_name: str, member: str) -> Iterator[gdb.Val
         node = int(gdb.Value(node).cast(gdb.lookup_type("struct list").pointer())["next"])
 
 
-def now_ns() -> int | None:
-    """The kernel's clock, if gdb is shown the time register."""
-    try:
-        hz = int(gdb.parse_and_eval("machine.timebase_hz"))
-        return int(gdb.parse_and_eval("(unsigned long)$time")) * 1_000_000_000 // hz
-    except gdb.error:
-        return None
-
-
-def age(dirtied_ns: int) -> str:
-    """How long a block has been dirty."""
-    now = now_ns()
-    if not now:
-        return f"since {dirtied_ns // NS_PER_MS} ms"
-    return f"{(now - dirtied_ns) // NS_PER_MS} ms old"
-
-
 def cache(_: str) -> None:
     """cache: the buffer cache in figures."""
     bcache = gdb.parse_and_eval("bcache")
@@ -100,7 +83,8 @@ def dirty(words: str) -> None:
             block = buf["block"]
             print(
                 f"  {text(buf['disk']['name'])} block {int(block['blkno'])} "
-                f"owner {int(block['owner'])}, {age(int(block['dirtied_ns']))}"
+                f"owner {int(block['owner'])}, dirtied "
+                f"{int(block['dirtied_ns']) // NS_PER_MS} ms after power-on"
             )
 
 

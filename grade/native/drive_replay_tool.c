@@ -112,9 +112,11 @@ static void list_drives(void)
             continue;
         u32 n = cylinders(m);
         printf("    sectors=%" PRIu64 " room=%" PRIu64 " cylinders=%u heads=%u"
-               " rpm=%u rotation_ns=%" PRIu64 " bus_ns=%u segments=%u\n",
-               m->sectors, drive_room(m), n, m->heads, m->rpm,
-               drive_rotation_ns(m), m->bus_ns, m->segments);
+               " outer_sectors=%u\n",
+               m->sectors, drive_room(m), n, m->heads, m->zones->sectors);
+        printf("    rpm=%u rotation_ns=%" PRIu64 " bus_ns=%u segments=%u"
+               " depth=%u\n",
+               m->rpm, drive_rotation_ns(m), m->bus_ns, m->segments, m->depth);
         printf("    seek_1_ns=%" PRIu64 " seek_mean_ns=%" PRIu64
                " seek_full_ns=%" PRIu64 "\n",
                drive_seek_ns(m, 1), mean_seek_ns(m), drive_seek_ns(m, n - 1));

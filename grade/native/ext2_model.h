@@ -8,10 +8,10 @@
 #include "kernel/types.h"
 
 struct model_options {
-    const char *dir;     /* all happens below it; "" is the root */
+    const char *dir; /* all happens below it; "" is the root */
     u64 max_file_bytes;
     bool move_directories; /* from one directory to another */
-    const char *facts;   /* what must be so after a power cut: a file */
+    const char *facts;     /* what must be so after a power cut: a file */
 };
 
 /* Do n operations, compare the outcome of each, then everything. Panics at a

@@ -258,7 +258,7 @@ static struct logged {
     struct disk *disk;
     u64 blkno;
     u8 *data;
-} *writes;
+} * writes;
 static u64 log_length;
 
 struct disk *shim_disk(const char *image)
@@ -339,8 +339,8 @@ static int transfer(struct disk *d, u64 blkno, u8 *data, bool write)
 {
     u32 bytes = shim.block_bytes;
     u8 *at = shim_of(d)->now + blkno * bytes;
-    u32 chance = write ? shim.write_errors_permyriad
-                       : shim.read_errors_permyriad;
+    u32 chance =
+        write ? shim.write_errors_permyriad : shim.read_errors_permyriad;
     if ((blkno + 1) * bytes > shim_of(d)->bytes)
         panic("block %lu is outside the disk", blkno);
     if (chance && shim_random(10000) < chance)

@@ -22,7 +22,7 @@ struct shim_options {
     u32 flush_permille; /* chance at a getblk that a dirty one is written */
     u32 read_errors_permyriad, write_errors_permyriad;
     bool log;
-    bool quiet;         /* kprintf prints nothing */
+    bool quiet; /* kprintf prints nothing */
 };
 
 extern struct shim_options shim;

@@ -44,8 +44,8 @@ static u64 number(const char *word)
 
 static int open_locked(const char *path, bool create, struct inode **ip)
 {
-    int error = create ? ext2_create(path, 0644, false, ip)
-                       : namei(path, 0, ip);
+    int error =
+        create ? ext2_create(path, 0644, false, ip) : namei(path, 0, ip);
     if (error)
         return error;
     ilock(*ip);
@@ -308,8 +308,8 @@ static int cmd_statfs(char **w)
     ext2_statfs(ip, &s);
     iput(ip);
     printf("%s: size %u ro %u blocks %lu free %lu inodes %lu free %lu\n",
-           s.disk, s.block_size, s.read_only, s.blocks, s.free_blocks,
-           s.inodes, s.free_inodes);
+           s.disk, s.block_size, s.read_only, s.blocks, s.free_blocks, s.inodes,
+           s.free_inodes);
     return 0;
 }
 
@@ -502,8 +502,7 @@ static void abuse_file(struct inode *ip)
     static u8 data[16384];
     u64 at = 0;
     for (u32 i = 0; i < 40; i++, at += sizeof(data)) {
-        struct uio u = {
-            .addr = (u64)data, .left = sizeof(data), .offset = at};
+        struct uio u = {.addr = (u64)data, .left = sizeof(data), .offset = at};
         ext2_read(ip, &u, NULL);
     }
     struct uio end = {.addr = (u64)data,
@@ -528,8 +527,7 @@ static void abuse_names(const char *dir, u32 *budget)
     for (u32 rounds = 0; rounds < 60; rounds++) {
         char buf[2048];
         struct inode *ip;
-        struct uio u = {
-            .addr = (u64)buf, .left = sizeof(buf), .offset = place};
+        struct uio u = {.addr = (u64)buf, .left = sizeof(buf), .offset = place};
         if (open_locked(dir, false, &ip))
             return;
         int error = ext2_getdents(ip, &u);
@@ -689,26 +687,46 @@ static const struct command {
     u32 words; /* least, with the name */
     int (*run)(char **words);
 } commands[] = {
-    {"abuse", 1, cmd_abuse},       {"append", 4, cmd_append},
-    {"cd", 2, cmd_cd},             {"chmod", 3, cmd_chmod},
-    {"crash", 1, cmd_crash},       {"create", 2, cmd_create},
-    {"cuts", 3, cmd_cuts},         {"facts", 3, cmd_facts},
-    {"fsync", 2, cmd_fsync},       {"get", 3, cmd_get},
-    {"grow", 3, cmd_grow},         {"hold", 3, cmd_hold},
-    {"inuse", 1, cmd_inuse},       {"ln", 3, cmd_ln},
-    {"ls", 2, cmd_ls},             {"many", 4, cmd_many},
-    {"mkdir", 2, cmd_mkdir},       {"mknod", 3, cmd_mknod},
-    {"mount", 2, cmd_mount},       {"mounts", 1, cmd_mounts},
-    {"mv", 3, cmd_mv},             {"processes", 3, cmd_processes},
-    {"put", 3, cmd_put},           {"pwd", 1, cmd_pwd},
-    {"pwrite", 5, cmd_pwrite},     {"random", 2, cmd_random},
-    {"readlink", 2, cmd_readlink}, {"release", 2, cmd_release},
-    {"rm", 2, cmd_rm},             {"rmdir", 2, cmd_rmdir},
-    {"rmmany", 4, cmd_rmmany},     {"stat", 2, cmd_stat},
-    {"statfs", 2, cmd_statfs},     {"symlink", 3, cmd_symlink},
-    {"sync", 1, cmd_sync},         {"truncate", 3, cmd_truncate},
-    {"umount", 2, cmd_umount},     {"verify", 5, cmd_verify},
-    {"write", 4, cmd_write},       {"writes", 1, cmd_writes},
+    {"abuse", 1, cmd_abuse},
+    {"append", 4, cmd_append},
+    {"cd", 2, cmd_cd},
+    {"chmod", 3, cmd_chmod},
+    {"crash", 1, cmd_crash},
+    {"create", 2, cmd_create},
+    {"cuts", 3, cmd_cuts},
+    {"facts", 3, cmd_facts},
+    {"fsync", 2, cmd_fsync},
+    {"get", 3, cmd_get},
+    {"grow", 3, cmd_grow},
+    {"hold", 3, cmd_hold},
+    {"inuse", 1, cmd_inuse},
+    {"ln", 3, cmd_ln},
+    {"ls", 2, cmd_ls},
+    {"many", 4, cmd_many},
+    {"mkdir", 2, cmd_mkdir},
+    {"mknod", 3, cmd_mknod},
+    {"mount", 2, cmd_mount},
+    {"mounts", 1, cmd_mounts},
+    {"mv", 3, cmd_mv},
+    {"processes", 3, cmd_processes},
+    {"put", 3, cmd_put},
+    {"pwd", 1, cmd_pwd},
+    {"pwrite", 5, cmd_pwrite},
+    {"random", 2, cmd_random},
+    {"readlink", 2, cmd_readlink},
+    {"release", 2, cmd_release},
+    {"rm", 2, cmd_rm},
+    {"rmdir", 2, cmd_rmdir},
+    {"rmmany", 4, cmd_rmmany},
+    {"stat", 2, cmd_stat},
+    {"statfs", 2, cmd_statfs},
+    {"symlink", 3, cmd_symlink},
+    {"sync", 1, cmd_sync},
+    {"truncate", 3, cmd_truncate},
+    {"umount", 2, cmd_umount},
+    {"verify", 5, cmd_verify},
+    {"write", 4, cmd_write},
+    {"writes", 1, cmd_writes},
 };
 
 static void run_line(char *line)

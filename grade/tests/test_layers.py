@@ -43,7 +43,7 @@ SERVICES = {
 }
 
 # "none" is a drive too.
-DRIVES = {("drive.c", "none"), ("disk.c", "none")}
+DRIVES = {("drives.c", "none"), ("disk.c", "none")}
 
 COMPILERS_OWN = {"memcpy", "memmove", "memset", "memcmp"}
 OBJECTS = sorted((BUILD / "kernel").glob("*.o"))

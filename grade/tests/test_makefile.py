@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from grade.objects import includes
+from grade.objects import includes, tool
 from grade.paths import BUILD, ROOT
 
 
@@ -76,6 +76,16 @@ def test_a_new_policy_and_a_new_program_need_no_list(tree: Path) -> None:
     said = make(tree, "build/kernel/kernel.elf", "build/fs.img").stdout
     assert {"build/policies/sched/mine.o", "build/user/mine.o"} <= rebuilt(said)
     assert (tree / "build/root/bin/mine").exists()
+
+
+def test_a_removed_policy_and_a_removed_program_are_gone(tree: Path) -> None:
+    (tree / "policies/sched/fcfs.c").unlink()
+    (tree / "user/cat.c").unlink()
+    make(tree, "build/kernel/kernel.elf", "build/fs.img")
+    assert not (tree / "build/root/bin/cat").exists()
+    names = tool("nm", tree / "build/kernel/kernel.elf")
+    assert "clook_next" in names
+    assert "fcfs_next" not in names
 
 
 def test_help_lists_every_command_and_sets_up_nothing(tmp_path: Path) -> None:

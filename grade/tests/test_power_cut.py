@@ -47,3 +47,23 @@ def test_what_was_fsynced_survives_a_power_cut(
     image.check(path)
     for i in range(last + 1):
         assert image.read(path, f"/kept/{i}") == data, f"file {i} of {last}"
+
+
+def updates(machine: Machine) -> int:
+    """How many times the periodic update has written everything."""
+    return int(machine.check("grep '^pu.updates' /dev/stat").split()[1])
+
+
+def test_what_is_older_than_two_updates_survives_a_power_cut(make_image: MakeImage) -> None:
+    path = make_image(damaged=True)
+    args = "pu.interval_ms=100 write=delayed"
+    with Machine(Config((Disk(path),), args=args)) as machine:
+        machine.wait_prompt()
+        machine.check("mkdir /d && cp /bin/sh /d/copy")
+        written = updates(machine) + 2
+        while updates(machine) < written:
+            pass
+        machine.kill()
+    repaired = image.command("e2fsck", "-fp", path, check=False)
+    assert repaired.returncode in (0, 1), repaired.stdout.decode()
+    assert image.read(path, "/d/copy") == image.read(path, "/bin/sh")
