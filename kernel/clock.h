@@ -38,6 +38,14 @@ void timer_set(struct timer *t, u64 when_ns, void (*fire)(void *), void *arg);
 /* Unset t; false if it has fired or is firing. From any hart. */
 bool timer_cancel(struct timer *t);
 
+/*
+ * Between the two QEMU's virtual clock stands still whenever this hart waits
+ * in wfi: no timer is armed on it. For moving data at an instant of virtual
+ * time (lab mode). Interrupts are off; keep it short.
+ */
+void clock_stop(void);
+void clock_go(void);
+
 /* Layers below proc: set up this hart, and take its timer interrupt. */
 void clock_init(void);
 void clock_hart_init(void);

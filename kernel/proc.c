@@ -195,6 +195,12 @@ i64 proc_fork(void)
 
 /* ---- process 1 ---- */
 
+static void cannot_start(const char *what, i64 error)
+{
+    ext2_shutdown(); /* what the boot has written */
+    boot_fail("cannot start process 1: %s: error %ld", what, -error);
+}
+
 void proc_start_init(const char *path)
 {
     struct proc *p = myproc();
@@ -202,15 +208,15 @@ void proc_start_init(const char *path)
     table.first = p;
     int error = file_open_device(CONSOLE_ID << 8, O_RDWR, &p->fds[0]);
     if (error)
-        boot_fail("no console: error %d", -error);
+        cannot_start("the console", error);
     p->fds[1] = file_dup(p->fds[0]);
     p->fds[2] = file_dup(p->fds[0]);
     error = namei("/", 0, &p->cwd);
     if (error)
-        boot_fail("no root directory: error %d", -error);
+        cannot_start("/", error);
     i64 argc = exec(path, (char *[]){(char *)path, NULL});
     if (argc < 0)
-        boot_fail("cannot run %s: error %ld", path, -argc);
+        cannot_start(path, argc);
     p->trapframe->x[REG_A0] = argc;
 }
 

@@ -12,6 +12,7 @@
 #include "kernel/irq.h"
 #include "kernel/mem.h"
 #include "kernel/print.h"
+#include "kernel/riscv.h"
 #include "kernel/string.h"
 
 /* Registers, VIRTIO 1.2 section 4.2.2. */
@@ -220,6 +221,15 @@ void virtio_blk_interrupt(u32 irq)
         disk_plug(v->disk);
         reap_all(v);
         disk_unplug(v->disk);
+    }
+}
+
+void virtio_blk_settle(struct disk *d)
+{
+    struct virtio_blk *v = d->device;
+    while (__atomic_load_n(&v->nfree, __ATOMIC_ACQUIRE) < v->ring_size) {
+        wait_for_interrupt();
+        irq_dispatch();
     }
 }
 

@@ -27,6 +27,10 @@ bool virtio_blk_start_flush(struct disk *, struct io *);
 
 void virtio_blk_kick(struct disk *);
 
+/* Wait, with interrupts off, until the device has done all it was given; the
+ * ends of commands are reported as by the interrupt. */
+void virtio_blk_settle(struct disk *);
+
 /* Called by the interrupt, no lock held, for each command that has ended. */
 void disk_command_done(struct disk *, struct io *, int error);
 

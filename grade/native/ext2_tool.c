@@ -616,8 +616,8 @@ static u64 steps_each;
 static void any_path(char *path)
 {
     int n = 0;
-    for (u32 depth = 1 + shim_random(3); depth; depth--)
-        n += sprintf(path + n, "/%c", (char)('a' + shim_random(4)));
+    for (u32 depth = 1 + shim_random(shim_random(4) ? 2 : 3); depth; depth--)
+        n += sprintf(path + n, "/%c", (char)('a' + shim_random(3)));
 }
 
 static void busy_process(u32 i)

@@ -373,6 +373,21 @@ def test_damage_never_ends_in_a_panic_a_hang_or_a_bad_access(
         image.unlink()
 
 
+@pytest.mark.parametrize("field", ["Block bitmap at", "Inode bitmap at", "Inode table at"])
+def test_a_pointer_into_the_systems_own_blocks_is_refused(tmp_path: Path, field: str) -> None:
+    image = make(tmp_path / "image")
+    tool(image, script="write /f 1000 1\n")
+    match = re.search(rf"{field} (\d+)", command("dumpe2fs", image))
+    assert match
+    start = int(match[1]) * 1024
+    debugfs(image, f"sif /f block[0] {match[1]}")
+    before = image.read_bytes()[start : start + 1024]
+    out = tool(image, script="pwrite /f 0 1024 1\nverify /f 0 0 1\n")
+    assert "points to block" in out and "pwrite: -5" in out
+    assert "read-only" in tool(image, script="truncate /f 0\n")
+    assert image.read_bytes()[start : start + 100] == before[:100]
+
+
 @pytest.mark.parametrize("seed", range(10 * SEEDS))
 def test_errors_of_the_disk_never_end_in_a_panic(tmp_path: Path, victim: Path, seed: int) -> None:
     rates = {"read_errors": 30 * (seed % 3), "write_errors": 50 * (seed % 2)}
