@@ -21,6 +21,7 @@ from grade.paths import KERNEL
 
 PROMPT = r"^sluice:\S*\$ "
 PR_SET_PDEATHSIG = 1
+LAB_SHIFT = 5  # 2^5 ns an instruction: about a workstation of 1990
 LIBC = ctypes.CDLL(None)
 
 
@@ -55,6 +56,7 @@ class Config:
     args: str = ""
     kernel: Path = KERNEL
     options: tuple[str, ...] = ()  # further ones of QEMU
+    lab: bool = False  # virtual time: instructions and drive models make the clock
 
     def command(self) -> list[str]:
         """The command line that starts it."""
@@ -67,6 +69,9 @@ class Config:
             line += disk.options(unit)
         if self.args:
             line += ["-append", self.args]
+        if self.lab:
+            line += ["-icount", f"shift={LAB_SHIFT},sleep=off"]
+            line += ["-rtc", "base=2026-01-01,clock=vm"]
         return line + list(self.options)
 
 

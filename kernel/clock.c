@@ -30,7 +30,12 @@ enum { RTC_LOW, RTC_HIGH }; /* reading LOW latches HIGH */
 
 static u64 boot_wall_ns; /* wall time when clock_ns was 0 */
 static u64 armed_ns[MAX_HARTS];
-static u64 put_off_ns[MAX_HARTS]; /* armed_ns, while the clock is stopped */
+
+/* What clock_go takes up again. */
+static struct {
+    u64 armed_ns;
+    bool irq_was_on;
+} stopped[MAX_HARTS];
 
 /* Neither product overflows for frequencies below 18 GHz. */
 static u64 ns_of_ticks(u64 ticks)
@@ -149,8 +154,10 @@ static bool fire_one_due(struct cpu *cpu)
  * fire, one tick ahead, unseen. */
 void clock_stop(void)
 {
+    bool irq_was_on = irq_off();
     struct cpu *cpu = mycpu();
-    put_off_ns[cpu->hart] = armed_ns[cpu->hart];
+    stopped[cpu->hart].irq_was_on = irq_was_on;
+    stopped[cpu->hart].armed_ns = armed_ns[cpu->hart];
     csr_write(0x14d, csr_read(time) + 1);
     while (!(csr_read(sip) & 1UL << INT_TIMER))
         ;
@@ -160,8 +167,10 @@ void clock_stop(void)
 void clock_go(void)
 {
     struct cpu *cpu = mycpu();
-    if (put_off_ns[cpu->hart] != NEVER_NS)
-        arm(cpu, put_off_ns[cpu->hart]);
+    if (stopped[cpu->hart].armed_ns != NEVER_NS)
+        arm(cpu, stopped[cpu->hart].armed_ns);
+    if (stopped[cpu->hart].irq_was_on)
+        irq_on();
 }
 
 void clock_interrupt(void)

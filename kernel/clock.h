@@ -39,9 +39,9 @@ void timer_set(struct timer *t, u64 when_ns, void (*fire)(void *), void *arg);
 bool timer_cancel(struct timer *t);
 
 /*
- * Between the two QEMU's virtual clock stands still whenever this hart waits
- * in wfi: no timer is armed on it. For moving data at an instant of virtual
- * time (lab mode). Interrupts are off; keep it short.
+ * Between the two interrupts are off, and QEMU's virtual clock stands still
+ * whenever this hart waits in wfi: no timer is armed on it. For moving data at
+ * an instant of virtual time (lab mode). No lock may be held.
  */
 void clock_stop(void);
 void clock_go(void);

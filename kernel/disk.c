@@ -17,7 +17,6 @@
 #include "kernel/proc.h"
 #include "kernel/queue.h"
 #include "kernel/registry.h"
-#include "kernel/riscv.h"
 #include "kernel/stat.h"
 #include "kernel/string.h"
 #include "kernel/virtio_blk.h"
@@ -356,18 +355,15 @@ int disk_transfer(struct disk *d, struct io *ios, u32 n)
     return wait_for(&w);
 }
 
-/* Have the device flush within this instant: models have no time for it. The
- * caller is a process that holds no lock, so interrupts were on. */
+/* Have the device flush within this instant: models have no time for it. */
 static void flush_modelled(struct disk *d, struct io *io)
 {
-    irq_off();
     clock_stop();
     if (!virtio_blk_start_flush(d, io))
         panic("disk: %s: more commands than its depth", d->name);
     virtio_blk_kick(d);
     virtio_blk_settle(d);
     clock_go();
-    irq_on();
 }
 
 static void flush_device(struct disk *d, struct io *io)
