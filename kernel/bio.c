@@ -26,6 +26,7 @@
 #include "kernel/bio.h"
 #include "kernel/abi.h"
 #include "kernel/args.h"
+#include "kernel/hist.h"
 #include "kernel/mem.h"
 #include "kernel/place.h"
 #include "kernel/print.h"
@@ -39,7 +40,7 @@
 
 /* Somebody who waits for a set of writes. */
 struct flush {
-    u64 outstanding;
+    u64 started, outstanding;
     int error;
 };
 
@@ -69,13 +70,14 @@ COUNTER(dirtied, "bio.dirtied", "blocks", "clean to dirty");
 COUNTER(absorbed, "bio.absorbed", "blocks", "dirty blocks modified again");
 COUNTER(cancelled, "bio.cancelled", "blocks", "dirty blocks freed unwritten");
 COUNTER(written, "bio.written", "blocks", "writes started");
-COUNTER(age_ns, "bio.age_written", "ns",
-        "sum of the ages of dirty blocks "
-        "when their writing started");
 COUNTER(smooth, "bio.smooth_due", "blocks", "found due by bflush_smooth");
 COUNTER(no_clean, "bio.no_clean", "times", "no clean buffer was left");
 COUNTER(write_errors, "bio.write_errors", "blocks", "writes that failed");
 COUNTER(lost, "bio.lost", "blocks", "unwritable blocks given up for room");
+
+HISTOGRAM(age_written, "bio.age_written", "ns",
+          "age of a dirty block when its writing starts");
+HISTOGRAM(burst, "bio.burst", "blocks", "that a flush or tick started");
 
 static u64 gauge_buffers(void)
 {
@@ -348,7 +350,7 @@ static void prepare(struct buf *b, u32 direction, bool waited)
 static void prepare_write(struct buf *b, bool waited)
 {
     if (b->block.dirtied_ns) {
-        count(&age_ns, clock_ns() - b->block.dirtied_ns);
+        hist_add(&age_written, 0, clock_ns() - b->block.dirtied_ns);
         undelay(b);
     }
     b->flags &= ~B_DELWRI;
@@ -799,8 +801,10 @@ static bool start_batch(struct list *l, bool by_owner, const struct wanted *w)
         take(b);
         prepare_write(b, false);
         b->flush = w->flush;
-        if (w->flush)
+        if (w->flush) {
+            w->flush->started++;
             w->flush->outstanding++;
+        }
         batch[n++] = b;
     }
     if (!n)
@@ -829,6 +833,8 @@ static int flush(struct disk *d, u64 owner)
     while (f.outstanding)
         sleep_on(&f, &bcache.lock);
     spin_unlock(&bcache.lock);
+    if (f.started)
+        hist_add(&burst, 0, f.started);
     return f.error;
 }
 
@@ -865,6 +871,8 @@ u64 bflush_smooth(struct disk *d, u64 age)
         ;
     spin_unlock(&bcache.lock);
     count(&smooth, n);
+    if (n)
+        hist_add(&burst, 0, n);
     return n;
 }
 
@@ -897,6 +905,8 @@ void bio_init(u32 block_bytes)
     bcache.nbufs = arg_number("nbuf", def, BUFFERS_MIN, 1UL << 32);
     bcache.block_bytes = block_bytes;
     reserve(block_bytes, bcache.nbufs);
+    hist_init(&age_written, 1);
+    hist_init(&burst, 1);
     bcache.lock = SPINLOCK("bcache", RANK_BIO);
     write_lock = SPINLOCK("write policy", RANK_POLICY);
     list_init(&bcache.delayed);

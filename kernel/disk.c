@@ -13,6 +13,7 @@
 #include "kernel/disk.h"
 #include "kernel/abi.h"
 #include "kernel/args.h"
+#include "kernel/hist.h"
 #include "kernel/print.h"
 #include "kernel/proc.h"
 #include "kernel/queue.h"
@@ -34,9 +35,13 @@ COUNTER(write_sectors, "disk.write_sectors", "sectors", "written");
 COUNTER(commands, "disk.commands", "commands", "dispatched to drives");
 COUNTER(flushes, "disk.flushes", "flushes", "barriers done");
 COUNTER(errors, "disk.errors", "requests", "that failed");
-COUNTER(read_ns, "disk.read_response", "ns",
-        "response time of all reads: queueing and service");
-COUNTER(write_ns, "disk.write_response", "ns", "likewise, of all writes");
+
+HISTOGRAM(read_response, "disk%u.read_response", "ns", "queueing and service");
+HISTOGRAM(write_response, "disk%u.write_response", "ns", "likewise");
+HISTOGRAM(read_service, "disk%u.read_service", "ns", "at the drive");
+HISTOGRAM(write_service, "disk%u.write_service", "ns", "likewise");
+HISTOGRAM(queued, "disk%u.queued", "requests",
+          "how many a new request finds queued");
 
 static struct io *io_of(struct request *r)
 {
@@ -257,6 +262,7 @@ void disk_submit(struct disk *d, struct io *io)
     io->request.queued_ns = clock_ns();
     io->alone = false;
     spin_lock(&d->lock);
+    hist_add(&queued, d->id, d->queue.length[0] + d->queue.length[1]);
     enqueue(d, io);
     dispatch(d);
     spin_unlock(&d->lock);
@@ -279,13 +285,16 @@ void disk_unplug(struct disk *d)
 
 /* ---- completion ---- */
 
-static void account(const struct io *io, int error)
+static void account(const struct disk *d, const struct io *io, int error)
 {
-    u64 ns = clock_ns() - io->request.queued_ns;
+    u64 now_ns = clock_ns();
+    u64 response_ns = now_ns - io->request.queued_ns;
     bool write = io->request.write;
     count(write ? &writes : &reads, 1);
     count(write ? &write_sectors : &read_sectors, io->request.nsectors);
-    count(write ? &write_ns : &read_ns, ns);
+    hist_add(write ? &write_response : &read_response, d->id, response_ns);
+    hist_add(write ? &write_service : &read_service, d->id,
+             now_ns - io->issued_ns);
     if (error)
         count(&errors, 1);
 }
@@ -305,7 +314,7 @@ void disk_command_done(struct disk *d, struct io *io, int error)
     spin_unlock(&d->lock);
     for (struct io *i = split ? NULL : io; i; i = next) {
         next = i->joined;
-        account(i, error);
+        account(d, i, error);
         i->done(i, error);
     }
 }
@@ -444,6 +453,11 @@ static void fit_drive(struct disk *d, u32 wanted)
 void disk_init(void)
 {
     disks.n = virtio_blk_init(disks.disk, MAX_DISKS);
+    hist_init(&read_response, disks.n);
+    hist_init(&write_response, disks.n);
+    hist_init(&read_service, disks.n);
+    hist_init(&write_service, disks.n);
+    hist_init(&queued, disks.n);
     disks.cluster_sectors = arg_number("cluster_kb", 64, 0, 1024) * 2;
     u32 depth = arg_number("drive_depth", 0, 0, MAX_DEPTH);
     for (u32 i = 0; i < disks.n; i++) {

@@ -54,16 +54,18 @@ static struct ext2_entry *entry_at(const struct fs *fs, void *data, u32 at)
     return e;
 }
 
-/* Are all entries of a block well formed? */
-static bool block_ok(const struct fs *fs, void *data)
+/* Are all entries of a block well formed, and one of them at `find`? */
+static bool block_ok(const struct fs *fs, void *data, u32 find)
 {
+    bool found = false;
     for (u32 at = 0; at < fs->block_bytes;) {
         const struct ext2_entry *e = entry_at(fs, data, at);
         if (!e)
             return false;
+        found |= at == find;
         at += e->length;
     }
-    return true;
+    return found;
 }
 
 /* Bytes of an entry that no name uses. */
@@ -133,11 +135,10 @@ static void point(struct ext2_entry *e, const struct fs *fs, u32 ino, u32 mode)
     e->type = fs->file_types ? type_of_mode[mode >> 12] : 0;
 }
 
-/* Put a name into the spare bytes of the entry at `at`, which has enough. */
-static void insert(void *data, u32 at, const char *name, const struct fs *fs,
+/* Put a name into the spare bytes of an entry, which has enough. */
+static void insert(struct ext2_entry *e, const char *name, const struct fs *fs,
                    u32 ino, u32 mode)
 {
-    struct ext2_entry *e = (void *)((char *)data + at);
     if (e->ino) {
         u32 used = EXT2_ENTRY_BYTES(e->name_len);
         struct ext2_entry *next = (void *)((char *)e + used);
@@ -150,14 +151,12 @@ static void insert(void *data, u32 at, const char *name, const struct fs *fs,
     point(e, fs, ino, mode);
 }
 
-/* Give the bytes of the entry at `at` to the one before it, if any. */
-static void erase(void *data, u32 at)
+/* Give the bytes of an entry to the one before it, if any. */
+static void erase(void *data, struct ext2_entry *e)
 {
-    struct ext2_entry *e = (void *)((char *)data + at), *before = NULL;
-    for (u32 i = 0; i < at;) {
-        before = (void *)((char *)data + i);
-        i += before->length;
-    }
+    struct ext2_entry *before = NULL, *at = data;
+    for (; at < e; at = (void *)((char *)at + at->length))
+        before = at;
     e->ino = 0;
     if (before)
         before->length += e->length;
@@ -178,16 +177,20 @@ static int dir_changed(struct inode *dir)
     return inode_write(dir, false);
 }
 
-/* The block for a change: checked whole. */
-static int change_bread(struct inode *dir, u32 block, struct buf **b)
+/* The block for a change at one of its entries: checked whole, because on a
+ * damaged disk a file may have it too, and have changed it meanwhile. */
+static int change_bread(struct inode *dir, u32 block, u32 at, struct buf **b,
+                        struct ext2_entry **e)
 {
     int error = dir_begin(dir);
     if (!error)
         error = dir_bread(dir, block, b);
-    if (!error && !block_ok(dir->fs, (*b)->data)) {
+    if (!error && !block_ok(dir->fs, (*b)->data, at)) {
         brelse(*b);
         error = dir_damaged(dir, block);
     }
+    if (!error)
+        *e = (void *)((char *)(*b)->data + at);
     return error;
 }
 
@@ -226,11 +229,16 @@ int dir_enter(struct inode *dir, const struct search *s, const char *name,
         error = dir_extend(dir);
     }
     struct buf *b;
+    struct ext2_entry *e;
     if (!error)
-        error = change_bread(dir, block, &b);
+        error = change_bread(dir, block, at, &b, &e);
     if (error)
         return error;
-    insert(b->data, at, name, dir->fs, ip->ino, ip->mode);
+    if (spare(e) < EXT2_ENTRY_BYTES(strlen(name))) {
+        brelse(b);
+        return dir_damaged(dir, block);
+    }
+    insert(e, name, dir->fs, ip->ino, ip->mode);
     dir->next_dir_slot = block;
     return change_write(dir, b);
 }
@@ -238,51 +246,51 @@ int dir_enter(struct inode *dir, const struct search *s, const char *name,
 int dir_remove(struct inode *dir, const struct search *s)
 {
     struct buf *b;
-    int error = change_bread(dir, s->block, &b);
+    struct ext2_entry *e;
+    int error = change_bread(dir, s->block, s->at, &b, &e);
     if (error)
         return error;
-    erase(b->data, s->at);
+    erase(b->data, e);
     return change_write(dir, b);
 }
 
 int dir_point(struct inode *dir, const struct search *s, const struct inode *ip)
 {
     struct buf *b;
-    int error = change_bread(dir, s->block, &b);
+    struct ext2_entry *e;
+    int error = change_bread(dir, s->block, s->at, &b, &e);
     if (error)
         return error;
-    point((void *)((char *)b->data + s->at), dir->fs, ip->ino, ip->mode);
+    point(e, dir->fs, ip->ino, ip->mode);
     return change_write(dir, b);
 }
 
 int dir_swap(struct inode *dir, const struct search *s, const struct search *t)
 {
     struct buf *b;
-    int error = change_bread(dir, s->block, &b);
+    struct ext2_entry *e;
+    int error = change_bread(dir, s->block, s->at, &b, &e);
     if (error)
         return error;
-    struct ext2_entry *a = (void *)((char *)b->data + s->at);
-    struct ext2_entry *c = (void *)((char *)b->data + t->at);
-    u32 ino = a->ino;
-    u8 type = a->type;
-    a->ino = c->ino;
-    a->type = c->type;
-    c->ino = ino;
-    c->type = type;
+    struct ext2_entry *other = (void *)((char *)b->data + t->at);
+    struct ext2_entry was = *e;
+    e->ino = other->ino;
+    e->type = other->type;
+    other->ino = was.ino;
+    other->type = was.type;
     return change_write(dir, b);
 }
 
-/* Where in a block, whose entries are good, a name of that length fits. */
-static u32 find_room(const struct fs *fs, void *data, u32 len)
+/* The entry in a good block that has room for a name, or NULL. */
+static struct ext2_entry *find_room(const struct fs *fs, void *data, u32 len)
 {
-    u32 at = 0;
-    while (at < fs->block_bytes) {
-        const struct ext2_entry *e = entry_at(fs, data, at);
+    for (u32 at = 0; at < fs->block_bytes;) {
+        struct ext2_entry *e = entry_at(fs, data, at);
         if (spare(e) >= EXT2_ENTRY_BYTES(len))
-            break;
+            return e;
         at += e->length;
     }
-    return at;
+    return NULL;
 }
 
 int dir_rename(struct inode *dir, const struct search *s, const char *name,
@@ -290,22 +298,22 @@ int dir_rename(struct inode *dir, const struct search *s, const char *name,
 {
     u32 len = strlen(name);
     struct buf *b;
-    int error = change_bread(dir, s->block, &b);
+    struct ext2_entry *e, *room;
+    int error = change_bread(dir, s->block, s->at, &b, &e);
     if (error)
         return error;
-    struct ext2_entry *e = (void *)((char *)b->data + s->at);
     if (e->length >= EXT2_ENTRY_BYTES(len)) {
         e->name_len = len;
         memcpy(e->name, name, len);
         return change_write(dir, b);
     }
-    u32 at = find_room(dir->fs, b->data, len);
-    if (at >= dir->fs->block_bytes) {
+    room = find_room(dir->fs, b->data, len);
+    if (!room) {
         brelse(b);
         return -ENOSPC;
     }
-    insert(b->data, at, name, dir->fs, ip->ino, ip->mode);
-    erase(b->data, s->at);
+    insert(room, name, dir->fs, ip->ino, ip->mode);
+    erase(b->data, e);
     return change_write(dir, b);
 }
 
@@ -317,10 +325,10 @@ int dir_init(struct inode *dir, u32 parent_ino)
     if (error)
         return error;
     struct buf *b = getblk(dir->fs->disk, blkno);
-    memset(b->data, 0, dir->fs->block_bytes);
-    ((struct ext2_entry *)b->data)->length = dir->fs->block_bytes;
-    insert(b->data, 0, ".", dir->fs, dir->ino, S_IFDIR);
-    insert(b->data, 0, "..", dir->fs, parent_ino, S_IFDIR);
+    struct ext2_entry *e = memset(b->data, 0, dir->fs->block_bytes);
+    e->length = dir->fs->block_bytes;
+    insert(e, ".", dir->fs, dir->ino, S_IFDIR);
+    insert(e, "..", dir->fs, parent_ino, S_IFDIR);
     dir->size = dir->fs->block_bytes;
     return write_now(dir->fs, b);
 }

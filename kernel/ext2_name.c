@@ -778,15 +778,20 @@ static int rename_move(struct renaming *r, bool replace)
         return error;
     error = replace ? dir_point(to, &r->new, ip)
                     : dir_enter(to, &r->new, r->to->name, ip);
-    if (!error && r->directory && from != to)
+    if (error) {
+        if (!r->directory)
+            set_links(ip, ip->nlink - 1, false);
+        return error;
+    }
+    if (r->directory && from != to)
         error = move_dotdot(r);
     if (!error)
         error = dir_search(from, r->from->name, &r->old);
     if (!error)
         error = dir_remove(from, &r->old);
-    if (!r->directory)
-        set_links(ip, ip->nlink - 1, false);
-    return error;
+    if (error)
+        return fs_error(from->fs, "a rename could not be finished");
+    return r->directory ? 0 : set_links(ip, ip->nlink - 1, false);
 }
 
 /* To a name that nothing has. */
@@ -834,16 +839,18 @@ static int rename_over_last(struct renaming *r)
     } else {
         ksnprintf(spare, sizeof(spare), ".replaced.%u", r->replaced->ino);
         error = dir_search(from, spare, &s);
-        if (!error && s.found)
-            error = -EEXIST;
-        if (!error)
-            error = dir_enter(from, &s, spare, r->replaced);
-        if (!error)
-            error = dir_search(r->to->at, r->to->name, &r->new);
+        if (error || s.found || r->moved->nlink >= EXT2_LINK_MAX)
+            return error ? error : s.found ? -EEXIST : -EMLINK;
+        error = dir_enter(from, &s, spare, r->replaced);
+        if (error)
+            return error;
+        error = dir_search(r->to->at, r->to->name, &r->new);
         if (!error)
             error = rename_move(r, true);
         if (!error)
             error = dir_search(from, spare, &s);
+        if (error)
+            return fs_error(from->fs, "a rename could not be finished");
     }
     return error ? error : remove_name(from, &s, r->replaced);
 }

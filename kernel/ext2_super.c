@@ -14,6 +14,7 @@
 #include "kernel/ext2_fs.h"
 
 #define PER_PAGE   (PAGE_SIZE / sizeof(struct ext2_group))
+#define MAX_BITS   65528 /* of a bitmap in use: counts have 16 bits */
 #define MAX_GROUPS (PAGE_SIZE / sizeof(struct ext2_group *) * PER_PAGE)
 
 struct fs mounts[MAX_DISKS];
@@ -174,7 +175,7 @@ static int check_block_size(struct fs *fs, const struct ext2_super *sb)
 /* Take over the superblock's figures if they agree with each other. */
 static int check_sizes(struct fs *fs, const struct ext2_super *sb)
 {
-    u32 bits = fs->block_bytes * 8;
+    u32 bits = MIN(fs->block_bytes * 8, MAX_BITS);
     fs->blocks = sb->blocks_count;
     fs->first_data_block = sb->first_data_block;
     fs->blocks_per_group = sb->blocks_per_group;

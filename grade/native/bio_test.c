@@ -13,7 +13,7 @@
  *
  * link: kernel/disk.c kernel/queue.c kernel/place.c kernel/registry.c
  * link: kernel/drive.c kernel/drives.c policies/sched policies/replace
- * link: policies/write
+ * link: kernel/hist.c policies/write
  * link: policies/place
  */
 #include "kernel/bio.c"
@@ -450,9 +450,10 @@ static void flush_some(void)
 static void swap_some(void)
 {
     static const char *const lines[] = {
-        "use sched fcfs",    "use sched clook", "use write through",
-        "use write delayed", "use write async", "use replace lru",
-        "use place inplace",
+        "use sched fcfs",    "use sched clook",   "use sched sstf",
+        "use sched scan",    "use write through", "use write delayed",
+        "use write async",   "use write wt",      "use replace lru",
+        "use replace clock", "use replace 2q",    "use place inplace",
     };
     char why[128];
     assert(!policy_control(lines[random_below(NELEM(lines))], why, sizeof why));

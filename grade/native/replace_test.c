@@ -61,6 +61,177 @@ TEST(lru_evicts_first_what_nobody_will_want)
     check_eq(evict(p), 0);
 }
 
+static void use(const struct policy *p, u32 i)
+{
+    remove_block(p, i);
+    insert(p, i, true);
+}
+
+static void insert_all(const struct policy *p, u32 first, u32 last)
+{
+    for (u32 i = first; i <= last; i++)
+        insert(p, i, true);
+}
+
+static void check_victims(const struct policy *p, const u32 *want, u32 n)
+{
+    for (u32 i = 0; i < n; i++)
+        check_eq(evict(p), want[i]);
+}
+
+/* In brackets the order, first the next that the hand looks at; * is a mark. */
+TEST(clock_passes_over_what_was_used_and_leaves_it_in_its_place)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "clock");
+    insert_all(p, 0, 2);
+    use(p, 1);
+    check_eq(evict(p), 0);
+    insert(p, 3, true); /* [1* 2 3] */
+    check_eq(evict(p), 2);
+    insert(p, 4, true); /* [3 1 4] */
+    check_victims(p, (u32[]){3, 1, 4}, 3);
+    check(p->replace.victim() == NULL);
+}
+
+TEST(clock_gives_one_second_chance_however_often_a_block_was_used)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "clock");
+    insert_all(p, 0, 3);
+    for (u32 i = 0; i < 5; i++)
+        use(p, 1);
+    use(p, 2); /* [0 1* 2* 3] */
+    check_eq(evict(p), 0);
+    insert(p, 4, true); /* [1* 2* 3 4] */
+    check_victims(p, (u32[]){3, 4, 1, 2}, 4);
+    insert_all(p, 5, 7);
+    for (u32 i = 5; i <= 7; i++)
+        use(p, i); /* [5* 6* 7*]: all marked, so as they came */
+    check_victims(p, (u32[]){5, 6, 7}, 3);
+}
+
+TEST(clock_evicts_first_what_nobody_will_want)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "clock");
+    insert_all(p, 0, 2);
+    use(p, 0);
+    remove_block(p, 2);
+    insert(p, 2, false);
+    check_eq(evict(p), 2);
+    check_eq(evict(p), 1);
+    check_eq(evict(p), 0);
+}
+
+/* 8 blocks: A1in keeps 2 of them, A1out has 4 numbers. */
+TEST(two_q_promotes_only_what_comes_again_while_it_is_remembered)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "2q");
+    insert_all(p, 0, 7);
+    check_eq(evict(p), 0);
+    insert(p, 8, true);
+    check_eq(evict(p), 1);
+    insert(p, 0, true); /* A1in 2 to 8, Am 0, A1out 1 */
+    check_eq(evict(p), 2);
+    use(p, 3); /* changes nothing in A1in */
+    check_eq(evict(p), 3);
+    insert(p, 1, true);
+    use(p, 0); /* A1in 4 to 8, Am 1 0, A1out 2 3 */
+    check_victims(p, (u32[]){4, 5, 6}, 3);
+    check_eq(evict(p), 1); /* A1in 7 8, Am 1 0, A1out 3 4 5 6 */
+    insert(p, 2, true);    /* forgotten */
+    check_eq(evict(p), 7); /* A1in 7 8 2 */
+    insert(p, 6, true);
+    insert(p, 3, true); /* forgotten for 7 */
+    check_eq(evict(p), 8);
+    check_victims(p, (u32[]){0, 6, 2, 3}, 4);
+    check(p->replace.victim() == NULL);
+    check_eq(p->counters[2].value, 3); /* 0, 1, 6 */
+}
+
+TEST(two_q_evicts_first_what_nobody_will_want_and_forgets_it)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "2q");
+    insert_all(p, 0, 3);
+    use(p, 3);
+    remove_block(p, 3);
+    insert(p, 3, false);
+    check_eq(evict(p), 3);
+    check_eq(evict(p), 0);
+    insert(p, 3, true);
+    insert(p, 0, true);
+    check_eq(p->counters[2].value, 1); /* 0 */
+}
+
+/* Use block i of a cache of `size`; was it there? */
+static bool access_block(const struct policy *p, u32 i, u32 *count, u32 size)
+{
+    if (evictable[i]) {
+        use(p, i);
+        return true;
+    }
+    if (*count == size)
+        evict(p);
+    else
+        ++*count;
+    insert(p, i, true);
+    return false;
+}
+
+/* Of 4 blocks read again and again, how many outlive a scan of 44? */
+static u32 outlive_a_scan(const char *name)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, name);
+    u32 count = 0, hits = 0;
+    for (u32 i = 0; i < 20; i++) /* 0 to 3 go and are remembered */
+        access_block(p, i, &count, 16);
+    for (u32 i = 0; i < 40; i++)
+        access_block(p, i % 4, &count, 16);
+    for (u32 i = 20; i < 64; i++)
+        access_block(p, i, &count, 16);
+    for (u32 i = 0; i < 4; i++)
+        hits += access_block(p, i, &count, 16);
+    return hits;
+}
+
+TEST(two_q_keeps_its_working_set_through_a_scan)
+{
+    check_eq(outlive_a_scan("2q"), 4);
+}
+
+TEST(lru_loses_its_working_set_to_a_scan)
+{
+    check_eq(outlive_a_scan("lru"), 0);
+}
+
+/* A cache of 3000 would remember 12000. */
+TEST(two_q_remembers_no_more_than_its_memory_holds)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "2q");
+    static struct block many[3000];
+    const u64 evictions = 20000, ghosts = 8192;
+    struct block *b = many;
+
+    tunable_named(p, "kout_percent")->value = 400;
+    for (u64 i = 0; i < evictions + NELEM(many); i++) {
+        if (i >= NELEM(many)) {
+            b = p->replace.victim();
+            check_eq(b->blkno, i - NELEM(many));
+            p->replace.remove(b);
+            p->replace.evicted(b);
+        }
+        *b = (struct block){.blkno = i};
+        p->replace.insert(b++, true);
+    }
+    b = many;
+    p->replace.remove(b);
+    *b = (struct block){.blkno = evictions - ghosts - 1};
+    p->replace.insert(b, true);
+    check_eq(p->counters[2].value, 0);
+    p->replace.remove(b);
+    *b = (struct block){.blkno = evictions - ghosts};
+    p->replace.insert(b, true);
+    check_eq(p->counters[2].value, 1);
+}
+
 /* Random uses and evictions; a victim is always evictable, and there is one
  * whenever anything is. */
 static void run_random(const struct policy *p, u64 seed)

@@ -78,6 +78,82 @@ TEST(clook_takes_equal_sectors_in_order_of_arrival)
     }
 }
 
+/* Heads stop at the end of what they serve: from 68, 98 is nearer than 37. */
+TEST(sstf_takes_the_nearest)
+{
+    const u64 queued[] = {98, 183, 37, 122, 14, 124, 65, 67};
+    const u64 served[] = {65, 67, 98, 122, 124, 183, 37, 14};
+    check_order("sstf", 53, queued, served, NELEM(queued));
+}
+
+TEST(sstf_takes_the_lower_of_two_as_near)
+{
+    const u64 queued[] = {110, 90}, served[] = {90, 110};
+    check_order("sstf", 100, queued, served, NELEM(queued));
+}
+
+TEST(sstf_takes_equal_sectors_in_order_of_arrival)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "sstf");
+    for (u64 head = 0; head <= 1000; head += 500) {
+        queue_init(&queue, 0);
+        for (u32 i = 0; i < 10; i++)
+            submit(p, &requests[i], 500, true);
+        queue.head_sector = head;
+        for (u32 i = 0; i < 10; i++)
+            check(serve(p) == &requests[i]);
+    }
+}
+
+TEST(scan_rises_then_falls)
+{
+    const u64 queued[] = {98, 183, 37, 122, 14, 124, 65, 67};
+    const u64 served[] = {65, 67, 98, 122, 124, 183, 37, 14};
+    check_order("scan", 66, queued, (u64[]){67, 98, 122, 124, 183, 65, 37, 14},
+                NELEM(queued));
+    check_order("scan", 53, queued, served, NELEM(queued));
+    check_order("scan", 500, queued, (u64[]){183, 124, 122, 98, 67, 65, 37, 14},
+                NELEM(queued));
+}
+
+TEST(scan_leaves_what_it_has_passed_for_the_way_back)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "scan");
+    const u64 arriving[] = {60, 70, 55, 80, 55, 40, 90};
+    const u64 served[] = {60, 70, 80, 55, 40, 55, 90};
+    const u32 queued_by[] = {2, 4, 4, 4, 7, 7, 7}; /* before each is served */
+    u32 n = 0;
+
+    queue_init(&queue, 0);
+    queue.head_sector = 50;
+    for (u32 i = 0; i < NELEM(served); i++) {
+        for (; n < queued_by[i]; n++)
+            submit(p, &requests[n], arriving[n], true);
+        check_eq(serve(p)->sector, served[i]);
+    }
+}
+
+TEST(scan_keeps_the_direction_of_each_disk)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "scan");
+    struct request low, high;
+
+    queue_init(&queue, 0);
+    queue.head_sector = 100;
+    submit(p, &low, 50, false);
+    check_eq(serve(p)->sector, 50); /* this one falls now */
+    submit(p, &low, 40, false);
+    submit(p, &high, 60, false);
+    struct request other_low = {.sector = 40}, other_high = {.sector = 60};
+    struct queue other;
+    queue_init(&other, 1);
+    other.head_sector = 51;
+    queue_add(&other, &other_low);
+    queue_add(&other, &other_high);
+    check(p->sched.next(&other, now_ns) == &other_high);
+    check(p->sched.next(&queue, now_ns) == &low);
+}
+
 /* Whatever arrives and whatever is served, each exactly once. */
 static void run_random(const struct policy *p, u64 seed)
 {

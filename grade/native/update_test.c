@@ -23,6 +23,27 @@ TEST(pu_flushes_everything_every_interval)
     check_eq(p->counters[1].value, FLUSHED_BLOCKS);
 }
 
+TEST(aipu_flushes_what_is_of_age_every_scan)
+{
+    const struct policy *p = policy_named(POLICY_UPDATE, "aipu");
+
+    check_eq(p->update.next_ns(0), 1000 * NS_PER_MS);
+    check_eq(p->update.next_ns(5), 1000 * NS_PER_MS + 5);
+    p->update.look(1000 * NS_PER_MS);
+    check_eq(flushes, 1);
+    check_eq(flushed_age_ns, 30000 * NS_PER_MS);
+
+    tunable_named(p, "scan_ms")->value = 30000;
+    tunable_named(p, "age_ms")->value = 15;
+    check_eq(p->update.next_ns(NS_PER_MS), 30001 * NS_PER_MS);
+    p->update.look(30001 * NS_PER_MS);
+    check_eq(flushes, 2);
+    check_eq(flushed_age_ns, 15 * NS_PER_MS);
+    check_eq(p->counters[0].value, 2);
+    check_eq(p->counters[1].value, 2 * FLUSHED_BLOCKS);
+    check_eq(p->counters[2].value, 0);
+}
+
 TEST(none_never_looks)
 {
     const struct policy *p = policy_named(POLICY_UPDATE, "none");

@@ -22,7 +22,7 @@ LAYERS = [
     ["prefetch", "bio", "updated"],
     ["place"],
     ["disk", "queue"],
-    ["drive"],
+    ["drive", "drives"],
     ["virtio_blk"],
 ]
 COMMON = len(LAYERS)

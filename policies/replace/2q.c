@@ -1,0 +1,175 @@
+/*
+ * 2Q: a block must prove itself. It first goes through A1in, a FIFO where
+ * further uses, being most likely of one occasion, change nothing; when it
+ * leaves, its number is remembered in A1out, which holds no data. Read again
+ * while it is remembered, it goes to Am, an LRU list. So what is read once,
+ * as in a scan, passes through A1in and leaves Am alone.
+ *
+ * The victim: from A1in while that has more than kin_percent of the blocks,
+ * else from Am. A1out remembers up to kout_percent of the blocks, and at most
+ * GHOSTS. "The blocks" are the most that were evictable at once: about the
+ * cache, whose size is no affair of a policy.
+ *
+ * A use shows as remove and insert, so a block in A1in keeps its place as a
+ * number, in word[PLACE], and is put back by it. A block nobody will want
+ * again goes before all others and is not remembered.
+ *
+ * Source: Johnson and Shasha, "2Q: A Low Overhead High Performance Buffer
+ * Management Replacement Algorithm", VLDB 1994 (the full version).
+ */
+#include "kernel/policy.h"
+
+#define GHOSTS 8192
+
+/* The words of a block: the list it is on, or was when it was last let go,
+ * and its place among all that came to A1in. */
+enum { WHERE, PLACE };
+enum { NEW, UNWANTED, A1IN, AM, LISTS };
+
+static struct tunable tunables[] = {
+    {"kin_percent", "percent", 25, 1, 99, "of the blocks, those A1in keeps"},
+    {"kout_percent", "percent", 50, 0, 400, "numbers A1out has, of the blocks"},
+    {0},
+};
+
+static struct policy_counter counters[] = {
+    {"from_a1in", "blocks", "victims that had not proved themselves"},
+    {"from_am", "blocks", "victims that had"},
+    {"remembered", "blocks", "that came again while A1out had their number"},
+    {0},
+};
+
+static struct {
+    struct list blocks; /* the next victim first */
+    u64 n;
+} lists[LISTS];
+static u64 most_evictable, last_place;
+
+/* ---- A1out ---- */
+
+struct ghost {
+    struct tree_node node; /* by number */
+    struct list link;      /* oldest first; or free */
+};
+
+static struct ghost ghosts[GHOSTS];
+static struct tree ghost_tree;
+static struct list ghost_list, ghost_free;
+static u64 nghosts, ghosts_used; /* remembered; of the array, ever used */
+
+static u64 number(const struct block *b)
+{
+    return (u64)b->disk << 56 ^ b->blkno;
+}
+
+static void forget(struct ghost *g)
+{
+    tree_remove(&ghost_tree, &g->node);
+    list_remove(&g->link);
+    list_push_back(&ghost_free, &g->link);
+    nghosts--;
+}
+
+static void remember(u64 key)
+{
+    u64 most = MIN(GHOSTS, most_evictable * tunables[1].value / 100);
+    while (nghosts && nghosts >= most)
+        forget(LIST_ITEM(list_first(&ghost_list), struct ghost, link));
+    if (!most)
+        return;
+    struct list *n = list_pop_front(&ghost_free);
+    struct ghost *g =
+        n ? LIST_ITEM(n, struct ghost, link) : &ghosts[ghosts_used++];
+    tree_insert(&ghost_tree, &g->node, key);
+    list_push_back(&ghost_list, &g->link);
+    nghosts++;
+}
+
+/* Was it remembered? If so, it is no more. */
+static bool recall(u64 key)
+{
+    struct tree_node *n = tree_at_or_after(&ghost_tree, key);
+    if (!n || n->key != key)
+        return false;
+    forget(TREE_ITEM(n, struct ghost, node));
+    counters[2].value++;
+    return true;
+}
+
+/* ---- the lists ---- */
+
+static void two_q_start(void)
+{
+    for (u32 i = 0; i < LISTS; i++) {
+        list_init(&lists[i].blocks);
+        lists[i].n = 0;
+    }
+    list_init(&ghost_list);
+    list_init(&ghost_free);
+    ghost_tree.root = NULL;
+    most_evictable = nghosts = ghosts_used = 0;
+}
+
+static struct list *next_by_place(u64 place)
+{
+    struct list *head = &lists[A1IN].blocks, *n = head;
+    while (n->prev != head &&
+           LIST_ITEM(n->prev, struct block, link)->word[PLACE] > place)
+        n = n->prev;
+    return n;
+}
+
+static void two_q_insert(struct block *b, bool reuse)
+{
+    if (!reuse) {
+        b->word[WHERE] = UNWANTED;
+    } else if (b->word[WHERE] != A1IN && b->word[WHERE] != AM) {
+        b->word[WHERE] = recall(number(b)) ? AM : A1IN;
+        b->word[PLACE] = ++last_place;
+    }
+    u64 to = b->word[WHERE];
+    list_insert_before(to == A1IN ? next_by_place(b->word[PLACE])
+                                  : &lists[to].blocks,
+                       &b->link);
+    lists[to].n++;
+    most_evictable =
+        MAX(most_evictable, lists[UNWANTED].n + lists[A1IN].n + lists[AM].n);
+}
+
+static void two_q_remove(struct block *b)
+{
+    list_remove(&b->link);
+    lists[b->word[WHERE]].n--;
+}
+
+static struct block *two_q_victim(void)
+{
+    u64 kin = most_evictable * tunables[0].value / 100;
+    u32 from = lists[UNWANTED].n                     ? UNWANTED
+               : lists[A1IN].n > kin || !lists[AM].n ? A1IN
+                                                     : AM;
+    struct list *n = list_first(&lists[from].blocks);
+    return n ? LIST_ITEM(n, struct block, link) : NULL;
+}
+
+static void two_q_evicted(const struct block *b)
+{
+    if (b->word[WHERE] == A1IN)
+        remember(number(b));
+    counters[0].value += b->word[WHERE] == A1IN;
+    counters[1].value += b->word[WHERE] == AM;
+}
+
+static const struct policy two_q = {
+    .kind = POLICY_REPLACE,
+    .name = "2q",
+    .about = "two queues: only what is read again may stay long",
+    .tunables = tunables,
+    .counters = counters,
+    .start = two_q_start,
+    .replace = {.insert = two_q_insert,
+                .remove = two_q_remove,
+                .victim = two_q_victim,
+                .evicted = two_q_evicted},
+};
+POLICY(two_q);

@@ -1,0 +1,42 @@
+/*
+ * SSTF, shortest seek time first: the request that starts nearest to where
+ * the head is, in sectors; of two as near, the lower; of two that start at
+ * one sector, the older. The mean seek is short, but a request far from where
+ * others keep coming may wait without bound.
+ *
+ * Source: Denning, "Effects of Scheduling on File Memory Operations", AFIPS
+ * Spring Joint Computer Conference 1967.
+ */
+#include "kernel/policy.h"
+
+static struct policy_counter counters[] = {
+    {"passed_over", "requests", "choices that were not the oldest request"},
+    {0},
+};
+
+static struct request *nearest(const struct queue *q)
+{
+    u64 head = q->head_sector;
+    struct request *up = queue_at_or_after(q, BOTH, head);
+    struct request *down = queue_before(q, BOTH, head);
+    if (!down || (up && up->sector - head < head - down->sector))
+        return up;
+    return queue_at_or_after(q, BOTH, down->sector); /* the oldest of equals */
+}
+
+static struct request *sstf_next(struct queue *q, u64 now_ns)
+{
+    (void)now_ns;
+    struct request *r = nearest(q);
+    counters[0].value += r != queue_oldest(q, BOTH);
+    return r;
+}
+
+static const struct policy sstf = {
+    .kind = POLICY_SCHED,
+    .name = "sstf",
+    .about = "shortest seek first, by distance in sectors",
+    .counters = counters,
+    .sched = {.next = sstf_next},
+};
+POLICY(sstf);

@@ -1,0 +1,52 @@
+/*
+ * AIPU, approximate interval periodic update: every scan_ms, the blocks that
+ * have been dirty for at least age_ms are written, oldest first.
+ *
+ * A block goes when it is age_ms old, or up to scan_ms later, so that what was
+ * made dirty over a time is written over as long a time, and not at once as
+ * under periodic update. The kernel's list is in order of age: a scan that
+ * finds nothing due costs nothing. scan_ms 1000 is the paper's AIPU-1, and
+ * 30000 its AIPU-30.
+ *
+ * Source: Mogul, "A Better Update Policy", USENIX Summer 1994, section 3.
+ */
+#include "kernel/policy.h"
+
+#define NS_PER_MS 1000000UL
+
+static struct tunable tunables[] = {
+    {"scan_ms", "ms", 1000, 1, 3600000, "time between two scans"},
+    {"age_ms", "ms", 30000, 0, 3600000, "age at which a dirty block is due"},
+    {0},
+};
+
+static struct policy_counter counters[] = {
+    {"scans", "scans", "times it looked for what is due"},
+    {"written", "blocks", "blocks whose writing a scan started"},
+    {"empty_scans", "scans", "of the scans, those that found nothing due"},
+    {0},
+};
+
+static u64 aipu_next_ns(u64 last_ns)
+{
+    return last_ns + tunables[0].value * NS_PER_MS;
+}
+
+static void aipu_look(u64 now_ns)
+{
+    (void)now_ns;
+    u64 n = flush_older(tunables[1].value * NS_PER_MS);
+    counters[0].value++;
+    counters[1].value += n;
+    counters[2].value += !n;
+}
+
+static const struct policy aipu = {
+    .kind = POLICY_UPDATE,
+    .name = "aipu",
+    .about = "approximate interval periodic update: each block at its age",
+    .tunables = tunables,
+    .counters = counters,
+    .update = {.next_ns = aipu_next_ns, .look = aipu_look},
+};
+POLICY(aipu);

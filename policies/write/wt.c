@@ -1,0 +1,24 @@
+/*
+ * WT, write-through as it is in the papers: every write starts at once,
+ * whether it fills its block or not, and is not waited for. Nothing is left
+ * for the update policy, and nothing is gained from a block that is written
+ * twice. (`through` waits too.)
+ *
+ * Source: Carson and Setia, "Analysis of the Periodic Update Write Policy for
+ * Disk Cache", 1992; Mogul, "A Better Update Policy", USENIX Summer 1994.
+ */
+#include "kernel/policy.h"
+
+static enum write_mode wt_decide(const struct write_info *w)
+{
+    (void)w;
+    return WRITE_ASYNC;
+}
+
+static const struct policy wt = {
+    .kind = POLICY_WRITE,
+    .name = "wt",
+    .about = "every write starts at once and is not waited for",
+    .write = {.decide = wt_decide},
+};
+POLICY(wt);
