@@ -34,6 +34,7 @@
 #include "kernel/registry.h"
 #include "kernel/stat.h"
 #include "kernel/string.h"
+#include "kernel/trace.h"
 
 #define OWNER_LISTS 1024 /* of dirty buffers, by owner; a power of two */
 #define BATCH       64   /* writes started under one plug */
@@ -106,6 +107,11 @@ u32 bio_block_bytes(void)
 static struct buf *buf_of(struct block *b)
 {
     return CONTAINER(b, struct buf, block);
+}
+
+static void trace_block(enum trace_event event, const struct buf *b, u64 arg)
+{
+    trace(event, b->block.disk, b->block.blkno, myproc()->pid, arg);
 }
 
 /* Is b one of this disk's (NULL: any) and this owner's (0: any)? */
@@ -243,6 +249,7 @@ static struct buf *claim(void)
     if (!b)
         return NULL;
     count(&evictions, 1);
+    trace_block(TRACE_evicted, b, 0);
     if (replace()->evicted)
         replace()->evicted(&b->block);
     hash_remove(b);
@@ -313,6 +320,7 @@ static void let_go(struct buf *b)
     } else if (!b->block.dirtied_ns) {
         b->block.dirtied_ns = clock_ns();
         count(&dirtied, 1);
+        trace_block(TRACE_dirtied, b, b->block.owner);
         delay(b);
     }
     if (b->flags & B_WANTED)
@@ -548,6 +556,7 @@ struct buf *getblk(struct disk *d, u64 blkno)
         if ((b = lookup(d, blkno))) {
             if (!(b->flags & B_BUSY)) {
                 count(&hits, 1);
+                trace_block(TRACE_hit, b, 0);
                 take(b);
                 break;
             }
@@ -555,6 +564,7 @@ struct buf *getblk(struct disk *d, u64 blkno)
         } else if ((b = claim())) {
             count(&misses, 1);
             assign(b, d, blkno);
+            trace_block(TRACE_miss, b, 0);
             break;
         } else {
             make_room();
@@ -601,6 +611,7 @@ void bprefetch(struct disk *d, u64 blkno)
     if (on_disk(d, blkno) && !lookup(d, blkno) && (b = claim())) {
         assign(b, d, blkno);
         count(&ahead, 1);
+        trace_block(TRACE_ahead, b, 0);
         b->flags |= B_AHEAD;
         prepare(b, B_READ, false);
     }
@@ -656,8 +667,10 @@ void bdwrite(struct buf *b, u64 owner)
 {
     spin_lock(&bcache.lock);
     set_owner(b, owner);
-    if (b->flags & B_DELWRI)
+    if (b->flags & B_DELWRI) {
         count(&absorbed, 1);
+        trace_block(TRACE_absorbed, b, owner);
+    }
     b->flags |= B_DELWRI | B_VALID;
     let_go(b);
     unhold();
@@ -699,6 +712,7 @@ static void invalidate(struct buf *b)
     if (b->block.dirtied_ns) {
         undelay(b);
         count(&cancelled, 1);
+        trace_block(TRACE_cancelled, b, 0);
     }
     b->flags &= ~(B_VALID | B_ERROR);
     b->flags |= B_NOREUSE;
@@ -815,6 +829,14 @@ static bool start_batch(struct list *l, bool by_owner, const struct wanted *w)
     return true;
 }
 
+static void count_burst(const struct disk *d, u64 blocks)
+{
+    if (!blocks)
+        return;
+    hist_add(&burst, 0, blocks);
+    trace(TRACE_flush, d ? d->id : 0, 0, myproc()->pid, blocks);
+}
+
 static int flush(struct disk *d, u64 owner)
 {
     struct flush f = {0};
@@ -833,8 +855,7 @@ static int flush(struct disk *d, u64 owner)
     while (f.outstanding)
         sleep_on(&f, &bcache.lock);
     spin_unlock(&bcache.lock);
-    if (f.started)
-        hist_add(&burst, 0, f.started);
+    count_burst(d, f.started);
     return f.error;
 }
 
@@ -871,8 +892,7 @@ u64 bflush_smooth(struct disk *d, u64 age)
         ;
     spin_unlock(&bcache.lock);
     count(&smooth, n);
-    if (n)
-        hist_add(&burst, 0, n);
+    count_burst(d, n);
     return n;
 }
 

@@ -20,6 +20,7 @@
 #include "kernel/registry.h"
 #include "kernel/stat.h"
 #include "kernel/string.h"
+#include "kernel/trace.h"
 #include "kernel/virtio_blk.h"
 
 static struct {
@@ -46,6 +47,13 @@ HISTOGRAM(queued, "disk%u.queued", "requests",
 static struct io *io_of(struct request *r)
 {
     return r ? CONTAINER(r, struct io, request) : NULL;
+}
+
+static void trace_io(enum trace_event event, const struct disk *d,
+                     const struct io *io, u64 argument)
+{
+    trace(event, d->id, io->request.sector, io->request.pid,
+          argument | (io->request.write ? TRACE_WRITE : 0));
 }
 
 static u64 end_of(const struct io *io)
@@ -154,6 +162,7 @@ static void gather(struct disk *d, struct request *r, u64 now_ns)
         last = last->joined = next;
     }
     d->queue.head_sector = end_of(last);
+    trace_io(TRACE_issued, d, io_of(r), nsectors);
 }
 
 static void to_device(struct disk *d, struct io *io)
@@ -263,6 +272,7 @@ void disk_submit(struct disk *d, struct io *io)
     io->alone = false;
     spin_lock(&d->lock);
     hist_add(&queued, d->id, d->queue.length[0] + d->queue.length[1]);
+    trace_io(TRACE_queued, d, io, io->request.nsectors);
     enqueue(d, io);
     dispatch(d);
     spin_unlock(&d->lock);
@@ -295,8 +305,11 @@ static void account(const struct disk *d, const struct io *io, int error)
     hist_add(write ? &write_response : &read_response, d->id, response_ns);
     hist_add(write ? &write_service : &read_service, d->id,
              now_ns - io->issued_ns);
-    if (error)
+    trace_io(TRACE_completed, d, io, response_ns);
+    if (error) {
+        trace_io(TRACE_failed, d, io, io->request.nsectors);
         count(&errors, 1);
+    }
 }
 
 void disk_command_done(struct disk *d, struct io *io, int error)

@@ -18,6 +18,7 @@
 #include "kernel/prefetch.h"
 #include "kernel/proc.h"
 #include "kernel/registry.h"
+#include "kernel/trace.h"
 #include "kernel/trap.h"
 #include "kernel/updated.h"
 #include "kernel/vm.h"
@@ -39,6 +40,7 @@ static struct disk *root_disk(void)
 
 static void boot(void *)
 {
+    trace_init();
     disk_init();
     struct disk *root = root_disk();
     int block_bytes = ext2_probe(root);

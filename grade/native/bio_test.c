@@ -13,7 +13,7 @@
  *
  * link: kernel/disk.c kernel/queue.c kernel/place.c kernel/registry.c
  * link: kernel/drive.c kernel/drives.c policies/sched policies/replace
- * link: kernel/hist.c policies/write
+ * link: kernel/hist.c kernel/trace.c policies/write
  * link: policies/place
  */
 #include "kernel/bio.c"

@@ -1,0 +1,92 @@
+"""The event trace, as the host reads it from the machine's memory and as /dev/trace prints it."""
+
+import re
+
+from grade import image, trace
+from grade.image import Content
+from grade.machine import Config, Disk, run_rc
+
+SCRIPT = """
+set -e
+bench random /data 200
+bench write /new 256k
+sync
+grep trace /dev/stat
+uptime
+"""
+MEMORY = "128M"
+
+
+def traced(tmp_path, trace_k: int, script: str = SCRIPT):
+    """Boots with a trace; the console, what was lost, the events."""
+    path = image.make(tmp_path / "disk.img", Content(rc=script, options=("--file", "/data=8M")))
+    ram = tmp_path / "ram"
+    config = Config(
+        (Disk(path),),
+        memory=MEMORY,
+        args=f"drive=rz58 trace_k={trace_k}",
+        lab=True,
+        options=trace.memory_options(ram, MEMORY),
+    )
+    result = run_rc(config)
+    assert result.status == 0, result.console
+    if not trace_k:
+        return result.console, 0, []
+    phys = int(re.search(r"^trace.phys (\d+)", result.console, re.M)[1])
+    lost, events = trace.read(ram, phys)
+    return result.console, lost, list(events)
+
+
+def test_every_request_is_queued_issued_and_completed_in_this_order(tmp_path):
+    _, lost, events = traced(tmp_path, 64)
+    assert lost == 0
+    assert [e.time_ns for e in events] == sorted(e.time_ns for e in events)
+    waiting: dict[int, str] = {}
+    follows = {"queued": None, "issued": "queued", "completed": "issued"}
+    completed = 0
+    for event in events:
+        # Joined requests have no issue of their own.
+        if event.name in ("queued", "issued"):
+            assert waiting.get(event.block) == follows[event.name], event
+            waiting[event.block] = event.name
+        elif event.name == "completed":
+            assert waiting.pop(event.block) in ("issued", "queued"), event
+            completed += 1
+    assert completed > 250 and not waiting
+
+
+def test_a_completed_request_carries_its_response_time(tmp_path):
+    _, _, events = traced(tmp_path, 64)
+    queued = {}
+    for event in events:
+        if event.name == "queued":
+            queued[event.block] = event.time_ns
+        elif event.name == "completed":
+            # The record is written a few instructions after the time is taken.
+            assert 0 <= event.time_ns - queued[event.block] - event.argument < 20_000
+
+
+def test_an_overflow_is_counted_and_the_newest_events_are_kept(tmp_path):
+    console, lost, events = traced(tmp_path, 1)
+    assert len(events) == 1024
+    assert lost > 0
+    told = int(re.search(r"^trace.lost (\d+)", console, re.M)[1])
+    assert told <= lost
+
+
+def test_tracing_costs_a_few_instructions_of_virtual_time(tmp_path):
+    def elapsed_ns(console: str) -> int:
+        return int(re.search(r"^random 200 reads (\d+) ns", console, re.M)[1])
+
+    without = elapsed_ns(traced(tmp_path, 0, "bench random /data 200\n")[0])
+    with_trace = elapsed_ns(
+        traced(tmp_path, 64, "bench random /data 200\ngrep trace /dev/stat\n")[0]
+    )
+    assert abs(with_trace - without) / without < 0.02
+
+
+def test_dev_trace_prints_the_ring(run_script):
+    out = run_script("cat /bin/sh > /dev/null; tail -n 400 /dev/trace", args="trace_k=4")
+    lines = re.findall(r"^\d+ [a-z-]+ disk\d+ \d+ \d+ \d+$", out.console, re.M)
+    assert len(lines) == 400
+    assert any(" miss " in line for line in lines)
