@@ -14,8 +14,9 @@
  * - rename: the new name before the old one is removed; within one block
  *   both in one write. What is replaced keeps a name until the new one is
  *   there.
- * - Only a directory that moves to another directory has two names for the
- *   time of two writes; e2fsck then wants to be asked (-y), nothing is lost.
+ * - Only a directory whose new name lies in another block (of another
+ *   directory, or of its own if that is full) has two names for the time of
+ *   a few writes; e2fsck then wants to be asked (-y), nothing is lost.
  */
 #include "kernel/ext2_fs.h"
 #include "kernel/proc.h"

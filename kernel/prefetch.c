@@ -30,5 +30,6 @@ u64 prefetch_ahead(struct stream *s, const struct access *a, u64 *first)
         n = 0;
     }
     spin_unlock(&prefetch_lock);
+    s->next_block = a->block + a->nblocks;
     return n;
 }
