@@ -186,7 +186,6 @@ static bool is_evictable(const struct block *v)
 static void hand_over(struct block *v)
 {
     buf_of(v)->flags |= B_EVICTABLE;
-    v->word[0] = v->word[1] = 0;
     replace()->insert(v, true);
 }
 
@@ -205,8 +204,10 @@ static void replace_switch(const struct policy *to, bool trust)
     }
     policy_switch(to);
     for (u64 i = 0; i < bcache.used; i++) {
+        struct block *b = &bcache.bufs[i].block;
+        b->word[0] = b->word[1] = 0;
         if (bcache.bufs[i].flags & B_EVICTABLE)
-            hand_over(&bcache.bufs[i].block);
+            hand_over(b);
     }
     while ((n = list_pop_front(&order)))
         hand_over(LIST_ITEM(n, struct block, link));
@@ -651,9 +652,9 @@ void bawrite(struct buf *b)
 }
 
 /* The block belongs to this owner from now on. Caller holds the lock. */
-static void set_owner(struct buf *b, u64 owner)
+static void set_owner(struct buf *b, u64 owner, bool meta)
 {
-    b->block.meta = !owner;
+    b->block.meta = meta;
     if (b->block.owner == owner)
         return;
     b->block.owner = owner;
@@ -666,7 +667,7 @@ static void set_owner(struct buf *b, u64 owner)
 void bdwrite(struct buf *b, u64 owner)
 {
     spin_lock(&bcache.lock);
-    set_owner(b, owner);
+    set_owner(b, owner, true);
     if (b->flags & B_DELWRI) {
         count(&absorbed, 1);
         trace_block(TRACE_absorbed, b, owner);
@@ -697,7 +698,7 @@ int bwrite_data(struct buf *b, u64 owner, bool filled)
         return 0;
     }
     spin_lock(&bcache.lock);
-    set_owner(b, owner);
+    set_owner(b, owner, false);
     spin_unlock(&bcache.lock);
     if (mode == WRITE_THROUGH)
         return bwrite(b);

@@ -8,9 +8,9 @@
  *   iput of one without names truncates and frees it on the disk.
  * - Functions that take an inode and say so want it locked; those that take
  *   a path lock for themselves. Errors are negative (-ENOENT ...).
- * - Order of locks: rename lock; a directory before what is in it; of two
- *   directories an ancestor first, else the smaller inode number; inodes
- *   before buffers. No inode is locked with a buffer held.
+ * - Order of locks: mounts; the tree's (rename, rmdir); a directory before
+ *   what is in it, and two directories only under the tree's; the allocator;
+ *   buffers. No inode is locked with a buffer held.
  * - Damage found on the disk returns -EIO; where free space or structure can
  *   no longer be trusted the file system goes read-only, with a message.
  */

@@ -6,11 +6,11 @@
  *   in two roles; a process that held it and asked for it would wait for
  *   itself.
  * - No lock is taken and fs_error is not called with a buffer held.
- * - Two directories are locked together only under tree_lock, and nothing
- *   but a directory's holder waits for a second inode, which is none
- *   (ext2_name.c looks before it locks). So there is no cycle of waiting
- *   even where the names on a damaged disk form one. tree_lock comes before
- *   inodes, those before fs->lock, that before buffers.
+ * - Two directories are locked together only under tree_lock; who holds one
+ *   without it waits for no other (ext2_name.c learns what an inode is before
+ *   it locks it inside a directory). So nobody waits in a circle, even where
+ *   the names on a damaged disk form one. Order: mount_lock, tree_lock,
+ *   inodes, fs->lock, buffers.
  * - iput may lock the inode: it is called with none locked, except for one
  *   just made, which nobody else can reach.
  * - Every number read from the disk is checked before it is used.

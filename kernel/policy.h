@@ -156,12 +156,15 @@ struct sched_hooks {
 /* A buffer as a policy sees it. */
 struct block {
     u32 disk;
-    bool meta; /* structure of the file system, not file data */
+    bool meta; /* last written as structure of the file system, not as data */
     u64 blkno;
-    u64 owner;        /* equal for blocks of one file; 0: of none */
-    u64 dirtied_ns;   /* when it became dirty; 0: clean */
-    struct list link; /* the replace policy's own while it is evictable */
-    u64 word[2];      /* the replace policy's own while it holds this block */
+    u64 owner;      /* equal for blocks of one file; 0: of none */
+    u64 dirtied_ns; /* when it became dirty; 0: clean */
+    union {         /* the replace policy's own while it is evictable */
+        struct list link;
+        struct tree_node node; /* for an order by number */
+    };
+    u64 word[2]; /* the replace policy's own while it holds this block */
 };
 
 /* A buffer is evictable while it is clean, unreferenced, not in transfer. */

@@ -22,7 +22,7 @@
 #define GHOSTS 8192
 
 /* The words of a block: the list it is on, or was when it was last let go,
- * and its place among all that came to A1in. */
+ * and its place in the order of that list. */
 enum { WHERE, PLACE };
 enum { NEW, UNWANTED, A1IN, AM, LISTS };
 
@@ -40,7 +40,7 @@ static struct policy_counter counters[] = {
 };
 
 static struct {
-    struct list blocks; /* the next victim first */
+    struct tree blocks; /* the next victim has the lowest PLACE */
     u64 n;
 } lists[LISTS];
 static u64 most_evictable, last_place;
@@ -101,7 +101,7 @@ static bool recall(u64 key)
 static void two_q_start(void)
 {
     for (u32 i = 0; i < LISTS; i++) {
-        list_init(&lists[i].blocks);
+        lists[i].blocks.root = NULL;
         lists[i].n = 0;
     }
     list_init(&ghost_list);
@@ -110,27 +110,17 @@ static void two_q_start(void)
     most_evictable = nghosts = ghosts_used = 0;
 }
 
-static struct list *next_by_place(u64 place)
-{
-    struct list *head = &lists[A1IN].blocks, *n = head;
-    while (n->prev != head &&
-           LIST_ITEM(n->prev, struct block, link)->word[PLACE] > place)
-        n = n->prev;
-    return n;
-}
-
 static void two_q_insert(struct block *b, bool reuse)
 {
-    if (!reuse) {
+    bool keeps_place = reuse && b->word[WHERE] == A1IN;
+    if (!reuse)
         b->word[WHERE] = UNWANTED;
-    } else if (b->word[WHERE] != A1IN && b->word[WHERE] != AM) {
+    else if (b->word[WHERE] != A1IN && b->word[WHERE] != AM)
         b->word[WHERE] = recall(number(b)) ? AM : A1IN;
+    if (!keeps_place)
         b->word[PLACE] = ++last_place;
-    }
     u64 to = b->word[WHERE];
-    list_insert_before(to == A1IN ? next_by_place(b->word[PLACE])
-                                  : &lists[to].blocks,
-                       &b->link);
+    tree_insert(&lists[to].blocks, &b->node, b->word[PLACE]);
     lists[to].n++;
     most_evictable =
         MAX(most_evictable, lists[UNWANTED].n + lists[A1IN].n + lists[AM].n);
@@ -138,7 +128,7 @@ static void two_q_insert(struct block *b, bool reuse)
 
 static void two_q_remove(struct block *b)
 {
-    list_remove(&b->link);
+    tree_remove(&lists[b->word[WHERE]].blocks, &b->node);
     lists[b->word[WHERE]].n--;
 }
 
@@ -148,8 +138,8 @@ static struct block *two_q_victim(void)
     u32 from = lists[UNWANTED].n                     ? UNWANTED
                : lists[A1IN].n > kin || !lists[AM].n ? A1IN
                                                      : AM;
-    struct list *n = list_first(&lists[from].blocks);
-    return n ? LIST_ITEM(n, struct block, link) : NULL;
+    struct tree_node *n = tree_at_or_after(&lists[from].blocks, 0);
+    return n ? TREE_ITEM(n, struct block, node) : NULL;
 }
 
 static void two_q_evicted(const struct block *b)

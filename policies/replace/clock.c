@@ -15,7 +15,7 @@
 /* The words of a block. */
 enum { PLACE, MARK }; /* PLACE 0: has none yet */
 
-static struct list first_to_last; /* by PLACE */
+static struct tree first_to_last; /* by PLACE */
 static u64 last_place;
 
 static struct policy_counter counters[] = {
@@ -25,58 +25,41 @@ static struct policy_counter counters[] = {
 
 static void clock_start(void)
 {
-    list_init(&first_to_last);
+    first_to_last.root = NULL;
 }
 
-static struct block *block_at(struct list *n)
+static void put(struct block *b, u64 place, bool mark)
 {
-    return LIST_ITEM(n, struct block, link);
-}
-
-static void put_by_place(struct block *b)
-{
-    struct list *after = first_to_last.prev;
-    while (after != &first_to_last &&
-           block_at(after)->word[PLACE] > b->word[PLACE])
-        after = after->prev;
-    list_insert_before(after->next, &b->link);
-}
-
-static void put_last(struct block *b)
-{
-    b->word[PLACE] = ++last_place;
-    b->word[MARK] = false;
-    put_by_place(b);
+    b->word[PLACE] = place;
+    b->word[MARK] = mark;
+    tree_insert(&first_to_last, &b->node, place);
 }
 
 static void clock_insert(struct block *b, bool reuse)
 {
-    if (!reuse) {
-        b->word[PLACE] = 0;
-        list_push_front(&first_to_last, &b->link);
-    } else if (!b->word[PLACE]) {
-        put_last(b);
-    } else {
-        b->word[MARK] = true;
-        put_by_place(b);
-    }
+    if (!reuse)
+        put(b, 0, false);
+    else if (!b->word[PLACE])
+        put(b, ++last_place, false);
+    else
+        put(b, b->word[PLACE], true);
 }
 
 static void clock_remove(struct block *b)
 {
-    list_remove(&b->link);
+    tree_remove(&first_to_last, &b->node);
 }
 
 static struct block *clock_victim(void)
 {
-    struct list *n;
-    while ((n = list_first(&first_to_last))) {
-        struct block *b = block_at(n);
-        if (!b->word[PLACE] || !b->word[MARK])
+    struct tree_node *n;
+    while ((n = tree_at_or_after(&first_to_last, 0))) {
+        struct block *b = TREE_ITEM(n, struct block, node);
+        if (!b->word[MARK])
             return b;
         counters[0].value++;
-        list_remove(n);
-        put_last(b);
+        clock_remove(b);
+        put(b, ++last_place, false);
     }
     return NULL;
 }
