@@ -11,6 +11,8 @@
 .DELETE_ON_ERROR:
 .SECONDARY:
 JOBS ?= $(shell nproc)# compilers and tests at a time
+# Is this make -n? Asked before the flags below, which have an n too.
+DRY_RUN := $(findstring n,$(firstword -$(MAKEFLAGS)))
 MAKEFLAGS += --no-builtin-rules
 ifeq ($(filter -j% --jobs%,$(MAKEFLAGS)),)
 MAKEFLAGS += --jobs=$(JOBS)
@@ -38,7 +40,7 @@ run = $(if $(filter 1,$(V)),$(2),@echo '  $(1) $@' && $(2))
 
 # The harmless goals need no tools; all others set them up first.
 ifneq ($(filter-out help clean setup,$(or $(MAKECMDGOALS),all)),)
-ifeq ($(findstring n,$(firstword -$(MAKEFLAGS))),)
+ifeq ($(DRY_RUN),)
 ifneq ($(shell grade/setup.sh >&2 && echo done),done)
 $(error the tools are not set up: see above)
 endif
