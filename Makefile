@@ -14,7 +14,7 @@ JOBS ?= $(shell nproc)# compilers and tests at a time
 # Is this make -n? Asked before the flags below, which have an n too.
 DRY_RUN := $(findstring n,$(firstword -$(MAKEFLAGS)))
 MAKEFLAGS += --no-builtin-rules
-ifeq ($(filter -j% --jobs%,$(MAKEFLAGS)),)
+ifeq ($(MAKELEVEL)$(filter -j% --jobs%,$(MAKEFLAGS)),0)
 MAKEFLAGS += --jobs=$(JOBS)
 endif
 SHELL := /bin/sh

@@ -12,6 +12,7 @@ import select
 import shlex
 import signal
 import subprocess
+import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -112,11 +113,12 @@ class Machine:
     status: int | None = field(default=None, init=False)
 
     def __enter__(self) -> "Machine":
+        self.errors = tempfile.TemporaryFile()  # what QEMU itself says
         self.process = subprocess.Popen(
             self.config.command(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=self.errors,
             start_new_session=True,
             preexec_fn=die_with_parent,
         )
@@ -147,11 +149,17 @@ class Machine:
         self.console += (data or b"").decode("utf-8", "replace").replace("\r", "")
         return data != b""
 
+    def complaints(self) -> str:
+        """What QEMU has written to its standard error, which is no part of a run."""
+        self.errors.seek(0)
+        return self.errors.read().decode("utf-8", "replace").strip()
+
     def fail(self, expected: str) -> ConsoleError:
         """The error that says what was expected and what came instead."""
         tail = "\n    ".join(self.console.splitlines()[-40:])
         return ConsoleError(
             f"expected: {expected}\nthe console ended in:\n    {tail}\n"
+            f"QEMU said: {self.complaints()}\n"
             f"machine: {shlex.join(self.config.command())}"
         )
 

@@ -17,7 +17,9 @@ def make(folder: Path, *words: str, check: bool = True) -> subprocess.CompletedP
     """Run make there, without what an outer make has told its children."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
     return subprocess.run(
-        ["make", "--no-print-directory", *words],
+        ["make", *words],
+        stdin=subprocess.DEVNULL,
+        timeout=120,
         cwd=folder,
         env=env,
         check=check,
@@ -142,3 +144,19 @@ def test_without_root_or_sudo_the_missing_packages_are_named(tmp_path: Path) -> 
 def test_set_up_a_second_time_installs_nothing() -> None:
     done = subprocess.run([ROOT / "grade/setup.sh"], capture_output=True, text=True, check=True)
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize("goal", ["all", "qemu", "test", "bench"])
+def test_every_command_sets_up_first_and_stops_where_that_fails(tree: Path, goal: str) -> None:
+    (tree / "grade/setup.sh").write_text("#!/bin/sh\necho missing: everything\nexit 1\n")
+    said = make(tree, goal, check=False)
+    assert said.returncode != 0
+    assert "missing: everything" in said.stdout
+    assert "not set up" in said.stdout
+    assert not rebuilt(said.stdout)
+
+
+@pytest.mark.parametrize("goal", ["help", "clean"])
+def test_harmless_commands_need_no_tools(tree: Path, goal: str) -> None:
+    (tree / "grade/setup.sh").write_text("#!/bin/sh\nexit 1\n")
+    assert make(tree, goal).returncode == 0

@@ -1,0 +1,80 @@
+/*
+ * Fixed-point arithmetic by squares and square roots.
+ *
+ * - The binary logarithm of m in [1, 2) has as its first place whether m * m
+ *   reaches 2; the next place is that of m * m, or of half of it. (Knuth, The
+ *   Art of Computer Programming 1, section 1.2.2, has it for base 10.)
+ * - 2^-x is the product of 2^-(2^-k) for each place k that is set in x; each
+ *   of these is the square root of the one before.
+ * - Division is the long division of school, a binary place at a time.
+ */
+#include "user/lib/fixed.h"
+
+#define PLACE_127 ((u128)1 << 127)
+
+u32 highest_bit(u64 x)
+{
+    u32 bit = 0;
+    for (u32 half = 32; half > 0; half /= 2)
+        if (x >> half) {
+            x >>= half;
+            bit += half;
+        }
+    return bit;
+}
+
+u128 divide(u128 x, u64 by)
+{
+    u128 rest = 0, result = 0;
+    for (u32 i = 0; i < 128; i++) {
+        rest = rest << 1 | x >> 127;
+        x <<= 1;
+        bool fits = rest >= by;
+        if (fits)
+            rest -= by;
+        result = result << 1 | fits;
+    }
+    return result;
+}
+
+u64 square_root(u128 x)
+{
+    u128 root = 0;
+    for (u128 bit = PLACE_127 >> 1; bit; bit >>= 2) {
+        bool set = x >= root + bit;
+        if (set)
+            x -= root + bit;
+        root = (root >> 1) + (set ? bit : 0);
+    }
+    return root;
+}
+
+u64 log2_fixed(u64 x)
+{
+    u32 whole = highest_bit(x);
+    u64 m = x << (63 - whole); /* Q63 */
+    u64 result = whole;
+    for (u32 i = 0; i < Q; i++) {
+        u128 square = (u128)m * m;
+        bool reaches_2 = square >= PLACE_127;
+        m = square >> (63 + reaches_2);
+        result = result << 1 | reaches_2;
+    }
+    return result;
+}
+
+u64 exp2_minus_fixed(u64 x)
+{
+    static u64 factor[1 + Q]; /* 2^-(2^-k) in Q64 */
+    if (!factor[0]) {
+        factor[0] = 1UL << 63;
+        for (u32 k = 1; k <= Q; k++)
+            factor[k] = square_root((u128)factor[k - 1] << 64);
+    }
+    u64 result = 1UL << 63;
+    for (u32 k = 1; k <= Q; k++)
+        if (x >> (Q - k) & 1)
+            result = (u128)result * factor[k] >> 64;
+    u64 halvings = x >> Q;
+    return halvings < 64 ? result >> halvings : 0;
+}

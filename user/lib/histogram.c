@@ -1,0 +1,52 @@
+/* Histograms: see histogram.h. */
+#include "user/lib.h"
+#include "user/lib/histogram.h"
+
+/* The value's upper 8 bits are 128 to 255: they, and how far they were
+ * shifted, give the bucket. */
+static u32 bucket_of(u64 value)
+{
+    if (value < SUB_BUCKETS)
+        return value;
+    u32 shift = highest_bit(value) - 7;
+    return shift * SUB_BUCKETS + (value >> shift);
+}
+
+static u64 bucket_low(u32 bucket)
+{
+    if (bucket < SUB_BUCKETS)
+        return bucket;
+    u32 shift = bucket / SUB_BUCKETS - 1;
+    return (u64)(bucket % SUB_BUCKETS + SUB_BUCKETS) << shift;
+}
+
+void histogram_add(struct histogram *h, u64 value)
+{
+    h->min = h->count == 0 ? value : MIN(h->min, value);
+    h->max = MAX(h->max, value);
+    h->count++;
+    h->sum += value;
+    h->squares += (u128)value * value;
+    h->bucket[bucket_of(value)]++;
+}
+
+void histogram_print_summary(const struct histogram *h)
+{
+    u64 n = MAX(h->count, 1);
+    u128 spread = h->squares - divide((u128)h->sum * h->sum, n);
+    printf("{\"min\":%lu,\"max\":%lu,\"mean\":%lu,\"std\":%lu}", h->min, h->max,
+           h->sum / n, square_root(divide(spread, n)));
+}
+
+void histogram_print_buckets(const struct histogram *h)
+{
+    const char *separator = "";
+    printf("[");
+    for (u32 i = 0; i < BUCKETS; i++) {
+        if (!h->bucket[i])
+            continue;
+        printf("%s[%lu,%lu]", separator, bucket_low(i), h->bucket[i]);
+        separator = ",";
+    }
+    printf("]");
+}

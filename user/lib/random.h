@@ -1,0 +1,26 @@
+/* Random numbers of several distributions (random.c), all from random_u64:
+ * *state is a generator's state, one output is used for each number. */
+#ifndef SLUICE_USER_RANDOM_H
+#define SLUICE_USER_RANDOM_H
+
+#include "kernel/types.h"
+
+/* The first state of a generator that is independent of those with another
+ * seed, job or use. */
+u64 random_stream(u64 seed, u64 job, u64 use);
+
+u64 random_below(u64 *state, u64 n); /* 0 to n - 1 */
+
+/* ns from one Poisson arrival to the next, at so many a second. */
+u64 random_gap_ns(u64 *state, u64 rate_per_s);
+
+#define ZIPF_MAX (1UL << 22) /* most items */
+
+struct zipf;
+
+/* n items, the r-th most popular chosen with a probability proportional to
+ * r^-theta. Which items are popular is shuffled by `seed`. */
+struct zipf *zipf_make(u64 n, u64 theta_thousandths, u64 seed);
+u64 zipf_pick(const struct zipf *, u64 *state); /* 0 to n - 1 */
+
+#endif
