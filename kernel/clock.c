@@ -24,6 +24,7 @@
 #include "kernel/proc.h"
 #include "kernel/riscv.h"
 
+#define AHEAD_TICKS 4 /* reading the time and writing another takes less */
 #define MAX_EPOCH_S 10000000000UL /* 2286: in ns it fits 64 bits */
 
 enum { RTC_LOW, RTC_HIGH }; /* reading LOW latches HIGH */
@@ -151,14 +152,15 @@ static bool fire_one_due(struct cpu *cpu)
 }
 
 /* QEMU 7.2 does not disarm its timer when a later time is written: so have it
- * fire, one tick ahead, unseen. */
+ * fire, a little ahead, unseen. One tick ahead may be over by the time it is
+ * written, and a time that is over leaves the old timer armed. */
 void clock_stop(void)
 {
     bool irq_was_on = irq_off();
     struct cpu *cpu = mycpu();
     stopped[cpu->hart].irq_was_on = irq_was_on;
     stopped[cpu->hart].armed_ns = armed_ns[cpu->hart];
-    csr_write(0x14d, csr_read(time) + 1);
+    csr_write(0x14d, csr_read(time) + AHEAD_TICKS);
     while (!(csr_read(sip) & 1UL << INT_TIMER))
         ;
     disarm(cpu);
