@@ -92,7 +92,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
 
-.PHONY: all native qemu qemu-gdb gdb test bench format setup clean help FORCE
+.PHONY: all native qemu qemu-gdb gdb test bench experiment format setup clean help FORCE
 
 all: $(KERNEL) $(MKFS) $(UPROG) build/fs.img ## build everything (the default)
 
@@ -220,6 +220,11 @@ test: all native ## run the tests; T='name' or T='test_file.py' selects
 
 bench: all ## measure speeds, as a table and build/bench.json
 	$(PYTHON) -m grade.bench
+
+# E is a name or the beginning of names; without it, mogul-4.1 in both sizes.
+experiment: all build/native/drive_replay_tool ## run an experiment (E=name, N=one run of it, JOBS=, LIST=1 lists)
+	@$(PYTHON) -m grade.experiment $(if $(E),'$(E)') --jobs $(JOBS) \
+	    $(if $(N),--run '$(N)') $(if $(filter 1,$(LIST)),--list)
 
 # ---- the rest ----
 

@@ -58,6 +58,7 @@ class Config:
     kernel: Path = KERNEL
     options: tuple[str, ...] = ()  # further ones of QEMU
     lab: bool = False  # virtual time: instructions and drive models make the clock
+    cpu_shift: int = LAB_SHIFT  # there, an instruction takes 2^this ns
 
     def command(self) -> list[str]:
         """The command line that starts it."""
@@ -71,7 +72,7 @@ class Config:
         if self.args:
             line += ["-append", self.args]
         if self.lab:
-            line += ["-icount", f"shift={LAB_SHIFT},sleep=off"]
+            line += ["-icount", f"shift={self.cpu_shift},sleep=off"]
             line += ["-rtc", "base=2026-01-01,clock=vm"]
         return line + list(self.options)
 

@@ -96,7 +96,7 @@ u64 arg_number(const char *name, u64 def, u64 min, u64 max)
 void args_each(bool (*fn)(const char *name, const char *value))
 {
     for (u32 i = 0; i < nargs; i++)
-        if (fn(args[i].name, args[i].value))
+        if (!args[i].asked && fn(args[i].name, args[i].value))
             args[i].asked = true;
 }
 

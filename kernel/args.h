@@ -19,8 +19,8 @@ const char *arg_text(const char *name);
  */
 u64 arg_number(const char *name, u64 def, u64 min, u64 max);
 
-/* Call fn for every argument of the form prefix.name=value or, with prefix
- * NULL, for every argument; fn returns true if it took it. */
+/* Call fn for every argument that was not asked for yet; fn returns true if it
+ * took it. */
 void args_each(bool (*fn)(const char *name, const char *value));
 
 /* Stop the boot, naming it, if an argument was never asked for. */

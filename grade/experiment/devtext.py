@@ -1,0 +1,70 @@
+"""The text of /dev/stat and /dev/hist, read strictly: any other line is an error.
+
+What happens while the kernel prints may be in one line and not in another: a
+histogram's count and the sum of its buckets can differ by a request or two.
+"""
+
+import re
+
+STAT = re.compile(r"(\S+) (\d+) (\S+)")
+HIST = re.compile(r"hist (\S+) (\S+) (\d+) (\d+)")
+MOST_BYTES = 64 << 10  # that one call gets of such a text
+BUCKET = re.compile(r"bucket (\d+) (\d+) (\d+)")
+
+Counters = dict[str, tuple[int, str]]
+Histograms = dict[str, dict]
+
+
+class BadText(ValueError):
+    """The console shows what it should not."""
+
+
+def stat(text: str) -> Counters:
+    """Value and unit of each counter, by name."""
+    rows: Counters = {}
+    for line in text.splitlines():
+        match = STAT.fullmatch(line)
+        if not match:
+            raise BadText(f"not a line of /dev/stat: {line!r}")
+        rows[match[1]] = (int(match[2]), match[3])
+    return rows
+
+
+def histograms(text: str) -> Histograms:
+    """Each histogram by name: unit, count, sum, and buckets [low, high, count]."""
+    if len(text) >= MOST_BYTES:
+        raise BadText(f"/dev/hist is longer than the {MOST_BYTES} bytes that are read of it")
+    rows: Histograms = {}
+    row: dict = {}
+    for line in text.splitlines():
+        if match := HIST.fullmatch(line):
+            name, unit, count, total = match.groups()
+            row = {"unit": unit, "count": int(count), "sum": int(total), "buckets": []}
+            rows[name] = row
+        elif row and (match := BUCKET.fullmatch(line)):
+            row["buckets"].append([int(word) for word in match.groups()])
+        else:
+            raise BadText(f"not a line of /dev/hist: {line!r}")
+    return rows
+
+
+def counter_change(start: Counters, end: Counters) -> dict[str, list]:
+    """By how much each counter grew, and its unit. (A gauge may have fallen.)"""
+    return {name: [value - start[name][0], unit] for name, (value, unit) in end.items()}
+
+
+def histogram_change(start: Histograms, end: Histograms) -> Histograms:
+    """What came into each histogram between two readings."""
+    if start.keys() != end.keys():
+        raise BadText("not the same histograms at the start and at the end: cut short?")
+    rows: Histograms = {}
+    for name, row in end.items():
+        before = {low: count for low, _, count in start[name]["buckets"]}
+        grown = [[low, high, n - before.get(low, 0)] for low, high, n in row["buckets"]]
+        rows[name] = {
+            "unit": row["unit"],
+            "count": row["count"] - start[name]["count"],
+            "sum": row["sum"] - start[name]["sum"],
+            "buckets": [bucket for bucket in grown if bucket[2]],
+        }
+    return rows

@@ -1,0 +1,185 @@
+"""Reads an experiment's file: checked as a whole, then taken apart into runs."""
+
+import itertools
+import re
+import tomllib
+from pathlib import Path
+
+from grade.experiment import metrics
+from grade.experiment.check import Checker
+from grade.experiment.known import known
+from grade.experiment.locate import Lines
+from grade.experiment.schema import (
+    ARM,
+    DISK,
+    EXPECTATION,
+    MACHINE,
+    PLOT,
+    PUBLISHED,
+    TOP,
+    WORKLOAD,
+    BadExperiment,
+    Experiment,
+    Field,
+    Run,
+)
+
+FILE = Field("size", "of a file", low=1, high=1 << 42)
+PLACE = Field("text", "GROUP or GROUP:BLOCK")
+MAX_BOOT_ARGS = 1023  # bytes that the kernel takes
+
+
+def read_toml(path: Path) -> tuple[dict, str]:
+    """The file's values and its text."""
+    text = path.read_text()
+    try:
+        return tomllib.loads(text), text
+    except tomllib.TOMLDecodeError as error:
+        at = re.search(r" \(at line (\d+), column \d+\)$", str(error))
+        line = at[1] if at else len(text.splitlines())
+        said = str(error)[: at.start()] if at else str(error)
+        raise BadExperiment(f"{path}:{line}: not TOML: {said}") from None
+
+
+def points(c: Checker, sweep: dict) -> list[dict]:
+    """Every combination of the variables' values."""
+    for name, values in sweep.items():
+        at = ("sweep", name)
+        if not isinstance(values, list) or not values:
+            c.problem(at, f"{name}: must be a list of values")
+        elif len(set(map(str, values))) < len(values):
+            c.problem(at, f"{name}: the same value twice")
+        elif not all(isinstance(value, str | int | float) for value in values):
+            c.problem(at, f"{name}: values must be texts or numbers")
+    if c.problems:
+        return []
+    return [dict(zip(sweep, values, strict=True)) for values in itertools.product(*sweep.values())]
+
+
+def disk(c: Checker, name: str, raw: dict) -> dict:
+    """A disk's checked table."""
+    keys = ("machine", name)
+    good = c.table(keys, raw, DISK)
+    for path, size in good["files"].items():
+        at = (*keys, "files", path)
+        c.value(at, size, FILE)
+    for path, place in good["at"].items():
+        c.one_of((*keys, "at", path), "file", path, list(good["files"]))
+        c.value((*keys, "at", path), place, PLACE)
+    return good
+
+
+def boot_args(machine: dict, policies: dict, tunables: dict) -> str:
+    """The boot arguments, sorted but for the first."""
+    words = {"disk0.drive": machine["root"]["drive"]}
+    if machine["data"]:
+        words["disk1.drive"] = machine["data"]["drive"]
+    if machine["nbuf"] is not None:
+        words["nbuf"] = machine["nbuf"]
+    words |= {"cluster_kb": machine["cluster_kb"], "drive_depth": machine["drive_depth"]}
+    words |= policies | dict(sorted(tunables.items()))
+    return " ".join(["check=1", *(f"{name}={value}" for name, value in words.items())])
+
+
+def config(c: Checker, raw: dict, arm: int, variables: dict) -> dict:
+    """All that has a say in a run's result, checked."""
+
+    def table(*keys: str | int) -> dict:
+        value: object = raw
+        for key in keys:
+            value = value[key] if isinstance(key, int) else value.get(key, {})
+        return c.fill_in(keys, value, variables)
+
+    machine = c.table(("machine",), table("machine"), MACHINE)
+    machine["root"] = disk(c, "root", machine["root"])
+    machine["data"] = disk(c, "data", machine["data"]) if machine["data"] else None
+    policies, tunables = dict(c.known.defaults), {}
+    for keys in ((), ("arms", arm)):
+        policies |= c.policies((*keys, "policies"), table(*keys, "policies"))
+        tunables |= c.tunables((*keys, "tunables"), table(*keys, "tunables"))
+    args = boot_args(machine, policies, tunables)
+    if len(args) > MAX_BOOT_ARGS:
+        c.problem(("machine",), f"boot arguments of {len(args)} bytes: too many")
+    workload = c.table(("workload",), table("workload"), WORKLOAD)
+    return machine | {"args": args, **workload}
+
+
+def metric(c: Checker, keys: tuple, name: str, commands: str) -> None:
+    """Check a metric's name."""
+    bad = metrics.wrong(name, c.known.counters, c.known.histograms)
+    if bad and bad[2]:
+        c.one_of(keys, bad[0], bad[1], bad[2])
+    elif bad:
+        c.problem(keys, f'"{name}" is no metric; one is "read.p99_ms" or "stat.disk.writes"', name)
+    elif not name.startswith(("stat.", "hist.")):
+        job(c, keys, metrics.split(name)[0], commands)
+
+
+def job(c: Checker, keys: tuple, name: str, commands: str) -> None:
+    """Check the name of a job of the workload."""
+    c.one_of(keys, "job", name, re.findall(r"\bname=([\w-]+)", commands))
+
+
+def shown(c: Checker, top: dict, arms: list[str]) -> dict:
+    """Check what is shown and what is expected."""
+    commands = top["workload"].get("commands", "")
+    plot = c.table(("plot",), top["plot"], PLOT) if top["plot"] else {"columns": []}
+    for name in plot["columns"]:
+        metric(c, ("plot", "columns"), name, commands)
+    if plot.get("histogram"):
+        job(c, ("plot", "histogram"), plot["histogram"], commands)
+    rows = {"published": PUBLISHED, "expectations": EXPECTATION}
+    good = {"plot": plot, "published": [], "expectations": []}
+    for key, fields in rows.items():
+        for i, raw in enumerate(top[key]):
+            before = len(c.problems)
+            row = c.table((key, i), raw, fields)
+            if len(c.problems) > before:
+                continue
+            metric(c, (key, i, "metric"), row["metric"], commands)
+            for name in ("arm", "than"):
+                if row.get(name) is not None:
+                    c.one_of((key, i, name), "arm", row[name], arms)
+            if key == "expectations":
+                expectation(c, i, row, top["sweep"])
+            good[key].append(row)
+    return good
+
+
+def expectation(c: Checker, i: int, row: dict, sweep: dict) -> None:
+    """Check what the columns of an expectation have to do with each other."""
+    keys = ("expectations", i)
+    if (row["value"] is None) == (row["than"] is None):
+        c.problem(keys, 'an expectation has either a "value" or "than"')
+    for name, value in row["where"].items():
+        if c.one_of((*keys, "where"), "variable", name, list(sweep)) and value not in sweep[name]:
+            c.problem((*keys, "where"), f"{name} = {value}: not one of its values in [sweep]")
+
+
+def load(path: Path) -> Experiment:
+    """The experiment in a file, or BadExperiment with all that is wrong with it."""
+    raw, text = read_toml(path)
+    c = Checker(path, Lines(text), known())
+    top = c.table((), raw, TOP)
+    if c.problems:
+        raise BadExperiment("\n".join(c.problems))
+    names = []
+    for i, arm in enumerate(raw["arms"]):
+        names.append(c.table(("arms", i), arm, ARM)["name"])
+        if names[i] in names[:i]:
+            c.problem(("arms", i, "name"), f'a second arm "{names[i]}"')
+    if not names:
+        c.problem(("arms",), "there is no arm")
+    if c.problems:
+        raise BadExperiment("\n".join(c.problems))
+    runs: list[Run] = []
+    for i, point in itertools.product(range(len(names)), points(c, top["sweep"])):
+        made = config(c, raw, i, point)
+        limit_s = made.pop("host_limit_s")
+        runs.append(Run(len(runs) + 1, path.stem, names[i], point, made, limit_s))
+    rest = shown(c, top, names)
+    if c.problems:
+        raise BadExperiment("\n".join(c.problems))
+    first = runs[0].config
+    drive = (first["data"] or first["root"])["drive"]
+    return Experiment(path.stem, path, top["claim"], top["source"], drive, runs, names, **rest)

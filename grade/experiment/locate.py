@@ -1,0 +1,56 @@
+"""At which line of a TOML file a key stands.
+
+tomllib tells values, not places. This finds the tables' headers and the keys
+by their looks; text of several lines is skipped. A key inside an inline table
+or an array counts as standing where the outermost key does.
+"""
+
+import re
+
+Path = tuple[str | int, ...]
+
+WORD = r"""(?:[\w-]+|"[^"]*"|'[^']*')"""
+KEYS = rf"{WORD}(?:\s*\.\s*{WORD})*"
+HEADER = re.compile(rf"^\s*(\[\[?)\s*({KEYS})\s*\]")
+ENTRY = re.compile(rf"^\s*({KEYS})\s*=")
+QUOTES = ('"""', "'''")
+
+
+def parts(keys: str) -> Path:
+    """The keys of a dotted key."""
+    return tuple(word.strip("\"'") for word in re.findall(WORD, keys))
+
+
+class Lines:
+    """The lines of the keys of one file, counted from 1."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text.splitlines()
+        self.known: dict[Path, int] = {}
+        arrays: dict[Path, int] = {}
+        table: Path = ()
+        inside = ""  # the quotes that text of several lines began with
+        for number, line in enumerate(self.text, 1):
+            if not inside:
+                header, entry = HEADER.match(line), ENTRY.match(line)
+                if header:
+                    table = parts(header[2])
+                    if header[1] == "[[":
+                        arrays[table] = arrays.get(table, -1) + 1
+                        table = (*table, arrays[table])
+                    self.known.setdefault(table, number)
+                elif entry:
+                    self.known.setdefault((*table, *parts(entry[1])), number)
+            for quotes in QUOTES:
+                if line.count(quotes) % 2 and inside in ("", quotes):
+                    inside = "" if inside else quotes
+
+    def line(self, path: Path, words: str = "") -> int:
+        """The line of a key, or of these words in its value; else its table's line."""
+        while path not in self.known and path:
+            path = path[:-1]
+        first = self.known.get(path, 1)
+        for number in range(first, len(self.text) + 1) if words else ():
+            if words in self.text[number - 1]:
+                return number
+        return first

@@ -1,0 +1,157 @@
+"""Numbers of a run's result, by name.
+
+    stat.disk.writes               a counter of /dev/stat, its growth
+    hist.bio.burst.max             of a histogram of /dev/hist
+    hist.disk1.write_response.p99_ms
+    read.mean_ms                   of the response times of iogen's job `read`
+
+Of a histogram and of response times: count, mean, std, min, max, p50, p99.9
+and so on, and over_450 (how many were longer). Where the unit is time, all but
+count end in _ns, _us, _ms or _s. Percentiles are the upper ends of buckets,
+hence at most 1/128 too long.
+
+Over several runs the figures are means, but max and min are the extremes, and
+over_ and count are sums.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+from statistics import mean
+
+SCALE_NS = {"_ns": 1, "_us": 10**3, "_ms": 10**6, "_s": 10**9}
+FIELD = re.compile(r"(count|mean|std|min|max|p\d+(?:\.\d+)?|over_\d+)(_ns|_us|_ms|_s|)")
+NAME = re.compile(rf"(?:stat\.(?P<stat>.+)|(?P<series>.+?)\.(?P<field>{FIELD.pattern}))")
+
+
+@dataclass(frozen=True)
+class Series:
+    """A distribution: buckets are [low, high, count], exact values if known."""
+
+    unit: str
+    buckets: list[list[int]]
+    exact: dict[str, float]
+
+    @property
+    def count(self) -> int:
+        return sum(n for _, _, n in self.buckets)
+
+    def middles(self) -> list[tuple[float, int]]:
+        return [((low + high - 1) / 2, n) for low, high, n in self.buckets]
+
+    def mean(self) -> float:
+        return sum(value * n for value, n in self.middles()) / self.count
+
+    def std(self) -> float:
+        centre = self.value("mean")
+        return math.sqrt(sum((v - centre) ** 2 * n for v, n in self.middles()) / self.count)
+
+    def percentile(self, percent: float) -> int:
+        need, seen = percent / 100 * self.count, 0
+        for _, high, n in self.buckets:
+            seen += n
+            if seen >= need:
+                return min(high - 1, self.exact.get("max", high))
+        raise AssertionError("a percentile over 100")
+
+    def value(self, field: str) -> float:
+        """A field, in the series' unit; of no values all are 0."""
+        if field == "count" or not self.count:
+            return self.count
+        if field in self.exact:
+            return self.exact[field]
+        if field.startswith("p"):
+            return self.percentile(float(field[1:]))
+        if field == "min":
+            return self.buckets[0][0]
+        if field == "max":
+            return self.buckets[-1][1] - 1
+        return self.mean() if field == "mean" else self.std()
+
+    def over(self, limit: int) -> int:
+        return sum(n for low, _, n in self.buckets if low >= limit)
+
+
+def bucket_end(low: int) -> int:
+    """Where the bucket of hist.h that begins here ends."""
+    return low + (1 << max(low.bit_length() - 8, 0))
+
+
+def job_series(result: dict, job: str) -> Series | None:
+    """The response times of a job of iogen."""
+    for line in result["iogen"]:
+        if line["job"] == job:
+            buckets = [[low, bucket_end(low), n] for low, n in line["histogram"]]
+            exact = line["response_ns"]
+            return Series("ns", buckets, exact)
+    return None
+
+
+def series(result: dict, name: str) -> Series:
+    """A histogram of the kernel (hist.NAME) or a job's response times."""
+    if not name.startswith("hist."):
+        found = job_series(result, name)
+        if found is None:
+            raise KeyError(f"no job {name!r} in the result")
+        return found
+    row = result["histograms"][name.removeprefix("hist.")]
+    exact = {"mean": row["sum"] / row["count"]} if row["count"] else {}
+    return Series(row["unit"], row["buckets"], exact)
+
+
+def split(name: str) -> tuple[str, str, str]:
+    """Series, field and unit suffix of a metric that is no counter."""
+    match = NAME.fullmatch(name)
+    field, suffix = FIELD.fullmatch(match["field"]).groups()
+    return match["series"], field, suffix
+
+
+def of(result: dict, name: str) -> float:
+    """The metric's value in one run."""
+    if name.startswith("stat."):
+        return result["counters"][name.removeprefix("stat.")][0]
+    from_series, field, suffix = split(name)
+    row, scale = series(result, from_series), SCALE_NS.get(suffix, 1)
+    if field.startswith("over_"):
+        return row.over(int(field.removeprefix("over_")) * scale)
+    return row.value(field) / scale
+
+
+def over_runs(name: str) -> str:
+    """What several runs' values are put together by: mean, min, max or sum."""
+    if name.startswith("stat."):
+        return "mean"
+    _, field, _ = split(name)
+    if field in ("min", "max"):
+        return field
+    return "sum" if field == "count" or field.startswith("over_") else "mean"
+
+
+TOGETHER = {"mean": mean, "min": min, "max": max, "sum": sum}
+
+
+def together(results: list[dict], name: str, how: str | None = None) -> float:
+    """The metric over several runs."""
+    return TOGETHER[how or over_runs(name)]([of(result, name) for result in results])
+
+
+def wrong(name: str, counters: dict[str, str], histograms: dict[str, str]) -> tuple | None:
+    """What is wrong with a metric's name: (what, the word, what there is), or None."""
+    match = NAME.fullmatch(name)
+    if not match:
+        return ("metric", name, [])
+    if match["stat"]:
+        return None if match["stat"] in counters else ("counter", match["stat"], list(counters))
+    series_name, field, suffix = split(name)
+    histogram = series_name.removeprefix("hist.")
+    if series_name.startswith("hist.") and histogram not in histograms:
+        return ("histogram", histogram, list(histograms))
+    is_time = not series_name.startswith("hist.") or histograms[histogram] == "ns"
+    if field != "count" and is_time != bool(suffix):
+        return (
+            "metric",
+            name,
+            [f"{series_name}.{field}{s}" for s in SCALE_NS if is_time]
+            or [f"{series_name}.{field}"],
+        )
+    return None

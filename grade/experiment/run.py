@@ -1,0 +1,230 @@
+"""One run: copies of the images, a machine in lab mode, and what it came to.
+
+The commands are in /workload of the root disk; /rc runs them between two
+readings of /dev/stat and /dev/hist. A watchdog in the machine ends a run that
+takes too much virtual time: also one that is stuck, for when all wait, time
+jumps. The host's limit is for one that computes for ever.
+
+A result is one JSON object (see `result`) that depends on the run's
+configuration, the kernel and the images alone.
+"""
+
+import json
+import re
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from grade import image
+from grade.experiment import devtext
+from grade.experiment.files import CACHE, Image, cached, copy_sparse, hash_of
+from grade.experiment.known import kernel_hash
+from grade.experiment.schema import Run
+from grade.image import Content
+from grade.machine import Config, Disk, die_with_parent
+
+STATUS_LIMIT = 99  # of a machine whose virtual time is up
+TAIL_LINES = 15
+# The text of a device is read by one call: between two it may have changed.
+READING = """uptime
+echo @stat; dd if=/dev/stat bs=64k count=1 2> /dev/null
+echo @hist; dd if=/dev/hist bs=64k count=1 2> /dev/null
+"""
+RC = """{mount}
+sh /setup || exit
+sync
+(sleep {limit}; echo @limit; poweroff {status}) &
+echo @start; {reading}
+echo @workload
+sh /workload || exit
+echo @end; {reading}
+echo @done
+"""
+MOUNT = "mkdir /data && mount disk1 /data || exit"
+SHOWN = re.compile(
+    r"@start\n(?P<start>.*)\n@stat\n(?P<stat0>.*)@hist\n(?P<hist0>.*)@workload\n(?P<said>.*)"
+    r"@end\n(?P<end>.*)\n@stat\n(?P<stat1>.*)@hist\n(?P<hist1>.*)@done\n",
+    re.S,
+)
+UPTIME = re.compile(r"up (?:(\d+) days?, )?(\d\d):(\d\d):(\d\d)\.(\d{3})")
+
+
+class RunFailed(Exception):
+    """A run without a result; says why."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A finished machine: its exit status, the console, what QEMU said, host seconds."""
+
+    status: int | None  # None: the host's limit
+    console: str
+    complaints: str
+    host_s: float
+
+
+def mkfs_options(disk: dict) -> tuple[str, ...]:
+    """The further options of mkfs for a disk of the schema."""
+    words = ["--group", disk["group"]] if disk["group"] else []
+    for path, size in disk["files"].items():
+        words += ["--file", f"{path}={size}"]
+    for path, place in disk["at"].items():
+        words += ["--at", f"{path}={place}"]
+    if disk["fill"]:
+        words += ["--fill", str(disk["fill"])]
+    if disk["fragment"]:
+        words += ["--fragment", str(disk["fragment"])]
+    return tuple(words)
+
+
+def content(run: Run, name: str, files: dict[str, str] | None = None) -> Content:
+    """What goes into the root or data disk of a run."""
+    disk = run.config[name]
+    return Content(
+        files={path: text.encode() for path, text in (files or {}).items()},
+        programs=name == "root",
+        size=disk["size"],
+        block=run.config["block"],
+        options=mkfs_options(disk),
+    )
+
+
+def images(run: Run) -> dict[str, Image]:
+    """The run's images in the cache; the root disk's without the run's scripts."""
+    names = [name for name in ("root", "data") if run.config[name]]
+    return {name: cached(content(run, name)) for name in names}
+
+
+def key(run: Run) -> str:
+    """Equal for runs that give equal results."""
+    digests = {name: made.digest for name, made in images(run).items()}
+    return hash_of([run.config, kernel_hash(), digests])
+
+
+def scripts(run: Run) -> dict[str, str]:
+    """The files that make the machine do the run."""
+    mount = MOUNT if run.config["data"] else ""
+    limit = run.config["virtual_limit_s"]
+    return {
+        "/rc": RC.format(mount=mount, reading=READING.strip(), limit=limit, status=STATUS_LIMIT),
+        "/setup": f"set -e\n{run.config['setup']}\n",
+        "/workload": f"set -e\n{run.config['commands']}\n",
+    }
+
+
+def disks(run: Run, folder: Path) -> tuple[Disk, ...]:
+    """The run's own disks: the root disk laid out with the scripts, the data disk copied."""
+    root = image.make(folder / "root.img", content(run, "root", scripts(run)))
+    if not run.config["data"]:
+        return (Disk(root),)
+    data = folder / "data.img"
+    copy_sparse(images(run)["data"].path, data)
+    return (Disk(root), Disk(data))
+
+
+def boot(machine: Config, console: Path, limit_s: float) -> Ended:
+    """Run the machine to its end. The console is a file, so that it never blocks."""
+    began_s = time.monotonic()
+    with console.open("wb") as out:
+        qemu = subprocess.Popen(
+            machine.command(),
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.PIPE,
+            preexec_fn=die_with_parent,
+        )
+        try:
+            complaints = qemu.communicate(timeout=limit_s)[1].decode(errors="replace")
+            status = qemu.returncode
+        except subprocess.TimeoutExpired:
+            qemu.send_signal(signal.SIGKILL)
+            complaints, status = qemu.communicate()[1].decode(errors="replace"), None
+    text = console.read_text(errors="replace").replace("\r", "")
+    return Ended(status, text, complaints, time.monotonic() - began_s)
+
+
+def uptime_ms(text: str) -> int:
+    """The time of uptime's line."""
+    match = UPTIME.fullmatch(text)
+    if not match:
+        raise devtext.BadText(f"not a time: {text!r}")
+    days, hours, minutes, seconds, ms = (int(word or 0) for word in match.groups())
+    return (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000 + ms
+
+
+def iogen_lines(said: str) -> list[dict]:
+    """What iogen reported."""
+    try:
+        return [json.loads(line[6:]) for line in said.splitlines() if line.startswith("iogen {")]
+    except json.JSONDecodeError as error:
+        raise devtext.BadText(f"not a line of iogen: {error}") from None
+
+
+def result(run: Run, console: str) -> dict:
+    """The result in what the console showed; raises BadText if it is not all there."""
+    shown = SHOWN.search(console)
+    if not shown:
+        raise devtext.BadText("the console lacks a part of what /rc prints")
+    return {
+        "experiment": run.experiment,
+        "arm": run.arm,
+        "variables": run.variables,
+        "key": key(run),
+        "config": run.config,
+        "kernel": kernel_hash(),
+        "images": {name: made.digest for name, made in images(run).items()},
+        "virtual_ms": uptime_ms(shown["end"]) - uptime_ms(shown["start"]),
+        "counters": devtext.counter_change(
+            devtext.stat(shown["stat0"]), devtext.stat(shown["stat1"])
+        ),
+        "histograms": devtext.histogram_change(
+            devtext.histograms(shown["hist0"]), devtext.histograms(shown["hist1"])
+        ),
+        "iogen": iogen_lines(shown["said"]),
+    }
+
+
+def failure(run: Run, ended: Ended) -> str | None:
+    """Why the machine's end is none of a good run, or None."""
+    if ended.status == 0:
+        return None
+    if ended.status is None:
+        return f"took more than {run.host_limit_s} s of the host's time (host_limit_s)"
+    if ended.status == STATUS_LIMIT and "@limit\n" in ended.console:
+        limit = run.config["virtual_limit_s"]
+        return f"took more than {limit} s of virtual time (virtual_limit_s), or was stuck"
+    if "panic" in ended.console:
+        return "the kernel panicked"
+    if ended.status < 0:
+        return f"QEMU was ended by signal {-ended.status}"
+    return f"the machine ended with status {ended.status}"
+
+
+def tail(ended: Ended) -> str:
+    """The end of the console, for people."""
+    lines = ended.console.splitlines()[-TAIL_LINES:] or ended.complaints.splitlines()[-TAIL_LINES:]
+    return "\n".join(f"    | {line[:200]}" for line in lines)
+
+
+def make(run: Run, console: Path) -> tuple[dict, float]:
+    """Make the run: its result, and the host's seconds. Raises RunFailed."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=CACHE, prefix="run-") as name:
+        machine = Config(
+            disks(run, Path(name)),
+            memory=run.config["memory"],
+            args=run.config["args"],
+            lab=True,
+            cpu_shift=run.config["cpu_shift"],
+        )
+        ended = boot(machine, console, run.host_limit_s)
+    why = failure(run, ended)
+    if why:
+        raise RunFailed(f"{why}; the console, in {console}, ends in\n{tail(ended)}")
+    try:
+        return result(run, ended.console), ended.host_s
+    except devtext.BadText as error:
+        raise RunFailed(f"{error}; the console, in {console}, ends in\n{tail(ended)}") from None

@@ -1,0 +1,161 @@
+"""Experiments as TOML: what a file may say, and a strict check of all of it.
+
+    claim = "..."                  what is to be shown, in words
+    source = "..."                 where it is from
+
+    [machine]                      see MACHINE below
+    [machine.root]                 the root disk, see DISK; its drive is `fixed`
+    [machine.data]                 a second disk, mounted at /data
+        files = {"/read" = "34M"}  laid down by mkfs, with all blocks
+
+    [policies]                     of all runs: kind = "name"
+    [tunables]                     "policy.name" = number, or "30 s"
+
+    [[arms]]                       what is compared
+    name = "delayed+PU"            also policies = {...}, tunables = {...}
+
+    [workload]
+    setup = "..."                  commands before the measurement
+    commands = "..."               commands measured; a failure ends the run
+
+    [sweep]                        variable = [values]; every arm is run for
+    seed = [1, 2, 3]               each combination. "{seed}" in any text
+                                   above stands for the value
+
+    [plot]
+    columns = ["read.max_ms"]      metrics of the table, see metrics.py
+    histogram = "read"             the response times to draw
+
+    [[published]]                  a figure of the source: arm, metric, value
+
+    [[expectations]]               says, metric, arm, op, and value or `than`
+                                   (another arm, `times` a factor); of = "every"
+                                   run, "any", or a mean, min, max or sum over
+                                   the runs; where = {variable = value}
+
+Nothing is guessed and nothing corrected: an unknown key, policy, tunable,
+unit or metric, a value of a wrong type or out of range is a problem, and a
+file with a problem is not run. All problems are told at once, each with its
+line and, if something is spelt alike, with what was probably meant.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+OPS = ("<", "<=", ">", ">=", "==")
+OVER_RUNS = ("every", "any", "mean", "min", "max", "sum")
+
+
+class BadExperiment(ValueError):
+    """A file that is refused; the message has a line for each problem."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """What a key may be: a kind, and a range for numbers and sizes (in bytes)."""
+
+    kind: str
+    about: str
+    default: object = None
+    low: int = 0
+    high: int = 2**63
+    choices: tuple[str, ...] = ()
+    required: bool = False
+
+
+MACHINE = {
+    "cpu_shift": Field("number", "an instruction takes 2^this ns", 5, 0, 10),
+    "memory": Field("size", "of the machine", "64M", 32 << 20, 8 << 30),
+    "block": Field("text", "block size of both disks", "4K", choices=("1K", "2K", "4K", "8K")),
+    "nbuf": Field("number", "buffers in the cache; if not given, as the kernel likes", None, 16),
+    "cluster_kb": Field("number", "neighbours join to commands of this size", 64, 0, 1024),
+    "drive_depth": Field("number", "commands in a drive; 0: as its model says", 0, 0, 256),
+    "virtual_limit_s": Field("number", "a run that takes longer has failed", 7200, 1),
+    "host_limit_s": Field("number", "likewise, of the host's time", 300, 1),
+    "root": Field("table", "the root disk"),
+    "data": Field("table", "a second disk, mounted at /data"),
+}
+DISK = {
+    "drive": Field("drive", "its model", "fixed"),
+    "size": Field("size", "of the image", "16M", 1 << 20),
+    "group": Field("size", "of a block group; if not given, the largest", None, 1 << 20),
+    "files": Field("table", "path = size"),
+    "at": Field("table", "path = GROUP or GROUP:BLOCK, where the file begins"),
+    "fill": Field("number", "percent in use, with other files", 0, 0, 100),
+    "fragment": Field("number", "percent of the other files' blocks freed again", 0, 0, 99),
+}
+TOP = {
+    "claim": Field("text", "what is to be shown", required=True),
+    "source": Field("text", "where it is from", required=True),
+    "machine": Field("table", "the machine"),
+    "policies": Field("table", "of all runs"),
+    "tunables": Field("table", "of all runs"),
+    "arms": Field("tables", "what is compared", required=True),
+    "workload": Field("table", "the commands", required=True),
+    "sweep": Field("table", "variables and their values"),
+    "plot": Field("table", "what is shown"),
+    "published": Field("tables", "the source's figures"),
+    "expectations": Field("tables", "what must come out"),
+}
+ARM = {
+    "name": Field("text", "of the arm", required=True),
+    "policies": Field("table", "its policies"),
+    "tunables": Field("table", "its tunables"),
+}
+WORKLOAD = {
+    "setup": Field("text", "commands before the measurement", ""),
+    "commands": Field("text", "commands measured", required=True),
+}
+PLOT = {
+    "columns": Field("list", "metrics of the table", required=True),
+    "histogram": Field("text", "the response times to draw"),
+}
+PUBLISHED = {
+    "arm": Field("text", "an arm", required=True),
+    "metric": Field("text", "a metric", required=True),
+    "value": Field("text", "as the source has it", required=True),
+}
+EXPECTATION = {
+    "says": Field("text", "in words", required=True),
+    "metric": Field("text", "a metric", required=True),
+    "arm": Field("text", "an arm", required=True),
+    "op": Field("text", "a comparison", required=True, choices=OPS),
+    "value": Field("real", "compared with"),
+    "than": Field("text", "or with this arm"),
+    "times": Field("real", "times this", 1.0),
+    "of": Field("text", "over the runs; if not given, as the table", choices=OVER_RUNS),
+    "where": Field("table", "only runs with these values"),
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run, ready to be made. `config` is all that has a say in its result."""
+
+    number: int
+    experiment: str
+    arm: str
+    variables: dict[str, object]
+    config: dict[str, object]
+    host_limit_s: int
+
+    @property
+    def name(self) -> str:
+        """For people and for file names."""
+        return "_".join([self.arm, *(f"{k}={v}" for k, v in self.variables.items())])
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A checked file."""
+
+    name: str
+    path: Path
+    claim: str
+    source: str
+    drive: str  # of the disk that is measured
+    runs: list[Run]
+    arms: list[str]
+    plot: dict[str, object]
+    published: list[dict]
+    expectations: list[dict]

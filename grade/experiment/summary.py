@@ -1,0 +1,123 @@
+"""What the terminal shows of an experiment's results: a pure function of them.
+
+Runs that differ in `seed` alone are trials of one system: a row.
+"""
+
+import math
+
+from grade.experiment import expect, metrics
+from grade.experiment.schema import Experiment
+
+BAR = 14  # characters of the longest bar
+EIGHTHS = " ▏▎▍▌▋▊▉"
+MS = 10**6
+
+
+def group_of(result: dict) -> str:
+    """The row that a result belongs to: its arm and what is swept, but for the seed."""
+    swept = [f"{k}={v}" for k, v in result["variables"].items() if k != "seed"]
+    return " ".join([result["arm"], *swept])
+
+
+def groups(results: list[dict]) -> dict[str, list[dict]]:
+    """The trials of each row, in order."""
+    rows: dict[str, list[dict]] = {}
+    for result in results:
+        rows.setdefault(group_of(result), []).append(result)
+    return rows
+
+
+def number(value: float) -> str:
+    """Four digits or all before the point."""
+    if value == 0 or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.{max(0, 3 - math.floor(math.log10(abs(value))))}f}"
+
+
+def aligned(rows: list[list[str]]) -> list[str]:
+    """The first column to the left, the others to the right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return [
+        "  ".join(
+            cell.rjust(width) if i else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def table(experiment: Experiment, results: list[dict]) -> list[str]:
+    """A row for each system and, under it, the source's figures."""
+    columns = experiment.plot["columns"]
+    said = {(row["arm"], row["metric"]): row["value"] for row in experiment.published}
+    heads = [column.rpartition(".") for column in columns]
+    rows = [
+        ["", "", *(head for head, _, _ in heads)],
+        ["", "trials", *(name for *_, name in heads)],
+    ]
+    for name, trials in groups(results).items():
+        values = [number(metrics.together(trials, column)) for column in columns]
+        rows.append([name, str(len(trials)), *values])
+        published = [said.get((trials[0]["arm"], column), "") for column in columns]
+        if any(published):
+            rows.append(["  published", "", *published])
+    return aligned(rows)
+
+
+def octaves(trials: list[dict], job: str) -> dict[int, int]:
+    """How many response times lie in [2^k, 2^(k+1)) ms, by k; all shorter ones with k = 0."""
+    counts: dict[int, int] = {}
+    for trial in trials:
+        for low, _, n in metrics.series(trial, job).buckets:
+            k = max(0, (low // MS).bit_length() - 1) if low >= MS else -1
+            counts[k] = counts.get(k, 0) + n
+    return counts
+
+
+def bar(count: int, most: int) -> str:
+    """A bar as long as the count's logarithm; a count of 1 is seen."""
+    eighths = round(8 * BAR * math.log1p(count) / math.log1p(most)) if count else 0
+    whole, rest = divmod(eighths, 8)
+    return "█" * whole + EIGHTHS[rest].strip()
+
+
+def histogram(experiment: Experiment, results: list[dict]) -> list[str]:
+    """The response times of each system side by side, in octaves."""
+    job = experiment.plot["histogram"]
+    counts = {name: octaves(trials, job) for name, trials in groups(results).items()}
+    most = max((n for row in counts.values() for n in row.values()), default=0)
+    if not most:
+        return []
+    last = max(k for row in counts.values() for k in row)
+    width = BAR + 8
+    lines = [f"response times of `{job}` in ms, all trials; bars are logarithmic", ""]
+    lines.append(" " * 12 + "".join(name.ljust(width) for name in counts))
+    for k in range(-1, last + 1):
+        label = "< 1" if k < 0 else f"{2**k} - {2 ** (k + 1)}"
+        cells = [
+            f"{bar(row.get(k, 0), most):<{BAR}} {row.get(k) or '':>6}" for row in counts.values()
+        ]
+        lines.append(label.rjust(11) + " " + "".join(cell.ljust(width) for cell in cells))
+    return [line.rstrip() for line in lines]
+
+
+def expectations(experiment: Experiment, results: list[dict]) -> list[str]:
+    """What was expected, and whether it came."""
+    lines = []
+    for verdict in expect.judge(experiment, results):
+        lines += [f"{verdict.word:>7}  {verdict.says}", f"         {verdict.why}"]
+    return lines
+
+
+def text(experiment: Experiment, results: list[dict]) -> str:
+    """All of it."""
+    about = [f"{experiment.name}: {experiment.claim}", f"source: {experiment.source}"]
+    drive = f"drive {experiment.drive}, {len(results)} of {len(experiment.runs)} runs"
+    parts = [[*about, drive]]
+    if results and experiment.plot["columns"]:
+        parts.append(table(experiment, results))
+    if results and experiment.plot.get("histogram"):
+        parts.append(histogram(experiment, results))
+    if experiment.expectations:
+        parts.append(expectations(experiment, results))
+    return "\n\n".join("\n".join(part) for part in parts if part)
