@@ -1,6 +1,10 @@
 """The event trace, as the host reads it from the machine's memory and as /dev/trace prints it."""
 
 import re
+import time
+from pathlib import Path
+
+import pytest
 
 from grade import image, trace
 from grade.image import Content
@@ -90,3 +94,48 @@ def test_dev_trace_prints_the_ring(run_script):
     lines = re.findall(r"^\d+ [a-z-]+ disk\d+ \d+ \d+ \d+$", out.console, re.M)
     assert len(lines) == 400
     assert any(" miss " in line for line in lines)
+
+
+def memory_of(path: Path, records: int, written: int) -> Path:
+    """A memory file with a ring in which record i was written at i ns."""
+    ring = [i + (written - 1 - i) // records * records for i in range(min(records, written))]
+    rows = [trace.RECORD.pack(i, i, i | (i % 2) << 63, i % 9, i % 12, i % 3) for i in ring]
+    head = trace.RING.pack(trace.MAGIC, records, written, 0)
+    path.write_bytes(bytes(4096) + head + b"".join(rows))
+    return path
+
+
+RING_PHYS = trace.MEMORY_START + 4096
+
+
+@pytest.mark.parametrize("written", [0, 5, 8, 9, 31])
+def test_a_trace_file_holds_the_ring_in_order_and_tells_what_was_lost(tmp_path, written):
+    memory = memory_of(tmp_path / "ram", 8, written)
+    trace.save(memory, RING_PHYS, tmp_path / "run.trace")
+    lost, events = trace.load(tmp_path / "run.trace")
+    assert lost == max(0, written - 8)
+    assert [(e.time_ns, e.argument, e.write) for e in events] == [
+        (i, i, i % 2 == 1) for i in range(lost, written)
+    ]
+
+
+def test_what_is_no_trace_file_is_refused(tmp_path):
+    good = tmp_path / "good.trace"
+    trace.save(memory_of(tmp_path / "ram", 8, 5), RING_PHYS, good)
+    for data in (b"", b"sluice trace", good.read_bytes()[:-1], good.read_bytes() + b"x"):
+        bad = tmp_path / "bad.trace"
+        bad.write_bytes(data)
+        with pytest.raises(trace.BadTrace, match=str(bad)):
+            trace.load(bad)
+    for phys in (0, trace.MEMORY_START, RING_PHYS + (1 << 20)):
+        with pytest.raises(trace.BadTrace, match="no trace at"):
+            trace.save(tmp_path / "ram", phys, bad)
+
+
+def test_a_million_events_are_read_in_seconds(tmp_path):
+    million = 1_000_000
+    trace.save(memory_of(tmp_path / "ram", million, million + 3), RING_PHYS, tmp_path / "t")
+    start_s = time.monotonic()
+    lost, events = trace.load(tmp_path / "t")
+    assert (lost, sum(1 for _ in events)) == (3, million)
+    assert time.monotonic() - start_s < 3
