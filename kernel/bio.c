@@ -23,7 +23,7 @@
  *
  * bcache.lock guards all of it but a busy buffer's data.
  */
-#include "kernel/bio.h"
+#include "kernel/bcache.h"
 #include "kernel/abi.h"
 #include "kernel/args.h"
 #include "kernel/hist.h"
@@ -36,32 +36,10 @@
 #include "kernel/string.h"
 #include "kernel/trace.h"
 
-#define OWNER_LISTS 1024 /* of dirty buffers, by owner; a power of two */
-#define BATCH       64   /* writes started under one plug */
-
-/* Somebody who waits for a set of writes. */
-struct flush {
-    u64 started, outstanding;
-    int error;
-};
-
-static struct {
-    struct spinlock lock;
-    u32 block_bytes;
-    u64 nbufs, used; /* buffers; of them, that have ever held a block */
-    struct buf *bufs;
-    u8 *data;             /* nbufs * block_bytes */
-    struct buf **buckets; /* nbuckets, a power of two */
-    u64 nbuckets;
-    struct list delayed, pending, writing;
-    struct list owned[OWNER_LISTS];
-    u64 ndirty, nwriting, nbusy, nevictable;
-    u64 write_number; /* of the last write started */
-    u32 holders;      /* processes that hold buffers */
-    u32 waiting;      /* processes that wait for an evictable buffer */
-} bcache;
-
+struct bcache bcache;
+void (*bio_look_now)(void);
 static struct spinlock write_lock; /* the write policy's answers and swap */
+static bool claim_offer(struct io *, const struct disk *);
 
 COUNTER(hits, "bio.hits", "blocks", "found in the cache");
 COUNTER(misses, "bio.misses", "blocks", "not found in the cache");
@@ -71,14 +49,13 @@ COUNTER(dirtied, "bio.dirtied", "blocks", "clean to dirty");
 COUNTER(absorbed, "bio.absorbed", "blocks", "dirty blocks modified again");
 COUNTER(cancelled, "bio.cancelled", "blocks", "dirty blocks freed unwritten");
 COUNTER(written, "bio.written", "blocks", "writes started");
-COUNTER(smooth, "bio.smooth_due", "blocks", "found due by bflush_smooth");
 COUNTER(no_clean, "bio.no_clean", "times", "no clean buffer was left");
+COUNTER(throttled, "bio.throttled", "times", "a writer waited for writes");
 COUNTER(write_errors, "bio.write_errors", "blocks", "writes that failed");
 COUNTER(lost, "bio.lost", "blocks", "unwritable blocks given up for room");
 
 HISTOGRAM(age_written, "bio.age_written", "ns",
           "age of a dirty block when its writing starts");
-HISTOGRAM(burst, "bio.burst", "blocks", "that a flush or tick started");
 
 static u64 gauge_buffers(void)
 {
@@ -99,25 +76,26 @@ u64 bio_busy(void)
     return bcache.nbusy;
 }
 
+void cache_state(struct cache_state *s)
+{
+    *s = (struct cache_state){.buffers = bcache.nbufs,
+                              .dirty = bcache.ndirty,
+                              .writing = bcache.nwriting,
+                              .dirtied = dirtied.value,
+                              .absorbed = absorbed.value,
+                              .written = written.value,
+                              .hits = hits.value,
+                              .misses = misses.value};
+}
+
 u32 bio_block_bytes(void)
 {
     return bcache.block_bytes;
 }
 
-static struct buf *buf_of(struct block *b)
-{
-    return CONTAINER(b, struct buf, block);
-}
-
 static void trace_block(enum trace_event event, const struct buf *b, u64 arg)
 {
     trace(event, b->block.disk, b->block.blkno, myproc()->pid, arg);
-}
-
-/* Is b one of this disk's (NULL: any) and this owner's (0: any)? */
-static bool concerns(const struct buf *b, const struct disk *d, u64 owner)
-{
-    return (!d || b->disk == d) && (!owner || b->block.owner == owner);
 }
 
 /* ---- the hash ---- */
@@ -268,7 +246,7 @@ static void assign(struct buf *b, struct disk *d, u64 blkno)
 }
 
 /* Make a buffer that nobody has busy. Caller holds the lock. */
-static void take(struct buf *b)
+void buf_take(struct buf *b)
 {
     if (b->flags & B_EVICTABLE)
         make_not_evictable(b);
@@ -278,7 +256,7 @@ static void take(struct buf *b)
 }
 
 /* Sleep until somebody lets go of b, which may then hold another block. */
-static void wait_not_busy(struct buf *b)
+void buf_wait(struct buf *b)
 {
     b->flags |= B_WANTED;
     sleep_on(b, &bcache.lock);
@@ -286,10 +264,28 @@ static void wait_not_busy(struct buf *b)
 
 /* ---- dirty buffers. Caller holds the lock. ---- */
 
-static struct list *owner_list(u64 owner)
+struct list *owner_list(u64 owner)
 {
     u64 mixed = owner * 0x9e3779b97f4a7c15UL;
     return &bcache.owned[(mixed >> 32) & (OWNER_LISTS - 1)];
+}
+
+/* The update policy in use; NULL early in the boot. */
+static const struct update_hooks *update(void)
+{
+    const struct policy *p = policy_in_use[POLICY_UPDATE];
+    return p ? &p->update : NULL;
+}
+
+static void tell_update(struct buf *b)
+{
+    b->block.mark = 0;
+    if (update() && update()->dirtied)
+        update()->dirtied(&b->block, clock_ns());
+    if (bcache.ndirty < bcache.look_at_dirty)
+        return;
+    bcache.look_at_dirty = NEVER_NS;
+    bio_look_now();
 }
 
 /* Put a buffer on the delayed-write list, in the order of dirtied_ns: at the
@@ -304,19 +300,49 @@ static void delay(struct buf *b)
     list_insert_before(at, &b->dirty);
     list_push_back(owner_list(b->block.owner), &b->owned);
     bcache.ndirty++;
+    tell_update(b);
 }
 
 static void undelay(struct buf *b)
 {
+    if (update() && update()->leaves)
+        update()->leaves(&b->block);
+    disk_withdraw(b->disk, &b->io);
     list_remove(&b->dirty);
     list_remove(&b->owned);
     b->flags &= ~(B_DELWRI | B_PENDING);
     bcache.ndirty--;
 }
 
+/* Say where b's transfer goes. */
+static void set_io(struct buf *b, bool write, bool waited)
+{
+    u32 sectors = bcache.block_bytes / SECTOR_BYTES;
+    u64 physical =
+        place_physical(b->disk, b->block.blkno, bcache.block_bytes, write);
+    b->io = (struct io){
+        .request = {.sector = physical * sectors,
+                    .nsectors = sectors,
+                    .write = write,
+                    .waited = waited,
+                    .pid = myproc()->pid},
+        .data = b->data,
+        .done = biodone,
+        .claim = claim_offer,
+    };
+}
+
+/* Let the scheduler know of a dirty buffer that it may write. */
+static void offer(struct buf *b)
+{
+    set_io(b, true, false);
+    disk_offer(b->disk, &b->io);
+}
+
 static void let_go(struct buf *b)
 {
-    if (!(b->flags & B_DELWRI)) {
+    bool dirty = b->flags & B_DELWRI;
+    if (!dirty) {
         b->block.dirtied_ns = 0;
     } else if (!b->block.dirtied_ns) {
         b->block.dirtied_ns = clock_ns();
@@ -328,8 +354,10 @@ static void let_go(struct buf *b)
         wakeup(b);
     b->flags &= ~(B_BUSY | B_WANTED | B_ASYNC);
     bcache.nbusy--;
-    if (!(b->flags & B_DELWRI))
+    if (!dirty)
         make_evictable(b);
+    else if (!b->io.request.queue && !(b->flags & B_ERROR))
+        offer(b);
     if (bcache.waiting)
         wakeup(&bcache.nevictable);
 }
@@ -339,24 +367,12 @@ static void let_go(struct buf *b)
 /* Make b's transfer ready: the caller submits it, without the lock. */
 static void prepare(struct buf *b, u32 direction, bool waited)
 {
-    u32 sectors = bcache.block_bytes / SECTOR_BYTES;
-    bool write = direction == B_WRITE;
-    u64 physical =
-        place_physical(b->disk, b->block.blkno, bcache.block_bytes, write);
     b->flags &= ~B_ERROR;
     b->flags |= direction | (waited ? 0 : B_ASYNC);
-    b->io = (struct io){
-        .request = {.sector = physical * sectors,
-                    .nsectors = sectors,
-                    .write = write,
-                    .waited = waited,
-                    .pid = myproc()->pid},
-        .data = b->data,
-        .done = biodone,
-    };
+    set_io(b, direction == B_WRITE, waited);
 }
 
-static void prepare_write(struct buf *b, bool waited)
+void buf_prepare_write(struct buf *b, bool waited)
 {
     if (b->block.dirtied_ns) {
         hist_add(&age_written, 0, clock_ns() - b->block.dirtied_ns);
@@ -368,6 +384,23 @@ static void prepare_write(struct buf *b, bool waited)
     bcache.nwriting++;
     count(&written, 1);
     prepare(b, B_WRITE, waited);
+}
+
+/* The scheduler has chosen to write a dirty buffer: ready, if nobody has it.
+ * By now it may even hold another block. */
+static bool claim_offer(struct io *io, const struct disk *d)
+{
+    struct buf *b = CONTAINER(io, struct buf, io);
+    spin_lock(&bcache.lock);
+    bool free = (b->flags & (B_DELWRI | B_BUSY)) == B_DELWRI;
+    bool ours = free && b->disk == d && !io->request.queue;
+    if (ours) {
+        buf_take(b);
+        buf_prepare_write(b, false);
+        io->request.pid = 0;
+    }
+    spin_unlock(&bcache.lock);
+    return ours;
 }
 
 /* The write of b failed: it is dirty again, as old as it was. */
@@ -384,6 +417,7 @@ static void write_ended(struct buf *b, int error)
 {
     list_remove(&b->dirty);
     bcache.nwriting--;
+    wakeup(&bcache.nwriting);
     if (error)
         write_failed(b);
     else
@@ -490,8 +524,8 @@ static u64 start_oldest(struct list *l, u64 n)
         next = i->next;
         if (b->flags & (B_BUSY | B_ERROR))
             continue;
-        take(b);
-        prepare_write(b, false);
+        buf_take(b);
+        buf_prepare_write(b, false);
         b->io.joined = batch;
         batch = &b->io;
         started++;
@@ -515,7 +549,7 @@ static void give_up_one(void)
         kprintf("bio: %s: block %lu cannot be written and is lost\n",
                 b->disk->name, b->block.blkno);
         count(&lost, 1);
-        take(b);
+        buf_take(b);
         undelay(b);
         b->flags &= ~B_VALID;
         let_go(b);
@@ -545,6 +579,40 @@ static void make_room(void)
     bcache.waiting--;
 }
 
+/* The most blocks that may be dirty or being written. */
+static u64 ask_most_dirty(void)
+{
+    u64 most = NEVER_NS;
+    spin_lock(&write_lock);
+    const struct policy *p = policy_in_use[POLICY_WRITE];
+    if (p->write.most_dirty) {
+        most = p->write.most_dirty(bcache.nbufs);
+        if (!most)
+            policy_switch(policy_fault(POLICY_WRITE, "most_dirty: none"));
+    }
+    spin_unlock(&write_lock);
+    return most;
+}
+
+/* A writer waits while there is more dirty than the write policy allows; if
+ * nothing is being written, it has the oldest written. */
+static void throttle(void)
+{
+    if (!policy_in_use[POLICY_WRITE]->write.most_dirty)
+        return;
+    spin_lock(&bcache.lock);
+    while (bcache.ndirty + bcache.nwriting > ask_most_dirty()) {
+        count(&throttled, 1);
+        u64 n = bcache.nwriting ? 0 : ask_no_clean(bcache.ndirty);
+        if (n && !start_oldest(&bcache.pending, n) &&
+            !start_oldest(&bcache.delayed, n))
+            break;
+        if (bcache.nwriting)
+            sleep_on(&bcache.nwriting, &bcache.lock);
+    }
+    spin_unlock(&bcache.lock);
+}
+
 /* ---- the interface ---- */
 
 struct buf *getblk(struct disk *d, u64 blkno)
@@ -558,10 +626,10 @@ struct buf *getblk(struct disk *d, u64 blkno)
             if (!(b->flags & B_BUSY)) {
                 count(&hits, 1);
                 trace_block(TRACE_hit, b, 0);
-                take(b);
+                buf_take(b);
                 break;
             }
-            wait_not_busy(b);
+            buf_wait(b);
         } else if ((b = claim())) {
             count(&misses, 1);
             assign(b, d, blkno);
@@ -576,12 +644,21 @@ struct buf *getblk(struct disk *d, u64 blkno)
     return b;
 }
 
+static void tell_wanted(const struct buf *b, bool hit)
+{
+    spin_lock(&bcache.lock);
+    if (update() && update()->wanted)
+        update()->wanted(b->block.disk, b->block.blkno, hit);
+    spin_unlock(&bcache.lock);
+}
+
 struct buf *breada(struct disk *d, u64 blkno, const u64 *more, u32 n)
 {
     if (!on_disk(d, blkno))
         return NULL;
     struct buf *b = getblk(d, blkno);
     bool valid = b->flags & B_VALID;
+    tell_wanted(b, valid);
     if (valid && !n)
         return b;
     disk_plug(d);
@@ -633,7 +710,7 @@ int bwrite(struct buf *b)
 {
     spin_lock(&bcache.lock);
     b->flags |= B_VALID;
-    prepare_write(b, true);
+    buf_prepare_write(b, true);
     spin_unlock(&bcache.lock);
     disk_submit(b->disk, &b->io);
     int error = biowait(b);
@@ -645,7 +722,7 @@ void bawrite(struct buf *b)
 {
     spin_lock(&bcache.lock);
     b->flags |= B_VALID;
-    prepare_write(b, false);
+    buf_prepare_write(b, false);
     unhold();
     spin_unlock(&bcache.lock);
     disk_submit(b->disk, &b->io);
@@ -664,21 +741,32 @@ static void set_owner(struct buf *b, u64 owner, bool meta)
     }
 }
 
-void bdwrite(struct buf *b, u64 owner)
+/* bdwrite, of structure or data. */
+static void make_dirty(struct buf *b, u64 owner, bool meta, bool held_back)
 {
+    struct disk *d = b->disk;
     spin_lock(&bcache.lock);
-    set_owner(b, owner, true);
+    set_owner(b, owner, meta);
+    b->block.held_back = held_back;
     if (b->flags & B_DELWRI) {
         count(&absorbed, 1);
         trace_block(TRACE_absorbed, b, owner);
+        b->io.request.again = true;
     }
     b->flags |= B_DELWRI | B_VALID;
     let_go(b);
     unhold();
     spin_unlock(&bcache.lock);
+    disk_poke(d);
 }
 
-int bwrite_data(struct buf *b, u64 owner, bool filled)
+void bdwrite(struct buf *b, u64 owner)
+{
+    make_dirty(b, owner, true, false);
+}
+
+/* Which mode the write policy wants for b. */
+static enum write_mode ask_mode(const struct buf *b, bool filled)
 {
     struct write_info info = {.disk = b->block.disk,
                               .blkno = b->block.blkno,
@@ -686,15 +774,25 @@ int bwrite_data(struct buf *b, u64 owner, bool filled)
                               .dirty = bcache.ndirty,
                               .buffers = bcache.nbufs,
                               .now_ns = clock_ns()};
+    struct disk_state at_disk = {0};
+    disk_state(info.disk, &at_disk);
+    info.queued = at_disk.queued_reads + at_disk.queued_writes;
     spin_lock(&write_lock);
     enum write_mode mode = policy_in_use[POLICY_WRITE]->write.decide(&info);
-    if (mode > WRITE_DELAYED) {
+    if (mode > WRITE_HELD_BACK) {
         policy_switch(policy_fault(POLICY_WRITE, "decide: no such mode"));
         mode = WRITE_DELAYED;
     }
     spin_unlock(&write_lock);
-    if (mode == WRITE_DELAYED) {
-        bdwrite(b, owner);
+    return mode;
+}
+
+int bwrite_data(struct buf *b, u64 owner, bool filled)
+{
+    enum write_mode mode = ask_mode(b, filled);
+    if (mode == WRITE_DELAYED || mode == WRITE_HELD_BACK) {
+        make_dirty(b, owner, false, mode == WRITE_HELD_BACK);
+        throttle();
         return 0;
     }
     spin_lock(&bcache.lock);
@@ -709,7 +807,7 @@ int bwrite_data(struct buf *b, u64 owner, bool filled)
 /* Drop what a buffer that nobody has holds. Caller holds the lock. */
 static void invalidate(struct buf *b)
 {
-    take(b);
+    buf_take(b);
     if (b->block.dirtied_ns) {
         undelay(b);
         count(&cancelled, 1);
@@ -726,7 +824,7 @@ void binval(struct disk *d, u64 blkno)
     struct buf *b;
     spin_lock(&bcache.lock);
     while ((b = lookup(d, blkno)) && b->flags & B_BUSY)
-        wait_not_busy(b);
+        buf_wait(b);
     if (b)
         invalidate(b);
     spin_unlock(&bcache.lock);
@@ -738,172 +836,35 @@ void binval_disk(struct disk *d)
     for (u64 i = 0; i < bcache.used; i++) {
         struct buf *b = &bcache.bufs[i];
         while (b->disk == d && b->flags & B_BUSY)
-            wait_not_busy(b);
+            buf_wait(b);
         if (b->disk == d)
             invalidate(b);
     }
     spin_unlock(&bcache.lock);
 }
 
-/* ---- flushing ---- */
-
-/* Wait for the writes that others had started by now. Caller holds the
- * lock. */
-static void wait_writing(struct disk *d, u64 owner)
-{
-    u64 last = bcache.write_number;
-    for (struct list *n = bcache.writing.next; n != &bcache.writing;) {
-        struct buf *b = LIST_ITEM(n, struct buf, dirty);
-        if (b->write_number > last)
-            return;
-        n = n->next;
-        if (concerns(b, d, owner)) {
-            sleep_on(&b->io, &bcache.lock);
-            n = bcache.writing.next;
-        }
-    }
-}
-
-/* Which dirty buffers a flush is about. */
-struct wanted {
-    struct disk *disk;   /* NULL: any */
-    u64 owner;           /* 0: any */
-    u64 before_ns;       /* dirty at that time */
-    u64 last_write;      /* and not tried by a later write than this */
-    struct flush *flush; /* who waits for them, or NULL */
-};
-
-static bool is_wanted(const struct buf *b, const struct wanted *w)
-{
-    return concerns(b, w->disk, w->owner) &&
-           b->block.dirtied_ns <= w->before_ns &&
-           b->write_number <= w->last_write;
-}
-
-/* Submit the transfers of n prepared buffers, each disk's together. */
-static void submit(struct buf **batch, u32 n)
-{
-    for (u32 i = 0; i < n; i++) {
-        struct disk *d = batch[i]->disk;
-        if (!i || batch[i - 1]->disk != d)
-            disk_plug(d);
-        bool last = i + 1 == n || batch[i + 1]->disk != d;
-        disk_submit(d, &batch[i]->io);
-        if (last)
-            disk_unplug(d);
-    }
-}
-
-/* Start, up to a batch of them, the writes of those on the list that are
- * wanted; one that is busy is waited for. False when there are none left.
- * Caller holds the lock, which is released meanwhile. */
-static bool start_batch(struct list *l, bool by_owner, const struct wanted *w)
-{
-    struct buf *batch[BATCH];
-    u32 n = 0;
-    for (struct list *i = l->next, *next; i != l && n < BATCH; i = next) {
-        struct buf *b = by_owner ? LIST_ITEM(i, struct buf, owned)
-                                 : LIST_ITEM(i, struct buf, dirty);
-        next = i->next;
-        if (!is_wanted(b, w))
-            continue;
-        if (b->flags & B_BUSY) {
-            if (n)
-                break;
-            wait_not_busy(b);
-            return true;
-        }
-        take(b);
-        prepare_write(b, false);
-        b->flush = w->flush;
-        if (w->flush) {
-            w->flush->started++;
-            w->flush->outstanding++;
-        }
-        batch[n++] = b;
-    }
-    if (!n)
-        return false;
-    spin_unlock(&bcache.lock);
-    submit(batch, n);
-    spin_lock(&bcache.lock);
-    return true;
-}
-
-static void count_burst(const struct disk *d, u64 blocks)
-{
-    if (!blocks)
-        return;
-    hist_add(&burst, 0, blocks);
-    trace(TRACE_flush, d ? d->id : 0, 0, myproc()->pid, blocks);
-}
-
-static int flush(struct disk *d, u64 owner)
-{
-    struct flush f = {0};
-    struct wanted w = {d, owner, clock_ns(), 0, &f};
-    spin_lock(&bcache.lock);
-    w.last_write = bcache.write_number;
-    wait_writing(d, owner);
-    if (owner) {
-        while (start_batch(owner_list(owner), true, &w))
-            ;
-    } else {
-        while (start_batch(&bcache.pending, false, &w) ||
-               start_batch(&bcache.delayed, false, &w))
-            ;
-    }
-    while (f.outstanding)
-        sleep_on(&f, &bcache.lock);
-    spin_unlock(&bcache.lock);
-    count_burst(d, f.started);
-    return f.error;
-}
-
-int bflush(struct disk *d)
-{
-    return flush(d, 0);
-}
-
-int bflush_owner(struct disk *d, u64 owner)
-{
-    return flush(d, owner);
-}
-
-u64 bflush_smooth(struct disk *d, u64 age)
-{
-    u64 now_ns = clock_ns(), n = 0;
-    struct wanted due = {d, 0, now_ns > age ? now_ns - age : 0, 0, NULL};
-    spin_lock(&bcache.lock);
-    due.last_write = bcache.write_number;
-    for (struct list *i = bcache.delayed.next, *next; i != &bcache.delayed;
-         i = next) {
-        struct buf *b = LIST_ITEM(i, struct buf, dirty);
-        next = i->next;
-        if (b->block.dirtied_ns > due.before_ns)
-            break;
-        if (!concerns(b, d, 0))
-            continue;
-        b->flags |= B_PENDING;
-        list_remove(i);
-        list_push_back(&bcache.pending, i);
-        n++;
-    }
-    while (start_batch(&bcache.pending, false, &due))
-        ;
-    spin_unlock(&bcache.lock);
-    count(&smooth, n);
-    count_burst(d, n);
-    return n;
-}
-
 /* ---- set-up ---- */
+
+void bio_update_switch(const struct policy *to)
+{
+    spin_lock(&bcache.lock);
+    bcache.look_at_dirty = NEVER_NS;
+    policy_switch(to);
+    struct list *lists[] = {&bcache.pending, &bcache.delayed};
+    for (u32 i = 0; i < 2; i++) {
+        LIST_EACH (n, lists[i])
+            tell_update(LIST_ITEM(n, struct buf, dirty));
+    }
+    spin_unlock(&bcache.lock);
+}
 
 static void write_swap(const struct policy *to)
 {
     spin_lock(&write_lock);
     policy_switch(to);
     spin_unlock(&write_lock);
+    if (policy_tuned)
+        policy_tuned(); /* the daemon: does it want each second? */
 }
 
 static void reserve(u32 block_bytes, u64 nbufs)
@@ -925,9 +886,10 @@ void bio_init(u32 block_bytes)
     u64 def = MAX(BUFFERS_MIN, quarter / block_bytes);
     bcache.nbufs = arg_number("nbuf", def, BUFFERS_MIN, 1UL << 32);
     bcache.block_bytes = block_bytes;
+    bcache.look_at_dirty = NEVER_NS;
     reserve(block_bytes, bcache.nbufs);
     hist_init(&age_written, 1);
-    hist_init(&burst, 1);
+    bflush_init();
     bcache.lock = SPINLOCK("bcache", RANK_BIO);
     write_lock = SPINLOCK("write policy", RANK_POLICY);
     list_init(&bcache.delayed);

@@ -35,6 +35,8 @@ COUNTER(read_sectors, "disk.read_sectors", "sectors", "read");
 COUNTER(write_sectors, "disk.write_sectors", "sectors", "written");
 COUNTER(commands, "disk.commands", "commands", "dispatched to drives");
 COUNTER(flushes, "disk.flushes", "flushes", "barriers done");
+COUNTER(offers_taken, "disk.offers_taken", "requests",
+        "dirty blocks written by the scheduler's choice");
 COUNTER(errors, "disk.errors", "requests", "that failed");
 
 HISTOGRAM(read_response, "disk%u.read_response", "ns", "queueing and service");
@@ -68,11 +70,13 @@ static void adopt(struct disk *d)
 {
     d->sched = policy_in_use[POLICY_SCHED];
     memset(d->queue.word, 0, sizeof d->queue.word);
-    for (u32 dir = 0; dir < 2 && d->sched->sched.queued; dir++) {
-        LIST_EACH (n, &d->queue.arrived[dir]) {
+    const struct sched_hooks *hooks = &d->sched->sched;
+    u32 sets = hooks->takes_offers ? QUEUE_SETS : QUEUE_SETS - 1;
+    for (u32 set = 0; set < sets && hooks->queued; set++) {
+        LIST_EACH (n, &d->queue.arrived[set]) {
             struct request *r = LIST_ITEM(n, struct request, by_age);
             r->word[0] = r->word[1] = 0;
-            d->sched->sched.queued(&d->queue, r, r->queued_ns);
+            hooks->queued(&d->queue, r, r->queued_ns);
         }
     }
 }
@@ -119,7 +123,7 @@ static struct request *choose(struct disk *d)
         struct request *r = d->sched->sched.next(&d->queue, clock_ns());
         if (r && r->queue == &d->queue)
             return r;
-        if (!r && d->in_flight)
+        if (!r && (d->in_flight || queue_empty(&d->queue)))
             return NULL;
         fault(d, r ? "next returned a request that is not queued"
                    : "next returned none, with nothing in flight");
@@ -128,12 +132,34 @@ static struct request *choose(struct disk *d)
 
 /* ---- dispatch ---- */
 
+/* Is the scheduler told of what happens to this request? Not if it was put to
+ * use just now: adopt will tell it all. Caller holds d->lock. */
+static bool is_told(const struct disk *d, const struct request *r)
+{
+    return d->sched == policy_in_use[POLICY_SCHED] &&
+           (!r->offer || d->sched->sched.takes_offers);
+}
+
 /* Caller holds d->lock. */
+static void enqueue(struct disk *d, struct io *io)
+{
+    queue_add(&d->queue, &io->request);
+    if (is_told(d, &io->request) && d->sched->sched.queued)
+        d->sched->sched.queued(&d->queue, &io->request, clock_ns());
+}
+
+/* Caller holds d->lock. */
+static void remove(struct disk *d, struct request *r)
+{
+    if (is_told(d, r) && d->sched->sched.leaves)
+        d->sched->sched.leaves(&d->queue, r, clock_ns());
+    queue_take(&d->queue, r);
+}
+
+/* Take a request off the queue, to be dispatched. Caller holds d->lock. */
 static void take(struct disk *d, struct request *r, u64 now_ns)
 {
-    if (d->sched->sched.leaves)
-        d->sched->sched.leaves(&d->queue, r, now_ns);
-    queue_take(&d->queue, r);
+    remove(d, r);
     io_of(r)->issued_ns = now_ns;
     io_of(r)->joined = NULL;
 }
@@ -231,15 +257,56 @@ static void drive_done(void *arg)
     clock_go();
 }
 
+u64 queue_done_ns(const struct queue *q, const struct request *a,
+                  const struct request *b)
+{
+    const struct disk *d = CONTAINER(q, struct disk, queue);
+    if (!d->drive.model->modelled)
+        return NEVER_NS;
+    struct drive trial = d->drive;
+    u64 done_ns = clock_ns();
+    for (const struct request *r = a; r; r = r == b ? NULL : b)
+        done_ns =
+            drive_service(&trial, done_ns, r->sector, r->nsectors, r->write);
+    return done_ns;
+}
+
 /* ---- dispatch to the drive or the device ---- */
+
+/* Is there anything to ask the scheduler about? Caller holds d->lock. */
+static bool idle(const struct disk *d)
+{
+    const struct queue *q = &d->queue;
+    return queue_empty(q) && !(d->sched->sched.takes_offers && q->length[2]);
+}
+
+/* The scheduler has chosen an offer: make it a write, which may be dispatched
+ * if there is still room. Caller holds d->lock, which is released meanwhile. */
+static bool claim(struct disk *d, struct request *r)
+{
+    struct io *io = io_of(r);
+    bool (*claim_io)(struct io *, const struct disk *) = io->claim;
+    remove(d, r);
+    spin_unlock(&d->lock);
+    bool claimed = claim_io(io, d);
+    spin_lock(&d->lock);
+    if (!claimed)
+        return false;
+    count(&offers_taken, 1);
+    trace_io(TRACE_queued, d, io, io->request.nsectors);
+    enqueue(d, io);
+    return d->in_flight < d->depth;
+}
 
 /* Hand out commands while the drive takes them. Caller holds d->lock. */
 static void dispatch(struct disk *d)
 {
     bool started = false;
     struct request *r;
-    while (!d->plugged && d->in_flight < d->depth && !queue_empty(&d->queue) &&
+    while (!d->plugged && d->in_flight < d->depth && !idle(d) &&
            (r = choose(d))) {
+        if (r->offer && !claim(d, r))
+            continue;
         u64 now_ns = clock_ns();
         gather(d, r, now_ns);
         d->in_flight++;
@@ -257,14 +324,6 @@ static void dispatch(struct disk *d)
         virtio_blk_kick(d);
 }
 
-/* Caller holds d->lock. */
-static void enqueue(struct disk *d, struct io *io)
-{
-    queue_add(&d->queue, &io->request);
-    if (d->sched == policy_in_use[POLICY_SCHED] && d->sched->sched.queued)
-        d->sched->sched.queued(&d->queue, &io->request, clock_ns());
-}
-
 void disk_submit(struct disk *d, struct io *io)
 {
     assert(end_of(io) <= d->nsectors && io->request.nsectors);
@@ -274,6 +333,32 @@ void disk_submit(struct disk *d, struct io *io)
     hist_add(&queued, d->id, d->queue.length[0] + d->queue.length[1]);
     trace_io(TRACE_queued, d, io, io->request.nsectors);
     enqueue(d, io);
+    dispatch(d);
+    spin_unlock(&d->lock);
+}
+
+void disk_offer(struct disk *d, struct io *io)
+{
+    io->request.offer = true;
+    io->request.queued_ns = clock_ns();
+    spin_lock(&d->lock);
+    enqueue(d, io);
+    spin_unlock(&d->lock);
+}
+
+void disk_withdraw(struct disk *d, struct io *io)
+{
+    spin_lock(&d->lock);
+    if (io->request.queue)
+        remove(d, &io->request);
+    spin_unlock(&d->lock);
+}
+
+void disk_poke(struct disk *d)
+{
+    if (!d->sched->sched.takes_offers)
+        return;
+    spin_lock(&d->lock);
     dispatch(d);
     spin_unlock(&d->lock);
 }
@@ -409,6 +494,16 @@ int disk_flush(struct disk *d)
         flush_device(d, &io);
     count(&flushes, 1);
     return wait_for(&w);
+}
+
+bool disk_state(u32 disk, struct disk_state *s)
+{
+    if (disk >= disks.n)
+        return false;
+    const struct disk *d = &disks.disk[disk];
+    *s = (struct disk_state){d->queue.length[0], d->queue.length[1],
+                             d->in_flight};
+    return true;
 }
 
 /* ---- set-up ---- */

@@ -26,8 +26,9 @@ struct io {
     struct request request; /* the caller sets sector, nsectors, write,
                                waited and pid */
     void *data;             /* nsectors * 512 bytes, contiguous */
-    void (*done)(struct io *, int error); /* 0 or -EIO */
-    void *arg;                            /* done's own */
+    void (*done)(struct io *, int error);            /* 0 or -EIO */
+    bool (*claim)(struct io *, const struct disk *); /* see disk_offer */
+    void *arg;                                       /* done's own */
     /* disk.lock */
     struct io *joined; /* the next of the same command */
     struct io *held;   /* the next of the commands that the drive holds */
@@ -66,6 +67,19 @@ struct disk *disk_named(const char *name); /* likewise */
 
 /* Queue a transfer. */
 void disk_submit(struct disk *, struct io *);
+
+/*
+ * Offer a write, which the scheduler may take up; disk_withdraw takes it back.
+ * If it is taken up, claim() is called without a lock, perhaps after the offer
+ * was taken back: it makes the transfer ready and returns true, or false if
+ * nothing is to be written. May be called with the cache's lock held, which
+ * claim may take.
+ */
+void disk_offer(struct disk *, struct io *);
+void disk_withdraw(struct disk *, struct io *);
+
+/* Ask the scheduler again, if it takes offers. */
+void disk_poke(struct disk *);
 
 /* Between the two, submissions are only queued, so that the scheduler sees
  * them together. Nests; do not sleep between. */

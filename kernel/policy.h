@@ -53,6 +53,40 @@ struct policy_counter {
     u64 value;
 };
 
+/* ---- what several kinds see ---- */
+
+/* A buffer as a policy sees it. */
+struct block {
+    u32 disk;
+    bool held_back; /* dirty by WRITE_HELD_BACK */
+    bool meta; /* last written as structure of the file system, not as data */
+    u64 blkno;
+    u64 owner;      /* equal for blocks of one file; 0: of none */
+    u64 dirtied_ns; /* when it became dirty; 0: clean */
+    union { /* the replace policy's own while it is evictable, the update
+               policy's while it is dirty: it is never both */
+        struct list link;
+        struct tree_node node; /* for an order by number */
+    };
+    u64 word[2]; /* the replace policy's own while it holds this block */
+    u64 mark;    /* the update policy's own while dirty; 0 at first */
+};
+
+/* The cache now, and what it counted since power-on. */
+struct cache_state {
+    u64 buffers, dirty, writing; /* now */
+    u64 dirtied, absorbed, written, hits, misses;
+};
+
+/* The requests at one disk now. */
+struct disk_state {
+    u64 queued_reads, queued_writes, in_flight;
+};
+
+/* Both may be asked in any hook but sched's. */
+void cache_state(struct cache_state *);
+bool disk_state(u32 disk, struct disk_state *); /* false: no such disk */
+
 /* ---- update: when do dirty blocks go to the disk ---- */
 
 struct update_hooks {
@@ -60,22 +94,62 @@ struct update_hooks {
      * last looked (power-on: 0). A time in the past means at once; NEVER_NS,
      * not before the policy or a tunable changes. No lock; may not sleep. */
     u64 (*next_ns)(u64 last_ns);
-    /* (required) The time has come: start what is due with flush_all and
-     * flush_older. No lock; may sleep. */
+    /* (required) The time has come: start what is due, with the flush_ calls.
+     * No lock; may sleep. */
     void (*look)(u64 now_ns);
+    /* (optional) b has become dirty, or is dirty and the policy starts (then
+     * the oldest comes first). Its link may be put on a list of the policy's.
+     * Cache lock held; may not sleep. */
+    void (*dirtied)(struct block *b, u64 now_ns);
+    /* (optional) b, dirty, is about to be written, or is dropped: off the
+     * policy's lists. Cache lock held; may not sleep. */
+    void (*leaves)(struct block *b);
+    /* (optional) A read wants this block, which is cached (hit) or not. Cache
+     * lock held; may not sleep. */
+    void (*wanted)(u32 disk, u64 blkno, bool hit);
 };
 
-/* For update policies, in look(): start the writes of every dirty block, or
- * of those dirty for at least age_ns, oldest first. Return how many. */
-u64 flush_all(void);
-u64 flush_older(u64 age_ns);
+/*
+ * For update policies in look(), and write policies in each_second(): start
+ * writes. Each returns how many. No block is tried twice in one look, so that
+ * one which cannot be written does not hold it up.
+ */
+u64 flush_all(void);              /* every dirty block */
+u64 flush_older(u64 age_ns);      /* dirty for at least so long */
+u64 flush_oldest(u64 n);          /* up to n, the oldest */
+u64 flush_owner(u64 owner);       /* the dirty blocks of one file, not 0 */
+u64 flush_list(struct list *due); /* on this list of the policy's, by link */
+
+/* What to do with a block that is shown. */
+enum visit {
+    PASS,  /* nothing */
+    FLUSH, /* write it, if it is dirty */
+    STOP,  /* nothing, and show no more */
+};
+
+/* Show the policy every dirty block, the oldest first; start the writes of
+ * those it says. Cache lock held while visit runs; it may not sleep. */
+u64 flush_by_age(enum visit (*visit)(struct block *, u64 now_ns));
+
+/* The same for the cache's buffers first to first + n - 1, clean or dirty, in
+ * the order of buffers. */
+u64 flush_in_cache(u64 first, u64 n,
+                   enum visit (*visit)(struct block *, u64 now_ns));
+
+/* When the oldest dirty block became dirty; NEVER_NS if none is. */
+u64 oldest_dirty_ns(void);
+
+/* Have the update daemon look, before its time too, as soon as n blocks are
+ * dirty: once. NEVER_NS takes that back. */
+void look_at_dirty(u64 n);
 
 /* ---- write: what does a write do now ---- */
 
 enum write_mode {
-    WRITE_THROUGH, /* write, and wait for the disk */
-    WRITE_ASYNC,   /* start the write now, do not wait */
-    WRITE_DELAYED, /* only make the block dirty */
+    WRITE_THROUGH,   /* write, and wait for the disk */
+    WRITE_ASYNC,     /* start the write now, do not wait */
+    WRITE_DELAYED,   /* only make the block dirty */
+    WRITE_HELD_BACK, /* likewise, and mark it held_back */
 };
 
 /* A write of file data that has just changed one block. */
@@ -85,6 +159,7 @@ struct write_info {
     bool filled; /* the write reached the end of the block */
     u64 dirty;   /* blocks dirty now */
     u64 buffers; /* in the cache */
+    u64 queued;  /* requests queued at the disk now */
     u64 now_ns;
 };
 
@@ -96,6 +171,13 @@ struct write_hooks {
      * how many of the oldest to write now. 1 to dirty, else a fault.
      * Lock of the kind held; may not sleep. */
     u64 (*no_clean)(u64 dirty, u64 buffers);
+    /* (optional) The most blocks that may be dirty or being written, at least
+     * 1: a writer that makes it more waits, and the oldest are written, until
+     * it is not. Lock of the kind held; may not sleep. */
+    u64 (*most_dirty)(u64 buffers);
+    /* (optional) Called about once a second, by the update daemon: start
+     * writes with the flush_ calls. No lock; may sleep. */
+    void (*each_second)(u64 now_ns);
 };
 
 /* ---- sched: which request next ---- */
@@ -105,9 +187,12 @@ struct request {
     u32 nsectors;
     bool write;
     bool waited;   /* a process waits for this one */
+    bool offer;    /* a dirty block: may be written, need not */
     u32 pid;       /* on whose behalf; 0: the kernel's own */
     u64 queued_ns; /* when it entered the queue */
     u64 arrival;   /* its number among all that entered this queue */
+    bool again;    /* an offer: its block was modified again; the policy's to
+                      clear */
     u64 word[2];   /* the policy's own while queued; 0 at first */
     const struct queue *queue; /* it is queued here; NULL: not queued */
 
@@ -116,20 +201,27 @@ struct request {
     struct list by_age;         /* likewise */
 };
 
+#define QUEUE_SETS 3 /* reads, writes, offers */
+
 /* One disk's queue. The kernel keeps it by sector and by age. */
 struct queue {
     u32 disk;
-    u64 head_sector; /* where the last dispatched request ended */
-    u64 length[2];   /* queued reads, queued writes */
-    u64 arrivals;    /* requests that ever entered */
-    u64 word[4];     /* the policy's own, per disk; 0 when it starts */
+    u64 head_sector;        /* where the last dispatched request ended */
+    u64 length[QUEUE_SETS]; /* queued reads, queued writes, offers */
+    u64 arrivals;           /* requests that ever entered */
+    u64 word[4];            /* the policy's own, per disk; 0 when it starts */
 
-    struct tree sorted[2];  /* the kernel's: reads, writes, by sector */
-    struct list arrived[2]; /* the kernel's: by age */
+    struct tree sorted[QUEUE_SETS];  /* the kernel's, by sector */
+    struct list arrived[QUEUE_SETS]; /* the kernel's, by age */
 };
 
-/* Which requests a question is about. */
-enum direction { READS = 1, WRITES = 2, BOTH = 3 };
+/*
+ * Which requests a question is about. Every dirty block is an offer: a write
+ * that the scheduler may dispatch, and need not, for the update policy will
+ * have it queued when it is due. A dispatched offer that turns out to be in
+ * use is withdrawn, and the scheduler is asked again.
+ */
+enum direction { READS = 1, WRITES = 2, BOTH = 3, OFFERS = 4 };
 
 /* The queued request of those directions that starts first at or after the
  * sector; that starts last before it; that has been queued longest. NULL if
@@ -139,9 +231,15 @@ struct request *queue_at_or_after(const struct queue *, enum direction,
 struct request *queue_before(const struct queue *, enum direction, u64 sector);
 struct request *queue_oldest(const struct queue *, enum direction);
 
+/* What if: when would the drive, if it were given a now, and b (or NULL) as
+ * soon as that is done, be done with the last? NEVER_NS without a model. */
+u64 queue_done_ns(const struct queue *, const struct request *a,
+                  const struct request *b);
+
 struct sched_hooks {
     /* (required) Choose the next request to dispatch. The queue is not
-     * empty. NULL: none yet; asked again when one arrives or completes, and
+     * empty, or has offers alone and the policy `takes_offers`. NULL: none
+     * yet; asked again when one arrives or completes, and
      * a fault if nothing is in flight. Disk lock held; may not sleep. */
     struct request *(*next)(struct queue *, u64 now_ns);
     /* (optional) A request has been queued. Disk lock held; may not sleep. */
@@ -149,23 +247,10 @@ struct sched_hooks {
     /* (optional) A request leaves the queue: dispatched, by next's choice or
      * joined to a neighbour. Disk lock held; may not sleep. */
     void (*leaves)(struct queue *, struct request *, u64 now_ns);
+    bool takes_offers; /* ask also when there are none but offers */
 };
 
 /* ---- replace: which clean buffer is the victim ---- */
-
-/* A buffer as a policy sees it. */
-struct block {
-    u32 disk;
-    bool meta; /* last written as structure of the file system, not as data */
-    u64 blkno;
-    u64 owner;      /* equal for blocks of one file; 0: of none */
-    u64 dirtied_ns; /* when it became dirty; 0: clean */
-    union {         /* the replace policy's own while it is evictable */
-        struct list link;
-        struct tree_node node; /* for an order by number */
-    };
-    u64 word[2]; /* the replace policy's own while it holds this block */
-};
 
 /* A buffer is evictable while it is clean, unreferenced, not in transfer. */
 struct replace_hooks {

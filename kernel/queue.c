@@ -1,6 +1,6 @@
 /*
- * The disk queue's two orders, by sector and by age, for reads and writes
- * apart; and the questions a scheduler may ask of it (policy.h).
+ * The disk queue's two orders, by sector and by age, for reads, writes
+ * and offers apart; and the questions a scheduler may ask of it (policy.h).
  *
  * - The disk's lock guards it. Compiles natively, for tests of schedulers.
  */
@@ -17,61 +17,78 @@ static struct request *oldest(const struct list *arrived)
     return first ? LIST_ITEM(first, struct request, by_age) : NULL;
 }
 
-/* What the direction asks for, of the answers for reads and for writes; of
- * two, whether the write is the better one. */
-static struct request *either(enum direction dir, struct request *read,
-                              struct request *write, bool write_better)
+/* Which of the queue's sets a request is in. */
+static u32 set_of(const struct request *r)
 {
-    if (!(dir & READS) || !read)
-        return dir & WRITES ? write : NULL;
-    if (!(dir & WRITES) || !write)
-        return read;
-    return write_better ? write : read;
+    return r->offer ? 2 : r->write;
 }
+
+/* The sets a question is about, as an index that grows. */
+#define SET_EACH(i, dir)                 \
+    for (u32 i = 0; i < QUEUE_SETS; i++) \
+        if ((dir)&1 << i)
 
 void queue_init(struct queue *q, u32 disk)
 {
     *q = (struct queue){.disk = disk};
-    list_init(&q->arrived[0]);
-    list_init(&q->arrived[1]);
+    for (u32 i = 0; i < QUEUE_SETS; i++)
+        list_init(&q->arrived[i]);
 }
 
 void queue_add(struct queue *q, struct request *r)
 {
+    u32 set = set_of(r);
     r->word[0] = r->word[1] = 0;
     r->queue = q;
     r->arrival = q->arrivals++;
-    tree_insert(&q->sorted[r->write], &r->by_sector, r->sector);
-    list_push_back(&q->arrived[r->write], &r->by_age);
-    q->length[r->write]++;
+    tree_insert(&q->sorted[set], &r->by_sector, r->sector);
+    list_push_back(&q->arrived[set], &r->by_age);
+    q->length[set]++;
 }
 
 void queue_take(struct queue *q, struct request *r)
 {
+    u32 set = set_of(r);
     r->queue = NULL;
-    tree_remove(&q->sorted[r->write], &r->by_sector);
+    tree_remove(&q->sorted[set], &r->by_sector);
     list_remove(&r->by_age);
-    q->length[r->write]--;
+    q->length[set]--;
 }
 
 struct request *queue_at_or_after(const struct queue *q, enum direction dir,
                                   u64 sector)
 {
-    struct request *r = by_sector(tree_at_or_after(&q->sorted[0], sector));
-    struct request *w = by_sector(tree_at_or_after(&q->sorted[1], sector));
-    return either(dir, r, w, r && w && w->sector < r->sector);
+    struct request *best = NULL;
+    SET_EACH(i, dir)
+    {
+        struct request *r = by_sector(tree_at_or_after(&q->sorted[i], sector));
+        if (r && (!best || r->sector < best->sector))
+            best = r;
+    }
+    return best;
 }
 
 struct request *queue_before(const struct queue *q, enum direction dir,
                              u64 sector)
 {
-    struct request *r = by_sector(tree_before(&q->sorted[0], sector));
-    struct request *w = by_sector(tree_before(&q->sorted[1], sector));
-    return either(dir, r, w, r && w && w->sector > r->sector);
+    struct request *best = NULL;
+    SET_EACH(i, dir)
+    {
+        struct request *r = by_sector(tree_before(&q->sorted[i], sector));
+        if (r && (!best || r->sector > best->sector))
+            best = r;
+    }
+    return best;
 }
 
 struct request *queue_oldest(const struct queue *q, enum direction dir)
 {
-    struct request *r = oldest(&q->arrived[0]), *w = oldest(&q->arrived[1]);
-    return either(dir, r, w, r && w && w->arrival < r->arrival);
+    struct request *best = NULL;
+    SET_EACH(i, dir)
+    {
+        struct request *r = oldest(&q->arrived[i]);
+        if (r && (!best || r->arrival < best->arrival))
+            best = r;
+    }
+    return best;
 }

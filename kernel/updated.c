@@ -15,21 +15,14 @@
 static struct {
     struct sleeplock asking;
     struct spinlock lock;
-    bool changed; /* lock: another policy or tunable: ask again */
-    u64 last_ns;  /* asking: when the policy last looked */
+    bool changed;  /* lock: another policy or tunable: ask again */
+    bool at_once;  /* lock: so much is dirty that it wanted to look */
+    u64 last_ns;   /* asking: when the policy last looked */
+    u64 second_ns; /* asking: when the write policy's each_second is next */
 } updated;
 
 COUNTER(looks, "updated.looks", "looks", "times the update policy looked");
-
-u64 flush_all(void)
-{
-    return bflush_smooth(NULL, 0);
-}
-
-u64 flush_older(u64 age_ns)
-{
-    return bflush_smooth(NULL, age_ns);
-}
+COUNTER(started, "updated.written", "blocks", "whose writes looks started");
 
 static void ask_again(void)
 {
@@ -39,43 +32,85 @@ static void ask_again(void)
     spin_unlock(&updated.lock);
 }
 
+static void look_now(void)
+{
+    spin_lock(&updated.lock);
+    updated.at_once = true;
+    wakeup(&updated);
+    spin_unlock(&updated.lock);
+}
+
 static void swap(const struct policy *to)
 {
     sleep_lock(&updated.asking);
-    policy_switch(to);
+    bio_update_switch(to);
     sleep_unlock(&updated.asking);
     ask_again();
 }
 
-/* Look if it is time to; returns when to wake. */
-static u64 look_if_due(void)
+/* Have a policy look; what it starts is one burst. */
+static void look(void (*policy_looks)(u64 now_ns), u64 now_ns)
 {
-    sleep_lock(&updated.asking);
+    bio_look_begins();
+    policy_looks(now_ns);
+    u64 n = bio_look_ends();
+    count(&started, n);
+    bio_burst(NULL, n);
+}
+
+/* Have the update policy look, if it is time to. Returns when to wake. */
+static u64 look_if_due(bool at_once)
+{
     const struct update_hooks *hooks = &policy_in_use[POLICY_UPDATE]->update;
     u64 now_ns = clock_ns();
     u64 next_ns = hooks->next_ns(updated.last_ns);
-    if (next_ns <= now_ns) {
-        count(&looks, 1);
-        updated.last_ns = now_ns;
-        hooks->look(now_ns);
-        next_ns = hooks->next_ns(now_ns);
+    if (next_ns > now_ns && !at_once)
+        return next_ns;
+    count(&looks, 1);
+    updated.last_ns = now_ns;
+    look(hooks->look, now_ns);
+    return hooks->next_ns(now_ns);
+}
+
+/* The same for the write policy, if it wants each second. */
+static u64 each_second(void)
+{
+    const struct write_hooks *hooks = &policy_in_use[POLICY_WRITE]->write;
+    u64 now_ns = clock_ns();
+    if (!hooks->each_second)
+        return NEVER_NS;
+    if (now_ns >= updated.second_ns) {
+        updated.second_ns = now_ns + NS_PER_S;
+        look(hooks->each_second, now_ns);
     }
-    sleep_unlock(&updated.asking);
-    return next_ns;
+    return updated.second_ns;
+}
+
+/* Sleep until then, or until there is something new. Was that much that is
+ * dirty? */
+static bool rest(u64 until_ns)
+{
+    int timeout = 0;
+    spin_lock(&updated.lock);
+    while (!updated.changed && !updated.at_once && !timeout)
+        timeout = sleep_until(&updated, &updated.lock,
+                              until_ns == NEVER_NS ? 0 : until_ns);
+    bool at_once = updated.at_once;
+    updated.changed = updated.at_once = false;
+    spin_unlock(&updated.lock);
+    return at_once;
 }
 
 static void daemon(void *arg)
 {
     (void)arg;
+    bool at_once = false;
     for (;;) {
-        u64 next_ns = look_if_due();
-        int timeout = 0;
-        spin_lock(&updated.lock);
-        while (!updated.changed && !timeout)
-            timeout = sleep_until(&updated, &updated.lock,
-                                  next_ns == NEVER_NS ? 0 : next_ns);
-        updated.changed = false;
-        spin_unlock(&updated.lock);
+        sleep_lock(&updated.asking);
+        u64 next_ns = look_if_due(at_once);
+        u64 second_ns = each_second();
+        sleep_unlock(&updated.asking);
+        at_once = rest(MIN(next_ns, second_ns));
     }
 }
 
@@ -85,5 +120,6 @@ void updated_init(void)
     updated.lock = SPINLOCK("updated", RANK_POLICY);
     policy_own(POLICY_UPDATE, swap);
     policy_tuned = ask_again;
+    bio_look_now = look_now;
     kthread("updated", daemon, NULL);
 }

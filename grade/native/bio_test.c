@@ -11,10 +11,9 @@
  * - After each step the invariants at the head of bio.c are checked; at the
  *   end all is flushed and the device holds what the model says.
  *
- * link: kernel/disk.c kernel/queue.c kernel/place.c kernel/registry.c
- * link: kernel/drive.c kernel/drives.c policies/sched policies/replace
- * link: kernel/hist.c kernel/trace.c policies/write
- * link: policies/place
+ * link: kernel/bflush.c kernel/disk.c kernel/queue.c kernel/place.c
+ * link: kernel/registry.c kernel/drive.c kernel/drives.c kernel/hist.c
+ * link: kernel/trace.c policies
  */
 #include "kernel/bio.c"
 
@@ -315,6 +314,9 @@ static void check(void)
     for (u64 i = 0; i < bcache.used; i++) {
         struct buf *b = &bcache.bufs[i];
         bool idle = !(b->flags & (B_BUSY | B_DELWRI));
+        bool offered = b->io.request.queue && b->io.request.offer;
+        assert(!offered || b->flags & B_DELWRI);
+        assert(offered || idle || b->flags & (B_BUSY | B_ERROR));
         dirty += b->block.dirtied_ns && !(b->flags & B_WRITE);
         busy += !!(b->flags & B_BUSY);
         evictable += !!(b->flags & B_EVICTABLE);
@@ -430,15 +432,33 @@ static void drop(void)
     bdwrite(b, 0);
 }
 
+/* What the update daemon does. */
+static void look(void)
+{
+    const struct write_hooks *write = &policy_in_use[POLICY_WRITE]->write;
+    bio_look_begins();
+    policy_in_use[POLICY_UPDATE]->update.look(clock_ns());
+    if (write->each_second)
+        write->each_second(clock_ns());
+    bio_look_ends();
+}
+
+static void wants_to_look(void)
+{
+}
+
 static void flush_some(void)
 {
     if (nheld) /* a flush waits for busy buffers: ours */
         return;
-    switch (random_below(4)) {
+    switch (random_below(5)) {
     case 0:
         bflush(random_below(2) ? NULL : any_disk());
         break;
     case 1:
+        look();
+        break;
+    case 2:
         bflush_owner(any_disk(), 1 + random_below(3));
         break;
     default:
@@ -447,16 +467,26 @@ static void flush_some(void)
     }
 }
 
+static const char *const kinds_named[] = {
+    "update", "write", "sched", "replace", "prefetch", "place",
+};
+
+extern const struct policy *const __start_policies[];
+extern const struct policy *const __stop_policies[];
+
+static const struct policy *const *any_policy(void)
+{
+    return &__start_policies[random_below(__stop_policies - __start_policies)];
+}
+
 static void swap_some(void)
 {
-    static const char *const lines[] = {
-        "use sched fcfs",    "use sched clook",   "use sched sstf",
-        "use sched scan",    "use write through", "use write delayed",
-        "use write async",   "use write wt",      "use replace lru",
-        "use replace clock", "use replace 2q",    "use place inplace",
-    };
-    char why[128];
-    assert(!policy_control(lines[random_below(NELEM(lines))], why, sizeof why));
+    const struct policy *p = *any_policy();
+    char line[128], why[128];
+    if (p->kind == POLICY_PREFETCH) /* nobody owns it here */
+        return;
+    snprintf(line, sizeof line, "use %s %s", kinds_named[p->kind], p->name);
+    assert(!policy_control(line, why, sizeof why));
     assert(policy_control("use sched nonesuch", why, sizeof why) == -EINVAL);
 }
 
@@ -509,6 +539,8 @@ int main(int argc, char **argv)
     disk_init();
     bio_init(BLOCK_BYTES);
     place_init();
+    bio_look_now = wants_to_look;
+    policy_own(POLICY_UPDATE, bio_update_switch);
     for (u64 i = 0; i < steps; i++)
         step();
     finish();

@@ -19,7 +19,7 @@ LAYERS = [
     ["file", "pipe"],
     ["dev", "procdev", "mountdev", "diskdev"],
     ["ext2_*"],
-    ["prefetch", "bio", "updated"],
+    ["prefetch", "bio", "bflush", "updated"],
     ["place"],
     ["disk", "queue"],
     ["drive", "drives"],

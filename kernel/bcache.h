@@ -1,0 +1,64 @@
+/*
+ * The inside of the buffer cache, which bio.c and bflush.c share; others see
+ * bio.h. bio.c says what the states and the invariants are.
+ */
+#ifndef SLUICE_BCACHE_H
+#define SLUICE_BCACHE_H
+
+#include "kernel/bio.h"
+
+#define OWNER_LISTS 1024 /* of dirty buffers, by owner; a power of two */
+
+/* Somebody who waits for a set of writes. */
+struct flush {
+    u64 started, outstanding;
+    int error;
+};
+
+extern struct bcache {
+    struct spinlock lock; /* of all of it, but for a busy buffer's data */
+    u32 block_bytes;
+    u64 nbufs, used; /* buffers; of them, that have ever held a block */
+    struct buf *bufs;
+    u8 *data;             /* nbufs * block_bytes */
+    struct buf **buckets; /* nbuckets, a power of two */
+    u64 nbuckets;
+    struct list delayed, pending, writing;
+    struct list owned[OWNER_LISTS];
+    u64 ndirty, nwriting, nbusy, nevictable;
+    u64 write_number;  /* of the last write started */
+    u64 look_started;  /* blocks that the policy's look found due */
+    u64 look_number;   /* what that was when the policy began to look */
+    u64 look_at_dirty; /* with so many dirty blocks the policy looks at once */
+    u32 holders;       /* processes that hold buffers */
+    u32 waiting;       /* processes that wait for an evictable buffer */
+} bcache;
+
+static inline struct buf *buf_of(struct block *b)
+{
+    return CONTAINER(b, struct buf, block);
+}
+
+/* Is b one of this disk's (NULL: any) and this owner's (0: any)? */
+static inline bool concerns(const struct buf *b, const struct disk *d,
+                            u64 owner)
+{
+    return (!d || b->disk == d) && (!owner || b->block.owner == owner);
+}
+
+/* For all of these the caller holds bcache.lock. */
+
+struct list *owner_list(u64 owner); /* where its dirty buffers are, by owned */
+
+/* Make a buffer that nobody has busy; sleep until somebody lets go of b, which
+ * may then hold another block. */
+void buf_take(struct buf *b);
+void buf_wait(struct buf *b);
+
+/* Make the write of a busy buffer ready; the caller submits b->io without the
+ * lock. */
+void buf_prepare_write(struct buf *b, bool waited);
+
+void bflush_init(void);
+
+#endif

@@ -1,0 +1,335 @@
+/*
+ * Flushing: which dirty buffers are written now (bio.h), and the flush_ calls
+ * by which policies say so (policy.h).
+ *
+ * - A flush goes in two steps. First what is due moves to the pending list, in
+ *   one go under the lock; then that list is written, a batch under one plug
+ *   at a time. So it is linear in what was looked at, and what becomes dirty
+ *   meanwhile is not its business. (Mogul's smoothsync does it so, and 4.2BSD
+ *   did not: policies/update/bflush.c.)
+ * - A block whose write fails is dirty again. To get done, a flush tries no
+ *   block whose last write is newer than the flush, and all flushes of one
+ *   look of a policy count as one.
+ */
+#include "kernel/abi.h"
+#include "kernel/bcache.h"
+#include "kernel/clock.h"
+#include "kernel/hist.h"
+#include "kernel/proc.h"
+#include "kernel/stat.h"
+#include "kernel/trace.h"
+
+#define BATCH 64 /* writes started under one plug */
+
+COUNTER(scanned, "bio.scanned", "blocks", "looked at by flushes");
+COUNTER(due, "bio.due", "blocks", "found due by flushes");
+HISTOGRAM(burst, "bio.burst", "blocks", "that a flush or look started");
+
+void bflush_init(void)
+{
+    hist_init(&burst, 1);
+}
+
+void bio_burst(const struct disk *d, u64 blocks)
+{
+    if (!blocks)
+        return;
+    hist_add(&burst, 0, blocks);
+    trace(TRACE_flush, d ? d->id : 0, 0, myproc()->pid, blocks);
+}
+
+/* ---- starting writes. Caller holds the lock. ---- */
+
+/* Which dirty buffers a flush is about. */
+struct wanted {
+    struct disk *disk;   /* NULL: any */
+    u64 owner;           /* 0: any */
+    u64 before_ns;       /* dirty at that time */
+    u64 last_write;      /* and not tried by a later write than this */
+    struct flush *flush; /* who waits for them, or NULL */
+};
+
+static bool is_wanted(const struct buf *b, const struct wanted *w)
+{
+    return concerns(b, w->disk, w->owner) &&
+           b->block.dirtied_ns <= w->before_ns &&
+           b->write_number <= w->last_write;
+}
+
+/* Submit the transfers of n prepared buffers, each disk's together. */
+static void submit(struct buf **batch, u32 n)
+{
+    for (u32 i = 0; i < n; i++) {
+        struct disk *d = batch[i]->disk;
+        if (!i || batch[i - 1]->disk != d)
+            disk_plug(d);
+        bool last = i + 1 == n || batch[i + 1]->disk != d;
+        disk_submit(d, &batch[i]->io);
+        if (last)
+            disk_unplug(d);
+    }
+}
+
+/* Start, up to a batch of them, the writes of those on the list that are
+ * wanted; one that is busy is waited for. False when there are none left. The
+ * lock is released meanwhile. */
+static bool start_batch(struct list *l, bool by_owner, const struct wanted *w)
+{
+    struct buf *batch[BATCH];
+    u32 n = 0;
+    for (struct list *i = l->next, *next; i != l && n < BATCH; i = next) {
+        struct buf *b = by_owner ? LIST_ITEM(i, struct buf, owned)
+                                 : LIST_ITEM(i, struct buf, dirty);
+        next = i->next;
+        if (!is_wanted(b, w))
+            continue;
+        if (b->flags & B_BUSY) {
+            if (n)
+                break;
+            buf_wait(b);
+            return true;
+        }
+        buf_take(b);
+        buf_prepare_write(b, false);
+        b->flush = w->flush;
+        if (w->flush) {
+            w->flush->started++;
+            w->flush->outstanding++;
+        }
+        batch[n++] = b;
+    }
+    if (!n)
+        return false;
+    spin_unlock(&bcache.lock);
+    submit(batch, n);
+    spin_lock(&bcache.lock);
+    return true;
+}
+
+/* ---- flushes that are waited for ---- */
+
+/* Wait for the writes that others had started by now. Caller holds the
+ * lock. */
+static void wait_writing(struct disk *d, u64 owner)
+{
+    u64 last = bcache.write_number;
+    for (struct list *n = bcache.writing.next; n != &bcache.writing;) {
+        struct buf *b = LIST_ITEM(n, struct buf, dirty);
+        if (b->write_number > last)
+            return;
+        n = n->next;
+        if (concerns(b, d, owner)) {
+            sleep_on(&b->io, &bcache.lock);
+            n = bcache.writing.next;
+        }
+    }
+}
+
+static int flush(struct disk *d, u64 owner)
+{
+    struct flush f = {0};
+    struct wanted w = {d, owner, clock_ns(), 0, &f};
+    spin_lock(&bcache.lock);
+    w.last_write = bcache.write_number;
+    wait_writing(d, owner);
+    if (owner) {
+        while (start_batch(owner_list(owner), true, &w))
+            ;
+    } else {
+        while (start_batch(&bcache.pending, false, &w) ||
+               start_batch(&bcache.delayed, false, &w))
+            ;
+    }
+    while (f.outstanding)
+        sleep_on(&f, &bcache.lock);
+    spin_unlock(&bcache.lock);
+    bio_burst(d, f.started);
+    return f.error;
+}
+
+int bflush(struct disk *d)
+{
+    return flush(d, 0);
+}
+
+int bflush_owner(struct disk *d, u64 owner)
+{
+    return flush(d, owner);
+}
+
+/* ---- flushes that are not ---- */
+
+/* Move a dirty buffer to the pending list, unless it is there or was tried
+ * since last_write. Returns how many that were. Caller holds the lock. */
+static u64 make_due(struct buf *b, u64 last_write)
+{
+    if (!(b->flags & B_DELWRI) || !b->block.dirtied_ns ||
+        b->flags & B_PENDING || b->write_number > last_write)
+        return 0;
+    b->flags |= B_PENDING;
+    list_remove(&b->dirty);
+    list_push_back(&bcache.pending, &b->dirty);
+    return 1;
+}
+
+/* Write the pending list. Caller holds the lock. */
+static void start_pending(struct disk *d, u64 last_write)
+{
+    struct wanted w = {d, 0, NEVER_NS, last_write, NULL};
+    while (start_batch(&bcache.pending, false, &w))
+        ;
+}
+
+/* Make due, the oldest first, up to `most` of the disk's that were dirty at
+ * before_ns. Caller holds the lock. */
+static u64 make_oldest_due(const struct disk *d, u64 before_ns, u64 most,
+                           u64 last_write)
+{
+    u64 n = 0;
+    for (struct list *i = bcache.delayed.next, *next;
+         i != &bcache.delayed && n < most; i = next) {
+        struct buf *b = LIST_ITEM(i, struct buf, dirty);
+        next = i->next;
+        count(&scanned, 1);
+        if (b->block.dirtied_ns > before_ns)
+            break;
+        if (concerns(b, d, 0))
+            n += make_due(b, last_write);
+    }
+    return n;
+}
+
+static u64 ago(u64 age_ns)
+{
+    u64 now_ns = clock_ns();
+    return now_ns > age_ns ? now_ns - age_ns : 0;
+}
+
+u64 bflush_smooth(struct disk *d, u64 age_ns)
+{
+    spin_lock(&bcache.lock);
+    u64 last_write = bcache.write_number;
+    u64 n = make_oldest_due(d, ago(age_ns), NEVER_NS, last_write);
+    if (n)
+        start_pending(d, last_write);
+    spin_unlock(&bcache.lock);
+    count(&due, n);
+    bio_burst(d, n);
+    return n;
+}
+
+/* ---- the flush_ calls ---- */
+
+void bio_look_begins(void)
+{
+    spin_lock(&bcache.lock);
+    bcache.look_number = bcache.write_number;
+    bcache.look_started = 0;
+    spin_unlock(&bcache.lock);
+}
+
+u64 bio_look_ends(void)
+{
+    return bcache.look_started;
+}
+
+void look_at_dirty(u64 n)
+{
+    bcache.look_at_dirty = n;
+}
+
+u64 oldest_dirty_ns(void)
+{
+    spin_lock(&bcache.lock);
+    struct list *first = list_first(&bcache.delayed);
+    u64 ns = first ? LIST_ITEM(first, struct buf, dirty)->block.dirtied_ns
+                   : NEVER_NS;
+    spin_unlock(&bcache.lock);
+    return ns;
+}
+
+/* Write what has been found due; returns how many. Releases the lock. */
+static u64 finish(u64 n)
+{
+    if (n)
+        start_pending(NULL, bcache.look_number);
+    bcache.look_started += n;
+    spin_unlock(&bcache.lock);
+    count(&due, n);
+    return n;
+}
+
+typedef enum visit visit_fn(struct block *, u64 now_ns);
+
+/* Show one buffer; false: show no more. Caller holds the lock. */
+static bool show(struct buf *b, visit_fn *visit, u64 now_ns, u64 *n)
+{
+    count(&scanned, 1);
+    enum visit answer = visit(&b->block, now_ns);
+    if (answer == FLUSH)
+        *n += make_due(b, bcache.look_number);
+    return answer != STOP;
+}
+
+u64 flush_by_age(visit_fn *visit)
+{
+    u64 now_ns = clock_ns(), n = 0;
+    bool more = true;
+    spin_lock(&bcache.lock);
+    for (struct list *i = bcache.delayed.next, *next;
+         more && i != &bcache.delayed; i = next) {
+        next = i->next;
+        more = show(LIST_ITEM(i, struct buf, dirty), visit, now_ns, &n);
+    }
+    return finish(n);
+}
+
+u64 flush_in_cache(u64 first, u64 most, visit_fn *visit)
+{
+    u64 now_ns = clock_ns(), n = 0;
+    bool more = true;
+    spin_lock(&bcache.lock);
+    for (u64 i = first; more && i < bcache.used && i - first < most; i++)
+        more = show(&bcache.bufs[i], visit, now_ns, &n);
+    return finish(n);
+}
+
+u64 flush_older(u64 age_ns)
+{
+    spin_lock(&bcache.lock);
+    return finish(
+        make_oldest_due(NULL, ago(age_ns), NEVER_NS, bcache.look_number));
+}
+
+u64 flush_oldest(u64 most)
+{
+    spin_lock(&bcache.lock);
+    return finish(make_oldest_due(NULL, NEVER_NS, most, bcache.look_number));
+}
+
+u64 flush_all(void)
+{
+    return flush_oldest(NEVER_NS);
+}
+
+u64 flush_owner(u64 owner)
+{
+    u64 n = 0;
+    spin_lock(&bcache.lock);
+    LIST_EACH (i, owner_list(owner)) {
+        struct buf *b = LIST_ITEM(i, struct buf, owned);
+        if (b->block.owner == owner)
+            n += make_due(b, bcache.look_number);
+    }
+    return finish(n);
+}
+
+u64 flush_list(struct list *l)
+{
+    u64 n = 0;
+    spin_lock(&bcache.lock);
+    LIST_EACH (i, l)
+        n += make_due(buf_of(LIST_ITEM(i, struct block, link)),
+                      bcache.look_number);
+    return finish(n);
+}
