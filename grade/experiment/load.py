@@ -76,7 +76,7 @@ def boot_args(machine: dict, policies: dict, tunables: dict) -> str:
         words["disk1.drive"] = machine["data"]["drive"]
     if machine["nbuf"] is not None:
         words["nbuf"] = machine["nbuf"]
-    words |= {"cluster_kb": machine["cluster_kb"], "drive_depth": machine["drive_depth"]}
+    words |= {name: machine[name] for name in ("cluster_kb", "drive_depth", "trace_k")}
     words |= policies | dict(sorted(tunables.items()))
     return " ".join(["check=1", *(f"{name}={value}" for name, value in words.items())])
 
@@ -101,7 +101,7 @@ def config(c: Checker, raw: dict, arm: int, variables: dict) -> dict:
     if len(args) > MAX_BOOT_ARGS:
         c.problem(("machine",), f"boot arguments of {len(args)} bytes: too many")
     workload = c.table(("workload",), table("workload"), WORKLOAD)
-    return machine | {"args": args, **workload}
+    return machine | {"policies": policies, "tunables": tunables, "args": args, **workload}
 
 
 def metric(c: Checker, keys: tuple, name: str, commands: str) -> None:

@@ -5,8 +5,9 @@ readings of /dev/stat and /dev/hist. A watchdog in the machine ends a run that
 takes too much virtual time: also one that is stuck, for when all wait, time
 jumps. The host's limit is for one that computes for ever.
 
-A result is one JSON object (see `result`) that depends on the run's
-configuration, the kernel and the images alone.
+A result is one JSON object (result.py) that depends on the run's configuration,
+the kernel and the images alone. The machine's memory is a file, from which the
+event trace is read when the machine has ended.
 """
 
 import json
@@ -18,14 +19,15 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from grade import image
-from grade.experiment import devtext
+from grade import image, trace
+from grade.experiment import devtext, series
 from grade.experiment.files import CACHE, Image, cached, copy_sparse, hash_of
 from grade.experiment.known import kernel_hash
 from grade.experiment.schema import Run
 from grade.image import Content
 from grade.machine import Config, Disk, die_with_parent
 
+FORM = 2  # of a result; another one makes all runs anew
 STATUS_LIMIT = 99  # of a machine whose virtual time is up
 TAIL_LINES = 15
 # The text of a device is read by one call: between two it may have changed.
@@ -101,7 +103,7 @@ def images(run: Run) -> dict[str, Image]:
 def key(run: Run) -> str:
     """Equal for runs that give equal results."""
     digests = {name: made.digest for name, made in images(run).items()}
-    return hash_of([run.config, kernel_hash(), digests])
+    return hash_of([FORM, run.config, kernel_hash(), digests])
 
 
 def scripts(run: Run) -> dict[str, str]:
@@ -163,11 +165,24 @@ def iogen_lines(said: str) -> list[dict]:
         raise devtext.BadText(f"not a line of iogen: {error}") from None
 
 
-def result(run: Run, console: str) -> dict:
-    """The result in what the console showed; raises BadText if it is not all there."""
+def trace_series(memory: Path, stats: list[devtext.Counters], times_ms: list[int]) -> dict:
+    """The trace's series between two readings of the counters and of the time."""
+    start, end = stats
+    lost, events = trace.read(memory, end["trace.phys"][0])
+    lost_since = max(0, lost - start["trace.written"][0])
+    return series.gather(events, lost_since, *times_ms)
+
+
+def result(run: Run, console: str, memory: Path) -> dict:
+    """The result in what the console showed and in the machine's memory.
+
+    Raises BadText or BadTrace if it is not all there.
+    """
     shown = SHOWN.search(console)
     if not shown:
         raise devtext.BadText("the console lacks a part of what /rc prints")
+    stats = [devtext.stat(shown[name]) for name in ("stat0", "stat1")]
+    times_ms = [uptime_ms(shown[name]) for name in ("start", "end")]
     return {
         "experiment": run.experiment,
         "arm": run.arm,
@@ -176,14 +191,13 @@ def result(run: Run, console: str) -> dict:
         "config": run.config,
         "kernel": kernel_hash(),
         "images": {name: made.digest for name, made in images(run).items()},
-        "virtual_ms": uptime_ms(shown["end"]) - uptime_ms(shown["start"]),
-        "counters": devtext.counter_change(
-            devtext.stat(shown["stat0"]), devtext.stat(shown["stat1"])
-        ),
+        "virtual_ms": times_ms[1] - times_ms[0],
+        "counters": devtext.counter_change(*stats),
         "histograms": devtext.histogram_change(
             devtext.histograms(shown["hist0"]), devtext.histograms(shown["hist1"])
         ),
         "iogen": iogen_lines(shown["said"]),
+        "series": trace_series(memory, stats, times_ms),
     }
 
 
@@ -209,22 +223,33 @@ def tail(ended: Ended) -> str:
     return "\n".join(f"    | {line[:200]}" for line in lines)
 
 
+def evaluate(run: Run, ended: Ended, memory: Path) -> dict:
+    """The ended machine's result; raises RunFailed."""
+    why = failure(run, ended)
+    if not why:
+        try:
+            return result(run, ended.console, memory)
+        except (devtext.BadText, trace.BadTrace) as error:
+            why = str(error)
+    raise RunFailed(why)
+
+
 def make(run: Run, console: Path) -> tuple[dict, float]:
     """Make the run: its result, and the host's seconds. Raises RunFailed."""
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE, prefix="run-") as name:
+        memory = Path(name) / "memory"
         machine = Config(
             disks(run, Path(name)),
             memory=run.config["memory"],
             args=run.config["args"],
             lab=True,
             cpu_shift=run.config["cpu_shift"],
+            options=trace.memory_options(memory, run.config["memory"]),
         )
         ended = boot(machine, console, run.host_limit_s)
-    why = failure(run, ended)
-    if why:
-        raise RunFailed(f"{why}; the console, in {console}, ends in\n{tail(ended)}")
-    try:
-        return result(run, ended.console), ended.host_s
-    except devtext.BadText as error:
-        raise RunFailed(f"{error}; the console, in {console}, ends in\n{tail(ended)}") from None
+        try:
+            return evaluate(run, ended, memory), ended.host_s
+        except RunFailed as error:
+            shown = f"the console, in {console}, ends in\n{tail(ended)}"
+            raise RunFailed(f"{error}; {shown}") from None

@@ -70,6 +70,7 @@ MACHINE = {
     "nbuf": Field("number", "buffers in the cache; if not given, as the kernel likes", None, 16),
     "cluster_kb": Field("number", "neighbours join to commands of this size", 64, 0, 1024),
     "drive_depth": Field("number", "commands in a drive; 0: as its model says", 0, 0, 256),
+    "trace_k": Field("number", "K events that the trace keeps: the last ones", 256, 1, 1 << 20),
     "virtual_limit_s": Field("number", "a run that takes longer has failed", 7200, 1),
     "host_limit_s": Field("number", "likewise, of the host's time", 300, 1),
     "root": Field("table", "the root disk"),

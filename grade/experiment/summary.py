@@ -6,10 +6,13 @@ Runs that differ in `seed` alone are trials of one system: a row.
 import math
 
 from grade.experiment import expect, metrics
+from grade.experiment.result import disk_series, measured_disk
 from grade.experiment.schema import Experiment
 
 BAR = 14  # characters of the longest bar
 EIGHTHS = " ▏▎▍▌▋▊▉"
+SPARKS = "▁▂▃▄▅▆▇█"  # the first is for nothing at all
+SPARK_COLUMNS = 60
 MS = 10**6
 
 
@@ -101,6 +104,55 @@ def histogram(experiment: Experiment, results: list[dict]) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
+def in_columns(result: dict, width_ms: int) -> list[float]:
+    """Writes a second, in columns of time."""
+    bin_ms, bins = result["series"]["bin_ms"], result["series"]["bins"]
+    columns = [0.0] * -(-bins * bin_ms // width_ms)
+    for i, writes in enumerate(disk_series(result)["writes"]):
+        columns[i * bin_ms // width_ms] += writes * 1000 / width_ms
+    return columns
+
+
+def column_width_ms(results: list[dict]) -> int:
+    """Whole bins of every run, and no more columns than there is room for."""
+    unit_ms = math.lcm(*(result["series"]["bin_ms"] for result in results))
+    longest_ms = max(r["series"]["bin_ms"] * r["series"]["bins"] for r in results)
+    return unit_ms * math.ceil(longest_ms / unit_ms / SPARK_COLUMNS)
+
+
+def spark(value: float, most: float) -> str:
+    """A character as high as the value; the least value is seen."""
+    return SPARKS[math.ceil(value / most * (len(SPARKS) - 1))] if value else SPARKS[0]
+
+
+def sparklines(results: list[dict]) -> list[str]:
+    """When each system writes: the first trial of each, on one scale."""
+    firsts = {name: trials[0] for name, trials in groups(results).items()}
+    width_ms = column_width_ms(list(firsts.values()))
+    rates = {name: in_columns(result, width_ms) for name, result in firsts.items()}
+    most = max(max(row) for row in rates.values())
+    if not most:
+        return []
+    disk = measured_disk(results[0])
+    about = f"{width_ms / 1000:g} s a character, the highest is {number(most)} a second"
+    lines = [f"writes completed on {disk} over time, first trials; {about}", ""]
+    widest = max(map(len, rates))
+    lines += [
+        f"{name:<{widest}}  {''.join(spark(v, most) for v in r)}" for name, r in rates.items()
+    ]
+    return lines
+
+
+def losses(results: list[dict]) -> list[str]:
+    """Which runs' traces are not whole."""
+    return [
+        f"trace: {group_of(result)} {result['variables']} lost its first "
+        f"{result['series']['lost']:,} events; a larger trace_k keeps them"
+        for result in results
+        if result["series"]["lost"]
+    ]
+
+
 def expectations(experiment: Experiment, results: list[dict]) -> list[str]:
     """What was expected, and whether it came."""
     lines = []
@@ -118,6 +170,8 @@ def text(experiment: Experiment, results: list[dict]) -> str:
         parts.append(table(experiment, results))
     if results and experiment.plot.get("histogram"):
         parts.append(histogram(experiment, results))
+    if results:
+        parts += [sparklines(results), losses(results)]
     if experiment.expectations:
         parts.append(expectations(experiment, results))
     return "\n\n".join("\n".join(part) for part in parts if part)

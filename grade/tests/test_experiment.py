@@ -1,5 +1,8 @@
 """Experiments: files are checked strictly, runs repeat to the last byte, failures stay apart."""
 
+import copy
+import json
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -8,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from grade.experiment import expect, metrics, runner, summary
+from grade.experiment import expect, metrics, result, runner, series, summary
 from grade.experiment.__main__ import EXPERIMENTS
 from grade.experiment.load import load
 from grade.experiment.locate import Lines
 from grade.experiment.schema import BadExperiment
 from grade.paths import ROOT
+from grade.trace import Event
 
 SMALL = """\
 claim = "a delayed write is not waited for"
@@ -270,3 +274,145 @@ def test_mogul_4_1_comes_out_as_the_paper_says(tmp_path: Path):
     shown = summary.text(experiment, outcome.results)
     assert "8000-9000" in shown
     assert "█" in shown
+
+
+# ---- time series ----
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of SMALL."""
+    folder = tmp_path_factory.mktemp("made")
+    path = folder / "small.toml"
+    path.write_text(SMALL)
+    assert command(path, folder).returncode == 0
+    return folder / "small" / "results.jsonl"
+
+
+def request(name: str, at_ms: int, sector: int = 0, response_us: int = 0, write: bool = False):
+    return Event(at_ms * 10**6, name, 1, sector, 0, response_us * 1000, write)
+
+
+def test_series_are_right_on_known_events():
+    events = [
+        request("queued", 500),
+        request("queued", 900, write=True),
+        request("completed", 1100, 7, 600_000),
+        request("queued", 1200, 8),
+        request("queued", 1300, 9),
+        request("completed", 3100, 8, 1_900_000),
+        request("completed", 3200, 9, 1_900_001),
+        Event(3_300 * 10**6, "flush", 0, 0, 0, 5, False),
+        Event(3_400 * 10**6, "flush", 0, 0, 0, 9, False),
+        request("completed", 3900, 99, 3_000_000, write=True),
+        request("queued", 4600),
+    ]
+    found = series.gather(events, 0, 1000, 4500)
+    assert found["disks"].pop("disk1") == {
+        "reads": [1, 0, 2, 0],
+        "writes": [0, 0, 1, 0],
+        "queue_max": [3, 3, 3, 0],
+        "queue_end": [3, 3, 0, 0],
+        "read_sector": [7, None, 9, None],
+        "write_sector": [None, None, 99, None],
+        "read_heat": [[0, 524288, 1], [2, 1835008, 2]],
+    }
+    rest = {"bin_ms": 1000, "bins": 4, "lost": 0, "from_bin": 0, "disks": {}}
+    assert found == {**rest, "flushes": [[2, 2, 14, 9]]}
+
+
+def test_series_begin_after_what_was_lost():
+    found = series.gather([request("completed", 2100)], 3, 0, 5000)
+    assert (found["lost"], found["from_bin"]) == (3, 3)
+
+
+def test_there_are_never_more_than_a_thousand_bins():
+    widths = [series.bin_width_ms(s * 1000) for s in (1, 1000, 1001, 2001, 5001, 10_001, 20_001)]
+    assert widths == [1000, 1000, 2000, 5000, 10_000, 20_000, 50_000]
+
+
+def test_buckets_of_the_heat_map_adjoin():
+    low = 0
+    for us in range(5000):
+        if us == series.bucket_high(low):
+            low = us
+        assert series.bucket_low(us) == low
+
+
+def test_series_agree_with_the_kernels_counters(made: Path):
+    for row in result.read(made):
+        disk = result.disk_series(row)
+        for kind in ("read", "write"):
+            counted = row["histograms"][f"disk1.{kind}_response"]["count"]
+            assert abs(sum(disk[f"{kind}s"]) - counted) <= 2  # done while /dev was read
+        assert sum(n for *_, n in disk["read_heat"]) == sum(disk["reads"])
+        found = metrics.of(row, "hist.disk1.queued.max")
+        assert found <= max(disk["queue_max"]) <= found + 2
+        blocks = sum(blocks for _, _, blocks, _ in row["series"]["flushes"])
+        assert abs(blocks - row["histograms"]["bio.burst"]["sum"]) <= 20
+
+
+def test_lost_events_are_told_of_and_their_time_left_out(small: Path, tmp_path: Path):
+    changed(small, "nbuf = 100", "nbuf = 100\ntrace_k = 1")
+    done = command(small, tmp_path / "out")
+    assert done.stdout.count("events; a larger trace_k keeps them") == 4
+    for row in result.read(tmp_path / "out" / "small" / "results.jsonl"):
+        assert row["series"]["lost"] > 1000
+        first = row["series"]["from_bin"]
+        assert 0 < first < row["series"]["bins"]
+        assert not any(result.disk_series(row)["reads"][: first - 1])
+
+
+def test_the_terminal_shows_when_writes_are_done(made: Path):
+    row = result.read(made)[0]
+    writes = [0, 60, 0, 30]
+    row["series"] |= {"bins": 4, "disks": {"disk1": {"writes": writes}}}
+    assert summary.sparklines([row])[-1] == "async  ▁█▁▅"
+    row["series"]["disks"] = {}
+    assert summary.sparklines([row]) == []
+
+
+# ---- a line of the results ----
+
+
+def test_lines_of_results_are_as_documented(made: Path):
+    results = result.read(made)
+    assert len(results) == 4
+    documented = re.findall(r"\w+", result.__doc__)
+    for name in (*results[0], *results[0]["series"], *result.DISK):
+        assert name in documented, name
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "said"),
+    [
+        (["series"], None, 'result lacks "series"'),
+        (["arm"], None, 'result lacks "arm"'),
+        (["extra"], 1, 'result has an unknown "extra"'),
+        (["virtual_ms"], "7", 'result.virtual_ms is "7"'),
+        (["virtual_ms"], True, "result.virtual_ms is true"),
+        (["counters", "disk.reads"], [1], "result.counters.disk.reads has 1 parts, not 2"),
+        (["series", "disks", "disk1", "reads"], None, 'result.series.disks.disk1 lacks "reads"'),
+        (["series", "disks", "disk1", "reads", 3], 0.5, "disk1.reads[3] is 0.5"),
+        (["series", "bins"], 3, "reads has 4 parts, not 3"),
+        (["iogen", 0, "histogram", 0], [1, "2"], 'result.iogen[0].histogram[0][1] is "2"'),
+    ],
+)
+def test_a_line_that_is_no_result_is_refused_with_words(
+    made: Path, tmp_path: Path, where, value, said
+):
+    good = json.loads(made.read_text().splitlines()[0])
+    bad = copy.deepcopy(good)
+    part = bad
+    for key in where[:-1]:
+        part = part[key]
+    if value is None:
+        del part[where[-1]]
+    else:
+        part[where[-1]] = value
+    path = tmp_path / "results.jsonl"
+    path.write_text(json.dumps(good) + "\n" + json.dumps(bad) + "\n")
+    with pytest.raises(result.BadResult) as refused:
+        result.read(path)
+    assert str(refused.value).startswith(f"{path}:2: ")
+    assert said in str(refused.value)

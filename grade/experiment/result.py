@@ -1,0 +1,147 @@
+"""A line of results.jsonl: one run, what it was and all that was measured in it.
+
+In the order of the line, with times virtual:
+
+    experiment, arm   names
+    variables         of the sweep, and their values
+    key               equal for runs that must give equal results
+    config            [machine] and [workload] of the file with the variables put in,
+                      policies, tunables, and the boot arguments made of them
+    kernel, images    hashes of what ran
+    virtual_ms        how long the measured commands took
+    counters          of /dev/stat: by how much each grew, and its unit
+    histograms        of /dev/hist, what came into each: buckets [low, high, count]
+    iogen             what each job of iogen printed; times in ns, the histogram of
+                      response times [low, count] with the buckets of kernel/hist.h
+    series            the trace, counted in `bins` bins of bin_ms each from the first
+                      measured command on. `lost` events of that time had been
+                      overwritten in the ring: only from bin from_bin on is it whole
+
+In it, `disks` has of each disk that had requests, bin by bin:
+
+    reads, writes     completed
+    queue_max, queue_end
+                      most requests queued or at the drive, and how many at the end
+    read_sector, write_sector
+                      of the last completed; null: none was
+    read_heat         [bin, low_us, count]: reads by response time; a bucket is a
+                      quarter of an octave wide (series.py)
+
+and of the machine:
+
+    flushes           [bin, flushes and ticks that wrote, blocks started by them,
+                      most blocks started by one]
+"""
+
+import json
+from pathlib import Path
+
+# What a line must look like. A dict has these keys and no others, but ANY
+# stands for any further; [x] is a list of x, a tuple a list of just these.
+ANY = "*"
+DISK = {
+    **{name: [int] for name in ("reads", "writes", "queue_max", "queue_end")},
+    **{name: [int | None] for name in ("read_sector", "write_sector")},
+    "read_heat": [(int, int, int)],
+}
+LINE = {
+    "experiment": str,
+    "arm": str,
+    "variables": {ANY: str | int | float},
+    "key": str,
+    "config": {
+        "args": str,
+        "data": dict | None,
+        "policies": {ANY: str},
+        "tunables": {ANY: int},
+        ANY: object,
+    },
+    "kernel": str,
+    "images": {ANY: str},
+    "virtual_ms": int,
+    "counters": {ANY: (int, str)},
+    "histograms": {ANY: {"unit": str, "count": int, "sum": int, "buckets": [(int, int, int)]}},
+    "iogen": [{"job": str, "response_ns": {ANY: int}, "histogram": [(int, int)], ANY: object}],
+    "series": {
+        **dict.fromkeys(("bin_ms", "bins", "lost", "from_bin"), int),
+        "disks": {ANY: DISK},
+        "flushes": [(int, int, int, int)],
+    },
+}
+
+
+class BadResult(ValueError):
+    """A line that is no result; says what is wrong with which part."""
+
+
+def check_dict(value: dict, pattern: dict, at: str) -> None:
+    for name in pattern:
+        if name != ANY and name not in value:
+            raise BadResult(f'{at} lacks "{name}"')
+    for name, part in value.items():
+        if name not in pattern and ANY not in pattern:
+            raise BadResult(f'{at} has an unknown "{name}"')
+        check(part, pattern.get(name, pattern.get(ANY)), f"{at}.{name}")
+
+
+def check_list(value: list, pattern: list | tuple, at: str) -> None:
+    if isinstance(pattern, tuple) and len(value) != len(pattern):
+        raise BadResult(f"{at} has {len(value)} parts, not {len(pattern)}")
+    parts = pattern if isinstance(pattern, tuple) else pattern * len(value)
+    for i, (part, wanted) in enumerate(zip(value, parts, strict=True)):
+        check(part, wanted, f"{at}[{i}]")
+
+
+def check(value: object, pattern: object, at: str) -> None:
+    """Raise BadResult, with the place, if the value is not of the pattern."""
+    kind = {dict: dict, list: list, tuple: list}.get(type(pattern), pattern)
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise BadResult(f"{at} is {json.dumps(value)[:40]}")
+    if kind is dict:
+        check_dict(value, pattern, at)
+    elif kind is list:
+        check_list(value, pattern, at)
+
+
+def check_series(series: dict, at: str) -> None:
+    """Each list of a number a bin has as many."""
+    for disk, lists in series["disks"].items():
+        for name, values in lists.items():
+            if name != "read_heat" and len(values) != series["bins"]:
+                where = f"{at}.disks.{disk}.{name}"
+                raise BadResult(f"{where} has {len(values)} parts, not {series['bins']}")
+
+
+def check_line(value: object, at: str = "result") -> None:
+    """Raise BadResult if this is no result."""
+    check(value, LINE, at)
+    check_series(value["series"], f"{at}.series")
+
+
+def read(path: Path) -> list[dict]:
+    """The results in a file, all of them whole."""
+    if not path.exists():
+        raise BadResult(f"{path}: there are no results")
+    results = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        try:
+            result = json.loads(line)
+            check_line(result)
+        except json.JSONDecodeError as error:
+            raise BadResult(f"{path}:{number}: not JSON: {error}") from None
+        except BadResult as error:
+            raise BadResult(f"{path}:{number}: {error}") from None
+        results.append(result)
+    return results
+
+
+def measured_disk(result: dict) -> str:
+    """The disk that a run is about: the data disk, if it has one."""
+    return "disk1" if result["config"]["data"] else "disk0"
+
+
+def disk_series(result: dict) -> dict:
+    """The series of that disk; without a request, all are empty."""
+    series = result["series"]
+    empty = {name: [0] * series["bins"] for name in DISK} | {"read_heat": []}
+    return series["disks"].get(measured_disk(result), empty)
