@@ -198,10 +198,13 @@ static void replace_swap(const struct policy *to)
     spin_unlock(&bcache.lock);
 }
 
-static struct buf *victim(void)
+/* An evictable buffer, to make room for a block. */
+static struct buf *victim(u32 disk, u64 blkno)
 {
     if (!bcache.nevictable)
         return NULL;
+    if (replace()->coming)
+        replace()->coming(disk, blkno);
     struct block *v = replace()->victim();
     if (!is_evictable(v)) {
         replace_switch(
@@ -213,9 +216,9 @@ static struct buf *victim(void)
     return buf_of(v);
 }
 
-/* A buffer that holds no block: never used, or a victim; NULL if there is
- * none. Caller holds the lock. */
-static struct buf *claim(void)
+/* A buffer for a block that is not cached: never used, or a victim; NULL if
+ * there is none. Caller holds the lock. */
+static struct buf *claim(const struct disk *d, u64 blkno)
 {
     if (bcache.used < bcache.nbufs) {
         struct buf *b = &bcache.bufs[bcache.used];
@@ -224,7 +227,7 @@ static struct buf *claim(void)
         bcache.used++;
         return b;
     }
-    struct buf *b = victim();
+    struct buf *b = victim(d->id, blkno);
     if (!b)
         return NULL;
     count(&evictions, 1);
@@ -630,7 +633,7 @@ struct buf *getblk(struct disk *d, u64 blkno)
                 break;
             }
             buf_wait(b);
-        } else if ((b = claim())) {
+        } else if ((b = claim(d, blkno))) {
             count(&misses, 1);
             assign(b, d, blkno);
             trace_block(TRACE_miss, b, 0);
@@ -686,7 +689,7 @@ void bprefetch(struct disk *d, u64 blkno)
 {
     struct buf *b = NULL;
     spin_lock(&bcache.lock);
-    if (on_disk(d, blkno) && !lookup(d, blkno) && (b = claim())) {
+    if (on_disk(d, blkno) && !lookup(d, blkno) && (b = claim(d, blkno))) {
         assign(b, d, blkno);
         count(&ahead, 1);
         trace_block(TRACE_ahead, b, 0);

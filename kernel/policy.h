@@ -250,6 +250,39 @@ struct sched_hooks {
     bool takes_offers; /* ask also when there are none but offers */
 };
 
+/* ---- ghosts: names of blocks that are remembered without their data ---- */
+
+/* One name. */
+struct ghost {
+    struct tree_node by_name;
+    struct list by_age;
+};
+
+/* A policy's own list of names, the oldest first. The lock that is held when
+ * its hooks are called guards it. */
+struct ghosts {
+    u64 n;              /* remembered now */
+    struct ghost *room; /* the rest is ghost.c's */
+    u64 most, used;     /* of the room; of it, ever used */
+    struct tree names;
+    struct list oldest_first, spare;
+};
+
+/* An empty list, whose names live in room[0] to room[most - 1], a static array
+ * of the policy; most is at least 1. */
+void ghosts_init(struct ghosts *, struct ghost *room, u64 most);
+
+/* Make a name the youngest, whether it is there or not; if there is no room,
+ * the oldest is forgotten. O(log n), as the next two. */
+void ghosts_remember(struct ghosts *, u32 disk, u64 blkno);
+
+/* Is it there? ghosts_forget: if so, it is no more. */
+bool ghosts_have(const struct ghosts *, u32 disk, u64 blkno);
+bool ghosts_forget(struct ghosts *, u32 disk, u64 blkno);
+
+/* Forget the oldest until no more than n are left. */
+void ghosts_shrink(struct ghosts *, u64 n);
+
 /* ---- replace: which clean buffer is the victim ---- */
 
 /* A buffer is evictable while it is clean, unreferenced, not in transfer. */
@@ -264,6 +297,9 @@ struct replace_hooks {
      * it: the kernel calls remove. NULL only if there is none. Cache lock
      * held; may not sleep. */
     struct block *(*victim)(void);
+    /* (optional) A victim will be asked for, to make room for this block, which
+     * is not cached. Cache lock held; may not sleep. */
+    void (*coming)(u32 disk, u64 blkno);
     /* (optional) b, as the victim, loses its block, to ghost lists say; word
      * is cleared after. Cache lock held; may not sleep. */
     void (*evicted)(const struct block *b);

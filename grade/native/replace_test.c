@@ -1,7 +1,7 @@
 /*
  * Replacement: the victims of a given history, and what holds for all.
  *
- * link: grade/native/test.c kernel/queue.c policies
+ * link: grade/native/test.c kernel/ghost.c kernel/queue.c policies
  */
 #include "grade/native/test.h"
 
@@ -36,6 +36,16 @@ static u32 evict(const struct policy *p)
         p->replace.evicted(b);
     memset(b->word, 0, sizeof(b->word));
     return i;
+}
+
+/* Evict one for block i, and insert that. The victim's number. */
+static u32 replace(const struct policy *p, u32 i)
+{
+    if (p->replace.coming)
+        p->replace.coming(0, i);
+    u32 gone = evict(p);
+    insert(p, i, true);
+    return gone;
 }
 
 TEST(lru_evicts_the_block_let_go_longest_ago)
@@ -161,6 +171,64 @@ TEST(two_q_evicts_first_what_nobody_will_want_and_forgets_it)
     check_eq(p->counters[2].value, 1); /* 0 */
 }
 
+/* 4 blocks, figure 4 of the paper by hand; p is the target. */
+TEST(arc_learns_from_its_ghosts_whom_to_evict)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "arc");
+    insert_all(p, 0, 3);
+    use(p, 0);
+    use(p, 1);                  /* T1 2 3, T2 0 1 */
+    check_eq(replace(p, 4), 2); /* T1 3 4, B1 2 */
+    check_eq(replace(p, 5), 3); /* T1 4 5, B1 2 3 */
+    check_eq(replace(p, 2), 4); /* p 1: T1 5, T2 0 1 2, B1 3 4 */
+    check_eq(replace(p, 6), 0); /* T1 5 6, T2 1 2, B2 0 */
+    check_eq(replace(p, 0), 5); /* p 0: T1 6, T2 1 2 0, B1 3 4 5, B2 - */
+    check_eq(replace(p, 7), 6); /* T1 7, B1 4 5 6: 3 is forgotten */
+    check_eq(replace(p, 4), 1); /* p 1: T2 2 0 4, B1 5 6, B2 1 */
+    check_eq(replace(p, 5), 2); /* p 2: T2 0 4 5, B1 6, B2 1 2 */
+    check_eq(replace(p, 1), 7); /* p 1: T1 -, T2 0 4 5 1, B1 6 7, B2 2 */
+    check_eq(replace(p, 3), 0); /* T1 3, T2 4 5 1, B2 2 0 */
+    check_victims(p, (u32[]){4, 5, 1, 3}, 4);
+    check(p->replace.victim() == NULL);
+    check_eq(p->counters[2].value, 3); /* 2, 4, 5 */
+    check_eq(p->counters[3].value, 2); /* 0, 1 */
+}
+
+TEST(arc_remembers_no_victim_of_a_t1_that_has_the_whole_cache)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "arc");
+    insert_all(p, 0, 3);
+    check_eq(replace(p, 4), 0);
+    check_eq(replace(p, 0), 1);
+    check_eq(p->counters[2].value, 0);
+}
+
+TEST(arc_evicts_first_what_nobody_will_want_and_forgets_it)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "arc");
+    insert_all(p, 0, 3);
+    use(p, 3);
+    remove_block(p, 3);
+    insert(p, 3, false);
+    check_eq(replace(p, 4), 3);
+    check_eq(replace(p, 3), 0);
+    check_eq(p->counters[2].value + p->counters[3].value, 0);
+}
+
+TEST(arc_keeps_the_place_of_a_block_in_use_and_evicts_another)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "arc");
+    insert_all(p, 0, 3);
+    use(p, 0);
+    use(p, 1);
+    remove_block(p, 2);
+    remove_block(p, 3); /* T1 2 3, T2 0 1: T1 is too long, but in use */
+    check_eq(evict(p), 0);
+    insert(p, 2, true);
+    insert(p, 3, true); /* T2 1 2 3 */
+    check_victims(p, (u32[]){1, 2, 3}, 3);
+}
+
 /* Use block i of a cache of `size`; was it there? */
 static bool access_block(const struct policy *p, u32 i, u32 *count, u32 size)
 {
@@ -168,11 +236,12 @@ static bool access_block(const struct policy *p, u32 i, u32 *count, u32 size)
         use(p, i);
         return true;
     }
-    if (*count == size)
-        evict(p);
-    else
+    if (*count == size) {
+        replace(p, i);
+    } else {
         ++*count;
-    insert(p, i, true);
+        insert(p, i, true);
+    }
     return false;
 }
 
@@ -195,6 +264,11 @@ static u32 outlive_a_scan(const char *name)
 TEST(two_q_keeps_its_working_set_through_a_scan)
 {
     check_eq(outlive_a_scan("2q"), 4);
+}
+
+TEST(arc_keeps_its_working_set_through_a_scan)
+{
+    check_eq(outlive_a_scan("arc"), 4);
 }
 
 TEST(lru_loses_its_working_set_to_a_scan)

@@ -1,7 +1,7 @@
 /*
  * Schedulers: the order they serve a given set in, and what holds for all.
  *
- * link: grade/native/test.c kernel/queue.c policies
+ * link: grade/native/test.c kernel/ghost.c kernel/queue.c policies
  */
 #include "grade/native/test.h"
 #include "kernel/queue.h"
@@ -152,6 +152,110 @@ TEST(scan_keeps_the_direction_of_each_disk)
     queue_add(&other, &other_high);
     check(p->sched.next(&other, now_ns) == &other_high);
     check(p->sched.next(&queue, now_ns) == &low);
+}
+
+/* Queue reads and writes by turns, as far as there are. */
+static void submit_mix(const struct policy *p, const u64 *reads, u32 nreads,
+                       const u64 *writes, u32 nwrites)
+{
+    struct request *r = requests;
+    for (u32 i = 0; i < MAX(nreads, nwrites); i++) {
+        if (i < nwrites)
+            submit(p, r++, writes[i], true);
+        if (i < nreads)
+            submit(p, r++, reads[i], false);
+    }
+}
+
+static void check_served(const struct policy *p, const u64 *sectors, u32 n)
+{
+    for (u32 i = 0; i < n; i++)
+        check_eq(serve(p)->sector, sectors[i]);
+}
+
+TEST(purp_serves_reads_first_each_kind_in_order_of_arrival)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "purp");
+    queue_init(&queue, 0);
+    submit_mix(p, (u64[]){50, 10, 30}, 3, (u64[]){25, 5}, 2);
+    check_served(p, (u64[]){50, 10, 30, 25}, 4);
+    submit(p, &requests[5], 70, false);
+    check_served(p, (u64[]){70, 5}, 2);
+    check(queue_empty(&queue));
+    check_eq(p->counters[0].value, 4); /* all reads but one were younger */
+}
+
+/* One read is always queued. */
+TEST(purp_starves_a_write_unless_it_has_a_bound)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "purp");
+    queue_init(&queue, 0);
+    submit(p, &requests[0], 8, true);
+    for (u32 i = 1; i < MANY; i++) {
+        submit(p, &requests[i], 1000, false);
+        now_ns += 10000000;
+        check(serve(p) == &requests[i]);
+    }
+    tunable_named(p, "bound_ms")->value = 6000;
+    submit(p, &requests[1], 1000, false);
+    check(serve(p) == &requests[1]); /* 5 s */
+    submit(p, &requests[1], 1000, false);
+    now_ns = requests[0].queued_ns + 6000000000 - 1000;
+    check(serve(p) == &requests[0]);
+    check_eq(p->counters[1].value, 1);
+}
+
+TEST(deadline_serves_batches_and_goes_on_where_each_sweep_stopped)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "deadline");
+    tunable_named(p, "fifo_batch")->value = 2;
+    tunable_named(p, "writes_starved")->value = 1;
+    queue_init(&queue, 0);
+    submit_mix(p, (u64[]){40, 20, 60, 10, 50, 30}, 6, (u64[]){25, 35, 15}, 3);
+    check_served(p, (u64[]){10, 20, 15, 25}, 4);
+    submit(p, &requests[9], 12, false); /* the reads' sweep has passed it */
+    check_served(p, (u64[]){30, 40, 35, 50, 60, 12}, 6);
+    check(queue_empty(&queue));
+    check_eq(p->counters[0].value, 4);
+    check_eq(p->counters[1].value, 2);
+    check_eq(p->counters[2].value, 0);
+}
+
+TEST(deadline_passes_writes_over_as_often_as_it_may)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "deadline");
+    tunable_named(p, "fifo_batch")->value = 1;
+    queue_init(&queue, 0);
+    submit_mix(p, (u64[]){10, 20, 30, 40, 50}, 5, (u64[]){5, 15}, 2);
+    check_served(p, (u64[]){10, 20, 5, 30, 40, 15, 50}, 7);
+}
+
+/* The head is past 200 and 300 is ahead; 50, which is not, is the oldest. */
+static void check_expiry(bool write, u64 wait_ns, u64 first)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "deadline");
+    u64 expired = p->counters[2].value;
+    tunable_named(p, "fifo_batch")->value = 1;
+    queue_init(&queue, 0);
+    submit(p, &requests[0], 200, write);
+    check_served(p, (u64[]){200}, 1);
+    submit(p, &requests[1], 50, write);
+    submit(p, &requests[2], 300, write);
+    now_ns = requests[1].queued_ns + wait_ns - 1000;
+    check_eq(serve(p)->sector, first);
+    check_eq(p->counters[2].value - expired, first == 50);
+}
+
+TEST(deadline_begins_a_batch_with_the_oldest_when_that_is_due)
+{
+    check_expiry(false, 500000000, 50);
+    check_expiry(true, 5000000000, 50);
+}
+
+TEST(deadline_begins_no_batch_with_the_oldest_before_it_is_due)
+{
+    check_expiry(false, 499999000, 300);
+    check_expiry(true, 4999999000, 300);
 }
 
 /* Whatever arrives and whatever is served, each exactly once. */

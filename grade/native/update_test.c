@@ -1,7 +1,7 @@
 /*
  * Update policies: when they look, and what they flush then.
  *
- * link: grade/native/test.c kernel/queue.c policies
+ * link: grade/native/test.c kernel/ghost.c kernel/queue.c policies
  */
 #include "grade/native/test.h"
 

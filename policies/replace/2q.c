@@ -1,7 +1,7 @@
 /*
  * 2Q: a block must prove itself. It first goes through A1in, a FIFO where
  * further uses, being most likely of one occasion, change nothing; when it
- * leaves, its number is remembered in A1out, which holds no data. Read again
+ * leaves, its name is remembered in A1out, which holds no data. Read again
  * while it is remembered, it goes to Am, an LRU list. So what is read once,
  * as in a scan, passes through A1in and leaves Am alone.
  *
@@ -28,14 +28,14 @@ enum { NEW, UNWANTED, A1IN, AM, LISTS };
 
 static struct tunable tunables[] = {
     {"kin_percent", "percent", 25, 1, 99, "of the blocks, those A1in keeps"},
-    {"kout_percent", "percent", 50, 0, 400, "numbers A1out has, of the blocks"},
+    {"kout_percent", "percent", 50, 0, 400, "names A1out has, of the blocks"},
     {0},
 };
 
 static struct policy_counter counters[] = {
     {"from_a1in", "blocks", "victims that had not proved themselves"},
     {"from_am", "blocks", "victims that had"},
-    {"remembered", "blocks", "that came again while A1out had their number"},
+    {"remembered", "blocks", "that came again while A1out had their name"},
     {0},
 };
 
@@ -45,58 +45,16 @@ static struct {
 } lists[LISTS];
 static u64 most_evictable, last_place;
 
-/* ---- A1out ---- */
-
-struct ghost {
-    struct tree_node node; /* by number */
-    struct list link;      /* oldest first; or free */
-};
-
-static struct ghost ghosts[GHOSTS];
-static struct tree ghost_tree;
-static struct list ghost_list, ghost_free;
-static u64 nghosts, ghosts_used; /* remembered; of the array, ever used */
-
-static u64 number(const struct block *b)
-{
-    return (u64)b->disk << 56 ^ b->blkno;
-}
-
-static void forget(struct ghost *g)
-{
-    tree_remove(&ghost_tree, &g->node);
-    list_remove(&g->link);
-    list_push_back(&ghost_free, &g->link);
-    nghosts--;
-}
-
-static void remember(u64 key)
-{
-    u64 most = MIN(GHOSTS, most_evictable * tunables[1].value / 100);
-    while (nghosts && nghosts >= most)
-        forget(LIST_ITEM(list_first(&ghost_list), struct ghost, link));
-    if (!most)
-        return;
-    struct list *n = list_pop_front(&ghost_free);
-    struct ghost *g =
-        n ? LIST_ITEM(n, struct ghost, link) : &ghosts[ghosts_used++];
-    tree_insert(&ghost_tree, &g->node, key);
-    list_push_back(&ghost_list, &g->link);
-    nghosts++;
-}
+static struct ghost room[GHOSTS];
+static struct ghosts a1out;
 
 /* Was it remembered? If so, it is no more. */
-static bool recall(u64 key)
+static bool recall(const struct block *b)
 {
-    struct tree_node *n = tree_at_or_after(&ghost_tree, key);
-    if (!n || n->key != key)
-        return false;
-    forget(TREE_ITEM(n, struct ghost, node));
-    counters[2].value++;
-    return true;
+    bool remembered = ghosts_forget(&a1out, b->disk, b->blkno);
+    counters[2].value += remembered;
+    return remembered;
 }
-
-/* ---- the lists ---- */
 
 static void two_q_start(void)
 {
@@ -104,10 +62,8 @@ static void two_q_start(void)
         lists[i].blocks.root = NULL;
         lists[i].n = 0;
     }
-    list_init(&ghost_list);
-    list_init(&ghost_free);
-    ghost_tree.root = NULL;
-    most_evictable = nghosts = ghosts_used = 0;
+    ghosts_init(&a1out, room, GHOSTS);
+    most_evictable = 0;
 }
 
 static void two_q_insert(struct block *b, bool reuse)
@@ -116,7 +72,7 @@ static void two_q_insert(struct block *b, bool reuse)
     if (!reuse)
         b->word[WHERE] = UNWANTED;
     else if (b->word[WHERE] != A1IN && b->word[WHERE] != AM)
-        b->word[WHERE] = recall(number(b)) ? AM : A1IN;
+        b->word[WHERE] = recall(b) ? AM : A1IN;
     if (!keeps_place)
         b->word[PLACE] = ++last_place;
     u64 to = b->word[WHERE];
@@ -144,8 +100,10 @@ static struct block *two_q_victim(void)
 
 static void two_q_evicted(const struct block *b)
 {
-    if (b->word[WHERE] == A1IN)
-        remember(number(b));
+    if (b->word[WHERE] == A1IN) {
+        ghosts_remember(&a1out, b->disk, b->blkno);
+        ghosts_shrink(&a1out, most_evictable * tunables[1].value / 100);
+    }
     counters[0].value += b->word[WHERE] == A1IN;
     counters[1].value += b->word[WHERE] == AM;
 }

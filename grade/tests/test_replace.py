@@ -1,0 +1,119 @@
+"""Replace policies: hits on the host as in independent models, and promises in the kernel."""
+
+import json
+import subprocess
+from functools import cache
+
+import pytest
+from conftest import MakeImage
+from replace_models import MODELS, optimal
+
+from grade.machine import Config, Disk, run_rc
+from grade.paths import ROOT
+
+POLICIES = sorted(path.stem for path in ROOT.glob("policies/replace/*.c"))
+SIZES = [8, 50, 100, 400]  # of the cache, in blocks
+MASK = (1 << 64) - 1
+
+
+def splitmix64(seed: int):
+    """Steele, Lea and Flood, OOPSLA 2014: numbers of 64 bits."""
+    while True:
+        seed = (seed + 0x9E3779B97F4A7C15) & MASK
+        z = seed
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+        yield z ^ (z >> 31)
+
+
+@cache
+def trace(seed: int = 1, uses: int = 20_000) -> tuple[int, ...]:
+    """A few blocks are used often, some at times, and a scan passes by.
+
+    Half of the uses are of 200 blocks, the lower ones more often, which move on by 50
+    every 5,000 uses; three tenths of 1,000 blocks alike; two tenths are the scan's.
+    """
+    random = splitmix64(seed)
+    blocks = []
+    for i in range(uses):
+        kind = next(random) % 10
+        if kind < 5:
+            blocks.append(i // 5000 * 50 + min(next(random) % 200, next(random) % 200))
+        elif kind < 8:
+            blocks.append(next(random) % 1000)
+        else:
+            blocks.append(1000 + i % 4000)
+    return tuple(blocks)
+
+
+@pytest.fixture
+def hits(native):
+    """hits(policy, trace, size): counted by the policy's own code."""
+    tool = native("replace_hits_tool")
+
+    def count(policy: str, blocks: tuple[int, ...], size: int) -> int:
+        text = " ".join(map(str, blocks))
+        done = subprocess.run(
+            [tool, policy, str(size)], input=text, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return int(done.stdout)
+
+    return count
+
+
+# Of the 20,000 uses of trace(), in caches of SIZES.
+EXPECTED = {
+    "lru": [320, 2021, 3799, 10189],
+    "clock": [324, 2089, 4024, 10685],
+    "2q": [492, 3137, 5738, 11359],
+    "arc": [519, 3461, 6399, 11937],
+}
+
+
+@pytest.mark.parametrize("policy", EXPECTED)
+def test_a_policy_has_the_expected_hits_on_the_fixed_trace(hits, policy: str) -> None:
+    assert [hits(policy, trace(), size) for size in SIZES] == EXPECTED[policy]
+
+
+@pytest.mark.parametrize("policy", MODELS)
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 33, 150])
+def test_a_policy_hits_as_often_as_an_independent_model(hits, policy: str, size: int) -> None:
+    for seed in range(2, 5):
+        blocks = trace(seed, 3000)
+        assert hits(policy, blocks, size) == MODELS[policy](blocks, size)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_no_policy_hits_more_often_than_the_optimum(hits, policy: str) -> None:
+    blocks = trace(uses=3000)
+    for size in SIZES:
+        assert 0 < hits(policy, blocks, size) <= optimal(blocks, size)
+
+
+# While a file is read from end to end, 40 blocks are read again and again. The cache
+# has room for them, and for some 30 more.
+SCAN = """
+iogen name=hot rw=randread filename=/hot thinktime_us=10000 until=scan -- \
+ name=scan rw=read filename=/big nr=1200
+"""
+
+
+@pytest.fixture
+def hot_ms(make_image: MakeImage):
+    """hot_ms("lru"): beside the scan, the mean time of a read of those 40 blocks."""
+
+    def run(policy: str) -> float:
+        path = make_image(rc=SCAN, options=("--file", "/hot=160K", "--file", "/big=8M"))
+        args = f"replace={policy} drive=fixed nbuf=72 check=1"
+        result = run_rc(Config((Disk(path),), args=args, lab=True))
+        assert result.status == 0, result.console
+        jobs = [line for line in result.console.splitlines() if line.startswith("iogen {")]
+        return json.loads(jobs[0].removeprefix("iogen "))["response_ns"]["mean"] / 1e6
+
+    return run
+
+
+@pytest.mark.parametrize("policy", ["2q", "arc"])
+def test_a_scan_leaves_alone_what_is_read_again(hot_ms, policy: str) -> None:
+    assert hot_ms(policy) < hot_ms("lru") / 2

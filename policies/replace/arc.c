@@ -1,0 +1,148 @@
+/*
+ * ARC, the adaptive replacement cache. T1 has the blocks used once since they
+ * came, T2 those used again; each gives way oldest use first. B1 and B2 are
+ * their ghosts: names of blocks that were the victims of T1 and T2. A block
+ * that comes and is in B1 shows that T1 was too small, one in B2 that T2 was:
+ * `target`, how many blocks T1 is to have, goes up or down, the more the
+ * shorter that ghost list is beside the other. Either block goes to T2. So
+ * the cache learns how much of it recency deserves and how much frequency; a
+ * scan passes through T1.
+ *
+ * With c the blocks of the cache, T1 and B1 have at most c together, and all
+ * four at most 2 c. A policy is not told c: it is the most blocks that the
+ * lists had at once. Blocks that are dirty or in use belong to their lists as
+ * in the paper, but are no victims; if a list has no other, the victim is the
+ * other list's. Steps of the target are whole blocks. The ghost lists have
+ * room for GHOSTS names each, which matters to caches larger than that.
+ *
+ * A block nobody will want again goes before all others and is not remembered.
+ *
+ * Source: Megiddo and Modha, "ARC: A Self-Tuning, Low Overhead Replacement
+ * Cache", FAST 2003, figure 4.
+ */
+#include "kernel/policy.h"
+
+#define GHOSTS 8192
+
+/* The word of a block: the list it belongs to. */
+enum { WHERE };
+enum { NONE, UNWANTED, T1, T2, LISTS };
+
+static struct policy_counter counters[] = {
+    {"from_t1", "blocks", "victims that had been used once"},
+    {"from_t2", "blocks", "victims that had been used again"},
+    {"in_b1", "blocks", "that came while B1 had their name"},
+    {"in_b2", "blocks", "that came while B2 had their name"},
+    {0},
+};
+
+static struct {
+    struct list evictable; /* oldest use first */
+    u64 n;                 /* blocks that belong here; of NONE, no meaning */
+} lists[LISTS];
+static u64 target, most; /* blocks of T1; of the cache: the paper's p and c */
+static bool comes_from_b2;
+static struct ghost room1[GHOSTS], room2[GHOSTS];
+static struct ghosts b1, b2;
+
+static void arc_start(void)
+{
+    for (u32 i = 0; i < LISTS; i++) {
+        list_init(&lists[i].evictable);
+        lists[i].n = 0;
+    }
+    ghosts_init(&b1, room1, GHOSTS);
+    ghosts_init(&b2, room2, GHOSTS);
+    target = most = 0;
+    comes_from_b2 = false;
+}
+
+/* Does a ghost list know this block? Then it was too short. */
+static void arc_coming(u32 disk, u64 blkno)
+{
+    comes_from_b2 = ghosts_have(&b2, disk, blkno);
+    if (comes_from_b2)
+        target -= MIN(target, MAX(1, b1.n / b2.n));
+    else if (ghosts_have(&b1, disk, blkno))
+        target = MIN(target + MAX(1, b2.n / b1.n), most);
+}
+
+/* Was it remembered? If so, it is no more. */
+static bool recall(const struct block *b)
+{
+    bool in_b1 = ghosts_forget(&b1, b->disk, b->blkno);
+    bool in_b2 = ghosts_forget(&b2, b->disk, b->blkno);
+    counters[2].value += in_b1;
+    counters[3].value += in_b2;
+    return in_b1 || in_b2;
+}
+
+static u64 where_to(const struct block *b, bool reuse)
+{
+    if (!reuse)
+        return UNWANTED;
+    bool again = b->word[WHERE] == T1 || b->word[WHERE] == T2;
+    return again || recall(b) ? T2 : T1;
+}
+
+static void trim_ghosts(void)
+{
+    u64 here = lists[T1].n + lists[T2].n;
+    most = MAX(most, here);
+    ghosts_shrink(&b1, most - lists[T1].n);
+    ghosts_shrink(&b2, 2 * most - here - b1.n);
+}
+
+static void arc_insert(struct block *b, bool reuse)
+{
+    u64 to = where_to(b, reuse);
+    lists[b->word[WHERE]].n--;
+    lists[to].n++;
+    b->word[WHERE] = to;
+    list_push_back(&lists[to].evictable, &b->link);
+    trim_ghosts();
+}
+
+static void arc_remove(struct block *b)
+{
+    list_remove(&b->link);
+}
+
+/* The paper's REPLACE. */
+static struct block *arc_victim(void)
+{
+    u64 most_of_t1 = comes_from_b2 && target ? target - 1 : target;
+    bool t1 = lists[T1].n > most_of_t1;
+    const u32 order[] = {UNWANTED, t1 ? T1 : T2, t1 ? T2 : T1};
+    for (u32 i = 0; i < NELEM(order); i++) {
+        struct list *first = list_first(&lists[order[i]].evictable);
+        if (first)
+            return LIST_ITEM(first, struct block, link);
+    }
+    return NULL;
+}
+
+static void arc_evicted(const struct block *b)
+{
+    u64 from = b->word[WHERE];
+    lists[from].n--;
+    if (from == UNWANTED)
+        return;
+    ghosts_remember(from == T1 ? &b1 : &b2, b->disk, b->blkno);
+    counters[0].value += from == T1;
+    counters[1].value += from == T2;
+}
+
+static const struct policy arc = {
+    .kind = POLICY_REPLACE,
+    .name = "arc",
+    .about = "adaptive: recent and frequent blocks, weighed by ghost hits",
+    .counters = counters,
+    .start = arc_start,
+    .replace = {.coming = arc_coming,
+                .insert = arc_insert,
+                .remove = arc_remove,
+                .victim = arc_victim,
+                .evicted = arc_evicted},
+};
+POLICY(arc);

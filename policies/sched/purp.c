@@ -1,0 +1,59 @@
+/*
+ * PURP, reads before writes: a write goes only when no read is queued; reads
+ * among themselves, and writes, go first come, first served. With the update
+ * policy pu it is Carson and Setia's periodic update with read priority: a
+ * burst of writes delays a read by the one in service at most. But while
+ * reads keep coming, writes starve.
+ *
+ * bound_ms, which the source does not have, ends that: a write that has been
+ * queued so long goes before all reads. It then waits for no more than the
+ * writes before it and one request in service. 0 is the source's: no bound.
+ *
+ * Source: Carson and Setia, "Analysis of the Periodic Update Write Policy for
+ * Disk Cache", IEEE Transactions on Software Engineering, January 1992.
+ */
+#include "kernel/policy.h"
+
+#define NS_PER_MS 1000000UL
+
+static struct tunable tunables[] = {
+    {"bound_ms", "ms", 0, 0, 3600000,
+     "a write queued so long goes before reads; 0: none does"},
+    {0},
+};
+
+static struct policy_counter counters[] = {
+    {"overtaken", "requests", "reads that went before an older write"},
+    {"overdue", "requests", "writes that went before reads"},
+    {0},
+};
+
+static bool overdue(const struct request *write, u64 now_ns)
+{
+    u64 bound_ns = tunables[0].value * NS_PER_MS;
+    return bound_ns && now_ns - write->queued_ns >= bound_ns;
+}
+
+static struct request *purp_next(struct queue *q, u64 now_ns)
+{
+    struct request *read = queue_oldest(q, READS);
+    struct request *write = queue_oldest(q, WRITES);
+    if (!read || !write)
+        return read ? read : write;
+    if (overdue(write, now_ns)) {
+        counters[1].value++;
+        return write;
+    }
+    counters[0].value += write->arrival < read->arrival;
+    return read;
+}
+
+static const struct policy purp = {
+    .kind = POLICY_SCHED,
+    .name = "purp",
+    .about = "reads before writes, which may starve unless bound_ms is set",
+    .tunables = tunables,
+    .counters = counters,
+    .sched = {.next = purp_next},
+};
+POLICY(purp);
