@@ -221,10 +221,12 @@ test: all native ## run the tests; T='name' or T='test_file.py' selects
 bench: all ## measure speeds, as a table and build/bench.json
 	$(PYTHON) -m grade.bench
 
-# E is a name or the beginning of names; without it, mogul-4.1 in both sizes.
-experiment: all build/native/drive_replay_tool ## run an experiment (E=name, N=one run of it, JOBS=, LIST=1 lists)
+# E is a name, the beginning of names, or all; without it, mogul-4.1 on both
+# systems.
+experiment: all build/native/drive_replay_tool ## run an experiment (E=name or all, SIZE=quick, N=one run, JOBS=, LIST=1 lists)
 	@$(PYTHON) -m grade.experiment $(if $(E),'$(E)') --jobs $(JOBS) \
-	    $(if $(N),--run '$(N)') $(if $(filter 1,$(LIST)),--list)
+	    $(if $(N),--run '$(N)') $(if $(SIZE),--size '$(SIZE)') \
+	    $(if $(filter 1,$(LIST)),--list)
 
 # ---- the rest ----
 

@@ -1,4 +1,7 @@
-"""`make experiment`: E= which one, N= one run of it, JOBS= at a time, LIST=1 what there is."""
+"""`make experiment`: E= which one or all, SIZE= how large, N= one run of it.
+
+JOBS= how many runs at a time, LIST=1 shows what there is.
+"""
 
 import argparse
 import os
@@ -10,12 +13,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from grade.experiment import expect, runner, summary
 from grade.experiment.files import FOLDER
-from grade.experiment.load import load, read_toml
+from grade.experiment.load import FULL, load, read_toml
 from grade.experiment.runner import Outcome, Step
 from grade.experiment.schema import BadExperiment, Experiment, Run
 from grade.paths import ROOT
 
 EXPERIMENTS = ROOT / "grade" / "experiments"
+ALL = "all"
 DEFAULT = "mogul-4.1"  # of these words begin the names of those run without a name
 
 
@@ -23,6 +27,8 @@ def named(name: str) -> list[Path]:
     """The files meant: a path, a name, or the beginning of names."""
     if name.endswith(".toml"):
         return [Path(name)]
+    if name == ALL:
+        return sorted(EXPERIMENTS.glob("*.toml"))
     exact = EXPERIMENTS / f"{name}.toml"
     found = [exact] if exact.exists() else sorted(EXPERIMENTS.glob(f"{name}*.toml"))
     if not found:
@@ -90,6 +96,7 @@ def main() -> int:
     options = argparse.ArgumentParser(prog="make experiment", description=__doc__)
     options.add_argument("name", nargs="?", default=DEFAULT, help="or the beginning of names")
     options.add_argument("--run", type=int, help="only the run of this number")
+    options.add_argument("--size", help="full, or as the file has it; of `all`, quick")
     options.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
     options.add_argument("--list", action="store_true", help="what there is")
     options.add_argument("--folder", type=Path, default=FOLDER, help="for the results")
@@ -100,7 +107,8 @@ def main() -> int:
         if choice.list and choice.name == DEFAULT:
             list_experiments()
             return 0
-        experiments = [load(path) for path in named(choice.name)]
+        size = choice.size or ("quick" if choice.name == ALL else FULL)
+        experiments = [load(path, size) for path in named(choice.name)]
         if choice.list:
             for experiment in experiments:
                 list_runs(experiment)

@@ -27,6 +27,7 @@ from grade.experiment.schema import (
 FILE = Field("size", "of a file", low=1, high=1 << 42)
 PLACE = Field("text", "GROUP or GROUP:BLOCK")
 MAX_BOOT_ARGS = 1023  # bytes that the kernel takes
+FULL = "full"  # the size of an experiment that has but one, and the usual one
 
 
 def read_toml(path: Path) -> tuple[dict, str]:
@@ -39,6 +40,36 @@ def read_toml(path: Path) -> tuple[dict, str]:
         line = at[1] if at else len(text.splitlines())
         said = str(error)[: at.start()] if at else str(error)
         raise BadExperiment(f"{path}:{line}: not TOML: {said}") from None
+
+
+def check_sizes(c: Checker, sizes: dict, sweep: dict) -> None:
+    """Every size must be a table that gives the same variables."""
+    if sizes and FULL not in sizes:
+        c.problem(("sizes",), f"there is no [sizes.{FULL}]")
+    variables = {name for table in sizes.values() if isinstance(table, dict) for name in table}
+    for size, table in sizes.items():
+        if not isinstance(table, dict):
+            c.problem(("sizes", size), f"{size}: must be a table")
+            continue
+        for name in sorted(variables - table.keys()):
+            c.problem(("sizes", size), f'{size}: lacks the variable "{name}" of another size')
+        for name, value in table.items():
+            if isinstance(value, list) != (name in sweep):
+                told = "must be a list, as in [sweep]" if name in sweep else "not in [sweep]"
+                c.problem(("sizes", size, name), f"{name}: {told}")
+
+
+def of_size(c: Checker, top: dict, size: str) -> tuple[str, dict, dict]:
+    """The size that is meant, and its sweep and other variables."""
+    sizes, sweep = top["sizes"], top["sweep"]
+    check_sizes(c, sizes, sweep)
+    if not sizes:
+        return FULL, sweep, {}
+    if c.problems or not c.one_of(("sizes",), "size", size, list(sizes)):
+        return size, sweep, {}
+    chosen = sizes[size]
+    lists = {name: value for name, value in chosen.items() if name in sweep}
+    return size, sweep | lists, {k: v for k, v in chosen.items() if k not in sweep}
 
 
 def points(c: Checker, sweep: dict) -> list[dict]:
@@ -120,7 +151,7 @@ def job(c: Checker, keys: tuple, name: str, commands: str) -> None:
     c.one_of(keys, "job", name, re.findall(r"\bname=([\w-]+)", commands))
 
 
-def shown(c: Checker, top: dict, arms: list[str]) -> dict:
+def shown(c: Checker, top: dict, arms: list[str], size: str, sweep: dict) -> dict:
     """Check what is shown and what is expected."""
     commands = top["workload"].get("commands", "")
     plot = c.table(("plot",), top["plot"], PLOT) if top["plot"] else {"columns": []}
@@ -141,23 +172,26 @@ def shown(c: Checker, top: dict, arms: list[str]) -> dict:
                 if row.get(name) is not None:
                     c.one_of((key, i, name), "arm", row[name], arms)
             if key == "expectations":
-                expectation(c, i, row, top["sweep"])
+                expectation(c, i, row, top, size, sweep)
             good[key].append(row)
     return good
 
 
-def expectation(c: Checker, i: int, row: dict, sweep: dict) -> None:
+def expectation(c: Checker, i: int, row: dict, top: dict, size: str, sweep: dict) -> None:
     """Check what the columns of an expectation have to do with each other."""
     keys = ("expectations", i)
     if (row["value"] is None) == (row["than"] is None):
         c.problem(keys, 'an expectation has either a "value" or "than"')
+    if row["size"] not in (None, size):
+        c.one_of((*keys, "size"), "size", row["size"], list(top["sizes"]))
+        return
     for name, value in row["where"].items():
         if c.one_of((*keys, "where"), "variable", name, list(sweep)) and value not in sweep[name]:
             c.problem((*keys, "where"), f"{name} = {value}: not one of its values in [sweep]")
 
 
-def load(path: Path) -> Experiment:
-    """The experiment in a file, or BadExperiment with all that is wrong with it."""
+def load(path: Path, size: str = FULL) -> Experiment:
+    """The experiment in a file, of a size; or BadExperiment with all that is wrong with it."""
     raw, text = read_toml(path)
     c = Checker(path, Lines(text), known())
     top = c.table((), raw, TOP)
@@ -172,14 +206,17 @@ def load(path: Path) -> Experiment:
         c.problem(("arms",), "there is no arm")
     if c.problems:
         raise BadExperiment("\n".join(c.problems))
+    size, sweep, constants = of_size(c, top, size)
+    name = path.stem if size == FULL else f"{path.stem}-{size}"
     runs: list[Run] = []
-    for i, point in itertools.product(range(len(names)), points(c, top["sweep"])):
-        made = config(c, raw, i, point)
+    for i, point in itertools.product(range(len(names)), points(c, sweep)):
+        made = config(c, raw, i, constants | point)
         limit_s = made.pop("host_limit_s")
-        runs.append(Run(len(runs) + 1, path.stem, names[i], point, made, limit_s))
-    rest = shown(c, top, names)
+        runs.append(Run(len(runs) + 1, name, names[i], point, made, limit_s))
+    rest = shown(c, top, names, size, sweep)
+    rest["expectations"] = [e for e in rest["expectations"] if e["size"] in (None, size)]
     if c.problems:
         raise BadExperiment("\n".join(c.problems))
     first = runs[0].config
     drive = (first["data"] or first["root"])["drive"]
-    return Experiment(path.stem, path, top["claim"], top["source"], drive, runs, names, **rest)
+    return Experiment(name, path, top["claim"], top["source"], drive, runs, names, **rest)

@@ -22,6 +22,12 @@
     seed = [1, 2, 3]               each combination. "{seed}" in any text
                                    above stands for the value
 
+    [sizes.quick]                  what differs between sizes: SIZE= chooses one,
+    nr = 1000                      without it `full`. A list replaces the values
+    seed = [1, 2]                  of a variable of [sweep], anything else is a
+                                   variable "{nr}" like those; every size says
+                                   the same ones
+
     [plot]
     columns = ["read.max_ms"]      metrics of the table, see metrics.py
     histogram = "read"             the response times to draw
@@ -31,7 +37,8 @@
     [[expectations]]               says, metric, arm, op, and value or `than`
                                    (another arm, `times` a factor); of = "every"
                                    run, "any", or a mean, min, max or sum over
-                                   the runs; where = {variable = value}
+                                   the runs; where = {variable = value};
+                                   size = "full": only at that size
 
 Nothing is guessed and nothing corrected: an unknown key, policy, tunable,
 unit or metric, a value of a wrong type or out of range is a problem, and a
@@ -94,6 +101,7 @@ TOP = {
     "arms": Field("tables", "what is compared", required=True),
     "workload": Field("table", "the commands", required=True),
     "sweep": Field("table", "variables and their values"),
+    "sizes": Field("table", "what differs between sizes"),
     "plot": Field("table", "what is shown"),
     "published": Field("tables", "the source's figures"),
     "expectations": Field("tables", "what must come out"),
@@ -126,6 +134,7 @@ EXPECTATION = {
     "times": Field("real", "times this", 1.0),
     "of": Field("text", "over the runs; if not given, as the table", choices=OVER_RUNS),
     "where": Field("table", "only runs with these values"),
+    "size": Field("text", "only at this size"),
 }
 
 

@@ -93,6 +93,25 @@ def changed(path: Path, old: str, new: str) -> int:
     return text[: text.index(old)].count("\n") + 1
 
 
+SIZES = """\
+
+[sizes.full]
+seed = [1, 2, 3]
+nr = 300
+
+[sizes.quick]
+seed = [1]
+nr = 50
+"""
+
+
+@pytest.fixture
+def sized(small: Path) -> Path:
+    changed(small, "nr=300", "nr={nr}")
+    small.write_text(small.read_text() + SIZES)
+    return small
+
+
 # ---- files ----
 
 
@@ -105,6 +124,8 @@ def test_the_experiments_that_ship_have_no_problems_and_are_listed():
         check=True,
     )
     for path in EXPERIMENTS.glob("*.toml"):
+        if "[sizes." in path.read_text():
+            load(path, "quick")
         assert f"{path.stem}\n    {load(path).claim}\n" in done.stdout
 
 
@@ -166,6 +187,33 @@ def test_lines_are_found_past_text_of_several_lines_and_in_arrays_of_tables():
     assert lines.line(("d", 1, "g", "h")) == 8
     assert lines.line(("d", 0, "no")) == 5
     assert lines.line(("c",)) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("seed = [1]\n", "", 'quick: lacks the variable "seed" of another size'),
+        ("seed = [1]\n", "seed = 1\n", "seed: must be a list, as in [sweep]"),
+        ("nr = 50", "nr = [50]", "nr: not in [sweep]"),
+        ("[sizes.full]", "[sizes.large]", "there is no [sizes.full]"),
+        ("op = ", 'size = "fool"\nop = ', 'unknown size "fool"; did you mean "full"?'),
+    ],
+)
+def test_wrong_sizes_are_refused(sized: Path, old, new, said):
+    changed(sized, old, new)
+    with pytest.raises(BadExperiment, match=re.escape(said)):
+        load(sized)
+
+
+def test_a_size_gives_variables_and_replaces_the_values_of_the_sweep(sized: Path):
+    changed(sized, "op = ", 'size = "full"\nop = ')
+    full, quick = load(sized), load(sized, "quick")
+    assert (full.name, quick.name) == ("small", "small-quick")
+    assert (len(full.runs), len(quick.runs)) == (6, 2)
+    assert "nr=50 " in quick.runs[0].config["commands"]
+    assert (len(full.expectations), len(quick.expectations)) == (1, 0)
+    with pytest.raises(BadExperiment, match='unknown size "quik"; did you mean "quick"'):
+        load(sized, "quik")
 
 
 # ---- runs ----
