@@ -161,11 +161,13 @@ $(MKFS): $(MKFS_OBJ) build/mkfs.command
 
 # Kernel code that runs on the host, under ASan and UBSan. Each program
 # grade/native/NAME_test.c or NAME_tool.c names in a line "link:" the other
-# sources it consists of; a folder stands for all in it.
+# sources it consists of, and so do those in grade/native that it names; a
+# folder stands for all in it.
 NATIVE := $(patsubst grade/%.c,build/%,$(filter %_test.c %_tool.c,$(HOSTSRC)))
-native_sources = $(foreach s,$(shell sed -n 's/^ \* link: //p' \
-    grade/native/$(1).c),$(if $(filter %.c,$(s)),$(s),$(sort \
-    $(wildcard $(s)/*.c $(s)/*/*.c))))
+links = $(foreach s,$(shell sed -n 's/^ \* link: //p' $(1)),$(if \
+    $(filter %.c,$(s)),$(s),$(wildcard $(s)/*.c $(s)/*/*.c)))
+native_sources = $(sort $(foreach s,$(call links,grade/native/$(1).c),$(s) \
+    $(if $(filter grade/native/%,$(s)),$(call links,$(s)))))
 native_objects = $(patsubst %.c,build/native/%.o,grade/native/$(1).c \
     $(call native_sources,$(1)))
 define native_program

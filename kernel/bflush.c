@@ -266,9 +266,10 @@ static bool show(struct buf *b, visit_fn *visit, u64 now_ns, u64 *n)
 {
     count(&scanned, 1);
     enum visit answer = visit(&b->block, now_ns);
-    if (answer == FLUSH)
-        *n += make_due(b, bcache.look_number);
-    return answer != STOP;
+    bool flush = answer == FLUSH || answer == FLUSH_LAST;
+    u64 made = flush ? make_due(b, bcache.look_number) : 0;
+    *n += made;
+    return answer != STOP && !(answer == FLUSH_LAST && made);
 }
 
 u64 flush_by_age(visit_fn *visit)
@@ -312,24 +313,47 @@ u64 flush_all(void)
     return flush_oldest(NEVER_NS);
 }
 
+static u64 make_owner_due(u64 owner)
+{
+    u64 n = 0;
+    LIST_EACH (i, owner_list(owner)) {
+        struct buf *b = LIST_ITEM(i, struct buf, owned);
+        count(&scanned, 1);
+        if (b->block.owner == owner)
+            n += make_due(b, bcache.look_number);
+    }
+    return n;
+}
+
 u64 flush_owner(u64 owner)
+{
+    spin_lock(&bcache.lock);
+    return finish(make_owner_due(owner));
+}
+
+/* Flush a list of a policy's, and what else the files of its blocks have. A
+ * block that is due already is so with its file. */
+static u64 flush_listed(struct list *l, bool files)
 {
     u64 n = 0;
     spin_lock(&bcache.lock);
-    LIST_EACH (i, owner_list(owner)) {
-        struct buf *b = LIST_ITEM(i, struct buf, owned);
-        if (b->block.owner == owner)
-            n += make_due(b, bcache.look_number);
+    LIST_EACH (i, l) {
+        struct buf *b = buf_of(LIST_ITEM(i, struct block, link));
+        count(&scanned, 1);
+        u64 made = make_due(b, bcache.look_number);
+        n += made;
+        if (made && files && b->block.owner)
+            n += make_owner_due(b->block.owner);
     }
     return finish(n);
 }
 
 u64 flush_list(struct list *l)
 {
-    u64 n = 0;
-    spin_lock(&bcache.lock);
-    LIST_EACH (i, l)
-        n += make_due(buf_of(LIST_ITEM(i, struct block, link)),
-                      bcache.look_number);
-    return finish(n);
+    return flush_listed(l, false);
+}
+
+u64 flush_files(struct list *l)
+{
+    return flush_listed(l, true);
 }

@@ -114,17 +114,19 @@ struct update_hooks {
  * writes. Each returns how many. No block is tried twice in one look, so that
  * one which cannot be written does not hold it up.
  */
-u64 flush_all(void);              /* every dirty block */
-u64 flush_older(u64 age_ns);      /* dirty for at least so long */
-u64 flush_oldest(u64 n);          /* up to n, the oldest */
-u64 flush_owner(u64 owner);       /* the dirty blocks of one file, not 0 */
-u64 flush_list(struct list *due); /* on this list of the policy's, by link */
+u64 flush_all(void);               /* every dirty block */
+u64 flush_older(u64 age_ns);       /* dirty for at least so long */
+u64 flush_oldest(u64 n);           /* up to n, the oldest */
+u64 flush_owner(u64 owner);        /* the dirty blocks of one file, not 0 */
+u64 flush_list(struct list *due);  /* on this list of the policy's, by link */
+u64 flush_files(struct list *due); /* those, and the rest of their files */
 
 /* What to do with a block that is shown. */
 enum visit {
-    PASS,  /* nothing */
-    FLUSH, /* write it, if it is dirty */
-    STOP,  /* nothing, and show no more */
+    PASS,       /* nothing */
+    FLUSH,      /* write it, if it is dirty */
+    FLUSH_LAST, /* likewise, and if so show no more */
+    STOP,       /* nothing, and show no more */
 };
 
 /* Show the policy every dirty block, the oldest first; start the writes of

@@ -1,7 +1,7 @@
 /*
  * Ghosts: names that come, go and are pushed out by younger ones.
  *
- * link: grade/native/test.c kernel/ghost.c policies kernel/queue.c
+ * link: grade/native/test.c
  */
 #include "grade/native/test.h"
 

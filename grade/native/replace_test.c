@@ -1,7 +1,7 @@
 /*
  * Replacement: the victims of a given history, and what holds for all.
  *
- * link: grade/native/test.c kernel/ghost.c kernel/queue.c policies
+ * link: grade/native/test.c
  */
 #include "grade/native/test.h"
 

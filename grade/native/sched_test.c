@@ -1,7 +1,7 @@
 /*
  * Schedulers: the order they serve a given set in, and what holds for all.
  *
- * link: grade/native/test.c kernel/ghost.c kernel/queue.c policies
+ * link: grade/native/test.c
  */
 #include "grade/native/test.h"
 #include "kernel/queue.h"

@@ -1,7 +1,7 @@
 /*
  * What holds for the table of every policy, whatever its kind.
  *
- * link: grade/native/test.c kernel/ghost.c kernel/queue.c policies
+ * link: grade/native/test.c
  */
 #include "grade/native/test.h"
 

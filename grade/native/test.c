@@ -1,22 +1,13 @@
-/* The main program of unit tests on the host, and what policies call. */
+/*
+ * The main program of unit tests on the host (test.h), and with it all
+ * policies and what they call.
+ *
+ * link: grade/native/cache_model.c kernel/ghost.c kernel/queue.c policies
+ */
 #include "grade/native/test.h"
 
 extern const struct test *const __start_tests[];
 extern const struct test *const __stop_tests[];
-
-u64 flushes, flushed_age_ns;
-
-u64 flush_older(u64 age_ns)
-{
-    flushes++;
-    flushed_age_ns = age_ns;
-    return FLUSHED_BLOCKS;
-}
-
-u64 flush_all(void)
-{
-    return flush_older(0);
-}
 
 /* Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
  * OOPSLA 2014. */

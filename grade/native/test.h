@@ -6,8 +6,8 @@
  * - A program of tests prints their names when run without arguments, and
  *   with a name runs that one; a failed check says where and ends it with 1.
  * - policy_named finds a policy of those linked in, and starts it with its
- *   tunables at their defaults. flush_all and flush_older are those of
- *   test.c, which only note their calls.
+ *   tunables at their defaults. What policies call is the kernel's own
+ *   queue.c and ghost.c, and for update and write policies cache_model.h.
  */
 #ifndef SLUICE_NATIVE_TEST_H
 #define SLUICE_NATIVE_TEST_H
@@ -60,9 +60,5 @@ const struct policy *policy_named(enum policy_kind, const char *name);
 struct tunable *tunable_named(const struct policy *, const char *name);
 
 u64 random_u64(u64 *state); /* splitmix64 */
-
-/* What flush_all and flush_older were asked for. */
-extern u64 flushes, flushed_age_ns;
-#define FLUSHED_BLOCKS 7 /* what they claim to have started */
 
 #endif

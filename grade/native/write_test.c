@@ -1,7 +1,7 @@
 /*
  * Write, prefetch and place policies: what they answer.
  *
- * link: grade/native/test.c kernel/ghost.c kernel/queue.c policies
+ * link: grade/native/test.c
  */
 #include "grade/native/test.h"
 
