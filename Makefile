@@ -230,6 +230,11 @@ experiment: all build/native/drive_replay_tool ## run an experiment (E=name or a
 	    $(if $(N),--run '$(N)') $(if $(SIZE),--size '$(SIZE)') \
 	    $(if $(filter 1,$(LIST)),--list)
 
+export: all build/native/drive_replay_tool ## a run's trace as files for other tools (E=name SIZE= N=run FORMAT=all OUT=dir, LIST=1 lists)
+	@$(PYTHON) -m grade.export $(if $(E),'$(E)') $(if $(N),--run '$(N)') \
+	    $(if $(SIZE),--size '$(SIZE)') $(if $(FORMAT),--format '$(FORMAT)') $(if $(OUT),--out '$(OUT)') \
+	    $(if $(filter 1,$(LIST)),--list)
+
 # ---- the rest ----
 
 FORMAT_C = $(sort $(wildcard kernel/*.[ch] policies/*/*.[ch] user/*.[ch] \

@@ -31,6 +31,7 @@ need binutils-riscv64-unknown-elf "${prefix}ld" "${prefix}nm" "${prefix}objdump"
 need qemu-system-misc "${QEMU:-qemu-system-riscv64}"
 need gdb-multiarch "${GDB:-gdb-multiarch}"
 need e2fsprogs mke2fs e2fsck debugfs dumpe2fs
+need blktrace blkparse btt iowatcher
 need gcc "${HOSTCC:-cc}"
 have /usr/include/stdio.h || missing="$missing libc6-dev"
 have .venv/bin/python || need python3 python3

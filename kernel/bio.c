@@ -377,10 +377,13 @@ static void prepare(struct buf *b, u32 direction, bool waited)
 
 void buf_prepare_write(struct buf *b, bool waited)
 {
+    u64 age_ns = 0;
     if (b->block.dirtied_ns) {
-        hist_add(&age_written, 0, clock_ns() - b->block.dirtied_ns);
+        age_ns = clock_ns() - b->block.dirtied_ns;
+        hist_add(&age_written, 0, age_ns);
         undelay(b);
     }
+    trace_block(TRACE_writing, b, age_ns);
     b->flags &= ~B_DELWRI;
     b->write_number = ++bcache.write_number;
     list_push_back(&bcache.writing, &b->dirty);

@@ -213,7 +213,7 @@ static void become(const struct program *g, const char *path)
     for (const char *c = path; *c; c++)
         if (*c == '/')
             name = c + 1;
-    strlcpy(p->name, name, sizeof(p->name));
+    proc_name(p, name);
     p->pagetable = g->pagetable;
     p->heap = p->brk = ROUND_UP(g->end, PAGE_SIZE);
     *p->trapframe = (struct trapframe){.epc = g->entry};

@@ -21,6 +21,7 @@
 #include "kernel/sched.h"
 #include "kernel/stat.h"
 #include "kernel/string.h"
+#include "kernel/trace.h"
 #include "kernel/trap.h"
 #include "kernel/vm.h"
 
@@ -104,6 +105,14 @@ static void give_up(struct proc *p)
     spin_unlock(&sched.lock);
 }
 
+void proc_name(struct proc *p, const char *name)
+{
+    u64 words[sizeof p->name / sizeof(u64)];
+    strlcpy(p->name, name, sizeof p->name);
+    memcpy(words, p->name, sizeof words);
+    trace(TRACE_named, 0, words[0], p->pid, words[1]);
+}
+
 static int proc_alloc(const char *name, struct proc **out)
 {
     spin_lock(&sched.lock);
@@ -121,7 +130,7 @@ static int proc_alloc(const char *name, struct proc **out)
         return -ENOMEM;
     }
     list_init(&p->children);
-    strlcpy(p->name, name, sizeof(p->name));
+    proc_name(p, name);
     p->context.ra = (u64)begin;
     p->context.sp = (u64)p->trapframe;
     *out = p;

@@ -91,6 +91,9 @@ void proc_idle(void) __attribute__((noreturn));
  * if there is no room: at boot only. */
 struct proc *kthread(const char *name, void (*fn)(void *), void *arg);
 
+/* Name a process, cut to what fits. */
+void proc_name(struct proc *, const char *name);
+
 /* Make the calling kernel thread, the first there was, process 1, running the
  * program at path once its function returns. Stops the boot with the reason
  * if it cannot. */

@@ -5,6 +5,7 @@
 #include "kernel/stat.h"
 #include "kernel/dev.h"
 #include "kernel/registry.h"
+#include "kernel/trace.h"
 
 extern struct stat_row __start_stats[], __stop_stats[];
 
@@ -16,6 +17,7 @@ static void print_policy_counter(void *text, const char *policy,
 
 static void print_stats(struct text *t)
 {
+    trace(TRACE_counted, 0, 0, 0, 0);
     for (struct stat_row *s = __start_stats; s < __stop_stats; s++)
         text_printf(t, "%s %lu %s\n", s->name, s->read ? s->read() : s->value,
                     s->unit);

@@ -31,7 +31,10 @@
     X(absorbed, "block; owner")                                  \
     X(cancelled, "block; 0")                                     \
     X(ahead, "block; 0")                                         \
-    X(flush, "0; blocks started by one flush or tick")
+    X(flush, "0; blocks started by one flush or tick")           \
+    X(writing, "block; how long it was dirty in ns, or 0")       \
+    X(named, "the process's new name, 8 bytes; the other 8")     \
+    X(counted, "0; 0: /dev/stat was printed")
 
 enum trace_event {
 #define X(name, meaning) TRACE_##name,

@@ -30,9 +30,9 @@
  *   what another draws. Stream 3 shuffles Zipf's blocks, 4 is what is written.
  *
  * When all have ended each prints one line, `iogen {JSON}`, in their order:
- *   job, rw, filename, bs, seed; ios (done), reads, writes (of them), bytes,
- *   errors, fsyncs; start_ns (since power-on), elapsed_ns (from there to the
- *   end of the last I/O); late_ns (the most an I/O started after its
+ *   job, pid, rw, filename, bs, seed; ios (done), reads, writes (of them),
+ *   bytes, errors, fsyncs; start_ns (since power-on), elapsed_ns (from there to
+ *   the end of the last I/O); late_ns (the most an I/O started after its
  *   scheduled time); response_ns and fsync_ns: {min, max, mean, std};
  *   histogram of response times: [[low_ns, count], ...] (histogram.h).
  * A log has a line for each I/O done: start_ns, response_ns, block, r or w,
@@ -544,6 +544,7 @@ static void print_result(const struct job *j)
 {
     printf("iogen {");
     print_string("job", j->name);
+    printf("\"pid\":%d,", getpid());
     print_string("rw", modes[j->mode].name);
     print_string("filename", j->filename);
     printf("\"bs\":%lu,\"seed\":%lu,\"ios\":%lu,\"reads\":%lu,\"writes\":%lu,",

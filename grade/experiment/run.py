@@ -234,11 +234,14 @@ def evaluate(run: Run, ended: Ended, memory: Path) -> dict:
     raise RunFailed(why)
 
 
-def make(run: Run, console: Path) -> tuple[dict, float]:
-    """Make the run: its result, and the host's seconds. Raises RunFailed."""
+def make(run: Run, console: Path, memory: Path | None = None) -> tuple[dict, float]:
+    """Make the run: its result, and the host's seconds. Raises RunFailed.
+
+    memory: a file for the machine's memory, if that is to be kept.
+    """
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE, prefix="run-") as name:
-        memory = Path(name) / "memory"
+        memory = memory or Path(name) / "memory"
         machine = Config(
             disks(run, Path(name)),
             memory=run.config["memory"],

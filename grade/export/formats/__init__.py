@@ -1,0 +1,1 @@
+"""The formats: a file each (grade/export/__init__.py)."""

@@ -1,0 +1,112 @@
+"""A run as its trace tells it: what the formats are made from.
+
+Only the measured part is in it, from the first reading of /dev/stat to the
+second: the kernel's counters grew in that time by what is recorded here.
+"""
+
+import tempfile
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from grade import trace
+from grade.experiment import devtext, runner
+from grade.experiment import run as runs
+from grade.experiment.files import CACHE
+from grade.experiment.run import RunFailed
+from grade.experiment.schema import Run
+from grade.export.requests import Request, pair
+from grade.trace import Event
+
+WORD_BYTES = 8  # of a name in an event
+
+
+@dataclass(frozen=True)
+class Recording:
+    """All of one run."""
+
+    run: Run
+    lost: int  # events of the measured part, its first, overwritten by newer ones
+    start_ns: int  # of that part, since power-on
+    end_ns: int
+    requests: list[Request]  # completed in that time, in order of queueing
+    unfinished: int  # begun in it, completed later or never
+    events: list[Event]  # all until its end, also from before it
+    names: dict[int, str]  # of processes
+
+    def process(self, pid: int) -> str:
+        """A process's name; 0 is none of the processes, but the kernel."""
+        return self.names.get(pid, f"pid {pid}" if pid else "kernel")
+
+    def disk(self, number: int) -> str:
+        """A disk's name, and the drive it is the model of."""
+        table = self.run.config["data" if number else "root"]
+        return f"disk{number} ({table['drive']})"
+
+
+def process_names(events: Iterable[Event], jobs: list[dict]) -> dict[int, str]:
+    """The last name of each process; a job of iogen has the job's with it."""
+    names = {}
+    for e in events:
+        if e.name == "named":
+            words = (word.to_bytes(WORD_BYTES, "little") for word in (e.block, e.argument))
+            names[e.pid] = b"".join(words).split(b"\0")[0].decode()
+    for job in jobs:
+        names[job["pid"]] = f"iogen {job['job']}"
+    return names
+
+
+def measured(events: list[Event], start_ms: int, end_ms: int) -> tuple[int, int]:
+    """When /dev/stat was read for the run's result: first after each of these times."""
+    read = [e.time_ns for e in events if e.name == "counted"]
+    end = bisect_left(read, end_ms * 10**6)
+    start = bisect_left(read, start_ms * 10**6)
+    return (read[start] if start < end else events[0].time_ns), read[end]
+
+
+def record(
+    run: Run, lost: int, events: list[Event], times_ms: tuple[int, int], jobs: list[dict]
+) -> Recording:
+    """The recording of a run, from all events of its trace.
+
+    times_ms: just before the two readings of /dev/stat; jobs: what iogen printed.
+    """
+    start_ns, end_ns = measured(events, *times_ms)
+    pairing = pair(events)
+    ended = [r for r in pairing.done if start_ns <= r.completed_ns <= end_ns]
+    later = [r for r in pairing.done if r.completed_ns > end_ns] + pairing.undone()
+    times = [e.time_ns for e in events]
+    return Recording(
+        run,
+        lost,
+        start_ns,
+        end_ns,
+        sorted(ended, key=lambda r: r.number),
+        sum(r.queued_ns <= end_ns for r in later),
+        events[: bisect_right(times, end_ns)],
+        process_names(events, jobs),
+    )
+
+
+def check_equal(result: dict, stored: dict | None) -> None:
+    """A run that is remade must come out as it did."""
+    other = [name for name in result if stored and result[name] != stored.get(name)]
+    if other:
+        raise RunFailed(f"the run came out unlike the stored result: {', '.join(other)} differ")
+
+
+def remake(run: Run, folder: Path) -> Recording:
+    """Make the run again, and record it; folder: where results are. Raises RunFailed."""
+    stored = runner.stored(folder / run.experiment, runs.key(run))
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=CACHE, prefix="export-") as name:
+        console, memory = Path(name) / "console", Path(name) / "memory"
+        result, _ = runs.make(run, console, memory)
+        check_equal(result, stored)
+        shown = runs.SHOWN.search(console.read_text().replace("\r", ""))
+        start, end = (devtext.stat(shown[name]) for name in ("stat0", "stat1"))
+        lost, events = trace.read(memory, end["trace.phys"][0])
+    lost_since = max(0, lost - start["trace.written"][0])
+    times_ms = (runs.uptime_ms(shown["start"]), runs.uptime_ms(shown["end"]))
+    return record(run, lost_since, list(events), times_ms, result["iogen"])

@@ -1,0 +1,124 @@
+"""Requests to the disks, put together from the events of a trace.
+
+A request is queued, then issued, alone or as part of a command that neighbours
+have joined, then completed. Only `issued` of a command's first request is in
+the trace; it tells how many sectors the command has, and the others follow from
+that. A command that failed is tried again in parts: the last try counts.
+
+Two requests for one sector in one direction are told apart by their order.
+"""
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from grade.trace import Event
+
+
+@dataclass(slots=True)
+class Request:
+    """One request. Times are of its records, a few instructions after the kernel
+    took its own; from those is response_ns, which the kernel's histograms have too."""
+
+    number: int  # in the order of queueing, of all disks
+    disk: int
+    write: bool
+    sector: int  # of 512 bytes
+    sectors: int
+    pid: int
+    queued_ns: int  # since power-on, like the other two
+    found_queued: int  # requests that wait for the same disk as it comes
+    issued_ns: int = 0
+    command: int = 0  # those of one command have one number
+    completed_ns: int = 0
+    response_ns: int = 0
+    failed: bool = False
+
+    @property
+    def direction(self) -> str:
+        return "write" if self.write else "read"
+
+    @property
+    def service_ns(self) -> int:
+        return self.completed_ns - self.issued_ns
+
+
+Place = tuple[int, bool, int]  # disk, write, sector
+
+
+@dataclass
+class Pairing:
+    """What is going on at one point of the trace."""
+
+    done: list[Request] = field(default_factory=list)
+    waiting: dict[Place, deque[Request]] = field(default_factory=lambda: defaultdict(deque))
+    issued: dict[Place, deque[Request]] = field(default_factory=lambda: defaultdict(deque))
+    length: Counter[int] = field(default_factory=Counter)  # of each disk's queue
+    requests: int = 0
+    commands: int = 0
+    unknown: int = 0  # completed, but queued before the trace begins
+
+    def undone(self) -> list[Request]:
+        """Those not completed when the trace ends."""
+        queues = [*self.waiting.values(), *self.issued.values()]
+        return [request for queue in queues for request in queue]
+
+    def on_queued(self, e: Event) -> None:
+        request = Request(
+            number=self.requests,
+            disk=e.disk,
+            write=e.write,
+            sector=e.block,
+            sectors=e.argument,
+            pid=e.pid,
+            queued_ns=e.time_ns,
+            found_queued=self.length[e.disk],
+        )
+        self.waiting[e.disk, e.write, e.block].append(request)
+        self.length[e.disk] += 1
+        self.requests += 1
+
+    def on_issued(self, e: Event) -> None:
+        self.commands += 1
+        at, end = e.block, e.block + e.argument
+        while at < end:
+            place = (e.disk, e.write, at)
+            if self.waiting[place]:
+                request = self.waiting[place].popleft()
+                self.length[e.disk] -= 1
+            elif self.issued[place]:  # tried again
+                request = self.issued[place].popleft()
+            else:
+                return  # queued before the trace begins
+            request.issued_ns, request.command = e.time_ns, self.commands
+            self.issued[place].append(request)
+            at += request.sectors
+
+    def on_completed(self, e: Event) -> None:
+        place = self.issued[e.disk, e.write, e.block]
+        if not place:
+            self.unknown += 1
+            return
+        request = place.popleft()
+        request.completed_ns, request.response_ns = e.time_ns, e.argument
+        self.done.append(request)
+
+    def on_failed(self, e: Event) -> None:
+        if self.done:
+            self.done[-1].failed = True
+
+
+def pair(events: Iterable[Event]) -> Pairing:
+    """The requests of a trace: those done, in order of completion, and the rest."""
+    pairing = Pairing()
+    handlers = {
+        "queued": pairing.on_queued,
+        "issued": pairing.on_issued,
+        "completed": pairing.on_completed,
+        "failed": pairing.on_failed,
+    }
+    for event in events:
+        handler = handlers.get(event.name)
+        if handler:
+            handler(event)
+    return pairing
