@@ -18,18 +18,29 @@
 
 #include "kernel/args.h"
 #include "kernel/fdt.h"
+#include "kernel/irq.h"
 #include "kernel/lock.h"
 #include "kernel/mem.h"
 #include "kernel/policy.h"
 #include "kernel/proc.h"
 #include "kernel/riscv.h"
 
-#define AHEAD_TICKS 4 /* reading the time and writing another takes less */
-#define MAX_EPOCH_S 10000000000UL /* 2286: in ns it fits 64 bits */
+#define START_NS    (200 * NS_PER_MS) /* later than clock_init, at shift=10 */
+#define MAX_EPOCH_S 10000000000UL     /* 2286: in ns it fits 64 bits */
 
-enum { RTC_LOW, RTC_HIGH }; /* reading LOW latches HIGH */
+/* Registers of the goldfish RTC, in ns: reading TIME_LOW latches TIME_HIGH,
+ * writing ALARM_LOW sets the alarm. */
+enum {
+    TIME_LOW,
+    TIME_HIGH,
+    ALARM_LOW,
+    ALARM_HIGH,
+    ALARM_ENABLE,
+    ALARM_CLEAR = 7
+};
 
 static u64 boot_wall_ns; /* wall time when clock_ns was 0 */
+static u64 ahead_ticks;  /* a few instructions take less */
 static u64 armed_ns[MAX_HARTS];
 
 /* What clock_go takes up again. */
@@ -151,16 +162,50 @@ static bool fire_one_due(struct cpu *cpu)
     return true;
 }
 
+/*
+ * When all is idle QEMU adds to its clock what is left until the next timer,
+ * as of when it last looked: when the clock was read, or the hart had come to
+ * rest. Its thread that does so may come between wfi and that rest, and then
+ * adds too much: the instructions since the clock was read. So here they are
+ * two, or four where QEMU counts those after wfi along with it, and what is
+ * left until end, when the timer has fired in any case, is waited for by a
+ * loop of two, which makes a turn or two fewer.
+ */
+static void wait_exactly(u64 interrupt, u64 end)
+{
+    u64 pending, now;
+    asm volatile(".balign 16\n" /* on one page */
+                 "csrr %0, time\n"
+                 "nop\n"
+                 "wfi\n"
+                 "nop\n"
+                 "csrr %0, sip"
+                 : "=r"(pending)::"memory");
+    if (!(pending & 1UL << interrupt))
+        return;
+    asm volatile("1: csrr %0, time\n"
+                 "bltu %0, %1, 1b"
+                 : "=&r"(now)
+                 : "r"(end));
+}
+
+void clock_wait(void)
+{
+    u64 due_ns = armed_ns[mycpu()->hart];
+    wait_exactly(INT_TIMER,
+                 due_ns == NEVER_NS ? 0 : ticks_of_ns(due_ns) + ahead_ticks);
+}
+
 /* QEMU 7.2 does not disarm its timer when a later time is written: so have it
- * fire, a little ahead, unseen. One tick ahead may be over by the time it is
- * written, and a time that is over leaves the old timer armed. */
+ * fire, a little ahead, unseen. A time that is over when it is written would
+ * leave the old timer armed. */
 void clock_stop(void)
 {
     bool irq_was_on = irq_off();
     struct cpu *cpu = mycpu();
     stopped[cpu->hart].irq_was_on = irq_was_on;
     stopped[cpu->hart].armed_ns = armed_ns[cpu->hart];
-    csr_write(0x14d, csr_read(time) + AHEAD_TICKS);
+    csr_write(0x14d, csr_read(time) + ahead_ticks);
     while (!(csr_read(sip) & 1UL << INT_TIMER))
         ;
     disarm(cpu);
@@ -199,19 +244,63 @@ void clock_hart_init(void)
     disarm(cpu);
 }
 
+static volatile u32 *rtc(u32 reg)
+{
+    return (volatile u32 *)virt_of(machine.rtc.phys) + reg;
+}
+
 static u64 rtc_ns(void)
 {
-    if (!machine.rtc.phys)
-        return 0;
-    volatile u32 *rtc = virt_of(machine.rtc.phys);
-    u64 low = rtc[RTC_LOW];
-    return (u64)rtc[RTC_HIGH] << 32 | low;
+    u64 low = *rtc(TIME_LOW);
+    return (u64)*rtc(TIME_HIGH) << 32 | low;
+}
+
+static void alarm_rang(u32)
+{
+    *rtc(ALARM_CLEAR) = 1;
+}
+
+/* In lab mode both clocks are one, and the RTC's began at a whole second. */
+static bool in_lab(void)
+{
+    u64 now_ns = clock_ns();
+    return (rtc_ns() - now_ns) % NS_PER_S < 100 * NS_PER_US;
+}
+
+/* The time until here depends on the length of QEMU's device tree, which
+ * differs between its versions. So go on at START_NS, to the ns: for the RTC's
+ * alarm rings then, while a timer's ns are those of when it was set. */
+static void start_evenly(void)
+{
+    u64 alarm_ns = rtc_ns() / NS_PER_S * NS_PER_S + START_NS;
+    irq_register(machine.rtc.irq, alarm_rang);
+    *rtc(ALARM_HIGH) = alarm_ns >> 32;
+    *rtc(ALARM_LOW) = alarm_ns;
+    *rtc(ALARM_ENABLE) = 1;
+    wait_exactly(INT_EXTERNAL, ticks_of_ns(START_NS) + ahead_ticks);
+    irq_dispatch();
+}
+
+/* How long 16 instructions take, at any speed of the CPU (-icount shift=): the
+ * least of a few tries, as the host may take time from a live machine. */
+static u64 few_instructions_ticks(void)
+{
+    u64 least = ~0UL;
+    for (u32 i = 0; i < 8; i++) {
+        u64 start = csr_read(time);
+        asm volatile(".rept 16\nnop\n.endr");
+        least = MIN(least, csr_read(time) - start);
+    }
+    return least + 2; /* each reading is rounded */
 }
 
 void clock_init(void)
 {
+    ahead_ticks = few_instructions_ticks();
+    if (machine.rtc.phys && in_lab())
+        start_evenly();
     if (arg_text("epoch"))
         boot_wall_ns = arg_number("epoch", 0, 0, MAX_EPOCH_S) * NS_PER_S;
-    else
+    else if (machine.rtc.phys)
         boot_wall_ns = rtc_ns() - clock_ns();
 }

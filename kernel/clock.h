@@ -46,6 +46,10 @@ bool timer_cancel(struct timer *t);
 void clock_stop(void);
 void clock_go(void);
 
+/* Wait for an interrupt, which is taken once the caller lets it in: interrupts
+ * are off. In lab mode a timer ends the wait at the same instant each time. */
+void clock_wait(void);
+
 /* Layers below proc: set up this hart, and take its timer interrupt. */
 void clock_init(void);
 void clock_hart_init(void);

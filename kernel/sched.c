@@ -185,8 +185,8 @@ void yield(void)
     spin_unlock(&sched.lock);
 }
 
-/* Interrupts are off from the look at the run queue to wfi, so that one that
- * comes between them ends the wfi at once. */
+/* Interrupts are off from the look at the run queue to the wait, so that one
+ * that comes between them ends it at once. */
 static void idle_until_interrupt(struct cpu *c)
 {
     irq_off();
@@ -194,7 +194,7 @@ static void idle_until_interrupt(struct cpu *c)
     c->idle = list_empty(&sched.runnable);
     spin_unlock(&sched.lock);
     if (c->idle)
-        wait_for_interrupt();
+        clock_wait();
     irq_on();
 }
 

@@ -8,6 +8,7 @@ results by the hash of its bytes. Runs work on copies, without the holes.
 import json
 import os
 import tempfile
+import threading
 from dataclasses import dataclass
 from functools import cache
 from hashlib import file_digest, sha256
@@ -23,7 +24,7 @@ CACHE = FOLDER / "cache"
 
 def write_whole(path: Path, text: str) -> None:
     """Write the file so that nobody ever sees half of it."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    part = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.part")
     part.write_text(text)
     part.replace(path)
 
