@@ -212,7 +212,8 @@ def test_a_sleeping_background_job_hears_of_the_end(lab: Lab) -> None:
 def test_moguls_writer_dirties_its_share_of_the_cache_each_period(lab: Lab, share: int) -> None:
     """A virtual minute, nothing written back: every block is dirtied, none modified again.
 
-    Beside the share of two periods only the inode's block becomes dirty.
+    Beside the share of two periods only the inode's block becomes dirty, if it is not so
+    already by another inode's access time.
     """
     per_period = 400 * share // 100
     words = f"rw=mogul share_percent={share} cache_blocks=400 filename=/w runtime_s=60"
@@ -222,7 +223,7 @@ def test_moguls_writer_dirties_its_share_of_the_cache_each_period(lab: Lab, shar
     )
     _, job = run.jobs()
     assert [job["ios"] for job in run.jobs()] == [2 * per_period] * 2
-    assert run.changed("bio.dirtied") == 2 * per_period + 1
+    assert run.changed("bio.dirtied") - 2 * per_period in (0, 1)
     log = run.log()
     assert [io[2] for io in log] == list(range(2 * per_period))
     due = [io[0] - job["start_ns"] for io in log]
