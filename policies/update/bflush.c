@@ -1,0 +1,56 @@
+/*
+ * Bflush, periodic update as 4.2BSD first had it: every interval_ms, all dirty
+ * blocks are written, and after each write the search for the next dirty one
+ * begins again at the head of the one queue of all valid buffers.
+ *
+ * What is written is what PU writes. But a write leaves its buffer in front
+ * of those still to be found, so n writes look at about n * n / 2 buffers: the
+ * cost grows nearly with the square of the cache, and PU's with what is dirty.
+ * Here the queue is the cache's buffers, in the order of their first use.
+ *
+ * Source: bflush of 4.2BSD, as described by Mogul, "A Better Update Policy",
+ * USENIX Summer 1994, section 3.
+ */
+#include "kernel/policy.h"
+
+static struct tunable tunables[] = {
+    {"interval_ms", "ms", 30000, 1, 3600000, "time between two updates"},
+    {0},
+};
+
+static struct policy_counter counters[] = {
+    {"updates", "updates", "times all dirty blocks were written"},
+    {"written", "blocks", "blocks whose writing an update started"},
+    {"scanned", "buffers", "looked at, again after each write"},
+    {0},
+};
+
+static u64 bflush_next_ns(u64 last_ns)
+{
+    return last_ns + tunables[0].value * 1000000;
+}
+
+static enum visit first_dirty(struct block *b, u64 now_ns)
+{
+    (void)b, (void)now_ns;
+    counters[2].value++;
+    return FLUSH_LAST;
+}
+
+static void bflush_look(u64 now_ns)
+{
+    (void)now_ns;
+    counters[0].value++;
+    while (flush_in_cache(0, NEVER_NS, first_dirty))
+        counters[1].value++;
+}
+
+static const struct policy bflush = {
+    .kind = POLICY_UPDATE,
+    .name = "bflush",
+    .about = "4.2BSD's periodic update: searches anew after each write",
+    .tunables = tunables,
+    .counters = counters,
+    .update = {.next_ns = bflush_next_ns, .look = bflush_look},
+};
+POLICY(bflush);

@@ -1,0 +1,101 @@
+/*
+ * The syncer of the BSDs: a wheel of one-second slots. A file joins the slot
+ * file_s seconds ahead when it becomes dirty; every second the syncer writes
+ * all dirty blocks of the files whose slot has come. Structure of the file
+ * system (inodes, bitmaps, descriptors) has slots of its own, meta_s ahead.
+ *
+ * - What is of one file goes together and by the oldest block's time, so files
+ *   that become dirty over half a minute are written over half a minute.
+ * - A block is in the slot of its own time; when that of the file's first
+ *   comes, the others leave theirs. Blocks that map a file go with the file.
+ * - The BSDs have a third delay, 15 s, for directories. It has no use here:
+ *   names are written synchronously, in the order of FFS, so no directory is
+ *   ever left dirty. meta_s does for whatever is structure and of no file.
+ *
+ * Source: McKusick and Neville-Neil, "The Design and Implementation of the
+ * FreeBSD Operating System", section on the syncer; syncer(4) and the defaults
+ * of NetBSD's filedelay, dirdelay and metadelay (30, 15 and 10 s).
+ */
+#include "kernel/policy.h"
+
+#define NS_PER_S 1000000000UL
+#define SLOTS    64 /* seconds; more than the longest delay */
+
+static struct tunable tunables[] = {
+    {"file_s", "s", 30, 1, 60, "delay of files"},
+    {"meta_s", "s", 10, 1, 60, "delay of the file system's structure"},
+    {0},
+};
+
+static struct policy_counter counters[] = {
+    {"ticks", "slots", "slots whose time came"},
+    {"written", "blocks", "blocks whose writing a slot started"},
+    {"empty_ticks", "slots", "of the slots, those with nothing to write"},
+    {0},
+};
+
+static struct list wheel[SLOTS];
+static u64 done_s; /* the slots up to this second are done; or not begun: */
+#define NOT_BEGUN NEVER_NS
+
+static void bsd_syncer_start(void)
+{
+    for (u32 i = 0; i < SLOTS; i++)
+        list_init(&wheel[i]);
+    done_s = NOT_BEGUN;
+}
+
+/* One that was dirty before the syncer started may be due already: next. */
+static void bsd_syncer_dirtied(struct block *b, u64 now_ns)
+{
+    u64 now_s = now_ns / NS_PER_S;
+    u64 delay_s = tunables[b->meta && !b->owner].value;
+    u64 slot_s = MAX(b->dirtied_ns / NS_PER_S + delay_s, now_s + 1);
+    if (done_s == NOT_BEGUN)
+        done_s = now_s;
+    list_push_back(&wheel[slot_s % SLOTS], &b->link);
+}
+
+static void bsd_syncer_leaves(struct block *b)
+{
+    list_remove(&b->link);
+}
+
+static u64 bsd_syncer_next_ns(u64 last_ns)
+{
+    return (last_ns / NS_PER_S + 1) * NS_PER_S;
+}
+
+static void tick(u64 s)
+{
+    u64 n = flush_files(&wheel[s % SLOTS]);
+    counters[0].value++;
+    counters[1].value += n;
+    counters[2].value += !n;
+}
+
+/* The slots of the seconds since the last look, which may have taken long. */
+static void bsd_syncer_look(u64 now_ns)
+{
+    u64 now_s = now_ns / NS_PER_S;
+    if (done_s == NOT_BEGUN)
+        return;
+    if (now_s > done_s + SLOTS)
+        done_s = now_s - SLOTS;
+    while (done_s < now_s)
+        tick(++done_s);
+}
+
+static const struct policy bsd_syncer = {
+    .kind = POLICY_UPDATE,
+    .name = "bsd_syncer",
+    .about = "a wheel of seconds: each file some time after its first change",
+    .tunables = tunables,
+    .counters = counters,
+    .start = bsd_syncer_start,
+    .update = {.next_ns = bsd_syncer_next_ns,
+               .look = bsd_syncer_look,
+               .dirtied = bsd_syncer_dirtied,
+               .leaves = bsd_syncer_leaves},
+};
+POLICY(bsd_syncer);

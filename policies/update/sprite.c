@@ -1,0 +1,84 @@
+/*
+ * Sprite: every scan_ms, each file whose oldest dirty block has been dirty for
+ * at least age_ms has all its dirty blocks written, young ones too.
+ *
+ * So a file is written once and whole, and its blocks are likely to lie
+ * together; a file that lives for less than age_ms is not written at all. A
+ * block of no file (structure of the file system) goes by its own age.
+ *
+ * Source: Nelson, Welch and Ousterhout, "Caching in the Sprite Network File
+ * System", ACM TOCS 6(1), 1988; Mogul, "A Better Update Policy", USENIX
+ * Summer 1994.
+ */
+#include "kernel/policy.h"
+
+#define NS_PER_MS 1000000UL
+
+static struct tunable tunables[] = {
+    {"scan_ms", "ms", 5000, 1, 3600000, "time between two scans"},
+    {"age_ms", "ms", 30000, 0, 3600000, "age at which a block's file is due"},
+    {0},
+};
+
+static struct policy_counter counters[] = {
+    {"scans", "scans", "times it looked for what is due"},
+    {"of_age", "blocks", "found to be of age; other blocks written are not"},
+    {"written", "blocks", "blocks whose writing a scan started"},
+    {0},
+};
+
+static struct list due; /* blocks of age, until they are written */
+
+static void sprite_start(void)
+{
+    list_init(&due);
+}
+
+static void sprite_dirtied(struct block *b, u64 now_ns)
+{
+    (void)now_ns;
+    list_init(&b->link);
+}
+
+static void sprite_leaves(struct block *b)
+{
+    list_remove(&b->link);
+}
+
+static enum visit of_age(struct block *b, u64 now_ns)
+{
+    if (b->dirtied_ns + tunables[1].value * NS_PER_MS > now_ns)
+        return STOP;
+    if (!list_on(&b->link)) {
+        list_push_back(&due, &b->link);
+        counters[1].value++;
+    }
+    return PASS;
+}
+
+static u64 sprite_next_ns(u64 last_ns)
+{
+    return last_ns + tunables[0].value * NS_PER_MS;
+}
+
+static void sprite_look(u64 now_ns)
+{
+    (void)now_ns;
+    counters[0].value++;
+    flush_by_age(of_age);
+    counters[2].value += flush_files(&due);
+}
+
+static const struct policy sprite = {
+    .kind = POLICY_UPDATE,
+    .name = "sprite",
+    .about = "whole files: all of a file when its oldest block is of age",
+    .tunables = tunables,
+    .counters = counters,
+    .start = sprite_start,
+    .update = {.next_ns = sprite_next_ns,
+               .look = sprite_look,
+               .dirtied = sprite_dirtied,
+               .leaves = sprite_leaves},
+};
+POLICY(sprite);

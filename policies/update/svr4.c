@@ -1,0 +1,85 @@
+/*
+ * SVR4's fsflush: every scan_ms it does two things.
+ * - By age: blocks of structure that have been dirty for at least autoup_s are
+ *   written. (In SVR4 the buffer cache holds only those.)
+ * - By turn: the next scan_ms / autoup_s of the cache, one sixtieth by default,
+ *   is looked at, and its dirty blocks of file data are written whatever their
+ *   age. (SVR4 has file data in a pool of pages.)
+ *
+ * So data is written within autoup_s of becoming dirty, after half of it on
+ * average, and the work of a scan is bounded by a share of the cache and not
+ * by what is dirty.
+ *
+ * Source: "Achieving Predictable Response Time with an Intelligent File System
+ * Updater" (fsflush of SVR4/MP, its base of comparison); Goodheart and Cox,
+ * "The Magic Garden Explained", 1994 (NAUTOUP).
+ */
+#include "kernel/policy.h"
+
+#define NS_PER_MS 1000000UL
+#define NS_PER_S  1000000000UL
+
+static struct tunable tunables[] = {
+    {"scan_ms", "ms", 1000, 1, 60000, "time between two scans"},
+    {"autoup_s", "s", 60, 1, 3600, "age of structure, and time of a round"},
+    {0},
+};
+
+static struct policy_counter counters[] = {
+    {"scans", "scans", "times it looked"},
+    {"scanned", "buffers", "looked at by turn"},
+    {"written_by_age", "blocks", "structure that was of age"},
+    {"written_by_turn", "blocks", "file data that was looked at"},
+    {0},
+};
+
+static u64 turn; /* of the round */
+
+static u64 svr4_next_ns(u64 last_ns)
+{
+    return last_ns + tunables[0].value * NS_PER_MS;
+}
+
+static enum visit structure_of_age(struct block *b, u64 now_ns)
+{
+    if (b->dirtied_ns + tunables[1].value * NS_PER_S > now_ns)
+        return STOP;
+    return b->meta ? FLUSH : PASS;
+}
+
+static enum visit data(struct block *b, u64 now_ns)
+{
+    (void)now_ns;
+    counters[1].value++;
+    return b->meta ? PASS : FLUSH;
+}
+
+/* The part of the cache whose turn it is; all parts are a whole round. */
+static u64 flush_by_turn(void)
+{
+    struct cache_state now;
+    u64 turns =
+        (tunables[1].value * 1000 + tunables[0].value - 1) / tunables[0].value;
+    cache_state(&now);
+    turn = turn % turns + 1;
+    u64 first = now.buffers * (turn - 1) / turns;
+    return flush_in_cache(first, now.buffers * turn / turns - first, data);
+}
+
+static void svr4_look(u64 now_ns)
+{
+    (void)now_ns;
+    counters[0].value++;
+    counters[2].value += flush_by_age(structure_of_age);
+    counters[3].value += flush_by_turn();
+}
+
+static const struct policy svr4 = {
+    .kind = POLICY_UPDATE,
+    .name = "svr4",
+    .about = "fsflush: structure by age, data by turns round the cache",
+    .tunables = tunables,
+    .counters = counters,
+    .update = {.next_ns = svr4_next_ns, .look = svr4_look},
+};
+POLICY(svr4);
