@@ -257,18 +257,18 @@ static void drive_done(void *arg)
     clock_go();
 }
 
-u64 queue_done_ns(const struct queue *q, const struct request *a,
-                  const struct request *b)
+u64 queue_done_ns(const struct queue *q, u64 start_ns, const struct request *a,
+                  u64 gap_ns, const struct request *b)
 {
     const struct disk *d = CONTAINER(q, struct disk, queue);
     if (!d->drive.model->modelled)
         return NEVER_NS;
     struct drive trial = d->drive;
-    u64 done_ns = clock_ns();
-    for (const struct request *r = a; r; r = r == b ? NULL : b)
-        done_ns =
-            drive_service(&trial, done_ns, r->sector, r->nsectors, r->write);
-    return done_ns;
+    u64 done_ns =
+        drive_service(&trial, start_ns, a->sector, a->nsectors, a->write);
+    return b ? drive_service(&trial, done_ns + gap_ns, b->sector, b->nsectors,
+                             b->write)
+             : done_ns;
 }
 
 /* ---- dispatch to the drive or the device ---- */
@@ -280,22 +280,48 @@ static bool idle(const struct disk *d)
     return queue_empty(q) && !(d->sched->sched.takes_offers && q->length[2]);
 }
 
-/* The scheduler has chosen an offer: make it a write, which may be dispatched
- * if there is still room. Caller holds d->lock, which is released meanwhile. */
-static bool claim(struct disk *d, struct request *r)
+/* Make an offer a write; false if it cannot be one now. Caller holds d->lock,
+ * which is released meanwhile. */
+static bool claim(struct disk *d, struct io *io)
 {
-    struct io *io = io_of(r);
     bool (*claim_io)(struct io *, const struct disk *) = io->claim;
-    remove(d, r);
+    remove(d, &io->request);
     spin_unlock(&d->lock);
     bool claimed = claim_io(io, d);
     spin_lock(&d->lock);
-    if (!claimed)
-        return false;
-    count(&offers_taken, 1);
-    trace_io(TRACE_queued, d, io, io->request.nsectors);
-    enqueue(d, io);
-    return d->in_flight < d->depth;
+    return claimed;
+}
+
+/* The offer that goes on where io ends, if the scheduler joins them. */
+static struct io *next_offer(struct disk *d, const struct io *io)
+{
+    if (!d->sched->sched.joins_offers)
+        return NULL;
+    struct request *r = queue_at_or_after(&d->queue, OFFERS, end_of(io));
+    return r && r->sector == end_of(io) ? io_of(r) : NULL;
+}
+
+/* The scheduler has chosen an offer: queue it, and those that may be joined to
+ * it, as writes. May it be dispatched now? Caller holds d->lock, which is
+ * released meanwhile. */
+static bool take_up(struct disk *d, struct io *io)
+{
+    struct io *taken = NULL;
+    u64 nsectors = 0;
+    while (io && claim(d, io)) {
+        io->joined = taken;
+        taken = io;
+        nsectors += io->request.nsectors;
+        io = nsectors < disks.cluster_sectors ? next_offer(d, io) : NULL;
+    }
+    for (struct io *i = taken, *next; i; i = next) {
+        next = i->joined;
+        i->request.queued_ns = clock_ns();
+        count(&offers_taken, 1);
+        trace_io(TRACE_queued, d, i, i->request.nsectors);
+        enqueue(d, i);
+    }
+    return taken && d->in_flight < d->depth;
 }
 
 /* Hand out commands while the drive takes them. Caller holds d->lock. */
@@ -305,7 +331,7 @@ static void dispatch(struct disk *d)
     struct request *r;
     while (!d->plugged && d->in_flight < d->depth && !idle(d) &&
            (r = choose(d))) {
-        if (r->offer && !claim(d, r))
+        if (r->offer && !take_up(d, io_of(r)))
             continue;
         u64 now_ns = clock_ns();
         gather(d, r, now_ns);

@@ -233,10 +233,11 @@ struct request *queue_at_or_after(const struct queue *, enum direction,
 struct request *queue_before(const struct queue *, enum direction, u64 sector);
 struct request *queue_oldest(const struct queue *, enum direction);
 
-/* What if: when would the drive, if it were given a now, and b (or NULL) as
- * soon as that is done, be done with the last? NEVER_NS without a model. */
-u64 queue_done_ns(const struct queue *, const struct request *a,
-                  const struct request *b);
+/* What if: when would the drive, if it were given a at start_ns, and b (or
+ * NULL) gap_ns after that is done, be done with the last? NEVER_NS without a
+ * model. */
+u64 queue_done_ns(const struct queue *, u64 start_ns, const struct request *a,
+                  u64 gap_ns, const struct request *b);
 
 struct sched_hooks {
     /* (required) Choose the next request to dispatch. The queue is not
@@ -250,6 +251,8 @@ struct sched_hooks {
      * joined to a neighbour. Disk lock held; may not sleep. */
     void (*leaves)(struct queue *, struct request *, u64 now_ns);
     bool takes_offers; /* ask also when there are none but offers */
+    bool joins_offers; /* offers that go on where one ends that is dispatched
+                          are joined to it, as queued neighbours are */
 };
 
 /* ---- ghosts: names of blocks that are remembered without their data ---- */

@@ -9,7 +9,7 @@
 #define MANY 500
 
 static struct queue queue;
-static struct request requests[MANY];
+static struct request requests[MANY], offered[100];
 static u64 now_ns;
 
 static void submit(const struct policy *p, struct request *r, u64 sector,
@@ -23,6 +23,16 @@ static void submit(const struct policy *p, struct request *r, u64 sector,
     queue_add(&queue, r);
     if (p->sched.queued)
         p->sched.queued(&queue, r, now_ns);
+}
+
+/* Offer these sectors as dirty blocks. */
+static void offer(struct request *offers, const u64 *sectors, u32 n)
+{
+    for (u32 i = 0; i < n; i++) {
+        offers[i] = (struct request){
+            .sector = sectors[i], .nsectors = 1, .write = true, .offer = true};
+        queue_add(&queue, &offers[i]);
+    }
 }
 
 /* The next request leaves the queue, as the disk layer has it do. */
@@ -258,13 +268,213 @@ TEST(deadline_begins_no_batch_with_the_oldest_before_it_is_due)
     check_expiry(true, 4999999000, 300);
 }
 
-/* Whatever arrives and whatever is served, each exactly once. */
+TEST(opportunistic_takes_dirty_blocks_near_the_ends_of_its_way)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "opportunistic");
+    struct request offers[5];
+    tunable_named(p, "near_sectors")->value = 10;
+    tunable_named(p, "most")->value = 2;
+    queue_init(&queue, 0);
+    offer(offers, (u64[]){10, 50, 90, 120, 205}, 5);
+    submit_mix(p, (u64[]){100, 200}, 2, NULL, 0);
+    check_served(p, (u64[]){10, 90, 100, 200}, 4);
+    submit(p, &requests[2], 300, true);
+    check_served(p, (u64[]){205, 300}, 2);
+    submit(p, &requests[3], 60, false); /* on the way back, there is no way */
+    check_served(p, (u64[]){60}, 1);
+    check_eq(p->counters[0].value, 3);
+}
+
+TEST(opportunistic_delays_a_request_by_no_more_than_it_may)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "opportunistic");
+    struct request offers[6];
+    queue_init(&queue, 0);
+    offer(offers, (u64[]){1, 2, 3, 4, 5, 6}, 6);
+    submit_mix(p, (u64[]){3, 4, 90}, 3, NULL, 0);
+    check_served(p, (u64[]){1, 3, 4, 5, 90}, 5);
+    tunable_named(p, "most")->value = 0;
+    submit(p, &requests[3], 95, false);
+    check_served(p, (u64[]){95}, 1);
+}
+
+/* Groups of 16; 40 was modified again. */
+TEST(wow_writes_groups_in_circular_order_and_spares_the_modified_once)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "wow");
+    struct request offers[9];
+    tunable_named(p, "group_sectors")->value = 16;
+    tunable_named(p, "high_blocks")->value = 4;
+    tunable_named(p, "low_blocks")->value = 1;
+    queue_init(&queue, 0);
+    offer(offers, (u64[]){64, 0, 40, 16, 8}, 5);
+    offers[2].again = true;
+    check_served(p, (u64[]){0, 8, 16, 64}, 4);
+    check(p->sched.next(&queue, now_ns) == NULL); /* 1 is left */
+    offer(offers + 5, (u64[]){20, 100, 4, 41}, 3);
+    check(p->sched.next(&queue, now_ns) == NULL); /* 4 are */
+    offer(offers + 8, (u64[]){41}, 1);
+    check_served(p, (u64[]){100, 4, 20, 40}, 4);
+    check(p->sched.next(&queue, now_ns) == NULL);
+    check_eq(p->counters[0].value, 7);
+    check_eq(p->counters[1].value, 1);
+}
+
+TEST(wow_spares_a_group_for_one_of_its_blocks)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "wow");
+    struct request offers[4];
+    tunable_named(p, "group_sectors")->value = 16;
+    tunable_named(p, "high_blocks")->value = 0;
+    tunable_named(p, "low_blocks")->value = 0;
+    queue_init(&queue, 0);
+    offer(offers, (u64[]){0, 8, 16, 31}, 4);
+    offers[3].again = true;
+    check_served(p, (u64[]){0, 8, 16, 31}, 4); /* the circle closes */
+    offer(offers, (u64[]){0, 8, 16, 31}, 4);
+    offers[1].again = true;
+    check_served(p, (u64[]){16, 31, 0, 8}, 4);
+}
+
+TEST(wow_serves_what_is_queued_first)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "wow");
+    struct request offers[3];
+    tunable_named(p, "high_blocks")->value = 0;
+    tunable_named(p, "low_blocks")->value = 0;
+    queue_init(&queue, 0);
+    offer(offers, (u64[]){1, 2, 3}, 3);
+    check_served(p, (u64[]){1}, 1);
+    submit_mix(p, (u64[]){70}, 1, (u64[]){60}, 1);
+    check_served(p, (u64[]){60, 70, 2, 3}, 4);
+}
+
+/* A disk of 100 sectors a track, a sector passing each microsecond; a seek
+ * takes 10 us a track. */
+static u64 toy_ns(u64 ns, u64 from, const struct request *to)
+{
+    u64 track = to->sector / 100;
+    u64 tracks = track > from / 100 ? track - from / 100 : from / 100 - track;
+    u64 us = ns / 1000 + 10 * tracks;
+    u64 turn_us = (to->sector + 100 - us % 100) % 100;
+    return (us + turn_us + to->nsectors) * 1000;
+}
+
+static u64 toy_drive(const struct queue *q, u64 start_ns,
+                     const struct request *a, u64 gap_ns,
+                     const struct request *b)
+{
+    u64 ns = toy_ns(start_ns, q->head_sector, a);
+    return b ? toy_ns(ns + gap_ns, a->sector + a->nsectors, b) : ns;
+}
+
+/* The head is at 0, sector 0 under it, and 350 is wanted, which takes 51 us.
+ * Of the offers, this one is chosen; or if none is, 350. */
+static void check_free(const u64 *sectors, u32 n, u64 margin_us, u64 want)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "freeblock");
+    struct request offers[9];
+    tunable_named(p, "margin_us")->value = margin_us;
+    drive_done_ns = toy_drive;
+    queue_init(&queue, 0);
+    offer(offers, sectors, n);
+    submit(p, &requests[0], 350, false);
+    check_eq(p->sched.next(&queue, 1000000)->sector, want);
+}
+
+TEST(freeblock_takes_what_fits_before_the_request_is_under_the_head)
+{
+    check_free((u64[]){10}, 1, 0, 10);   /* 10 + 1 + 30 < 50 */
+    check_free((u64[]){19}, 1, 0, 19);   /* 19 + 1 + 30 = 50 */
+    check_free((u64[]){20}, 1, 0, 350);  /* not */
+    check_free((u64[]){330}, 1, 0, 330); /* 30, 31 */
+    check_free((u64[]){329}, 1, 0, 350); /* has passed */
+    check_free((u64[]){25, 345}, 2, 0, 345);
+    check_free((u64[]){125}, 1, 0, 125); /* on a track between */
+    check_free((u64[]){400}, 1, 0, 350);
+}
+
+TEST(freeblock_takes_only_what_fits_if_both_go_later)
+{
+    check_free((u64[]){10}, 1, 9, 10);   /* 10 + 1 + 9 + 30 = 50 */
+    check_free((u64[]){10}, 1, 10, 350); /* not */
+    check_free((u64[]){5}, 1, 5, 5);
+    check_free((u64[]){5}, 1, 6, 350); /* has passed */
+}
+
+TEST(freeblock_looks_at_both_ends_and_no_further_than_it_may)
+{
+    check_free((u64[]){20, 21, 22, 23, 345}, 5, 0, 345); /* the 1st of 4 */
+    check_free((u64[]){20, 21, 22, 23, 335, 325, 326, 327}, 8, 0, 335);
+    check_free((u64[]){20, 21, 22, 23, 125, 326, 327, 328, 329}, 9, 0, 350);
+}
+
+static struct request *serve_at(const struct policy *p, u64 ns)
+{
+    now_ns = ns - 1000; /* serve lets as much pass */
+    return serve(p);
+}
+
+TEST(freeblock_counts_a_request_that_a_free_write_made_late)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "freeblock");
+    struct request offers[3];
+    tunable_named(p, "margin_us")->value = 0;
+    drive_done_ns = toy_drive;
+    queue_init(&queue, 0);
+    offer(offers, (u64[]){10, 345, 360}, 3);
+    submit(p, &requests[0], 350, false);
+    check_eq(serve_at(p, 1000000)->sector, 10);
+    check_eq(serve_at(p, 1011000)->sector, 345);
+    check_eq(serve_at(p, 1046000)->sector, 350);
+    check_eq(p->counters[1].value, 0);
+    submit(p, &requests[0], 370, false);
+    check_eq(serve_at(p, 1051000)->sector, 360);
+    check_eq(serve_at(p, 1080000)->sector, 370); /* was to go at 1070000 */
+    check_eq(p->counters[0].value, 3);
+    check_eq(p->counters[1].value, 1);
+}
+
+TEST(freeblock_goes_on_where_its_sweep_was_before_the_free_write)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "freeblock");
+    struct request offers[1];
+    tunable_named(p, "margin_us")->value = 0;
+    drive_done_ns = toy_drive;
+    queue_init(&queue, 0);
+    offer(offers, (u64[]){345}, 1);
+    submit(p, &requests[0], 350, false);
+    check_eq(serve_at(p, 1000000)->sector, 345);
+    submit(p, &requests[1], 200, false);
+    check_eq(serve_at(p, 1046000)->sector, 200);
+    check_eq(serve_at(p, 1101000)->sector, 350);
+    check_eq(p->counters[1].value, 0); /* 200 made it late */
+    submit_mix(p, (u64[]){100, 360}, 2, NULL, 0);
+    check_eq(serve_at(p, 1151000)->sector, 360);
+}
+
+TEST(freeblock_writes_nothing_for_free_without_a_model)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "freeblock");
+    struct request offers[1];
+    queue_init(&queue, 0);
+    offer(offers, (u64[]){1}, 1);
+    submit(p, &requests[0], 350, false);
+    check(serve(p) == &requests[0]);
+}
+
+/* Whatever arrives and whatever is served, each exactly once, with offers or
+ * without. */
 static void run_random(const struct policy *p, u64 seed)
 {
     u32 submitted = 0, served = 0, times[MANY] = {0};
+    u64 sectors[100];
 
     policy_start(p);
     queue_init(&queue, 0);
+    for (u32 i = 0; i < NELEM(sectors); i++)
+        sectors[i] = random_u64(&seed) % 10000 * 8;
+    offer(offered, sectors, NELEM(sectors));
     while (served < MANY) {
         bool full = submitted == MANY, empty = submitted == served;
         if (empty || (!full && random_u64(&seed) % 2)) {
@@ -272,7 +482,10 @@ static void run_random(const struct policy *p, u64 seed)
                    random_u64(&seed) % 2);
             submitted++;
         } else {
-            check_eq(++times[serve(p) - requests], 1);
+            struct request *r = serve(p);
+            if (r->offer)
+                continue;
+            check_eq(++times[r - requests], 1);
             served++;
         }
     }

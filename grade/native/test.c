@@ -9,6 +9,14 @@
 extern const struct test *const __start_tests[];
 extern const struct test *const __stop_tests[];
 
+done_ns_fn *drive_done_ns;
+
+u64 queue_done_ns(const struct queue *q, u64 start_ns, const struct request *a,
+                  u64 gap_ns, const struct request *b)
+{
+    return drive_done_ns ? drive_done_ns(q, start_ns, a, gap_ns, b) : NEVER_NS;
+}
+
 /* Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
  * OOPSLA 2014. */
 u64 random_u64(u64 *state)

@@ -61,4 +61,10 @@ struct tunable *tunable_named(const struct policy *, const char *name);
 
 u64 random_u64(u64 *state); /* splitmix64 */
 
+/* The drive that queue_done_ns asks; NULL, as at first: there is no model. */
+typedef u64 done_ns_fn(const struct queue *, u64 start_ns,
+                       const struct request *a, u64 gap_ns,
+                       const struct request *b);
+extern done_ns_fn *drive_done_ns;
+
 #endif

@@ -1,0 +1,73 @@
+/*
+ * Opportunistic queuing: the order is C-LOOK's, but on its way to the next
+ * request the head also writes dirty blocks that are not due yet, if they lie
+ * near where it leaves or where it goes. A block so written costs little, and
+ * no seek of its own later.
+ *
+ * `most` is how many such commands go before each queued request, which they
+ * delay; dirty blocks that follow one on the disk are of one command with it.
+ * An idle disk is left idle.
+ *
+ * Source: the opportunistic queue of Batsakis, Burns, Kanevsky, Lentini and
+ * Talpey, "AWOL: An Adaptive Write Optimizations Layer", FAST 2008. How near
+ * and how many are ours.
+ */
+#include "kernel/policy.h"
+
+/* The word of a queue: commands since the last queued request. */
+enum { TAKEN };
+
+enum { NEAR, MOST };
+
+static struct tunable tunables[] = {
+    {"near_sectors", "sectors", 1024, 1, 1UL << 40,
+     "how far from an end of the way a dirty block may lie"},
+    {"most", "commands", 1, 0, 1000, "opportunistic, for each queued request"},
+    {0},
+};
+
+static struct policy_counter counters[] = {
+    {"taken", "commands", "opportunistic ones chosen"},
+    {0},
+};
+
+static struct request *clook(const struct queue *q)
+{
+    struct request *r = queue_at_or_after(q, BOTH, q->head_sector);
+    return r ? r : queue_at_or_after(q, BOTH, 0);
+}
+
+/* A dirty block between the head and a request, near either; else NULL. */
+static struct request *on_the_way(const struct queue *q,
+                                  const struct request *to)
+{
+    u64 head = q->head_sector, near = tunables[NEAR].value;
+    struct request *first = queue_at_or_after(q, OFFERS, head);
+    if (!first || first->sector >= to->sector)
+        return NULL;
+    if (first->sector - head <= near)
+        return first;
+    struct request *last = queue_before(q, OFFERS, to->sector);
+    return to->sector - last->sector <= near ? last : NULL;
+}
+
+static struct request *opportunistic_next(struct queue *q, u64 now_ns)
+{
+    (void)now_ns;
+    struct request *r = clook(q), *offer = NULL;
+    if (q->word[TAKEN] < tunables[MOST].value)
+        offer = on_the_way(q, r);
+    q->word[TAKEN] = offer ? q->word[TAKEN] + 1 : 0;
+    counters[0].value += offer != NULL;
+    return offer ? offer : r;
+}
+
+static const struct policy opportunistic = {
+    .kind = POLICY_SCHED,
+    .name = "opportunistic",
+    .about = "circular elevator that writes dirty blocks near its way",
+    .tunables = tunables,
+    .counters = counters,
+    .sched = {.next = opportunistic_next, .joins_offers = true},
+};
+POLICY(opportunistic);

@@ -1,0 +1,105 @@
+/*
+ * WOW, wise ordering for writes: dirty blocks are written in circular order of
+ * where they lie, which is short ways for the head, but what was modified
+ * again lately is passed over once, as Clock does. They are dealt with in
+ * groups, the parts of the disk of group_sectors each: if a block of the
+ * group under the hand was modified again since the hand was last there, the
+ * hand moves on; else the group is written.
+ *
+ * Queued requests go first, in C-LOOK order. When there are none, and more
+ * than high_blocks are dirty, dirty blocks are written until low_blocks are
+ * left. The source's marks are shares of its cache, whose size is no affair
+ * of a scheduler: set them to fit. A block added to a group is no reason to
+ * pass that over, or sequential writes would be.
+ *
+ * Source: Gill and Modha, "WOW: Wise Ordering for Writes - Combining Spatial
+ * and Temporal Locality in Non-Volatile Caches", FAST 2005.
+ */
+#include "kernel/policy.h"
+
+/* The words of a queue: the sector under the hand; where the group ends that
+ * is being written; are dirty blocks written until low_blocks are left? */
+enum { HAND, GROUP_END, DRAINING };
+
+enum { HIGH, LOW, GROUP };
+
+static struct tunable tunables[] = {
+    {"high_blocks", "blocks", 256, 0, 1UL << 32,
+     "writing begins when more are dirty"},
+    {"low_blocks", "blocks", 192, 0, 1UL << 32,
+     "writing ends when no more are dirty"},
+    {"group_sectors", "sectors", 128, 1, 1UL << 20, "of one group"},
+    {0},
+};
+
+static struct policy_counter counters[] = {
+    {"groups", "groups", "that were written"},
+    {"spared", "groups", "that the hand passed over"},
+    {0},
+};
+
+static struct request *clook(const struct queue *q)
+{
+    struct request *r = queue_at_or_after(q, BOTH, q->head_sector);
+    return r ? r : queue_at_or_after(q, BOTH, 0);
+}
+
+/* Was a block of the group modified again? From now on, none was. */
+static bool was_modified(const struct queue *q, struct request *r, u64 end)
+{
+    bool modified = false;
+    for (; r && r->sector < end;
+         r = queue_at_or_after(q, OFFERS, r->sector + 1)) {
+        modified |= r->again;
+        r->again = false;
+    }
+    return modified;
+}
+
+/* Move the hand to the next group that is to be written; its first block. */
+static struct request *next_group(struct queue *q)
+{
+    u64 sectors = tunables[GROUP].value;
+    for (;;) {
+        struct request *r = queue_at_or_after(q, OFFERS, q->word[HAND]);
+        if (!r)
+            r = queue_at_or_after(q, OFFERS, 0);
+        u64 end = (r->sector / sectors + 1) * sectors;
+        q->word[GROUP_END] = q->word[HAND] = end;
+        if (!was_modified(q, r, end)) {
+            counters[0].value++;
+            return r;
+        }
+        counters[1].value++;
+    }
+}
+
+static struct request *next_dirty(struct queue *q)
+{
+    struct request *r = queue_at_or_after(q, OFFERS, q->word[HAND]);
+    if (!r || r->sector >= q->word[GROUP_END])
+        r = next_group(q);
+    q->word[HAND] = r->sector + r->nsectors;
+    return r;
+}
+
+static struct request *wow_next(struct queue *q, u64 now_ns)
+{
+    (void)now_ns;
+    struct request *r = clook(q);
+    if (r)
+        return r;
+    u64 dirty = q->length[2];
+    q->word[DRAINING] = dirty > tunables[q->word[DRAINING] ? LOW : HIGH].value;
+    return q->word[DRAINING] ? next_dirty(q) : NULL;
+}
+
+static const struct policy wow = {
+    .kind = POLICY_SCHED,
+    .name = "wow",
+    .about = "dirty blocks in circular order but for those modified again",
+    .tunables = tunables,
+    .counters = counters,
+    .sched = {.next = wow_next, .takes_offers = true, .joins_offers = true},
+};
+POLICY(wow);
