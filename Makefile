@@ -92,7 +92,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
 
-.PHONY: all native qemu qemu-gdb gdb test bench experiment format setup clean help FORCE
+.PHONY: all native qemu qemu-gdb gdb test bench experiment export report format setup clean help FORCE
 
 all: $(KERNEL) $(MKFS) $(UPROG) build/fs.img ## build everything (the default)
 
@@ -234,6 +234,9 @@ export: all build/native/drive_replay_tool ## a run's trace as files for other t
 	@$(PYTHON) -m grade.export $(if $(E),'$(E)') $(if $(N),--run '$(N)') \
 	    $(if $(SIZE),--size '$(SIZE)') $(if $(FORMAT),--format '$(FORMAT)') $(if $(OUT),--out '$(OUT)') \
 	    $(if $(filter 1,$(LIST)),--list)
+
+report: all build/native/drive_replay_tool ## write the report of results that are there (E=name, SIZE=)
+	@$(PYTHON) -m grade.report $(if $(E),'$(E)') $(if $(SIZE),--size '$(SIZE)')
 
 # ---- the rest ----
 

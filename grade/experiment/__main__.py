@@ -1,6 +1,7 @@
 """`make experiment`: E= which one or all, SIZE= how large, N= one run of it.
 
-JOBS= how many runs at a time, LIST=1 shows what there is.
+JOBS= how many runs at a time, LIST=1 shows what there is. Makes the runs that
+are lacking, shows what came, and writes the report.
 """
 
 import argparse
@@ -14,9 +15,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from grade.experiment import expect, runner, summary
 from grade.experiment.files import FOLDER
 from grade.experiment.load import FULL, load, read_toml
+from grade.experiment.result import BadResult
 from grade.experiment.runner import Outcome, Step
 from grade.experiment.schema import BadExperiment, Experiment, Run
 from grade.paths import ROOT
+from grade.report.write import write_report
 
 EXPERIMENTS = ROOT / "grade" / "experiments"
 ALL = "all"
@@ -35,6 +38,12 @@ def named(name: str) -> list[Path]:
         names = ", ".join(path.stem for path in sorted(EXPERIMENTS.glob("*.toml")))
         raise BadExperiment(f'no experiment "{name}"; there are {names}')
     return found
+
+
+def chosen(name: str, size: str | None) -> list[Experiment]:
+    """The experiments meant, of the size."""
+    size = size or ("quick" if name == ALL else FULL)
+    return [load(path, size) for path in named(name)]
 
 
 def list_experiments() -> None:
@@ -77,16 +86,19 @@ def execute(experiment: Experiment, only: list[Run], jobs: int, base: Path) -> O
         return runner.execute(experiment, only, jobs, report, base)
 
 
-def do(experiment: Experiment, number: int | None, jobs: int, base: Path) -> bool:
+def do(experiment: Experiment, choice: argparse.Namespace) -> bool:
     """Make the runs and show what came; was all well?"""
+    number, folder = choice.run, choice.folder / experiment.name
     if number is not None and not 1 <= number <= len(experiment.runs):
         raise BadExperiment(f"{experiment.name} has runs 1 to {len(experiment.runs)}, no {number}")
     only = experiment.runs if number is None else [experiment.runs[number - 1]]
-    outcome = execute(experiment, only, jobs, base)
+    outcome = execute(experiment, only, choice.jobs, choice.folder)
     print(f"\n{summary.text(experiment, outcome.results)}\n")
     for name, error in outcome.errors.items():
         print(f"FAILED {name}: {error}")
-    print(f"{outcome.made} runs made; results in {base / experiment.name / 'results.jsonl'}")
+    print(f"{outcome.made} runs made; results in {folder / 'results.jsonl'}")
+    if outcome.results and not choice.no_report:
+        print(f"report: {write_report(experiment, outcome.results, folder)}")
     unmet = any(verdict.met is False for verdict in expect.judge(experiment, outcome.results))
     return not outcome.errors and not unmet
 
@@ -100,6 +112,7 @@ def main() -> int:
     options.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
     options.add_argument("--list", action="store_true", help="what there is")
     options.add_argument("--folder", type=Path, default=FOLDER, help="for the results")
+    options.add_argument("--no-report", action="store_true", help="numbers only")
     choice = options.parse_args()
     if choice.jobs < 1:
         options.error("--jobs: at least 1")
@@ -107,14 +120,13 @@ def main() -> int:
         if choice.list and choice.name == DEFAULT:
             list_experiments()
             return 0
-        size = choice.size or ("quick" if choice.name == ALL else FULL)
-        experiments = [load(path, size) for path in named(choice.name)]
+        experiments = chosen(choice.name, choice.size)
         if choice.list:
             for experiment in experiments:
                 list_runs(experiment)
             return 0
-        good = [do(e, choice.run, choice.jobs, choice.folder) for e in experiments]
-    except BadExperiment as error:
+        good = [do(experiment, choice) for experiment in experiments]
+    except (BadExperiment, BadResult) as error:
         print(error, file=sys.stderr)
         return 2
     return 0 if all(good) else 1

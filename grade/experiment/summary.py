@@ -9,8 +9,10 @@ from grade.experiment import expect, metrics
 from grade.experiment.result import disk_series, measured_disk
 from grade.experiment.schema import Experiment
 
+ABREAST = 4  # systems of a histogram
 BAR = 14  # characters of the longest bar
 EIGHTHS = " ▏▎▍▌▋▊▉"
+PUBLISHED = "  published"  # begins a row with the source's figures
 SPARKS = "▁▂▃▄▅▆▇█"  # the first is for nothing at all
 SPARK_COLUMNS = 60
 MS = 10**6
@@ -31,8 +33,8 @@ def groups(results: list[dict]) -> dict[str, list[dict]]:
 
 
 def number(value: float) -> str:
-    """Four digits or all before the point."""
-    if value == 0 or abs(value) >= 1000:
+    """Four digits or all before the point; a whole number as it is."""
+    if value == int(value) or abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.{max(0, 3 - math.floor(math.log10(abs(value))))}f}"
 
@@ -49,8 +51,8 @@ def aligned(rows: list[list[str]]) -> list[str]:
     ]
 
 
-def table(experiment: Experiment, results: list[dict]) -> list[str]:
-    """A row for each system and, under it, the source's figures."""
+def table(experiment: Experiment, results: list[dict]) -> list[list[str]]:
+    """Two rows of heads, then one for each system and, under it, the source's figures."""
     columns = experiment.plot["columns"]
     said = {(row["arm"], row["metric"]): row["value"] for row in experiment.published}
     heads = [column.rpartition(".") for column in columns]
@@ -63,8 +65,8 @@ def table(experiment: Experiment, results: list[dict]) -> list[str]:
         rows.append([name, str(len(trials)), *values])
         published = [said.get((trials[0]["arm"], column), "") for column in columns]
         if any(published):
-            rows.append(["  published", "", *published])
-    return aligned(rows)
+            rows.append([PUBLISHED, "", *published])
+    return rows
 
 
 def octaves(trials: list[dict], job: str) -> dict[int, int]:
@@ -84,6 +86,23 @@ def bar(count: int, most: int) -> str:
     return "█" * whole + EIGHTHS[rest].strip()
 
 
+def octave_label(k: int) -> str:
+    """The heading of a row of the histogram."""
+    return "< 1" if k < 0 else f"{2**k} - {2 ** (k + 1)}"
+
+
+def histogram_lines(counts: dict[str, dict[int, int]], most: int, last: int) -> list[str]:
+    """Some systems side by side."""
+    width = BAR + 8
+    lines = ["", " " * 12 + "".join(name.ljust(width) for name in counts)]
+    for k in range(-1, last + 1):
+        cells = [
+            f"{bar(row.get(k, 0), most):<{BAR}} {row.get(k) or '':>6}" for row in counts.values()
+        ]
+        lines.append(octave_label(k).rjust(11) + " " + "".join(c.ljust(width) for c in cells))
+    return [line.rstrip() for line in lines]
+
+
 def histogram(experiment: Experiment, results: list[dict]) -> list[str]:
     """The response times of each system side by side, in octaves."""
     job = experiment.plot["histogram"]
@@ -92,16 +111,12 @@ def histogram(experiment: Experiment, results: list[dict]) -> list[str]:
     if not most:
         return []
     last = max(k for row in counts.values() for k in row)
-    width = BAR + 8
-    lines = [f"response times of `{job}` in ms, all trials; bars are logarithmic", ""]
-    lines.append(" " * 12 + "".join(name.ljust(width) for name in counts))
-    for k in range(-1, last + 1):
-        label = "< 1" if k < 0 else f"{2**k} - {2 ** (k + 1)}"
-        cells = [
-            f"{bar(row.get(k, 0), most):<{BAR}} {row.get(k) or '':>6}" for row in counts.values()
-        ]
-        lines.append(label.rjust(11) + " " + "".join(cell.ljust(width) for cell in cells))
-    return [line.rstrip() for line in lines]
+    lines = [f"response times of `{job}` in ms, all trials; bars are logarithmic"]
+    names = list(counts)
+    for i in range(0, len(names), ABREAST):
+        some = {name: counts[name] for name in names[i : i + ABREAST]}
+        lines += histogram_lines(some, most, last)
+    return lines
 
 
 def in_columns(result: dict, width_ms: int) -> list[float]:
@@ -167,7 +182,7 @@ def text(experiment: Experiment, results: list[dict]) -> str:
     drive = f"drive {experiment.drive}, {len(results)} of {len(experiment.runs)} runs"
     parts = [[*about, drive]]
     if results and experiment.plot["columns"]:
-        parts.append(table(experiment, results))
+        parts.append(aligned(table(experiment, results)))
     if results and experiment.plot.get("histogram"):
         parts.append(histogram(experiment, results))
     if results:

@@ -81,8 +81,8 @@ def small(tmp_path: Path) -> Path:
 
 def command(path: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """What `make experiment` runs."""
-    line = [sys.executable, "-m", "grade.experiment", path, "--folder", folder, *words]
-    return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
+    line = [sys.executable, "-m", "grade.experiment", path, "--folder", folder, "--no-report"]
+    return subprocess.run([*line, *words], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 def changed(path: Path, old: str, new: str) -> int:

@@ -31,9 +31,12 @@ def make(folder: Path, *words: str, check: bool = True) -> subprocess.CompletedP
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A copy of the tree as built, times included; .venv is shared."""
+    """A copy of the tree as built, times included; .venv is shared.
+
+    Without build/experiments, where other tests make and remove files meanwhile.
+    """
     copy = tmp_path / "tree"
-    skip = shutil.ignore_patterns(".git", ".venv", "__pycache__", "*.img", "*.sock")
+    skip = shutil.ignore_patterns(".git", ".venv", "__pycache__", "experiments", "*.img", "*.sock")
     shutil.copytree(ROOT, copy, ignore=skip, symlinks=True)
     (copy / ".venv").symlink_to(ROOT / ".venv")
     return copy

@@ -1,0 +1,81 @@
+"""How many responses took how long, in logarithmic buckets."""
+
+from grade.experiment.series import bucket_high, bucket_low
+from grade.report import theme
+from grade.report.study import Study, System, words
+
+ORDER = 2
+ABOUT = (
+    "All trials together, in buckets a quarter of a power of two wide. The counts are "
+    "logarithmic too, so that one late response among thousands is seen."
+)
+US = 1000
+LEAST_COUNT = 0.7  # where the bars stand on, so that a count of 1 is seen
+
+
+def counts(system: System, job: str) -> dict[int, int]:
+    """Responses by the beginning of their bucket in microseconds."""
+    found: dict[int, int] = {}
+    for low_ns, _, n in system.responses(job).buckets:
+        low_us = bucket_low(low_ns // US) or 1  # 0 has no place on a logarithmic axis
+        found[low_us] = found.get(low_us, 0) + n
+    return found
+
+
+def rows(study: Study) -> list[dict]:
+    """A row for each bar."""
+    return [
+        {
+            "arm": system.arm,
+            "setting": words(system.setting),
+            "from_ms": low_us / 1000,
+            "to_ms": bucket_high(low_us) / 1000,
+            "count": n,
+        }
+        for system in study.systems
+        for low_us, n in sorted(counts(system, study.job).items())
+    ]
+
+
+def panel(study: Study, values: list[dict], columns: int, height: int) -> dict:
+    """The bars of one system."""
+    least_ms, most_ms = (f(row[k] for row in values) for f, k in ((min, "from_ms"), (max, "to_ms")))
+    most = max(row["count"] for row in values)
+    x = {"scale": {"type": "log", "nice": False}, "axis": theme.log_axis(least_ms, most_ms)}
+    y = {"scale": {"type": "log", "domain": [LEAST_COUNT, 1.3 * most], "nice": False}}
+    y["axis"] = theme.log_axis(LEAST_COUNT, 1.3 * most)
+    tips = [{"field": f, "type": "nominal"} for f in ("arm", "from_ms", "to_ms", "count")]
+    return {
+        "width": theme.WIDTH // columns - 10,
+        "height": height,
+        "mark": {"type": "rect", "stroke": "white", "strokeWidth": 0.5},
+        "encoding": {
+            "x": {"field": "from_ms", "type": "quantitative", "title": "response, ms", **x},
+            "x2": {"field": "to_ms"},
+            "y": {"field": "count", "type": "quantitative", "title": "responses", **y},
+            "y2": {"datum": LEAST_COUNT},
+            "color": theme.arm_colour(study, legend=None),
+            "tooltip": tips,
+        },
+    }
+
+
+def specs(study: Study) -> dict[str, dict]:
+    """The picture, if there is a job to show: arms below one another, settings beside."""
+    if not study.job:
+        return {}
+    values = rows(study)
+    columns = len(study.settings)
+    head = {"title": None, "labelOrient": "left", "labelAngle": 0, "labelAlign": "left"}
+    facet = {"row": {"field": "arm", "sort": study.arms, "header": head}}
+    if columns > 1:
+        order = [words(at) for at in study.settings]
+        facet["column"] = {"field": "setting", "sort": order, "header": {"title": None}}
+    spec = {
+        "title": theme.title(study, f"Response times of “{study.job}”, in logarithmic buckets"),
+        "data": {"values": values},
+        "facet": facet,
+        "spec": panel(study, values, columns, 90 if len(study.arms) > 2 else 140),
+        "spacing": 10,
+    }
+    return {"histogram": spec}

@@ -1,0 +1,38 @@
+"""Writes a report: the page and the pictures of its figures."""
+
+from pathlib import Path
+
+import vl_convert
+
+from grade.experiment.files import write_whole
+from grade.experiment.schema import Experiment
+from grade.report import figures, page, study
+from grade.report.figures import Figure
+
+SCALE = 2  # pixels of a PNG to a unit: sharp on a slide
+
+
+def pictures(figure: Figure, folder: Path) -> list[Path]:
+    """Write the figure as SVG and PNG."""
+    svg = vl_convert.vegalite_to_svg(figure.spec)
+    paths = [folder / f"{figure.name}.{kind}" for kind in ("svg", "png")]
+    paths[0].write_text(svg)
+    paths[1].write_bytes(vl_convert.svg_to_png(svg, scale=SCALE))
+    return paths
+
+
+def write_report(experiment: Experiment, results: list[dict], folder: Path) -> Path:
+    """Write the report of these results into the folder; the page's path.
+
+    Raises BadResult, before anything is written, if they are not the experiment's.
+    """
+    shown = study.check(experiment, results)
+    found = figures.all_of(shown)
+    text = page.text(shown, found)
+    pictures_folder = folder / "figures"
+    pictures_folder.mkdir(parents=True, exist_ok=True)
+    written = [path for figure in found for path in pictures(figure, pictures_folder)]
+    for old in set(pictures_folder.iterdir()) - set(written):
+        old.unlink()
+    write_whole(folder / "report.html", text)
+    return folder / "report.html"

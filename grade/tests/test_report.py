@@ -1,0 +1,303 @@
+"""Reports: a pure function of results, whole, offline, and right."""
+
+import json
+import re
+import struct
+import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from grade.experiment import metrics, result
+from grade.experiment.load import load
+from grade.experiment.schema import Experiment
+from grade.paths import ROOT
+from grade.report import figures, study, theme
+from grade.report.study import Study
+
+SWEPT = """\
+claim = "The longer the interval, the larger <the bursts>"
+source = "this test"
+
+[machine]
+nbuf = 100
+cluster_kb = 0
+
+[machine.data]
+drive = "rz58"
+size = "16M"
+files = {"/read" = "4M", "/write" = "2M"}
+
+[policies]
+sched = "fcfs"
+write = "delayed"
+
+[[arms]]
+name = "PU"
+policies = {update = "pu"}
+tunables = {"pu.interval_ms" = "{wait_s} s"}
+
+[[arms]]
+name = "AIPU"
+policies = {update = "aipu"}
+tunables = {"aipu.age_ms" = "{wait_s} s"}
+
+[workload]
+commands = \"\"\"
+iogen seed={seed} name=read rw=randread filename=/data/read nr=300 -- \\
+    name=write rw=write filename=/data/write rate_iops=20 until=read
+\"\"\"
+
+[sweep]
+wait_s = [1, 2]
+seed = [1, 2]
+
+[plot]
+columns = ["read.p99_ms", "stat.disk.writes"]
+histogram = "read"
+
+[[published]]
+arm = "PU"
+metric = "read.p99_ms"
+value = "about 31"
+
+[[expectations]]
+says = "few writes"
+metric = "stat.disk.writes"
+arm = "AIPU"
+op = "<"
+value = 1000
+
+[[expectations]]
+says = "hardly any"
+metric = "stat.disk.writes"
+arm = "AIPU"
+op = "<"
+value = 1
+"""
+PICTURES = {"trials", "histogram", "percentiles", "sweep-wait_s", "timeline"}
+
+
+def command(module: str, *words: object) -> subprocess.CompletedProcess[str]:
+    """What make runs."""
+    line = [sys.executable, "-m", module, *map(str, words)]
+    return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of SWEPT's file, where `make experiment` has put all it makes."""
+    folder = tmp_path_factory.mktemp("report")
+    (folder / "swept.toml").write_text(SWEPT)
+    done = command("grade.experiment", folder / "swept.toml", "--folder", folder)
+    assert done.returncode == 1, done.stdout + done.stderr  # one expectation is not met
+    assert f"report: {folder}/swept/report.html" in done.stdout
+    return folder
+
+
+@pytest.fixture(scope="session")
+def experiment(made: Path) -> Experiment:
+    return load(made / "swept.toml")
+
+
+@pytest.fixture
+def results(made: Path) -> list[dict]:
+    return result.read(made / "swept" / "results.jsonl")
+
+
+@pytest.fixture
+def shown(experiment: Experiment, results: list[dict]) -> Study:
+    return study.check(experiment, results)
+
+
+def specs(shown: Study) -> dict[str, dict]:
+    return {figure.name: figure.spec for figure in figures.all_of(shown)}
+
+
+class Page(HTMLParser):
+    """What a page loads, its text, and the ids in it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.loads, self.ids, self.words, self.policy = [], [], "", ""
+        self.inside = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        self.inside = tag
+        self.ids += [values["id"]] if "id" in values else []
+        self.loads += [name for name in ("src", "href", "srcset", "data") if name in values]
+        if values.get("http-equiv") == "Content-Security-Policy":
+            self.policy = values["content"]
+
+    def handle_data(self, data: str) -> None:
+        if self.inside not in ("script", "style"):
+            self.words += data
+        if self.inside == "style":
+            assert "url(" not in data and "@import" not in data
+
+
+# ---- the whole ----
+
+
+def test_the_page_shows_claim_table_arms_and_verdicts(made: Path):
+    text = (made / "swept" / "report.html").read_text()
+    page = Page(text)
+    said = ["larger <the bursts>", "this test", "drive rz58", "seeds 1, 2", "sched fcfs"]
+    said += ["update pu, pu.interval_ms swept", "update aipu, aipu.age_ms swept"]
+    said += ["PU wait_s=1", "AIPU wait_s=2", "about 31", "few writes", "hardly any", "p99_ms"]
+    for words in said:
+        assert words in page.words, words
+    assert text.count('class="met"') == text.count('class="unmet"') == 1
+    assert set(page.ids) >= PICTURES
+
+
+def test_the_page_loads_nothing_and_may_load_nothing(made: Path):
+    text = (made / "swept" / "report.html").read_text()
+    page = Page(text)
+    assert page.loads == []
+    allowed = dict(part.split(maxsplit=1) for part in page.policy.split("; "))
+    assert allowed["default-src"] == "'none'"
+    sources = {word for words in allowed.values() for word in words.split()}
+    assert sources <= {"'none'", "'unsafe-inline'", "'unsafe-eval'", "data:", "blob:"}
+    specs = re.search(r"^const specs = (.*);$", text, re.M)[1]
+    assert "http" not in specs
+
+
+def test_every_figure_is_there_as_picture_and_tells_what_it_is_of(made: Path):
+    folder = made / "swept" / "figures"
+    names = {f"{name}.{kind}" for name in PICTURES for kind in ("png", "svg")}
+    assert {path.name for path in folder.iterdir()} == names
+    for name in PICTURES:
+        png = (folder / f"{name}.png").read_bytes()
+        assert png.startswith(b"\x89PNG\r\n\x1a\n") and png.endswith(b"IEND\xaeB`\x82")
+        assert min(struct.unpack(">II", png[16:24])) > 400
+        svg = ElementTree.parse(folder / f"{name}.svg").getroot()
+        assert svg.tag == "{http://www.w3.org/2000/svg}svg"
+        words = " ".join(svg.itertext())
+        told = ["drive rz58", "seeds 1, 2", "sched fcfs", "PU: update pu", "AIPU: update aipu"]
+        for part in told:
+            assert part in words, (name, part)
+        assert name != "timeline" or "wait_s = 1, seed = 1" in words
+
+
+def test_the_same_results_give_the_same_bytes(made: Path, tmp_path: Path):
+    (tmp_path / "swept").mkdir()
+    (tmp_path / "swept" / "results.jsonl").write_bytes(
+        (made / "swept" / "results.jsonl").read_bytes()
+    )
+    stale = tmp_path / "swept" / "figures" / "old.png"
+    stale.parent.mkdir()
+    stale.write_text("of an earlier experiment of this name")
+    done = command("grade.report", made / "swept.toml", "--folder", tmp_path)
+    assert done.returncode == 0, done.stderr
+    for part in ("report.html", *(f"figures/{p.name}" for p in (made / "swept/figures").iterdir())):
+        assert (tmp_path / "swept" / part).read_bytes() == (made / "swept" / part).read_bytes()
+    assert not stale.exists()
+
+
+# ---- the numbers in the figures ----
+
+
+def test_the_histogram_has_every_response(shown: Study, results: list[dict]):
+    rows = specs(shown)["histogram"]["data"]["values"]
+    for arm in ("PU", "AIPU"):
+        found = sum(row["count"] for row in rows if row["arm"] == arm)
+        assert found == sum(metrics.of(r, "read.count") for r in results if r["arm"] == arm)
+    assert max(row["to_ms"] for row in rows) > max(metrics.of(r, "read.max_ms") for r in results)
+
+
+def test_the_percentiles_are_the_metrics(shown: Study, results: list[dict]):
+    alone = replace(shown, results=results[:1])
+    values = specs(alone)["percentiles"]["data"]["values"]
+    by_inverse = {row["inverse"]: row["ms"] for row in values}
+    for percent, inverse in (("90", 10), ("99", 100)):
+        expected = metrics.of(results[0], f"read.p{percent}_ms")
+        assert by_inverse[inverse] == pytest.approx(expected, rel=1e-3)
+    assert max(by_inverse) <= 300  # as far as 300 responses tell
+
+
+def test_the_time_line_has_every_bin_of_every_run(shown: Study, results: list[dict]):
+    lines = specs(shown)["timeline"]["datasets"]["bins"].splitlines()[1:]
+    assert len(lines) == sum(r["series"]["bins"] for r in results)
+    writes = sum(float(line.split(",")[4]) for line in lines)
+    assert writes == sum(sum(result.disk_series(r)["writes"]) for r in results)
+    cells = specs(shown)["timeline"]["datasets"]["heat"].splitlines()[1:]
+    reads = sum(int(line.split(",")[6]) for line in cells)
+    assert reads == sum(sum(result.disk_series(r)["reads"]) for r in results)
+
+
+def test_bins_of_which_events_were_lost_are_left_out(experiment: Experiment, results: list[dict]):
+    results[0]["series"] |= {"from_bin": 2, "lost": 7}
+    lines = specs(study.check(experiment, results))["timeline"]["datasets"]["bins"].splitlines()
+    of_first = [line for line in lines[1:] if line.startswith("0,0,")]
+    assert len(of_first) == results[0]["series"]["bins"] - 2
+
+
+def test_the_sweep_shows_what_the_table_shows(shown: Study):
+    spec = specs(shown)["sweep-wait_s"]
+    [writes] = [p for p in spec["concat"] if p["encoding"]["y"]["title"] == "stat.disk.writes"]
+    rows = writes["data"]["values"]
+    together = {(r["arm"], r["x"]): r["value"] for r in rows if r["trial"] == "all trials"}
+    for system in shown.systems:
+        expected = metrics.together(system.trials, "stat.disk.writes")
+        assert together[system.arm, system.setting["wait_s"]] == expected
+    assert len(rows) == 4 + 8
+
+
+def test_an_arm_has_the_same_colour_everywhere(experiment: Experiment, results: list[dict]):
+    whole = theme.colours(study.check(experiment, results))
+    part = study.check(experiment, [r for r in results if r["arm"] == "AIPU"])
+    assert theme.colours(part)["AIPU"] == whole["AIPU"]
+    for name, spec in specs(part).items():
+        assert whole["AIPU"] in json.dumps(spec), name
+        assert whole["PU"] not in json.dumps(spec), name
+
+
+def test_what_there_is_nothing_for_is_left_out(experiment: Experiment, results: list[dict]):
+    bare = replace(experiment, plot={"columns": []})
+    for row in results:
+        row["series"]["disks"] = {}
+        row["variables"] = {"wait_s": 1, "seed": row["variables"]["seed"]}
+    assert specs(study.check(bare, results)) == {}
+
+
+# ---- refusals ----
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda row: row.pop("series"), '3: result lacks "series"'),
+        (lambda row: row.update(arm="PUA"), "result 3 (PUA, wait_s = 2, seed = 1) is of none of"),
+        (lambda row: row["variables"].update(seed=9), "seed = 9) is of none of the runs"),
+        (lambda row: row["iogen"].clear(), 'result 3 has no response times of a job "read"'),
+    ],
+)
+def test_results_that_are_not_whole_are_refused_and_nothing_is_written(
+    made: Path, results: list[dict], tmp_path: Path, change, said
+):
+    change(results[2])
+    (tmp_path / "swept").mkdir()
+    path = tmp_path / "swept" / "results.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in results))
+    done = command("grade.report", made / "swept.toml", "--folder", tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert [p.name for p in path.parent.iterdir()] == ["results.jsonl"]
+
+
+def test_without_results_there_is_no_report(made: Path, tmp_path: Path):
+    done = command("grade.report", made / "swept.toml", "--folder", tmp_path)
+    assert done.returncode == 2
+    assert "there are no results" in done.stderr
+    (tmp_path / "swept").mkdir()
+    (tmp_path / "swept" / "results.jsonl").write_text("")
+    done = command("grade.report", made / "swept.toml", "--folder", tmp_path)
+    assert done.returncode == 2
+    assert "swept: no run of it has a result" in done.stderr
