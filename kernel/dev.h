@@ -45,7 +45,7 @@ void dev_make_nodes(void);
  * ask for TEXT_PAGES pages at once, most texts are read as they were at one
  * time. One text_printf prints less than a page.
  */
-#define TEXT_PAGES 16 /* most that one read returns */
+#define TEXT_PAGES 64 /* most that one read returns */
 
 struct text {
     u64 at;                 /* offset of the next byte printed */

@@ -7,7 +7,8 @@
  *
  * - Words are NAME=VALUE, all of them rows of the table below (-h). `--`
  *   begins the next job, which is a process of its own and has a name=. Words
- *   before the first name= of the first job hold for all jobs.
+ *   before the first name= of the first job hold for all jobs. With numjobs=
+ *   a job is several processes, each of which does all that the words say.
  * - With layout=1 a file that is missing or short is written first; then its
  *   blocks may be cached.
  * - A wrong word is named, and ends iogen with status 2 before any I/O. An I/O
@@ -26,10 +27,10 @@
  *   evenly spaced; a block is scheduled again after a minute at the soonest.
  * - Same words, same I/Os: which blocks, reads or writes, and when they arrive
  *   come from three generators of their own (user/lib/random.c, stream 0 to 2
- *   of the seed and the job's number), so that one option does not change
+ *   of the seed and the process's number), so that one option does not change
  *   what another draws. Stream 3 shuffles Zipf's blocks, 4 is what is written.
  *
- * When all have ended each prints one line, `iogen {JSON}`, in their order:
+ * When all have ended each process prints a line, `iogen {JSON}`, in order:
  *   job, pid, rw, filename, bs, seed; ios (done), reads, writes (of them),
  *   bytes, errors, fsyncs; start_ns (since power-on), elapsed_ns (from there to
  *   the end of the last I/O); late_ns (the most an I/O started after its
@@ -43,7 +44,7 @@
 #include "user/lib/random.h"
 #include "user/lib/settings.h"
 
-#define JOBS_MAX    16
+#define JOBS_MAX    32 /* processes */
 #define MINUTE_S    60
 #define LOOK_NS     (100 * NS_PER_MS) /* how soon a sleeper sees until's end */
 #define SECTOR      512
@@ -81,14 +82,16 @@ struct job {
     u64 mode, bs_bytes, offset_bytes, size_bytes, layout;
     u64 number_ios, runtime_s, rate_iops, arrival, thinktime_us, seed;
     u64 rwmixread_percent, theta_thousandths, fsync_every;
-    u64 share_percent, cache_blocks, period_s;
+    u64 share_percent, cache_blocks, period_s, numjobs;
     u64 given; /* a bit for each row of the table */
 
     /* what follows from them */
-    u32 number, is;
+    u32 number; /* of the process */
+    u32 first;  /* of the job's processes */
+    u32 is;
     u64 blocks;           /* it chooses from */
     u64 count, period_ns; /* so many I/Os are scheduled each period, or 0 */
-    const struct job *watched; /* until's, or NULL */
+    const struct job *watched; /* until's first process, or NULL */
     struct zipf *zipf;
     int fd; /* its offset is 1 when the job has ended: I/O leaves it alone */
     int result_fd, pid; /* its output, for the parent */
@@ -102,7 +105,7 @@ struct job {
     u64 record_room;
 };
 
-static struct job jobs[JOBS_MAX];
+static struct job jobs[JOBS_MAX]; /* a process each */
 static int job_count;
 static struct histogram response, fsyncs; /* a process's own */
 
@@ -118,6 +121,9 @@ static const struct setting rows[] = {
     ROW("rw", CHOICE, mode, "MODE",
         "what to do; rw: mixed; zipf: random reads of unequal blocks",
         .choices = modes, .needed = true),
+    ROW("numjobs", NUMBER, numjobs, "PROCESSES",
+        "that do the job at once, all with its name", .standard = "1", .min = 1,
+        .max = JOBS_MAX, .only = PACED),
     ROW("filename", TEXT, filename, "PATH",
         "a file, or a disk such as /dev/disk1", .needed = true),
     ROW("bs", SIZE, bs_bytes, "BYTES",
@@ -185,14 +191,18 @@ static int segment_length(char **word, int n)
     return i;
 }
 
+/* Add a job's processes, which differ in their number. */
 static void add_job(const struct job *base, char **word, int n)
 {
-    if (job_count == JOBS_MAX)
-        refuse("more than %d jobs", JOBS_MAX);
-    struct job *j = &jobs[job_count++];
-    *j = *base;
-    j->number = job_count - 1;
-    j->given |= settings_apply(&table, j, word, n);
+    struct job job = *base;
+    job.given |= settings_apply(&table, &job, word, n);
+    job.first = job_count;
+    if (job_count + job.numjobs > JOBS_MAX)
+        refuse("more than %d processes", JOBS_MAX);
+    for (u64 i = 0; i < job.numjobs; i++) {
+        job.number = job_count;
+        jobs[job_count++] = job;
+    }
 }
 
 /* The words of the command line become jobs. */
@@ -202,6 +212,8 @@ static void parse(char **word, int n)
     settings_default(&table, &base);
     int length = segment_length(word, n);
     int common = words_before(word, length, "name=");
+    if (length == n)
+        base.name = "job1";
     base.given = settings_apply(&table, &base, word, common);
     if (common < length || length == n)
         add_job(&base, word + common, length - common);
@@ -211,8 +223,6 @@ static void parse(char **word, int n)
         length = segment_length(word, n);
         add_job(&base, word, length);
     }
-    if (job_count == 1 && !jobs[0].name)
-        jobs[0].name = "job1";
 }
 
 /* ---- checks: is what was asked for possible? ---- */
@@ -236,6 +246,8 @@ static void check_options(const struct job *j)
                arrivals[j->arrival].name);
     if (j->layout && !j->size_bytes)
         refuse("%s: layout=1: only with size=", j->name);
+    if (j->log_path && j->numjobs > 1)
+        refuse("%s: log=%s: only with numjobs=1", j->name, j->log_path);
 }
 
 static struct job *job_named(const char *name)
@@ -249,7 +261,7 @@ static struct job *job_named(const char *name)
 /* The job that ends this one must have an end of its own. */
 static void check_names(struct job *j)
 {
-    if (job_named(j->name) != j)
+    if (job_named(j->name) != &jobs[j->first])
         refuse("name=%s: another job has it", j->name);
     for (struct job *other = jobs; other < j; other++)
         if (j->log_path && other->log_path &&
@@ -404,9 +416,13 @@ static void prepare(struct job *j)
 
 /* ---- the run ---- */
 
-static bool has_ended(const struct job *j)
+/* Have all processes of the job ended? */
+static bool has_ended(const struct job *first)
 {
-    return lseek(j->fd, 0, SEEK_CUR) != 0;
+    for (const struct job *j = first; j < first + first->numjobs; j++)
+        if (lseek(j->fd, 0, SEEK_CUR) == 0)
+            return false;
+    return true;
 }
 
 static bool is_open_loop(const struct job *j)
@@ -596,11 +612,18 @@ static void make_pipe(int fds[2])
         die("pipe");
 }
 
+/* Memory that begins at a page: a raw disk makes a request of each. */
+static char *whole_pages(u64 bytes)
+{
+    u64 at = (u64)xmalloc(bytes + PAGE_SIZE);
+    return (char *)(at - at % PAGE_SIZE + PAGE_SIZE);
+}
+
 static void child(struct job *j) NORETURN;
 static void child(struct job *j)
 {
     close(start_pipe[1]);
-    j->buf = xmalloc(j->bs_bytes);
+    j->buf = whole_pages(j->bs_bytes);
     fill(j, j->buf, j->bs_bytes);
     if (j->log_path) {
         j->record_room = j->number_ios ? j->number_ios : 65536;

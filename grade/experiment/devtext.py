@@ -8,7 +8,7 @@ import re
 
 STAT = re.compile(r"(\S+) (\d+) (\S+)")
 HIST = re.compile(r"hist (\S+) (\S+) (\d+) (\d+)")
-MOST_BYTES = 64 << 10  # that one call gets of such a text
+MOST_BYTES = 256 << 10  # that one call gets of such a text
 BUCKET = re.compile(r"bucket (\d+) (\d+) (\d+)")
 
 Counters = dict[str, tuple[int, str]]

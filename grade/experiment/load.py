@@ -172,22 +172,48 @@ def shown(c: Checker, top: dict, arms: list[str], size: str, sweep: dict) -> dic
                 if row.get(name) is not None:
                     c.one_of((key, i, name), "arm", row[name], arms)
             if key == "expectations":
-                expectation(c, i, row, top, size, sweep)
+                expectation(c, (key, i), row, top, size, sweep)
+            else:
+                where(c, (key, i, "where"), row["where"], values_of(top))
             good[key].append(row)
     return good
 
 
-def expectation(c: Checker, i: int, row: dict, top: dict, size: str, sweep: dict) -> None:
+def values_of(top: dict) -> dict[str, list]:
+    """The values of each variable of [sweep], in all sizes; what is no list is told elsewhere."""
+    tables = [t for t in (top["sweep"], *top["sizes"].values()) if isinstance(t, dict)]
+    lists = {name: [t[name] for t in tables if isinstance(t.get(name), list)] for name in tables[0]}
+    return {name: list(itertools.chain(*values)) for name, values in lists.items()}
+
+
+def where(c: Checker, keys: tuple, values: dict, sweep: dict) -> None:
+    """Check a choice of runs by values of their variables."""
+    for name, value in values.items():
+        if c.one_of(keys, "variable", name, list(sweep)) and value not in sweep[name]:
+            c.problem(keys, f"{name} = {value}: not one of its values in [sweep]")
+
+
+def expectation(c: Checker, keys: tuple, row: dict, top: dict, size: str, sweep: dict) -> None:
     """Check what the columns of an expectation have to do with each other."""
-    keys = ("expectations", i)
-    if (row["value"] is None) == (row["than"] is None):
-        c.problem(keys, 'an expectation has either a "value" or "than"')
+    if sum(row[key] is not None for key in ("value", "than", "along")) != 1:
+        c.problem(keys, 'an expectation has one of "value", "than" and "along"')
+    if row["within_percent"] is not None and row["op"] != "==":
+        c.problem(keys, f'within_percent: only with op = "==", not "{row["op"]}"')
+    if row["along"] is not None:
+        along(c, keys, row, list(sweep))
     if row["size"] not in (None, size):
         c.one_of((*keys, "size"), "size", row["size"], list(top["sizes"]))
         return
-    for name, value in row["where"].items():
-        if c.one_of((*keys, "where"), "variable", name, list(sweep)) and value not in sweep[name]:
-            c.problem((*keys, "where"), f"{name} = {value}: not one of its values in [sweep]")
+    where(c, (*keys, "where"), row["where"], sweep)
+
+
+def along(c: Checker, keys: tuple, row: dict, variables: list[str]) -> None:
+    """Check an expectation about what changes along a variable."""
+    c.one_of((*keys, "along"), "variable", row["along"], variables)
+    if row["along"] in row["where"]:
+        c.problem(keys, f'along = "{row["along"]}": "where" has it, too')
+    if row["of"] in ("every", "any"):
+        c.problem(keys, f'of = "{row["of"]}": not with "along"')
 
 
 def load(path: Path, size: str = FULL) -> Experiment:

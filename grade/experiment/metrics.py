@@ -16,6 +16,7 @@ over_ and count are sums.
 
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass
 from statistics import mean
 
@@ -77,14 +78,35 @@ def bucket_end(low: int) -> int:
     return low + (1 << max(low.bit_length() - 8, 0))
 
 
+def merged(rows: list[dict]) -> dict[str, float]:
+    """The exact figures of several processes of a job, of all together."""
+    if len(rows) == 1:
+        return rows[0]["response_ns"]
+    parts = [(row["ios"], row["response_ns"]) for row in rows if row["ios"]]
+    count = sum(n for n, _ in parts)
+    if not count:
+        return {}
+    centre = sum(n * part["mean"] for n, part in parts) / count
+    squares = sum(n * (part["std"] ** 2 + (part["mean"] - centre) ** 2) for n, part in parts)
+    return {
+        "min": min(part["min"] for _, part in parts),
+        "max": max(part["max"] for _, part in parts),
+        "mean": centre,
+        "std": math.sqrt(squares / count),
+    }
+
+
 def job_series(result: dict, job: str) -> Series | None:
-    """The response times of a job of iogen."""
-    for line in result["iogen"]:
-        if line["job"] == job:
-            buckets = [[low, bucket_end(low), n] for low, n in line["histogram"]]
-            exact = line["response_ns"]
-            return Series("ns", buckets, exact)
-    return None
+    """The response times of a job of iogen, of all its processes together."""
+    rows = [line for line in result["iogen"] if line["job"] == job]
+    if not rows:
+        return None
+    counts: Counter[int] = Counter()
+    for row in rows:
+        for low, n in row["histogram"]:
+            counts[low] += n
+    buckets = [[low, bucket_end(low), n] for low, n in sorted(counts.items())]
+    return Series("ns", buckets, merged(rows))
 
 
 def series(result: dict, name: str) -> Series:

@@ -32,8 +32,8 @@ STATUS_LIMIT = 99  # of a machine whose virtual time is up
 TAIL_LINES = 15
 # The text of a device is read by one call: between two it may have changed.
 READING = """uptime
-echo @stat; dd if=/dev/stat bs=64k count=1 2> /dev/null
-echo @hist; dd if=/dev/hist bs=64k count=1 2> /dev/null
+echo @stat; dd if=/dev/stat bs=256k count=1 2> /dev/null
+echo @hist; dd if=/dev/hist bs=256k count=1 2> /dev/null
 """
 RC = """{mount}
 sh /setup || exit

@@ -32,13 +32,17 @@
     columns = ["read.max_ms"]      metrics of the table, see metrics.py
     histogram = "read"             the response times to draw
 
-    [[published]]                  a figure of the source: arm, metric, value
+    [[published]]                  a figure of the source: arm, metric, value;
+                                   where = {variable = value}
 
     [[expectations]]               says, metric, arm, op, and value or `than`
                                    (another arm, `times` a factor); of = "every"
                                    run, "any", or a mean, min, max or sum over
                                    the runs; where = {variable = value};
-                                   size = "full": only at that size
+                                   size = "full": only at that size;
+                                   instead of value or `than`, along = a variable:
+                                   at each of its values in turn, compared with
+                                   the value before; with ==, within_percent
 
 Nothing is guessed and nothing corrected: an unknown key, policy, tunable,
 unit or metric, a value of a wrong type or out of range is a problem, and a
@@ -123,6 +127,7 @@ PUBLISHED = {
     "arm": Field("text", "an arm", required=True),
     "metric": Field("text", "a metric", required=True),
     "value": Field("text", "as the source has it", required=True),
+    "where": Field("table", "only runs with these values"),
 }
 EXPECTATION = {
     "says": Field("text", "in words", required=True),
@@ -131,7 +136,9 @@ EXPECTATION = {
     "op": Field("text", "a comparison", required=True, choices=OPS),
     "value": Field("real", "compared with"),
     "than": Field("text", "or with this arm"),
+    "along": Field("text", "or, for each value of this variable, with the value before"),
     "times": Field("real", "times this", 1.0),
+    "within_percent": Field("real", "so far off is still =="),
     "of": Field("text", "over the runs; if not given, as the table", choices=OVER_RUNS),
     "where": Field("table", "only runs with these values"),
     "size": Field("text", "only at this size"),

@@ -51,10 +51,18 @@ def aligned(rows: list[list[str]]) -> list[str]:
     ]
 
 
+def said(experiment: Experiment, result: dict, metric: str) -> str:
+    """The source's figure for runs like this one, or ""."""
+    for row in experiment.published:
+        here = row["where"].items() <= result["variables"].items()
+        if here and (row["arm"], row["metric"]) == (result["arm"], metric):
+            return row["value"]
+    return ""
+
+
 def table(experiment: Experiment, results: list[dict]) -> list[list[str]]:
     """Two rows of heads, then one for each system and, under it, the source's figures."""
     columns = experiment.plot["columns"]
-    said = {(row["arm"], row["metric"]): row["value"] for row in experiment.published}
     heads = [column.rpartition(".") for column in columns]
     rows = [
         ["", "", *(head for head, _, _ in heads)],
@@ -63,7 +71,7 @@ def table(experiment: Experiment, results: list[dict]) -> list[list[str]]:
     for name, trials in groups(results).items():
         values = [number(metrics.together(trials, column)) for column in columns]
         rows.append([name, str(len(trials)), *values])
-        published = [said.get((trials[0]["arm"], column), "") for column in columns]
+        published = [said(experiment, trials[0], column) for column in columns]
         if any(published):
             rows.append([PUBLISHED, "", *published])
     return rows

@@ -208,6 +208,19 @@ def test_a_sleeping_background_job_hears_of_the_end(lab: Lab) -> None:
     assert after["start_ns"] < front["start_ns"] + 1_000_000_000, "it slept on"
 
 
+def test_a_job_of_several_processes_ends_when_all_of_them_have(lab: Lab) -> None:
+    run = lab(
+        "iogen filename=/data name=back rw=read until=many thinktime_us=1000 log=/log -- "
+        "name=many numjobs=3 rw=randread rate_iops=10 arrival=poisson nr=20"
+    )
+    back, *many = run.jobs()
+    assert [(job["job"], job["ios"]) for job in many] == [("many", 20)] * 3
+    took_ns = sorted(job["elapsed_ns"] for job in many)
+    assert took_ns[-1] - took_ns[0] > 50_000_000, "they drew the same numbers"
+    end_ns = back["start_ns"] + took_ns[-1]
+    assert end_ns - 100_000_000 < run.log()[-1][0] <= end_ns + 1_000_000
+
+
 @pytest.mark.parametrize("share", [25, 50])
 def test_moguls_writer_dirties_its_share_of_the_cache_each_period(lab: Lab, share: int) -> None:
     """A virtual minute, nothing written back: every block is dirtied, none modified again.
@@ -344,6 +357,11 @@ BAD = {
     f"{GOOD} rwmixread=5": "rwmixread= is not for",
     f"{GOOD} arrival=poisson": "arrival=poisson: only with rate_iops=",
     f"{GOOD} rate_iops=5 thinktime_us=5": "thinktime_us=5: not with rate_iops=",
+    f"{GOOD} numjobs=33": "numjobs=33: must be 1 to 32",
+    f"{GOOD} name=a numjobs=30 -- name=b numjobs=3": "more than 32 processes",
+    f"{GOOD} numjobs=2 log=/x": "log=/x: only with numjobs=1",
+    f"{GOOD} numjobs=2 name=a -- name=a": "name=a: another job has it",
+    "rw=mogul filename=/w cache_blocks=400 numjobs=2": "numjobs= is not for mogul",
     f"{GOOD} layout=1": "layout=1: only with size=",
     f"{GOOD} until=b": "until=b: no such job",
     f"{GOOD} until=job1": "until=job1: that job has an until=",
