@@ -23,6 +23,8 @@
 
 COUNTER(scanned, "bio.scanned", "blocks", "looked at by flushes");
 COUNTER(due, "bio.due", "blocks", "found due by flushes");
+COUNTER(sleeps, "bio.flush_sleeps", "sleeps",
+        "of flushes, for a buffer in use");
 HISTOGRAM(burst, "bio.burst", "blocks", "that a flush or look started");
 
 void bflush_init(void)
@@ -86,6 +88,7 @@ static bool start_batch(struct list *l, bool by_owner, const struct wanted *w)
         if (b->flags & B_BUSY) {
             if (n)
                 break;
+            count(&sleeps, 1);
             buf_wait(b);
             return true;
         }

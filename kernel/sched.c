@@ -31,6 +31,8 @@ struct sched sched;
 struct cpu cpus[MAX_HARTS];
 
 COUNTER(switches, "sched.switches", "switches", "from a process to another");
+COUNTER(idle, "cpu.idle", "ns",
+        "harts had nothing to do; counted when one has again");
 
 void switch_to(struct context *from, struct context *to);
 
@@ -193,8 +195,11 @@ static void idle_until_interrupt(struct cpu *c)
     spin_lock(&sched.lock);
     c->idle = list_empty(&sched.runnable);
     spin_unlock(&sched.lock);
-    if (c->idle)
+    if (c->idle) {
+        u64 since_ns = clock_ns();
         clock_wait();
+        count(&idle, clock_ns() - since_ns);
+    }
     irq_on();
 }
 

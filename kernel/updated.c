@@ -15,7 +15,8 @@
 static struct {
     struct sleeplock asking;
     struct spinlock lock;
-    bool changed;  /* lock: another policy or tunable: ask again */
+    const struct proc *daemon; /* set when it is made */
+    bool changed;              /* lock: another policy or tunable: ask again */
     bool at_once;  /* lock: so much is dirty that it wanted to look */
     u64 last_ns;   /* asking: when the policy last looked */
     u64 second_ns; /* asking: when the write policy's each_second is next */
@@ -23,6 +24,12 @@ static struct {
 
 COUNTER(looks, "updated.looks", "looks", "times the update policy looked");
 COUNTER(started, "updated.written", "blocks", "whose writes looks started");
+
+static u64 cpu_ns(void)
+{
+    return updated.daemon->system_ns;
+}
+GAUGE(cpu, "updated.cpu", "ns", "the daemon has computed", cpu_ns);
 
 static void ask_again(void)
 {
@@ -121,5 +128,5 @@ void updated_init(void)
     policy_own(POLICY_UPDATE, swap);
     policy_tuned = ask_again;
     bio_look_now = look_now;
-    kthread("updated", daemon, NULL);
+    updated.daemon = kthread("updated", daemon, NULL);
 }
