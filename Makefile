@@ -92,7 +92,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
 
-.PHONY: all native qemu qemu-gdb gdb test bench experiment export report format setup clean help FORCE
+.PHONY: all native qemu qemu-gdb gdb test bench experiment export report grade skeleton format setup clean help FORCE
 
 all: $(KERNEL) $(MKFS) $(UPROG) build/fs.img ## build everything (the default)
 
@@ -216,7 +216,7 @@ gdb: $(KERNEL) ## attach to `make qemu-gdb`, with commands for the kernel's stat
 # T with .py in it is a file or a test in one, else words of tests' names.
 TEST_CHOICE = $(if $(T),$(if $(findstring .py,$(T)),'grade/tests/$(T)',\
     -k '$(T)' grade/tests),-n $(JOBS) grade/tests)
-test: all native ## run the tests; T='name' or T='test_file.py' selects
+test: all native ## run the tests; T='name' or T='test_file.py' selects, FULL=1: labs in full
 	@$(MAKE) --no-print-directory DEBUG=1 build/debug/kernel/kernel.elf
 	$(PYTHON) -m pytest -c grade/pyproject.toml --rootdir=. $(TEST_CHOICE)
 
@@ -237,6 +237,16 @@ export: all build/native/drive_replay_tool ## a run's trace as files for other t
 
 report: all build/native/drive_replay_tool ## write the report of results that are there (E=name, SIZE=)
 	@$(PYTHON) -m grade.report $(if $(E),'$(E)') $(if $(SIZE),--size '$(SIZE)')
+
+# ---- labs ----
+
+grade: all ## score this tree's solution of LAB=, or SUBMISSION=folder-or-archive (TEST=, NONCE=, OUT=, GDB=1)
+	@$(PYTHON) -m grade.scoring grade '$(LAB)' \
+	    $(if $(SUBMISSION),--submission '$(SUBMISSION)') $(if $(OUT),--out '$(OUT)') \
+	    --test '$(TEST)' --nonce '$(NONCE)' $(if $(filter 1,$(GDB)),--gdb)
+
+skeleton: all ## make in OUT= what a student of LAB= gets (BASE= the student's earlier work)
+	@$(PYTHON) -m grade.scoring skeleton '$(LAB)' '$(OUT)' $(if $(BASE),--base '$(BASE)')
 
 # ---- the rest ----
 

@@ -1,0 +1,51 @@
+"""A delayed write only makes the block dirty: the disk hears of it when somebody flushes."""
+
+from grade.scoring.bench import BLOCK_BYTES, Bench, Scenario
+from grade.scoring.verdict import expect
+
+BLOCKS = 300
+SLEEP_S = 20
+TIMES = 5
+
+ONCE = Scenario(
+    name="delay-once",
+    script=f"""
+iogen rw=write filename=/data/f bs=4k number_ios={BLOCKS} > /dev/null
+sleep {SLEEP_S}
+beacon 1
+sync
+beacon 2
+""",
+    args="write=delayed update=none nbuf=1000",
+    data=(("/f", "2M"),),
+)
+
+AGAIN = Scenario(
+    name="delay-again",
+    script="dd if=/input of=/data/f bs=4k conv=notrunc 2> /dev/null\n" * TIMES
+    + "beacon 1\nsync\nbeacon 2\n",
+    args="write=delayed update=none nbuf=1000",
+    files=(("/input", bytes(20 * BLOCK_BYTES)),),
+    data=(("/f", "1M"),),
+)
+
+
+def what_is_written_stays_in_memory(bench: Bench) -> None:
+    """Some 300 blocks are written to a file; nothing flushes them for 20 s."""
+    run = bench.run(ONCE)
+    early = run.writes_of("/f", end_ns=run.beacon(1))
+    expect(
+        not early,
+        f"no write of the file's {BLOCKS} blocks before the first sync",
+        f"{len(early)} were queued, the first of block {early[0].block}" if early else "",
+    )
+    expect(bool(run.writes_of("/f")), "the blocks to be written some time", "none ever was")
+
+
+def a_block_written_five_times_goes_to_the_disk_once(bench: Bench) -> None:
+    """The same 20 blocks are written five times before one sync."""
+    run = bench.run(AGAIN)
+    writes = run.writes_of("/f")
+    expect(len(writes) == 20, "20 writes of blocks in all", f"{len(writes)}")
+    early = run.writes_of("/f", end_ns=run.beacon(1))
+    expect(not early, "none before the sync", f"{len(early)} before it")

@@ -1,0 +1,74 @@
+"""A flush writes all that it is about, each block once, and nothing else."""
+
+from grade.scoring.bench import BLOCK_BYTES, Bench, Run, Scenario
+from grade.scoring.verdict import expect
+
+BLOCKS = 40
+
+
+def _content(bench: Bench, name: str) -> bytes:
+    """Blocks that nobody can guess."""
+    rng = bench.random(name)
+    return b"".join(
+        f"{name} {i} {bench.nonce} ".encode().ljust(64, b".") + rng.randbytes(BLOCK_BYTES - 64)
+        for i in range(BLOCKS)
+    )
+
+
+def _run(bench: Bench) -> Run:
+    """Two files are dirtied; one is fsynced, then all."""
+    return bench.run(
+        Scenario(
+            name="which",
+            script="""
+dd if=/a of=/data/a bs=4k conv=notrunc 2> /dev/null
+dd if=/b of=/data/b bs=4k conv=notrunc 2> /dev/null
+beacon 1
+sync /data/b
+beacon 2
+sync
+beacon 3
+""",
+            args="write=delayed update=none nbuf=1000",
+            files=(("/a", _content(bench, "a")), ("/b", _content(bench, "b"))),
+            data=(("/a", "160K"), ("/b", "160K")),
+        )
+    )
+
+
+def _expect_each_once(run: Run, path: str, first: int, last: int, what: str) -> None:
+    blocks = [w.block for w in run.writes_of(path, run.beacon(first), run.beacon(last))]
+    missing = sorted(set(range(BLOCKS)) - set(blocks))
+    twice = sorted({block for block in blocks if blocks.count(block) > 1})
+    expect(not missing, f"{what} to write all {BLOCKS} blocks of {path}", f"not {missing}")
+    expect(not twice, f"{what} to write each block once", f"{twice} more often")
+
+
+def fsync_writes_the_files_blocks(bench: Bench) -> None:
+    """Of two files with dirty blocks one is fsynced."""
+    _expect_each_once(_run(bench), "/b", 1, 2, "fsync of /b")
+
+
+def fsync_leaves_other_files_alone(bench: Bench) -> None:
+    """The other file's blocks stay dirty until sync."""
+    run = _run(bench)
+    others = run.writes_of("/a", end_ns=run.beacon(2))
+    expect(not others, "fsync of /b to write no block of /a", f"{len(others)} of them")
+
+
+def sync_writes_all_the_rest(bench: Bench) -> None:
+    """Then sync writes the other file's blocks."""
+    _expect_each_once(_run(bench), "/a", 2, 3, "sync")
+
+
+def the_disk_holds_what_was_written(bench: Bench) -> None:
+    """At the end both files have their contents, read from the image."""
+    run = _run(bench)
+    for name in "ab":
+        wanted, came = _content(bench, name), run.contents(f"/{name}")
+        bad = [i for i in range(BLOCKS) if _block(wanted, i) != _block(came, i)]
+        expect(not bad, f"the contents written to /{name}", f"others in blocks {bad}")
+
+
+def _block(data: bytes, i: int) -> bytes:
+    return data[i * BLOCK_BYTES : (i + 1) * BLOCK_BYTES]

@@ -1,0 +1,41 @@
+"""What C-LOOK would have chosen, at each dispatch that the trace shows."""
+
+from grade.scoring.bench import DATA_DISK, FOR_EVER, Run
+from grade.scoring.verdict import Wrong, expect
+
+SHOWN = 12  # queued sectors, in a message
+
+
+def choice(queued: list[int], head: int) -> int:
+    """The lowest sector from the head on; if there is none, the lowest of all."""
+    return min([sector for sector in queued if sector >= head] or queued)
+
+
+def some(queued: list[int]) -> str:
+    """Sectors, for a message."""
+    rest = len(queued) - SHOWN
+    return f"{', '.join(map(str, queued[:SHOWN]))}{f' and {rest} more' if rest > 0 else ''}"
+
+
+def check(run: Run, start_ns: int = 0, end_ns: int = FOR_EVER, least: int = 10) -> None:
+    """Hold each choice made in that time against C-LOOK's; at least so many must be."""
+    queued: list[int] = []
+    head = choices = 0
+    for event in run.events:
+        if event.disk != DATA_DISK:
+            continue
+        if event.name == "queued":
+            queued.append(event.block)
+        elif event.name == "issued":
+            wanted, there = choice(queued, head), sorted(queued)
+            in_time = len(queued) > 1 and start_ns <= event.time_ns < end_ns
+            if in_time and event.block != wanted:
+                raise Wrong(
+                    f"at {event.time_ns / 1e6:.3f} ms, the head at sector {head} and queued "
+                    f"{some(there)}: sector {wanted}",
+                    f"{event.block}",
+                )
+            choices += in_time
+            queued.remove(event.block)
+            head = event.block + event.argument
+    expect(choices >= least, "a queue to choose from", f"{choices} choices")

@@ -1,0 +1,35 @@
+"""What arrives ahead of the head is served in this sweep, what arrives behind it in the next,
+reads and writes alike."""
+
+from grade.scoring.bench import Bench, Scenario
+
+from ..choices import check
+
+
+def _job(bench: Bench, number: int, mode: str) -> str:
+    """One process: reads anywhere on the disk, or writes a file of its own."""
+    seed = bench.random(f"job {number}").randrange(1, 10**9)
+    where = "/dev/disk1" if mode == "randread" else f"/data/f{number}"
+    return f"name=j{number} rw={mode} seed={seed} filename={where} bs=4k number_ios=100"
+
+
+def _jobs(bench: Bench, name: str, modes: list[str]) -> Scenario:
+    jobs = " -- ".join(_job(bench, i, mode) for i, mode in enumerate(modes))
+    return Scenario(
+        name=name,
+        script=f"beacon 1\niogen {jobs} > /dev/null\nbeacon 2\n",
+        args="write=through update=none sched=clook nbuf=100",
+        data=tuple((f"/f{i}", "1536K") for i in range(len(modes))),
+    )
+
+
+def of_readers_each_is_served_where_the_head_passes(bench: Bench) -> None:
+    """Eight processes read random blocks, each the next when the last has come."""
+    run = bench.run(_jobs(bench, "readers", ["randread"] * 8))
+    check(run, run.beacon(1), run.beacon(2), 400)
+
+
+def reads_and_writes_are_served_in_one_sweep(bench: Bench) -> None:
+    """Four processes read and four write through to the disk."""
+    run = bench.run(_jobs(bench, "mixed", ["randread", "randwrite"] * 4))
+    check(run, run.beacon(1), run.beacon(2), 300)

@@ -1,0 +1,41 @@
+"""What is queued is served by rising sector."""
+
+from itertools import pairwise
+
+from grade.scoring.bench import Bench, Scenario
+from grade.scoring.verdict import expect
+
+BLOCKS = 60
+
+
+def _check(bench: Bench, name: str, blocks: list[int]) -> None:
+    """The head at the file's start, these blocks are dirty and a sync queues them all."""
+    line = "dd if=/input of=/data/f bs=4k count=1 seek={} conv=notrunc 2> /dev/null"
+    to_the_start = "dd if=/data/f of=/dev/null bs=4k count=1 2> /dev/null"
+    script = [*(line.format(block) for block in blocks), to_the_start]
+    scenario = Scenario(
+        name=name,
+        script="\n".join([*script, "beacon 1", "sync", "beacon 2"]),
+        args="write=delayed update=none sched=clook nbuf=1000",
+        files=(("/input", bytes(4096)),),
+        data=(("/f", "8M"),),
+    )
+    run = bench.run(scenario)
+    writes = run.writes_of("/f", run.beacon(1), run.beacon(2))
+    expect(len(writes) == len(blocks), f"{len(blocks)} writes", f"{len(writes)}")
+    served = [w.block for w in sorted(writes, key=lambda write: write.request.issued_ns)]
+    for before, after in pairwise(served):
+        expect(before < after, "each block after all lower ones", f"{after} after {before}")
+
+
+def blocks_here_and_there_are_served_by_rising_sector(bench: Bench) -> None:
+    """A sync queues 60 blocks of a file in a random order."""
+    rng = bench.random("here and there")
+    _check(bench, "rise", rng.sample(range(1, 2048), BLOCKS))
+
+
+def a_block_right_under_the_head_is_served_next(bench: Bench) -> None:
+    """The same, and the blocks are neighbours: the head stands where the next one begins."""
+    rng = bench.random("neighbours")
+    first = rng.randrange(1, 1000)
+    _check(bench, "neighbours", rng.sample(range(first, first + BLOCKS), BLOCKS))

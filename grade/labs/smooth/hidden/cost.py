@@ -1,0 +1,60 @@
+"""A scan costs the processor as much as is due, not as much as is dirty."""
+
+from itertools import pairwise
+from statistics import mean
+
+from grade.scoring.bench import Bench, Run, Scenario
+from grade.scoring.verdict import Slide, expect
+
+BLOCKS = 4000
+PAUSE_NS = 100 * 10**6  # between scans, not between blocks of one
+
+
+def _scenario(name: str, scan_ms: int) -> Scenario:
+    """Counting takes about half a second, with all blocks dirty and young."""
+    return Scenario(
+        name=name,
+        script=f"""
+iogen rw=write filename=/data/f bs=4k number_ios={BLOCKS} > /dev/null
+beacon 1
+seq 1 40000 > /dev/null
+beacon 2
+sleep 60
+beacon 3
+""",
+        args=f"write=delayed update=aipu nbuf=6000 aipu.age_ms=4000 aipu.scan_ms={scan_ms}",
+        data=(("/f", "16M"),),
+        size="32M",
+    )
+
+
+OFTEN, SELDOM = _scenario("cost-often", 10), _scenario("cost-seldom", 1000)
+
+
+def _queued_ns(run: Run) -> list[int]:
+    return [write.request.queued_ns for write in run.writes_of("/f", end_ns=run.beacon(3))]
+
+
+def _counting_ms(run: Run) -> float:
+    """How long the counting took."""
+    written = len(_queued_ns(run))
+    expect(written == BLOCKS, f"{BLOCKS} blocks to be written some time", f"{written} were")
+    return (run.beacon(2) - run.beacon(1)) / 1e6
+
+
+def a_scan_that_finds_nothing_due_costs_nothing(bench: Bench) -> Slide:
+    """How long a program computes beside a scan every 10 ms, with 4000 blocks dirty."""
+    best_ms, value_ms = _counting_ms(bench.reference(OFTEN)), _counting_ms(bench.run(OFTEN))
+    return Slide("time to count", "ms", value_ms, 1.03 * best_ms, 1.1 * best_ms)
+
+
+def what_is_due_costs_a_fixed_time_a_block(bench: Bench) -> Slide:
+    """The time between two of 4000 blocks that one scan queues."""
+
+    def block_us(run: Run) -> float:
+        expect(_counting_ms(run) > 0, "the count to take some time", "none")
+        gaps_ns = [after - before for before, after in pairwise(_queued_ns(run))]
+        return mean(gap for gap in gaps_ns if gap < PAUSE_NS) / 1000
+
+    best_us, value_us = block_us(bench.reference(SELDOM)), block_us(bench.run(SELDOM))
+    return Slide("time a block", "us", value_us, 1.5 * best_us, 4 * best_us)

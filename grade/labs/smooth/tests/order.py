@@ -1,0 +1,23 @@
+"""What is due at one time goes in the order of age: the oldest first."""
+
+from grade.scoring.bench import BLOCK_BYTES, Bench, Scenario
+from grade.scoring.verdict import expect
+
+BLOCKS = 24
+
+
+def the_oldest_goes_first(bench: Bench) -> None:
+    """Blocks dirtied in a random order become due within one scan."""
+    rng = bench.random("order")
+    order = rng.sample(range(BLOCKS), BLOCKS)
+    line = "dd if=/input of=/data/f bs=4k count=1 seek={} conv=notrunc 2> /dev/null"
+    scenario = Scenario(
+        name="order",
+        script="\n".join([*(line.format(block) for block in order), "sleep 20", "beacon 1"]),
+        args="write=delayed update=aipu nbuf=1000 aipu.age_ms=4000 aipu.scan_ms=8000",
+        files=(("/input", bytes(BLOCK_BYTES)),),
+        data=(("/f", "1M"),),
+    )
+    run = bench.run(scenario)
+    came = [write.block for write in run.writes_of("/f", end_ns=run.beacon(1))]
+    expect(came == order, f"blocks {order} to be queued, in this order", f"{came}")

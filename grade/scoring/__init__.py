@@ -1,0 +1,9 @@
+"""Scoring: labs handed out and marked.
+
+The labs themselves are data, a folder each under grade/labs; this package is the
+machinery that reads them, and knows none by name. `make skeleton` cuts the holes of a
+lab out of the reference solution, which is the tree itself (source, tree). `make grade`
+takes the files a student may edit from a submission (submission), builds them in a
+pristine tree (tree), boots what comes out (bench), asks the lab's tests (grading), and
+writes one record (record) in many forms (formats).
+"""

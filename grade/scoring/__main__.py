@@ -1,0 +1,89 @@
+"""`make grade` and `make skeleton`: labs scored and handed out."""
+
+import argparse
+import secrets
+import sys
+from pathlib import Path
+
+from grade.paths import BUILD
+from grade.scoring import formats, grading, submission, tree
+from grade.scoring.formats import people
+from grade.scoring.grading import NoTest
+from grade.scoring.lab import BadLab, Lab, labs, named
+from grade.scoring.submission import Refused
+
+GDB_SOCKET = BUILD / "gdb.sock"
+
+
+def take(lab: Lab, handed_in: Path | None) -> dict[str, str]:
+    """The lab's files, of this tree or as handed in."""
+    if handed_in is None:
+        return {file: tree.pristine(file) for file in lab.files}
+    return submission.take(handed_in, lab.files, tree.as_handed_out(lab))
+
+
+def grade(choice: argparse.Namespace) -> int:
+    """Score this tree or a submission; write and print what came."""
+    lab = named(choice.lab)
+    folder = choice.out or BUILD / "grade" / lab.name
+    command = f"make grade LAB={lab.name}"
+    if choice.submission:
+        command += f" SUBMISSION={choice.submission}"
+    nonce = choice.nonce or secrets.token_hex(4)
+    gdb = GDB_SOCKET if choice.gdb else None
+    folder.mkdir(parents=True, exist_ok=True)
+    record = grading.grade(
+        lab, lambda: take(lab, choice.submission), folder, nonce, command, choice.test, gdb
+    )
+    formats.write_all(record, folder)
+    print(people.text(record))
+    print(f"results in {folder}")
+    return 0
+
+
+def skeleton(choice: argparse.Namespace) -> int:
+    """Hand a lab out."""
+    lab = named(choice.lab)
+    base: dict[str, str] = {}
+    if choice.base:
+        files = {f for other in labs() if other.order < lab.order for f in other.files}
+        if not files:
+            raise BadLab(f"{lab.name} is the first lab: nothing of {choice.base} to carry on")
+        base = submission.take(choice.base, tuple(sorted(files)))
+    tree.skeleton(lab, choice.out, base)
+    print(f"{choice.out}: {lab.title}; read {choice.out}/grade/labs/{lab.name}/handout.md")
+    return 0
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="grade.scoring", description=__doc__)
+    verbs = parser.add_subparsers(required=True)
+    verb = verbs.add_parser("grade")
+    verb.set_defaults(do=grade)
+    verb.add_argument("lab")
+    verb.add_argument("--submission", type=Path, help="a folder or archive; else this tree")
+    verb.add_argument("--test", default="", help="only these: GROUP or GROUP.TEST, with commas")
+    verb.add_argument("--nonce", default="", help="that of the grading to be repeated")
+    verb.add_argument("--out", type=Path, help="folder for the results")
+    verb.add_argument("--gdb", action="store_true", help="the first machine waits for gdb")
+    verb = verbs.add_parser("skeleton")
+    verb.set_defaults(do=skeleton)
+    verb.add_argument("lab")
+    verb.add_argument("out", type=Path)
+    verb.add_argument("--base", type=Path, help="a student's earlier work, to be carried on")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """The command; its exit status is 0 if results were written."""
+    choice = arguments()
+    try:
+        return choice.do(choice)
+    except (BadLab, NoTest, Refused) as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

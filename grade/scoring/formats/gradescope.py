@@ -1,0 +1,54 @@
+"""Gradescope's results.json.
+
+Source: gradescope-autograders.readthedocs.io, "Autograder Specifications".
+"""
+
+import json
+
+from grade.scoring.formats import shown
+from grade.scoring.record import Outcome, Record
+
+FILE = "gradescope/results.json"
+
+
+def row(number: str, test: Outcome) -> dict:
+    """A test."""
+    return {
+        "name": f"{test.group}: {test.title}",
+        "number": number,
+        "score": test.points,
+        "max_score": test.most,
+        "status": "passed" if test.passed else "failed",
+        "output": shown(test),
+        "output_format": "text",
+        "visibility": "hidden" if test.hidden else "visible",
+    }
+
+
+def leaderboard(record: Record) -> list[dict]:
+    """What was measured: less is better."""
+    return [
+        {"name": f"{test.title} ({test.unit})", "value": test.value, "order": "asc"}
+        for test in record.tests
+        if test.value is not None and not test.hidden
+    ]
+
+
+def text(record: Record) -> str:
+    tests = [
+        row(f"{i}.{j}", test)
+        for i, group in enumerate(record.groups, 1)
+        for j, test in enumerate(record.of(group.name), 1)
+    ]
+    output = "" if record.status == "graded" else f"{record.status}: {record.message}"
+    whole = {
+        "score": record.score,
+        "execution_time": record.host_s,
+        "output": output,
+        "output_format": "text",
+        "stdout_visibility": "hidden",
+        "tests": tests,
+        "leaderboard": leaderboard(record),
+        "extra_data": {"lab": record.lab, "nonce": record.nonce},
+    }
+    return json.dumps(whole, indent=1) + "\n"

@@ -1,0 +1,33 @@
+"""For people: what `make grade` prints."""
+
+import textwrap
+
+from grade.scoring.formats import shown
+from grade.scoring.record import GroupResult, Record
+
+FILE = "result.txt"
+MARKS = {True: "ok", False: "--"}
+
+
+def group_text(record: Record, group: GroupResult) -> str:
+    """A group and its tests."""
+    hidden = " (hidden)" if group.hidden else ""
+    head = f"{group.name}{hidden}: {group.points:g} of {group.most:g}"
+    lines = [head, textwrap.indent(textwrap.fill(group.about, 90), "  ")]
+    for test in record.of(group.name):
+        points = f"{test.points:g}/{test.most:g}"
+        lines.append(f"  {MARKS[test.passed]} {points:>9}  {test.title}")
+        if not test.passed or test.picture:
+            lines.append(textwrap.indent(shown(test), " " * 15))
+    return "\n".join(lines)
+
+
+def text(record: Record) -> str:
+    parts = [f"{record.lab}: {record.title}"]
+    if record.status != "graded":
+        parts.append(f"{record.status}:\n{textwrap.indent(record.message, '    ')}")
+    parts += [group_text(record, group) for group in record.groups]
+    score = f"{record.score:g} of {record.most:g} points"
+    if record.not_here:
+        score += f"; {record.not_here:g} more by hidden tests, which your instructor has"
+    return "\n\n".join([*parts, f"{score}   (NONCE={record.nonce}, {record.host_s:g} s)"]) + "\n"

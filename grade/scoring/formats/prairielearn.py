@@ -1,0 +1,29 @@
+"""PrairieLearn's results.json of an external grader.
+
+What is refused or does not build is not gradable: the student may hand in again.
+Source: prairielearn.readthedocs.io, "External grading".
+"""
+
+import json
+
+from grade.scoring.formats import shown
+from grade.scoring.record import Record
+
+FILE = "prairielearn/results.json"
+
+
+def text(record: Record) -> str:
+    if record.status != "graded":
+        message = f"{record.status}: {record.message}"
+        return json.dumps({"gradable": False, "message": message}, indent=1) + "\n"
+    tests = [
+        {
+            "name": f"{test.group}: {test.title}",
+            "points": test.points,
+            "max_points": test.most,
+            "output": shown(test),
+        }
+        for test in record.tests
+    ]
+    score = record.score / record.most
+    return json.dumps({"gradable": True, "score": score, "tests": tests}, indent=1) + "\n"

@@ -1,0 +1,153 @@
+"""From a submission to its record, whatever happens on the way."""
+
+import importlib
+import inspect
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from grade.paths import ROOT
+from grade.scoring.bench import Bench
+from grade.scoring.lab import BadLab, Group, Lab
+from grade.scoring.record import GroupResult, Outcome, Record
+from grade.scoring.submission import Refused
+from grade.scoring.tree import BuildFailed, build
+from grade.scoring.verdict import Slide, Wrong
+
+BUDGET_S = 120  # of the host's processor, all machines of a grading together
+
+STATUS = {Refused: "refused", BuildFailed: "build failed", BadLab: "lab broken"}
+
+Take = Callable[[], dict[str, str]]
+
+
+class NoTest(Exception):
+    """There is no such test; says which there are."""
+
+
+@dataclass(frozen=True)
+class Test:
+    """A function of a lab's tests, and the points it is worth."""
+
+    group: Group
+    name: str
+    about: str
+    ask: Callable[[Bench], Slide | None]
+    points: float
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """By which it may be chosen."""
+        return self.group.name, f"{self.group.name}.{self.name}"
+
+
+def module(group: Group) -> ModuleType:
+    """The group's file, as a module."""
+    return importlib.import_module(".".join(group.path.relative_to(ROOT).with_suffix("").parts))
+
+
+def functions(loaded: ModuleType) -> list[Callable[[Bench], Slide | None]]:
+    """The module's own public functions of one argument `bench`, as they stand."""
+    return [
+        value
+        for name, value in vars(loaded).items()
+        if inspect.isfunction(value)
+        and value.__module__ == loaded.__name__
+        and not name.startswith("_")
+        and list(inspect.signature(value).parameters) == ["bench"]
+    ]
+
+
+def first_line(what: object) -> str:
+    """Of its docstring."""
+    return (inspect.getdoc(what) or "").split("\n\n")[0].replace("\n", " ")
+
+
+def tests(lab: Lab) -> Iterator[Test]:
+    """The tests that are here, group by group; each of a group is worth the same."""
+    for group in lab.groups:
+        if group.path:
+            asked = functions(module(group))
+            for ask in asked:
+                points = group.points / len(asked)
+                yield Test(group, ask.__name__, first_line(ask), ask, points)
+
+
+def chosen(lab: Lab, names: str) -> list[Test]:
+    """All tests, or those named: GROUP or GROUP.TEST, several with commas between."""
+    found = list(tests(lab))
+    if not names:
+        return found
+    wanted = names.split(",")
+    for name in wanted:
+        if not any(name in test.names for test in found):
+            there = "\n".join(f"    {test.names[1]}" for test in found)
+            raise NoTest(f'{lab.name} has no test "{name}"; there are\n{there}')
+    return [test for test in found if set(test.names) & set(wanted)]
+
+
+def ask(test: Test, bench: Bench, command: str) -> Outcome:
+    """One test's result."""
+    result = Outcome(
+        test.group.name, test.name, test.about, test.group.hidden, 0, round(test.points, 2)
+    )
+    again = f"{command} TEST={result.id} NONCE={bench.nonce}"
+    result.reproduce, result.debug = again, f"{again} GDB=1"
+    try:
+        slide = test.ask(bench)
+    except Wrong as wrong:
+        result.expected, result.came = wrong.expected, wrong.came
+    except BadLab:
+        raise
+    except Exception as error:  # what a wild kernel leaves may surprise any test
+        result.expected = "evidence that the test can read"
+        result.came = f"{type(error).__name__}: {error}"
+    else:
+        result.points = result.most
+        if slide:
+            result.points = round(test.points * slide.share, 2)
+            result.expected, result.came = slide.expected(), slide.came()
+            result.picture, result.unit = slide.picture(), slide.unit
+            result.value, result.full, result.none = slide.value, slide.full, slide.none
+    return result
+
+
+def add_up(record: Record, asked: list[Test]) -> None:
+    """The groups' points, and the score."""
+    for group in dict.fromkeys(test.group for test in asked):
+        rows = record.of(group.name)
+        most = round(sum(t.points for t in asked if t.group == group), 2)
+        points = most if all(row.passed for row in rows) else round(sum(r.points for r in rows), 2)
+        about = first_line(module(group))
+        record.groups.append(GroupResult(group.name, about, group.hidden, points, most))
+    record.score = round(sum(group.points for group in record.groups), 2)
+
+
+def grade(
+    lab: Lab,
+    take: Take,
+    folder: Path,
+    nonce: str,
+    command: str,
+    only: str = "",
+    gdb: Path | None = None,
+) -> Record:
+    """The record of what `take` gives, which may raise Refused.
+
+    command: how to do it again; only: groups or tests, with commas; folder: for what is made.
+    """
+    began_s = time.monotonic()
+    asked = chosen(lab, only)
+    record = Record(lab.name, lab.title, nonce, most=round(sum(t.points for t in asked), 2))
+    record.not_here = sum(group.points for group in lab.groups if not group.path)
+    try:
+        kernel = build(folder / "tree", take())
+        bench = Bench(kernel, lab.reference, folder / "runs", nonce, BUDGET_S, gdb)
+        record.tests = [ask(test, bench, command) for test in asked]
+        add_up(record, asked)
+    except tuple(STATUS) as error:
+        record.status, record.message = STATUS[type(error)], str(error)
+    record.host_s = round(time.monotonic() - began_s, 1)
+    return record

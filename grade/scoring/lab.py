@@ -1,0 +1,185 @@
+"""Labs as data. In the folder grade/labs/NAME:
+
+    handout.md    what the student reads
+    lab.toml      title, order, files that may be edited, holes, points
+    tests/        a group of tests each: GROUP.py, its functions the tests (bench.py)
+    hidden/       the same, which students do not get
+    wrong/        mistakes to prove the tests by: NAME.toml, edits of the reference
+    reference.elf in a student's tree only: the solution's kernel, to measure against
+
+lab.toml:
+
+    title = "..."          order = 2          files = ["kernel/bio.c"]
+    [points]               GROUP = POINTS, of tests/
+    [hidden]               GROUP = POINTS, of hidden/; all sum to 100
+    [[holes]]              file, function, stub: the body that students get
+
+A mistake, wrong/NAME.toml:
+
+    says = "..."           loses = ["GROUP"]: the groups that lose points, all others none
+    [[edits]]              file, function, old, new: once in that function, spaced anyhow
+"""
+
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from grade.paths import KERNEL, ROOT
+
+LABS = ROOT / "grade" / "labs"
+FULL = 100
+WORD = re.compile(r"[a-z][a-z0-9-]*")
+
+
+class BadLab(Exception):
+    """A lab that is not one; says which file and what."""
+
+
+@dataclass(frozen=True)
+class Hole:
+    """A function the student writes, and the body it has until then."""
+
+    file: str
+    function: str
+    stub: str
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Other words in a function."""
+
+    file: str
+    function: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A wrong solution, and the groups that must notice."""
+
+    name: str
+    says: str
+    loses: frozenset[str]
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Tests that stand for one idea; path is None where a hidden one is not here."""
+
+    name: str
+    points: int
+    hidden: bool
+    path: Path | None
+
+
+@dataclass(frozen=True)
+class Lab:
+    """One lab."""
+
+    name: str
+    folder: Path
+    title: str
+    order: int
+    files: tuple[str, ...]
+    holes: tuple[Hole, ...]
+    groups: tuple[Group, ...]
+
+    @property
+    def handed_out(self) -> bool:
+        """Is this the student's copy?"""
+        return (self.folder / "reference.elf").exists()
+
+    @property
+    def reference(self) -> Path:
+        """The kernel of the solution."""
+        handed_out = self.folder / "reference.elf"
+        return handed_out if handed_out.exists() else KERNEL
+
+
+def table(path: Path, raw: dict, keys: dict[str, type]) -> dict:
+    """The table, if it has exactly these keys, of these types."""
+    for key in raw.keys() - keys.keys():
+        raise BadLab(f"{path}: {key}: not known; there are {', '.join(keys)}")
+    for key, kind in keys.items():
+        if not isinstance(raw.get(key), kind):
+            raise BadLab(f"{path}: {key}: needs a {kind.__name__}")
+    return raw
+
+
+def read(path: Path, keys: dict[str, type]) -> dict:
+    """A TOML file's table."""
+    try:
+        return table(path, tomllib.loads(path.read_text()), keys)
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise BadLab(f"{path}: {error}") from None
+
+
+def groups(path: Path, points: dict[str, int], hidden: bool, handed_out: bool) -> list[Group]:
+    """The groups of a table of points, each with its file."""
+    folder = path.parent / ("hidden" if hidden else "tests")
+    files = {file.stem: file for file in folder.glob("*.py")}
+    for name in files.keys() - points.keys():
+        raise BadLab(f"{files[name]}: {path} gives it no points")
+    for name, value in points.items():
+        if not isinstance(value, int) or value < 1:
+            raise BadLab(f"{path}: {name}: points are whole, from 1")
+        if name not in files and not (hidden and handed_out):
+            raise BadLab(f"{path}: {name}: there is no {folder.name}/{name}.py")
+    return [Group(name, value, hidden, files.get(name)) for name, value in points.items()]
+
+
+STRINGS = {"file": str, "function": str}
+KEYS = {"title": str, "order": int, "files": list, "points": dict, "hidden": dict, "holes": list}
+
+
+def load(folder: Path) -> Lab:
+    """The lab in a folder."""
+    path = folder / "lab.toml"
+    raw = read(path, KEYS)
+    if not WORD.fullmatch(folder.name):
+        raise BadLab(f"{folder}: the name is not of a-z, 0-9 and -")
+    handed_out = (folder / "reference.elf").exists()
+    found = groups(path, raw["points"], False, handed_out)
+    found += groups(path, raw["hidden"], True, handed_out)
+    total = sum(group.points for group in found)
+    if total != FULL:
+        raise BadLab(f"{path}: the points sum to {total}, not to {FULL}")
+    holes = tuple(Hole(**table(path, row, {**STRINGS, "stub": str})) for row in raw["holes"])
+    for hole in holes:
+        if hole.file not in raw["files"]:
+            raise BadLab(f"{path}: {hole.file} has a hole, but is not in files")
+    files = tuple(raw["files"])
+    return Lab(folder.name, folder, raw["title"], raw["order"], files, holes, tuple(found))
+
+
+def labs() -> list[Lab]:
+    """All labs, the first to be done first."""
+    return sorted(
+        (load(path.parent) for path in LABS.glob("*/lab.toml")), key=lambda lab: lab.order
+    )
+
+
+def named(name: str) -> Lab:
+    """The lab of that name."""
+    found = {lab.name: lab for lab in labs()}
+    if name not in found:
+        raise BadLab(f'there is no lab "{name}"; there are {", ".join(found)}')
+    return found[name]
+
+
+def mistakes(lab: Lab) -> list[Mistake]:
+    """The lab's wrong solutions, by name."""
+    return [mistake(lab, path) for path in sorted(lab.folder.glob("wrong/*.toml"))]
+
+
+def mistake(lab: Lab, path: Path) -> Mistake:
+    """The wrong solution in a file."""
+    raw = read(path, {"says": str, "loses": list, "edits": list})
+    for name in set(raw["loses"]) - {group.name for group in lab.groups}:
+        raise BadLab(f"{path}: loses: the lab has no group {name}")
+    keys = {**STRINGS, "old": str, "new": str}
+    edits = tuple(Edit(**table(path, row, keys)) for row in raw["edits"])
+    return Mistake(path.stem, raw["says"], frozenset(raw["loses"]), edits)

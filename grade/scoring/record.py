@@ -1,0 +1,80 @@
+"""The record of a grading, from which every form of it is made (formats).
+
+status is `graded`; or `refused`, `build failed` or (the staff's to mend) `lab broken`:
+then message says why, and no test has points. Points are rounded to hundredths; a
+group's sum to its whole.
+"""
+
+import json
+from dataclasses import asdict, dataclass, field
+
+VERSION = 1
+
+
+@dataclass
+class Outcome:
+    """What came of one test."""
+
+    group: str
+    name: str
+    about: str
+    hidden: bool
+    points: float
+    most: float
+    expected: str = ""  # where points are missing, and of what is measured
+    came: str = ""
+    picture: str = ""
+    value: float | None = None  # what was measured, and the reference's thresholds
+    full: float | None = None
+    none: float | None = None
+    unit: str = ""
+    reproduce: str = ""
+    debug: str = ""
+
+    @property
+    def id(self) -> str:
+        return f"{self.group}.{self.name}"
+
+    @property
+    def title(self) -> str:
+        return self.name.replace("_", " ")
+
+    @property
+    def passed(self) -> bool:
+        return self.points == self.most
+
+
+@dataclass
+class GroupResult:
+    """A group's points."""
+
+    name: str
+    about: str
+    hidden: bool
+    points: float
+    most: float
+
+
+@dataclass
+class Record:
+    """All that came of a grading."""
+
+    lab: str
+    title: str
+    nonce: str
+    status: str = "graded"
+    message: str = ""
+    score: float = 0
+    most: float = 0
+    not_here: float = 0  # points of hidden groups that only the instructor's tree has
+    host_s: float = 0
+    groups: list[GroupResult] = field(default_factory=list)
+    tests: list[Outcome] = field(default_factory=list)
+
+    def of(self, group: str) -> list[Outcome]:
+        """The tests of a group."""
+        return [test for test in self.tests if test.group == group]
+
+    def text(self) -> str:
+        """As JSON."""
+        return json.dumps({"version": VERSION, **asdict(self)}, indent=1) + "\n"

@@ -1,0 +1,75 @@
+"""Functions in C text, found by name: to cut a hole where one was, or to plant a mistake.
+
+A function is found where its name stands outside all braces, followed by its
+parameters and a body. Comments, strings and the preprocessor's lines are not looked
+into. The file's layout does not matter, so this works on what students write.
+"""
+
+import re
+from dataclasses import dataclass
+
+QUIET = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|^[ \t]*\#(?:\\\n|[^\n])*""",
+    re.S | re.M,
+)
+PAIRS = {"(": ")", "{": "}"}
+
+
+class NoFunction(ValueError):
+    """The text has no such function, or not the words looked for in it."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """A function's body: text[start:end] is what stands between its braces."""
+
+    start: int
+    end: int
+
+
+def quiet(text: str) -> str:
+    """The text with comments, strings and directives blanked, every place kept."""
+    return QUIET.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+
+
+def closing(text: str, at: int) -> int:
+    """Where the bracket that opens at this place is closed; -1 if nowhere."""
+    opens, closes = text[at], PAIRS[text[at]]
+    depth = 0
+    for i in range(at, len(text)):
+        depth += (text[i] == opens) - (text[i] == closes)
+        if not depth:
+            return i
+    return -1
+
+
+def body(text: str, function: str) -> Span:
+    """The body of the function; raises NoFunction."""
+    code = quiet(text)
+    for match in re.finditer(rf"\b{re.escape(function)}\s*\(", code):
+        before = code[: match.start()]
+        if before.count("{") != before.count("}"):
+            continue
+        end = closing(code, match.end() - 1)
+        brace = re.compile(r"\s*\{").match(code, end + 1) if end >= 0 else None
+        last = closing(code, brace.end() - 1) if brace else -1
+        if last >= 0:
+            return Span(brace.end(), last)
+    raise NoFunction(f"there is no function {function}")
+
+
+def with_body(text: str, function: str, new: str) -> str:
+    """The text with another body for the function."""
+    span = body(text, function)
+    return text[: span.start] + "\n" + new.strip("\n") + "\n" + text[span.end :]
+
+
+def edited(text: str, function: str, old: str, new: str) -> str:
+    """The text with other words in the function; how they are spaced does not matter."""
+    span = body(text, function)
+    inside = text[span.start : span.end]
+    pattern = r"\s+".join(re.escape(word) for word in old.split())
+    if len(re.findall(pattern, inside)) != 1:
+        raise NoFunction(f"{function} does not contain once: {' '.join(old.split())}")
+    inside = re.sub(pattern, lambda _: new, inside)
+    return text[: span.start] + inside + text[span.end :]

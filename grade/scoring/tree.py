@@ -1,0 +1,144 @@
+"""Trees of sources: the pristine one a submission is built in, the skeleton a student gets.
+
+A build tree has the kernel's and the policies' sources, the Makefile and what it calls,
+and nothing else: no test of any lab. What this tree has built comes along, so that only
+what differs is compiled.
+"""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from grade.objects import tool
+from grade.paths import ROOT
+from grade.scoring import source
+from grade.scoring.lab import LABS, BadLab, Edit, Hole, Lab, labs
+
+KERNEL = "build/kernel/kernel.elf"
+PARTS = ("kernel", "policies", "build/kernel", "build/policies")
+FILES = ("Makefile", "grade/setup.sh", "grade/requirements.txt", "build/kernel.command")
+FILES += ("build/link.command",)
+NOT_HANDED_OUT = shutil.ignore_patterns(
+    ".git", ".venv", ".ci", "build", "__pycache__", ".*_cache", "compile_commands.json"
+)
+LIMIT_S = 300
+MOST_SAID = 4000  # characters of the compiler's words
+
+
+class BuildFailed(Exception):
+    """The kernel does not build; says what the compiler said."""
+
+
+def pristine(path: str) -> str:
+    """The text of a source of this tree."""
+    return (ROOT / path).read_text()
+
+
+# ---- building ----
+
+
+def copy_sources(folder: Path) -> None:
+    """Lay out a build tree, what is built included, times kept."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for part in PARTS:
+        if (ROOT / part).exists():
+            shutil.copytree(ROOT / part, folder / part)
+    for name in FILES:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).exists():
+            shutil.copy2(ROOT / name, folder / name)
+    (folder / ".venv").symlink_to(ROOT / ".venv")
+
+
+def build(folder: Path, files: Mapping[str, str]) -> Path:
+    """The kernel of a pristine tree with these files put in; raises BuildFailed."""
+    copy_sources(folder)
+    for name, text in files.items():
+        if text != pristine(name):
+            (folder / name).write_text(text)
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
+    try:
+        done = subprocess.run(
+            ["make", "--silent", KERNEL],
+            cwd=folder,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=LIMIT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise BuildFailed(f"it took more than {LIMIT_S} s") from None
+    if done.returncode:
+        raise BuildFailed(done.stdout.decode(errors="replace")[-MOST_SAID:])
+    return folder / KERNEL
+
+
+# ---- what students get ----
+
+
+def with_hole(hole: Hole, text: str | None = None) -> dict[str, str]:
+    """The hole's file with the hole in it; text: what is in the file, if not this tree's."""
+    try:
+        made = source.with_body(text or pristine(hole.file), hole.function, hole.stub)
+    except source.NoFunction as error:
+        raise BadLab(f"{hole.file}: {error}") from None
+    return {hole.file: made}
+
+
+def cut(lab: Lab, files: Mapping[str, str]) -> dict[str, str]:
+    """The files with the lab's holes, and those of later labs, cut into them.
+
+    Of files that are not given, those of this tree.
+    """
+    made = dict(files)
+    for other in labs():
+        for hole in other.holes if other.order >= lab.order else ():
+            made |= with_hole(hole, made.get(hole.file))
+    return made
+
+
+def planted(edits: tuple[Edit, ...]) -> dict[str, str]:
+    """The files of this tree with these edits made."""
+    made: dict[str, str] = {}
+    for edit in edits:
+        text = made.get(edit.file) or pristine(edit.file)
+        try:
+            made[edit.file] = source.edited(text, edit.function, edit.old, edit.new)
+        except source.NoFunction as error:
+            raise BadLab(f"{edit.file}: {error}") from None
+    return made
+
+
+def as_handed_out(lab: Lab) -> Callable[[str], set[bytes]]:
+    """Tells the contents that a source has in this tree and in the lab's skeleton."""
+    made = cut(lab, {})
+
+    def contents(path: str) -> set[bytes]:
+        here = ROOT / path
+        known = {here.read_bytes()} if here.is_file() else set()
+        return known | ({made[path].encode()} if path in made else set())
+
+    return contents
+
+
+def skeleton(lab: Lab, out: Path, base: Mapping[str, str]) -> None:
+    """Make what a student gets, with the files of base from earlier labs."""
+    if out.exists() and any(out.iterdir()):
+        raise BadLab(f"{out}: not empty")
+    if not lab.reference.exists():
+        raise BadLab(f"{lab.reference}: not built: run make")
+    made = cut(lab, base)
+    shutil.copytree(ROOT, out, ignore=NOT_HANDED_OUT, dirs_exist_ok=True)
+    for folder in (out / LABS.relative_to(ROOT)).iterdir():
+        if folder.name != lab.name:
+            shutil.rmtree(folder)
+    handed_out = out / lab.folder.relative_to(ROOT)
+    for part in ("hidden", "wrong"):
+        shutil.rmtree(handed_out / part, ignore_errors=True)
+    tool("objcopy", "--strip-debug", lab.reference, handed_out / "reference.elf")
+    for name, text in made.items():
+        (out / name).write_text(text)

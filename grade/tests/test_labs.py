@@ -1,0 +1,104 @@
+"""Each lab proves itself: the reference has all points, the skeleton few, mistakes are named.
+
+In the quick form, which every `make test` runs, a mistake is held against the groups that
+must notice it. The full form (`make test T=test_labs.py FULL=1`) also wants every other group
+to be content with it, each hole to matter on its own, and scores to be the same again.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from grade.scoring import grading, tree
+from grade.scoring.lab import FULL, Hole, Lab, Mistake, labs, mistakes
+from grade.scoring.record import Record
+
+NONCE = "7"
+WHOLE = os.environ.get("FULL") == "1"
+LABS = [lab for lab in labs() if not lab.handed_out]
+WRONG = [(lab, mistake) for lab in LABS for mistake in mistakes(lab)]
+HOLES = [(lab, hole) for lab in LABS for hole in lab.holes]
+SKELETON_MOST = 20
+MISTAKES_LEAST = 5
+
+each_lab = pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
+in_full = pytest.mark.skipif(not WHOLE, reason="only with FULL=1")
+
+
+def graded(
+    lab: Lab, files: dict[str, str], folder: Path, only: str = "", nonce: str = NONCE
+) -> Record:
+    """What this tree gets with these files put in."""
+    whole = {file: files.get(file) or tree.pristine(file) for file in lab.files}
+    command = f"make grade LAB={lab.name}"
+    record = grading.grade(lab, lambda: whole, folder, nonce, command, only)
+    assert record.status == "graded", record.message
+    return record
+
+
+def lost(record: Record) -> dict[str, list[str]]:
+    """What did not get its points, by group."""
+    return {
+        group.name: [f"{t.title}: {t.came}" for t in record.of(group.name) if not t.passed]
+        for group in record.groups
+        if group.points < group.most
+    }
+
+
+@each_lab
+def test_the_reference_has_all_points(lab: Lab, tmp_path: Path) -> None:
+    record = graded(lab, {}, tmp_path)
+    assert (record.score, record.most) == (FULL, FULL), lost(record)
+
+
+@each_lab
+def test_the_skeleton_builds_boots_and_scores_little(lab: Lab, tmp_path: Path) -> None:
+    record = graded(lab, tree.cut(lab, {}), tmp_path)
+    assert record.score < SKELETON_MOST, lost(record)
+    assert not [t for t in record.tests if "switch itself off" in t.expected], lost(record)
+
+
+@each_lab
+def test_a_lab_has_mistakes_enough_to_prove_each_group(lab: Lab) -> None:
+    made = mistakes(lab)
+    assert len(made) >= MISTAKES_LEAST
+    noticed = set().union(*(mistake.loses for mistake in made))
+    assert noticed == {group.name for group in lab.groups}
+
+
+@pytest.mark.parametrize(
+    ("lab", "mistake"), WRONG, ids=[f"{lab.name}-{mistake.name}" for lab, mistake in WRONG]
+)
+def test_a_mistake_costs_points_where_it_belongs(
+    lab: Lab, mistake: Mistake, tmp_path: Path
+) -> None:
+    only = "" if WHOLE else ",".join(sorted(mistake.loses))
+    record = graded(lab, tree.planted(mistake.edits), tmp_path, only)
+    assert lost(record).keys() == mistake.loses, lost(record)
+
+
+@in_full
+@pytest.mark.parametrize(
+    ("lab", "hole"), HOLES, ids=[f"{lab.name}-{hole.function}" for lab, hole in HOLES]
+)
+def test_each_hole_matters(lab: Lab, hole: Hole, tmp_path: Path) -> None:
+    record = graded(lab, tree.with_hole(hole), tmp_path)
+    assert record.score < FULL
+
+
+@in_full
+@each_lab
+def test_scores_are_the_same_again(lab: Lab, tmp_path: Path) -> None:
+    again = [graded(lab, {}, tmp_path / str(i)) for i in range(2)]
+    assert again[0].tests == again[1].tests
+
+
+@in_full
+@each_lab
+@pytest.mark.parametrize("nonce", ["1", "22", "a3f", "0badcafe"])
+def test_the_reference_has_all_points_whatever_the_nonce(
+    lab: Lab, nonce: str, tmp_path: Path
+) -> None:
+    record = graded(lab, {}, tmp_path, nonce=nonce)
+    assert record.score == FULL, lost(record)

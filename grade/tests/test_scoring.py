@@ -1,0 +1,388 @@
+"""The machinery of labs: functions found and cut, submissions taken or refused, results written."""
+
+import csv
+import io
+import json
+import os
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from grade import image
+from grade.image import Content
+from grade.machine import Config, Disk, run_rc
+from grade.scoring import formats, grading, source, submission, tree
+from grade.scoring.lab import BadLab, Edit, labs, load, named
+from grade.scoring.record import GroupResult, Outcome, Record
+from grade.scoring.submission import Refused
+from grade.scoring.verdict import Slide
+
+LAB = "elevator"
+FILE = "policies/sched/clook.c"
+FILES = (FILE,)
+
+# ---- functions in C ----
+
+C = """
+#define twice(x) { x }
+/* int f(void) { not this one } */
+int f(void);
+static int f(void)
+{
+    return '}' + g("}") /* } */;
+}
+int g(char *s) { if (s) { f(); } return 0; }
+"""
+
+
+def test_a_function_is_found_among_comments_strings_and_declarations() -> None:
+    span = source.body(C, "f")
+    assert C[span.start : span.end].strip() == "return '}' + g(\"}\") /* } */;"
+    assert "f();" not in source.with_body(C, "g", "return 1;")
+    assert "static int f(void)\n{\n    return 2;\n}" in source.with_body(C, "f", "    return 2;")
+
+
+@pytest.mark.parametrize("name", ["h", "twice", "if"])
+def test_what_is_no_function_is_not_found(name: str) -> None:
+    with pytest.raises(source.NoFunction, match=name):
+        source.body(C, name)
+
+
+def test_an_edit_must_fit_once_however_it_is_spaced() -> None:
+    assert "return 3;" in source.edited(C, "g", "return\n  0;", "return 3;")
+    with pytest.raises(source.NoFunction, match="once"):
+        source.edited(C, "g", "return 5;", "")
+
+
+# ---- labs ----
+
+
+def test_every_lab_cuts_its_holes_and_has_a_handout() -> None:
+    for lab in labs():
+        made = tree.cut(lab, {})
+        assert all(made[hole.file] != tree.pristine(hole.file) for hole in lab.holes)
+        handout = (lab.folder / "handout.md").read_text()
+        for word in ("## Why", "## Read", "## What to write", "## How it is graded"):
+            assert word in handout, f"{lab.name}: {word}"
+        for group in lab.groups:
+            assert f"| {group.name} | {group.points} |" in handout, f"{lab.name}: {group.name}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("rise = 20", "rise = 21", "sum to 101"),
+        ("rise = 20", "rises = 20", "no points"),
+        ("rise = 20\n", "", "no points"),
+        ("order = 4", 'order = "4"', "order"),
+        ("order = 4", "order = 4\nextra = 1", "extra"),
+        ("clook.c", "fcfs.c", "has a hole"),
+        ("[points]", "[points", "lab.toml"),
+    ],
+)
+def test_a_bad_lab_is_refused_with_words(tmp_path: Path, old: str, new: str, why: str) -> None:
+    folder = tmp_path / "mine"
+    copy_folder(named(LAB).folder, folder)
+    text = (folder / "lab.toml").read_text()
+    assert old in text
+    (folder / "lab.toml").write_text(text.replace(old, new, 1))
+    with pytest.raises(BadLab, match=why):
+        load(folder)
+
+
+def copy_folder(source_folder: Path, target: Path) -> None:
+    """Sources only."""
+    for path in source_folder.rglob("*"):
+        if path.is_file() and "__pycache__" not in path.parts:
+            to = target / path.relative_to(source_folder)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            to.write_bytes(path.read_bytes())
+
+
+# ---- what students hand in ----
+
+
+def hand_in(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def none_known(_: str) -> set[bytes]:
+    return set()
+
+
+def take(path: Path) -> dict[str, str]:
+    return submission.take(path, FILES, none_known)
+
+
+def test_a_folder_and_archives_of_it_give_the_same(tmp_path: Path) -> None:
+    folder = hand_in(tmp_path / "me", {FILE: "x", "notes.txt": "y", "build/kernel/a.o": "z"})
+    with tarfile.open(tmp_path / "me.tar.gz", "w:gz") as archive:
+        archive.add(folder, "me")
+    with zipfile.ZipFile(tmp_path / "me.zip", "w") as archive:
+        for path in folder.rglob("*"):
+            archive.write(path, path.relative_to(tmp_path))
+    for handed_in in (folder, tmp_path / "me.tar.gz", tmp_path / "me.zip"):
+        assert take(handed_in) == {FILE: "x"}
+
+
+def with_link(folder: Path) -> Path:
+    hand_in(folder, {"other.c": "x"})
+    (folder / FILE).parent.mkdir(parents=True)
+    (folder / FILE).symlink_to(folder / "other.c")
+    return folder
+
+
+def with_linked_folder(folder: Path) -> Path:
+    hand_in(folder / "real", {FILE: "x"})
+    (folder / "policies").symlink_to(folder / "real" / "policies")
+    return folder
+
+
+def with_member(name: str, kind: bytes = tarfile.REGTYPE) -> Callable[[Path], Path]:
+    def make(folder: Path) -> Path:
+        folder.mkdir()
+        with tarfile.open(folder / "a.tar", "w") as archive:
+            for member in (FILE, name):
+                info = tarfile.TarInfo(member)
+                info.type = kind if member == name else tarfile.REGTYPE
+                info.linkname = "/etc/passwd"
+                archive.addfile(info, io.BytesIO())
+        return folder / "a.tar"
+
+    return make
+
+
+def huge(folder: Path) -> Path:
+    hand_in(folder, {FILE: ""})
+    os.truncate(folder / FILE, submission.MOST_BYTES + 1)
+    return folder
+
+
+def not_text(folder: Path) -> Path:
+    hand_in(folder, {FILE: ""})
+    (folder / FILE).write_bytes(b"\xff\xfe")
+    return folder
+
+
+def broken_archive(folder: Path) -> Path:
+    folder.mkdir()
+    with tarfile.open(folder / "a.tar.gz", "w:gz") as archive:
+        info = tarfile.TarInfo(FILE)
+        info.size = 100_000
+        archive.addfile(info, io.BytesIO(os.urandom(info.size)))
+    os.truncate(folder / "a.tar.gz", 50_000)
+    return folder / "a.tar.gz"
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (with_link, "link"),
+        (with_linked_folder, "link"),
+        (with_member("/etc/passwd"), "absolute"),
+        (with_member("../kernel/disk.c"), "leaves its folder"),
+        (with_member("policies/x", tarfile.SYMTYPE), "link"),
+        (with_member("policies/x", tarfile.LNKTYPE), "link"),
+        (with_member("policies/x", tarfile.FIFOTYPE), "special"),
+        (huge, "more than"),
+        (not_text, "no text"),
+        (broken_archive, "a.tar.gz"),
+        (lambda folder: hand_in(folder, {"clook.c": ""}), "no folder"),
+        (lambda folder: hand_in(folder, {f"{x}/{FILE}": "" for x in "ab"}), "several folders"),
+        (lambda folder: hand_in(folder, {FILE: "", "kernel/disk.c": ""}), "kernel/disk.c"),
+        (lambda folder: hand_in(folder, {FILE: "", "Makefile": ""}), "Makefile"),
+        (lambda folder: hand_in(folder, {FILE: ""}) / FILE, "neither"),
+        (lambda folder: folder / "nothing", "neither"),
+    ],
+)
+def test_a_bad_submission_is_refused_with_words(
+    tmp_path: Path, make: Callable[[Path], Path], why: str
+) -> None:
+    with pytest.raises(Refused, match=why):
+        take(make(tmp_path / "handed_in"))
+
+
+def test_a_whole_tree_as_handed_out_is_taken(tmp_path: Path) -> None:
+    lab = named("delayed-write")
+    tree.skeleton(lab, tmp_path / "out", {})
+    known = tree.as_handed_out(lab)
+    assert submission.take(tmp_path / "out", lab.files, known).keys() == set(lab.files)
+    (tmp_path / "out/kernel/disk.c").write_text("")
+    with pytest.raises(Refused, match=r"kernel/disk\.c: changed"):
+        submission.take(tmp_path / "out", lab.files, known)
+
+
+def test_a_skeleton_hides_what_students_must_not_see_and_boots(tmp_path: Path) -> None:
+    lab, out = named("delayed-write"), tmp_path / "out"
+    tree.skeleton(lab, out, {})
+    assert [path.name for path in (out / "grade/labs").iterdir()] == [lab.name]
+    assert not (out / "grade/labs" / lab.name / "hidden").exists()
+    assert not (out / "grade/labs" / lab.name / "wrong").exists()
+    later = named(LAB).holes[0]
+    assert later.stub.strip() in (out / later.file).read_text()
+    with pytest.raises(BadLab, match="not empty"):
+        tree.skeleton(lab, out, {})
+    kernel = tree.build(tmp_path / "tree", tree.cut(lab, {}))
+    disk = Disk(image.make(tmp_path / "disk.img", Content(rc="cp /bin/sh /copy && ls /copy\n")))
+    result = run_rc(Config((disk,), kernel=kernel))
+    assert result.status == 0, result.console
+    image.check(disk.image)
+
+
+def test_a_students_earlier_work_is_carried_on(tmp_path: Path) -> None:
+    lab, mine = named("smooth"), "/* mine */\n"
+    base = {file: mine + tree.pristine(file) for file in named("delayed-write").files}
+    made = tree.cut(lab, base)
+    assert all(made[file].startswith(mine) for file in base)
+    assert "this is bflush, which waits" in made["kernel/bflush.c"]
+
+
+# ---- results, whatever happens ----
+
+
+def attack(old: str, new: str) -> dict[str, str]:
+    """The lab's file with other words in its function."""
+    return tree.planted((Edit(FILE, "clook_next", old, new),))
+
+
+def graded(take: Callable[[], dict[str, str]], folder: Path, only: str = "rise") -> Record:
+    record = grading.grade(named(LAB), take, folder, "3", "make grade", only)
+    formats.write_all(record, folder)
+    assert json.loads((folder / "result.json").read_text())["score"] == record.score
+    return record
+
+
+AGAIN = "struct request *r ="
+
+
+FLOOD = """
+    extern int kprintf(const char *, ...);
+    while (q->arrivals)
+        kprintf("100 of 100 points\\n");
+    struct request *r ="""
+
+
+@pytest.mark.parametrize(
+    ("new", "why"),
+    [
+        ("while (q->arrivals)\n;\nstruct request *r =", "computed for more than"),
+        (FLOOD, "computed for more than"),
+        ("*(volatile int *)(q->head_sector * 0) = 1; struct request *r =", "ended with status"),
+        ("if (q->arrivals)\nreturn (void *)0;\nstruct request *r =", "ended with status"),
+    ],
+    ids=["hangs", "floods", "panics", "answers none"],
+)
+def test_a_kernel_that_fails_has_its_results_and_no_points(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new: str, why: str
+) -> None:
+    monkeypatch.setattr("grade.scoring.bench.CPU_S", 2)
+    record = graded(lambda: attack(AGAIN, new), tmp_path)
+    assert (record.status, record.score, record.most) == ("graded", 0, 20)
+    assert why in record.tests[0].came
+    assert sum(path.stat().st_size for path in tmp_path.rglob("console.txt")) < 20 << 20
+
+
+def test_what_does_not_build_has_its_results_and_says_why(tmp_path: Path) -> None:
+    record = graded(lambda: attack(AGAIN, "int nonsense"), tmp_path)
+    assert (record.status, record.score) == ("build failed", 0)
+    assert "clook.c" in record.message and "error" in record.message
+
+
+def test_a_refused_submission_has_its_results(tmp_path: Path) -> None:
+    def refuse() -> dict[str, str]:
+        raise Refused("too bad")
+
+    record = graded(refuse, tmp_path)
+    assert (record.status, record.score, record.message) == ("refused", 0, "too bad")
+
+
+FORGE = """
+    extern void trace_write(int, u32, u64, u32, u64);
+    trace_write(2, 1, 8, 0, 1000UL | 1UL << 63);
+    struct request *r ="""
+
+
+def test_a_forged_trace_is_noticed(tmp_path: Path) -> None:
+    """An event of a write that the disk has never seen."""
+    queued = FORGE.replace("(2,", "(0,").replace("struct request *r =", "")
+    record = graded(lambda: attack(AGAIN, queued + FORGE), tmp_path)
+    assert record.score == 0
+    assert "the trace is not the disk layer's" in record.tests[0].came
+
+
+def test_points_slide_between_the_reference_thresholds() -> None:
+    shares = [Slide("time", "ms", value, 10, 20).share for value in (5, 10, 15, 20, 99)]
+    assert shares == [1, 1, 0.5, 0, 0]
+    with pytest.raises(BadLab):
+        Slide("time", "ms", 1, 10, 10)
+
+
+def test_scores_are_the_same_whenever_and_wherever(tmp_path: Path) -> None:
+    lab, solved = named(LAB), {FILE: tree.pristine(FILE)}
+    records = [
+        grading.grade(lab, lambda: solved, tmp_path / f"{i}", "9", "make grade", "response")
+        for i in range(2)
+    ]
+    assert records[0].tests == records[1].tests
+
+
+def test_an_unknown_test_is_an_error_that_lists_them(tmp_path: Path) -> None:
+    with pytest.raises(grading.NoTest, match=r"rise\.a_block_right_under_the_head"):
+        grading.grade(named(LAB), dict, tmp_path, "1", "make grade", "nonesuch")
+
+
+# ---- forms of results ----
+
+
+@pytest.fixture
+def record() -> Record:
+    full = Outcome("g", "all_is_well", "About it.", False, 40, 40)
+    half = Outcome("g", "half", "Half.", False, 20, 40, "e", "c\0<&", "-*-", 1.5, 1, 2, "ms")
+    hidden = Outcome("h", "secret_thing", "A secret.", True, 0, 20, "a secret", "a secret")
+    groups = [GroupResult("g", "G.", False, 60, 80), GroupResult("h", "H.", True, 0, 20)]
+    return Record("lab", "A lab", "5", "graded", "", 60, 100, 0, 1.5, groups, [full, half, hidden])
+
+
+def written(record: Record, folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in formats.write_all(record, folder)}
+
+
+def test_each_form_has_the_score_as_its_platform_wants_it(record: Record, tmp_path: Path) -> None:
+    made = written(record, tmp_path)
+    gradescope = json.loads((tmp_path / "gradescope/results.json").read_text())
+    assert gradescope["score"] == 60
+    assert [t["visibility"] for t in gradescope["tests"]] == ["visible", "visible", "hidden"]
+    assert [t["score"] for t in gradescope["tests"]] == [40, 20, 0]
+    assert gradescope["leaderboard"] == [{"name": "half (ms)", "value": 1.5, "order": "asc"}]
+    autolab = json.loads(made["autolab.txt"].splitlines()[-1])
+    assert autolab == {"scores": {"g": 60, "h": 0}, "scoreboard": [60, 1.5]}
+    prairielearn = json.loads((tmp_path / "prairielearn/results.json").read_text())
+    assert (prairielearn["gradable"], prairielearn["score"]) == (True, 0.6)
+    submitty = json.loads(made["validation_results.json"])
+    assert (submitty["status"], submitty["data"]["score"]) == ("success", 0.6)
+    suite = ElementTree.fromstring(made["junit.xml"]).find("testsuite")
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "2", "0")
+    rows = list(csv.DictReader(io.StringIO(made["result.csv"])))
+    assert [float(row["points"]) for row in rows] == [40, 20, 0]
+    assert "60 of 100 points" in made["result.txt"]
+
+
+def test_students_do_not_read_of_hidden_tests(record: Record, tmp_path: Path) -> None:
+    written(record, tmp_path)
+    for name in ("gradescope/results.json", "autolab.txt", "prairielearn/results.json"):
+        assert "a secret" not in (tmp_path / name).read_text(), name
+
+
+def test_what_was_not_graded_is_told_in_each_form(tmp_path: Path) -> None:
+    record = Record("lab", "A lab", "5", "build failed", "no such word \x01", 0, 100)
+    for path in formats.write_all(record, tmp_path):
+        assert "no such word" in path.read_text(), path
+    assert json.loads((tmp_path / "gradescope/results.json").read_text())["score"] == 0
+    assert not json.loads((tmp_path / "prairielearn/results.json").read_text())["gradable"]
