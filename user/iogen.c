@@ -41,6 +41,7 @@
  */
 #include "user/lib.h"
 #include "user/lib/histogram.h"
+#include "user/lib/json.h"
 #include "user/lib/random.h"
 #include "user/lib/settings.h"
 
@@ -548,12 +549,9 @@ static void run_job(struct job *j)
 
 static void print_string(const char *key, const char *text)
 {
-    printf("\"%s\":\"", key);
-    for (; *text; text++) {
-        bool plain = *text != '"' && *text != '\\' && (u8)*text >= ' ';
-        printf(plain ? "%c" : "\\u%04x", (u8)*text);
-    }
-    printf("\",");
+    printf("\"%s\":", key);
+    json_print_string(text);
+    printf(",");
 }
 
 static void print_result(const struct job *j)

@@ -14,9 +14,10 @@
  * - Same words, same work: sizes (half to one and a half times the mean) and
  *   choices come from the seed.
  *
- * At the end one line, `kbuild {JSON}`: job, seed, start_ns, elapsed_ns,
- * compile_ns (without linking), reads and writes (calls), read_bytes,
- * written_bytes; response_ns {min, max, mean, std} and histogram of the reads.
+ * At the end one line, `kbuild {JSON}`: job (name=), pid, seed, start_ns,
+ * elapsed_ns, compile_ns (without linking), reads and writes (calls),
+ * read_bytes, written_bytes; response_ns {min, max, mean, std} and histogram
+ * of the reads.
  *
  * What a build does: Mogul, "A Better Update Policy", USENIX Summer 1994,
  * section 4.3: 43 MB of a kernel's objects, as much temporary data, and a CPU
@@ -24,6 +25,7 @@
  */
 #include "user/lib.h"
 #include "user/lib/histogram.h"
+#include "user/lib/json.h"
 #include "user/lib/random.h"
 #include "user/lib/settings.h"
 
@@ -34,7 +36,7 @@
 enum { SOURCE, HEADER, OBJECT, TEMPORARY, CHOICE_OF_HEADERS };
 
 struct build {
-    const char *dir;
+    const char *name, *dir;
     u64 prepare, sources, headers, headers_each, seed, work;
     u64 source_kb, header_kb, temporary_kb, object_kb;
     u64 reads, writes, read_bytes, written_bytes;
@@ -51,6 +53,7 @@ static char piece[PIECE];
         .about = about_,                                                       \
     }
 static const struct setting rows[] = {
+    ROW(name, TEXT, "WORD", "build", 0, 0, "the job's"),
     ROW(dir, TEXT, "PATH", "/data", 0, 0, "where the files are"),
     ROW(prepare, NUMBER, "0|1", "0", 0, 1, "1: write sources and headers"),
     ROW(sources, NUMBER, "FILES", "400", 1, 100000, "sources to compile"),
@@ -186,11 +189,14 @@ static void link_all(void)
 static void report(u64 start_ns, u64 compiled_ns)
 {
     u64 end_ns = gettime(CLOCK_VIRTUAL);
-    printf("kbuild {\"job\":\"build\",\"seed\":%lu,\"start_ns\":%lu,"
+    printf("kbuild {\"job\":");
+    json_print_string(o.name);
+    printf(",\"pid\":%d,\"seed\":%lu,\"start_ns\":%lu,"
            "\"elapsed_ns\":%lu,\"compile_ns\":%lu,\"reads\":%lu,\"writes\":%lu,"
            "\"read_bytes\":%lu,\"written_bytes\":%lu,\"response_ns\":",
-           o.seed, start_ns, end_ns - start_ns, compiled_ns - start_ns, o.reads,
-           o.writes, o.read_bytes, o.written_bytes);
+           getpid(), o.seed, start_ns, end_ns - start_ns,
+           compiled_ns - start_ns, o.reads, o.writes, o.read_bytes,
+           o.written_bytes);
     histogram_print_summary(&response);
     printf(",\"histogram\":");
     histogram_print_buckets(&response);

@@ -5,7 +5,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from grade.experiment import metrics
+from grade.experiment import jobs, metrics
 from grade.experiment.check import Checker
 from grade.experiment.known import known
 from grade.experiment.locate import Lines
@@ -142,13 +142,13 @@ def metric(c: Checker, keys: tuple, name: str, commands: str) -> None:
         c.one_of(keys, bad[0], bad[1], bad[2])
     elif bad:
         c.problem(keys, f'"{name}" is no metric; one is "read.p99_ms" or "stat.disk.writes"', name)
-    elif not name.startswith(("stat.", "hist.")):
-        job(c, keys, metrics.split(name)[0], commands)
+    elif of := metrics.job_of(name):
+        job(c, keys, of, commands)
 
 
 def job(c: Checker, keys: tuple, name: str, commands: str) -> None:
     """Check the name of a job of the workload."""
-    c.one_of(keys, "job", name, re.findall(r"\bname=([\w-]+)", commands))
+    c.one_of(keys, "job", name, jobs.named(commands))
 
 
 def shown(c: Checker, top: dict, arms: list[str], size: str, sweep: dict) -> dict:

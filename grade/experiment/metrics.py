@@ -1,9 +1,13 @@
 """Numbers of a run's result, by name.
 
     stat.disk.writes               a counter of /dev/stat, its growth
+    stat.cpu.idle_s                a counter of ns, in other units; and
+    stat.cpu.idle_percent          as a share of the time that was measured
     hist.bio.burst.max             of a histogram of /dev/hist
     hist.disk1.write_response.p99_ms
-    read.mean_ms                   of the response times of iogen's job `read`
+    read.mean_ms                   of the response times of the job `read`
+    job.build.reads                a number that the job `build` printed (jobs.py)
+    job.build.elapsed_s            a time that it printed, as elapsed_ns
 
 Of a histogram and of response times: count, mean, std, min, max, p50, p99.9
 and so on, and over_450 (how many were longer). Where the unit is time, all but
@@ -16,13 +20,18 @@ over_ and count are sums.
 
 import math
 import re
-from collections import Counter
 from dataclasses import dataclass
 from statistics import mean
 
+from grade.experiment import jobs
+
 SCALE_NS = {"_ns": 1, "_us": 10**3, "_ms": 10**6, "_s": 10**9}
 FIELD = re.compile(r"(count|mean|std|min|max|p\d+(?:\.\d+)?|over_\d+)(_ns|_us|_ms|_s|)")
-NAME = re.compile(rf"(?:stat\.(?P<stat>.+)|(?P<series>.+?)\.(?P<field>{FIELD.pattern}))")
+JOB = re.compile(r"job\.([\w-]+)\.(\w+)")
+NAME = re.compile(
+    rf"(?:stat\.(?P<stat>.+)|(?P<job>{JOB.pattern})|(?P<series>.+?)\.(?P<field>{FIELD.pattern}))"
+)
+IN_UNIT = re.compile(r"(.+?)(_ns|_us|_ms|_s|_percent)")
 
 
 @dataclass(frozen=True)
@@ -82,7 +91,8 @@ def merged(rows: list[dict]) -> dict[str, float]:
     """The exact figures of several processes of a job, of all together."""
     if len(rows) == 1:
         return rows[0]["response_ns"]
-    parts = [(row["ios"], row["response_ns"]) for row in rows if row["ios"]]
+    counts = [sum(n for _, n in row["histogram"]) for row in rows]
+    parts = [(n, row["response_ns"]) for n, row in zip(counts, rows, strict=True) if n]
     count = sum(n for n, _ in parts)
     if not count:
         return {}
@@ -96,26 +106,17 @@ def merged(rows: list[dict]) -> dict[str, float]:
     }
 
 
-def job_series(result: dict, job: str) -> Series | None:
-    """The response times of a job of iogen, of all its processes together."""
-    rows = [line for line in result["iogen"] if line["job"] == job]
-    if not rows:
-        return None
-    counts: Counter[int] = Counter()
-    for row in rows:
-        for low, n in row["histogram"]:
-            counts[low] += n
+def job_series(result: dict, job: str) -> Series:
+    """The response times of a job, of all its processes together."""
+    counts = jobs.response_counts(result, job)
     buckets = [[low, bucket_end(low), n] for low, n in sorted(counts.items())]
-    return Series("ns", buckets, merged(rows))
+    return Series("ns", buckets, merged(jobs.of(result, job)))
 
 
 def series(result: dict, name: str) -> Series:
     """A histogram of the kernel (hist.NAME) or a job's response times."""
     if not name.startswith("hist."):
-        found = job_series(result, name)
-        if found is None:
-            raise KeyError(f"no job {name!r} in the result")
-        return found
+        return job_series(result, name)
     row = result["histograms"][name.removeprefix("hist.")]
     exact = {"mean": row["sum"] / row["count"]} if row["count"] else {}
     return Series(row["unit"], row["buckets"], exact)
@@ -128,10 +129,38 @@ def split(name: str) -> tuple[str, str, str]:
     return match["series"], field, suffix
 
 
+def job_of(name: str) -> str | None:
+    """The job that a metric is of, if it is of one."""
+    if name.startswith(("stat.", "hist.")):
+        return None
+    match = JOB.fullmatch(name)
+    return match[1] if match else split(name)[0]
+
+
+def counter(result: dict, name: str) -> float:
+    """The growth of a counter, in the unit that its name may end in."""
+    counters = result["counters"]
+    if name in counters:
+        return counters[name][0]
+    base, suffix = IN_UNIT.fullmatch(name).groups()
+    whole_ns = result["virtual_ms"] * SCALE_NS["_ms"]
+    return counters[base][0] / (whole_ns / 100 if suffix == "_percent" else SCALE_NS[suffix])
+
+
+def job_number(result: dict, job: str, name: str) -> float:
+    """A number that a job printed, in the unit of time that its name may end in."""
+    match = IN_UNIT.fullmatch(name)
+    if not match or match[2] not in SCALE_NS:
+        return jobs.number(result, job, name)
+    return jobs.number(result, job, match[1] + jobs.TIME) / SCALE_NS[match[2]]
+
+
 def of(result: dict, name: str) -> float:
-    """The metric's value in one run."""
+    """The metric's value in one run. BadResult if its job has not printed that."""
     if name.startswith("stat."):
-        return result["counters"][name.removeprefix("stat.")][0]
+        return counter(result, name.removeprefix("stat."))
+    if match := JOB.fullmatch(name):
+        return job_number(result, *match.groups())
     from_series, field, suffix = split(name)
     row, scale = series(result, from_series), SCALE_NS.get(suffix, 1)
     if field.startswith("over_"):
@@ -141,7 +170,7 @@ def of(result: dict, name: str) -> float:
 
 def over_runs(name: str) -> str:
     """What several runs' values are put together by: mean, min, max or sum."""
-    if name.startswith("stat."):
+    if name.startswith("stat.") or JOB.fullmatch(name):
         return "mean"
     _, field, _ = split(name)
     if field in ("min", "max"):
@@ -157,13 +186,24 @@ def together(results: list[dict], name: str, how: str | None = None) -> float:
     return TOGETHER[how or over_runs(name)]([of(result, name) for result in results])
 
 
+def wrong_counter(name: str, counters: dict[str, str]) -> tuple | None:
+    """The same of a counter's name."""
+    times = [
+        c + end for c, unit in counters.items() for end in (*SCALE_NS, "_percent") if unit == "ns"
+    ]
+    good = [*counters, *times]
+    return None if name in good else ("counter", name, good)
+
+
 def wrong(name: str, counters: dict[str, str], histograms: dict[str, str]) -> tuple | None:
     """What is wrong with a metric's name: (what, the word, what there is), or None."""
     match = NAME.fullmatch(name)
     if not match:
         return ("metric", name, [])
     if match["stat"]:
-        return None if match["stat"] in counters else ("counter", match["stat"], list(counters))
+        return wrong_counter(match["stat"], counters)
+    if match["job"]:
+        return None
     series_name, field, suffix = split(name)
     histogram = series_name.removeprefix("hist.")
     if series_name.startswith("hist.") and histogram not in histograms:

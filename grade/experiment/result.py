@@ -11,8 +11,9 @@ In the order of the line, with times virtual:
     virtual_ms        how long the measured commands took
     counters          of /dev/stat: by how much each grew, and its unit
     histograms        of /dev/hist, what came into each: buckets [low, high, count]
-    iogen             what each job of iogen printed; times in ns, the histogram of
-                      response times [low, count] with the buckets of kernel/hist.h
+    jobs              what the programs printed of each job (jobs.py): program, job,
+                      numbers; times in ns, the histogram of response times
+                      [low, count] with the buckets of kernel/hist.h
     series            the trace, counted in `bins` bins of bin_ms each from the first
                       measured command on. `lost` events of that time had been
                       overwritten in the ring: only from bin from_bin on is it whole
@@ -44,6 +45,7 @@ DISK = {
     **{name: [int | None] for name in ("read_sector", "write_sector")},
     "read_heat": [(int, int, int)],
 }
+RESPONSES = {"response_ns": {ANY: int}, "histogram": [(int, int)]}  # of a job that has them
 LINE = {
     "experiment": str,
     "arm": str,
@@ -61,7 +63,7 @@ LINE = {
     "virtual_ms": int,
     "counters": {ANY: (int, str)},
     "histograms": {ANY: {"unit": str, "count": int, "sum": int, "buckets": [(int, int, int)]}},
-    "iogen": [{"job": str, "response_ns": {ANY: int}, "histogram": [(int, int)], ANY: object}],
+    "jobs": [{"program": str, "job": str, ANY: object}],
     "series": {
         **dict.fromkeys(("bin_ms", "bins", "lost", "from_bin"), int),
         "disks": {ANY: DISK},
@@ -115,6 +117,9 @@ def check_series(series: dict, at: str) -> None:
 def check_line(value: object, at: str = "result") -> None:
     """Raise BadResult if this is no result."""
     check(value, LINE, at)
+    for i, job in enumerate(value["jobs"]):
+        if job.keys() & RESPONSES:
+            check(job, RESPONSES | {ANY: object}, f"{at}.jobs[{i}]")
     check_series(value["series"], f"{at}.series")
 
 

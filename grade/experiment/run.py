@@ -10,7 +10,6 @@ the kernel and the images alone. The machine's memory is a file, from which the
 event trace is read when the machine has ended.
 """
 
-import json
 import re
 import signal
 import subprocess
@@ -20,14 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grade import image, trace
-from grade.experiment import devtext, series
+from grade.experiment import devtext, jobs, series
 from grade.experiment.files import CACHE, Image, cached, copy_sparse, hash_of
 from grade.experiment.known import kernel_hash
 from grade.experiment.schema import Run
 from grade.image import Content
 from grade.machine import Config, Disk, die_with_parent
 
-FORM = 2  # of a result; another one makes all runs anew
+FORM = 3  # of a result; another one makes all runs anew
 STATUS_LIMIT = 99  # of a machine whose virtual time is up
 TAIL_LINES = 15
 # The text of a device is read by one call: between two it may have changed.
@@ -157,14 +156,6 @@ def uptime_ms(text: str) -> int:
     return (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000 + ms
 
 
-def iogen_lines(said: str) -> list[dict]:
-    """What iogen reported."""
-    try:
-        return [json.loads(line[6:]) for line in said.splitlines() if line.startswith("iogen {")]
-    except json.JSONDecodeError as error:
-        raise devtext.BadText(f"not a line of iogen: {error}") from None
-
-
 def trace_series(memory: Path, stats: list[devtext.Counters], times_ms: list[int]) -> dict:
     """The trace's series between two readings of the counters and of the time."""
     start, end = stats
@@ -196,7 +187,7 @@ def result(run: Run, console: str, memory: Path) -> dict:
         "histograms": devtext.histogram_change(
             devtext.histograms(shown["hist0"]), devtext.histograms(shown["hist1"])
         ),
-        "iogen": iogen_lines(shown["said"]),
+        "jobs": jobs.lines(shown["said"]),
         "series": trace_series(memory, stats, times_ms),
     }
 

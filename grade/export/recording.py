@@ -46,14 +46,15 @@ class Recording:
 
 
 def process_names(events: Iterable[Event], jobs: list[dict]) -> dict[int, str]:
-    """The last name of each process; a job of iogen has the job's with it."""
+    """The last name of each process; one that did a job has the job's with it."""
     names = {}
     for e in events:
         if e.name == "named":
             words = (word.to_bytes(WORD_BYTES, "little") for word in (e.block, e.argument))
             names[e.pid] = b"".join(words).split(b"\0")[0].decode()
     for job in jobs:
-        names[job["pid"]] = f"iogen {job['job']}"
+        if "pid" in job:
+            names[job["pid"]] = f"{job['program']} {job['job']}"
     return names
 
 
@@ -70,7 +71,7 @@ def record(
 ) -> Recording:
     """The recording of a run, from all events of its trace.
 
-    times_ms: just before the two readings of /dev/stat; jobs: what iogen printed.
+    times_ms: just before the two readings of /dev/stat; jobs: what they printed.
     """
     start_ns, end_ns = measured(events, *times_ms)
     pairing = pair(events)
@@ -109,4 +110,4 @@ def remake(run: Run, folder: Path) -> Recording:
         lost, events = trace.read(memory, end["trace.phys"][0])
     lost_since = max(0, lost - start["trace.written"][0])
     times_ms = (runs.uptime_ms(shown["start"]), runs.uptime_ms(shown["end"]))
-    return record(run, lost_since, list(events), times_ms, result["iogen"])
+    return record(run, lost_since, list(events), times_ms, result["jobs"])

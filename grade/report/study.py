@@ -113,6 +113,9 @@ def check(experiment: Experiment, results: list[dict]) -> Study:
             said = f"{result['arm']}, {words(result['variables'])}"
             raise BadResult(f"{at} ({said}) is of none of the runs that {experiment.path} has now")
         job = experiment.plot.get("histogram")
-        if job and not metrics.job_series(result, job):
-            raise BadResult(f'{at} has no response times of a job "{job}"')
+        try:
+            if job:
+                metrics.job_series(result, job)
+        except BadResult as error:
+            raise BadResult(f"{at}: {error}") from None
     return Study(experiment, results)

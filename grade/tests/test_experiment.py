@@ -295,7 +295,7 @@ def test_metrics_are_right_on_a_known_distribution():
     times_ms = [1] * 90 + [10] * 9 + [1000]
     buckets = [[t * 10**6, t * 10**6 + 1000, times_ms.count(t)] for t in sorted(set(times_ms))]
     histogram = {"unit": "ns", "count": 100, "sum": sum(times_ms) * 10**6, "buckets": buckets}
-    result = {"counters": {"c": [7, "times"]}, "histograms": {"h": histogram}, "iogen": []}
+    result = {"counters": {"c": [7, "times"]}, "histograms": {"h": histogram}}
     found = {
         name: metrics.of(result, f"hist.h.{name}")
         for name in ("count", "mean_ms", "p50_ms", "p99_ms", "p99.9_s", "max_s", "over_10_ms")
@@ -443,7 +443,7 @@ def test_lines_of_results_are_as_documented(made: Path):
         (["series", "disks", "disk1", "reads"], None, 'result.series.disks.disk1 lacks "reads"'),
         (["series", "disks", "disk1", "reads", 3], 0.5, "disk1.reads[3] is 0.5"),
         (["series", "bins"], 3, "reads has 4 parts, not 3"),
-        (["iogen", 0, "histogram", 0], [1, "2"], 'result.iogen[0].histogram[0][1] is "2"'),
+        (["jobs", 0, "histogram", 0], [1, "2"], 'result.jobs[0].histogram[0][1] is "2"'),
     ],
 )
 def test_a_line_that_is_no_result_is_refused_with_words(

@@ -44,7 +44,7 @@ def swept(folder: Path, *rows: str) -> Experiment:
 def result(reads: int, histogram: list[list[int]]) -> dict:
     """As much of a run's result as is judged."""
     line = {"job": "r", "ios": reads, "response_ns": {}, "histogram": histogram}
-    return {"arm": "only", "variables": {"reads": reads}, "iogen": [line]}
+    return {"arm": "only", "variables": {"reads": reads}, "jobs": [line]}
 
 
 RESULTS = [result(n, [[100, n * n]]) for n in (1, 2, 3)]
@@ -108,9 +108,9 @@ def test_the_processes_of_a_job_are_measured_together():
     both = times[0] + times[1]
     mean = sum(both) / len(both)
     std = math.sqrt(sum((t - mean) ** 2 for t in both) / len(both))
-    found = {f: metrics.of({"iogen": lines}, f"r.{f}_ns") for f in ("min", "max", "mean", "std")}
+    found = {f: metrics.of({"jobs": lines}, f"r.{f}_ns") for f in ("min", "max", "mean", "std")}
     assert found == pytest.approx({"min": 10, "max": 2000, "mean": mean, "std": std})
-    assert metrics.of({"iogen": lines}, "r.count") == 5
+    assert metrics.of({"jobs": lines}, "r.count") == 5
 
 
 def part_of(name: str, **values: object) -> Experiment:
