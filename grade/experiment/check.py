@@ -6,13 +6,14 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from grade.experiment import arithmetic
 from grade.experiment.known import Known
 from grade.experiment.locate import Lines
 from grade.experiment.locate import Path as Keys
 from grade.experiment.schema import Field
 from grade.paths import ROOT
 
-VARIABLE = re.compile(r"\{([A-Za-z_]\w*)\}")
+EXPRESSION = re.compile(r"\{([\w .+*/()-]*[A-Za-z_][\w .+*/()-]*)\}")
 SIZE = re.compile(r"(\d+)([KMG]?)")
 QUANTITY = re.compile(r"(\d+(?:\.\d+)?) *([A-Za-z]+)")
 UNITS_NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
@@ -150,15 +151,19 @@ class Checker:
         return value
 
     def fill_in(self, keys: Keys, raw: object, variables: dict[str, object]) -> object:
-        """The value with every {variable} in its texts replaced."""
+        """The value with every {variable} and {2 * variable} in its texts replaced."""
         if isinstance(raw, dict):
             return {k: self.fill_in((*keys, k), v, variables) for k, v in raw.items()}
         if not isinstance(raw, str):
             return raw
 
         def value(match: re.Match[str]) -> str:
-            if self.one_of(keys, "variable", match[1], list(variables)):
-                return str(variables[match[1]])
+            try:
+                names = arithmetic.variables_in(match[1])
+                if all(self.one_of(keys, "variable", name, list(variables)) for name in names):
+                    return arithmetic.shown(match[1], variables)
+            except arithmetic.BadExpression as error:
+                self.problem(keys, f"{match[0]}: {error}", match[0])
             return match[0]
 
-        return VARIABLE.sub(value, raw)
+        return EXPRESSION.sub(value, raw)

@@ -1,11 +1,18 @@
 """Whether results are as the experiment expects them to be."""
 
 import itertools
+import math
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import mean
 
 from grade.experiment import metrics
-from grade.experiment.schema import Experiment
+from grade.experiment.result import setting
+from grade.experiment.schema import MODEL_SAYS, Experiment
+
+Predicted = Callable[[dict], dict[str, float]]  # what the model says of a result's run
+Curve = dict[float, float]
 
 COMPARE = {
     "<": operator.lt,
@@ -69,15 +76,119 @@ def judge_along(row: dict, mine: list[dict]) -> Verdict:
     return Verdict(row["says"], met, why)
 
 
-def judge_one(row: dict, results: list[dict], wanted: int) -> Verdict:
+def by_setting(results: list[dict], aside: str | None = None) -> list[tuple[dict, list[dict]]]:
+    """The trials of each combination of variables; the seed, and one more, left aside."""
+    groups: list[tuple[dict, list[dict]]] = []
+    for result in results:
+        at = {k: v for k, v in setting(result["variables"]).items() if k != aside}
+        found = next((trials for other, trials in groups if other == at), None)
+        if found is None:
+            groups.append((at, [result]))
+        else:
+            found.append(result)
+    return groups
+
+
+def words(at: dict) -> str:
+    """A combination of variables for people."""
+    return " at " + ", ".join(f"{name} {value}" for name, value in at.items()) if at else ""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A combination of variables: what came, what was expected, and is that met?"""
+
+    at: dict
+    value: float
+    limit: float
+    met: bool
+
+    @property
+    def off(self) -> float:
+        return abs(self.value - self.limit) / abs(self.limit or 1)
+
+
+def worst(row: dict, points: list[Point], what: str) -> Verdict:
+    """The verdict of an expectation that must be met at all points; tells of the worst."""
+    bad = [point for point in points if not point.met]
+    point = max(bad or points, key=lambda point: point.off)
+    count = f"{len(bad)} of {len(points)} not so, the worst" if bad else f"worst of {len(points)}"
+    came = f"{row['arm']}: {what}{words(point.at)} is {point.value:,.6g} ({count})"
+    return Verdict(row["says"], not bad, f"{came}; {expected(row, point.limit)}")
+
+
+def judge_points(row: dict, mine: list[dict], others: list[dict], predicted: Predicted) -> Verdict:
+    """Of an expectation about each combination of variables."""
+    name, points = row["metric"], []
+    how = row["of"] if row["of"] != "point" else None
+    for at, group in by_setting(mine):
+        value, limit = metrics.together(group, name, how), row["value"]
+        if row["than"] == MODEL_SAYS:
+            limit = mean(predicted(trial)[name] for trial in group) * row["times"]
+        elif others:
+            there = [r for r in others if setting(r["variables"]) == at]
+            limit = metrics.together(there, name, how) * row["times"]
+        points.append(Point(at, value, limit, compared(row, value, limit)))
+    return worst(row, points, name)
+
+
+def meeting(one: Curve, other: Curve) -> float | None:
+    """Where two curves of positive values cross, if it is once: between two of their points,
+    as if their ratio's logarithm were a straight line there."""
+    ratios = [(x, math.log(one[x] / other[x])) for x in sorted(one.keys() & other.keys())]
+    found = [
+        x0 + (x1 - x0) * r0 / (r0 - r1)
+        for (x0, r0), (x1, r1) in itertools.pairwise(ratios)
+        if (r0 < 0) != (r1 < 0)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def curve(results: list[dict], variable: str, at: dict, of: Callable[[list[dict]], float]) -> Curve:
+    """A value of the runs with these variables, along one more."""
+    here = [r for r in results if at.items() <= r["variables"].items()]
+    return {x[variable]: of(group) for x, group in by_setting(here)}
+
+
+def judge_crosses(row: dict, mine: list[dict], others: list[dict], predicted: Predicted) -> Verdict:
+    """Of an expectation about where along a variable two arms' values meet."""
+    name, variable, points = row["metric"], row["crosses"], []
+
+    def measured(group: list[dict]) -> float:
+        return metrics.together(group, name, row["of"])
+
+    def model(group: list[dict]) -> float:
+        return mean(predicted(trial)[name] for trial in group)
+
+    for at, _ in by_setting(mine, variable):
+        value = meeting(*(curve(arm, variable, at, measured) for arm in (mine, others)))
+        limit = row["value"]
+        if limit is None:
+            limit = meeting(*(curve(arm, variable, at, model) for arm in (mine, others)))
+        if value is None or limit is None:
+            whose = f"{name} of {row['arm']} and {row['than']}"
+            who = "measured" if value is None else "the model's"
+            why = f"{who}, {whose} do not meet once along {variable}{words(at)}"
+            return Verdict(row["says"], False, why)
+        points.append(Point(at, value, limit, compared(row, value, limit)))
+    what = f"{variable} where {name} meets that of {row['than']}"
+    return worst({**row, "than": None}, points, what)
+
+
+def judge_one(row: dict, results: list[dict], wanted: int, predicted: Predicted) -> Verdict:
     """One expectation; `wanted` is how many runs its arm should have."""
     name, where = row["metric"], row["where"]
+    other = row["than"] if row["than"] != MODEL_SAYS else None
     mine = trials(results, row["arm"], where)
-    others = trials(results, row["than"], where) if row["than"] else []
-    if len(mine) < wanted or (row["than"] and len(others) < wanted):
+    others = trials(results, other, where) if other else []
+    if len(mine) < wanted or (other and len(others) < wanted):
         return Verdict(row["says"], None, "not all of its runs are there")
     if row["along"]:
         return judge_along(row, mine)
+    if row["crosses"]:
+        return judge_crosses(row, mine, others, predicted)
+    if row["than"] == MODEL_SAYS or row["of"] == "point":
+        return judge_points(row, mine, others, predicted)
     limit = metrics.together(others, name) * row["times"] if others else row["value"]
     how = row["of"] or metrics.over_runs(name)
     if how in ("every", "any"):
@@ -99,5 +210,5 @@ def judge(experiment: Experiment, results: list[dict]) -> list[Verdict]:
         wanted = sum(
             run.arm == row["arm"] and where <= run.variables.items() for run in experiment.runs
         )
-        verdicts.append(judge_one(row, results, wanted))
+        verdicts.append(judge_one(row, results, wanted, experiment.predicted))
     return verdicts

@@ -5,7 +5,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from grade.experiment import jobs, metrics
+from grade.experiment import jobs, metrics, theory
 from grade.experiment.check import Checker
 from grade.experiment.known import known
 from grade.experiment.locate import Lines
@@ -14,6 +14,7 @@ from grade.experiment.schema import (
     DISK,
     EXPECTATION,
     MACHINE,
+    MODEL_SAYS,
     PLOT,
     PUBLISHED,
     TOP,
@@ -135,6 +136,28 @@ def config(c: Checker, raw: dict, arm: int, variables: dict) -> dict:
     return machine | {"policies": policies, "tunables": tunables, "args": args, **workload}
 
 
+def model(c: Checker, raw: dict, variables: dict, config: dict) -> dict[str, float]:
+    """What the model, if there is one, says of the run of a config."""
+    if "model" not in raw or c.problems:
+        return {}
+    return theory.predicted(c, c.fill_in(("model",), raw["model"], variables), config)
+
+
+def model_tells(c: Checker, keys: tuple, row: dict, runs: list[Run]) -> None:
+    """Check that the model has what the expectation compares with."""
+    crossing = row["crosses"] is not None and row["value"] is None
+    if row["than"] != MODEL_SAYS and not crossing:
+        return
+    if row["of"] in ("every", "any"):
+        c.problem(keys, f'of = "{row["of"]}": not with the model')
+    arms = (row["arm"], row["than"]) if crossing else (row["arm"],)
+    for run in runs:
+        here = run.arm in arms and row["where"].items() <= run.variables.items()
+        if here and row["metric"] not in run.predicted:
+            c.problem(keys, f"no model tells {row['metric']} of {run.name}")
+            return
+
+
 def metric(c: Checker, keys: tuple, name: str, commands: str) -> None:
     """Check a metric's name."""
     bad = metrics.wrong(name, c.known.counters, c.known.histograms)
@@ -151,14 +174,18 @@ def job(c: Checker, keys: tuple, name: str, commands: str) -> None:
     c.one_of(keys, "job", name, jobs.named(commands))
 
 
-def shown(c: Checker, top: dict, arms: list[str], size: str, sweep: dict) -> dict:
+def shown(c: Checker, top: dict, runs: list[Run], size: str, sweep: dict) -> dict:
     """Check what is shown and what is expected."""
+    arms = [arm["name"] for arm in top["arms"]]
     commands = top["workload"].get("commands", "")
     plot = c.table(("plot",), top["plot"], PLOT) if top["plot"] else {"columns": []}
     for name in plot["columns"]:
         metric(c, ("plot", "columns"), name, commands)
     if plot.get("histogram"):
         job(c, ("plot", "histogram"), plot["histogram"], commands)
+    predicted = top["model"].get("metrics")
+    for name in predicted if isinstance(predicted, dict) else ():
+        metric(c, ("model", "metrics", name), name, commands)
     rows = {"published": PUBLISHED, "expectations": EXPECTATION}
     good = {"plot": plot, "published": [], "expectations": []}
     for key, fields in rows.items():
@@ -169,10 +196,11 @@ def shown(c: Checker, top: dict, arms: list[str], size: str, sweep: dict) -> dic
                 continue
             metric(c, (key, i, "metric"), row["metric"], commands)
             for name in ("arm", "than"):
-                if row.get(name) is not None:
+                if row.get(name) not in (None, MODEL_SAYS):
                     c.one_of((key, i, name), "arm", row[name], arms)
             if key == "expectations":
                 expectation(c, (key, i), row, top, size, sweep)
+                model_tells(c, (key, i), row, runs)
             else:
                 where(c, (key, i, "where"), row["where"], values_of(top))
             good[key].append(row)
@@ -195,8 +223,12 @@ def where(c: Checker, keys: tuple, values: dict, sweep: dict) -> None:
 
 def expectation(c: Checker, keys: tuple, row: dict, top: dict, size: str, sweep: dict) -> None:
     """Check what the columns of an expectation have to do with each other."""
-    if sum(row[key] is not None for key in ("value", "than", "along")) != 1:
+    if row["crosses"] is not None:
+        crosses(c, keys, row, list(sweep))
+    elif sum(row[key] is not None for key in ("value", "than", "along")) != 1:
         c.problem(keys, 'an expectation has one of "value", "than" and "along"')
+    if row["times"] != 1 and (row["value"] is not None or row["crosses"] is not None):
+        c.problem(keys, f'times = {row["times"]:g}: not with "value" or "crosses"')
     if row["within_percent"] is not None and row["op"] != "==":
         c.problem(keys, f'within_percent: only with op = "==", not "{row["op"]}"')
     if row["along"] is not None:
@@ -212,8 +244,17 @@ def along(c: Checker, keys: tuple, row: dict, variables: list[str]) -> None:
     c.one_of((*keys, "along"), "variable", row["along"], variables)
     if row["along"] in row["where"]:
         c.problem(keys, f'along = "{row["along"]}": "where" has it, too')
-    if row["of"] in ("every", "any"):
+    if row["of"] in ("every", "any", "point"):
         c.problem(keys, f'of = "{row["of"]}": not with "along"')
+
+
+def crosses(c: Checker, keys: tuple, row: dict, variables: list[str]) -> None:
+    """Check an expectation about where two arms' values meet."""
+    c.one_of((*keys, "crosses"), "variable", row["crosses"], variables)
+    if row["than"] in (None, MODEL_SAYS) or row["along"] is not None:
+        c.problem(keys, f'crosses = "{row["crosses"]}": needs "than", an arm, and no "along"')
+    if row["crosses"] in row["where"]:
+        c.problem(keys, f'crosses = "{row["crosses"]}": "where" has it, too')
 
 
 def load(path: Path, size: str = FULL) -> Experiment:
@@ -230,6 +271,8 @@ def load(path: Path, size: str = FULL) -> Experiment:
             c.problem(("arms", i, "name"), f'a second arm "{names[i]}"')
     if not names:
         c.problem(("arms",), "there is no arm")
+    if MODEL_SAYS in names:
+        c.problem(("arms",), f'an arm "{MODEL_SAYS}": the name means the model', MODEL_SAYS)
     if c.problems:
         raise BadExperiment("\n".join(c.problems))
     size, sweep, constants = of_size(c, top, size)
@@ -238,8 +281,9 @@ def load(path: Path, size: str = FULL) -> Experiment:
     for i, point in itertools.product(range(len(names)), points(c, sweep)):
         made = config(c, raw, i, constants | point)
         limit_s = made.pop("host_limit_s")
-        runs.append(Run(len(runs) + 1, name, names[i], point, made, limit_s))
-    rest = shown(c, top, names, size, sweep)
+        said = model(c, raw, constants | point, made)
+        runs.append(Run(len(runs) + 1, name, names[i], point, made, limit_s, said))
+    rest = shown(c, top, runs, size, sweep)
     rest["expectations"] = [e for e in rest["expectations"] if e["size"] in (None, size)]
     if c.problems:
         raise BadExperiment("\n".join(c.problems))

@@ -140,6 +140,11 @@ def read(path: Path) -> list[dict]:
     return results
 
 
+def setting(variables: dict[str, object]) -> dict[str, object]:
+    """The variables but for the seed: runs that differ in it alone are trials of one system."""
+    return {name: value for name, value in variables.items() if name != "seed"}
+
+
 def measured_disk(result: dict) -> str:
     """The disk that a run is about: the data disk, if it has one."""
     return "disk1" if result["config"]["data"] else "disk0"

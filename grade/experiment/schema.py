@@ -20,13 +20,19 @@
 
     [sweep]                        variable = [values]; every arm is run for
     seed = [1, 2, 3]               each combination. "{seed}" in any text
-                                   above stands for the value
+                                   above stands for the value, and
+                                   "{8 * seed}" for what that comes to
 
     [sizes.quick]                  what differs between sizes: SIZE= chooses one,
     nr = 1000                      without it `full`. A list replaces the values
     seed = [1, 2]                  of a variable of [sweep], anything else is a
                                    variable "{nr}" like those; every size says
                                    the same ones
+
+    [model]                        what theory says of each run: an analytic
+    name = "carson_setia"          model, which metrics it predicts, and its
+    metrics = {"read.mean_ms" = "read_ms"}    parameters; see theory.py
+    parameters = {reads_per_s = "{8 * iops}"}
 
     [plot]
     columns = ["read.max_ms"]      metrics of the table, see metrics.py
@@ -37,12 +43,18 @@
 
     [[expectations]]               says, metric, arm, op, and value or `than`
                                    (another arm, `times` a factor); of = "every"
-                                   run, "any", or a mean, min, max or sum over
-                                   the runs; where = {variable = value};
+                                   run, "any", a mean, min, max or sum over the
+                                   runs, or at each "point": combination of the
+                                   variables; where = {variable = value};
                                    size = "full": only at that size;
                                    instead of value or `than`, along = a variable:
                                    at each of its values in turn, compared with
-                                   the value before; with ==, within_percent
+                                   the value before; with ==, within_percent.
+                                   than = "model": at each point compared with
+                                   what the model says;
+                                   crosses = a variable, and `than` an arm: where
+                                   along it the two arms' values meet, compared
+                                   with value, or with where the model's do
 
 Nothing is guessed and nothing corrected: an unknown key, policy, tunable,
 unit or metric, a value of a wrong type or out of range is a problem, and a
@@ -50,11 +62,12 @@ file with a problem is not run. All problems are told at once, each with its
 line and, if something is spelt alike, with what was probably meant.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 OPS = ("<", "<=", ">", ">=", "==")
-OVER_RUNS = ("every", "any", "mean", "min", "max", "sum")
+MODEL_SAYS = "model"  # as than = in an expectation; no arm has this name
+OVER_RUNS = ("every", "any", "point", "mean", "min", "max", "sum")
 
 
 class BadExperiment(ValueError):
@@ -106,6 +119,7 @@ TOP = {
     "workload": Field("table", "the commands", required=True),
     "sweep": Field("table", "variables and their values"),
     "sizes": Field("table", "what differs between sizes"),
+    "model": Field("table", "what theory says"),
     "plot": Field("table", "what is shown"),
     "published": Field("tables", "the source's figures"),
     "expectations": Field("tables", "what must come out"),
@@ -118,6 +132,11 @@ ARM = {
 WORKLOAD = {
     "setup": Field("text", "commands before the measurement", ""),
     "commands": Field("text", "commands measured", required=True),
+}
+MODEL = {
+    "name": Field("text", "of a file in grade/models", required=True),
+    "metrics": Field("table", "metric = quantity", required=True),
+    "parameters": Field("table", "of the model"),
 }
 PLOT = {
     "columns": Field("list", "metrics of the table", required=True),
@@ -135,8 +154,9 @@ EXPECTATION = {
     "arm": Field("text", "an arm", required=True),
     "op": Field("text", "a comparison", required=True, choices=OPS),
     "value": Field("real", "compared with"),
-    "than": Field("text", "or with this arm"),
+    "than": Field("text", "or with this arm, or with the model"),
     "along": Field("text", "or, for each value of this variable, with the value before"),
+    "crosses": Field("text", "or, along this variable, where the value meets that of `than`"),
     "times": Field("real", "times this", 1.0),
     "within_percent": Field("real", "so far off is still =="),
     "of": Field("text", "over the runs; if not given, as the table", choices=OVER_RUNS),
@@ -147,7 +167,10 @@ EXPECTATION = {
 
 @dataclass(frozen=True)
 class Run:
-    """One run, ready to be made. `config` is all that has a say in its result."""
+    """One run, ready to be made. `config` is all that has a say in its result.
+
+    predicted: what the model says of it, metric by metric.
+    """
 
     number: int
     experiment: str
@@ -155,6 +178,7 @@ class Run:
     variables: dict[str, object]
     config: dict[str, object]
     host_limit_s: int
+    predicted: dict[str, float] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -176,3 +200,11 @@ class Experiment:
     plot: dict[str, object]
     published: list[dict]
     expectations: list[dict]
+
+    def predicted(self, result: dict) -> dict[str, float]:
+        """What the model says of the run that a result is of, metric by metric."""
+        arm, variables = result["arm"], result["variables"]
+        for run in self.runs:
+            if (run.arm, run.variables) == (arm, variables):
+                return run.predicted
+        return {}

@@ -4,15 +4,17 @@ Runs that differ in `seed` alone are trials of one system: a row.
 """
 
 import math
+from statistics import mean
 
 from grade.experiment import expect, metrics
-from grade.experiment.result import disk_series, measured_disk
+from grade.experiment.result import disk_series, measured_disk, setting
 from grade.experiment.schema import Experiment
 
 ABREAST = 4  # systems of a histogram
 BAR = 14  # characters of the longest bar
 EIGHTHS = " ▏▎▍▌▋▊▉"
 PUBLISHED = "  published"  # begins a row with the source's figures
+MODEL = "  model"  # begins one with what theory says, and how far off was measured
 SPARKS = "▁▂▃▄▅▆▇█"  # the first is for nothing at all
 SPARK_COLUMNS = 60
 MS = 10**6
@@ -20,7 +22,7 @@ MS = 10**6
 
 def group_of(result: dict) -> str:
     """The row that a result belongs to: its arm and what is swept, but for the seed."""
-    swept = [f"{k}={v}" for k, v in result["variables"].items() if k != "seed"]
+    swept = [f"{k}={v}" for k, v in setting(result["variables"]).items()]
     return " ".join([result["arm"], *swept])
 
 
@@ -60,8 +62,18 @@ def said(experiment: Experiment, result: dict, metric: str) -> str:
     return ""
 
 
+def foretold(experiment: Experiment, trials: list[dict], metric: str) -> str:
+    """What the model says of a metric of these runs, and by how much it was missed, or ""."""
+    values = [experiment.predicted(trial).get(metric) for trial in trials]
+    if None in values:
+        return ""
+    value = mean(values)
+    off = f" ({metrics.together(trials, metric) / value - 1:+.1%})" if value else ""
+    return number(value) + off
+
+
 def table(experiment: Experiment, results: list[dict]) -> list[list[str]]:
-    """Two rows of heads, then one for each system and, under it, the source's figures."""
+    """Two rows of heads, then one for each system; under it what the model and the source say."""
     columns = experiment.plot["columns"]
     heads = [column.rpartition(".") for column in columns]
     rows = [
@@ -71,9 +83,10 @@ def table(experiment: Experiment, results: list[dict]) -> list[list[str]]:
     for name, trials in groups(results).items():
         values = [number(metrics.together(trials, column)) for column in columns]
         rows.append([name, str(len(trials)), *values])
+        model = [foretold(experiment, trials, column) for column in columns]
         published = [said(experiment, trials[0], column) for column in columns]
-        if any(published):
-            rows.append([PUBLISHED, "", *published])
+        notes = ((MODEL, model), (PUBLISHED, published))
+        rows += [[name, "", *cells] for name, cells in notes if any(cells)]
     return rows
 
 

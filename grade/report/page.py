@@ -37,7 +37,8 @@ def table(study: Study) -> str:
     head = "".join(f"<tr>{cells(row, 'th')}</tr>" for row in rows[:2])
     body = ""
     for row in rows[2:]:
-        kind = ' class="published"' if row[0] == summary.PUBLISHED else ""
+        note = row[0] in (summary.PUBLISHED, summary.MODEL)
+        kind = f' class="{row[0].strip()}"' if note else ""
         body += f"<tr{kind}>{cells(row, 'td')}</tr>\n"
     return f"<table><thead>{head}</thead>\n<tbody>{body}</tbody></table>"
 

@@ -11,18 +11,13 @@ from functools import cached_property
 
 from grade.experiment import metrics
 from grade.experiment.metrics import Series
-from grade.experiment.result import BadResult, measured_disk
+from grade.experiment.result import BadResult, measured_disk, setting
 from grade.experiment.schema import Experiment
 
 
 def words(variables: dict[str, object]) -> str:
     """Variables and their values for people."""
     return ", ".join(f"{name} = {value}" for name, value in variables.items())
-
-
-def setting(variables: dict[str, object]) -> dict[str, object]:
-    """The variables but for the seed."""
-    return {name: value for name, value in variables.items() if name != "seed"}
 
 
 def in_order(values: list) -> list:

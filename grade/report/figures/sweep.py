@@ -1,8 +1,9 @@
 """The table's metrics against what was swept, a line an arm."""
 
 from grade.experiment import metrics
+from grade.experiment.result import setting
 from grade.report import theme
-from grade.report.study import Study, setting, words
+from grade.report.study import Study, words
 
 ORDER = 4
 ABOUT = "Lines join the values over all trials, as the table has them; points are the trials."

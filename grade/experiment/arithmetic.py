@@ -1,0 +1,57 @@
+"""What stands in the braces of a text: a variable, or arithmetic of variables, "8 * iops".
+
+There are + - * / // and parentheses; // rounds down. A whole number is shown as one.
+"""
+
+import ast
+import operator
+
+OPERATORS = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+}
+
+
+class BadExpression(ValueError):
+    """Says what is wrong."""
+
+
+def parse(text: str) -> ast.expr:
+    """The expression in the text."""
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except SyntaxError:
+        raise BadExpression("not a variable, nor arithmetic of variables") from None
+
+
+def variables_in(text: str) -> list[str]:
+    """The variables that it names."""
+    return [node.id for node in ast.walk(parse(text)) if isinstance(node, ast.Name)]
+
+
+def evaluate(node: ast.expr, variables: dict[str, object]) -> object:
+    """The value of a part."""
+    match node:
+        case ast.Name(id=name):
+            return variables[name]
+        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+            return value
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
+            sides = [evaluate(side, variables) for side in (left, right)]
+            for side in sides:
+                if not isinstance(side, int | float):
+                    raise BadExpression(f'"{side}" is no number')
+            return OPERATORS[type(op)](*sides)
+    raise BadExpression(f'"{ast.unparse(node)}": there are only + - * / // and parentheses')
+
+
+def shown(text: str, variables: dict[str, object]) -> str:
+    """The value of the expression, whose variables are all there, as text."""
+    try:
+        value = evaluate(parse(text), variables)
+    except ZeroDivisionError:
+        raise BadExpression("divides by 0") from None
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
