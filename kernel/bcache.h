@@ -31,7 +31,8 @@ extern struct bcache {
     u64 look_number;   /* what that was when the policy began to look */
     u64 look_at_dirty; /* with so many dirty blocks the policy looks at once */
     u32 holders;       /* processes that hold buffers */
-    u32 waiting;       /* processes that wait for an evictable buffer */
+    struct turns may_hold; /* who waits to become one */
+    u32 waiting;           /* processes that wait for an evictable buffer */
 } bcache;
 
 static inline struct buf *buf_of(struct block *b)
@@ -50,10 +51,13 @@ static inline bool concerns(const struct buf *b, const struct disk *d,
 
 struct list *owner_list(u64 owner); /* where its dirty buffers are, by owned */
 
-/* Make a buffer that nobody has busy; sleep until somebody lets go of b, which
- * may then hold another block. */
+/* Make a buffer that nobody has busy, or any, waiting for a turn: it holds the
+ * same block then. */
 void buf_take(struct buf *b);
-void buf_wait(struct buf *b);
+void buf_get(struct buf *b);
+
+/* Let go of it: the first in line has it then, or nobody. */
+void buf_let_go(struct buf *b);
 
 /* Make the write of a busy buffer ready; the caller submits b->io without the
  * lock. */

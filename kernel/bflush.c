@@ -72,9 +72,34 @@ static void submit(struct buf **batch, u32 n)
     }
 }
 
+/* Make the write of a buffer that we have ready. */
+static void start(struct buf *b, const struct wanted *w)
+{
+    buf_prepare_write(b, false);
+    b->flush = w->flush;
+    if (!w->flush)
+        return;
+    w->flush->started++;
+    w->flush->outstanding++;
+}
+
+/* Have a busy buffer, when it is our turn; but let go of it again, and return
+ * false, if by then it is not dirty as it was. */
+static bool get_dirty(struct buf *b, const struct wanted *w)
+{
+    u64 dirtied_ns = b->block.dirtied_ns;
+    buf_get(b);
+    bool dirty = b->flags & B_DELWRI && b->block.dirtied_ns == dirtied_ns;
+    if (dirty && is_wanted(b, w))
+        return true;
+    buf_let_go(b);
+    return false;
+}
+
 /* Start, up to a batch of them, the writes of those on the list that are
- * wanted; one that is busy is waited for. False when there are none left. The
- * lock is released meanwhile. */
+ * wanted; one that is busy is waited for, and ends the batch, for meanwhile
+ * the list changes. False when there are none left. The lock is released
+ * meanwhile. */
 static bool start_batch(struct list *l, bool by_owner, const struct wanted *w)
 {
     struct buf *batch[BATCH];
@@ -89,16 +114,13 @@ static bool start_batch(struct list *l, bool by_owner, const struct wanted *w)
             if (n)
                 break;
             count(&sleeps, 1);
-            buf_wait(b);
-            return true;
+            if (!get_dirty(b, w))
+                return true;
+            next = l;
+        } else {
+            buf_take(b);
         }
-        buf_take(b);
-        buf_prepare_write(b, false);
-        b->flush = w->flush;
-        if (w->flush) {
-            w->flush->started++;
-            w->flush->outstanding++;
-        }
+        start(b, w);
         batch[n++] = b;
     }
     if (!n)

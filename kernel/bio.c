@@ -244,6 +244,7 @@ static void assign(struct buf *b, struct disk *d, u64 blkno)
     b->block = (struct block){.disk = d->id, .blkno = blkno};
     b->disk = d;
     b->flags = B_BUSY;
+    turns_init(&b->turns);
     bcache.nbusy++;
     hash_insert(b);
 }
@@ -258,11 +259,12 @@ void buf_take(struct buf *b)
     bcache.nbusy++;
 }
 
-/* Sleep until somebody lets go of b, which may then hold another block. */
-void buf_wait(struct buf *b)
+void buf_get(struct buf *b)
 {
-    b->flags |= B_WANTED;
-    sleep_on(b, &bcache.lock);
+    if (b->flags & B_BUSY)
+        turns_wait(&b->turns, &bcache.lock);
+    else
+        buf_take(b);
 }
 
 /* ---- dirty buffers. Caller holds the lock. ---- */
@@ -342,10 +344,10 @@ static void offer(struct buf *b)
     disk_offer(b->disk, &b->io);
 }
 
-static void let_go(struct buf *b)
+/* A buffer that is let go is dirty since now, if it was clean before. */
+static void set_dirtied(struct buf *b)
 {
-    bool dirty = b->flags & B_DELWRI;
-    if (!dirty) {
+    if (!(b->flags & B_DELWRI)) {
         b->block.dirtied_ns = 0;
     } else if (!b->block.dirtied_ns) {
         b->block.dirtied_ns = clock_ns();
@@ -353,11 +355,19 @@ static void let_go(struct buf *b)
         trace_block(TRACE_dirtied, b, b->block.owner);
         delay(b);
     }
-    if (b->flags & B_WANTED)
-        wakeup(b);
-    b->flags &= ~(B_BUSY | B_WANTED | B_ASYNC);
+}
+
+void buf_let_go(struct buf *b)
+{
+    set_dirtied(b);
+    b->flags &= ~B_ASYNC;
+    if (turns_give(&b->turns)) {
+        b->flags &= ~B_NOREUSE;
+        return;
+    }
+    b->flags &= ~B_BUSY;
     bcache.nbusy--;
-    if (!dirty)
+    if (!(b->flags & B_DELWRI))
         make_evictable(b);
     else if (!b->io.request.queue && !(b->flags & B_ERROR))
         offer(b);
@@ -409,13 +419,14 @@ static bool claim_offer(struct io *io, const struct disk *d)
     return ours;
 }
 
-/* The write of b failed: it is dirty again, as old as it was. */
+/* The write of b failed: it is dirty again, as old as it was; if it was clean,
+ * since the write began, so that a flush since then tries it. */
 static void write_failed(struct buf *b)
 {
     count(&write_errors, 1);
     b->flags |= B_DELWRI | B_VALID;
     if (!b->block.dirtied_ns)
-        b->block.dirtied_ns = clock_ns();
+        b->block.dirtied_ns = b->io.request.queued_ns;
     delay(b);
 }
 
@@ -450,7 +461,7 @@ void biodone(struct io *io, int error)
         b->flags |= B_ERROR;
     wakeup(&b->io);
     if (b->flags & B_ASYNC)
-        let_go(b);
+        buf_let_go(b);
     spin_unlock(&bcache.lock);
 }
 
@@ -482,10 +493,12 @@ static bool on_disk(const struct disk *d, u64 blkno)
 static void hold(void)
 {
     struct proc *p = myproc();
-    while (!p->buffers_held && bcache.holders >= bcache.nbufs / BUFFERS_HELD)
-        sleep_on(&bcache.holders, &bcache.lock);
     assert(p->buffers_held < BUFFERS_HELD);
-    if (!p->buffers_held++)
+    if (p->buffers_held++)
+        return;
+    if (bcache.holders >= bcache.nbufs / BUFFERS_HELD)
+        turns_wait(&bcache.may_hold, &bcache.lock);
+    else
         bcache.holders++;
 }
 
@@ -493,10 +506,8 @@ static void unhold(void)
 {
     struct proc *p = myproc();
     assert(p->buffers_held);
-    if (--p->buffers_held)
-        return;
-    bcache.holders--;
-    wakeup(&bcache.holders);
+    if (--p->buffers_held == 0 && !turns_give(&bcache.may_hold))
+        bcache.holders--;
 }
 
 /* ---- when no clean buffer is left ---- */
@@ -558,7 +569,7 @@ static void give_up_one(void)
         buf_take(b);
         undelay(b);
         b->flags &= ~B_VALID;
-        let_go(b);
+        buf_let_go(b);
         return;
     }
 }
@@ -629,13 +640,10 @@ struct buf *getblk(struct disk *d, u64 blkno)
     hold();
     for (;;) {
         if ((b = lookup(d, blkno))) {
-            if (!(b->flags & B_BUSY)) {
-                count(&hits, 1);
-                trace_block(TRACE_hit, b, 0);
-                buf_take(b);
-                break;
-            }
-            buf_wait(b);
+            buf_get(b);
+            count(&hits, 1);
+            trace_block(TRACE_hit, b, 0);
+            break;
         } else if ((b = claim(d, blkno))) {
             count(&misses, 1);
             assign(b, d, blkno);
@@ -707,7 +715,7 @@ void bprefetch(struct disk *d, u64 blkno)
 void brelse(struct buf *b)
 {
     spin_lock(&bcache.lock);
-    let_go(b);
+    buf_let_go(b);
     unhold();
     spin_unlock(&bcache.lock);
 }
@@ -760,7 +768,7 @@ static void make_dirty(struct buf *b, u64 owner, bool meta, bool held_back)
         b->io.request.again = true;
     }
     b->flags |= B_DELWRI | B_VALID;
-    let_go(b);
+    buf_let_go(b);
     unhold();
     spin_unlock(&bcache.lock);
     disk_poke(d);
@@ -810,10 +818,10 @@ int bwrite_data(struct buf *b, u64 owner, bool filled)
     return 0;
 }
 
-/* Drop what a buffer that nobody has holds. Caller holds the lock. */
+/* Drop what a buffer holds, when it is our turn. Caller holds the lock. */
 static void invalidate(struct buf *b)
 {
-    buf_take(b);
+    buf_get(b);
     if (b->block.dirtied_ns) {
         undelay(b);
         count(&cancelled, 1);
@@ -822,15 +830,13 @@ static void invalidate(struct buf *b)
     b->flags &= ~(B_VALID | B_ERROR);
     b->flags |= B_NOREUSE;
     b->block.owner = 0;
-    let_go(b);
+    buf_let_go(b);
 }
 
 void binval(struct disk *d, u64 blkno)
 {
-    struct buf *b;
     spin_lock(&bcache.lock);
-    while ((b = lookup(d, blkno)) && b->flags & B_BUSY)
-        buf_wait(b);
+    struct buf *b = lookup(d, blkno);
     if (b)
         invalidate(b);
     spin_unlock(&bcache.lock);
@@ -841,8 +847,6 @@ void binval_disk(struct disk *d)
     spin_lock(&bcache.lock);
     for (u64 i = 0; i < bcache.used; i++) {
         struct buf *b = &bcache.bufs[i];
-        while (b->disk == d && b->flags & B_BUSY)
-            buf_wait(b);
         if (b->disk == d)
             invalidate(b);
     }
@@ -901,6 +905,7 @@ void bio_init(u32 block_bytes)
     list_init(&bcache.delayed);
     list_init(&bcache.pending);
     list_init(&bcache.writing);
+    turns_init(&bcache.may_hold);
     for (u32 i = 0; i < OWNER_LISTS; i++)
         list_init(&bcache.owned[i]);
     policy_own(POLICY_REPLACE, replace_swap);

@@ -5,7 +5,8 @@
  *
  * - A block has at most one buffer. getblk, bread and breada return it busy:
  *   the caller alone may touch it, until brelse, bwrite, bawrite or bdwrite
- *   lets it go. A process holds at most BUFFERS_HELD at once.
+ *   lets it go, to whoever has waited longest. A process holds at most
+ *   BUFFERS_HELD at once.
  * - Dirty (delayed) means: on the delayed-write list exactly once, which is
  *   in the order of first dirtying. The timestamp is set when a clean buffer
  *   becomes dirty and not refreshed by further writes.
@@ -24,7 +25,6 @@
 
 /* b_flags; bcache.lock */
 #define B_BUSY      0x01  /* held by a process, or in transfer */
-#define B_WANTED    0x02  /* somebody sleeps for it */
 #define B_VALID     0x04  /* holds the block's contents */
 #define B_DELWRI    0x08  /* dirty: to be written later */
 #define B_PENDING   0x10  /* dirty and due: on the pending list */
@@ -44,6 +44,7 @@ struct buf {
     u32 flags;
     struct disk *disk;
     struct buf *hash;    /* the next of its bucket */
+    struct turns turns;  /* who waits for it while it is busy */
     struct list dirty;   /* on the delayed-write, pending or writing list */
     struct list owned;   /* while dirty: on its owner's list */
     struct flush *flush; /* who waits for this write, or NULL */

@@ -93,6 +93,7 @@ void sleep_lock_init(struct sleeplock *l, const char *name)
 {
     *l = (struct sleeplock){.guard = SPINLOCK(name, RANK_SLEEPLOCK),
                             .name = name};
+    turns_init(&l->turns);
 }
 
 void sleep_lock(struct sleeplock *l)
@@ -100,9 +101,10 @@ void sleep_lock(struct sleeplock *l)
     assert(mycpu()->irq_depth == 0);
     assert(!sleep_held(l));
     spin_lock(&l->guard);
-    while (l->holder)
-        sleep_on(l, &l->guard);
-    l->holder = myproc();
+    if (l->holder)
+        turns_wait(&l->turns, &l->guard);
+    else
+        l->holder = myproc();
     spin_unlock(&l->guard);
 }
 
@@ -110,9 +112,8 @@ void sleep_unlock(struct sleeplock *l)
 {
     assert(sleep_held(l));
     spin_lock(&l->guard);
-    l->holder = NULL;
+    l->holder = turns_give(&l->turns);
     spin_unlock(&l->guard);
-    wakeup(l);
 }
 
 bool sleep_held(const struct sleeplock *l)

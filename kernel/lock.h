@@ -1,9 +1,11 @@
 /*
- * Spin locks, sleep locks, and sleeping for an event.
+ * Spin locks, sleep locks, turns, and sleeping for an event.
  *
  * - A spin lock is held with interrupts off and never across a sleep.
  * - A sleep lock is held by a process, may be held across disk transfers, and
- *   is never taken by an interrupt handler.
+ *   is never taken by an interrupt handler. Those who wait for it get it in
+ *   the order they came: so long as each holds it for a bounded time, each
+ *   waits for a bounded time.
  * - Lock order: a lock may be taken only while every spin lock held has a
  *   smaller rank (enum lock_rank, outermost first). Debug builds check each
  *   acquisition and panic with both names. Sleep locks are ordered as
@@ -58,10 +60,32 @@ bool spin_held(const struct spinlock *); /* by this hart */
 void irq_push_off(void);
 void irq_pop_off(void);
 
+/*
+ * Processes in line for a thing that one at a time may have. The lock that
+ * guards the thing guards its turns; all of these want it held.
+ *
+ * Who lets go of the thing gives it to the first in line, which has it from
+ * then on, before it runs. (Were the thing only set free, who let go of it
+ * could have it again at once, and again, while those woken never find it
+ * free.)
+ */
+struct turns {
+    struct list line;
+};
+
+void turns_init(struct turns *);
+
+/* Join the line; on return the caller has been given the thing. */
+void turns_wait(struct turns *, struct spinlock *lk);
+
+/* Give the thing to the first in line: who that is, NULL if nobody waits. */
+struct proc *turns_give(struct turns *);
+
 struct sleeplock {
     struct spinlock guard;
     const char *name;
     struct proc *holder; /* guard */
+    struct turns turns;  /* guard */
 };
 
 void sleep_lock_init(struct sleeplock *, const char *name);

@@ -48,6 +48,8 @@ struct proc {
     u64 switched_ns; /* since when the current kind of time runs */
     u64 user_ns, system_ns, child_user_ns, child_system_ns;
 
+    struct list turn; /* in a line (struct turns); its lock */
+
     /* private to the process */
     char name[16];
     u64 kstack; /* kernel address of its lowest page */

@@ -13,7 +13,7 @@
  *
  * link: kernel/bflush.c kernel/disk.c kernel/queue.c kernel/place.c
  * link: kernel/registry.c kernel/drive.c kernel/drives.c kernel/hist.c
- * link: kernel/trace.c kernel/ghost.c policies
+ * link: kernel/trace.c kernel/turns.c kernel/ghost.c policies
  */
 #include "kernel/bio.c"
 
