@@ -92,7 +92,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
 
-.PHONY: all native qemu qemu-gdb gdb test bench experiment export report grade skeleton format setup clean help FORCE
+.PHONY: all native qemu qemu-gdb gdb test bench experiment export report grade skeleton class format setup clean help FORCE
 
 all: $(KERNEL) $(MKFS) $(UPROG) build/fs.img ## build everything (the default)
 
@@ -244,6 +244,10 @@ grade: all ## score this tree's solution of LAB=, or SUBMISSION=folder-or-archiv
 	@$(PYTHON) -m grade.scoring grade '$(LAB)' \
 	    $(if $(SUBMISSION),--submission '$(SUBMISSION)') $(if $(OUT),--out '$(OUT)') \
 	    --test '$(TEST)' --nonce '$(NONCE)' $(if $(filter 1,$(GDB)),--gdb)
+
+class: all ## score all SUBMISSIONS= of LAB=; table and page in OUT= (JOBS=, NONCE=, SCHEDULER=address of a Dask cluster)
+	@$(PYTHON) -m grade.scoring class '$(LAB)' '$(SUBMISSIONS)' --jobs $(JOBS) --nonce '$(NONCE)' \
+	    $(if $(OUT),--out '$(OUT)') $(if $(SCHEDULER),--scheduler '$(SCHEDULER)')
 
 skeleton: all ## make in OUT= what a student of LAB= gets (BASE= the student's earlier work)
 	@$(PYTHON) -m grade.scoring skeleton '$(LAB)' '$(OUT)' $(if $(BASE),--base '$(BASE)')

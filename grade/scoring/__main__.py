@@ -1,12 +1,18 @@
-"""`make grade` and `make skeleton`: labs scored and handed out."""
+"""`make skeleton`, `make grade` and `make class`: labs handed out and scored."""
 
 import argparse
+import os
 import secrets
 import sys
+from functools import partial
 from pathlib import Path
 
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
 from grade.paths import BUILD
-from grade.scoring import formats, grading, submission, tree
+from grade.scoring import classroom, formats, grading, submission, tree
+from grade.scoring.classroom import BadClass
 from grade.scoring.formats import people
 from grade.scoring.grading import NoTest
 from grade.scoring.lab import BadLab, Lab, labs, named
@@ -55,6 +61,34 @@ def skeleton(choice: argparse.Namespace) -> int:
     return 0
 
 
+def step_line(step: classroom.Step) -> str:
+    """One submission, for a log."""
+    record = step.record
+    what = f"{record.score:g} of {record.most:g}" if record.status == "graded" else record.status
+    return f"{step.name}: {what}{', there already' if step.resumed else ''}"
+
+
+def score_class(choice: argparse.Namespace) -> int:
+    """Score a folder of submissions, with a bar on a terminal, else with a line for each."""
+    lab = named(choice.lab)
+    folder = choice.out or BUILD / "class" / lab.name
+    pool = partial(classroom.workers, choice.jobs, choice.scheduler)
+    console = Console()
+    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
+    with Progress(
+        *columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task(lab.name, total=len(list(choice.submissions.glob("[!.]*"))))
+
+        def report(step: classroom.Step) -> None:
+            bar.print(step_line(step))
+            bar.advance(task)
+
+        classroom.score_class(lab, choice.submissions, folder, choice.nonce, report, pool)
+    print(f"table: {folder / 'class.csv'}\npage:  {folder / 'class.html'}")
+    return 0
+
+
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="grade.scoring", description=__doc__)
@@ -67,6 +101,14 @@ def arguments() -> argparse.Namespace:
     verb.add_argument("--nonce", default="", help="that of the grading to be repeated")
     verb.add_argument("--out", type=Path, help="folder for the results")
     verb.add_argument("--gdb", action="store_true", help="the first machine waits for gdb")
+    verb = verbs.add_parser("class")
+    verb.set_defaults(do=score_class)
+    verb.add_argument("lab")
+    verb.add_argument("submissions", type=Path, help="a folder of folders or archives")
+    verb.add_argument("--nonce", default="", help="that of an earlier scoring; else kept or new")
+    verb.add_argument("--out", type=Path, help="folder for the results")
+    verb.add_argument("--jobs", type=int, default=os.cpu_count(), help="submissions at a time")
+    verb.add_argument("--scheduler", default="", help="address of a Dask scheduler")
     verb = verbs.add_parser("skeleton")
     verb.set_defaults(do=skeleton)
     verb.add_argument("lab")
@@ -80,7 +122,7 @@ def main() -> int:
     choice = arguments()
     try:
         return choice.do(choice)
-    except (BadLab, NoTest, Refused) as error:
+    except (BadClass, BadLab, NoTest, Refused) as error:
         print(error, file=sys.stderr)
         return 2
 

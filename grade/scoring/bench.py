@@ -18,6 +18,7 @@ One hart, virtual time. Limits: virtual seconds (a watchdog inside, for what is 
 the host's processor seconds (for what computes for ever), bytes of a file (for floods).
 """
 
+import os
 import random
 import re
 import resource
@@ -26,6 +27,7 @@ import signal
 import struct
 import subprocess
 import tempfile
+import threading
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -190,12 +192,6 @@ def limits() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def children_s() -> float:
-    """The processor's seconds that ended children have used."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 def make_images(scenario: Scenario, folder: Path) -> None:
     """The three disks, as they are before the run."""
     options = [word for path, size in scenario.data for word in ("--file", f"{path}={size}")]
@@ -252,11 +248,11 @@ def tail(console: Path) -> str:
     return "\n".join(f"    | {line[:160]}" for line in lines[-TAIL_LINES:])
 
 
-def end(status: int | None, console: Path) -> str:
+def end(status: int, console: Path) -> str:
     """How a machine ended that should have ended well; empty if it did."""
     if status == 0:
         return ""
-    if status in (-signal.SIGXCPU, -signal.SIGKILL, None):
+    if status in (-signal.SIGXCPU, -signal.SIGKILL):
         return f"it computed for more than {CPU_S} s of the host's processor"
     if status == -signal.SIGXFSZ:
         return "it flooded the console"
@@ -334,25 +330,26 @@ class Bench:
             expect(not how, "the machine to run its commands and switch itself off", how)
             return witnessed(scenario, folder, kernel, memory, log)
 
-    def _boot(self, config: Config, console: Path) -> int | None:
-        """Run the machine to its end; its status, None if it took too long."""
+    def _boot(self, config: Config, console: Path) -> int:
+        """Run the machine to its end; its status."""
         (console.parent / "machine.sh").write_text(shlex.join(config.command()) + "\n")
-        before_s = children_s()
+        with console.open("wb") as out:
+            process = subprocess.Popen(
+                config.command(),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.DEVNULL,
+                preexec_fn=limits,
+            )
+        stop = threading.Timer(WALL_S, process.kill)
+        stop.start()
         try:
-            with console.open("wb") as out:
-                return subprocess.run(
-                    config.command(),
-                    stdin=subprocess.DEVNULL,
-                    stdout=out,
-                    stderr=subprocess.DEVNULL,
-                    preexec_fn=limits,
-                    timeout=WALL_S,
-                    check=False,
-                ).returncode
-        except subprocess.TimeoutExpired:
-            return None
+            _, status, used = os.wait4(process.pid, 0)
         finally:
-            self.budget_s -= children_s() - before_s
+            stop.cancel()
+        self.budget_s -= used.ru_utime + used.ru_stime
+        process.returncode = os.waitstatus_to_exitcode(status)
+        return process.returncode
 
 
 def witnessed(scenario: Scenario, folder: Path, kernel: Path, memory: Path, log: Path) -> Run:

@@ -78,3 +78,13 @@ class Record:
     def text(self) -> str:
         """As JSON."""
         return json.dumps({"version": VERSION, **asdict(self)}, indent=1) + "\n"
+
+
+def parse(text: str) -> Record:
+    """The record of which this is the text; raises ValueError if it is none of this version."""
+    raw = json.loads(text)
+    if raw.pop("version", None) != VERSION:
+        raise ValueError(f"no record of version {VERSION}")
+    groups = [GroupResult(**row) for row in raw.pop("groups")]
+    tests = [Outcome(**row) for row in raw.pop("tests")]
+    return Record(**raw, groups=groups, tests=tests)

@@ -1,0 +1,294 @@
+"""A class: a folder of submissions, scored in parallel, each once.
+
+In the folder of the results:
+    class.csv    a row a submission
+    class.html   the spread of points per test, and who is near-identical (page)
+    nonce        the class's: the same tests for all
+    NAME/        a submission's results in every form, and the key they stand for
+
+A submission whose key is there already is not scored again. The key is the hash of all
+that its score comes from: the files handed in, the lab, the nonce, the reference and the
+scoring itself.
+
+Scoring runs on Dask workers, on this machine or wherever a scheduler is. A worker gets the
+texts of a submission and gives a record back: it needs this tree, built, and shares no
+disk. One whose tree is another one refuses.
+"""
+
+import csv
+import io
+import secrets
+import socket
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+from distributed import Client, Future, LocalCluster, as_completed
+
+from grade.paths import KERNEL, MKFS, ROOT, ROOT_FOLDER
+from grade.scoring import classpage, formats, grading, likeness, submission, tree
+from grade.scoring.lab import BadLab, Lab, named
+from grade.scoring.record import Record, parse
+from grade.scoring.submission import Refused
+
+ARCHIVES = (".tar.gz", ".tar.xz", ".tar.bz2", ".tgz", ".tar", ".zip")
+REFERENCE = "the reference solution"
+NOT_SCORED = "not scored"
+CODE = ("grade/*.py", "grade/scoring/**/*.py")
+
+
+class BadClass(Exception):
+    """No class to be scored; says why."""
+
+
+@dataclass(frozen=True)
+class Handed:
+    """A submission: its files, or why it was refused."""
+
+    name: str
+    path: Path
+    files: dict[str, str] = field(default_factory=dict)
+    refused: str = ""
+
+    def take(self) -> dict[str, str]:
+        """The files, or Refused."""
+        if self.refused:
+            raise Refused(self.refused)
+        return self.files
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker gets."""
+
+    lab: str
+    handed: Handed
+    nonce: str
+    tree: str  # hash
+    command: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """One submission is done."""
+
+    name: str
+    record: Record
+    resumed: bool
+
+
+Report = Callable[[Step], None]
+
+
+def name_of(path: Path) -> str:
+    """A submission's name: that of its folder or archive, without the ending."""
+    ending = next((e for e in ARCHIVES if path.name.endswith(e)), "")
+    return path.name[: len(path.name) - len(ending)]
+
+
+def collect(folder: Path, lab: Lab) -> list[Handed]:
+    """The submissions in a folder, by name."""
+    if not folder.is_dir():
+        raise BadClass(f"{folder}: no folder")
+    paths = sorted(p for p in folder.iterdir() if not p.name.startswith("."))
+    names = [name_of(path) for path in paths]
+    for name in names:
+        if names.count(name) > 1:
+            raise BadClass(f"{folder}: several submissions are called {name}")
+    if not paths:
+        raise BadClass(f"{folder}: no submissions")
+    known = tree.as_handed_out(lab)
+    return [taken(lab, path, known) for path in paths]
+
+
+def taken(lab: Lab, path: Path, known: Callable[[str], set[bytes]]) -> Handed:
+    """One submission."""
+    try:
+        return Handed(name_of(path), path, submission.take(path, lab.files, known))
+    except Refused as refused:
+        return Handed(name_of(path), path, refused=str(refused))
+
+
+# ---- keys ----
+
+
+def hash_of(paths: list[Path]) -> str:
+    """The hash of files, with their names."""
+    digest = sha256()
+    for path in paths:
+        data = path.read_bytes()
+        digest.update(f"{path.relative_to(ROOT)} {len(data)}\n".encode())
+        digest.update(data)
+    return digest.hexdigest()
+
+
+@cache
+def tree_key(lab: str) -> str:
+    """The hash of what scores a lab: the lab, the scoring, the reference, mkfs, the programs."""
+    folder = named(lab).folder
+    files = [p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+    files += [path for pattern in CODE for path in ROOT.glob(pattern)]
+    files += [KERNEL, MKFS, *(path for path in ROOT_FOLDER.rglob("*") if path.is_file())]
+    return hash_of(sorted(files))
+
+
+def key_of(job: Job) -> str:
+    """The hash of all that a score comes from."""
+    texts = sorted(job.handed.files.items())
+    return sha256(repr((job.tree, job.nonce, texts, job.handed.refused)).encode()).hexdigest()
+
+
+# ---- scoring ----
+
+
+def score(job: Job) -> Record:
+    """In a worker: the record of one submission."""
+    if tree_key(job.lab) != job.tree:
+        raise BadClass(f"the worker on {socket.gethostname()} has another tree, or built otherwise")
+    with tempfile.TemporaryDirectory(prefix="sluice-") as folder:
+        return grading.grade(named(job.lab), job.handed.take, Path(folder), job.nonce, job.command)
+
+
+@contextmanager
+def workers(jobs: int, scheduler: str) -> Iterator[Client]:
+    """Those of the scheduler at the address; or so many, on this machine."""
+    if scheduler:
+        with Client(scheduler) as client:
+            yield client
+        return
+    with (
+        LocalCluster(
+            n_workers=jobs, threads_per_worker=1, memory_limit=0, dashboard_address="127.0.0.1:0"
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def stored(folder: Path, key: str) -> Record | None:
+    """The record that stands for this key, if it is there."""
+    try:
+        return parse((folder / "result.json").read_text()) if there(folder) == key else None
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def there(folder: Path) -> str:
+    """The key of the results in a folder."""
+    path = folder / "key"
+    return path.read_text() if path.exists() else ""
+
+
+def keep(folder: Path, record: Record, key: str) -> None:
+    """Write a submission's results, the key last."""
+    (folder / "key").unlink(missing_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    formats.write_all(record, folder)
+    if record.status != NOT_SCORED:
+        (folder / "key").write_text(key)
+
+
+def record_of(future: Future, job: Job, lab: Lab) -> Record:
+    """What a worker gave; if it gave nothing, why."""
+    error = future.exception()
+    if isinstance(error, BadClass):
+        raise error
+    if error:
+        message = f"{type(error).__name__}: {error}"
+        return Record(lab.name, lab.title, job.nonce, NOT_SCORED, message, most=100)
+    return future.result()
+
+
+def nonce_of(folder: Path, nonce: str) -> str:
+    """The class's nonce: as given, or as before, or a new one."""
+    path = folder / "nonce"
+    if not nonce:
+        nonce = path.read_text().strip() if path.exists() else secrets.token_hex(4)
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text(nonce + "\n")
+    return nonce
+
+
+def score_all(
+    lab: Lab,
+    handed: list[Handed],
+    folder: Path,
+    nonce: str,
+    report: Report,
+    pool: Callable[[], Iterator[Client]],
+) -> dict[str, Record]:
+    """The record of each submission by name; those that are there are not made again."""
+    records: dict[str, Record] = {}
+    todo: dict[str, Job] = {}
+    for one in handed:
+        command = f"make grade LAB={lab.name} SUBMISSION={one.path}"
+        job = Job(lab.name, one, nonce, tree_key(lab.name), command)
+        found = stored(folder / one.name, key_of(job))
+        if found:
+            records[one.name] = found
+            report(Step(one.name, found, True))
+        else:
+            todo[one.name] = job
+    if todo:
+        with pool() as client:
+            futures = {client.submit(score, job, pure=False): job for job in todo.values()}
+            for future in as_completed(futures):
+                job = futures[future]
+                record = record_of(future, job, lab)
+                keep(folder / job.handed.name, record, key_of(job))
+                records[job.handed.name] = record
+                report(Step(job.handed.name, record, False))
+    return {one.name: records[one.name] for one in handed}
+
+
+# ---- what comes of it ----
+
+
+def pairs(lab: Lab, handed: list[Handed]) -> list[likeness.Pair]:
+    """Who is near-identical to whom."""
+    skeleton = {file: tree.cut(lab, {}).get(file) or tree.pristine(file) for file in lab.files}
+    solutions = {one.name: one.files for one in handed if one.files}
+    solutions[REFERENCE] = {file: tree.pristine(file) for file in lab.files}
+    headers = [path.read_text() for path in sorted((ROOT / "kernel").glob("*.h"))]
+    return likeness.alike(solutions, skeleton, headers)
+
+
+def table(records: dict[str, Record], alike: list[likeness.Pair]) -> str:
+    """As CSV: name, status, score, the points of each test, who is like it."""
+    tests = list(dict.fromkeys(test.id for record in records.values() for test in record.tests))
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["name", "status", "score", "most", *tests, "like", "message"])
+    for name, record in records.items():
+        points = {test.id: test.points for test in record.tests}
+        like = [
+            f"{p.other if p.one == name else p.one} {p.share:.0%}"
+            for p in alike
+            if name in (p.one, p.other)
+        ]
+        row = [name, record.status, record.score, record.most, *(points.get(t, 0) for t in tests)]
+        writer.writerow([*row, "; ".join(like), record.message])
+    return out.getvalue()
+
+
+def score_class(
+    lab: Lab,
+    submissions: Path,
+    folder: Path,
+    nonce: str,
+    report: Report,
+    pool: Callable[[], Iterator[Client]],
+) -> dict[str, Record]:
+    """Score a folder of submissions; write the table and the page."""
+    if lab.handed_out:
+        raise BadLab(f"{lab.name}: a student's tree has no hidden tests, and scores no class")
+    handed = collect(submissions, lab)
+    records = score_all(lab, handed, folder, nonce_of(folder, nonce), report, pool)
+    alike = pairs(lab, handed)
+    (folder / "class.csv").write_text(table(records, alike))
+    (folder / "class.html").write_text(classpage.text(lab, records, alike))
+    return records

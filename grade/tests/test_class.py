@@ -1,0 +1,211 @@
+"""A class is scored: each submission once, in a table and a page, by workers anywhere."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+from distributed import Client, LocalCluster
+
+from grade.scoring import classroom, grading, tree
+from grade.scoring.classroom import NOT_SCORED, BadClass, Step
+from grade.scoring.lab import named
+from grade.scoring.likeness import alike, fingerprints
+from grade.scoring.record import GroupResult, Outcome, Record, parse
+from grade.scoring.submission import Refused
+
+LAB = named("elevator")
+FILE = LAB.files[0]
+SOLVED = tree.pristine(FILE)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    """Workers that are threads of this process."""
+    with (
+        LocalCluster(
+            processes=False, n_workers=1, threads_per_worker=2, dashboard_address="127.0.0.1:0"
+        ) as cluster,
+        Client(cluster) as made,
+    ):
+        yield made
+
+
+class Scoring:
+    """Stands in for a lab's tests: the length of what was handed in decides. Counts."""
+
+    def __init__(self) -> None:
+        self.scored: list[int] = []
+
+    def grade(self, lab: object, take: object, folder: Path, nonce: str, command: str) -> Record:
+        try:
+            size = len(take()[FILE])
+        except Refused as refused:
+            return Record(LAB.name, LAB.title, nonce, "refused", str(refused), most=40)
+        self.scored.append(size)
+        if size == 13:
+            raise RuntimeError("bad luck")
+        points = min(size, 40)
+        tests = [Outcome("g", "one", "About.", False, points, 40)]
+        groups = [GroupResult("g", "G.", False, points, 40)]
+        return Record(LAB.name, LAB.title, nonce, "graded", "", points, 40, 0, 1, groups, tests)
+
+
+@pytest.fixture
+def scoring(monkeypatch: pytest.MonkeyPatch) -> Scoring:
+    made = Scoring()
+    monkeypatch.setattr(grading, "grade", made.grade)
+    return made
+
+
+def hand_in(folder: Path, texts: dict[str, str]) -> Path:
+    for name, text in texts.items():
+        path = folder / name / FILE
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def score(client: Client, folder: Path, out: Path, nonce: str = "") -> list[Step]:
+    """Score the class; the steps."""
+
+    @contextmanager
+    def pool() -> Iterator[Client]:
+        yield client
+
+    steps: list[Step] = []
+    classroom.score_class(LAB, folder, out, nonce, steps.append, pool)
+    return steps
+
+
+def rows(out: Path) -> dict[str, dict[str, str]]:
+    table = csv.DictReader(io.StringIO((out / "class.csv").read_text()))
+    return {row["name"]: row for row in table}
+
+
+def test_each_submission_has_its_row_and_its_results(
+    client: Client, scoring: Scoring, tmp_path: Path
+) -> None:
+    folder = hand_in(tmp_path / "in", {"ada": "x" * 40, "bob": "y" * 10})
+    (folder / "eve").mkdir()
+    score(client, folder, tmp_path / "out")
+    table = rows(tmp_path / "out")
+    assert [table[name]["score"] for name in ("ada", "bob", "eve")] == ["40", "10", "0"]
+    assert table["bob"]["g.one"] == "10"
+    assert table["eve"]["status"] == "refused" and FILE in table["eve"]["message"]
+    record = parse((tmp_path / "out/bob/result.json").read_text())
+    assert (record.score, record.nonce) == (10, (tmp_path / "out/nonce").read_text().strip())
+    page = (tmp_path / "out/class.html").read_text()
+    assert 'href="bob/result.txt"' in page and "<svg" in page and "refused" in page
+    assert not re.search(r"\b(src|href)=[\"']?(https?:)?//", page)
+
+
+def test_what_is_scored_already_is_not_scored_again(
+    client: Client, scoring: Scoring, tmp_path: Path
+) -> None:
+    folder, out = hand_in(tmp_path / "in", {"ada": "x" * 40, "bob": "y" * 10}), tmp_path / "out"
+    assert not any(step.resumed for step in score(client, folder, out))
+    first = (out / "class.csv").read_text()
+    assert all(step.resumed for step in score(client, folder, out))
+    assert (out / "class.csv").read_text() == first
+    hand_in(folder, {"bob": "y" * 20})
+    assert {step.name: step.resumed for step in score(client, folder, out)} == {
+        "ada": True,
+        "bob": False,
+    }
+    assert not any(step.resumed for step in score(client, folder, out, "another"))
+    (out / "ada/result.json").write_text("{}")
+    assert [step.name for step in score(client, folder, out, "another") if not step.resumed] == [
+        "ada"
+    ]
+
+
+def test_one_that_fails_stops_no_other_and_is_tried_again(
+    client: Client, scoring: Scoring, tmp_path: Path
+) -> None:
+    folder, out = hand_in(tmp_path / "in", {"ada": "x" * 40, "bob": "y" * 13}), tmp_path / "out"
+    for _ in range(2):
+        score(client, folder, out)
+        assert rows(out)["ada"]["score"] == "40"
+        assert rows(out)["bob"]["status"] == NOT_SCORED
+        assert "bad luck" in rows(out)["bob"]["message"]
+    assert scoring.scored.count(13) == 2
+
+
+def test_a_worker_with_another_tree_scores_nothing(
+    client: Client, scoring: Scoring, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = iter(["here", "there"])
+    monkeypatch.setattr(classroom, "tree_key", lambda _: next(keys))
+    with pytest.raises(BadClass, match="another tree"):
+        score(client, hand_in(tmp_path / "in", {"ada": "x"}), tmp_path / "out")
+    assert not scoring.scored
+
+
+def test_two_of_one_name_are_an_error(tmp_path: Path) -> None:
+    hand_in(tmp_path, {"ada": "x"})
+    (tmp_path / "ada.zip").write_bytes(b"")
+    with pytest.raises(BadClass, match="several submissions are called ada"):
+        classroom.collect(tmp_path, LAB)
+    with pytest.raises(BadClass, match="no folder"):
+        classroom.collect(tmp_path / "nowhere", LAB)
+
+
+def test_processes_of_this_machine_score_as_this_one_does(tmp_path: Path) -> None:
+    """Three submissions: solved, as handed out, and one that does not build."""
+    texts = {"good": SOLVED, "none": tree.cut(LAB, {})[FILE], "bad": SOLVED + "nonsense\n"}
+    folder = hand_in(tmp_path / "in", texts)
+    pool = partial(classroom.workers, 2, "")
+    records = classroom.score_class(LAB, folder, tmp_path / "out", "7", lambda step: None, pool)
+    assert (records["good"].score, records["bad"].status) == (100, "build failed")
+    here = grading.grade(LAB, lambda: {FILE: texts["none"]}, tmp_path / "x", "7", "make grade")
+    assert records["none"].score == here.score
+    assert [test.came for test in records["none"].tests] == [test.came for test in here.tests]
+
+
+# ---- near-identical ones ----
+
+SKELETON = {"a.c": "int next(int q) { return 0; }\n"}
+MINE = """
+static int best(int q, int head) {
+    int found = -1;
+    for (int i = 0; i < q; i++) {
+        if (i >= head && (found < 0 || i < found)) { found = i; }
+        while (found > 100) { found -= head * 3; head++; }
+    }
+    return found < 0 ? q : found;
+}
+int next(int q) { int h = q / 2; return best(q, h) + best(h, q); }
+"""
+RENAMED = "/* all my own work */\n" + MINE.replace("best", "lowest").replace("found", "f").replace(
+    "    ", "\t"
+)
+OTHER = """
+int next(int q) {
+    if (!q) return -1;
+    switch (q % 4) { case 0: return q; case 1: q += 2; break; default: q = q * q - 1; }
+    do { q = (q << 1) ^ (q >> 3); if (q & 8) continue; q--; } while (q > 12 && q != 77);
+    return next(q - 1) | 1;
+}
+"""
+
+
+def test_renaming_hides_nothing_and_own_work_is_not_accused() -> None:
+    handed = {name: {"a.c": text} for name, text in (("a", MINE), ("b", RENAMED), ("c", OTHER))}
+    assert [(p.one, p.other) for p in alike(handed, SKELETON, [])] == [("a", "b")]
+
+
+def test_the_skeleton_makes_nobody_alike() -> None:
+    long = {"a.c": MINE + OTHER.replace("next", "after")}
+    handed = dict.fromkeys("ab", long)
+    assert alike(handed, long, []) == []
+    assert len(alike(handed, SKELETON, [])) == 1
+
+
+def test_names_that_all_know_count() -> None:
+    text = "return queue_oldest(q, BOTH) + other(1, 2, 3);"
+    assert fingerprints(text, set()) != fingerprints(text, {"queue_oldest"})
