@@ -20,7 +20,10 @@
  *   loop: I/Os have scheduled times. One that comes late, because the one
  *   before is not done, starts as soon as it can; none is left out. Its
  *   response time counts from the scheduled time, so the wait is in it.
- *   Otherwise it is a closed loop, and the time counts from the call.
+ *   Otherwise it is a closed loop, and the time counts from the call; it thinks
+ *   for thinktime_us after each thinktime_blocks I/Os.
+ * - rw=vary is sequential for vary_ios I/Os, random for as many, then of
+ *   unequal blocks as zipf, and so on.
  * - An fsync is timed by itself. It can make the next I/O of an open loop late.
  * - Mogul's writer ("A Better Update Policy", 1994, section 4.1) writes
  *   share_percent of cache_blocks, rounded down, each period_s: sequentially,
@@ -52,7 +55,15 @@
 #define LAYOUT_CALL 65536UL
 
 /* What a rw= does, and what makes an option sensible. */
-enum { WRITES = 1, MIXED = 2, RANDOM = 4, ZIPF = 8, MOGUL = 16, PACED = 32 };
+enum {
+    WRITES = 1,
+    MIXED = 2,
+    RANDOM = 4,
+    ZIPF = 8,
+    MOGUL = 16,
+    PACED = 32,
+    VARY = 64
+};
 
 static const struct choice modes[] = {
     {"read", PACED},
@@ -64,6 +75,8 @@ static const struct choice modes[] = {
     {"zipf", PACED | ZIPF},
     {"zipfwrite", PACED | ZIPF | WRITES},
     {"zipfrw", PACED | ZIPF | WRITES | MIXED},
+    {"vary", PACED | VARY | ZIPF},
+    {"varywrite", PACED | VARY | ZIPF | WRITES},
     {"mogul", MOGUL | WRITES},
     {NULL, 0},
 };
@@ -81,7 +94,8 @@ struct job {
     /* options */
     const char *name, *filename, *log_path, *until;
     u64 mode, bs_bytes, offset_bytes, size_bytes, layout;
-    u64 number_ios, runtime_s, rate_iops, arrival, thinktime_us, seed;
+    u64 number_ios, runtime_s, rate_iops, arrival, seed;
+    u64 thinktime_us, thinktime_blocks, vary_ios;
     u64 rwmixread_percent, theta_thousandths, fsync_every;
     u64 share_percent, cache_blocks, period_s, numjobs;
     u64 given; /* a bit for each row of the table */
@@ -152,6 +166,11 @@ static const struct setting rows[] = {
     ROW("thinktime_us", NUMBER, thinktime_us, "US",
         "closed loop: sleep between two I/Os", .standard = "0",
         .max = 1000000000, .only = PACED),
+    ROW("thinktime_blocks", NUMBER, thinktime_blocks, "IOS",
+        "without a sleep between them", .standard = "1", .min = 1,
+        .max = 1UL << 40, .only = PACED),
+    ROW("vary_ios", NUMBER, vary_ios, "IOS", "of one kind, before the next",
+        .standard = "1000", .min = 1, .max = 1UL << 40, .only = VARY),
     ROW("seed", NUMBER, seed, "NUMBER", "of all random numbers",
         .standard = "1", .max = ~0UL),
     ROW("rwmixread", NUMBER, rwmixread_percent, "PERCENT", "how many are reads",
@@ -242,6 +261,9 @@ static void check_options(const struct job *j)
     if (j->rate_iops && j->thinktime_us)
         refuse("%s: thinktime_us=%lu: not with rate_iops=", j->name,
                j->thinktime_us);
+    if (has(j, &j->thinktime_blocks) && !j->thinktime_us)
+        refuse("%s: thinktime_blocks=%lu: only with thinktime_us=", j->name,
+               j->thinktime_blocks);
     if (has(j, &j->arrival) && !j->rate_iops)
         refuse("%s: arrival=%s: only with rate_iops=", j->name,
                arrivals[j->arrival].name);
@@ -441,7 +463,8 @@ static void schedule(struct job *j)
     else if (j->rate_iops)
         j->due_ns += random_gap_ns(&j->when, j->rate_iops);
     else if (k > 0)
-        j->due_ns = j->end_ns + j->thinktime_us * NS_PER_US;
+        j->due_ns = j->end_ns + (k % j->thinktime_blocks == 0) *
+                                    j->thinktime_us * NS_PER_US;
 }
 
 /* Sleep until the next I/O is due. The time, or 0: the job is to end. */
@@ -460,11 +483,21 @@ static u64 wait_until_due(const struct job *j)
     return 0;
 }
 
+/* How the next block is chosen. */
+static u32 kind_of(const struct job *j)
+{
+    static const u32 kinds[] = {0, RANDOM, ZIPF};
+    if (j->is & VARY)
+        return kinds[j->issued / j->vary_ios % NELEM(kinds)];
+    return j->is;
+}
+
 static u64 choose_block(struct job *j)
 {
-    if (j->is & ZIPF)
+    u32 kind = kind_of(j);
+    if (kind & ZIPF)
         return zipf_pick(j->zipf, &j->where);
-    if (j->is & RANDOM)
+    if (kind & RANDOM)
         return random_below(&j->where, j->blocks);
     return j->issued % j->blocks;
 }

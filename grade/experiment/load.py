@@ -165,7 +165,7 @@ def metric(c: Checker, keys: tuple, name: str, commands: str) -> None:
         c.one_of(keys, bad[0], bad[1], bad[2])
     elif bad:
         c.problem(keys, f'"{name}" is no metric; one is "read.p99_ms" or "stat.disk.writes"', name)
-    elif of := metrics.job_of(name):
+    for of in metrics.jobs_of(name) if not bad else ():
         job(c, keys, of, commands)
 
 

@@ -8,6 +8,7 @@
     read.mean_ms                   of the response times of the job `read`
     job.build.reads                a number that the job `build` printed (jobs.py)
     job.build.elapsed_s            a time that it printed, as elapsed_ns
+    stat.disk.reads / read.count   one divided by another; by 0 it is 0
 
 Of a histogram and of response times: count, mean, std, min, max, p50, p99.9
 and so on, and over_450 (how many were longer). Where the unit is time, all but
@@ -31,6 +32,7 @@ JOB = re.compile(r"job\.([\w-]+)\.(\w+)")
 NAME = re.compile(
     rf"(?:stat\.(?P<stat>.+)|(?P<job>{JOB.pattern})|(?P<series>.+?)\.(?P<field>{FIELD.pattern}))"
 )
+RATIO = " / "
 IN_UNIT = re.compile(r"(.+?)(_ns|_us|_ms|_s|_percent)")
 
 
@@ -129,12 +131,11 @@ def split(name: str) -> tuple[str, str, str]:
     return match["series"], field, suffix
 
 
-def job_of(name: str) -> str | None:
-    """The job that a metric is of, if it is of one."""
-    if name.startswith(("stat.", "hist.")):
-        return None
-    match = JOB.fullmatch(name)
-    return match[1] if match else split(name)[0]
+def jobs_of(name: str) -> list[str]:
+    """The jobs that a metric is of."""
+    parts = [part for part in name.split(RATIO) if not part.startswith(("stat.", "hist."))]
+    matches = [(part, JOB.fullmatch(part)) for part in parts]
+    return [match[1] if match else split(part)[0] for part, match in matches]
 
 
 def counter(result: dict, name: str) -> float:
@@ -157,6 +158,9 @@ def job_number(result: dict, job: str, name: str) -> float:
 
 def of(result: dict, name: str) -> float:
     """The metric's value in one run. BadResult if its job has not printed that."""
+    if RATIO in name:
+        above, below = (of(result, part) for part in name.split(RATIO))
+        return above / below if below else 0
     if name.startswith("stat."):
         return counter(result, name.removeprefix("stat."))
     if match := JOB.fullmatch(name):
@@ -170,7 +174,7 @@ def of(result: dict, name: str) -> float:
 
 def over_runs(name: str) -> str:
     """What several runs' values are put together by: mean, min, max or sum."""
-    if name.startswith("stat.") or JOB.fullmatch(name):
+    if name.startswith("stat.") or RATIO in name or JOB.fullmatch(name):
         return "mean"
     _, field, _ = split(name)
     if field in ("min", "max"):
@@ -197,6 +201,11 @@ def wrong_counter(name: str, counters: dict[str, str]) -> tuple | None:
 
 def wrong(name: str, counters: dict[str, str], histograms: dict[str, str]) -> tuple | None:
     """What is wrong with a metric's name: (what, the word, what there is), or None."""
+    if RATIO in name:
+        parts = name.split(RATIO)
+        found = [wrong(part, counters, histograms) for part in parts]
+        bad = [("metric", name, [])] if len(parts) > 2 else [row for row in found if row]
+        return bad[0] if bad else None
     match = NAME.fullmatch(name)
     if not match:
         return ("metric", name, [])

@@ -72,14 +72,20 @@ def foretold(experiment: Experiment, trials: list[dict], metric: str) -> str:
     return number(value) + off
 
 
+def head(column: str) -> tuple[str, str]:
+    """The two lines of a column's head."""
+    if metrics.RATIO in column:
+        above, below = column.split(metrics.RATIO)
+        return above, f"/ {below}"
+    above, _, name = column.rpartition(".")
+    return above, name
+
+
 def table(experiment: Experiment, results: list[dict]) -> list[list[str]]:
     """Two rows of heads, then one for each system; under it what the model and the source say."""
     columns = experiment.plot["columns"]
-    heads = [column.rpartition(".") for column in columns]
-    rows = [
-        ["", "", *(head for head, _, _ in heads)],
-        ["", "trials", *(name for *_, name in heads)],
-    ]
+    heads = [head(column) for column in columns]
+    rows = [["", "", *(above for above, _ in heads)], ["", "trials", *(name for _, name in heads)]]
     for name, trials in groups(results).items():
         values = [number(metrics.together(trials, column)) for column in columns]
         rows.append([name, str(len(trials)), *values])

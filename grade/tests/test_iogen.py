@@ -148,6 +148,27 @@ def test_a_closed_loop_starts_an_io_when_the_last_is_done_and_thought_about(lab:
     assert 49 * 7_000_000 < job["elapsed_ns"] < 50 * 18_000_000
 
 
+def test_a_closed_loop_may_think_after_several_ios_only(lab: Lab) -> None:
+    words = "thinktime_us=1000000 thinktime_blocks=4"
+    run = lab(f"iogen rw=randread filename=/data nr=10 {words} log=/log")
+    log = run.log()
+    gaps = [after[0] - io[0] - io[1] for io, after in pairwise(log)]
+    assert [gap >= 10**9 for gap in gaps] == [i % 4 == 0 for i in range(1, 10)]
+
+
+def test_a_varying_job_is_sequential_then_random_then_of_unequal_blocks(lab: Lab) -> None:
+    words = "filename=/data seed=5 vary_ios=100"
+    run = lab(f"iogen rw=vary {words} nr=400 log=/log", "drive=none")
+    blocks = [io[2] for io in run.log()]
+    assert blocks[:100] == list(range(100))
+    random = stream(5, 0, WHERE)
+    assert blocks[100:200] == [next(random) * BLOCKS >> 64 for _ in range(100)]
+    hot = shuffled(BLOCKS, stream(5, 0, SHUFFLE))[: BLOCKS // 10]
+    assert sum(block in hot for block in blocks[200:300]) > 40, "Zipf: two thirds are"
+    assert sum(block in hot for block in blocks[100:200]) < 25, "random: a tenth"
+    assert blocks[300:] == list(range(300, 400))
+
+
 def test_fixed_arrivals_keep_the_rate_exactly(lab: Lab) -> None:
     run = lab("iogen rw=randread filename=/data nr=90 rate_iops=30 log=/log")
     (job,) = run.jobs()
@@ -356,6 +377,8 @@ BAD = {
     f"{GOOD} share_percent=5": "share_percent= is not for",
     f"{GOOD} rwmixread=5": "rwmixread= is not for",
     f"{GOOD} arrival=poisson": "arrival=poisson: only with rate_iops=",
+    f"{GOOD} thinktime_blocks=5": "thinktime_blocks=5: only with thinktime_us=",
+    f"{GOOD} vary_ios=5": "vary_ios=",
     f"{GOOD} rate_iops=5 thinktime_us=5": "thinktime_us=5: not with rate_iops=",
     f"{GOOD} numjobs=33": "numjobs=33: must be 1 to 32",
     f"{GOOD} name=a numjobs=30 -- name=b numjobs=3": "more than 32 processes",

@@ -68,6 +68,19 @@ def test_what_was_not_printed_is_no_metric(metric: str, said: str):
         metrics.of(result(), metric)
 
 
+def test_a_metric_may_be_one_divided_by_another():
+    units = {"cpu.idle": "ns", "disk.reads": "requests"}
+    assert metrics.of(result(), "stat.disk.reads / job.a.ios") == 1
+    assert metrics.of(result(), "stat.cpu.idle_s / stat.disk.reads") == pytest.approx(0.5 / 7)
+    nothing = {**result(), "counters": {"disk.reads": [0, "requests"]}}
+    assert metrics.of(nothing, "job.a.ios / stat.disk.reads") == 0
+    assert metrics.jobs_of("stat.disk.reads / job.a.ios") == ["a"]
+    assert metrics.jobs_of("a.count / b.mean_ms") == ["a", "b"]
+    assert metrics.wrong("stat.disk.reads / job.a.ios", units, {}) is None
+    assert metrics.wrong("job.a.ios / stat.disk.raeds", units, {})[1] == "disk.raeds"
+    assert metrics.wrong("a.count / a.count / a.count", units, {})[0] == "metric"
+
+
 def test_times_that_are_counted_have_units_and_shares():
     assert metrics.of(result(), "stat.cpu.idle") == 500 * 10**6
     assert metrics.of(result(), "stat.cpu.idle_s") == 0.5
