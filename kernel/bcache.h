@@ -25,7 +25,7 @@ extern struct bcache {
     u64 nbuckets;
     struct list delayed, pending, writing;
     struct list owned[OWNER_LISTS];
-    u64 ndirty, nwriting, nbusy, nevictable;
+    u64 ndirty, nheld_back, nwriting, nbusy, nevictable;
     u64 write_number;  /* of the last write started */
     u64 look_started;  /* blocks that the policy's look found due */
     u64 look_number;   /* what that was when the policy began to look */

@@ -96,6 +96,12 @@ static bool get_dirty(struct buf *b, const struct wanted *w)
     return false;
 }
 
+static struct buf *item(struct list *n, bool by_owner)
+{
+    return by_owner ? LIST_ITEM(n, struct buf, owned)
+                    : LIST_ITEM(n, struct buf, dirty);
+}
+
 /* Start, up to a batch of them, the writes of those on the list that are
  * wanted; one that is busy is waited for, and ends the batch, for meanwhile
  * the list changes. False when there are none left. The lock is released
@@ -105,8 +111,7 @@ static bool start_batch(struct list *l, bool by_owner, const struct wanted *w)
     struct buf *batch[BATCH];
     u32 n = 0;
     for (struct list *i = l->next, *next; i != l && n < BATCH; i = next) {
-        struct buf *b = by_owner ? LIST_ITEM(i, struct buf, owned)
-                                 : LIST_ITEM(i, struct buf, dirty);
+        struct buf *b = item(i, by_owner);
         next = i->next;
         if (!is_wanted(b, w))
             continue;
@@ -150,6 +155,32 @@ static void wait_writing(struct disk *d, u64 owner)
     }
 }
 
+/* Is one on the list dirty because its last write failed? Caller holds the
+ * lock. */
+static bool any_failed(struct list *l, bool by_owner, const struct wanted *w)
+{
+    LIST_EACH (n, l) {
+        const struct buf *b = item(n, by_owner);
+        if (b->flags & B_ERROR && b->block.dirtied_ns <= w->before_ns &&
+            concerns(b, w->disk, w->owner))
+            return true;
+    }
+    return false;
+}
+
+static bool one_failed(const struct wanted *w)
+{
+    if (w->owner)
+        return any_failed(owner_list(w->owner), true, w);
+    return any_failed(&bcache.pending, false, w) ||
+           any_failed(&bcache.delayed, false, w);
+}
+
+/*
+ * What others had started is waited for first: if it fails, it is dirty again
+ * and tried here. So it is at the end: a scheduler may have taken up what is
+ * wanted, as an offer.
+ */
 static int flush(struct disk *d, u64 owner)
 {
     struct flush f = {0};
@@ -167,6 +198,9 @@ static int flush(struct disk *d, u64 owner)
     }
     while (f.outstanding)
         sleep_on(&f, &bcache.lock);
+    wait_writing(d, owner);
+    if (one_failed(&w))
+        f.error = -EIO;
     spin_unlock(&bcache.lock);
     bio_burst(d, f.started);
     return f.error;

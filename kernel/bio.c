@@ -81,6 +81,7 @@ void cache_state(struct cache_state *s)
     *s = (struct cache_state){.buffers = bcache.nbufs,
                               .dirty = bcache.ndirty,
                               .writing = bcache.nwriting,
+                              .held_back = bcache.nheld_back,
                               .dirtied = dirtied.value,
                               .absorbed = absorbed.value,
                               .written = written.value,
@@ -308,6 +309,12 @@ static void delay(struct buf *b)
     tell_update(b);
 }
 
+static void set_held_back(struct buf *b, bool held_back)
+{
+    bcache.nheld_back += held_back - b->block.held_back;
+    b->block.held_back = held_back;
+}
+
 static void undelay(struct buf *b)
 {
     if (update() && update()->leaves)
@@ -316,6 +323,7 @@ static void undelay(struct buf *b)
     list_remove(&b->dirty);
     list_remove(&b->owned);
     b->flags &= ~(B_DELWRI | B_PENDING);
+    set_held_back(b, false);
     bcache.ndirty--;
 }
 
@@ -662,17 +670,15 @@ static void tell_wanted(const struct buf *b, bool hit)
 {
     spin_lock(&bcache.lock);
     if (update() && update()->wanted)
-        update()->wanted(b->block.disk, b->block.blkno, hit);
+        update()->wanted(&b->block, hit);
     spin_unlock(&bcache.lock);
 }
 
-struct buf *breada(struct disk *d, u64 blkno, const u64 *more, u32 n)
+/* bread, with further reads started. */
+static struct buf *read_with(struct buf *b, const u64 *more, u32 n)
 {
-    if (!on_disk(d, blkno))
-        return NULL;
-    struct buf *b = getblk(d, blkno);
+    struct disk *d = b->disk;
     bool valid = b->flags & B_VALID;
-    tell_wanted(b, valid);
     if (valid && !n)
         return b;
     disk_plug(d);
@@ -691,9 +697,18 @@ struct buf *breada(struct disk *d, u64 blkno, const u64 *more, u32 n)
     return NULL;
 }
 
+struct buf *breada(struct disk *d, u64 blkno, const u64 *more, u32 n)
+{
+    if (!on_disk(d, blkno))
+        return NULL;
+    struct buf *b = getblk(d, blkno);
+    tell_wanted(b, b->flags & B_VALID);
+    return read_with(b, more, n);
+}
+
 struct buf *bread(struct disk *d, u64 blkno)
 {
-    return breada(d, blkno, NULL, 0);
+    return on_disk(d, blkno) ? read_with(getblk(d, blkno), NULL, 0) : NULL;
 }
 
 void bprefetch(struct disk *d, u64 blkno)
@@ -761,7 +776,7 @@ static void make_dirty(struct buf *b, u64 owner, bool meta, bool held_back)
     struct disk *d = b->disk;
     spin_lock(&bcache.lock);
     set_owner(b, owner, meta);
-    b->block.held_back = held_back;
+    set_held_back(b, held_back);
     if (b->flags & B_DELWRI) {
         count(&absorbed, 1);
         trace_block(TRACE_absorbed, b, owner);

@@ -69,7 +69,8 @@ struct buf *getblk(struct disk *, u64 blkno);
  * outside it (-EIO to the user). */
 struct buf *bread(struct disk *, u64 blkno);
 
-/* bread of blkno, with reads of ahead[n] started first and not waited for. */
+/* bread for a program that reads a file, of which update policies are told;
+ * and start reading ahead[n] too. */
 struct buf *breada(struct disk *, u64 blkno, const u64 *ahead, u32 n);
 
 /* Start reading blkno unless it is cached or no buffer is free without

@@ -140,9 +140,23 @@ static bool is_told(const struct disk *d, const struct request *r)
            (!r->offer || d->sched->sched.takes_offers);
 }
 
+static u64 queue_length(const struct disk *d)
+{
+    return d->queue.length[0] + d->queue.length[1];
+}
+
+/* The queue is about to change. Caller holds d->lock. */
+static void measure_queue(struct disk *d)
+{
+    u64 now_ns = clock_ns();
+    d->queued_ns += queue_length(d) * (now_ns - d->measured_ns);
+    d->measured_ns = now_ns;
+}
+
 /* Caller holds d->lock. */
 static void enqueue(struct disk *d, struct io *io)
 {
+    measure_queue(d);
     queue_add(&d->queue, &io->request);
     if (is_told(d, &io->request) && d->sched->sched.queued)
         d->sched->sched.queued(&d->queue, &io->request, clock_ns());
@@ -153,6 +167,7 @@ static void remove(struct disk *d, struct request *r)
 {
     if (is_told(d, r) && d->sched->sched.leaves)
         d->sched->sched.leaves(&d->queue, r, clock_ns());
+    measure_queue(d);
     queue_take(&d->queue, r);
 }
 
@@ -356,7 +371,7 @@ void disk_submit(struct disk *d, struct io *io)
     io->request.queued_ns = clock_ns();
     io->alone = false;
     spin_lock(&d->lock);
-    hist_add(&queued, d->id, d->queue.length[0] + d->queue.length[1]);
+    hist_add(&queued, d->id, queue_length(d));
     trace_io(TRACE_queued, d, io, io->request.nsectors);
     enqueue(d, io);
     dispatch(d);
@@ -527,8 +542,12 @@ bool disk_state(u32 disk, struct disk_state *s)
     if (disk >= disks.n)
         return false;
     const struct disk *d = &disks.disk[disk];
-    *s = (struct disk_state){d->queue.length[0], d->queue.length[1],
-                             d->in_flight};
+    u64 since_ns = clock_ns() - d->measured_ns;
+    *s = (struct disk_state){.queued_reads = d->queue.length[0],
+                             .queued_writes = d->queue.length[1],
+                             .in_flight = d->in_flight,
+                             .queued_ns =
+                                 d->queued_ns + queue_length(d) * since_ns};
     return true;
 }
 

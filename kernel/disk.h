@@ -17,7 +17,6 @@
 #include "kernel/policy.h"
 
 #define SECTOR_BYTES 512
-#define MAX_DISKS    8
 #define MAX_DEPTH    256 /* as many tags as SCSI has */
 
 struct disk;
@@ -50,8 +49,10 @@ struct disk {
     /* lock */
     const struct policy *sched; /* adopted from policy_in_use */
     struct queue queue;
-    u32 in_flight; /* commands */
-    u32 plugged;   /* submitters that hold back dispatch */
+    u64 queued_ns;   /* the number of requests in it, summed over time */
+    u64 measured_ns; /* until then */
+    u32 in_flight;   /* commands */
+    u32 plugged;     /* submitters that hold back dispatch */
     struct drive drive;
     struct io *held;          /* commands the drive has not taken up yet */
     struct io *in_drive;      /* the one it has */

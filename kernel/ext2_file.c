@@ -61,7 +61,7 @@ static struct buf *read_block(struct inode *ip, u64 block, u32 blkno,
         n = map_some(ip, &r->next, r->end, WINDOW, blocks);
     if (r->next >= r->end && r->ahead < r->ahead_end)
         n += map_some(ip, &r->ahead, r->ahead_end, WINDOW, blocks + n);
-    return n ? breada(d, blkno, blocks, n) : bread(d, blkno);
+    return breada(d, blkno, blocks, n);
 }
 
 static int read_part(struct inode *ip, struct uio *u, u64 n, struct reading *r)

@@ -51,7 +51,6 @@ static void boot(void *)
     prefetch_init();
     ext2_init();
     updated_init();
-    policy_boot_args();
     args_check(); /* before anything is written */
     int error = ext2_mount_root(root);
     if (error)
@@ -73,6 +72,7 @@ static void start_first(u64 dtb_phys)
     clock_hart_init();
     clock_init();
     registry_init();
+    policy_boot_args();
     file_init();
     console_init();
     kthread("boot", boot, NULL);

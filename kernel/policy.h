@@ -36,7 +36,8 @@ enum policy_kind {
     POLICY_KINDS,
 };
 
-#define NEVER_NS (~0UL) /* a time that does not come */
+#define NEVER_NS  (~0UL) /* a time that does not come */
+#define MAX_DISKS 8      /* they are numbered from 0 */
 
 /* A number the user may change: `set pu.interval_ms 1000`. */
 struct tunable {
@@ -75,12 +76,15 @@ struct block {
 /* The cache now, and what it counted since power-on. */
 struct cache_state {
     u64 buffers, dirty, writing; /* now */
+    u64 held_back;               /* of the dirty ones */
     u64 dirtied, absorbed, written, hits, misses;
 };
 
 /* The requests at one disk now. */
 struct disk_state {
     u64 queued_reads, queued_writes, in_flight;
+    u64 queued_ns; /* the number queued, summed over time since power-on: what
+                      it grew by, over the time that took, is the mean */
 };
 
 /* Both may be asked in any hook but sched's. */
@@ -104,9 +108,9 @@ struct update_hooks {
     /* (optional) b, dirty, is about to be written, or is dropped: off the
      * policy's lists. Cache lock held; may not sleep. */
     void (*leaves)(struct block *b);
-    /* (optional) A read wants this block, which is cached (hit) or not. Cache
-     * lock held; may not sleep. */
-    void (*wanted)(u32 disk, u64 blkno, bool hit);
+    /* (optional) A program reads a file's block b, whose contents are cached
+     * (hit; then they may be dirty) or not. Cache lock held; may not sleep. */
+    void (*wanted)(const struct block *b, bool hit);
 };
 
 /*
@@ -287,6 +291,25 @@ bool ghosts_forget(struct ghosts *, u32 disk, u64 blkno);
 
 /* Forget the oldest until no more than n are left. */
 void ghosts_shrink(struct ghosts *, u64 n);
+
+/* ---- marks: limits of what is dirty, which adapt ---- */
+
+/* With more than `high` blocks dirty, write all but `low`. marks.c says how
+ * they adapt. */
+struct marks {
+    u64 high, low; /* blocks; the rest is marks.c's */
+    u64 exact_high, exact_low;
+    u64 steps;
+    u64 dirtied, cleaned; /* in the last step */
+    u64 all_dirtied, all_cleaned;
+};
+
+/* Begin with these. */
+void marks_start(struct marks *, u64 high, u64 low);
+
+/* A step of time has passed: adapt them to what it did to the cache; then 1 <=
+ * high <= MAX(1, most), low <= high. Steps are to be equally long. */
+void marks_step(struct marks *, const struct cache_state *, u64 most);
 
 /* ---- replace: which clean buffer is the victim ---- */
 

@@ -215,24 +215,32 @@ static bool names_row(const char *text, const struct policy *p,
     return !strcmp(text, full) || !strcmp(text, full + kind);
 }
 
-static int set(const char *name, const char *value_text, char *why, size_t n)
+/* How many rows are named so, and the last of them. */
+static u32 rows_named(const char *name, struct tunable **last)
 {
-    struct tunable *found = NULL, *t;
-    u64 value;
+    struct tunable *t;
+    u32 rows = 0;
     POLICY_EACH (p) {
         for (u32 i = 0; (t = tunable_row(*p, i)); i++) {
             if (!names_row(name, *p, t))
                 continue;
-            if (found) {
-                ksnprintf(why, n, "\"%s\" is ambiguous: say KIND/%s", name,
-                          name);
-                return -EINVAL;
-            }
-            found = t;
+            *last = t;
+            rows++;
         }
     }
-    if (!found) {
-        ksnprintf(why, n, "no tunable \"%s\"", name);
+    return rows;
+}
+
+static int set(const char *name, const char *value_text, char *why, size_t n)
+{
+    struct tunable *found;
+    u64 value;
+    u32 rows = rows_named(name, &found);
+    if (rows != 1) {
+        ksnprintf(why, n,
+                  rows ? "\"%s\" is ambiguous: say KIND/NAME.TUNABLE"
+                       : "no tunable \"%s\"",
+                  name);
         return -EINVAL;
     }
     if (!parse_u64(value_text, &value)) {
@@ -270,7 +278,8 @@ int policy_control(const char *line, char *why, size_t n)
 static bool boot_tunable(const char *name, const char *value)
 {
     char why[LINE_BYTES];
-    if (!strchr(name, '.'))
+    struct tunable *t;
+    if (!rows_named(name, &t))
         return false;
     if (set(name, value, why, sizeof why))
         boot_fail("%s", why);

@@ -43,7 +43,8 @@ const struct policy *policy_fault(enum policy_kind, const char *what);
  * -EINVAL with the reason in why[n]; then nothing has changed. May sleep. */
 int policy_control(const char *line, char *why, size_t n);
 
-/* Boot arguments policy.tunable=value; call after every kind is owned. */
+/* Boot arguments policy.tunable=value; call before any kind is owned, so that
+ * its policy starts with them. */
 void policy_boot_args(void);
 
 /* Call fn(arg, policy's name, row) for every counter of every policy. */

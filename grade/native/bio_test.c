@@ -13,7 +13,7 @@
  *
  * link: kernel/bflush.c kernel/disk.c kernel/queue.c kernel/place.c
  * link: kernel/registry.c kernel/drive.c kernel/drives.c kernel/hist.c
- * link: kernel/trace.c kernel/turns.c kernel/ghost.c policies
+ * link: kernel/trace.c kernel/turns.c kernel/ghost.c kernel/marks.c policies
  */
 #include "kernel/bio.c"
 
@@ -447,19 +447,31 @@ static void wants_to_look(void)
 {
 }
 
+/* A flush that is waited for, and nobody writes meanwhile: nothing is dirty or
+ * being written after, or there was an error. */
+static void flush_all_of(struct disk *d, u64 owner)
+{
+    if (owner ? bflush_owner(d, owner) : bflush(d))
+        return;
+    for (u64 i = 0; i < bcache.used; i++) {
+        const struct buf *b = &bcache.bufs[i];
+        assert(!concerns(b, d, owner) || !(b->flags & (B_DELWRI | B_WRITE)));
+    }
+}
+
 static void flush_some(void)
 {
     if (nheld) /* a flush waits for busy buffers: ours */
         return;
     switch (random_below(5)) {
     case 0:
-        bflush(random_below(2) ? NULL : any_disk());
+        flush_all_of(random_below(2) ? NULL : any_disk(), 0);
         break;
     case 1:
         look();
         break;
     case 2:
-        bflush_owner(any_disk(), 1 + random_below(3));
+        flush_all_of(any_disk(), 1 + random_below(3));
         break;
     default:
         bflush_smooth(random_below(2) ? NULL : any_disk(),

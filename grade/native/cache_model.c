@@ -120,6 +120,12 @@ static void become_dirty(struct buffer *b)
     tell_update(&b->block);
 }
 
+static void set_held_back(struct buffer *b, bool held_back)
+{
+    model.now.held_back += held_back - b->block.held_back;
+    b->block.held_back = held_back;
+}
+
 static void leave(struct buffer *b)
 {
     if (update->update.leaves)
@@ -127,6 +133,7 @@ static void leave(struct buffer *b)
     list_remove(&b->by_age);
     if (list_on(&b->pending))
         list_remove(&b->pending);
+    set_held_back(b, false);
     model.now.dirty--;
 }
 
@@ -153,7 +160,7 @@ static struct block *modify(u64 blkno, u64 owner, bool meta, bool held_back)
     check(model.now_ns > 0); /* dirtied_ns 0 means clean */
     b->block.owner = owner;
     b->block.meta = meta;
-    b->block.held_back = held_back;
+    set_held_back(b, held_back);
     if (b->block.dirtied_ns) {
         model.now.absorbed++;
         return &b->block;
@@ -172,6 +179,11 @@ struct block *dirty(u64 blkno)
 struct block *dirty_file(u64 blkno, u64 owner)
 {
     return modify(blkno, owner, false, false);
+}
+
+struct block *dirty_map(u64 blkno, u64 owner)
+{
+    return modify(blkno, owner, true, false);
 }
 
 struct block *dirty_meta(u64 blkno)
@@ -194,7 +206,7 @@ void read_block(u64 blkno, bool hit)
     else
         model.now.misses++;
     if (update->update.wanted)
-        update->update.wanted(0, blkno, hit);
+        update->update.wanted(&buffer_of(blkno)->block, hit);
 }
 
 /* ---- the calls of policy.h ---- */
@@ -451,7 +463,7 @@ static void throttle(void)
     if (!write->write.most_dirty)
         return;
     while (model.now.dirty > write->write.most_dirty(model.now.buffers)) {
-        u64 n = MAX(1, model.now.buffers / 16);
+        u64 n = MAX(1, MIN(model.now.dirty, model.now.buffers / 16));
         if (write->write.no_clean)
             n = write->write.no_clean(model.now.dirty, model.now.buffers);
         look_number++;

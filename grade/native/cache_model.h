@@ -52,10 +52,11 @@ u64 counter_write(const char *name);
 /* The daemon runs, and time passes, until then. */
 void run_to_ms(u64 ms);
 
-/* Change a block: file data of file 1, file data of a file, structure of no
- * file. It becomes dirty, or is modified again. */
+/* Change a block: file data of file 1, file data of a file, what maps that,
+ * structure of no file. It becomes dirty, or is modified again. */
 struct block *dirty(u64 blkno);
 struct block *dirty_file(u64 blkno, u64 owner);
+struct block *dirty_map(u64 blkno, u64 owner);
 struct block *dirty_meta(u64 blkno);
 
 /* Write file data, as the write policy decides: at once (then it is in

@@ -2,7 +2,8 @@
  * The main program of unit tests on the host (test.h), and with it all
  * policies and what they call.
  *
- * link: grade/native/cache_model.c kernel/ghost.c kernel/queue.c policies
+ * link: grade/native/cache_model.c kernel/ghost.c kernel/marks.c
+ * link: kernel/queue.c policies
  */
 #include "grade/native/test.h"
 

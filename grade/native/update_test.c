@@ -238,8 +238,8 @@ TEST(bsd_syncer_writes_files_after_30_s_and_structure_after_10)
     run_to_ms(2500);
     dirty_file(3, 20);
     run_to_ms(20000);
-    dirty_file(4, 10);              /* its file's slot has been chosen */
-    dirty_file(5, 20)->meta = true; /* maps the file: goes with it */
+    dirty_file(4, 10); /* its file's slot has been chosen */
+    dirty_map(5, 20);  /* goes with its file */
     run_to_ms(100000);
     check_writes("11000: 2; 31000: 1 4; 32000: 3 5");
     dirty_file(4, 10);

@@ -1,0 +1,435 @@
+/*
+ * Update and write policies that look at the load: which blocks they write
+ * when, in examples worked by hand (cache_model.h).
+ *
+ * link: grade/native/test.c
+ */
+#include "grade/native/cache_model.h"
+
+static void dirty_n(u64 first, u64 n)
+{
+    for (u64 i = 0; i < n; i++)
+        dirty(first + i);
+}
+
+/* ---- ldcl ---- */
+
+/* The paper's example: six blocks of age 3, six of age 2, and one more. */
+TEST(ldcl_moves_a_block_from_age_2_to_4_when_2_and_3_are_full)
+{
+    model_start("none");
+    run_to_ms(1000);
+    dirty_n(10, 6);
+    run_to_ms(2000);
+    dirty_n(20, 6);
+    struct block *seventh = dirty(26);
+    run_to_ms(4000);
+    model_use_update("ldcl");
+    run_to_ms(4000);
+    check_eq(seventh->mark, 2);
+    check_eq(counter("scanned"), 13);
+    check_eq(counter("moved"), 1);
+    check_eq(counter("moved_s"), 2);
+    check_eq(counter("overfull"), 0);
+    run_to_ms(100000);
+    check_writes("60000: 26; 61000: 10 11 12 13 14 15; "
+                 "62000: 20 21 22 23 24 25");
+}
+
+TEST(ldcl_chooses_the_least_full_age_when_none_in_range_has_room)
+{
+    model_start("none");
+    run_to_ms(1000);
+    dirty_n(10, 3); /* age 3 */
+    run_to_ms(2000);
+    dirty_n(20, 2); /* age 2 */
+    run_to_ms(3000);
+    dirty_n(30, 4); /* age 1 */
+    run_to_ms(4000);
+    model_use_update("ldcl");
+    tune("threshold", 2);
+    tune("range_s", 2);
+    run_to_ms(4000);
+    /* 12 goes from 3 to 4. 32 finds two in each of 1, 2 and 3, and stays; then
+     * 33 finds three in its own, and goes to 2. */
+    check_eq(counter("overfull"), 2);
+    check_eq(counter("moved"), 2);
+    check_eq(counter("moved_s"), 2);
+    tune("age_s", 4);
+    run_to_ms(4999);
+    check_writes("");
+    run_to_ms(5000);
+    check_writes("5000: 10 11 12");
+}
+
+TEST(ldcl_writes_at_once_what_it_moves_to_the_last_age)
+{
+    model_start("ldcl");
+    tune("age_s", 4);
+    tune("threshold", 2);
+    run_to_ms(1000);
+    dirty_n(1, 11);
+    run_to_ms(1999);
+    check_writes("");
+    run_to_ms(2000); /* ages 1, 2, 3, 4 get two each, then 4, 4 is even */
+    check_writes("2000: 7 8");
+    run_to_ms(3000);
+    check_eq(model.now.dirty, 11 - 2 - 3);
+}
+
+TEST(ldcl_without_range_is_ipu)
+{
+    model_start("ldcl");
+    tune("range_s", 0);
+    run_to_ms(1500);
+    dirty_n(1, 20);
+    run_to_ms(61999);
+    check_writes("");
+    check_eq(counter("moved"), 0);
+    run_to_ms(62000);
+    check_writes("62000: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20");
+}
+
+/* ---- linux ---- */
+
+TEST(linux_writes_what_is_of_age_every_five_seconds)
+{
+    model_start("linux");
+    run_to_ms(1000);
+    dirty(7);
+    run_to_ms(6000);
+    dirty(8);
+    run_to_ms(6001);
+    dirty(7);
+    run_to_ms(100000);
+    check_writes("35000: 7; 40000: 8");
+    check_eq(counter("expired"), 2);
+    check_eq(counter("background"), 0);
+}
+
+TEST(linux_writes_the_oldest_at_once_above_the_background_limit)
+{
+    model_start("linux"); /* of 1000 buffers: 100 */
+    run_to_ms(1000);
+    dirty_n(1, 100);
+    run_to_ms(1001);
+    check_writes("");
+    tune("chunk", 3);
+    dirty_n(101, 1);
+    run_to_ms(1002);
+    check_writes("1001: 1 2 3");
+    tune("background_percent", 9);
+    dirty(102);
+    run_to_ms(1003);
+    check_writes("1002: 4 5 6 7 8 9 10 11 12");
+    check_eq(model.now.dirty, 90);
+    check_eq(counter("background"), 12);
+    check_eq(counter("expired"), 0);
+}
+
+/* ---- hac ---- */
+
+TEST(hac_fills_the_queue_by_how_much_is_dirty)
+{
+    model_start("hac"); /* at 100 dirty, 8 requests */
+    run_to_ms(950);
+    dirty_n(1, 12);
+    run_to_ms(1000);
+    check_writes(""); /* 8 * 12 / 100 = 0 */
+    dirty_n(21, 13);  /* 8 * 25 / 100 = 2 */
+    run_to_ms(1100);  /* and with 23: 1, then 22: 1 ... to 12 */
+    check_writes("1100: 1 2");
+    run_to_ms(1200);
+    check_writes("1200: 3");
+    model.queue.queued_reads = 1;
+    dirty_n(41, 28); /* 50: 4, of which the read takes 1 */
+    run_to_ms(1300);
+    check_writes("1300: 4 5 6");
+    check_eq(counter("busy_looks"), 0);
+    model.queue.in_flight = 1;
+    model.queue.queued_writes = 1; /* 47: 3, which is there */
+    run_to_ms(1400);
+    check_writes("");
+    check_eq(counter("busy_looks"), 1);
+    check_eq(counter("moved"), 6);
+}
+
+TEST(hac_writes_what_is_of_age_whatever_the_queue)
+{
+    model_start("hac");
+    model.queue.queued_reads = 1000;
+    run_to_ms(1050);
+    dirty_n(1, 200);
+    dirty(201);
+    run_to_ms(31099);
+    check_writes("");
+    tune("age_ms", 30050);
+    run_to_ms(31100);
+    check_eq(model.now.dirty, 0);
+    check_eq(counter("due"), 201);
+    check_eq(counter("moved"), 0);
+}
+
+/* ---- the marks of ahlw and awol ---- */
+
+static struct cache_state state;
+
+/* A step in which so many blocks became dirty and so many clean. */
+static void step(struct marks *m, u64 dirtied, u64 cleaned)
+{
+    state.dirtied += dirtied;
+    state.written += cleaned;
+    marks_step(m, &state, 400);
+}
+
+TEST(marks_follow_the_rates_of_dirtying_and_cleaning)
+{
+    struct marks m;
+    state = (struct cache_state){.buffers = 1000};
+    marks_start(&m, 100, 50);
+    step(&m, 9, 9);    /* of the time before: no rate */
+    step(&m, 200, 80); /* the first rates */
+    check_eq(m.high, 100);
+    check_eq(m.low, 50);
+    step(&m, 160, 80); /* 100 * 200/160 = 125, 50 * 200/160 = 62.5 */
+    check_eq(m.high, 125);
+    check_eq(m.low, 62);
+    step(&m, 200, 60); /* 125 * 160/200 = 100, 62.5 * 160/200 * 60/80 */
+    check_eq(m.high, 100);
+    check_eq(m.low, 37);
+    step(&m, 200, 74); /* 37.5 * 74/60 = 46.25 */
+    check_eq(m.low, 46);
+}
+
+TEST(marks_at_most_double_or_halve_in_a_step)
+{
+    struct marks m;
+    state = (struct cache_state){.buffers = 1000};
+    marks_start(&m, 100, 50);
+    step(&m, 0, 0);
+    step(&m, 100, 100);
+    step(&m, 1000, 100); /* a tenth */
+    check_eq(m.high, 50);
+    check_eq(m.low, 25);
+    step(&m, 1, 100);
+    check_eq(m.high, 100);
+    check_eq(m.low, 50);
+    step(&m, 0, 0); /* d: twice; c: 0, so half */
+    check_eq(m.high, 200);
+    check_eq(m.low, 25);
+    step(&m, 0, 0); /* idle: as they are */
+    check_eq(m.high, 200);
+    check_eq(m.low, 25);
+}
+
+TEST(marks_go_on_from_where_no_limit_bent_them)
+{
+    struct marks m;
+    state = (struct cache_state){.buffers = 1000};
+    marks_start(&m, 300, 200);
+    step(&m, 0, 0);
+    step(&m, 100, 100);
+    step(&m, 50, 100); /* 600 and 400; but 400 at most, and 400 * 400/600 */
+    check_eq(m.high, 400);
+    check_eq(m.low, 266);
+    step(&m, 100, 100);
+    check_eq(m.high, 300);
+    check_eq(m.low, 200);
+    marks_step(&m, &state, 0);
+    check_eq(m.high, 1);
+    check_eq(m.low, 0);
+}
+
+TEST(ahlw_writes_down_to_the_low_mark_above_the_high_one)
+{
+    model_start("ahlw"); /* 100, 50 */
+    run_to_ms(1000);
+    dirty_n(1, 100);
+    run_to_ms(2000);
+    check_writes("");
+    dirty(101);
+    run_to_ms(2001);
+    check_eq(model.now.dirty, 50);
+    check_eq(counter("above_high"), 1);
+    check_eq(counter("written"), 51);
+    run_to_ms(30999);
+    check_eq(model.now.dirty, 50);
+    run_to_ms(35000); /* the step after their age */
+    check_eq(model.now.dirty, 0);
+    check_eq(counter("due"), 50);
+}
+
+TEST(ahlw_begins_to_write_earlier_when_writers_are_faster)
+{
+    model_start("ahlw");
+    run_to_ms(5001);
+    dirty_n(1, 30); /* in the step that ends at 10 s, the first with a rate */
+    run_to_ms(10001);
+    dirty_n(101, 60); /* twice as fast: the high mark halves, to 50 */
+    run_to_ms(14999);
+    check_eq(counter("above_high"), 0);
+    run_to_ms(15000);
+    check_eq(counter("high_sum"), 100 + 100 + 50);
+    check_eq(counter("low_sum"), 50 + 50 + 25);
+    check_eq(counter("above_high"), 1);
+    check_eq(model.now.dirty, 25);
+}
+
+/* ---- awol ---- */
+
+/* 10 buffers, of which writes may take up to 4. */
+static void start_small(u64 reading)
+{
+    model_start("none");
+    model.now.buffers = 10;
+    model_use_update("awol");
+    tune("reading", reading);
+    run_to_ms(1);
+}
+
+TEST(awol_sees_what_write_buffering_took_and_would_take)
+{
+    start_small(0);
+    for (u64 b = 1; b <= 10; b++)
+        read_block(b, false);
+    check_eq(counter("ghost_misses"), 0);
+    read_block(7, true); /* among the 6 wanted last */
+    check_eq(counter("ghost_hits"), 0);
+    read_block(3, true); /* 10 9 8 7 6 5 are not it */
+    check_eq(counter("ghost_hits"), 1);
+    read_block(1, false); /* the cache without dirty blocks would have it */
+    check_eq(counter("ghost_misses"), 1);
+    read_block(11, false); /* never seen; 2 is forgotten */
+    read_block(2, false);
+    check_eq(counter("ghost_misses"), 1);
+    dirty(12); /* 4 is forgotten: written blocks are cached too */
+    read_block(4, false);
+    check_eq(counter("ghost_misses"), 1);
+    dirty(30);
+    read_block(30, true); /* a hit of the write buffer */
+    check_eq(counter("ghost_hits"), 1);
+    check_eq(counter("reads"), 17);
+    check_eq(counter("hits"), 3);
+}
+
+/* Of 20 reads 12 hit, 5 of them in what write buffering would take; 2 miss
+ * because of it. The most of the high mark. */
+static u64 most_after_reads(u64 reading)
+{
+    start_small(reading);
+    for (u64 b = 1; b <= 6; b++)
+        read_block(b, false);
+    for (u64 i = 0; i < 7; i++)
+        read_block(6, true);
+    for (u64 b = 101; b <= 103; b++)
+        read_block(b, true); /* ghost hits, also 1 and 2: not wanted of late */
+    read_block(1, true);
+    read_block(2, true);
+    read_block(3, false); /* ghost misses: nine names, 3 the oldest, then 4 */
+    read_block(4, false);
+    check_eq(counter("reads"), 20);
+    check_eq(counter("hits"), 12);
+    check_eq(counter("ghost_hits"), 5);
+    check_eq(counter("ghost_misses"), 2);
+    run_to_ms(5000);
+    check_eq(counter("steps"), 1);
+    return counter("most_sum");
+}
+
+TEST(awol_bounds_the_high_mark_as_the_formula_is_printed)
+{
+    check_eq(most_after_reads(0), 2); /* 4 (1 - (12 - 5 + 2)/20) = 2.2 */
+}
+
+TEST(awol_bounds_the_high_mark_with_the_sign_turned)
+{
+    check_eq(most_after_reads(1), 0); /* 4 (1 - (12 + 5 + 2)/20) = 0.2 */
+}
+
+TEST(awol_bounds_the_high_mark_by_ghosts_alone)
+{
+    check_eq(most_after_reads(2), 2); /* 4 (1 - (5 + 2)/20) = 2.6 */
+}
+
+/* ---- oaw ---- */
+
+static void start_oaw(void)
+{
+    model_start("none");
+    model_use_write("oaw");
+    tune_write("floor", 2);
+    run_to_ms(1000);
+}
+
+TEST(oaw_holds_writes_back_while_the_queue_is_longer_than_its_mean)
+{
+    start_oaw();
+    model.queue.queued_reads = 1;
+    model.queue.queued_writes = 1;
+    check_eq(write_data(1, true), WRITE_ASYNC);
+    check_eq(write_data(2, false), WRITE_DELAYED);
+    model.queue.queued_writes = 2;
+    check_eq(write_data(3, true), WRITE_HELD_BACK);
+    check_eq(counter_write("at_once"), 1);
+    check_eq(counter_write("held_back"), 1);
+    check_writes("1000: 1");
+}
+
+TEST(oaw_releases_first_in_first_out_each_second_while_the_queue_is_short)
+{
+    start_oaw();
+    model.queue.queued_reads = 10;
+    for (u64 b = 1; b <= 6; b++)
+        write_data(b, true);
+    write_data(3, false); /* modified in part: delayed from now on */
+    run_to_ms(3999);
+    check_writes(""); /* the queue is long */
+    model.queue.queued_reads = 1;
+    run_to_ms(4000);
+    check_writes("4000: 1 2"); /* to a queue of 3, longer than 2 */
+    model.queue.queued_reads = 0;
+    run_to_ms(10000);
+    check_writes("5000: 4 5 6"); /* 3 is for the update policy */
+    check_eq(counter_write("released"), 5);
+}
+
+TEST(oaw_takes_the_mean_of_the_queue_every_ten_seconds)
+{
+    start_oaw();
+    run_to_ms(10000); /* the first second began the first probe */
+    model.queue.queued_ns = 39 * NS_PER_S; /* over 10 s: 3.9, so 4 */
+    model.queue.queued_reads = 4;
+    check_eq(write_data(1, true), WRITE_HELD_BACK);
+    run_to_ms(11000);
+    check_eq(write_data(2, true), WRITE_ASYNC);
+    model.queue.queued_reads = 5;
+    check_eq(write_data(3, true), WRITE_HELD_BACK);
+    run_to_ms(21000); /* no queue in these 10 s: the floor */
+    model.queue.queued_reads = 3;
+    check_eq(write_data(4, true), WRITE_HELD_BACK);
+}
+
+/* ---- throttled ---- */
+
+TEST(throttled_keeps_what_is_dirty_within_its_share)
+{
+    model_start("none");
+    model_use_write("throttled"); /* of 1000 buffers: 200 */
+    run_to_ms(1);
+    for (u64 b = 0; b < 200; b++)
+        check_eq(write_data(b, true), WRITE_DELAYED);
+    check_writes("");
+    write_data(200, true);
+    check(model.now.dirty <= 200 && model.now.written > 0);
+    tune_write("dirty_percent", 1);
+    write_data(201, false);
+    check(model.now.dirty <= 10);
+}
+
+TEST(throttled_allows_one_block_of_the_smallest_cache)
+{
+    const struct policy *p = policy_named(POLICY_WRITE, "throttled");
+    tunable_named(p, "dirty_percent")->value = 1;
+    check_eq(p->write.most_dirty(16), 1);
+    check_eq(p->write.most_dirty(101), 2);
+}

@@ -1,0 +1,126 @@
+"""Policies that look at the load: what each promises, in the kernel and in virtual time."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from conftest import MakeImage
+from lab_writes import Lab, LabRun, lab_of
+
+SLACK_S = 0.05  # of the daemon: to wake and to start writes
+
+
+@pytest.fixture
+def lab(make_image: MakeImage, tmp_path: Path) -> Lab:
+    return lab_of(make_image, tmp_path)
+
+
+def ages_s(run: LabRun) -> list[float]:
+    return sorted(write.age_s for write in run.of_files())
+
+
+def test_ldcl_spreads_what_became_dirty_at_one_moment_over_its_range(lab: Lab) -> None:
+    burst = "iogen bs=4k nr=60 rw=write filename=/w\nsleep 70\n"
+    spread = lab(burst, "update=ldcl")
+    assert len(spread.of_files()) == 60
+    assert spread.most_in_a_second() == 6
+    assert ages_s(spread)[0] >= 50 and ages_s(spread)[-1] < 61 + SLACK_S
+    assert lab(burst, "update=ldcl ldcl.range_s=0").most_in_a_second() == 60
+
+
+# 60 dirty blocks of 600 allow a queue of 4; six readers make it longer, for 20 s.
+BESIDE_READERS = f"""
+iogen bs=4k name=w nr=60 rw=write filename=/w -- {
+    " -- ".join(f"name=r{i} rw=randread filename=/r{i} runtime_s=20" for i in range(6))
+} > /dev/null
+sleep 30
+"""
+
+
+def test_hac_waits_for_a_queue_to_become_short_but_not_longer_than_its_age(lab: Lab) -> None:
+    args = "update=hac nbuf=600 drive_depth=1"
+    ages = ages_s(lab(BESIDE_READERS, f"{args} hac.queue=4"))
+    assert len(ages) == 60
+    assert ages[0] > 19 and sum(age < 23 for age in ages) > 40
+    assert ages[-1] < 30 + 0.1 + SLACK_S
+    assert ages_s(lab(BESIDE_READERS, f"{args} hac.queue=1000"))[-1] < 1
+
+
+def test_linux_writes_by_age_every_5_s_and_at_once_above_its_limit(lab: Lab) -> None:
+    slow = "iogen bs=4k nr=100 rate_iops=5 rw=write filename=/x\nsleep 40\n"
+    ages = ages_s(lab(slow, "update=linux"))
+    assert 30 <= ages[0] <= 31 and 34 <= ages[-1] < 35 + SLACK_S
+    fast = "iogen bs=4k nr=500 rate_iops=50 rw=write filename=/x\nsleep 40\n"
+    run = lab(fast, "update=linux")
+    assert run.most_dirty == 1200 // 10 + 1 and ages_s(run)[0] < 5
+
+
+def test_a_throttled_writer_waits_at_the_limit(lab: Lab) -> None:
+    script = "iogen bs=4k nr=900 rw=write filename=/x\nsleep 40\n"
+    free = lab(script, "update=linux linux.background_percent=100")
+    assert free.most_dirty >= 900 and free.count("bio.throttled") == 0
+    args = "update=linux write=throttled throttled.dirty_percent=5 linux.background_percent=100"
+    run = lab(script, args)
+    assert run.most_dirty <= 1200 // 20 + 1 and run.count("bio.throttled") > 0
+
+
+def mean_high_mark(lab: Lab, rate_iops: int) -> float:
+    """Of a minute of so many writes a second, after as long at ten."""
+    run = lab(
+        "iogen bs=4k rate_iops=10 runtime_s=20 rw=write filename=/w\ngrep ahlw /dev/stat\n"
+        f"iogen bs=4k rate_iops={rate_iops} runtime_s=20 rw=write filename=/x\n",
+        "update=ahlw",
+    )
+    before = {
+        name: int(n) for name, n in re.findall(r"^ahlw\.(\w+) (\d+)", run.console, flags=re.M)
+    }
+    steps = run.count("ahlw.steps") - before["steps"]
+    return (run.count("ahlw.high_sum") - before["high_sum"]) / steps
+
+
+def test_ahlw_lowers_its_high_mark_as_writers_become_faster(lab: Lab) -> None:
+    assert 0.4 < mean_high_mark(lab, 20) / mean_high_mark(lab, 10) < 0.8
+    assert 0.2 < mean_high_mark(lab, 40) / mean_high_mark(lab, 10) < 0.6
+
+
+# A reader of 475 blocks beside a writer; both together do not fit the cache of 600.
+SHARED = """
+iogen bs=4k name=w rate_iops=50 runtime_s=60 rw=write filename=/w -- \
+ name=r rw=randread filename=/x size=1900k thinktime_us=10000 runtime_s=60
+"""
+MARKS = "nbuf=600 ahlw.high_percent=40 awol.high_percent=40"
+
+
+def test_awol_gives_readers_the_memory_that_write_buffering_takes_from_them(lab: Lab) -> None:
+    runs = {name: lab(SHARED, f"update={name} {MARKS}") for name in ("ahlw", "awol")}
+    assert runs["awol"].count("awol.ghost_misses") > 0
+    assert runs["awol"].count("bio.misses") < 0.98 * runs["ahlw"].count("bio.misses")
+    steps = runs["ahlw"].count("ahlw.steps")
+    assert steps == runs["awol"].count("awol.steps")
+    assert runs["awol"].count("awol.high_sum") < 0.8 * runs["ahlw"].count("ahlw.high_sum")
+
+
+# A burst of a hundred writes beside a reader that always has a read outstanding.
+BURST = """
+iogen bs=4k name=w nr=100 rw=write filename=/w -- name=r rw=randread filename=/x nr=500
+"""
+
+
+def worst_read_ms(run: LabRun) -> float:
+    line = next(line for line in run.console.splitlines() if '"rw":"randread"' in line)
+    return json.loads(line.removeprefix("iogen "))["response_ns"]["max"] / 1e6
+
+
+def test_oaw_keeps_a_burst_of_writes_out_of_the_way_of_reads(lab: Lab) -> None:
+    args = "update=aipu nbuf=400 cluster_kb=0 sched=fcfs"
+    asynchronous, held_back = (lab(BURST, f"{args} write={name}") for name in ("async", "oaw"))
+    assert worst_read_ms(held_back) < 0.3 * worst_read_ms(asynchronous)
+    assert held_back.count("oaw.held_back") > 50
+    assert 0 < held_back.count("oaw.released") < held_back.count("oaw.held_back")
+
+
+def test_oaw_releases_all_that_is_held_back_when_the_disk_is_idle(lab: Lab) -> None:
+    run = lab(BURST + "sleep 20\n", "update=none nbuf=400 cluster_kb=0 write=oaw")
+    assert run.count("oaw.held_back") > 50
+    assert run.count("oaw.released") == run.count("oaw.held_back")

@@ -1,0 +1,96 @@
+/*
+ * AHLW, adaptive high and low watermarks. As soon as more blocks are dirty
+ * than the high mark, the oldest are written until only as many as the low
+ * mark are. Every step_ms the marks adapt to the rates at which blocks became
+ * dirty and clean (kernel/marks.c): fast writers lower the high mark, a slow
+ * disk the low one. Blocks that have been dirty for age_ms are written too, at
+ * each step.
+ *
+ * The marks begin at high_percent and low_percent; the high one is never above
+ * most_percent of the cache, whatever it began at. What the paper leaves open
+ * is when the steps are and where the marks begin: here, as the default system
+ * it is compared with looks and begins to write.
+ *
+ * Source: Batsakis, Burns, Kanevsky, Lentini and Talpey, "AWOL: An Adaptive
+ * Write Optimizations Layer", FAST 2008.
+ */
+#include "kernel/policy.h"
+
+#define NS_PER_MS 1000000UL
+
+static struct tunable tunables[] = {
+    {"step_ms", "ms", 5000, 1, 3600000, "time between two steps"},
+    {"age_ms", "ms", 30000, 0, 3600000, "age at which a block is due"},
+    {"high_percent", "% of the cache", 10, 1, 100, "high mark at first"},
+    {"low_percent", "% of the high mark", 50, 0, 100, "low mark at first"},
+    {"most_percent", "% of the cache", 40, 1, 100, "most of the high mark"},
+    {0},
+};
+enum { STEP_MS, AGE_MS, HIGH_PERCENT, LOW_PERCENT, MOST_PERCENT };
+
+static struct policy_counter counters[] = {
+    {"steps", "steps", "of the marks"},
+    {"high_sum", "blocks", "high marks of all steps; over steps: the mean"},
+    {"low_sum", "blocks", "low marks, likewise"},
+    {"due", "blocks", "written because of their age"},
+    {"above_high", "times", "more was dirty than the high mark"},
+    {"written", "blocks", "written because of that"},
+    {0},
+};
+enum { STEPS, HIGH_SUM, LOW_SUM, DUE, ABOVE_HIGH, WRITTEN };
+
+static struct marks marks;
+static u64 stepped_ns; /* when the last step was */
+
+static void ahlw_start(void)
+{
+    struct cache_state s;
+    cache_state(&s);
+    u64 high = s.buffers * tunables[HIGH_PERCENT].value / 100;
+    marks_start(&marks, high, high * tunables[LOW_PERCENT].value / 100);
+    stepped_ns = 0;
+}
+
+/* Asked at the start and after each look, this is also where the high mark is
+ * told to the kernel. */
+static u64 ahlw_next_ns(u64 last_ns)
+{
+    (void)last_ns;
+    look_at_dirty(marks.high + 1);
+    return stepped_ns + tunables[STEP_MS].value * NS_PER_MS;
+}
+
+static void ahlw_step(u64 now_ns)
+{
+    struct cache_state s;
+    cache_state(&s);
+    stepped_ns = now_ns;
+    marks_step(&marks, &s, s.buffers * tunables[MOST_PERCENT].value / 100);
+    counters[STEPS].value++;
+    counters[HIGH_SUM].value += marks.high;
+    counters[LOW_SUM].value += marks.low;
+    counters[DUE].value += flush_older(tunables[AGE_MS].value * NS_PER_MS);
+}
+
+static void ahlw_look(u64 now_ns)
+{
+    struct cache_state s;
+    if (now_ns >= ahlw_next_ns(0))
+        ahlw_step(now_ns);
+    cache_state(&s);
+    if (s.dirty <= marks.high)
+        return;
+    counters[ABOVE_HIGH].value++;
+    counters[WRITTEN].value += flush_oldest(s.dirty - marks.low);
+}
+
+static const struct policy ahlw = {
+    .kind = POLICY_UPDATE,
+    .name = "ahlw",
+    .about = "down to a low mark at a high mark; both adapt to the load",
+    .tunables = tunables,
+    .counters = counters,
+    .start = ahlw_start,
+    .update = {.next_ns = ahlw_next_ns, .look = ahlw_look},
+};
+POLICY(ahlw);

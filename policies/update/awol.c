@@ -1,0 +1,211 @@
+/*
+ * AWOL's memory manager: AHLW (ahlw.c), and ghost caches that say how much of
+ * the cache the high mark may take. With sched=opportunistic, which writes
+ * dirty blocks near the head's way, it is the whole of AWOL; with another
+ * scheduler it is the paper's AHLW+ghost.
+ *
+ * Two ghost caches, names only, hold the blocks that reads want, and give way
+ * oldest use first:
+ * - `full` is as large as the cache, and has what was written too: what would
+ *   be cached if dirty blocks could give way as clean ones do. A read that
+ *   misses but finds its name there is a ghost miss GM: the block was evicted
+ *   only because of write buffering.
+ * - `least` is as large as the cache without most_percent of it: what would
+ *   still be cached with the most of write buffering. A read that hits a clean
+ *   block but does not find its name there is a ghost hit GH: it was in the
+ *   part that more write buffering would take.
+ * At each step, with C hits of all reads since the last, the high mark is at
+ * most
+ *
+ *     most_percent of the cache * (1 - (C - GH + GM) / reads)    reading 0
+ *     most_percent of the cache * (1 - (C + GH + GM) / reads)    reading 1
+ *     most_percent of the cache * (1 - (GH + GM) / reads)        reading 2
+ *
+ * The first is as the paper prints it. Its text implies that GH and GM both
+ * argue for less write buffering: so the second; and the third, since with the
+ * first two a reader's hits do so too, also where it would lose none. Less than
+ * 0 is 0. Without reads it is most_percent.
+ *
+ * The ghost caches have room for NAMES names each. In a larger cache they
+ * follow every second, third ... block number only and are smaller by as much.
+ *
+ * Source: Batsakis, Burns, Kanevsky, Lentini and Talpey, "AWOL: An Adaptive
+ * Write Optimizations Layer", FAST 2008.
+ */
+#include "kernel/policy.h"
+
+#define NS_PER_MS 1000000UL
+#define NAMES     8192
+
+static struct tunable tunables[] = {
+    {"step_ms", "ms", 5000, 1, 3600000, "time between two steps"},
+    {"age_ms", "ms", 30000, 0, 3600000, "age at which a block is due"},
+    {"high_percent", "% of the cache", 10, 1, 100, "high mark at first"},
+    {"low_percent", "% of the high mark", 50, 0, 100, "low mark at first"},
+    {"most_percent", "% of the cache", 40, 1, 99, "most of the high mark"},
+    {"reading", "0, 1 or 2", 0, 0, 2, "of the formula"},
+    {0},
+};
+enum { STEP_MS, AGE_MS, HIGH_PERCENT, LOW_PERCENT, MOST_PERCENT, READING };
+
+static struct policy_counter counters[] = {
+    {"steps", "steps", "of the marks"},
+    {"high_sum", "blocks", "high marks of all steps; over steps: the mean"},
+    {"low_sum", "blocks", "low marks, likewise"},
+    {"most_sum", "blocks", "most of the high marks, likewise"},
+    {"due", "blocks", "written because of their age"},
+    {"above_high", "times", "more was dirty than the high mark"},
+    {"written", "blocks", "written because of that"},
+    {"reads", "blocks", "wanted by reads, of those followed"},
+    {"hits", "blocks", "of the reads, those that were cached"},
+    {"ghost_hits", "blocks", "of the hits, lost with more write buffering"},
+    {"ghost_misses", "blocks", "of the reads, lost by write buffering"},
+    {0},
+};
+enum {
+    STEPS,
+    HIGH_SUM,
+    LOW_SUM,
+    MOST_SUM,
+    DUE,
+    ABOVE_HIGH,
+    WRITTEN,
+    WANTED,
+    HITS,
+    GHOST_HITS,
+    GHOST_MISSES,
+    COUNTERS,
+};
+
+static struct marks marks;
+static u64 stepped_ns;     /* when the last step was */
+static u64 seen[COUNTERS]; /* the counters, then */
+
+static u64 percent(u64 of, u64 tunable)
+{
+    return of * tunables[tunable].value / 100;
+}
+
+/* ---- the ghost caches; the cache's lock guards them ---- */
+
+static struct ghost full_names[NAMES], least_names[NAMES];
+static struct ghosts full, least;
+static u64 every; /* one in so many block numbers is followed */
+
+static void size_ghosts(u64 buffers)
+{
+    every = (buffers + NAMES - 1) / NAMES;
+    ghosts_init(&full, full_names, buffers / every);
+    ghosts_init(&least, least_names, buffers / every);
+}
+
+static void remember(u32 disk, u64 blkno, bool read)
+{
+    ghosts_remember(&full, disk, blkno);
+    if (!read)
+        return;
+    ghosts_remember(&least, disk, blkno);
+    ghosts_shrink(&least, full.most - percent(full.most, MOST_PERCENT));
+}
+
+static void awol_wanted(const struct block *b, bool hit)
+{
+    if (b->blkno % every)
+        return;
+    counters[WANTED].value++;
+    counters[HITS].value += hit;
+    if (!hit && ghosts_have(&full, b->disk, b->blkno))
+        counters[GHOST_MISSES].value++;
+    if (hit && !b->dirtied_ns && !ghosts_have(&least, b->disk, b->blkno))
+        counters[GHOST_HITS].value++;
+    remember(b->disk, b->blkno, true);
+}
+
+static void awol_dirtied(struct block *b, u64 now_ns)
+{
+    (void)now_ns;
+    if (b->blkno % every == 0)
+        remember(b->disk, b->blkno, false);
+}
+
+/* ---- the marks ---- */
+
+static void awol_start(void)
+{
+    struct cache_state s;
+    cache_state(&s);
+    u64 high = percent(s.buffers, HIGH_PERCENT);
+    marks_start(&marks, high, percent(high, LOW_PERCENT));
+    stepped_ns = 0;
+    size_ghosts(s.buffers);
+}
+
+/* How much a counter grew since this was last asked. */
+static u64 growth(u64 counter)
+{
+    u64 *last = &seen[counter], old = *last;
+    *last = counters[counter].value;
+    return *last - old;
+}
+
+/* The high mark's most, by what the ghosts saw since the last step. */
+static u64 most(u64 buffers)
+{
+    u64 reads = growth(WANTED), c = growth(HITS);
+    u64 gh = growth(GHOST_HITS), gm = growth(GHOST_MISSES);
+    u64 against[] = {c - gh + gm, c + gh + gm, gh + gm};
+    u64 n = against[tunables[READING].value];
+    u64 max = percent(buffers, MOST_PERCENT);
+    if (!reads)
+        return max;
+    return n < reads ? max * (reads - n) / reads : 0;
+}
+
+/* Asked at the start and after each look, this is also where the high mark is
+ * told to the kernel. */
+static u64 awol_next_ns(u64 last_ns)
+{
+    (void)last_ns;
+    look_at_dirty(marks.high + 1);
+    return stepped_ns + tunables[STEP_MS].value * NS_PER_MS;
+}
+
+static void awol_step(u64 now_ns)
+{
+    struct cache_state s;
+    cache_state(&s);
+    u64 high_most = most(s.buffers);
+    stepped_ns = now_ns;
+    marks_step(&marks, &s, high_most);
+    counters[STEPS].value++;
+    counters[HIGH_SUM].value += marks.high;
+    counters[LOW_SUM].value += marks.low;
+    counters[MOST_SUM].value += high_most;
+    counters[DUE].value += flush_older(tunables[AGE_MS].value * NS_PER_MS);
+}
+
+static void awol_look(u64 now_ns)
+{
+    struct cache_state s;
+    if (now_ns >= awol_next_ns(0))
+        awol_step(now_ns);
+    cache_state(&s);
+    if (s.dirty <= marks.high)
+        return;
+    counters[ABOVE_HIGH].value++;
+    counters[WRITTEN].value += flush_oldest(s.dirty - marks.low);
+}
+
+static const struct policy awol = {
+    .kind = POLICY_UPDATE,
+    .name = "awol",
+    .about = "as ahlw, with ghost caches to say how much may be dirty",
+    .tunables = tunables,
+    .counters = counters,
+    .start = awol_start,
+    .update = {.next_ns = awol_next_ns,
+               .look = awol_look,
+               .dirtied = awol_dirtied,
+               .wanted = awol_wanted},
+};
+POLICY(awol);

@@ -1,0 +1,105 @@
+/*
+ * Hac's: whether dirty blocks move to a disk's queue depends on how long that
+ * is and on how much is being written. The paper is about concepts; the
+ * reading here is:
+ *
+ * Every look_ms, each disk's queue may have
+ *
+ *     queue * dirty / (share_percent of the cache)
+ *
+ * requests, rounded down: the more is dirty, the longer a queue is accepted,
+ * `queue` requests when share_percent of the cache is dirty. As many of the
+ * disk's blocks, oldest first, are written as bring its queue to that. A disk
+ * that is busy with reads is left alone; an idle one is used; and when writers
+ * are ahead of the disk their blocks go whatever its queue. The paper says
+ * nothing of a bound on age: a block that has been dirty for age_ms is written
+ * in any case.
+ *
+ * Source: A. Hac, "Design Algorithms for Asynchronous Write Operations in
+ * Disk-Buffer-Cache Memory", J. of Systems and Software 16, 1991; as Mogul
+ * puts it, "A Better Update Policy", USENIX Summer 1994.
+ */
+#include "kernel/policy.h"
+
+#define NS_PER_MS 1000000UL
+
+static struct tunable tunables[] = {
+    {"look_ms", "ms", 100, 1, 3600000, "time between two looks"},
+    {"queue", "requests", 8, 1, 100000, "in a queue at share_percent dirty"},
+    {"share_percent", "% of the cache", 10, 1, 100, "dirty, at that queue"},
+    {"age_ms", "ms", 30000, 0, 3600000, "age at which a block is due"},
+    {0},
+};
+enum { LOOK_MS, QUEUE, SHARE_PERCENT, AGE_MS };
+
+static struct policy_counter counters[] = {
+    {"looks", "looks", "times it looked at the queues"},
+    {"busy_looks", "looks", "of the looks, when some queue had no room"},
+    {"moved", "blocks", "written because a queue had room"},
+    {"due", "blocks", "written because of their age"},
+    {0},
+};
+enum { LOOKS, BUSY_LOOKS, MOVED, DUE };
+
+/* How many requests each queue has room for, in this look, and in all. */
+static u64 room[MAX_DISKS], rooms;
+
+static u64 hac_next_ns(u64 last_ns)
+{
+    return last_ns + tunables[LOOK_MS].value * NS_PER_MS;
+}
+
+static u64 accepted_queue(void)
+{
+    struct cache_state s;
+    cache_state(&s);
+    return tunables[QUEUE].value * s.dirty * 100 /
+           (s.buffers * tunables[SHARE_PERCENT].value);
+}
+
+static void find_room(void)
+{
+    struct disk_state s;
+    u64 accepted = accepted_queue();
+    bool busy = false;
+    rooms = 0;
+    for (u32 disk = 0; disk_state(disk, &s); disk++) {
+        u64 length = s.queued_reads + s.queued_writes + s.in_flight;
+        room[disk] = accepted > length ? accepted - length : 0;
+        rooms += room[disk];
+        busy |= length && !room[disk];
+    }
+    counters[LOOKS].value++;
+    counters[BUSY_LOOKS].value += busy;
+}
+
+static enum visit hac_visit(struct block *b, u64 now_ns)
+{
+    (void)now_ns;
+    if (!rooms)
+        return STOP;
+    if (!room[b->disk])
+        return PASS;
+    room[b->disk]--;
+    rooms--;
+    return FLUSH;
+}
+
+static void hac_look(u64 now_ns)
+{
+    (void)now_ns;
+    counters[DUE].value += flush_older(tunables[AGE_MS].value * NS_PER_MS);
+    find_room();
+    if (rooms)
+        counters[MOVED].value += flush_by_age(hac_visit);
+}
+
+static const struct policy hac = {
+    .kind = POLICY_UPDATE,
+    .name = "hac",
+    .about = "as many as the disk's queue has room for, by how much is dirty",
+    .tunables = tunables,
+    .counters = counters,
+    .update = {.next_ns = hac_next_ns, .look = hac_look},
+};
+POLICY(hac);

@@ -1,0 +1,98 @@
+/*
+ * LDCL, local burst declustering. IPU in steps of a second: each second a scan
+ * writes the blocks that have been dirty for age_s. But the scan also counts
+ * the blocks of each age, in whole seconds. Where it comes to a block of an age
+ * that `threshold` blocks have already, it moves the block up to the next age,
+ * of range_s, that fewer have; and if there is none, to the one that fewest
+ * have, which may be its own. So what became dirty at one moment is written
+ * over several seconds. Ages only grow: a block is written earlier, not later.
+ *
+ * What the paper leaves open: the scan is from the oldest block to the
+ * youngest. age_s is the last age to move to, and who is moved there is
+ * written in this scan, with those that are due. With range_s 0 none is moved,
+ * which is the paper's IPU.
+ *
+ * Source: "Achieving Predictable Response Time with an Intelligent File System
+ * Updater" (for Unix SVR4/MP), the section on LDCL.
+ */
+#include "kernel/policy.h"
+
+#define NS_PER_S  1000000000UL
+#define AGE_MAX_S 3600
+
+static struct tunable tunables[] = {
+    {"age_s", "s", 60, 1, AGE_MAX_S, "age at which a dirty block is due"},
+    {"threshold", "blocks", 6, 1, 1000000, "of one age, before they are moved"},
+    {"range_s", "s", 10, 0, AGE_MAX_S, "most that one scan adds to an age"},
+    {0},
+};
+enum { AGE_S, THRESHOLD, RANGE_S };
+
+static struct policy_counter counters[] = {
+    {"scans", "scans", "times all dirty blocks were looked at"},
+    {"scanned", "blocks", "looked at"},
+    {"written", "blocks", "whose writing a scan started"},
+    {"moved", "times", "a block was moved to another age"},
+    {"moved_s", "s", "added to ages in all"},
+    {"overfull", "times", "no age in range had room"},
+    {0},
+};
+enum { SCANS, SCANNED, WRITTEN, MOVED, MOVED_S, OVERFULL };
+
+/* Blocks of each age, in this scan. block.mark is what was added to its age,
+ * in seconds. */
+static u64 of_age[AGE_MAX_S + 1];
+
+static u64 ldcl_next_ns(u64 last_ns)
+{
+    return last_ns + NS_PER_S;
+}
+
+/* The age that a block of this age gets. */
+static u64 decluster(u64 age_s)
+{
+    u64 last_s = MIN(age_s + tunables[RANGE_S].value, tunables[AGE_S].value);
+    u64 best_s = age_s;
+    for (u64 s = age_s; s <= last_s; s++) {
+        if (of_age[s] < tunables[THRESHOLD].value)
+            return s;
+        if (of_age[s] < of_age[best_s])
+            best_s = s;
+    }
+    counters[OVERFULL].value++;
+    return best_s;
+}
+
+static enum visit ldcl_visit(struct block *b, u64 now_ns)
+{
+    u64 due_s = tunables[AGE_S].value;
+    u64 age_s = (now_ns - b->dirtied_ns) / NS_PER_S + b->mark;
+    u64 new_s = age_s < due_s ? decluster(age_s) : due_s;
+    counters[SCANNED].value++;
+    of_age[new_s]++;
+    if (new_s > age_s) {
+        b->mark += new_s - age_s;
+        counters[MOVED].value++;
+        counters[MOVED_S].value += new_s - age_s;
+    }
+    return new_s == due_s ? FLUSH : PASS;
+}
+
+static void ldcl_look(u64 now_ns)
+{
+    (void)now_ns;
+    for (u64 s = 0; s <= tunables[AGE_S].value; s++)
+        of_age[s] = 0;
+    counters[SCANS].value++;
+    counters[WRITTEN].value += flush_by_age(ldcl_visit);
+}
+
+static const struct policy ldcl = {
+    .kind = POLICY_UPDATE,
+    .name = "ldcl",
+    .about = "each block at its age, ages moved up where many are equal",
+    .tunables = tunables,
+    .counters = counters,
+    .update = {.next_ns = ldcl_next_ns, .look = ldcl_look},
+};
+POLICY(ldcl);

@@ -1,0 +1,75 @@
+/*
+ * Linux's way: every writeback_ms, the blocks that have been dirty for
+ * expire_ms are written. And as soon as more than background_percent of the
+ * cache is dirty, at once, the oldest are written until it is not, at least
+ * `chunk`. The third limit, at which writers wait, is the write policy's:
+ * write=throttled.
+ *
+ * Linux writes in chunks of 1024 pages; 32 are as much of 8192 buffers as those
+ * were of 1 GiB. It goes by inodes where this goes by blocks; and it begins to
+ * slow writers down half-way between the two limits, which is left out.
+ *
+ * Source: Linux, Documentation/admin-guide/sysctl/vm.rst,
+ * dirty_background_ratio, dirty_expire_centisecs, dirty_writeback_centisecs.
+ * The "default" of Batsakis et al., "AWOL", FAST 2008.
+ */
+#include "kernel/policy.h"
+
+#define NS_PER_MS 1000000UL
+
+static struct tunable tunables[] = {
+    {"writeback_ms", "ms", 5000, 1, 3600000, "time between two looks"},
+    {"expire_ms", "ms", 30000, 0, 3600000, "age at which a block is due"},
+    {"background_percent", "% of the cache", 10, 0, 100,
+     "dirty share above which the oldest are written at once"},
+    {"chunk", "blocks", 32, 1, 1000000, "least to write because of it"},
+    {0},
+};
+enum { WRITEBACK_MS, EXPIRE_MS, BACKGROUND_PERCENT, CHUNK };
+
+static struct policy_counter counters[] = {
+    {"looks", "looks", "times it looked for what is due"},
+    {"expired", "blocks", "written because of their age"},
+    {"background", "blocks", "written because of the limit"},
+    {0},
+};
+enum { LOOKS, EXPIRED, BACKGROUND };
+
+static u64 background_blocks(void)
+{
+    struct cache_state s;
+    cache_state(&s);
+    return s.buffers * tunables[BACKGROUND_PERCENT].value / 100;
+}
+
+/* Asked at the start, after each look and when a tunable is set, this is also
+ * where the limit is told to the kernel. */
+static u64 linux_next_ns(u64 last_ns)
+{
+    look_at_dirty(background_blocks() + 1);
+    return last_ns + tunables[WRITEBACK_MS].value * NS_PER_MS;
+}
+
+static void linux_look(u64 now_ns)
+{
+    (void)now_ns;
+    struct cache_state s;
+    u64 limit = background_blocks();
+    counters[LOOKS].value++;
+    counters[EXPIRED].value +=
+        flush_older(tunables[EXPIRE_MS].value * NS_PER_MS);
+    cache_state(&s);
+    if (s.dirty > limit)
+        counters[BACKGROUND].value +=
+            flush_oldest(MAX(s.dirty - limit, tunables[CHUNK].value));
+}
+
+static const struct policy linux_like = {
+    .kind = POLICY_UPDATE,
+    .name = "linux",
+    .about = "what is of age every 5 s, and the oldest above a share",
+    .tunables = tunables,
+    .counters = counters,
+    .update = {.next_ns = linux_next_ns, .look = linux_look},
+};
+POLICY(linux_like);

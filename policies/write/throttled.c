@@ -1,0 +1,40 @@
+/*
+ * Throttled: as `delayed`, but no more of the cache than dirty_percent may be
+ * dirty or being written. A writer that makes it more waits for the disk, and
+ * so writes at the disk's speed and not at the memory's.
+ *
+ * The limit is meant to stand above what the update policy writes by itself:
+ * with update=linux, above linux.background_percent, so that writers meet it
+ * only when the disk cannot keep up. Below that it holds all the same, since a
+ * writer that waits has the oldest blocks written; then the update policy
+ * finds little to do. At 100 it is not met: `delayed`.
+ *
+ * Source: Linux, Documentation/admin-guide/sysctl/vm.rst, dirty_ratio.
+ */
+#include "kernel/policy.h"
+
+static struct tunable tunables[] = {
+    {"dirty_percent", "% of the cache", 20, 1, 100, "limit for writers"},
+    {0},
+};
+
+static enum write_mode throttled_decide(const struct write_info *w)
+{
+    (void)w;
+    return WRITE_DELAYED;
+}
+
+/* Rounded up: at least one block. */
+static u64 throttled_most_dirty(u64 buffers)
+{
+    return (buffers * tunables[0].value + 99) / 100;
+}
+
+static const struct policy throttled = {
+    .kind = POLICY_WRITE,
+    .name = "throttled",
+    .about = "all data writes are delayed; writers wait at a limit",
+    .tunables = tunables,
+    .write = {.decide = throttled_decide, .most_dirty = throttled_most_dirty},
+};
+POLICY(throttled);
