@@ -24,11 +24,13 @@ extern struct bcache {
     struct buf **buckets; /* nbuckets, a power of two */
     u64 nbuckets;
     struct list delayed, pending, writing;
+    struct list ahead; /* prefetched, not asked for yet: the oldest first */
     struct list owned[OWNER_LISTS];
     u64 ndirty, nheld_back, nwriting, nbusy, nevictable;
-    u64 write_number;  /* of the last write started */
-    u64 look_started;  /* blocks that the policy's look found due */
-    u64 look_number;   /* what that was when the policy began to look */
+    u64 nahead, ahead_most; /* on that list; may be */
+    u64 write_number;       /* of the last write started */
+    u64 look_started;       /* blocks that the policy's look found due */
+    u64 look_number;        /* what that was when the policy began to look */
     u64 look_at_dirty; /* with so many dirty blocks the policy looks at once */
     u32 holders;       /* processes that hold buffers */
     struct turns may_hold; /* who waits to become one */

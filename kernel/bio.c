@@ -18,6 +18,8 @@
  *   scan for what is due stops at the first that is not.
  * - B_EVICTABLE: clean, nobody has it, not in transfer; exactly then it is
  *   with the replace policy, and only then may it be a victim.
+ * - B_AHEAD: on the list of what was prefetched and not asked for yet, in the
+ *   order in which the reads were started; ahead_most of them at most.
  * - No deadlock: a process begins to hold buffers only while holders times
  *   BUFFERS_HELD fit the cache, and transfers end by themselves.
  *
@@ -44,7 +46,12 @@ static bool claim_offer(struct io *, const struct disk *);
 COUNTER(hits, "bio.hits", "blocks", "found in the cache");
 COUNTER(misses, "bio.misses", "blocks", "not found in the cache");
 COUNTER(evictions, "bio.evictions", "blocks", "clean blocks that gave way");
-COUNTER(ahead, "bio.ahead", "blocks", "reads started ahead");
+COUNTER(ahead, "bio.ahead", "blocks", "prefetched: reads started");
+COUNTER(ahead_used, "bio.ahead_used", "blocks", "of them asked for");
+COUNTER(ahead_late, "bio.ahead_late", "blocks",
+        "of those, while the read was under way");
+COUNTER(ahead_wasted, "bio.ahead_wasted", "blocks",
+        "prefetched and never asked for");
 COUNTER(dirtied, "bio.dirtied", "blocks", "clean to dirty");
 COUNTER(absorbed, "bio.absorbed", "blocks", "dirty blocks modified again");
 COUNTER(cancelled, "bio.cancelled", "blocks", "dirty blocks freed unwritten");
@@ -62,8 +69,15 @@ static u64 gauge_buffers(void)
     return bcache.nbufs;
 }
 
+static u64 gauge_ahead(void)
+{
+    return bcache.nahead;
+}
+
 GAUGE(buffers_gauge, "bio.buffers", "buffers", "in the cache", gauge_buffers);
 GAUGE(dirty_gauge, "bio.dirty", "buffers", "dirty now", bio_dirty);
+GAUGE(ahead_gauge, "bio.ahead_unused", "buffers",
+      "prefetched and not asked for yet", gauge_ahead);
 GAUGE(busy_gauge, "bio.busy", "buffers", "held or in transfer now", bio_busy);
 
 u64 bio_dirty(void)
@@ -86,7 +100,11 @@ void cache_state(struct cache_state *s)
                               .absorbed = absorbed.value,
                               .written = written.value,
                               .hits = hits.value,
-                              .misses = misses.value};
+                              .misses = misses.value,
+                              .ahead = ahead.value,
+                              .ahead_used = ahead_used.value,
+                              .ahead_late = ahead_late.value,
+                              .ahead_wasted = ahead_wasted.value};
 }
 
 u32 bio_block_bytes(void)
@@ -128,6 +146,46 @@ static void hash_remove(struct buf *b)
     while (*at != b)
         at = &(*at)->hash;
     *at = b->hash;
+}
+
+/* ---- what was prefetched. Caller holds the lock. ---- */
+
+static void mark_ahead(struct buf *b)
+{
+    b->flags |= B_AHEAD;
+    b->ahead_ns = clock_ns();
+    list_push_back(&bcache.ahead, &b->ahead);
+    bcache.nahead++;
+    count(&ahead, 1);
+}
+
+/* If b was prefetched and not asked for yet: now it is, or never will be. */
+static void settle_ahead(struct buf *b, bool asked)
+{
+    if (!(b->flags & B_AHEAD))
+        return;
+    count(asked ? &ahead_used : &ahead_wasted, 1);
+    if (asked && b->flags & B_READ)
+        count(&ahead_late, 1);
+    b->flags &= ~B_AHEAD;
+    list_remove(&b->ahead);
+    bcache.nahead--;
+}
+
+u64 bio_ahead_most(void)
+{
+    return bcache.ahead_most;
+}
+
+enum found bio_found(const struct disk *d, u64 blkno)
+{
+    spin_lock(&bcache.lock);
+    const struct buf *b = lookup(d, blkno);
+    enum found found = !b || !(b->flags & (B_VALID | B_READ)) ? MISSING
+                       : b->flags & B_READ                    ? COMING
+                                                              : CACHED;
+    spin_unlock(&bcache.lock);
+    return found;
 }
 
 /* ---- the replace policy ---- */
@@ -217,6 +275,17 @@ static struct buf *victim(u32 disk, u64 blkno)
     return buf_of(v);
 }
 
+/* A buffer that is evictable no more loses its block. */
+static void evict(struct buf *b)
+{
+    count(&evictions, 1);
+    trace_block(TRACE_evicted, b, b->flags & B_AHEAD ? 1 : 0);
+    settle_ahead(b, false);
+    if (replace()->evicted)
+        replace()->evicted(&b->block);
+    hash_remove(b);
+}
+
 /* A buffer for a block that is not cached: never used, or a victim; NULL if
  * there is none. Caller holds the lock. */
 static struct buf *claim(const struct disk *d, u64 blkno)
@@ -229,13 +298,25 @@ static struct buf *claim(const struct disk *d, u64 blkno)
         return b;
     }
     struct buf *b = victim(d->id, blkno);
-    if (!b)
+    if (b)
+        evict(b);
+    return b;
+}
+
+/* The same for a block to be prefetched. If those fill their share, only what
+ * is stale of them gives way; who waits for a buffer goes first. */
+static struct buf *claim_ahead(const struct disk *d, u64 blkno)
+{
+    if (bcache.nahead < bcache.ahead_most)
+        return bcache.waiting ? NULL : claim(d, blkno);
+    if (!bcache.nahead)
         return NULL;
-    count(&evictions, 1);
-    trace_block(TRACE_evicted, b, 0);
-    if (replace()->evicted)
-        replace()->evicted(&b->block);
-    hash_remove(b);
+    struct buf *b = LIST_ITEM(bcache.ahead.next, struct buf, ahead);
+    bool stale = clock_ns() - b->ahead_ns >= AHEAD_STALE_NS;
+    if (!stale || !(b->flags & B_EVICTABLE))
+        return NULL;
+    make_not_evictable(b);
+    evict(b);
     return b;
 }
 
@@ -640,7 +721,8 @@ static void throttle(void)
 
 /* ---- the interface ---- */
 
-struct buf *getblk(struct disk *d, u64 blkno)
+/* getblk of a block whose contents are asked for, or not: to be overwritten. */
+static struct buf *get(struct disk *d, u64 blkno, bool asked)
 {
     struct buf *b;
     assert(on_disk(d, blkno));
@@ -648,6 +730,7 @@ struct buf *getblk(struct disk *d, u64 blkno)
     hold();
     for (;;) {
         if ((b = lookup(d, blkno))) {
+            settle_ahead(b, asked);
             buf_get(b);
             count(&hits, 1);
             trace_block(TRACE_hit, b, 0);
@@ -661,9 +744,13 @@ struct buf *getblk(struct disk *d, u64 blkno)
             make_room();
         }
     }
-    b->flags &= ~B_AHEAD;
     spin_unlock(&bcache.lock);
     return b;
+}
+
+struct buf *getblk(struct disk *d, u64 blkno)
+{
+    return get(d, blkno, false);
 }
 
 static void tell_wanted(const struct buf *b, bool hit)
@@ -674,12 +761,37 @@ static void tell_wanted(const struct buf *b, bool hit)
     spin_unlock(&bcache.lock);
 }
 
+/* Start reading a block unless it is cached or there is no room. */
+static void start_read(struct disk *d, u64 blkno, bool asked)
+{
+    struct buf *b = NULL;
+    spin_lock(&bcache.lock);
+    if (on_disk(d, blkno) && !lookup(d, blkno))
+        b = asked ? claim(d, blkno) : claim_ahead(d, blkno);
+    if (b) {
+        assign(b, d, blkno);
+        trace_block(TRACE_ahead, b, asked);
+        if (!asked)
+            mark_ahead(b);
+        prepare(b, B_READ, false);
+    }
+    spin_unlock(&bcache.lock);
+    if (b)
+        disk_submit(d, &b->io);
+}
+
+static void start_reads(struct disk *d, const u64 *blkno, u32 n, bool asked)
+{
+    for (u32 i = 0; i < n; i++)
+        start_read(d, blkno[i], asked);
+}
+
 /* bread, with further reads started. */
-static struct buf *read_with(struct buf *b, const u64 *more, u32 n)
+static struct buf *read_with(struct buf *b, const struct also *also)
 {
     struct disk *d = b->disk;
     bool valid = b->flags & B_VALID;
-    if (valid && !n)
+    if (valid && !also->nasked && !also->nahead)
         return b;
     disk_plug(d);
     if (!valid) {
@@ -688,8 +800,8 @@ static struct buf *read_with(struct buf *b, const u64 *more, u32 n)
         spin_unlock(&bcache.lock);
         disk_submit(d, &b->io);
     }
-    for (u32 i = 0; i < n; i++)
-        bprefetch(d, more[i]);
+    start_reads(d, also->asked, also->nasked, true);
+    start_reads(d, also->ahead, also->nahead, false);
     disk_unplug(d);
     if (valid || !biowait(b))
         return b;
@@ -697,34 +809,26 @@ static struct buf *read_with(struct buf *b, const u64 *more, u32 n)
     return NULL;
 }
 
-struct buf *breada(struct disk *d, u64 blkno, const u64 *more, u32 n)
+struct buf *breada(struct disk *d, u64 blkno, const struct also *also)
 {
     if (!on_disk(d, blkno))
         return NULL;
-    struct buf *b = getblk(d, blkno);
+    struct buf *b = get(d, blkno, true);
     tell_wanted(b, b->flags & B_VALID);
-    return read_with(b, more, n);
+    return read_with(b, also);
 }
 
 struct buf *bread(struct disk *d, u64 blkno)
 {
-    return on_disk(d, blkno) ? read_with(getblk(d, blkno), NULL, 0) : NULL;
+    static const struct also nothing;
+    return on_disk(d, blkno) ? read_with(get(d, blkno, true), &nothing) : NULL;
 }
 
-void bprefetch(struct disk *d, u64 blkno)
+void bprefetch(struct disk *d, const u64 *blkno, u32 n)
 {
-    struct buf *b = NULL;
-    spin_lock(&bcache.lock);
-    if (on_disk(d, blkno) && !lookup(d, blkno) && (b = claim(d, blkno))) {
-        assign(b, d, blkno);
-        count(&ahead, 1);
-        trace_block(TRACE_ahead, b, 0);
-        b->flags |= B_AHEAD;
-        prepare(b, B_READ, false);
-    }
-    spin_unlock(&bcache.lock);
-    if (b)
-        disk_submit(d, &b->io);
+    disk_plug(d);
+    start_reads(d, blkno, n, false);
+    disk_unplug(d);
 }
 
 void brelse(struct buf *b)
@@ -837,6 +941,7 @@ int bwrite_data(struct buf *b, u64 owner, bool filled)
 static void invalidate(struct buf *b)
 {
     buf_get(b);
+    settle_ahead(b, false);
     if (b->block.dirtied_ns) {
         undelay(b);
         count(&cancelled, 1);
@@ -912,6 +1017,8 @@ void bio_init(u32 block_bytes)
     bcache.nbufs = arg_number("nbuf", def, BUFFERS_MIN, 1UL << 32);
     bcache.block_bytes = block_bytes;
     bcache.look_at_dirty = NEVER_NS;
+    bcache.ahead_most =
+        bcache.nbufs * arg_number("prefetch_percent", 25, 0, 100) / 100;
     reserve(block_bytes, bcache.nbufs);
     hist_init(&age_written, 1);
     bflush_init();
@@ -920,6 +1027,7 @@ void bio_init(u32 block_bytes)
     list_init(&bcache.delayed);
     list_init(&bcache.pending);
     list_init(&bcache.writing);
+    list_init(&bcache.ahead);
     turns_init(&bcache.may_hold);
     for (u32 i = 0; i < OWNER_LISTS; i++)
         list_init(&bcache.owned[i]);

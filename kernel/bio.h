@@ -23,6 +23,8 @@
 #define BUFFERS_HELD 4 /* most a process may hold at once */
 #define BUFFERS_MIN  16
 
+#define AHEAD_STALE_NS 10000000000UL /* nobody will want it any more: 10 s */
+
 /* b_flags; bcache.lock */
 #define B_BUSY      0x01  /* held by a process, or in transfer */
 #define B_VALID     0x04  /* holds the block's contents */
@@ -33,7 +35,7 @@
 #define B_ASYNC     0x80  /* released by the end of the transfer */
 #define B_ERROR     0x100 /* the last transfer failed */
 #define B_NOREUSE   0x200 /* its contents will not be wanted again */
-#define B_AHEAD     0x400 /* read ahead and not yet asked for */
+#define B_AHEAD     0x400 /* prefetched, and not asked for yet */
 #define B_EVICTABLE 0x800 /* handed to the replace policy */
 
 struct flush;
@@ -47,6 +49,8 @@ struct buf {
     struct turns turns;  /* who waits for it while it is busy */
     struct list dirty;   /* on the delayed-write, pending or writing list */
     struct list owned;   /* while dirty: on its owner's list */
+    struct list ahead;   /* with B_AHEAD: on the list of those */
+    u64 ahead_ns;        /* likewise: when its read was started */
     struct flush *flush; /* who waits for this write, or NULL */
     u64 write_number;    /* while in transfer to the disk: of that write */
     /* the holder's */
@@ -69,13 +73,26 @@ struct buf *getblk(struct disk *, u64 blkno);
  * outside it (-EIO to the user). */
 struct buf *bread(struct disk *, u64 blkno);
 
-/* bread for a program that reads a file, of which update policies are told;
- * and start reading ahead[n] too. */
-struct buf *breada(struct disk *, u64 blkno, const u64 *ahead, u32 n);
+/* What the same call will ask for beside a block, and what it should prefetch,
+ * or NULL. */
+struct also {
+    const u64 *asked, *ahead;
+    u32 nasked, nahead;
+};
 
-/* Start reading blkno unless it is cached or no buffer is free without
- * writing one; holds nothing on return. */
-void bprefetch(struct disk *, u64 blkno);
+/* bread for a program that reads a file, of which update policies are told;
+ * and start reading those others too. */
+struct buf *breada(struct disk *, u64 blkno, const struct also *);
+
+/* Start reading these unless they are cached, or no buffer is free without
+ * writing one; holds nothing on return. What is prefetched and not asked for
+ * yet fills bio_ahead_most() buffers at most: then no more is read, but in the
+ * place of what was not asked for in AHEAD_STALE_NS. */
+void bprefetch(struct disk *, const u64 *blkno, u32 n);
+u64 bio_ahead_most(void);
+
+/* What has become of a block; for one that is asked for. */
+enum found bio_found(const struct disk *, u64 blkno);
 
 /* Let go of a buffer: unchanged, or (dirty already) as it was. */
 void brelse(struct buf *);

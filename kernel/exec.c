@@ -42,9 +42,9 @@ struct segment {
 };
 
 struct program {
-    struct inode *file;   /* locked */
-    struct stream stream; /* for read-ahead */
-    u64 entry, end;       /* end of the last segment */
+    struct inode *file;     /* locked */
+    struct streams streams; /* for read-ahead */
+    u64 entry, end;         /* end of the last segment */
     u32 nsegments;
     struct segment segments[MAX_SEGMENTS];
     u64 *pagetable;
@@ -57,7 +57,7 @@ struct program {
 static int read_exactly(struct program *g, void *to, u64 offset, u64 n)
 {
     struct uio u = {.addr = (u64)to, .left = n, .offset = offset};
-    int error = ext2_read(g->file, &u, &g->stream);
+    int error = ext2_read(g->file, &u, &g->streams);
     if (error)
         return error;
     return u.left ? -ENOEXEC : 0;

@@ -19,7 +19,7 @@
 
 #include "kernel/abi.h"
 #include "kernel/lock.h"
-#include "kernel/policy.h"
+#include "kernel/stream.h"
 #include "kernel/uio.h"
 
 struct disk;
@@ -100,8 +100,8 @@ int ext2_path(struct inode *dir, char *out, size_t n);
 
 /* Locked inode; 0 or -errno, the uio says how far it came. read stops at the
  * end of the file; write extends it (-ENOSPC, -EFBIG with what fitted
- * written). stream may be NULL. */
-int ext2_read(struct inode *, struct uio *, struct stream *);
+ * written). */
+int ext2_read(struct inode *, struct uio *, struct streams *);
 int ext2_write(struct inode *, struct uio *);
 int ext2_truncate(struct inode *, u64 size);
 int ext2_readlink(struct inode *, struct uio *);

@@ -18,35 +18,60 @@
 
 /* Where a read is. */
 struct reading {
-    u64 next;             /* first block of the file not yet started */
-    u64 end;              /* what the call asked for ends before this block */
-    u64 ahead, ahead_end; /* the policy's wish */
+    u64 next;          /* first block of the file not yet started */
+    u64 end;           /* what the call asked for ends before this block */
+    struct wish wish;  /* the policy's */
+    u64 ahead, nahead; /* its blocks that have been started; all of them */
 };
 
-static void plan(struct inode *ip, const struct uio *u, u64 n, struct stream *s,
-                 struct reading *r)
+/* What has become of a file's block. A hole needs no reading. */
+static enum found find_block(struct inode *ip, u64 block)
+{
+    u32 blkno;
+    if (map(ip, block, &blkno) || !blkno)
+        return CACHED;
+    return bio_found(ip->fs->disk, blkno);
+}
+
+static void plan(struct inode *ip, const struct uio *u, u64 n,
+                 struct streams *streams, struct reading *r)
 {
     const struct fs *fs = ip->fs;
     u64 first = u->offset >> fs->block_shift;
     *r = (struct reading){.next = first + 1,
                           .end = blocks_of(fs, u->offset + n)};
-    if (!s)
-        return;
     struct access access = {.block = first,
                             .nblocks = r->end - first,
                             .file_blocks = blocks_of(fs, ip->size),
-                            .block_bytes = fs->block_bytes};
-    u64 count = prefetch_ahead(s, &access, &r->ahead);
-    r->ahead_end = r->ahead + count;
+                            .block_bytes = fs->block_bytes,
+                            .found = find_block(ip, first)};
+    r->wish = prefetch_ahead(streams, &access);
+    r->nahead = MIN(r->wish.n * r->wish.times, bio_ahead_most());
 }
 
-/* The disk's blocks of [*from, to), at most `max` of the file, into out. */
-static u32 map_some(struct inode *ip, u64 *from, u64 to, u32 max, u64 *out)
+/* The disk's block of a file's, added to out[*n] if there is one. */
+static void map_one(struct inode *ip, u64 block, u64 *out, u32 *n)
 {
-    u32 n = 0, blkno;
-    for (; *from < to && max; ++*from, max--)
-        if (map(ip, *from, &blkno) == 0 && blkno)
-            out[n++] = blkno;
+    u32 blkno;
+    if (map(ip, block, &blkno) == 0 && blkno)
+        out[(*n)++] = blkno;
+}
+
+/* The disk's blocks of the next part of what the call asked for. */
+static u32 map_asked(struct inode *ip, struct reading *r, u64 out[WINDOW])
+{
+    u32 n = 0;
+    for (u32 i = 0; i < WINDOW && r->next < r->end; i++)
+        map_one(ip, r->next++, out, &n);
+    return n;
+}
+
+/* Likewise of what the policy wished for. */
+static u32 map_ahead(struct inode *ip, struct reading *r, u64 out[WINDOW])
+{
+    u32 n = 0;
+    for (u32 i = 0; i < WINDOW && r->ahead < r->nahead; i++)
+        map_one(ip, wish_block(&r->wish, r->ahead++), out, &n);
     return n;
 }
 
@@ -54,14 +79,13 @@ static u32 map_some(struct inode *ip, u64 *from, u64 to, u32 max, u64 *out)
 static struct buf *read_block(struct inode *ip, u64 block, u32 blkno,
                               struct reading *r)
 {
-    struct disk *d = ip->fs->disk;
-    u64 blocks[2 * WINDOW];
-    u32 n = 0;
-    if (r->next < r->end && r->next <= block + WINDOW / 2)
-        n = map_some(ip, &r->next, r->end, WINDOW, blocks);
-    if (r->next >= r->end && r->ahead < r->ahead_end)
-        n += map_some(ip, &r->ahead, r->ahead_end, WINDOW, blocks + n);
-    return breada(d, blkno, blocks, n);
+    u64 asked[WINDOW], ahead[WINDOW];
+    struct also also = {.asked = asked, .ahead = ahead};
+    if (r->next <= block + WINDOW / 2)
+        also.nasked = map_asked(ip, r, asked);
+    if (r->next >= r->end)
+        also.nahead = map_ahead(ip, r, ahead);
+    return breada(ip->fs->disk, blkno, &also);
 }
 
 static int read_part(struct inode *ip, struct uio *u, u64 n, struct reading *r)
@@ -85,10 +109,9 @@ static int read_part(struct inode *ip, struct uio *u, u64 n, struct reading *r)
 static void read_ahead(struct inode *ip, struct reading *r)
 {
     u64 blocks[WINDOW];
-    while (r->ahead < r->ahead_end) {
-        u32 n = map_some(ip, &r->ahead, r->ahead_end, WINDOW, blocks);
-        for (u32 i = 0; i < n; i++)
-            bprefetch(ip->fs->disk, blocks[i]);
+    while (r->ahead < r->nahead) {
+        u32 n = map_ahead(ip, r, blocks);
+        bprefetch(ip->fs->disk, blocks, n);
     }
 }
 
@@ -108,7 +131,7 @@ static u64 part(const struct inode *ip, const struct uio *u, u64 left)
     return MIN(left, size - (u->offset & (size - 1)));
 }
 
-int ext2_read(struct inode *ip, struct uio *u, struct stream *s)
+int ext2_read(struct inode *ip, struct uio *u, struct streams *s)
 {
     if (!S_ISREG(ip->mode))
         return S_ISDIR(ip->mode) ? -EISDIR : -EINVAL;

@@ -7,7 +7,7 @@
  *   file_close, which lets go of what it stood for).
  * - file_table.lock guards the free list and every file's refs. The rest of
  *   a file is set before a second reference can exist, and then constant, but
- *   for offset (file.lock) and stream (the inode's lock).
+ *   for offset (file.lock) and streams (the inode's lock).
  * - Order: file.lock, then the inode's lock. file.lock is held over a
  *   transfer to or from an inode that moves the offset, so that two processes
  *   that share the file never read or write the same place twice.
@@ -201,7 +201,7 @@ static int inode_read(struct file *f, struct uio *u)
 {
     if (S_ISDIR(f->inode->mode))
         return -EISDIR;
-    return ext2_read(f->inode, u, &f->stream);
+    return ext2_read(f->inode, u, &f->streams);
 }
 
 /* With O_SYNC, what could not be made durable counts as not written. */

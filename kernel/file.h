@@ -6,7 +6,7 @@
 
 #include "kernel/abi.h"
 #include "kernel/ext2.h"
-#include "kernel/policy.h"
+#include "kernel/stream.h"
 #include "kernel/uio.h"
 
 #define MAX_FILES 1024 /* open in the system */
@@ -24,7 +24,7 @@ struct file {
     u32 unit;
     struct sleeplock lock;  /* one transfer at a time moves offset */
     u64 offset;             /* lock */
-    struct stream stream;   /* inode's lock: for the prefetch policy */
+    struct streams streams; /* inode's lock: for the prefetch policy */
     struct file *next_free; /* file_table.lock: while it has no refs */
 };
 

@@ -78,6 +78,8 @@ struct cache_state {
     u64 buffers, dirty, writing; /* now */
     u64 held_back;               /* of the dirty ones */
     u64 dirtied, absorbed, written, hits, misses;
+    u64 ahead, ahead_used, ahead_late, ahead_wasted; /* blocks read ahead; of
+        them asked for; of those still under way; never asked for */
 };
 
 /* The requests at one disk now. */
@@ -335,24 +337,61 @@ struct replace_hooks {
 
 /* ---- prefetch: what to read before it is asked for ---- */
 
-/* What a policy remembers of one open file. All zero when it is opened. */
+/* One of the sequences in which an open file is read, told apart by `follows`.
+ * All zero when it begins, and when the policy is put to use. */
 struct stream {
-    u64 next_block; /* the kernel's: the block after the last one read */
+    u64 next_block; /* the kernel's: the block after the last one read; 0: it
+                       begins with this read */
+    u64 used;       /* the kernel's: the number of its last read; 0: none */
     u64 word[4];    /* the policy's own */
 };
+
+/* What had become of a block when it was asked for. */
+enum found {
+    MISSING, /* it must be read: never was, or was evicted since */
+    COMING,  /* its read is under way */
+    CACHED,
+};
+
+/* What the program has said of an open file (abi.h, advise). */
+enum hint { HINT_NONE, HINT_SEQUENTIAL, HINT_RANDOM };
 
 /* A read of file blocks, about to be done. */
 struct access {
     u64 block, nblocks; /* what is asked for */
     u64 file_blocks;    /* length of the file */
     u32 block_bytes;
+    enum found found; /* the first of them */
+    enum hint hint;
+};
+
+/* Does a read go on where the stream's last one ended, or in its last block? A
+ * stream that begins is at the file's first block. */
+static inline bool goes_on(const struct stream *s, const struct access *a)
+{
+    return a->block <= s->next_block && a->block + 1 >= s->next_block;
+}
+
+/* Blocks of the file: first to first + n - 1, and as many again `step` blocks
+ * further on, or back, `times` times in all. */
+struct wish {
+    u64 first, n; /* n = 0: none */
+    i64 step;
+    u64 times; /* 1 unless the hook sets it */
 };
 
 struct prefetch_hooks {
-    /* (required) How many blocks to start reading from *first on (which the
-     * hook sets), after what was asked for; 0: none. Past the end of the
-     * file is a fault. Lock of the kind held; may not sleep. */
-    u64 (*ahead)(struct stream *, const struct access *, u64 *first);
+    /* (required) Which blocks to start reading, beside what is asked for. The
+     * kernel leaves out what is cached, and what goes beyond the share of the
+     * cache that prefetching may fill. Before the file's first block or past
+     * its last is a fault. Lock of the kind held; may not sleep. */
+    void (*ahead)(struct stream *, const struct access *, struct wish *);
+    /* (optional; without it: goes_on) Does this read belong to the stream,
+     * which has had one at least? If to none, it begins one. Likewise. */
+    bool (*follows)(const struct stream *, const struct access *);
+    bool takes_hints; /* not asked while the hint is HINT_RANDOM; and the kernel
+                         starts to read what a program says it will need, and
+                         evicts next what it says it will not */
 };
 
 /* ---- place: where a logical block lives ---- */

@@ -1,15 +1,28 @@
 /* Prefetching (prefetch.h). prefetch.lock guards the policy's answers and
- * its swap. */
+ * its swap, and the words of all streams. */
 #include "kernel/prefetch.h"
 #include "kernel/lock.h"
 #include "kernel/registry.h"
 
 static struct spinlock prefetch_lock;
+static u64 starts; /* prefetch_lock: of policies, so far */
+
+static const struct prefetch_hooks *hooks(void)
+{
+    return &policy_in_use[POLICY_PREFETCH]->prefetch;
+}
+
+/* Caller holds the lock. */
+static void put_to_use(const struct policy *to)
+{
+    policy_switch(to);
+    starts++;
+}
 
 static void swap(const struct policy *to)
 {
     spin_lock(&prefetch_lock);
-    policy_switch(to);
+    put_to_use(to);
     spin_unlock(&prefetch_lock);
 }
 
@@ -19,17 +32,51 @@ void prefetch_init(void)
     policy_own(POLICY_PREFETCH, swap);
 }
 
-u64 prefetch_ahead(struct stream *s, const struct access *a, u64 *first)
+bool prefetch_takes_hints(void)
 {
+    return hooks()->takes_hints;
+}
+
+/* Do n blocks from this one on lie in the file? */
+static bool in_file(i64 first, u64 n, u64 file_blocks)
+{
+    return first >= 0 && n <= file_blocks && (u64)first <= file_blocks - n;
+}
+
+static bool is_good(const struct wish *w, u64 file_blocks)
+{
+    u64 distance = w->step < 0 ? -(u64)w->step : (u64)w->step;
+    if (!w->n)
+        return true;
+    if (!w->times || w->times > file_blocks || distance > file_blocks)
+        return false;
+    return in_file(w->first, w->n, file_blocks) &&
+           in_file(w->first + w->step * (i64)(w->times - 1), w->n, file_blocks);
+}
+
+/* Caller holds the lock. */
+static struct wish ask(struct stream *s, const struct access *a)
+{
+    struct wish wish = {.times = 1};
+    if (hooks()->takes_hints && a->hint == HINT_RANDOM)
+        return wish;
+    hooks()->ahead(s, a, &wish);
+    if (is_good(&wish, a->file_blocks))
+        return wish;
+    put_to_use(
+        policy_fault(POLICY_PREFETCH, "ahead wished for blocks off the file"));
+    return (struct wish){0};
+}
+
+struct wish prefetch_ahead(struct streams *f, struct access *a)
+{
+    a->hint = f->hint;
     spin_lock(&prefetch_lock);
-    const struct policy *p = policy_in_use[POLICY_PREFETCH];
-    u64 n = p->prefetch.ahead(s, a, first);
-    if (n && (*first >= a->file_blocks || n > a->file_blocks - *first)) {
-        policy_switch(policy_fault(POLICY_PREFETCH,
-                                   "ahead went past the end of the file"));
-        n = 0;
-    }
-    spin_unlock(&prefetch_lock);
+    if (f->policy != starts)
+        *f = (struct streams){.policy = starts, .hint = f->hint};
+    struct stream *s = stream_of(f, a, hooks());
+    struct wish wish = ask(s, a);
     s->next_block = a->block + a->nblocks;
-    return n;
+    spin_unlock(&prefetch_lock);
+    return wish;
 }

@@ -2,12 +2,20 @@
 #ifndef SLUICE_PREFETCH_H
 #define SLUICE_PREFETCH_H
 
-#include "kernel/policy.h"
+#include "kernel/stream.h"
 
 void prefetch_init(void); /* owns the prefetch kind */
 
-/* File blocks to start reading, from *first on, for this access to the
- * stream; 0: none. Never past the end of the file. Inode locked. */
-u64 prefetch_ahead(struct stream *, const struct access *, u64 *first);
+/* What to start reading beside what this access asks for. Inode locked. */
+struct wish prefetch_ahead(struct streams *, struct access *);
+
+/* Does the policy in use act on what programs say they will need, or not? */
+bool prefetch_takes_hints(void);
+
+/* Block i of a wish, i from 0 to n * times - 1. */
+static inline u64 wish_block(const struct wish *w, u64 i)
+{
+    return w->first + w->step * (i64)(i / w->n) + i % w->n;
+}
 
 #endif

@@ -307,6 +307,23 @@ static u64 check_list(const struct list *l, u32 set, u32 clear)
     return n;
 }
 
+/* What was prefetched and not asked for is on its list, within its share. */
+static void check_ahead(void)
+{
+    u64 marked = 0, listed = 0;
+    for (u64 i = 0; i < bcache.used; i++)
+        marked += !!(bcache.bufs[i].flags & B_AHEAD);
+    LIST_EACH (n, &bcache.ahead) {
+        const struct buf *b = LIST_ITEM(n, struct buf, ahead);
+        assert(b->flags & B_AHEAD && !(b->flags & B_DELWRI));
+        listed++;
+    }
+    assert(marked == bcache.nahead && listed == bcache.nahead);
+    assert(bcache.nahead <= bcache.ahead_most);
+    assert(ahead.value ==
+           ahead_used.value + ahead_wasted.value + bcache.nahead);
+}
+
 static void check(void)
 {
     u64 dirty = 0, busy = 0, evictable = 0, owned = 0;
@@ -334,6 +351,7 @@ static void check(void)
             owned++;
     }
     assert(owned == bcache.ndirty);
+    check_ahead();
 }
 
 /* ---- the operations ---- */
@@ -366,12 +384,13 @@ static void check_contents(const struct buf *b)
 static void acquire(void)
 {
     struct disk *d = any_disk();
-    u64 blkno = random_below(BLOCKS), more[3];
+    u64 blkno = random_below(BLOCKS), more[6];
     if (nheld == HELD_MAX || is_held(d, blkno))
         return;
     for (u32 i = 0; i < NELEM(more); i++)
         more[i] = (blkno + 1 + i) % BLOCKS;
-    struct buf *b = breada(d, blkno, more, random_below(NELEM(more) + 1));
+    struct also also = {more, more + 3, random_below(4), random_below(4)};
+    struct buf *b = breada(d, blkno, &also);
     if (!b) {
         assert(fail_permille);
         return;

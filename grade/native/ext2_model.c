@@ -220,12 +220,12 @@ static bool expect(const char *what, const char *path, int got, int want)
 static u64 read_all(struct inode *ip, u8 *out, u64 n)
 {
     u64 got = 0, chunk = shim_random(3) ? 1 + shim_random(200000) : 4096;
-    struct stream stream = {0};
+    struct streams streams = {0};
     while (got < n) {
         struct uio u = {
             .addr = (u64)out + got, .left = MIN(chunk, n - got), .offset = got};
         u64 wanted = u.left;
-        int error = ext2_read(ip, &u, shim_random(2) ? &stream : NULL);
+        int error = ext2_read(ip, &u, &streams);
         if (error)
             panic("read: error %d", error);
         if (u.left == wanted)

@@ -531,18 +531,34 @@ struct buf *bread(struct disk *d, u64 blkno)
     return b;
 }
 
-void bprefetch(struct disk *d, u64 blkno)
-{
-    may_sleep();
-    if ((blkno + 1) * shim.block_bytes > shim_of(d)->bytes)
-        panic("read-ahead of block %lu, outside the disk", blkno);
-}
-
-struct buf *breada(struct disk *d, u64 blkno, const u64 *ahead, u32 n)
+static void expect_on_disk(struct disk *d, const u64 *blkno, u32 n)
 {
     for (u32 i = 0; i < n; i++)
-        bprefetch(d, ahead[i]);
+        if ((blkno[i] + 1) * shim.block_bytes > shim_of(d)->bytes)
+            panic("read-ahead of block %lu, outside the disk", blkno[i]);
+}
+
+void bprefetch(struct disk *d, const u64 *blkno, u32 n)
+{
+    may_sleep();
+    expect_on_disk(d, blkno, n);
+}
+
+struct buf *breada(struct disk *d, u64 blkno, const struct also *also)
+{
+    expect_on_disk(d, also->asked, also->nasked);
+    expect_on_disk(d, also->ahead, also->nahead);
     return bread(d, blkno);
+}
+
+u64 bio_ahead_most(void)
+{
+    return 50;
+}
+
+enum found bio_found(const struct disk *d, u64 blkno)
+{
+    return find(d, blkno) ? CACHED : MISSING;
 }
 
 void bdwrite(struct buf *b, u64 owner)
@@ -661,11 +677,12 @@ int uio_zero(u64 n, struct uio *u)
 }
 
 /* Read-ahead that asks for whatever is allowed. */
-u64 prefetch_ahead(struct stream *s, const struct access *a, u64 *first)
+struct wish prefetch_ahead(struct streams *s, struct access *a)
 {
+    (void)s;
     u64 end = a->block + a->nblocks;
-    s->next_block = end;
-    *first = end;
-    return end < a->file_blocks ? shim_random(a->file_blocks - end + 1) % 100
-                                : 0;
+    if (end >= a->file_blocks)
+        return (struct wish){0};
+    u64 n = shim_random(MIN(100, a->file_blocks - end + 1));
+    return (struct wish){.first = end, .n = n, .times = 1};
 }

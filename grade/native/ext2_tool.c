@@ -117,9 +117,9 @@ static int cmd_verify(char **w)
     if (error)
         return error;
     u8 *data = malloc(size + 1);
-    struct stream stream = {0};
+    struct streams streams = {0};
     struct uio u = {.addr = (u64)data, .left = size, .offset = offset};
-    error = ext2_read(ip, &u, &stream);
+    error = ext2_read(ip, &u, &streams);
     close_locked(ip);
     bool same = !error && u.left == 0;
     for (u64 i = 0; same && i < size; i++)

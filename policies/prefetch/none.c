@@ -3,12 +3,11 @@
  */
 #include "kernel/policy.h"
 
-static u64 none_ahead(struct stream *s, const struct access *a, u64 *first)
+static void none_ahead(struct stream *s, const struct access *a, struct wish *w)
 {
     (void)s;
     (void)a;
-    (void)first;
-    return 0;
+    (void)w;
 }
 
 static const struct policy none = {

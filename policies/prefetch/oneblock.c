@@ -1,10 +1,10 @@
 /*
- * One block ahead: when a read goes on where the last one through the same
- * open file ended, the block after it is read too, without being waited for.
+ * One block ahead: when a read goes on where the last one of its stream ended,
+ * the block after it is read too, without being waited for.
  *
  * A read goes on if it begins at the next block, or in the last one read, and
- * reaches a block not read before; so small reads ask once a block. A file
- * just opened is at its first block: reading from there goes on.
+ * reaches a block not read before; so small reads ask once a block. A stream
+ * that begins is at the file's first block: reading from there goes on.
  *
  * Source: breada of the classical kernel: Bach, "The Design of the UNIX
  * Operating System", sections 3.4 and 5.2.
@@ -17,18 +17,18 @@ static struct policy_counter counters[] = {
     {0},
 };
 
-static u64 oneblock_ahead(struct stream *s, const struct access *a, u64 *first)
+static void oneblock_ahead(struct stream *s, const struct access *a,
+                           struct wish *w)
 {
     u64 end = a->block + a->nblocks;
-    if (a->block > s->next_block || a->block + 1 < s->next_block ||
-        end <= s->next_block)
-        return 0;
+    if (!goes_on(s, a) || end <= s->next_block)
+        return;
     counters[0].value++;
     if (end >= a->file_blocks)
-        return 0;
+        return;
     counters[1].value++;
-    *first = end;
-    return 1;
+    w->first = end;
+    w->n = 1;
 }
 
 static const struct policy oneblock = {

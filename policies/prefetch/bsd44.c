@@ -1,0 +1,53 @@
+/*
+ * As 4.4BSD: a read that goes on where the last one of its stream ended has
+ * the blocks after it read ahead, one at first. When the reader comes to what
+ * was read ahead last, twice as much is read ahead after that, up to a cluster:
+ * so the drive has the next part to read while the program has this one. A
+ * program that says it reads sequentially has a cluster read ahead at once.
+ *
+ * Source: McKusick, Bostic, Karels, Quarterman, "The Design and Implementation
+ * of the 4.4BSD Operating System", clustering in section 8.2; Shriver, Small,
+ * Smith 1999, section 2.
+ */
+#include "kernel/policy.h"
+
+enum { FROM, TO }; /* words: where what was read ahead last begins, and ends */
+
+static struct tunable tunables[] = {
+    {"cluster_kb", "KB", 64, 1, 1024, "most to read ahead at a time"},
+    {0},
+};
+
+/* How many blocks next, after `last` blocks? */
+static u64 grown(u64 last, const struct access *a)
+{
+    u64 most = MAX(1, tunables[0].value * 1024 / a->block_bytes);
+    if (a->hint == HINT_SEQUENTIAL)
+        return most;
+    return last ? MIN(2 * last, most) : 1;
+}
+
+static void bsd44_ahead(struct stream *s, const struct access *a,
+                        struct wish *w)
+{
+    u64 end = a->block + a->nblocks;
+    if (!goes_on(s, a) || end <= s->next_block || end <= s->word[FROM])
+        return;
+    u64 from = MAX(s->word[TO], end);
+    u64 to = from + grown(s->word[TO] - s->word[FROM], a);
+    s->word[FROM] = from;
+    s->word[TO] = to;
+    if (from >= a->file_blocks)
+        return;
+    w->first = from;
+    w->n = MIN(to, a->file_blocks) - from;
+}
+
+static const struct policy bsd44 = {
+    .kind = POLICY_PREFETCH,
+    .name = "bsd44",
+    .about = "ahead of sequential reads, growing to a cluster",
+    .tunables = tunables,
+    .prefetch = {.ahead = bsd44_ahead, .takes_hints = true},
+};
+POLICY(bsd44);

@@ -1,0 +1,43 @@
+/*
+ * What programs say, and nothing else: of a file that is said to be read
+ * sequentially, `window_kb` are kept ahead of the reader, topped up when half
+ * of that is used up. What is said to be needed is read, what is said to be
+ * not is evicted next: that the kernel does.
+ *
+ * Source: Patterson, Gibson, Ginting, Stodolsky, Zelenka, "Informed prefetching
+ * and caching" (SOSP 1995): disclosure by hints; the hints are those of
+ * posix_fadvise.
+ */
+#include "kernel/policy.h"
+
+enum { TO }; /* word: read ahead up to here */
+
+static struct tunable tunables[] = {
+    {"window_kb", "KB", 128, 4, 4096, "kept ahead of a sequential reader"},
+    {0},
+};
+
+static void hints_ahead(struct stream *s, const struct access *a,
+                        struct wish *w)
+{
+    if (a->hint != HINT_SEQUENTIAL)
+        return;
+    u64 window = MAX(2, tunables[0].value * 1024 / a->block_bytes);
+    u64 end = a->block + a->nblocks;
+    u64 from = a->found == MISSING ? end : MAX(s->word[TO], end);
+    u64 to = MIN(end + window, a->file_blocks);
+    if (from >= to || from > end + window / 2)
+        return;
+    s->word[TO] = to;
+    w->first = from;
+    w->n = to - from;
+}
+
+static const struct policy hints = {
+    .kind = POLICY_PREFETCH,
+    .name = "hints",
+    .about = "what programs say they will read",
+    .tunables = tunables,
+    .prefetch = {.ahead = hints_ahead, .takes_hints = true},
+};
+POLICY(hints);

@@ -1,0 +1,126 @@
+/*
+ * On-demand window, as Linux has it. A sequential read that misses opens a
+ * window: what it asks for, and some blocks after it. The first of those is the
+ * mark: when the reader comes to it, the next window, twice as large or more,
+ * is read; its first block is the mark then. Windows grow up to a limit.
+ *   A read that misses inside what was read ahead shows that the cache cannot
+ * hold so much: the window is halved, and that is the limit, which grows by a
+ * block with every 16 windows from then on.
+ *
+ * Source: Wu, Xi, Li, Zou, "Linux readahead: less tricks for more" (OLS 2007);
+ * Wu, Xi, Xu, "On the design of a new Linux readahead framework" (2008).
+ */
+#include "kernel/policy.h"
+
+/* Words: the window's first block, its blocks, the mark; and the limit, in
+ * sixteenths of a block, after a miss inside it, else 0. */
+enum { START, SIZE, MARK, LIMIT };
+
+static struct tunable tunables[] = {
+    {"max_kb", "KB", 128, 4, 4096, "of the largest window"},
+    {0},
+};
+
+static struct policy_counter counters[] = {
+    {"opened", "windows", "by a sequential read that missed"},
+    {"pushed", "windows", "read because the mark was reached"},
+    {"shrunk", "windows", "halved: what they had read was evicted unused"},
+    {0},
+};
+
+static u64 most_blocks(const struct stream *s, const struct access *a)
+{
+    u64 most = MAX(2, tunables[0].value * 1024 / a->block_bytes);
+    return s->word[LIMIT] ? MIN(most, s->word[LIMIT] / 16) : most;
+}
+
+/* Small reads open a window of four times as much, larger ones of twice. */
+static u64 first_size(u64 asked, u64 most)
+{
+    u64 size = 1;
+    while (size < asked)
+        size *= 2;
+    return MIN(size <= most / 32 ? 4 * size : 2 * size, most);
+}
+
+static u64 next_size(u64 size, u64 most)
+{
+    return MIN(size < most / 16 ? 4 * size : 2 * size, most);
+}
+
+/* A window from this read on. */
+static void open_window(struct stream *s, const struct access *a, u64 size)
+{
+    s->word[START] = a->block;
+    s->word[SIZE] = MAX(size, a->nblocks + 1);
+    s->word[MARK] = a->block + a->nblocks;
+}
+
+/* The window after the last, or after what is asked for. */
+static void push_window(struct stream *s, const struct access *a)
+{
+    u64 start = s->word[START] + s->word[SIZE], end = a->block + a->nblocks;
+    if (s->word[LIMIT])
+        s->word[LIMIT]++;
+    s->word[START] = s->word[MARK] = MAX(start, end);
+    s->word[SIZE] = next_size(s->word[SIZE], most_blocks(s, a));
+    counters[1].value++;
+}
+
+static void shrink_window(struct stream *s, const struct access *a)
+{
+    u64 half = MAX(2, s->word[SIZE] / 2);
+    s->word[LIMIT] = 16 * half;
+    open_window(s, a, half);
+    counters[2].value++;
+}
+
+/* Was this block read ahead, and evicted before it was asked for? */
+static bool has_lost(const struct stream *s, const struct access *a)
+{
+    return a->found == MISSING && a->block >= s->next_block &&
+           a->block < s->word[START] + s->word[SIZE];
+}
+
+/* Move the window as this read says. Is there something to read? */
+static bool move_window(struct stream *s, const struct access *a)
+{
+    if (!s->word[SIZE]) {
+        bool sequential = goes_on(s, a) || a->hint == HINT_SEQUENTIAL;
+        if (!sequential || a->found != MISSING)
+            return false;
+        open_window(s, a, first_size(a->nblocks, most_blocks(s, a)));
+        counters[0].value++;
+        return true;
+    }
+    if (has_lost(s, a))
+        shrink_window(s, a);
+    else if (a->block + a->nblocks > s->word[MARK])
+        push_window(s, a);
+    else
+        return false;
+    return true;
+}
+
+static void ondemand_ahead(struct stream *s, const struct access *a,
+                           struct wish *w)
+{
+    if (!move_window(s, a))
+        return;
+    u64 from = s->word[MARK];
+    u64 to = MIN(s->word[START] + s->word[SIZE], a->file_blocks);
+    if (from >= to)
+        return;
+    w->first = from;
+    w->n = to - from;
+}
+
+static const struct policy ondemand = {
+    .kind = POLICY_PREFETCH,
+    .name = "ondemand",
+    .about = "a window that grows as the reader comes to its mark",
+    .tunables = tunables,
+    .counters = counters,
+    .prefetch = {.ahead = ondemand_ahead, .takes_hints = true},
+};
+POLICY(ondemand);
