@@ -15,55 +15,56 @@
 #include "kernel/types.h"
 
 /* System calls: X(name, arguments). The number is the position, from 1. */
-#define SYSCALLS(X)                                                          \
-    X(fork, 0)       /* () pid of the child, 0 in the child */               \
-    X(exit, 1)       /* (status) does not return; status & 255 is kept */    \
-    X(wait, 3)       /* (pid or -1, int *status, WNOHANG) pid of the dead */ \
-    X(exec, 2)       /* (path, argv) */                                      \
-    X(kill, 1)       /* (pid; -pgrp: the whole group) */                     \
-    X(getpid, 0)     /* () */                                                \
-    X(getppid, 0)    /* () */                                                \
-    X(setpgrp, 2)    /* (pid or 0 for self, pgrp or 0 for pid) */            \
-    X(sbrk, 1)       /* (increment) the old end of the heap */               \
-    X(sleep, 1)      /* (ns) */                                              \
-    X(gettime, 1)    /* (CLOCK_...) ns */                                    \
-    X(rusage, 2)     /* (RUSAGE_..., struct rusage *) */                     \
-    X(poweroff, 1)   /* (exit status for the host): sync, then off */        \
-    X(open, 3)       /* (path, flags, mode) descriptor */                    \
-    X(close, 1)      /* (fd) */                                              \
-    X(read, 3)       /* (fd, buf, n) bytes, 0 at the end */                  \
-    X(write, 3)      /* (fd, buf, n) bytes */                                \
-    X(lseek, 3)      /* (fd, offset, SEEK_...) the new offset */             \
-    X(pread, 4)      /* (fd, buf, n, offset) */                              \
-    X(pwrite, 4)     /* (fd, buf, n, offset) */                              \
-    X(dup, 1)        /* (fd) the lowest free descriptor */                   \
-    X(dup2, 2)       /* (fd, to) */                                          \
-    X(pipe, 1)       /* (int fd[2]) fd[0] reads, fd[1] writes */             \
-    X(ioctl, 3)      /* (fd, TTY_..., argument) */                           \
-    X(fstat, 2)      /* (fd, struct stat *) */                               \
-    X(stat, 2)       /* (path, struct stat *) */                             \
-    X(lstat, 2)      /* (path, struct stat *): of a link itself */           \
-    X(statfs, 2)     /* (path, struct statfs *) */                           \
-    X(getdents, 3)   /* (fd, buf, n) bytes of struct dirent, 0 at the end */ \
-    X(link, 2)       /* (existing, new) */                                   \
-    X(symlink, 2)    /* (target text, new) */                                \
-    X(readlink, 3)   /* (path, buf, n) bytes, no 0 appended */               \
-    X(unlink, 1)     /* (path) not a directory */                            \
-    X(mkdir, 2)      /* (path, mode) */                                      \
-    X(rmdir, 1)      /* (path) */                                            \
-    X(mknod, 3)      /* (path, mode with S_IFCHR, device number) */          \
-    X(rename, 2)     /* (old, new): atomic, replaces new */                  \
-    X(chmod, 2)      /* (path, mode) */                                      \
-    X(utime, 3)      /* (path, access s, modification s since 1970) */       \
-    X(truncate, 2)   /* (path, size) */                                      \
-    X(ftruncate, 2)  /* (fd, size) */                                        \
-    X(chdir, 1)      /* (path) */                                            \
-    X(getcwd, 2)     /* (buf, n) length with the final 0 */                  \
-    X(mount, 3)      /* (disk name as "disk1", directory, MS_...) */         \
-    X(umount, 1)     /* (directory) */                                       \
-    X(sync, 0)       /* () all delayed writes done, disk caches flushed */   \
-    X(fsync, 1)      /* (fd) this file's delayed writes done and flushed */  \
-    X(smoothsync, 1) /* (age ns) write what has been dirty at least so long */
+#define SYSCALLS(X)                                                            \
+    X(fork, 0)       /* () pid of the child, 0 in the child */                 \
+    X(exit, 1)       /* (status) does not return; status & 255 is kept */      \
+    X(wait, 3)       /* (pid or -1, int *status, WNOHANG) pid of the dead */   \
+    X(exec, 2)       /* (path, argv) */                                        \
+    X(kill, 1)       /* (pid; -pgrp: the whole group) */                       \
+    X(getpid, 0)     /* () */                                                  \
+    X(getppid, 0)    /* () */                                                  \
+    X(setpgrp, 2)    /* (pid or 0 for self, pgrp or 0 for pid) */              \
+    X(sbrk, 1)       /* (increment) the old end of the heap */                 \
+    X(sleep, 1)      /* (ns) */                                                \
+    X(gettime, 1)    /* (CLOCK_...) ns */                                      \
+    X(rusage, 2)     /* (RUSAGE_..., struct rusage *) */                       \
+    X(poweroff, 1)   /* (exit status for the host): sync, then off */          \
+    X(open, 3)       /* (path, flags, mode) descriptor */                      \
+    X(close, 1)      /* (fd) */                                                \
+    X(read, 3)       /* (fd, buf, n) bytes, 0 at the end */                    \
+    X(write, 3)      /* (fd, buf, n) bytes */                                  \
+    X(lseek, 3)      /* (fd, offset, SEEK_...) the new offset */               \
+    X(pread, 4)      /* (fd, buf, n, offset) */                                \
+    X(pwrite, 4)     /* (fd, buf, n, offset) */                                \
+    X(dup, 1)        /* (fd) the lowest free descriptor */                     \
+    X(dup2, 2)       /* (fd, to) */                                            \
+    X(pipe, 1)       /* (int fd[2]) fd[0] reads, fd[1] writes */               \
+    X(ioctl, 3)      /* (fd, TTY_..., argument) */                             \
+    X(fstat, 2)      /* (fd, struct stat *) */                                 \
+    X(stat, 2)       /* (path, struct stat *) */                               \
+    X(lstat, 2)      /* (path, struct stat *): of a link itself */             \
+    X(statfs, 2)     /* (path, struct statfs *) */                             \
+    X(getdents, 3)   /* (fd, buf, n) bytes of struct dirent, 0 at the end */   \
+    X(link, 2)       /* (existing, new) */                                     \
+    X(symlink, 2)    /* (target text, new) */                                  \
+    X(readlink, 3)   /* (path, buf, n) bytes, no 0 appended */                 \
+    X(unlink, 1)     /* (path) not a directory */                              \
+    X(mkdir, 2)      /* (path, mode) */                                        \
+    X(rmdir, 1)      /* (path) */                                              \
+    X(mknod, 3)      /* (path, mode with S_IFCHR, device number) */            \
+    X(rename, 2)     /* (old, new): atomic, replaces new */                    \
+    X(chmod, 2)      /* (path, mode) */                                        \
+    X(utime, 3)      /* (path, access s, modification s since 1970) */         \
+    X(truncate, 2)   /* (path, size) */                                        \
+    X(ftruncate, 2)  /* (fd, size) */                                          \
+    X(chdir, 1)      /* (path) */                                              \
+    X(getcwd, 2)     /* (buf, n) length with the final 0 */                    \
+    X(mount, 3)      /* (disk name as "disk1", directory, MS_...) */           \
+    X(umount, 1)     /* (directory) */                                         \
+    X(sync, 0)       /* () all delayed writes done, disk caches flushed */     \
+    X(fsync, 1)      /* (fd) this file's delayed writes done and flushed */    \
+    X(smoothsync, 1) /* (age ns) write what has been dirty at least so long */ \
+    X(advise, 4)     /* (fd, offset, n, ADVICE_...) how it will be read */
 
 enum syscall_number {
     SYS_none,
@@ -209,6 +210,15 @@ struct rusage {
     u64 user_ns;
     u64 system_ns;
 };
+
+/* advise(): of an open file. The first three are about all of it, offset and
+ * n 0; the others about n bytes from offset on, 0: to the end. What becomes of
+ * it is the prefetch policy's affair. */
+#define ADVICE_NORMAL     0
+#define ADVICE_RANDOM     1 /* reads will be here and there */
+#define ADVICE_SEQUENTIAL 2 /* reads will go on, each where one ended */
+#define ADVICE_WILLNEED   3 /* it will be read soon */
+#define ADVICE_DONTNEED   4 /* it will not be read again soon */
 
 /* The console's device number, in st_rdev. */
 #define CONSOLE_NUMBER 0x100

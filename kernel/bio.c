@@ -953,6 +953,18 @@ static void invalidate(struct buf *b)
     buf_let_go(b);
 }
 
+void bunwanted(struct disk *d, u64 blkno)
+{
+    spin_lock(&bcache.lock);
+    struct buf *b = lookup(d, blkno);
+    if (b && b->flags & B_EVICTABLE) {
+        make_not_evictable(b);
+        b->flags |= B_NOREUSE;
+        make_evictable(b);
+    }
+    spin_unlock(&bcache.lock);
+}
+
 void binval(struct disk *d, u64 blkno)
 {
     spin_lock(&bcache.lock);

@@ -111,6 +111,10 @@ void bdwrite(struct buf *, u64 owner);
  * from) its end if `filled`, as the write policy decides. 0 or -EIO. */
 int bwrite_data(struct buf *, u64 owner, bool filled);
 
+/* The block will not be read again soon: if it is cached and clean, and nobody
+ * has it, it is among the next to be evicted. */
+void bunwanted(struct disk *, u64 blkno);
+
 /* The block belongs to nothing any more: drop its contents and any delayed
  * write of them. Waits for a transfer under way. */
 void binval(struct disk *, u64 blkno);

@@ -103,6 +103,11 @@ int ext2_path(struct inode *dir, char *out, size_t n);
  * written). */
 int ext2_read(struct inode *, struct uio *, struct streams *);
 int ext2_write(struct inode *, struct uio *);
+/* These n bytes (0: all to the end) will be read soon, or will not be: if the
+ * prefetch policy acts on that, as many are read as it may fill of the cache,
+ * or whole blocks are the next to be evicted. Locked inode of a file. */
+void ext2_will_need(struct inode *, u64 offset, u64 n);
+void ext2_dont_need(struct inode *, u64 offset, u64 n);
 int ext2_truncate(struct inode *, u64 size);
 int ext2_readlink(struct inode *, struct uio *);
 /* Whole struct dirents while they fit; uio.offset is the place in the

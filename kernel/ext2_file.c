@@ -151,6 +151,45 @@ int ext2_read(struct inode *ip, struct uio *u, struct streams *s)
     return error;
 }
 
+/* ---- what a program says it will read ---- */
+
+/* Where n bytes from offset on end in the file. */
+static u64 end_of(const struct inode *ip, u64 offset, u64 n)
+{
+    if (offset >= ip->size)
+        return offset;
+    return n ? offset + MIN(n, ip->size - offset) : ip->size;
+}
+
+void ext2_will_need(struct inode *ip, u64 offset, u64 n)
+{
+    u64 block = offset >> ip->fs->block_shift, blocks[WINDOW];
+    u64 end = blocks_of(ip->fs, end_of(ip, offset, n));
+    if (!prefetch_takes_hints())
+        return;
+    end = MIN(end, block + bio_ahead_most());
+    while (block < end) {
+        u32 found = 0;
+        for (u32 i = 0; i < WINDOW && block < end; i++)
+            map_one(ip, block++, blocks, &found);
+        bprefetch(ip->fs->disk, blocks, found);
+    }
+}
+
+void ext2_dont_need(struct inode *ip, u64 offset, u64 n)
+{
+    u64 block = blocks_of(ip->fs, offset), end_bytes = end_of(ip, offset, n);
+    u64 end = end_bytes == ip->size ? blocks_of(ip->fs, end_bytes)
+                                    : end_bytes >> ip->fs->block_shift;
+    if (!prefetch_takes_hints())
+        return;
+    for (; block < end; block++) {
+        u32 blkno;
+        if (map(ip, block, &blkno) == 0 && blkno)
+            bunwanted(ip->fs->disk, blkno);
+    }
+}
+
 /* ---- write ---- */
 
 /* A buffer could be filled in part only: leave nothing in it that comes from

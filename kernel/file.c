@@ -339,6 +339,37 @@ i64 file_seek(struct file *f, i64 offset, int whence)
     return to;
 }
 
+/* Inode locked and valid. */
+static int inode_advise(struct file *f, u64 offset, u64 n, u32 advice)
+{
+    static const enum hint hints[] = {
+        [ADVICE_NORMAL] = HINT_NONE,
+        [ADVICE_RANDOM] = HINT_RANDOM,
+        [ADVICE_SEQUENTIAL] = HINT_SEQUENTIAL,
+    };
+    if (!S_ISREG(f->inode->mode))
+        return -EINVAL;
+    if (advice == ADVICE_WILLNEED)
+        ext2_will_need(f->inode, offset, n);
+    else if (advice == ADVICE_DONTNEED)
+        ext2_dont_need(f->inode, offset, n);
+    else
+        f->streams.hint = hints[advice];
+    return 0;
+}
+
+int file_advise(struct file *f, u64 offset, u64 n, u32 advice)
+{
+    if (f->type != FILE_INODE)
+        return f->type == FILE_PIPE ? -ESPIPE : -EINVAL;
+    ilock(f->inode);
+    int error = ivalid(f->inode);
+    if (!error)
+        error = inode_advise(f, offset, n, advice);
+    iunlock(f->inode);
+    return error;
+}
+
 void file_stat_inode(struct inode *ip, struct stat *st)
 {
     ext2_stat(ip, st);

@@ -41,6 +41,7 @@ int file_open_device(u32 number, u32 flags, struct file **);
 i64 file_io(struct file *, struct uio *);
 i64 file_io_at(struct file *, struct uio *);
 i64 file_seek(struct file *, i64 offset, int whence);
+int file_advise(struct file *, u64 offset, u64 n, u32 advice);
 i64 file_getdents(struct file *, struct uio *); /* bytes of struct dirent */
 int file_stat(struct file *, struct stat *);
 /* What stat says of a locked inode: as ext2_stat, with a device's size. */

@@ -338,6 +338,18 @@ i64 sys_fsync(const u64 *arg)
     return error;
 }
 
+i64 sys_advise(const u64 *arg)
+{
+    struct file *f = file_of(arg[0]);
+    if (!f)
+        return -EBADF;
+    bool whole = arg[3] < ADVICE_WILLNEED;
+    if (negative(arg[1]) || negative(arg[2]) || arg[3] > ADVICE_DONTNEED ||
+        (whole && (arg[1] || arg[2])))
+        return -EINVAL;
+    return file_advise(f, arg[1], arg[2], arg[3]);
+}
+
 /* ---- names ---- */
 
 /* A call of one path, or of two. */

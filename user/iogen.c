@@ -15,7 +15,8 @@
  *   that fails is counted, the first one told; then the status is 1.
  * - All jobs start at one time. A job ends at its number_ios, runtime_s or
  *   until, whichever comes first; with none of them, after size / bs I/Os.
- *   Sequential jobs go round; random ones may choose a block again.
+ *   Sequential jobs go round; random ones may choose a block again. With
+ * streams= or step= blocks that are left over at the end are not chosen.
  * - A job has one I/O at a time. With rate_iops or rw=mogul it is an open
  *   loop: I/Os have scheduled times. One that comes late, because the one
  *   before is not done, starts as soon as it can; none is left out. Its
@@ -62,13 +63,14 @@ enum {
     ZIPF = 8,
     MOGUL = 16,
     PACED = 32,
-    VARY = 64
+    VARY = 64,
+    SEQUENTIAL = 128,
 };
 
 static const struct choice modes[] = {
-    {"read", PACED},
-    {"write", PACED | WRITES},
-    {"rw", PACED | WRITES | MIXED},
+    {"read", PACED | SEQUENTIAL},
+    {"write", PACED | SEQUENTIAL | WRITES},
+    {"rw", PACED | SEQUENTIAL | WRITES | MIXED},
     {"randread", PACED | RANDOM},
     {"randwrite", PACED | RANDOM | WRITES},
     {"randrw", PACED | RANDOM | WRITES | MIXED},
@@ -85,6 +87,11 @@ enum { FIXED, POISSON };
 static const struct choice arrivals[] = {
     {"fixed", FIXED}, {"poisson", POISSON}, {NULL, 0}};
 
+static const struct choice advices[] = {{"none", ADVICE_NORMAL},
+                                        {"random", ADVICE_RANDOM},
+                                        {"sequential", ADVICE_SEQUENTIAL},
+                                        {NULL, 0}};
+
 struct record {
     u64 start_ns, response_ns, block;
     bool write;
@@ -98,6 +105,7 @@ struct job {
     u64 thinktime_us, thinktime_blocks, vary_ios;
     u64 rwmixread_percent, theta_thousandths, fsync_every;
     u64 share_percent, cache_blocks, period_s, numjobs;
+    u64 streams, step, advice;
     u64 given; /* a bit for each row of the table */
 
     /* what follows from them */
@@ -171,6 +179,15 @@ static const struct setting rows[] = {
         .max = 1UL << 40, .only = PACED),
     ROW("vary_ios", NUMBER, vary_ios, "IOS", "of one kind, before the next",
         .standard = "1000", .min = 1, .max = 1UL << 40, .only = VARY),
+    ROW("streams", NUMBER, streams, "STREAMS",
+        "sequential: so many parts of the file by turns, each in order",
+        .standard = "1", .min = 1, .max = 1024, .only = SEQUENTIAL),
+    ROW("step", NUMBER, step, "BLOCKS",
+        "sequential: every so many-th block; then the ones between",
+        .standard = "1", .min = 1, .max = 1UL << 32, .only = SEQUENTIAL),
+    ROW("fadvise_hint", CHOICE, advice, "HINT",
+        "what the system is told of the open file", .standard = "none",
+        .choices = advices),
     ROW("seed", NUMBER, seed, "NUMBER", "of all random numbers",
         .standard = "1", .max = ~0UL),
     ROW("rwmixread", NUMBER, rwmixread_percent, "PERCENT", "how many are reads",
@@ -360,6 +377,9 @@ static void check_file(struct job *j)
     if (j->is & ZIPF && j->blocks > ZIPF_MAX)
         refuse("%s: size=%lu: more than %lu blocks for Zipf", j->name,
                j->size_bytes, ZIPF_MAX);
+    if (j->step > j->blocks / j->streams)
+        refuse("%s: step=%lu: of %lu streams each has %lu blocks", j->name,
+               j->step, j->streams, j->blocks / j->streams);
     if (j->is & MOGUL)
         check_mogul(j, device);
 }
@@ -422,6 +442,9 @@ static void prepare(struct job *j)
     j->fd = open(j->filename, flags, 0644);
     if (j->fd < 0)
         die("%s: %s", j->name, j->filename);
+    if (j->advice && advise(j->fd, 0, 0, advices[j->advice].is) < 0)
+        die("%s: fadvise_hint=%s: %s", j->name, advices[j->advice].name,
+            j->filename);
     if (j->layout)
         lay_out(j);
     if (j->rate_iops && j->arrival == FIXED) {
@@ -492,6 +515,15 @@ static u32 kind_of(const struct job *j)
     return j->is;
 }
 
+/* Of sequential jobs: where the stream whose turn it is goes on in its part. */
+static u64 next_in_order(const struct job *j)
+{
+    u64 part = j->blocks / j->streams, round = part / j->step;
+    u64 done = j->issued / j->streams;
+    u64 block = done % round * j->step + done / round % j->step;
+    return j->issued % j->streams * part + block;
+}
+
 static u64 choose_block(struct job *j)
 {
     u32 kind = kind_of(j);
@@ -499,7 +531,7 @@ static u64 choose_block(struct job *j)
         return zipf_pick(j->zipf, &j->where);
     if (kind & RANDOM)
         return random_below(&j->where, j->blocks);
-    return j->issued % j->blocks;
+    return next_in_order(j);
 }
 
 static bool choose_write(struct job *j)

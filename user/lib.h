@@ -72,6 +72,7 @@ int umount(const char *dir);
 int sync(void);
 int fsync(int fd);
 int smoothsync(u64 age_ns);
+int advise(int fd, u64 offset, u64 n, int advice);
 
 /* ---- errors (lib/error.c) ---- */
 

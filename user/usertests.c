@@ -977,6 +977,7 @@ static void calls_with_fd(int fd)
     FAILS(EBADF, getdents(fd, buf, 1000));
     FAILS(EBADF, ftruncate(fd, 0));
     FAILS(EBADF, fsync(fd));
+    FAILS(EBADF, advise(fd, 0, 0, ADVICE_NORMAL));
 }
 
 TEST(a_number_that_is_no_descriptor_gives_ebadf)
@@ -1001,6 +1002,23 @@ TEST(reading_and_writing_need_the_right_to)
     FAILS(EBADF, pread(out, buf, 1, 0));
     FAILS(EBADF, write(fds[0], buf, 1));
     FAILS(EBADF, read(fds[1], buf, 1));
+}
+
+TEST(advice_is_of_files_and_of_a_kind_that_there_is)
+{
+    int fd = OK(open("f", O_RDONLY | O_CREAT, 0644)), fds[2];
+    for (int advice = ADVICE_NORMAL; advice <= ADVICE_DONTNEED; advice++)
+        OK(advise(fd, 0, 0, advice));
+    OK(advise(fd, 1UL << 40, 1UL << 40, ADVICE_WILLNEED));
+    FAILS(EINVAL, advise(fd, 0, 0, ADVICE_DONTNEED + 1));
+    FAILS(EINVAL, advise(fd, -1UL, 0, ADVICE_WILLNEED));
+    FAILS(EINVAL, advise(fd, 0, -1UL, ADVICE_WILLNEED));
+    FAILS(EINVAL, advise(fd, 4096, 0, ADVICE_RANDOM));
+    FAILS(EINVAL, advise(fd, 0, 4096, ADVICE_SEQUENTIAL));
+    FAILS(EINVAL, advise(OK(open(".", O_RDONLY)), 0, 0, ADVICE_NORMAL));
+    FAILS(EINVAL, advise(OK(open("/dev/null", O_RDONLY)), 0, 0, 0));
+    OK(pipe(fds));
+    FAILS(ESPIPE, advise(fds[0], 0, 0, ADVICE_NORMAL));
 }
 
 TEST(descriptors_run_out_and_the_lowest_free_one_is_given)

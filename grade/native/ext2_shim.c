@@ -587,6 +587,16 @@ int bwrite_data(struct buf *b, u64 owner, bool filled)
     return 0;
 }
 
+void bunwanted(struct disk *d, u64 blkno)
+{
+    expect_on_disk(d, &blkno, 1);
+}
+
+bool prefetch_takes_hints(void)
+{
+    return true;
+}
+
 void binval(struct disk *d, u64 blkno)
 {
     may_sleep();

@@ -130,3 +130,78 @@ def test_ondemand_shrinks_its_window_where_the_cache_is_too_small(lab: Lab) -> N
     assert run.count("ondemand.shrunk") > 0
     assert run.count("bio.ahead_wasted") == 0
     assert run.bytes_s() >= 0.9 * RZ58_MEDIA_BYTES_S
+
+
+STREAMS = "iogen rw=read bs=8k filename=/data streams=4 {more}"
+
+
+@pytest.mark.parametrize("policy", ["oneblock", "bsd44", "cluster", "ondemand"])
+def test_streams_in_one_open_file_are_each_read_ahead(lab: Lab, policy: str) -> None:
+    run = lab(STREAMS.format(more=""), f"drive=cheetah4lp nbuf=600 prefetch={policy}")
+    assert run.count("bio.ahead_used") > 0.95 * DATA_BLOCKS
+    assert run.count("bio.ahead_wasted") < 0.01 * DATA_BLOCKS
+
+
+def test_stride_reads_ahead_of_strided_reads_and_sequential_policies_do_not(lab: Lab) -> None:
+    script = "iogen rw=read bs=8k filename=/data step=5 nr=500; sleep 0.1"
+    for policy, least, most in (("stride", 490, 510), ("ondemand", 0, 10)):
+        run = lab(script, f"drive=fixed nbuf=600 prefetch={policy}")
+        assert least <= run.count("bio.ahead_used") <= most, policy
+
+
+# ---- hints ----
+
+
+def test_reads_said_to_be_random_are_not_read_ahead(lab: Lab) -> None:
+    script = SEQUENTIAL.format(bs="8k") + " fadvise_hint=random"
+    for policy in ("bsd44", "cluster", "ondemand", "stride", "hints"):
+        run = lab(script, f"drive=fixed nbuf=600 prefetch={policy}")
+        # Those of iogen's own program file.
+        assert run.count("bio.ahead") < 20, policy
+    assert lab(script, "drive=fixed nbuf=600 prefetch=oneblock").count("bio.ahead") > 3000
+
+
+@pytest.mark.parametrize(("policy", "more"), [("bsd44", 7), ("cluster", 8), ("hints", 16)])
+def test_reads_said_to_be_sequential_are_read_ahead_at_once(
+    lab: Lab, policy: str, more: int
+) -> None:
+    script = "iogen rw=read bs=8k filename=/data nr=1 fadvise_hint={hint}"
+    ahead = {
+        hint: lab(script.format(hint=hint), f"drive=fixed nbuf=600 prefetch={policy}")
+        for hint in ("none", "sequential")
+    }
+    assert ahead["sequential"].count("bio.ahead") - ahead["none"].count("bio.ahead") == more
+
+
+@pytest.mark.parametrize(("policy", "read"), [("hints", 40), ("ondemand", 40), ("none", 0)])
+def test_what_is_said_to_be_needed_is_read_if_the_policy_takes_hints(
+    lab: Lab, policy: str, read: int
+) -> None:
+    script = "advise -o 80k -n 320k willneed /data; sleep 1; {then}"
+    args = f"drive=fixed nbuf=600 prefetch={policy}"
+    run = lab(script.format(then="iogen rw=read bs=8k filename=/data offset=80k nr=40"), args)
+    alone = lab(script.format(then="true"), args)
+    assert alone.count("bio.ahead") - lab("true; sleep 1; true", args).count("bio.ahead") >= read
+    assert (run.jobs[0]["response_ns"]["max"] < 1e6) == bool(read)
+
+
+def test_what_is_needed_fills_no_more_than_its_share(lab: Lab) -> None:
+    run = lab("advise willneed /data", "drive=fixed nbuf=600 prefetch=hints")
+    assert 100 < run.after["bio.ahead_unused"][0] <= 150
+
+
+def test_what_is_not_needed_is_evicted_first(lab: Lab) -> None:
+    # 50 blocks are needed again, 40 are not; then 60 come new into a cache of 150.
+    script = """
+    iogen rw=read bs=8k filename=/data size=400k
+    iogen rw=read bs=8k filename=/data offset=8m size=320k
+    {advise}
+    iogen rw=read bs=8k filename=/data offset=16m size=480k
+    iogen rw=read bs=8k filename=/data size=400k
+    """
+    again = {}
+    for advise in ("true", "advise -o 8m -n 320k dontneed /data"):
+        run = lab(script.format(advise=advise), "drive=fixed nbuf=150 prefetch=hints")
+        again[advise] = run.jobs[-1]["elapsed_ns"]
+    plain, advised = again.values()
+    assert advised < plain / 4
