@@ -183,6 +183,9 @@ def shown(c: Checker, top: dict, runs: list[Run], size: str, sweep: dict) -> dic
         metric(c, ("plot", "columns"), name, commands)
     if plot.get("histogram"):
         job(c, ("plot", "histogram"), plot["histogram"], commands)
+    if plot.get("distribution"):
+        kernels = [f"hist.{name}" for name in c.known.histograms]
+        c.one_of(("plot", "distribution"), "histogram", plot["distribution"], kernels)
     predicted = top["model"].get("metrics")
     for name in predicted if isinstance(predicted, dict) else ():
         metric(c, ("model", "metrics", name), name, commands)

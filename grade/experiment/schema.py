@@ -37,6 +37,7 @@
     [plot]
     columns = ["read.max_ms"]      metrics of the table, see metrics.py
     histogram = "read"             the response times to draw
+    distribution = "hist.bio.burst"    a histogram of the kernel to draw, cumulative
 
     [[published]]                  a figure of the source: arm, metric, value;
                                    where = {variable = value}
@@ -141,6 +142,7 @@ MODEL = {
 PLOT = {
     "columns": Field("list", "metrics of the table", required=True),
     "histogram": Field("text", "the response times to draw"),
+    "distribution": Field("text", "a histogram to draw as a cumulative distribution"),
 }
 PUBLISHED = {
     "arm": Field("text", "an arm", required=True),

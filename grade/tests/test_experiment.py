@@ -159,6 +159,11 @@ def test_the_experiments_that_ship_have_no_problems_and_are_listed():
         ('"stat.disk.writes", ', '"stat.disk.writs", ', 'did you mean "disk.writes"?'),
         ('"hist.disk1.queued.max"]', '"hist.disk1.queue.max"]', 'did you mean "disk1.queued"?'),
         ('histogram = "read"', 'histogram = "reed"', 'unknown job "reed"; did you mean "read"?'),
+        (
+            'histogram = "read"',
+            'distribution = "hist.bio.brust"',
+            'unknown histogram "hist.bio.brust"; did you mean "hist.bio.burst"?',
+        ),
         ('op = "<"', 'op = "<>"', 'unknown op "<>"'),
         ("value = 1000", 'than = "asink"', 'unknown arm "asink"; did you mean "async"?'),
     ],

@@ -59,6 +59,7 @@ seed = [1, 2]
 [plot]
 columns = ["read.p99_ms", "stat.disk.writes"]
 histogram = "read"
+distribution = "hist.bio.burst"
 
 [[published]]
 arm = "PU"
@@ -79,7 +80,7 @@ arm = "AIPU"
 op = "<"
 value = 1
 """
-PICTURES = {"trials", "histogram", "percentiles", "sweep-wait_s", "timeline"}
+PICTURES = {"trials", "histogram", "percentiles", "distribution", "sweep-wait_s", "timeline"}
 
 
 def command(module: str, *words: object) -> subprocess.CompletedProcess[str]:
@@ -220,6 +221,26 @@ def test_the_percentiles_are_the_metrics(shown: Study, results: list[dict]):
         expected = metrics.of(results[0], f"read.p{percent}_ms")
         assert by_inverse[inverse] == pytest.approx(expected, rel=1e-3)
     assert max(by_inverse) <= 300  # as far as 300 responses tell
+
+
+def test_the_distribution_is_that_of_all_trials(shown: Study, results: list[dict]):
+    panels = specs(shown)["distribution"]["concat"]
+    assert len(panels) == 4
+    [bursts, blocks] = panels[:2]
+    assert [p["encoding"]["y"]["field"] for p in (bursts, blocks)] == ["number", "total"]
+    rows = [row for row in bursts["data"]["values"] if row["arm"] == "PU"]
+    of = [r for r in results if r["arm"] == "PU" and r["variables"]["wait_s"] == 1]
+    sizes = [
+        low
+        for r in of
+        for low, _, n in metrics.series(r, "hist.bio.burst").buckets
+        for _ in range(n)
+    ]
+    assert rows[0]["number"] == 0 and rows[-1]["number"] == rows[-1]["total"] == 100
+    for row in rows[1:]:
+        smaller = [size for size in sizes if size <= row["value"]]
+        assert row["number"] == pytest.approx(100 * len(smaller) / len(sizes), abs=0.01)
+        assert row["total"] == pytest.approx(100 * sum(smaller) / sum(sizes), abs=0.01)
 
 
 def test_the_time_line_has_every_bin_of_every_run(shown: Study, results: list[dict]):
