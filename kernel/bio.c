@@ -265,6 +265,7 @@ static struct buf *victim(u32 disk, u64 blkno)
     if (replace()->coming)
         replace()->coming(disk, blkno);
     struct block *v = replace()->victim();
+    policy_check(policy_in_use[POLICY_REPLACE]);
     if (!is_evictable(v)) {
         replace_switch(
             policy_fault(POLICY_REPLACE, "victim returned no evictable buffer"),
@@ -369,6 +370,8 @@ static void tell_update(struct buf *b)
     b->block.mark = 0;
     if (update() && update()->dirtied)
         update()->dirtied(&b->block, clock_ns());
+    if (update())
+        policy_check(policy_in_use[POLICY_UPDATE]);
     if (bcache.ndirty < bcache.look_at_dirty)
         return;
     bcache.look_at_dirty = NEVER_NS;
@@ -430,6 +433,7 @@ static void set_io(struct buf *b, bool write, bool waited)
 static void offer(struct buf *b)
 {
     set_io(b, true, false);
+    b->io.request.queued_ns = b->block.dirtied_ns;
     disk_offer(b->disk, &b->io);
 }
 
@@ -912,6 +916,7 @@ static enum write_mode ask_mode(const struct buf *b, bool filled)
     info.queued = at_disk.queued_reads + at_disk.queued_writes;
     spin_lock(&write_lock);
     enum write_mode mode = policy_in_use[POLICY_WRITE]->write.decide(&info);
+    policy_check(policy_in_use[POLICY_WRITE]);
     if (mode > WRITE_HELD_BACK) {
         policy_switch(policy_fault(POLICY_WRITE, "decide: no such mode"));
         mode = WRITE_DELAYED;

@@ -121,9 +121,11 @@ static struct request *choose(struct disk *d)
         adopt(d);
     for (;;) {
         struct request *r = d->sched->sched.next(&d->queue, clock_ns());
+        policy_check(d->sched);
         if (r && r->queue == &d->queue)
             return r;
-        if (!r && (d->in_flight || queue_empty(&d->queue)))
+        if (!r && (d->in_flight || queue_empty(&d->queue) ||
+                   d->sched->sched.again_ns))
             return NULL;
         fault(d, r ? "next returned a request that is not queued"
                    : "next returned none, with nothing in flight");
@@ -339,6 +341,20 @@ static bool take_up(struct disk *d, struct io *io)
     return taken && d->in_flight < d->depth;
 }
 
+static void ask_again(void *arg);
+
+/* Nothing goes: have the scheduler asked again when it says. Caller holds
+ * d->lock. */
+static void ask_later(struct disk *d)
+{
+    if (!d->sched->sched.again_ns)
+        return;
+    u64 when_ns = d->sched->sched.again_ns(&d->queue, clock_ns());
+    timer_cancel(&d->ask_timer);
+    if (when_ns != NEVER_NS)
+        timer_set(&d->ask_timer, when_ns, ask_again, d);
+}
+
 /* Hand out commands while the drive takes them. Caller holds d->lock. */
 static void dispatch(struct disk *d)
 {
@@ -363,6 +379,16 @@ static void dispatch(struct disk *d)
     }
     if (started)
         virtio_blk_kick(d);
+    if (!d->plugged && !d->in_flight && !idle(d))
+        ask_later(d);
+}
+
+static void ask_again(void *arg)
+{
+    struct disk *d = arg;
+    spin_lock(&d->lock);
+    dispatch(d);
+    spin_unlock(&d->lock);
 }
 
 void disk_submit(struct disk *d, struct io *io)
@@ -381,7 +407,6 @@ void disk_submit(struct disk *d, struct io *io)
 void disk_offer(struct disk *d, struct io *io)
 {
     io->request.offer = true;
-    io->request.queued_ns = clock_ns();
     spin_lock(&d->lock);
     enqueue(d, io);
     spin_unlock(&d->lock);

@@ -57,6 +57,7 @@ struct disk {
     struct io *held;          /* commands the drive has not taken up yet */
     struct io *in_drive;      /* the one it has */
     struct timer drive_timer; /* when that will be done */
+    struct timer ask_timer;   /* when to ask the scheduler again */
 };
 
 /* Find the disks, read the boot arguments drive=, drive_depth=, cluster_kb=,
@@ -71,6 +72,7 @@ void disk_submit(struct disk *, struct io *);
 
 /*
  * Offer a write, which the scheduler may take up; disk_withdraw takes it back.
+ * The caller sets queued_ns to when the block became dirty.
  * If it is taken up, claim() is called without a lock, perhaps after the offer
  * was taken back: it makes the transfer ready and returns true, or false if
  * nothing is to be written. May be called with the cache's lock held, which

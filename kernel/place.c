@@ -24,6 +24,7 @@ u64 place_physical(struct disk *d, u64 blkno, u32 block_bytes, bool write)
     spin_lock(&place_lock);
     const struct policy *p = policy_in_use[POLICY_PLACE];
     u64 physical = p->place.physical(d->id, blkno, write);
+    policy_check(p);
     if (physical >= blocks) {
         policy_switch(policy_fault(POLICY_PLACE,
                                    "physical returned a block off the disk"));

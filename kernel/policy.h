@@ -197,7 +197,7 @@ struct request {
     bool waited;   /* a process waits for this one */
     bool offer;    /* a dirty block: may be written, need not */
     u32 pid;       /* on whose behalf; 0: the kernel's own */
-    u64 queued_ns; /* when it entered the queue */
+    u64 queued_ns; /* when it entered the queue; an offer: became dirty */
     u64 arrival;   /* its number among all that entered this queue */
     bool again;    /* an offer: its block was modified again; the policy's to
                       clear */
@@ -251,6 +251,11 @@ struct sched_hooks {
      * yet; asked again when one arrives or completes, and
      * a fault if nothing is in flight. Disk lock held; may not sleep. */
     struct request *(*next)(struct queue *, u64 now_ns);
+    /* (optional; without it, next must choose when nothing is in flight) next
+     * has chosen none, and nothing is in flight: when to ask again, if nothing
+     * arrives before. NEVER_NS: not until then. Disk lock held; may not
+     * sleep. */
+    u64 (*again_ns)(const struct queue *, u64 now_ns);
     /* (optional) A request has been queued. Disk lock held; may not sleep. */
     void (*queued)(struct queue *, struct request *, u64 now_ns);
     /* (optional) A request leaves the queue: dispatched, by next's choice or
@@ -416,6 +421,11 @@ struct policy {
      * May not sleep. */
     void (*start)(void);
     void (*stop)(void);
+    /* (optional) Under check=1, after each answer (an update policy's: after
+     * each block that becomes dirty): what is wrong with what the policy
+     * keeps, which is a panic; NULL if nothing is. Locks as for that; may not
+     * sleep. */
+    const char *(*check)(void);
     union {
         struct update_hooks update;
         struct write_hooks write;

@@ -61,6 +61,7 @@ static struct wish ask(struct stream *s, const struct access *a)
     if (hooks()->takes_hints && a->hint == HINT_RANDOM)
         return wish;
     hooks()->ahead(s, a, &wish);
+    policy_check(policy_in_use[POLICY_PREFETCH]);
     if (is_good(&wish, a->file_blocks))
         return wish;
     put_to_use(

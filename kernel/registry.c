@@ -167,6 +167,13 @@ const struct policy *policy_fault(enum policy_kind kind, const char *what)
     return def;
 }
 
+void policy_check(const struct policy *p)
+{
+    const char *why = control.strict && p->check ? p->check() : NULL;
+    if (why)
+        panic("policy check: %s/%s: %s", kinds[p->kind].name, p->name, why);
+}
+
 /* ---- control ---- */
 
 /* Cut the next word off *line; NULL if there is none. */

@@ -39,6 +39,10 @@ void policy_own(enum policy_kind, policy_swap_fn *);
  */
 const struct policy *policy_fault(enum policy_kind, const char *what);
 
+/* Under check=1, panics if what this policy keeps is not as it should be. The
+ * layer calls it after each question, with the lock of the kind. */
+void policy_check(const struct policy *);
+
 /* One control line, "use KIND NAME" or "set POLICY.TUNABLE VALUE". 0, or
  * -EINVAL with the reason in why[n]; then nothing has changed. May sleep. */
 int policy_control(const char *line, char *why, size_t n);

@@ -26,21 +26,39 @@ static void submit(const struct policy *p, struct request *r, u64 sector,
 }
 
 /* Offer these sectors as dirty blocks. */
-static void offer(struct request *offers, const u64 *sectors, u32 n)
+static void offer(const struct policy *p, struct request *offers,
+                  const u64 *sectors, u32 n)
 {
     for (u32 i = 0; i < n; i++) {
         offers[i] = (struct request){
             .sector = sectors[i], .nsectors = 1, .write = true, .offer = true};
         queue_add(&queue, &offers[i]);
+        if (p->sched.takes_offers && p->sched.queued)
+            p->sched.queued(&queue, &offers[i], now_ns);
     }
+}
+
+/* The policy's choice, now or when it wants to be asked again. */
+static struct request *choice(const struct policy *p)
+{
+    struct request *r;
+    while (!(r = p->sched.next(&queue, now_ns)) && p->sched.again_ns) {
+        u64 again_ns = p->sched.again_ns(&queue, now_ns);
+        check(again_ns > now_ns && again_ns != NEVER_NS);
+        now_ns = again_ns;
+    }
+    return r;
 }
 
 /* The next request leaves the queue, as the disk layer has it do. */
 static struct request *serve(const struct policy *p)
 {
-    struct request *r = p->sched.next(&queue, now_ns += 1000);
+    now_ns += 1000;
+    struct request *r = choice(p);
     check(r != NULL);
     check(r->queue == &queue);
+    const char *wrong = p->check ? (p->check)() : NULL;
+    check(!wrong);
     if (p->sched.leaves)
         p->sched.leaves(&queue, r, now_ns);
     queue_take(&queue, r);
@@ -275,7 +293,7 @@ TEST(opportunistic_takes_dirty_blocks_near_the_ends_of_its_way)
     tunable_named(p, "near_sectors")->value = 10;
     tunable_named(p, "most")->value = 2;
     queue_init(&queue, 0);
-    offer(offers, (u64[]){10, 50, 90, 120, 205}, 5);
+    offer(p, offers, (u64[]){10, 50, 90, 120, 205}, 5);
     submit_mix(p, (u64[]){100, 200}, 2, NULL, 0);
     check_served(p, (u64[]){10, 90, 100, 200}, 4);
     submit(p, &requests[2], 300, true);
@@ -290,7 +308,7 @@ TEST(opportunistic_delays_a_request_by_no_more_than_it_may)
     const struct policy *p = policy_named(POLICY_SCHED, "opportunistic");
     struct request offers[6];
     queue_init(&queue, 0);
-    offer(offers, (u64[]){1, 2, 3, 4, 5, 6}, 6);
+    offer(p, offers, (u64[]){1, 2, 3, 4, 5, 6}, 6);
     submit_mix(p, (u64[]){3, 4, 90}, 3, NULL, 0);
     check_served(p, (u64[]){1, 3, 4, 5, 90}, 5);
     tunable_named(p, "most")->value = 0;
@@ -307,13 +325,13 @@ TEST(wow_writes_groups_in_circular_order_and_spares_the_modified_once)
     tunable_named(p, "high_blocks")->value = 4;
     tunable_named(p, "low_blocks")->value = 1;
     queue_init(&queue, 0);
-    offer(offers, (u64[]){64, 0, 40, 16, 8}, 5);
+    offer(p, offers, (u64[]){64, 0, 40, 16, 8}, 5);
     offers[2].again = true;
     check_served(p, (u64[]){0, 8, 16, 64}, 4);
     check(p->sched.next(&queue, now_ns) == NULL); /* 1 is left */
-    offer(offers + 5, (u64[]){20, 100, 4, 41}, 3);
+    offer(p, offers + 5, (u64[]){20, 100, 4, 41}, 3);
     check(p->sched.next(&queue, now_ns) == NULL); /* 4 are */
-    offer(offers + 8, (u64[]){41}, 1);
+    offer(p, offers + 8, (u64[]){41}, 1);
     check_served(p, (u64[]){100, 4, 20, 40}, 4);
     check(p->sched.next(&queue, now_ns) == NULL);
     check_eq(p->counters[0].value, 7);
@@ -328,10 +346,10 @@ TEST(wow_spares_a_group_for_one_of_its_blocks)
     tunable_named(p, "high_blocks")->value = 0;
     tunable_named(p, "low_blocks")->value = 0;
     queue_init(&queue, 0);
-    offer(offers, (u64[]){0, 8, 16, 31}, 4);
+    offer(p, offers, (u64[]){0, 8, 16, 31}, 4);
     offers[3].again = true;
     check_served(p, (u64[]){0, 8, 16, 31}, 4); /* the circle closes */
-    offer(offers, (u64[]){0, 8, 16, 31}, 4);
+    offer(p, offers, (u64[]){0, 8, 16, 31}, 4);
     offers[1].again = true;
     check_served(p, (u64[]){16, 31, 0, 8}, 4);
 }
@@ -343,7 +361,7 @@ TEST(wow_serves_what_is_queued_first)
     tunable_named(p, "high_blocks")->value = 0;
     tunable_named(p, "low_blocks")->value = 0;
     queue_init(&queue, 0);
-    offer(offers, (u64[]){1, 2, 3}, 3);
+    offer(p, offers, (u64[]){1, 2, 3}, 3);
     check_served(p, (u64[]){1}, 1);
     submit_mix(p, (u64[]){70}, 1, (u64[]){60}, 1);
     check_served(p, (u64[]){60, 70, 2, 3}, 4);
@@ -377,7 +395,7 @@ static void check_free(const u64 *sectors, u32 n, u64 margin_us, u64 want)
     tunable_named(p, "margin_us")->value = margin_us;
     drive_done_ns = toy_drive;
     queue_init(&queue, 0);
-    offer(offers, sectors, n);
+    offer(p, offers, sectors, n);
     submit(p, &requests[0], 350, false);
     check_eq(p->sched.next(&queue, 1000000)->sector, want);
 }
@@ -422,7 +440,7 @@ TEST(freeblock_counts_a_request_that_a_free_write_made_late)
     tunable_named(p, "margin_us")->value = 0;
     drive_done_ns = toy_drive;
     queue_init(&queue, 0);
-    offer(offers, (u64[]){10, 345, 360}, 3);
+    offer(p, offers, (u64[]){10, 345, 360}, 3);
     submit(p, &requests[0], 350, false);
     check_eq(serve_at(p, 1000000)->sector, 10);
     check_eq(serve_at(p, 1011000)->sector, 345);
@@ -442,7 +460,7 @@ TEST(freeblock_goes_on_where_its_sweep_was_before_the_free_write)
     tunable_named(p, "margin_us")->value = 0;
     drive_done_ns = toy_drive;
     queue_init(&queue, 0);
-    offer(offers, (u64[]){345}, 1);
+    offer(p, offers, (u64[]){345}, 1);
     submit(p, &requests[0], 350, false);
     check_eq(serve_at(p, 1000000)->sector, 345);
     submit(p, &requests[1], 200, false);
@@ -458,9 +476,127 @@ TEST(freeblock_writes_nothing_for_free_without_a_model)
     const struct policy *p = policy_named(POLICY_SCHED, "freeblock");
     struct request offers[1];
     queue_init(&queue, 0);
-    offer(offers, (u64[]){1}, 1);
+    offer(p, offers, (u64[]){1}, 1);
     submit(p, &requests[0], 350, false);
     check(serve(p) == &requests[0]);
+}
+
+/* Sluice with blocks that became dirty at 0; the clock begins there. */
+static const struct policy *sluice(u64 age_ms, u64 early)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "sluice");
+    tunable_named(p, "age_ms")->value = age_ms;
+    tunable_named(p, "early")->value = early;
+    tunable_named(p, "margin_us")->value = 0;
+    queue_init(&queue, 0);
+    now_ns = 0;
+    return p;
+}
+
+/* Eight blocks are due by the end of tick 7, of 250 ms each, and may go four
+ * ticks before: 8/5, 7/4, 6/3, 4/2 and 2/1 of them, rounded down. */
+TEST(sluice_lets_out_evenly_what_became_dirty_at_once)
+{
+    const u64 ms[] = {750, 1000, 1250, 1375, 1500, 1625, 1750, 1875};
+    const struct policy *p = sluice(2000, 50);
+    struct request offers[8];
+    drive_done_ns = toy_drive;
+    offer(p, offers, (u64[]){10, 20, 30, 40, 50, 60, 70, 80}, 8);
+    for (u32 i = 0; i < 8; i++) {
+        serve(p);
+        check_eq(now_ns / 1000000, ms[i]);
+    }
+    check_eq(p->counters[3].value, 8); /* no read waited */
+    check_eq(queue.length[2], 0);
+}
+
+/* One each second, due at its age and not before: none is let out early to no
+ * purpose. */
+TEST(sluice_keeps_a_lone_block_until_it_is_due)
+{
+    const struct policy *p = sluice(2000, 100);
+    struct request offers[1];
+    drive_done_ns = toy_drive;
+    offer(p, offers, (u64[]){10}, 1);
+    serve(p);
+    check_eq(now_ns / 1000000, 1750);
+}
+
+/* The head is at 0, sector 0 under it, and 350 is wanted, which takes 51 us:
+ * long before they are due, 19 fits and 20 does not. */
+TEST(sluice_takes_what_costs_nothing_before_it_is_due)
+{
+    for (u64 sector = 19; sector <= 20; sector++) {
+        const struct policy *p = sluice(30000, 0);
+        struct request offers[1];
+        tunable_named(p, "free")->value = 100;
+        drive_done_ns = toy_drive;
+        offer(p, offers, &sector, 1);
+        submit(p, &requests[0], 350, false);
+        check_eq(serve_at(p, 1000000)->sector, sector == 19 ? 19 : 350);
+    }
+}
+
+TEST(sluice_takes_no_block_for_nothing_that_was_modified_again)
+{
+    const struct policy *p = sluice(30000, 0);
+    struct request offers[1];
+    tunable_named(p, "free")->value = 100;
+    drive_done_ns = toy_drive;
+    offer(p, offers, (u64[]){10}, 1);
+    offers[0].again = true;
+    submit(p, &requests[0], 350, false);
+    check_eq(serve_at(p, 1000000)->sector, 350);
+}
+
+/* 400 before 350 costs a turn, 100 us, and is owed since tick 3. */
+TEST(sluice_pays_a_price_once_a_write_has_been_owed_for_as_long)
+{
+    const struct policy *p = sluice(1000, 0);
+    struct request offers[2];
+    drive_done_ns = toy_drive;
+    offer(p, offers, (u64[]){400, 500}, 2);
+    submit(p, &requests[0], 350, false);
+    check_eq(p->sched.next(&queue, 750000000)->sector, 350);
+    check_eq(serve_at(p, 750100000)->sector, 400);
+    check_eq(p->counters[1].value, 1);
+    check_eq(p->counters[2].value, 100000);
+    queue.head_sector = 0;
+    check_eq(serve_at(p, 900000000)->sector, 350); /* a read after a write */
+    submit(p, &requests[1], 350, false);
+    queue.head_sector = 0;
+    check_eq(serve_at(p, 910000000)->sector, 500);
+}
+
+/* A read is done at 51 us; another is expected until 10 ms later. */
+TEST(sluice_expects_a_read_to_follow_a_read)
+{
+    const struct policy *p = sluice(30000, 0);
+    drive_done_ns = toy_drive;
+    submit(p, &requests[0], 350, false);
+    check_eq(serve_at(p, 1000000)->sector, 350);
+    submit(p, &requests[1], 90, true);
+    check(!p->sched.next(&queue, 1060000));
+    check_eq(p->sched.again_ns(&queue, 1060000), 11051000);
+    check_eq(serve_at(p, 11051000)->sector, 90);
+}
+
+TEST(sluice_has_a_write_that_is_waited_for_go_as_a_read)
+{
+    const struct policy *p = sluice(30000, 0);
+    drive_done_ns = toy_drive;
+    submit(p, &requests[0], 350, false);
+    check_eq(serve_at(p, 1000000)->sector, 350);
+    requests[1] = (struct request){.sector = 90,
+                                   .nsectors = 1,
+                                   .write = true,
+                                   .waited = true,
+                                   .queued_ns = now_ns};
+    queue_add(&queue, &requests[1]);
+    p->sched.queued(&queue, &requests[1], now_ns);
+    check_eq(serve_at(p, 1060000)->sector, 90);
+    check_eq(now_ns, 1060000);
+    check_eq(p->sched.again_ns(&queue, 1070000), NEVER_NS);
 }
 
 /* Whatever arrives and whatever is served, each exactly once, with offers or
@@ -474,7 +610,7 @@ static void run_random(const struct policy *p, u64 seed)
     queue_init(&queue, 0);
     for (u32 i = 0; i < NELEM(sectors); i++)
         sectors[i] = random_u64(&seed) % 10000 * 8;
-    offer(offered, sectors, NELEM(sectors));
+    offer(p, offered, sectors, NELEM(sectors));
     while (served < MANY) {
         bool full = submitted == MANY, empty = submitted == served;
         if (empty || (!full && random_u64(&seed) % 2)) {

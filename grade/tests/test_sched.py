@@ -137,3 +137,36 @@ sleep 2
     assert run.worst_ms("read") < 2.2 * SERVICE_MS  # in service, the read
     # Neighbours are of one command.
     assert run.count("disk.offers_taken") > 4 * run.count("wow.groups")
+
+
+BURST = """
+iogen bs=4k name=w rw=write filename=/w nr=256 -- \
+ name=a rw=randread filename=/a rate_iops=40 arrival=poisson nr=480
+"""
+AGE_S = 5
+
+
+def test_sluice_spreads_a_burst_before_it_is_due_and_reads_hardly_wait(lab) -> None:
+    ages = f"ipu.age_ms={AGE_S * 1000} sluice.age_ms={AGE_S * 1000} sluice.early=50"
+    args = f"drive=rz58 cluster_kb=0 nbuf=600 write=delayed update=ipu {ages}"
+    burst, spread = lab(BURST, f"sched=clook {args}"), lab(BURST, f"sched=sluice {args}")
+    assert burst.worst_ms("read") > 500
+    assert spread.worst_ms("read") < 120
+    assert spread.mean_ms("read") < 0.8 * burst.mean_ms("read")
+    assert spread.count("disk.writes") == burst.count("disk.writes")
+    # The scheduler was in time: the update policy found nothing that was due.
+    assert spread.count("ipu.written") == 0
+    assert spread.hist["bio.age_written"]["buckets"][-1][1] / 1e9 < AGE_S * 1.02
+
+
+def test_sluice_writes_on_an_idle_machine_what_is_due_and_not_before(lab) -> None:
+    ages = "ipu.age_ms=5000 sluice.age_ms=5000"
+    args = f"sched=sluice drive=rz58 cluster_kb=0 nbuf=600 write=delayed update=ipu {ages}"
+    script = "iogen bs=4k name=w rw=write filename=/w nr=40 rate_iops=4\nsleep 6\n"
+    run = lab(script, args)
+    assert run.count("sluice.unwatched") >= 40
+    assert run.count("ipu.written") == 0
+    age = run.hist["bio.age_written"]
+    # Those that are younger were written by a sync of the boot, or cost nothing.
+    of_age = [n for low, _, n in age["buckets"] if low / 1e9 > 0.8 * AGE_S]
+    assert sum(of_age) >= 40
