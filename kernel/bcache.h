@@ -26,7 +26,9 @@ extern struct bcache {
     struct list delayed, pending, writing;
     struct list ahead; /* prefetched, not asked for yet: the oldest first */
     struct list owned[OWNER_LISTS];
-    u64 ndirty, nheld_back, nwriting, nbusy, nevictable;
+    u64 ndirty, nheld_back, nwriting, nbusy;
+    u64 nevictable;         /* and clean */
+    u64 uses;               /* of buffers, by processes, ever */
     u64 nahead, ahead_most; /* on that list; may be */
     u64 write_number;       /* of the last write started */
     u64 look_started;       /* blocks that the policy's look found due */

@@ -397,7 +397,7 @@ static u64 flush_listed(struct list *l, bool files)
     u64 n = 0;
     spin_lock(&bcache.lock);
     LIST_EACH (i, l) {
-        struct buf *b = buf_of(LIST_ITEM(i, struct block, link));
+        struct buf *b = buf_of(LIST_ITEM(i, struct block, owing));
         count(&scanned, 1);
         u64 made = make_due(b, bcache.look_number);
         n += made;

@@ -16,8 +16,9 @@
  *   list, exactly once. dirtied_ns is set when the buffer is let go dirty for
  *   the first time, so the delayed-write list is in the order of age and a
  *   scan for what is due stops at the first that is not.
- * - B_EVICTABLE: clean, nobody has it, not in transfer; exactly then it is
- *   with the replace policy, and only then may it be a victim.
+ * - B_EVICTABLE: nobody has it, not in transfer, and clean (or dirty, if the
+ *   policy takes those); exactly then it is with the replace policy, and only
+ *   then may it be a victim. A dirty victim is written first.
  * - B_AHEAD: on the list of what was prefetched and not asked for yet, in the
  *   order in which the reads were started; ahead_most of them at most.
  * - No deadlock: a process begins to hold buffers only while holders times
@@ -56,6 +57,7 @@ COUNTER(dirtied, "bio.dirtied", "blocks", "clean to dirty");
 COUNTER(absorbed, "bio.absorbed", "blocks", "dirty blocks modified again");
 COUNTER(cancelled, "bio.cancelled", "blocks", "dirty blocks freed unwritten");
 COUNTER(written, "bio.written", "blocks", "writes started");
+COUNTER(dirty_victims, "bio.dirty_victims", "blocks", "written to give way");
 COUNTER(no_clean, "bio.no_clean", "times", "no clean buffer was left");
 COUNTER(throttled, "bio.throttled", "times", "a writer waited for writes");
 COUNTER(write_errors, "bio.write_errors", "blocks", "writes that failed");
@@ -195,17 +197,27 @@ static const struct replace_hooks *replace(void)
     return &policy_in_use[POLICY_REPLACE]->replace;
 }
 
+/* Is a buffer that nobody has busy one that the policy has? */
+static bool may_go(const struct buf *b)
+{
+    if (!(b->flags & B_DELWRI))
+        return true;
+    return replace()->takes_dirty && !(b->flags & B_ERROR);
+}
+
 static void make_evictable(struct buf *b)
 {
+    if (!may_go(b))
+        return;
     b->flags |= B_EVICTABLE;
-    bcache.nevictable++;
+    bcache.nevictable += !(b->flags & B_DELWRI);
     replace()->insert(&b->block, !(b->flags & B_NOREUSE));
 }
 
 static void make_not_evictable(struct buf *b)
 {
     b->flags &= ~B_EVICTABLE;
-    bcache.nevictable--;
+    bcache.nevictable -= !(b->flags & B_DELWRI);
     replace()->remove(&b->block);
 }
 
@@ -219,35 +231,38 @@ static bool is_evictable(const struct block *v)
            bcache.bufs[offset / sizeof *bcache.bufs].flags & B_EVICTABLE;
 }
 
-/* Hand an evictable buffer to a policy that has just started. */
-static void hand_over(struct block *v)
+/* Take from the policy what it has, in its order as long as its answers are
+ * good. Caller holds the lock. */
+static void take_all(struct list *order)
 {
-    buf_of(v)->flags |= B_EVICTABLE;
-    replace()->insert(v, true);
+    struct block *v;
+    while ((v = replace()->victim()) && is_evictable(v)) {
+        make_not_evictable(buf_of(v));
+        list_push_back(order, &v->link);
+    }
 }
 
-/* Take every evictable buffer from the policy in use, in its order as long as
- * its answers are good (if it is trusted), and hand all to the next; those it
- * did not give come first. Caller holds the lock. */
+/* Take all from the policy in use, if it is trusted, and hand to the next, in
+ * this order and then what else it may have. Caller holds the lock. */
 static void replace_switch(const struct policy *to, bool trust)
 {
     struct list order, *n;
-    struct block *v;
     list_init(&order);
-    while (trust && (v = replace()->victim()) && is_evictable(v)) {
-        replace()->remove(v);
-        buf_of(v)->flags &= ~B_EVICTABLE;
-        list_push_back(&order, &v->link);
-    }
+    if (trust)
+        take_all(&order);
     policy_switch(to);
+    bcache.nevictable = 0;
     for (u64 i = 0; i < bcache.used; i++) {
-        struct block *b = &bcache.bufs[i].block;
-        b->word[0] = b->word[1] = 0;
-        if (bcache.bufs[i].flags & B_EVICTABLE)
-            hand_over(b);
+        struct buf *b = &bcache.bufs[i];
+        b->block.word[0] = b->block.word[1] = 0;
+        b->flags &= ~B_EVICTABLE;
     }
     while ((n = list_pop_front(&order)))
-        hand_over(LIST_ITEM(n, struct block, link));
+        make_evictable(buf_of(LIST_ITEM(n, struct block, link)));
+    for (u64 i = 0; i < bcache.used; i++) {
+        if (!(bcache.bufs[i].flags & (B_BUSY | B_EVICTABLE)))
+            make_evictable(&bcache.bufs[i]);
+    }
 }
 
 static void replace_swap(const struct policy *to)
@@ -257,7 +272,7 @@ static void replace_swap(const struct policy *to)
     spin_unlock(&bcache.lock);
 }
 
-/* An evictable buffer, to make room for a block. */
+/* Which buffer is to make room for a block, or NULL: none can. */
 static struct buf *victim(u32 disk, u64 blkno)
 {
     if (!bcache.nevictable)
@@ -272,7 +287,6 @@ static struct buf *victim(u32 disk, u64 blkno)
             false);
         v = replace()->victim();
     }
-    make_not_evictable(buf_of(v));
     return buf_of(v);
 }
 
@@ -288,9 +302,10 @@ static void evict(struct buf *b)
 }
 
 /* A buffer for a block that is not cached: never used, or a victim; NULL if
- * there is none. Caller holds the lock. */
-static struct buf *claim(const struct disk *d, u64 blkno)
+ * there is none, or it is *dirty. Caller holds the lock. */
+static struct buf *claim(const struct disk *d, u64 blkno, struct buf **dirty)
 {
+    *dirty = NULL;
     if (bcache.used < bcache.nbufs) {
         struct buf *b = &bcache.bufs[bcache.used];
         memset(b, 0, sizeof *b);
@@ -299,8 +314,12 @@ static struct buf *claim(const struct disk *d, u64 blkno)
         return b;
     }
     struct buf *b = victim(d->id, blkno);
-    if (b)
-        evict(b);
+    if (b && b->flags & B_DELWRI)
+        *dirty = b;
+    if (!b || *dirty)
+        return NULL;
+    make_not_evictable(b);
+    evict(b);
     return b;
 }
 
@@ -308,8 +327,9 @@ static struct buf *claim(const struct disk *d, u64 blkno)
  * is stale of them gives way; who waits for a buffer goes first. */
 static struct buf *claim_ahead(const struct disk *d, u64 blkno)
 {
+    struct buf *dirty;
     if (bcache.nahead < bcache.ahead_most)
-        return bcache.waiting ? NULL : claim(d, blkno);
+        return bcache.waiting ? NULL : claim(d, blkno, &dirty);
     if (!bcache.nahead)
         return NULL;
     struct buf *b = LIST_ITEM(bcache.ahead.next, struct buf, ahead);
@@ -324,7 +344,8 @@ static struct buf *claim_ahead(const struct disk *d, u64 blkno)
 /* Give a claimed buffer its block, busy. Caller holds the lock. */
 static void assign(struct buf *b, struct disk *d, u64 blkno)
 {
-    b->block = (struct block){.disk = d->id, .blkno = blkno};
+    b->block =
+        (struct block){.disk = d->id, .blkno = blkno, .used = ++bcache.uses};
     b->disk = d;
     b->flags = B_BUSY;
     turns_init(&b->turns);
@@ -460,9 +481,8 @@ void buf_let_go(struct buf *b)
     }
     b->flags &= ~B_BUSY;
     bcache.nbusy--;
-    if (!(b->flags & B_DELWRI))
-        make_evictable(b);
-    else if (!b->io.request.queue && !(b->flags & B_ERROR))
+    make_evictable(b);
+    if (b->flags & B_DELWRI && !b->io.request.queue && !(b->flags & B_ERROR))
         offer(b);
     if (bcache.waiting)
         wakeup(&bcache.nevictable);
@@ -603,7 +623,21 @@ static void unhold(void)
         bcache.holders--;
 }
 
-/* ---- when no clean buffer is left ---- */
+/* ---- when there is no clean victim ---- */
+
+/* The victim is dirty: write it, so that it is clean when the policy is asked
+ * again. Caller holds the lock, which is released meanwhile. */
+static void write_victim(struct buf *b)
+{
+    count(&dirty_victims, 1);
+    buf_take(b);
+    buf_prepare_write(b, false);
+    spin_unlock(&bcache.lock);
+    disk_submit(b->disk, &b->io);
+    spin_lock(&bcache.lock);
+    if (b->flags & B_WRITE)
+        sleep_on(&b->io, &bcache.lock);
+}
 
 /* How many of the oldest dirty blocks to write now. */
 static u64 ask_no_clean(u64 dirty)
@@ -728,7 +762,7 @@ static void throttle(void)
 /* getblk of a block whose contents are asked for, or not: to be overwritten. */
 static struct buf *get(struct disk *d, u64 blkno, bool asked)
 {
-    struct buf *b;
+    struct buf *b, *dirty;
     assert(on_disk(d, blkno));
     spin_lock(&bcache.lock);
     hold();
@@ -736,14 +770,17 @@ static struct buf *get(struct disk *d, u64 blkno, bool asked)
         if ((b = lookup(d, blkno))) {
             settle_ahead(b, asked);
             buf_get(b);
+            b->block.used = ++bcache.uses;
             count(&hits, 1);
             trace_block(TRACE_hit, b, 0);
             break;
-        } else if ((b = claim(d, blkno))) {
+        } else if ((b = claim(d, blkno, &dirty))) {
             count(&misses, 1);
             assign(b, d, blkno);
             trace_block(TRACE_miss, b, 0);
             break;
+        } else if (dirty) {
+            write_victim(dirty);
         } else {
             make_room();
         }
@@ -768,10 +805,10 @@ static void tell_wanted(const struct buf *b, bool hit)
 /* Start reading a block unless it is cached or there is no room. */
 static void start_read(struct disk *d, u64 blkno, bool asked)
 {
-    struct buf *b = NULL;
+    struct buf *b = NULL, *dirty;
     spin_lock(&bcache.lock);
     if (on_disk(d, blkno) && !lookup(d, blkno))
-        b = asked ? claim(d, blkno) : claim_ahead(d, blkno);
+        b = asked ? claim(d, blkno, &dirty) : claim_ahead(d, blkno);
     if (b) {
         assign(b, d, blkno);
         trace_block(TRACE_ahead, b, asked);

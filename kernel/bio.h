@@ -36,7 +36,7 @@
 #define B_ERROR     0x100 /* the last transfer failed */
 #define B_NOREUSE   0x200 /* its contents will not be wanted again */
 #define B_AHEAD     0x400 /* prefetched, and not asked for yet */
-#define B_EVICTABLE 0x800 /* handed to the replace policy */
+#define B_EVICTABLE 0x800 /* the replace policy has it */
 
 struct flush;
 

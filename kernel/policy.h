@@ -64,13 +64,14 @@ struct block {
     u64 blkno;
     u64 owner;      /* equal for blocks of one file; 0: of none */
     u64 dirtied_ns; /* when it became dirty; 0: clean */
-    union { /* the replace policy's own while it is evictable, the update
-               policy's while it is dirty: it is never both */
+    u64 used;       /* grows from block to block with each use by a process */
+    union {         /* the replace policy's own while it has the block */
         struct list link;
         struct tree_node node; /* for an order by number */
     };
-    u64 word[2]; /* the replace policy's own while it holds this block */
-    u64 mark;    /* the update policy's own while dirty; 0 at first */
+    u64 word[2];       /* the replace policy's own while it holds this block */
+    struct list owing; /* the update policy's own while dirty */
+    u64 mark;          /* likewise; 0 at first */
 };
 
 /* The cache now, and what it counted since power-on. */
@@ -104,8 +105,8 @@ struct update_hooks {
      * No lock; may sleep. */
     void (*look)(u64 now_ns);
     /* (optional) b has become dirty, or is dirty and the policy starts (then
-     * the oldest comes first). Its link may be put on a list of the policy's.
-     * Cache lock held; may not sleep. */
+     * the oldest comes first). It may be put on a list of the policy's by
+     * `owing`. Cache lock held; may not sleep. */
     void (*dirtied)(struct block *b, u64 now_ns);
     /* (optional) b, dirty, is about to be written, or is dropped: off the
      * policy's lists. Cache lock held; may not sleep. */
@@ -124,7 +125,7 @@ u64 flush_all(void);               /* every dirty block */
 u64 flush_older(u64 age_ns);       /* dirty for at least so long */
 u64 flush_oldest(u64 n);           /* up to n, the oldest */
 u64 flush_owner(u64 owner);        /* the dirty blocks of one file, not 0 */
-u64 flush_list(struct list *due);  /* on this list of the policy's, by link */
+u64 flush_list(struct list *due);  /* on this list of the policy's, by owing */
 u64 flush_files(struct list *due); /* those, and the rest of their files */
 
 /* What to do with a block that is shown. */
@@ -320,7 +321,9 @@ void marks_step(struct marks *, const struct cache_state *, u64 most);
 
 /* ---- replace: which clean buffer is the victim ---- */
 
-/* A buffer is evictable while it is clean, unreferenced, not in transfer. */
+/* A buffer is evictable while it is clean, unreferenced, not in transfer. A
+ * policy that takes_dirty has also those that are dirty (dirtied_ns tells), if
+ * they can be written. */
 struct replace_hooks {
     /* (required) b has become evictable; `reuse` is false when nobody will
      * want its contents again. Cache lock held; may not sleep. */
@@ -329,8 +332,9 @@ struct replace_hooks {
      * just chosen. Cache lock held; may not sleep. */
     void (*remove)(struct block *b);
     /* (required) Choose a victim among the evictable ones, and do not remove
-     * it: the kernel calls remove. NULL only if there is none. Cache lock
-     * held; may not sleep. */
+     * it: the kernel calls remove. NULL only if it has none. If it is dirty,
+     * it is written, and the question asked again. Cache lock held; may not
+     * sleep. */
     struct block *(*victim)(void);
     /* (optional) A victim will be asked for, to make room for this block, which
      * is not cached. Cache lock held; may not sleep. */
@@ -338,6 +342,7 @@ struct replace_hooks {
     /* (optional) b, as the victim, loses its block, to ghost lists say; word
      * is cleared after. Cache lock held; may not sleep. */
     void (*evicted)(const struct block *b);
+    bool takes_dirty; /* have the dirty ones, too */
 };
 
 /* ---- prefetch: what to read before it is asked for ---- */

@@ -53,6 +53,19 @@ static inline struct tree_node *tree_before(const struct tree *t, u64 key)
     return best;
 }
 
+/* The node after n, or NULL. */
+static inline struct tree_node *tree_next(struct tree_node *n)
+{
+    if (n->right) {
+        for (n = n->right; n->left;)
+            n = n->left;
+        return n;
+    }
+    while (n->up && n->up->right == n)
+        n = n->up;
+    return n->up;
+}
+
 /* Turn n and its parent about, so that n is the upper one. */
 static inline void tree_rotate_up_(struct tree *t, struct tree_node *n)
 {

@@ -371,8 +371,9 @@ static void check(void)
         assert(offered || idle || b->flags & (B_BUSY | B_ERROR));
         dirty += b->block.dirtied_ns && !(b->flags & B_WRITE);
         busy += !!(b->flags & B_BUSY);
-        evictable += !!(b->flags & B_EVICTABLE);
-        assert(idle == !!(b->flags & B_EVICTABLE));
+        evictable += idle;
+        assert((!(b->flags & B_BUSY) && may_go(b)) ==
+               !!(b->flags & B_EVICTABLE));
         assert(lookup(b->disk, b->block.blkno) == b);
     }
     assert(dirty == bcache.ndirty);

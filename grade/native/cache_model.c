@@ -336,7 +336,7 @@ static u64 flush_listed(struct list *blocks, bool files)
     struct list due;
     list_init(&due);
     LIST_EACH (n, blocks) {
-        struct block *b = LIST_ITEM(n, struct block, link);
+        struct block *b = LIST_ITEM(n, struct block, owing);
         if (make_due(CONTAINER(b, struct buffer, block), &due) && files &&
             b->owner)
             make_owner_due(b->owner, &due);

@@ -131,6 +131,49 @@ TEST(clock_evicts_first_what_nobody_will_want)
     check_eq(evict(p), 0);
 }
 
+/* As insert, after a use; dirty or clean. */
+static void insert_used(const struct policy *p, u32 i, bool dirty)
+{
+    static u64 uses;
+    blocks[i].used = ++uses;
+    blocks[i].dirtied_ns = dirty;
+    insert(p, i, true);
+}
+
+/* 8 blocks, of which the window is 4. */
+TEST(cflru_evicts_clean_blocks_of_its_window_before_dirty_ones)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "cflru");
+    tunable_named(p, "window_percent")->value = 50;
+    for (u32 i = 0; i < 8; i++)
+        insert_used(p, i, i != 2 && i < 5); /* [0* 1* 2 3*] 4* 5 6 7 */
+    check_eq(evict(p), 2);
+    check_eq(p->counters[0].value, 2);
+    insert_used(p, 8, false);                 /* [0* 1* 3* 4*] 5 6 7 8 */
+    check(p->replace.victim() == &blocks[0]); /* dirty: it is written */
+    check_eq(p->counters[1].value, 1);
+    remove_block(p, 0);
+    blocks[0].dirtied_ns = 0;
+    insert(p, 0, true); /* written, not used: in its place */
+    check_eq(evict(p), 0);
+    insert_used(p, 9, false);
+    remove_block(p, 1);
+    insert_used(p, 1, true); /* used: [3* 4* 5 6] 7 8 9 1* */
+    check_eq(evict(p), 5);
+}
+
+TEST(cflru_without_a_window_is_lru_over_dirty_blocks_too)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "cflru");
+    tunable_named(p, "window_percent")->value = 0;
+    for (u32 i = 0; i < 4; i++)
+        insert_used(p, i, i % 2 == 0);
+    check_victims(p, (u32[]){0, 1, 2, 3}, 4);
+    insert(p, 0, true);
+    insert(p, 1, false);
+    check_victims(p, (u32[]){1, 0}, 2); /* not wanted: first */
+}
+
 /* 8 blocks: A1in keeps 2 of them, A1out has 4 numbers. */
 TEST(two_q_promotes_only_what_comes_again_while_it_is_remembered)
 {

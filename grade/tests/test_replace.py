@@ -8,6 +8,7 @@ import pytest
 from conftest import MakeImage
 from replace_models import MODELS, optimal
 
+from grade.experiment import devtext
 from grade.machine import Config, Disk, run_rc
 from grade.paths import ROOT
 
@@ -68,6 +69,7 @@ EXPECTED = {
     "clock": [324, 2089, 4024, 10685],
     "2q": [492, 3137, 5738, 11359],
     "arc": [519, 3461, 6399, 11937],
+    "cflru": [320, 2021, 3799, 10189],  # all clean, so LRU's
 }
 
 
@@ -117,3 +119,45 @@ def hot_ms(make_image: MakeImage):
 @pytest.mark.parametrize("policy", ["2q", "arc"])
 def test_a_scan_leaves_alone_what_is_read_again(hot_ms, policy: str) -> None:
     assert hot_ms(policy) < hot_ms("lru") / 2
+
+
+# 60 blocks become dirty and are not used again; then 60 others are read again and again.
+COLD_DIRTY = """
+iogen rw=write filename=/cold bs=4k nr=60
+iogen rw=randread filename=/hot bs=4k size=240k nr=2000
+"""
+# 60 blocks are modified and 200 others read at random, more than there is room for.
+HOT_DIRTY = """
+iogen bs=4k name=w rw=zipfwrite filename=/cold size=240k nr=1000 thinktime_us=10000 -- \
+ name=r rw=randread filename=/hot size=800k nr=1000
+"""
+
+
+@pytest.fixture
+def counted(make_image: MakeImage):
+    """counted(script, "replace=lru"): what /dev/stat says after it, with no update policy."""
+
+    def run(script: str, args: str) -> dict[str, int]:
+        options = ("--file", "/hot=800K", "--file", "/cold=240K")
+        path = make_image(rc=f"{script}echo @\ncat /dev/stat\n", options=options)
+        args = f"{args} nbuf=100 drive=fixed write=delayed update=none check=1"
+        result = run_rc(Config((Disk(path),), args=args, lab=True))
+        assert result.status == 0, result.console
+        stat = devtext.stat(result.console.split("@\n")[1])
+        return {name: value for name, (value, _) in stat.items()}
+
+    return run
+
+
+def test_cflru_lets_cold_dirty_blocks_go_and_keeps_what_is_read(counted) -> None:
+    lru, cflru = (counted(COLD_DIRTY, f"replace={name}") for name in ("lru", "cflru"))
+    assert cflru["bio.misses"] < lru["bio.misses"] / 2
+    assert lru["bio.dirty_victims"] == 0 < cflru["bio.dirty_victims"]
+
+
+def test_cflru_writes_less_the_wider_its_window(counted) -> None:
+    writes = [
+        counted(HOT_DIRTY, f"replace=cflru cflru.window_percent={percent}")["bio.written"]
+        for percent in (0, 25, 75)
+    ]
+    assert writes[0] > writes[1] > writes[2]

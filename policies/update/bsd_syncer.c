@@ -53,12 +53,12 @@ static void bsd_syncer_dirtied(struct block *b, u64 now_ns)
     u64 slot_s = MAX(b->dirtied_ns / NS_PER_S + delay_s, now_s + 1);
     if (done_s == NOT_BEGUN)
         done_s = now_s;
-    list_push_back(&wheel[slot_s % SLOTS], &b->link);
+    list_push_back(&wheel[slot_s % SLOTS], &b->owing);
 }
 
 static void bsd_syncer_leaves(struct block *b)
 {
-    list_remove(&b->link);
+    list_remove(&b->owing);
 }
 
 static u64 bsd_syncer_next_ns(u64 last_ns)

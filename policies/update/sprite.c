@@ -37,20 +37,20 @@ static void sprite_start(void)
 static void sprite_dirtied(struct block *b, u64 now_ns)
 {
     (void)now_ns;
-    list_init(&b->link);
+    list_init(&b->owing);
 }
 
 static void sprite_leaves(struct block *b)
 {
-    list_remove(&b->link);
+    list_remove(&b->owing);
 }
 
 static enum visit of_age(struct block *b, u64 now_ns)
 {
     if (b->dirtied_ns + tunables[1].value * NS_PER_MS > now_ns)
         return STOP;
-    if (!list_on(&b->link)) {
-        list_push_back(&due, &b->link);
+    if (!list_on(&b->owing)) {
+        list_push_back(&due, &b->owing);
         counters[1].value++;
     }
     return PASS;
