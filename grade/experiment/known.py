@@ -15,13 +15,13 @@ from pathlib import Path
 
 from grade import image
 from grade.experiment import devtext
-from grade.experiment.files import FOLDER, write_whole
+from grade.experiment.files import FOLDER, hash_file, write_whole
 from grade.image import Content
 from grade.machine import Config, Disk, run_rc
 from grade.paths import KERNEL, NATIVE
 
 ASK = "cat /dev/policy; echo @stat; cat /dev/stat; echo @hist; cat /dev/hist; echo @end\n"
-TUNABLE = re.compile(r"^(\S+)\.(\w+) = (\d+) (\S+) \((\d+) to (\d+)\): (.*)$")
+TUNABLE = re.compile(r"^(\S+)\.(\w+) = (\d+) (.+?) \((\d+) to (\d+)\): (.*)$")
 KIND = re.compile(r"^(\w+):((?: \[?\w+\]?)+)$")
 
 
@@ -101,7 +101,8 @@ def ask() -> dict[str, object]:
 def known() -> Known:
     """What the kernel as built has."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    path = FOLDER / f"known-{kernel_hash()[:16]}.json"
+    asked = kernel_hash()[:16] + hash_file(Path(__file__))[:8]
+    path = FOLDER / f"known-{asked}.json"
     if not path.exists():
         write_whole(path, json.dumps(ask(), indent=1))
     fields = json.loads(path.read_text())

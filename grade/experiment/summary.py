@@ -77,6 +77,9 @@ def head(column: str) -> tuple[str, str]:
     if metrics.RATIO in column:
         above, below = column.split(metrics.RATIO)
         return above, f"/ {below}"
+    of_series = metrics.NAME.fullmatch(column)
+    if of_series and of_series["series"]:
+        return of_series["series"], of_series["field"]
     above, _, name = column.rpartition(".")
     return above, name
 

@@ -13,6 +13,7 @@ import pytest
 
 from grade.experiment import expect, metrics, result, runner, series, summary
 from grade.experiment.__main__ import EXPERIMENTS
+from grade.experiment.known import known
 from grade.experiment.load import load
 from grade.experiment.locate import Lines
 from grade.experiment.schema import BadExperiment
@@ -174,6 +175,11 @@ def test_a_wrong_file_is_refused_with_line_and_meaning(small: Path, old, new, sa
         load(small)
     [problem] = [text for text in str(refused.value).splitlines() if said in text]
     assert problem.startswith(f"{small}:{line}: "), problem
+
+
+def test_a_tunable_is_known_whatever_words_its_unit_has():
+    found = known().tunables["throttled.dirty_percent"]
+    assert (found.unit, found.low, found.high) == ("% of the cache", 1, 100)
 
 
 def test_all_problems_are_told_at_once_and_nothing_runs(small: Path, tmp_path: Path):

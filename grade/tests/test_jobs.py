@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from grade.experiment import jobs, metrics, runner
+from grade.experiment import jobs, metrics, runner, summary
 from grade.experiment.devtext import BadText
 from grade.experiment.load import load
 from grade.experiment.result import BadResult, check_line
@@ -153,3 +153,16 @@ def test_a_job_that_no_command_names_is_refused(tmp_path: Path, metric: str, sai
     path.write_text(FILE.replace("job.k.reads", metric))
     with pytest.raises(BadExperiment, match=re.escape(said)):
         load(path)
+
+
+@pytest.mark.parametrize(
+    ("column", "lines"),
+    [
+        ("read.p99.9_ms", ("read", "p99.9_ms")),
+        ("hist.bio.burst.max", ("hist.bio.burst", "max")),
+        ("stat.disk.reads", ("stat.disk", "reads")),
+        ("stat.disk.reads / job.a.ios", ("stat.disk.reads", "/ job.a.ios")),
+    ],
+)
+def test_a_columns_head_is_two_lines(column: str, lines: tuple[str, str]):
+    assert summary.head(column) == lines
