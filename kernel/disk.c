@@ -23,6 +23,8 @@
 #include "kernel/trace.h"
 #include "kernel/virtio_blk.h"
 
+#define SEGMENTS_KEPT_NS 1000000000UL /* of a drive, when no more needed */
+
 static struct {
     struct disk disk[MAX_DISKS];
     u32 n;
@@ -37,6 +39,8 @@ COUNTER(commands, "disk.commands", "commands", "dispatched to drives");
 COUNTER(flushes, "disk.flushes", "flushes", "barriers done");
 COUNTER(offers_taken, "disk.offers_taken", "requests",
         "dirty blocks written by the scheduler's choice");
+COUNTER(mode_selects, "disk.mode_selects", "commands",
+        "that divided a drive's cache anew");
 COUNTER(errors, "disk.errors", "requests", "that failed");
 
 HISTOGRAM(read_response, "disk%u.read_response", "ns", "queueing and service");
@@ -576,6 +580,25 @@ bool disk_state(u32 disk, struct disk_state *s)
     return true;
 }
 
+void disk_streams(struct disk *d, u32 n)
+{
+    if (!d->adapts)
+        return;
+    spin_lock(&d->lock);
+    u64 now_ns = clock_ns();
+    u32 segments = d->drive.cache.segments;
+    n = MAX(1, MIN(n, MAX_SEGMENTS));
+    if (n >= segments)
+        d->streams_ns = now_ns;
+    if (n > segments || now_ns - d->streams_ns >= SEGMENTS_KEPT_NS) {
+        struct drive_cache cache = drive_cache_in(d->drive.model, n);
+        drive_set_cache(&d->drive, now_ns, &cache);
+        d->streams_ns = now_ns;
+        count(&mode_selects, 1);
+    }
+    spin_unlock(&d->lock);
+}
+
 /* ---- set-up ---- */
 
 u32 disk_count(void)
@@ -614,6 +637,31 @@ static const struct drive_model *drive_wanted(const struct disk *d)
     return model;
 }
 
+static u32 sectors_wanted(const char *name, u32 sectors, u64 min_kb)
+{
+    return arg_text(name) ? 2 * arg_number(name, 0, min_kb, 65536) : sectors;
+}
+
+/* Divide the drive's cache as the boot arguments want it, and set its bus. */
+static void fit_cache(struct disk *d)
+{
+    const struct drive_model *m = d->drive.model;
+    const char *segments = arg_text("drive_segments");
+    d->adapts = segments && !strcmp(segments, "adaptive");
+    u32 n = d->adapts
+                ? m->segments
+                : arg_number("drive_segments", m->segments, 1, MAX_SEGMENTS);
+    struct drive_cache c = drive_cache_in(m, n);
+    u32 sectors = sectors_wanted("drive_segment_kb", c.segment_sectors, 1);
+    u64 ahead = (u64)c.read_ahead_sectors * sectors / c.segment_sectors;
+    c.segment_sectors = sectors;
+    c.read_ahead_sectors = sectors_wanted("drive_read_ahead_kb", ahead, 0);
+    d->drive.cache = c;
+    u64 bus_kb_s = arg_number("drive_bus_kb_s", 0, 100, 1000000);
+    if (bus_kb_s)
+        d->drive.bus_ns = SECTOR_BYTES * 1000000UL / bus_kb_s;
+}
+
 /* How many commands it takes: as the ring holds (d->depth so far) without a
  * model, else as drive_depth= or the model says. */
 static void fit_drive(struct disk *d, u32 wanted)
@@ -626,6 +674,8 @@ static void fit_drive(struct disk *d, u32 wanted)
         boot_fail("drive_depth=%u: %s takes up to %u", depth, d->name,
                   d->depth);
     d->depth = depth;
+    if (d->drive.model->segments)
+        fit_cache(d);
 }
 
 void disk_init(void)

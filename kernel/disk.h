@@ -54,14 +54,16 @@ struct disk {
     u32 in_flight;   /* commands */
     u32 plugged;     /* submitters that hold back dispatch */
     struct drive drive;
+    bool adapts;              /* drive_segments=adaptive; set once, at boot */
+    u64 streams_ns;           /* when its segments were last all needed */
     struct io *held;          /* commands the drive has not taken up yet */
     struct io *in_drive;      /* the one it has */
     struct timer drive_timer; /* when that will be done */
     struct timer ask_timer;   /* when to ask the scheduler again */
 };
 
-/* Find the disks, read the boot arguments drive=, drive_depth=, cluster_kb=,
- * own sched. */
+/* Find the disks, read the boot arguments drive=, drive_*=, cluster_kb=, own
+ * sched. */
 void disk_init(void);
 u32 disk_count(void);
 struct disk *disk_get(u32 id);             /* NULL if there is none */
@@ -92,6 +94,11 @@ void disk_unplug(struct disk *);
 /* Do these transfers, outside the cache, and wait. The caller sets sector,
  * nsectors, write and data of each. 0 or -EIO. May sleep. */
 int disk_transfer(struct disk *, struct io *ios, u32 n);
+
+/* So many sequential streams read the disk now. Under drive_segments=adaptive
+ * the drive's cache is given as many segments: more at once, fewer when they
+ * have not been needed for a second. */
+void disk_streams(struct disk *, u32 n);
 
 /* A barrier: all writes completed before the call are durable after it.
  * 0 or -EIO. May sleep. */

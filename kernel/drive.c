@@ -168,8 +168,8 @@ static u64 pass(struct drive *d, u64 sector, u64 n, bool write, u64 until_ns)
 static void extend(const struct drive *d, struct segment *s, u64 end)
 {
     s->end = end;
-    if (s->end - s->first > d->model->segment_sectors)
-        s->first = s->end - d->model->segment_sectors;
+    if (s->end - s->first > d->cache.segment_sectors)
+        s->first = s->end - d->cache.segment_sectors;
 }
 
 /* Let the arm read ahead till now. */
@@ -190,7 +190,7 @@ static void catch_up(struct drive *d, u64 now_ns)
 static u32 segment_with(const struct drive *d, u64 sector)
 {
     u32 best = NONE;
-    for (u32 i = 0; i < d->model->segments; i++) {
+    for (u32 i = 0; i < d->cache.segments; i++) {
         const struct segment *s = &d->segment[i];
         if (s->first < s->end && s->first <= sector && sector <= s->end &&
             (best == NONE || s->end > d->segment[best].end))
@@ -202,7 +202,7 @@ static u32 segment_with(const struct drive *d, u64 sector)
 static u32 oldest_segment(const struct drive *d)
 {
     u32 oldest = 0;
-    for (u32 i = 1; i < d->model->segments; i++) {
+    for (u32 i = 1; i < d->cache.segments; i++) {
         if (d->segment[i].used < d->segment[oldest].used)
             oldest = i;
     }
@@ -220,7 +220,7 @@ static void begin_segment(struct drive *d, u32 i, u64 sector)
 /* These sectors are written: what the segments hold of them is out of date. */
 static void forget(struct drive *d, u64 sector, u64 end)
 {
-    for (u32 i = 0; i < d->model->segments; i++) {
+    for (u32 i = 0; i < d->cache.segments; i++) {
         struct segment *s = &d->segment[i];
         if (s->first < end && sector < s->end)
             s->first = s->end;
@@ -238,8 +238,8 @@ static u64 read_and_send(struct drive *d, u64 sector, u64 end, u64 bus_ns)
         u32 slots = locate(m, sector).slots;
         u64 n = pass(d, sector, end - sector, false, FOREVER);
         u64 first_ns = d->arm_ns - angle_ns(m, n - 1, slots);
-        bus_ns = MAX(bus_ns, first_ns) + n * m->bus_ns;
-        bus_ns = MAX(bus_ns, d->arm_ns + m->bus_ns);
+        bus_ns = MAX(bus_ns, first_ns) + n * d->bus_ns;
+        bus_ns = MAX(bus_ns, d->arm_ns + d->bus_ns);
         sector += n;
     }
     return bus_ns;
@@ -248,7 +248,7 @@ static u64 read_and_send(struct drive *d, u64 sector, u64 end, u64 bus_ns)
 /* The arm, having read up to the end of segment i for this request, goes on. */
 static void read_ahead(struct drive *d, u32 i, u64 end)
 {
-    u64 to = MIN(end + d->model->read_ahead_sectors, d->model->sectors);
+    u64 to = MIN(end + d->cache.read_ahead_sectors, d->model->sectors);
     if (d->ahead == i)
         to = MAX(to, d->ahead_end);
     d->ahead = to > d->segment[i].end ? i : NONE;
@@ -266,7 +266,7 @@ static u64 serve_read(struct drive *d, u64 now_ns, u64 sector, u64 end)
         begin_segment(d, i = oldest_segment(d), sector);
     struct segment *s = &d->segment[i];
     u64 here = MIN(s->end, end);
-    u64 done_ns = ready_ns + (here - sector) * m->bus_ns;
+    u64 done_ns = ready_ns + (here - sector) * d->bus_ns;
     s->used = d->commands;
     if (here < end) {
         if (!joins)
@@ -290,7 +290,7 @@ static void write_out(struct drive *d, u64 sector, u64 end, u64 ready_ns,
     const struct drive_model *m = d->model;
     struct spot s = locate(m, sector);
     u64 pass_ns = angle_ns(m, end - sector - 1, s.slots);
-    u64 first_ns = ready_ns + m->bus_ns;
+    u64 first_ns = ready_ns + d->bus_ns;
     d->arm_ns = MAX(d->arm_ns, ready_ns) + travel_ns(d, &s, true);
     d->arm_ns = MAX(d->arm_ns, MAX(first_ns, here_ns - MIN(here_ns, pass_ns)));
     d->cyl = s.cyl;
@@ -305,10 +305,11 @@ static u64 behind_ns(const struct drive *d, const struct segment *s, u64 end,
                      u64 here_ns)
 {
     const struct drive_model *m = d->model;
-    if (end - s->first <= m->segment_sectors)
+    if (end - s->first <= d->cache.segment_sectors)
         return here_ns;
     u32 slots = locate(m, end - 1).slots;
-    return MAX(here_ns, d->arm_ns - angle_ns(m, m->segment_sectors, slots));
+    return MAX(here_ns,
+               d->arm_ns - angle_ns(m, d->cache.segment_sectors, slots));
 }
 
 static u64 serve_write(struct drive *d, u64 now_ns, u64 sector, u64 end)
@@ -325,7 +326,7 @@ static u64 serve_write(struct drive *d, u64 now_ns, u64 sector, u64 end)
             d->written = oldest_segment(d);
         begin_segment(d, d->written, sector);
     }
-    u64 here_ns = ready_ns + (end - sector) * m->bus_ns;
+    u64 here_ns = ready_ns + (end - sector) * d->bus_ns;
     write_out(d, sector, end, ready_ns, here_ns);
     forget(d, sector, end);
     struct segment *s = &d->segment[d->written];
@@ -337,7 +338,32 @@ static u64 serve_write(struct drive *d, u64 now_ns, u64 sector, u64 end)
 
 void drive_start(struct drive *d, const struct drive_model *model)
 {
-    *d = (struct drive){.model = model, .ahead = NONE, .written = NONE};
+    *d = (struct drive){
+        .model = model,
+        .cache = {model->segments, model->segment_sectors,
+                  model->read_ahead_sectors},
+        .bus_ns = model->bus_ns,
+        .ahead = NONE,
+        .written = NONE,
+    };
+}
+
+struct drive_cache drive_cache_in(const struct drive_model *m, u32 segments)
+{
+    u32 sectors = m->segments * m->segment_sectors / segments;
+    u64 ahead = (u64)m->read_ahead_sectors * sectors / m->segment_sectors;
+    return (struct drive_cache){segments, sectors, ahead};
+}
+
+void drive_set_cache(struct drive *d, u64 now_ns, const struct drive_cache *c)
+{
+    u64 begin_ns = MAX(now_ns, d->free_ns);
+    catch_up(d, begin_ns);
+    for (u32 i = 0; i < MAX_SEGMENTS; i++)
+        d->segment[i] = (struct segment){0};
+    d->cache = *c;
+    d->ahead = d->written = NONE;
+    d->free_ns = begin_ns + d->model->read_miss_ns[d->after];
 }
 
 u64 drive_service(struct drive *d, u64 now_ns, u64 sector, u32 nsectors,

@@ -74,12 +74,20 @@ struct segment {
     u64 used; /* the number of the last command that used it */
 };
 
+/* How the cache is divided: what a SCSI mode select of the caching page sets.
+ */
+struct drive_cache {
+    u32 segments, segment_sectors, read_ahead_sectors;
+};
+
 /* One drive: its model and what it remembers between requests. */
 struct drive {
     const struct drive_model *model;
-    u64 commands;  /* so far */
-    u64 free_ns;   /* when the last of them is done */
-    u32 after;     /* AFTER_READ or AFTER_WRITE: what that was */
+    struct drive_cache cache; /* as the model has it, or otherwise */
+    u32 bus_ns;               /* likewise */
+    u64 commands;             /* so far */
+    u64 free_ns;              /* when the last of them is done */
+    u32 after;                /* AFTER_READ or AFTER_WRITE: what that was */
     u64 arm_ns;    /* when the arm will have done what it was told ... */
     u32 cyl, head; /* ... and where it will be then */
     struct segment segment[MAX_SEGMENTS];
@@ -102,6 +110,13 @@ u64 drive_seek_ns(const struct drive_model *, u32 cyls);
 u64 drive_room(const struct drive_model *);
 
 void drive_start(struct drive *, const struct drive_model *);
+
+/* The model's cache in so many segments, 1 to MAX_SEGMENTS: it stays as large,
+ * and as large a part of a segment is read ahead. */
+struct drive_cache drive_cache_in(const struct drive_model *, u32 segments);
+
+/* Divide the cache otherwise, which empties it and takes a command's time. */
+void drive_set_cache(struct drive *, u64 now_ns, const struct drive_cache *);
 
 /* A request reaches the drive at now_ns, which never goes back; returns when it
  * will be done. It lies within the drive's sectors. */

@@ -235,6 +235,7 @@ i64 exec(const char *path, char *const argv[])
     if (!error)
         error = build(&g, argv);
     iunlock(g.file);
+    ext2_end_reads(g.file, &g.streams);
     iput(g.file);
     if (!error) {
         become(&g, path);

@@ -102,6 +102,8 @@ int ext2_path(struct inode *dir, char *out, size_t n);
  * end of the file; write extends it (-ENOSPC, -EFBIG with what fitted
  * written). */
 int ext2_read(struct inode *, struct uio *, struct streams *);
+/* No more reads with these streams. The inode need not be locked. */
+void ext2_end_reads(struct inode *, const struct streams *);
 int ext2_write(struct inode *, struct uio *);
 /* These n bytes (0: all to the end) will be read soon, or will not be: if the
  * prefetch policy acts on that, as many are read as it may fill of the cache,

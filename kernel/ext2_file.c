@@ -45,7 +45,7 @@ static void plan(struct inode *ip, const struct uio *u, u64 n,
                             .file_blocks = blocks_of(fs, ip->size),
                             .block_bytes = fs->block_bytes,
                             .found = find_block(ip, first)};
-    r->wish = prefetch_ahead(streams, &access);
+    r->wish = prefetch_ahead(fs->disk, streams, &access);
     r->nahead = MIN(r->wish.n * r->wish.times, bio_ahead_most());
 }
 
@@ -149,6 +149,12 @@ int ext2_read(struct inode *ip, struct uio *u, struct streams *s)
     read_ahead(ip, &r);
     accessed(ip);
     return error;
+}
+
+void ext2_end_reads(struct inode *ip, const struct streams *s)
+{
+    if (s->reads)
+        prefetch_end(ip->fs->disk, s);
 }
 
 /* ---- what a program says it will read ---- */

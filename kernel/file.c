@@ -88,8 +88,10 @@ void file_close(struct file *f)
         return;
     if (f->pipe)
         pipe_close(f->pipe, f->flags == O_WRONLY);
-    if (f->inode)
+    if (f->inode) {
+        ext2_end_reads(f->inode, &f->streams);
         iput(f->inode);
+    }
     file_free(f);
 }
 

@@ -4,10 +4,16 @@
 
 #include "kernel/stream.h"
 
+struct disk;
+
 void prefetch_init(void); /* owns the prefetch kind */
 
-/* What to start reading beside what this access asks for. Inode locked. */
-struct wish prefetch_ahead(struct streams *, struct access *);
+/* What to start reading beside what this access to a file on the disk asks for.
+ * Inode locked. */
+struct wish prefetch_ahead(struct disk *, struct streams *, struct access *);
+
+/* The open file is closed: nobody reads its streams any more. */
+void prefetch_end(struct disk *, const struct streams *);
 
 /* Does the policy in use act on what programs say they will need, or not? */
 bool prefetch_takes_hints(void);

@@ -592,6 +592,11 @@ void bunwanted(struct disk *d, u64 blkno)
     expect_on_disk(d, &blkno, 1);
 }
 
+void prefetch_end(struct disk *d, const struct streams *s)
+{
+    (void)d, (void)s;
+}
+
 bool prefetch_takes_hints(void)
 {
     return true;
@@ -687,9 +692,9 @@ int uio_zero(u64 n, struct uio *u)
 }
 
 /* Read-ahead that asks for whatever is allowed. */
-struct wish prefetch_ahead(struct streams *s, struct access *a)
+struct wish prefetch_ahead(struct disk *d, struct streams *s, struct access *a)
 {
-    (void)s;
+    (void)d, (void)s;
     u64 end = a->block + a->nblocks;
     if (end >= a->file_blocks)
         return (struct wish){0};

@@ -205,3 +205,49 @@ def test_what_is_not_needed_is_evicted_first(lab: Lab) -> None:
         again[advise] = run.jobs[-1]["elapsed_ns"]
     plain, advised = again.values()
     assert advised < plain / 4
+
+
+# ---- the drive's segments ----
+
+EIGHT = [f"/f{i}" for i in range(8)]
+EIGHT_FILES = ("--group", "16M", *(w for f in EIGHT for w in ("--file", f"{f}=1M")))
+EIGHT_FILES += tuple(w for i, f in enumerate(EIGHT) for w in ("--at", f"{f}={i}"))
+
+
+def reading(files: list[str]) -> str:
+    return "iogen " + " -- ".join(f"rw=read bs=8k name={f[1:]} filename={f}" for f in files)
+
+
+def test_more_streams_than_segments_collapse_and_adaptive_segments_restore(lab: Lab) -> None:
+    def bytes_s(segments: str) -> float:
+        args = f"drive=cheetah4lp nbuf=600 drive_segments={segments}"
+        return lab(reading(EIGHT), args, files=EIGHT_FILES, size="160M").bytes_s()
+
+    three, eight, adaptive = bytes_s("3"), bytes_s("8"), bytes_s("adaptive")
+    assert eight > 2.5 * three
+    assert adaptive > 0.95 * eight
+
+
+def test_adaptive_segments_follow_the_number_of_streams_both_ways(lab: Lab) -> None:
+    script = f"{reading(EIGHT)}\nsleep 2\n{reading(EIGHT[:1])}"
+    args = "drive=cheetah4lp nbuf=100 drive_segments=adaptive"
+    run = lab(script, args, files=EIGHT_FILES, size="160M")
+    alone = lab(reading(EIGHT), args, files=EIGHT_FILES, size="160M")
+    # From 3 to 8, once for each; then, for one stream, back.
+    assert 1 <= alone.count("disk.mode_selects") <= 5
+    assert run.count("disk.mode_selects") == alone.count("disk.mode_selects") + 1
+
+
+@pytest.mark.parametrize(
+    "argument", ["drive_segments=0", "drive_segments=17", "drive_segments=many", "drive_bus_kb_s=1"]
+)
+def test_a_wrong_division_of_the_drives_cache_stops_the_boot(run_script, argument: str) -> None:
+    result = run_script("true", args=f"drive=cheetah4lp {argument}", lab=True)
+    assert result.status == 100
+    assert f"boot: argument {argument}: not" in result.console
+
+
+def test_what_a_drive_has_not_cannot_be_divided(run_script) -> None:
+    result = run_script("true", args="drive=fixed drive_segments=4", lab=True)
+    assert result.status == 100
+    assert "boot: argument drive_segments: unknown" in result.console

@@ -1,0 +1,76 @@
+/*
+ * Drives' caches, as they are divided while they work. What the models say of
+ * real drives is tested with drive_replay_tool.
+ *
+ * link: grade/native/test.c kernel/drive.c kernel/drives.c
+ */
+#include "grade/native/test.h"
+#include "kernel/drive.h"
+
+#define HIT_NS                                                      \
+    4000000 /* more than any hit of 8 sectors takes, less than most \
+               misses */
+
+static struct drive drive;
+static u64 now_ns;
+
+/* How long a read of 8 sectors takes, a second after the last. */
+static u64 read_ns(u64 sector)
+{
+    now_ns += 1000000000;
+    return drive_service(&drive, now_ns, sector, 8, false) - now_ns;
+}
+
+static void divide(u32 segments)
+{
+    struct drive_cache cache = drive_cache_in(drive.model, segments);
+    drive_set_cache(&drive, now_ns, &cache);
+}
+
+TEST(a_cache_divided_otherwise_is_as_large_and_reads_as_much_of_a_segment_ahead)
+{
+    const struct drive_model *m = drive_find("cheetah4lp"); /* 3 of 282 */
+    struct drive_cache c = drive_cache_in(m, 3);
+    check_eq(c.segment_sectors, 282);
+    check_eq(c.read_ahead_sectors, 282);
+    c = drive_cache_in(m, 8);
+    check_eq(c.segments, 8);
+    check_eq(c.segment_sectors, 105);
+    check_eq(c.read_ahead_sectors, 105);
+    c = drive_cache_in(m, 1);
+    check_eq(c.segment_sectors, 846);
+}
+
+TEST(dividing_a_cache_empties_it_and_takes_a_commands_time)
+{
+    drive_start(&drive, drive_find("cheetah4lp"));
+    read_ns(1000000);
+    check(read_ns(1000008) < HIT_NS); /* read ahead */
+    u64 free_ns = drive.free_ns;
+    divide(8);
+    check_eq(drive.free_ns, free_ns + drive.model->read_miss_ns[AFTER_READ]);
+    /* The arm is still there: what it lacks is the rotation. */
+    u64 overhead_ns = drive.model->read_miss_ns[AFTER_READ];
+    check(read_ns(1000016) > overhead_ns + 8 * drive.bus_ns);
+}
+
+/* Streams far apart, by turns, each in pieces of 8 sectors. Hits, of 20 each.
+ */
+static u64 hits_of(u32 streams)
+{
+    u64 hits = 0;
+    for (u64 i = 0; i < 20; i++)
+        for (u64 s = 0; s < streams; s++)
+            hits += read_ns(1000000 * s + 8 * i) < HIT_NS;
+    return hits;
+}
+
+TEST(as_many_streams_as_segments_find_what_was_read_ahead)
+{
+    drive_start(&drive, drive_find("cheetah4lp"));
+    check(hits_of(3) >= 3 * 18);
+    divide(3);
+    check(hits_of(8) < 8 * 5);
+    divide(8);
+    check(hits_of(8) >= 8 * 17);
+}
