@@ -24,6 +24,7 @@
  * that is idle for an eighth of the time.
  */
 #include "user/lib.h"
+#include "user/lib/compute.h"
 #include "user/lib/histogram.h"
 #include "user/lib/json.h"
 #include "user/lib/random.h"
@@ -31,8 +32,6 @@
 
 #define KIB   1024UL
 #define PIECE (8 * KIB) /* of a call */
-#define ROUND 500UL /* instructions; more would not be one block of QEMU's */
-#define LOOP  2     /* of them to go round */
 
 /* Uses of random numbers: each has a generator of its own. */
 enum { SOURCE, HEADER, OBJECT, TEMPORARY, CHOICE_OF_HEADERS };
@@ -84,11 +83,10 @@ static void path_of(char *path, size_t n, const char *kind, u64 number)
     snprintf(path, n, "%s/%s%lu", o.dir, kind, number);
 }
 
-static void compute(u64 bytes)
+/* What a compiler does with so much text. */
+static void digest(u64 bytes)
 {
-    u64 rounds = o.work * 1000 / ROUND * (bytes / KIB);
-    for (u64 i = 0; i < rounds; i++)
-        asm volatile(".rept %0; nop; .endr" ::"i"(ROUND - LOOP));
+    compute(o.work * (bytes / KIB));
 }
 
 /* Write so many bytes of a file that is open. */
@@ -165,11 +163,11 @@ static void compile(u64 n)
         path_of(path, sizeof path, "header", random_below(&choice, o.headers));
         bytes += read_file(path);
     }
-    compute(bytes);
+    digest(bytes);
     char temporary[PATH_BYTES];
     path_of(temporary, sizeof temporary, "temporary", n);
     write_file(temporary, size_bytes(TEMPORARY, n, o.temporary_kb));
-    compute(read_file(temporary));
+    digest(read_file(temporary));
     path_of(path, sizeof path, "object", n);
     write_file(path, size_bytes(OBJECT, n, o.object_kb));
     if (unlink(temporary) < 0)
@@ -184,7 +182,7 @@ static void link_all(void)
     for (u64 i = 0; i < o.sources; i++) {
         path_of(path, sizeof path, "object", i);
         u64 bytes = read_file(path);
-        compute(bytes);
+        digest(bytes);
         put(fd, out, bytes);
     }
     close(fd);
