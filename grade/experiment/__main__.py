@@ -19,6 +19,7 @@ from grade.experiment.result import BadResult
 from grade.experiment.runner import Outcome, Step
 from grade.experiment.schema import BadExperiment, Experiment, Run
 from grade.paths import ROOT
+from grade.report.comparison.write import write_comparison
 from grade.report.write import write_report
 
 EXPERIMENTS = ROOT / "grade" / "experiments"
@@ -27,11 +28,11 @@ DEFAULT = "mogul-4.1"  # of these words begin the names of those run without a n
 
 
 def named(name: str) -> list[Path]:
-    """The files meant: a path, a name, or the beginning of names."""
+    """The files meant: a path, a folder of them with its `/`, a name, or the beginning of names."""
     if name.endswith(".toml"):
         return [Path(name)]
-    if name == ALL:
-        return sorted(EXPERIMENTS.glob("*.toml"))
+    if name == ALL or name.endswith("/"):
+        return sorted((EXPERIMENTS if name == ALL else Path(name)).glob("*.toml"))
     exact = EXPERIMENTS / f"{name}.toml"
     found = [exact] if exact.exists() else sorted(EXPERIMENTS.glob(f"{name}*.toml"))
     if not found:
@@ -126,6 +127,8 @@ def main() -> int:
                 list_runs(experiment)
             return 0
         good = [do(experiment, choice) for experiment in experiments]
+        if len(experiments) > 1 and not choice.no_report:
+            print(f"comparison: {write_comparison(experiments, choice.folder)}")
     except (BadExperiment, BadResult) as error:
         print(error, file=sys.stderr)
         return 2

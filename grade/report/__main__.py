@@ -1,4 +1,7 @@
-"""`make report`: the report of results that are there, E= and SIZE= of which experiment."""
+"""`make report`: the report of results that are there, E= and SIZE= of which experiment.
+
+Of several experiments also their comparison.
+"""
 
 import argparse
 import sys
@@ -8,8 +11,16 @@ from grade.experiment import result
 from grade.experiment.__main__ import DEFAULT, chosen
 from grade.experiment.files import FOLDER
 from grade.experiment.result import BadResult
-from grade.experiment.schema import BadExperiment
+from grade.experiment.schema import BadExperiment, Experiment
+from grade.report.comparison.write import has_results, write_comparison
 from grade.report.write import write_report
+
+
+def with_results(experiments: list[Experiment], folder: Path) -> list[Experiment]:
+    """Of several, those that have results. (That one has none is told when it is read.)"""
+    if len(experiments) == 1:
+        return experiments
+    return [e for e in experiments if has_results(e, folder)]
 
 
 def main() -> int:
@@ -20,10 +31,13 @@ def main() -> int:
     options.add_argument("--folder", type=Path, default=FOLDER, help="where the results are")
     choice = options.parse_args()
     try:
-        for experiment in chosen(choice.name, choice.size):
+        experiments = chosen(choice.name, choice.size)
+        for experiment in with_results(experiments, choice.folder):
             folder = choice.folder / experiment.name
             results = result.read(folder / "results.jsonl")
             print(f"report: {write_report(experiment, results, folder)}")
+        if len(experiments) > 1:
+            print(f"comparison: {write_comparison(experiments, choice.folder)}")
     except (BadExperiment, BadResult) as error:
         print(error, file=sys.stderr)
         return 2

@@ -15,6 +15,8 @@ from grade.report.figures import Figure
 from grade.report.study import Study
 
 TEMPLATE = Path(__file__).with_name("page.html")
+STYLE = Path(__file__).with_name("style.css")
+DRAW = Path(__file__).with_name("draw.js")
 VERDICTS = {True: "met", False: "unmet", None: "open"}
 
 
@@ -87,6 +89,21 @@ def specs(figures: list[Figure]) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).replace("</", "<\\/")
 
 
+def filled(
+    template: Path, words: dict[str, object], parts: dict[str, str], figures: list[Figure]
+) -> str:
+    """A page: words to be escaped and parts that are HTML put in, with what all pages have."""
+    common = {
+        "style": STYLE.read_text(),
+        "figures": "\n".join(map(place, figures)),
+        "library": library(),
+        "specs": specs(figures),
+        "draw": DRAW.read_text(),
+    }
+    escaped = {name: escape(str(word)) for name, word in words.items()}
+    return Template(template.read_text()).substitute(escaped, **parts, **common)
+
+
 def text(study: Study, figures: list[Figure]) -> str:
     """The whole page."""
     experiment = study.experiment
@@ -104,9 +121,5 @@ def text(study: Study, figures: list[Figure]) -> str:
         "arms": arms(study),
         "table": table(study),
         "expectations": expectations(study),
-        "figures": "\n".join(map(place, figures)),
-        "library": library(),
-        "specs": specs(figures),
     }
-    escaped = {name: escape(str(word)) for name, word in words.items()}
-    return Template(TEMPLATE.read_text()).substitute(escaped, **parts)
+    return filled(TEMPLATE, words, parts, figures)

@@ -1,0 +1,141 @@
+"""What is compared: for each system of each experiment, its set of policies and some measures.
+
+- A *set of policies* is the policies of those kinds in which the systems compared
+  differ, and those of their tunables that the arm sets in all of its runs. (A tunable
+  that is swept is part of the setting.)
+- A *case* is what different sets can be compared in: an experiment in one setting.
+  If it has several arms of one set, which then differ in their machines, it is one
+  for each arm.
+- Of each measure less is better. A measure is None where a system has none, such as
+  responses where nobody read.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from grade.experiment import metrics
+from grade.experiment.result import measured_disk
+from grade.report.study import Study, System, in_order, words
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A column: its name, its unit, and what it is of a system of a study."""
+
+    name: str
+    unit: str
+    about: str
+    of: Callable[[Study, System], float | None]
+
+
+def responses(study: Study) -> str:
+    """Whose response times a study is about: its job's, else all reads of its disk."""
+    return study.job or f"hist.{measured_disk(study.results[0])}.read_response"
+
+
+def response(field: str) -> Callable[[Study, System], float | None]:
+    """A measure of the response times."""
+
+    def of(study: Study, system: System) -> float | None:
+        counted = metrics.together(system.trials, f"{responses(study)}.count")
+        return metrics.together(system.trials, f"{responses(study)}.{field}") if counted else None
+
+    return of
+
+
+def metric(name: str) -> Callable[[Study, System], float | None]:
+    """A measure that is a metric."""
+    return lambda study, system: metrics.together(system.trials, name)
+
+
+def cpu_s(study: Study, system: System) -> float | None:
+    """How long the CPU was not idle."""
+    took_s = sum(trial["virtual_ms"] for trial in system.trials) / len(system.trials) / 1000
+    return took_s - metrics.together(system.trials, "stat.cpu.idle_s")
+
+
+MEASURES = (
+    Measure("mean", "ms", "response, the mean", response("mean_ms")),
+    Measure("std", "ms", "response, the standard deviation", response("std_ms")),
+    Measure("p99", "ms", "response, the 99th percentile", response("p99_ms")),
+    Measure("p99.9", "ms", "response, the 99.9th percentile", response("p99.9_ms")),
+    Measure("worst", "ms", "response, the longest", response("max_ms")),
+    Measure("writes", "blocks", "requests written, all disks", metric("stat.disk.writes")),
+    Measure(
+        "oldest",
+        "s",
+        "age of the oldest dirty block that was written",
+        metric("hist.bio.age_written.max_s"),
+    ),
+    Measure("cpu", "s", "the CPU was not idle", cpu_s),
+    Measure("daemon", "ms", "of that, the update daemon", metric("stat.updated.cpu_ms")),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A system in a case; values as MEASURES."""
+
+    study: Study
+    system: System
+    policies: str
+    case: str
+    values: list[float | None]
+
+
+def differing(studies: list[Study]) -> list[str]:
+    """The kinds of policies in which any of the runs differ."""
+    configs = [r["config"]["policies"] for study in studies for r in study.results]
+    return [kind for kind in configs[0] if len({c[kind] for c in configs}) > 1]
+
+
+def same(studies: list[Study]) -> dict[str, str]:
+    """The policies of the other kinds, which all runs have."""
+    kinds = studies[0].results[0]["config"]["policies"]
+    return {kind: name for kind, name in kinds.items() if kind not in differing(studies)}
+
+
+def policy_set(study: Study, system: System, kinds: list[str]) -> str:
+    """The name of a system's set of policies."""
+    policies = system.trials[0]["config"]["policies"]
+    own = study.values(lambda r: r["config"]["tunables"], system.arm)
+    tunables = [
+        f"{name}={row[0]}"
+        for name, row in own.items()
+        if len(row) == 1 and row != [None] and name.split(".")[0] in policies.values()
+    ]
+    return " ".join([*(policies[kind] for kind in kinds), *tunables])
+
+
+def rows_of(study: Study, kinds: list[str]) -> list[Row]:
+    """The rows of one experiment."""
+    sets = [policy_set(study, system, kinds) for system in study.systems]
+    places = [words(system.setting) for system in study.systems]
+    often = Counter(zip(sets, places, strict=True))
+    found = []
+    for system, policies, place in zip(study.systems, sets, places, strict=True):
+        alone = often[policies, place] == 1
+        parts = [study.experiment.name, place, "" if alone else system.arm]
+        case = ": ".join(filter(None, [parts[0], ", ".join(filter(None, parts[1:]))]))
+        values = [measure.of(study, system) for measure in MEASURES]
+        found.append(Row(study, system, policies, case, values))
+    return found
+
+
+def rows(studies: list[Study]) -> list[Row]:
+    """All rows, experiment by experiment."""
+    kinds = differing(studies)
+    return [row for study in studies for row in rows_of(study, kinds)]
+
+
+def sets(found: list[Row]) -> list[str]:
+    """The sets of policies, those with the most cases first."""
+    often = Counter(row.policies for row in found)
+    return sorted(often, key=lambda policies: -often[policies])
+
+
+def cases(found: list[Row]) -> list[str]:
+    """The cases in which there is something to compare."""
+    often = Counter(row.case for row in found)
+    return [case for case in in_order([row.case for row in found]) if often[case] > 1]

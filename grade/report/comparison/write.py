@@ -1,0 +1,121 @@
+"""Writes the comparison: the page and a picture of each measure."""
+
+from html import escape
+from pathlib import Path
+
+from grade.experiment import result
+from grade.experiment.files import write_whole
+from grade.experiment.result import BadResult
+from grade.experiment.schema import Experiment
+from grade.experiment.summary import number
+from grade.report import page, study
+from grade.report.comparison import matrix
+from grade.report.comparison.rows import MEASURES, Row, cases, responses, rows, same, sets
+from grade.report.figures import Figure
+from grade.report.study import Study, words
+from grade.report.write import pictures
+
+HERE = Path(__file__).parent
+NAME = "comparison"
+ABOUT = (
+    "A column is a set of policies, a row a case: an experiment in one setting. A number is a "
+    "multiple of the reference's. Choose the measure and the reference above."
+)
+
+
+def has_results(experiment: Experiment, folder: Path) -> bool:
+    """Has any run been made?"""
+    path = folder / experiment.name / "results.jsonl"
+    return path.exists() and path.stat().st_size > 0
+
+
+def studies(experiments: list[Experiment], folder: Path) -> tuple[list[Study], list[str]]:
+    """Those that have results, and the names of those that have none."""
+    found, without = [], []
+    for experiment in experiments:
+        if has_results(experiment, folder):
+            results = result.read(folder / experiment.name / "results.jsonl")
+            found.append(study.check(experiment, results))
+        else:
+            without.append(experiment.name)
+    return found, without
+
+
+def choice(names: list[str]) -> str:
+    """A box to tick for each set."""
+    box = '<label><input type="checkbox" value="{0}" checked> {0}</label>'
+    return "\n".join(box.format(escape(name)) for name in names)
+
+
+def cells(row: Row) -> str:
+    """The cells of a system's row."""
+    told = [row.system.arm, row.policies, words(row.system.setting)]
+    found = "".join(f"<td>{escape(word)}</td>" for word in told)
+    for value in row.values:
+        known = value is not None
+        found += (
+            f'<td data-v="{value}">{number(value)}</td>' if known else '<td class="none">-</td>'
+        )
+    return found
+
+
+def table(of: Study, found: list[Row], kinds: str) -> str:
+    """One experiment: its claim, and a row for each of its systems."""
+    name = escape(of.experiment.name)
+    heads = "".join(f'<th title="{escape(m.about)}">{m.name}, {m.unit}</th>' for m in MEASURES)
+    body = "".join(
+        f'<tr data-set="{escape(row.policies)}" data-case="{escape(row.case)}">{cells(row)}</tr>\n'
+        for row in found
+    )
+    return (
+        f'<h3><a href="{name}/report.html">{name}</a></h3>\n<p>{escape(of.experiment.claim)}</p>\n'
+        f'<p class="about">Responses: {escape(responses(of))}; drive {of.experiment.drive}; '
+        f'{len(of.results)} runs.</p>\n<div class="scroll"><table><thead><tr><th>arm</th>'
+        f"<th>{kinds}</th><th>setting</th>{heads}</tr></thead>\n<tbody>{body}</tbody></table></div>"
+    )
+
+
+def text(of: list[Study], found: list[Row], without: list[str], figures: list[Figure]) -> str:
+    """The whole page."""
+    alike = same(of)
+    kinds = " ".join(kind for kind in of[0].results[0]["config"]["policies"] if kind not in alike)
+    lacking = [f"{s.experiment.name} lacks some of its runs." for s in of if lacks(s)]
+    if without:
+        lacking.append(f"Without results: {', '.join(without)}.")
+    parts = {
+        "warnings": "".join(f'<p class="warning">{escape(line)}</p>' for line in lacking),
+        "choice": choice(sets(found)),
+        "tables": "\n".join(
+            table(s, [row for row in found if row.study is s], escape(kinds)) for s in of
+        ),
+        "script": (HERE / "choose.js").read_text(),
+    }
+    all_have = ", ".join(f"{kind} {name}" for kind, name in alike.items())
+    told = {"number": len(of), "same": f"All have {all_have}." if alike else ""}
+    return page.filled(HERE / "page.html", told, parts, figures)
+
+
+def lacks(of: Study) -> bool:
+    return len(of.results) < len(of.experiment.runs)
+
+
+def write_comparison(experiments: list[Experiment], folder: Path) -> Path:
+    """Write the comparison of what results there are into the folder; the page's path.
+
+    Raises BadResult, before anything is written, if there are none, or any that are not
+    the experiment's.
+    """
+    of, without = studies(experiments, folder)
+    if not of:
+        raise BadResult(f"{folder}: no experiment has results")
+    found = rows(of)
+    figures = []
+    if cases(found):
+        figures = [Figure(NAME, ABOUT, matrix.spec(found, MEASURES[0]))]
+    text_of_page = text(of, found, without, figures)
+    where = folder / NAME
+    where.mkdir(exist_ok=True)
+    for measure in MEASURES if figures else ():
+        pictures(Figure(measure.name, measure.about, matrix.spec(found, measure)), where)
+    write_whole(folder / f"{NAME}.html", text_of_page)
+    return folder / f"{NAME}.html"

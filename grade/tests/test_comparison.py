@@ -1,0 +1,196 @@
+"""The comparison of sets of policies over experiments: right, whole and offline."""
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from grade.experiment import metrics, result
+from grade.experiment.load import load
+from grade.experiment.schema import Experiment
+from grade.paths import ROOT
+from grade.report import study
+from grade.report.comparison import matrix
+from grade.report.comparison.rows import MEASURES, Row, cases, rows, sets
+from grade.report.study import Study
+
+FILE = """\
+claim = "one of <several>"
+source = "this test"
+
+[machine]
+nbuf = 100
+
+[machine.data]
+drive = "fixed"
+size = "16M"
+files = {"/read" = "1M", "/write" = "2M"}
+
+[policies]
+write = "delayed"
+
+[[arms]]
+name = "PU"
+policies = {update = "pu"}
+tunables = {"pu.interval_ms" = "{wait_s} s"}
+
+[[arms]]
+name = "AIPU"
+policies = {update = "aipu"}
+tunables = {"aipu.age_ms" = "{wait_s} s", "aipu.scan_ms" = "2 s", "pu.interval_ms" = "9 s"}
+
+[sweep]
+wait_s = [3, 6]
+"""
+READS = """\
+[workload]
+commands = \"\"\"
+iogen name=r rw=randread filename=/data/read nr=100 thinktime_us=100000 -- \\
+    name=w rw=randwrite filename=/data/write rate_iops=20 until=r
+\"\"\"
+[plot]
+columns = []
+histogram = "r"
+"""
+WRITES = """\
+[workload]
+commands = "iogen name=w rw=randwrite filename=/data/write nr=200 rate_iops=20"
+"""
+FILES = {"reads": FILE + READS, "unmade": FILE + WRITES, "writes": FILE + WRITES}
+MADE = ("reads", "writes")
+
+
+def command(
+    module: str, name: object, folder: Path, *words: str
+) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", module, str(name), "--folder", str(folder), *words]
+    return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three experiments, of which two have results."""
+    folder = tmp_path_factory.mktemp("comparison")
+    for name, text in FILES.items():
+        (folder / f"{name}.toml").write_text(text)
+    for name in MADE:
+        done = command("grade.experiment", folder / f"{name}.toml", folder, "--no-report")
+        assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def experiments(folder: Path) -> list[Experiment]:
+    return [load(folder / f"{name}.toml") for name in FILES]
+
+
+@pytest.fixture(scope="module")
+def shown(folder: Path, experiments: list[Experiment]) -> list[Study]:
+    return [
+        study.check(e, result.read(folder / e.name / "results.jsonl"))
+        for e in experiments
+        if e.name in MADE
+    ]
+
+
+@pytest.fixture(scope="module")
+def page(folder: Path) -> str:
+    """What `make report` writes of several experiments."""
+    done = command("grade.report", f"{folder}/", folder)
+    assert done.returncode == 0, done.stderr
+    assert f"comparison: {folder}/comparison.html" in done.stdout
+    return (folder / "comparison.html").read_text()
+
+
+def value(row: Row, measure: str) -> float | None:
+    return row.values[[m.name for m in MEASURES].index(measure)]
+
+
+def test_a_set_is_what_differs_and_the_tunables_of_its_own_policies(shown: list[Study]):
+    assert set(sets(rows(shown))) == {"pu", "aipu aipu.scan_ms=2000"}
+
+
+def test_each_experiment_in_each_setting_is_a_case(shown: list[Study]):
+    found = [f"{name}: wait_s = {wait_s}" for name in MADE for wait_s in (3, 6)]
+    assert cases(rows(shown)) == found
+    assert len(rows(shown)) == 8
+
+
+def test_the_measures_are_the_metrics(shown: list[Study]):
+    for row in rows(shown):
+        [trial] = row.system.trials
+        assert value(row, "writes") == metrics.of(trial, "stat.disk.writes") > 0
+        assert value(row, "oldest") == metrics.of(trial, "hist.bio.age_written.max_s") > 2
+        idle_s = metrics.of(trial, "stat.cpu.idle_s")
+        assert value(row, "cpu") == pytest.approx(trial["virtual_ms"] / 1000 - idle_s)
+        if row.study.experiment.name == "reads":
+            assert value(row, "worst") == metrics.of(trial, "r.max_ms")
+            assert value(row, "p99.9") == metrics.of(trial, "r.p99.9_ms") > 1
+
+
+def test_the_picture_has_each_value_as_a_multiple_of_the_best(folder: Path, page, shown):
+    found = rows(shown)
+    for measure in ("writes", "worst"):
+        words = re.findall(r">([^<]+)</text>", (folder / f"comparison/{measure}.svg").read_text())
+        for case in cases(found):
+            values = [value(row, measure) for row in found if row.case == case]
+            for v in values:
+                assert None in values or f"{v / min(values):.2f}" in words, (measure, case)
+
+
+def test_what_nobody_measured_is_no_cell(shown: list[Study]):
+    found = rows(shown)
+    cells = matrix.data(found, cases(found))
+    assert len(cells) == sum(v is not None for row in found for v in row.values)
+
+
+class Table(HTMLParser):
+    """The rows of a page's tables by set and case; what the page loads."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.rows, self.loads, self.boxes = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        if "data-set" in values:
+            self.rows.append((values["data-set"], values["data-case"]))
+        if tag == "input":
+            self.boxes.append(values["value"])
+        self.loads += [values[name] for name in ("src", "srcset", "data") if name in values]
+        self.loads += [values["href"]] if tag == "link" else []
+
+
+def test_the_page_has_every_system_and_says_what_is_lacking(page: str, shown: list[Study]):
+    table = Table(page)
+    assert table.rows == [(row.policies, row.case) for row in rows(shown)]
+    assert table.boxes == sets(rows(shown))
+    assert "Without results: unmade." in page
+    assert "one of &lt;several&gt;" in page
+    assert "All have write delayed, sched clook" in page
+    assert 'href="reads/report.html"' in page
+
+
+def test_the_page_loads_nothing(page: str):
+    assert Table(page).loads == []
+    assert "default-src 'none'" in page
+
+
+def test_the_same_results_give_the_same_bytes(folder: Path, page: str):
+    pictures = sorted((folder / "comparison").iterdir())
+    before = [path.read_bytes() for path in pictures]
+    assert len(pictures) == 2 * len(MEASURES)
+    assert command("grade.report", f"{folder}/", folder).returncode == 0
+    assert (folder / "comparison.html").read_text() == page
+    assert [path.read_bytes() for path in pictures] == before
+
+
+def test_without_any_results_nothing_is_written(folder: Path, tmp_path: Path):
+    done = command("grade.report", f"{folder}/", tmp_path)
+    assert done.returncode == 2
+    assert "no experiment has results" in done.stderr
+    assert list(tmp_path.iterdir()) == []
