@@ -4,7 +4,7 @@ import itertools
 import math
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import mean
 
 from grade.experiment import metrics
@@ -25,11 +25,12 @@ COMPARE = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """met is None if runs are lacking."""
+    """met is None if runs are lacking; details: further lines, if the whole is to be seen."""
 
     says: str
     met: bool | None
     why: str
+    details: tuple[str, ...] = ()
 
     @property
     def word(self) -> str:
@@ -150,6 +151,11 @@ def curve(results: list[dict], variable: str, at: dict, of: Callable[[list[dict]
     return {x[variable]: of(group) for x, group in by_setting(here)}
 
 
+def meeting_line(point: Point) -> str:
+    """Where the curves meet with these variables, and where they were expected to."""
+    return f"{point.value:.4g} ({point.limit:.4g} expected){words(point.at)}"
+
+
 def judge_crosses(row: dict, mine: list[dict], others: list[dict], predicted: Predicted) -> Verdict:
     """Of an expectation about where along a variable two arms' values meet."""
     name, variable, points = row["metric"], row["crosses"], []
@@ -172,7 +178,8 @@ def judge_crosses(row: dict, mine: list[dict], others: list[dict], predicted: Pr
             return Verdict(row["says"], False, why)
         points.append(Point(at, value, limit, compared(row, value, limit)))
     what = f"{variable} where {name} meets that of {row['than']}"
-    return worst({**row, "than": None}, points, what)
+    verdict = worst({**row, "than": None}, points, what)
+    return replace(verdict, details=tuple(map(meeting_line, points)))
 
 
 def judge_one(row: dict, results: list[dict], wanted: int, predicted: Predicted) -> Verdict:

@@ -202,7 +202,8 @@ def expectations(experiment: Experiment, results: list[dict]) -> list[str]:
     """What was expected, and whether it came."""
     lines = []
     for verdict in expect.judge(experiment, results):
-        lines += [f"{verdict.word:>7}  {verdict.says}", f"         {verdict.why}"]
+        lines.append(f"{verdict.word:>7}  {verdict.says}")
+        lines += [f"         {line}" for line in (verdict.why, *verdict.details)]
     return lines
 
 

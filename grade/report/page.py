@@ -59,7 +59,7 @@ def expectations(study: Study) -> str:
     """What was expected, and whether it came."""
     items = [
         f'<li class="{VERDICTS[verdict.met]}"><b>{verdict.word}</b> {escape(verdict.says)}'
-        f"<small>{escape(verdict.why)}</small></li>"
+        f"<small>{'<br>'.join(map(escape, (verdict.why, *verdict.details)))}</small></li>"
         for verdict in expect.judge(study.experiment, study.results)
     ]
     if not items:

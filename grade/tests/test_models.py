@@ -310,6 +310,14 @@ def test_where_two_arms_meet_is_held_against_the_model(crossing: Experiment, off
     assert why in verdict.why, verdict.why
 
 
+def test_all_meetings_are_shown(crossing: Experiment):
+    [verdict] = expect.judge(crossing, results(crossing, {("PU", 100): 1.1}))
+    assert verdict.details == ("516.8 (550 expected)",)
+    assert f"         {verdict.details[0]}" in summary.expectations(
+        crossing, results(crossing, {("PU", 100): 1.1})
+    )
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

@@ -1,12 +1,18 @@
 """The table's metrics against what was swept, a line an arm."""
 
+from statistics import mean
+
 from grade.experiment import metrics
 from grade.experiment.result import setting
 from grade.report import theme
 from grade.report.study import Study, words
 
 ORDER = 4
-ABOUT = "Lines join the values over all trials, as the table has them; points are the trials."
+ABOUT = (
+    "Lines join the values over all trials, as the table has them; points are the trials. "
+    "Crosses, if there are any, are what the analytic model says."
+)
+MODEL = "model"
 WIDE = 20  # the largest value so many times the least: a logarithmic axis
 COLUMNS = 3
 
@@ -22,6 +28,9 @@ def rows(study: Study, variable: str, metric: str) -> list[dict]:
             found.append({**row, "trial": words(trial["variables"]), "value": value})
         together = round(metrics.together(system.trials, metric), 4)
         found.append({**row, "trial": "all trials", "value": together})
+        said = [study.experiment.predicted(trial).get(metric) for trial in system.trials]
+        if None not in said:
+            found.append({**row, "trial": MODEL, "value": round(mean(said), 4)})
     return found
 
 
@@ -53,7 +62,12 @@ def panel(study: Study, variable: str, metric: str) -> dict:
     line = {"mark": {"type": "line", "strokeWidth": 2.5}, "transform": [{"filter": together}]}
     points = {
         "mark": {"type": "point", "size": 45, "filled": True, "opacity": 0.6},
-        "transform": [{"filter": f"!({together})"}],
+        "transform": [{"filter": f"!({together}) && datum.trial != '{MODEL}'"}],
+        "encoding": {"tooltip": tips},
+    }
+    model = {
+        "mark": {"type": "point", "shape": "cross", "size": 90, "strokeWidth": 1.5},
+        "transform": [{"filter": f"datum.trial == '{MODEL}'"}],
         "encoding": {"tooltip": tips},
     }
     return {
@@ -61,7 +75,7 @@ def panel(study: Study, variable: str, metric: str) -> dict:
         "width": theme.WIDTH // COLUMNS - 60,
         "height": 220,
         "encoding": encoding,
-        "layer": [line, points],
+        "layer": [line, points, model],
     }
 
 
