@@ -39,8 +39,10 @@ V ?=#          1: print whole commands
 run = $(if $(filter 1,$(V)),$(2),@echo '  $(1) $@' && $(2))
 
 # The harmless goals need no tools; all others set them up first.
+# SETUP=no: they are there.
+SETUP ?= yes
 ifneq ($(filter-out help clean setup,$(or $(MAKECMDGOALS),all)),)
-ifeq ($(DRY_RUN),)
+ifeq ($(DRY_RUN)$(filter no,$(SETUP)),)
 ifneq ($(shell grade/setup.sh >&2 && echo done),done)
 $(error the tools are not set up: see above)
 endif
@@ -92,7 +94,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
 
-.PHONY: all native qemu qemu-gdb gdb test bench experiment export report grade skeleton class format setup clean help FORCE
+.PHONY: all native qemu qemu-gdb gdb test bench experiment export report grade skeleton class samples format setup clean help FORCE
 
 all: $(KERNEL) $(MKFS) $(UPROG) build/fs.img ## build everything (the default)
 
@@ -240,17 +242,20 @@ report: all build/native/drive_replay_tool ## write the report of results that a
 
 # ---- labs ----
 
-grade: all ## score this tree's solution of LAB=, or SUBMISSION=folder-or-archive (TEST=, NONCE=, OUT=, GDB=1)
+grade: all build/native/drive_times_tool ## score this tree's solution of LAB=, or SUBMISSION=folder-or-archive (TEST=, NONCE=, OUT=, GDB=1)
 	@$(PYTHON) -m grade.scoring grade '$(LAB)' \
 	    $(if $(SUBMISSION),--submission '$(SUBMISSION)') $(if $(OUT),--out '$(OUT)') \
 	    --test '$(TEST)' --nonce '$(NONCE)' $(if $(filter 1,$(GDB)),--gdb)
 
-class: all ## score all SUBMISSIONS= of LAB=; table and page in OUT= (JOBS=, NONCE=, SCHEDULER=address of a Dask cluster)
+class: all build/native/drive_times_tool ## score all SUBMISSIONS= of LAB=; table and page in OUT= (JOBS=, NONCE=, SCHEDULER=address of a Dask cluster)
 	@$(PYTHON) -m grade.scoring class '$(LAB)' '$(SUBMISSIONS)' --jobs $(JOBS) --nonce '$(NONCE)' \
 	    $(if $(OUT),--out '$(OUT)') $(if $(SCHEDULER),--scheduler '$(SCHEDULER)')
 
-skeleton: all ## make in OUT= what a student of LAB= gets (BASE= the student's earlier work)
+skeleton: all build/native/drive_times_tool ## make in OUT= what a student of LAB= gets (BASE= the student's earlier work)
 	@$(PYTHON) -m grade.scoring skeleton '$(LAB)' '$(OUT)' $(if $(BASE),--base '$(BASE)')
+
+samples: all ## make in OUT= three submissions of LAB= to try a class with: good, half-done, cheating
+	@$(PYTHON) -m grade.scoring samples '$(LAB)' '$(OUT)'
 
 # ---- the rest ----
 

@@ -1,10 +1,12 @@
 """What object files define, use and contain, as binutils tell it."""
 
 import os
+import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+COMPILERS_OWN = frozenset({"memcpy", "memmove", "memset", "memcmp"})  # calls it makes
 PREFIX = os.environ.get("TOOLPREFIX", "riscv64-unknown-elf-")
 
 
@@ -36,3 +38,9 @@ def includes(path: Path) -> set[str]:
     """The headers an object was compiled with, from its .d file: kernel/bio.h, ..."""
     rule = path.with_suffix(".d").read_text().replace("\\\n", " ").splitlines()[0]
     return set(rule.split(":", 1)[1].split())
+
+
+def declared_functions(header: Path) -> set[str]:
+    """Names of the functions that a header declares and does not define."""
+    text = re.sub(r"/\*.*?\*/|^#.*?[^\\]$", "", header.read_text(), flags=re.S | re.M)
+    return set(re.findall(r"^(?!static|typedef)\w[\w\s*]*?\b(\w+)\([^;{}]*\);", text, re.M))

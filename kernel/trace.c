@@ -9,7 +9,8 @@
 
 #define MAX_K (1UL << 20) /* 2^30 records, 32 GiB */
 
-struct trace_ring *trace_ring;
+bool trace_on;
+static struct trace_ring *trace_ring; /* NULL: off */
 
 static const char *const event_names[] = {
 #define X(name, meaning) #name,
@@ -48,6 +49,7 @@ void trace_init(void)
         boot_fail("trace_k=%lu: no memory for so many records", n / 1024);
     *ring = (struct trace_ring){.magic = TRACE_MAGIC, .records = n};
     trace_ring = ring;
+    trace_on = true;
 }
 
 void trace_write(enum trace_event event, u32 disk, u64 block, u32 pid,

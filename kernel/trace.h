@@ -63,12 +63,12 @@ struct trace_ring {
 void trace_init(void);
 void trace_write(enum trace_event, u32 disk, u64 block, u32 pid, u64 argument);
 
-extern struct trace_ring *trace_ring; /* NULL: off */
+extern bool trace_on; /* the ring itself is trace.c's: nobody else writes it */
 
 static inline void trace(enum trace_event event, u32 disk, u64 block, u32 pid,
                          u64 argument)
 {
-    if (trace_ring)
+    if (trace_on)
         trace_write(event, disk, block, pid, argument);
 }
 

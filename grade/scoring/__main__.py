@@ -61,6 +61,13 @@ def skeleton(choice: argparse.Namespace) -> int:
     return 0
 
 
+def samples(choice: argparse.Namespace) -> int:
+    """Make submissions to try the rest with."""
+    for path in tree.samples(named(choice.lab), choice.out):
+        print(path)
+    return 0
+
+
 def step_line(step: classroom.Step) -> str:
     """One submission, for a log."""
     record = step.record
@@ -109,6 +116,10 @@ def arguments() -> argparse.Namespace:
     verb.add_argument("--out", type=Path, help="folder for the results")
     verb.add_argument("--jobs", type=int, default=os.cpu_count(), help="submissions at a time")
     verb.add_argument("--scheduler", default="", help="address of a Dask scheduler")
+    verb = verbs.add_parser("samples")
+    verb.set_defaults(do=samples)
+    verb.add_argument("lab")
+    verb.add_argument("out", type=Path)
     verb = verbs.add_parser("skeleton")
     verb.set_defaults(do=skeleton)
     verb.add_argument("lab")

@@ -143,7 +143,7 @@ def grade(
     record = Record(lab.name, lab.title, nonce, most=round(sum(t.points for t in asked), 2))
     record.not_here = sum(group.points for group in lab.groups if not group.path)
     try:
-        kernel = build(folder / "tree", take())
+        kernel = build(folder, lab, take())
         bench = Bench(kernel, lab.reference, folder / "runs", nonce, BUDGET_S, gdb)
         record.tests = [ask(test, bench, command) for test in asked]
         add_up(record, asked)

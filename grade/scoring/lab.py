@@ -5,6 +5,7 @@
     tests/        a group of tests each: GROUP.py, its functions the tests (bench.py)
     hidden/       the same, which students do not get
     wrong/        mistakes to prove the tests by: NAME.toml, edits of the reference
+    attacks/      attempts to fool the scoring: likewise
     reference.elf in a student's tree only: the solution's kernel, to measure against
 
 lab.toml:
@@ -18,6 +19,9 @@ A mistake, wrong/NAME.toml:
 
     says = "..."           loses = ["GROUP"]: the groups that lose points, all others none
     [[edits]]              file, function, old, new: once in that function, spaced anyhow
+
+An attack, attacks/NAME.toml: the same edits, and
+    says = "..."           most = POINTS it may score   named = what the report says of it
 """
 
 import re
@@ -62,6 +66,17 @@ class Mistake:
     name: str
     says: str
     loses: frozenset[str]
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True)
+class Attack:
+    """An attempt to fool the scoring: what it may score at most, and words of the report."""
+
+    name: str
+    says: str
+    most: int
+    named: str
     edits: tuple[Edit, ...]
 
 
@@ -180,6 +195,21 @@ def mistake(lab: Lab, path: Path) -> Mistake:
     raw = read(path, {"says": str, "loses": list, "edits": list})
     for name in set(raw["loses"]) - {group.name for group in lab.groups}:
         raise BadLab(f"{path}: loses: the lab has no group {name}")
+    return Mistake(path.stem, raw["says"], frozenset(raw["loses"]), edits(path, raw))
+
+
+def attacks(lab: Lab) -> list[Attack]:
+    """The lab's attacks, by name."""
+    return [attack(path) for path in sorted(lab.folder.glob("attacks/*.toml"))]
+
+
+def attack(path: Path) -> Attack:
+    """The attack in a file."""
+    raw = read(path, {"says": str, "most": int, "named": str, "edits": list})
+    return Attack(path.stem, raw["says"], raw["most"], raw["named"], edits(path, raw))
+
+
+def edits(path: Path, raw: dict) -> tuple[Edit, ...]:
+    """The edits in a file."""
     keys = {**STRINGS, "old": str, "new": str}
-    edits = tuple(Edit(**table(path, row, keys)) for row in raw["edits"])
-    return Mistake(path.stem, raw["says"], frozenset(raw["loses"]), edits)
+    return tuple(Edit(**table(path, row, keys)) for row in raw["edits"])

@@ -1,25 +1,24 @@
 """Trees of sources: the pristine one a submission is built in, the skeleton a student gets.
 
-A build tree has the kernel's and the policies' sources, the Makefile and what it calls,
-and nothing else: no test of any lab. What this tree has built comes along, so that only
+A build tree has the kernel's and the policies' sources and the Makefile, and nothing else:
+no test of any lab. What this tree has built comes along, so that only
 what differs is compiled.
 """
 
 import os
 import shutil
-import subprocess
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from grade.objects import tool
 from grade.paths import ROOT
-from grade.scoring import source
-from grade.scoring.lab import LABS, BadLab, Edit, Hole, Lab, labs
+from grade.scoring import check, sandbox, source
+from grade.scoring.lab import LABS, BadLab, Edit, Hole, Lab, attacks, labs, mistakes
 
 KERNEL = "build/kernel/kernel.elf"
 PARTS = ("kernel", "policies", "build/kernel", "build/policies")
-FILES = ("Makefile", "grade/setup.sh", "grade/requirements.txt", "build/kernel.command")
-FILES += ("build/link.command",)
+FILES = ("Makefile", "build/kernel.command", "build/link.command")
 NOT_HANDED_OUT = shutil.ignore_patterns(
     ".git", ".venv", ".ci", "build", "__pycache__", ".*_cache", "compile_commands.json"
 )
@@ -41,7 +40,6 @@ def pristine(path: str) -> str:
 
 def copy_sources(folder: Path) -> None:
     """Lay out a build tree, what is built included, times kept."""
-    shutil.rmtree(folder, ignore_errors=True)
     for part in PARTS:
         if (ROOT / part).exists():
             shutil.copytree(ROOT / part, folder / part)
@@ -49,32 +47,36 @@ def copy_sources(folder: Path) -> None:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         if (ROOT / name).exists():
             shutil.copy2(ROOT / name, folder / name)
-    (folder / ".venv").symlink_to(ROOT / ".venv")
 
 
-def build(folder: Path, files: Mapping[str, str]) -> Path:
-    """The kernel of a pristine tree with these files put in; raises BuildFailed."""
-    copy_sources(folder)
-    for name, text in files.items():
-        if text != pristine(name):
-            (folder / name).write_text(text)
+def make(folder: Path) -> None:
+    """Build the kernel in a tree that is nobody else's; raises BuildFailed."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
     try:
-        done = subprocess.run(
-            ["make", "--silent", KERNEL],
-            cwd=folder,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=LIMIT_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
+        said = sandbox.run(["make", "--silent", "SETUP=no", KERNEL], folder, env, LIMIT_S)
+    except sandbox.TooLong:
         raise BuildFailed(f"it took more than {LIMIT_S} s") from None
-    if done.returncode:
-        raise BuildFailed(done.stdout.decode(errors="replace")[-MOST_SAID:])
-    return folder / KERNEL
+    if said.status:
+        raise BuildFailed(said.text[-MOST_SAID:])
+
+
+def build(folder: Path, lab: Lab, files: Mapping[str, str]) -> Path:
+    """The kernel of a pristine tree with these files put in.
+
+    Raises Refused for what the files may not say or use, BuildFailed if they do not build.
+    """
+    check.check_texts(files)
+    with tempfile.TemporaryDirectory(prefix="sluice-build-") as name:
+        apart = Path(name)
+        copy_sources(apart)
+        for file, text in files.items():
+            if text != pristine(file):
+                (apart / file).write_text(text)
+        sandbox.give(apart)
+        make(apart)
+        check.check_calls(lab, apart / "build")
+        folder.mkdir(parents=True, exist_ok=True)
+        return Path(shutil.copy2(apart / KERNEL, folder / "kernel.elf"))
 
 
 # ---- what students get ----
@@ -133,12 +135,31 @@ def skeleton(lab: Lab, out: Path, base: Mapping[str, str]) -> None:
         raise BadLab(f"{lab.reference}: not built: run make")
     made = cut(lab, base)
     shutil.copytree(ROOT, out, ignore=NOT_HANDED_OUT, dirs_exist_ok=True)
-    for folder in (out / LABS.relative_to(ROOT)).iterdir():
-        if folder.name != lab.name:
-            shutil.rmtree(folder)
+    for path in (out / LABS.relative_to(ROOT)).iterdir():
+        if path.is_dir() and path.name != lab.name:
+            shutil.rmtree(path)
     handed_out = out / lab.folder.relative_to(ROOT)
-    for part in ("hidden", "wrong"):
+    for part in ("hidden", "wrong", "attacks"):
         shutil.rmtree(handed_out / part, ignore_errors=True)
     tool("objcopy", "--strip-debug", lab.reference, handed_out / "reference.elf")
+    (handed_out / check.CALLS).write_text("\n".join(sorted(check.may_use(lab))) + "\n")
     for name, text in made.items():
         (out / name).write_text(text)
+
+
+def samples(lab: Lab, out: Path) -> list[Path]:
+    """Make three submissions to try a class with: good, half-done and cheating."""
+    if out.exists() and any(out.iterdir()):
+        raise BadLab(f"{out}: not empty")
+    changed = {
+        "good": (),
+        "half-done": mistakes(lab)[0].edits,
+        "cheating": attacks(lab)[0].edits,
+    }
+    for name, edits in changed.items():
+        made = planted(edits)
+        for file in lab.files:
+            path = out / name / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(made.get(file) or pristine(file))
+    return [out / name for name in changed]

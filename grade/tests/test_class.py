@@ -20,7 +20,6 @@ from grade.scoring.submission import Refused
 
 LAB = named("elevator")
 FILE = LAB.files[0]
-SOLVED = tree.pristine(FILE)
 
 
 @pytest.fixture(scope="module")
@@ -155,16 +154,20 @@ def test_two_of_one_name_are_an_error(tmp_path: Path) -> None:
         classroom.collect(tmp_path / "nowhere", LAB)
 
 
-def test_processes_of_this_machine_score_as_this_one_does(tmp_path: Path) -> None:
-    """Three submissions: solved, as handed out, and one that does not build."""
-    texts = {"good": SOLVED, "none": tree.cut(LAB, {})[FILE], "bad": SOLVED + "nonsense\n"}
-    folder = hand_in(tmp_path / "in", texts)
+def test_the_samples_are_scored_by_processes_as_the_guide_says(tmp_path: Path) -> None:
+    """Good, half-done and cheating; the half-done one as this process scores it."""
+    tree.samples(LAB, tmp_path / "in")
     pool = partial(classroom.workers, 2, "")
-    records = classroom.score_class(LAB, folder, tmp_path / "out", "7", lambda step: None, pool)
-    assert (records["good"].score, records["bad"].status) == (100, "build failed")
-    here = grading.grade(LAB, lambda: {FILE: texts["none"]}, tmp_path / "x", "7", "make grade")
-    assert records["none"].score == here.score
-    assert [test.came for test in records["none"].tests] == [test.came for test in here.tests]
+    records = classroom.score_class(
+        LAB, tmp_path / "in", tmp_path / "out", "7", lambda step: None, pool
+    )
+    good, half, cheating = (records[name] for name in ("good", "half-done", "cheating"))
+    assert (good.score, cheating.score) == (100, 0)
+    assert "policy.h does not offer" in cheating.message
+    files = {FILE: (tmp_path / "in/half-done" / FILE).read_text()}
+    here = grading.grade(LAB, lambda: files, tmp_path / "x", "7", "make grade")
+    assert 20 < half.score == here.score < 100
+    assert [test.came for test in half.tests] == [test.came for test in here.tests]
 
 
 # ---- near-identical ones ----

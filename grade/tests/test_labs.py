@@ -11,13 +11,15 @@ from pathlib import Path
 import pytest
 
 from grade.scoring import grading, tree
-from grade.scoring.lab import FULL, Hole, Lab, Mistake, labs, mistakes
+from grade.scoring.formats import people
+from grade.scoring.lab import FULL, Attack, Hole, Lab, Mistake, attacks, labs, mistakes
 from grade.scoring.record import Record
 
 NONCE = "7"
 WHOLE = os.environ.get("FULL") == "1"
 LABS = [lab for lab in labs() if not lab.handed_out]
 WRONG = [(lab, mistake) for lab in LABS for mistake in mistakes(lab)]
+ATTACKS = [(lab, attack) for lab in LABS for attack in attacks(lab)]
 HOLES = [(lab, hole) for lab in LABS for hole in lab.holes]
 SKELETON_MOST = 20
 MISTAKES_LEAST = 5
@@ -32,9 +34,7 @@ def graded(
     """What this tree gets with these files put in."""
     whole = {file: files.get(file) or tree.pristine(file) for file in lab.files}
     command = f"make grade LAB={lab.name}"
-    record = grading.grade(lab, lambda: whole, folder, nonce, command, only)
-    assert record.status == "graded", record.message
-    return record
+    return grading.grade(lab, lambda: whole, folder, nonce, command, only)
 
 
 def lost(record: Record) -> dict[str, list[str]]:
@@ -49,12 +49,13 @@ def lost(record: Record) -> dict[str, list[str]]:
 @each_lab
 def test_the_reference_has_all_points(lab: Lab, tmp_path: Path) -> None:
     record = graded(lab, {}, tmp_path)
-    assert (record.score, record.most) == (FULL, FULL), lost(record)
+    assert (record.score, record.most) == (FULL, FULL), record.message or lost(record)
 
 
 @each_lab
 def test_the_skeleton_builds_boots_and_scores_little(lab: Lab, tmp_path: Path) -> None:
     record = graded(lab, tree.cut(lab, {}), tmp_path)
+    assert record.status == "graded", record.message
     assert record.score < SKELETON_MOST, lost(record)
     assert not [t for t in record.tests if "switch itself off" in t.expected], lost(record)
 
@@ -75,7 +76,18 @@ def test_a_mistake_costs_points_where_it_belongs(
 ) -> None:
     only = "" if WHOLE else ",".join(sorted(mistake.loses))
     record = graded(lab, tree.planted(mistake.edits), tmp_path, only)
-    assert lost(record).keys() == mistake.loses, lost(record)
+    assert lost(record).keys() == mistake.loses, record.message or lost(record)
+
+
+@pytest.mark.parametrize(
+    ("lab", "attack"), ATTACKS, ids=[f"{lab.name}-{attack.name}" for lab, attack in ATTACKS]
+)
+def test_an_attack_scores_as_it_deserves_and_is_named(
+    lab: Lab, attack: Attack, tmp_path: Path
+) -> None:
+    record = graded(lab, tree.planted(attack.edits), tmp_path)
+    assert record.score <= attack.most, lost(record)
+    assert attack.named in people.text(record)
 
 
 @in_full

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from grade.objects import Symbols, includes, symbols, tool
+from grade.objects import COMPILERS_OWN, Symbols, declared_functions, includes, symbols, tool
 from grade.paths import BUILD, ROOT
 
 # The layers from left to right; calls go right only, or stay in the layer. A
@@ -45,7 +45,6 @@ SERVICES = {
 # "none" is a drive too.
 DRIVES = {("drives.c", "none"), ("disk.c", "none")}
 
-COMPILERS_OWN = {"memcpy", "memmove", "memset", "memcmp"}
 OBJECTS = sorted((BUILD / "kernel").glob("*.o"))
 POLICIES = sorted((BUILD / "policies").glob("*/*.o"))
 KERNEL_SOURCES = sorted([*ROOT.glob("kernel/*.[ch]"), *ROOT.glob("kernel/*.S")])
@@ -87,12 +86,6 @@ def test_disk_and_below_know_no_files_and_bio_knows_no_inodes() -> None:
         for header in sorted(includes(path) & {"kernel/ext2.h", "kernel/file.h"})
     ]
     assert not wrong, "\n".join(wrong)
-
-
-def declared_functions(header: Path) -> set[str]:
-    """Names of the functions that a header declares and does not define."""
-    text = re.sub(r"/\*.*?\*/|^#.*?[^\\]$", "", header.read_text(), flags=re.S | re.M)
-    return set(re.findall(r"^(?!static|typedef)\w[\w\s*]*?\b(\w+)\([^;{}]*\);", text, re.M))
 
 
 @pytest.mark.parametrize("path", POLICIES, ids=lambda p: f"{p.parent.name}/{p.stem}")

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -12,14 +13,17 @@ from xml.etree import ElementTree
 
 import pytest
 
-from grade import image
+from grade import image, trace
 from grade.image import Content
 from grade.machine import Config, Disk, run_rc
-from grade.scoring import formats, grading, source, submission, tree
-from grade.scoring.lab import BadLab, Edit, labs, load, named
+from grade.paths import KERNEL
+from grade.scoring import check, evidence, formats, grading, sandbox, source, submission, tree
+from grade.scoring.bench import Bench
+from grade.scoring.lab import LABS, BadLab, Edit, labs, load, named
 from grade.scoring.record import GroupResult, Outcome, Record
+from grade.scoring.run import Run, Scenario
 from grade.scoring.submission import Refused
-from grade.scoring.verdict import Slide
+from grade.scoring.verdict import Slide, Wrong
 
 LAB = "elevator"
 FILE = "policies/sched/clook.c"
@@ -222,14 +226,15 @@ def test_a_whole_tree_as_handed_out_is_taken(tmp_path: Path) -> None:
 def test_a_skeleton_hides_what_students_must_not_see_and_boots(tmp_path: Path) -> None:
     lab, out = named("delayed-write"), tmp_path / "out"
     tree.skeleton(lab, out, {})
-    assert [path.name for path in (out / "grade/labs").iterdir()] == [lab.name]
+    assert sorted(p.name for p in (out / "grade/labs").iterdir()) == ["README.md", lab.name]
     assert not (out / "grade/labs" / lab.name / "hidden").exists()
     assert not (out / "grade/labs" / lab.name / "wrong").exists()
+    assert not (out / "grade/labs" / lab.name / "attacks").exists()
     later = named(LAB).holes[0]
     assert later.stub.strip() in (out / later.file).read_text()
     with pytest.raises(BadLab, match="not empty"):
         tree.skeleton(lab, out, {})
-    kernel = tree.build(tmp_path / "tree", tree.cut(lab, {}))
+    kernel = tree.build(tmp_path / "tree", lab, {f: tree.cut(lab, {})[f] for f in lab.files})
     disk = Disk(image.make(tmp_path / "disk.img", Content(rc="cp /bin/sh /copy && ls /copy\n")))
     result = run_rc(Config((disk,), kernel=kernel))
     assert result.status == 0, result.console
@@ -262,22 +267,14 @@ def graded(take: Callable[[], dict[str, str]], folder: Path, only: str = "rise")
 AGAIN = "struct request *r ="
 
 
-FLOOD = """
-    extern int kprintf(const char *, ...);
-    while (q->arrivals)
-        kprintf("100 of 100 points\\n");
-    struct request *r ="""
-
-
 @pytest.mark.parametrize(
     ("new", "why"),
     [
         ("while (q->arrivals)\n;\nstruct request *r =", "computed for more than"),
-        (FLOOD, "computed for more than"),
         ("*(volatile int *)(q->head_sector * 0) = 1; struct request *r =", "ended with status"),
         ("if (q->arrivals)\nreturn (void *)0;\nstruct request *r =", "ended with status"),
     ],
-    ids=["hangs", "floods", "panics", "answers none"],
+    ids=["hangs", "panics", "answers none"],
 )
 def test_a_kernel_that_fails_has_its_results_and_no_points(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new: str, why: str
@@ -286,7 +283,21 @@ def test_a_kernel_that_fails_has_its_results_and_no_points(
     record = graded(lambda: attack(AGAIN, new), tmp_path)
     assert (record.status, record.score, record.most) == ("graded", 0, 20)
     assert why in record.tests[0].came
-    assert sum(path.stat().st_size for path in tmp_path.rglob("console.txt")) < 20 << 20
+
+
+def test_a_kernel_that_floods_the_console_fills_no_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grade.scoring.bench.FILE_BYTES", 64 << 10)
+    old = "spin_lock(&bcache.lock);"
+    flood = f'for (;;)\nkprintf("100 of 100 points\\n");\n{old}'
+    lab = named("delayed-write")
+    files = {file: tree.pristine(file) for file in lab.files}
+    files |= tree.planted((Edit("kernel/bio.c", "make_dirty", old, flood),))
+    record = grading.grade(lab, lambda: files, tmp_path, "3", "make grade", "delay")
+    assert record.score == 0
+    assert record.tests[0].came == "it flooded the console"
+    assert sum(path.stat().st_size for path in tmp_path.rglob("console.txt")) < 1 << 20
 
 
 def test_what_does_not_build_has_its_results_and_says_why(tmp_path: Path) -> None:
@@ -303,18 +314,136 @@ def test_a_refused_submission_has_its_results(tmp_path: Path) -> None:
     assert (record.status, record.score, record.message) == ("refused", 0, "too bad")
 
 
-FORGE = """
-    extern void trace_write(int, u32, u64, u32, u64);
-    trace_write(2, 1, 8, 0, 1000UL | 1UL << 63);
-    struct request *r ="""
+# ---- what is handed in may not say ----
 
 
-def test_a_forged_trace_is_noticed(tmp_path: Path) -> None:
-    """An event of a write that the disk has never seen."""
-    queued = FORGE.replace("(2,", "(0,").replace("struct request *r =", "")
-    record = graded(lambda: attack(AGAIN, queued + FORGE), tmp_path)
-    assert record.score == 0
-    assert "the trace is not the disk layer's" in record.tests[0].came
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('#include "/etc/passwd"', "only headers of kernel/"),
+        ("#include <stdio.h>", "only headers of kernel/"),
+        ("#define X <a>\n#include X", "only headers of kernel/"),
+        ('#include "kernel/../grade/x.h"', "only headers of kernel/"),
+        ('# /* */ include \\\n "../x"', "only headers of kernel/"),
+        ('%:include "../x"', "only headers of kernel/"),
+        ('#pragma GCC dependency "x"', "#pragma"),
+        ('#line 3 "x.c"', "#line"),
+        ('# 3 "x.c"', "#3"),
+        ('void f(void) { __as\\\nm__("nop"); }', "__asm__"),
+        ("#define J(a, b) a##b", "##"),
+        ("#define J(a, b) a%:%:b", "%:%:"),
+        ('_Pragma("once")', "_Pragma"),
+        ("int x __attribute__((constructor));", "__attribute__"),
+    ],
+)
+def test_what_would_reach_beyond_the_submission_is_refused(text: str, why: str) -> None:
+    with pytest.raises(Refused, match=re.escape(why)):
+        check.check_text("a.c", text)
+
+
+def test_words_in_comments_and_strings_are_nobodys_business() -> None:
+    check.check_text("a.c", '/* asm #pragma */ char *s = "asm ## //"; // #include <x>\n')
+    for lab in labs():
+        check.check_texts({file: tree.pristine(file) for file in lab.files})
+
+
+# ---- where it is built ----
+
+
+def sandboxed(command: str, folder: Path, limit_s: float = 60) -> sandbox.Said:
+    return sandbox.run(["sh", "-c", command], folder, dict(os.environ), limit_s)
+
+
+def test_a_build_has_no_network_and_sees_no_lab() -> None:
+    if not sandbox.namespaces():
+        pytest.skip("this machine makes no namespaces")
+    said = sandboxed(f"cat /proc/net/dev | tail -n +3; ls {LABS} | wc -l", Path("/tmp"))
+    assert [line.split()[0] for line in said.text.splitlines()] == ["lo:", "0"]
+    assert named(LAB).folder.exists()
+
+
+def test_a_build_is_another_users() -> None:
+    if os.geteuid():
+        pytest.skip("only root may be another user")
+    assert sandboxed("id -un", Path("/tmp")).text == "nobody\n"
+
+
+def test_a_build_that_takes_too_long_leaves_nothing_behind(tmp_path: Path) -> None:
+    mark = f"{tmp_path.name}-{os.getpid()}"
+    with pytest.raises(sandbox.TooLong):
+        sandboxed(f"sleep 1000 {mark} & sleep 1000", Path("/tmp"), 1)
+    left = [p for p in Path("/proc").glob("[0-9]*/cmdline") if mark.encode() in contents(p)]
+    assert not left
+
+
+def contents(path: Path) -> bytes:
+    """Of a file that may be gone."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+# ---- what is believed ----
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A short run of the reference."""
+    folder = tmp_path_factory.mktemp("bench")
+    script = "dd if=/bin/sh of=/data/sh bs=4k 2> /dev/null\nsync\n"
+    return Bench(KERNEL, KERNEL, folder, "1", 60).run(Scenario("believed", script))
+
+
+def later(event: trace.Event, ns: int) -> trace.Event:
+    return event._replace(time_ns=event.time_ns + ns)
+
+
+def test_times_that_are_not_the_drives_are_not_believed(run: Run) -> None:
+    evidence.expect_times(run)
+    slow = [later(event, i * 300_000) for i, event in enumerate(run.events)]
+    with pytest.raises(Wrong, match="forged"):
+        evidence.expect_times(Run(run.scenario, run.folder, slow))
+    back = [*run.events[1:], run.events[0]]
+    with pytest.raises(Wrong, match="go back"):
+        evidence.expect_times(Run(run.scenario, run.folder, back))
+
+
+def test_a_trace_that_the_devices_do_not_confirm_is_not_believed(run: Run) -> None:
+    log = run.folder / "devices"
+    lines = {False: "read", True: "write"}
+    vdevs = sorted({r.disk for r in run.requests})
+    text = [
+        f"virtio_blk_handle_{lines[r.write]} vdev 0x{vdevs.index(r.disk)} req 0x1 "
+        f"sector {r.sector} nsectors {r.sectors}"
+        for r in run.requests
+    ]
+    log.write_text("\n".join(text))
+    assert evidence.told_by_trace(run) == evidence.seen_by_devices(log)
+    log.write_text("\n".join(text[:-1]))
+    assert evidence.told_by_trace(run) != evidence.seen_by_devices(log)
+
+
+def test_a_kernel_whose_code_or_tables_changed_is_not_believed(tmp_path: Path) -> None:
+    memory = tmp_path / "memory"
+    parts = evidence.constants(KERNEL)
+    assert {0x80002000} < {phys for phys, _ in parts}
+    with memory.open("wb") as file:
+        for phys, data in parts:
+            file.seek(phys - trace.MEMORY_START)
+            file.write(data)
+    evidence.expect_constants(KERNEL, memory)
+    for phys, data in parts:
+        with memory.open("r+b") as file:
+            file.seek(phys - trace.MEMORY_START + len(data) // 2)
+            old = file.read(1)
+            file.seek(-1, 1)
+            file.write(bytes([old[0] ^ 1]))
+        with pytest.raises(Wrong, match="tables"):
+            evidence.expect_constants(KERNEL, memory)
+        with memory.open("r+b") as file:
+            file.seek(phys - trace.MEMORY_START + len(data) // 2)
+            file.write(old)
 
 
 def test_points_slide_between_the_reference_thresholds() -> None:

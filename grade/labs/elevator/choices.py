@@ -1,6 +1,6 @@
 """What C-LOOK would have chosen, at each dispatch that the trace shows."""
 
-from grade.scoring.bench import DATA_DISK, FOR_EVER, Run
+from grade.scoring.run import DATA_DISK, FOR_EVER, Run
 from grade.scoring.verdict import Wrong, expect
 
 SHOWN = 12  # queued sectors, in a message

@@ -1,6 +1,7 @@
 """A flush costs the processor a fixed time a block, however many there are."""
 
-from grade.scoring.bench import Bench, Run, Scenario
+from grade.scoring.bench import Bench
+from grade.scoring.run import Run, Scenario
 from grade.scoring.verdict import Slide, expect
 
 BLOCKS = 2400

@@ -1,6 +1,7 @@
 """A dirty block's age counts from its first dirtying: flushes write the oldest first."""
 
-from grade.scoring.bench import BLOCK_BYTES, Bench, Run, Scenario
+from grade.scoring.bench import Bench
+from grade.scoring.run import BLOCK_BYTES, Run, Scenario
 from grade.scoring.verdict import expect
 
 BLOCKS = 24

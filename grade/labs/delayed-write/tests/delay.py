@@ -1,6 +1,7 @@
 """A delayed write only makes the block dirty: the disk hears of it when somebody flushes."""
 
-from grade.scoring.bench import BLOCK_BYTES, Bench, Scenario
+from grade.scoring.bench import Bench
+from grade.scoring.run import BLOCK_BYTES, Scenario
 from grade.scoring.verdict import expect
 
 BLOCKS = 300

@@ -1,6 +1,7 @@
 """A flush waits until the disk has all that it started, and for nothing more."""
 
-from grade.scoring.bench import BLOCK_BYTES, Bench, Scenario
+from grade.scoring.bench import Bench
+from grade.scoring.run import BLOCK_BYTES, Scenario
 from grade.scoring.verdict import expect
 
 BLOCKS = 40

@@ -1,6 +1,7 @@
 """A flush writes all that it is about, each block once, and nothing else."""
 
-from grade.scoring.bench import BLOCK_BYTES, Bench, Run, Scenario
+from grade.scoring.bench import Bench
+from grade.scoring.run import BLOCK_BYTES, Run, Scenario
 from grade.scoring.verdict import expect
 
 BLOCKS = 40

@@ -1,7 +1,8 @@
 """What arrives ahead of the head is served in this sweep, what arrives behind it in the next,
 reads and writes alike."""
 
-from grade.scoring.bench import Bench, Scenario
+from grade.scoring.bench import Bench
+from grade.scoring.run import Scenario
 
 from ..choices import check
 

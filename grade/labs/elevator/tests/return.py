@@ -1,7 +1,8 @@
 """Past the last request the head returns to the lowest and rises again: it serves nothing on
 the way back."""
 
-from grade.scoring.bench import Bench, Scenario
+from grade.scoring.bench import Bench
+from grade.scoring.run import Scenario
 
 from ..choices import check
 

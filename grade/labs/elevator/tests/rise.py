@@ -2,7 +2,8 @@
 
 from itertools import pairwise
 
-from grade.scoring.bench import Bench, Scenario
+from grade.scoring.bench import Bench
+from grade.scoring.run import Scenario
 from grade.scoring.verdict import expect
 
 BLOCKS = 60

@@ -3,7 +3,8 @@
 from itertools import pairwise
 from statistics import mean
 
-from grade.scoring.bench import Bench, Run, Scenario
+from grade.scoring.bench import Bench
+from grade.scoring.run import Run, Scenario
 from grade.scoring.verdict import Slide, expect
 
 BLOCKS = 4000

@@ -1,7 +1,8 @@
 """A block is written when it has been dirty for the age that was asked for: no sooner, and with
 AIPU within one scan of it."""
 
-from grade.scoring.bench import BLOCK_BYTES, Bench, Run, Scenario
+from grade.scoring.bench import Bench
+from grade.scoring.run import BLOCK_BYTES, Run, Scenario
 from grade.scoring.verdict import expect
 
 BLOCKS = 12

@@ -1,6 +1,7 @@
 """What is due at one time goes in the order of age: the oldest first."""
 
-from grade.scoring.bench import BLOCK_BYTES, Bench, Scenario
+from grade.scoring.bench import Bench
+from grade.scoring.run import BLOCK_BYTES, Scenario
 from grade.scoring.verdict import expect
 
 BLOCKS = 24

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from statistics import mean, pstdev
 
-from grade.scoring.bench import Bench, Run, Scenario
+from grade.scoring.bench import Bench
+from grade.scoring.run import Run, Scenario
 from grade.scoring.verdict import Slide, expect
 
 READS = 3200

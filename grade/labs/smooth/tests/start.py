@@ -1,6 +1,7 @@
 """Writes are started and not waited for: what is due is in the disk's queue at once."""
 
-from grade.scoring.bench import Bench, Scenario
+from grade.scoring.bench import Bench
+from grade.scoring.run import Scenario
 from grade.scoring.verdict import expect
 
 BLOCKS = 150

@@ -1,0 +1,141 @@
+"""Is what a machine left behind to be believed? The kernel in it was a stranger's.
+
+- The disk layer's trace is held against what QEMU's own devices saw: which sectors, read
+  or written, in which order.
+- Its times are held against the drive: when a command was issued tells when the model of
+  the drive is done with it, to a few microseconds. They never go back.
+- The kernel's code and constants are, at the end, those of its file.
+
+So a kernel may lie about its times only by doing, at those times, what it tells.
+"""
+
+import re
+import struct
+import subprocess
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
+from grade import trace
+from grade.objects import tool
+from grade.paths import NATIVE
+from grade.scoring.lab import BadLab
+from grade.scoring.run import Run
+from grade.scoring.verdict import Wrong, expect
+
+DIRECT_MAP = 0xFFFFFFC000000000  # kernel address of physical 0 (kernel/mem.h)
+SEEN = re.compile(r"virtio_blk_handle_(read|write) vdev (\w+) req \w+ sector (\d+) nsectors (\d+)")
+LATE_NS = 200_000  # after the drive, at most, the end of a command is traced
+ON_TIME = 0.97  # of the commands; a few wait until interrupts are on
+SEGMENT = struct.Struct("<IIQQQQQQ")  # ELF64: type, flags, offset, vaddr, paddr, filesz, ...
+LOADED, WRITABLE = 1, 2
+BOOT_CODE = 0x80002000  # below it: what runs before the memory is mapped, and its stack
+
+
+def ring_phys(kernel: Path, memory: Path) -> int:
+    """Where the trace is: what the kernel's variable trace_ring points to."""
+    lines = tool("nm", kernel).splitlines()
+    at = next(int(line.split()[0], 16) for line in lines if line.endswith(" trace_ring"))
+    with memory.open("rb") as file:
+        file.seek(at - DIRECT_MAP - trace.MEMORY_START)
+        (pointer,) = struct.unpack("<Q", file.read(8))
+    return (pointer - DIRECT_MAP) % 2**64
+
+
+def seen_by_devices(log: Path) -> list[list[tuple]]:
+    """Of each disk: the transfers that QEMU's device did, in their order."""
+    disks: dict[str, list[tuple]] = defaultdict(list)
+    for match in SEEN.finditer(log.read_text(errors="replace")):
+        disks[match[2]].append((int(match[3]), int(match[4]), match[1] == "write"))
+    return sorted(disks.values())
+
+
+def told_by_trace(run: Run) -> list[list[tuple]]:
+    """The same, as the trace has it."""
+    disks: dict[int, list[tuple]] = defaultdict(list)
+    for r in run.requests:
+        disks[r.disk].append((r.sector, r.sectors, r.write))
+    return sorted(disks.values())
+
+
+def late_ns(run: Run, disk: int, drive: str) -> list[int]:
+    """How much later than the drive's model each command of a disk was done."""
+    commands = sorted((r for r in run.requests if r.disk == disk), key=lambda r: r.issued_ns)
+    lines = [
+        f"{r.issued_ns} {r.completed_ns} {'RW'[r.write]} {r.sector} {r.sectors}\n" for r in commands
+    ]
+    done = subprocess.run(
+        [NATIVE / "drive_times_tool", drive],
+        input="".join(lines),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise BadLab(f"scenario {run.scenario.name}: {done.stderr}")
+    model_ns = map(int, done.stdout.split())
+    return [r.completed_ns - ns for r, ns in zip(commands, model_ns, strict=True)]
+
+
+def expect_times(run: Run) -> None:
+    """Times are the drives', and go on."""
+    times = [event.time_ns for event in run.events]
+    expect(times == sorted(times), "the times of the trace to rise", "they go back")
+    for disk, drive in enumerate(run.scenario.drives()):
+        late = late_ns(run, disk, drive)
+        wrong = sum(not 0 <= ns <= LATE_NS for ns in late)
+        expect(
+            wrong <= (1 - ON_TIME) * len(late) + 1,
+            f"disk {disk}'s commands to be done when its drive is done with them",
+            f"{wrong} of {len(late)} were not: the times in the trace are forged",
+        )
+
+
+def constants(kernel: Path) -> list[tuple[int, bytes]]:
+    """The kernel's code and constants: physical addresses and contents."""
+    data = kernel.read_bytes()
+    (start,) = struct.unpack_from("<Q", data, 32)
+    size, count = struct.unpack_from("<HH", data, 54)
+    found = []
+    for i in range(count):
+        kind, flags, offset, _, phys, length, *_ = SEGMENT.unpack_from(data, start + i * size)
+        if kind == LOADED and not flags & WRITABLE and phys >= BOOT_CODE:
+            found.append((phys, data[offset : offset + length]))
+    return found
+
+
+def expect_constants(kernel: Path, memory: Path) -> None:
+    """Code and constants are as they were loaded."""
+    with memory.open("rb") as file:
+        for phys, data in constants(kernel):
+            file.seek(phys - trace.MEMORY_START)
+            expect(
+                file.read(len(data)) == data,
+                "the kernel's code and tables as they were built",
+                f"others in memory at the end, within {len(data)} bytes at {phys:#x}",
+            )
+
+
+def expect_evidence(run: Run, lost: int, kernel: Path, memory: Path, log: Path) -> None:
+    """All of the above."""
+    expect(not lost, f"at most {run.scenario.trace_k}k events in the trace", f"{lost} more")
+    expect_constants(kernel, memory)
+    expect(
+        told_by_trace(run) == seen_by_devices(log),
+        "the disks to have done what the trace tells, in its order",
+        "they did not: the trace is not the disk layer's",
+    )
+    expect_times(run)
+
+
+def witnessed(
+    run_of: Callable[[list[trace.Event]], Run], kernel: Path, memory: Path, log: Path
+) -> Run:
+    """The run that the trace tells of, if the evidence is for it."""
+    try:
+        lost, events = trace.read(memory, ring_phys(kernel, memory))
+        run = run_of(list(events))
+        expect_evidence(run, lost, kernel, memory, log)
+    except (trace.BadTrace, IndexError, ValueError, OverflowError, StopIteration) as error:
+        raise Wrong("the trace as the disk layer writes it", str(error) or "none") from None
+    return run
