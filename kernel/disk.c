@@ -185,31 +185,61 @@ static void take(struct disk *d, struct request *r, u64 now_ns)
     io_of(r)->joined = NULL;
 }
 
-/* The queued request that goes on where io ends, if it may be joined. */
-static struct io *neighbour(struct disk *d, const struct io *io)
+/* The queued requests that go on where io ends, and end where it begins, if
+ * they may be joined. */
+static struct io *next_to(struct disk *d, const struct io *io)
 {
     enum direction dir = io->request.write ? WRITES : READS;
     struct io *n = io_of(queue_at_or_after(&d->queue, dir, end_of(io)));
     return n && n->request.sector == end_of(io) && !n->alone ? n : NULL;
 }
 
-/* Take r, and the neighbours that go on where it ends, off the queue as one
- * command. Caller holds d->lock. */
-static void gather(struct disk *d, struct request *r, u64 now_ns)
+static struct io *next_before(struct disk *d, const struct io *io)
 {
-    struct io *last = io_of(r), *next;
-    u32 nsectors = r->nsectors, segments = 1;
-    take(d, r, now_ns);
-    while (!last->alone && segments < d->max_segments &&
-           (next = neighbour(d, last)) &&
-           nsectors + next->request.nsectors <= disks.cluster_sectors) {
-        take(d, &next->request, now_ns);
-        nsectors += next->request.nsectors;
-        segments++;
-        last = last->joined = next;
+    enum direction dir = io->request.write ? WRITES : READS;
+    struct io *n = io_of(queue_before(&d->queue, dir, io->request.sector));
+    return n && end_of(n) == io->request.sector && !n->alone ? n : NULL;
+}
+
+/* A command in the making: requests that lie one after the other. */
+struct command {
+    struct io *first, *last;
+    u32 nsectors, segments;
+};
+
+/* Take a neighbour (NULL: there is none) off the queue into the command, if it
+ * has room. Caller holds d->lock. */
+static bool join(struct disk *d, struct command *c, struct io *io, u64 now_ns)
+{
+    if (!io || c->segments == d->max_segments ||
+        c->nsectors + io->request.nsectors > disks.cluster_sectors)
+        return false;
+    take(d, &io->request, now_ns);
+    if (io->request.sector < c->first->request.sector) {
+        io->joined = c->first;
+        c->first = io;
+    } else {
+        c->last = c->last->joined = io;
     }
-    d->queue.head_sector = end_of(last);
-    trace_io(TRACE_issued, d, io_of(r), nsectors);
+    c->nsectors += io->request.nsectors;
+    c->segments++;
+    return true;
+}
+
+/* Take r, and the neighbours after it and before it, off the queue as one
+ * command, whose first request is returned. Caller holds d->lock. */
+static struct io *gather(struct disk *d, struct request *r, u64 now_ns)
+{
+    struct io *io = io_of(r);
+    struct command c = {io, io, r->nsectors, 1};
+    take(d, r, now_ns);
+    while (!io->alone && join(d, &c, next_to(d, c.last), now_ns))
+        ;
+    while (!io->alone && join(d, &c, next_before(d, c.first), now_ns))
+        ;
+    d->queue.head_sector = end_of(c.last);
+    trace_io(TRACE_issued, d, c.first, c.nsectors);
+    return c.first;
 }
 
 static void to_device(struct disk *d, struct io *io)
@@ -369,15 +399,15 @@ static void dispatch(struct disk *d)
         if (r->offer && !take_up(d, io_of(r)))
             continue;
         u64 now_ns = clock_ns();
-        gather(d, r, now_ns);
+        struct io *command = gather(d, r, now_ns);
         d->in_flight++;
         count(&commands, 1);
         if (d->drive.model->modelled) {
-            io_of(r)->held = d->held;
-            d->held = io_of(r);
+            command->held = d->held;
+            d->held = command;
             drive_take(d, now_ns);
         } else {
-            to_device(d, io_of(r));
+            to_device(d, command);
             started = true;
         }
     }

@@ -10,6 +10,7 @@ from conftest import MakeImage
 
 from grade.experiment import devtext
 from grade.machine import Config, Disk, run_rc
+from grade.paths import ROOT
 
 BLOCK = 8192
 DATA_BLOCKS = 3072  # of /data
@@ -205,6 +206,45 @@ def test_what_is_not_needed_is_evicted_first(lab: Lab) -> None:
         again[advise] = run.jobs[-1]["elapsed_ns"]
     plain, advised = again.values()
     assert advised < plain / 4
+
+
+# ---- clusters: adjacent blocks are one command ----
+
+SCHEDULERS = sorted(path.stem for path in (ROOT / "policies" / "sched").glob("*.c"))
+
+
+def clustered(sched: str, cluster_kb: int = 64) -> str:
+    return f"drive=rz58 nbuf=4000 sched={sched} cluster_kb={cluster_kb} update=none"
+
+
+@pytest.mark.parametrize("sched", SCHEDULERS)
+def test_adjacent_blocks_are_read_by_one_command_under_every_scheduler(
+    lab: Lab, sched: str
+) -> None:
+    # Some below the head, some above it.
+    script = "iogen rw=randread bs=64k filename=/w nr=200"
+    run = lab(script, clustered(sched), files=("--file", "/w=16M"))
+    reads = run.count("disk.reads")
+    assert reads > 900
+    assert run.count("disk.commands") <= reads / 8 + 40
+
+
+@pytest.mark.parametrize("sched", SCHEDULERS)
+def test_adjacent_blocks_are_written_by_one_command_under_every_scheduler(
+    lab: Lab, sched: str
+) -> None:
+    script = "iogen rw=write bs=8k filename=/data nr=800; sync"
+    run = lab(script, clustered(sched) + " write=delayed")
+    writes = run.count("disk.writes")
+    assert writes >= 800
+    assert run.count("disk.commands") <= writes / 4
+
+
+@pytest.mark.parametrize(("cluster_kb", "blocks"), [(0, 1), (16, 2), (256, 32)])
+def test_a_command_is_as_large_as_the_limit_allows(lab: Lab, cluster_kb: int, blocks: int) -> None:
+    run = lab("iogen rw=read bs=256k filename=/data", clustered("clook", cluster_kb))
+    commands = run.count("disk.commands")
+    assert DATA_BLOCKS / blocks <= commands <= 1.2 * DATA_BLOCKS / blocks + 40
 
 
 # ---- the drive's segments ----
