@@ -67,6 +67,4 @@ void buf_let_go(struct buf *b);
  * lock. */
 void buf_prepare_write(struct buf *b, bool waited);
 
-void bflush_init(void);
-
 #endif

@@ -27,16 +27,11 @@ COUNTER(sleeps, "bio.flush_sleeps", "sleeps",
         "of flushes, for a buffer in use");
 HISTOGRAM(burst, "bio.burst", "blocks", "that a flush or look started");
 
-void bflush_init(void)
-{
-    hist_init(&burst, 1);
-}
-
 void bio_burst(const struct disk *d, u64 blocks)
 {
     if (!blocks)
         return;
-    hist_add(&burst, 0, blocks);
+    hist_add(&burst, blocks);
     trace(TRACE_flush, d ? d->id : 0, 0, myproc()->pid, blocks);
 }
 

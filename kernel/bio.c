@@ -503,7 +503,7 @@ void buf_prepare_write(struct buf *b, bool waited)
     u64 age_ns = 0;
     if (b->block.dirtied_ns) {
         age_ns = clock_ns() - b->block.dirtied_ns;
-        hist_add(&age_written, 0, age_ns);
+        hist_add(&age_written, age_ns);
         undelay(b);
     }
     trace_block(TRACE_writing, b, age_ns);
@@ -1074,8 +1074,6 @@ void bio_init(u32 block_bytes)
     bcache.ahead_most =
         bcache.nbufs * arg_number("prefetch_percent", 25, 0, 100) / 100;
     reserve(block_bytes, bcache.nbufs);
-    hist_init(&age_written, 1);
-    bflush_init();
     bcache.lock = SPINLOCK("bcache", RANK_BIO);
     write_lock = SPINLOCK("write policy", RANK_POLICY);
     list_init(&bcache.delayed);

@@ -43,12 +43,12 @@ COUNTER(mode_selects, "disk.mode_selects", "commands",
         "that divided a drive's cache anew");
 COUNTER(errors, "disk.errors", "requests", "that failed");
 
-HISTOGRAM(read_response, "disk%u.read_response", "ns", "queueing and service");
-HISTOGRAM(write_response, "disk%u.write_response", "ns", "likewise");
-HISTOGRAM(read_service, "disk%u.read_service", "ns", "at the drive");
-HISTOGRAM(write_service, "disk%u.write_service", "ns", "likewise");
-HISTOGRAM(queued, "disk%u.queued", "requests",
-          "how many a new request finds queued");
+DISK_HISTOGRAM(read_response, "read_response", "ns", "queueing and service");
+DISK_HISTOGRAM(write_response, "write_response", "ns", "likewise");
+DISK_HISTOGRAM(read_service, "read_service", "ns", "at the drive");
+DISK_HISTOGRAM(write_service, "write_service", "ns", "likewise");
+DISK_HISTOGRAM(queued, "queued", "requests",
+               "how many a new request finds queued");
 
 static struct io *io_of(struct request *r)
 {
@@ -431,8 +431,8 @@ void disk_submit(struct disk *d, struct io *io)
     io->request.queued_ns = clock_ns();
     io->alone = false;
     spin_lock(&d->lock);
-    hist_add(&queued, d->id, queue_length(d));
     trace_io(TRACE_queued, d, io, io->request.nsectors);
+    hist_add_request(&queued, d->id, io->request.pid, queue_length(d));
     enqueue(d, io);
     dispatch(d);
     spin_unlock(&d->lock);
@@ -487,10 +487,11 @@ static void account(const struct disk *d, const struct io *io, int error)
     bool write = io->request.write;
     count(write ? &writes : &reads, 1);
     count(write ? &write_sectors : &read_sectors, io->request.nsectors);
-    hist_add(write ? &write_response : &read_response, d->id, response_ns);
-    hist_add(write ? &write_service : &read_service, d->id,
-             now_ns - io->issued_ns);
+    hist_add_request(write ? &write_response : &read_response, d->id,
+                     io->request.pid, response_ns);
     trace_io(TRACE_completed, d, io, response_ns);
+    hist_add_request(write ? &write_service : &read_service, d->id,
+                     io->request.pid, now_ns - io->issued_ns);
     if (error) {
         trace_io(TRACE_failed, d, io, io->request.nsectors);
         count(&errors, 1);
@@ -711,11 +712,7 @@ static void fit_drive(struct disk *d, u32 wanted)
 void disk_init(void)
 {
     disks.n = virtio_blk_init(disks.disk, MAX_DISKS);
-    hist_init(&read_response, disks.n);
-    hist_init(&write_response, disks.n);
-    hist_init(&read_service, disks.n);
-    hist_init(&write_service, disks.n);
-    hist_init(&queued, disks.n);
+    hist_init(disks.n);
     disks.cluster_sectors = arg_number("cluster_kb", 64, 0, 1024) * 2;
     u32 depth = arg_number("drive_depth", 0, 0, MAX_DEPTH);
     for (u32 i = 0; i < disks.n; i++) {

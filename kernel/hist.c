@@ -1,11 +1,11 @@
-/* Histograms (hist.h). Counts are atomic; nothing is locked. */
+/* Histograms of the system and of disks (hist.h). Counts are atomic; nothing is
+ * locked. */
 #include "kernel/hist.h"
 #include "kernel/args.h"
-#include "kernel/dev.h"
 #include "kernel/mem.h"
+#include "kernel/print.h"
+#include "kernel/prochist.h"
 #include "kernel/string.h"
-
-extern struct histogram __start_histograms[], __stop_histograms[];
 
 /* The place of the highest bit; RV64 without Zbb has no instruction for it. */
 static u32 highest_bit(u64 value)
@@ -36,7 +36,7 @@ u64 hist_low(u32 bucket)
     return (u64)(128 + bucket % 128) << power;
 }
 
-void hist_init(struct histogram *h, u32 nunits)
+static void make(struct histogram *h, u32 nunits)
 {
     u64 bytes = nunits * sizeof(struct hist_unit);
     h->units = mem_reserve(bytes);
@@ -46,32 +46,76 @@ void hist_init(struct histogram *h, u32 nunits)
     h->nunits = nunits;
 }
 
-void hist_add(struct histogram *h, u32 unit, u64 value)
+void hist_init(u32 disks)
 {
-    struct hist_unit *u = &h->units[unit];
-    __atomic_fetch_add(&u->sum, value, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&u->counts[hist_bucket(value)], 1, __ATOMIC_RELAXED);
+    u32 of_disks = 0;
+    for (struct histogram *h = __start_histograms; h < __stop_histograms; h++) {
+        make(h, h->of_disks ? disks : 1);
+        if (h->of_disks)
+            h->place = of_disks++;
+    }
+    prochist_init(of_disks);
 }
 
-static u64 total(const struct hist_unit *u)
+static void add(struct hist_unit *u, u32 bucket, u64 value)
+{
+    __atomic_fetch_add(&u->sum, value, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&u->counts[bucket], 1, __ATOMIC_RELAXED);
+}
+
+void hist_add(struct histogram *h, u64 value)
+{
+    add(&h->units[0], hist_bucket(value), value);
+}
+
+void hist_add_request(struct histogram *h, u32 disk, u32 pid, u64 value)
+{
+    u32 bucket = hist_bucket(value);
+    add(&h->units[disk], bucket, value);
+    prochist_add(h, pid, bucket, value);
+}
+
+/* ---- as text ---- */
+
+static u64 total(const u32 *const group[HIST_GROUPS])
 {
     u64 n = 0;
     for (u32 i = 0; i < HIST_BUCKETS; i++)
-        n += u->counts[i];
+        n += group[i / HIST_GROUP] ? group[i / HIST_GROUP][i % HIST_GROUP] : 0;
     return n;
+}
+
+static void print_group(struct text *t, u32 first, const u32 *counts)
+{
+    for (u32 i = 0; i < HIST_GROUP; i++) {
+        if (counts[i])
+            text_printf(t, "bucket %lu %lu %u\n", hist_low(first + i),
+                        hist_low(first + i + 1), counts[i]);
+    }
+}
+
+void hist_print(struct text *t, const char *name, const char *unit, u64 sum,
+                const u32 *const group[HIST_GROUPS])
+{
+    text_printf(t, "hist %s %s %lu %lu\n", name, unit, total(group), sum);
+    for (u32 i = 0; i < HIST_GROUPS; i++) {
+        if (group[i])
+            print_group(t, i * HIST_GROUP, group[i]);
+    }
 }
 
 static void print_unit(struct text *t, const struct histogram *h, u32 unit)
 {
     const struct hist_unit *u = &h->units[unit];
-    text_printf(t, "hist ");
-    text_printf(t, h->name, unit);
-    text_printf(t, " %s %lu %lu\n", h->unit, total(u), u->sum);
-    for (u32 i = 0; i < HIST_BUCKETS; i++) {
-        if (u->counts[i])
-            text_printf(t, "bucket %lu %lu %u\n", hist_low(i), hist_low(i + 1),
-                        u->counts[i]);
-    }
+    const u32 *group[HIST_GROUPS];
+    char name[48];
+    for (u32 i = 0; i < HIST_GROUPS; i++)
+        group[i] = &u->counts[i * HIST_GROUP];
+    if (h->of_disks)
+        ksnprintf(name, sizeof name, "disk%u.%s", unit, h->name);
+    else
+        strlcpy(name, h->name, sizeof name);
+    hist_print(t, name, h->unit, u->sum, group);
 }
 
 static void print_all(struct text *t)

@@ -1,22 +1,30 @@
 /*
- * Histograms, gathered by the linker and read as /dev/hist. For each one a
- * line `hist NAME UNIT COUNT SUM`, then for each bucket that is not empty a
- * line `bucket LOW HIGH COUNT`, LOW <= value < HIGH.
+ * Histograms, gathered by the linker: of the whole system and of each disk in
+ * /dev/hist, of each process in /dev/prochist. For each one a line
+ * `hist NAME UNIT COUNT SUM`, then for each bucket that is not empty a line
+ * `bucket LOW HIGH COUNT`, LOW <= value < HIGH.
  *
  * - Buckets are log-linear, 128 to a power of two: below 256 each value has
  *   its own, above a bucket is at most 1/128 of its value wide. That is the
  *   scheme of HdrHistogram (G. Tene). Every 64-bit value has a bucket.
  *
- *   HISTOGRAM(response, "disk%u.response", "ns", "of reads");
- *   hist_init(&response, disk_count());       at boot, units of them
- *   hist_add(&response, disk, ns);            from any context
+ *   HISTOGRAM(burst, "bio.burst", "blocks", "that a flush started");
+ *   hist_add(&burst, n);                      from any context
+ *
+ *   DISK_HISTOGRAM(response, "response", "ns", "of requests");
+ *   hist_add_request(&response, disk, pid, ns);
+ *
+ * - The second is disk0.response ... in /dev/hist and, by the process that
+ *   the request is from, proc14.response ... in /dev/prochist (prochist.c).
  */
 #ifndef SLUICE_HIST_H
 #define SLUICE_HIST_H
 
-#include "kernel/types.h"
+#include "kernel/dev.h"
 
-#define HIST_BUCKETS (58 * 128)
+#define HIST_GROUPS  58 /* of buckets: one for each power of two */
+#define HIST_GROUP   128
+#define HIST_BUCKETS (HIST_GROUPS * HIST_GROUP)
 
 struct hist_unit {
     u64 sum;
@@ -24,22 +32,38 @@ struct hist_unit {
 };
 
 struct histogram {
-    const char *name; /* a format for the unit's number, if there are units */
-    const char *unit, *about;
-    u32 nunits;
-    struct hist_unit *units; /* NULL until hist_init */
+    const char *name, *unit, *about;
+    bool of_disks; /* and of processes */
+    u32 nunits;    /* disks, or 1 */
+    u32 place;     /* if of disks: among those that are */
+    struct hist_unit *units;
 };
 
-#define HISTOGRAM(id, name_, unit_, about_)                          \
-    static struct histogram id                                       \
-        __attribute__((used, section("histograms"), aligned(8))) = { \
-            .name = name_, .unit = unit_, .about = about_}
+#define HIST_ROW_(id)          \
+    static struct histogram id \
+        __attribute__((used, section("histograms"), aligned(8)))
+#define HISTOGRAM(id, name_, unit_, about_) \
+    HIST_ROW_(id) = {.name = name_, .unit = unit_, .about = about_}
+#define DISK_HISTOGRAM(id, name_, unit_, about_) \
+    HIST_ROW_(id) = {                            \
+        .name = name_, .unit = unit_, .about = about_, .of_disks = true}
 
-void hist_init(struct histogram *, u32 nunits);
-void hist_add(struct histogram *, u32 unit, u64 value);
+extern struct histogram __start_histograms[], __stop_histograms[];
+
+/* At boot: make all, for so many disks. Stops the boot if memory does not
+ * suffice. */
+void hist_init(u32 disks);
+
+void hist_add(struct histogram *, u64 value);
+void hist_add_request(struct histogram *, u32 disk, u32 pid, u64 value);
 
 /* The bucket of a value, and the least value of a bucket. */
 u32 hist_bucket(u64 value);
 u64 hist_low(u32 bucket);
+
+/* Print the lines of one, whose counts are in groups; NULL for one that is all
+ * zeros. */
+void hist_print(struct text *, const char *name, const char *unit, u64 sum,
+                const u32 *const group[HIST_GROUPS]);
 
 #endif

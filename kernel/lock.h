@@ -30,6 +30,7 @@ enum lock_rank {
     RANK_SLEEPLOCK, /* inside a sleep lock */
     RANK_TIMER,     /* one hart's timers */
     RANK_SCHED,     /* processes, run queue, sleep queues */
+    RANK_HIST,      /* the histograms of processes */
     RANK_MEM,       /* free pages */
     RANK_PRINT,     /* kprintf's line */
     RANK_COUNT,

@@ -1,4 +1,4 @@
-"""The text of /dev/stat and /dev/hist, read strictly: any other line is an error.
+"""The text of /dev/stat, /dev/hist and /dev/prochist, read strictly: any other line is an error.
 
 What happens while the kernel prints may be in one line and not in another: a
 histogram's count and the sum of its buckets can differ by a request or two.
@@ -9,6 +9,7 @@ import re
 STAT = re.compile(r"(\S+) (\d+) (\S+)")
 HIST = re.compile(r"hist (\S+) (\S+) (\d+) (\d+)")
 MOST_BYTES = 256 << 10  # that one call gets of such a text
+PROCESS = re.compile(r"process (\d+) (.*)")
 BUCKET = re.compile(r"bucket (\d+) (\d+) (\d+)")
 
 Counters = dict[str, tuple[int, str]]
@@ -45,6 +46,21 @@ def histograms(text: str) -> Histograms:
             row["buckets"].append([int(word) for word in match.groups()])
         else:
             raise BadText(f"not a line of /dev/hist: {line!r}")
+    return rows
+
+
+def processes(text: str) -> dict[int, tuple[str, Histograms]]:
+    """Of /dev/prochist: name and histograms of each process, by pid.
+
+    The histograms have the names that those of a disk have after `diskN.`.
+    """
+    heads = list(re.finditer(r"^process .*\n", text, re.M))
+    ends = [head.start() for head in heads[1:]] + [len(text)]
+    rows = {}
+    for head, end in zip(heads, ends, strict=True):
+        pid, name = PROCESS.fullmatch(head[0].rstrip("\n")).groups()
+        found = histograms(text[head.end() : end])
+        rows[int(pid)] = (name, {key.removeprefix(f"proc{pid}."): h for key, h in found.items()})
     return rows
 
 

@@ -13,7 +13,8 @@
  *
  * link: kernel/bflush.c kernel/disk.c kernel/queue.c kernel/place.c
  * link: kernel/registry.c kernel/drive.c kernel/drives.c kernel/hist.c
- * link: kernel/trace.c kernel/turns.c kernel/ghost.c kernel/marks.c policies
+ * link: kernel/prochist.c kernel/trace.c kernel/turns.c kernel/ghost.c
+ * link: kernel/marks.c policies
  */
 #include "kernel/bio.c"
 
