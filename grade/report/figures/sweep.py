@@ -41,7 +41,11 @@ def across(values: list, name: str) -> dict:
         return {**encoding, "type": "ordinal", "sort": values, "axis": {"labelAngle": 0}}
     wide = min(values) > 0 and max(values) >= WIDE * min(values)
     scale = {"type": "log", "nice": False} if wide else {"zero": False, "padding": 8}
-    axis = {"values": values, "format": "~r", "labelOverlap": "greedy"}
+    axis = {
+        "values": values,
+        "labelExpr": "format(datum.value, '~r')",  # "format" rounds to the ticks' step
+        "labelOverlap": "greedy",
+    }
     return {**encoding, "type": "quantitative", "scale": scale, "axis": axis}
 
 
