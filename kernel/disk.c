@@ -603,7 +603,8 @@ bool disk_state(u32 disk, struct disk_state *s)
         return false;
     const struct disk *d = &disks.disk[disk];
     u64 since_ns = clock_ns() - d->measured_ns;
-    *s = (struct disk_state){.queued_reads = d->queue.length[0],
+    *s = (struct disk_state){.modelled = d->drive.model->modelled,
+                             .queued_reads = d->queue.length[0],
                              .queued_writes = d->queue.length[1],
                              .in_flight = d->in_flight,
                              .queued_ns =

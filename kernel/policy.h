@@ -85,6 +85,7 @@ struct cache_state {
 
 /* The requests at one disk now. */
 struct disk_state {
+    bool modelled; /* by a drive model: queue_done_ns knows */
     u64 queued_reads, queued_writes, in_flight;
     u64 queued_ns; /* the number queued, summed over time since power-on: what
                       it grew by, over the time that took, is the mean */
@@ -426,6 +427,10 @@ struct policy {
      * May not sleep. */
     void (*start)(void);
     void (*stop)(void);
+    /* (optional) Why it cannot do its work on this machine with its tunables
+     * as they are, or NULL. Then it is not put to use; and in use, a tunable is
+     * not set so. Before start, too. No lock; may not sleep. */
+    const char *(*refuses)(void);
     /* (optional) Under check=1, after each answer (an update policy's: after
      * each block that becomes dirty): what is wrong with what the policy
      * keeps, which is a panic; NULL if nothing is. Locks as for that; may not

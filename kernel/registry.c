@@ -135,12 +135,21 @@ static const struct policy *find(enum policy_kind kind, const char *name)
     return NULL;
 }
 
+/* Why it cannot be in use as things are, or NULL. */
+static const char *objection(const struct policy *p)
+{
+    return p->refuses ? p->refuses() : NULL;
+}
+
 void policy_own(enum policy_kind kind, policy_swap_fn *swap)
 {
     const char *name = arg_text(kinds[kind].name);
     const struct policy *p = find(kind, name ? name : kinds[kind].def);
     if (!p)
         boot_fail("%s=%s: there is no such policy", kinds[kind].name, name);
+    const char *reason = objection(p);
+    if (reason)
+        boot_fail("%s=%s: %s", kinds[kind].name, p->name, reason);
     kinds[kind].swap = swap;
     swap(p);
 }
@@ -202,6 +211,11 @@ static int use(const char *kind_name, const char *name, char *why, size_t n)
             ksnprintf(why, n, "no %s policy \"%s\"", kind_name, name);
             return -EINVAL;
         }
+        const char *reason = objection(p);
+        if (reason) {
+            ksnprintf(why, n, "%s/%s: %s", kind_name, name, reason);
+            return -EINVAL;
+        }
         if (p != policy_in_use[kind]) {
             kinds[kind].swap(p);
             count(&swaps, 1);
@@ -222,8 +236,9 @@ static bool names_row(const char *text, const struct policy *p,
     return !strcmp(text, full) || !strcmp(text, full + kind);
 }
 
-/* How many rows are named so, and the last of them. */
-static u32 rows_named(const char *name, struct tunable **last)
+/* How many rows are named so, and the last of them, and its policy. */
+static u32 rows_named(const char *name, struct tunable **last,
+                      const struct policy **of)
 {
     struct tunable *t;
     u32 rows = 0;
@@ -232,17 +247,37 @@ static u32 rows_named(const char *name, struct tunable **last)
             if (!names_row(name, *p, t))
                 continue;
             *last = t;
+            *of = *p;
             rows++;
         }
     }
     return rows;
 }
 
+/* Set a tunable to a value of its range, unless the policy is in use and that
+ * does not go with its others. */
+static int put(const struct policy *p, struct tunable *t, u64 value, char *why,
+               size_t n)
+{
+    u64 old = t->value;
+    t->value = value;
+    const char *reason = policy_in_use[p->kind] == p ? objection(p) : NULL;
+    if (reason) {
+        t->value = old;
+        ksnprintf(why, n, "%s.%s = %lu: %s", p->name, t->name, value, reason);
+        return -EINVAL;
+    }
+    if (policy_tuned)
+        policy_tuned();
+    return 0;
+}
+
 static int set(const char *name, const char *value_text, char *why, size_t n)
 {
     struct tunable *found;
+    const struct policy *of;
     u64 value;
-    u32 rows = rows_named(name, &found);
+    u32 rows = rows_named(name, &found, &of);
     if (rows != 1) {
         ksnprintf(why, n,
                   rows ? "\"%s\" is ambiguous: say KIND/NAME.TUNABLE"
@@ -259,10 +294,7 @@ static int set(const char *name, const char *value_text, char *why, size_t n)
                   found->min, found->max, found->unit);
         return -EINVAL;
     }
-    found->value = value;
-    if (policy_tuned)
-        policy_tuned();
-    return 0;
+    return put(of, found, value, why, n);
 }
 
 int policy_control(const char *line, char *why, size_t n)
@@ -286,7 +318,8 @@ static bool boot_tunable(const char *name, const char *value)
 {
     char why[LINE_BYTES];
     struct tunable *t;
-    if (!rows_named(name, &t))
+    const struct policy *p;
+    if (!rows_named(name, &t, &p))
         return false;
     if (set(name, value, why, sizeof why))
         boot_fail("%s", why);

@@ -554,7 +554,8 @@ static void swap_some(void)
     if (p->kind == POLICY_PREFETCH) /* nobody owns it here */
         return;
     snprintf(line, sizeof line, "use %s %s", kinds_named[p->kind], p->name);
-    assert(!policy_control(line, why, sizeof why));
+    if (policy_control(line, why, sizeof why))
+        assert(p->refuses && p->refuses());
     assert(policy_control("use sched nonesuch", why, sizeof why) == -EINVAL);
 }
 

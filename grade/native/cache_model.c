@@ -101,6 +101,7 @@ static void tell_update(struct block *b)
     b->mark = 0;
     if (update->update.dirtied)
         update->update.dirtied(b, model.now_ns);
+    check(!update->check || !(update->check)());
     if (model.now.dirty < look_at)
         return;
     look_at = NEVER_NS;

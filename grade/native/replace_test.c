@@ -27,6 +27,7 @@ static void remove_block(const struct policy *p, u32 i)
 static u32 evict(const struct policy *p)
 {
     struct block *b = p->replace.victim();
+    check(!p->check || !(p->check)());
     check(b >= blocks && b < blocks + BLOCKS);
     u32 i = b - blocks;
     check(evictable[i]);

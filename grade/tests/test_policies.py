@@ -31,7 +31,8 @@ def test_every_file_under_policies_is_listed(boot: Boot) -> None:
 
 def test_every_policy_can_be_chosen_at_boot_and_while_running(boot: Boot) -> None:
     first = {kind: of_kind(kind)[0] for kind in KINDS}
-    machine = boot(args=" ".join(f"{kind}={name}" for kind, name in first.items()))
+    words = ["drive=fixed", *(f"{kind}={name}" for kind, name in first.items())]
+    machine = boot(args=" ".join(words))
     assert in_use(machine) == first
     for path in POLICIES:
         machine.check(f"policy use {path.parent.name} {path.stem}")
@@ -53,6 +54,7 @@ def test_every_policy_can_be_chosen_at_boot_and_while_running(boot: Boot) -> Non
         "set pu.nosuch 1",
         "set nosuch.interval_ms 1",
         "become better",
+        "use sched freeblock",  # without a drive model
     ],
 )
 def test_a_wrong_control_line_is_an_error_and_changes_nothing(boot: Boot, line: str) -> None:
@@ -61,6 +63,39 @@ def test_a_wrong_control_line_is_an_error_and_changes_nothing(boot: Boot, line: 
     assert machine.run(f"policy {line}").status != 0
     assert machine.run(f"echo {line} > /dev/policy").status != 0
     assert machine.check("policy") == before
+
+
+# A policy, and tunables that do not go together: a good value, and one that is not with it.
+DISCORD = [
+    ("update", "ahlw", "most_percent", 30, 9, "high_percent would be more than most_percent"),
+    ("update", "awol", "high_percent", 40, 41, "high_percent would be more than most_percent"),
+    ("update", "svr4", "autoup_s", 2, 1, "scans would be further apart than autoup_s"),
+    ("sched", "wow", "low_blocks", 256, 257, "low_blocks would be more than high_blocks"),
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "tunable", "good", "bad", "why"), DISCORD)
+def test_tunables_that_do_not_go_together_are_refused_with_words(
+    boot: Boot, kind: str, name: str, tunable: str, good: int, bad: int, why: str
+) -> None:
+    machine = boot(args="svr4.scan_ms=2000")
+    machine.check(f"policy use {kind} {name}")
+    machine.check(f"policy set {name}.{tunable} {good}")
+    before = machine.check("policy")
+    output = machine.run(f"policy set {name}.{tunable} {bad}")
+    assert output.status != 0 and why in output.text
+    assert machine.check("policy") == before
+    other = next(other for other in of_kind(kind) if other != name)
+    machine.check(f"policy use {kind} {other} && policy set {name}.{tunable} {bad}")
+    output = machine.run(f"policy use {kind} {name}")
+    assert output.status != 0 and f"{kind}/{name}: {why}" in output.text
+    assert in_use(machine)[kind] == other
+
+
+def test_a_boot_with_tunables_that_do_not_go_together_stops_with_words(run_script) -> None:
+    result = run_script("true", args="update=ahlw ahlw.most_percent=9")
+    assert result.status != 0
+    assert "update=ahlw: high_percent would be more than most_percent" in result.console
 
 
 def test_tunables_are_set_at_boot_and_while_running(boot: Boot) -> None:

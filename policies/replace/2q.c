@@ -108,6 +108,15 @@ static void two_q_evicted(const struct block *b)
     counters[1].value += b->word[WHERE] == AM;
 }
 
+static const char *two_q_check(void)
+{
+    for (u32 i = 0; i < LISTS; i++) {
+        if (!lists[i].blocks.root != !lists[i].n)
+            return "the blocks of a list are miscounted";
+    }
+    return NULL;
+}
+
 static const struct policy two_q = {
     .kind = POLICY_REPLACE,
     .name = "2q",
@@ -115,6 +124,7 @@ static const struct policy two_q = {
     .tunables = tunables,
     .counters = counters,
     .start = two_q_start,
+    .check = two_q_check,
     .replace = {.insert = two_q_insert,
                 .remove = two_q_remove,
                 .victim = two_q_victim,

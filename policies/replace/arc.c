@@ -133,12 +133,23 @@ static void arc_evicted(const struct block *b)
     counters[1].value += from == T2;
 }
 
+/* The paper's A.2 and A.3, of what is not unwanted. */
+static const char *arc_check(void)
+{
+    u64 first = lists[T1].n + b1.n, second = lists[T2].n + b2.n;
+    return target > most               ? "the target is more than the cache"
+           : first > most              ? "T1 and B1 have more than the cache"
+           : first + second > 2 * most ? "all lists have more than two caches"
+                                       : NULL;
+}
+
 static const struct policy arc = {
     .kind = POLICY_REPLACE,
     .name = "arc",
     .about = "adaptive: recent and frequent blocks, weighed by ghost hits",
     .counters = counters,
     .start = arc_start,
+    .check = arc_check,
     .replace = {.coming = arc_coming,
                 .insert = arc_insert,
                 .remove = arc_remove,

@@ -65,6 +65,11 @@ static struct block *cflru_victim(void)
     return first ? TREE_ITEM(first, struct block, node) : NULL;
 }
 
+static const char *cflru_check(void)
+{
+    return !by_use.root != !blocks ? "blocks are miscounted" : NULL;
+}
+
 static const struct policy cflru = {
     .kind = POLICY_REPLACE,
     .name = "cflru",
@@ -72,6 +77,7 @@ static const struct policy cflru = {
     .tunables = tunables,
     .counters = counters,
     .start = cflru_start,
+    .check = cflru_check,
     .replace = {.insert = cflru_insert,
                 .remove = cflru_remove,
                 .victim = cflru_victim,

@@ -114,12 +114,23 @@ static struct request *freeblock_next(struct queue *q, u64 now_ns)
     return offer;
 }
 
+static const char *freeblock_refuses(void)
+{
+    struct disk_state s;
+    for (u32 disk = 0; disk_state(disk, &s); disk++) {
+        if (s.modelled)
+            return NULL;
+    }
+    return "no disk has a drive model, which alone knows the rotation";
+}
+
 static const struct policy freeblock = {
     .kind = POLICY_SCHED,
     .name = "freeblock",
     .about = "circular elevator; writes that fit while the platter turns",
     .tunables = tunables,
     .counters = counters,
+    .refuses = freeblock_refuses,
     .sched = {.next = freeblock_next},
 };
 POLICY(freeblock);

@@ -94,12 +94,20 @@ static struct request *wow_next(struct queue *q, u64 now_ns)
     return q->word[DRAINING] ? next_dirty(q) : NULL;
 }
 
+static const char *wow_refuses(void)
+{
+    return tunables[LOW].value > tunables[HIGH].value
+               ? "low_blocks would be more than high_blocks"
+               : NULL;
+}
+
 static const struct policy wow = {
     .kind = POLICY_SCHED,
     .name = "wow",
     .about = "dirty blocks in circular order but for those modified again",
     .tunables = tunables,
     .counters = counters,
+    .refuses = wow_refuses,
     .sched = {.next = wow_next, .takes_offers = true, .joins_offers = true},
 };
 POLICY(wow);

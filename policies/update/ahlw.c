@@ -84,12 +84,26 @@ static void ahlw_look(u64 now_ns)
     counters[WRITTEN].value += flush_oldest(s.dirty - marks.low);
 }
 
+static const char *ahlw_refuses(void)
+{
+    return tunables[HIGH_PERCENT].value > tunables[MOST_PERCENT].value
+               ? "high_percent would be more than most_percent"
+               : NULL;
+}
+
+static const char *ahlw_check(void)
+{
+    return marks.low > marks.high ? "the low mark is above the high one" : NULL;
+}
+
 static const struct policy ahlw = {
     .kind = POLICY_UPDATE,
     .name = "ahlw",
     .about = "down to a low mark at a high mark; both adapt to the load",
     .tunables = tunables,
     .counters = counters,
+    .refuses = ahlw_refuses,
+    .check = ahlw_check,
     .start = ahlw_start,
     .update = {.next_ns = ahlw_next_ns, .look = ahlw_look},
 };

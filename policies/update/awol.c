@@ -196,12 +196,26 @@ static void awol_look(u64 now_ns)
     counters[WRITTEN].value += flush_oldest(s.dirty - marks.low);
 }
 
+static const char *awol_refuses(void)
+{
+    return tunables[HIGH_PERCENT].value > tunables[MOST_PERCENT].value
+               ? "high_percent would be more than most_percent"
+               : NULL;
+}
+
+static const char *awol_check(void)
+{
+    return marks.low > marks.high ? "the low mark is above the high one" : NULL;
+}
+
 static const struct policy awol = {
     .kind = POLICY_UPDATE,
     .name = "awol",
     .about = "as ahlw, with ghost caches to say how much may be dirty",
     .tunables = tunables,
     .counters = counters,
+    .refuses = awol_refuses,
+    .check = awol_check,
     .start = awol_start,
     .update = {.next_ns = awol_next_ns,
                .look = awol_look,

@@ -74,12 +74,20 @@ static void svr4_look(u64 now_ns)
     counters[3].value += flush_by_turn();
 }
 
+static const char *svr4_refuses(void)
+{
+    return tunables[0].value > tunables[1].value * 1000
+               ? "scans would be further apart than autoup_s"
+               : NULL;
+}
+
 static const struct policy svr4 = {
     .kind = POLICY_UPDATE,
     .name = "svr4",
     .about = "fsflush: structure by age, data by turns round the cache",
     .tunables = tunables,
     .counters = counters,
+    .refuses = svr4_refuses,
     .update = {.next_ns = svr4_next_ns, .look = svr4_look},
 };
 POLICY(svr4);
