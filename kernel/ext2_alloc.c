@@ -6,6 +6,9 @@
  *   to the start of the nearest run of 8 free blocks after it in the group,
  *   so that files growing together do not interleave; then anywhere in the
  *   group; then to the next groups.
+ * - With the boot argument indirect=far a file takes a long seek where its
+ *   next pointer block begins: that block, and the data it points to, go to
+ *   another group, so that no large file fills one.
  * - A file's inode goes to its directory's group. A directory goes to the
  *   group with the most free blocks among those with at least the average of
  *   free inodes, which leaves room for its files around it.
@@ -138,6 +141,19 @@ static int take_block(struct fs *fs, u32 g, u32 goal, u32 *blkno)
     gd->free_blocks_count--;
     fs->free_blocks--;
     return group_write(fs, g);
+}
+
+u32 goal_elsewhere(struct fs *fs, u32 blkno)
+{
+    u32 g = (blkno - fs->first_data_block) / fs->blocks_per_group;
+    sleep_lock(&fs->lock);
+    for (u32 i = 0; i < fs->groups; i++) {
+        g = (g + 1) % fs->groups;
+        if (group_of(fs, g)->free_blocks_count >= fs->free_blocks / fs->groups)
+            break;
+    }
+    sleep_unlock(&fs->lock);
+    return group_start(fs, g);
 }
 
 int block_alloc(struct inode *ip, u32 goal, u32 *blkno)

@@ -59,6 +59,7 @@ struct fs {
 extern struct fs mounts[MAX_DISKS];
 extern struct spinlock icache_lock;
 extern struct sleeplock tree_lock; /* shape of the tree: rename, rmdir */
+extern bool far_indirect; /* indirect=far: where files grow; set at boot */
 
 static inline u32 now_s(void)
 {
@@ -109,6 +110,9 @@ u32 group_blocks(const struct fs *, u32 group);
 bool blocks_ok(const struct fs *, u32 first, u32 n);
 /* A block for ip, at the goal if that is not 0 and free, else near it. */
 int block_alloc(struct inode *ip, u32 goal, u32 *blkno);
+/* A goal in the next group after this block's that has at least its share of
+ * the free blocks. */
+u32 goal_elsewhere(struct fs *, u32 blkno);
 int blocks_free(struct fs *, u32 first, u32 n);
 /* A free inode's number for something of that mode in dir. */
 int ino_alloc(struct inode *dir, u32 mode, u32 *ino);

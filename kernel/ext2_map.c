@@ -158,6 +158,13 @@ static u32 find_goal(struct inode *ip, u64 block)
     return ip->goal;
 }
 
+/* Is this the first block whose pointer is in a block of pointers? */
+static bool begins_table(const struct fs *fs, u64 block)
+{
+    u32 mask = (1U << pointer_shift(fs)) - 1;
+    return block >= EXT2_DIRECT && ((block - EXT2_DIRECT) & mask) == 0;
+}
+
 /* The last step of an allocation: pointer `at` of `table`, or of the inode
  * if that is 0, to a new block. */
 static int grow_at(struct inode *ip, u32 goal, bool pointers, u32 table, u32 at,
@@ -196,6 +203,9 @@ int map_alloc(struct inode *ip, u64 block, u32 *blkno, bool *fresh)
         return error;
     u32 way[4], n = find_way(ip->fs, block, way);
     u32 goal = find_goal(ip, block), table = 0;
+    if (far_indirect && goal && S_ISREG(ip->mode) &&
+        begins_table(ip->fs, block))
+        goal = goal_elsewhere(ip->fs, goal - 1);
     for (u32 i = 0; i < n; i++) {
         if (i == 0)
             *blkno = ip->block[way[0]];

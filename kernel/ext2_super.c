@@ -12,12 +12,14 @@
  *   written; in between they are old, as e2fsck expects of an unclean one.
  */
 #include "kernel/ext2_fs.h"
+#include "kernel/args.h"
 
 #define PER_PAGE   (PAGE_SIZE / sizeof(struct ext2_group))
 #define MAX_BITS   65528 /* of a bitmap in use: counts have 16 bits */
 #define MAX_GROUPS (PAGE_SIZE / sizeof(struct ext2_group *) * PER_PAGE)
 
 struct fs mounts[MAX_DISKS];
+bool far_indirect;
 static struct sleeplock mount_lock;
 static struct fs *root_fs;
 
@@ -566,6 +568,10 @@ void ext2_init(void)
     sleep_lock_init(&mount_lock, "mounts");
     sleep_lock_init(&tree_lock, "tree");
     inodes_init();
+    const char *indirect = arg_text("indirect");
+    far_indirect = indirect && !strcmp(indirect, "far");
+    if (indirect && !far_indirect && strcmp(indirect, "near"))
+        boot_fail("argument indirect=%s: not near or far", indirect);
 }
 
 struct inode *root_inode(void)

@@ -3,6 +3,8 @@
  *
  * - A file's blocks lie in the order in which they are read: an indirect
  *   block right before the first block it points to.
+ * - With --far-indirect that block begins in another group (McKusick et al.,
+ *   "A Fast File System for UNIX", section 3.3).
  * - A file of n blocks goes where n are free together, in its directory's
  *   group if there is room.
  */
@@ -253,6 +255,8 @@ static u32 map_block(struct map *m, u64 k)
     int levels = path_of(k, m->fs->block_bytes / 4, slot);
     u32 *entry = &m->inode->block[slot[0]];
 
+    if (m->fs->opt->far && S_ISREG(m->inode->mode) && levels && !slot[levels])
+        m->next = layout_find_elsewhere(m->fs, m->next - 1);
     for (int i = 1; i <= levels; i++) {
         if (!*entry) {
             map_flush(m, i);

@@ -245,6 +245,19 @@ u32 layout_find(const struct fs *fs, u32 group, u32 n)
     return n > 1 ? layout_find(fs, group, 1) : fs->nblocks;
 }
 
+u32 layout_find_elsewhere(const struct fs *fs, u32 block)
+{
+    u32 group = layout_group_of(fs, block);
+    u64 share = layout_free(fs) / fs->ngroups;
+
+    for (u32 i = 0; i < fs->ngroups; i++) {
+        group = (group + 1) % fs->ngroups;
+        if (fs->free_blocks[group] >= share)
+            break;
+    }
+    return layout_find(fs, group, 1);
+}
+
 u32 layout_take(struct fs *fs, u32 goal)
 {
     if (!layout_is_free(fs, goal))

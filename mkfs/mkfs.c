@@ -55,6 +55,9 @@ static const struct option_row {
      "since 1970, time of everything; default 0"},
     {256, "sparse", FLAG, NULL, &opt.sparse,
      "blocks of zeros in the folder's files become holes"},
+    {262, "far-indirect", FLAG, NULL, &opt.far,
+     "as FFS: a file's indirect block, and the data it points to, "
+     "begin\n" INDENT "in another group"},
     {257, "file", LIST, "PATH=SIZE", opt.file,
      "also a file of zeros, all its blocks allocated"},
     {258, "pattern", TEXT, "SEED", &opt.pattern,

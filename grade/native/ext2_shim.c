@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <ucontext.h>
 
+#include "kernel/args.h"
 #include "kernel/bio.h"
 #include "kernel/clock.h"
 #include "kernel/mem.h"
@@ -53,6 +54,16 @@ int ksnprintf(char *out, size_t n, const char *fmt, ...)
     int length = vsnprintf(out, n, fmt, ap);
     va_end(ap);
     return length;
+}
+
+const char *arg_text(const char *name)
+{
+    return shim.far && strcmp(name, "indirect") == 0 ? "far" : NULL;
+}
+
+void boot_fail(const char *fmt, ...)
+{
+    panic("boot: %s", fmt);
 }
 
 size_t strlcpy(char *to, const char *from, size_t n)

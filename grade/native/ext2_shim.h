@@ -20,6 +20,7 @@ struct shim_options {
     u32 block_bytes;    /* the cache's; 0: as the first image's superblock */
     u32 buffers;        /* kept when clean */
     u32 flush_permille; /* chance at a getblk that a dirty one is written */
+    u32 far;            /* 1: indirect=far */
     u32 read_errors_permyriad, write_errors_permyriad;
     bool log;
     bool quiet; /* kprintf prints nothing */

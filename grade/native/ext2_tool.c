@@ -757,6 +757,7 @@ static bool option(const char *word)
     } numbers[] = {
         {"block", &shim.block_bytes},
         {"buffers", &shim.buffers},
+        {"far", &shim.far},
         {"flush", &shim.flush_permille},
         {"read_errors", &shim.read_errors_permyriad},
         {"write_errors", &shim.write_errors_permyriad},

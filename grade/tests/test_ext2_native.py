@@ -71,7 +71,7 @@ def debugfs(image: Path, request: str) -> str:
 @pytest.mark.parametrize("block", BLOCK_SIZES)
 def test_random_operations_agree_with_the_model(tmp_path: Path, block: int, seed: int) -> None:
     image = make(tmp_path / "image", size="24M", block=block)
-    tool(image, script="random 2500 600000\n", seed=seed, buffers=16 + 100 * seed)
+    tool(image, script="random 2500 600000\n", seed=seed, buffers=16 + 100 * seed, far=seed % 2)
     fsck(image)
 
 

@@ -156,6 +156,24 @@ def test_a_large_file_is_contiguous_with_its_indirect_blocks_in_line(tmp_path: P
     assert hashlib.sha1(image.read(path, "/db/big")).digest() == hashlib.sha1(data).digest()
 
 
+# Blocks of 8 KiB: 12 direct ones, an indirect one, 2048 pointers in it.
+FAR = ("-b", "8K", "-s", "128M", "--group", "16M", "--far-indirect")
+
+
+def test_far_indirect_blocks_and_what_they_point_to_begin_in_another_group(tmp_path: Path) -> None:
+    path = mkfs(tmp_path / "i", *FAR, "--file", "/small=96K", "--file", "/f=17M", "--at", "/f=2")
+    image.check(path)
+    blocks = file_blocks(path, "/f")
+    direct, first, second = blocks[:12], blocks[12:2061], blocks[2061:]
+    starts = [run[0] // 2048 for run in (direct, first, second)]
+    assert starts[:2] == [2, 3] and starts[2] not in starts[:2]
+    assert len(second) == 2 + 17 * 128 - 2060
+    for run in (direct, second):
+        assert run == list(range(run[0], run[0] + len(run)))
+    small = file_blocks(path, "/small")
+    assert small == list(range(small[0], small[0] + 12))
+
+
 def test_each_file_has_a_pattern_of_its_own_up_to_its_last_byte(tmp_path: Path) -> None:
     options = ["--file", "/a=5003", "--file", "/x/b=1K", "--pattern", "100", "-b", "1K"]
     path = mkfs(tmp_path / "i", *options)
