@@ -6,7 +6,8 @@ object are
     job               the job's name: how metrics call it
     response_ns       {min, max, mean, std} of its response times, and with them
     histogram         [[low_ns, count], ...], the buckets of user/lib/histogram.h
-    NAME, NAME_ns     any numbers and times, which are metrics too
+    NAME, NAME_ns     any numbers and times, which are metrics too; of a summary as
+                      that of response_ns, they are response_mean_ns and so on
 
 Only `job` must be there. A name in a file's commands is written `name=JOB`.
 """
@@ -57,18 +58,23 @@ def of(result: dict, job: str) -> list[dict]:
     return rows
 
 
-def numbers(row: dict) -> list[str]:
-    """The names of the numbers in a line."""
-    return [name for name, value in row.items() if type(value) in (int, float)]
+def numbers(row: dict) -> dict[str, float]:
+    """The numbers in a line by name, and those in the summaries of times in it."""
+    found = {name: value for name, value in row.items() if type(value) in (int, float)}
+    for name, part in row.items():
+        if isinstance(part, dict) and name.endswith(TIME):
+            base = name.removesuffix(TIME)
+            found |= {f"{base}_{field}{TIME}": value for field, value in part.items()}
+    return found
 
 
 def number(result: dict, job: str, name: str) -> float:
     """A number that a job printed. Of several processes the times are the longest, other numbers
     add up."""
-    rows = of(result, job)
-    missing = [row for row in rows if name not in numbers(row)]
+    rows = [numbers(row) for row in of(result, job)]
+    missing = [row for row in rows if name not in row]
     if missing:
-        there = ", ".join(numbers(missing[0]))
+        there = ", ".join(missing[0])
         raise BadResult(f'{result["arm"]}: job "{job}" printed no number "{name}"; it has {there}')
     return (max if name.endswith(TIME) else sum)(row[name] for row in rows)
 

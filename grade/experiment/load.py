@@ -9,6 +9,7 @@ from grade.experiment import jobs, metrics, theory
 from grade.experiment.check import Checker
 from grade.experiment.known import known
 from grade.experiment.locate import Lines
+from grade.experiment.result import measured_drive
 from grade.experiment.schema import (
     ARM,
     DISK,
@@ -111,6 +112,18 @@ def boot_args(machine: dict, policies: dict, tunables: dict) -> str:
     words |= {name: machine[name] for name in ("cluster_kb", "drive_depth", "trace_k")}
     words |= policies | dict(sorted(tunables.items()))
     return " ".join(["check=1", *(f"{name}={value}" for name, value in words.items())])
+
+
+def of_arms(c: Checker, arms: list[dict], others: list[str]) -> list[dict]:
+    """The variables of each arm: of the same names in each, which nothing else has."""
+    good = [arm.get("variables", {}) for arm in arms]
+    names = {name for variables in good for name in variables}
+    for i, variables in enumerate(good):
+        for name in sorted(names - variables.keys()):
+            c.problem(("arms", i), f'lacks the variable "{name}" of another arm')
+        for name in variables.keys() & set(others):
+            c.problem(("arms", i, "variables"), f'"{name}" is a variable of the sweep or size')
+    return good
 
 
 def config(c: Checker, raw: dict, arm: int, variables: dict) -> dict:
@@ -280,16 +293,18 @@ def load(path: Path, size: str = FULL) -> Experiment:
         raise BadExperiment("\n".join(c.problems))
     size, sweep, constants = of_size(c, top, size)
     name = path.stem if size == FULL else f"{path.stem}-{size}"
+    own = of_arms(c, raw["arms"], [*sweep, *constants])
     runs: list[Run] = []
     for i, point in itertools.product(range(len(names)), points(c, sweep)):
-        made = config(c, raw, i, constants | point)
+        variables = constants | own[i] | point
+        made = config(c, raw, i, variables)
         limit_s = made.pop("host_limit_s")
-        said = model(c, raw, constants | point, made)
+        said = model(c, raw, variables, made)
         runs.append(Run(len(runs) + 1, name, names[i], point, made, limit_s, said))
     rest = shown(c, top, runs, size, sweep)
     rest["expectations"] = [e for e in rest["expectations"] if e["size"] in (None, size)]
     if c.problems:
         raise BadExperiment("\n".join(c.problems))
-    first = runs[0].config
-    drive = (first["data"] or first["root"])["drive"]
+    drives = dict.fromkeys(measured_drive(run.config) for run in runs)
+    drive = ", ".join(drives)
     return Experiment(name, path, top["claim"], top["source"], drive, runs, names, **rest)

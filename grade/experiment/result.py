@@ -150,6 +150,11 @@ def measured_disk(result: dict) -> str:
     return "disk1" if result["config"]["data"] else "disk0"
 
 
+def measured_drive(config: dict) -> str:
+    """The model of that disk's drive, in a run's configuration."""
+    return (config["data"] or config["root"])["drive"]
+
+
 def disk_series(result: dict) -> dict:
     """The series of that disk; without a request, all are empty."""
     series = result["series"]

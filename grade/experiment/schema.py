@@ -12,7 +12,8 @@
     [tunables]                     "policy.name" = number, or "30 s"
 
     [[arms]]                       what is compared
-    name = "delayed+PU"            also policies = {...}, tunables = {...}
+    name = "delayed+PU"            also policies = {...}, tunables = {...}, and
+                                   variables = {nbuf = 614}, "{nbuf}" in its runs
 
     [workload]
     setup = "..."                  commands before the measurement
@@ -129,6 +130,7 @@ ARM = {
     "name": Field("text", "of the arm", required=True),
     "policies": Field("table", "its policies"),
     "tunables": Field("table", "its tunables"),
+    "variables": Field("table", "its own, as those of the sweep"),
 }
 WORKLOAD = {
     "setup": Field("text", "commands before the measurement", ""),
@@ -196,7 +198,7 @@ class Experiment:
     path: Path
     claim: str
     source: str
-    drive: str  # of the disk that is measured
+    drive: str  # of the disk that is measured; of several machines, all
     runs: list[Run]
     arms: list[str]
     plot: dict[str, object]

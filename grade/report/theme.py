@@ -7,6 +7,7 @@ comes with the renderer, so that a picture is the same on every machine.
 
 import math
 
+from grade.experiment.result import measured_drive
 from grade.report.study import Study
 
 ARM_COLOURS = (
@@ -71,10 +72,10 @@ def log_axis(low: float, high: float) -> dict:
 
 
 def setup(result: dict) -> dict[str, object]:
-    """What makes a run what it is, but for its drive."""
+    """What makes a run what it is."""
     config = result["config"]
-    cache = {name: config[name] for name in CACHE}
-    return cache | config["policies"] | config["tunables"]
+    machine = {"drive": measured_drive(config), **{name: config[name] for name in CACHE}}
+    return machine | config["policies"] | config["tunables"]
 
 
 def said(values: dict[str, list]) -> str:
@@ -103,9 +104,9 @@ def in_all(study: Study) -> dict[str, list]:
 
 
 def shared(study: Study) -> str:
-    """Drive, seeds and what all runs share."""
-    seeds = f", seeds {', '.join(map(str, study.seeds))}" if study.seeds else ""
-    return f"drive {study.experiment.drive}{seeds}; {said(in_all(study))}"
+    """What all runs share, and the seeds."""
+    seeds = f"; seeds {', '.join(map(str, study.seeds))}" if study.seeds else ""
+    return said(in_all(study)) + seeds
 
 
 def own(study: Study) -> dict[str, str]:

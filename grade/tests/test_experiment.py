@@ -227,6 +227,31 @@ def test_a_size_gives_variables_and_replaces_the_values_of_the_sweep(sized: Path
         load(sized, "quik")
 
 
+def test_arms_have_variables_of_their_own(small: Path):
+    changed(small, "nbuf = 100", 'nbuf = "{n}"')
+    changed(small, 'drive = "rz58"', 'drive = "{drive}"')
+    changed(small, 'name = "async"', 'name = "async"\nvariables = {n = 100, drive = "rz57"}')
+    changed(small, 'name = "delayed"', 'name = "delayed"\nvariables = {n = 200, drive = "fixed"}')
+    experiment = load(small)
+    assert [run.config["nbuf"] for run in experiment.runs] == [100, 100, 200, 200]
+    assert experiment.drive == "rz57, fixed"
+    assert experiment.runs[0].variables == {"seed": 1}
+
+
+@pytest.mark.parametrize(
+    ("async_has", "delayed_has", "said"),
+    [
+        ("{n = 1}", "{}", 'lacks the variable "n" of another arm'),
+        ("{seed = 1}", "{seed = 2}", '"seed" is a variable of the sweep or size'),
+    ],
+)
+def test_wrong_variables_of_arms_are_refused(small: Path, async_has, delayed_has, said):
+    changed(small, 'name = "async"', f'name = "async"\nvariables = {async_has}')
+    changed(small, 'name = "delayed"', f'name = "delayed"\nvariables = {delayed_has}')
+    with pytest.raises(BadExperiment, match=re.escape(said)):
+        load(small)
+
+
 # ---- runs ----
 
 

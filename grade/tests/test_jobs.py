@@ -53,6 +53,10 @@ def test_numbers_of_several_processes_add_up_but_times_are_the_longest():
     assert metrics.of(result(), "b.max_ns") == 9
 
 
+def test_a_summary_of_times_is_numbers_too():
+    assert metrics.of(result(), "job.b.response_max_us") == 0.009
+
+
 @pytest.mark.parametrize(
     ("metric", "said"),
     [
