@@ -110,9 +110,11 @@ class Point:
 
 
 def worst(row: dict, points: list[Point], what: str) -> Verdict:
-    """The verdict of an expectation that must be met at all points; tells of the worst."""
+    """The verdict of an expectation that must be met at all points. It tells of the worst: of
+    bad ones the farthest off, of good ones that which is the nearest to being bad."""
     bad = [point for point in points if not point.met]
-    point = max(bad or points, key=lambda point: point.off)
+    far = bad or row["op"] == "=="
+    point = max(bad or points, key=lambda point: point.off if far else -point.off)
     count = f"{len(bad)} of {len(points)} not so, the worst" if bad else f"worst of {len(points)}"
     came = f"{row['arm']}: {what}{words(point.at)} is {point.value:,.6g} ({count})"
     return Verdict(row["says"], not bad, f"{came}; {expected(row, point.limit)}")

@@ -261,7 +261,7 @@ def test_the_table_shows_the_model_and_by_how_much_it_was_missed(modelled: Path)
 @pytest.mark.parametrize(
     ("off", "met", "why"),
     [
-        ({}, True, "of 1 x PU"),
+        ({}, True, "at blocks 100 is"),
         ({("PU", 100): 0.1}, False, "at blocks 100 is"),
     ],
 )
