@@ -12,6 +12,7 @@ from types import ModuleType
 
 from grade import models
 from grade.experiment.check import Checker
+from grade.experiment.result import measured_drive
 from grade.experiment.schema import MODEL
 from grade.models import System
 
@@ -48,7 +49,7 @@ def parameters(c: Checker, raw: dict, module: ModuleType) -> dict[str, float]:
 def system(c: Checker, config: dict) -> System:
     """What runs, as models know it."""
     tunables = {name: row.default for name, row in c.known.tunables.items()} | config["tunables"]
-    return System(config["policies"], tunables, (config["data"] or config["root"])["drive"])
+    return System(config["policies"], tunables, measured_drive(config))
 
 
 def predicted(c: Checker, raw: dict, config: dict) -> dict[str, float]:
