@@ -222,8 +222,9 @@ test: all native ## run the tests; T='name' or T='test_file.py' selects, FULL=1:
 	@$(MAKE) --no-print-directory DEBUG=1 build/debug/kernel/kernel.elf
 	$(PYTHON) -m pytest -c grade/pyproject.toml --rootdir=. $(TEST_CHOICE)
 
-bench: all ## measure speeds, as a table and build/bench.json
+bench: all build/native/drive_replay_tool ## measure speeds, as tables, build/bench.json and build/targets.json
 	$(PYTHON) -m grade.bench
+	$(PYTHON) -m grade.targets
 
 # E is a name, the beginning of names, or all; without it, mogul-4.1 on both
 # systems.
