@@ -53,6 +53,13 @@ class Line:
 MB = 1e-6
 LINES = [
     Line("cold sequential read", "read /read", "MB/s", MB, 1.4, 120),
+    Line(
+        "cold sequential read, prefetched",
+        "read /read",
+        "MB/s",
+        MB,
+        args="prefetch=ondemand ondemand.max_kb=512",
+    ),
     Line("cold random 4 KiB reads", "random /random 4k", "reads/s", 1, None, 3700),
     Line("cached 4 KiB reads", "cached /cached", "MB/s", MB, 1.8, 87),
     Line("sequential write and fsync", "write /write 32m", "MB/s", MB, 0.15, 28),
