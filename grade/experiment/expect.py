@@ -153,9 +153,9 @@ def curve(results: list[dict], variable: str, at: dict, of: Callable[[list[dict]
     return {x[variable]: of(group) for x, group in by_setting(here)}
 
 
-def meeting_line(point: Point) -> str:
+def meeting_line(op: str, point: Point) -> str:
     """Where the curves meet with these variables, and where they were expected to."""
-    return f"{point.value:.4g} ({point.limit:.4g} expected){words(point.at)}"
+    return f"{point.value:.4g} (expected {op} {point.limit:.4g}){words(point.at)}"
 
 
 def judge_crosses(row: dict, mine: list[dict], others: list[dict], predicted: Predicted) -> Verdict:
@@ -181,7 +181,7 @@ def judge_crosses(row: dict, mine: list[dict], others: list[dict], predicted: Pr
         points.append(Point(at, value, limit, compared(row, value, limit)))
     what = f"{variable} where {name} meets that of {row['than']}"
     verdict = worst({**row, "than": None}, points, what)
-    return replace(verdict, details=tuple(map(meeting_line, points)))
+    return replace(verdict, details=tuple(meeting_line(row["op"], p) for p in points))
 
 
 def judge_one(row: dict, results: list[dict], wanted: int, predicted: Predicted) -> Verdict:

@@ -54,7 +54,7 @@ PARAMETERS = {
 }
 QUANTITIES = {
     "read_ms": "mean response of a read",
-    "written_per_s": "blocks written to the disk a second",
+    "written_share": "of the blocks that programs write, how many reach the disk: 1 - h",
 }
 
 
@@ -123,8 +123,7 @@ def predict(system: System, parameters: dict[str, float]) -> dict[str, float]:
     update, order = update_of(system), order_of(system)
     if update is None or order is None:
         return {}
-    written = written_per_s(update, parameters["writes_per_s"], parameters["blocks"])
-    return {
-        "read_ms": read_ms(parameters, written, update.burst_s, order),
-        "written_per_s": written,
-    }
+    rate = parameters["writes_per_s"]
+    written = written_per_s(update, rate, parameters["blocks"])
+    told = {"read_ms": read_ms(parameters, written, update.burst_s, order)}
+    return told | {"written_share": written / rate} if rate else told
