@@ -1,0 +1,32 @@
+"""A file's last block is read ahead as the others are, and nothing is past it."""
+
+from grade.scoring.bench import Bench
+from grade.scoring.run import Scenario
+from grade.scoring.verdict import expect
+
+from ..reads import expect_blocks, expect_reads_ahead
+
+THINK_MS = 40
+
+
+def a_whole_file_is_read_to_its_last_block(bench: Bench) -> None:
+    """A file is read from its first block to its last, with pauses."""
+    blocks = 2 * bench.random("length").randrange(4, 7)
+    scenario = Scenario(
+        name="end",
+        script=f"""
+iogen rw=read filename=/data/f bs=4k nr={blocks} thinktime_us={1000 * THINK_MS} > /dev/null
+""",
+        args="update=none prefetch=oneblock nbuf=1000",
+        data=(("/f", f"{4 * blocks}K"),),
+    )
+    run = bench.run(scenario)
+    expect_reads_ahead(run, "/f")
+    read = expect_blocks(run, "/f", 0, blocks - 1)
+    gap_ms = (read[blocks - 1].queued_ns - read[blocks - 2].queued_ns) / 1e6
+    expect(
+        gap_ms < 1.5 * THINK_MS,
+        f"the last block to be queued at the read before its own, {THINK_MS} ms or so after "
+        "the last but one",
+        f"{gap_ms:.3f} ms after it",
+    )

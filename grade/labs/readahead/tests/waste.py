@@ -1,0 +1,32 @@
+"""Who reads at random has nothing read that was not asked for."""
+
+from grade.scoring.bench import Bench
+from grade.scoring.run import Scenario
+from grade.scoring.verdict import expect
+
+from ..reads import expect_reads_ahead, reads
+
+READS = 60
+BY_CHANCE = 5  # reads that happen to go on
+
+
+def random_reads_are_not_read_ahead(bench: Bench) -> None:
+    """Ten blocks of one file are read in sequence, then sixty of another at random."""
+    seed = bench.random("seed").randrange(1, 10**9)
+    scenario = Scenario(
+        name="waste",
+        script=f"""
+dd if=/data/f of=/dev/null bs=4k count=10 2> /dev/null
+iogen rw=randread filename=/data/r bs=4k seed={seed} number_ios={READS} > /dev/null
+""",
+        args="update=none prefetch=oneblock nbuf=1000",
+        data=(("/f", "1M"), ("/r", "12M")),
+    )
+    run = bench.run(scenario)
+    expect_reads_ahead(run, "/f")
+    came = len(reads(run, "/r"))
+    expect(
+        READS - BY_CHANCE <= came <= READS + BY_CHANCE,
+        f"about {READS} blocks read, as many as were asked for",
+        f"{came}",
+    )
