@@ -24,11 +24,12 @@ struct reading {
     u64 ahead, nahead; /* its blocks that have been started; all of them */
 };
 
-/* What has become of a file's block. A hole needs no reading. */
+/* What has become of a file's block, if the policy wants to know. A hole needs
+ * no reading. */
 static enum found find_block(struct inode *ip, u64 block)
 {
     u32 blkno;
-    if (map(ip, block, &blkno) || !blkno)
+    if (!prefetch_wants_found() || map(ip, block, &blkno) || !blkno)
         return CACHED;
     return bio_found(ip->fs->disk, blkno);
 }

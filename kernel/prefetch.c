@@ -50,6 +50,11 @@ void prefetch_init(void)
     policy_own(POLICY_PREFETCH, swap);
 }
 
+bool prefetch_wants_found(void)
+{
+    return hooks()->wants_found;
+}
+
 bool prefetch_takes_hints(void)
 {
     return hooks()->takes_hints;
@@ -138,7 +143,7 @@ struct wish prefetch_ahead(struct disk *d, struct streams *f, struct access *a)
         *f = (struct streams){.policy = starts, .hint = f->hint};
     struct stream *s = stream_of(f, a, hooks());
     struct wish wish = ask(s, a);
-    if (s->next_block && goes_on(s, a))
+    if (d->adapts && s->next_block && goes_on(s, a))
         nreaders = count_readers(d, s);
     s->next_block = a->block + a->nblocks;
     spin_unlock(&prefetch_lock);

@@ -14,6 +14,7 @@
 struct streams {
     struct stream stream[STREAMS];
     u64 reads;  /* so far */
+    u32 latest; /* which one was read last */
     u64 policy; /* which start of a policy the streams' words belong to */
     enum hint hint;
 };

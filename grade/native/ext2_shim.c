@@ -608,6 +608,11 @@ void prefetch_end(struct disk *d, const struct streams *s)
     (void)d, (void)s;
 }
 
+bool prefetch_wants_found(void)
+{
+    return true;
+}
+
 bool prefetch_takes_hints(void)
 {
     return true;

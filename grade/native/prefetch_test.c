@@ -39,7 +39,8 @@ static void read_file(u64 block, u64 n)
     struct access *a = &file.access;
     a->block = block;
     a->nblocks = n;
-    a->found = file.cached[block] ? CACHED : MISSING;
+    bool told = file.policy->prefetch.wants_found;
+    a->found = told && !file.cached[block] ? MISSING : CACHED;
     struct stream *s = stream_of(&file.streams, a, &file.policy->prefetch);
     file.wish = (struct wish){.times = 1};
     file.policy->prefetch.ahead(s, a, &file.wish);

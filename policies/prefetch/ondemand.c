@@ -121,6 +121,8 @@ static const struct policy ondemand = {
     .about = "a window that grows as the reader comes to its mark",
     .tunables = tunables,
     .counters = counters,
-    .prefetch = {.ahead = ondemand_ahead, .takes_hints = true},
+    .prefetch = {.ahead = ondemand_ahead,
+                 .wants_found = true,
+                 .takes_hints = true},
 };
 POLICY(ondemand);
