@@ -450,7 +450,7 @@ def test_the_command_writes_one_format_and_tells_how_to_open_it(toml, tmp_path):
     [
         ([], "which experiment (E=)?; there are "),
         (["nonesuch"], '"nonesuch" is no experiments; there are '),
-        (["mogul"], '"mogul" is 2 experiments; there are mogul-4.1-fast, '),
+        (["mogul-4.1"], '"mogul-4.1" is 2 experiments; there are '),
         (["TOML"], "which run (N=)? small has 1 to 1, LIST=1 lists them"),
         (["TOML", "--run", 2], "no run 2; small has 1 to 1"),
         (["TOML", "--run", 1, "--format", "pcap"], 'no format "pcap"; there are blktrace, '),
