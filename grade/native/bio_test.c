@@ -559,6 +559,14 @@ static void swap_some(void)
     assert(policy_control("use sched nonesuch", why, sizeof why) == -EINVAL);
 }
 
+/* Have wow take up offers however few there are, beside flushes. */
+static void take_offers_always(void)
+{
+    char why[128];
+    assert(!policy_control("set wow.low_blocks 0", why, sizeof why));
+    assert(!policy_control("set wow.high_blocks 0", why, sizeof why));
+}
+
 static void step(void)
 {
     u64 dice = random_below(100);
@@ -610,6 +618,7 @@ int main(int argc, char **argv)
     place_init();
     bio_look_now = wants_to_look;
     policy_own(POLICY_UPDATE, bio_update_switch);
+    take_offers_always();
     for (u64 i = 0; i < steps; i++)
         step();
     finish();
