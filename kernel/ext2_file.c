@@ -29,7 +29,7 @@ struct reading {
 static enum found find_block(struct inode *ip, u64 block)
 {
     u32 blkno;
-    if (!prefetch_wants_found() || map(ip, block, &blkno) || !blkno)
+    if (prefetch_is_blind() || map(ip, block, &blkno) || !blkno)
         return CACHED;
     return bio_found(ip->fs->disk, blkno);
 }

@@ -50,9 +50,9 @@ void prefetch_init(void)
     policy_own(POLICY_PREFETCH, swap);
 }
 
-bool prefetch_wants_found(void)
+bool prefetch_is_blind(void)
 {
-    return hooks()->wants_found;
+    return hooks()->blind;
 }
 
 bool prefetch_takes_hints(void)

@@ -15,8 +15,8 @@ struct wish prefetch_ahead(struct disk *, struct streams *, struct access *);
 /* The open file is closed: nobody reads its streams any more. */
 void prefetch_end(struct disk *, const struct streams *);
 
-/* Does the policy in use want to know what has become of a block? */
-bool prefetch_wants_found(void);
+/* Does the policy in use not look at what has become of a block? */
+bool prefetch_is_blind(void);
 
 /* Does the policy in use act on what programs say they will need, or not? */
 bool prefetch_takes_hints(void);

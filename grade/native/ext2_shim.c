@@ -608,9 +608,9 @@ void prefetch_end(struct disk *d, const struct streams *s)
     (void)d, (void)s;
 }
 
-bool prefetch_wants_found(void)
+bool prefetch_is_blind(void)
 {
-    return true;
+    return false;
 }
 
 bool prefetch_takes_hints(void)

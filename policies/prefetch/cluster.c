@@ -47,8 +47,6 @@ static const struct policy cluster = {
     .name = "cluster",
     .about = "the rest of a block's cluster, and the next if sequential",
     .tunables = tunables,
-    .prefetch = {.ahead = cluster_ahead,
-                 .wants_found = true,
-                 .takes_hints = true},
+    .prefetch = {.ahead = cluster_ahead, .takes_hints = true},
 };
 POLICY(cluster);

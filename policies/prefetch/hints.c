@@ -38,8 +38,6 @@ static const struct policy hints = {
     .name = "hints",
     .about = "what programs say they will read",
     .tunables = tunables,
-    .prefetch = {.ahead = hints_ahead,
-                 .wants_found = true,
-                 .takes_hints = true},
+    .prefetch = {.ahead = hints_ahead, .takes_hints = true},
 };
 POLICY(hints);

@@ -121,8 +121,6 @@ static const struct policy ondemand = {
     .about = "a window that grows as the reader comes to its mark",
     .tunables = tunables,
     .counters = counters,
-    .prefetch = {.ahead = ondemand_ahead,
-                 .wants_found = true,
-                 .takes_hints = true},
+    .prefetch = {.ahead = ondemand_ahead, .takes_hints = true},
 };
 POLICY(ondemand);

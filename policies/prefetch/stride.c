@@ -87,6 +87,7 @@ static const struct policy stride = {
     .tunables = tunables,
     .prefetch = {.ahead = stride_ahead,
                  .follows = stride_follows,
+                 .blind = true,
                  .takes_hints = true},
 };
 POLICY(stride);
