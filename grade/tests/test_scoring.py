@@ -21,7 +21,7 @@ from grade.scoring import check, evidence, formats, grading, sandbox, source, su
 from grade.scoring.bench import Bench
 from grade.scoring.lab import LABS, BadLab, Edit, labs, load, named
 from grade.scoring.record import GroupResult, Outcome, Record
-from grade.scoring.run import Run, Scenario
+from grade.scoring.run import DATA_DISK, Run, Scenario
 from grade.scoring.submission import Refused
 from grade.scoring.verdict import Slide, Wrong
 
@@ -404,9 +404,32 @@ def test_times_that_are_not_the_drives_are_not_believed(run: Run) -> None:
     slow = [later(event, i * 300_000) for i, event in enumerate(run.events)]
     with pytest.raises(Wrong, match="forged"):
         evidence.expect_times(Run(run.scenario, run.folder, slow))
+    done = next(i for i, event in enumerate(run.events) if event.name == "completed")
+    soon = [*run.events[:done], later(run.events[done], -1_000_000), *run.events[done + 1 :]]
+    with pytest.raises(Wrong, match=r"1 of .* sooner.* forged"):
+        evidence.expect_times(Run(run.scenario, run.folder, soon))
     back = [*run.events[1:], run.events[0]]
     with pytest.raises(Wrong, match="go back"):
         evidence.expect_times(Run(run.scenario, run.folder, back))
+
+
+def with_late_ends(events: list[trace.Event], at_work: bool) -> list[trace.Event]:
+    """Each command of the small disks is done a millisecond late; was the kernel at work then?"""
+    made, late_ns = [], 0
+    for event in events:
+        if event.name == "completed" and event.disk != DATA_DISK:
+            work = later(event, late_ns)._replace(name="writing")
+            made += [later(work, i * 100_000) for i in range(10) if at_work]
+            late_ns += 1_000_000
+        if event.disk != DATA_DISK:
+            made.append(later(event, late_ns))
+    return made
+
+
+def test_a_kernel_at_work_with_interrupts_off_is_believed(run: Run) -> None:
+    evidence.expect_times(Run(run.scenario, run.folder, with_late_ends(run.events, True)))
+    with pytest.raises(Wrong, match="interrupts off for long, or"):
+        evidence.expect_times(Run(run.scenario, run.folder, with_late_ends(run.events, False)))
 
 
 def test_a_trace_that_the_devices_do_not_confirm_is_not_believed(run: Run) -> None:
