@@ -322,6 +322,12 @@ u64 queue_done_ns(const struct queue *q, u64 start_ns, const struct request *a,
              : done_ns;
 }
 
+u64 queue_seek_edge(struct queue *q, u64 now_ns, bool last)
+{
+    struct disk *d = CONTAINER(q, struct disk, queue);
+    return d->in_flight ? now_ns : drive_seek_edge(&d->drive, now_ns, last);
+}
+
 /* ---- dispatch to the drive or the device ---- */
 
 /* Is there anything to ask the scheduler about? Caller holds d->lock. */

@@ -366,6 +366,22 @@ void drive_set_cache(struct drive *d, u64 now_ns, const struct drive_cache *c)
     d->free_ns = begin_ns + d->model->read_miss_ns[d->after];
 }
 
+u64 drive_seek_edge(struct drive *d, u64 now_ns, bool last)
+{
+    const struct drive_model *m = d->model;
+    if (!m->zones)
+        return now_ns;
+    u64 begin_ns = MAX(now_ns, d->free_ns);
+    catch_up(d, begin_ns);
+    struct spot edge = locate(m, last ? drive_room(m) - 1 : 0);
+    edge.head = d->head;
+    d->arm_ns = MAX(d->arm_ns, begin_ns) + travel_ns(d, &edge, false);
+    d->cyl = edge.cyl;
+    d->ahead = NONE;
+    d->free_ns = d->arm_ns;
+    return d->free_ns;
+}
+
 u64 drive_service(struct drive *d, u64 now_ns, u64 sector, u32 nsectors,
                   bool write)
 {

@@ -118,6 +118,10 @@ struct drive_cache drive_cache_in(const struct drive_model *, u32 segments);
 /* Divide the cache otherwise, which empties it and takes a command's time. */
 void drive_set_cache(struct drive *, u64 now_ns, const struct drive_cache *);
 
+/* It is told at now_ns to move its arm to the first cylinder or the last;
+ * returns when it will be there. A drive without an arm is there at once. */
+u64 drive_seek_edge(struct drive *, u64 now_ns, bool last);
+
 /* A request reaches the drive at now_ns, which never goes back; returns when it
  * will be done. It lies within the drive's sectors. */
 u64 drive_service(struct drive *, u64 now_ns, u64 sector, u32 nsectors,

@@ -241,11 +241,22 @@ struct request *queue_at_or_after(const struct queue *, enum direction,
 struct request *queue_before(const struct queue *, enum direction, u64 sector);
 struct request *queue_oldest(const struct queue *, enum direction);
 
+/* Those of them in circular order: the first at or after the sector, or if
+ * there is none, of all. */
+struct request *queue_circular(const struct queue *, enum direction,
+                               u64 sector);
+
 /* What if: when would the drive, if it were given a at start_ns, and b (or
  * NULL) gap_ns after that is done, be done with the last? NEVER_NS without a
  * model. */
 u64 queue_done_ns(const struct queue *, u64 start_ns, const struct request *a,
                   u64 gap_ns, const struct request *b);
+
+/* Move the arm of the drive, with nothing to transfer, to its first cylinder or
+ * its last; returns when it is there, which a command waits for. Where no arm
+ * can be moved, it is now_ns: without a model, of a model that is one service
+ * time, and while the drive has a command. */
+u64 queue_seek_edge(struct queue *, u64 now_ns, bool last);
 
 struct sched_hooks {
     /* (required) Choose the next request to dispatch. The queue is not

@@ -81,6 +81,13 @@ struct request *queue_before(const struct queue *q, enum direction dir,
     return best;
 }
 
+struct request *queue_circular(const struct queue *q, enum direction dir,
+                               u64 sector)
+{
+    struct request *r = queue_at_or_after(q, dir, sector);
+    return r ? r : queue_at_or_after(q, dir, 0);
+}
+
 struct request *queue_oldest(const struct queue *q, enum direction dir)
 {
     struct request *best = NULL;

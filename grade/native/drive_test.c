@@ -74,3 +74,26 @@ TEST(as_many_streams_as_segments_find_what_was_read_ahead)
     divide(8);
     check(hits_of(8) >= 8 * 17);
 }
+
+/* The arm is at the last cylinder, from where it was, when the drive is free;
+ * then it goes all the way back. */
+TEST(a_seek_to_the_edge_takes_the_way_there)
+{
+    const struct drive_model *m = drive_find("rz58");
+    u32 cyls = m->zones[3].last_cyl;
+    drive_start(&drive, m);
+    drive.cyl = cyls - 100;
+    drive.free_ns = 5000000;
+    u64 end_ns = 5000000 + drive_seek_ns(m, 100);
+    check_eq(drive_seek_edge(&drive, 1000000, true), end_ns);
+    check_eq(drive_seek_edge(&drive, 1000000, false),
+             end_ns + drive_seek_ns(m, cyls));
+    check_eq(drive.cyl, 0);
+}
+
+TEST(a_drive_without_an_arm_is_at_the_edge_at_once)
+{
+    drive_start(&drive, drive_find("fixed"));
+    check_eq(drive_seek_edge(&drive, 1000000, true), 1000000);
+    check_eq(drive.free_ns, 0);
+}

@@ -66,6 +66,12 @@ static struct request *serve(const struct policy *p)
     return r;
 }
 
+static struct request *serve_at(const struct policy *p, u64 ns)
+{
+    now_ns = ns - 1000; /* serve lets as much pass */
+    return serve(p);
+}
+
 /* Queue these sectors, the head being at `head`; are they served in this
  * order? */
 static void check_order(const char *name, u64 head, const u64 *queued,
@@ -92,6 +98,44 @@ TEST(clook_rises_then_returns_to_the_lowest)
     const u64 queued[] = {98, 183, 37, 122, 14, 124, 65, 67};
     const u64 served[] = {65, 67, 98, 122, 124, 183, 14, 37};
     check_order("clook", 53, queued, served, NELEM(queued));
+}
+
+TEST(cscan_serves_in_that_order_too)
+{
+    const u64 queued[] = {98, 183, 37, 122, 14, 124, 65, 67};
+    const u64 served[] = {65, 67, 98, 122, 124, 183, 14, 37};
+    check_order("cscan", 53, queued, served, NELEM(queued));
+}
+
+/* An arm that is at the last cylinder after 7 us, and 20 us later at the
+ * first. */
+static u64 toy_edge(u64 at_ns, bool last)
+{
+    return at_ns + (last ? 7000 : 27000);
+}
+
+/* After 90 the head is under way for 27 us, and takes no notice of 95; the
+ * other requests are of the next sweep. */
+TEST(cscan_goes_to_the_end_and_back_before_the_lowest)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "cscan");
+    drive_to_edge = toy_edge;
+    queue_init(&queue, 0);
+    queue.head_sector = 80;
+    submit(p, &requests[0], 90, false);
+    submit(p, &requests[1], 30, false);
+    check_eq(serve_at(p, 1000000)->sector, 90);
+    check(!p->sched.next(&queue, 1010000));
+    submit(p, &requests[2], 95, false);
+    submit(p, &requests[3], 20, true);
+    check(!p->sched.next(&queue, 1036999));
+    check_eq(p->sched.again_ns(&queue, 1036999), 1037000);
+    check_eq(serve_at(p, 1037000)->sector, 20);
+    check_eq(serve_at(p, 1038000)->sector, 30);
+    check_eq(serve_at(p, 1039000)->sector, 95);
+    check(queue_empty(&queue)); /* the head stays */
+    check_eq(p->counters[0].value, 1);
+    check_eq(p->counters[1].value, 27000);
 }
 
 TEST(clook_takes_equal_sectors_in_order_of_arrival)
@@ -425,12 +469,6 @@ TEST(freeblock_looks_at_both_ends_and_no_further_than_it_may)
     check_free((u64[]){20, 21, 22, 23, 345}, 5, 0, 345); /* the 1st of 4 */
     check_free((u64[]){20, 21, 22, 23, 335, 325, 326, 327}, 8, 0, 335);
     check_free((u64[]){20, 21, 22, 23, 125, 326, 327, 328, 329}, 9, 0, 350);
-}
-
-static struct request *serve_at(const struct policy *p, u64 ns)
-{
-    now_ns = ns - 1000; /* serve lets as much pass */
-    return serve(p);
 }
 
 TEST(freeblock_counts_a_request_that_a_free_write_made_late)

@@ -18,6 +18,14 @@ u64 queue_done_ns(const struct queue *q, u64 start_ns, const struct request *a,
     return drive_done_ns ? drive_done_ns(q, start_ns, a, gap_ns, b) : NEVER_NS;
 }
 
+seek_edge_fn *drive_to_edge;
+
+u64 queue_seek_edge(struct queue *q, u64 now_ns, bool last)
+{
+    (void)q;
+    return drive_to_edge ? drive_to_edge(now_ns, last) : now_ns;
+}
+
 /* Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
  * OOPSLA 2014. */
 u64 random_u64(u64 *state)

@@ -97,9 +97,24 @@ def test_deadline_has_a_write_wait_for_two_turns_of_its_kind_at_most(worst_ms) -
     assert read_ms < (batch + 3) * 1.1 * SERVICE_MS
 
 
-@pytest.mark.parametrize("sched", ["clook", "fcfs", "scan"])
+@pytest.mark.parametrize("sched", ["clook", "cscan", "fcfs", "scan"])
 def test_a_sweep_or_an_order_of_arrival_starves_nobody(worst_ms, sched: str) -> None:
     assert max(worst_ms(sched)) < READERS_MS / 10
+
+
+READS, STROKE_MS = 200, 21.9  # of each reader; over all cylinders of the RZ58
+READERS = " -- ".join(f"name=r{i} rw=randread filename=/{i} nr={READS}" for i in "awz")
+
+
+def test_cscan_pays_for_the_way_to_the_end_and_back(lab) -> None:
+    args = "drive=rz58 nbuf=64 update=none"
+    look, scan = (lab(f"iogen bs=4k {READERS}\n", f"sched={s} {args}") for s in ("clook", "cscan"))
+    ways, ms = scan.count("cscan.returns"), scan.count("cscan.travelled") / 1e6
+    # Their files lie at the beginning: to the end and back is nearly twice over all.
+    assert 1.8 * STROKE_MS < ms / ways < 2 * STROKE_MS
+    # Each reader waits for all of them, but sweeps are the shorter for who waits meanwhile.
+    more_ms = scan.mean_ms("read") - look.mean_ms("read")
+    assert 0.6 < more_ms / (ms / READS) < 1
 
 
 def test_freeblock_writes_dirty_blocks_and_reads_take_no_longer(lab) -> None:

@@ -2,9 +2,7 @@
  * C-LOOK, the circular elevator: the head serves requests in one direction
  * only, by rising sector; past the last one it returns to the lowest. Every
  * request is passed once in a sweep, so none starves as long as the sweep
- * ends. C-SCAN, which moves on to the edge of the disk before it returns, is
- * the same here: a disk moves its head only to serve a request, so the order
- * is all that a scheduler decides, and theirs is one.
+ * ends. C-SCAN (cscan.c) moves on to the edge of the disk before it returns.
  *
  * Source: the one-way elevator of 4.3BSD's disksort; compared with others by
  * Worthington, Ganger and Patt, SIGMETRICS 1994.

@@ -31,12 +31,6 @@ static struct policy_counter counters[] = {
     {0},
 };
 
-static struct request *clook(const struct queue *q)
-{
-    struct request *r = queue_at_or_after(q, BOTH, q->head_sector);
-    return r ? r : queue_at_or_after(q, BOTH, 0);
-}
-
 /* A dirty block between the head and a request, near either; else NULL. */
 static struct request *on_the_way(const struct queue *q,
                                   const struct request *to)
@@ -54,7 +48,8 @@ static struct request *on_the_way(const struct queue *q,
 static struct request *opportunistic_next(struct queue *q, u64 now_ns)
 {
     (void)now_ns;
-    struct request *r = clook(q), *offer = NULL;
+    struct request *r = queue_circular(q, BOTH, q->head_sector);
+    struct request *offer = NULL;
     if (q->word[TAKEN] < tunables[MOST].value)
         offer = on_the_way(q, r);
     q->word[TAKEN] = offer ? q->word[TAKEN] + 1 : 0;

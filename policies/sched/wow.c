@@ -38,12 +38,6 @@ static struct policy_counter counters[] = {
     {0},
 };
 
-static struct request *clook(const struct queue *q)
-{
-    struct request *r = queue_at_or_after(q, BOTH, q->head_sector);
-    return r ? r : queue_at_or_after(q, BOTH, 0);
-}
-
 /* Was a block of the group modified again? From now on, none was. */
 static bool was_modified(const struct queue *q, struct request *r, u64 end)
 {
@@ -61,9 +55,7 @@ static struct request *next_group(struct queue *q)
 {
     u64 sectors = tunables[GROUP].value;
     for (;;) {
-        struct request *r = queue_at_or_after(q, OFFERS, q->word[HAND]);
-        if (!r)
-            r = queue_at_or_after(q, OFFERS, 0);
+        struct request *r = queue_circular(q, OFFERS, q->word[HAND]);
         u64 end = (r->sector / sectors + 1) * sectors;
         q->word[GROUP_END] = q->word[HAND] = end;
         if (!was_modified(q, r, end)) {
@@ -86,7 +78,7 @@ static struct request *next_dirty(struct queue *q)
 static struct request *wow_next(struct queue *q, u64 now_ns)
 {
     (void)now_ns;
-    struct request *r = clook(q);
+    struct request *r = queue_circular(q, BOTH, q->head_sector);
     if (r)
         return r;
     u64 dirty = q->length[2];

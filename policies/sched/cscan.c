@@ -1,0 +1,66 @@
+/*
+ * C-SCAN, the circular scan: the head serves requests by rising sector; past
+ * the last one it goes on to the end of the disk, returns to its beginning,
+ * serving none, and sweeps again. C-LOOK (clook.c) spares both ways.
+ *
+ * The way to the end and back is a movement of the arm with nothing to
+ * transfer, as a SCSI drive's SEEK. It is not broken off: what arrives
+ * meanwhile is of the next sweep, wherever it lies. An idle disk's head stays
+ * where it is; and where no arm can be moved (policy.h), so with a drive that
+ * holds several commands, the order is C-LOOK's.
+ *
+ * Source: Seaman, Lind and Wilson, "An Analysis of Auxiliary-Storage Activity",
+ * IBM Systems Journal 5(3), 1966; named and compared with others by Teorey and
+ * Pinkerton, "A Comparative Analysis of Disk Scheduling Policies", CACM 15(3),
+ * 1972.
+ */
+#include "kernel/policy.h"
+
+/* The words of a queue: when the head is back at the beginning; is it there? */
+enum { BACK_NS, BACK };
+
+static struct policy_counter counters[] = {
+    {"returns", "sweeps", "times the head went to the end and back"},
+    {"travelled", "ns", "on these ways, in which nothing was served"},
+    {0},
+};
+
+/* Send the head to the end and back. */
+static void turn(struct queue *q, u64 now_ns)
+{
+    queue_seek_edge(q, now_ns, true);
+    q->word[BACK_NS] = queue_seek_edge(q, now_ns, false);
+    q->word[BACK] = true;
+    counters[0].value++;
+    counters[1].value += q->word[BACK_NS] - now_ns;
+}
+
+static struct request *cscan_next(struct queue *q, u64 now_ns)
+{
+    struct request *r = queue_at_or_after(q, BOTH, q->head_sector);
+    if (!r && !q->word[BACK])
+        turn(q, now_ns);
+    if (now_ns < q->word[BACK_NS])
+        return NULL;
+    if (q->word[BACK])
+        r = queue_at_or_after(q, BOTH, 0);
+    q->word[BACK] = false;
+    return r;
+}
+
+/* When the head is back, for which next waits. */
+static u64 cscan_again_ns(const struct queue *q, u64 now_ns)
+{
+    (void)now_ns;
+    return q->word[BACK_NS];
+}
+
+static const struct policy cscan = {
+    .kind = POLICY_SCHED,
+    .name = "cscan",
+    .about =
+        "circular scan: by rising sector to the end of the disk, then back",
+    .counters = counters,
+    .sched = {.next = cscan_next, .again_ns = cscan_again_ns},
+};
+POLICY(cscan);
