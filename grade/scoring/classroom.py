@@ -31,8 +31,8 @@ from distributed import Client, Future, LocalCluster, as_completed
 
 from grade.paths import KERNEL, MKFS, ROOT, ROOT_FOLDER
 from grade.scoring import classpage, formats, grading, likeness, submission, tree
-from grade.scoring.lab import BadLab, Lab, named
-from grade.scoring.record import Record, parse
+from grade.scoring.lab import FULL, BadLab, Lab, named
+from grade.scoring.record import GroupResult, Record, parse
 from grade.scoring.submission import Refused
 
 ARCHIVES = (".tar.gz", ".tar.xz", ".tar.bz2", ".tgz", ".tar", ".zip")
@@ -199,7 +199,8 @@ def record_of(future: Future, job: Job, lab: Lab) -> Record:
         raise error
     if error:
         message = f"{type(error).__name__}: {error}"
-        return Record(lab.name, lab.title, job.nonce, NOT_SCORED, message, most=100)
+        groups = [GroupResult(g.name, "", g.hidden, 0, g.points) for g in lab.groups]
+        return Record(lab.name, lab.title, job.nonce, NOT_SCORED, message, most=FULL, groups=groups)
     return future.result()
 
 

@@ -2,11 +2,13 @@
 
 import importlib
 import inspect
+import resource
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import get_args
 
 from grade.paths import ROOT
 from grade.scoring.bench import Bench
@@ -36,6 +38,12 @@ class Test:
     about: str
     ask: Callable[[Bench], Slide | None]
     points: float
+
+    @property
+    def measures(self) -> bool:
+        """Does it return a Slide?"""
+        returns = inspect.signature(self.ask).return_annotation
+        return Slide in (returns, *get_args(returns))
 
     @property
     def names(self) -> tuple[str, str]:
@@ -90,9 +98,9 @@ def chosen(lab: Lab, names: str) -> list[Test]:
 
 def ask(test: Test, bench: Bench, command: str) -> Outcome:
     """One test's result."""
-    result = Outcome(
-        test.group.name, test.name, test.about, test.group.hidden, 0, round(test.points, 2)
-    )
+    most = round(test.points, 2)
+    result = Outcome(test.group.name, test.name, test.about, test.group.hidden, 0, most)
+    result.measured = test.measures
     again = f"{command} TEST={result.id} NONCE={bench.nonce}"
     result.reproduce, result.debug = again, f"{again} GDB=1"
     try:
@@ -119,10 +127,20 @@ def add_up(record: Record, asked: list[Test]) -> None:
     for group in dict.fromkeys(test.group for test in asked):
         rows = record.of(group.name)
         most = round(sum(t.points for t in asked if t.group == group), 2)
-        points = most if all(row.passed for row in rows) else round(sum(r.points for r in rows), 2)
+        full = rows and all(row.passed for row in rows)
+        points = most if full else round(sum(row.points for row in rows), 2)
         about = first_line(module(group))
         record.groups.append(GroupResult(group.name, about, group.hidden, points, most))
     record.score = round(sum(group.points for group in record.groups), 2)
+
+
+def used() -> tuple[float, float]:
+    """Seconds of the processor and the most memory in MB, by this process and its children.
+
+    The children run one at a time.
+    """
+    both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(u.ru_utime + u.ru_stime for u in both), sum(u.ru_maxrss for u in both) / 1024
 
 
 def grade(
@@ -138,7 +156,7 @@ def grade(
 
     command: how to do it again; only: groups or tests, with commas; folder: for what is made.
     """
-    began_s = time.monotonic()
+    began_s, (cpu_s, _) = time.monotonic(), used()
     asked = chosen(lab, only)
     record = Record(lab.name, lab.title, nonce, most=round(sum(t.points for t in asked), 2))
     record.not_here = sum(group.points for group in lab.groups if not group.path)
@@ -146,8 +164,10 @@ def grade(
         kernel = build(folder, lab, take())
         bench = Bench(kernel, lab.reference, folder / "runs", nonce, BUDGET_S, gdb)
         record.tests = [ask(test, bench, command) for test in asked]
-        add_up(record, asked)
     except tuple(STATUS) as error:
         record.status, record.message = STATUS[type(error)], str(error)
+    add_up(record, asked)
     record.host_s = round(time.monotonic() - began_s, 1)
+    record.cpu_s = round(used()[0] - cpu_s, 1)
+    record.peak_mb = round(used()[1])
     return record

@@ -1,14 +1,14 @@
 """The record of a grading, from which every form of it is made (formats).
 
 status is `graded`; or `refused`, `build failed` or (the staff's to mend) `lab broken`:
-then message says why, and no test has points. Points are rounded to hundredths; a
-group's sum to its whole.
+then message says why, no test has been asked, and each group has 0 points. Points are
+rounded to hundredths; a group's sum to its whole.
 """
 
 import json
 from dataclasses import asdict, dataclass, field
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass
@@ -24,6 +24,7 @@ class Outcome:
     expected: str = ""  # where points are missing, and of what is measured
     came: str = ""
     picture: str = ""
+    measured: bool = False  # is it of those that return a Slide?
     value: float | None = None  # what was measured, and the reference's thresholds
     full: float | None = None
     none: float | None = None
@@ -67,7 +68,9 @@ class Record:
     score: float = 0
     most: float = 0
     not_here: float = 0  # points of hidden groups that only the instructor's tree has
-    host_s: float = 0
+    host_s: float = 0  # on the clock
+    cpu_s: float = 0  # of the host's processor, machines and compiler included
+    peak_mb: float = 0  # of the host's memory, at most
     groups: list[GroupResult] = field(default_factory=list)
     tests: list[Outcome] = field(default_factory=list)
 

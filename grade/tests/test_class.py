@@ -51,7 +51,9 @@ class Scoring:
         points = min(size, 40)
         tests = [Outcome("g", "one", "About.", False, points, 40)]
         groups = [GroupResult("g", "G.", False, points, 40)]
-        return Record(LAB.name, LAB.title, nonce, "graded", "", points, 40, 0, 1, groups, tests)
+        return Record(
+            LAB.name, LAB.title, nonce, "graded", "", points, 40, groups=groups, tests=tests
+        )
 
 
 @pytest.fixture

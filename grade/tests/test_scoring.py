@@ -1,6 +1,5 @@
 """The machinery of labs: functions found and cut, submissions taken or refused, results written."""
 
-import csv
 import io
 import json
 import os
@@ -9,9 +8,9 @@ import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
+from forms import expect_all_forms
 
 from grade import image, trace
 from grade.image import Content
@@ -20,7 +19,7 @@ from grade.paths import KERNEL
 from grade.scoring import check, evidence, formats, grading, sandbox, source, submission, tree
 from grade.scoring.bench import Bench
 from grade.scoring.lab import LABS, BadLab, Edit, labs, load, named
-from grade.scoring.record import GroupResult, Outcome, Record
+from grade.scoring.record import Record
 from grade.scoring.run import DATA_DISK, Run, Scenario
 from grade.scoring.submission import Refused
 from grade.scoring.verdict import Slide, Wrong
@@ -260,6 +259,7 @@ def attack(old: str, new: str) -> dict[str, str]:
 def graded(take: Callable[[], dict[str, str]], folder: Path, only: str = "rise") -> Record:
     record = grading.grade(named(LAB), take, folder, "3", "make grade", only)
     formats.write_all(record, folder)
+    expect_all_forms(folder)
     assert json.loads((folder / "result.json").read_text())["score"] == record.score
     return record
 
@@ -295,6 +295,8 @@ def test_a_kernel_that_floods_the_console_fills_no_disk(
     files = {file: tree.pristine(file) for file in lab.files}
     files |= tree.planted((Edit("kernel/bio.c", "make_dirty", old, flood),))
     record = grading.grade(lab, lambda: files, tmp_path, "3", "make grade", "delay")
+    formats.write_all(record, tmp_path)
+    expect_all_forms(tmp_path)
     assert record.score == 0
     assert record.tests[0].came == "it flooded the console"
     assert sum(path.stat().st_size for path in tmp_path.rglob("console.txt")) < 1 << 20
@@ -488,53 +490,3 @@ def test_scores_are_the_same_whenever_and_wherever(tmp_path: Path) -> None:
 def test_an_unknown_test_is_an_error_that_lists_them(tmp_path: Path) -> None:
     with pytest.raises(grading.NoTest, match=r"rise\.a_block_right_under_the_head"):
         grading.grade(named(LAB), dict, tmp_path, "1", "make grade", "nonesuch")
-
-
-# ---- forms of results ----
-
-
-@pytest.fixture
-def record() -> Record:
-    full = Outcome("g", "all_is_well", "About it.", False, 40, 40)
-    half = Outcome("g", "half", "Half.", False, 20, 40, "e", "c\0<&", "-*-", 1.5, 1, 2, "ms")
-    hidden = Outcome("h", "secret_thing", "A secret.", True, 0, 20, "a secret", "a secret")
-    groups = [GroupResult("g", "G.", False, 60, 80), GroupResult("h", "H.", True, 0, 20)]
-    return Record("lab", "A lab", "5", "graded", "", 60, 100, 0, 1.5, groups, [full, half, hidden])
-
-
-def written(record: Record, folder: Path) -> dict[str, str]:
-    return {path.name: path.read_text() for path in formats.write_all(record, folder)}
-
-
-def test_each_form_has_the_score_as_its_platform_wants_it(record: Record, tmp_path: Path) -> None:
-    made = written(record, tmp_path)
-    gradescope = json.loads((tmp_path / "gradescope/results.json").read_text())
-    assert gradescope["score"] == 60
-    assert [t["visibility"] for t in gradescope["tests"]] == ["visible", "visible", "hidden"]
-    assert [t["score"] for t in gradescope["tests"]] == [40, 20, 0]
-    assert gradescope["leaderboard"] == [{"name": "half (ms)", "value": 1.5, "order": "asc"}]
-    autolab = json.loads(made["autolab.txt"].splitlines()[-1])
-    assert autolab == {"scores": {"g": 60, "h": 0}, "scoreboard": [60, 1.5]}
-    prairielearn = json.loads((tmp_path / "prairielearn/results.json").read_text())
-    assert (prairielearn["gradable"], prairielearn["score"]) == (True, 0.6)
-    submitty = json.loads(made["validation_results.json"])
-    assert (submitty["status"], submitty["data"]["score"]) == ("success", 0.6)
-    suite = ElementTree.fromstring(made["junit.xml"]).find("testsuite")
-    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "2", "0")
-    rows = list(csv.DictReader(io.StringIO(made["result.csv"])))
-    assert [float(row["points"]) for row in rows] == [40, 20, 0]
-    assert "60 of 100 points" in made["result.txt"]
-
-
-def test_students_do_not_read_of_hidden_tests(record: Record, tmp_path: Path) -> None:
-    written(record, tmp_path)
-    for name in ("gradescope/results.json", "autolab.txt", "prairielearn/results.json"):
-        assert "a secret" not in (tmp_path / name).read_text(), name
-
-
-def test_what_was_not_graded_is_told_in_each_form(tmp_path: Path) -> None:
-    record = Record("lab", "A lab", "5", "build failed", "no such word \x01", 0, 100)
-    for path in formats.write_all(record, tmp_path):
-        assert "no such word" in path.read_text(), path
-    assert json.loads((tmp_path / "gradescope/results.json").read_text())["score"] == 0
-    assert not json.loads((tmp_path / "prairielearn/results.json").read_text())["gradable"]

@@ -1,7 +1,11 @@
 """Forms of a record: one file each, found by listing this folder.
 
-    FILE = "name.ext"                    in the folder of the results
-    def text(record: Record) -> str      what is in it
+    FILE = "name.ext"                       in the folder of the results
+    def text(record: Record) -> str | None  what is in it; None: nothing to write
+
+What its platform documents of a form is in NAME.schema.json beside it, a JSON Schema with
+its source (of XML and CSV, for their elements and rows as JSON; of text, for the last line):
+grade/tests/test_forms.py holds what is written against it.
 
 Forms that students see tell of a hidden test its name and points only (`shown`).
 """
@@ -11,6 +15,13 @@ import pkgutil
 from pathlib import Path
 
 from grade.scoring.record import Outcome, Record
+
+MOST_SHOWN = 1000  # characters of a line
+
+
+def clipped(line: str) -> str:
+    """A line that fits a page, however much a wild kernel gave cause to say."""
+    return line if len(line) <= MOST_SHOWN else f"{line[:MOST_SHOWN]} ..."
 
 
 def shown(test: Outcome) -> str:
@@ -24,16 +35,19 @@ def shown(test: Outcome) -> str:
         lines.append(f"          {test.picture}")
     if not test.passed:
         lines += [f"again:    {test.reproduce}", f"in gdb:   {test.debug}"]
-    return "\n".join(line for line in lines if line)
+    return "\n".join(clipped(line) for line in lines if line)
 
 
 def write_all(record: Record, folder: Path) -> list[Path]:
-    """Write the record in every form; the paths, by name."""
+    """Write the record in every form; the paths, by the forms' names."""
     made = []
     for found in sorted(pkgutil.iter_modules(__path__), key=lambda found: found.name):
         form = importlib.import_module(f"{__name__}.{found.name}")
-        path = folder / form.FILE
+        path, text = folder / form.FILE, form.text(record)
+        if text is None:
+            path.unlink(missing_ok=True)
+            continue
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(form.text(record))
+        path.write_text(text)
         made.append(path)
     return made

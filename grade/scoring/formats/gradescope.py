@@ -1,6 +1,6 @@
 """Gradescope's results.json.
 
-Source: gradescope-autograders.readthedocs.io, "Autograder Specifications".
+Students see hidden tests' points, and so their total, when the grades are published.
 """
 
 import json
@@ -21,7 +21,7 @@ def row(number: str, test: Outcome) -> dict:
         "status": "passed" if test.passed else "failed",
         "output": shown(test),
         "output_format": "text",
-        "visibility": "hidden" if test.hidden else "visible",
+        "visibility": "after_published" if test.hidden else "visible",
     }
 
 
@@ -30,7 +30,7 @@ def leaderboard(record: Record) -> list[dict]:
     return [
         {"name": f"{test.title} ({test.unit})", "value": test.value, "order": "asc"}
         for test in record.tests
-        if test.value is not None and not test.hidden
+        if test.measured and test.value is not None and not test.hidden
     ]
 
 

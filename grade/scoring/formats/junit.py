@@ -1,7 +1,6 @@
 """JUnit XML, for CI systems: a suite, a case each test.
 
 A test without all its points is a failure; a submission that was not graded, an error.
-Source: the schema of Jenkins' xUnit plugin, junit-10.xsd.
 """
 
 import re

@@ -26,8 +26,10 @@ def text(record: Record) -> str:
     parts = [f"{record.lab}: {record.title}"]
     if record.status != "graded":
         parts.append(f"{record.status}:\n{textwrap.indent(record.message, '    ')}")
-    parts += [group_text(record, group) for group in record.groups]
+    else:
+        parts += [group_text(record, group) for group in record.groups]
     score = f"{record.score:g} of {record.most:g} points"
     if record.not_here:
         score += f"; {record.not_here:g} more by hidden tests, which your instructor has"
-    return "\n\n".join([*parts, f"{score}   (NONCE={record.nonce}, {record.host_s:g} s)"]) + "\n"
+    cost = f"{record.cpu_s:g} s of a processor, {record.peak_mb:g} MB"
+    return "\n\n".join([*parts, f"{score}   (NONCE={record.nonce}; {cost})"]) + "\n"

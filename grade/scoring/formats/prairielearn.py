@@ -1,7 +1,6 @@
 """PrairieLearn's results.json of an external grader.
 
 What is refused or does not build is not gradable: the student may hand in again.
-Source: prairielearn.readthedocs.io, "External grading".
 """
 
 import json
@@ -15,7 +14,8 @@ FILE = "prairielearn/results.json"
 def text(record: Record) -> str:
     if record.status != "graded":
         message = f"{record.status}: {record.message}"
-        return json.dumps({"gradable": False, "message": message}, indent=1) + "\n"
+        whole = {"gradable": False, "message": message, "format_errors": [message]}
+        return json.dumps(whole, indent=1) + "\n"
     tests = [
         {
             "name": f"{test.group}: {test.title}",

@@ -1,7 +1,4 @@
-"""Submitty's validation_results.json, as a custom validator writes it.
-
-Source: submitty.org, "Custom Validation".
-"""
+"""Submitty's validation_results.json, as a custom validator writes it."""
 
 import json
 

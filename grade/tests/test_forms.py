@@ -1,0 +1,211 @@
+"""Forms of results: each as its platform documents it, whatever came of the grading."""
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from xml.etree import ElementTree
+
+import pytest
+from forms import MACHINES, complaints, document, forms, schema_of
+
+from grade.scoring import formats
+from grade.scoring.formats import MOST_SHOWN, classroom50, shown
+from grade.scoring.record import GroupResult, Outcome, Record, parse
+
+MB = 1_000_000
+FULL = Outcome("g", "all_is_well", "About it.", False, 40, 40)
+HALF = Outcome("g", "half", "Half.", False, 20, 40, "e", "c\0<&", "-*-", True, 1.5, 1, 2, "ms")
+SECRET = Outcome("h", "secret_thing", "A secret.", True, 0.5, 20, "a secret", "a secret")
+FAILED = Outcome("g", "half", "Half.", False, 0, 40, "it to run", "it did not", measured=True)
+GROUPS = [GroupResult("g", "G.", False, 60, 80), GroupResult("h", "H.", True, 0.5, 20)]
+NOTHING = [replace(group, points=0) for group in GROUPS]
+
+GRADED = Record(
+    *("lab", "A lab", "5", "graded", "", 60.5, 100, 0, 1.5, 1.25, 80),
+    groups=GROUPS,
+    tests=[FULL, HALF, SECRET],
+)
+RECORDS = {
+    "graded": GRADED,
+    "full": replace(GRADED, score=100, tests=[FULL]),
+    "failed": replace(GRADED, score=0, groups=NOTHING, tests=[FAILED]),
+    **{
+        status: Record("lab", "A lab", "5", status, "no such word \x01", 0, 100, groups=NOTHING)
+        for status in ("refused", "build failed", "lab broken", "not scored")
+    },
+}
+RUNNER = {
+    "CLASSROOM": "os",
+    "ASSIGNMENT": "elevator",
+    "ASSIGNMENT_TYPE": "individual",
+    "OWNER": "ada",
+    "SUBMISSION_TAG": "submit/2026-11-21T10-00-00Z-abc1234",
+    "COMMIT_URL": "https://example.org/c",
+    "RELEASE_URL": "https://example.org/r",
+    "REVIEW_URL": "https://example.org/c",
+    "SUBMITTED_AT": "2026-11-21T11:00:00+01:00",
+}
+
+each_record = pytest.mark.parametrize("record", RECORDS.values(), ids=RECORDS)
+of_machines = pytest.mark.parametrize(
+    "form", [form for form in forms() if schema_of(form).exists()], ids=lambda form: form.FILE
+)
+
+
+@pytest.fixture
+def runner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Classroom 50's runner has called."""
+    for name, value in RUNNER.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def write(tmp_path: Path, runner: None) -> Callable[[Record], Path]:
+    """Writes a record in all forms; the folder."""
+
+    def written(record: Record) -> Path:
+        formats.write_all(record, tmp_path)
+        return tmp_path
+
+    return written
+
+
+def test_what_programs_read_has_a_documented_form() -> None:
+    for form in forms():
+        assert schema_of(form).exists() or Path(form.FILE).suffix not in MACHINES, form.FILE
+
+
+@of_machines
+def test_what_is_documented_has_its_source(form: ModuleType) -> None:
+    assert len(json.loads(schema_of(form).read_text())["$comment"]) > 20
+
+
+@of_machines
+@each_record
+def test_each_form_is_as_its_platform_documents_it(
+    form: ModuleType, record: Record, write: Callable[[Record], Path]
+) -> None:
+    path = write(record) / form.FILE
+    if not path.exists():
+        assert form.text(record) is None
+        return
+    assert not complaints(form, path)
+    assert path.stat().st_size < MB
+
+
+@of_machines
+def test_what_is_not_as_documented_is_noticed(
+    form: ModuleType, write: Callable[[Record], Path]
+) -> None:
+    path = write(GRADED) / form.FILE
+    bad = path.read_text()
+    for old in ('"score"', '"scores"', '"scoreboard"', '"version"', 'tests="3"', "lab,status"):
+        bad = bad.replace(old, old.replace("s", "z", 1))
+    path.write_text(bad)
+    assert complaints(form, path)
+
+
+@each_record
+def test_no_form_gives_more_than_was_earned(
+    record: Record, write: Callable[[Record], Path]
+) -> None:
+    folder = write(record)
+    share = record.score / record.most
+    gradescope = document(folder / "gradescope/results.json")
+    assert gradescope["score"] == record.score
+    prairielearn = document(folder / "prairielearn/results.json")
+    assert prairielearn.get("score", 0) == share
+    assert document(folder / "submitty/validation_results.json")["data"]["score"] == share
+    assert sum(document(folder / "autolab.txt")["scores"].values()) <= record.score
+    classroom = document(folder / "classroom50/result.json")
+    rows = [classroom, *classroom["tests"]]
+    assert all(row["score"] <= row["max-score"] for row in rows)
+    assert classroom["score"] <= record.score and classroom["max-score"] == record.most
+    assert parse((folder / "result.json").read_text()) == record
+
+
+def test_gradescope_shows_hidden_tests_when_grades_are_published(
+    write: Callable[[Record], Path],
+) -> None:
+    whole = document(write(GRADED) / "gradescope/results.json")
+    assert [t["visibility"] for t in whole["tests"]] == ["visible", "visible", "after_published"]
+    assert [t["score"] for t in whole["tests"]] == [40, 20, 0.5]
+    assert whole["leaderboard"] == [{"name": "half (ms)", "value": 1.5, "order": "asc"}]
+
+
+def test_autolabs_scoreboard_has_a_column_for_what_is_measured_though_it_fails(
+    write: Callable[[Record], Path],
+) -> None:
+    folder = write(GRADED)
+    columns = document(folder / "autolab-scoreboard.json")["scoreboard"]
+    assert columns == [{"hdr": "Score"}, {"hdr": "half (ms)", "asc": 1}]
+    whole = document(folder / "autolab.txt")
+    assert whole == {"scores": {"g": 60, "h": 0.5}, "scoreboard": [60.5, 1.5]}
+    failed = document(write(RECORDS["failed"]) / "autolab.txt")
+    assert failed == {"scores": {"g": 0, "h": 0}, "scoreboard": [0, "-"]}
+
+
+def test_junit_counts_what_is_there(write: Callable[[Record], Path]) -> None:
+    suite = ElementTree.fromstring((write(GRADED) / "junit.xml").read_text()).find("testsuite")
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "2", "0")
+    assert len(suite.findall("testcase")) == 3 and len(suite.findall("testcase/failure")) == 2
+    refused = ElementTree.fromstring((write(RECORDS["refused"]) / "junit.xml").read_text())
+    assert refused.find("testsuite").get("errors") == "1"
+    assert refused.find("testsuite/testcase/error").get("type") == "refused"
+
+
+def test_a_row_a_test_in_csv(write: Callable[[Record], Path]) -> None:
+    rows = list(csv.DictReader(io.StringIO((write(GRADED) / "result.csv").read_text())))
+    assert [float(row["points"]) for row in rows] == [40, 20, 0.5]
+
+
+def test_classroom50_gets_whole_points_and_who_handed_in(
+    write: Callable[[Record], Path],
+) -> None:
+    whole = document(write(GRADED) / "classroom50/result.json")
+    assert (whole["owner"], whole["assignment"]) == ("ada", "elevator")
+    assert whole["datetime"] == "2026-11-21T10:00:00Z"
+    assert (whole["score"], whole["max-score"]) == (60, 100)
+    passed = [(test["test-name"], test["score"], test["passed"]) for test in whole["tests"]]
+    assert passed == [("g", 60, False), ("h", 0, False)]
+
+
+@pytest.mark.parametrize("name", classroom50.RUNNERS.values())
+def test_without_its_runner_there_is_none_for_classroom50(
+    name: str, runner: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    formats.write_all(GRADED, tmp_path)
+    monkeypatch.delenv(name)
+    formats.write_all(GRADED, tmp_path)
+    assert not (tmp_path / "classroom50/result.json").exists()
+
+
+def test_students_do_not_read_of_hidden_tests(write: Callable[[Record], Path]) -> None:
+    folder = write(GRADED)
+    for form in forms():
+        if form.FILE not in ("result.json", "result.csv"):
+            assert "a secret" not in (folder / form.FILE).read_text(), form.FILE
+
+
+@pytest.mark.parametrize("status", ["refused", "build failed", "lab broken", "not scored"])
+def test_what_was_not_graded_is_told_in_each_form(
+    status: str, write: Callable[[Record], Path]
+) -> None:
+    folder = write(RECORDS[status])
+    for form in forms():
+        if form.FILE not in ("autolab-scoreboard.json", "classroom50/result.json"):
+            text = (folder / form.FILE).read_text()
+            assert "no such word" in text and status in text, form.FILE
+
+
+def test_however_much_came_a_page_is_not_filled_with_it(
+    write: Callable[[Record], Path],
+) -> None:
+    flood = replace(FAILED, came="x" * 3 * MB)
+    assert len(shown(flood)) < 3 * MOST_SHOWN
+    folder = write(replace(GRADED, tests=[flood] * 20))
+    assert (folder / "prairielearn/results.json").stat().st_size < MB
