@@ -276,10 +276,11 @@ TEST(stride_finds_the_distance_and_begins_the_reads_expected)
 {
     open_file("stride", BLOCKS);
     reads(10, 2, "");
-    reads(30, 2, "");                            /* 20, once */
-    reads(50, 2, "70-71 90-91 110-111 130-131"); /* twice */
-    reads(70, 2, "150-151");
-    reads(90, 2, "170-171");
+    reads(30, 2, "");      /* 20, once */
+    reads(50, 2, "70-71"); /* twice */
+    reads(70, 2, "90-91 110-111");
+    reads(90, 2, "130-131 150-151 170-171"); /* 4 ahead, which is `depth` */
+    reads(110, 2, "190-191");
 }
 
 TEST(stride_goes_backwards_and_stops_at_the_files_ends)
@@ -287,11 +288,13 @@ TEST(stride_goes_backwards_and_stops_at_the_files_ends)
     open_file("stride", 100);
     reads(50, 1, "");
     reads(40, 1, "");
-    reads(30, 1, "20 10 0");
-    reads(20, 1, "");
+    reads(30, 1, "20");
+    reads(20, 1, "10 0");
+    reads(10, 1, "");
     open_file("stride", 100);
+    reads(50, 5, "");
     reads(60, 5, "");
-    reads(70, 5, "");
+    reads(70, 5, "80-84");
     reads(80, 5, "90-94");
     reads(90, 5, "");
 }
@@ -316,7 +319,7 @@ TEST(stride_reads_nothing_ahead_when_distances_differ)
     reads(30, 1, "");
     reads(55, 1, "");
     reads(56, 1, "");
-    reads(57, 1, "58 59 60 61"); /* twice the same at last */
+    reads(57, 1, "58"); /* twice the same at last */
 }
 
 TEST(hints_reads_ahead_only_where_the_program_says_so)

@@ -1,7 +1,8 @@
 /*
  * Strides: reads that each begin as many blocks after the one before, or before
  * it, are one stream. When that distance has come `confirm` times in a row, the
- * reads expected next are begun, `depth` of them ahead of the reader. A
+ * read expected next is begun; each time it comes again twice as many are begun
+ * ahead of the reader, up to `depth`, so that a chance costs one read. A
  * sequential reader is one whose distance is the size of its reads.
  *   Until its distance has come twice a stream takes any read within
  * `reach_blocks` of its last; from then on only the one expected.
@@ -59,6 +60,15 @@ static u64 in_file(const struct access *a, i64 first, i64 step, u64 most)
     return n;
 }
 
+/* How many reads may be begun ahead of the reader? */
+static u64 depth(const struct stream *s)
+{
+    u64 times = s->word[TIMES], confirm = tunables[0].value;
+    if (times < confirm)
+        return 0;
+    return MIN(1UL << MIN(times - confirm, 6), tunables[1].value);
+}
+
 static void stride_ahead(struct stream *s, const struct access *a,
                          struct wish *w)
 {
@@ -69,13 +79,13 @@ static void stride_ahead(struct stream *s, const struct access *a,
     if (distance(s, a) == 0)
         return;
     learn(s, a);
-    if (s->word[TIMES] < tunables[0].value ||
-        s->word[BEGUN] >= tunables[1].value)
+    u64 most = depth(s);
+    if (s->word[BEGUN] >= most)
         return;
     i64 step = s->word[STEP];
     w->first = a->block + step * (i64)(s->word[BEGUN] + 1);
     w->step = step;
-    w->times = in_file(a, w->first, step, tunables[1].value - s->word[BEGUN]);
+    w->times = in_file(a, w->first, step, most - s->word[BEGUN]);
     w->n = w->times ? a->nblocks : 0;
     s->word[BEGUN] += w->times;
 }
