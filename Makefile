@@ -94,7 +94,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
 
-.PHONY: all native qemu qemu-gdb gdb test bench experiment export report grade skeleton class samples format setup clean help FORCE
+.PHONY: all native qemu qemu-gdb gdb test bench experiment export report grade skeleton class samples bundle format setup clean help FORCE
 
 all: $(KERNEL) $(MKFS) $(UPROG) build/fs.img ## build everything (the default)
 
@@ -257,6 +257,9 @@ skeleton: all build/native/drive_times_tool ## make in OUT= what a student of LA
 
 samples: all ## make in OUT= three submissions of LAB= to try a class with: good, half-done, cheating
 	@$(PYTHON) -m grade.scoring samples '$(LAB)' '$(OUT)'
+
+bundle: ## make in OUT= the .zip that Gradescope builds an autograder of LAB= from
+	@$(PYTHON) -m grade.scoring bundle '$(LAB)' '$(OUT)'
 
 # ---- the rest ----
 

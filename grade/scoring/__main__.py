@@ -1,4 +1,4 @@
-"""`make skeleton`, `make grade` and `make class`: labs handed out and scored."""
+"""`make skeleton`, `make grade`, `make class`, `make bundle`: labs handed out and scored."""
 
 import argparse
 import os
@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from grade.paths import BUILD
-from grade.scoring import classroom, formats, grading, submission, tree
+from grade.scoring import bundle, classroom, formats, grading, submission, tree
 from grade.scoring.classroom import BadClass
 from grade.scoring.formats import people
 from grade.scoring.grading import NoTest
@@ -68,6 +68,13 @@ def samples(choice: argparse.Namespace) -> int:
     return 0
 
 
+def make_bundle(choice: argparse.Namespace) -> int:
+    """Make what Gradescope builds its autograder from."""
+    bundle.pack(named(choice.lab), choice.out)
+    print(f"{choice.out}: to be uploaded to Gradescope as the autograder of {choice.lab}")
+    return 0
+
+
 def step_line(step: classroom.Step) -> str:
     """One submission, for a log."""
     record = step.record
@@ -120,6 +127,10 @@ def arguments() -> argparse.Namespace:
     verb.set_defaults(do=samples)
     verb.add_argument("lab")
     verb.add_argument("out", type=Path)
+    verb = verbs.add_parser("bundle")
+    verb.set_defaults(do=make_bundle)
+    verb.add_argument("lab")
+    verb.add_argument("out", type=Path, help="the archive, a .zip")
     verb = verbs.add_parser("skeleton")
     verb.set_defaults(do=skeleton)
     verb.add_argument("lab")
