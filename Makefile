@@ -228,10 +228,10 @@ bench: all build/native/drive_replay_tool ## measure speeds, as tables, build/be
 
 # E is a name, the beginning of names, or all; without it, mogul-4.1 on both
 # systems.
-experiment: all build/native/drive_replay_tool ## run an experiment (E=name or all, SIZE=quick, N=one run, JOBS=, LIST=1 lists)
+experiment: all build/native/drive_replay_tool ## run an experiment (E=name or all, SIZE=quick, N=one run, JOBS=, SCHEDULER=address of a Dask cluster, LIST=1 lists)
 	@$(PYTHON) -m grade.experiment $(if $(E),'$(E)') --jobs $(JOBS) \
 	    $(if $(N),--run '$(N)') $(if $(SIZE),--size '$(SIZE)') \
-	    $(if $(filter 1,$(LIST)),--list)
+	    $(if $(SCHEDULER),--scheduler '$(SCHEDULER)') $(if $(filter 1,$(LIST)),--list)
 
 export: all build/native/drive_replay_tool ## a run's trace as files for other tools (E=name SIZE= N=run FORMAT=all OUT=dir, LIST=1 lists)
 	@$(PYTHON) -m grade.export $(if $(E),'$(E)') $(if $(N),--run '$(N)') \

@@ -1,7 +1,8 @@
 """`make experiment`: E= which one or all, SIZE= how large, N= one run of it.
 
-JOBS= how many runs at a time, LIST=1 shows what there is. Makes the runs that
-are lacking, shows what came, and writes the report.
+JOBS= how many runs at a time, SCHEDULER= the address of a Dask cluster that is to
+make them, LIST=1 shows what there is. Makes the runs that are lacking, shows what
+came, and writes the report.
 """
 
 import argparse
@@ -16,11 +17,12 @@ from grade.experiment import expect, runner, summary
 from grade.experiment.files import FOLDER
 from grade.experiment.load import FULL, load, read_toml
 from grade.experiment.result import BadResult
-from grade.experiment.runner import Outcome, Step
+from grade.experiment.runner import OtherTree, Outcome, Report, Step
 from grade.experiment.schema import BadExperiment, Experiment, Run
 from grade.paths import ROOT
 from grade.report.comparison.write import write_comparison
 from grade.report.write import write_report
+from grade.workers import NoWorkers
 
 EXPERIMENTS = ROOT / "grade" / "experiments"
 ALL = "all"
@@ -67,13 +69,17 @@ def step_line(step: Step) -> str:
     return f"{step.run.name}: " + ("there already" if step.resumed else f"{step.host_s:.1f} s")
 
 
-def execute(experiment: Experiment, only: list[Run], jobs: int, base: Path) -> Outcome:
+def execute(experiment: Experiment, only: list[Run], choice: argparse.Namespace) -> Outcome:
     """Make the runs, with a bar on a terminal, else with a line for each."""
+
+    def make(report: Report) -> Outcome:
+        return runner.execute(
+            experiment, only, choice.jobs, report, choice.folder, choice.scheduler
+        )
+
     console = Console()
     if not console.is_terminal:
-        return runner.execute(
-            experiment, only, jobs, lambda step: print(step_line(step), flush=True), base
-        )
+        return make(lambda step: print(step_line(step), flush=True))
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
     with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as progress:
         task = progress.add_task(experiment.name, total=len(only))
@@ -84,7 +90,7 @@ def execute(experiment: Experiment, only: list[Run], jobs: int, base: Path) -> O
                 return
             progress.advance(task)
 
-        return runner.execute(experiment, only, jobs, report, base)
+        return make(report)
 
 
 def do(experiment: Experiment, choice: argparse.Namespace) -> bool:
@@ -93,7 +99,7 @@ def do(experiment: Experiment, choice: argparse.Namespace) -> bool:
     if number is not None and not 1 <= number <= len(experiment.runs):
         raise BadExperiment(f"{experiment.name} has runs 1 to {len(experiment.runs)}, no {number}")
     only = experiment.runs if number is None else [experiment.runs[number - 1]]
-    outcome = execute(experiment, only, choice.jobs, choice.folder)
+    outcome = execute(experiment, only, choice)
     print(f"\n{summary.text(experiment, outcome.results)}\n")
     for name, error in outcome.errors.items():
         print(f"FAILED {name}: {error}")
@@ -111,6 +117,7 @@ def main() -> int:
     options.add_argument("--run", type=int, help="only the run of this number")
     options.add_argument("--size", help="full, or as the file has it; of `all`, quick")
     options.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
+    options.add_argument("--scheduler", default="", help="address of a Dask scheduler")
     options.add_argument("--list", action="store_true", help="what there is")
     options.add_argument("--folder", type=Path, default=FOLDER, help="for the results")
     options.add_argument("--no-report", action="store_true", help="numbers only")
@@ -129,7 +136,7 @@ def main() -> int:
         good = [do(experiment, choice) for experiment in experiments]
         if len(experiments) > 1 and not choice.no_report:
             print(f"comparison: {write_comparison(experiments, choice.folder)}")
-    except (BadExperiment, BadResult) as error:
+    except (BadExperiment, BadResult, NoWorkers, OtherTree) as error:
         print(error, file=sys.stderr)
         return 2
     return 0 if all(good) else 1

@@ -61,6 +61,12 @@ def programs() -> dict[str, str]:
     return {str(path.relative_to(ROOT_FOLDER)): hash_file(path) for path in files}
 
 
+def forget() -> None:
+    """What was built may have been built anew since."""
+    hash_of_mkfs.cache_clear()
+    programs.cache_clear()
+
+
 def cached(content: Content) -> Image:
     """The image of this content, made if it is not there."""
     made_from = {

@@ -245,5 +245,4 @@ def make(run: Run, console: Path, memory: Path | None = None) -> tuple[dict, flo
         try:
             return evaluate(run, ended, memory), ended.host_s
         except RunFailed as error:
-            shown = f"the console, in {console}, ends in\n{tail(ended)}"
-            raise RunFailed(f"{error}; {shown}") from None
+            raise RunFailed(f"{error}; the console ends in\n{tail(ended)}") from None

@@ -2,27 +2,66 @@
 
 In build/experiments/NAME:
     results.jsonl    a line for each good run, in the file's order
-    host.jsonl       of each run made: host seconds, QEMU, when; or why it failed
+    host.jsonl       of each run made: host, its seconds, QEMU, when; or why it failed
     console/         what each run's console showed
     runs/            the results by key, from which a later call resumes
+
+Dask workers make them (grade/workers.py): on this machine, or wherever a scheduler's
+workers are. A worker gets a run and gives its result and console back. It makes images
+and machines of its own tree, and refuses a run whose key it comes to is another one, or
+whose code is: so a result is the same whoever made it. What a worker that dies was at
+goes to another.
 """
 
 import json
 import os
+import socket
 import subprocess
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
+from distributed import Client, Future, KilledWorker, as_completed
+
 from grade.experiment import run as runs
-from grade.experiment.files import FOLDER, write_whole
+from grade.experiment.files import CACHE, FOLDER, forget, hash_file, hash_of, write_whole
+from grade.experiment.known import kernel_hash
 from grade.experiment.run import RunFailed
 from grade.experiment.schema import Experiment, Run
+from grade.paths import ROOT
+from grade.workers import workers
 
 Report = Callable[["Step"], None]
+CODE = ("grade/*.py", "grade/experiment/*.py")  # what makes a result of a run
+
+
+class OtherTree(Exception):
+    """A worker stands in another tree; says which."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker gets; afar: it may be older than what is built there."""
+
+    run: Run
+    key: str
+    code: str
+    afar: bool
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a worker gives: a result, or an error."""
+
+    result: dict | None
+    error: str
+    console: str
+    host_s: float
+    host: str
+    qemu: str
 
 
 @dataclass(frozen=True)
@@ -44,6 +83,9 @@ class Outcome:
     made: int = 0
 
 
+# ---- in a worker ----
+
+
 @cache
 def qemu_version() -> str:
     """What QEMU calls itself."""
@@ -52,68 +94,128 @@ def qemu_version() -> str:
     return done.stdout.splitlines()[0]
 
 
+@cache
+def code_hash() -> str:
+    """Of the code that makes runs, as it was when first asked."""
+    paths = sorted(path for pattern in CODE for path in ROOT.glob(pattern))
+    return hash_of({str(path.relative_to(ROOT)): hash_file(path) for path in paths})
+
+
+def check_tree(job: Job) -> None:
+    """Raise OtherTree unless this process would make what the job wants."""
+    if job.afar:
+        forget()
+        kernel_hash.cache_clear()
+    if (code_hash(), runs.key(job.run)) != (job.code, job.key):
+        raise OtherTree(f"the worker on {socket.gethostname()} has another tree: {ROOT}")
+
+
+def make_one(job: Job) -> Made:
+    """Make one run."""
+    check_tree(job)
+    result, error, host_s = None, "", 0.0
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=CACHE, prefix="console-") as folder:
+        console = Path(folder) / "console"
+        try:
+            result, host_s = runs.make(job.run, console)
+        except RunFailed as failed:
+            error = str(failed)
+        said = console.read_text(errors="replace")
+    return Made(result, error, said, host_s, socket.gethostname(), qemu_version())
+
+
+# ---- here ----
+
+
 def to_line(value: dict) -> str:
     """A line of JSON, always the same for the same value."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False) + "\n"
 
 
-def note(folder: Path, step: Step) -> None:
+def note(folder: Path, run: Run, made: Made) -> None:
     """Keep what the host has to say about a run."""
     row = {
-        "run": step.run.name,
-        "host_s": round(step.host_s, 3),
-        "qemu": qemu_version(),
+        "run": run.name,
+        "host": made.host,
+        "host_s": round(made.host_s, 3),
+        "qemu": made.qemu,
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "error": step.error,
+        "error": made.error,
     }
     with (folder / "host.jsonl").open("a") as out:
         out.write(to_line(row))
 
 
-def make_one(folder: Path, run: Run, key: str) -> Step:
-    """Make one run and keep its result."""
-    try:
-        result, host_s = runs.make(run, folder / "console" / f"{run.number:03}_{run.name}.txt")
-    except RunFailed as error:
-        return Step(run, 0, str(error))
-    write_whole(folder / "runs" / f"{key}.json", to_line(result))
-    return Step(run, host_s)
+def keep(folder: Path, job: Job, made: Made) -> Step:
+    """Write what a worker gave."""
+    console = folder / "console" / f"{job.run.number:03}_{job.run.name}.txt"
+    write_whole(console, made.console)
+    note(folder, job.run, made)
+    if made.error:
+        return Step(job.run, made.host_s, f"{made.error}\n    (all of it: {console})")
+    write_whole(folder / "runs" / f"{job.key}.json", to_line(made.result))
+    return Step(job.run, made.host_s)
 
 
-def stored(folder: Path, key: str) -> dict | None:
-    """The result of an earlier call, if there is one."""
+def stored(folder: Path, run: Run, key: str) -> dict | None:
+    """The result of an earlier call, if there is one, under the names that the run has now."""
     path = folder / "runs" / f"{key}.json"
-    return json.loads(path.read_text()) if path.exists() else None
+    if not path.exists():
+        return None
+    names = {"experiment": run.experiment, "arm": run.arm, "variables": run.variables}
+    return json.loads(path.read_text()) | names
+
+
+def made_of(future: Future) -> Made:
+    """What a worker gave; if each that tried has died, that. Raises OtherTree."""
+    try:
+        return future.result()
+    except KilledWorker as error:
+        return Made(None, f"the workers died: {error}", "", 0, "", "")
+
+
+def make_all(client: Client, todo: list[Job], folder: Path) -> Iterator[Step]:
+    """Have the runs made; a step for each, as it is done."""
+    futures = {client.submit(make_one, job, pure=False): job for job in todo}
+    try:
+        for future in as_completed(futures):
+            yield keep(folder, futures[future], made_of(future))
+    finally:
+        client.cancel(list(futures))
 
 
 def execute(
-    experiment: Experiment, only: list[Run], jobs: int, report: Report, base: Path = FOLDER
+    experiment: Experiment,
+    only: list[Run],
+    jobs: int,
+    report: Report,
+    base: Path = FOLDER,
+    scheduler: str = "",
 ) -> Outcome:
-    """Make the given runs of the experiment; report tells of each as it is done."""
+    """Make the given runs of the experiment; report tells of each as it is done.
+
+    jobs: how many at a time on this machine; scheduler: the address of a cluster's, instead.
+    """
     folder = base / experiment.name
     for name in ("console", "runs"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     outcome = Outcome()
     keys = {run.number: runs.key(run) for run in experiment.runs}
-    with ThreadPoolExecutor(jobs) as pool:
-        made: list[Future[Step]] = []
-        for run in only:
-            if stored(folder, keys[run.number]):
-                report(Step(run, 0, resumed=True))
-            else:
-                made.append(pool.submit(make_one, folder, run, keys[run.number]))
-        try:
-            for future in as_completed(made):
-                step = future.result()
-                note(folder, step)
+    todo = []
+    for run in only:
+        if stored(folder, run, keys[run.number]):
+            report(Step(run, 0, resumed=True))
+        else:
+            todo.append(Job(run, keys[run.number], code_hash(), bool(scheduler)))
+    if todo:
+        with workers(jobs, scheduler, threads=True) as client:
+            for step in make_all(client, todo, folder):
                 if step.error:
                     outcome.errors[step.run.name] = step.error
                 outcome.made += 1
                 report(step)
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
-    found = [stored(folder, keys[run.number]) for run in experiment.runs]
+    found = [stored(folder, run, keys[run.number]) for run in experiment.runs]
     outcome.results = [result for result in found if result]
     write_whole(folder / "results.jsonl", "".join(map(to_line, outcome.results)))
     return outcome

@@ -99,7 +99,7 @@ def check_equal(result: dict, stored: dict | None) -> None:
 
 def remake(run: Run, folder: Path) -> Recording:
     """Make the run again, and record it; folder: where results are. Raises RunFailed."""
-    stored = runner.stored(folder / run.experiment, runs.key(run))
+    stored = runner.stored(folder / run.experiment, run, runs.key(run))
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE, prefix="export-") as name:
         console, memory = Path(name) / "console", Path(name) / "memory"

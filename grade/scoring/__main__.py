@@ -17,6 +17,7 @@ from grade.scoring.formats import people
 from grade.scoring.grading import NoTest
 from grade.scoring.lab import BadLab, Lab, labs, named
 from grade.scoring.submission import Refused
+from grade.workers import NoWorkers, workers
 
 GDB_SOCKET = BUILD / "gdb.sock"
 
@@ -86,7 +87,7 @@ def score_class(choice: argparse.Namespace) -> int:
     """Score a folder of submissions, with a bar on a terminal, else with a line for each."""
     lab = named(choice.lab)
     folder = choice.out or BUILD / "class" / lab.name
-    pool = partial(classroom.workers, choice.jobs, choice.scheduler)
+    pool = partial(workers, choice.jobs, choice.scheduler)
     console = Console()
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
     with Progress(
@@ -144,7 +145,7 @@ def main() -> int:
     choice = arguments()
     try:
         return choice.do(choice)
-    except (BadClass, BadLab, NoTest, Refused) as error:
+    except (BadClass, BadLab, NoTest, NoWorkers, Refused) as error:
         print(error, file=sys.stderr)
         return 2
 

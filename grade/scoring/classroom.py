@@ -21,13 +21,12 @@ import secrets
 import socket
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from distributed import Client, Future, LocalCluster, as_completed
+from distributed import Client, Future, as_completed
 
 from grade.paths import KERNEL, MKFS, ROOT, ROOT_FOLDER
 from grade.scoring import classpage, formats, grading, likeness, submission, tree
@@ -151,22 +150,6 @@ def score(job: Job) -> Record:
         raise BadClass(f"the worker on {socket.gethostname()} has another tree, or built otherwise")
     with tempfile.TemporaryDirectory(prefix="sluice-") as folder:
         return grading.grade(named(job.lab), job.handed.take, Path(folder), job.nonce, job.command)
-
-
-@contextmanager
-def workers(jobs: int, scheduler: str) -> Iterator[Client]:
-    """Those of the scheduler at the address; or so many, on this machine."""
-    if scheduler:
-        with Client(scheduler) as client:
-            yield client
-        return
-    with (
-        LocalCluster(
-            n_workers=jobs, threads_per_worker=1, memory_limit=0, dashboard_address="127.0.0.1:0"
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
 
 
 def stored(folder: Path, key: str) -> Record | None:

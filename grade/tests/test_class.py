@@ -17,6 +17,7 @@ from grade.scoring.lab import named
 from grade.scoring.likeness import alike, fingerprints
 from grade.scoring.record import GroupResult, Outcome, Record, parse
 from grade.scoring.submission import Refused
+from grade.workers import workers
 
 LAB = named("elevator")
 FILE = LAB.files[0]
@@ -159,7 +160,7 @@ def test_two_of_one_name_are_an_error(tmp_path: Path) -> None:
 def test_the_samples_are_scored_by_processes_as_the_guide_says(tmp_path: Path) -> None:
     """Good, half-done and cheating; the half-done one as this process scores it."""
     tree.samples(LAB, tmp_path / "in")
-    pool = partial(classroom.workers, 2, "")
+    pool = partial(workers, 2)
     records = classroom.score_class(
         LAB, tmp_path / "in", tmp_path / "out", "7", lambda step: None, pool
     )

@@ -1,0 +1,56 @@
+"""Workers: who makes runs and scores submissions, by Dask.
+
+Without a scheduler's address they are of this machine: threads of this process, for work
+that waits for other programs, or processes. With one they are those of its cluster, which
+stand in trees like this one, built, as the scheduler does, and need share no disk:
+
+    .venv/bin/python -m dask scheduler              # prints its address
+    .venv/bin/python -m dask worker tcp://host:8786 --nthreads 1 --nworkers 8
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from distributed import Client, LocalCluster
+
+CONNECT_S = 10  # to a scheduler
+WAIT_S = 60  # for its first worker
+
+
+class NoWorkers(Exception):
+    """There is nobody to do the work; says why."""
+
+
+@contextmanager
+def of_cluster(scheduler: str) -> Iterator[Client]:
+    """Those of the scheduler at the address."""
+    try:
+        client = Client(scheduler, timeout=CONNECT_S)
+    except (OSError, ValueError) as error:
+        raise NoWorkers(f"no scheduler at {scheduler}: {error}") from None
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=WAIT_S)
+        except TimeoutError:
+            raise NoWorkers(f"the scheduler at {scheduler} has no workers") from None
+        yield client
+
+
+@contextmanager
+def of_this_machine(count: int, threads: bool) -> Iterator[Client]:
+    """So many."""
+    how = {"n_workers": 1 if threads else count, "threads_per_worker": count if threads else 1}
+    with (
+        LocalCluster(
+            processes=not threads, memory_limit=0, dashboard_address="127.0.0.1:0", **how
+        ) as made,
+        Client(made) as client,
+    ):
+        yield client
+
+
+@contextmanager
+def workers(count: int, scheduler: str = "", threads: bool = False) -> Iterator[Client]:
+    """Those of the scheduler at the address; or so many, on this machine."""
+    with of_cluster(scheduler) if scheduler else of_this_machine(count, threads) as client:
+        yield client
