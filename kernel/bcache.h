@@ -33,6 +33,7 @@ extern struct bcache {
     u64 write_number;       /* of the last write started */
     u64 look_started;       /* blocks that the policy's look found due */
     u64 look_number;        /* what that was when the policy began to look */
+    bool looking;           /* now; of write_lock, too */
     u64 look_at_dirty; /* with so many dirty blocks the policy looks at once */
     u32 holders;       /* processes that hold buffers */
     struct turns may_hold; /* who waits to become one */

@@ -274,19 +274,6 @@ u64 bflush_smooth(struct disk *d, u64 age_ns)
 
 /* ---- the flush_ calls ---- */
 
-void bio_look_begins(void)
-{
-    spin_lock(&bcache.lock);
-    bcache.look_number = bcache.write_number;
-    bcache.look_started = 0;
-    spin_unlock(&bcache.lock);
-}
-
-u64 bio_look_ends(void)
-{
-    return bcache.look_started;
-}
-
 void look_at_dirty(u64 n)
 {
     bcache.look_at_dirty = n;

@@ -145,7 +145,8 @@ void bio_update_switch(const struct policy *);
 extern void (*bio_look_now)(void);
 
 /* Around a policy's look: its flush_ calls try no block that was tried since it
- * began. How many writes they have started. */
+ * began, and policies are checked when it ends. How many writes they have
+ * started. */
 void bio_look_begins(void);
 u64 bio_look_ends(void);
 

@@ -443,10 +443,11 @@ struct policy {
      * as they are, or NULL. Then it is not put to use; and in use, a tunable is
      * not set so. Before start, too. No lock; may not sleep. */
     const char *(*refuses)(void);
-    /* (optional) Under check=1, after each answer (an update policy's: after
-     * each block that becomes dirty): what is wrong with what the policy
-     * keeps, which is a panic; NULL if nothing is. Locks as for that; may not
-     * sleep. */
+    /* (optional) Under check=1, after each answer: what is wrong with what the
+     * policy keeps, which is a panic; NULL if nothing is. Locks as for that;
+     * may not sleep. An update policy's: after it has been told of a block that
+     * became dirty, and after each look, with the cache's lock. While a policy
+     * looks, neither it nor a write policy is checked. */
     const char *(*check)(void);
     union {
         struct update_hooks update;

@@ -20,7 +20,7 @@ static u64 used;
 static struct list by_age; /* all that are dirty, the oldest first */
 static const struct policy *update, *write;
 static u64 look_at, look_number, last_ns, wake_ns, second_ns;
-static bool at_once;
+static bool at_once, looking;
 static char log_text[LOG_BYTES];
 static u64 log_bytes, log_ns;
 
@@ -36,7 +36,7 @@ const struct policy *model_start(const char *name)
 {
     memset(buffers, 0, sizeof buffers);
     used = look_number = last_ns = second_ns = log_bytes = 0;
-    at_once = false;
+    at_once = looking = false;
     log_ns = NEVER_NS;
     list_init(&by_age);
     model = (struct cache_model){.bad_blkno = NEVER_NS, .now.buffers = 1000};
@@ -96,12 +96,23 @@ static struct buffer *buffer_of(u64 blkno)
     return &buffers[used++];
 }
 
+/* What they keep must be right, but while they look. */
+static void check_policies(void)
+{
+    const struct policy *policies[] = {update, write};
+    for (u32 i = 0; i < 2 && !looking; i++) {
+        const char *why = policies[i]->check ? (policies[i]->check)() : NULL;
+        if (why)
+            printf("%s: %s\n", policies[i]->name, why);
+        check(!why);
+    }
+}
+
 static void tell_update(struct block *b)
 {
     b->mark = 0;
     if (update->update.dirtied)
         update->update.dirtied(b, model.now_ns);
-    check(!update->check || !(update->check)());
     if (model.now.dirty < look_at)
         return;
     look_at = NEVER_NS;
@@ -119,6 +130,7 @@ static void become_dirty(struct buffer *b)
     list_insert_before(at, &b->by_age);
     model.now.dirty++;
     tell_update(&b->block);
+    check_policies();
 }
 
 static void set_held_back(struct buffer *b, bool held_back)
@@ -365,7 +377,10 @@ static void look_if_due(bool now)
     look_number++;
     model.looks++;
     last_ns = model.now_ns;
+    looking = true;
     update->update.look(model.now_ns);
+    looking = false;
+    check_policies();
     wake_ns = update->update.next_ns(last_ns);
 }
 
@@ -375,7 +390,10 @@ static void each_second(void)
         return;
     look_number++;
     second_ns = model.now_ns + NS_PER_S;
+    looking = true;
     write->write.each_second(model.now_ns);
+    looking = false;
+    check_policies();
 }
 
 /* When the daemon wakes next. */
@@ -409,6 +427,7 @@ const struct policy *model_use_update(const char *name)
     start(&update, POLICY_UPDATE, name);
     LIST_EACH (n, &by_age)
         tell_update(&LIST_ITEM(n, struct buffer, by_age)->block);
+    check_policies();
     wake_ns = update->update.next_ns(last_ns);
     return update;
 }
@@ -482,6 +501,7 @@ enum write_mode write_data(u64 blkno, bool filled)
                                            model.queue.queued_writes,
                                  .now_ns = model.now_ns};
     enum write_mode mode = write->write.decide(&w);
+    check_policies();
     if (mode == WRITE_DELAYED || mode == WRITE_HELD_BACK) {
         modify(blkno, 1, false, mode == WRITE_HELD_BACK);
         throttle();

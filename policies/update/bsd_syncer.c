@@ -34,14 +34,17 @@ static struct policy_counter counters[] = {
     {0},
 };
 
+/* A block's mark is the second of its slot. */
 static struct list wheel[SLOTS];
-static u64 done_s; /* the slots up to this second are done; or not begun: */
+static u64 on_wheel; /* blocks */
+static u64 done_s;   /* the slots up to this second are done; or not begun: */
 #define NOT_BEGUN NEVER_NS
 
 static void bsd_syncer_start(void)
 {
     for (u32 i = 0; i < SLOTS; i++)
         list_init(&wheel[i]);
+    on_wheel = 0;
     done_s = NOT_BEGUN;
 }
 
@@ -50,15 +53,17 @@ static void bsd_syncer_dirtied(struct block *b, u64 now_ns)
 {
     u64 now_s = now_ns / NS_PER_S;
     u64 delay_s = tunables[b->meta && !b->owner].value;
-    u64 slot_s = MAX(b->dirtied_ns / NS_PER_S + delay_s, now_s + 1);
+    b->mark = MAX(b->dirtied_ns / NS_PER_S + delay_s, now_s + 1);
     if (done_s == NOT_BEGUN)
         done_s = now_s;
-    list_push_back(&wheel[slot_s % SLOTS], &b->owing);
+    list_push_back(&wheel[b->mark % SLOTS], &b->owing);
+    on_wheel++;
 }
 
 static void bsd_syncer_leaves(struct block *b)
 {
     list_remove(&b->owing);
+    on_wheel--;
 }
 
 static u64 bsd_syncer_next_ns(u64 last_ns)
@@ -86,6 +91,27 @@ static void bsd_syncer_look(u64 now_ns)
         tick(++done_s);
 }
 
+/* Every dirty block is on the wheel, in the slot of its second, and was not
+ * passed over when that had come and came again. */
+static const char *bsd_syncer_check(void)
+{
+    struct cache_state s;
+    u64 n = 0;
+    cache_state(&s);
+    for (u32 i = 0; i < SLOTS; i++) {
+        LIST_EACH (l, &wheel[i]) {
+            const struct block *b = LIST_ITEM(l, struct block, owing);
+            if (b->mark % SLOTS != i)
+                return "a block is in a slot that is not its own";
+            if (b->mark + SLOTS < done_s)
+                return "a block was passed over for a round";
+            n++;
+        }
+    }
+    return n == on_wheel && n == s.dirty ? NULL
+                                         : "not every dirty block is on it";
+}
+
 static const struct policy bsd_syncer = {
     .kind = POLICY_UPDATE,
     .name = "bsd_syncer",
@@ -93,6 +119,7 @@ static const struct policy bsd_syncer = {
     .tunables = tunables,
     .counters = counters,
     .start = bsd_syncer_start,
+    .check = bsd_syncer_check,
     .update = {.next_ns = bsd_syncer_next_ns,
                .look = bsd_syncer_look,
                .dirtied = bsd_syncer_dirtied,

@@ -41,8 +41,19 @@ static struct policy_counter counters[] = {
 };
 enum { LOOKS, BUSY_LOOKS, MOVED, DUE };
 
-/* How many requests each queue has room for, in this look, and in all. */
-static u64 room[MAX_DISKS], rooms;
+/* In the last look: the queue that was accepted, what there was at each disk
+ * with what was added, and how much room is left in all. */
+static struct {
+    u64 accepted, rooms;
+    u32 disks;
+    u64 length[MAX_DISKS], added[MAX_DISKS];
+} last;
+
+static u64 room(u32 disk)
+{
+    u64 queue = last.length[disk] + last.added[disk];
+    return queue < last.accepted ? last.accepted - queue : 0;
+}
 
 static u64 hac_next_ns(u64 last_ns)
 {
@@ -60,14 +71,15 @@ static u64 accepted_queue(void)
 static void find_room(void)
 {
     struct disk_state s;
-    u64 accepted = accepted_queue();
     bool busy = false;
-    rooms = 0;
-    for (u32 disk = 0; disk_state(disk, &s); disk++) {
-        u64 length = s.queued_reads + s.queued_writes + s.in_flight;
-        room[disk] = accepted > length ? accepted - length : 0;
-        rooms += room[disk];
-        busy |= length && !room[disk];
+    last.accepted = accepted_queue();
+    last.rooms = 0;
+    for (last.disks = 0; disk_state(last.disks, &s); last.disks++) {
+        u32 disk = last.disks;
+        last.length[disk] = s.queued_reads + s.queued_writes + s.in_flight;
+        last.added[disk] = 0;
+        last.rooms += room(disk);
+        busy |= last.length[disk] && !room(disk);
     }
     counters[LOOKS].value++;
     counters[BUSY_LOOKS].value += busy;
@@ -76,12 +88,12 @@ static void find_room(void)
 static enum visit hac_visit(struct block *b, u64 now_ns)
 {
     (void)now_ns;
-    if (!rooms)
+    if (!last.rooms)
         return STOP;
-    if (!room[b->disk])
+    if (!room(b->disk))
         return PASS;
-    room[b->disk]--;
-    rooms--;
+    last.added[b->disk]++;
+    last.rooms--;
     return FLUSH;
 }
 
@@ -90,8 +102,22 @@ static void hac_look(u64 now_ns)
     (void)now_ns;
     counters[DUE].value += flush_older(tunables[AGE_MS].value * NS_PER_MS);
     find_room();
-    if (rooms)
+    if (last.rooms)
         counters[MOVED].value += flush_by_age(hac_visit);
+}
+
+/* A look added to no queue beyond what it accepted, and knew how much room was
+ * left. */
+static const char *hac_check(void)
+{
+    u64 rooms = 0;
+    for (u32 disk = 0; disk < last.disks; disk++) {
+        u64 added = last.added[disk];
+        if (added && last.length[disk] + added > last.accepted)
+            return "more was added to a queue than it had room for";
+        rooms += room(disk);
+    }
+    return rooms != last.rooms ? "room at a disk was not counted" : NULL;
 }
 
 static const struct policy hac = {
@@ -100,6 +126,7 @@ static const struct policy hac = {
     .about = "as many as the disk's queue has room for, by how much is dirty",
     .tunables = tunables,
     .counters = counters,
+    .check = hac_check,
     .update = {.next_ns = hac_next_ns, .look = hac_look},
 };
 POLICY(hac);

@@ -39,9 +39,14 @@ static struct policy_counter counters[] = {
 };
 enum { SCANS, SCANNED, WRITTEN, MOVED, MOVED_S, OVERFULL };
 
-/* Blocks of each age, in this scan. block.mark is what was added to its age,
+/* Blocks of each age, in the last scan; how many it looked at, of how many no
+ * age had room, and what it went by. block.mark is what was added to its age,
  * in seconds. */
 static u64 of_age[AGE_MAX_S + 1];
+static struct {
+    u64 scanned, overfull;
+    u64 age_s, threshold;
+} last;
 
 static u64 ldcl_next_ns(u64 last_ns)
 {
@@ -51,24 +56,26 @@ static u64 ldcl_next_ns(u64 last_ns)
 /* The age that a block of this age gets. */
 static u64 decluster(u64 age_s)
 {
-    u64 last_s = MIN(age_s + tunables[RANGE_S].value, tunables[AGE_S].value);
+    u64 last_s = MIN(age_s + tunables[RANGE_S].value, last.age_s);
     u64 best_s = age_s;
     for (u64 s = age_s; s <= last_s; s++) {
-        if (of_age[s] < tunables[THRESHOLD].value)
+        if (of_age[s] < last.threshold)
             return s;
         if (of_age[s] < of_age[best_s])
             best_s = s;
     }
     counters[OVERFULL].value++;
+    last.overfull++;
     return best_s;
 }
 
 static enum visit ldcl_visit(struct block *b, u64 now_ns)
 {
-    u64 due_s = tunables[AGE_S].value;
+    u64 due_s = last.age_s;
     u64 age_s = (now_ns - b->dirtied_ns) / NS_PER_S + b->mark;
     u64 new_s = age_s < due_s ? decluster(age_s) : due_s;
     counters[SCANNED].value++;
+    last.scanned++;
     of_age[new_s]++;
     if (new_s > age_s) {
         b->mark += new_s - age_s;
@@ -81,10 +88,28 @@ static enum visit ldcl_visit(struct block *b, u64 now_ns)
 static void ldcl_look(u64 now_ns)
 {
     (void)now_ns;
-    for (u64 s = 0; s <= tunables[AGE_S].value; s++)
+    last.scanned = last.overfull = 0;
+    last.age_s = tunables[AGE_S].value;
+    last.threshold = tunables[THRESHOLD].value;
+    for (u64 s = 0; s <= last.age_s; s++)
         of_age[s] = 0;
     counters[SCANS].value++;
     counters[WRITTEN].value += flush_by_age(ldcl_visit);
+}
+
+/* Each block that a scan looks at has one age, and an age has more blocks than
+ * the threshold only for want of room. */
+static const char *ldcl_check(void)
+{
+    u64 blocks = 0, beyond = 0;
+    for (u64 s = 0; s <= last.age_s; s++) {
+        blocks += of_age[s];
+        if (s < last.age_s && of_age[s] > last.threshold)
+            beyond += of_age[s] - last.threshold;
+    }
+    if (blocks != last.scanned)
+        return "the ages do not have as many blocks as were looked at";
+    return beyond > last.overfull ? "an age has too many blocks" : NULL;
 }
 
 static const struct policy ldcl = {
@@ -93,6 +118,7 @@ static const struct policy ldcl = {
     .about = "each block at its age, ages moved up where many are equal",
     .tunables = tunables,
     .counters = counters,
+    .check = ldcl_check,
     .update = {.next_ns = ldcl_next_ns, .look = ldcl_look},
 };
 POLICY(ldcl);

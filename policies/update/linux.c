@@ -35,6 +35,12 @@ static struct policy_counter counters[] = {
 };
 enum { LOOKS, EXPIRED, BACKGROUND };
 
+/* In the last look: how many blocks were above the limit, the least to write
+ * then, and how many were written because of it. */
+static struct {
+    u64 above, chunk, written;
+} last;
+
 static u64 background_blocks(void)
 {
     struct cache_state s;
@@ -59,9 +65,17 @@ static void linux_look(u64 now_ns)
     counters[EXPIRED].value +=
         flush_older(tunables[EXPIRE_MS].value * NS_PER_MS);
     cache_state(&s);
-    if (s.dirty > limit)
-        counters[BACKGROUND].value +=
-            flush_oldest(MAX(s.dirty - limit, tunables[CHUNK].value));
+    last.above = s.dirty > limit ? s.dirty - limit : 0;
+    last.chunk = tunables[CHUNK].value;
+    last.written = last.above ? flush_oldest(MAX(last.above, last.chunk)) : 0;
+    counters[BACKGROUND].value += last.written;
+}
+
+/* A look writes no more because of the limit than was above it, or a chunk. */
+static const char *linux_check(void)
+{
+    u64 most = last.above ? MAX(last.above, last.chunk) : 0;
+    return last.written > most ? "more was written than above the limit" : NULL;
 }
 
 static const struct policy linux_like = {
@@ -70,6 +84,7 @@ static const struct policy linux_like = {
     .about = "what is of age every 5 s, and the oldest above a share",
     .tunables = tunables,
     .counters = counters,
+    .check = linux_check,
     .update = {.next_ns = linux_next_ns, .look = linux_look},
 };
 POLICY(linux_like);

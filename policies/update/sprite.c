@@ -28,10 +28,12 @@ static struct policy_counter counters[] = {
 };
 
 static struct list due; /* blocks of age, until they are written */
+static u64 due_ns;      /* none of them became dirty later */
 
 static void sprite_start(void)
 {
     list_init(&due);
+    due_ns = 0;
 }
 
 static void sprite_dirtied(struct block *b, u64 now_ns)
@@ -51,6 +53,7 @@ static enum visit of_age(struct block *b, u64 now_ns)
         return STOP;
     if (!list_on(&b->owing)) {
         list_push_back(&due, &b->owing);
+        due_ns = MAX(due_ns, b->dirtied_ns);
         counters[1].value++;
     }
     return PASS;
@@ -69,6 +72,19 @@ static void sprite_look(u64 now_ns)
     counters[2].value += flush_files(&due);
 }
 
+/* What is due is dirty, and has been since it was found. */
+static const char *sprite_check(void)
+{
+    LIST_EACH (l, &due) {
+        u64 dirtied_ns = LIST_ITEM(l, struct block, owing)->dirtied_ns;
+        if (!dirtied_ns)
+            return "a block is due that is clean";
+        if (dirtied_ns > due_ns)
+            return "a block is due that became dirty since";
+    }
+    return NULL;
+}
+
 static const struct policy sprite = {
     .kind = POLICY_UPDATE,
     .name = "sprite",
@@ -76,6 +92,7 @@ static const struct policy sprite = {
     .tunables = tunables,
     .counters = counters,
     .start = sprite_start,
+    .check = sprite_check,
     .update = {.next_ns = sprite_next_ns,
                .look = sprite_look,
                .dirtied = sprite_dirtied,

@@ -33,7 +33,16 @@ static struct policy_counter counters[] = {
     {0},
 };
 
-static u64 turn; /* of the round */
+/* The last turn, in its round, and the buffers that it was about. */
+static struct {
+    u64 turn, turns;
+    u64 first, end, buffers;
+} last;
+
+static void svr4_start(void)
+{
+    last.turn = last.turns = last.first = last.end = last.buffers = 0;
+}
 
 static u64 svr4_next_ns(u64 last_ns)
 {
@@ -61,9 +70,12 @@ static u64 flush_by_turn(void)
     u64 turns =
         (tunables[1].value * 1000 + tunables[0].value - 1) / tunables[0].value;
     cache_state(&now);
-    turn = turn % turns + 1;
-    u64 first = now.buffers * (turn - 1) / turns;
-    return flush_in_cache(first, now.buffers * turn / turns - first, data);
+    last.turn = last.turn % turns + 1;
+    last.turns = turns;
+    last.buffers = now.buffers;
+    last.first = now.buffers * (last.turn - 1) / turns;
+    last.end = now.buffers * last.turn / turns;
+    return flush_in_cache(last.first, last.end - last.first, data);
 }
 
 static void svr4_look(u64 now_ns)
@@ -81,13 +93,31 @@ static const char *svr4_refuses(void)
                : NULL;
 }
 
+/* A round begins with the first buffer and ends with the last; only what was
+ * looked at was written by turn. */
+static const char *svr4_check(void)
+{
+    if (last.turn > last.turns || last.first > last.end ||
+        last.end > last.buffers)
+        return "a turn goes beyond the round or the cache";
+    if (last.turn == 1 && last.first)
+        return "a round does not begin with the first buffer";
+    if (last.turn == last.turns && last.end != last.buffers)
+        return "a round does not end with the last buffer";
+    return counters[3].value > counters[1].value
+               ? "more was written by turn than looked at"
+               : NULL;
+}
+
 static const struct policy svr4 = {
     .kind = POLICY_UPDATE,
     .name = "svr4",
     .about = "fsflush: structure by age, data by turns round the cache",
     .tunables = tunables,
     .counters = counters,
+    .start = svr4_start,
     .refuses = svr4_refuses,
+    .check = svr4_check,
     .update = {.next_ns = svr4_next_ns, .look = svr4_look},
 };
 POLICY(svr4);

@@ -33,24 +33,26 @@ static struct policy_counter counters[] = {
 };
 enum { AT_ONCE, HELD_BACK, RELEASED };
 
+/* Of each disk: the sum of disk_state at the last probe, and the mean then; of
+ * the last second the most requests that may queue, how many did, and how many
+ * blocks were started. */
 static struct {
-    u64 probed_ns;            /* 0: not yet */
-    u64 queued_ns[MAX_DISKS]; /* disk_state's, then */
-    u64 mean[MAX_DISKS];      /* requests */
-    u64 room[MAX_DISKS];      /* how many writes this second may start */
-    u64 unseen;               /* blocks held back that are not yet shown */
-} state;
+    u64 queued_ns, mean;
+    u64 most, queued, started;
+} disks[MAX_DISKS];
+static u64 probed_ns; /* 0: not yet */
+static u64 unseen;    /* blocks held back that this second has not shown yet */
 
 static void oaw_start(void)
 {
-    state.probed_ns = 0;
+    probed_ns = 0;
     for (u32 disk = 0; disk < MAX_DISKS; disk++)
-        state.mean[disk] = 0;
+        disks[disk].mean = disks[disk].started = 0;
 }
 
 static u64 queue_limit(u32 disk)
 {
-    return MAX(tunables[0].value, state.mean[disk]);
+    return MAX(tunables[0].value, disks[disk].mean);
 }
 
 static enum write_mode oaw_decide(const struct write_info *w)
@@ -67,27 +69,28 @@ static enum write_mode oaw_decide(const struct write_info *w)
 static void probe(u64 now_ns)
 {
     struct disk_state s;
-    u64 ns = now_ns - state.probed_ns;
+    u64 ns = now_ns - probed_ns;
     for (u32 disk = 0; disk_state(disk, &s); disk++) {
-        if (state.probed_ns)
-            state.mean[disk] =
-                (s.queued_ns - state.queued_ns[disk] + ns / 2) / ns;
-        state.queued_ns[disk] = s.queued_ns;
+        if (probed_ns)
+            disks[disk].mean =
+                (s.queued_ns - disks[disk].queued_ns + ns / 2) / ns;
+        disks[disk].queued_ns = s.queued_ns;
     }
-    state.probed_ns = now_ns;
+    probed_ns = now_ns;
 }
 
 static enum visit release(struct block *b, u64 now_ns)
 {
     (void)now_ns;
-    if (!state.unseen)
+    u32 disk = b->disk;
+    if (!unseen)
         return STOP;
     if (!b->held_back)
         return PASS;
-    state.unseen--;
-    if (!state.room[b->disk])
+    unseen--;
+    if (disks[disk].queued + disks[disk].started >= disks[disk].most)
         return PASS;
-    state.room[b->disk]--;
+    disks[disk].started++;
     return FLUSH;
 }
 
@@ -99,11 +102,11 @@ static void drain(void)
     cache_state(&cache);
     if (!cache.held_back)
         return;
-    state.unseen = cache.held_back;
+    unseen = cache.held_back;
     for (u32 disk = 0; disk_state(disk, &s); disk++) {
-        u64 queued = s.queued_reads + s.queued_writes;
-        u64 most = queue_limit(disk) + 1;
-        state.room[disk] = most > queued ? most - queued : 0;
+        disks[disk].most = queue_limit(disk) + 1;
+        disks[disk].queued = s.queued_reads + s.queued_writes;
+        disks[disk].started = 0;
     }
     counters[RELEASED].value += flush_by_age(release);
 }
@@ -111,9 +114,23 @@ static void drain(void)
 static void oaw_each_second(u64 now_ns)
 {
     u64 probe_ns = tunables[1].value * NS_PER_S;
-    if (!state.probed_ns || now_ns - state.probed_ns >= probe_ns)
+    if (!probed_ns || now_ns - probed_ns >= probe_ns)
         probe(now_ns);
     drain();
+}
+
+/* A second makes no queue longer than it may be, and releases what was held
+ * back before. */
+static const char *oaw_check(void)
+{
+    for (u32 disk = 0; disk < MAX_DISKS; disk++) {
+        u64 started = disks[disk].started;
+        if (started && disks[disk].queued + started > disks[disk].most)
+            return "a queue was made longer than it may be";
+    }
+    return counters[RELEASED].value > counters[HELD_BACK].value
+               ? "more was released than held back"
+               : NULL;
 }
 
 static const struct policy oaw = {
@@ -123,6 +140,7 @@ static const struct policy oaw = {
     .tunables = tunables,
     .counters = counters,
     .start = oaw_start,
+    .check = oaw_check,
     .write = {.decide = oaw_decide, .each_second = oaw_each_second},
 };
 POLICY(oaw);
