@@ -252,8 +252,9 @@ class: all build/native/drive_times_tool ## score all SUBMISSIONS= of LAB=; tabl
 	@$(PYTHON) -m grade.scoring class '$(LAB)' '$(SUBMISSIONS)' --jobs $(JOBS) --nonce '$(NONCE)' \
 	    $(if $(OUT),--out '$(OUT)') $(if $(SCHEDULER),--scheduler '$(SCHEDULER)')
 
-skeleton: all build/native/drive_times_tool ## make in OUT= what a student of LAB= gets (BASE= the student's earlier work)
-	@$(PYTHON) -m grade.scoring skeleton '$(LAB)' '$(OUT)' $(if $(BASE),--base '$(BASE)')
+skeleton: all build/native/drive_times_tool ## make in OUT= what a student of LAB= gets (BASE= the student's earlier work, STUDENT= whose answers)
+	@$(PYTHON) -m grade.scoring skeleton '$(LAB)' '$(OUT)' $(if $(BASE),--base '$(BASE)') \
+	    $(if $(STUDENT),--student '$(STUDENT)')
 
 samples: all ## make in OUT= three submissions of LAB= to try a class with: good, half-done, cheating
 	@$(PYTHON) -m grade.scoring samples '$(LAB)' '$(OUT)'

@@ -15,7 +15,7 @@ from grade.scoring import bundle, classroom, formats, grading, submission, tree
 from grade.scoring.classroom import BadClass
 from grade.scoring.formats import people
 from grade.scoring.grading import NoTest
-from grade.scoring.lab import BadLab, Lab, labs, named
+from grade.scoring.lab import BadLab, Lab, named
 from grade.scoring.submission import Refused
 from grade.workers import NoWorkers, workers
 
@@ -25,7 +25,7 @@ GDB_SOCKET = BUILD / "gdb.sock"
 def take(lab: Lab, handed_in: Path | None) -> dict[str, str]:
     """The lab's files, of this tree or as handed in."""
     if handed_in is None:
-        return {file: tree.pristine(file) for file in lab.files}
+        return tree.here(lab)
     return submission.take(handed_in, lab.files, tree.as_handed_out(lab))
 
 
@@ -53,11 +53,13 @@ def skeleton(choice: argparse.Namespace) -> int:
     lab = named(choice.lab)
     base: dict[str, str] = {}
     if choice.base:
-        files = {f for other in labs() if other.order < lab.order for f in other.files}
+        files = tree.sources_before(lab)
         if not files:
-            raise BadLab(f"{lab.name} is the first lab: nothing of {choice.base} to carry on")
-        base = submission.take(choice.base, tuple(sorted(files)))
-    tree.skeleton(lab, choice.out, base)
+            raise BadLab(
+                f"before {lab.name} nothing was written: nothing of {choice.base} to carry on"
+            )
+        base = submission.take(choice.base, files)
+    tree.skeleton(lab, choice.out, base, choice.student)
     print(f"{choice.out}: {lab.title}; read {choice.out}/grade/labs/{lab.name}/handout.md")
     return 0
 
@@ -136,6 +138,7 @@ def arguments() -> argparse.Namespace:
     verb.set_defaults(do=skeleton)
     verb.add_argument("lab")
     verb.add_argument("out", type=Path)
+    verb.add_argument("--student", default="", help="whose, if the lab is answered by numbers")
     verb.add_argument("--base", type=Path, help="a student's earlier work, to be carried on")
     return parser.parse_args()
 

@@ -20,7 +20,8 @@ import signal
 import subprocess
 import tempfile
 import threading
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -102,6 +103,8 @@ class Bench:
     nonce: str
     budget_s: float  # of the host's processor, for all machines
     gdb: Path | None = None  # a socket: the first machine waits there
+    files: Mapping[str, str] = field(default_factory=dict)  # what was handed in
+    facts: dict[str, int] = field(default_factory=dict)  # of a lab of answers (answers.py)
     made: dict[tuple[Path, str], Run | Wrong] = field(default_factory=dict)
     last: str = ""  # folder of the run asked for last
 
@@ -134,6 +137,8 @@ class Bench:
         if self.budget_s <= 0:
             raise Wrong("a run within the time for all", "earlier runs had used it up")
         folder.mkdir(parents=True, exist_ok=True)
+        if self.gdb:
+            scenario = replace(scenario, virtual_s=0)
         try:
             make_images(scenario, folder)
         except AssertionError as error:
@@ -186,5 +191,6 @@ def wait_for_gdb(config: Config, socket: Path, kernel: Path) -> None:
     socket.unlink(missing_ok=True)
     line = [*config.command(), "-gdb", "chardev:gdb"]
     line += ["-chardev", f"socket,id=gdb,path={socket},server=on,wait=off"]
-    print(f"now, in another terminal: $GDB -q -x grade/gdb/attach.gdb {kernel}", flush=True)
+    command = f"gdb-multiarch -q -x grade/gdb/attach.gdb {kernel}"
+    print(f"now, in another terminal: {command}", flush=True)
     raise SystemExit(subprocess.call(line, stdin=subprocess.DEVNULL))

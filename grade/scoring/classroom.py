@@ -234,9 +234,10 @@ def score_all(
 
 def pairs(lab: Lab, handed: list[Handed]) -> list[likeness.Pair]:
     """Who is near-identical to whom."""
-    skeleton = {file: tree.cut(lab, {}).get(file) or tree.pristine(file) for file in lab.files}
+    reference, cut = tree.here(lab), tree.cut(lab, {})
+    skeleton = {file: cut.get(file, reference[file]) for file in lab.files}
     solutions = {one.name: one.files for one in handed if one.files}
-    solutions[REFERENCE] = {file: tree.pristine(file) for file in lab.files}
+    solutions[REFERENCE] = reference
     headers = [path.read_text() for path in sorted((ROOT / "kernel").glob("*.h"))]
     return likeness.alike(solutions, skeleton, headers)
 

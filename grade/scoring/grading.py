@@ -1,6 +1,5 @@
 """From a submission to its record, whatever happens on the way."""
 
-import importlib
 import inspect
 import resource
 import time
@@ -10,9 +9,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import get_args
 
-from grade.paths import ROOT
 from grade.scoring.bench import Bench
-from grade.scoring.lab import BadLab, Group, Lab
+from grade.scoring.lab import BadLab, Group, Lab, module
 from grade.scoring.record import GroupResult, Outcome, Record
 from grade.scoring.submission import Refused
 from grade.scoring.tree import BuildFailed, build
@@ -51,11 +49,6 @@ class Test:
         return self.group.name, f"{self.group.name}.{self.name}"
 
 
-def module(group: Group) -> ModuleType:
-    """The group's file, as a module."""
-    return importlib.import_module(".".join(group.path.relative_to(ROOT).with_suffix("").parts))
-
-
 def functions(loaded: ModuleType) -> list[Callable[[Bench], Slide | None]]:
     """The module's own public functions of one argument `bench`, as they stand."""
     return [
@@ -77,7 +70,7 @@ def tests(lab: Lab) -> Iterator[Test]:
     """The tests that are here, group by group; each of a group is worth the same."""
     for group in lab.groups:
         if group.path:
-            asked = functions(module(group))
+            asked = functions(module(group.path))
             for ask in asked:
                 points = group.points / len(asked)
                 yield Test(group, ask.__name__, first_line(ask), ask, points)
@@ -129,7 +122,7 @@ def add_up(record: Record, asked: list[Test]) -> None:
         most = round(sum(t.points for t in asked if t.group == group), 2)
         full = rows and all(row.passed for row in rows)
         points = most if full else round(sum(row.points for row in rows), 2)
-        about = first_line(module(group))
+        about = first_line(module(group.path))
         record.groups.append(GroupResult(group.name, about, group.hidden, points, most))
     record.score = round(sum(group.points for group in record.groups), 2)
 
@@ -161,8 +154,9 @@ def grade(
     record = Record(lab.name, lab.title, nonce, most=round(sum(t.points for t in asked), 2))
     record.not_here = sum(group.points for group in lab.groups if not group.path)
     try:
-        kernel = build(folder, lab, take())
-        bench = Bench(kernel, lab.reference, folder / "runs", nonce, BUDGET_S, gdb)
+        files = take()
+        kernel = build(folder, lab, files)
+        bench = Bench(kernel, lab.reference, folder / "runs", nonce, BUDGET_S, gdb, files)
         record.tests = [ask(test, bench, command) for test in asked]
     except tuple(STATUS) as error:
         record.status, record.message = STATUS[type(error)], str(error)

@@ -4,6 +4,7 @@
     lab.toml      title, order, files that may be edited, holes, points
     tests/        a group of tests each: GROUP.py, its functions the tests (bench.py)
     hidden/       the same, which students do not get
+    answers.toml  if the lab is answered by numbers: the form; and solution.py (answers.py)
     wrong/        mistakes to prove the tests by: NAME.toml, edits of the reference
     attacks/      attempts to fool the scoring: likewise
     reference.elf in a student's tree only: the solution's kernel, to measure against
@@ -24,10 +25,12 @@ An attack, attacks/NAME.toml: the same edits, and
     says = "..."           most = POINTS it may score   named = what the report says of it
 """
 
+import importlib
 import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 from grade.paths import KERNEL, ROOT
 
@@ -112,6 +115,11 @@ class Lab:
         """The kernel of the solution."""
         handed_out = self.folder / "reference.elf"
         return handed_out if handed_out.exists() else KERNEL
+
+
+def module(path: Path) -> ModuleType:
+    """A Python file of this tree, as a module."""
+    return importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
 
 
 def table(path: Path, raw: dict, keys: dict[str, type]) -> dict:

@@ -23,10 +23,11 @@ FOR_EVER = 2**64
 STUCK = 99
 EXTENT = re.compile(r"\((\d+)(?:-(\d+))?\):(\d+)")  # blocks of a file, as debugfs has them
 RC = f"""mkdir /data && mount disk1 /data || exit
-(sleep {{limit}}; poweroff {STUCK}) &
+{{watchdog}}
 {{script}}
 dd if=/dev/disk2 of=/dev/null bs=512 count=1 skip={LAST_BEACON} 2> /dev/null
 """
+WATCHDOG = f"(sleep {{}}; poweroff {STUCK}) &"
 BEACON = "dd if=/dev/disk2 of=/dev/null bs=512 count=1 skip={} 2> /dev/null"
 SMALL_DRIVE = "fixed"  # of programs and beacons
 
@@ -37,7 +38,8 @@ class Scenario:
 
     script: shell commands, with `beacon N` on lines of their own (N from 1); args:
     boot arguments; files: of the root disk; data: of the data disk, made of zeros,
-    path to size; at: where in the disk they lie, as mkfs has it.
+    path to size; at: where in the disk they lie, as mkfs has it; virtual_s: after so long
+    it is stuck (0: never; gdb's stops make the clock jump to the next thing to come).
     """
 
     name: str
@@ -55,7 +57,8 @@ class Scenario:
         script = re.sub(
             r"^beacon (\d+)$", lambda m: BEACON.format(m[1]), self.script.strip(), flags=re.M
         )
-        return RC.format(limit=self.virtual_s, script=script)
+        watchdog = WATCHDOG.format(self.virtual_s) if self.virtual_s else ""
+        return RC.format(watchdog=watchdog, script=script)
 
     def drives(self) -> tuple[str, str, str]:
         """Each disk's model."""

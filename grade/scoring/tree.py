@@ -13,7 +13,7 @@ from pathlib import Path
 
 from grade.objects import tool
 from grade.paths import ROOT
-from grade.scoring import check, sandbox, source
+from grade.scoring import answers, check, sandbox, source
 from grade.scoring.lab import LABS, BadLab, Edit, Hole, Lab, attacks, labs, mistakes
 
 KERNEL = "build/kernel/kernel.elf"
@@ -23,6 +23,7 @@ NOT_HANDED_OUT = shutil.ignore_patterns(
     ".git", ".venv", ".ci", "build", "__pycache__", ".*_cache", "compile_commands.json"
 )
 LIMIT_S = 300
+SAMPLE_STUDENT = "A. Sample"  # of solutions to try things with
 MOST_SAID = 4000  # characters of the compiler's words
 
 
@@ -33,6 +34,12 @@ class BuildFailed(Exception):
 def pristine(path: str) -> str:
     """The text of a source of this tree."""
     return (ROOT / path).read_text()
+
+
+def here(lab: Lab) -> dict[str, str]:
+    """The lab's files as they are in this tree; a form that is not here has no answers."""
+    blank = {file: answers.blank(lab.folder, "") for file in lab.files if file == answers.FORM}
+    return blank | {file: pristine(file) for file in lab.files if (ROOT / file).exists()}
 
 
 # ---- building ----
@@ -65,11 +72,12 @@ def build(folder: Path, lab: Lab, files: Mapping[str, str]) -> Path:
 
     Raises Refused for what the files may not say or use, BuildFailed if they do not build.
     """
-    check.check_texts(files)
+    sources = {file: text for file, text in files.items() if check.is_source(file)}
+    check.check_texts(sources)
     with tempfile.TemporaryDirectory(prefix="sluice-build-") as name:
         apart = Path(name)
         copy_sources(apart)
-        for file, text in files.items():
+        for file, text in sources.items():
             if text != pristine(file):
                 (apart / file).write_text(text)
         sandbox.give(apart)
@@ -80,6 +88,12 @@ def build(folder: Path, lab: Lab, files: Mapping[str, str]) -> Path:
 
 
 # ---- what students get ----
+
+
+def sources_before(lab: Lab) -> tuple[str, ...]:
+    """The sources that the labs before this one are about."""
+    files = {file for other in labs() if other.order < lab.order for file in other.files}
+    return tuple(sorted(filter(check.is_source, files)))
 
 
 def with_hole(hole: Hole, text: str | None = None) -> dict[str, str]:
@@ -115,6 +129,13 @@ def planted(edits: tuple[Edit, ...]) -> dict[str, str]:
     return made
 
 
+def solution(lab: Lab, edits: tuple[Edit, ...] = ()) -> dict[str, str]:
+    """All files of the lab as its solution has them, but for these edits."""
+    if answers.FORM in lab.files:
+        return {answers.FORM: answers.solved(lab, SAMPLE_STUDENT, edits)}
+    return {file: pristine(file) for file in lab.files} | planted(edits)
+
+
 def as_handed_out(lab: Lab) -> Callable[[str], set[bytes]]:
     """Tells the contents that a source has in this tree and in the lab's skeleton."""
     made = cut(lab, {})
@@ -127,13 +148,26 @@ def as_handed_out(lab: Lab) -> Callable[[str], set[bytes]]:
     return contents
 
 
-def skeleton(lab: Lab, out: Path, base: Mapping[str, str]) -> None:
+def of_one_student(lab: Lab, who: str) -> dict[str, str]:
+    """What differs from student to student: a form with the name, and what it is checked by."""
+    if answers.FORM not in lab.files:
+        return {}
+    if not answers.is_name(who):
+        raise BadLab(f"{lab.name} is made for one student: STUDENT= a name")
+    checks = lab.folder.relative_to(ROOT) / answers.CHECKS
+    return {
+        answers.FORM: answers.blank(lab.folder, who),
+        str(checks): answers.checks(lab, who),
+    }
+
+
+def skeleton(lab: Lab, out: Path, base: Mapping[str, str], who: str = "") -> None:
     """Make what a student gets, with the files of base from earlier labs."""
     if out.exists() and any(out.iterdir()):
         raise BadLab(f"{out}: not empty")
     if not lab.reference.exists():
         raise BadLab(f"{lab.reference}: not built: run make")
-    made = cut(lab, base)
+    made = cut(lab, base) | of_one_student(lab, who)
     shutil.copytree(ROOT, out, ignore=NOT_HANDED_OUT, dirs_exist_ok=True)
     for path in (out / LABS.relative_to(ROOT)).iterdir():
         if path.is_dir() and path.name != lab.name:
@@ -141,6 +175,7 @@ def skeleton(lab: Lab, out: Path, base: Mapping[str, str]) -> None:
     handed_out = out / lab.folder.relative_to(ROOT)
     for part in ("hidden", "wrong", "attacks"):
         shutil.rmtree(handed_out / part, ignore_errors=True)
+    (handed_out / answers.SOLUTION).unlink(missing_ok=True)
     tool("objcopy", "--strip-debug", lab.reference, handed_out / "reference.elf")
     (handed_out / check.CALLS).write_text("\n".join(sorted(check.may_use(lab))) + "\n")
     for name, text in made.items():
@@ -157,9 +192,8 @@ def samples(lab: Lab, out: Path) -> list[Path]:
         "cheating": attacks(lab)[0].edits,
     }
     for name, edits in changed.items():
-        made = planted(edits)
-        for file in lab.files:
+        for file, text in solution(lab, edits).items():
             path = out / name / file
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(made.get(file) or pristine(file))
+            path.write_text(text)
     return [out / name for name in changed]

@@ -32,7 +32,7 @@ def graded(
     lab: Lab, files: dict[str, str], folder: Path, only: str = "", nonce: str = NONCE
 ) -> Record:
     """What this tree gets with these files put in."""
-    whole = {file: files.get(file) or tree.pristine(file) for file in lab.files}
+    whole = tree.here(lab) | {file: text for file, text in files.items() if file in lab.files}
     command = f"make grade LAB={lab.name}"
     return grading.grade(lab, lambda: whole, folder, nonce, command, only)
 
@@ -48,13 +48,14 @@ def lost(record: Record) -> dict[str, list[str]]:
 
 @each_lab
 def test_the_reference_has_all_points(lab: Lab, tmp_path: Path) -> None:
-    record = graded(lab, {}, tmp_path)
+    record = graded(lab, tree.solution(lab), tmp_path)
     assert (record.score, record.most) == (FULL, FULL), record.message or lost(record)
 
 
 @each_lab
 def test_the_skeleton_builds_boots_and_scores_little(lab: Lab, tmp_path: Path) -> None:
-    record = graded(lab, tree.cut(lab, {}), tmp_path)
+    files = tree.cut(lab, {}) | tree.of_one_student(lab, tree.SAMPLE_STUDENT)
+    record = graded(lab, files, tmp_path)
     assert record.status == "graded", record.message
     assert record.score < SKELETON_MOST, lost(record)
     assert not [t for t in record.tests if "switch itself off" in t.expected], lost(record)
@@ -75,7 +76,7 @@ def test_a_mistake_costs_points_where_it_belongs(
     lab: Lab, mistake: Mistake, tmp_path: Path
 ) -> None:
     only = "" if WHOLE else ",".join(sorted(mistake.loses))
-    record = graded(lab, tree.planted(mistake.edits), tmp_path, only)
+    record = graded(lab, tree.solution(lab, mistake.edits), tmp_path, only)
     assert lost(record).keys() == mistake.loses, record.message or lost(record)
 
 
@@ -85,7 +86,7 @@ def test_a_mistake_costs_points_where_it_belongs(
 def test_an_attack_scores_as_it_deserves_and_is_named(
     lab: Lab, attack: Attack, tmp_path: Path
 ) -> None:
-    record = graded(lab, tree.planted(attack.edits), tmp_path)
+    record = graded(lab, tree.solution(lab, attack.edits), tmp_path)
     assert record.score <= attack.most, lost(record)
     assert attack.named in people.text(record)
 
@@ -102,7 +103,7 @@ def test_each_hole_matters(lab: Lab, hole: Hole, tmp_path: Path) -> None:
 @in_full
 @each_lab
 def test_scores_are_the_same_again(lab: Lab, tmp_path: Path) -> None:
-    again = [graded(lab, {}, tmp_path / str(i)) for i in range(2)]
+    again = [graded(lab, tree.solution(lab), tmp_path / str(i)) for i in range(2)]
     assert again[0].tests == again[1].tests
 
 
@@ -112,5 +113,5 @@ def test_scores_are_the_same_again(lab: Lab, tmp_path: Path) -> None:
 def test_the_reference_has_all_points_whatever_the_nonce(
     lab: Lab, nonce: str, tmp_path: Path
 ) -> None:
-    record = graded(lab, {}, tmp_path, nonce=nonce)
+    record = graded(lab, tree.solution(lab), tmp_path, nonce=nonce)
     assert record.score == FULL, lost(record)

@@ -1,0 +1,133 @@
+"""What is right, and what is often taken for it: from the image, the trace and gdb.
+
+The image is asked through debugfs, the trace through Run, and the kernel, in a second run of
+the same machine, through gdb. Only the staff's tree has this file.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from grade import image
+from grade.paths import ROOT
+from grade.scoring.bench import Bench, machine, make_images
+from grade.scoring.lab import BadLab
+from grade.scoring.run import BLOCK_BYTES, BLOCK_SECTORS, DATA_DISK, Request, Run
+
+from .scene import Task, run, scenario, task
+
+TRACK_SECTORS, HEADS = 96, 15  # kernel/drives.c, rz58, the first of its zones
+NAMED_BLOCK = re.compile(r"\((D?IND)\):(\d+)")
+FRAME = re.compile(r"^#\d+ +(?:0x[0-9a-f]+ in )?(\w+) ", re.M)
+LIMIT_S = 60
+
+
+def of_the_image(seen: Run, mine: Task) -> dict[str, int]:
+    """The file, its blocks of pointers, and its block with the byte."""
+    disk = seen.folder / "data.img"
+    told = image.debugfs(disk, f"stat {mine.book}")
+    pointers = [(kind, int(number)) for kind, number in NAMED_BLOCK.findall(told)]
+    double = pointers.index(next(row for row in pointers if row[0] == "DIND"))
+    block = mine.byte // BLOCK_BYTES
+    parent = image.debugfs(disk, f"bmap {Path(mine.book).parent} 0")
+    return {
+        "inode": int(re.search(r"Inode: (\d+)", told)[1]),
+        "block": block,
+        "block_from_one": block + 1,
+        "double_indirect": pointers[double][1],
+        "indirect": pointers[double + 1][1],
+        "first_indirect": pointers[0][1],
+        "data_block": int(image.debugfs(disk, f"bmap {mine.book} {block}")),
+        "directory": int(parent),
+    }
+
+
+def of_the_drive(data_block: int) -> dict[str, int]:
+    """Where on the platters the block with the byte begins."""
+    sector = data_block * BLOCK_SECTORS
+    track = sector // TRACK_SECTORS
+    return {
+        "sector": sector,
+        "track": track,
+        "cylinder": track // HEADS,
+        "head": track % HEADS,
+    }
+
+
+def of_the_trace(seen: Run, sector: int) -> dict[str, int]:
+    """How many requests there were, and how long they took."""
+
+    def reads(start_ns: int, end_ns: int) -> list[Request]:
+        return [r for r in seen.data(write=False) if start_ns <= r.queued_ns < end_ns]
+
+    before, between, after = map(seen.beacon, (1, 2, 3))
+    first = reads(before, between)
+    data = next(r for r in first if r.sector == sector)
+    responses = {
+        e.block: e.argument
+        for e in seen.events
+        if e.name == "completed" and e.disk == DATA_DISK and before <= e.time_ns < between
+    }
+    return {
+        "requests": len(first),
+        "requests_since_boot": len(reads(0, between)),
+        "requests_again": len(reads(between, after)),
+        "response_ns": responses[sector],
+        "service_ns": data.completed_ns - data.issued_ns,
+        "waited_ns": sum(responses[r.sector] for r in first),
+    }
+
+
+def gdb(attach: str, kernel: Path, *commands: str) -> str:
+    """What gdb prints, which starts the machine itself as `attach` says."""
+    lines = (ROOT / "grade/gdb/attach.gdb").read_text().splitlines()
+    ours = [f"target remote {attach}" if x.startswith("target remote") else x for x in lines]
+    words = [word for line in (*ours, *commands) for word in ("-ex", line) if line[:1] != "#"]
+    program = os.environ.get("GDB", "gdb-multiarch")
+    done = subprocess.run(
+        [program, "-q", "-batch", "-nx", *words, kernel],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return done.stdout
+
+
+def calls(bench: Bench, student: str, block: int) -> list[str]:
+    """The functions that have been called when the block's read enters the disk's queue."""
+    kernel, sector = bench.reference_kernel, block * BLOCK_SECTORS
+    unlimited = replace(scenario(student), virtual_s=0)
+    with tempfile.TemporaryDirectory(prefix="sluice-") as name:
+        make_images(unlimited, Path(name))
+        disks = [Path(name) / f"{disk}.img" for disk in ("root", "data", "beacon")]
+        line = machine(unlimited, kernel, disks, "-S", "-gdb", "stdio").command()
+        line[line.index("-serial") + 1] = "null"
+        said = gdb(
+            f"| exec timeout {LIMIT_S} {shlex.join(line)}",
+            kernel,
+            f"hbreak disk_submit if d->id == {DATA_DISK} && io->request.sector == {sector}",
+            "continue",
+            "backtrace",
+            "kill",
+        )
+    found = FRAME.findall(said)
+    if "syscall" not in found:
+        raise BadLab(f"gdb shows no call of block {block}'s read:\n{said[-2000:]}")
+    return found
+
+
+def facts(bench: Bench, student: str) -> dict[str, int]:
+    """All of them."""
+    seen, mine = run(bench, student), task(student)
+    known = of_the_image(seen, mine)
+    known |= of_the_drive(known["data_block"])
+    known |= of_the_trace(seen, known["sector"])
+    called = calls(bench, student, known[mine.followed])
+    return known | {"calls": called.index("syscall") + 1, "frames": len(called)}

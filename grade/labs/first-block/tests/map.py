@@ -1,0 +1,22 @@
+"""From a block of a file to one of the disk, over two blocks of pointers."""
+
+from grade.scoring.bench import Bench
+
+from ..scene import expect_right
+
+
+def the_block_of_pointers_to_blocks_of_pointers(bench: Bench) -> None:
+    """The 14th pointer of an inode."""
+    expect_right(bench, "double_indirect", "ext2's inode, after 12 direct pointers and one more")
+
+
+def the_block_of_pointers(bench: Bench) -> None:
+    """One of those that the block above points to."""
+    expect_right(
+        bench, "indirect", "which pointer of the double indirect block leads to your byte?"
+    )
+
+
+def the_block_with_the_byte(bench: Bench) -> None:
+    """The last pointer on the way."""
+    expect_right(bench, "data_block", "the last miss of the first command, or debugfs's `bmap`")

@@ -1,0 +1,147 @@
+"""Labs that are answered by numbers: what is handed in is a form, answers.toml.
+
+    student = "..."        from whom the machine of the run is made
+    QUESTION = "?"         until a whole number stands there
+
+What is right comes from facts(bench, student) of the lab's solution.py: whole numbers by name,
+one for each question, and some that may be taken for them. It stays with the staff. A student's
+tree has checks.json in its place, made for one student by `make skeleton STUDENT=`: of each
+number only what scrypt makes of it, so that guessing costs more than looking.
+
+What proves the tests, edits of wrong/ and attacks/, change the solved form before facts stand in
+it, each as its name in < >; the `function` of such an edit is a question.
+"""
+
+import hashlib
+import json
+import re
+import tempfile
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from grade.scoring.bench import Bench
+from grade.scoring.lab import BadLab, Edit, Lab, module
+from grade.scoring.verdict import Wrong, expect
+
+FORM = "answers.toml"
+SOLUTION, CHECKS = "solution.py", "checks.json"
+OPEN = "?"
+NAME = re.compile(r"[^\W_][\w .@'-]{0,63}")
+QUESTION = re.compile(r'^(\w+) = "\?"$', re.M)
+STUDENT = re.compile(r'^student = ".*"$', re.M)
+MOST = 2**64
+BUDGET_S = 60
+SLOW = {"n": 1 << 15, "r": 8, "p": 1, "maxmem": 1 << 26}  # scrypt's: about 0.1 s, 32 MB
+
+
+# ---- what was handed in ----
+
+
+def read(text: str) -> dict[str, object]:
+    """The answers as they are given."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise Wrong(f"{FORM} to be TOML, with lines QUESTION = NUMBER", str(error)) from None
+
+
+def is_name(name: object) -> bool:
+    """May a student be called so?"""
+    return isinstance(name, str) and bool(NAME.fullmatch(name))
+
+
+def student(bench: Bench) -> str:
+    """Whose answers they are."""
+    name = read(bench.files[FORM]).get("student")
+    expect(is_name(name), f'your name in {FORM}: student = "..."', f"{name!r:.80}")
+    return name
+
+
+def number(bench: Bench, question: str) -> int:
+    """The answer to a question."""
+    given = read(bench.files[FORM]).get(question, OPEN)
+    expect(given != OPEN, f"{question} = a number", "no answer yet")
+    whole = type(given) is int and 0 <= given < MOST
+    expect(whole, f"{question} = one whole number", f"{given!r:.80}")
+    return given
+
+
+# ---- what is right ----
+
+
+def slowly(who: str, question: str, value: int) -> str:
+    """What cannot be turned back into the number but by trying numbers."""
+    salt = f"{who}/{question}".encode()
+    return hashlib.scrypt(str(value).encode(), salt=salt, **SLOW).hex()
+
+
+def facts(folder: Path, bench: Bench) -> Mapping[str, int]:
+    """The facts of the lab in the folder, for this bench's kernel and student."""
+    if not bench.facts:
+        bench.facts |= module(folder / SOLUTION).facts(bench, student(bench))
+    return bench.facts
+
+
+def is_right(folder: Path, bench: Bench, question: str, value: int) -> bool:
+    """Is that the answer?"""
+    checks = folder / CHECKS
+    if not checks.exists():
+        return facts(folder, bench)[question] == value
+    known = json.loads(checks.read_text())
+    who = student(bench)
+    expect(who == known["student"], f'student = "{known["student"]}", whose tree this is', who)
+    return known["right"][question] == slowly(who, question, value)
+
+
+def expect_right(folder: Path, bench: Bench, question: str, look: str) -> None:
+    """The answer to a question is right; if not, it says where to look, never the number."""
+    value = number(bench, question)
+    right = is_right(folder, bench, question, value)
+    expect(right, f"another number: {look}", f"{question} = {value}")
+
+
+# ---- forms blank and solved ----
+
+
+def blank(folder: Path, who: str) -> str:
+    """The form of the lab in the folder, as a student gets it."""
+    return STUDENT.sub(lambda _: f'student = "{who}"', (folder / FORM).read_text())
+
+
+@cache
+def solution(folder: Path, kernel: Path, who: str) -> Mapping[str, int]:
+    """The facts of one student's machine with this kernel."""
+    with tempfile.TemporaryDirectory(prefix="sluice-") as name:
+        files = {FORM: blank(folder, who)}
+        return facts(folder, Bench(kernel, kernel, Path(name), "", BUDGET_S, files=files))
+
+
+def edited(text: str, edit: Edit) -> str:
+    """The form with the line of one question changed."""
+    line = re.compile(rf"^{edit.function} = .*$", re.M)
+    found = line.findall(text)
+    if len(found) != 1 or edit.old not in found[0]:
+        raise BadLab(f"{edit.file}: {edit.function} does not contain {edit.old}")
+    return line.sub(lambda match: match[0].replace(edit.old, edit.new), text)
+
+
+def solved(lab: Lab, who: str, edits: tuple[Edit, ...] = ()) -> str:
+    """The form filled in as it should be, but for these edits."""
+    text = QUESTION.sub(r"\1 = <\1>", blank(lab.folder, who))
+    for edit in edits:
+        text = edited(text, edit)
+    known = solution(lab.folder, lab.reference, who)
+    unknown = set(re.findall(r"<(\w+)>", text)) - known.keys()
+    if unknown:
+        raise BadLab(f"{lab.folder / SOLUTION} knows no {', '.join(sorted(unknown))}")
+    return re.sub(r"<(\w+)>", lambda name: str(known[name[1]]), text)
+
+
+def checks(lab: Lab, who: str) -> str:
+    """The text of checks.json for one student."""
+    known = solution(lab.folder, lab.reference, who)
+    questions = QUESTION.findall(blank(lab.folder, who))
+    right = {question: slowly(who, question, known[question]) for question in questions}
+    return json.dumps({"student": who, "right": right}, indent=1) + "\n"
