@@ -14,7 +14,8 @@ import shutil
 import statistics
 import subprocess
 import time
-from dataclasses import asdict, dataclass
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from grade import image
@@ -53,13 +54,6 @@ class Line:
 MB = 1e-6
 LINES = [
     Line("cold sequential read", "read /read", "MB/s", MB, 1.4, 120),
-    Line(
-        "cold sequential read, prefetched",
-        "read /read",
-        "MB/s",
-        MB,
-        args="prefetch=ondemand ondemand.max_kb=512",
-    ),
     Line("cold random 4 KiB reads", "random /random 4k", "reads/s", 1, None, 3700),
     Line("cached 4 KiB reads", "cached /cached", "MB/s", MB, 1.8, 87),
     Line("sequential write and fsync", "write /write 32m", "MB/s", MB, 0.15, 28),
@@ -81,14 +75,42 @@ LINES = [
 
 
 @dataclass(frozen=True)
+class Gain:
+    """A way to read a file for the first time: boot arguments, and the prefetch policy."""
+
+    name: str
+    args: str
+    policy: str
+
+
+# What joining neighbours and prefetching gain: slices of one file are read by turns, so that
+# the ratios to the first way, slice by slice, bear a host that is busy at times.
+JOINED = "bsd44.cluster_kb=128 cluster.cluster_kb=128 ondemand.max_kb=512"
+GAINS = [
+    Gain("cold slices, nothing joined", "cluster_kb=0", "none"),
+    Gain("cold slices, neighbours joined", JOINED, "none"),
+    Gain("cold slices, bsd44, 128 KB", JOINED, "bsd44"),
+    Gain("cold slices, cluster, 128 KB", JOINED, "cluster"),
+    Gain("cold slices, ondemand, 512 KB", JOINED, "ondemand"),
+]
+SLICE_MB = 4
+ROUNDS = 16
+SLICES = Content(
+    size="384M",
+    options=("--file", f"/slices={len(GAINS) * ROUNDS * SLICE_MB}M", "--pattern", "1"),
+)
+
+
+@dataclass(frozen=True)
 class Row:
-    """A measured line: every repeat's value, in the unit."""
+    """A measured line: every repeat's value, in the unit; ratios to another line's values."""
 
     name: str
     unit: str
     values: list[float]
-    xv6: float | None
-    linux: float | None
+    xv6: float | None = None
+    linux: float | None = None
+    ratios: list[float] = field(default_factory=list)
 
     def cells(self) -> list[str]:
         """The row as the table shows it."""
@@ -96,7 +118,14 @@ class Row:
         known = [f"{v:g}" if v is not None else "" for v in (self.xv6, self.linux)]
         times = f"{middle / self.xv6:.0f}x" if self.xv6 else ""
         figures = [number(v) for v in (min(self.values), middle, max(self.values))]
-        return [self.name, *figures, self.unit, *known, times]
+        return [self.name, *figures, self.unit, *known, times, self.ratio()]
+
+    def ratio(self) -> str:
+        """The ratios' median and quartiles."""
+        if not self.ratios:
+            return ""
+        low, middle, high = statistics.quantiles(self.ratios, n=4)
+        return f"{middle:.2f} ({low:.2f} to {high:.2f})"
 
 
 def number(value: float) -> str:
@@ -138,6 +167,35 @@ def repeat(fresh: Path, disk: Path) -> dict[str, float]:
     return values
 
 
+def read_slice(machine: Machine, gain: Gain, number: int) -> float:
+    """Read a slice of /slices; MB/s."""
+    machine.check(f"policy use prefetch {gain.policy}")
+    where = f"offset={number * SLICE_MB}m size={SLICE_MB}m"
+    text = machine.check(f"iogen rw=read bs=64k filename=/slices {where}")
+    job = json.loads(re.search(r"^iogen (\{.*\})$", text, re.M)[1])
+    return job["bytes"] * MB / (job["elapsed_ns"] / 1e9)
+
+
+def gains(folder: Path) -> list[Row]:
+    """The rows of GAINS: machines for all arguments, of which one has work at a time."""
+    fresh = image.make(folder / "slices.img", SLICES)
+    values: list[list[float]] = [[] for _ in GAINS]
+    with ExitStack() as stack:
+        machines = {}
+        for i, args in enumerate(dict.fromkeys(gain.args for gain in GAINS)):
+            disk = Disk(shutil.copyfile(fresh, folder / f"slices-{i}.img"), cache="writeback")
+            config = Config((disk,), memory=MEMORY, args=args)
+            machines[args] = stack.enter_context(Machine(config))
+            machines[args].wait_prompt()
+        for number in range(len(GAINS) * ROUNDS):
+            gain = GAINS[number % len(GAINS)]
+            values[number % len(GAINS)].append(read_slice(machines[gain.args], gain, number))
+    return [
+        Row(gain.name, "MB/s", mine, ratios=[a / b for a, b in zip(mine, values[0], strict=True)])
+        for gain, mine in zip(GAINS, values, strict=True)
+    ]
+
+
 def host() -> dict[str, str]:
     """What machine this is."""
     cpus = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.M)
@@ -156,7 +214,7 @@ def host() -> dict[str, str]:
 
 def table(rows: list[Row], machine: dict[str, str]) -> str:
     """The rows as text."""
-    head = ["", "min", "median", "max", "unit", "xv6", "Linux", "vs xv6"]
+    head = ["", "min", "median", "max", "unit", "xv6", "Linux", "vs xv6", "vs first"]
     cells = [head] + [row.cells() for row in rows]
     widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
     lines = [
@@ -167,7 +225,9 @@ def table(rows: list[Row], machine: dict[str, str]) -> str:
         for row in cells
     ]
     where = f"{machine['cpu']}, {machine['qemu']}"
-    return "\n".join([*lines, "", f"{len(rows[0].values)} repeats on {where}"])
+    return "\n".join(
+        [*lines, "", f"{len(rows[0].values)} repeats on {where}; vs first: median (quartiles)"]
+    )
 
 
 def main() -> None:
@@ -179,12 +239,14 @@ def main() -> None:
     folder.mkdir(exist_ok=True)
     fresh = image.make(folder / "fresh.img", CONTENT)
     runs = [repeat(fresh, folder / "disk.img") for _ in range(repeats)]
+    compared = gains(folder)
     image.check(folder / "disk.img")
-    rows = [Row("boot to prompt", "s", [run["boot to prompt"] for run in runs], None, None)]
+    rows = [Row("boot to prompt", "s", [run["boot to prompt"] for run in runs])]
     rows += [
         Row(line.name, line.unit, [run[line.name] for run in runs], line.xv6, line.linux)
         for line in LINES
     ]
+    rows += compared
     machine = host()
     print(table(rows, machine))
     out = BUILD / "bench.json"
