@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from grade.paths import BUILD
 from grade.scoring import bundle, classroom, formats, grading, submission, tree
 from grade.scoring.classroom import BadClass
-from grade.scoring.formats import people
+from grade.scoring.formats import page, people
 from grade.scoring.grading import NoTest
 from grade.scoring.lab import BadLab, Lab, named
 from grade.scoring.submission import Refused
@@ -40,11 +40,11 @@ def grade(choice: argparse.Namespace) -> int:
     gdb = GDB_SOCKET if choice.gdb else None
     folder.mkdir(parents=True, exist_ok=True)
     record = grading.grade(
-        lab, lambda: take(lab, choice.submission), folder, nonce, command, choice.test, gdb
+        lab, lambda: take(lab, choice.submission), folder, nonce, command, choice.test, gdb, True
     )
     formats.write_all(record, folder)
     print(people.text(record))
-    print(f"results in {folder}")
+    print(f"results in {folder}, with pictures in {folder / page.FILE}")
     return 0
 
 

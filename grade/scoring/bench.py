@@ -106,7 +106,8 @@ class Bench:
     files: Mapping[str, str] = field(default_factory=dict)  # what was handed in
     facts: dict[str, int] = field(default_factory=dict)  # of a lab of answers (answers.py)
     made: dict[tuple[Path, str], Run | Wrong] = field(default_factory=dict)
-    last: str = ""  # folder of the run asked for last
+    asked: list[str] = field(default_factory=list)  # folders of runs, as they are asked for
+    scenarios: dict[str, Scenario] = field(default_factory=dict)  # of the submission, by name
 
     def random(self, name: str) -> random.Random:
         """Random numbers of this grading, the same for each name."""
@@ -114,15 +115,20 @@ class Bench:
 
     def run(self, scenario: Scenario) -> Run:
         """What the submission does; raises Wrong if the machine did not end well."""
+        self.scenarios[scenario.name] = scenario
         return self._once(self.kernel, "", scenario)
 
     def reference(self, scenario: Scenario) -> Run:
         """What the reference does."""
         return self._once(self.reference_kernel, "reference-", scenario)
 
+    def has_reference(self, scenario: Scenario) -> bool:
+        """Has the reference been put to it?"""
+        return (self.reference_kernel, f"reference-{scenario.name}") in self.made
+
     def _once(self, kernel: Path, prefix: str, scenario: Scenario) -> Run:
         key = (kernel, f"{prefix}{scenario.name}")
-        self.last = key[1]
+        self.asked.append(key[1])
         if key not in self.made:
             try:
                 self.made[key] = self._make(kernel, self.folder / key[1], scenario)

@@ -6,6 +6,7 @@ from statistics import mean, median
 from string import Template
 from urllib.parse import quote
 
+from grade.scoring.formats import page
 from grade.scoring.lab import Lab
 from grade.scoring.likeness import Pair
 from grade.scoring.record import Outcome, Record
@@ -77,13 +78,13 @@ def pairs_list(alike: list[Pair]) -> str:
 
 
 def submissions_table(records: dict[str, Record]) -> str:
-    """All submissions, the best first, each linked to its text."""
+    """All submissions, the best first, each linked to its page."""
     rows = ""
     for name, record in sorted(records.items(), key=lambda item: (-item[1].score, item[0])):
         lost = [group.name for group in record.groups if group.points < group.most]
         say = record.message.splitlines()[0] if record.message else ""
         say = f"{record.status}: {say}" if record.status != "graded" else ", ".join(lost)
-        link = f'<a href="{escape(quote(name))}/result.txt">{escape(name)}</a>'
+        link = f'<a href="{escape(quote(name))}/{page.FILE}">{escape(name)}</a>'
         rows += f'<tr><td>{link}</td><td>{record.score:g}</td><td class="say">{escape(say)}</td>'
         rows += "</tr>\n"
     head = '<tr><th>name</th><th>score</th><th class="say">lost points in</th></tr>'

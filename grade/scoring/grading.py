@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import get_args
 
+from grade.scoring import pictures
 from grade.scoring.bench import Bench
 from grade.scoring.lab import BadLab, Group, Lab, module
 from grade.scoring.record import GroupResult, Outcome, Record
@@ -96,6 +97,7 @@ def ask(test: Test, bench: Bench, command: str) -> Outcome:
     result.measured = test.measures
     again = f"{command} TEST={result.id} NONCE={bench.nonce}"
     result.reproduce, result.debug = again, f"{again} GDB=1"
+    bench.asked.clear()
     try:
         slide = test.ask(bench)
     except Wrong as wrong:
@@ -112,6 +114,7 @@ def ask(test: Test, bench: Bench, command: str) -> Outcome:
             result.expected, result.came = slide.expected(), slide.came()
             result.picture, result.unit = slide.picture(), slide.unit
             result.value, result.full, result.none = slide.value, slide.full, slide.none
+    result.runs = list(dict.fromkeys(bench.asked))
     return result
 
 
@@ -125,6 +128,13 @@ def add_up(record: Record, asked: list[Test]) -> None:
         about = first_line(module(group.path))
         record.groups.append(GroupResult(group.name, about, group.hidden, points, most))
     record.score = round(sum(group.points for group in record.groups), 2)
+
+
+def hidden_only(tests: list[Outcome]) -> set[str]:
+    """The runs that no test has asked for which students may read of."""
+    hidden = {run for test in tests if test.hidden for run in test.runs}
+    shown = {run for test in tests if not test.hidden for run in test.runs}
+    return hidden - shown
 
 
 def used() -> tuple[float, float]:
@@ -144,10 +154,12 @@ def grade(
     command: str,
     only: str = "",
     gdb: Path | None = None,
+    beside: bool = False,
 ) -> Record:
     """The record of what `take` gives, which may raise Refused.
 
-    command: how to do it again; only: groups or tests, with commas; folder: for what is made.
+    command: how to do it again; only: groups or tests, with commas; folder: for what is made;
+    beside: for the pictures, have the reference do all that the submission did.
     """
     began_s, (cpu_s, _) = time.monotonic(), used()
     asked = chosen(lab, only)
@@ -158,6 +170,7 @@ def grade(
         kernel = build(folder, lab, files)
         bench = Bench(kernel, lab.reference, folder / "runs", nonce, BUDGET_S, gdb, files)
         record.tests = [ask(test, bench, command) for test in asked]
+        record.pictures = pictures.taken(bench, hidden_only(record.tests), beside)
     except tuple(STATUS) as error:
         record.status, record.message = STATUS[type(error)], str(error)
     add_up(record, asked)

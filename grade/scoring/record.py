@@ -8,6 +8,8 @@ rounded to hundredths; a group's sum to its whole.
 import json
 from dataclasses import asdict, dataclass, field
 
+from grade.scoring.pictures import Curves, Picture
+
 VERSION = 2
 
 
@@ -31,6 +33,7 @@ class Outcome:
     unit: str = ""
     reproduce: str = ""
     debug: str = ""
+    runs: list[str] = field(default_factory=list)  # folders of its machines
 
     @property
     def id(self) -> str:
@@ -73,6 +76,7 @@ class Record:
     peak_mb: float = 0  # of the host's memory, at most
     groups: list[GroupResult] = field(default_factory=list)
     tests: list[Outcome] = field(default_factory=list)
+    pictures: list[Picture] = field(default_factory=list)
 
     def of(self, group: str) -> list[Outcome]:
         """The tests of a group."""
@@ -83,6 +87,11 @@ class Record:
         return json.dumps({"version": VERSION, **asdict(self)}, indent=1) + "\n"
 
 
+def picture(raw: dict) -> Picture:
+    """The picture of which this is the JSON."""
+    return Picture(raw["scenario"], raw["hidden"], [Curves(**row) for row in raw["curves"]])
+
+
 def parse(text: str) -> Record:
     """The record of which this is the text; raises ValueError if it is none of this version."""
     raw = json.loads(text)
@@ -90,4 +99,5 @@ def parse(text: str) -> Record:
         raise ValueError(f"no record of version {VERSION}")
     groups = [GroupResult(**row) for row in raw.pop("groups")]
     tests = [Outcome(**row) for row in raw.pop("tests")]
-    return Record(**raw, groups=groups, tests=tests)
+    pictures = [picture(row) for row in raw.pop("pictures")]
+    return Record(**raw, groups=groups, tests=tests, pictures=pictures)

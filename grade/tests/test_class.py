@@ -102,7 +102,7 @@ def test_each_submission_has_its_row_and_its_results(
     record = parse((tmp_path / "out/bob/result.json").read_text())
     assert (record.score, record.nonce) == (10, (tmp_path / "out/nonce").read_text().strip())
     page = (tmp_path / "out/class.html").read_text()
-    assert 'href="bob/result.txt"' in page and "<svg" in page and "refused" in page
+    assert 'href="bob/report.html"' in page and "<svg" in page and "refused" in page
     assert not re.search(r"\b(src|href)=[\"']?(https?:)?//", page)
 
 

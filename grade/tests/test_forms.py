@@ -3,8 +3,10 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
+from html.parser import HTMLParser
 from pathlib import Path
 from types import ModuleType
 from xml.etree import ElementTree
@@ -14,6 +16,7 @@ from forms import MACHINES, complaints, document, forms, schema_of
 
 from grade.scoring import formats
 from grade.scoring.formats import MOST_SHOWN, classroom50, shown
+from grade.scoring.pictures import Curves, Picture
 from grade.scoring.record import GroupResult, Outcome, Record, parse
 
 MB = 1_000_000
@@ -24,10 +27,15 @@ FAILED = Outcome("g", "half", "Half.", False, 0, 40, "it to run", "it did not", 
 GROUPS = [GroupResult("g", "G.", False, 60, 80), GroupResult("h", "H.", True, 0.5, 20)]
 NOTHING = [replace(group, points=0) for group in GROUPS]
 
+CURVES = Curves("yours", "reads", [[1.5, 100]], [[0, 1]], [[0, 3.5]])
+FIRST = Picture("first", False, [replace(CURVES, who="the reference's"), CURVES])
+SECOND = Picture("second", True, [CURVES])
+
 GRADED = Record(
     *("lab", "A lab", "5", "graded", "", 60.5, 100, 0, 1.5, 1.25, 80),
     groups=GROUPS,
-    tests=[FULL, HALF, SECRET],
+    tests=[replace(FULL, runs=["first"]), HALF, SECRET],
+    pictures=[FIRST, SECOND],
 )
 RECORDS = {
     "graded": GRADED,
@@ -200,6 +208,37 @@ def test_what_was_not_graded_is_told_in_each_form(
         if form.FILE not in ("autolab-scoreboard.json", "classroom50/result.json"):
             text = (folder / form.FILE).read_text()
             assert "no such word" in text and status in text, form.FILE
+
+
+def test_the_page_shows_all_offline_but_of_hidden_tests(write: Callable[[Record], Path]) -> None:
+    page = (write(GRADED) / "report.html").read_text()
+    assert page.count("<figure>") == 1
+    assert "<b>first</b>: all is well" in page and "second" not in page
+    assert not re.search(r"<script|<link|<img|@import|url\((?!#)|\b(src|href)=[\"'](?!#)", page)
+    assert "default-src 'none'" in page
+
+
+class Open(HTMLParser):
+    """The elements of a page that have begun and not ended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        self.tags += [tag] if tag != "meta" else []
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.tags.pop() == tag
+
+
+def test_the_page_is_well_formed_whatever_came(write: Callable[[Record], Path]) -> None:
+    wild = replace(FAILED, came="</dd><script>alert(1)</script>")
+    for record in (*RECORDS.values(), replace(GRADED, tests=[wild])):
+        page = (write(record) / "report.html").read_text()
+        parser = Open()
+        parser.feed(page)
+        assert not parser.tags and "<script" not in page
 
 
 def test_however_much_came_a_page_is_not_filled_with_it(

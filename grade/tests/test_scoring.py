@@ -19,6 +19,7 @@ from grade.paths import KERNEL
 from grade.scoring import check, evidence, formats, grading, sandbox, source, submission, tree
 from grade.scoring.bench import Bench
 from grade.scoring.lab import LABS, BadLab, Edit, labs, load, named
+from grade.scoring.pictures import MOST_POINTS, REFERENCE, YOURS
 from grade.scoring.record import Record
 from grade.scoring.run import DATA_DISK, Run, Scenario
 from grade.scoring.submission import Refused
@@ -485,6 +486,32 @@ def test_scores_are_the_same_whenever_and_wherever(tmp_path: Path) -> None:
         for i in range(2)
     ]
     assert records[0].tests == records[1].tests
+
+
+def test_pictures_hold_what_both_kernels_did(tmp_path: Path) -> None:
+    slow = {FILE: tree.pristine("policies/sched/fcfs.c").replace("fcfs", "clook")}
+    lab = named(LAB)
+    record = grading.grade(lab, lambda: slow, tmp_path, "9", "make grade", "rise", beside=True)
+    formats.write_all(record, tmp_path)
+    expect_all_forms(tmp_path)
+    assert [test.runs for test in record.tests] == [["rise"], ["neighbours"]]
+    assert [picture.scenario for picture in record.pictures] == ["rise", "neighbours"]
+    assert not any(picture.hidden for picture in record.pictures)
+    whose = {(c.who, c.what): c for c in record.pictures[0].curves}
+    yours, reference = (whose[who, "writes"] for who in (YOURS, REFERENCE))
+    assert yours.places != reference.places
+    assert sorted(mb for _, mb in yours.places) == sorted(mb for _, mb in reference.places)
+    for curve in whose.values():
+        assert curve.response == sorted(curve.response) and curve.response[-1][1] == 100
+        assert len(curve.response) <= 2 * MOST_POINTS
+
+
+def test_hidden_tests_have_hidden_pictures(tmp_path: Path) -> None:
+    solved = {FILE: tree.pristine(FILE)}
+    record = grading.grade(named(LAB), lambda: solved, tmp_path, "9", "make grade", "cost")
+    assert record.pictures and all(picture.hidden for picture in record.pictures)
+    formats.write_all(record, tmp_path)
+    assert "<figure>" not in (tmp_path / "report.html").read_text()
 
 
 def test_an_unknown_test_is_an_error_that_lists_them(tmp_path: Path) -> None:

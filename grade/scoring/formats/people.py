@@ -22,14 +22,24 @@ def group_text(record: Record, group: GroupResult) -> str:
     return "\n".join(lines)
 
 
+def score(record: Record) -> str:
+    """The points."""
+    said = f"{record.score:g} of {record.most:g} points"
+    if record.not_here:
+        said += f"; {record.not_here:g} more by hidden tests, which your instructor has"
+    return said
+
+
+def cost(record: Record) -> str:
+    """What the grading took."""
+    return f"{record.cpu_s:g} s of a processor, {record.peak_mb:g} MB"
+
+
 def text(record: Record) -> str:
     parts = [f"{record.lab}: {record.title}"]
     if record.status != "graded":
         parts.append(f"{record.status}:\n{textwrap.indent(record.message, '    ')}")
     else:
         parts += [group_text(record, group) for group in record.groups]
-    score = f"{record.score:g} of {record.most:g} points"
-    if record.not_here:
-        score += f"; {record.not_here:g} more by hidden tests, which your instructor has"
-    cost = f"{record.cpu_s:g} s of a processor, {record.peak_mb:g} MB"
-    return "\n\n".join([*parts, f"{score}   (NONCE={record.nonce}; {cost})"]) + "\n"
+    last = f"{score(record)}   (NONCE={record.nonce}; {cost(record)})"
+    return "\n\n".join([*parts, last]) + "\n"

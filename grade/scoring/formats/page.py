@@ -1,0 +1,105 @@
+"""For people: a page that opens offline, with pictures of yours beside the reference's."""
+
+from html import escape
+from pathlib import Path
+from string import Template
+
+from grade.report.page import STYLE
+from grade.scoring import drawing
+from grade.scoring.formats import clipped
+from grade.scoring.formats.people import cost, score
+from grade.scoring.pictures import Picture
+from grade.scoring.record import GroupResult, Outcome, Record
+
+FILE = "report.html"
+TEMPLATE = Path(__file__).parent.with_name("report.html")
+BAR_WIDTH, BAR_HEIGHT = 420, 36
+YOURS_COLOUR = drawing.COLOURS[drawing.YOURS]
+ENDS = (0.15, 0.85)  # of a bar's width: where points are all, and none
+
+
+def bar(test: Outcome) -> str:
+    """Where what was measured lies between all points and none."""
+    left, right = (share * BAR_WIDTH for share in ENDS)
+    at = left + (test.value - test.full) * (right - left) / (test.none - test.full)
+    at = min(BAR_WIDTH - 6, max(6, at))
+    words = "".join(
+        f'<text x="{x:.0f}" y="33" font-size="12" fill="#555" text-anchor="middle">{word}</text>'
+        for x, word in (
+            (left, f"all: {test.full:.4g}"),
+            (right, f"none: {test.none:.4g} {escape(test.unit)}"),
+        )
+    )
+    return (
+        f'<svg width="{BAR_WIDTH}" height="{BAR_HEIGHT}" role="img">'
+        f'<path d="M0 10H{BAR_WIDTH}" stroke="#ccc" stroke-width="2"/>'
+        f'<path d="M{left:.0f} 3V17M{right:.0f} 3V17" stroke="#777" stroke-width="2"/>'
+        f'<circle cx="{at:.1f}" cy="10" r="6" fill="{YOURS_COLOUR}"/>{words}</svg>'
+    )
+
+
+def details(test: Outcome) -> str:
+    """What was expected and came, and how to see it again."""
+    rows = [("expected", escape(clipped(test.expected))), ("came", escape(clipped(test.came)))]
+    if test.value is not None:
+        rows.append(("", bar(test)))
+    if not test.passed or test.measured:
+        commands = (("again", test.reproduce), ("in gdb", test.debug))
+        rows += [(name, f"<code>{escape(line)}</code>") for name, line in commands]
+    if test.runs:
+        rows.append(("seen in", escape(", ".join(f"runs/{name}" for name in test.runs))))
+    kept = [(name, value) for name, value in rows if value]
+    return "<dl>" + "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in kept) + "</dl>"
+
+
+def test_part(test: Outcome) -> str:
+    """A test; of a hidden one, its points."""
+    lost = "" if test.passed else " lost"
+    head = f'<b class="points">{test.points:g} of {test.most:g}</b> <b>{escape(test.title)}</b>'
+    about = "A hidden test." if test.hidden else escape(test.about)
+    more = "" if test.hidden else details(test)
+    return f'<div class="test{lost}"><p>{head}</p><p class="about">{about}</p>{more}</div>\n'
+
+
+def group_part(record: Record, group: GroupResult) -> str:
+    """A group and its tests."""
+    hidden = " (hidden)" if group.hidden else ""
+    head = f"<h2>{escape(group.name)}{hidden}: {group.points:g} of {group.most:g}</h2>"
+    tests = "".join(test_part(test) for test in record.of(group.name))
+    return f'{head}<p class="about">{escape(group.about)}</p>\n{tests}'
+
+
+def picture_part(record: Record, picture: Picture) -> str:
+    """A scenario's picture, and whose it is."""
+    asked = [t.title for t in record.tests if picture.scenario in t.runs and not t.hidden]
+    says = f"<b>{escape(picture.scenario)}</b>: {escape('; '.join(asked))}"
+    return f"<figure><figcaption>{says}</figcaption>{drawing.svg(picture)}</figure>\n"
+
+
+def pictures_part(record: Record) -> str:
+    """All pictures of tests that are not hidden."""
+    shown = [picture_part(record, p) for p in record.pictures if not p.hidden]
+    if not shown:
+        return ""
+    about = f'<p class="about">{escape(drawing.ABOUT)}</p>'
+    return f"<h2>Your kernel beside the reference</h2>{about}{''.join(shown)}"
+
+
+def text(record: Record) -> str:
+    graded = record.status == "graded"
+    message = f'<pre class="warning">{escape(f"{record.status}: {record.message}")}</pre>'
+    words = {
+        "title": record.title,
+        "score": score(record),
+        "about": f"Lab {record.lab}",
+        "nonce": record.nonce,
+        "cost": cost(record),
+    }
+    parts = {
+        "style": STYLE.read_text(),
+        "message": "" if graded else message,
+        "groups": "".join(group_part(record, g) for g in record.groups) if graded else "",
+        "pictures": pictures_part(record),
+    }
+    escaped = {name: escape(word) for name, word in words.items()}
+    return Template(TEMPLATE.read_text()).substitute(escaped, **parts)
