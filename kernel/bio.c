@@ -834,15 +834,39 @@ static void tell_wanted(const struct buf *b, bool hit)
     spin_unlock(&bcache.lock);
 }
 
+/* A buffer that still has its block's number, but no more what is in it. */
+static bool is_emptied(const struct buf *b)
+{
+    return b->flags & B_EVICTABLE && !(b->flags & B_VALID);
+}
+
+/* A buffer for reading a block, busy; NULL if it is cached or being read, or
+ * there is no room. Caller holds the lock. */
+static struct buf *claim_to_read(struct disk *d, u64 blkno, bool asked)
+{
+    struct buf *b = lookup(d, blkno), *dirty;
+    if (b) {
+        bool may = asked || bcache.nahead < bcache.ahead_most;
+        if (!may || !is_emptied(b))
+            return NULL;
+        settle_ahead(b, asked);
+        buf_take(b);
+        return b;
+    }
+    b = asked ? claim(d, blkno, &dirty) : claim_ahead(d, blkno);
+    if (b)
+        assign(b, d, blkno);
+    return b;
+}
+
 /* Start reading a block unless it is cached or there is no room. */
 static void start_read(struct disk *d, u64 blkno, bool asked)
 {
-    struct buf *b = NULL, *dirty;
+    struct buf *b = NULL;
     spin_lock(&bcache.lock);
-    if (on_disk(d, blkno) && !lookup(d, blkno))
-        b = asked ? claim(d, blkno, &dirty) : claim_ahead(d, blkno);
+    if (on_disk(d, blkno))
+        b = claim_to_read(d, blkno, asked);
     if (b) {
-        assign(b, d, blkno);
         trace_block(TRACE_ahead, b, asked);
         if (!asked)
             mark_ahead(b);

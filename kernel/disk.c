@@ -250,14 +250,17 @@ static void to_device(struct disk *d, struct io *io)
 
 /* ---- the drive model ---- */
 
-/* A command reaches a drive, which may be a copy to ask what if. */
-static u64 drive_time(struct drive *drive, const struct io *io, u64 now_ns)
+/* A drive, which may be a copy to ask what if, takes up a command: now, or when
+ * it has come its way. */
+static u64 drive_time(const struct disk *d, struct drive *drive,
+                      const struct io *io, u64 now_ns)
 {
     u64 end = end_of(io);
     for (const struct io *i = io->joined; i; i = i->joined)
         end = end_of(i);
-    return drive_service(drive, now_ns, io->request.sector,
-                         end - io->request.sector, io->request.write);
+    return drive_service(drive, MAX(now_ns, io->issued_ns + d->command_ns),
+                         io->request.sector, end - io->request.sector,
+                         io->request.write);
 }
 
 /* Which of the commands that it holds a drive takes up: the one it will have
@@ -269,7 +272,7 @@ static struct io **soonest(struct disk *d, u64 now_ns)
     u64 best_ns = 0;
     for (struct io **p = &d->held; *p; p = &(*p)->held) {
         struct drive trial = d->drive;
-        u64 ns = drive_time(&trial, *p, now_ns) + (*p)->issued_ns / 8;
+        u64 ns = drive_time(d, &trial, *p, now_ns) + (*p)->issued_ns / 8;
         if (!best || ns < best_ns) {
             best = p;
             best_ns = ns;
@@ -288,7 +291,7 @@ static void drive_take(struct disk *d, u64 now_ns)
     struct io **p = d->held->held ? soonest(d, now_ns) : &d->held;
     d->in_drive = *p;
     *p = d->in_drive->held;
-    timer_set(&d->drive_timer, drive_time(&d->drive, d->in_drive, now_ns),
+    timer_set(&d->drive_timer, drive_time(d, &d->drive, d->in_drive, now_ns),
               drive_done, d);
 }
 
@@ -315,10 +318,10 @@ u64 queue_done_ns(const struct queue *q, u64 start_ns, const struct request *a,
     if (!d->drive.model->modelled)
         return NEVER_NS;
     struct drive trial = d->drive;
-    u64 done_ns =
-        drive_service(&trial, start_ns, a->sector, a->nsectors, a->write);
-    return b ? drive_service(&trial, done_ns + gap_ns, b->sector, b->nsectors,
-                             b->write)
+    u64 done_ns = drive_service(&trial, start_ns + d->command_ns, a->sector,
+                                a->nsectors, a->write);
+    return b ? drive_service(&trial, done_ns + gap_ns + d->command_ns,
+                             b->sector, b->nsectors, b->write)
              : done_ns;
 }
 
@@ -712,6 +715,7 @@ static void fit_drive(struct disk *d, u32 wanted)
         boot_fail("drive_depth=%u: %s takes up to %u", depth, d->name,
                   d->depth);
     d->depth = depth;
+    d->command_ns = arg_number("drive_command_us", 0, 0, 100000) * 1000;
     if (d->drive.model->segments)
         fit_cache(d);
 }

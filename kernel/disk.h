@@ -54,10 +54,11 @@ struct disk {
     u32 in_flight;   /* commands */
     u32 plugged;     /* submitters that hold back dispatch */
     struct drive drive;
-    bool adapts;              /* drive_segments=adaptive; set once, at boot */
-    u64 streams_ns;           /* when its segments were last all needed */
-    struct io *held;          /* commands the drive has not taken up yet */
-    struct io *in_drive;      /* the one it has */
+    u64 command_ns;      /* a command's way to it: through adapter and bus */
+    bool adapts;         /* drive_segments=adaptive; set once, at boot */
+    u64 streams_ns;      /* when its segments were last all needed */
+    struct io *held;     /* commands the drive has not taken up yet */
+    struct io *in_drive; /* the one it has */
     struct timer drive_timer; /* when that will be done */
     struct timer ask_timer;   /* when to ask the scheduler again */
 };

@@ -231,6 +231,14 @@ static u32 find_run(const struct fs *fs, u32 from, u32 to, u32 n)
     return to;
 }
 
+bool layout_are_free(const struct fs *fs, u32 block, u32 n)
+{
+    u32 group = layout_group_of(fs, block);
+    u32 end = layout_group_start(fs, group) + group_length(fs, group);
+
+    return n <= end - block && find_run(fs, block, block + n, n) == block;
+}
+
 u32 layout_find(const struct fs *fs, u32 group, u32 n)
 {
     for (u32 i = 0; i < fs->ngroups; i++) {

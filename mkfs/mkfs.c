@@ -50,7 +50,7 @@ static const struct option_row {
     {'d', "folder", TEXT, "FOLDER", &opt.folder,
      "what goes into the image; hard links become separate files"},
     {'U', "seed", SIZE, "SEED", &opt.seed,
-     "of the UUID and of ageing; default 0"},
+     "of the UUID, of ageing and of places; default 0"},
     {'T', "time", SIZE, "SECONDS", &opt.time_s,
      "since 1970, time of everything; default 0"},
     {256, "sparse", FLAG, NULL, &opt.sparse,
@@ -65,6 +65,9 @@ static const struct option_row {
      "little-endian, its state starting at SEED + k"},
     {259, "at", LIST, "PATH=GROUP[:BLOCK]", opt.at,
      "where a file's data begins; BLOCK counts from the group's start"},
+    {263, "scatter", LIST, "PATH=COUNT:SIZE", opt.scatter,
+     "also COUNT files PATH0, PATH1, ... as by --file, each whole at a\n" INDENT
+     "random place, its inode in the group where its data begins"},
     {260, "fill", PERCENT, "PERCENT", &opt.fill_percent,
      "add filler files of 1 to 64 blocks under /" AGED " until used\n" INDENT
      "blocks / (blocks for data - reserved ones) is this, as df has it"},
@@ -348,6 +351,7 @@ int main(int argc, char **argv)
         lay_at(&fs, root, opt.at[i]);
     file_lay(&fs, root, 0);
     file_lay(&fs, tree_find(root, LOST_FOUND), 0);
+    scatter(&fs, root);
     file_lay_tree(&fs, root);
     if (opt.fill_percent)
         age(&fs, tree_find(root, AGED));

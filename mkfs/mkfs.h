@@ -37,8 +37,9 @@ struct options {
     const char *label;
     const char *folder; /* NULL: an empty image */
     const char *image;
-    const char *file[MAX_LIST]; /* PATH=SIZE, up to a NULL */
-    const char *at[MAX_LIST];   /* PATH=GROUP[:BLOCK], likewise */
+    const char *file[MAX_LIST];    /* PATH=SIZE, up to a NULL */
+    const char *at[MAX_LIST];      /* PATH=GROUP[:BLOCK], likewise */
+    const char *scatter[MAX_LIST]; /* PATH=COUNT:SIZE, likewise */
 };
 
 /* The image being made. */
@@ -71,7 +72,8 @@ struct node {
     u64 pattern_seed; /* of a patterned file */
     bool pattern;
     bool laid; /* data is in the image */
-    u64 size;  /* bytes; of a directory: at least these */
+    bool scattered;
+    u64 size; /* bytes; of a directory: at least these */
     struct node *parent, **child;
     u32 nchild;
     u32 ino;     /* 0: none yet */
@@ -106,6 +108,7 @@ u32 layout_find(const struct fs *, u32 group, u32 n);
  * least its share of the free ones. */
 u32 layout_find_elsewhere(const struct fs *, u32 block);
 bool layout_is_free(const struct fs *, u32 block);
+bool layout_are_free(const struct fs *, u32 block, u32 n); /* in one group */
 u32 layout_take(struct fs *, u32 goal); /* first free one at or after */
 void layout_give_back(struct fs *, u32 block);
 u32 layout_take_inode(struct fs *, u32 group, bool directory);
@@ -119,6 +122,9 @@ void layout_write(struct fs *); /* superblocks, bitmaps */
 struct node *tree_build(const struct options *);
 struct node *tree_add(struct node *dir, const char *name, u16 mode);
 struct node *tree_find(struct node *root, const char *path); /* or NULL */
+/* A file, and the directories on its way; option and arg: for errors. */
+struct node *tree_add_file(struct node *root, const char *path,
+                           const char *option, const char *arg);
 bool node_is_dir(const struct node *);
 
 /* file.c */
@@ -132,6 +138,10 @@ void file_lay(struct fs *, struct node *, u32 group);
 void file_lay_tree(struct fs *, struct node *dir);
 /* Once every inode is known. */
 void file_write_directories(struct fs *, struct node *);
+
+/* scatter.c: the files of a --scatter, and the places of all of them. */
+void scatter_add(const struct options *, struct node *root, const char *arg);
+void scatter(struct fs *, struct node *root);
 
 /* age.c: fill the image with what --fill and --fragment ask for. */
 void age(struct fs *, struct node *aged);

@@ -1,6 +1,6 @@
 /*
- * What goes into the image, as a tree: the folder's files, those of --file,
- * lost+found, and /aged. Nothing is written here.
+ * What goes into the image, as a tree: the folder's files, those of --file and
+ * --scatter, lost+found, and /aged. Nothing is written here.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -149,15 +149,10 @@ struct node *tree_find(struct node *root, const char *path)
     return n;
 }
 
-/* PATH=SIZE, the k-th. */
-static void add_file(const struct options *opt, struct node *root, u32 k)
+struct node *tree_add_file(struct node *root, const char *path,
+                           const char *option, const char *arg)
 {
-    const char *arg = opt->file[k], *equals = strrchr(arg, '=');
-    u64 size;
-
-    if (!equals || !parse_size(equals + 1, &size))
-        die("--file %s: not PATH=SIZE", arg);
-    char *path = text("%.*s", (int)(equals - arg), arg), *rest = path;
+    char *copy = text("%s", path), *rest = copy;
     struct node *dir = root;
     char *name = strsep(&rest, "/");
     for (; rest; name = strsep(&rest, "/")) {
@@ -166,11 +161,25 @@ static void add_file(const struct options *opt, struct node *root, u32 k)
         struct node *next = child_named(dir, name);
         dir = next ? next : tree_add(dir, name, S_IFDIR | 0755);
         if (!node_is_dir(dir))
-            die("--file %s: %s is not a directory", arg, name);
+            die("%s %s: %s is not a directory", option, arg, name);
     }
     if (!*name || !strcmp(name, ".") || !strcmp(name, ".."))
-        die("--file %s: no file name before the =", arg);
+        die("%s %s: no file name before the =", option, arg);
     struct node *n = tree_add(dir, name, S_IFREG | 0644);
+    free(copy);
+    return n;
+}
+
+/* PATH=SIZE, the k-th. */
+static void add_file(const struct options *opt, struct node *root, u32 k)
+{
+    const char *arg = opt->file[k], *equals = strrchr(arg, '=');
+    u64 size;
+
+    if (!equals || !parse_size(equals + 1, &size))
+        die("--file %s: not PATH=SIZE", arg);
+    char *path = text("%.*s", (int)(equals - arg), arg);
+    struct node *n = tree_add_file(root, path, "--file", arg);
     n->size = size;
     n->pattern = opt->pattern;
     n->pattern_seed = opt->pattern_seed + k;
@@ -194,5 +203,7 @@ struct node *tree_build(const struct options *opt)
     }
     for (u32 k = 0; opt->file[k]; k++)
         add_file(opt, root, k);
+    for (u32 k = 0; opt->scatter[k]; k++)
+        scatter_add(opt, root, opt->scatter[k]);
     return root;
 }

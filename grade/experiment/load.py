@@ -28,6 +28,10 @@ from grade.experiment.schema import (
 
 FILE = Field("size", "of a file", low=1, high=1 << 42)
 PLACE = Field("text", "GROUP or GROUP:BLOCK")
+SCATTER = Field("text", "COUNT:SIZE")
+# The machine's rows that are boot arguments.
+ALWAYS = ("cluster_kb", "drive_depth", "trace_k")
+IF_GIVEN = ("nbuf", "drive_command_us", "drive_bus_kb_s", "drive_segments")
 MAX_BOOT_ARGS = 1023  # bytes that the kernel takes
 FULL = "full"  # the size of an experiment that has but one, and the usual one
 
@@ -99,6 +103,8 @@ def disk(c: Checker, name: str, raw: dict) -> dict:
     for path, place in good["at"].items():
         c.one_of((*keys, "at", path), "file", path, list(good["files"]))
         c.value((*keys, "at", path), place, PLACE)
+    for path, files in good["scatter"].items():
+        c.value((*keys, "scatter", path), files, SCATTER)
     return good
 
 
@@ -107,9 +113,8 @@ def boot_args(machine: dict, policies: dict, tunables: dict) -> str:
     words = {"disk0.drive": machine["root"]["drive"]}
     if machine["data"]:
         words["disk1.drive"] = machine["data"]["drive"]
-    if machine["nbuf"] is not None:
-        words["nbuf"] = machine["nbuf"]
-    words |= {name: machine[name] for name in ("cluster_kb", "drive_depth", "trace_k")}
+    words |= {name: machine[name] for name in ALWAYS}
+    words |= {name: machine[name] for name in IF_GIVEN if machine[name] is not None}
     words |= policies | dict(sorted(tunables.items()))
     return " ".join(["check=1", *(f"{name}={value}" for name, value in words.items())])
 

@@ -74,6 +74,10 @@ def mkfs_options(disk: dict) -> tuple[str, ...]:
         words += ["--file", f"{path}={size}"]
     for path, place in disk["at"].items():
         words += ["--at", f"{path}={place}"]
+    for path, files in disk["scatter"].items():
+        words += ["--scatter", f"{path}={files}"]
+    if disk["indirect"] == "far":
+        words.append("--far-indirect")
     if disk["fill"]:
         words += ["--fill", str(disk["fill"])]
     if disk["fragment"]:

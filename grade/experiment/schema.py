@@ -96,6 +96,13 @@ MACHINE = {
     "nbuf": Field("number", "buffers in the cache; if not given, as the kernel likes", None, 16),
     "cluster_kb": Field("number", "neighbours join to commands of this size", 64, 0, 1024),
     "drive_depth": Field("number", "commands in a drive; 0: as its model says", 0, 0, 256),
+    "drive_command_us": Field(
+        "number", "a command's way to a drive; if not given, 0", None, 0, 100000
+    ),
+    "drive_bus_kb_s": Field(
+        "number", "of a drive's bus; if not given, as its model says", None, 100
+    ),
+    "drive_segments": Field("text", "of a drive's cache, or adaptive; if not given, likewise"),
     "trace_k": Field("number", "K events that the trace keeps: the last ones", 256, 1, 1 << 20),
     "virtual_limit_s": Field("number", "a run that takes longer has failed", 7200, 1),
     "host_limit_s": Field("number", "likewise, of the host's time", 300, 1),
@@ -108,6 +115,8 @@ DISK = {
     "group": Field("size", "of a block group; if not given, the largest", None, 1 << 20),
     "files": Field("table", "path = size"),
     "at": Field("table", "path = GROUP or GROUP:BLOCK, where the file begins"),
+    "scatter": Field("table", "path = COUNT:SIZE, files with numbers at random places"),
+    "indirect": Field("text", "where a file's indirect block is", "near", choices=("near", "far")),
     "fill": Field("number", "percent in use, with other files", 0, 0, 100),
     "fragment": Field("number", "percent of the other files' blocks freed again", 0, 0, 99),
 }

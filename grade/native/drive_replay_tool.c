@@ -5,6 +5,7 @@
  *   drive_replay_tool [-d DRIVE] [-x PART]... [-v] [-c FILE] TRACE
  *   drive_replay_tool [-d DRIVE] [-x PART]... [-v] -r N SEED [SECTORS]
  *   drive_replay_tool [-d DRIVE] [-x PART]... -s
+ *   drive_replay_tool [-d DRIVE] -f
  *   drive_replay_tool -l
  *
  *   -d  the drive: a row of kernel/drives.c; cheetah4lp if not given
@@ -16,6 +17,8 @@
  *   -r  instead of a trace, N reads of SECTORS sectors (4 KB if not given) at
  *       random places, each issued when the last is done
  *   -s  print the seek curve: lines of "cylinders ns"
+ *   -f  print the drive's figures: lines of "name value", and for each zone
+ *       "zone first_cyl last_cyl sectors track_skew cyl_skew"
  *   -l  list the drives
  *
  * A trace's line is "R|W label first_sector sectors service_us think_us"; the
@@ -40,6 +43,7 @@ static const char usage[] =
     "       drive_replay_tool [-d DRIVE] [-x PART]... [-v] -r N SEED "
     "[SECTORS]\n"
     "       drive_replay_tool [-d DRIVE] [-x PART]... -s\n"
+    "       drive_replay_tool [-d DRIVE] -f\n"
     "       drive_replay_tool -l\n";
 
 static void __attribute__((noreturn, format(printf, 1, 2)))
@@ -101,6 +105,21 @@ static void print_seeks(void)
 {
     for (u32 d = 0; d < cylinders(&model); d++)
         printf("%u %" PRIu64 "\n", d, drive_seek_ns(&model, d));
+}
+
+static void print_figures(void)
+{
+    const struct drive_model *m = &model;
+    printf("rotation_ns %" PRIu64 "\nheads %u\nhead_switch_ns %u\n"
+           "bus_ns %u\nsegments %u\nsegment_sectors %u\n"
+           "read_ahead_sectors %u\n",
+           drive_rotation_ns(m), m->heads, m->head_switch_ns, m->bus_ns,
+           m->segments, m->segment_sectors, m->read_ahead_sectors);
+    printf("read_hit_ns %u\nread_miss_ns %u\n", m->read_hit_ns[AFTER_READ],
+           m->read_miss_ns[AFTER_READ]);
+    for (const struct zone *z = m->zones; z->sectors; z++)
+        printf("zone %u %u %u %u %u\n", z->first_cyl, z->last_cyl, z->sectors,
+               z->track_skew, z->cyl_skew);
 }
 
 static void list_drives(void)
@@ -351,7 +370,7 @@ int main(int argc, char **argv)
     bool verbose = false;
     int mode = 't', option, words;
     choose_drive("cheetah4lp");
-    while ((option = getopt(argc, argv, "d:x:c:vrsl")) != -1) {
+    while ((option = getopt(argc, argv, "d:x:c:vrsfl")) != -1) {
         if (option == 'd')
             choose_drive(optarg);
         else if (option == 'x')
@@ -369,6 +388,8 @@ int main(int argc, char **argv)
         list_drives();
     else if (mode == 's' && words == 0)
         print_seeks();
+    else if (mode == 'f' && words == 0)
+        print_figures();
     else if (mode == 'r' && (words == 2 || words == 3))
         print_random(argv, words, verbose);
     else if (mode == 't' && words == 1)

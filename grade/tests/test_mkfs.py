@@ -174,6 +174,47 @@ def test_far_indirect_blocks_and_what_they_point_to_begin_in_another_group(tmp_p
     assert small == list(range(small[0], small[0] + 12))
 
 
+# ---- scattered files ----
+
+SCATTER = ("-b", "8K", "-s", "512M", "--group", "16M")
+
+
+def test_scattered_files_are_whole_anywhere_with_their_inodes_beside_them(tmp_path: Path) -> None:
+    path = mkfs(tmp_path / "i", *SCATTER, "--scatter", "/d/f=60:90K", "--pattern", "7")
+    groups = []
+    for k in range(60):
+        blocks = file_blocks(path, f"/d/f{k}")
+        assert blocks == list(range(blocks[0], blocks[0] + 12))
+        number = int(re.search(r"Inode: (\d+)", inode(path, f"/d/f{k}"))[1])
+        assert (number - 1) // 1024 == blocks[0] // 2048
+        groups.append(blocks[0] // 2048)
+        assert image.read(path, f"/d/f{k}")[:800] == splitmix64(7 + k, 100)
+    # Of 32 groups 60 draws miss 32 e^(-60/32) = 5, give or take some.
+    assert 22 <= len(set(groups)) <= 31 and groups != sorted(groups)
+
+
+def test_places_are_drawn_from_the_seed(tmp_path: Path) -> None:
+    options = (*SCATTER, "--scatter", "/f=3:64K")
+    first, again, other = (
+        [file_blocks(mkfs(tmp_path / f"{i}", *options, "-U", seed), f"/f{k}") for k in range(3)]
+        for i, seed in enumerate(("1", "1", "2"))
+    )
+    assert first == again != other
+
+
+def test_scattered_files_fill_a_disk_that_has_hardly_room(tmp_path: Path) -> None:
+    path = mkfs(tmp_path / "i", "-b", "1K", "-s", "9M", "--scatter", "/f=2:4M")
+    assert sum(len(file_blocks(path, f"/f{k}")) for k in (0, 1)) == 2 * (4096 + 17)
+
+
+@pytest.mark.parametrize(
+    "word", ["/f", "/f=3", "/f=3:", "/f=0:1K", "/f=3:0", "/f=3:1K2", "/f=x:1K"]
+)
+def test_a_scatter_that_is_none_is_refused(tmp_path: Path, word: str) -> None:
+    said = refusal(tmp_path / "i", "--scatter", word)
+    assert f"--scatter {word}: not PATH=COUNT:SIZE, both from 1" in said
+
+
 def test_each_file_has_a_pattern_of_its_own_up_to_its_last_byte(tmp_path: Path) -> None:
     options = ["--file", "/a=5003", "--file", "/x/b=1K", "--pattern", "100", "-b", "1K"]
     path = mkfs(tmp_path / "i", *options)

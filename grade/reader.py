@@ -1,0 +1,170 @@
+"""What a program does that reads a file from its start to its end, as this kernel has it.
+
+A list of steps: instructions of the processor, commands that go to the drive, and waits
+for them. It follows kernel/ext2_file.c (what a call starts to read, and when), kernel/disk.c
+(neighbours that are queued together become one command) and the prefetch policy's own
+rule, of those below. Nothing here knows a drive or a time.
+
+Places on the disk are block numbers that begin with the file: its pointer block lies before
+the 13th block, and far away with it if the file was laid out so.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+DIRECT_BLOCKS = 12  # of a file of ext2, as of FFS
+WINDOW = 32  # blocks of a call that are started at a time: kernel/ext2_file.c
+FAR = 1 << 20  # a place in another group
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Instructions of the kernel."""
+
+    call: int  # a read of one block, without copying
+    block: int  # each further block of the call
+    copy_kb: int  # copying a KiB to the program
+    command: int  # a command of one block: before it goes to the drive, and after
+    command_block: int  # each further block of the command
+
+
+# Of this kernel: the experiment shriver-cpu measures them, and fails if it needs others.
+COST = Cost(call=2606, block=1399, copy_kb=325, command=5020, command_block=2292)
+
+
+@dataclass(frozen=True)
+class File:
+    """A file to be read, and how."""
+
+    size_kb: float
+    call_kb: float
+    block_kb: int
+    far: bool  # laid out with the pointer block far away
+    cluster_kb: int  # largest command
+    work: int  # instructions that the program computes after each call
+
+    @property
+    def blocks(self) -> int:
+        return -int(-self.size_kb // self.block_kb)
+
+    def place(self, block: int) -> int:
+        if block < DIRECT_BLOCKS:
+            return block
+        return block + 1 + FAR * self.far
+
+
+@dataclass(frozen=True)
+class Compute:
+    instructions: float
+
+
+@dataclass(frozen=True)
+class Command:
+    """Blocks in a row, from this place on, read by one command."""
+
+    place: int
+    blocks: int
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Until the k-th command, from 0, is done."""
+
+    command: int
+
+
+Step = Compute | Command | Wait
+
+
+@dataclass
+class Bsd44:
+    """policies/prefetch/bsd44.c: what was read ahead last, and how much is at most."""
+
+    most: int
+    begin: int = 0
+    end: int = 0
+
+    def ahead(self, end: int, file_blocks: int) -> range:
+        if end <= self.begin:
+            return range(0)
+        last = self.end - self.begin
+        begin = max(self.end, end)
+        self.begin, self.end = begin, begin + (min(2 * last, self.most) if last else 1)
+        return range(begin, min(self.end, file_blocks))
+
+
+@dataclass
+class Reader:
+    """Where a reader is: which command each block of the file came, or will come, by."""
+
+    file: File
+    cost: Cost
+    policy: Bsd44 | None  # None: nothing is read ahead
+    next_block: int = 0
+    commands: int = 0
+    by: dict[int, int] = field(default_factory=dict)  # place -> command
+    waited: int = -1  # for the last command
+
+    def submit(self, places: list[int]) -> Iterator[Step]:
+        """Those of them that are not read yet, neighbours together."""
+        most = max(1, self.file.cluster_kb // self.file.block_kb)
+        run: list[int] = []
+        for place in [p for p in places if p not in self.by] + [-1]:
+            if run and (place != run[-1] + 1 or len(run) == most):
+                yield Command(run[0], len(run))
+                self.by |= dict.fromkeys(run, self.commands)
+                self.commands += 1
+                run = []
+            run.append(place)
+
+    def wait(self, place: int) -> Iterator[Step]:
+        if self.by[place] > self.waited:
+            self.waited = self.by[place]
+            yield Wait(self.waited)
+
+    def find(self, blocks: range, out: list[int]) -> Iterator[Step]:
+        """Their places; for those behind the pointer block, that is read first."""
+        for block in blocks:
+            if block >= DIRECT_BLOCKS:
+                pointers = self.file.place(DIRECT_BLOCKS) - 1
+                yield from self.submit([pointers])
+                yield from self.wait(pointers)
+            out.append(self.file.place(block))
+
+    def call(self, at_kb: float, end_kb: float) -> Iterator[Step]:
+        """The program reads from here to there, and computes."""
+        size = self.file.block_kb
+        first, end = int(at_kb // size), -int(-end_kb // size)
+        ahead = range(0)
+        if self.policy and end > self.next_block:
+            ahead = self.policy.ahead(end, self.file.blocks)
+        self.next_block, started = end, first + 1
+        yield Compute(self.cost.call - self.cost.block)
+        for block in range(first, end):
+            also: list[int] = []
+            if started <= block + WINDOW // 2:
+                upto = min(started + WINDOW, end)
+                yield from self.find(range(started, upto), also)
+                started = upto
+            if started >= end:
+                yield from self.find(ahead, also)
+                ahead = range(0)
+            here: list[int] = []
+            yield from self.find(range(block, block + 1), here)
+            if here[0] in self.by:
+                yield from self.wait(here[0])
+            yield from self.submit(here + also)
+            yield from self.wait(here[0])
+            part_kb = min(end_kb, (block + 1) * size) - max(at_kb, block * size)
+            yield Compute(self.cost.block + self.cost.copy_kb * part_kb)
+        yield Compute(self.file.work)
+
+
+def steps(file: File, cost: Cost, policy: Bsd44 | None) -> list[Step]:
+    """All that a program does that reads the file once."""
+    reader, made, at_kb = Reader(file, cost, policy), [], 0.0
+    while at_kb < file.size_kb:
+        end_kb = min(at_kb + file.call_kb, file.size_kb)
+        made += reader.call(at_kb, end_kb)
+        at_kb = end_kb
+    return made
