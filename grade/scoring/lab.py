@@ -7,6 +7,7 @@
     answers.toml  if the lab is answered by numbers: the form; and solution.py (answers.py)
     wrong/        mistakes to prove the tests by: NAME.toml, edits of the reference
     attacks/      attempts to fool the scoring: likewise
+    start/        policies that are not in this tree, as students get them, by their paths
     reference.elf in a student's tree only: the solution's kernel, to measure against
 
 lab.toml:
@@ -15,6 +16,7 @@ lab.toml:
     [points]               GROUP = POINTS, of tests/
     [hidden]               GROUP = POINTS, of hidden/; all sum to 100
     [[holes]]              file, function, stub: the body that students get
+    [new]                  FILE = its solution, a file of this tree; for each in start/
 
 A mistake, wrong/NAME.toml:
 
@@ -45,10 +47,10 @@ class BadLab(Exception):
 
 @dataclass(frozen=True)
 class Hole:
-    """A function the student writes, and the body it has until then."""
+    """A function the student writes, and the body it has until then; or a whole new file."""
 
     file: str
-    function: str
+    function: str  # empty: the file
     stub: str
 
 
@@ -104,6 +106,7 @@ class Lab:
     files: tuple[str, ...]
     holes: tuple[Hole, ...]
     groups: tuple[Group, ...]
+    new: dict[str, str]  # files that only students have, and their solutions
 
     @property
     def handed_out(self) -> bool:
@@ -122,20 +125,21 @@ def module(path: Path) -> ModuleType:
     return importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
 
 
-def table(path: Path, raw: dict, keys: dict[str, type]) -> dict:
-    """The table, if it has exactly these keys, of these types."""
+def table(path: Path, raw: dict, keys: dict[str, type], optional: tuple[str, ...] = ()) -> dict:
+    """The table, if it has exactly these keys, of these types; the optional ones may be missing."""
     for key in raw.keys() - keys.keys():
         raise BadLab(f"{path}: {key}: not known; there are {', '.join(keys)}")
     for key, kind in keys.items():
-        if not isinstance(raw.get(key), kind):
+        missing = key in optional and key not in raw
+        if not missing and not isinstance(raw.get(key), kind):
             raise BadLab(f"{path}: {key}: needs a {kind.__name__}")
     return raw
 
 
-def read(path: Path, keys: dict[str, type]) -> dict:
+def read(path: Path, keys: dict[str, type], optional: tuple[str, ...] = ()) -> dict:
     """A TOML file's table."""
     try:
-        return table(path, tomllib.loads(path.read_text()), keys)
+        return table(path, tomllib.loads(path.read_text()), keys, optional)
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise BadLab(f"{path}: {error}") from None
 
@@ -156,12 +160,25 @@ def groups(path: Path, points: dict[str, int], hidden: bool, handed_out: bool) -
 
 STRINGS = {"file": str, "function": str}
 KEYS = {"title": str, "order": int, "files": list, "points": dict, "hidden": dict, "holes": list}
+OPTIONAL = {"new": dict}
+
+
+def new_files(path: Path, new: dict[str, str]) -> list[Hole]:
+    """Those a lab adds to the tree, as holes."""
+    folder = path.parent / "start"
+    there = {p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()}
+    if there.keys() != new.keys():
+        raise BadLab(f"{path}: new: names {sorted(new)}; start/ has {sorted(there)}")
+    for solution in new.values():
+        if not (ROOT / solution).is_file():
+            raise BadLab(f"{path}: new: there is no {solution}")
+    return [Hole(file, "", there[file].read_text()) for file in new]
 
 
 def load(folder: Path) -> Lab:
     """The lab in a folder."""
     path = folder / "lab.toml"
-    raw = read(path, KEYS)
+    raw = read(path, KEYS | OPTIONAL, tuple(OPTIONAL))
     if not WORD.fullmatch(folder.name):
         raise BadLab(f"{folder}: the name is not of a-z, 0-9 and -")
     handed_out = (folder / "reference.elf").exists()
@@ -170,12 +187,15 @@ def load(folder: Path) -> Lab:
     total = sum(group.points for group in found)
     if total != FULL:
         raise BadLab(f"{path}: the points sum to {total}, not to {FULL}")
-    holes = tuple(Hole(**table(path, row, {**STRINGS, "stub": str})) for row in raw["holes"])
+    new = raw.get("new", {})
+    holes = [Hole(**table(path, row, {**STRINGS, "stub": str})) for row in raw["holes"]]
+    holes += new_files(path, new)
     for hole in holes:
         if hole.file not in raw["files"]:
             raise BadLab(f"{path}: {hole.file} has a hole, but is not in files")
     files = tuple(raw["files"])
-    return Lab(folder.name, folder, raw["title"], raw["order"], files, holes, tuple(found))
+    fixed = (folder.name, folder, raw["title"], raw["order"], files)
+    return Lab(*fixed, tuple(holes), tuple(found), new)
 
 
 def labs() -> list[Lab]:

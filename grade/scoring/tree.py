@@ -6,6 +6,7 @@ what differs is compiled.
 """
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
@@ -32,14 +33,20 @@ class BuildFailed(Exception):
 
 
 def pristine(path: str) -> str:
-    """The text of a source of this tree."""
-    return (ROOT / path).read_text()
+    """The text of a source of this tree; of a policy that a lab adds, its solution's."""
+    if (ROOT / path).exists():
+        return (ROOT / path).read_text()
+    solution = next(lab.new[path] for lab in labs() if path in lab.new)
+    name = f'.name = "{Path(path).stem}"'
+    return re.sub(r'\.name = "\w+"', name, (ROOT / solution).read_text())
 
 
 def here(lab: Lab) -> dict[str, str]:
-    """The lab's files as they are in this tree; a form that is not here has no answers."""
+    """The lab's files as they are in this tree; a form that is not here has no answers, a policy
+    that is not here is its solution."""
     blank = {file: answers.blank(lab.folder, "") for file in lab.files if file == answers.FORM}
-    return blank | {file: pristine(file) for file in lab.files if (ROOT / file).exists()}
+    known = (file for file in lab.files if file in lab.new or (ROOT / file).exists())
+    return blank | {file: pristine(file) for file in known}
 
 
 # ---- building ----
@@ -78,7 +85,7 @@ def build(folder: Path, lab: Lab, files: Mapping[str, str]) -> Path:
         apart = Path(name)
         copy_sources(apart)
         for file, text in sources.items():
-            if text != pristine(file):
+            if file in lab.new or text != pristine(file):
                 (apart / file).write_text(text)
         sandbox.give(apart)
         make(apart)
@@ -98,6 +105,8 @@ def sources_before(lab: Lab) -> tuple[str, ...]:
 
 def with_hole(hole: Hole, text: str | None = None) -> dict[str, str]:
     """The hole's file with the hole in it; text: what is in the file, if not this tree's."""
+    if not hole.function:
+        return {hole.file: hole.stub}
     try:
         made = source.with_body(text or pristine(hole.file), hole.function, hole.stub)
     except source.NoFunction as error:
@@ -108,11 +117,13 @@ def with_hole(hole: Hole, text: str | None = None) -> dict[str, str]:
 def cut(lab: Lab, files: Mapping[str, str]) -> dict[str, str]:
     """The files with the lab's holes, and those of later labs, cut into them.
 
-    Of files that are not given, those of this tree.
+    Of files that are not given, those of this tree. What later labs add is not there yet.
     """
     made = dict(files)
     for other in labs():
         for hole in other.holes if other.order >= lab.order else ():
+            if not hole.function and other.name != lab.name:
+                continue
             made |= with_hole(hole, made.get(hole.file))
     return made
 

@@ -1,0 +1,38 @@
+"""It does as well on another drive under another load."""
+
+from grade.scoring.bench import Bench
+from grade.scoring.run import Scenario
+from grade.scoring.verdict import Slide
+
+from ..load import DONE, READ_FILES, WRITTEN, Three, measured, readers, three
+
+
+def _runs(bench: Bench) -> Three:
+    """Readers who come by chance; a burst, and a writer of few blocks."""
+    seed = bench.random("elsewhere").randrange(1, 10**9)
+    load = Scenario(
+        name="elsewhere",
+        script=f"""
+iogen bs=4k {readers(seed, "nr=400 rate_iops=8 arrival=poisson")} -- \
+name=burst rw=write filename=/data/burst nr=400 -- \
+name=again rw=zipfwrite filename=/data/again rate_iops=10 until=r0 > /dev/null
+beacon {DONE}
+sync
+beacon {WRITTEN}
+""",
+        args="nbuf=1200",
+        data=(*READ_FILES, ("/burst", "2M"), ("/again", "4M")),
+        size="64M",
+        drive="hp97560",
+    )
+    return three(bench, load)
+
+
+def reads_wait_evenly_there(bench: Bench) -> Slide:
+    """The standard deviation of read response."""
+    return measured(_runs(bench), "spread")
+
+
+def no_read_waits_long_there(bench: Bench) -> Slide:
+    """The mean of the five longest response times."""
+    return measured(_runs(bench), "worst")

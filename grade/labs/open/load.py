@@ -1,0 +1,172 @@
+"""Reads beside writers, under three sets of policies: the submission's, the best we have, and
+the classic one. What is measured of each counts only while blocks are written at all."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from statistics import mean, pstdev
+
+from grade.scoring.bench import Bench
+from grade.scoring.run import BLOCK_BYTES, BLOCK_SECTORS, DATA_DISK, Request, Run, Scenario
+from grade.scoring.verdict import Slide, expect
+
+OWN = "write=own update=own sched=own"
+OURS = "write=delayed update=ipu sched=sluice"
+CLASSIC = "write=delayed update=pu sched=clook"
+
+READ, DONE, WRITTEN = 1, 2, 3  # beacons: a first part of the load, all of it, and a sync after it
+FAR_TOO_OLD = 1.5  # times the oldest block of the classic set: then nothing counts
+SYNCED = 120  # blocks
+LONGEST = 5  # reads
+FILES = ("r0", "r1", "r2")  # of readers, one each: two reads of one file would wait for each other
+READ_FILES = tuple((f"/{name}", "12M") for name in FILES)
+
+
+@dataclass(frozen=True)
+class Three:
+    """A load's runs."""
+
+    own: Run
+    ours: Run
+    classic: Run
+
+
+def three(bench: Bench, load: Scenario) -> Three:
+    """The load under each set."""
+
+    def under(policies: str, name: str) -> Scenario:
+        return replace(load, name=f"{load.name}-{name}", args=f"{policies} {load.args}")
+
+    return Three(
+        bench.run(under(OWN, "own")),
+        bench.reference(under(OURS, "ours")),
+        bench.reference(under(CLASSIC, "classic")),
+    )
+
+
+def readers(seed: int, words: str) -> str:
+    """A job of iogen for each file."""
+    return " -- ".join(
+        f"name={name} rw=randread seed={seed + i} filename=/data/{name} {words}"
+        for i, name in enumerate(FILES)
+    )
+
+
+def visible(bench: Bench) -> Scenario:
+    """A reader beside a steady writer, then three who read now and then, beside a burst and one
+    who writes the same blocks again and again."""
+    seed = bench.random("load").randrange(1, 10**9)
+    return Scenario(
+        name="load",
+        script=f"""
+iogen bs=4k name=read rw=randread seed={seed} filename=/data/r0 nr=800 thinktime_us=30000 -- \
+name=steady rw=mogul filename=/data/steady cache_blocks=600 until=read > /dev/null
+beacon {READ}
+iogen bs=4k {readers(seed, "nr=400 rate_iops=8 arrival=poisson")} -- \
+name=burst rw=write filename=/data/burst nr=500 -- \
+name=again rw=zipfwrite filename=/data/again rate_iops=30 until=r0 > /dev/null
+beacon {DONE}
+sync
+beacon {WRITTEN}
+""",
+        args="nbuf=1200",
+        data=(*READ_FILES, ("/steady", "5M"), ("/burst", "2M"), ("/again", "1M")),
+        size="64M",
+    )
+
+
+def busy(bench: Bench) -> Scenario:
+    """Three who read and read; beside them one file's blocks are written and waited for, another
+    one's written and left."""
+    seed = bench.random("busy").randrange(1, 10**9)
+    return Scenario(
+        name="busy",
+        script=f"""
+iogen bs=4k {readers(seed, "nr=1100")} > /dev/null &
+dd if=/input of=/data/left bs=4k conv=notrunc 2> /dev/null
+dd if=/input of=/data/synced bs=4k conv=notrunc 2> /dev/null
+beacon {READ}
+sync /data/synced
+beacon {DONE}
+sleep 45
+sync
+beacon {WRITTEN}
+""",
+        args="nbuf=600",
+        files=(("/input", bench.random("synced").randbytes(SYNCED * BLOCK_BYTES)),),
+        data=(
+            *READ_FILES,
+            *((path, f"{SYNCED * BLOCK_BYTES >> 10}K") for path in ("/left", "/synced")),
+        ),
+        size="64M",
+    )
+
+
+# ---- what is measured ----
+
+
+def reads_ms(run: Run) -> list[float]:
+    """The response times of reads, the shortest first."""
+    sectors = set().union(*(run.sectors(path) for path, _ in READ_FILES))
+    return sorted(r.response_ms for r in run.data(write=False) if r.sector in sectors)
+
+
+def writes(run: Run) -> list[Request]:
+    """All of the load's."""
+    return [r for r in run.data(write=True) if r.queued_ns < run.beacon(WRITTEN)]
+
+
+def oldest_s(run: Run) -> float:
+    """The longest that a block was dirty: from its first dirtying until the disk had it."""
+    since_ns: dict[int, int] = {}
+    ages_ns = [0]
+    for event in run.events:
+        if event.disk != DATA_DISK:
+            continue
+        if event.name == "dirtied":
+            since_ns.setdefault(event.block, event.time_ns)
+        elif event.name == "completed" and event.write:
+            dirtied_ns = since_ns.pop(event.block // BLOCK_SECTORS, event.time_ns)
+            ages_ns.append(event.time_ns - dirtied_ns)
+    ages_ns += [run.beacon(WRITTEN) - ns for ns in since_ns.values() if ns < run.beacon(WRITTEN)]
+    return max(ages_ns) / 1e9
+
+
+def expect_bounds(runs: Three) -> None:
+    """Blocks are written some time, and what is read is the same."""
+    most_s = FAR_TOO_OLD * oldest_s(runs.classic)
+    came_s = oldest_s(runs.own)
+    expect(
+        came_s <= most_s,
+        f"no block dirty for more than {most_s:.1f} s: reads are fast where nobody writes",
+        f"one was dirty for {came_s:.1f} s",
+    )
+
+
+def response(
+    runs: Three,
+    what: str,
+    measure: Callable[[list[float]], float],
+    slack: float,
+) -> Slide:
+    """Points from a little more than ours (by this share) down to the classic set's figure."""
+    expect_bounds(runs)
+    own, ours, classic = (measure(reads_ms(run)) for run in (runs.own, runs.ours, runs.classic))
+    return Slide(what, "ms", own, (1 + slack) * ours, classic)
+
+
+def longest(ms: list[float]) -> float:
+    """The mean of the longest."""
+    return mean(ms[-LONGEST:])
+
+
+MEASURES = {
+    "mean": ("mean read response", mean, 0.03),
+    "spread": ("standard deviation of read response", pstdev, 1.0),
+    "worst": (f"mean of the {LONGEST} longest read responses", longest, 1.0),
+}
+
+
+def measured(runs: Three, name: str) -> Slide:
+    """One of the measures."""
+    what, measure, slack = MEASURES[name]
+    return response(runs, what, measure, slack)

@@ -1,0 +1,21 @@
+"""Who waits for the disk gets what he waits for, also beside busy readers."""
+
+from grade.scoring.bench import Bench
+from grade.scoring.run import Run
+from grade.scoring.verdict import Slide, expect
+
+from ..load import DONE, READ, busy, three
+
+
+def _took_s(run: Run) -> float:
+    return (run.beacon(DONE) - run.beacon(READ)) / 1e9
+
+
+def time_of_fsync(bench: Bench) -> Slide:
+    """One process writes 120 blocks and waits for them; three others read and read."""
+    load = busy(bench)
+    runs = three(bench, load)
+    data = dict(load.files)["/input"]
+    expect(runs.own.contents("/synced") == data, "the file to be as written", "something else")
+    full_s = 2 * max(_took_s(runs.ours), _took_s(runs.classic))
+    return Slide("time of fsync", "s", _took_s(runs.own), full_s, 3 * full_s)
