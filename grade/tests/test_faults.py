@@ -1,0 +1,163 @@
+"""A policy's wrong answer is caught, named and counted, and the kind's default goes on."""
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from conftest import Boot, MakeImage
+
+from grade.machine import Config, Disk, run_rc
+from grade.paths import ROOT
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A policy that answers wrongly: its hooks, their code, what the kernel says of it."""
+
+    kind: str
+    name: str
+    says: str
+    hooks: str
+    code: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.name}"
+
+    def text(self) -> str:
+        """The policy's file."""
+        return f"""#include "kernel/policy.h"
+        {self.code}
+        static const struct policy wrong = {{
+            .kind = POLICY_{self.kind.upper()},
+            .name = "{self.name}",
+            .about = "answers wrongly",
+            .{self.kind} = {{{self.hooks}}},
+        }};
+        POLICY(wrong);
+        """
+
+
+def prefetch(name: str, wish: str) -> Wrong:
+    """A wish off the file."""
+    code = f"""static void ahead(struct stream *s, const struct access *a, struct wish *w)
+    {{
+        (void)s, (void)a;
+        *w = (struct wish){{{wish}}};
+    }}"""
+    return Wrong("prefetch", name, "ahead wished for blocks off the file", ".ahead = ahead", code)
+
+
+def sched(name: str, says: str, answer: str) -> Wrong:
+    """A wrong choice."""
+    code = f"""static struct request *next(struct queue *q, u64 now_ns)
+    {{
+        static struct request other;
+        (void)q, (void)now_ns, (void)other;
+        return {answer};
+    }}"""
+    return Wrong("sched", name, says, ".next = next", code)
+
+
+def replace(name: str, answer: str) -> Wrong:
+    """A wrong victim."""
+    code = f"""static struct block other, *used;
+    static void insert(struct block *b, bool reuse) {{ (void)b, (void)reuse; }}
+    static void remove(struct block *b) {{ used = b; }}
+    static struct block *victim(void) {{ (void)other, (void)used; return {answer}; }}"""
+    hooks = ".insert = insert, .remove = remove, .victim = victim"
+    return Wrong("replace", name, "victim returned no evictable buffer", hooks, code)
+
+
+WRONG = [
+    prefetch("past_end", ".first = a->file_blocks, .n = 1, .times = 1"),
+    prefetch("over_end", ".first = a->file_blocks - 1, .n = 2, .times = 1"),
+    prefetch("before_start", ".first = 0, .n = 1, .times = 2, .step = -1"),
+    prefetch("strides_off", ".n = 1, .times = 2, .step = a->file_blocks"),
+    prefetch("huge", ".n = ~0UL, .times = 1, .first = a->block"),
+    prefetch("times_none", ".n = 1, .times = 0, .first = a->block"),
+    sched("not_queued", "next returned a request that is not queued", "&other"),
+    sched("chooses_none", "next returned none, with nothing in flight", "NULL"),
+    replace("no_victim", "NULL"),
+    replace("stranger", "&other"),
+    replace("in_use", "used"),
+    Wrong(
+        "write",
+        "no_mode",
+        "decide: no such mode",
+        ".decide = decide",
+        "static enum write_mode decide(const struct write_info *w) { (void)w; return 99; }",
+    ),
+    Wrong(
+        "place",
+        "off_disk",
+        "physical returned a block off the disk",
+        ".physical = physical",
+        """static u64 physical(u32 disk, u64 blkno, bool write)
+        { (void)disk, (void)blkno, (void)write; return ~0UL; }""",
+    ),
+]
+REFUSED = [
+    Wrong("prefetch", "hookless", "", "", ""),
+    Wrong("update", "aimless", "", "", ""),
+]
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A kernel of this tree with these policies added, a file each."""
+    tree = tmp_path_factory.mktemp("faults")
+    for folder in ("kernel", "policies", "build/kernel", "build/policies"):
+        shutil.copytree(ROOT / folder, tree / folder)
+    for file in ("Makefile", "build/kernel.command"):
+        shutil.copy2(ROOT / file, tree / file)
+    for wrong in (*WRONG, *REFUSED):
+        (tree / "policies" / wrong.kind / f"{wrong.name}.c").write_text(wrong.text())
+    made = "build/kernel/kernel.elf"
+    line = ["make", "SETUP=no", made]
+    done = subprocess.run(line, cwd=tree, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return tree / made
+
+
+LOAD = (
+    "cp /bin/sh /copy && sync && cmp /bin/sh /copy && cat /bin/* > /dev/null && cmp /bin/sh /copy"
+)
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=str)
+def test_a_wrong_answer_is_named_and_counted_and_the_default_goes_on(
+    boot: Boot, kernel: Path, wrong: Wrong
+) -> None:
+    machine = boot(kernel=kernel, args="nbuf=60")
+    default = re.search(rf"^{wrong.kind}:.*\[(\w+)\]", machine.check("policy"), re.M)[1]
+    machine.check(f"policy use {wrong.kind} {wrong.name}")
+    machine.check(LOAD)
+    assert re.search(rf"^{wrong.kind}:.*\[{default}\]", machine.check("policy"), re.M)
+    assert re.search(r"^policy.faults 1 ", machine.check("cat /dev/stat"), re.M)
+    said = f"policy fault: {wrong}: {wrong.says}; going on with {default}"
+    assert machine.power_off().console.count(said) == 1
+
+
+@pytest.mark.parametrize("wrong", {wrong.kind: wrong for wrong in WRONG}.values(), ids=str)
+def test_with_check_a_wrong_answer_is_a_panic(
+    make_image: MakeImage, kernel: Path, wrong: Wrong
+) -> None:
+    script = f"policy use {wrong.kind} {wrong.name}; {LOAD}"
+    disk = Disk(make_image(rc=script, damaged=True))
+    result = run_rc(Config((disk,), kernel=kernel, args="nbuf=60 check=1"))
+    assert result.status == 101
+    assert f"policy fault: {wrong}: {wrong.says}" in result.console
+
+
+@pytest.mark.parametrize("wrong", REFUSED, ids=str)
+def test_a_policy_without_a_hook_that_it_needs_is_refused(
+    boot: Boot, kernel: Path, wrong: Wrong
+) -> None:
+    machine = boot(kernel=kernel)
+    before = machine.check("policy")
+    assert machine.run(f"policy use {wrong.kind} {wrong.name}").status != 0
+    assert machine.check("policy") == before
+    assert f"policy {wrong.name} refused: " in machine.power_off().console
