@@ -106,7 +106,7 @@ def do(experiment: Experiment, choice: argparse.Namespace) -> bool:
     print(f"{outcome.made} runs made; results in {folder / 'results.jsonl'}")
     if outcome.results and not choice.no_report:
         print(f"report: {write_report(experiment, outcome.results, folder)}")
-    unmet = any(verdict.met is False for verdict in expect.judge(experiment, outcome.results))
+    unmet = any(verdict.failed for verdict in expect.judge(experiment, outcome.results))
     return not outcome.errors and not unmet
 
 

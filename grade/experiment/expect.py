@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import mean
 
-from grade.experiment import metrics
+from grade.experiment import contest, metrics
 from grade.experiment.result import setting
 from grade.experiment.schema import MODEL_SAYS, Experiment
+from grade.experiment.verdict import Verdict, by_setting, trials, words
 
 Predicted = Callable[[dict], dict[str, float]]  # what the model says of a result's run
 Curve = dict[float, float]
@@ -21,29 +22,6 @@ COMPARE = {
     ">=": operator.ge,
     "==": operator.eq,
 }
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """met is None if runs are lacking; details: further lines, if the whole is to be seen."""
-
-    says: str
-    met: bool | None
-    why: str
-    details: tuple[str, ...] = ()
-
-    @property
-    def word(self) -> str:
-        return {True: "as said", False: "NOT SO", None: "unknown"}[self.met]
-
-
-def trials(results: list[dict], arm: str, where: dict) -> list[dict]:
-    """The runs of an arm with these values."""
-    return [
-        result
-        for result in results
-        if result["arm"] == arm and where.items() <= result["variables"].items()
-    ]
 
 
 def compared(row: dict, value: float, limit: float) -> bool:
@@ -75,24 +53,6 @@ def judge_along(row: dict, mine: list[dict]) -> Verdict:
     last = "the last" if row["times"] == 1 else f"{row['times']:g} x the last"
     why = f"{row['arm']}: {name} is {shown} at {along} {at}; expected each {row['op']} {last}"
     return Verdict(row["says"], met, why)
-
-
-def by_setting(results: list[dict], aside: str | None = None) -> list[tuple[dict, list[dict]]]:
-    """The trials of each combination of variables; the seed, and one more, left aside."""
-    groups: list[tuple[dict, list[dict]]] = []
-    for result in results:
-        at = {k: v for k, v in setting(result["variables"]).items() if k != aside}
-        found = next((trials for other, trials in groups if other == at), None)
-        if found is None:
-            groups.append((at, [result]))
-        else:
-            found.append(result)
-    return groups
-
-
-def words(at: dict) -> str:
-    """A combination of variables for people."""
-    return " at " + ", ".join(f"{name} {value}" for name, value in at.items()) if at else ""
 
 
 @dataclass(frozen=True)
@@ -212,7 +172,7 @@ def judge_one(row: dict, results: list[dict], wanted: int, predicted: Predicted)
 
 
 def judge(experiment: Experiment, results: list[dict]) -> list[Verdict]:
-    """All expectations of the experiment."""
+    """All expectations of the experiment, and its contest."""
     verdicts = []
     for row in experiment.expectations:
         where = row["where"].items()
@@ -220,4 +180,4 @@ def judge(experiment: Experiment, results: list[dict]) -> list[Verdict]:
             run.arm == row["arm"] and where <= run.variables.items() for run in experiment.runs
         )
         verdicts.append(judge_one(row, results, wanted, experiment.predicted))
-    return verdicts
+    return verdicts + contest.judge(experiment, results)

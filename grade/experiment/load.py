@@ -12,6 +12,7 @@ from grade.experiment.locate import Lines
 from grade.experiment.result import measured_drive
 from grade.experiment.schema import (
     ARM,
+    CONTEST,
     DISK,
     EXPECTATION,
     MACHINE,
@@ -225,7 +226,28 @@ def shown(c: Checker, top: dict, runs: list[Run], size: str, sweep: dict) -> dic
             else:
                 where(c, (key, i, "where"), row["where"], values_of(top))
             good[key].append(row)
+    good["contest"] = contest(c, top, arms, commands) if top["contest"] else None
     return good
+
+
+def contest(c: Checker, top: dict, arms: list[str], commands: str) -> dict:
+    """Check the contest of one arm against the others."""
+    keys, before = ("contest",), len(c.problems)
+    row = c.table(keys, top["contest"], CONTEST)
+    if len(c.problems) > before:
+        return row
+    c.one_of((*keys, "arm"), "arm", row["arm"], arms)
+    for name in row["aside"]:
+        c.one_of((*keys, "aside"), "arm", name, arms)
+    for name in row["metrics"]:
+        metric(c, (*keys, "metrics"), name, commands)
+    if row["bound"] is not None:
+        metric(c, (*keys, "bound"), row["bound"], commands)
+    for name, other in row["no_more"].items():
+        metric(c, (*keys, "no_more", name), name, commands)
+        if c.one_of((*keys, "no_more", name), "arm", other, arms) and other == row["arm"]:
+            c.problem((*keys, "no_more", name), f'"{other}": is the arm of the contest', other)
+    return row
 
 
 def values_of(top: dict) -> dict[str, list]:

@@ -134,6 +134,7 @@ TOP = {
     "plot": Field("table", "what is shown"),
     "published": Field("tables", "the source's figures"),
     "expectations": Field("tables", "what must come out"),
+    "contest": Field("table", "of an arm against all others"),
 }
 ARM = {
     "name": Field("text", "of the arm", required=True),
@@ -176,6 +177,14 @@ EXPECTATION = {
     "where": Field("table", "only runs with these values"),
     "size": Field("text", "only at this size"),
 }
+CONTEST = {
+    "arm": Field("text", "who is to be at least as good as the others", required=True),
+    "metrics": Field("list", "in these, of which less is better", required=True),
+    "bound": Field("text", "among arms of which this metric is no more than its own"),
+    "bound_times": Field("real", "times this", 1.0),
+    "no_more": Field("table", "metric = arm that has no less of it"),
+    "aside": Field("list", "arms that are not in it"),
+}
 
 
 @dataclass(frozen=True)
@@ -213,6 +222,7 @@ class Experiment:
     plot: dict[str, object]
     published: list[dict]
     expectations: list[dict]
+    contest: dict | None = None
 
     def predicted(self, result: dict) -> dict[str, float]:
         """What the model says of the run that a result is of, metric by metric."""

@@ -1,0 +1,135 @@
+"""Contests: an arm against all others that give its promise; to lose is told, and no failure."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from grade.experiment import expect, summary
+from grade.experiment.load import load
+from grade.experiment.schema import BadExperiment, Experiment
+from grade.experiment.verdict import Verdict
+from grade.report import page
+from grade.report.study import Study
+
+TEXT = """\
+claim = "ours is the best"
+source = "this test"
+[[arms]]
+name = "ours"
+[[arms]]
+name = "old"
+[[arms]]
+name = "late"
+[sweep]
+load = [1, 2]
+seed = [1, 2]
+[workload]
+commands = "iogen name=r rw=read filename=/bin/sh nr={load} seed={seed}"
+[contest]
+arm = "ours"
+metrics = ["r.mean_ms"]
+bound = "stat.disk.reads"
+bound_times = 1.5
+no_more = {"stat.disk.writes" = "old"}
+"""
+MS = 1_000_000
+PROMISE = {"ours": 20, "old": 30, "late": 31}  # the bound's metric: late's is 1.55 times ours
+WRITES = {"ours": 5, "old": 5, "late": 1}
+
+
+def contest(folder: Path, text: str = TEXT) -> Experiment:
+    path = folder / "contest.toml"
+    path.write_text(text)
+    return load(path)
+
+
+def result(arm: str, load: int, seed: int, mean_ms: float) -> dict:
+    """As much of a run's result as is judged."""
+    line = {"job": "r", "ios": 1, "response_ns": {"mean": mean_ms * MS}, "histogram": [[100, 1]]}
+    counters = {"disk.reads": (PROMISE[arm], ""), "disk.writes": (WRITES[arm], "")}
+    at = {"load": load, "seed": seed}
+    return {"arm": arm, "variables": at, "jobs": [line], "counters": counters}
+
+
+def results(means: dict[str, float]) -> list[dict]:
+    """Of all arms, with these means under load 1 and the twofold under load 2; the seeds
+    differ, but not their mean."""
+    return [
+        result(arm, load, seed, mean * load + (1, -1)[seed - 1])
+        for arm, mean in means.items()
+        for load in (1, 2)
+        for seed in (1, 2)
+    ]
+
+
+def verdicts(experiment: Experiment, means: dict[str, float]) -> list[Verdict]:
+    return expect.judge(experiment, results(means))
+
+
+@pytest.mark.parametrize(("ours", "word"), [(9.9, "won"), (10, "won"), (10.1, "LOST")])
+def test_it_is_won_by_who_is_at_least_as_good_as_every_other(tmp_path, ours: float, word: str):
+    found = verdicts(contest(tmp_path), {"ours": ours, "old": 10, "late": 1})
+    assert [v.word for v in found] == [word, "won", word, "won"]
+    assert not any(v.failed for v in found)
+    assert found[0].says == "ours has the least r.mean_ms of 2 arms at load 1"
+    assert ("better: old 10" in found[0].why) == (word == "LOST")
+
+
+def test_who_promises_less_is_not_in_it(tmp_path: Path):
+    text = TEXT.replace("bound_times = 1.5", "bound_times = 1.6")
+    found = verdicts(contest(tmp_path, text), {"ours": 5, "old": 10, "late": 1})
+    assert found[0].word == "LOST"
+    assert found[0].says.startswith("ours has the least r.mean_ms of 3 arms")
+
+
+def test_who_is_set_aside_is_not_in_it(tmp_path: Path):
+    found = verdicts(
+        contest(tmp_path, TEXT + 'aside = ["old"]\n'), {"ours": 5, "old": 1, "late": 1}
+    )
+    assert found[0].word == "unknown"
+
+
+def test_no_more_is_against_one_arm(tmp_path: Path):
+    text = TEXT.replace('"stat.disk.writes" = "old"', '"stat.disk.writes" = "late"')
+    found = verdicts(contest(tmp_path, text), {"ours": 5, "old": 10, "late": 10})
+    assert [v.word for v in found] == ["won", "LOST", "won", "LOST"]
+
+
+def test_an_arm_that_lacks_runs_is_not_in_it(tmp_path: Path):
+    some = [
+        r
+        for r in results({"ours": 10, "old": 9})
+        if r["arm"] == "ours" or r["variables"] != {"load": 1, "seed": 2}
+    ]
+    found = expect.judge(contest(tmp_path), some)
+    assert [v.word for v in found] == ["unknown", "unknown", "LOST", "won"]
+
+
+def test_the_terminal_and_the_page_say_lost(tmp_path: Path):
+    experiment = contest(tmp_path)
+    found = results({"ours": 11, "old": 10, "late": 1})
+    told = "\n".join(summary.expectations(experiment, found))
+    assert re.search(r"LOST  ours has the least r.mean_ms of 2 arms at load 1", told)
+    html = page.expectations(Study(experiment, found))
+    assert '<li class="unmet"><b>LOST</b> ours has the least' in html
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('arm = "ours"\nmetrics', 'arm = "our"\nmetrics', 'unknown arm "our"'),
+        ('["r.mean_ms"]', '["x.mean_ms"]', 'unknown job "x"'),
+        ('["r.mean_ms"]', '["r.mean"]', 'unknown metric "r.mean"'),
+        ('bound = "stat.disk.reads"', 'bound = "stat.disk.red"', 'unknown counter "disk.red"'),
+        ('= "old"}', '= "ol"}', 'unknown arm "ol"'),
+        ('= "old"}', '= "ours"}', '"ours": is the arm of the contest'),
+        ('metrics = ["r.mean_ms"]\n', "", 'the key "metrics" is missing'),
+        ("bound_times = 1.5", 'aside = ["l"]', 'unknown arm "l"'),
+        ("bound_times", "bound_time", 'unknown key "bound_time"'),
+    ],
+)
+def test_a_bad_contest_is_refused_with_words(tmp_path: Path, old: str, new: str, why: str):
+    assert TEXT.count(old) == 1
+    with pytest.raises(BadExperiment, match=re.escape(why)):
+        contest(tmp_path, TEXT.replace(old, new))
