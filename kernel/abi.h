@@ -28,7 +28,7 @@
     X(sleep, 1)      /* (ns) */                                                \
     X(gettime, 1)    /* (CLOCK_...) ns */                                      \
     X(rusage, 2)     /* (RUSAGE_..., struct rusage *) */                       \
-    X(poweroff, 1)   /* (exit status for the host): sync, then off */          \
+    X(poweroff, 2)   /* (exit status for the host, sync first?) */             \
     X(open, 3)       /* (path, flags, mode) descriptor */                      \
     X(close, 1)      /* (fd) */                                                \
     X(read, 3)       /* (fd, buf, n) bytes, 0 at the end */                    \

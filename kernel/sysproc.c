@@ -197,9 +197,9 @@ i64 sys_rusage(const u64 *arg)
 i64 sys_poweroff(const u64 *arg)
 {
     int status = arg[0] & 0xff;
-    if (arg[0] > 0xff)
+    if (arg[0] > 0xff || arg[1] > 1)
         return -EINVAL;
-    int error = ext2_shutdown();
+    int error = arg[1] ? ext2_shutdown() : 0;
     if (error)
         kprintf("poweroff: not everything was written: error %d\n", -error);
     power_off(error && status == 0 ? 1 : status);

@@ -44,6 +44,6 @@ int main(void)
         printf("power off\n");
     }
     fflush(stdout);
-    poweroff(status);
+    poweroff(status, true);
     die("poweroff");
 }

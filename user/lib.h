@@ -36,7 +36,7 @@ void *sbrk(i64 increment); /* (void *)-1 on failure */
 int sleep(u64 ns);
 u64 gettime(int clock);
 int rusage(int who, struct rusage *);
-int poweroff(int status);
+int poweroff(int status, bool sync_first);
 int open(const char *path, int flags, ...); /* mode only with O_CREAT */
 int close(int fd);
 i64 read(int fd, void *buf, size_t n);

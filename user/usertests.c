@@ -298,8 +298,8 @@ TEST(a_number_that_is_no_call_gives_enosys)
 
 TEST(poweroff_wants_a_status_of_eight_bits)
 {
-    FAILS(EINVAL, poweroff(256));
-    FAILS(EINVAL, poweroff(-1));
+    FAILS(EINVAL, poweroff(256, true));
+    FAILS(EINVAL, poweroff(-1, true));
 }
 
 /* ---- bad addresses ---- */

@@ -8,8 +8,9 @@ A test of a lab is a public function of one argument in tests/ or hidden/:
 What its machine does and what is seen of it: run.py. What the kernel prints is not believed:
 evidence.py.
 
-One hart, virtual time. Limits: virtual seconds (a watchdog inside, for what is stuck),
-the host's processor seconds (for what computes for ever), bytes of a file (for floods).
+One hart, virtual time. Limits: virtual seconds (a watchdog inside, for what is stuck), the
+host's processor seconds (for what computes for ever), bytes of a file (for floods). In virtual
+time a machine that does not compute waits for nothing that could come: it is stopped (watch).
 """
 
 import os
@@ -19,7 +20,6 @@ import shlex
 import signal
 import subprocess
 import tempfile
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -32,10 +32,10 @@ from grade.scoring.evidence import witnessed
 from grade.scoring.lab import BadLab
 from grade.scoring.run import BEACON_BYTES, STUCK, Run, Scenario
 from grade.scoring.verdict import Wrong, expect
+from grade.scoring.watch import watched
 
 MEMORY = "64M"
 CPU_S = 20  # of the host, a machine
-WALL_S = 300
 FILE_BYTES = 256 << 20
 TAIL_LINES = 8
 
@@ -78,10 +78,13 @@ def tail(console: Path) -> str:
     return "\n".join(f"    | {line[:160]}" for line in lines[-TAIL_LINES:])
 
 
-def end(status: int, console: Path) -> str:
-    """How a machine ended that should have ended well; empty if it did."""
-    if status == 0:
-        return ""
+def end(status: int, stopped: str, console: Path) -> str:
+    """How a machine ended that should have ended well; empty if it did.
+
+    stopped: why it was, if it was.
+    """
+    if status == 0 or stopped:
+        return stopped
     if status in (-signal.SIGXCPU, -signal.SIGKILL):
         return f"it computed for more than {CPU_S} s of the host's processor"
     if status == -signal.SIGXFSZ:
@@ -166,12 +169,12 @@ class Bench:
                 *trace.memory_options(memory, MEMORY),
                 *(*traced, "-D", str(log)),
             )
-            how = end(self._boot(config, folder / "console.txt"), folder / "console.txt")
+            how = self._boot(config, folder / "console.txt")
             expect(not how, "the machine to run its commands and switch itself off", how)
             return witnessed(partial(Run, scenario, folder), kernel, memory, log)
 
-    def _boot(self, config: Config, console: Path) -> int:
-        """Run the machine to its end; its status."""
+    def _boot(self, config: Config, console: Path) -> str:
+        """Run the machine to its end; how that was, if it was not well."""
         (console.parent / "machine.sh").write_text(shlex.join(config.command()) + "\n")
         with console.open("wb") as out:
             process = subprocess.Popen(
@@ -181,15 +184,11 @@ class Bench:
                 stderr=subprocess.DEVNULL,
                 preexec_fn=limits,
             )
-        stop = threading.Timer(WALL_S, process.kill)
-        stop.start()
-        try:
+        with watched(process) as watch:
             _, status, used = os.wait4(process.pid, 0)
-        finally:
-            stop.cancel()
         self.budget_s -= used.ru_utime + used.ru_stime
         process.returncode = os.waitstatus_to_exitcode(status)
-        return process.returncode
+        return end(process.returncode, watch.stopped, console)
 
 
 def wait_for_gdb(config: Config, socket: Path, kernel: Path) -> None:

@@ -104,8 +104,11 @@ def places(curves: list[Curves]) -> dict:
 def spec(picture: Picture) -> dict:
     """The Vega-Lite specification."""
     found = picture.curves
-    waits = [ms for c in found for ms, _ in c.response if ms > 0]
-    ends = {"scale": {"type": "log", "nice": False}, "axis": theme.log_axis(min(waits), max(waits))}
+    waits = [ms for c in found for ms, _ in c.response]
+    ends = {
+        "scale": {"type": "log", "nice": False},
+        "axis": theme.log_axis(min(waits), max(waits)),
+    }
     share = axis("y", "share of the requests, %", scale={"domain": [0, 100]})
     panels = [
         lines(found, "response", axis("x", "response time, ms", **ends), share),

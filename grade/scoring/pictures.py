@@ -15,6 +15,7 @@ YOURS, REFERENCE = "yours", "the reference's"
 MOST_POINTS = 80  # of a curve
 PLACES = 100  # of the first requests
 SECTORS_OF_MB = 2000
+LEAST_MS = 0.001  # what is shorter stands here, as the axis is logarithmic
 
 Points = list[list[float]]
 
@@ -48,7 +49,7 @@ def thinned(points: Points) -> Points:
 def curves(who: str, what: str, requests: list[Request], zero_ns: int) -> Curves:
     """Those of one machine's reads or writes, which are some."""
     n = len(requests)
-    waits = sorted(r.response_ms for r in requests)
+    waits = sorted(max(r.response_ms, LEAST_MS) for r in requests)
     came = sorted((r.queued_ns - zero_ns) / 1e9 for r in requests)
     first = sorted(requests, key=lambda r: r.issued_ns)[:PLACES]
     return Curves(

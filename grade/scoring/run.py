@@ -27,7 +27,7 @@ RC = f"""mkdir /data && mount disk1 /data || exit
 {{script}}
 dd if=/dev/disk2 of=/dev/null bs=512 count=1 skip={LAST_BEACON} 2> /dev/null
 """
-WATCHDOG = f"(sleep {{}}; poweroff {STUCK}) &"
+WATCHDOG = f"(sleep {{}}; poweroff -n {STUCK}) &"
 BEACON = "dd if=/dev/disk2 of=/dev/null bs=512 count=1 skip={} 2> /dev/null"
 SMALL_DRIVE = "fixed"  # of programs and beacons
 

@@ -286,6 +286,38 @@ def test_a_kernel_that_fails_has_its_results_and_no_points(
     assert why in record.tests[0].came
 
 
+@pytest.mark.parametrize(
+    ("edit", "why"),
+    [
+        (
+            Edit("kernel/bflush.c", "flush", "while (f.outstanding)", "for (;;)"),
+            "it was stuck: the virtual time was up",
+        ),
+        (
+            Edit(
+                "kernel/bio.c",
+                "buf_let_go",
+                "set_dirtied(b);",
+                "set_dirtied(b); sleep_on(b, &bcache.lock);",
+            ),
+            "it was stuck: all waited for what could not come",
+        ),
+    ],
+    ids=["a sync never returns", "nobody gets on"],
+)
+def test_a_stuck_kernel_is_told_so_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edit: Edit, why: str
+) -> None:
+    monkeypatch.setattr("grade.scoring.watch.IDLE_S", 2)
+    lab = named("delayed-write")
+    files = {file: tree.pristine(file) for file in lab.files} | tree.planted((edit,))
+    asked = "wait.sync_returns_when_the_disk_has_it_all"
+    record = grading.grade(lab, lambda: files, tmp_path, "3", "make grade", asked)
+    formats.write_all(record, tmp_path)
+    expect_all_forms(tmp_path)
+    assert (record.score, record.tests[0].came) == (0, why)
+
+
 def test_a_kernel_that_floods_the_console_fills_no_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
