@@ -66,7 +66,7 @@ def test_a_throttled_writer_waits_at_the_limit(lab: Lab) -> None:
 
 
 def mean_high_mark(lab: Lab, rate_iops: int) -> float:
-    """Of a minute of so many writes a second, after as long at ten."""
+    """Of 20 s of so many writes a second, after as long at ten."""
     run = lab(
         "iogen bs=4k rate_iops=10 runtime_s=20 rw=write filename=/w\ngrep ahlw /dev/stat\n"
         f"iogen bs=4k rate_iops={rate_iops} runtime_s=20 rw=write filename=/x\n",

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from grade.experiment.schema import Experiment
 from grade.paths import ROOT
 from grade.report import study
 from grade.report.comparison import matrix
-from grade.report.comparison.rows import MEASURES, Row, cases, rows, sets
+from grade.report.comparison.rows import MEASURES, Row, cases, common, rows, sets
 from grade.report.study import Study
 
 FILE = """\
@@ -40,7 +41,12 @@ tunables = {"pu.interval_ms" = "{wait_s} s"}
 [[arms]]
 name = "AIPU"
 policies = {update = "aipu"}
-tunables = {"aipu.age_ms" = "{wait_s} s", "aipu.scan_ms" = "2 s", "pu.interval_ms" = "9 s"}
+
+[arms.tunables]
+"aipu.age_ms" = "{wait_s} s"
+"aipu.scan_ms" = "2 s"
+"aipu.meta_ms" = 0  # as it is by default
+"pu.interval_ms" = "9 s"
 
 [sweep]
 wait_s = [3, 6]
@@ -111,6 +117,15 @@ def value(row: Row, measure: str) -> float | None:
 
 def test_a_set_is_what_differs_and_the_tunables_of_its_own_policies(shown: list[Study]):
     assert set(sets(rows(shown))) == {"pu", "aipu aipu.scan_ms=2000"}
+
+
+def test_sets_of_few_cases_are_not_chosen_at_first(shown: list[Study]):
+    found = rows(shown)
+    rare = replace(found[0], policies="rare")
+    assert common([*found, rare]) == sets(found)
+    assert common([rare]) == ["rare"]
+    [*_, chosen] = matrix.spec([*found, rare], MEASURES[0])["params"]
+    assert chosen["value"] == sets(found)
 
 
 def test_each_experiment_in_each_setting_is_a_case(shown: list[Study]):

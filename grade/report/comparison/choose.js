@@ -25,5 +25,11 @@ function choose() {
   drawn.comparison?.then(({view}) => view.signal("chosen", [...chosen]).runAsync());
 }
 
+function chooseAll() {
+  for (const box of boxes) box.checked = true;
+  choose();
+}
+
 for (const box of boxes) box.addEventListener("change", choose);
+document.querySelector("button").addEventListener("click", chooseAll);
 choose();

@@ -7,7 +7,7 @@ set of policies that is chosen. Above, the geometric mean over the rows that hav
 import json
 
 from grade.report import theme
-from grade.report.comparison.rows import MEASURES, Measure, Row, cases, sets
+from grade.report.comparison.rows import MEASURES, Measure, Row, cases, common, sets
 
 BEST = "the best in each row"
 ROW = 20  # of a cell, high
@@ -86,8 +86,8 @@ def overall(x: dict, width: dict) -> dict:
     }
 
 
-def parameters(measure: Measure, names: list[str]) -> list[dict]:
-    """What the reader chooses."""
+def parameters(measure: Measure, names: list[str], chosen: list[str]) -> list[dict]:
+    """What the reader chooses, of these sets; and which of them are shown at first."""
     measures = [m.name for m in MEASURES]
     labels = [f"{m.name}: {m.about}, {m.unit}" for m in MEASURES]
     first = {"input": "select", "name": "measure", "options": measures, "labels": labels}
@@ -95,7 +95,7 @@ def parameters(measure: Measure, names: list[str]) -> list[dict]:
     return [
         {"name": "measure", "value": measure.name, "bind": first},
         {"name": "reference", "value": BEST, "bind": second},
-        {"name": "chosen", "value": names},  # as the page's boxes are ticked
+        {"name": "chosen", "value": chosen},  # as the page's boxes are ticked
     ]
 
 
@@ -121,7 +121,7 @@ def spec(found: list[Row], measure: Measure) -> dict:
     return theme.finished(
         {
             "title": title,
-            "params": parameters(measure, names),
+            "params": parameters(measure, names, common(found)),
             "data": {"values": data(found, shown)},
             "vconcat": [grid, overall(x, width)],
             "resolve": {"scale": {"x": "shared", "color": "shared", "y": "independent"}},

@@ -1,8 +1,8 @@
 """What is compared: for each system of each experiment, its set of policies and some measures.
 
 - A *set of policies* is the policies of those kinds in which the systems compared
-  differ, and those of their tunables that the arm sets in all of its runs. (A tunable
-  that is swept is part of the setting.)
+  differ, and those of their tunables that the arm sets, in all of its runs, to other
+  values than the default. (A tunable that is swept is part of the setting.)
 - A *case* is what different sets can be compared in: an experiment in one setting.
   If it has several arms of one set, which then differ in their machines, it is one
   for each arm.
@@ -15,8 +15,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from grade.experiment import metrics
+from grade.experiment.known import known
 from grade.experiment.result import measured_disk
 from grade.report.study import Study, System, in_order, words
+
+FEW = 3  # a set of fewer cases has little to be compared with
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,9 @@ def policy_set(study: Study, system: System, kinds: list[str]) -> str:
     tunables = [
         f"{name}={row[0]}"
         for name, row in own.items()
-        if len(row) == 1 and row != [None] and name.split(".")[0] in policies.values()
+        if len(row) == 1
+        and row not in ([None], [known().tunables[name].default])
+        and name.split(".")[0] in policies.values()
     ]
     return " ".join([*(policies[kind] for kind in kinds), *tunables])
 
@@ -133,6 +138,12 @@ def sets(found: list[Row]) -> list[str]:
     """The sets of policies, those with the most cases first."""
     often = Counter(row.policies for row in found)
     return sorted(often, key=lambda policies: -often[policies])
+
+
+def common(found: list[Row]) -> list[str]:
+    """The sets that are in FEW cases at least; if there are none, all."""
+    often = Counter(row.policies for row in found)
+    return [policies for policies in sets(found) if often[policies] >= FEW] or sets(found)
 
 
 def cases(found: list[Row]) -> list[str]:

@@ -10,7 +10,17 @@ from grade.experiment.schema import Experiment
 from grade.experiment.summary import number
 from grade.report import page, study
 from grade.report.comparison import matrix
-from grade.report.comparison.rows import MEASURES, Row, cases, responses, rows, same, sets
+from grade.report.comparison.rows import (
+    FEW,
+    MEASURES,
+    Row,
+    cases,
+    common,
+    responses,
+    rows,
+    same,
+    sets,
+)
 from grade.report.figures import Figure
 from grade.report.study import Study, words
 from grade.report.write import pictures
@@ -41,10 +51,11 @@ def studies(experiments: list[Experiment], folder: Path) -> tuple[list[Study], l
     return found, without
 
 
-def choice(names: list[str]) -> str:
-    """A box to tick for each set."""
-    box = '<label><input type="checkbox" value="{0}" checked> {0}</label>'
-    return "\n".join(box.format(escape(name)) for name in names)
+def choice(names: list[str], chosen: list[str]) -> str:
+    """A box to tick for each set; those that are chosen are ticked."""
+    box = '<label><input type="checkbox" value="{0}"{1}> {0}</label>'
+    ticks = {name: " checked" if name in chosen else "" for name in names}
+    return "\n".join(box.format(escape(name), tick) for name, tick in ticks.items())
 
 
 def cells(row: Row) -> str:
@@ -84,14 +95,14 @@ def text(of: list[Study], found: list[Row], without: list[str], figures: list[Fi
         lacking.append(f"Without results: {', '.join(without)}.")
     parts = {
         "warnings": "".join(f'<p class="warning">{escape(line)}</p>' for line in lacking),
-        "choice": choice(sets(found)),
+        "choice": choice(sets(found), common(found)),
         "tables": "\n".join(
             table(s, [row for row in found if row.study is s], escape(kinds)) for s in of
         ),
         "script": (HERE / "choose.js").read_text(),
     }
     all_have = ", ".join(f"{kind} {name}" for kind, name in alike.items())
-    told = {"number": len(of), "same": f"All have {all_have}." if alike else ""}
+    told = {"number": len(of), "few": FEW, "same": f"All have {all_have}." if alike else ""}
     return page.filled(HERE / "page.html", told, parts, figures)
 
 
