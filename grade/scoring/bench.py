@@ -30,7 +30,7 @@ from grade.image import Content
 from grade.machine import Config, Disk, die_with_parent
 from grade.scoring.evidence import witnessed
 from grade.scoring.lab import BadLab
-from grade.scoring.run import BEACON_BYTES, STUCK, Run, Scenario
+from grade.scoring.run import BEACON_BYTES, DATA_DISK, STUCK, Run, Scenario
 from grade.scoring.verdict import Wrong, expect
 from grade.scoring.watch import watched
 
@@ -60,10 +60,20 @@ def make_images(scenario: Scenario, folder: Path) -> None:
         file.truncate(BEACON_BYTES)
 
 
+def disk_of(path: Path, log: Path | None) -> Disk:
+    """A disk whose writes QEMU also keeps in the log, if there is one."""
+    if not log:
+        return Disk(path)
+    log.write_bytes(b"")
+    files = f"file.driver=file,file.filename={path},log.driver=file,log.filename={log}"
+    return Disk(drive=f"driver=blklogwrites,{files}")
+
+
 def machine(scenario: Scenario, kernel: Path, disks: list[Path], *options: str) -> Config:
     """The machine of a scenario."""
+    logs = {DATA_DISK: disks[DATA_DISK].with_name("data.log")} if scenario.logged else {}
     return Config(
-        tuple(Disk(path) for path in disks),
+        tuple(disk_of(path, logs.get(unit)) for unit, path in enumerate(disks)),
         memory=MEMORY,
         args=scenario.boot_arguments(),
         kernel=kernel,

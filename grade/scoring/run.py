@@ -52,6 +52,7 @@ class Scenario:
     drive: str = "rz58"
     trace_k: int = 256
     virtual_s: int = 600
+    logged: bool = False
 
     def rc(self) -> str:
         script = re.sub(

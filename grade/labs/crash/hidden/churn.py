@@ -1,0 +1,37 @@
+"""Whatever programs do, the disk can be repaired."""
+
+from grade.scoring.bench import Bench
+
+from ..cuts import Cut, each_cut, scenario
+
+STEPS = 30
+NAMES = 6
+
+
+def a_power_cut_in_a_random_churn_can_be_repaired(bench: Bench) -> None:
+    """Random files are made, written, linked, renamed, replaced and removed."""
+    rng = bench.random("churn")
+
+    def name() -> str:
+        return f"/data/{rng.choice(['', 'd/'])}f{rng.randrange(NAMES)}"
+
+    def step() -> str:
+        return rng.choice(
+            [
+                f"cp /text {name()}",
+                f"mv {name()} {name()}",
+                f"ln {name()} {name()}",
+                f"rm {name()}",
+                f"mkdir /data/m{rng.randrange(NAMES)}",
+                f"rmdir /data/m{rng.randrange(NAMES)}",
+                f"ln -s text {name()}",
+            ]
+        )
+
+    lines = ["mkdir /data/d", "beacon 1", *(f"{step()} 2> /dev/null" for _ in range(STEPS))]
+    run = bench.run(scenario("churn", [*lines, "sync", "beacon 2"], {"/text": bytes(20_000)}))
+
+    def check(_cut: Cut) -> None:
+        """To be repaired is all that is asked."""
+
+    each_cut(run, run.beacon(1), 2 * STEPS, check)

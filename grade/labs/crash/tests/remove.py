@@ -1,0 +1,32 @@
+"""What is removed is there whole or not at all."""
+
+from grade.scoring.bench import Bench
+from grade.scoring.verdict import expect
+
+from ..cuts import Cut, each_cut, scenario
+
+FILES = {"/small": 3000, "/large": 60_000, "/d/f": 9000}  # bytes
+
+
+def _source(path: str) -> str:
+    """Where the root disk has a file's contents."""
+    return f"/in{path.replace('/', '.')}"
+
+
+def files_directories_and_links_are_removed(bench: Bench) -> None:
+    """A small file, a large one and a tree are removed, between any two writes the power is cut."""
+    rng = bench.random("removed")
+    data = {path: rng.randbytes(size) for path, size in FILES.items()}
+    lines = ["mkdir /data/d", "ln -s small /data/l"]
+    lines += [f"cp {_source(path)} /data{path}" for path in FILES]
+    lines += ["sync", "beacon 1", "rm /data/large", "rm /data/l /data/small", "rm -r /data/d"]
+    inputs = {_source(path): content for path, content in data.items()}
+    run = bench.run(scenario("remove", [*lines, "sync", "beacon 2"], inputs))
+
+    def check(cut: Cut) -> None:
+        found = cut.files(list(FILES))
+        for path, came in found.items():
+            some = f"{len(came or b'')} bytes, or others"
+            expect(came in (None, data[path]), f"{path} whole or gone after a cut", some)
+
+    each_cut(run, run.beacon(1), 40, check)

@@ -1,0 +1,28 @@
+"""A file that another one replaces is the old one or the new one, at any moment."""
+
+from grade.scoring.bench import Bench
+from grade.scoring.verdict import expect
+
+from ..cuts import Cut, each_cut, scenario
+
+DOCUMENTS = ["/here", "/there/document"]
+
+
+def a_document_is_always_there(bench: Bench) -> None:
+    """A new text is written beside a document, fsynced, and moved over it: in one directory, and
+    from another. The power is cut between any two writes."""
+    rng = bench.random("replaced")
+    old, new = rng.randbytes(5000), rng.randbytes(7000)
+    lines = ["mkdir /data/there"]
+    lines += [f"cp /old /data{path}" for path in DOCUMENTS]
+    lines += ["sync", "beacon 1"]
+    for path in DOCUMENTS:
+        lines += ["dd if=/new of=/data/part conv=fsync 2> /dev/null", f"mv /data/part /data{path}"]
+    run = bench.run(scenario("replace", [*lines, "sync", "beacon 2"], {"/old": old, "/new": new}))
+
+    def check(cut: Cut) -> None:
+        for path, came in cut.files(DOCUMENTS).items():
+            what = "none" if came is None else f"{len(came)} bytes"
+            expect(came in (old, new), f"{path} as it was, or the new one", what)
+
+    each_cut(run, run.beacon(1), 30, check)
