@@ -103,6 +103,16 @@ REFUSED = [
     Wrong("prefetch", "hookless", "", "", ""),
     Wrong("update", "aimless", "", "", ""),
 ]
+# One leaves words in every stream; the other's wish is off the file if it finds any.
+LEAVES = Wrong(
+    "prefetch",
+    "leaves_words",
+    "",
+    ".ahead = ahead",
+    """static void ahead(struct stream *s, const struct access *a, struct wish *w)
+    { (void)a, (void)w; s->word[0] = s->word[3] = 7; }""",
+)
+FINDS = prefetch("finds_words", ".first = a->file_blocks, .n = s->word[0] | s->word[3], .times = 1")
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +123,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / folder, tree / folder)
     for file in ("Makefile", "build/kernel.command"):
         shutil.copy2(ROOT / file, tree / file)
-    for wrong in (*WRONG, *REFUSED):
+    for wrong in (*WRONG, *REFUSED, LEAVES, FINDS):
         (tree / "policies" / wrong.kind / f"{wrong.name}.c").write_text(wrong.text())
     made = "build/kernel/kernel.elf"
     line = ["make", "SETUP=no", made]
@@ -161,3 +171,23 @@ def test_a_policy_without_a_hook_that_it_needs_is_refused(
     assert machine.run(f"policy use {wrong.kind} {wrong.name}").status != 0
     assert machine.check("policy") == before
     assert f"policy {wrong.name} refused: " in machine.power_off().console
+
+
+def test_a_prefetch_policy_put_to_use_finds_nothing_of_the_last_ones_in_an_open_file(
+    run_script, kernel: Path
+) -> None:
+    script = f"""set -e
+    policy use prefetch {LEAVES.name}
+    iogen name=r rw=read filename=/data bs=4k nr=40 thinktime_us=20000 &
+    sleep 0.4
+    policy use prefetch {FINDS.name}
+    wait
+    grep {FINDS.name} /dev/policy
+    """
+    result = run_script(
+        script, {"/data": bytes(1 << 20)}, kernel=kernel, args="drive=fixed", lab=True
+    )
+    assert result.status == 0
+    assert '"ios":40' in result.console
+    assert f"[{FINDS.name}]" in result.console
+    assert "policy fault" not in result.console
