@@ -6,14 +6,17 @@ to be content with it, each hole to matter on its own, and scores to be the same
 """
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from grade.paths import ROOT
 from grade.scoring import grading, tree
 from grade.scoring.formats import people
 from grade.scoring.lab import FULL, Attack, Hole, Lab, Mistake, attacks, labs, mistakes
-from grade.scoring.record import Record
+from grade.scoring.record import Record, parse
 
 NONCE = "7"
 WHOLE = os.environ.get("FULL") == "1"
@@ -24,6 +27,7 @@ ATTACKS = [(lab, attack) for lab in LABS for attack in attacks(lab)]
 HOLES = [(lab, hole) for lab in LABS for hole in lab.holes if hole.function]
 SKELETON_MOST = 20
 MISTAKES_LEAST = 5
+MEMORY_MB, PROCESSOR_S = 512, 120  # of a grading, at most
 
 each_lab = pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
 in_full = pytest.mark.skipif(not WHOLE, reason="only with FULL=1")
@@ -116,3 +120,18 @@ def test_the_reference_has_all_points_whatever_the_nonce(
 ) -> None:
     record = graded(lab, tree.solution(lab), tmp_path, nonce=nonce)
     assert record.score == FULL, lost(record)
+
+
+@in_full
+@each_lab
+def test_a_grading_fits_a_small_machine(lab: Lab, tmp_path: Path) -> None:
+    for file, text in tree.solution(lab).items():
+        path = tmp_path / "in" / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    line = ["grade.scoring", "grade", lab.name, "--submission", tmp_path / "in"]
+    line += ["--out", tmp_path / "out"]
+    subprocess.run([sys.executable, "-m", *line], cwd=ROOT, check=True, capture_output=True)
+    record = parse((tmp_path / "out/result.json").read_text())
+    assert record.score == FULL
+    assert record.peak_mb <= MEMORY_MB and record.cpu_s <= PROCESSOR_S
