@@ -328,8 +328,10 @@ static struct buf *claim(const struct disk *d, u64 blkno, struct buf **dirty)
 static struct buf *claim_ahead(const struct disk *d, u64 blkno)
 {
     struct buf *dirty;
+    if (bcache.waiting)
+        return NULL;
     if (bcache.nahead < bcache.ahead_most)
-        return bcache.waiting ? NULL : claim(d, blkno, &dirty);
+        return claim(d, blkno, &dirty);
     if (!bcache.nahead)
         return NULL;
     struct buf *b = LIST_ITEM(bcache.ahead.next, struct buf, ahead);

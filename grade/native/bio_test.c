@@ -318,12 +318,22 @@ static bool device_step(void)
     return timer_step();
 }
 
+/* Another process prefetches. While one waits for a buffer it gets none. */
+static void prefetch_meanwhile(void)
+{
+    struct disk *d = &attached[random_below(DISKS)];
+    u64 before = ahead.value, blkno = random_below(BLOCKS);
+    bprefetch(d, &blkno, 1);
+    assert(!bcache.waiting || ahead.value == before);
+}
+
 void sleep_on(const void *chan, struct spinlock *l)
 {
     (void)chan;
     spin_unlock(l);
     if (!device_step())
         panic("sleeps for ever on %s", l->name);
+    prefetch_meanwhile();
     spin_lock(l);
 }
 
