@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from distributed import Client, LocalCluster
 
-CONNECT_S = 10  # to a scheduler
+CONNECT_S = 30  # to a scheduler
 WAIT_S = 60  # for its first worker
 
 
