@@ -53,8 +53,11 @@ class DriveRow:
 
 @cache
 def drive_row(name: str) -> DriveRow:
-    """The row of a drive that has platters."""
-    told = image.command(TOOL, "-d", name, "-f").stdout.decode()
+    """The row of a drive that has platters; else ValueError."""
+    asked = image.command(TOOL, "-d", name, "-f", check=False)
+    told = asked.stdout.decode()
+    if asked.returncode:
+        raise ValueError(told.strip())
     figures = {key: int(value) for key, value in re.findall(r"^(\w+_?\w*) (\d+)$", told, re.M)}
     zones = re.findall(r"^zone (\d+) (\d+) (\d+) (\d+) (\d+)$", told, re.M)
     curve = image.command(TOOL, "-d", name, "-s").stdout.decode()

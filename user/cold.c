@@ -7,17 +7,17 @@
  *
  * - The files to choose from are FILE0, FILE1, ... on the disk mounted at dir=,
  *   all of one size. Which are read is drawn from the seed.
- * - Before each run the disk is unmounted and mounted again, to be read only,
- *   which empties the buffer cache of it; then the drive reads so much at
- * random places that its own cache has nothing of the files. Then each process
- * opens its file, and all begin at one time.
+ * - Before each run the disk is unmounted and mounted again, read-only: the
+ *   buffer cache has nothing of it then. After that the drive reads so much at
+ *   random places that its own cache has none of the files. Then each process
+ *   opens its file, and all begin at one time.
  * - A process reads its file from the start to the end, bs bytes a call, and
  *   computes for `work` after each. Only this is measured.
  *
  * At the end one line, `cold {JSON}`: job (name=), seed, files, runs, size and
  * bs; run_ns {min, max, mean, std}: from the start to when the last process
- * has ended; request_ns: the mean of that, times bs / size; bytes_s: what was
- * read over how long that took; response_ns and histogram of all reads.
+ * has ended; request_ns: the mean of that, times bs / size; throughput: bytes a
+ * second of all together; response_ns and histogram of all reads.
  *
  * After the measurements of Shriver, Small, Smith, "Why does file system
  * prefetching work?", USENIX 1999.
@@ -75,6 +75,16 @@ static void path_of(char *path, u64 number)
 
 /* ---- a process ---- */
 
+static char buf[1 << 20];        /* a read's */
+static u64 times[1 + READS_MAX]; /* when it ended, and each read's response */
+
+/* Have all the memory that the reads will need: a first touch takes time. */
+static void touch_memory(void)
+{
+    memset(buf, 1, o.bs_bytes);
+    memset(times, 1, sizeof times);
+}
+
 static void wait_until(u64 start_ns, const char *path)
 {
     u64 now_ns = gettime(CLOCK_VIRTUAL);
@@ -83,11 +93,9 @@ static void wait_until(u64 start_ns, const char *path)
     sleep(start_ns - now_ns);
 }
 
-/* Read the file; times[]: when it ended, and each read's response. Returns how
- * many times that are. */
-static u64 read_file(int fd, const char *path, u64 *times)
+/* Read the file, taking the times. Returns how many they are. */
+static u64 read_file(int fd, const char *path)
 {
-    static char buf[1 << 20];
     u64 n = 1;
     for (u64 at = 0; at < o.size_bytes; at += o.bs_bytes) {
         u64 bytes = MIN(o.bs_bytes, o.size_bytes - at);
@@ -111,14 +119,14 @@ static void wait_for_all(const int fds[2])
 
 static void be_reader(u64 file, u64 start_ns, const int all[2], int out)
 {
-    static u64 times[1 + READS_MAX];
     char path[PATH_BYTES];
     path_of(path, file);
     int fd = open(path, O_RDONLY);
     if (fd < 0)
         die("%s", path);
+    touch_memory();
     wait_until(start_ns, path);
-    u64 bytes = read_file(fd, path, times) * sizeof times[0];
+    u64 bytes = read_file(fd, path) * sizeof times[0];
     wait_for_all(all);
     if (write(out, times, bytes) != (i64)bytes)
         die("pipe");
@@ -244,7 +252,7 @@ static void report(void)
     printf("cold {\"job\":");
     json_print_string(o.name);
     printf(",\"seed\":%lu,\"files\":%lu,\"runs\":%lu,\"size\":%lu,\"bs\":%lu,"
-           "\"request_ns\":%lu,\"bytes_s\":%lu,\"run_ns\":",
+           "\"request_ns\":%lu,\"throughput\":%lu,\"run_ns\":",
            o.seed, o.files, o.runs, o.size_bytes, o.bs_bytes,
            runs.sum / o.runs * o.bs_bytes / o.size_bytes,
            o.files * o.runs * o.size_bytes * 1000000 / (runs.sum / NS_PER_US));

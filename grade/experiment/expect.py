@@ -5,7 +5,7 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from statistics import mean
+from statistics import mean, median
 
 from grade.experiment import contest, metrics
 from grade.experiment.result import setting
@@ -80,6 +80,14 @@ def worst(row: dict, points: list[Point], what: str) -> Verdict:
     return Verdict(row["says"], not bad, f"{came}; {expected(row, point.limit)}")
 
 
+def in_the_middle(row: dict, points: list[Point], verdict: Verdict) -> Verdict:
+    """Also: half of the points must be no farther off than median_percent."""
+    limit = row["median_percent"]
+    off = 100 * median(point.off for point in points)
+    why = f"{verdict.why}; the median is {off:.2g} % off, expected <= {limit:g} %"
+    return replace(verdict, met=verdict.met and off <= limit, why=why)
+
+
 def judge_points(row: dict, mine: list[dict], others: list[dict], predicted: Predicted) -> Verdict:
     """Of an expectation about each combination of variables."""
     name, points = row["metric"], []
@@ -92,7 +100,8 @@ def judge_points(row: dict, mine: list[dict], others: list[dict], predicted: Pre
             there = [r for r in others if setting(r["variables"]) == at]
             limit = metrics.together(there, name, how) * row["times"]
         points.append(Point(at, value, limit, compared(row, value, limit)))
-    return worst(row, points, name)
+    verdict = worst(row, points, name)
+    return verdict if row["median_percent"] is None else in_the_middle(row, points, verdict)
 
 
 def meeting(one: Curve, other: Curve) -> float | None:

@@ -18,6 +18,9 @@ others go on where the last one of their file ended and are
                       command reached the drive; what remains is random
     n > segments      random: by then the segment has been used for another file
 
+If the kernel sets the number of segments, it does so whenever a file is known to be read in
+order, by its second command: that empties the cache and takes as long as an overhead.
+
 E[Seek] is over the places of n files, drawn uniformly: with C-LOOK n - 1 of n seeks lead
 from a file to the next one outwards, one is the return from the last to the first; with
 FCFS all lead between two files in any order. For one file they stay in the file's group.
@@ -33,16 +36,15 @@ Source: E. Shriver, C. Small, K. Smith, "Why does file system prefetching work?"
 program computes costs only what is longer.
 """
 
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from itertools import groupby
 
-from grade.drive_row import SECTOR_BYTES, DriveRow, Zone, drive_row
+from grade.drive_row import SECTOR_BYTES, drive_row
+from grade.mean_drive import Drive, Setting, near_seek_ns, seeks_ns, starts
 from grade.models import Parameter, System
 from grade.reader import COST, Bsd44, Command, Compute, File, Step, Wait, steps
 
 KIB = 1024
-GRID = 120  # places along the drive over which a mean is taken
-PHASES = 8  # of where in its track a command ends, likewise
 
 PARAMETERS = {
     "files": Parameter("read at once, n", "the workload", 1),
@@ -57,45 +59,48 @@ PARAMETERS = {
     "command_us": Parameter("a command's way to the drive: adapter, bus protocol", "the paper"),
     "bus_kb_s": Parameter("BusTR, 1,000 bytes a second", "the paper", 100),
     "segments": Parameter("of the drive's cache", "the drive's row, or what is set", 1, 16),
+    "adapts": Parameter("1: the kernel sets as many as there are streams", "the machine", 0, 1),
 }
 QUANTITIES = {
     "total_ms": "from the start until all files are read",
     "request_ms": "that, times request size / file size: mean response of a request",
-    "bytes_s": "of all files together",
+    "throughput": "of all files together",
 }
 
 
-# ---- the processor ----
+# ---- what runs ----
 
 
 @dataclass(frozen=True)
-class Times:
-    """What the parameters come to. All in ns; sizes in sectors."""
+class Machine:
+    """What the parameters come to. Times in ns."""
 
-    row: DriveRow
+    setting: Setting
     instruction: float
     way: float  # of a command to the drive
-    bus: float  # a sector
-    segments: int  # of the drive's cache
-    ahead: float  # what is read ahead into one
-    block: int
+    adapts: bool  # segments are set anew when the number of streams has changed
+    turn: float  # half a rotation
+    jump: float  # the seek to a place in the same group or the next
 
     def command(self, blocks: int) -> float:
-        """What the kernel does for a command; half of it before the drive has it."""
-        return (COST.command + (blocks - 1) * COST.command_block) * self.instruction
+        """Half of what the kernel does for a command: before, or after, the drive has it."""
+        return (COST.command + (blocks - 1) * COST.command_block) / 2 * self.instruction
 
 
-def times(drive: str, p: dict[str, float]) -> Times:
-    row, segments = drive_row(drive), int(p["segments"])
-    room = row.segments * row.segment_sectors // segments
-    return Times(
-        row=row,
+def machine(drive: str, p: dict[str, float]) -> Machine:
+    row = drive_row(drive)
+    return Machine(
+        setting=Setting(
+            row=row,
+            bus_ns=SECTOR_BYTES * 1e6 / p["bus_kb_s"],
+            segments=int(p["segments"]),
+            block=int(p["block_kb"] * KIB / SECTOR_BYTES),
+        ),
         instruction=2 ** p["cpu_shift"],
         way=p["command_us"] * 1000,
-        bus=SECTOR_BYTES * 1e6 / p["bus_kb_s"],
-        segments=segments,
-        ahead=room * row.read_ahead_sectors / row.segment_sectors,
-        block=int(p["block_kb"] * KIB / SECTOR_BYTES),
+        adapts=bool(p["adapts"]),
+        turn=row.rotation_ns / 2,
+        jump=near_seek_ns(row, p["group_mb"]),
     )
 
 
@@ -110,177 +115,67 @@ def file_of(p: dict[str, float]) -> File:
     )
 
 
-# ---- the platters ----
-
-
-@dataclass(frozen=True)
-class Tracks:
-    """A zone's tracks. Sectors count from the start of one of them."""
-
-    zone: Zone
-    slot_ns: float  # a sector under the head
-    skew: float  # slots from a track's end to the next one's start, in the mean
-
-    def read_ns(self, first: float, sectors: float) -> float:
-        """From the first one's start to the last one's end."""
-        crossed = (first + sectors - 1) // self.zone.sectors - first // self.zone.sectors
-        return self.slot_ns * (sectors + self.skew * crossed)
-
-    def read_in(self, first: float, ns: float) -> float:
-        """How many pass in that time, from the first on."""
-        slots, done = ns / self.slot_ns, 0.0
-        while slots > 0:
-            left = self.zone.sectors - (first + done) % self.zone.sectors
-            done += min(slots, left)
-            slots -= left + self.skew
-        return done
-
-
-def tracks(row: DriveRow, zone: Zone) -> Tracks:
-    skew = ((row.heads - 1) * zone.track_skew + zone.cyl_skew) / row.heads
-    return Tracks(zone, row.rotation_ns / zone.sectors, skew)
-
-
-def starts(row: DriveRow) -> list[tuple[Tracks, float, float]]:
-    """Where a file may begin: a zone, a sector of a track; and how much of the drive that
-    stands for."""
-    total = sum(z.cylinders * z.sectors for z in row.zones)
-    return [
-        (tracks(row, z), (i + 0.5) / PHASES * z.sectors, z.cylinders * z.sectors / total / PHASES)
-        for z in row.zones
-        for i in range(PHASES)
-    ]
-
-
-@cache
-def seeks_ns(drive: str, n: int) -> tuple[float, float, float]:
-    """Mean seek between n files at random places: to the next one outwards, back from the
-    last to the first, and between any two."""
-    row = drive_row(drive)
-    cyls = [row.cylinder_at((i + 0.5) / GRID) for i in range(GRID)]
-    onward = back = pair = onwards = backs = pairs = 0.0
-    for i in range(GRID):
-        for j in range(i, GRID):
-            ns, gap = row.seek_ns[cyls[j] - cyls[i]], (j - i) / GRID
-            weight = 0.5 if i == j else 1.0
-            with_none_between = weight * (1 - gap) ** (n - 2)
-            with_all_between = weight * gap ** (n - 2)
-            onward, onwards = onward + ns * with_none_between, onwards + with_none_between
-            back, backs = back + ns * with_all_between, backs + with_all_between
-            pair, pairs = pair + ns * weight, pairs + weight
-    return onward / onwards, back / backs, pair / pairs
-
-
-def near_seek_ns(row: DriveRow, group_mb: float) -> float:
-    """Mean seek from a group's start, where the inodes are, to any place in it."""
-    sectors = sum(z.cylinders * z.sectors for z in row.zones) * row.heads
-    cyls = len(row.seek_ns) * group_mb * KIB * KIB / SECTOR_BYTES / sectors
-    distances = [row.seek_ns[int((i + 0.5) / GRID * cyls)] for i in range(GRID)]
-    return sum(distances) / GRID
-
-
-def seek_ns(drive: str, n: int, sched: str) -> float | None:
-    """E[Seek] for n > 1 files, if the scheduler is one that the formulas have."""
-    onward, back, pair = seeks_ns(drive, n)
-    return {"clook": ((n - 1) * onward + back) / n, "fcfs": pair}.get(sched)
-
-
-# ---- the drive ----
-
-
-@dataclass
-class Segment:
-    """What is left in the drive's cache of what was read ahead for a file."""
-
-    file: int
-    end: int  # the place up to which the file has been read
-    ahead: float = 0  # sectors from there on
-
-
-@dataclass(frozen=True)
-class Served:
-    moved: bool  # the arm went elsewhere: a seek and half a rotation, not in
-    ns: float  # from the command's arrival until its data are across the bus
-
-
-@dataclass
-class Drive:
-    """The drive, all files lying alike in its tracks. Segments: the last one used is last."""
-
-    t: Times
-    tracks: Tracks
-    start: float  # the sector at which a file begins
-    segments: list[Segment]
-    reads: Segment | None = None  # that the arm reads ahead into
-
-    def sector(self, place: int) -> float:
-        return self.start + place * self.t.block
-
-    def read_ahead(self, ns: float) -> None:
-        """The arm goes on for so long, or until the segment is full."""
-        if self.reads:
-            reached = self.sector(self.reads.end) + self.reads.ahead
-            self.reads.ahead += self.tracks.read_in(reached, ns)
-            if self.reads.ahead >= self.t.ahead:
-                self.reads.ahead, self.reads = self.t.ahead, None
-
-    def segment(self, file: int, place: int) -> Segment:
-        """The file's, if there is one that goes on at this place; else the oldest, empty."""
-        mine = [s for s in self.segments if (s.file, s.end) == (file, place)]
-        found = mine[0] if mine else self.segments[0]
-        if not mine:
-            self.reads = None if self.reads is found else self.reads
-            found.file, found.end, found.ahead = file, place, 0
-        self.segments.remove(found)
-        self.segments.append(found)
-        return found
-
-    def serve(self, file: int, command: Command, idle_ns: float) -> Served:
-        """A command reaches the drive so long after the last one was done."""
-        self.read_ahead(idle_ns)
-        s = self.segment(file, command.place)
-        sectors = command.blocks * self.t.block
-        across_ns, missing = sectors * self.t.bus, max(0.0, sectors - s.ahead)
-        media_ns = self.tracks.read_ns(self.sector(s.end) + s.ahead, missing) if missing else 0
-        s.end += command.blocks
-        if not missing and self.reads is not s:
-            s.ahead -= sectors
-            return Served(False, self.t.row.read_hit_ns + across_ns)
-        joins = self.reads is s
-        if not joins:
-            across_ns = missing * self.t.bus
-        done_ns = max(across_ns + self.tracks.slot_ns * (not joins), media_ns + self.t.bus)
-        overhead_ns = self.t.row.read_hit_ns if joins else self.t.row.read_miss_ns
-        self.reads, s.ahead = s, max(0.0, s.ahead - sectors)
-        self.read_ahead(done_ns - media_ns + overhead_ns * joins)
-        return Served(not joins, overhead_ns + done_ns)
-
-
-def drive(t: Times, where: Tracks, start: float) -> Drive:
-    return Drive(t, where, start, [Segment(-1, 0) for _ in range(t.segments)])
-
-
 # ---- one file ----
 
 
-def one_file_ns(made: list[Step], t: Times, it: Drive, jump_ns: float) -> float:
-    """Until the program has done all its steps. Places apart lie in groups nearby."""
-    now = free = 0.0
-    done: list[float] = []
-    for step in made:
-        match step:
-            case Compute(instructions):
-                now += instructions * t.instruction
-            case Command(_, blocks):
-                now += t.command(blocks) / 2
-                arrival = max(now, free) + t.way
-                served = it.serve(0, step, arrival - free)
-                seek = served.moved * (jump_ns + t.row.rotation_ns / 2)
-                free = arrival + served.ns + seek
-                done.append(free + t.command(blocks) / 2)
-            case Wait(k):
-                now = max(now, done[k])
-    return now
+@dataclass
+class Queue:
+    """The commands of one file on their way. Places apart lie in groups nearby."""
+
+    m: Machine
+    drive: Drive
+    in_order: bool  # FCFS; else C-LOOK
+    waiting: list[tuple[float, int, Command]] = field(default_factory=list)  # when queued
+    free_ns: float = 0  # when the drive is
+    head: int = 0
+    done_ns: dict[int, float] = field(default_factory=dict)
+
+    def put(self, now_ns: float, number: int, commands: list[Command]) -> None:
+        self.serve_until(now_ns)
+        self.waiting += [(now_ns, number + i, command) for i, command in enumerate(commands)]
+
+    def serve_until(self, limit_ns: float) -> None:
+        """All that the drive takes up before then."""
+        while self.waiting and max(self.free_ns, self.waiting[0][0]) < limit_ns:
+            self.serve_next()
+
+    def serve_next(self) -> None:
+        start_ns = max(self.free_ns, self.waiting[0][0])
+        here = [w for w in self.waiting if w[0] <= start_ns]
+        if not self.in_order:
+            here.sort(key=lambda w: (w[2].place < self.head, w[2].place))
+        self.waiting.remove(here[0])
+        _, number, command = here[0]
+        arrival_ns = start_ns + self.m.way
+        served = self.drive.serve(0, command, arrival_ns - self.free_ns)
+        moving_ns = served.moved * (self.m.jump + self.m.turn)
+        self.free_ns = arrival_ns + served.ns + moving_ns
+        self.head = command.place + command.blocks
+        self.done_ns[number] = self.free_ns + self.m.command(command.blocks)
+
+    def wait(self, number: int) -> float:
+        """When that command is done."""
+        while number not in self.done_ns:
+            self.serve_next()
+        return self.done_ns[number]
+
+
+def one_file_ns(made: list[Step], m: Machine, queue: Queue) -> float:
+    """Until the program has done all its steps. Commands made together are queued together."""
+    now_ns, number = 0.0, 0
+    for are_commands, group in groupby(made, lambda step: isinstance(step, Command)):
+        if are_commands:
+            commands = list(group)
+            now_ns += sum(m.command(command.blocks) for command in commands)
+            queue.put(now_ns, number, commands)
+            number += len(commands)
+            continue
+        for step in group:
+            if isinstance(step, Wait):
+                now_ns = max(now_ns, queue.wait(step.command))
+            else:
+                now_ns += step.instructions * m.instruction
+    return now_ns
 
 
 # ---- several files ----
@@ -310,29 +205,31 @@ def rounds(made: list[Step]) -> list[list[Command]]:
     return together
 
 
-def visit(t: Times, it: Drive, file: int, commands: list[Command], jump_ns: float) -> Visit:
+def visit(m: Machine, drive: Drive, file: int, commands: list[Command]) -> Visit:
     """One visit to a file. To a second place of it the arm has not far."""
     seen = Visit()
     for command in commands:
-        turn_ns = t.command(command.blocks) / 2
-        served = it.serve(file, command, turn_ns + t.way)
-        seen.ns += turn_ns + t.way + served.ns
+        idle = m.command(command.blocks) + m.way
+        served = drive.serve(file, command, idle)
+        seen.ns += idle + served.ns
         if served.moved:
-            seen.ns += t.row.rotation_ns / 2 + bool(seen.moved) * jump_ns
+            seen.ns += m.turn + bool(seen.moved) * m.jump
             seen.moved = 1
     return seen
 
 
-def visits(together: list[list[Command]], t: Times, n: int, jump_ns: float) -> list[Visit]:
+def visits(together: list[list[Command]], m: Machine, n: int) -> list[Visit]:
     """The visit of each round, while n files are visited by turns."""
     mean = [Visit() for _ in together]
-    for where, start, share in starts(t.row):
-        it = drive(t, where, start)
-        for of_round, commands in zip(mean, together, strict=True):
+    for where, start, share in starts(m.setting.row):
+        drive = Drive(m.setting, where, start)
+        for k, of_round in enumerate(mean):
             for file in range(n):
-                seen = visit(t, it, file, commands, jump_ns)
-                of_round.ns += share * seen.ns / n
-                of_round.moved += share * seen.moved / n
+                if m.adapts and k == 1:  # by its second read it is known as a stream
+                    of_round.ns += share / n * drive.divide()
+                seen = visit(m, drive, file, together[k])
+                of_round.ns += share / n * seen.ns
+                of_round.moved += share / n * seen.moved
     return mean
 
 
@@ -350,25 +247,31 @@ def has_stayed(moved: list[float], n: int) -> list[float]:
     return mean
 
 
-def files_ns(made: list[Step], t: Times, n: int, seek_ns: float, jump_ns: float) -> float:
-    """All rounds of n > 1 files."""
-    seen = visits(rounds(made), t, n, jump_ns)
+def files_ns(made: list[Step], m: Machine, n: int, seek_ns: float) -> float:
+    """All rounds of n > 1 files, and what the processor does before and after them."""
+    seen = visits(rounds(made), m, n)
     stayed = has_stayed([v.moved for v in seen], n)
     each = [v.ns + v.moved * (1 - stays) * seek_ns for v, stays in zip(seen, stayed, strict=True)]
-    return n * sum(each)
+    return n * sum(each) + edges_ns(made, m)
 
 
-def edges_ns(made: list[Step], t: Times) -> float:
-    """What the processor does before the first command of all and after the last."""
+def edges_ns(made: list[Step], m: Machine) -> float:
+    """Before the first command of all reaches the drive, and after the last is done."""
     first = next(i for i, step in enumerate(made) if isinstance(step, Command))
     last = max(i for i, step in enumerate(made) if isinstance(step, Wait))
-    outside = [step for step in made[:first] + made[last:] if isinstance(step, Compute)]
-    return sum(step.instructions for step in outside) * t.instruction + t.command(
-        made[first].blocks
-    )
+    outside = [
+        step.instructions for step in made[:first] + made[last:] if isinstance(step, Compute)
+    ]
+    return sum(outside) * m.instruction + 2 * m.command(made[first].blocks)
 
 
-# ---- ----
+def mean_seek_ns(system: System, n: int) -> float | None:
+    """E[Seek] for n > 1 files, if the scheduler is one that the formulas have."""
+    onward, back, pair = seeks_ns(system.drive, n)
+    return {"clook": ((n - 1) * onward + back) / n, "fcfs": pair}.get(system.policies["sched"])
+
+
+# ---- the whole ----
 
 
 def policy_of(system: System, file: File) -> tuple[bool, Bsd44 | None]:
@@ -381,26 +284,30 @@ def policy_of(system: System, file: File) -> tuple[bool, Bsd44 | None]:
     return False, None
 
 
+def total_ns(system: System, file: File, m: Machine, n: int) -> float | None:
+    """None: the formulas do not have this."""
+    is_known, policy = policy_of(system, file)
+    if not is_known or (n > 1 and file.work):
+        return None
+    made = steps(file, COST, policy)
+    if n > 1:
+        seek_ns = mean_seek_ns(system, n)
+        return seek_ns and files_ns(made, m, n, seek_ns)
+    in_order = system.policies["sched"] == "fcfs"
+    return sum(
+        share * one_file_ns(made, m, Queue(m, Drive(m.setting, where, start), in_order))
+        for where, start, share in starts(m.setting.row)
+    )
+
+
 def predict(system: System, parameters: dict[str, float]) -> dict[str, float]:
     """See QUANTITIES; nothing for policies that the formulas do not have."""
-    p, file = parameters, file_of(parameters)
-    is_known, policy = policy_of(system, file)
-    n, t = int(p["files"]), times(system.drive, p)
-    if not is_known or (n > 1 and file.work):
+    p, n = parameters, int(parameters["files"])
+    total = total_ns(system, file_of(p), machine(system.drive, p), n)
+    if total is None:
         return {}
-    made, jump_ns = steps(file, COST, policy), near_seek_ns(t.row, p["group_mb"])
-    if n == 1:
-        total = sum(
-            share * one_file_ns(made, t, drive(t, where, start), jump_ns)
-            for where, start, share in starts(t.row)
-        )
-    else:
-        seek = seek_ns(system.drive, n, system.policies["sched"])
-        if seek is None:
-            return {}
-        total = files_ns(made, t, n, seek, jump_ns) + edges_ns(made, t)
     return {
         "total_ms": total / 1e6,
         "request_ms": total / 1e6 * p["request_kb"] / p["file_kb"],
-        "bytes_s": n * p["file_kb"] * KIB * 1e9 / total,
+        "throughput": n * p["file_kb"] * KIB * 1e9 / total,
     }

@@ -60,7 +60,7 @@ def test_a_runs_reads_wait_for_the_drive_and_end_with_the_last_process(cold):
     assert row["response_ns"]["max"] <= row["run_ns"]["max"]
     assert row["request_ns"] == pytest.approx(row["run_ns"]["mean"], rel=1e-6)
     rate = 3 * 65536 * 1e9 / row["run_ns"]["mean"]
-    assert row["bytes_s"] == pytest.approx(rate, rel=1e-3)
+    assert row["throughput"] == pytest.approx(rate, rel=1e-3)
 
 
 def test_the_seed_chooses_and_the_same_words_give_the_same(cold):

@@ -23,5 +23,5 @@ def test_places_are_cylinders_in_the_proportion_of_their_sectors():
 
 
 def test_a_drive_without_platters_has_none():
-    with pytest.raises(AssertionError, match="fixed: has no platters"):
+    with pytest.raises(ValueError, match="fixed: has no platters"):
         drive_row("fixed")

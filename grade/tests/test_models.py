@@ -250,6 +250,38 @@ def test_every_point_is_held_against_the_model(modelled: Path, off, met, why):
     assert why in verdict.why
 
 
+@pytest.mark.parametrize(
+    ("off", "met", "why"),
+    [
+        ({("PU", 100): 1.09}, True, "the median is 4.5 % off, expected <= 5 %"),
+        ({("PU", 100): 1.09, ("PU", 1000): 0.97}, False, "the median is 6 % off, expected <= 5 %"),
+        ({("PU", 100): 1.11}, False, "1 of 2 not so"),
+    ],
+)
+def test_the_median_of_all_points_is_held_against_the_model(modelled: Path, off, met, why):
+    changed(modelled, "within_percent = 10", "within_percent = 10\nmedian_percent = 5")
+    experiment = load(modelled)
+    [verdict] = expect.judge(experiment, results(experiment, off))
+    assert verdict.met is met
+    assert why in verdict.why
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("within_percent = 10", "median_percent = 5", "median_percent: only with within_percent"),
+        ('than = "model"', 'than = "IPU"', 'median_percent: only with than = "model"'),
+    ],
+)
+def test_a_median_that_makes_no_sense_is_refused(modelled: Path, old, new, said):
+    if old != "within_percent = 10":
+        changed(modelled, "within_percent = 10", "within_percent = 10\nmedian_percent = 5")
+    changed(modelled, old, new)
+    with pytest.raises(BadExperiment) as refused:
+        load(modelled)
+    assert said in str(refused.value)
+
+
 def test_the_table_shows_the_model_and_by_how_much_it_was_missed(modelled: Path):
     experiment = load(modelled)
     rows = summary.table(experiment, results(experiment, {("PU", 1000): 1.02}))
