@@ -19,10 +19,12 @@ import tempfile
 import tomllib
 from collections.abc import Mapping
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 
 from grade.scoring.bench import Bench
 from grade.scoring.lab import BadLab, Edit, Lab, module
+from grade.scoring.likeness import ALIKE, Pair
 from grade.scoring.verdict import Wrong, expect
 
 FORM = "answers.toml"
@@ -66,6 +68,26 @@ def number(bench: Bench, question: str) -> int:
     whole = type(given) is int and 0 <= given < MOST
     expect(whole, f"{question} = one whole number", f"{given!r:.80}")
     return given
+
+
+def numbers(text: str) -> dict[str, int]:
+    """All that are given in a form; none if it cannot be read."""
+    try:
+        return {question: n for question, n in read(text).items() if type(n) is int}
+    except Wrong:
+        return {}
+
+
+def alike(forms: Mapping[str, str]) -> list[Pair]:
+    """Which of these, by name, have the same numbers, which no two students' machines give."""
+    given = {name: numbers(text) for name, text in sorted(forms.items())}
+    pairs = []
+    for (one, mine), (other, theirs) in combinations(given.items(), 2):
+        asked = mine.keys() | theirs.keys()
+        same = [question for question in asked if mine.get(question) == theirs.get(question)]
+        if asked and len(same) >= ALIKE * len(asked):
+            pairs.append(Pair(one, other, len(same) / len(asked)))
+    return sorted(pairs, key=lambda pair: -pair.share)
 
 
 # ---- what is right ----

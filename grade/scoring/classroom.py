@@ -29,7 +29,7 @@ from pathlib import Path
 from distributed import Client, Future, as_completed
 
 from grade.paths import KERNEL, MKFS, ROOT, ROOT_FOLDER
-from grade.scoring import classpage, formats, grading, likeness, submission, tree
+from grade.scoring import answers, classpage, formats, grading, likeness, submission, tree
 from grade.scoring.lab import FULL, BadLab, Lab, named
 from grade.scoring.record import GroupResult, Record, parse
 from grade.scoring.submission import Refused
@@ -234,9 +234,11 @@ def score_all(
 
 def pairs(lab: Lab, handed: list[Handed]) -> list[likeness.Pair]:
     """Who is near-identical to whom."""
+    solutions = {one.name: one.files for one in handed if one.files}
+    if answers.FORM in lab.files:
+        return answers.alike({name: files[answers.FORM] for name, files in solutions.items()})
     reference, cut = tree.here(lab), tree.cut(lab, {})
     skeleton = {file: cut.get(file, reference[file]) for file in lab.files}
-    solutions = {one.name: one.files for one in handed if one.files}
     solutions[REFERENCE] = reference
     headers = [path.read_text() for path in sorted((ROOT / "kernel").glob("*.h"))]
     return likeness.alike(solutions, skeleton, headers)

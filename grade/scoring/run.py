@@ -39,7 +39,8 @@ class Scenario:
     script: shell commands, with `beacon N` on lines of their own (N from 1); args:
     boot arguments; files: of the root disk; data: of the data disk, made of zeros,
     path to size; at: where in the disk they lie, as mkfs has it; virtual_s: after so long
-    it is stuck (0: never; gdb's stops make the clock jump to the next thing to come).
+    it is stuck (0: never; gdb's stops make the clock jump to the next thing to come);
+    check: what a policy's own check finds, or a wrong answer, is a panic.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Scenario:
     drive: str = "rz58"
     trace_k: int = 256
     virtual_s: int = 600
+    check: bool = True
     logged: bool = False
 
     def rc(self) -> str:
@@ -66,8 +68,8 @@ class Scenario:
         return SMALL_DRIVE, self.drive, SMALL_DRIVE
 
     def boot_arguments(self) -> str:
-        drives = f"drive={SMALL_DRIVE} disk1.drive={self.drive} drive_depth=1"
-        return f"{drives} cluster_kb=0 check=1 trace_k={self.trace_k} {self.args}".strip()
+        drives = f"drive={SMALL_DRIVE} disk1.drive={self.drive} drive_depth=1 cluster_kb=0"
+        return f"{drives} check={self.check:d} trace_k={self.trace_k} {self.args}".strip()
 
 
 @dataclass(frozen=True)

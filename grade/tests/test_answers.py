@@ -11,6 +11,7 @@ from grade.paths import KERNEL
 from grade.scoring import answers, tree
 from grade.scoring.bench import Bench
 from grade.scoring.lab import BadLab, Edit, Lab, labs, module, named
+from grade.scoring.likeness import Pair
 from grade.scoring.verdict import Wrong
 
 LAB = "first-block"
@@ -80,6 +81,20 @@ def test_checks_know_right_from_wrong_and_tell_no_number(tmp_path: Path) -> None
         ask("1234566")
     with pytest.raises(Wrong, match='student = "me"'):
         ask("1234567", "you")
+
+
+def test_who_has_the_same_numbers_is_pointed_out() -> None:
+    def form(*numbers: int) -> str:
+        return "".join(f"q{i} = {n}\n" for i, n in enumerate(numbers))
+
+    forms = {
+        "c": form(9, 2, 3, 14, 15),
+        "a": 'student = "a"\n' + form(1, 2, 3, 4, 5),
+        "b": form(1, 2, 3, 4, 6),
+        "blank": FORM,
+        "wild": "1 +",
+    }
+    assert answers.alike(forms) == [Pair("a", "b", 0.8)]
 
 
 def test_an_edit_must_fit_its_question() -> None:

@@ -1,0 +1,37 @@
+"""A scan costs the processor little for each dirty block."""
+
+from grade.scoring.bench import Bench
+from grade.scoring.run import Run, Scenario
+from grade.scoring.verdict import Slide, expect
+
+BLOCKS = 4000
+
+SCENARIO = Scenario(
+    name="cost",
+    script=f"""
+iogen rw=write filename=/data/f bs=4k number_ios={BLOCKS} > /dev/null
+sleep 2
+beacon 1
+seq 1 60000 > /dev/null
+beacon 2
+sleep 40
+beacon 3
+""",
+    args="write=delayed update=ldcl nbuf=6000 ldcl.age_s=20",
+    check=False,
+    data=(("/f", "16M"),),
+    size="32M",
+)
+
+
+def _counting_ms(run: Run) -> float:
+    """How long the counting took."""
+    written = len(run.writes_of("/f", end_ns=run.beacon(3)))
+    expect(written == BLOCKS, f"{BLOCKS} blocks to be written some time", f"{written} were")
+    return (run.beacon(2) - run.beacon(1)) / 1e6
+
+
+def of_4000_dirty_blocks_a_scan_costs_little(bench: Bench) -> Slide:
+    """How long a program computes beside a scan each second, with 4000 blocks dirty."""
+    best_ms, value_ms = _counting_ms(bench.reference(SCENARIO)), _counting_ms(bench.run(SCENARIO))
+    return Slide("time to count", "ms", value_ms, 1.03 * best_ms, 1.2 * best_ms)

@@ -1,0 +1,72 @@
+"""Random reads beside bursts of writes: they wait less, and more evenly, than with periodic
+update or with writes that all start at once."""
+
+from statistics import pstdev
+
+from grade.scoring.bench import Bench
+from grade.scoring.run import Run, Scenario
+from grade.scoring.verdict import Slide, expect
+
+READS = 1000
+WRITERS = 3
+SETTLED_NS = 8 * 10**9  # by then each policy has begun to write
+LDCL = "write=delayed update=ldcl ldcl.age_s=6 ldcl.range_s=5"
+PERIODIC = "write=delayed update=pu pu.interval_ms=6000"
+OAW, ASYNC = "write=oaw update=none", "write=async update=none"
+
+
+def _scenario(bench: Bench, name: str, policies: str) -> Scenario:
+    """A reader, and writers that write many blocks at once and pause."""
+    rng = bench.random("jobs")
+    writers = " -- ".join(
+        f"name=w{i} rw=randwrite filename=/data/w{i} seed={rng.randrange(10**6)} until=read "
+        f"thinktime_blocks=60 thinktime_us={4500 + 700 * i}000"
+        for i in range(WRITERS)
+    )
+    read = f"name=read rw=randread filename=/data/read seed={rng.randrange(10**6)} nr={READS}"
+    return Scenario(
+        name=f"response-{name}",
+        script=f"iogen bs=4k {read} -- {writers} > /dev/null\nbeacon 1\nsync",
+        args=f"{policies} sched=fcfs nbuf=1500",
+        check=False,
+        data=(("/read", "24M"), *((f"/w{i}", "4M") for i in range(WRITERS))),
+        size="48M",
+    )
+
+
+def _reads_ms(run: Run) -> list[float]:
+    """The response times of the file's reads."""
+    sectors = run.sectors("/read")
+    settled = (r for r in run.data(write=False) if r.queued_ns >= SETTLED_NS)
+    return [r.response_ms for r in settled if r.sector in sectors]
+
+
+def _writes(run: Run) -> int:
+    paths = (f"/w{i}" for i in range(WRITERS))
+    return sum(len(run.writes_of(path, end_ns=run.beacon(1))) for path in paths)
+
+
+def _measure(bench: Bench, better: tuple[str, str], worse: tuple[str, str]) -> Slide:
+    """Points from a little more than the reference's better policies down to its worse ones."""
+    good, bad = _scenario(bench, *better), _scenario(bench, *worse)
+    best, worst = bench.reference(good), bench.reference(bad)
+    run = bench.run(good)
+    expect(
+        _writes(run) >= 0.8 * _writes(best),
+        f"about {_writes(best)} blocks written meanwhile, as by the reference",
+        f"{_writes(run)}",
+    )
+    value, full, none = (pstdev(_reads_ms(r)) for r in (run, best, worst))
+    return Slide(
+        "standard deviation of read response", "ms", value, full + 0.2 * (none - full), none
+    )
+
+
+def reads_beside_delayed_writes_wait_evenly(bench: Bench) -> Slide:
+    """The standard deviation of reads' response times, with LDCL; none as with periodic update."""
+    return _measure(bench, ("ldcl", LDCL), ("pu", PERIODIC))
+
+
+def reads_beside_filled_blocks_wait_evenly(bench: Bench) -> Slide:
+    """The standard deviation with OAW; none as with writes that start at once."""
+    return _measure(bench, ("oaw", OAW), ("async", ASYNC))

@@ -1,0 +1,71 @@
+"""The writes of a file's blocks, with what the trace tells of them."""
+
+from dataclasses import dataclass
+
+from grade.scoring.run import BLOCK_SECTORS, DATA_DISK, Run, Write
+from grade.scoring.verdict import expect
+
+PAUSE_NS = 500 * 10**6  # between scans, which come each second, not within one
+
+
+@dataclass(frozen=True)
+class Dirtying:
+    """A block of a file became dirty, and was written later, or never."""
+
+    block: int
+    dirtied_ns: int
+    queued_ns: int | None
+
+    @property
+    def age_s(self) -> float:
+        return (self.queued_ns - self.dirtied_ns) / 1e9
+
+
+def dirtyings(run: Run, path: str, start_ns: int, end_ns: int) -> list[Dirtying]:
+    """Each time before start_ns that a block of the file became dirty, with writes until end_ns."""
+    number = run.sectors(path)
+    times: dict[int, list[int]] = {block: [] for block in number.values()}
+    for write in run.writes_of(path, end_ns=end_ns):
+        times[write.block].append(write.request.queued_ns)
+    found = []
+    for event in run.events:
+        block = number.get(event.block * BLOCK_SECTORS)
+        in_time = event.disk == DATA_DISK and event.name == "dirtied" and event.time_ns < start_ns
+        if in_time and block is not None:
+            later = [ns for ns in times[block] if ns >= event.time_ns]
+            found.append(Dirtying(block, event.time_ns, min(later, default=None)))
+    return found
+
+
+def expect_written(found: list[Dirtying], most_s: float) -> None:
+    """Each was, within that time."""
+    expect(bool(found), "blocks to become dirty", "none did")
+    for one in found:
+        expect(one.queued_ns is not None, f"block {one.block} to be written", "it never was")
+        expect(
+            one.age_s <= most_s,
+            f"block {one.block} to be written {most_s:g} s after it became dirty, at the latest",
+            f"{one.age_s:.3f} s after",
+        )
+
+
+def bursts(writes: list[Write]) -> list[list[Write]]:
+    """The writes that were queued together, scan by scan."""
+    made: list[list[Write]] = []
+    last_ns = -PAUSE_NS
+    for write in writes:
+        if write.request.queued_ns - last_ns >= PAUSE_NS:
+            made.append([])
+        made[-1].append(write)
+        last_ns = write.request.queued_ns
+    return made
+
+
+def most_queued(run: Run, end_ns: int) -> int:
+    """The most of the data disk's writes that waited in its queue at one time, until then."""
+    waiting = most = 0
+    for event in run.events:
+        if event.disk == DATA_DISK and event.write and event.time_ns < end_ns:
+            waiting += (event.name == "queued") - (event.name == "issued")
+            most = max(most, waiting)
+    return most
