@@ -80,12 +80,12 @@ def worst(row: dict, points: list[Point], what: str) -> Verdict:
     return Verdict(row["says"], not bad, f"{came}; {expected(row, point.limit)}")
 
 
-def in_the_middle(row: dict, points: list[Point], verdict: Verdict) -> Verdict:
-    """Also: half of the points must be no farther off than median_percent."""
-    limit = row["median_percent"]
+def in_the_middle(row: dict, points: list[Point]) -> Verdict:
+    """The verdict of an expectation that half of the points are not far off."""
     off = 100 * median(point.off for point in points)
-    why = f"{verdict.why}; the median is {off:.2g} % off, expected <= {limit:g} %"
-    return replace(verdict, met=verdict.met and off <= limit, why=why)
+    came = f"{row['arm']}: {row['metric']} is {off:.2g} % off in the median of {len(points)}"
+    limit = row["median_percent"]
+    return Verdict(row["says"], off <= limit, f"{came}; expected <= {limit:g} % of {row['than']}")
 
 
 def judge_points(row: dict, mine: list[dict], others: list[dict], predicted: Predicted) -> Verdict:
@@ -100,8 +100,9 @@ def judge_points(row: dict, mine: list[dict], others: list[dict], predicted: Pre
             there = [r for r in others if setting(r["variables"]) == at]
             limit = metrics.together(there, name, how) * row["times"]
         points.append(Point(at, value, limit, compared(row, value, limit)))
-    verdict = worst(row, points, name)
-    return verdict if row["median_percent"] is None else in_the_middle(row, points, verdict)
+    if row["median_percent"] is not None:
+        return in_the_middle(row, points)
+    return worst(row, points, name)
 
 
 def meeting(one: Curve, other: Curve) -> float | None:

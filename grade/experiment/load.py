@@ -274,10 +274,10 @@ def expectation(c: Checker, keys: tuple, row: dict, top: dict, size: str, sweep:
         c.problem(keys, f'times = {row["times"]:g}: not with "value" or "crosses"')
     if row["within_percent"] is not None and row["op"] != "==":
         c.problem(keys, f'within_percent: only with op = "==", not "{row["op"]}"')
-    if row["median_percent"] is not None and row["within_percent"] is None:
-        c.problem(keys, "median_percent: only with within_percent")
-    if row["median_percent"] is not None and row["than"] != MODEL_SAYS:
-        c.problem(keys, f'median_percent: only with than = "{MODEL_SAYS}"')
+    others = (row["op"], row["than"], row["within_percent"])
+    if row["median_percent"] is not None and others != ("==", MODEL_SAYS, None):
+        only = f'op = "==", than = "{MODEL_SAYS}", and no within_percent'
+        c.problem(keys, f"median_percent: only with {only}")
     if row["along"] is not None:
         along(c, keys, row, list(sweep))
     if row["size"] not in (None, size):

@@ -53,8 +53,9 @@
                                    at each of its values in turn, compared with
                                    the value before; with ==, within_percent.
                                    than = "model": at each point compared with
-                                   what the model says; also median_percent: so
-                                   far off is at most the median of all points;
+                                   what the model says; instead of within_percent,
+                                   median_percent: so far off is at most the median
+                                   of all points;
                                    crosses = a variable, and `than` an arm: where
                                    along it the two arms' values meet, compared
                                    with value, or with where the model's do
@@ -174,7 +175,7 @@ EXPECTATION = {
     "crosses": Field("text", "or, along this variable, where the value meets that of `than`"),
     "times": Field("real", "times this", 1.0),
     "within_percent": Field("real", "so far off is still =="),
-    "median_percent": Field("real", "and half of the points are no farther off than this"),
+    "median_percent": Field("real", "or half of the points are no farther off than this"),
     "of": Field("text", "over the runs; if not given, as the table", choices=OVER_RUNS),
     "where": Field("table", "only runs with these values"),
     "size": Field("text", "only at this size"),
