@@ -129,6 +129,13 @@ def test_no_block_is_read_that_is_not_the_files(lab: Lab) -> None:
     assert reads["none"] > 500
 
 
+def test_what_is_overwritten_before_it_is_asked_for_was_read_in_vain(lab: Lab) -> None:
+    script = "advise -n 400k willneed /w; sleep 1; iogen rw=write bs=8k filename=/w nr=30; sync"
+    run = lab(script, "drive=fixed nbuf=600 prefetch=hints")
+    assert run.count("bio.ahead_wasted") == 30
+    assert run.count("bio.ahead_unused") == 20
+
+
 def test_what_is_not_asked_for_gives_way_when_it_is_stale(lab: Lab) -> None:
     read = "iogen rw=read bs=8k filename=/data offset=8m nr=400"  # for 4 s
     for wait_s, stale in ((1, False), (11, True)):
