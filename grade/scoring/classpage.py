@@ -6,6 +6,7 @@ from statistics import mean, median
 from string import Template
 from urllib.parse import quote
 
+from grade.scoring import leaderboard
 from grade.scoring.formats import page
 from grade.scoring.lab import Lab
 from grade.scoring.likeness import Pair
@@ -105,6 +106,7 @@ def text(lab: Lab, records: dict[str, Record], alike: list[Pair]) -> str:
     parts = {
         "scores": spread([score / most for score in scores], 3 * BAR, 3 * HEIGHT),
         "tests": tests_table(all_),
+        "leaderboard": leaderboard.table(records),
         "alike": pairs_list(alike),
         "submissions": submissions_table(records),
     }

@@ -1,0 +1,67 @@
+"""What was measured of each submission of a class, in one table: who comes first in what.
+
+Columns are the visible tests that measure. The order is that of the mean place over them;
+above all stand the figures from which on there are all points, and none.
+"""
+
+from html import escape
+from statistics import mean
+
+from grade.scoring.record import Outcome, Record
+
+Row = dict[str, float]  # by test
+
+
+def measured(record: Record) -> dict[str, Outcome]:
+    """The tests that anybody may see and that measured something."""
+    return {test.id: test for test in record.tests if test.value is not None and not test.hidden}
+
+
+def place(value: float, column: list[float]) -> int:
+    """Less is better."""
+    return 1 + sum(other < value for other in column)
+
+
+def ranking(rows: dict[str, Row]) -> list[tuple[str, float]]:
+    """Those who have every figure, with their mean places, the first first."""
+    columns = {test: [row[test] for row in rows.values()] for row in rows.values() for test in row}
+    places = {
+        name: mean(place(value, columns[test]) for test, value in row.items())
+        for name, row in rows.items()
+    }
+    return sorted(places.items(), key=lambda item: (item[1], item[0]))
+
+
+def cells(values: Row, best: Row) -> str:
+    """Of a row; the best of a column stands out."""
+    return "".join(
+        f"<td>{f'<b>{value:.4g}</b>' if value == best.get(test) else f'{value:.4g}'}</td>"
+        for test, value in values.items()
+    )
+
+
+def table(records: dict[str, Record]) -> str:
+    """The table; empty if nothing was measured."""
+    found = {name: measured(record) for name, record in records.items()}
+    tests = max(found.values(), key=len, default={})
+    rows = {
+        name: {test: outcome.value for test, outcome in row.items()}
+        for name, row in found.items()
+        if row.keys() == tests.keys()
+    }
+    if not tests:
+        return ""
+    best = {test: min(row[test] for row in rows.values()) for test in tests}
+    head = "".join(f"<th>{escape(f'{t.title} ({t.unit})')}</th>" for t in tests.values())
+    body = ""
+    for name, at in (("all points up to", "full"), ("none from", "none")):
+        limits = {test: getattr(outcome, at) for test, outcome in tests.items()}
+        body += f'<tr class="say"><td>{name}</td><td></td>{cells(limits, {})}</tr>\n'
+    for name, mean_place in ranking(rows):
+        body += f"<tr><td>{escape(name)}</td><td>{mean_place:.1f}</td>{cells(rows[name], best)}"
+        body += "</tr>\n"
+    return (
+        "<h2>Leaderboard</h2>\n"
+        f"<table><thead><tr><th>name</th><th>mean place</th>{head}</tr></thead>\n"
+        f"<tbody>{body}</tbody></table>"
+    )
