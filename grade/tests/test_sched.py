@@ -117,8 +117,10 @@ def test_cscan_pays_for_the_way_to_the_end_and_back(lab) -> None:
     assert 0.6 < more_ms / (ms / READS) < 1
 
 
-def test_freeblock_writes_dirty_blocks_and_reads_take_no_longer(lab) -> None:
-    args = "drive=cheetah4lp drive_depth=1 nbuf=600 write=delayed update=none"
+@pytest.mark.parametrize("way_us", [0, 500])
+def test_freeblock_writes_dirty_blocks_and_reads_take_no_longer(lab, way_us: int) -> None:
+    args = f"drive=cheetah4lp drive_depth=1 drive_command_us={way_us} nbuf=600"
+    args += " write=delayed update=none"
     plain, free = lab(DIRTY, f"sched=clook {args}"), lab(DIRTY, f"sched=freeblock {args}")
     written = free.count("bio.written") - plain.count("bio.written")
     assert written > 50

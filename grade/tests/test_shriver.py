@@ -3,6 +3,9 @@
 import pytest
 
 from grade.drive_row import drive_row
+from grade.experiment.__main__ import EXPERIMENTS
+from grade.experiment.load import load
+from grade.experiment.run import mkfs_options
 from grade.mean_drive import seeks_ns
 from grade.models import System, read_call, shriver
 from grade.reader import COST, Bsd44, Command, Compute, File, Wait, steps
@@ -40,6 +43,15 @@ def total(**given: float) -> float:
 def commands(kb: int, call_kb: float, policy: Bsd44 | None, far: bool = True) -> list[tuple]:
     made = steps(File(kb, call_kb, 8, far, 64, 0), COST, policy)
     return [(step.place, step.blocks) for step in made if isinstance(step, Command)]
+
+
+def test_an_experiment_sets_bus_way_segments_and_layout():
+    [run] = [r for r in load(EXPERIMENTS / "shriver-segments.toml", "quick").runs if r.number == 6]
+    args = run.config["args"].split()
+    said = {"drive_command_us=1160", "drive_bus_kb_s=20000", "drive_segments=adaptive"}
+    assert said <= set(args)
+    options = mkfs_options(run.config["data"])
+    assert options[-3:] == ("--scatter", "/f=250:512K", "--far-indirect")
 
 
 # ---- the reader ----
