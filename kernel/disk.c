@@ -325,10 +325,14 @@ u64 queue_done_ns(const struct queue *q, u64 start_ns, const struct request *a,
              : done_ns;
 }
 
-u64 queue_seek_edge(struct queue *q, u64 now_ns, bool last)
+u64 queue_seek_edge(struct queue *q, bool last)
 {
     struct disk *d = CONTAINER(q, struct disk, queue);
-    return d->in_flight ? now_ns : drive_seek_edge(&d->drive, now_ns, last);
+    u64 told_ns = clock_ns() + d->command_ns;
+    u64 there_ns = d->in_flight ? 0 : drive_seek_edge(&d->drive, told_ns, last);
+    if (there_ns)
+        trace(TRACE_sought, d->id, last, 0, told_ns);
+    return there_ns;
 }
 
 /* ---- dispatch to the drive or the device ---- */

@@ -370,7 +370,7 @@ u64 drive_seek_edge(struct drive *d, u64 now_ns, bool last)
 {
     const struct drive_model *m = d->model;
     if (!m->zones)
-        return now_ns;
+        return 0;
     u64 begin_ns = MAX(now_ns, d->free_ns);
     catch_up(d, begin_ns);
     struct spot edge = locate(m, last ? drive_room(m) - 1 : 0);

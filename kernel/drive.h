@@ -119,7 +119,7 @@ struct drive_cache drive_cache_in(const struct drive_model *, u32 segments);
 void drive_set_cache(struct drive *, u64 now_ns, const struct drive_cache *);
 
 /* It is told at now_ns to move its arm to the first cylinder or the last;
- * returns when it will be there. A drive without an arm is there at once. */
+ * returns when it will be there; 0 if the model has no arm. */
 u64 drive_seek_edge(struct drive *, u64 now_ns, bool last);
 
 /* A request reaches the drive at now_ns, which never goes back; returns when it

@@ -253,10 +253,10 @@ u64 queue_done_ns(const struct queue *, u64 start_ns, const struct request *a,
                   u64 gap_ns, const struct request *b);
 
 /* Move the arm of the drive, with nothing to transfer, to its first cylinder or
- * its last; returns when it is there, which a command waits for. Where no arm
- * can be moved, it is now_ns: without a model, of a model that is one service
- * time, and while the drive has a command. */
-u64 queue_seek_edge(struct queue *, u64 now_ns, bool last);
+ * its last; returns when it is there, which a command waits for. 0 where no arm
+ * can be moved: without a model, of a model that is one service time, and while
+ * the drive has a command. */
+u64 queue_seek_edge(struct queue *, bool last);
 
 struct sched_hooks {
     /* (required) Choose the next request to dispatch. The queue is not

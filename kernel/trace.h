@@ -34,7 +34,8 @@
     X(flush, "0; blocks started by one flush or tick")              \
     X(writing, "block; how long it was dirty in ns, or 0")          \
     X(named, "the process's new name, 8 bytes; the other 8")        \
-    X(counted, "0; 0: /dev/stat was printed")
+    X(counted, "0; 0: /dev/stat was printed")                       \
+    X(sought, "0: to the first cylinder, 1: the last; told in ns")
 
 enum trace_event {
 #define X(name, meaning) TRACE_##name,

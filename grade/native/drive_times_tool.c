@@ -1,7 +1,8 @@
 /*
  * Are these the times of a drive? For each command on standard input, a line
  * "ISSUED_NS DONE_NS R|W SECTOR SECTORS" in the order of issue, prints when the
- * model of the drive is done with it, in ns.
+ * model of the drive is done with it, in ns. The arm may be moved between them:
+ * "TOLD_NS 0 S EDGE 0", to the first cylinder (EDGE 0) or the last (1).
  *
  * A trace tells the issue some microseconds late, and in them the sector may
  * have passed the head, which is a turn of the platter. So a command may have
@@ -59,8 +60,13 @@ int main(int argc, char **argv)
     char way;
     int words;
     while ((words = scanf("%" SCNu64 " %" SCNu64 " %c %" SCNu64 " %" SCNu32,
-                          &issued_ns, &done_ns, &way, &sector, &nsectors)) == 5)
-        printf("%" PRIu64 "\n",
-               serve(&drive, issued_ns, done_ns, way == 'W', sector, nsectors));
+                          &issued_ns, &done_ns, &way, &sector, &nsectors)) ==
+           5) {
+        if (way == 'S')
+            drive_seek_edge(&drive, issued_ns, sector);
+        else
+            printf("%" PRIu64 "\n", serve(&drive, issued_ns, done_ns,
+                                          way == 'W', sector, nsectors));
+    }
     return words == EOF ? 0 : 1;
 }

@@ -109,9 +109,9 @@ TEST(cscan_serves_in_that_order_too)
 
 /* An arm that is at the last cylinder after 7 us, and 20 us later at the
  * first. */
-static u64 toy_edge(u64 at_ns, bool last)
+static u64 toy_edge(bool last)
 {
-    return at_ns + (last ? 7000 : 27000);
+    return now_ns + (last ? 7000 : 27000);
 }
 
 /* After 90 the head is under way for 27 us, and takes no notice of 95; the
@@ -125,7 +125,8 @@ TEST(cscan_goes_to_the_end_and_back_before_the_lowest)
     submit(p, &requests[0], 90, false);
     submit(p, &requests[1], 30, false);
     check_eq(serve_at(p, 1000000)->sector, 90);
-    check(!p->sched.next(&queue, 1010000));
+    now_ns = 1010000;
+    check(!p->sched.next(&queue, now_ns));
     submit(p, &requests[2], 95, false);
     submit(p, &requests[3], 20, true);
     check(!p->sched.next(&queue, 1036999));

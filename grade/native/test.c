@@ -20,10 +20,10 @@ u64 queue_done_ns(const struct queue *q, u64 start_ns, const struct request *a,
 
 seek_edge_fn *drive_to_edge;
 
-u64 queue_seek_edge(struct queue *q, u64 now_ns, bool last)
+u64 queue_seek_edge(struct queue *q, bool last)
 {
     (void)q;
-    return drive_to_edge ? drive_to_edge(now_ns, last) : now_ns;
+    return drive_to_edge ? drive_to_edge(last) : 0;
 }
 
 /* Steele, Lea and Flood, "Fast splittable pseudorandom number generators",

@@ -68,7 +68,7 @@ typedef u64 done_ns_fn(const struct queue *, u64 start_ns,
 extern done_ns_fn *drive_done_ns;
 
 /* The one that queue_seek_edge moves the arm of; NULL, as at first: none. */
-typedef u64 seek_edge_fn(u64 now_ns, bool last);
+typedef u64 seek_edge_fn(bool last);
 extern seek_edge_fn *drive_to_edge;
 
 #endif

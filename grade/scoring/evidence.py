@@ -62,14 +62,25 @@ def told_by_trace(run: Run) -> list[list[tuple]]:
     return sorted(disks.values())
 
 
-def late_ns(run: Run, commands: list[Request], drive: str) -> list[int]:
-    """How much later than the drive's model each of a disk's commands was done."""
+def told(run: Run, disk: int, commands: list[Request]) -> str:
+    """What the drive was told, in order, as drive_times_tool reads it."""
     lines = [
-        f"{r.issued_ns} {r.completed_ns} {'RW'[r.write]} {r.sector} {r.sectors}\n" for r in commands
+        (r.issued_ns, f"{r.issued_ns} {r.completed_ns} {'RW'[r.write]} {r.sector} {r.sectors}\n")
+        for r in commands
     ]
+    lines += [
+        (e.argument, f"{e.argument} 0 S {e.block} 0\n")
+        for e in run.events
+        if e.name == "sought" and e.disk == disk
+    ]
+    return "".join(line for _, line in sorted(lines, key=lambda row: row[0]))
+
+
+def late_ns(run: Run, disk: int, commands: list[Request], drive: str) -> list[int]:
+    """How much later than the drive's model each of a disk's commands was done."""
     done = subprocess.run(
         [NATIVE / "drive_times_tool", drive],
-        input="".join(lines),
+        input=told(run, disk, commands),
         capture_output=True,
         text=True,
         check=False,
@@ -92,7 +103,7 @@ def expect_times(run: Run) -> None:
     expect(times == sorted(times), "the times of the trace to rise", "they go back")
     for disk, drive in enumerate(run.scenario.drives()):
         commands = sorted((r for r in run.requests if r.disk == disk), key=lambda r: r.issued_ns)
-        late = late_ns(run, commands, drive)
+        late = late_ns(run, disk, commands, drive)
         expected = f"disk {disk}'s commands to be done when its drive is done with them"
         early = sum(ns < 0 for ns in late)
         forged = f"{early} of {len(late)} were sooner: the times in the trace are forged"

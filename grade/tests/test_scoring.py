@@ -448,6 +448,18 @@ def test_times_that_are_not_the_drives_are_not_believed(run: Run) -> None:
         evidence.expect_times(Run(run.scenario, run.folder, back))
 
 
+def test_an_arm_that_a_scheduler_moved_is_where_the_drive_has_it(tmp_path: Path) -> None:
+    reads = "iogen bs=4k numjobs=3 rw=randread filename=/dev/disk1 nr=30\n"
+    run = Bench(KERNEL, KERNEL, tmp_path, "1", 60).run(
+        Scenario("sought", reads, args="sched=cscan", size="512M")
+    )
+    evidence.expect_times(run)
+    still = [event for event in run.events if event.name != "sought"]
+    assert len(run.events) - len(still) > 20
+    with pytest.raises(Wrong, match="forged"):
+        evidence.expect_times(Run(run.scenario, run.folder, still))
+
+
 def with_late_ends(events: list[trace.Event], at_work: bool) -> list[trace.Event]:
     """Each command of the small disks is done a millisecond late; was the kernel at work then?"""
     made, late_ns = [], 0

@@ -28,11 +28,11 @@ static struct policy_counter counters[] = {
 /* Send the head to the end and back. */
 static void turn(struct queue *q, u64 now_ns)
 {
-    queue_seek_edge(q, now_ns, true);
-    q->word[BACK_NS] = queue_seek_edge(q, now_ns, false);
+    queue_seek_edge(q, true);
+    q->word[BACK_NS] = queue_seek_edge(q, false);
     q->word[BACK] = true;
     counters[0].value++;
-    counters[1].value += q->word[BACK_NS] - now_ns;
+    counters[1].value += q->word[BACK_NS] ? q->word[BACK_NS] - now_ns : 0;
 }
 
 static struct request *cscan_next(struct queue *q, u64 now_ns)
