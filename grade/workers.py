@@ -8,6 +8,7 @@ stand in trees like this one, built, as the scheduler does, and need share no di
     .venv/bin/python -m dask worker tcp://host:8786 --nthreads 1 --nworkers 8
 """
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -40,10 +41,9 @@ def of_cluster(scheduler: str) -> Iterator[Client]:
 def of_this_machine(count: int, threads: bool) -> Iterator[Client]:
     """So many."""
     how = {"n_workers": 1 if threads else count, "threads_per_worker": count if threads else 1}
+    quiet = {"silence_logs": logging.ERROR, "dashboard_address": "127.0.0.1:0"}
     with (
-        LocalCluster(
-            processes=not threads, memory_limit=0, dashboard_address="127.0.0.1:0", **how
-        ) as made,
+        LocalCluster(processes=not threads, memory_limit=0, **quiet, **how) as made,
         Client(made) as client,
     ):
         yield client

@@ -257,7 +257,8 @@ def table(records: dict[str, Record], alike: list[likeness.Pair]) -> str:
             for p in alike
             if name in (p.one, p.other)
         ]
-        row = [name, record.status, record.score, record.most, *(points.get(t, 0) for t in tests)]
+        numbers = (record.score, record.most, *(points.get(t, 0) for t in tests))
+        row = [name, record.status, *(f"{number:g}" for number in numbers)]
         writer.writerow([*row, "; ".join(like), record.message])
     return out.getvalue()
 
