@@ -1,0 +1,34 @@
+"""A reader loses fewer blocks to the writer than without ghosts."""
+
+from statistics import mean
+
+from grade.scoring.bench import Bench
+from grade.scoring.run import Run
+from grade.scoring.verdict import Slide, expect
+
+from ..bursts import levels
+from ..readers import DONE, STEP_MS, WARM, args, scenario
+
+
+def _disk_reads(run: Run) -> int:
+    """Of the reader, once its blocks were cached."""
+    sectors = run.sectors("/r")
+    start_ns, end_ns = run.beacon(WARM), run.beacon(DONE)
+    found = [r for r in run.data(write=False) if r.sector in sectors]
+    return sum(start_ns <= r.queued_ns < end_ns for r in found)
+
+
+def _high(run: Run) -> float:
+    """The high mark: who buffers no write loses no read, either."""
+    return mean(level.high for level in levels(run, STEP_MS * 10**6, DONE).values())
+
+
+def reads_that_reach_the_disk(bench: Bench) -> Slide:
+    """A reader beside a writer, against the same policy without ghosts (ahlw)."""
+    run = bench.run(scenario(bench, "printed", args("awol", "awol.reading=0")))
+    best = bench.reference(scenario(bench, "printed", args("awol", "awol.reading=0")))
+    plain = bench.reference(scenario(bench, "plain", args("ahlw")))
+    held, wanted = _high(run), _high(best)
+    expect(held >= wanted / 2, f"a high mark of {wanted:.0f} blocks or so", f"{held:.0f}")
+    full, none = _disk_reads(best), _disk_reads(plain)
+    return Slide("disk reads", "reads", _disk_reads(run), full + 0.25 * (none - full), none)

@@ -1,0 +1,47 @@
+"""Readers beside a writer, who fight for the cache."""
+
+from grade.scoring.bench import Bench
+from grade.scoring.run import Scenario
+
+STEP_MS = 4000
+WARM, DONE = 1, 2  # beacons
+
+
+def args(policy: str, more: str = "") -> str:
+    """The high mark begins at its most, so that only the ghosts bring it down."""
+    tunables = f"{policy}.step_ms={STEP_MS} {policy}.age_ms=60000 {policy}.high_percent=40"
+    return f"write=delayed update={policy} nbuf=1000 {tunables} {more}"
+
+
+def scenario(bench: Bench, name: str, set_args: str, seconds: int = 32) -> Scenario:
+    """Who reads nearly as many blocks as fit the cache, at random, beside a steady writer."""
+    seed = bench.random("readers").randrange(1, 10**9)
+    return Scenario(
+        name=name,
+        script=f"""
+iogen bs=4k rw=read filename=/data/r number_ios=900 > /dev/null
+beacon {WARM}
+iogen bs=4k seed={seed} name=r rw=randread filename=/data/r rate_iops=60 runtime_s={seconds} -- \
+name=w rw=write filename=/data/w rate_iops=30 until=r > /dev/null
+beacon {DONE}
+""",
+        args=set_args,
+        data=(("/r", "3600K"), ("/w", "8M")),
+    )
+
+
+def late_writer(bench: Bench, name: str, set_args: str) -> Scenario:
+    """Who reads some blocks at random that all are cached, and then a writer comes."""
+    seed = bench.random("late").randrange(1, 10**9)
+    read = f"bs=4k seed={seed} name=r rw=randread filename=/data/r rate_iops=60"
+    return Scenario(
+        name=name,
+        script=f"""
+iogen {read} runtime_s=18 > /dev/null
+beacon {WARM}
+iogen {read} runtime_s=22 -- name=w rw=write filename=/data/w rate_iops=30 until=r > /dev/null
+beacon {DONE}
+""",
+        args=set_args,
+        data=(("/r", "3200K"), ("/w", "8M")),
+    )

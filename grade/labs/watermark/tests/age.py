@@ -1,0 +1,36 @@
+"""Below the marks a block goes when it is of age, at the next step."""
+
+from grade.scoring.bench import Bench
+from grade.scoring.run import BLOCK_BYTES, Scenario
+from grade.scoring.verdict import expect
+
+BLOCKS = 30
+STEP_MS, AGE_MS, SLACK_MS = 500, 4000, 100
+
+
+def each_block_goes_at_the_step_after_its_age(bench: Bench) -> None:
+    """Thirty blocks become dirty, far below the high mark."""
+    run = bench.run(
+        Scenario(
+            name="age",
+            script="""
+dd if=/input of=/data/f bs=4k conv=notrunc 2> /dev/null
+beacon 1
+sleep 6
+beacon 2
+""",
+            args=f"write=delayed update=awol nbuf=1000 awol.step_ms={STEP_MS} awol.age_ms={AGE_MS}",
+            files=(("/input", bytes(BLOCKS * BLOCK_BYTES)),),
+            data=(("/f", "120K"),),
+        )
+    )
+    written = run.writes_of("/f", end_ns=run.beacon(2))
+    expect(len(written) == BLOCKS, f"{BLOCKS} blocks to be written", f"{len(written)}")
+    dirtied_ms = {e.block: e.time_ns / 1e6 for e in run.events if e.name == "dirtied"}
+    for write in written:
+        age_ms = write.request.queued_ns / 1e6 - dirtied_ms[write.request.sector // 8]
+        expect(
+            AGE_MS <= age_ms <= AGE_MS + STEP_MS + SLACK_MS,
+            f"block {write.block} to go when it is {AGE_MS} to {AGE_MS + STEP_MS} ms old",
+            f"{age_ms:.0f} ms",
+        )

@@ -1,0 +1,42 @@
+"""Above the high mark the oldest blocks are written, until as many as the low mark are left."""
+
+from grade.scoring.bench import Bench
+from grade.scoring.run import Scenario
+from grade.scoring.verdict import expect
+
+from ..bursts import SETTLED_NS, bursts
+
+BUFFERS = 1000
+
+
+def a_burst_goes_from_the_high_mark_down_to_the_low_one(bench: Bench) -> None:
+    """A steady writer, and marks that have no time to adapt."""
+    rng = bench.random("marks")
+    high_percent, low_percent = rng.randrange(8, 16), rng.randrange(30, 71)
+    high = BUFFERS * high_percent // 100
+    low = high * low_percent // 100
+    marks = f"awol.high_percent={high_percent} awol.low_percent={low_percent}"
+    run = bench.run(
+        Scenario(
+            name="down",
+            script="""
+iogen rw=write filename=/data/w bs=4k rate_iops=40 runtime_s=16 > /dev/null
+beacon 1
+""",
+            args=f"write=delayed update=awol nbuf={BUFFERS} awol.step_ms=3600000 {marks}",
+            data=(("/w", "8M"),),
+        )
+    )
+    seen = list(bursts(run, SETTLED_NS, run.beacon(1)))[:-1]
+    expect(len(seen) >= 2, "several bursts", f"{len(seen)}")
+    for burst in seen:
+        expect(
+            abs(burst.before - high - 1) <= 1 and abs(burst.left - low) <= 1,
+            f"a burst when {high + 1} blocks are dirty, of which {low} are left ({marks})",
+            f"one with {burst.before} dirty, which left {burst.left}",
+        )
+        expect(
+            set(burst.blocks) == set(burst.oldest),
+            f"the {len(burst.blocks)} oldest to be written",
+            "others were",
+        )

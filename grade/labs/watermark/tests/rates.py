@@ -1,0 +1,45 @@
+"""The faster blocks become dirty the lower the marks; no step more than halves or doubles them."""
+
+from grade.scoring.bench import Bench
+from grade.scoring.run import Scenario
+
+from ..bursts import expect_levels
+
+STEP_MS = 4000
+
+
+def _scenario(name: str, rates: list[int], seconds: list[int]) -> Scenario:
+    """A writer at these rates, one after the other."""
+    lines = [
+        f"iogen rw=write filename=/data/w bs=4k rate_iops={rate} runtime_s={s} > /dev/null"
+        for rate, s in zip(rates, seconds, strict=True)
+    ]
+    return Scenario(
+        name=name,
+        script="\n".join([*lines, "beacon 1"]),
+        args="write=delayed update=awol awol.reading=2 nbuf=1000 "
+        f"awol.step_ms={STEP_MS} awol.age_ms=60000",
+        data=(("/w", "8M"),),
+    )
+
+
+def _doubled(bench: Bench) -> Scenario:
+    rate = bench.random("rate").randrange(18, 23)
+    return _scenario("rates", [rate, 2 * rate, rate], [17, 17, 17])
+
+
+def the_high_mark_follows_the_rate(bench: Bench) -> None:
+    """A writer's rate is doubled after 17 s, and halved again after 17 more."""
+    expect_levels(bench, _doubled(bench), STEP_MS, 1, "high")
+
+
+def the_low_mark_follows_both_rates(bench: Bench) -> None:
+    """The same."""
+    expect_levels(bench, _doubled(bench), STEP_MS, 1, "low")
+
+
+def no_step_more_than_halves_the_high_mark(bench: Bench) -> None:
+    """A writer's rate grows to seven or eight times as much at once."""
+    rate = bench.random("sudden").randrange(7, 10)
+    scenario = _scenario("sudden", [rate, 60], [26, 18])
+    expect_levels(bench, scenario, STEP_MS, 1, "high")
