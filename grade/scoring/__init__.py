@@ -5,5 +5,7 @@ machinery that reads them, and knows none by name. `make skeleton` cuts the hole
 lab out of the reference solution, which is the tree itself (source, tree). `make grade`
 takes the files a student may edit from a submission (submission), builds them in a
 pristine tree (tree), boots what comes out (bench), asks the lab's tests (grading), and
-writes one record (record) in many forms (formats).
+writes one record (record) in many forms (formats), with pictures of what the machines did
+(pictures, drawing). `make class` does so for many (classroom); `make bundle` packs all that
+Gradescope needs to do it there (bundle).
 """
