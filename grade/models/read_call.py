@@ -3,8 +3,8 @@
     cached   SystemCallOverhead + KiB x MemoryCopyRate
     missed   that, what one command to the drive takes, and the drive's time
 
-SystemCallOverhead is that of a block and so many times that of a further block; so is what
-a command takes.
+SystemCallOverhead is that of a block, something for having more, and so many times that of a
+further block; so is what a command takes.
 
 Source: FSOverhead of E. Shriver, C. Small, K. Smith, "Why does file system prefetching
 work?", USENIX 1999. The instructions were counted on this kernel (grade/reader.py).
@@ -29,7 +29,8 @@ def predict(_system: System, parameters: dict[str, float]) -> dict[str, float]:
     """See QUANTITIES."""
     p = parameters
     further = max(0, -int(-p["request_kb"] // p["block_kb"]) - 1)
-    call = COST.call + further * COST.block + p["request_kb"] * COST.copy_kb
+    several = COST.several if further else 0
+    call = COST.call + several + further * COST.block + p["request_kb"] * COST.copy_kb
     command = COST.command + further * COST.command_block
     instruction_us = 2 ** p["cpu_shift"] / 1000
     return {

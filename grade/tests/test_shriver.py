@@ -72,7 +72,8 @@ def test_a_reader_waits_for_what_it_asks_for_and_pays_for_each_call_and_block():
     kinds = [type(step) for step in made if not isinstance(step, Compute)]
     assert kinds == [Command, Wait] * 2
     paid = sum(step.instructions for step in made if isinstance(step, Compute))
-    assert paid == 2 * (COST.call + COST.block) + 32 * COST.copy_kb + 2 * 7000
+    call = COST.call + COST.several + COST.block
+    assert paid == 2 * call + 32 * COST.copy_kb + 2 * 7000
 
 
 # ---- one file ----
@@ -158,7 +159,7 @@ def test_what_the_formulas_do_not_have_is_not_told():
 def test_a_read_call_by_hand():
     p = {"request_kb": 16, "block_kb": 8, "cpu_shift": 5, "service_us": 10000}
     said = read_call.predict(System({}, {}, "fixed"), p)
-    call = COST.call + COST.block + 16 * COST.copy_kb
+    call = COST.call + COST.several + COST.block + 16 * COST.copy_kb
     assert said["cached_us"] == pytest.approx(call * 0.032)
     more = said["missed_us"] - said["cached_us"]
     assert more == pytest.approx(10000 + (COST.command + COST.command_block) * 0.032)
