@@ -291,6 +291,7 @@ static void drive_take(struct disk *d, u64 now_ns)
     struct io **p = d->held->held ? soonest(d, now_ns) : &d->held;
     d->in_drive = *p;
     *p = d->in_drive->held;
+    d->later_ns = NEVER_NS;
     timer_set(&d->drive_timer, drive_time(d, &d->drive, d->in_drive, now_ns),
               drive_done, d);
 }
@@ -311,23 +312,41 @@ static void drive_done(void *arg)
     clock_go();
 }
 
-u64 queue_done_ns(const struct queue *q, u64 start_ns, const struct request *a,
-                  u64 gap_ns, const struct request *b)
+/* The drive as it will be at that time, if it is told nothing until then. It is
+ * kept, for many questions are about one time. */
+static const struct drive *later(struct disk *d, u64 at_ns)
 {
-    const struct disk *d = CONTAINER(q, struct disk, queue);
-    if (!d->drive.model->modelled)
-        return NEVER_NS;
-    struct drive trial = d->drive;
-    u64 done_ns = drive_service(&trial, start_ns + d->command_ns, a->sector,
-                                a->nsectors, a->write);
-    return b ? drive_service(&trial, done_ns + gap_ns + d->command_ns,
-                             b->sector, b->nsectors, b->write)
-             : done_ns;
+    if (d->later_ns != at_ns) {
+        d->later = d->drive;
+        d->later_ns = at_ns;
+        drive_catch_up(&d->later, at_ns);
+    }
+    return &d->later;
+}
+
+struct approach queue_approach(const struct queue *q, u64 start_ns,
+                               const struct request *first, u64 gap_ns,
+                               const struct request *r)
+{
+    struct disk *d = CONTAINER(q, struct disk, queue);
+    if (!q->modelled)
+        return (struct approach){NEVER_NS, NEVER_NS};
+    u64 at_ns = start_ns + d->command_ns;
+    if (!first)
+        return drive_approach(later(d, at_ns), at_ns, r->sector, r->nsectors,
+                              r->write);
+    struct drive trial = *later(d, at_ns);
+    u64 done_ns = drive_service(&trial, at_ns, first->sector, first->nsectors,
+                                first->write);
+    u64 next_ns = done_ns + gap_ns + d->command_ns;
+    drive_catch_up(&trial, next_ns);
+    return drive_approach(&trial, next_ns, r->sector, r->nsectors, r->write);
 }
 
 u64 queue_seek_edge(struct queue *q, bool last)
 {
     struct disk *d = CONTAINER(q, struct disk, queue);
+    d->later_ns = NEVER_NS;
     u64 told_ns = clock_ns() + d->command_ns;
     u64 there_ns = d->in_flight ? 0 : drive_seek_edge(&d->drive, told_ns, last);
     if (there_ns)
@@ -638,6 +657,7 @@ void disk_streams(struct disk *d, u32 n)
     if (n > segments || now_ns - d->streams_ns >= SEGMENTS_KEPT_NS) {
         struct drive_cache cache = drive_cache_in(d->drive.model, n);
         drive_set_cache(&d->drive, now_ns, &cache);
+        d->later_ns = NEVER_NS;
         d->streams_ns = now_ns;
         count(&mode_selects, 1);
     }
@@ -712,6 +732,8 @@ static void fit_cache(struct disk *d)
 static void fit_drive(struct disk *d, u32 wanted)
 {
     drive_start(&d->drive, drive_wanted(d));
+    d->queue.modelled = d->drive.model->modelled;
+    d->later_ns = NEVER_NS;
     if (!d->drive.model->modelled)
         return;
     u32 depth = wanted ? wanted : d->drive.model->depth;

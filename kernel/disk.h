@@ -54,6 +54,8 @@ struct disk {
     u32 in_flight;   /* commands */
     u32 plugged;     /* submitters that hold back dispatch */
     struct drive drive;
+    struct drive later;  /* the same, as it will be ... */
+    u64 later_ns;        /* at this time; NEVER_NS: not worked out */
     u64 command_ns;      /* a command's way to it: through adapter and bus */
     bool adapts;         /* drive_segments=adaptive; set once, at boot */
     u64 streams_ns;      /* when its segments were last all needed */

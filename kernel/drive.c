@@ -93,14 +93,13 @@ static struct spot locate(const struct drive_model *m, u64 sector)
     };
 }
 
-/* The integer square root: the largest r with r * r <= x. */
+/* The integer square root: the largest r with r * r <= x. By Newton's method,
+ * from above, for x below 2^63. */
 static u64 root(u64 x)
 {
-    u64 r = 0;
-    for (u64 bit = 1ull << 31; bit; bit >>= 1) {
-        if ((r + bit) * (r + bit) <= x)
-            r += bit;
-    }
+    u64 r = x ? 1ull << 32 : 0;
+    for (u64 next; r && (next = (r + x / r) / 2) < r;)
+        r = next;
     return r;
 }
 
@@ -139,25 +138,25 @@ static u64 wait_ns(const struct drive_model *m, const struct spot *s, u64 at_ns)
     return (angle + rotation_ns - at_ns % rotation_ns) % rotation_ns;
 }
 
-/* The arm goes to this sector and stays over the track for n sectors, or up to
+/* The arm goes to this spot and stays over the track for n sectors, or up to
  * the track's end, or as many as have passed whole by until_ns. Returns how
  * many; for none the arm stays where it is. */
-static u64 pass(struct drive *d, u64 sector, u64 n, bool write, u64 until_ns)
+static u64 pass(struct drive *d, const struct spot *s, u64 n, bool write,
+                u64 until_ns)
 {
     const struct drive_model *m = d->model;
-    struct spot s = locate(m, sector);
-    u64 begin_ns = d->arm_ns + travel_ns(d, &s, write);
-    begin_ns += wait_ns(m, &s, begin_ns);
-    n = MIN(n, s.left);
+    u64 begin_ns = d->arm_ns + travel_ns(d, s, write);
+    begin_ns += wait_ns(m, s, begin_ns);
+    n = MIN(n, s->left);
     if (begin_ns >= until_ns)
         return 0;
     if (until_ns != FOREVER)
-        n = MIN(n, (until_ns - begin_ns) * s.slots / drive_rotation_ns(m));
+        n = MIN(n, (until_ns - begin_ns) * s->slots / drive_rotation_ns(m));
     if (n) {
-        d->arm_ns = begin_ns + angle_ns(m, s.slot + n, s.slots) -
-                    angle_ns(m, s.slot, s.slots);
-        d->cyl = s.cyl;
-        d->head = s.head;
+        d->arm_ns = begin_ns + angle_ns(m, s->slot + n, s->slots) -
+                    angle_ns(m, s->slot, s->slots);
+        d->cyl = s->cyl;
+        d->head = s->head;
     }
     return n;
 }
@@ -172,13 +171,14 @@ static void extend(const struct drive *d, struct segment *s, u64 end)
         s->first = s->end - d->cache.segment_sectors;
 }
 
-/* Let the arm read ahead till now. */
+/* Let the arm read ahead until then. */
 static void catch_up(struct drive *d, u64 now_ns)
 {
     u64 n = 1;
     while (d->ahead != NONE && n) {
         struct segment *s = &d->segment[d->ahead];
-        n = pass(d, s->end, d->ahead_end - s->end, false, now_ns);
+        struct spot next = locate(d->model, s->end);
+        n = pass(d, &next, d->ahead_end - s->end, false, now_ns);
         extend(d, s, s->end + n);
         if (s->end == d->ahead_end)
             d->ahead = NONE;
@@ -235,9 +235,9 @@ static u64 read_and_send(struct drive *d, u64 sector, u64 end, u64 bus_ns)
 {
     const struct drive_model *m = d->model;
     while (sector < end) {
-        u32 slots = locate(m, sector).slots;
-        u64 n = pass(d, sector, end - sector, false, FOREVER);
-        u64 first_ns = d->arm_ns - angle_ns(m, n - 1, slots);
+        struct spot s = locate(m, sector);
+        u64 n = pass(d, &s, end - sector, false, FOREVER);
+        u64 first_ns = d->arm_ns - angle_ns(m, n - 1, s.slots);
         bus_ns = MAX(bus_ns, first_ns) + n * d->bus_ns;
         bus_ns = MAX(bus_ns, d->arm_ns + d->bus_ns);
         sector += n;
@@ -282,21 +282,25 @@ static u64 serve_read(struct drive *d, u64 now_ns, u64 sector, u64 end)
     return done_ns;
 }
 
-/* The arm, told at ready_ns, writes the data that will all be here at here_ns:
- * it seeks while they come, and begins when they will come fast enough. */
-static void write_out(struct drive *d, u64 sector, u64 end, u64 ready_ns,
-                      u64 here_ns)
+/* When the arm, told at ready_ns, can begin to write n sectors: it is at the
+ * track, and the data come fast enough. It seeks while they come. */
+static u64 at_write_ns(const struct drive *d, const struct spot *s, u64 n,
+                       u64 ready_ns)
 {
-    const struct drive_model *m = d->model;
-    struct spot s = locate(m, sector);
-    u64 pass_ns = angle_ns(m, end - sector - 1, s.slots);
-    u64 first_ns = ready_ns + d->bus_ns;
-    d->arm_ns = MAX(d->arm_ns, ready_ns) + travel_ns(d, &s, true);
-    d->arm_ns = MAX(d->arm_ns, MAX(first_ns, here_ns - MIN(here_ns, pass_ns)));
+    u64 there_ns = MAX(d->arm_ns, ready_ns) + travel_ns(d, s, true);
+    u64 pass_ns = angle_ns(d->model, n - 1, s->slots), data_ns = n * d->bus_ns;
+    u64 ahead_ns = MAX(d->bus_ns, data_ns - MIN(data_ns, pass_ns));
+    return MAX(there_ns, ready_ns + ahead_ns);
+}
+
+static void write_out(struct drive *d, u64 sector, u64 end, u64 ready_ns)
+{
+    struct spot s = locate(d->model, sector);
+    d->arm_ns = at_write_ns(d, &s, end - sector, ready_ns);
     d->cyl = s.cyl;
     d->head = s.head;
-    while (sector < end)
-        sector += pass(d, sector, end - sector, true, FOREVER);
+    while ((sector += pass(d, &s, end - sector, true, FOREVER)) < end)
+        s = locate(d->model, sector);
 }
 
 /* When such a write will be done, if it is written behind: when its data are
@@ -327,7 +331,7 @@ static u64 serve_write(struct drive *d, u64 now_ns, u64 sector, u64 end)
         begin_segment(d, d->written, sector);
     }
     u64 here_ns = ready_ns + (end - sector) * d->bus_ns;
-    write_out(d, sector, end, ready_ns, here_ns);
+    write_out(d, sector, end, ready_ns);
     forget(d, sector, end);
     struct segment *s = &d->segment[d->written];
     u64 done_ns = m->write_behind ? behind_ns(d, s, end, here_ns) : d->arm_ns;
@@ -380,6 +384,25 @@ u64 drive_seek_edge(struct drive *d, u64 now_ns, bool last)
     d->ahead = NONE;
     d->free_ns = d->arm_ns;
     return d->free_ns;
+}
+
+void drive_catch_up(struct drive *d, u64 now_ns)
+{
+    catch_up(d, MAX(now_ns, d->free_ns));
+}
+
+struct approach drive_approach(const struct drive *d, u64 now_ns, u64 sector,
+                               u32 nsectors, bool write)
+{
+    const struct drive_model *m = d->model;
+    u64 ready_ns = MAX(now_ns, d->free_ns);
+    if (m->service_ns || (!write && segment_with(d, sector) != NONE))
+        return (struct approach){ready_ns, ready_ns};
+    ready_ns += (write ? m->write_miss_ns : m->read_miss_ns)[d->after];
+    struct spot s = locate(m, sector);
+    u64 there_ns = write ? at_write_ns(d, &s, nsectors, ready_ns)
+                         : MAX(d->arm_ns, ready_ns) + travel_ns(d, &s, false);
+    return (struct approach){there_ns, there_ns + wait_ns(m, &s, there_ns)};
 }
 
 u64 drive_service(struct drive *d, u64 now_ns, u64 sector, u32 nsectors,

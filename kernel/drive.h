@@ -10,6 +10,7 @@
 #ifndef SLUICE_DRIVE_H
 #define SLUICE_DRIVE_H
 
+#include "kernel/approach.h"
 #include "kernel/types.h"
 
 #define MAX_SEGMENTS 16
@@ -121,6 +122,14 @@ void drive_set_cache(struct drive *, u64 now_ns, const struct drive_cache *);
 /* It is told at now_ns to move its arm to the first cylinder or the last;
  * returns when it will be there; 0 if the model has no arm. */
 u64 drive_seek_edge(struct drive *, u64 now_ns, bool last);
+
+/* It is told nothing until now_ns: it reads ahead. */
+void drive_catch_up(struct drive *, u64 now_ns);
+
+/* How its arm would come to a request that reached it at now_ns, to which it
+ * has caught up. */
+struct approach drive_approach(const struct drive *, u64 now_ns, u64 sector,
+                               u32 nsectors, bool write);
 
 /* A request reaches the drive at now_ns, which never goes back; returns when it
  * will be done. It lies within the drive's sectors. */

@@ -22,6 +22,7 @@
 #ifndef SLUICE_POLICY_H
 #define SLUICE_POLICY_H
 
+#include "kernel/approach.h"
 #include "kernel/list.h"
 #include "kernel/tree.h"
 #include "kernel/types.h"
@@ -85,7 +86,7 @@ struct cache_state {
 
 /* The requests at one disk now. */
 struct disk_state {
-    bool modelled; /* by a drive model: queue_done_ns knows */
+    bool modelled; /* by a drive model: queue_approach knows */
     u64 queued_reads, queued_writes, in_flight;
     u64 queued_ns; /* the number queued, summed over time since power-on: what
                       it grew by, over the time that took, is the mean */
@@ -216,6 +217,7 @@ struct request {
 /* One disk's queue. The kernel keeps it by sector and by age. */
 struct queue {
     u32 disk;
+    bool modelled;          /* the disk, by a drive model */
     u64 head_sector;        /* where the last dispatched request ended */
     u64 length[QUEUE_SETS]; /* queued reads, queued writes, offers */
     u64 arrivals;           /* requests that ever entered */
@@ -246,17 +248,45 @@ struct request *queue_oldest(const struct queue *, enum direction);
 struct request *queue_circular(const struct queue *, enum direction,
                                u64 sector);
 
-/* What if: when would the drive, if it were given a at start_ns, and b (or
- * NULL) gap_ns after that is done, be done with the last? NEVER_NS without a
- * model. */
-u64 queue_done_ns(const struct queue *, u64 start_ns, const struct request *a,
-                  u64 gap_ns, const struct request *b);
+/* The time now: it goes on while a policy thinks. */
+u64 clock_ns(void);
+
+/* What if: how would the arm come to r, if the drive were given first (NULL:
+ * nothing) at start_ns, and r gap_ns after that is done? Both times are
+ * NEVER_NS without a model. */
+struct approach queue_approach(const struct queue *, u64 start_ns,
+                               const struct request *first, u64 gap_ns,
+                               const struct request *r);
 
 /* Move the arm of the drive, with nothing to transfer, to its first cylinder or
  * its last; returns when it is there, which a command waits for. 0 where no arm
  * can be moved: without a model, of a model that is one service time, and while
  * the drive has a command. */
 u64 queue_seek_edge(struct queue *, bool last);
+
+/* ---- detours: writes on the way to a request ---- */
+
+struct detour {
+    enum direction dir; /* what to look among */
+    u64 near_sector;    /* from here on, both ways */
+    /* How much later, at most late_ns, the request may begin for the sake of
+     * this write; NEVER_NS: it may not go. */
+    u64 (*most_late_ns)(const struct request *write, u64 late_ns);
+    u64 late_ns;
+    u64 look_ns;   /* to look takes no longer than this, or an eighth of the
+                      time for which the platter keeps the request waiting */
+    u64 margin_ns; /* how late a command may go */
+    /* The answer's: when the request begins after the write, and how much
+     * later that is than without. */
+    u64 begin_ns, price_ns;
+};
+
+/* The write to do before the request: of those looked at, one that makes it
+ * least late, and of these the one that the arm is soonest at. NULL if none is
+ * worth it, or there is no model. For a drive that takes a command at a time.
+ */
+struct request *queue_detour(const struct queue *, const struct request *,
+                             struct detour *);
 
 struct sched_hooks {
     /* (required) Choose the next request to dispatch. The queue is not

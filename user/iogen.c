@@ -54,6 +54,7 @@
 #define LOOK_NS     (100 * NS_PER_MS) /* how soon a sleeper sees until's end */
 #define SECTOR      512
 #define LAYOUT_CALL 65536UL
+#define JOBNUM      "$jobnum" /* a process's number among those of its job */
 
 /* What a rw= does, and what makes an option sensible. */
 enum {
@@ -148,7 +149,8 @@ static const struct setting rows[] = {
         "that do the job at once, all with its name", .standard = "1", .min = 1,
         .max = JOBS_MAX, .only = PACED),
     ROW("filename", TEXT, filename, "PATH",
-        "a file, or a disk such as /dev/disk1", .needed = true),
+        "a file, or a disk such as /dev/disk1; $jobnum: 0 to numjobs - 1",
+        .needed = true),
     ROW("bs", SIZE, bs_bytes, "BYTES",
         "of an I/O; blocks begin at multiples of it from offset on",
         .standard = "4k", .min = 1, .max = 1 << 20),
@@ -228,6 +230,19 @@ static int segment_length(char **word, int n)
     return i;
 }
 
+/* The name with each $jobnum in it replaced. */
+static const char *numbered(const char *name, u64 jobnum)
+{
+    const char *dollar = strstr(name, JOBNUM);
+    if (!dollar)
+        return name;
+    u64 room = strlen(name) + 1; /* a number is shorter than the word */
+    char *path = xmalloc(room);
+    snprintf(path, room, "%.*s%lu%s", (int)(dollar - name), name, jobnum,
+             dollar + strlen(JOBNUM));
+    return numbered(path, jobnum);
+}
+
 /* Add a job's processes, which differ in their number. */
 static void add_job(const struct job *base, char **word, int n)
 {
@@ -237,8 +252,10 @@ static void add_job(const struct job *base, char **word, int n)
     if (job_count + job.numjobs > JOBS_MAX)
         refuse("more than %d processes", JOBS_MAX);
     for (u64 i = 0; i < job.numjobs; i++) {
-        job.number = job_count;
-        jobs[job_count++] = job;
+        jobs[job_count] = job;
+        jobs[job_count].filename = numbered(job.filename, i);
+        jobs[job_count].number = job_count;
+        job_count++;
     }
 }
 

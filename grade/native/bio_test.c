@@ -11,10 +11,10 @@
  * - After each step the invariants at the head of bio.c are checked; at the
  *   end all is flushed and the device holds what the model says.
  *
- * link: kernel/bflush.c kernel/disk.c kernel/queue.c kernel/place.c
- * link: kernel/registry.c kernel/drive.c kernel/drives.c kernel/hist.c
- * link: kernel/prochist.c kernel/trace.c kernel/turns.c kernel/ghost.c
- * link: kernel/marks.c policies
+ * link: kernel/bflush.c kernel/disk.c kernel/detour.c kernel/queue.c
+ * link: kernel/place.c kernel/registry.c kernel/drive.c kernel/drives.c
+ * link: kernel/hist.c kernel/prochist.c kernel/trace.c kernel/turns.c
+ * link: kernel/ghost.c kernel/marks.c policies
  */
 #include "kernel/bio.c"
 

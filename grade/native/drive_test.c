@@ -97,3 +97,68 @@ TEST(a_drive_without_an_arm_moves_none)
     check_eq(drive_seek_edge(&drive, 1000000, true), 0);
     check_eq(drive.free_ns, 0);
 }
+
+/* When the request would be done, if the drive were given it so much later. */
+static u64 done_ns(u64 later_ns, u64 sector, bool write)
+{
+    struct drive trial = drive;
+    return drive_service(&trial, now_ns + later_ns, sector, 8, write);
+}
+
+/* What the platter gives is neither more nor less than the approach says, once
+ * the arm rests: a request may come so much later, and no later than that. */
+TEST(a_request_may_come_as_much_later_as_the_platter_keeps_the_arm_waiting)
+{
+    u64 state = 1, misses = 0;
+    drive_start(&drive, drive_find("rz58"));
+    u64 rotation_ns = drive_rotation_ns(drive.model);
+    for (u32 i = 0; i < 1000; i++) {
+        u64 sector = random_u64(&state) % 2000000;
+        bool write = random_u64(&state) % 2;
+        now_ns = drive.free_ns + 100000000 + random_u64(&state) % 20000000;
+        drive_catch_up(&drive, now_ns);
+        struct approach a = drive_approach(&drive, now_ns, sector, 8, write);
+        u64 spare_ns = a.begin_ns - a.there_ns;
+        check(spare_ns < rotation_ns);
+        if (spare_ns > 10000) {
+            misses++;
+            check_eq(done_ns(spare_ns - 1000, sector, write),
+                     done_ns(0, sector, write));
+            check(done_ns(spare_ns + 1000, sector, write) >
+                  done_ns(0, sector, write) + rotation_ns - 2000);
+        }
+        drive_service(&drive, now_ns, sector, 8, write);
+    }
+    check(misses > 900);
+}
+
+TEST(the_arm_need_not_come_to_what_the_cache_holds)
+{
+    drive_start(&drive, drive_find("rz58"));
+    read_ns(1000000);
+    now_ns += 1000000000;
+    drive_catch_up(&drive, now_ns);
+    struct approach a = drive_approach(&drive, now_ns, 1000008, 8, false);
+    check_eq(a.there_ns, now_ns);
+    check_eq(a.begin_ns, now_ns);
+    a = drive_approach(&drive, now_ns, 1000008, 8, true);
+    check(a.begin_ns > now_ns);
+}
+
+/* Whether it was asked meanwhile or not. */
+TEST(a_drive_that_has_caught_up_is_the_same_drive)
+{
+    u64 state = 2;
+    drive_start(&drive, drive_find("cheetah4lp"));
+    for (u32 i = 0; i < 1000; i++) {
+        u64 sector = random_u64(&state) % 1000 * 8;
+        bool write = random_u64(&state) % 8 == 0;
+        u64 idle_ns = random_u64(&state) % 5000000;
+        now_ns = drive.free_ns + idle_ns;
+        struct drive asked = drive;
+        for (u64 part = 1; part <= 8; part++)
+            drive_catch_up(&asked, drive.free_ns + idle_ns * part / 8);
+        u64 ns = drive_service(&drive, now_ns, sector, 8, write);
+        check_eq(drive_service(&asked, now_ns, sector, 8, write), ns);
+    }
+}

@@ -10,7 +10,6 @@
 
 static struct queue queue;
 static struct request requests[MANY], offered[100];
-static u64 now_ns;
 
 static void submit(const struct policy *p, struct request *r, u64 sector,
                    bool write)
@@ -19,10 +18,10 @@ static void submit(const struct policy *p, struct request *r, u64 sector,
                           .nsectors = 1,
                           .write = write,
                           .pid = 1,
-                          .queued_ns = now_ns += 1000};
+                          .queued_ns = clock_now_ns += 1000};
     queue_add(&queue, r);
     if (p->sched.queued)
-        p->sched.queued(&queue, r, now_ns);
+        p->sched.queued(&queue, r, clock_now_ns);
 }
 
 /* Offer these sectors as dirty blocks. */
@@ -34,7 +33,7 @@ static void offer(const struct policy *p, struct request *offers,
             .sector = sectors[i], .nsectors = 1, .write = true, .offer = true};
         queue_add(&queue, &offers[i]);
         if (p->sched.takes_offers && p->sched.queued)
-            p->sched.queued(&queue, &offers[i], now_ns);
+            p->sched.queued(&queue, &offers[i], clock_now_ns);
     }
 }
 
@@ -42,10 +41,10 @@ static void offer(const struct policy *p, struct request *offers,
 static struct request *choice(const struct policy *p)
 {
     struct request *r;
-    while (!(r = p->sched.next(&queue, now_ns)) && p->sched.again_ns) {
-        u64 again_ns = p->sched.again_ns(&queue, now_ns);
-        check(again_ns > now_ns && again_ns != NEVER_NS);
-        now_ns = again_ns;
+    while (!(r = p->sched.next(&queue, clock_now_ns)) && p->sched.again_ns) {
+        u64 again_ns = p->sched.again_ns(&queue, clock_now_ns);
+        check(again_ns > clock_now_ns && again_ns != NEVER_NS);
+        clock_now_ns = again_ns;
     }
     return r;
 }
@@ -53,14 +52,14 @@ static struct request *choice(const struct policy *p)
 /* The next request leaves the queue, as the disk layer has it do. */
 static struct request *serve(const struct policy *p)
 {
-    now_ns += 1000;
+    clock_now_ns += 1000;
     struct request *r = choice(p);
     check(r != NULL);
     check(r->queue == &queue);
     const char *wrong = p->check ? (p->check)() : NULL;
     check(!wrong);
     if (p->sched.leaves)
-        p->sched.leaves(&queue, r, now_ns);
+        p->sched.leaves(&queue, r, clock_now_ns);
     queue_take(&queue, r);
     queue.head_sector = r->sector + r->nsectors;
     return r;
@@ -68,8 +67,14 @@ static struct request *serve(const struct policy *p)
 
 static struct request *serve_at(const struct policy *p, u64 ns)
 {
-    now_ns = ns - 1000; /* serve lets as much pass */
+    clock_now_ns = ns - 1000; /* serve lets as much pass */
     return serve(p);
+}
+
+static struct request *next_at(const struct policy *p, u64 ns)
+{
+    clock_now_ns = ns;
+    return p->sched.next(&queue, ns);
 }
 
 /* Queue these sectors, the head being at `head`; are they served in this
@@ -111,7 +116,7 @@ TEST(cscan_serves_in_that_order_too)
  * first. */
 static u64 toy_edge(bool last)
 {
-    return now_ns + (last ? 7000 : 27000);
+    return clock_now_ns + (last ? 7000 : 27000);
 }
 
 /* After 90 the head is under way for 27 us, and takes no notice of 95; the
@@ -125,11 +130,10 @@ TEST(cscan_goes_to_the_end_and_back_before_the_lowest)
     submit(p, &requests[0], 90, false);
     submit(p, &requests[1], 30, false);
     check_eq(serve_at(p, 1000000)->sector, 90);
-    now_ns = 1010000;
-    check(!p->sched.next(&queue, now_ns));
+    check(!next_at(p, 1010000));
     submit(p, &requests[2], 95, false);
     submit(p, &requests[3], 20, true);
-    check(!p->sched.next(&queue, 1036999));
+    check(!next_at(p, 1036999));
     check_eq(p->sched.again_ns(&queue, 1036999), 1037000);
     check_eq(serve_at(p, 1037000)->sector, 20);
     check_eq(serve_at(p, 1038000)->sector, 30);
@@ -223,8 +227,8 @@ TEST(scan_keeps_the_direction_of_each_disk)
     other.head_sector = 51;
     queue_add(&other, &other_low);
     queue_add(&other, &other_high);
-    check(p->sched.next(&other, now_ns) == &other_high);
-    check(p->sched.next(&queue, now_ns) == &low);
+    check(p->sched.next(&other, clock_now_ns) == &other_high);
+    check(p->sched.next(&queue, clock_now_ns) == &low);
 }
 
 /* Queue reads and writes by turns, as far as there are. */
@@ -266,14 +270,14 @@ TEST(purp_starves_a_write_unless_it_has_a_bound)
     submit(p, &requests[0], 8, true);
     for (u32 i = 1; i < MANY; i++) {
         submit(p, &requests[i], 1000, false);
-        now_ns += 10000000;
+        clock_now_ns += 10000000;
         check(serve(p) == &requests[i]);
     }
     tunable_named(p, "bound_ms")->value = 6000;
     submit(p, &requests[1], 1000, false);
     check(serve(p) == &requests[1]); /* 5 s */
     submit(p, &requests[1], 1000, false);
-    now_ns = requests[0].queued_ns + 6000000000 - 1000;
+    clock_now_ns = requests[0].queued_ns + 6000000000 - 1000;
     check(serve(p) == &requests[0]);
     check_eq(p->counters[1].value, 1);
 }
@@ -314,7 +318,7 @@ static void check_expiry(bool write, u64 wait_ns, u64 first)
     check_served(p, (u64[]){200}, 1);
     submit(p, &requests[1], 50, write);
     submit(p, &requests[2], 300, write);
-    now_ns = requests[1].queued_ns + wait_ns - 1000;
+    clock_now_ns = requests[1].queued_ns + wait_ns - 1000;
     check_eq(serve(p)->sector, first);
     check_eq(p->counters[2].value - expired, first == 50);
 }
@@ -373,12 +377,12 @@ TEST(wow_writes_groups_in_circular_order_and_spares_the_modified_once)
     offer(p, offers, (u64[]){64, 0, 40, 16, 8}, 5);
     offers[2].again = true;
     check_served(p, (u64[]){0, 8, 16, 64}, 4);
-    check(p->sched.next(&queue, now_ns) == NULL); /* 1 is left */
+    check(p->sched.next(&queue, clock_now_ns) == NULL); /* 1 is left */
     offer(p, offers + 5, (u64[]){20, 100, 4, 41}, 3);
-    check(p->sched.next(&queue, now_ns) == NULL); /* 4 are */
+    check(p->sched.next(&queue, clock_now_ns) == NULL); /* 4 are */
     offer(p, offers + 8, (u64[]){41}, 1);
     check_served(p, (u64[]){100, 4, 20, 40}, 4);
-    check(p->sched.next(&queue, now_ns) == NULL);
+    check(p->sched.next(&queue, clock_now_ns) == NULL);
     check_eq(p->counters[0].value, 7);
     check_eq(p->counters[1].value, 1);
 }
@@ -414,21 +418,24 @@ TEST(wow_serves_what_is_queued_first)
 
 /* A disk of 100 sectors a track, a sector passing each microsecond; a seek
  * takes 10 us a track. */
-static u64 toy_ns(u64 ns, u64 from, const struct request *to)
+static struct approach toy_arm(u64 ns, u64 from, const struct request *to)
 {
     u64 track = to->sector / 100;
     u64 tracks = track > from / 100 ? track - from / 100 : from / 100 - track;
-    u64 us = ns / 1000 + 10 * tracks;
-    u64 turn_us = (to->sector + 100 - us % 100) % 100;
-    return (us + turn_us + to->nsectors) * 1000;
+    u64 there_us = ns / 1000 + 10 * tracks;
+    u64 turn_us = (to->sector + 100 - there_us % 100) % 100;
+    return (struct approach){there_us * 1000, (there_us + turn_us) * 1000};
 }
 
-static u64 toy_drive(const struct queue *q, u64 start_ns,
-                     const struct request *a, u64 gap_ns,
-                     const struct request *b)
+static struct approach toy_drive(const struct queue *q, u64 start_ns,
+                                 const struct request *first, u64 gap_ns,
+                                 const struct request *r)
 {
-    u64 ns = toy_ns(start_ns, q->head_sector, a);
-    return b ? toy_ns(ns + gap_ns, a->sector + a->nsectors, b) : ns;
+    if (!first)
+        return toy_arm(start_ns, q->head_sector, r);
+    u64 done_ns = toy_arm(start_ns, q->head_sector, first).begin_ns +
+                  first->nsectors * 1000;
+    return toy_arm(done_ns + gap_ns, first->sector + first->nsectors, r);
 }
 
 /* The head is at 0, sector 0 under it, and 350 is wanted, which takes 51 us.
@@ -438,20 +445,21 @@ static void check_free(const u64 *sectors, u32 n, u64 margin_us, u64 want)
     const struct policy *p = policy_named(POLICY_SCHED, "freeblock");
     struct request offers[9];
     tunable_named(p, "margin_us")->value = margin_us;
-    drive_done_ns = toy_drive;
+    drive_approaches = toy_drive;
     queue_init(&queue, 0);
     offer(p, offers, sectors, n);
     submit(p, &requests[0], 350, false);
-    check_eq(p->sched.next(&queue, 1000000)->sector, want);
+    check_eq(next_at(p, 1000000)->sector, want);
 }
 
+/* To look may take an eighth of 20 us, so a write goes 2 us later. */
 TEST(freeblock_takes_what_fits_before_the_request_is_under_the_head)
 {
     check_free((u64[]){10}, 1, 0, 10);   /* 10 + 1 + 30 < 50 */
     check_free((u64[]){19}, 1, 0, 19);   /* 19 + 1 + 30 = 50 */
     check_free((u64[]){20}, 1, 0, 350);  /* not */
-    check_free((u64[]){330}, 1, 0, 330); /* 30, 31 */
-    check_free((u64[]){329}, 1, 0, 350); /* has passed */
+    check_free((u64[]){332}, 1, 0, 332); /* 32, 33 */
+    check_free((u64[]){331}, 1, 0, 350); /* has passed */
     check_free((u64[]){25, 345}, 2, 0, 345);
     check_free((u64[]){125}, 1, 0, 125); /* on a track between */
     check_free((u64[]){400}, 1, 0, 350);
@@ -459,17 +467,20 @@ TEST(freeblock_takes_what_fits_before_the_request_is_under_the_head)
 
 TEST(freeblock_takes_only_what_fits_if_both_go_later)
 {
-    check_free((u64[]){10}, 1, 9, 10);   /* 10 + 1 + 9 + 30 = 50 */
-    check_free((u64[]){10}, 1, 10, 350); /* not */
-    check_free((u64[]){5}, 1, 5, 5);
-    check_free((u64[]){5}, 1, 6, 350); /* has passed */
+    check_free((u64[]){11}, 1, 8, 11);  /* 11 + 1 + 8 + 30 = 50 */
+    check_free((u64[]){11}, 1, 9, 350); /* not */
+    check_free((u64[]){7}, 1, 5, 7);
+    check_free((u64[]){7}, 1, 6, 350); /* has passed */
 }
 
-TEST(freeblock_looks_at_both_ends_and_no_further_than_it_may)
+/* Each look at the clock takes 1 us: there is time for two. */
+TEST(freeblock_takes_the_soonest_of_those_it_has_time_to_look_at)
 {
-    check_free((u64[]){20, 21, 22, 23, 345}, 5, 0, 345); /* the 1st of 4 */
-    check_free((u64[]){20, 21, 22, 23, 335, 325, 326, 327}, 8, 0, 335);
-    check_free((u64[]){20, 21, 22, 23, 125, 326, 327, 328, 329}, 9, 0, 350);
+    check_free((u64[]){18, 10, 14}, 3, 0, 10);
+    check_free((u64[]){20, 21, 332}, 3, 0, 332);
+    clock_look_ns = 1000;
+    check_free((u64[]){20, 18, 332}, 3, 0, 18);
+    check_free((u64[]){20, 21, 332}, 3, 0, 350);
 }
 
 TEST(freeblock_counts_a_request_that_a_free_write_made_late)
@@ -477,7 +488,7 @@ TEST(freeblock_counts_a_request_that_a_free_write_made_late)
     const struct policy *p = policy_named(POLICY_SCHED, "freeblock");
     struct request offers[3];
     tunable_named(p, "margin_us")->value = 0;
-    drive_done_ns = toy_drive;
+    drive_approaches = toy_drive;
     queue_init(&queue, 0);
     offer(p, offers, (u64[]){10, 345, 360}, 3);
     submit(p, &requests[0], 350, false);
@@ -497,7 +508,7 @@ TEST(freeblock_goes_on_where_its_sweep_was_before_the_free_write)
     const struct policy *p = policy_named(POLICY_SCHED, "freeblock");
     struct request offers[1];
     tunable_named(p, "margin_us")->value = 0;
-    drive_done_ns = toy_drive;
+    drive_approaches = toy_drive;
     queue_init(&queue, 0);
     offer(p, offers, (u64[]){345}, 1);
     submit(p, &requests[0], 350, false);
@@ -527,8 +538,11 @@ static const struct policy *sluice(u64 age_ms, u64 early)
     tunable_named(p, "age_ms")->value = age_ms;
     tunable_named(p, "early")->value = early;
     tunable_named(p, "margin_us")->value = 0;
+    tunable_named(p, "look_us")->value = 0;
     queue_init(&queue, 0);
-    now_ns = 0;
+    clock_now_ns = 0;
+    drive_approaches = toy_drive;
+    queue.modelled = true;
     return p;
 }
 
@@ -539,11 +553,10 @@ TEST(sluice_lets_out_evenly_what_became_dirty_at_once)
     const u64 ms[] = {750, 1000, 1250, 1375, 1500, 1625, 1750, 1875};
     const struct policy *p = sluice(2000, 50);
     struct request offers[8];
-    drive_done_ns = toy_drive;
     offer(p, offers, (u64[]){10, 20, 30, 40, 50, 60, 70, 80}, 8);
     for (u32 i = 0; i < 8; i++) {
         serve(p);
-        check_eq(now_ns / 1000000, ms[i]);
+        check_eq(clock_now_ns / 1000000, ms[i]);
     }
     check_eq(p->counters[3].value, 8); /* no read waited */
     check_eq(queue.length[2], 0);
@@ -555,10 +568,9 @@ TEST(sluice_keeps_a_lone_block_until_it_is_due)
 {
     const struct policy *p = sluice(2000, 100);
     struct request offers[1];
-    drive_done_ns = toy_drive;
     offer(p, offers, (u64[]){10}, 1);
     serve(p);
-    check_eq(now_ns / 1000000, 1750);
+    check_eq(clock_now_ns / 1000000, 1750);
 }
 
 /* The head is at 0, sector 0 under it, and 350 is wanted, which takes 51 us:
@@ -567,9 +579,8 @@ TEST(sluice_takes_what_costs_nothing_before_it_is_due)
 {
     for (u64 sector = 19; sector <= 20; sector++) {
         const struct policy *p = sluice(30000, 0);
-        struct request offers[1];
         tunable_named(p, "free")->value = 100;
-        drive_done_ns = toy_drive;
+        struct request offers[1];
         offer(p, offers, &sector, 1);
         submit(p, &requests[0], 350, false);
         check_eq(serve_at(p, 1000000)->sector, sector == 19 ? 19 : 350);
@@ -579,9 +590,8 @@ TEST(sluice_takes_what_costs_nothing_before_it_is_due)
 TEST(sluice_takes_no_block_for_nothing_that_was_modified_again)
 {
     const struct policy *p = sluice(30000, 0);
-    struct request offers[1];
     tunable_named(p, "free")->value = 100;
-    drive_done_ns = toy_drive;
+    struct request offers[1];
     offer(p, offers, (u64[]){10}, 1);
     offers[0].again = true;
     submit(p, &requests[0], 350, false);
@@ -593,10 +603,9 @@ TEST(sluice_pays_a_price_once_a_write_has_been_owed_for_as_long)
 {
     const struct policy *p = sluice(1000, 0);
     struct request offers[2];
-    drive_done_ns = toy_drive;
     offer(p, offers, (u64[]){400, 500}, 2);
     submit(p, &requests[0], 350, false);
-    check_eq(p->sched.next(&queue, 750000000)->sector, 350);
+    check_eq(next_at(p, 750000000)->sector, 350);
     check_eq(serve_at(p, 750100000)->sector, 400);
     check_eq(p->counters[1].value, 1);
     check_eq(p->counters[2].value, 100000);
@@ -607,34 +616,52 @@ TEST(sluice_pays_a_price_once_a_write_has_been_owed_for_as_long)
     check_eq(serve_at(p, 910000000)->sector, 500);
 }
 
-/* A read is done at 51 us; another is expected until 10 ms later. */
+/* Another read is expected until 10 ms after one is done. */
 TEST(sluice_expects_a_read_to_follow_a_read)
 {
     const struct policy *p = sluice(30000, 0);
-    drive_done_ns = toy_drive;
     submit(p, &requests[0], 350, false);
     check_eq(serve_at(p, 1000000)->sector, 350);
     submit(p, &requests[1], 90, true);
-    check(!p->sched.next(&queue, 1060000));
-    check_eq(p->sched.again_ns(&queue, 1060000), 11051000);
-    check_eq(serve_at(p, 11051000)->sector, 90);
+    check(!next_at(p, 1060000));
+    check_eq(p->sched.again_ns(&queue, 1060000), 11060000);
+    check_eq(serve_at(p, 11060000)->sector, 90);
+}
+
+/* Each read is done after 2 ms, and the next comes 8 ms later. A write that is
+ * queued with one, and which a read is not to be made late for, goes when the
+ * next is done, 10 ms having passed. */
+TEST(sluice_writes_at_the_beginning_of_a_gap_if_readers_leave_any)
+{
+    const struct policy *p = sluice(30000, 0);
+    u64 ms = 1000000, at_ns = 10 * ms;
+    tunable_named(p, "patience")->value = 1;
+    for (u32 i = 0; i < 10; i++, at_ns += 10 * ms) {
+        clock_now_ns = at_ns - 2000;
+        submit(p, &requests[0], 350, false);
+        check_eq(serve_at(p, at_ns)->sector, 350);
+        if (i == 8)
+            submit(p, &requests[1], 90, true);
+        if (i < 9)
+            check(!next_at(p, at_ns + 2 * ms));
+    }
+    check_eq(next_at(p, at_ns - 8 * ms)->sector, 90);
 }
 
 TEST(sluice_has_a_write_that_is_waited_for_go_as_a_read)
 {
     const struct policy *p = sluice(30000, 0);
-    drive_done_ns = toy_drive;
     submit(p, &requests[0], 350, false);
     check_eq(serve_at(p, 1000000)->sector, 350);
     requests[1] = (struct request){.sector = 90,
                                    .nsectors = 1,
                                    .write = true,
                                    .waited = true,
-                                   .queued_ns = now_ns};
+                                   .queued_ns = clock_now_ns};
     queue_add(&queue, &requests[1]);
-    p->sched.queued(&queue, &requests[1], now_ns);
+    p->sched.queued(&queue, &requests[1], clock_now_ns);
     check_eq(serve_at(p, 1060000)->sector, 90);
-    check_eq(now_ns, 1060000);
+    check_eq(clock_now_ns, 1060000);
     check_eq(p->sched.again_ns(&queue, 1070000), NEVER_NS);
 }
 
@@ -695,7 +722,7 @@ TEST(no_request_is_lost_between_any_two_schedulers)
             policy_start(*to);
             for (u32 i = 0; i < 40; i++)
                 if (requests[i].queue && (*to)->sched.queued)
-                    (*to)->sched.queued(&queue, &requests[i], now_ns);
+                    (*to)->sched.queued(&queue, &requests[i], clock_now_ns);
             for (u32 i = 0; i < 20; i++)
                 serve(*to);
             check(queue_empty(&queue));

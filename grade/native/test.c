@@ -2,20 +2,29 @@
  * The main program of unit tests on the host (test.h), and with it all
  * policies and what they call.
  *
- * link: grade/native/cache_model.c kernel/ghost.c kernel/marks.c
- * link: kernel/queue.c policies
+ * link: grade/native/cache_model.c kernel/detour.c kernel/ghost.c
+ * link: kernel/marks.c kernel/queue.c policies
  */
 #include "grade/native/test.h"
 
 extern const struct test *const __start_tests[];
 extern const struct test *const __stop_tests[];
 
-done_ns_fn *drive_done_ns;
+u64 clock_now_ns, clock_look_ns;
+approach_fn *drive_approaches;
 
-u64 queue_done_ns(const struct queue *q, u64 start_ns, const struct request *a,
-                  u64 gap_ns, const struct request *b)
+u64 clock_ns(void)
 {
-    return drive_done_ns ? drive_done_ns(q, start_ns, a, gap_ns, b) : NEVER_NS;
+    return clock_now_ns += clock_look_ns;
+}
+
+struct approach queue_approach(const struct queue *q, u64 start_ns,
+                               const struct request *first, u64 gap_ns,
+                               const struct request *r)
+{
+    if (drive_approaches)
+        return drive_approaches(q, start_ns, first, gap_ns, r);
+    return (struct approach){NEVER_NS, NEVER_NS};
 }
 
 seek_edge_fn *drive_to_edge;

@@ -61,11 +61,14 @@ struct tunable *tunable_named(const struct policy *, const char *name);
 
 u64 random_u64(u64 *state); /* splitmix64 */
 
-/* The drive that queue_done_ns asks; NULL, as at first: there is no model. */
-typedef u64 done_ns_fn(const struct queue *, u64 start_ns,
-                       const struct request *a, u64 gap_ns,
-                       const struct request *b);
-extern done_ns_fn *drive_done_ns;
+/* The time, and by how much each look at the clock moves it. */
+extern u64 clock_now_ns, clock_look_ns;
+
+/* The drive that queue_approach asks; NULL, as at first: there is no model. */
+typedef struct approach approach_fn(const struct queue *, u64 start_ns,
+                                    const struct request *first, u64 gap_ns,
+                                    const struct request *);
+extern approach_fn *drive_approaches;
 
 /* The one that queue_seek_edge moves the arm of; NULL, as at first: none. */
 typedef u64 seek_edge_fn(bool last);

@@ -242,6 +242,18 @@ def test_a_job_of_several_processes_ends_when_all_of_them_have(lab: Lab) -> None
     assert end_ns - 100_000_000 < run.log()[-1][0] <= end_ns + 1_000_000
 
 
+def test_processes_of_a_job_may_each_have_a_file(lab: Lab) -> None:
+    """They write it, too: /part0 to /part2 are there afterwards, as large as asked for."""
+    run = lab(
+        "iogen filename='/part$jobnum' layout=1 size=16k bs=4k name=many numjobs=3 rw=read\n"
+        "cat /part0 /part1 /part2 | wc"
+    )
+    many = run.jobs()
+    assert [job["filename"] for job in many] == ["/part0", "/part1", "/part2"]
+    assert [job["bytes"] for job in many] == [16384] * 3
+    assert str(3 * 16384) in run.console
+
+
 @pytest.mark.parametrize("share", [25, 50])
 def test_moguls_writer_dirties_its_share_of_the_cache_each_period(lab: Lab, share: int) -> None:
     """A virtual minute, nothing written back: every block is dirtied, none modified again.

@@ -21,7 +21,7 @@ LAYERS = [
     ["ext2_*"],
     ["prefetch", "bio", "bflush", "updated"],
     ["place"],
-    ["disk", "queue"],
+    ["disk", "queue", "detour"],
     ["drive", "drives"],
     ["virtio_blk"],
 ]

@@ -1,6 +1,6 @@
 /*
  * Sluice: reads go first, and dirty blocks are let out one at a time, evenly,
- * at moments when that costs the reads little.
+ * where that costs the reads least.
  *
  * - Pace. A dirty block is due age_ms after it became dirty, and may go when
  *   only `early` percent of that are left. At each tick the writes to do within
@@ -8,23 +8,23 @@
  *   of what is due within k ticks divided by k. They are owed one after the
  *   other, evenly spaced. So what became dirty in one burst does not leave in
  *   one, and what becomes dirty evenly leaves at its age.
- * - Price. What a write costs is how much later the waiting read is done for
- *   it, as the model of the drive says. One that costs nothing, for it fits
- *   while the platter turns, is taken as soon as only `free` percent of its age
- *   are left, unless it was modified again: such a block will be once more. One
- *   that is owed may cost `patience` percent of the time for which it has been.
- *   So a write waits a little for a cheaper moment, and never long.
- * - One write, then a read: while reads wait, no two writes that cost something
- *   go one after the other. A reader that reads block after block leaves the
- *   queue empty for moments, so for pause_ms after a read the next is expected,
- *   and no write goes.
- * - Reads, and writes that somebody waits for, go by which would be done first,
- *   less an eighth of the time that each has waited, so that none starves;
- *   without a model, in circular order. Other queued writes are owed from when
- *   they were queued.
- * - Looked at are `looks` requests from where the head is on, as many before
- *   the read, and the oldest. To look takes time too, and a write must fit also
- *   if both commands go margin_us later.
+ * - Price. What a write costs is how much later the next read begins for it, as
+ *   the model of the drive says. What costs nothing, for it fits while the
+ *   platter turns, goes as soon as only `free` percent of its age are left,
+ *   unless it was modified again: such a block will be once more. What is owed
+ * may cost `patience` percent of the time for which it has been, so it waits a
+ * little for a cheaper moment, and never long. Of equal prices, the one that
+ * the arm is soonest at leaves most time for another.
+ * - One write that costs something, then a read.
+ * - No read waits. If readers have lately come back at once, the next is
+ *   expected for pause_ms, for beside it a write is cheaper. If they took
+ *   longer than gap_us, a write that has been owed for as long as the pause
+ *   goes now, at the beginning of the gap, not in its midst.
+ * - Reads, and writes that somebody waits for, go by which the arm is soonest
+ *   at, less an eighth of the time that each has waited, so that none starves.
+ *   Other queued writes are owed from when they were queued.
+ * - Without a model there are no prices: circular order, and what is owed goes
+ *   before the next read.
  *
  * The disk is left idle when nothing is owed: an early write may be one more.
  * Who bounds the age is the update policy: use update=ipu with the same age,
@@ -38,11 +38,13 @@
  */
 #include "kernel/policy.h"
 
+#define NS_PER_US 1000UL
 #define NS_PER_MS 1000000UL
 #define TICK_NS   (250 * NS_PER_MS)
 #define SLOTS     256 /* ticks: the longest age and more */
+#define LOOKS     4   /* requests to either side of the head */
 
-enum { AGE, EARLY, FREE, PATIENCE, PAUSE, LOOKS, MARGIN };
+enum { AGE, EARLY, FREE, PATIENCE, PAUSE, GAP, LOOK, MARGIN };
 
 static struct tunable tunables[] = {
     {"age_ms", "ms", 30000, 1000, 60000, "age at which a dirty block is due"},
@@ -51,8 +53,9 @@ static struct tunable tunables[] = {
     {"patience", "percent", 100, 1, 10000,
      "of the time a write has been owed is the most it may cost"},
     {"pause_ms", "ms", 10, 0, 1000, "a read is expected so soon after another"},
-    {"looks", "requests", 4, 1, 100, "looked at either side of a place"},
-    {"margin_us", "us", 400, 0, 100000, "how late a command may go"},
+    {"gap_us", "us", 1000, 0, 1000000, "readers that take longer are away"},
+    {"look_us", "us", 300, 0, 100000, "to look for the least price may take"},
+    {"margin_us", "us", 150, 0, 100000, "how late a command may go"},
     {0},
 };
 
@@ -66,9 +69,11 @@ static struct policy_counter counters[] = {
 
 enum { BARGAINS, PAID, PRICE, UNWATCHED };
 
-/* The words of a queue: how many of the queued writes are waited for; was the
- * last command a write let out; when the last of the others is done. */
-enum { WAITED, LET_OUT, SERVED_NS };
+/* The words of a queue: how many of the queued writes are waited for; did the
+ * last command cost something, for it was a write let out; when the last of the
+ * others was done, or NEVER_NS while it is not; how long after such a moment
+ * the next has come lately. */
+enum { WAITED, LET_OUT, DONE_NS, GAP_NS };
 
 /* The word of an offer: the tick by whose end it is to be written. */
 enum { DUE };
@@ -137,6 +142,17 @@ static void sluice_start(void)
         paces[i] = (struct pace){.owed_ns = NEVER_NS};
 }
 
+/* Somebody waits for this request, which nothing was before: how long was the
+ * disk left alone? The average moves by an eighth. */
+static void note_gap(struct queue *q, u64 now_ns)
+{
+    u64 done_ns = q->word[DONE_NS], alone_ns = now_ns - done_ns;
+    if (done_ns == NEVER_NS || q->word[LET_OUT])
+        return;
+    alone_ns = MIN(alone_ns, tunable_ns(PAUSE));
+    q->word[GAP_NS] += alone_ns / 8 - q->word[GAP_NS] / 8;
+}
+
 static void sluice_queued(struct queue *q, struct request *r, u64 now_ns)
 {
     struct pace *p = &paces[q->disk];
@@ -148,6 +164,8 @@ static void sluice_queued(struct queue *q, struct request *r, u64 now_ns)
     } else if (r->write) {
         q->word[WAITED] += r->waited;
     }
+    if (!r->offer && q->length[0] + q->word[WAITED] == 1)
+        note_gap(q, now_ns);
 }
 
 static void sluice_leaves(struct queue *q, struct request *r, u64 now_ns)
@@ -162,31 +180,34 @@ static void sluice_leaves(struct queue *q, struct request *r, u64 now_ns)
     }
 }
 
-/* ---- which of several ---- */
+/* Another write is owed later, for this one. */
+static void owe_next(struct pace *p, const struct request *write)
+{
+    if (write->offer && p->todo)
+        p->owed_ns += TICK_NS / p->todo;
+}
 
-/* Requests that are looked at, and the best of them so far. */
+/* Will it be due by then? */
+static bool is_due_in(const struct request *r, u64 in_ticks)
+{
+    return !r->offer || r->word[DUE] <= paces[r->queue->disk].tick + in_ticks;
+}
+
+/* ---- by which the arm is soonest at ---- */
+
 struct choice {
     const struct queue *queue;
-    enum direction dir;
     u64 now_ns;
-    const struct request *before; /* it goes before this one; NULL: none */
-    u64 gap_ns;                   /* and that so much later */
-    /* Of offers, those due by this tick may go; and by that, if they were not
-     * modified again. */
-    u64 early_tick, latest_tick;
-    u64 enough_ns; /* no better one is looked for */
     struct request *best;
-    u64 best_ns; /* when it, and the one after, would be done */
+    u64 best_ns;
 };
 
 static void look_at(struct choice *c, struct request *r)
 {
-    bool due = r->word[DUE] <= c->early_tick;
-    bool free = r->word[DUE] <= c->latest_tick && !r->again;
-    if (r->offer && !due && !free)
+    if (!r || !is_due_in(r, ticks(EARLY)))
         return;
-    u64 ns = queue_done_ns(c->queue, c->now_ns, r, c->gap_ns, c->before);
-    if (ns != NEVER_NS && !c->before)
+    u64 ns = queue_approach(c->queue, c->now_ns, NULL, 0, r).begin_ns;
+    if (ns != NEVER_NS)
         ns -= (c->now_ns - r->queued_ns) / 8;
     if (!c->best || ns < c->best_ns) {
         c->best = r;
@@ -194,28 +215,21 @@ static void look_at(struct choice *c, struct request *r)
     }
 }
 
-/* Look at a few from one place on, and at a few back from another, until one is
- * soon enough. */
-static void look_between(struct choice *c, u64 from, u64 to)
+/* Of a few to either side of the head, the next round it, and the oldest. */
+static struct request *soonest(const struct queue *q, enum direction dir,
+                               u64 now_ns)
 {
-    const struct queue *q = c->queue;
-    u64 looks = tunables[LOOKS].value;
-    struct request *r = queue_at_or_after(q, c->dir, from);
-    for (u64 i = 0; i < looks && r && c->best_ns > c->enough_ns; i++) {
-        look_at(c, r);
-        r = queue_at_or_after(q, c->dir, r->sector + 1);
+    struct choice c = {.queue = q, .now_ns = now_ns};
+    struct request *up = queue_circular(q, dir, q->head_sector);
+    struct request *down = queue_before(q, dir, q->head_sector);
+    for (u64 i = 0; i < LOOKS; i++) {
+        look_at(&c, up);
+        look_at(&c, down);
+        up = up ? queue_at_or_after(q, dir, up->sector + 1) : NULL;
+        down = down ? queue_before(q, dir, down->sector) : NULL;
     }
-    r = queue_before(q, c->dir, to);
-    for (u64 i = 0; i < looks && r && c->best_ns > c->enough_ns; i++) {
-        look_at(c, r);
-        r = queue_before(q, c->dir, r->sector);
-    }
-}
-
-static struct request *clook(const struct queue *q, enum direction dir)
-{
-    struct request *r = queue_at_or_after(q, dir, q->head_sector);
-    return r ? r : queue_at_or_after(q, dir, 0);
+    look_at(&c, queue_oldest(q, dir));
+    return c.best;
 }
 
 /* ---- reads, and writes that are waited for ---- */
@@ -223,113 +237,101 @@ static struct request *clook(const struct queue *q, enum direction dir)
 static struct request *foreground(const struct queue *q, u64 now_ns)
 {
     enum direction dir = q->word[WAITED] ? BOTH : READS;
-    struct request *oldest = queue_oldest(q, dir), *next = clook(q, dir);
     u64 n = q->length[0] + (dir == BOTH ? q->length[1] : 0);
-    if (n < 2 || queue_done_ns(q, now_ns, next, 0, NULL) == NEVER_NS)
-        return next;
-    struct choice c = {
-        .queue = q, .dir = dir, .now_ns = now_ns, .best_ns = NEVER_NS};
-    look_at(&c, oldest);
-    look_between(&c, q->head_sector, q->head_sector);
-    return c.best;
+    return n > 1 ? soonest(q, dir, now_ns) : queue_oldest(q, dir);
 }
 
 /* ---- the others ---- */
 
-/* When the write that is owed longest was first owed; NEVER_NS if none is. */
+/* Those that may go now as they are owed. */
+static enum direction owed(const struct queue *q, u64 now_ns)
+{
+    if (q->length[1] && !q->word[WAITED])
+        return WRITES;
+    return q->length[2] && paces[q->disk].owed_ns <= now_ns ? OFFERS : 0;
+}
+
+/* Since when, or from when, a write is owed; NEVER_NS if none is. */
 static u64 owed_since_ns(const struct queue *q)
 {
     u64 since_ns = q->length[2] ? paces[q->disk].owed_ns : NEVER_NS;
     struct request *oldest = q->word[WAITED] ? NULL : queue_oldest(q, WRITES);
-    return oldest && oldest->queued_ns < since_ns ? oldest->queued_ns
-                                                  : since_ns;
+    return oldest ? MIN(oldest->queued_ns, since_ns) : since_ns;
 }
 
-/* The cheapest of the writes that may go at that time; NULL if there is none.
- */
-static void look_for(struct choice *c)
+static u64 most_late_ns(const struct request *r, u64 late_ns)
 {
-    const struct queue *q = c->queue;
-    struct request *oldest = queue_oldest(q, c->dir);
-    look_between(c, q->head_sector,
-                 c->before ? c->before->sector : q->head_sector);
-    if (oldest && c->best_ns > c->enough_ns)
-        look_at(c, oldest);
+    if (is_due_in(r, ticks(EARLY)))
+        return late_ns;
+    return !r->again && is_due_in(r, ticks(FREE)) ? 0 : NEVER_NS;
 }
 
-/* A write that fits before the read, which would be done at alone_ns. */
-static struct request *bargain(struct choice c, u64 alone_ns)
+/* The write to let out before this read; NULL if none is worth it. */
+static struct request *before(struct queue *q, const struct request *read,
+                              u64 now_ns)
 {
-    const struct pace *p = &paces[c.queue->disk];
-    c.dir |= OFFERS;
-    c.latest_tick = p->tick + ticks(FREE);
-    if (!c.before ||
-        queue_done_ns(c.queue, c.now_ns, c.before, 0, NULL) > alone_ns)
-        return NULL;
-    c.enough_ns = alone_ns;
-    look_for(&c);
-    return c.best && c.best_ns <= alone_ns ? c.best : NULL;
-}
-
-/* A write that is owed and costs no more than it may. */
-static struct request *worth(struct choice c, u64 now_ns, u64 alone_ns)
-{
-    struct pace *p = &paces[c.queue->disk];
-    u64 since_ns = owed_since_ns(c.queue);
-    if (since_ns > now_ns)
-        return NULL;
-    c.dir |= p->owed_ns <= now_ns ? OFFERS : 0;
-    look_for(&c);
-    u64 price =
-        c.best && c.before && c.best_ns > alone_ns ? c.best_ns - alone_ns : 0;
-    if (!c.best || price > (now_ns - since_ns) * tunables[PATIENCE].value / 100)
-        return NULL;
-    counters[PRICE].value += price;
-    if (c.best->offer)
-        p->owed_ns += TICK_NS / p->todo;
-    return c.best;
-}
-
-/* The write to let out before this read, which goes next; NULL waits: then if
- * none is to be expected. */
-static struct request *let_out(struct queue *q, u64 now_ns,
-                               const struct request *read, u64 alone_ns)
-{
-    u64 margin_ns = tunables[MARGIN].value * 1000;
-    u64 early_tick = paces[q->disk].tick + ticks(EARLY);
-    struct choice c = {
-        .queue = q,
-        .dir = q->word[WAITED] ? 0 : WRITES,
-        .early_tick = early_tick,
-        .now_ns = now_ns + margin_ns,
-        .before = read,
-        .gap_ns = margin_ns,
-        .best_ns = NEVER_NS,
+    enum direction dir = q->word[LET_OUT] ? 0 : owed(q, now_ns);
+    u64 owed_ns = dir ? now_ns - owed_since_ns(q) : 0;
+    struct detour detour = {
+        .dir = dir == WRITES     ? WRITES
+               : q->word[WAITED] ? OFFERS
+                                 : OFFERS | WRITES,
+        .near_sector = dir ? queue_oldest(q, dir)->sector : q->head_sector,
+        .most_late_ns = most_late_ns,
+        .late_ns = owed_ns / 100 * tunables[PATIENCE].value,
+        .look_ns = dir ? tunables[LOOK].value * NS_PER_US : 0,
+        .margin_ns = tunables[MARGIN].value * NS_PER_US,
     };
-    struct request *write = bargain(c, alone_ns);
-    if (write) {
-        counters[BARGAINS].value++;
-        return write;
-    }
-    if (read ? q->word[LET_OUT]
-             : now_ns < q->word[SERVED_NS] + tunable_ns(PAUSE))
+    struct request *write = queue_detour(q, read, &detour);
+    if (!write)
         return NULL;
-    write = worth(c, now_ns, alone_ns);
-    q->word[LET_OUT] = write != NULL;
-    counters[read ? PAID : UNWATCHED].value += write != NULL;
+    counters[detour.price_ns ? PAID : BARGAINS].value++;
+    counters[PRICE].value += detour.price_ns;
+    if (detour.price_ns) {
+        q->word[LET_OUT] = true;
+        owe_next(&paces[q->disk], write);
+    }
+    return write;
+}
+
+/* Is the moment right for a write that is owed, though no read waits? */
+static bool quiet(const struct queue *q, u64 now_ns)
+{
+    u64 done_ns = q->word[DONE_NS];
+    if (now_ns >= done_ns + tunable_ns(PAUSE))
+        return true;
+    return now_ns == done_ns && !q->word[LET_OUT] &&
+           q->word[GAP_NS] > tunables[GAP].value * NS_PER_US &&
+           now_ns - owed_since_ns(q) >= tunable_ns(PAUSE);
+}
+
+/* The write to let out while no read waits, or where there is no model. */
+static struct request *alone(struct queue *q, bool reads, u64 now_ns)
+{
+    enum direction dir = owed(q, now_ns);
+    if (!dir || (reads ? q->word[LET_OUT] : !quiet(q, now_ns)))
+        return NULL;
+    struct request *write = soonest(q, dir, now_ns);
+    if (!write)
+        return NULL;
+    counters[UNWATCHED].value++;
+    q->word[LET_OUT] = true;
+    owe_next(&paces[q->disk], write);
     return write;
 }
 
 static struct request *sluice_next(struct queue *q, u64 now_ns)
 {
     keep_pace(&paces[q->disk], now_ns);
+    if (q->word[DONE_NS] == NEVER_NS)
+        q->word[DONE_NS] = now_ns;
     struct request *read = foreground(q, now_ns);
-    u64 done_ns = read ? queue_done_ns(q, now_ns, read, 0, NULL) : NEVER_NS;
-    struct request *write = let_out(q, now_ns, read, done_ns);
+    struct request *write =
+        read && q->modelled ? before(q, read, now_ns) : alone(q, read, now_ns);
     if (write || !read)
         return write;
     q->word[LET_OUT] = false;
-    q->word[SERVED_NS] = done_ns == NEVER_NS ? now_ns : done_ns;
+    q->word[DONE_NS] = NEVER_NS;
     return read;
 }
 
@@ -338,7 +340,7 @@ static u64 sluice_again_ns(const struct queue *q, u64 now_ns)
 {
     const struct pace *p = &paces[q->disk];
     u64 since_ns = owed_since_ns(q);
-    u64 quiet_ns = q->word[SERVED_NS] + tunable_ns(PAUSE);
+    u64 quiet_ns = q->word[DONE_NS] + tunable_ns(PAUSE);
     if (since_ns <= now_ns && quiet_ns > now_ns)
         return quiet_ns;
     if (since_ns != NEVER_NS && since_ns > now_ns)
