@@ -41,7 +41,12 @@ def of_cluster(scheduler: str) -> Iterator[Client]:
 def of_this_machine(count: int, threads: bool) -> Iterator[Client]:
     """So many."""
     how = {"n_workers": 1 if threads else count, "threads_per_worker": count if threads else 1}
-    quiet = {"silence_logs": logging.ERROR, "dashboard_address": "127.0.0.1:0"}
+    # Without a dashboard, which threads that ask at once do not all find imported.
+    quiet = {
+        "silence_logs": logging.ERROR,
+        "dashboard_address": "127.0.0.1:0",
+        "scheduler_kwargs": {"dashboard": False},
+    }
     with (
         LocalCluster(processes=not threads, memory_limit=0, **quiet, **how) as made,
         Client(made) as client,

@@ -55,11 +55,16 @@ static struct io *io_of(struct request *r)
     return r ? CONTAINER(r, struct io, request) : NULL;
 }
 
+static u64 direction_of(const struct io *io)
+{
+    return io->request.write ? TRACE_WRITE : 0;
+}
+
 static void trace_io(enum trace_event event, const struct disk *d,
                      const struct io *io, u64 argument)
 {
     trace(event, d->id, io->request.sector, io->request.pid,
-          argument | (io->request.write ? TRACE_WRITE : 0));
+          argument | direction_of(io));
 }
 
 static u64 end_of(const struct io *io)
@@ -238,7 +243,8 @@ static struct io *gather(struct disk *d, struct request *r, u64 now_ns)
     while (!io->alone && join(d, &c, next_before(d, c.first), now_ns))
         ;
     d->queue.head_sector = end_of(c.last);
-    trace_io(TRACE_issued, d, c.first, c.nsectors);
+    trace_at(now_ns, TRACE_issued, d->id, c.first->request.sector,
+             c.first->request.pid, c.nsectors | direction_of(c.first));
     return c.first;
 }
 

@@ -52,12 +52,12 @@ void trace_init(void)
     trace_on = true;
 }
 
-void trace_write(enum trace_event event, u32 disk, u64 block, u32 pid,
-                 u64 argument)
+void trace_write(u64 time_ns, enum trace_event event, u32 disk, u64 block,
+                 u32 pid, u64 argument)
 {
     u64 i = __atomic_fetch_add(&trace_ring->written, 1, __ATOMIC_RELAXED);
     trace_ring->record[i % trace_ring->records] =
-        (struct trace_record){.time_ns = clock_ns(),
+        (struct trace_record){.time_ns = time_ns,
                               .block = block,
                               .argument = argument,
                               .pid = pid,

@@ -230,10 +230,10 @@ static int segment_length(char **word, int n)
     return i;
 }
 
-/* The name with each $jobnum in it replaced. */
+/* The name, or NULL, with each $jobnum in it replaced. */
 static const char *numbered(const char *name, u64 jobnum)
 {
-    const char *dollar = strstr(name, JOBNUM);
+    const char *dollar = name ? strstr(name, JOBNUM) : NULL;
     if (!dollar)
         return name;
     u64 room = strlen(name) + 1; /* a number is shorter than the word */

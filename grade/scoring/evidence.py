@@ -65,11 +65,10 @@ def told_by_trace(run: Run) -> list[list[tuple]]:
 def told(run: Run, disk: int, commands: list[Request]) -> str:
     """What the drive was told, in order, as drive_times_tool reads it."""
     lines = [
-        (r.issued_ns, f"{r.issued_ns} {r.completed_ns} {'RW'[r.write]} {r.sector} {r.sectors}\n")
-        for r in commands
+        (r.issued_ns, f"{r.issued_ns} {'RW'[r.write]} {r.sector} {r.sectors}\n") for r in commands
     ]
     lines += [
-        (e.argument, f"{e.argument} 0 S {e.block} 0\n")
+        (e.argument, f"{e.argument} S {e.block} 0\n")
         for e in run.events
         if e.name == "sought" and e.disk == disk
     ]
