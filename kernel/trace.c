@@ -4,6 +4,7 @@
 #include "kernel/args.h"
 #include "kernel/clock.h"
 #include "kernel/dev.h"
+#include "kernel/lock.h"
 #include "kernel/mem.h"
 #include "kernel/stat.h"
 
@@ -52,8 +53,8 @@ void trace_init(void)
     trace_on = true;
 }
 
-void trace_write(u64 time_ns, enum trace_event event, u32 disk, u64 block,
-                 u32 pid, u64 argument)
+void trace_write_at(u64 time_ns, enum trace_event event, u32 disk, u64 block,
+                    u32 pid, u64 argument)
 {
     u64 i = __atomic_fetch_add(&trace_ring->written, 1, __ATOMIC_RELAXED);
     trace_ring->record[i % trace_ring->records] =
@@ -63,6 +64,16 @@ void trace_write(u64 time_ns, enum trace_event event, u32 disk, u64 block,
                               .pid = pid,
                               .event = event,
                               .disk = disk};
+}
+
+/* An interrupt between the two, the time and its place, would have what it
+ * traces stand before what was earlier. */
+void trace_write(enum trace_event event, u32 disk, u64 block, u32 pid,
+                 u64 argument)
+{
+    irq_push_off();
+    trace_write_at(clock_ns(), event, disk, block, pid, argument);
+    irq_pop_off();
 }
 
 static void print_trace(struct text *t)

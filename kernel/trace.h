@@ -15,7 +15,6 @@
 #ifndef SLUICE_TRACE_H
 #define SLUICE_TRACE_H
 
-#include "kernel/clock.h"
 #include "kernel/types.h"
 
 /* Events: X(name, what block and argument mean). Numbers from 0, in order;
@@ -63,25 +62,27 @@ struct trace_ring {
 };
 
 void trace_init(void);
-void trace_write(u64 time_ns, enum trace_event, u32 disk, u64 block, u32 pid,
-                 u64 argument);
+void trace_write(enum trace_event, u32 disk, u64 block, u32 pid, u64 argument);
+void trace_write_at(u64 time_ns, enum trace_event, u32 disk, u64 block, u32 pid,
+                    u64 argument);
 
 extern bool trace_on; /* the ring itself is trace.c's: nobody else writes it */
-
-/* What happened at this time, since when nothing was traced. */
-static inline void trace_at(u64 time_ns, enum trace_event event, u32 disk,
-                            u64 block, u32 pid, u64 argument)
-{
-    if (trace_on)
-        trace_write(time_ns, event, disk, block, pid, argument);
-}
 
 /* What happens now. */
 static inline void trace(enum trace_event event, u32 disk, u64 block, u32 pid,
                          u64 argument)
 {
     if (trace_on)
-        trace_write(clock_ns(), event, disk, block, pid, argument);
+        trace_write(event, disk, block, pid, argument);
+}
+
+/* What happened at this time, since when this hart has traced nothing and kept
+ * interrupts off. */
+static inline void trace_at(u64 time_ns, enum trace_event event, u32 disk,
+                            u64 block, u32 pid, u64 argument)
+{
+    if (trace_on)
+        trace_write_at(time_ns, event, disk, block, pid, argument);
 }
 
 #endif

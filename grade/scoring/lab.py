@@ -21,6 +21,7 @@ lab.toml:
 A mistake, wrong/NAME.toml:
 
     says = "..."           loses = ["GROUP"]: the groups that lose points, all others none
+    disturbs = ["GROUP"]   but these may: what they measure depends on what is wrong
     [[edits]]              file, function, old, new: once in that function, spaced anyhow
 
 An attack, attacks/NAME.toml: the same edits, and
@@ -66,11 +67,12 @@ class Edit:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A wrong solution, and the groups that must notice."""
+    """A wrong solution, and the groups that must notice, and those that may."""
 
     name: str
     says: str
     loses: frozenset[str]
+    disturbs: frozenset[str]
     edits: tuple[Edit, ...]
 
 
@@ -220,10 +222,13 @@ def mistakes(lab: Lab) -> list[Mistake]:
 
 def mistake(lab: Lab, path: Path) -> Mistake:
     """The wrong solution in a file."""
-    raw = read(path, {"says": str, "loses": list, "edits": list})
-    for name in set(raw["loses"]) - {group.name for group in lab.groups}:
-        raise BadLab(f"{path}: loses: the lab has no group {name}")
-    return Mistake(path.stem, raw["says"], frozenset(raw["loses"]), edits(path, raw))
+    keys = {"says": str, "loses": list, "disturbs": list, "edits": list}
+    raw = {"disturbs": []} | read(path, keys, ("disturbs",))
+    for key in ("loses", "disturbs"):
+        for name in set(raw[key]) - {group.name for group in lab.groups}:
+            raise BadLab(f"{path}: {key}: the lab has no group {name}")
+    loses, disturbs = frozenset(raw["loses"]), frozenset(raw["disturbs"])
+    return Mistake(path.stem, raw["says"], loses, disturbs, edits(path, raw))
 
 
 def attacks(lab: Lab) -> list[Attack]:
