@@ -477,10 +477,10 @@ TEST(freeblock_takes_only_what_fits_if_both_go_later)
 TEST(freeblock_takes_the_soonest_of_those_it_has_time_to_look_at)
 {
     check_free((u64[]){18, 10, 14}, 3, 0, 10);
-    check_free((u64[]){20, 21, 332}, 3, 0, 332);
+    check_free((u64[]){20, 21, 335}, 3, 0, 335);
     clock_look_ns = 1000;
     check_free((u64[]){20, 18, 332}, 3, 0, 18);
-    check_free((u64[]){20, 21, 332}, 3, 0, 350);
+    check_free((u64[]){20, 21, 335}, 3, 0, 350);
 }
 
 TEST(freeblock_counts_a_request_that_a_free_write_made_late)

@@ -159,7 +159,7 @@ sleep 2
 # As many writes as the disk has time for in the half of their age in which they may go, some
 # 80 a second, beside 40 reads a second.
 BURST = """
-iogen bs=4k name=w rw=write filename=/w nr=200 -- \
+iogen bs=4k name=w rw=write filename=/w nr=256 -- \
  name=a rw=randread filename=/a rate_iops=40 arrival=poisson nr=480
 """
 AGE_S = 5
