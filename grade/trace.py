@@ -6,9 +6,11 @@ records, the oldest first, as the kernel's struct trace_record has them.
 """
 
 import mmap
+import os
 import re
 import struct
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -45,6 +47,16 @@ def event_names() -> tuple[str, ...]:
     """The events by number, from the kernel's own table."""
     text = (ROOT / "kernel" / "trace.h").read_text()
     return tuple(re.findall(r"^    X\((\w+), ", text, re.M))
+
+
+@contextmanager
+def memory_file() -> Iterator[Path]:
+    """A file for a machine's memory, which is on no disk, until the end of the context."""
+    file = os.memfd_create("memory of a machine")
+    try:
+        yield Path(f"/proc/{os.getpid()}/fd/{file}")
+    finally:
+        os.close(file)
 
 
 def memory_options(path: Path, memory: str) -> tuple[str, ...]:

@@ -8,6 +8,10 @@ came, and writes the report.
 import argparse
 import os
 import sys
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
 from pathlib import Path
 
 from rich.console import Console
@@ -64,25 +68,22 @@ def list_runs(experiment: Experiment) -> None:
 
 def step_line(step: Step) -> str:
     """One run, for a log."""
+    name = f"{step.run.experiment} {step.run.name}"
     if step.error:
-        return f"FAILED {step.run.name}"
-    return f"{step.run.name}: " + ("there already" if step.resumed else f"{step.host_s:.1f} s")
+        return f"FAILED {name}"
+    return f"{name}: " + ("there already" if step.resumed else f"{step.host_s:.1f} s")
 
 
-def execute(experiment: Experiment, only: list[Run], choice: argparse.Namespace) -> Outcome:
-    """Make the runs, with a bar on a terminal, else with a line for each."""
-
-    def make(report: Report) -> Outcome:
-        return runner.execute(
-            experiment, only, choice.jobs, report, choice.folder, choice.scheduler
-        )
-
+@contextmanager
+def reporting(what: str, total: int) -> Iterator[Report]:
+    """Show how far it is: a bar on a terminal, else a line for each run."""
     console = Console()
     if not console.is_terminal:
-        return make(lambda step: print(step_line(step), flush=True))
+        yield lambda step: print(step_line(step), flush=True)
+        return
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
     with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as progress:
-        task = progress.add_task(experiment.name, total=len(only))
+        task = progress.add_task(what, total=total)
 
         def report(step: Step) -> None:
             if step.resumed:  # took no time: no ground to estimate from
@@ -90,24 +91,45 @@ def execute(experiment: Experiment, only: list[Run], choice: argparse.Namespace)
                 return
             progress.advance(task)
 
-        return make(report)
+        yield report
 
 
-def do(experiment: Experiment, choice: argparse.Namespace) -> bool:
-    """Make the runs and show what came; was all well?"""
-    number, folder = choice.run, choice.folder / experiment.name
-    if number is not None and not 1 <= number <= len(experiment.runs):
+def asked_for(experiment: Experiment, number: int | None) -> list[Run]:
+    """The runs meant."""
+    if number is None:
+        return experiment.runs
+    if not 1 <= number <= len(experiment.runs):
         raise BadExperiment(f"{experiment.name} has runs 1 to {len(experiment.runs)}, no {number}")
-    only = experiment.runs if number is None else [experiment.runs[number - 1]]
-    outcome = execute(experiment, only, choice)
+    return [experiment.runs[number - 1]]
+
+
+def show(
+    experiment: Experiment, outcome: Outcome, choice: argparse.Namespace, aside: Executor
+) -> bool:
+    """Show what came; was all well? aside: draws, for while this process draws it starts no run."""
+    folder = choice.folder / experiment.name
     print(f"\n{summary.text(experiment, outcome.results)}\n")
     for name, error in outcome.errors.items():
         print(f"FAILED {name}: {error}")
     print(f"{outcome.made} runs made; results in {folder / 'results.jsonl'}")
     if outcome.results and not choice.no_report:
-        print(f"report: {write_report(experiment, outcome.results, folder)}")
+        report = aside.submit(write_report, experiment, outcome.results, folder).result()
+        print(f"report: {report}", flush=True)
     unmet = any(verdict.failed for verdict in expect.judge(experiment, outcome.results))
     return not outcome.errors and not unmet
+
+
+def do(experiments: list[Experiment], choice: argparse.Namespace) -> bool:
+    """Make the runs and show what came of each experiment; was all well?"""
+    asked = [(experiment, asked_for(experiment, choice.run)) for experiment in experiments]
+    runs = sum(len(only) for _, only in asked)
+    what = experiments[0].name if len(experiments) == 1 else f"{len(experiments)} experiments"
+    with reporting(what, runs) as report, ProcessPoolExecutor(1, get_context("spawn")) as aside:
+        outcomes = runner.execute_all(asked, choice.jobs, report, choice.folder, choice.scheduler)
+        good = [show(*of_one, choice, aside) for of_one in zip(experiments, outcomes, strict=True)]
+    if len(experiments) > 1 and not choice.no_report:
+        print(f"comparison: {write_comparison(experiments, choice.folder)}")
+    return all(good)
 
 
 def main() -> int:
@@ -133,13 +155,11 @@ def main() -> int:
             for experiment in experiments:
                 list_runs(experiment)
             return 0
-        good = [do(experiment, choice) for experiment in experiments]
-        if len(experiments) > 1 and not choice.no_report:
-            print(f"comparison: {write_comparison(experiments, choice.folder)}")
+        good = do(experiments, choice)
     except (BadExperiment, BadResult, NoWorkers, OtherTree) as error:
         print(error, file=sys.stderr)
         return 2
-    return 0 if all(good) else 1
+    return 0 if good else 1
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from grade.experiment.files import CACHE, Image, cached, copy_sparse, hash_of
 from grade.experiment.known import kernel_hash
 from grade.experiment.schema import Run
 from grade.image import Content
-from grade.machine import Config, Disk, die_with_parent
+from grade.machine import Config, Disk, start
 
 FORM = 3  # of a result; another one makes all runs anew
 STATUS_LIMIT = 99  # of a machine whose virtual time is up
@@ -134,13 +135,7 @@ def boot(machine: Config, console: Path, limit_s: float) -> Ended:
     """Run the machine to its end. The console is a file, so that it never blocks."""
     began_s = time.monotonic()
     with console.open("wb") as out:
-        qemu = subprocess.Popen(
-            machine.command(),
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=subprocess.PIPE,
-            preexec_fn=die_with_parent,
-        )
+        qemu = start(machine, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE)
         try:
             complaints = qemu.communicate(timeout=limit_s)[1].decode(errors="replace")
             status = qemu.returncode
@@ -235,8 +230,10 @@ def make(run: Run, console: Path, memory: Path | None = None) -> tuple[dict, flo
     memory: a file for the machine's memory, if that is to be kept.
     """
     CACHE.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=CACHE, prefix="run-") as name:
-        memory = memory or Path(name) / "memory"
+    with (
+        tempfile.TemporaryDirectory(dir=CACHE, prefix="run-") as name,
+        nullcontext(memory) if memory else trace.memory_file() as memory,
+    ):
         machine = Config(
             disks(run, Path(name)),
             memory=run.config["memory"],

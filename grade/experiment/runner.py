@@ -1,4 +1,4 @@
-"""Makes the runs of an experiment that are not made yet, several at a time.
+"""Makes the runs of experiments that are not made yet, several at a time.
 
 In build/experiments/NAME:
     results.jsonl    a line for each good run, in the file's order
@@ -19,12 +19,13 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-from distributed import Client, Future, KilledWorker, as_completed
+from distributed import Future, KilledWorker, as_completed
 
 from grade.experiment import run as runs
 from grade.experiment.files import CACHE, FOLDER, forget, hash_file, hash_of, write_whole
@@ -175,14 +176,81 @@ def made_of(future: Future) -> Made:
         return Made(None, f"the workers died: {error}", "", 0, "", "")
 
 
-def make_all(client: Client, todo: list[Job], folder: Path) -> Iterator[Step]:
-    """Have the runs made; a step for each, as it is done."""
-    futures = {client.submit(make_one, job, pure=False): job for job in todo}
-    try:
-        for future in as_completed(futures):
-            yield keep(folder, futures[future], made_of(future))
-    finally:
-        client.cancel(list(futures))
+@dataclass
+class Batch:
+    """The runs asked for of one experiment, and how far they are."""
+
+    experiment: Experiment
+    folder: Path
+    keys: dict[int, str]
+    todo: list[Job] = field(default_factory=list)
+    left: int = 0  # of them
+    outcome: Outcome = field(default_factory=Outcome)
+
+
+def begin(experiment: Experiment, only: list[Run], base: Path, afar: bool, report: Report) -> Batch:
+    """Know what is to be made, and the images for it; report what is there already."""
+    folder = base / experiment.name
+    for name in ("console", "runs"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    batch = Batch(experiment, folder, {run.number: runs.key(run) for run in experiment.runs})
+    for run in only:
+        key = batch.keys[run.number]
+        if stored(folder, run, key):
+            report(Step(run, 0, resumed=True))
+        else:
+            batch.todo.append(Job(run, key, code_hash(), afar))
+    batch.left = len(batch.todo)
+    return batch
+
+
+def take(batch: Batch, job: Job, made: Made) -> Step:
+    """One of its runs is done."""
+    step = keep(batch.folder, job, made)
+    if step.error:
+        batch.outcome.errors[step.run.name] = step.error
+    batch.outcome.made += 1
+    batch.left -= 1
+    return step
+
+
+def end(batch: Batch) -> Outcome:
+    """Write the results that there are."""
+    found = [stored(batch.folder, run, batch.keys[run.number]) for run in batch.experiment.runs]
+    outcome = batch.outcome
+    outcome.results = [result for result in found if result]
+    write_whole(batch.folder / "results.jsonl", "".join(map(to_line, outcome.results)))
+    return outcome
+
+
+def execute_all(
+    asked: list[tuple[Experiment, list[Run]]],
+    jobs: int,
+    report: Report,
+    base: Path = FOLDER,
+    scheduler: str = "",
+) -> Iterator[Outcome]:
+    """Make the given runs of each experiment: an outcome each, in order, as soon as it is there.
+
+    All runs wait in one queue, so the workers are busy to its end, also while the caller does
+    something with an outcome. report tells of each run as it is done. jobs: how many at a time
+    on this machine; scheduler: the address of a cluster's, instead.
+    """
+    batches = [begin(experiment, only, base, bool(scheduler), report) for experiment, only in asked]
+    with ExitStack() as stack:
+        given: dict[Future, tuple[Batch, Job]] = {}
+        if any(batch.todo for batch in batches):
+            client = stack.enter_context(workers(jobs, scheduler, threads=True))
+            for batch in batches:
+                for job in batch.todo:
+                    given[client.submit(make_one, job, pure=False)] = (batch, job)
+            stack.callback(client.cancel, list(given))
+        done = as_completed(given) if given else iter(())
+        for batch in batches:
+            while batch.left:
+                future = next(done)
+                report(take(*given[future], made_of(future)))
+            yield end(batch)
 
 
 def execute(
@@ -193,29 +261,6 @@ def execute(
     base: Path = FOLDER,
     scheduler: str = "",
 ) -> Outcome:
-    """Make the given runs of the experiment; report tells of each as it is done.
-
-    jobs: how many at a time on this machine; scheduler: the address of a cluster's, instead.
-    """
-    folder = base / experiment.name
-    for name in ("console", "runs"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-    outcome = Outcome()
-    keys = {run.number: runs.key(run) for run in experiment.runs}
-    todo = []
-    for run in only:
-        if stored(folder, run, keys[run.number]):
-            report(Step(run, 0, resumed=True))
-        else:
-            todo.append(Job(run, keys[run.number], code_hash(), bool(scheduler)))
-    if todo:
-        with workers(jobs, scheduler, threads=True) as client:
-            for step in make_all(client, todo, folder):
-                if step.error:
-                    outcome.errors[step.run.name] = step.error
-                outcome.made += 1
-                report(step)
-    found = [stored(folder, run, keys[run.number]) for run in experiment.runs]
-    outcome.results = [result for result in found if result]
-    write_whole(folder / "results.jsonl", "".join(map(to_line, outcome.results)))
+    """Make the given runs of one experiment."""
+    (outcome,) = execute_all([(experiment, only)], jobs, report, base, scheduler)
     return outcome

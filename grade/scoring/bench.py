@@ -27,7 +27,7 @@ from pathlib import Path
 
 from grade import image, trace
 from grade.image import Content
-from grade.machine import Config, Disk, die_with_parent
+from grade.machine import Config, Disk, die_with_parent, start
 from grade.scoring.evidence import witnessed
 from grade.scoring.lab import BadLab
 from grade.scoring.run import BEACON_BYTES, DATA_DISK, STUCK, Run, Scenario
@@ -166,8 +166,7 @@ class Bench:
         used = [folder / f"{name}.after.img" for name in ("root", "data", "beacon")]
         for source, target in zip(fresh, used, strict=True):
             image.command("cp", "--sparse=always", source, target)
-        with tempfile.TemporaryDirectory(dir=folder) as name:
-            memory = Path(name) / "memory"
+        with trace.memory_file() as memory, tempfile.TemporaryDirectory(dir=folder) as name:
             log = Path(name) / "devices"
             traced = ("-trace", "virtio_blk_handle_read", "-trace", "virtio_blk_handle_write")
             if self.gdb:
@@ -187,12 +186,12 @@ class Bench:
         """Run the machine to its end; how that was, if it was not well."""
         (console.parent / "machine.sh").write_text(shlex.join(config.command()) + "\n")
         with console.open("wb") as out:
-            process = subprocess.Popen(
-                config.command(),
+            process = start(
+                config,
+                limits,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.DEVNULL,
-                preexec_fn=limits,
             )
         with watched(process) as watch:
             _, status, used = os.wait4(process.pid, 0)

@@ -4,8 +4,9 @@
   or written, in which order.
 - Its times are held against the drive: when a command was issued tells when the model of
   the drive is done with it. None is done sooner. One may be done later if the kernel was at
-  work with interrupts off, as a flush is while it gathers a batch of blocks, for 1.8 ms: then
-  the trace has events all the while. They never go back.
+  work with interrupts off: a flush that gathers a batch of blocks, for 1.8 ms, traces events
+  all the while; a search for the next command of another disk, for an eighth of a rotation,
+  ends in that command's issue. They never go back.
 - The kernel's code and constants are, at the end, those of its file.
 
 So a kernel may lie about its times only by doing, at those times, what it tells.
@@ -17,7 +18,8 @@ import subprocess
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 
 from grade import trace
@@ -30,7 +32,8 @@ from grade.scoring.verdict import Wrong, expect
 DIRECT_MAP = 0xFFFFFFC000000000  # kernel address of physical 0 (kernel/mem.h)
 SEEN = re.compile(r"virtio_blk_handle_(read|write) vdev (\w+) req \w+ sector (\d+) nsectors (\d+)")
 LATE_NS = 200_000  # after the drive, at most, a kernel that is idle traces the end of a command
-ON_TIME = 0.97  # of the commands: what has interrupts off may trace nothing, as a search does
+SEARCH_NS = 2_000_000  # at most, a scheduler looks for the next command
+ON_TIME = 0.97  # of the commands: other work with interrupts off may trace nothing
 SEGMENT = struct.Struct("<IIQQQQQQ")  # ELF64: type, flags, offset, vaddr, paddr, filesz, ...
 LOADED, WRITABLE = 1, 2
 BOOT_CODE = 0x80002000  # below it: what runs before the memory is mapped, and its stack
@@ -90,10 +93,18 @@ def late_ns(run: Run, disk: int, commands: list[Request], drive: str) -> list[in
     return [r.completed_ns - ns for r, ns in zip(commands, model_ns, strict=True)]
 
 
-def kept_busy(times: list[int], begin_ns: int, end_ns: int) -> bool:
-    """Was the kernel at work all the while: did it trace something every LATE_NS?"""
-    inside = times[bisect_left(times, begin_ns) : bisect_left(times, end_ns)]
-    return all(b - a <= LATE_NS for a, b in pairwise((begin_ns, *inside, end_ns)))
+def kept_busy(events: list[trace.Event], begin_ns: int, end_ns: int) -> bool:
+    """Was the kernel at work all the while: did it trace something every LATE_NS, or search?
+
+    events: the oldest first.
+    """
+    first = bisect_left(events, begin_ns, key=attrgetter("time_ns"))
+    for event in islice(events, first, None):
+        most_ns = SEARCH_NS if event.name == "issued" else LATE_NS
+        if event.time_ns >= end_ns or event.time_ns - begin_ns > most_ns:
+            break
+        begin_ns = event.time_ns
+    return end_ns - begin_ns <= LATE_NS
 
 
 def expect_times(run: Run) -> None:
@@ -108,7 +119,7 @@ def expect_times(run: Run) -> None:
         forged = f"{early} of {len(late)} were sooner: the times in the trace are forged"
         expect(not early, expected, forged)
         idle = sum(
-            ns > LATE_NS and not kept_busy(times, r.completed_ns - ns, r.completed_ns)
+            ns > LATE_NS and not kept_busy(run.events, r.completed_ns - ns, r.completed_ns)
             for r, ns in zip(commands, late, strict=True)
         )
         came = (

@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from grade.experiment.__main__ import EXPERIMENTS
 from grade.experiment.known import known
 from grade.experiment.load import load
 from grade.experiment.locate import Lines
-from grade.experiment.schema import BadExperiment
+from grade.experiment.schema import BadExperiment, Run
 from grade.paths import ROOT
 from grade.trace import Event
 
@@ -277,6 +278,34 @@ def test_what_is_there_is_not_run_again(small: Path, tmp_path: Path):
     assert again.results == first.results
     changed(small, '"2 s"', '"3 s"')
     assert make().made == 2
+
+
+def test_runs_of_several_are_one_queue_which_goes_on_while_one_is_looked_at(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    made: list[str] = []
+    all_made = threading.Event()
+
+    def make(run: Run, console: Path) -> tuple[dict, float]:
+        made.append(run.experiment)
+        if len(made) == 8:
+            all_made.set()
+        console.write_text("")
+        return {"run": run.name}, 0.0
+
+    monkeypatch.setattr(runner.runs, "make", make)
+    other = small.with_name("other.toml")
+    other.write_text(small.read_text())
+    asked = [(experiment, experiment.runs) for experiment in (load(small), load(other))]
+    steps: list[str] = []
+    outcomes = runner.execute_all(asked, 1, lambda step: steps.append(step.run.name), tmp_path)
+    first = next(outcomes)
+    assert all_made.wait(60)
+    assert (first.made, len(first.results), len(steps)) == (4, 4, 4)
+    assert made == ["small"] * 4 + ["other"] * 4
+    (second,) = outcomes
+    assert (second.made, len(steps)) == (4, 8)
+    assert len(runner.execute(*asked[1], 1, lambda step: None, tmp_path).results) == 4
 
 
 FAILING = """\
