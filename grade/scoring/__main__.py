@@ -98,7 +98,7 @@ def score_class(choice: argparse.Namespace) -> int:
         task = bar.add_task(lab.name, total=len(list(choice.submissions.glob("[!.]*"))))
 
         def report(step: classroom.Step) -> None:
-            bar.print(step_line(step))
+            bar.print(step_line(step), markup=False)
             bar.advance(task)
 
         classroom.score_class(lab, choice.submissions, folder, choice.nonce, report, pool)

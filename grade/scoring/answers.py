@@ -45,7 +45,7 @@ def read(text: str) -> dict[str, object]:
     """The answers as they are given."""
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also numbers too long, tables too deep
         raise Wrong(f"{FORM} to be TOML, with lines QUESTION = NUMBER", str(error)) from None
 
 

@@ -176,7 +176,7 @@ class Bench:
                 kernel,
                 used,
                 *trace.memory_options(memory, MEMORY),
-                *(*traced, "-D", str(log)),
+                *(*traced, "-D", str(log), "-nic", "none"),
             )
             how = self._boot(config, folder / "console.txt")
             expect(not how, "the machine to run its commands and switch itself off", how)

@@ -1,8 +1,11 @@
 """What a submission's sources may say, looked at before and after they are compiled.
 
-- Directives: macros, conditions, and `#include "kernel/..."`. Nothing that reads another file
-  of the host, tells where a line is from, or joins words so that they are not seen.
-- No assembler.
+- Characters: none that the compiler passes over or takes for the end of a line while others see
+  something else.
+- Directives: macros, conditions, and `#include "kernel/..."`, a policy policy.h only. Nothing
+  that reads another file of the host, tells where a line is from, or joins words so that they
+  are not seen. The compiler's own list of what it read is asked too.
+- No assembler, no attributes, no raw strings: the last end where only the compiler knows.
 - Calls: a policy may use what policy.h declares; a file of the kernel, what the solution's
   files use, and printing.
 
@@ -13,16 +16,23 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from grade.objects import COMPILERS_OWN, declared_functions, symbols
+from grade.objects import COMPILERS_OWN, declared_functions, includes, symbols
 from grade.paths import BUILD, ROOT
 from grade.scoring.lab import Lab
+from grade.scoring.source import COMMENT, LITERAL
 from grade.scoring.submission import Refused
 
-COMMENT = re.compile(r"""//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""", re.S)
+# A literal that nobody ends goes on to the end of its line.
+LEFT_OUT = re.compile(rf"""{COMMENT}|({LITERAL}|["'][^\n]*)""", re.S)
+CONTROL = re.compile(r"[^\n\t\x20-\x7e\x80-\U0010ffff]")
 DIRECTIVE = re.compile(r"^[ \t]*(?:#|%:|\?\?=)[ \t]*(\w*)(.*)$", re.M)
 ALLOWED = {"define", "undef", "if", "ifdef", "ifndef", "else", "elif", "endif", "error"}
-INCLUDE = re.compile(r'[ \t]*"kernel/\w+\.h"[ \t]*')
-WORDS = re.compile(r"\b(asm|__asm|__asm__|_Pragma|__has_include|__attribute__)\b|##|%:%:")
+INCLUDE = re.compile(r'[ \t]*"(kernel/\w+\.h)"[ \t]*')
+WORDS = re.compile(
+    r"\b(?:asm|__asm|__asm__|_Pragma|__has_include\w*|__attribute|__attribute__)\b"
+    r'|\b(?:u8|[uUL])?R"|##|%:%:|(?:\[|<:)\s*(?:\[|<:)'
+)
+BOUNDARY = "kernel/policy.h"
 PRINTING = frozenset({"kprintf", "panic"})
 CALLS = "calls.txt"  # in a lab that was handed out: what may_use found
 
@@ -30,20 +40,46 @@ CALLS = "calls.txt"  # in a lab that was handed out: what may_use found
 def plain(text: str) -> str:
     """The text with lines joined that end in a backslash, and without comments."""
     joined = re.sub(r"\\[ \t]*\n", "", text)
-    return COMMENT.sub(lambda match: match[1] or " ", joined)
+    return LEFT_OUT.sub(lambda match: match[1] or " ", joined)
+
+
+def with_its_own(header: str) -> set[str]:
+    """A header of this tree and all that it includes."""
+    own = re.findall(r'^#include "(kernel/\w+\.h)"', (ROOT / header).read_text(), re.M)
+    return {header}.union(*(with_its_own(other) for other in own))
+
+
+def headers_for(file: str) -> set[str]:
+    """What a source may include."""
+    if is_policy(file):
+        return with_its_own(BOUNDARY)
+    return {f"kernel/{path.name}" for path in (ROOT / "kernel").glob("*.h")}
+
+
+def check_include(file: str, rest: str) -> None:
+    """Raises Refused for what may not be included."""
+    found = INCLUDE.fullmatch(rest)
+    if not found:
+        raise Refused(f"{file}: #include{rest}: only headers of kernel/ may be included")
+    if found[1] not in headers_for(file):
+        whose = f"a policy has {BOUNDARY}" if is_policy(file) else "there is no such header"
+        raise Refused(f"{file}: #include{rest}: {whose}")
 
 
 def check_text(file: str, text: str) -> None:
     """Raises Refused for what may not be said."""
+    text = text.replace("\r\n", "\n")
+    odd = CONTROL.search(text)
+    if odd:
+        line = text.count("\n", 0, odd.start()) + 1
+        raise Refused(f"{file}: line {line}: the control character {odd[0]!r}")
     code = plain(text)
-    for match in DIRECTIVE.finditer(code):
-        word, rest = match.groups()
-        if word == "include" and not INCLUDE.fullmatch(rest):
-            raise Refused(f"{file}: #include{rest}: only headers of kernel/ may be included")
-        if word not in ALLOWED and word != "include":
+    for word, rest in DIRECTIVE.findall(code):
+        if word == "include":
+            check_include(file, rest)
+        elif word not in ALLOWED:
             raise Refused(f"{file}: #{word}: not allowed in what is handed in")
-    strings_out = re.sub(r'"(?:\\.|[^"\\\n])*"', '""', code)
-    found = WORDS.search(strings_out)
+    found = WORDS.search(re.sub(LITERAL, '""', code))
     if found:
         raise Refused(f"{file}: {found[0]}: not allowed in what is handed in")
 
@@ -83,6 +119,14 @@ def check_calls(lab: Lab, folder: Path) -> None:
         if wrong:
             whose = "policy.h does not offer" if is_policy(file) else "the lab has no use for"
             raise Refused(f"{file} uses {', '.join(wrong)}, which {whose}")
+
+
+def check_includes(lab: Lab, folder: Path) -> None:
+    """Raises Refused if the compiler has read, for an object in this folder, what it may not."""
+    for file in filter(is_source, lab.files):
+        wrong = sorted(includes(built(folder, file)) - headers_for(file) - {file})
+        if wrong:
+            raise Refused(f"{file} includes {', '.join(wrong)}")
 
 
 def check_texts(files: Mapping[str, str]) -> None:

@@ -33,10 +33,12 @@ from grade.scoring import answers, classpage, formats, grading, likeness, submis
 from grade.scoring.lab import FULL, BadLab, Lab, named
 from grade.scoring.record import GroupResult, Record, parse
 from grade.scoring.submission import Refused
+from grade.scoring.words import cell, printable
 
 ARCHIVES = (".tar.gz", ".tar.xz", ".tar.bz2", ".tgz", ".tar", ".zip")
 REFERENCE = "the reference solution"
 NOT_SCORED = "not scored"
+RESULTS = ("class.csv", "class.html", "nonce")
 CODE = ("grade/*.py", "grade/scoring/**/*.py")
 
 
@@ -86,7 +88,7 @@ Report = Callable[[Step], None]
 def name_of(path: Path) -> str:
     """A submission's name: that of its folder or archive, without the ending."""
     ending = next((e for e in ARCHIVES if path.name.endswith(e)), "")
-    return path.name[: len(path.name) - len(ending)]
+    return printable(path.name[: len(path.name) - len(ending)]).replace("\n", "?")
 
 
 def collect(folder: Path, lab: Lab) -> list[Handed]:
@@ -98,6 +100,8 @@ def collect(folder: Path, lab: Lab) -> list[Handed]:
     for name in names:
         if names.count(name) > 1:
             raise BadClass(f"{folder}: several submissions are called {name}")
+        if name in RESULTS:
+            raise BadClass(f"{folder}: no submission may be called {name}, as the results are")
     if not paths:
         raise BadClass(f"{folder}: no submissions")
     known = tree.as_handed_out(lab)
@@ -107,6 +111,8 @@ def collect(folder: Path, lab: Lab) -> list[Handed]:
 def taken(lab: Lab, path: Path, known: Callable[[str], set[bytes]]) -> Handed:
     """One submission."""
     try:
+        if path.is_symlink():
+            raise Refused(f"{name_of(path)}: a link")
         return Handed(name_of(path), path, submission.take(path, lab.files, known))
     except Refused as refused:
         return Handed(name_of(path), path, refused=str(refused))
@@ -258,8 +264,8 @@ def table(records: dict[str, Record], alike: list[likeness.Pair]) -> str:
             if name in (p.one, p.other)
         ]
         numbers = (record.score, record.most, *(points.get(t, 0) for t in tests))
-        row = [name, record.status, *(f"{number:g}" for number in numbers)]
-        writer.writerow([*row, "; ".join(like), record.message])
+        row = [cell(name), record.status, *(f"{number:g}" for number in numbers)]
+        writer.writerow([*row, cell("; ".join(like)), cell(record.message)])
     return out.getvalue()
 
 

@@ -16,6 +16,7 @@ from grade.scoring.record import GroupResult, Outcome, Record
 from grade.scoring.submission import Refused
 from grade.scoring.tree import BuildFailed, build
 from grade.scoring.verdict import Slide, Wrong
+from grade.scoring.words import printable
 
 BUDGET_S = 120  # of the host's processor, all machines of a grading together
 
@@ -101,12 +102,12 @@ def ask(test: Test, bench: Bench, command: str) -> Outcome:
     try:
         slide = test.ask(bench)
     except Wrong as wrong:
-        result.expected, result.came = wrong.expected, wrong.came
+        result.expected, result.came = wrong.expected, printable(wrong.came)
     except BadLab:
         raise
     except Exception as error:  # what a wild kernel leaves may surprise any test
         result.expected = "evidence that the test can read"
-        result.came = f"{type(error).__name__}: {error}"
+        result.came = printable(f"{type(error).__name__}: {error}")
     else:
         result.points = result.most
         if slide:

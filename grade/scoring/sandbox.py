@@ -2,7 +2,8 @@
 
 As far as the machine lets us. As root, all of that; root in a container that may make no
 namespaces, only as another user (then hide the labs by their modes); as any other user, in
-namespaces of its own. Files may grow to FILE_BYTES, and no process outlives the call.
+namespaces of its own. Files, and what it says, may grow to FILE_BYTES, a process to MEMORY_BYTES;
+each may compute for CPU_S, and no process outlives the call.
 """
 
 import os
@@ -11,6 +12,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,6 +20,9 @@ from pathlib import Path
 from grade.scoring.lab import LABS
 
 FILE_BYTES = 64 << 20
+MEMORY_BYTES = 512 << 20
+CPU_S = 60
+MOST_SAID = 64 << 10  # bytes, of the end
 USER = "nobody"
 NAMESPACES = ("--net", "--mount", "--pid", "--fork", "--kill-child")
 HIDE = 'mount -t tmpfs -o ro none "$1" && shift && exec "$@"'
@@ -76,27 +81,31 @@ def give(folder: Path) -> None:
 def limits() -> None:
     """In the child, before exec."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def run(command: list[str], folder: Path, env: dict[str, str], limit_s: float) -> Said:
-    """Run the command in the folder, apart; raises TooLong."""
-    process = subprocess.Popen(
-        words(command),
-        cwd=folder,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        preexec_fn=limits,
-        start_new_session=True,
-    )
-    try:
-        said, _ = process.communicate(timeout=limit_s)
-    except subprocess.TimeoutExpired:
-        raise TooLong from None
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-    return Said(process.returncode, said.decode(errors="replace"))
+    """Run the command in the folder, apart; raises TooLong. Of what it says, the end."""
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(
+            words(command),
+            cwd=folder,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            preexec_fn=limits,
+            start_new_session=True,
+        )
+        try:
+            process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            raise TooLong from None
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        said.seek(max(0, said.seek(0, os.SEEK_END) - MOST_SAID))
+        return Said(process.returncode, said.read().decode(errors="replace"))

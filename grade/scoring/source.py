@@ -8,10 +8,9 @@ into. The file's layout does not matter, so this works on what students write.
 import re
 from dataclasses import dataclass
 
-QUIET = re.compile(
-    r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|^[ \t]*\#(?:\\\n|[^\n])*""",
-    re.S | re.M,
-)
+LITERAL = r"""(?:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"""
+COMMENT = r"//[^\n]*|/\*.*?(?:\*/|\Z)"  # one that nobody ends goes on to the end
+QUIET = re.compile(rf"{COMMENT}|{LITERAL}|^[ \t]*\#(?:\\\n|[^\n])*", re.S | re.M)
 PAIRS = {"(": ")", "{": "}"}
 
 

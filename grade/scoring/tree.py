@@ -16,6 +16,7 @@ from grade.objects import tool
 from grade.paths import ROOT
 from grade.scoring import answers, check, sandbox, source
 from grade.scoring.lab import LABS, BadLab, Edit, Hole, Lab, attacks, labs, mistakes
+from grade.scoring.words import printable
 
 KERNEL = "build/kernel/kernel.elf"
 PARTS = ("kernel", "policies", "build/kernel", "build/policies")
@@ -71,7 +72,7 @@ def make(folder: Path) -> None:
     except sandbox.TooLong:
         raise BuildFailed(f"it took more than {LIMIT_S} s") from None
     if said.status:
-        raise BuildFailed(said.text[-MOST_SAID:])
+        raise BuildFailed(printable(said.text[-MOST_SAID:]))
 
 
 def build(folder: Path, lab: Lab, files: Mapping[str, str]) -> Path:
@@ -89,6 +90,7 @@ def build(folder: Path, lab: Lab, files: Mapping[str, str]) -> Path:
                 (apart / file).write_text(text)
         sandbox.give(apart)
         make(apart)
+        check.check_includes(lab, apart / "build")
         check.check_calls(lab, apart / "build")
         folder.mkdir(parents=True, exist_ok=True)
         return Path(shutil.copy2(apart / KERNEL, folder / "kernel.elf"))

@@ -4,6 +4,7 @@ import csv
 import io
 
 from grade.scoring.record import Record
+from grade.scoring.words import cell
 
 FILE = "result.csv"
 COLUMNS = ("lab", "status", "group", "test", "hidden", "points", "most", "value", "unit", "came")
@@ -15,9 +16,9 @@ def text(record: Record) -> str:
     writer.writerow(COLUMNS)
     if not record.tests:
         empty = ("", "", "", 0, record.most, "", "")
-        writer.writerow((record.lab, record.status, *empty, record.message))
+        writer.writerow((record.lab, record.status, *empty, cell(record.message)))
     for test in record.tests:
         value = "" if test.value is None else test.value
         row = (test.group, test.name, int(test.hidden), test.points, test.most, value, test.unit)
-        writer.writerow((record.lab, record.status, *row, test.came))
+        writer.writerow((record.lab, record.status, *row, cell(test.came)))
     return out.getvalue()

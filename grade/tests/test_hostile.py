@@ -1,0 +1,320 @@
+"""What a student of ill will hands in: archives, names, texts that the compiler reads otherwise.
+
+Each is refused or taken for what it is, and nobody else's results suffer.
+"""
+
+import csv
+import gzip
+import io
+import lzma
+import os
+import subprocess
+import tarfile
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import pytest
+from forms import expect_all_forms
+
+from grade.machine import Config
+from grade.objects import PREFIX
+from grade.scoring import (
+    answers,
+    bench,
+    check,
+    classroom,
+    evidence,
+    formats,
+    grading,
+    likeness,
+    sandbox,
+    submission,
+    tree,
+)
+from grade.scoring.formats import table
+from grade.scoring.lab import Edit, named
+from grade.scoring.record import Outcome, Record
+from grade.scoring.run import Scenario
+from grade.scoring.submission import Refused
+from grade.scoring.verdict import Wrong
+from grade.scoring.words import cell, printable
+
+LAB = named("elevator")
+FILE = LAB.files[0]
+MIB = 1 << 20
+
+# ---- archives ----
+
+
+def take(path: Path) -> dict[str, str]:
+    return submission.take(path, LAB.files, lambda _: set())
+
+
+def tar_of(path: Path, *names: str, size: int = 1) -> Path:
+    with tarfile.open(path, "w:gz", compresslevel=1) as archive:
+        for name in names:
+            info = tarfile.TarInfo(name)
+            info.size = size
+            archive.addfile(info, io.BytesIO(bytes(size)))
+    return path
+
+
+def zip_of(path: Path, way: int = zipfile.ZIP_DEFLATED, text: str = "x" * 1000) -> Path:
+    with zipfile.ZipFile(path, "w", way) as archive:
+        archive.writestr(FILE, text)
+    return path
+
+
+def same_name_twice(folder: Path) -> Path:
+    return tar_of(folder / "a.tar.gz", FILE, f"./{FILE}")
+
+
+def more_than_memory_holds(folder: Path) -> Path:
+    names = (f"policies/{i}.c" for i in range(submission.MOST_KEPT // MIB))
+    return tar_of(folder / "a.tar.gz", FILE, *names, size=MIB)
+
+
+def unpacks_without_end(folder: Path) -> Path:
+    names = (f"build/{i}" for i in range(submission.MOST_UNPACKED // MIB + 1))
+    return tar_of(folder / "a.tar.gz", *names, FILE, size=MIB)
+
+
+def a_name_as_long_as_a_film(folder: Path) -> Path:
+    info = tarfile.TarInfo("x")
+    info.type, info.size = tarfile.GNUTYPE_LONGNAME, 64 * MIB
+    with gzip.open(folder / "a.tar.gz", "wb", 1) as file:
+        file.write(info.tobuf() + bytes(info.size))
+    return folder / "a.tar.gz"
+
+
+def encrypted(folder: Path) -> Path:
+    path = zip_of(folder / "a.zip", zipfile.ZIP_STORED)
+    data = bytearray(path.read_bytes())
+    data[6] |= 1
+    data[data.find(b"PK\1\2") + 8] |= 1
+    path.write_bytes(data)
+    return path
+
+
+def damaged_inside(folder: Path) -> Path:
+    path = zip_of(folder / "a.zip", text=Random(1).randbytes(4000).hex())
+    data = bytearray(path.read_bytes())
+    data[100:120] = b"\xff" * 20
+    path.write_bytes(data)
+    return path
+
+
+def larger_than_it_says(folder: Path) -> Path:
+    path = zip_of(folder / "a.zip", text="x" * (4 * MIB))
+    data = path.read_bytes()
+    path.write_bytes(data.replace((4 * MIB).to_bytes(4, "little"), (9).to_bytes(4, "little")))
+    return path
+
+
+def needs_a_large_dictionary(folder: Path) -> Path:
+    return zip_of(folder / "a.zip", zipfile.ZIP_LZMA)
+
+
+def ends_early(folder: Path) -> Path:
+    whole = lzma.compress(tar_of(folder / "b.tar.gz", FILE).read_bytes())
+    (folder / "a.tar.xz").write_bytes(whole[:-20])
+    return folder / "a.tar.xz"
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (same_name_twice, "twice"),
+        (more_than_memory_holds, f"files of more than {submission.MOST_KEPT} bytes"),
+        (unpacks_without_end, "when unpacked"),
+        (a_name_as_long_as_a_film, "in one piece"),
+        (encrypted, "encrypted"),
+        (damaged_inside, "decompressing"),
+        (larger_than_it_says, "CRC"),
+        (needs_a_large_dictionary, "neither stored nor deflated"),
+        (ends_early, "a.tar.xz"),
+        (lambda folder: tar_of(folder / "a.tar.gz", FILE, "policies/\udcff.c"), r"policies/\?\.c"),
+        (lambda folder: tar_of(folder / "a.tar.gz", FILE, "mkfs/a\n\x1b[2J"), r"mkfs/a\?\?\[2J"),
+    ],
+)
+def test_a_hostile_archive_is_refused_with_words(
+    tmp_path: Path, make: Callable[[Path], Path], why: str
+) -> None:
+    with pytest.raises(Refused, match=why) as refused:
+        take(make(tmp_path))
+    assert str(refused.value).isprintable()
+    assert str(refused.value).encode()
+
+
+def test_an_archive_of_large_files_of_no_interest_is_taken(tmp_path: Path) -> None:
+    assert take(tar_of(tmp_path / "a.tar.gz", "build/kernel/a.o", FILE)).keys() == {FILE}
+
+
+# ---- what others read of it ----
+
+
+def test_words_of_a_stranger_move_no_cursor_and_are_no_formula() -> None:
+    assert printable("\x1b[2J100 of\t100\n\ud800é") == "?[2J100 of\t100\n?é"
+    assert len(printable("x" * 9000, 100)) < 110
+    assert [cell(text) for text in ("=1+1", "@a", "plain", "")] == ["'=1+1", "'@a", "plain", ""]
+
+
+def test_no_cell_of_a_table_is_a_formula() -> None:
+    record = Record(LAB.name, LAB.title, "1", "refused", "=1+1/../x: leaves its folder", most=40)
+    rows = [*csv.reader(io.StringIO(table.text(record)))]
+    record.tests = [Outcome("g", "one", "", False, 0, 40, "this", "@SUM(1)")]
+    rows += csv.reader(io.StringIO(table.text(record)))
+    rows += csv.reader(io.StringIO(classroom.table({"=2+2": record}, [])))
+    assert not [word for row in rows for word in row if word.startswith(("=", "+", "-", "@"))]
+
+
+def test_a_console_that_commands_a_terminal_is_shown_as_text(tmp_path: Path) -> None:
+    lab, old = named("delayed-write"), "spin_lock(&bcache.lock);"
+    forged = rf'kprintf("\x1b[2J\x1b[H<script>100 of 100\n"); panic("]]>\x07");{old}'
+    files = tree.solution(lab, (Edit("kernel/bio.c", "make_dirty", old, forged),))
+    record = grading.grade(lab, lambda: files, tmp_path, "3", "make grade", "delay")
+    formats.write_all(record, tmp_path)
+    expect_all_forms(tmp_path)
+    assert record.score == 0 and "100 of 100" in record.tests[0].came
+    assert not {"\x1b", "\x07"} & set((tmp_path / "result.txt").read_text())
+    assert "<script>100" not in (tmp_path / "report.html").read_text()
+
+
+def test_a_link_in_a_class_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "other" / FILE).parent.mkdir(parents=True)
+    (tmp_path / "other" / FILE).write_text("x")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "eve").symlink_to(tmp_path / "other")
+    (handed,) = classroom.collect(tmp_path / "in", LAB)
+    assert (handed.refused, handed.files) == ("eve: a link", {})
+
+
+def test_a_submission_is_not_called_as_the_results_are(tmp_path: Path) -> None:
+    (tmp_path / "nonce.zip").write_bytes(b"")
+    with pytest.raises(classroom.BadClass, match="nonce"):
+        classroom.collect(tmp_path, LAB)
+
+
+@pytest.mark.parametrize("deep", ["a = " + "[" * 100_000, "a = " + "1" * 100_000])
+def test_a_form_that_python_cannot_hold_spoils_no_class(deep: str) -> None:
+    with pytest.raises(Wrong, match="TOML"):
+        answers.read(deep)
+    assert answers.alike({"eve": deep, "bob": 'student = "B"\nx = 1\n'}) == []
+
+
+# ---- texts ----
+
+RUNS_ON = 'const char *s = R"(")"; void f(void) { __asm__("nop"); } const char *t = R"(")";\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('void f(void) { as\\\r\nm("nop"); }\n', "asm"),
+        ('void f(void) { as\\\f\nm("nop"); }\n', "control character"),
+        (RUNS_ON, 'R"'),
+        ("int a = '\"';\nvoid f(void) { __asm__(\"nop\"); }\nint b = '\"';\n", "__asm__"),
+        ('#if 0\nit\'s /*\n#endif\nvoid f(void) { __asm__("nop"); }\n/* */\n', "__asm__"),
+        ('[[gnu::section(".boot")]] int x;\n', "[["),
+        ('<: [gnu::section(".boot")]] int x;\n', "<: ["),
+        ('int x __attribute((section(".boot")));\n', "__attribute"),
+    ],
+)
+def test_what_only_the_compiler_sees_is_refused(text: str, why: str) -> None:
+    """These do compile, and do what they should not."""
+    line = [f"{PREFIX}gcc", "-std=gnu11", "-w", "-S", "-x", "c", "-o", "-", "-"]
+    made = subprocess.run(line, input=text.encode(), capture_output=True, check=True).stdout
+    assert b"#APP" in made or b".section\t.boot" in made
+    with pytest.raises(Refused) as refused:
+        check.check_text("a.c", text)
+    assert why in str(refused.value)
+
+
+def test_lines_may_end_as_they_do_elsewhere_and_text_may_be_quoted_anyhow() -> None:
+    text = "char a = '\"', b = '\\''; /* don't */ char *s = \"it's [[ asm R\\\"(\"; // \"\n"
+    check.check_text("policies/a.c", '#include "kernel/policy.h"\n' + text)
+    check.check_text("a.c", text.replace("\n", "\r\n"))
+
+
+def test_a_policy_has_its_boundary_only() -> None:
+    with pytest.raises(Refused, match=r"kernel/riscv\.h.*a policy has kernel/policy\.h"):
+        check.check_text("policies/sched/a.c", '#include "kernel/riscv.h"\n')
+    check.check_text("kernel/a.c", '#include "kernel/riscv.h"\n')
+
+
+def test_what_the_compiler_has_read_is_asked_too(tmp_path: Path) -> None:
+    made = tmp_path / Path(FILE).with_suffix(".d")
+    made.parent.mkdir(parents=True)
+    made.write_text(f"x.o: {FILE} kernel/policy.h kernel/types.h\n")
+    check.check_includes(LAB, tmp_path)
+    made.write_text(f"x.o: {FILE} kernel/policy.h /etc/hostname\n")
+    with pytest.raises(Refused, match="includes /etc/hostname"):
+        check.check_includes(LAB, tmp_path)
+
+
+def test_a_text_that_opens_comments_without_end_is_read_once() -> None:
+    """Else each would be looked for to the end: hours for a file of the size that may be."""
+    text = "/* " * (submission.MOST_BYTES // 3)
+    assert check.plain(text).strip() == ""
+    assert likeness.words(text) == []
+
+
+# ---- builds ----
+
+
+@dataclass(frozen=True)
+class Bomb:
+    """A text, and what becomes of it."""
+
+    text: str
+    why: str
+
+
+MANY = "\n".join(f"#define a{i + 1} a{i} a{i}" for i in range(40))
+
+
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        Bomb(f"#define a0 x +\n{MANY}\nint f(int x) {{ return a40 0; }}\n", "memory"),
+        Bomb("int f(void) { return " + "(" * 300_000 + ";}", "compiler error|nesting"),
+        Bomb("\n".join(f"int x{i}(void) {{ return y; }}" for i in range(700)), "Werror"),
+    ],
+    ids=["macros", "brackets", "complaints"],
+)
+def test_a_bomb_for_the_compiler_takes_no_more_than_its_share(bomb: Bomb, tmp_path: Path) -> None:
+    files = {FILE: tree.pristine(FILE) + bomb.text}
+    with pytest.raises(tree.BuildFailed, match=bomb.why) as failed:
+        tree.build(tmp_path, LAB, files)
+    assert len(str(failed.value)) < 2 * tree.MOST_SAID
+
+
+def test_a_build_has_limits() -> None:
+    said = sandbox.run(["sh", "-c", "ulimit -v; ulimit -t"], Path("/tmp"), dict(os.environ), 60)
+    assert said.text.split() == [str(sandbox.MEMORY_BYTES >> 10), str(sandbox.CPU_S)]
+
+
+# ---- evidence ----
+
+
+def test_a_flood_of_transfers_is_not_read_to_its_end(tmp_path: Path) -> None:
+    log = tmp_path / "devices"
+    line = "virtio_blk_handle_read vdev 0x1 req 0x1 sector 8 nsectors 8\n"
+    log.write_text(line * 1000)
+    assert sum(map(len, evidence.seen_by_devices(log, 10))) == 10
+
+
+def test_a_machine_has_no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    seen: list[Config] = []
+
+    def start(config: Config, *_: object, **__: object) -> None:
+        seen.append(config)
+        raise Wrong("a", "b")
+
+    monkeypatch.setattr(bench, "start", start)
+    with pytest.raises(Wrong):
+        bench.Bench(Path("k"), Path("k"), tmp_path, "1", 1).run(Scenario("s", ""))
+    assert "-nic none" in " ".join(seen[0].command())
