@@ -403,6 +403,21 @@ TEST(wow_spares_a_group_for_one_of_its_blocks)
     check_served(p, (u64[]){16, 31, 0, 8}, 4);
 }
 
+TEST(wow_that_spares_nothing_is_cscan)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "wow");
+    struct request offers[4];
+    tunable_named(p, "group_sectors")->value = 16;
+    tunable_named(p, "high_blocks")->value = 0;
+    tunable_named(p, "low_blocks")->value = 0;
+    tunable_named(p, "spare")->value = 0;
+    queue_init(&queue, 0);
+    offer(p, offers, (u64[]){40, 8, 16, 24}, 4);
+    offers[1].again = offers[3].again = true;
+    check_served(p, (u64[]){8, 16, 24, 40}, 4);
+    check_eq(p->counters[1].value, 0);
+}
+
 TEST(wow_serves_what_is_queued_first)
 {
     const struct policy *p = policy_named(POLICY_SCHED, "wow");

@@ -4,7 +4,8 @@
  * again lately is passed over once, as Clock does. They are dealt with in
  * groups, the parts of the disk of group_sectors each: if a block of the
  * group under the hand was modified again since the hand was last there, the
- * hand moves on; else the group is written.
+ * hand moves on; else the group is written. With spare 0 the order is circular
+ * alone, which is the source's CSCAN.
  *
  * Queued requests go first, in C-LOOK order. When there are none, and more
  * than high_blocks are dirty, dirty blocks are written until low_blocks are
@@ -21,7 +22,7 @@
  * is being written; are dirty blocks written until low_blocks are left? */
 enum { HAND, GROUP_END, DRAINING };
 
-enum { HIGH, LOW, GROUP };
+enum { HIGH, LOW, GROUP, SPARE };
 
 static struct tunable tunables[] = {
     {"high_blocks", "blocks", 256, 0, 1UL << 32,
@@ -29,6 +30,7 @@ static struct tunable tunables[] = {
     {"low_blocks", "blocks", 192, 0, 1UL << 32,
      "writing ends when no more are dirty"},
     {"group_sectors", "sectors", 128, 1, 1UL << 20, "of one group"},
+    {"spare", "0 or 1", 1, 0, 1, "1: groups modified again; 0: none"},
     {0},
 };
 
@@ -58,7 +60,7 @@ static struct request *next_group(struct queue *q)
         struct request *r = queue_circular(q, OFFERS, q->word[HAND]);
         u64 end = (r->sector / sectors + 1) * sectors;
         q->word[GROUP_END] = q->word[HAND] = end;
-        if (!was_modified(q, r, end)) {
+        if (!tunables[SPARE].value || !was_modified(q, r, end)) {
             counters[0].value++;
             return r;
         }
