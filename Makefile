@@ -35,6 +35,10 @@ DEBUG ?=#      1: assertions, lock order, UBSan
 FS_MB ?= 64#   size of the root disk in MiB
 V ?=#          1: print whole commands
 
+# A variable's value as one word of the shell, whatever is in it: people's names
+# and paths. $(1) its name
+quoted = '$(subst ','\'',$(value $(1)))'
+
 # Print a word and the file made, or with V=1 the whole command, and run it.
 run = $(if $(filter 1,$(V)),$(2),@echo '  $(1) $@' && $(2))
 
@@ -43,7 +47,7 @@ run = $(if $(filter 1,$(V)),$(2),@echo '  $(1) $@' && $(2))
 SETUP ?= yes
 ifneq ($(filter-out help clean setup,$(or $(MAKECMDGOALS),all)),)
 ifeq ($(DRY_RUN)$(filter no,$(SETUP)),)
-ifneq ($(shell grade/setup.sh >&2 && echo done),done)
+ifneq ($(shell sh grade/setup.sh >&2 && echo done),done)
 $(error the tools are not set up: see above)
 endif
 endif
@@ -244,23 +248,24 @@ report: all build/native/drive_replay_tool ## write the report of results that a
 # ---- labs ----
 
 grade: all build/native/drive_times_tool ## score this tree's solution of LAB=, or SUBMISSION=folder-or-archive (TEST=, NONCE=, OUT=, GDB=1)
-	@$(PYTHON) -m grade.scoring grade '$(LAB)' \
-	    $(if $(SUBMISSION),--submission '$(SUBMISSION)') $(if $(OUT),--out '$(OUT)') \
-	    --test '$(TEST)' --nonce '$(NONCE)' $(if $(filter 1,$(GDB)),--gdb)
+	@$(PYTHON) -m grade.scoring grade --lab=$(call quoted,LAB) \
+	    --submission=$(call quoted,SUBMISSION) --out=$(call quoted,OUT) \
+	    --test=$(call quoted,TEST) --nonce=$(call quoted,NONCE) $(if $(filter 1,$(GDB)),--gdb)
 
 class: all build/native/drive_times_tool ## score all SUBMISSIONS= of LAB=; table and page in OUT= (JOBS=, NONCE=, SCHEDULER=address of a Dask cluster)
-	@$(PYTHON) -m grade.scoring class '$(LAB)' '$(SUBMISSIONS)' --jobs $(JOBS) --nonce '$(NONCE)' \
-	    $(if $(OUT),--out '$(OUT)') $(if $(SCHEDULER),--scheduler '$(SCHEDULER)')
+	@$(PYTHON) -m grade.scoring class --lab=$(call quoted,LAB) \
+	    --submissions=$(call quoted,SUBMISSIONS) --out=$(call quoted,OUT) \
+	    --jobs='$(JOBS)' --nonce=$(call quoted,NONCE) --scheduler=$(call quoted,SCHEDULER)
 
 skeleton: all build/native/drive_times_tool ## make in OUT= what a student of LAB= gets (BASE= the student's earlier work, STUDENT= whose answers)
-	@$(PYTHON) -m grade.scoring skeleton '$(LAB)' '$(OUT)' $(if $(BASE),--base '$(BASE)') \
-	    $(if $(STUDENT),--student '$(STUDENT)')
+	@$(PYTHON) -m grade.scoring skeleton --lab=$(call quoted,LAB) --out=$(call quoted,OUT) \
+	    --base=$(call quoted,BASE) --student=$(call quoted,STUDENT)
 
 samples: all ## make in OUT= three submissions of LAB= to try a class with: good, half-done, cheating
-	@$(PYTHON) -m grade.scoring samples '$(LAB)' '$(OUT)'
+	@$(PYTHON) -m grade.scoring samples --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
 
 bundle: ## make in OUT= the .zip that Gradescope builds an autograder of LAB= from
-	@$(PYTHON) -m grade.scoring bundle '$(LAB)' '$(OUT)'
+	@$(PYTHON) -m grade.scoring bundle --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
 
 # ---- the rest ----
 
@@ -281,7 +286,7 @@ compile_commands.json: FORCE ## for editors: how each file is compiled
 	    sed '$$s/,$$//'; echo ']'; } > $@
 
 setup: ## install what is missing (every command does so by itself)
-	grade/setup.sh
+	sh grade/setup.sh
 
 clean: ## remove what was built; tools and .venv stay
 	rm -rf build compile_commands.json

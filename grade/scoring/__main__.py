@@ -1,9 +1,14 @@
-"""`make skeleton`, `make grade`, `make class`, `make bundle`: labs handed out and scored."""
+"""`make skeleton`, `make grade`, `make class`, `make bundle`: labs handed out and scored.
+
+The options are the Makefile's variables; one that is empty has not been given.
+"""
 
 import argparse
 import os
 import secrets
+import shlex
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -22,23 +27,49 @@ from grade.workers import NoWorkers, workers
 GDB_SOCKET = BUILD / "gdb.sock"
 
 
+class BadCall(Exception):
+    """Something was not given, or is not there; says what."""
+
+
+def given(path: Path | None, variable: str, what: str) -> Path:
+    """A path that the command cannot do without."""
+    if path is None:
+        raise BadCall(f"{variable}= is missing: {what}")
+    return path
+
+
+def existing(path: Path) -> Path:
+    """A path of what must be there."""
+    if not path.exists():
+        raise BadCall(f"{path}: no such file or folder")
+    return path
+
+
+def made(folder: Path) -> Path:
+    """A folder, made unless it is there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadCall(f"{folder}: {error.strerror}") from None
+    return folder
+
+
 def take(lab: Lab, handed_in: Path | None) -> dict[str, str]:
     """The lab's files, of this tree or as handed in."""
     if handed_in is None:
         return tree.here(lab)
-    return submission.take(handed_in, lab.files, tree.as_handed_out(lab))
+    return submission.take(existing(handed_in), lab.files, tree.as_handed_out(lab))
 
 
 def grade(choice: argparse.Namespace) -> int:
     """Score this tree or a submission; write and print what came."""
     lab = named(choice.lab)
-    folder = choice.out or BUILD / "grade" / lab.name
     command = f"make grade LAB={lab.name}"
     if choice.submission:
-        command += f" SUBMISSION={choice.submission}"
+        command += f" SUBMISSION={shlex.quote(str(existing(choice.submission)))}"
     nonce = choice.nonce or secrets.token_hex(4)
     gdb = GDB_SOCKET if choice.gdb else None
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = made(choice.out or BUILD / "grade" / lab.name)
     record = grading.grade(
         lab, lambda: take(lab, choice.submission), folder, nonce, command, choice.test, gdb, True
     )
@@ -58,23 +89,26 @@ def skeleton(choice: argparse.Namespace) -> int:
             raise BadLab(
                 f"before {lab.name} nothing was written: nothing of {choice.base} to carry on"
             )
-        base = submission.take(choice.base, files)
-    tree.skeleton(lab, choice.out, base, choice.student)
-    print(f"{choice.out}: {lab.title}; read {choice.out}/grade/labs/{lab.name}/handout.md")
+        base = submission.take(existing(choice.base), files)
+    out = given(choice.out, "OUT", "the student's folder, to be made")
+    tree.skeleton(lab, out, base, choice.student)
+    print(f"{out}: {lab.title}; read {out}/grade/labs/{lab.name}/handout.md")
     return 0
 
 
 def samples(choice: argparse.Namespace) -> int:
     """Make submissions to try the rest with."""
-    for path in tree.samples(named(choice.lab), choice.out):
+    out = given(choice.out, "OUT", "the folder of the samples, to be made")
+    for path in tree.samples(named(choice.lab), out):
         print(path)
     return 0
 
 
 def make_bundle(choice: argparse.Namespace) -> int:
     """Make what Gradescope builds its autograder from."""
-    bundle.pack(named(choice.lab), choice.out)
-    print(f"{choice.out}: to be uploaded to Gradescope as the autograder of {choice.lab}")
+    lab, out = named(choice.lab), given(choice.out, "OUT", "the archive, a .zip, to be made")
+    bundle.pack(lab, out)
+    print(f"{out}: to be uploaded to Gradescope as the autograder of {lab.name}")
     return 0
 
 
@@ -88,58 +122,58 @@ def step_line(step: classroom.Step) -> str:
 def score_class(choice: argparse.Namespace) -> int:
     """Score a folder of submissions, with a bar on a terminal, else with a line for each."""
     lab = named(choice.lab)
-    folder = choice.out or BUILD / "class" / lab.name
+    handed_in = existing(given(choice.submissions, "SUBMISSIONS", "a folder of submissions"))
+    folder = made(choice.out or BUILD / "class" / lab.name)
     pool = partial(workers, choice.jobs, choice.scheduler)
     console = Console()
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
     with Progress(
         *columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal
     ) as bar:
-        task = bar.add_task(lab.name, total=len(list(choice.submissions.glob("[!.]*"))))
+        task = bar.add_task(lab.name, total=len(list(handed_in.glob("[!.]*"))))
 
         def report(step: classroom.Step) -> None:
             bar.print(step_line(step), markup=False)
             bar.advance(task)
 
-        classroom.score_class(lab, choice.submissions, folder, choice.nonce, report, pool)
+        classroom.score_class(lab, handed_in, folder, choice.nonce, report, pool)
     print(f"table: {folder / 'class.csv'}\npage:  {folder / 'class.html'}")
     return 0
+
+
+def path(text: str) -> Path | None:
+    """A path, if one is given."""
+    return Path(text) if text else None
 
 
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="grade.scoring", description=__doc__)
     verbs = parser.add_subparsers(required=True)
-    verb = verbs.add_parser("grade")
-    verb.set_defaults(do=grade)
-    verb.add_argument("lab")
-    verb.add_argument("--submission", type=Path, help="a folder or archive; else this tree")
-    verb.add_argument("--test", default="", help="only these: GROUP or GROUP.TEST, with commas")
-    verb.add_argument("--nonce", default="", help="that of the grading to be repeated")
-    verb.add_argument("--out", type=Path, help="folder for the results")
-    verb.add_argument("--gdb", action="store_true", help="the first machine waits for gdb")
-    verb = verbs.add_parser("class")
-    verb.set_defaults(do=score_class)
-    verb.add_argument("lab")
-    verb.add_argument("submissions", type=Path, help="a folder of folders or archives")
-    verb.add_argument("--nonce", default="", help="that of an earlier scoring; else kept or new")
-    verb.add_argument("--out", type=Path, help="folder for the results")
-    verb.add_argument("--jobs", type=int, default=os.cpu_count(), help="submissions at a time")
-    verb.add_argument("--scheduler", default="", help="address of a Dask scheduler")
-    verb = verbs.add_parser("samples")
-    verb.set_defaults(do=samples)
-    verb.add_argument("lab")
-    verb.add_argument("out", type=Path)
-    verb = verbs.add_parser("bundle")
-    verb.set_defaults(do=make_bundle)
-    verb.add_argument("lab")
-    verb.add_argument("out", type=Path, help="the archive, a .zip")
-    verb = verbs.add_parser("skeleton")
-    verb.set_defaults(do=skeleton)
-    verb.add_argument("lab")
-    verb.add_argument("out", type=Path)
-    verb.add_argument("--student", default="", help="whose, if the lab is answered by numbers")
-    verb.add_argument("--base", type=Path, help="a student's earlier work, to be carried on")
+
+    def verb(name: str, do: Callable[[argparse.Namespace], int], out: str) -> Callable:
+        """A verb of a lab that makes something; how to add to its options."""
+        added = verbs.add_parser(name)
+        added.set_defaults(do=do)
+        added.add_argument("--lab", required=True)
+        added.add_argument("--out", type=path, help=out)
+        return added.add_argument
+
+    add = verb("grade", grade, "folder for the results")
+    add("--submission", type=path, help="a folder or archive; else this tree")
+    add("--test", default="", help="only these: GROUP or GROUP.TEST, with commas")
+    add("--nonce", default="", help="that of the grading to be repeated")
+    add("--gdb", action="store_true", help="the first machine waits for gdb")
+    add = verb("class", score_class, "folder for the results")
+    add("--submissions", type=path, help="a folder of folders or archives")
+    add("--nonce", default="", help="that of an earlier scoring; else kept or new")
+    add("--jobs", type=int, default=os.cpu_count(), help="submissions at a time")
+    add("--scheduler", default="", help="address of a Dask scheduler")
+    verb("samples", samples, "the folder, to be made")
+    verb("bundle", make_bundle, "the archive, a .zip")
+    add = verb("skeleton", skeleton, "the folder, to be made")
+    add("--student", default="", help="whose, if the lab is answered by numbers")
+    add("--base", type=path, help="a student's earlier work, to be carried on")
     return parser.parse_args()
 
 
@@ -148,7 +182,7 @@ def main() -> int:
     choice = arguments()
     try:
         return choice.do(choice)
-    except (BadClass, BadLab, NoTest, NoWorkers, Refused) as error:
+    except (BadCall, BadClass, BadLab, NoTest, NoWorkers, Refused) as error:
         print(error, file=sys.stderr)
         return 2
 

@@ -18,6 +18,7 @@ disk. One whose tree is another one refuses.
 import csv
 import io
 import secrets
+import shlex
 import socket
 import tempfile
 from collections.abc import Callable, Iterator
@@ -155,7 +156,11 @@ def score(job: Job) -> Record:
     if tree_key(job.lab) != job.tree:
         raise BadClass(f"the worker on {socket.gethostname()} has another tree, or built otherwise")
     with tempfile.TemporaryDirectory(prefix="sluice-") as folder:
-        return grading.grade(named(job.lab), job.handed.take, Path(folder), job.nonce, job.command)
+        take, where = job.handed.take, Path(folder)
+        record = grading.grade(named(job.lab), take, where, job.nonce, job.command)
+    for test in record.tests:
+        test.runs = []  # they were in that folder
+    return record
 
 
 def stored(folder: Path, key: str) -> Record | None:
@@ -215,7 +220,7 @@ def score_all(
     records: dict[str, Record] = {}
     todo: dict[str, Job] = {}
     for one in handed:
-        command = f"make grade LAB={lab.name} SUBMISSION={one.path}"
+        command = f"make grade LAB={lab.name} SUBMISSION={shlex.quote(str(one.path))}"
         job = Job(lab.name, one, nonce, tree_key(lab.name), command)
         found = stored(folder / one.name, key_of(job))
         if found:

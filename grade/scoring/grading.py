@@ -91,13 +91,14 @@ def chosen(lab: Lab, names: str) -> list[Test]:
     return [test for test in found if set(test.names) & set(wanted)]
 
 
-def ask(test: Test, bench: Bench, command: str) -> Outcome:
+def ask(test: Test, bench: Bench, lab: str, command: str) -> Outcome:
     """One test's result."""
     most = round(test.points, 2)
     result = Outcome(test.group.name, test.name, test.about, test.group.hidden, 0, most)
     result.measured = test.measures
-    again = f"{command} TEST={result.id} NONCE={bench.nonce}"
-    result.reproduce, result.debug = again, f"{again} GDB=1"
+    again = f"TEST={result.id} NONCE={bench.nonce}"
+    result.reproduce, result.debug = f"{command} {again}", f"{command} {again} GDB=1"
+    result.at_home = f"make grade LAB={lab} {again}"
     bench.asked.clear()
     try:
         slide = test.ask(bench)
@@ -170,7 +171,7 @@ def grade(
         files = take()
         kernel = build(folder, lab, files)
         bench = Bench(kernel, lab.reference, folder / "runs", nonce, BUDGET_S, gdb, files)
-        record.tests = [ask(test, bench, command) for test in asked]
+        record.tests = [ask(test, bench, lab.name, command) for test in asked]
         record.pictures = pictures.taken(bench, hidden_only(record.tests), beside)
     except tuple(STATUS) as error:
         record.status, record.message = STATUS[type(error)], str(error)

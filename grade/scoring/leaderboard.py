@@ -8,6 +8,7 @@ from html import escape
 from statistics import mean
 
 from grade.scoring.record import Outcome, Record
+from grade.scoring.verdict import figure
 
 Row = dict[str, float]  # by test
 
@@ -35,7 +36,7 @@ def ranking(rows: dict[str, Row]) -> list[tuple[str, float]]:
 def cells(values: Row, best: Row) -> str:
     """Of a row; the best of a column stands out."""
     return "".join(
-        f"<td>{f'<b>{value:.4g}</b>' if value == best.get(test) else f'{value:.4g}'}</td>"
+        f"<td>{f'<b>{figure(value)}</b>' if value == best.get(test) else figure(value)}</td>"
         for test, value in values.items()
     )
 

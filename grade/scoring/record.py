@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 
 from grade.scoring.pictures import Curves, Picture
 
-VERSION = 2
+VERSION = 3
 
 
 @dataclass
@@ -31,8 +31,9 @@ class Outcome:
     full: float | None = None
     none: float | None = None
     unit: str = ""
-    reproduce: str = ""
+    reproduce: str = ""  # by whom it was graded
     debug: str = ""
+    at_home: str = ""  # by the student
     runs: list[str] = field(default_factory=list)  # folders of its machines
 
     @property

@@ -59,9 +59,14 @@ def passed_over(path: PurePosixPath) -> bool:
     return any(part in PASSED_OVER or (part != ".." and part[0] == ".") for part in path.parts)
 
 
+def raised(error: OSError) -> None:
+    """A folder that cannot be read hides nothing."""
+    raise error
+
+
 def in_folder(folder: Path) -> Iterator[Member]:
     """The files of a folder, links not followed."""
-    for here, names, files in os.walk(folder):
+    for here, names, files in os.walk(folder, onerror=raised):
         inside = PurePosixPath(Path(here).relative_to(folder).as_posix())
         links = [name for name in names if (Path(here) / name).is_symlink()]
         names[:] = [n for n in names if n not in links and not passed_over(inside / n)]

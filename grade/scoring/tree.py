@@ -99,6 +99,14 @@ def build(folder: Path, lab: Lab, files: Mapping[str, str]) -> Path:
 # ---- what students get ----
 
 
+def expect_room(out: Path) -> None:
+    """What is to be made must not be there, but for an empty folder."""
+    if out.exists() and not out.is_dir():
+        raise BadLab(f"{out}: no folder")
+    if out.is_dir() and any(out.iterdir()):
+        raise BadLab(f"{out}: not empty")
+
+
 def sources_before(lab: Lab) -> tuple[str, ...]:
     """The sources that the labs before this one are about."""
     files = {file for other in labs() if other.order < lab.order for file in other.files}
@@ -176,8 +184,7 @@ def of_one_student(lab: Lab, who: str) -> dict[str, str]:
 
 def skeleton(lab: Lab, out: Path, base: Mapping[str, str], who: str = "") -> None:
     """Make what a student gets, with the files of base from earlier labs."""
-    if out.exists() and any(out.iterdir()):
-        raise BadLab(f"{out}: not empty")
+    expect_room(out)
     if not lab.reference.exists():
         raise BadLab(f"{lab.reference}: not built: run make")
     made = cut(lab, base) | of_one_student(lab, who)
@@ -197,8 +204,7 @@ def skeleton(lab: Lab, out: Path, base: Mapping[str, str], who: str = "") -> Non
 
 def samples(lab: Lab, out: Path) -> list[Path]:
     """Make three submissions to try a class with: good, half-done and cheating."""
-    if out.exists() and any(out.iterdir()):
-        raise BadLab(f"{out}: not empty")
+    expect_room(out)
     changed = {
         "good": (),
         "half-done": mistakes(lab)[0].edits,

@@ -12,6 +12,11 @@ from grade.scoring.lab import BadLab
 BAR = 40  # characters
 
 
+def figure(number: float) -> str:
+    """With four digits, or all those of a whole."""
+    return f"{number:.4g}" if abs(number) < 9999.5 else f"{number:.0f}"
+
+
 class Wrong(Exception):
     """The submission does not do what it should."""
 
@@ -46,10 +51,11 @@ class Slide:
         return min(1.0, max(0.0, (self.none - self.value) / (self.none - self.full)))
 
     def expected(self) -> str:
-        return f"{self.what} of at most {self.full:.4g} {self.unit}"
+        return f"{self.what} of at most {figure(self.full)} {self.unit}"
 
     def came(self) -> str:
-        return f"{self.value:.4g} {self.unit}; no points from {self.none:.4g} {self.unit} on"
+        value, none = figure(self.value), figure(self.none)
+        return f"{value} {self.unit}; no points from {none} {self.unit} on"
 
     def picture(self) -> str:
         """Where the figure lies: all points to the left of [, none to the right of ]."""

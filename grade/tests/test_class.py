@@ -170,6 +170,7 @@ def test_the_samples_are_scored_by_processes_as_the_guide_says(tmp_path: Path) -
     files = {FILE: (tmp_path / "in/half-done" / FILE).read_text()}
     here = grading.grade(LAB, lambda: files, tmp_path / "x", "7", "make grade")
     assert 20 < half.score == here.score < 100
+    assert any(test.runs for test in here.tests) and not any(test.runs for test in half.tests)
     assert [test.came for test in half.tests] == [test.came for test in here.tests]
 
 

@@ -20,8 +20,15 @@ from grade.scoring.pictures import Curves, Picture
 from grade.scoring.record import GroupResult, Outcome, Record, parse
 
 MB = 1_000_000
+AGAIN = {
+    "reproduce": "make grade LAB=lab SUBMISSION=/staff/x TEST=g.half",
+    "debug": "make grade LAB=lab SUBMISSION=/staff/x TEST=g.half GDB=1",
+    "at_home": "make grade LAB=lab TEST=g.half",
+}
 FULL = Outcome("g", "all_is_well", "About it.", False, 40, 40)
-HALF = Outcome("g", "half", "Half.", False, 20, 40, "e", "c\0<&", "-*-", True, 1.5, 1, 2, "ms")
+HALF = Outcome(
+    "g", "half", "Half.", False, 20, 40, "e", "c\0<&", "-*-", True, 1.5, 1, 2, "ms", **AGAIN
+)
 SECRET = Outcome("h", "secret_thing", "A secret.", True, 0.5, 20, "a secret", "a secret")
 FAILED = Outcome("g", "half", "Half.", False, 0, 40, "it to run", "it did not", measured=True)
 GROUPS = [GroupResult("g", "G.", False, 60, 80), GroupResult("h", "H.", True, 0.5, 20)]
@@ -197,6 +204,19 @@ def test_students_do_not_read_of_hidden_tests(write: Callable[[Record], Path]) -
     for form in forms():
         if form.FILE not in ("result.json", "result.csv"):
             assert "a secret" not in (folder / form.FILE).read_text(), form.FILE
+
+
+def test_students_are_told_what_they_can_type_and_the_staff_what_it_can(
+    write: Callable[[Record], Path],
+) -> None:
+    folder = write(GRADED)
+    staffs = {"result.txt", "report.html", "result.json", "result.csv"}
+    for form in forms():
+        text = (folder / form.FILE).read_text()
+        assert form.FILE in staffs or "/staff/x" not in text, form.FILE
+    assert AGAIN["debug"] in (folder / "result.txt").read_text()
+    for name in ("autolab.txt", "gradescope/results.json", "classroom50/result.json"):
+        assert f"{AGAIN['at_home']} GDB=1" in (folder / name).read_text(), name
 
 
 @pytest.mark.parametrize("status", ["refused", "build failed", "lab broken", "not scored"])

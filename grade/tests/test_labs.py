@@ -157,7 +157,7 @@ def test_a_grading_fits_a_small_machine(lab: Lab, tmp_path: Path) -> None:
         path = tmp_path / "in" / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    line = ["grade.scoring", "grade", lab.name, "--submission", tmp_path / "in"]
+    line = ["grade.scoring", "grade", "--lab", lab.name, "--submission", tmp_path / "in"]
     line += ["--out", tmp_path / "out"]
     subprocess.run([sys.executable, "-m", *line], cwd=ROOT, check=True, capture_output=True)
     record = parse((tmp_path / "out/result.json").read_text())

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -157,6 +158,32 @@ def test_every_command_sets_up_first_and_stops_where_that_fails(tree: Path, goal
     assert "missing: everything" in said.stdout
     assert "not set up" in said.stdout
     assert not rebuilt(said.stdout)
+
+
+def test_a_setup_script_that_lost_its_mode_on_the_way_is_run(tree: Path) -> None:
+    (tree / "grade/setup.sh").write_text("echo it ran\nexit 1\n")
+    (tree / "grade/setup.sh").chmod(0o644)
+    assert "it ran" in make(tree, "all", check=False).stdout
+
+
+@pytest.mark.parametrize("value", ["Zoë O'Brien", "-dash", "$HOME $(x)", 'a"b`c`'])
+@pytest.mark.parametrize(
+    ("goal", "names"),
+    [
+        ("grade", ["LAB", "SUBMISSION", "OUT", "TEST", "NONCE"]),
+        ("class", ["LAB", "SUBMISSIONS", "OUT", "NONCE", "SCHEDULER"]),
+        ("skeleton", ["LAB", "OUT", "BASE", "STUDENT"]),
+        ("samples", ["LAB", "OUT"]),
+        ("bundle", ["LAB", "OUT"]),
+    ],
+)
+def test_what_is_given_to_a_labs_command_arrives_as_it_is(
+    goal: str, names: list[str], value: str
+) -> None:
+    said = make(ROOT, "--dry-run", goal, *(f"{name}={value}" for name in names)).stdout
+    command = next(line for line in said.split(" -m ") if line.startswith("grade.scoring"))
+    for name in names:
+        assert f"--{name.lower()}={value}" in shlex.split(command), name
 
 
 @pytest.mark.parametrize("goal", ["help", "clean"])

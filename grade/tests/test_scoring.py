@@ -1,12 +1,14 @@
 """The machinery of labs: functions found and cut, submissions taken or refused, results written."""
 
+import errno
 import io
 import json
 import os
 import re
+import shlex
 import tarfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -17,9 +19,10 @@ from grade import image, trace
 from grade.image import Content
 from grade.machine import Config, Disk, run_rc
 from grade.paths import KERNEL
+from grade.scoring import __main__ as commands
 from grade.scoring import check, evidence, formats, grading, sandbox, source, submission, tree
 from grade.scoring.bench import Bench
-from grade.scoring.lab import LABS, BadLab, Edit, labs, load, named
+from grade.scoring.lab import LABS, BadLab, Edit, Lab, labs, load, named
 from grade.scoring.pictures import MOST_POINTS, REFERENCE, YOURS
 from grade.scoring.record import Record
 from grade.scoring.run import DATA_DISK, Run, Scenario
@@ -212,6 +215,22 @@ def test_a_bad_submission_is_refused_with_words(
 ) -> None:
     with pytest.raises(Refused, match=why):
         take(make(tmp_path / "handed_in"))
+
+
+def test_a_folder_that_cannot_be_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = hand_in(tmp_path / "me", {FILE: "x", "locked/notes.txt": "y"})
+    scandir = os.scandir
+
+    def guarded(path: str) -> Iterator[os.DirEntry]:
+        if str(path).endswith("/locked"):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", guarded)
+    with pytest.raises(Refused, match=r"Permission denied.*locked"):
+        take(folder)
 
 
 def test_a_whole_tree_as_handed_out_is_taken(tmp_path: Path) -> None:
@@ -572,6 +591,64 @@ def test_hidden_tests_have_hidden_pictures(tmp_path: Path) -> None:
     assert record.pictures and all(picture.hidden for picture in record.pictures)
     formats.write_all(record, tmp_path)
     assert "<figure>" not in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(1.234567, "1.235"), (9999.4, "9999"), (10103.6, "10104"), (1e6, "1000000")],
+)
+def test_a_figure_has_no_exponent(number: float, said: str) -> None:
+    assert Slide("time", "us", number, 0, 2e6).came().startswith(f"{said} us;")
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("skeleton --lab=elevator --out=", "OUT= is missing"),
+        ("samples --lab=elevator --out=", "OUT= is missing"),
+        ("bundle --lab=elevator --out=", "OUT= is missing"),
+        ("class --lab=elevator --submissions=", "SUBMISSIONS= is missing"),
+        ("class --lab=elevator --submissions=nonesuch", "nonesuch: no such file"),
+        ("class --lab=elevator --submissions=. --out=file", "file: File exists"),
+        ("grade --lab=elevator --submission=-none", "-none: no such file"),
+        ("grade --lab=elevator --out=file", "file: File exists"),
+        ("grade --lab=elevator --out=file/in", "file/in: Not a directory"),
+        ("skeleton --lab=elevator --out=file", "file: no folder"),
+        ("samples --lab=elevator --out=file", "file: no folder"),
+        ("skeleton --lab=elevator --out=new --base=nonesuch", "nonesuch: no such file"),
+    ],
+)
+def test_what_cannot_be_done_as_asked_is_told_and_nothing_made(
+    words: str,
+    why: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(commands, "BUILD", tmp_path / "build")
+    monkeypatch.setattr("sys.argv", ["grade.scoring", *words.split()])
+    assert commands.main() == 2
+    assert capsys.readouterr().err.startswith(why)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_what_is_to_be_typed_again_is_one_word_of_the_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = hand_in(tmp_path / "Zoë's work", {FILE: "nonsense"})
+    line = f"grade --lab=elevator --nonce=7 --out={tmp_path / 'out'}".split()
+    monkeypatch.setattr("sys.argv", ["grade.scoring", *line, f"--submission={folder}"])
+    asked: list[str] = []
+
+    def graded(lab: Lab, take: object, out: Path, nonce: str, command: str, *_: object) -> Record:
+        asked.append(command)
+        return Record(lab.name, lab.title, nonce, most=100)
+
+    monkeypatch.setattr(grading, "grade", graded)
+    assert commands.main() == 0
+    assert shlex.split(asked[0]) == ["make", "grade", "LAB=elevator", f"SUBMISSION={folder}"]
 
 
 def test_an_unknown_test_is_an_error_that_lists_them(tmp_path: Path) -> None:

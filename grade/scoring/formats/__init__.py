@@ -7,7 +7,8 @@ What its platform documents of a form is in NAME.schema.json beside it, a JSON S
 its source (of XML and CSV, for their elements and rows as JSON; of text, for the last line):
 grade/tests/test_forms.py holds what is written against it.
 
-Forms that students see tell of a hidden test its name and points only (`shown`).
+Forms that students see tell of a hidden test its name and points only, and how a test is asked
+again in a tree of their own (`shown`). People read how it is where it was graded.
 """
 
 import importlib
@@ -24,8 +25,8 @@ def clipped(line: str) -> str:
     return line if len(line) <= MOST_SHOWN else f"{line[:MOST_SHOWN]} ..."
 
 
-def shown(test: Outcome) -> str:
-    """What a student may read of a test."""
+def shown(test: Outcome, again: str = "", debug: str = "") -> str:
+    """What a student may read of a test; how it is asked again, if not as at home."""
     if test.hidden:
         return "A hidden test."
     lines = [test.about]
@@ -34,7 +35,8 @@ def shown(test: Outcome) -> str:
     if test.picture:
         lines.append(f"          {test.picture}")
     if not test.passed:
-        lines += [f"again:    {test.reproduce}", f"in gdb:   {test.debug}"]
+        again, debug = again or test.at_home, debug or f"{test.at_home} GDB=1"
+        lines += [f"again:    {again}", f"in gdb:   {debug}"]
     return "\n".join(clipped(line) for line in lines if line)
 
 

@@ -10,6 +10,7 @@ from grade.scoring.formats import clipped
 from grade.scoring.formats.people import cost, score
 from grade.scoring.pictures import Picture
 from grade.scoring.record import GroupResult, Outcome, Record
+from grade.scoring.verdict import figure
 
 FILE = "report.html"
 TEMPLATE = Path(__file__).parent.with_name("report.html")
@@ -26,8 +27,8 @@ def bar(test: Outcome) -> str:
     words = "".join(
         f'<text x="{x:.0f}" y="33" font-size="12" fill="#555" text-anchor="middle">{word}</text>'
         for x, word in (
-            (left, f"all: {test.full:.4g}"),
-            (right, f"none: {test.none:.4g} {escape(test.unit)}"),
+            (left, f"all: {figure(test.full)}"),
+            (right, f"none: {figure(test.none)} {escape(test.unit)}"),
         )
     )
     return (

@@ -18,7 +18,7 @@ def group_text(record: Record, group: GroupResult) -> str:
         points = f"{test.points:g}/{test.most:g}"
         lines.append(f"  {MARKS[test.passed]} {points:>9}  {test.title}")
         if not test.passed or test.picture:
-            lines.append(textwrap.indent(shown(test), " " * 15))
+            lines.append(textwrap.indent(shown(test, test.reproduce, test.debug), " " * 15))
     return "\n".join(lines)
 
 
