@@ -20,8 +20,9 @@
 #define NS_PER_US 1000UL
 
 /* The words of a queue: where the last queued request ended; for which one,
- * by arrival + 1, a free write went; and when that request is to begin. */
-enum { SWEEP, FOR, PROMISED_NS };
+ * by arrival + 1, a free write went; where that one starts, and when it is to.
+ */
+enum { SWEEP, FOR, FOR_SECTOR, PROMISED_NS };
 
 enum { MARGIN };
 
@@ -54,9 +55,18 @@ static void keep_promise(struct queue *q, const struct request *r, u64 now_ns)
     counters[LATE].value += begin_ns > q->word[PROMISED_NS];
 }
 
+/* The next of the sweep; after a free write the one that it went for, also if
+ * one that is nearer has come since: the arm is on its way. */
+static struct request *next_queued(struct queue *q)
+{
+    struct request *r = queue_at_or_after(q, BOTH, q->word[FOR_SECTOR]);
+    bool promised = r && q->word[FOR] == r->arrival + 1;
+    return promised ? r : queue_circular(q, BOTH, q->word[SWEEP]);
+}
+
 static struct request *freeblock_next(struct queue *q, u64 now_ns)
 {
-    struct request *r = queue_circular(q, BOTH, q->word[SWEEP]);
+    struct request *r = next_queued(q);
     struct detour detour = {
         .dir = OFFERS,
         .near_sector = q->head_sector,
@@ -72,6 +82,7 @@ static struct request *freeblock_next(struct queue *q, u64 now_ns)
     }
     counters[FREE].value++;
     q->word[FOR] = r->arrival + 1;
+    q->word[FOR_SECTOR] = r->sector;
     q->word[PROMISED_NS] = detour.begin_ns;
     return offer;
 }
