@@ -97,6 +97,13 @@ def read(path: Path, ring_phys: int) -> tuple[int, Iterator[Event]]:
     return lost, events(data)
 
 
+def astray(path: Path, ring_phys: int) -> int:
+    """How many records had a time that was not the clock's, as machine mode saw it."""
+    with path.open("rb") as file:
+        file.seek(ring_phys - MEMORY_START)
+        return RING.unpack(file.read(RING.size))[3]
+
+
 def save(memory: Path, ring_phys: int, out: Path) -> None:
     """Keep the trace in a machine's memory as a trace file."""
     lost, data = ring(memory, ring_phys)

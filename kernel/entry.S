@@ -4,9 +4,14 @@
  *
  * - Every hart starts at _start with its number in a0 and the device tree's
  *   physical address in a1. It prepares machine mode, which then only
- *   forwards interrupts between harts, and enters start(hart, dtb) in
- *   supervisor mode, paging on, on its own boot stack. Harts other than 0
- *   wait until hart 0 sends them their first ipi.
+ *   forwards interrupts between harts and keeps the trace, and enters
+ *   start(hart, dtb) in supervisor mode, paging on, on its own boot stack.
+ *   Harts other than 0 wait until hart 0 sends them their first ipi.
+ * - Supervisor mode, whatever it does to its page tables, cannot write this
+ *   page, the kernel's code and constants, the trace, or the clock: physical
+ *   memory protection. It may have a record appended, and no other changed, and
+ *   those whose time is not the clock's are counted. So the trace of a kernel
+ *   that is not to be trusted tells what was traced when, in this order.
  * - Linked at its physical address, so that a breakpoint on a symbol here
  *   works before paging. All else is linked in the direct map, out of reach
  *   of relative addressing: such addresses come from .dwords.
@@ -18,14 +23,23 @@
 #define MIP_MSIP   0x8
 #define MIP_SSIP   0x2
 #define STACK_LOG2 14        /* of STACK_STRIDE, proc.h */
+#define NOT_PHYS   26        /* bits that the direct map adds to an address */
+
+/* Regions of protected memory, a byte of pmpcfg0 each, the first that fits
+ * counts: this page, read and execute; (from) to: code and constants, read and
+ * execute; (from) to: the trace, read; (from) to: the clock's registers,
+ * nothing; all else, read, write, execute. */
+#define REGIONS      0x1f080000000d001d
+#define TRACE_REGION 0x0000000900000000 /* with a trace: QEMU 7.2 takes an empty
+                                           region for all there is */
+#define TICK_NS      100
+#define ASTRAY_NS    4000000 /* a record tells of no moment further back */
+
+#define SUPERVISOR_ECALL 9
 
     .section .boot, "ax"
     .globl _start
 _start:
-    li t0, (1 << 54) - 1    /* one PMP region over everything */
-    csrw pmpaddr0, t0
-    li t0, 0x1f             /* NAPOT, read, write, execute */
-    csrw pmpcfg0, t0
     li t0, 0xb1ff           /* all exceptions but ecalls from S and M */
     csrw medeleg, t0
     li t0, (1 << INT_SOFTWARE) | (1 << INT_TIMER) | (1 << INT_EXTERNAL)
@@ -55,6 +69,7 @@ _start:
     sw zero, 0(t0)
 
 enter:
+    jal t2, protect
     la t0, boot_table
     srli t0, t0, 12
     li t1, SATP_SV39
@@ -80,7 +95,7 @@ enter:
     .option push
     .option norvc
 machine_vector:
-    j unexpected            /* exceptions */
+    j call                  /* exceptions */
     j unexpected
     j unexpected
     j forward_ipi           /* interrupt 3: machine software */
@@ -96,7 +111,103 @@ forward_ipi:
     csrsi mip, MIP_SSIP
     mret
 
+/* Protect what is to be protected; returns to t2. */
+protect:
+    lla t0, _start
+    srli t0, t0, 2
+    ori t0, t0, 0x1ff       /* 4 KiB */
+    csrw pmpaddr0, t0
+    ld t0, code_address
+    slli t0, t0, NOT_PHYS
+    srli t0, t0, NOT_PHYS + 2
+    csrw pmpaddr1, t0
+    ld t0, constants_end_address
+    slli t0, t0, NOT_PHYS
+    srli t0, t0, NOT_PHYS + 2
+    csrw pmpaddr2, t0
+    ld t0, trace_at
+    srli t0, t0, 2
+    csrw pmpaddr3, t0
+    ld t0, trace_end
+    srli t0, t0, 2
+    csrw pmpaddr4, t0
+    li t0, (CLINT + 0x4000) >> 2
+    csrw pmpaddr5, t0
+    li t0, (CLINT + 0x10000) >> 2
+    csrw pmpaddr6, t0
+    li t0, (1 << 54) - 1
+    csrw pmpaddr7, t0
+    li t0, REGIONS
+    ld t1, trace_at
+    beqz t1, 1f
+    li t1, TRACE_REGION
+    or t0, t0, t1
+1:  csrw pmpcfg0, t0
+    sfence.vma
+    jr t2
+
+/* The supervisor's calls (trace.c): a4 is 0 to have the trace begin, at most
+ * once, from a0 to a1, page-aligned kernel addresses; 1 to have the record of
+ * the double words a0 to a3 appended. */
+call:
+    csrr t0, mcause
+    addi t0, t0, -SUPERVISOR_ECALL
+    bnez t0, unexpected
+    ld t0, trace_at
+    bnez a4, append
+    bnez t0, return
+    slli a0, a0, NOT_PHYS
+    srli a0, a0, NOT_PHYS
+    slli a1, a1, NOT_PHYS
+    srli a1, a1, NOT_PHYS
+    lla t0, trace_at
+    sd a0, 0(t0)
+    sd a1, 8(t0)
+    li t1, 1
+    sb t1, 16(t0)
+    jal t2, protect
+    j return
+append:                     /* struct trace_ring, trace.h */
+    beqz t0, return
+    ld t1, 8(t0)            /* records */
+    addi t2, t0, 16         /* written */
+    li t3, 1
+    amoadd.d t3, t3, (t2)
+    remu t3, t3, t1
+    slli t3, t3, 5
+    add t0, t0, t3
+    sd a0, 32(t0)
+    sd a1, 40(t0)
+    sd a2, 48(t0)
+    sd a3, 56(t0)
+    csrr t0, time
+    li t1, TICK_NS
+    mul t0, t0, t1
+    sub t0, t0, a0
+    li t1, ASTRAY_NS
+    bleu t0, t1, return
+    li t3, 1
+    addi t2, t2, 8
+    amoadd.d t3, t3, (t2) /* astray */
+return:
+    csrr t0, mepc
+    addi t0, t0, 4
+    csrw mepc, t0
+    mret
+
     .balign 8
+    .globl trace_at, trace_on_phys
+trace_at:                   /* physical; 0: there is no trace */
+    .dword 0
+trace_end:
+    .dword 0
+trace_on_phys:              /* trace_on in kernel.ld, where C finds it */
+    .dword 0
+
+code_address:
+    .dword text_start
+constants_end_address:
+    .dword rodata_end
 start_address:
     .dword start
 stacks_address:

@@ -1,5 +1,8 @@
 /* The event trace (trace.h). A record's place is taken atomically; nothing is
- * locked, so a reader beside writers may see the newest records half done. */
+ * locked, so a reader beside writers may see the newest records half done.
+ *
+ * From trace_init on, the ring and trace_on are machine mode's, which appends
+ * records at our call and lets nobody else write there (entry.S). */
 #include "kernel/trace.h"
 #include "kernel/args.h"
 #include "kernel/clock.h"
@@ -10,7 +13,18 @@
 
 #define MAX_K (1UL << 20) /* 2^30 records, 32 GiB */
 
-bool trace_on;
+/* entry.S knows the layout. */
+_Static_assert(offsetof(struct trace_ring, records) == 8, "entry.S");
+_Static_assert(offsetof(struct trace_ring, written) == 16, "entry.S");
+_Static_assert(offsetof(struct trace_ring, astray) == 24, "entry.S");
+_Static_assert(offsetof(struct trace_ring, record) == 32, "entry.S");
+_Static_assert(sizeof(struct trace_record) == 32, "entry.S");
+
+enum machine_call { TRACE_BEGIN, TRACE_APPEND };
+
+/* Machine mode does what the last word says to the others (entry.S). */
+void machine_call(u64 w0, u64 w1, u64 w2, u64 w3, enum machine_call);
+
 static struct trace_ring *trace_ring; /* NULL: off */
 
 static const char *const event_names[] = {
@@ -44,26 +58,21 @@ void trace_init(void)
     u64 n = arg_number("trace_k", 0, 0, MAX_K) * 1024;
     if (!n)
         return;
-    struct trace_ring *ring =
-        mem_reserve(sizeof *ring + n * sizeof ring->record[0]);
+    u64 bytes = sizeof(struct trace_ring) + n * sizeof(struct trace_record);
+    struct trace_ring *ring = mem_reserve(bytes);
     if (!ring)
         boot_fail("trace_k=%lu: no memory for so many records", n / 1024);
     *ring = (struct trace_ring){.magic = TRACE_MAGIC, .records = n};
     trace_ring = ring;
-    trace_on = true;
+    machine_call((u64)ring, (u64)ring + ROUND_UP(bytes, PAGE_SIZE), 0, 0,
+                 TRACE_BEGIN);
 }
 
 void trace_write_at(u64 time_ns, enum trace_event event, u32 disk, u64 block,
                     u32 pid, u64 argument)
 {
-    u64 i = __atomic_fetch_add(&trace_ring->written, 1, __ATOMIC_RELAXED);
-    trace_ring->record[i % trace_ring->records] =
-        (struct trace_record){.time_ns = time_ns,
-                              .block = block,
-                              .argument = argument,
-                              .pid = pid,
-                              .event = event,
-                              .disk = disk};
+    machine_call(time_ns, block, argument,
+                 pid | (u64)event << 32 | (u64)disk << 48, TRACE_APPEND);
 }
 
 /* An interrupt between the two, the time and its place, would have what it

@@ -57,7 +57,7 @@ struct trace_record {
 struct trace_ring {
     u64 magic, records; /* how many fit */
     u64 written;        /* ever; record i is at i % records */
-    u64 reserved;
+    u64 astray;         /* of them, with a time that was not the clock's */
     struct trace_record record[];
 };
 
@@ -66,7 +66,7 @@ void trace_write(enum trace_event, u32 disk, u64 block, u32 pid, u64 argument);
 void trace_write_at(u64 time_ns, enum trace_event, u32 disk, u64 block, u32 pid,
                     u64 argument);
 
-extern bool trace_on; /* the ring itself is trace.c's: nobody else writes it */
+extern bool trace_on; /* machine mode's, as the ring is: nobody writes them */
 
 /* What happens now. */
 static inline void trace(enum trace_event event, u32 disk, u64 block, u32 pid,

@@ -139,6 +139,14 @@ u64 clock_ns(void)
     return now_ns += 100;
 }
 
+/* No machine mode, and no trace. */
+bool trace_on;
+void machine_call(u64, u64, u64, u64, u32);
+void machine_call(u64 w0, u64 w1, u64 w2, u64 w3, u32 call)
+{
+    (void)w0, (void)w1, (void)w2, (void)w3, (void)call;
+}
+
 struct proc *myproc(void)
 {
     return &process;

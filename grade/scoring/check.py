@@ -5,6 +5,7 @@
 - Directives: macros, conditions, and `#include "kernel/..."`, a policy policy.h only. Nothing
   that reads another file of the host, tells where a line is from, or joins words so that they
   are not seen. The compiler's own list of what it read is asked too.
+- Instructions: none that reads or writes the processor's state, however it came about.
 - No assembler, no attributes, no raw strings: the last end where only the compiler knows.
 - Calls: a policy may use what policy.h declares; a file of the kernel, what the solution's
   files use, and printing.
@@ -16,7 +17,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from grade.objects import COMPILERS_OWN, declared_functions, includes, symbols
+from grade.objects import COMPILERS_OWN, declared_functions, includes, symbols, tool
 from grade.paths import BUILD, ROOT
 from grade.scoring.lab import Lab
 from grade.scoring.source import COMMENT, LITERAL
@@ -33,6 +34,10 @@ WORDS = re.compile(
     r'|\b(?:u8|[uUL])?R"|##|%:%:|(?:\[|<:)\s*(?:\[|<:)'
 )
 BOUNDARY = "kernel/policy.h"
+SYSTEM = re.compile(  # as objdump prints them
+    r"^ *[0-9a-f]+:\s+(csr\w+|[msu]ret|ecall|wfi|sfence\S*|fence\.i|rd\w+|\.\w+)",
+    re.M,
+)
 PRINTING = frozenset({"kprintf", "panic"})
 CALLS = "calls.txt"  # in a lab that was handed out: what may_use found
 
@@ -119,6 +124,14 @@ def check_calls(lab: Lab, folder: Path) -> None:
         if wrong:
             whose = "policy.h does not offer" if is_policy(file) else "the lab has no use for"
             raise Refused(f"{file} uses {', '.join(wrong)}, which {whose}")
+
+
+def check_instructions(lab: Lab, folder: Path) -> None:
+    """Raises Refused if an object has instructions that speak to the machine, or are none."""
+    for file in filter(is_source, lab.files):
+        found = SYSTEM.search(tool("objdump", "-d", "--no-show-raw-insn", built(folder, file)))
+        if found:
+            raise Refused(f"{file} has the instruction {found[1]}, which is the kernel's own")
 
 
 def check_includes(lab: Lab, folder: Path) -> None:

@@ -1,5 +1,7 @@
 """Is what a machine left behind to be believed? The kernel in it was a stranger's.
 
+- Machine mode keeps the trace (kernel/entry.S): what is in it nobody has changed, and each time
+  was the clock's when it was written, within ASTRAY_NS.
 - The disk layer's trace is held against what QEMU's own devices saw: which sectors, read
   or written, in which order.
 - Its times are held against the drive: when a command was issued tells when the model of
@@ -9,7 +11,9 @@
   ends in that command's issue. They never go back.
 - The kernel's code and constants are, at the end, those of its file.
 
-So a kernel may lie about its times only by doing, at those times, what it tells.
+So a kernel may lie about its times only by doing, at those times, what it tells. What is left
+to somebody who writes an operating system of his own into a policy: page tables that show the
+kernel other code than its own, or devices told to write where the processor may not.
 """
 
 import re
@@ -25,11 +29,10 @@ from pathlib import Path
 from grade import trace
 from grade.objects import tool
 from grade.paths import NATIVE
-from grade.scoring.run import Request, Run
+from grade.scoring.run import LAST_BEACON, Request, Run
 from grade.scoring.verdict import Wrong, expect
 from grade.scoring.words import printable
 
-DIRECT_MAP = 0xFFFFFFC000000000  # kernel address of physical 0 (kernel/mem.h)
 SEEN = re.compile(r"virtio_blk_handle_(read|write) vdev (\w+) req \w+ sector (\d+) nsectors (\d+)")
 LATE_NS = 200_000  # after the drive, at most, a kernel that is idle traces the end of a command
 SEARCH_NS = 2_000_000  # at most, a scheduler looks for the next command
@@ -40,13 +43,16 @@ BOOT_CODE = 0x80002000  # below it: what runs before the memory is mapped, and i
 
 
 def ring_phys(kernel: Path, memory: Path) -> int:
-    """Where the trace is: what the kernel's variable trace_ring points to."""
-    lines = tool("nm", kernel).splitlines()
-    at = next(int(line.split()[0], 16) for line in lines if line.endswith(" trace_ring"))
+    """Where the trace is, as machine mode has it, whose word no other can write.
+
+    The symbol is a global one: of these there is but one of a name.
+    """
+    lines = tool("nm", "-g", kernel).splitlines()
+    at = next(int(line.split()[0], 16) for line in lines if line.endswith(" trace_at"))
     with memory.open("rb") as file:
-        file.seek(at - DIRECT_MAP - trace.MEMORY_START)
-        (pointer,) = struct.unpack("<Q", file.read(8))
-    return (pointer - DIRECT_MAP) % 2**64
+        file.seek(at - trace.MEMORY_START)
+        (found,) = struct.unpack("<Q", file.read(8))
+    return found
 
 
 def seen_by_devices(log: Path, most: int) -> list[list[tuple]]:
@@ -156,8 +162,11 @@ def expect_constants(kernel: Path, memory: Path) -> None:
 
 
 def expect_evidence(run: Run, lost: int, kernel: Path, memory: Path, log: Path) -> None:
-    """All of the above."""
+    """All of the above, and the script came to its end."""
     expect(not lost, f"at most {run.scenario.trace_k}k events in the trace", f"{lost} more")
+    astray = trace.astray(memory, ring_phys(kernel, memory))
+    expect(not astray, "each time in the trace to be the clock's", f"{astray} were not")
+    run.beacon(LAST_BEACON)
     expect_constants(kernel, memory)
     expect(
         told_by_trace(run) == seen_by_devices(log, len(run.requests) + 1),

@@ -92,6 +92,7 @@ def build(folder: Path, lab: Lab, files: Mapping[str, str]) -> Path:
         make(apart)
         check.check_includes(lab, apart / "build")
         check.check_calls(lab, apart / "build")
+        check.check_instructions(lab, apart / "build")
         folder.mkdir(parents=True, exist_ok=True)
         return Path(shutil.copy2(apart / KERNEL, folder / "kernel.elf"))
 
