@@ -227,8 +227,13 @@ void virtio_blk_interrupt(u32 irq)
 void virtio_blk_settle(struct disk *d)
 {
     struct virtio_blk *v = d->device;
+    /* Another hart may take the interrupt, after which none comes here: so
+     * only a hart that is alone rests. */
     while (__atomic_load_n(&v->nfree, __ATOMIC_ACQUIRE) < v->ring_size) {
-        wait_for_interrupt();
+        if (machine.nharts == 1)
+            wait_for_interrupt();
+        else if (!(csr_read(sip) & 1UL << INT_EXTERNAL))
+            continue;
         irq_dispatch();
     }
 }
