@@ -577,6 +577,8 @@ static const struct policy *sluice(u64 age_ms, u64 early)
     tunable_named(p, "early")->value = early;
     tunable_named(p, "margin_us")->value = 0;
     tunable_named(p, "look_us")->value = 0;
+    tunable_named(p, "turn_us")->value = 100; /* of the toy */
+    tunable_named(p, "patience")->value = 100;
     queue_init(&queue, 0);
     clock_now_ns = 0;
     drive_approaches = toy_drive;
@@ -654,6 +656,20 @@ TEST(sluice_pays_a_price_once_a_write_has_been_owed_for_as_long)
     check_eq(serve_at(p, 910000000)->sector, 500);
 }
 
+/* As above, but what costs less than a turn_us is not to be had. */
+TEST(sluice_looks_for_what_costs_something_once_a_turn_is_allowed)
+{
+    for (u64 turn_us = 100; turn_us <= 101; turn_us++) {
+        const struct policy *p = sluice(1000, 0);
+        struct request offers[2];
+        tunable_named(p, "turn_us")->value = turn_us;
+        offer(p, offers, (u64[]){400, 500}, 2);
+        submit(p, &requests[0], 350, false);
+        check_eq(next_at(p, 750000000)->sector, 350);
+        check_eq(next_at(p, 750100000)->sector, turn_us == 100 ? 400 : 350);
+    }
+}
+
 /* Another read is expected until 10 ms after one is done. */
 TEST(sluice_expects_a_read_to_follow_a_read)
 {
@@ -684,6 +700,53 @@ TEST(sluice_writes_at_the_beginning_of_a_gap_if_readers_leave_any)
             check(!next_at(p, at_ns + 2 * ms));
     }
     check_eq(next_at(p, at_ns - 8 * ms)->sector, 90);
+}
+
+/* The same, until 90 is to go at the end of a read of 350. */
+static const struct policy *sluice_in_a_gap(void)
+{
+    const struct policy *p = sluice(30000, 0);
+    u64 ms = 1000000, at_ns = 10 * ms;
+    tunable_named(p, "patience")->value = 1;
+    for (u32 i = 0; i < 10; i++, at_ns += 10 * ms) {
+        clock_now_ns = at_ns - 2000;
+        submit(p, &requests[0], 350, false);
+        serve_at(p, at_ns);
+        if (i == 8)
+            submit(p, &requests[1], 90, true);
+        if (i < 9)
+            next_at(p, at_ns + 2 * ms);
+    }
+    clock_now_ns = at_ns - 8 * ms;
+    tunable_named(p, "free")->value = 100;
+    return p;
+}
+
+#define WAY 320 /* 20 us from now; 90 is in 90, and 30 are a seek */
+
+TEST(sluice_uses_the_way_to_a_write_for_another_and_then_goes_it)
+{
+    const struct policy *p = sluice_in_a_gap();
+    u64 now_ns = clock_now_ns;
+    struct request offers[1];
+    offer(p, offers, (u64[]){WAY}, 1);
+    check_eq(serve_at(p, now_ns)->sector, WAY);
+    submit(p, &requests[2], 350, false);
+    check_eq(serve_at(p, now_ns + 50000)->sector, 90);
+    check_eq(p->counters[0].value, 1);
+}
+
+TEST(sluice_goes_no_way_to_a_write_that_is_gone)
+{
+    const struct policy *p = sluice_in_a_gap();
+    u64 now_ns = clock_now_ns;
+    struct request offers[1];
+    offer(p, offers, (u64[]){WAY}, 1);
+    check_eq(serve_at(p, now_ns)->sector, WAY);
+    queue_take(&queue, &requests[1]);
+    check(!next_at(p, now_ns + 50000));
+    submit(p, &requests[1], 90, true);
+    check(!next_at(p, now_ns + 60000));
 }
 
 TEST(sluice_has_a_write_that_is_waited_for_go_as_a_read)

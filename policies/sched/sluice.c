@@ -12,16 +12,20 @@
  *   the model of the drive says. What costs nothing, for it fits while the
  *   platter turns, goes as soon as only `free` percent of its age are left,
  *   unless it was modified again: such a block will be once more. What is owed
- * may cost `patience` percent of the time for which it has been, so it waits a
- * little for a cheaper moment, and never long. Of equal prices, the one that
- * the arm is soonest at leaves most time for another.
- * - One write that costs something, then a read.
+ *   may cost `patience` percent of the time for which it has been, so it waits
+ *   a little for a cheaper moment, and never long. Most of what costs anything
+ *   costs a turn of the platter; until that much is allowed, only what is free
+ *   is looked for. Of equal prices, the one that the arm is soonest at leaves
+ *   most time for another.
+ * - One write that costs something, then a read. But a way that is gone anyway
+ *   is used: what fits in on the way to such a write goes before it.
  * - No read waits. If readers have lately come back at once, the next is
  *   expected for pause_ms, for beside it a write is cheaper. If they took
  *   longer than gap_us, a write that has been owed for as long as the pause
  *   goes now, at the beginning of the gap, not in its midst.
  * - Reads, and writes that somebody waits for, go by which the arm is soonest
- *   at, less an eighth of the time that each has waited, so that none starves.
+ *   at, less `ageing` percent of the time that each has waited, so that none
+ *   starves.
  *   Other queued writes are owed from when they were queued.
  * - Without a model there are no prices: circular order, and what is owed goes
  *   before the next read.
@@ -44,18 +48,22 @@
 #define SLOTS     256 /* ticks: the longest age and more */
 #define LOOKS     4   /* requests to either side of the head */
 
-enum { AGE, EARLY, FREE, PATIENCE, PAUSE, GAP, LOOK, MARGIN };
+enum { AGE, EARLY, FREE, PATIENCE, TURN, AGEING, PAUSE, GAP, LOOK, MARGIN };
 
 static struct tunable tunables[] = {
     {"age_ms", "ms", 30000, 1000, 60000, "age at which a dirty block is due"},
     {"early", "percent", 33, 0, 100, "of its age is left: it may go"},
-    {"free", "percent", 80, 0, 100, "of its age is left: if it costs nothing"},
-    {"patience", "percent", 100, 1, 10000,
+    {"free", "percent", 75, 0, 100, "of its age is left: if it costs nothing"},
+    {"patience", "percent", 30, 1, 10000,
      "of the time a write has been owed is the most it may cost"},
+    {"turn_us", "us", 12000, 0, 1000000,
+     "if that is less, it waits for what costs nothing"},
+    {"ageing", "percent", 40, 0, 1000,
+     "of the time for which a read waits: so much nearer it counts"},
     {"pause_ms", "ms", 10, 0, 1000, "a read is expected so soon after another"},
     {"gap_us", "us", 1000, 0, 1000000, "readers that take longer are away"},
-    {"look_us", "us", 300, 0, 100000, "to look for the least price may take"},
-    {"margin_us", "us", 150, 0, 100000, "how late a command may go"},
+    {"look_us", "us", 200, 0, 100000, "to look for the best choice may take"},
+    {"margin_us", "us", 180, 0, 100000, "how late a command may go"},
     {0},
 };
 
@@ -86,6 +94,7 @@ static struct pace {
     u64 tick;       /* now */
     u64 todo;       /* writes to do within it */
     u64 owed_ns;    /* when the next of them is owed */
+    u64 promised;   /* the sector + 1 of the write that goes next */
 } paces[MAX_DISKS];
 
 static u64 tunable_ns(u32 i)
@@ -197,7 +206,7 @@ static bool is_due_in(const struct request *r, u64 in_ticks)
 
 struct choice {
     const struct queue *queue;
-    u64 now_ns;
+    u64 start_ns; /* when all have been looked at */
     struct request *best;
     u64 best_ns;
 };
@@ -206,9 +215,9 @@ static void look_at(struct choice *c, struct request *r)
 {
     if (!r || !is_due_in(r, ticks(EARLY)))
         return;
-    u64 ns = queue_approach(c->queue, c->now_ns, NULL, 0, r).begin_ns;
-    if (ns != NEVER_NS)
-        ns -= (c->now_ns - r->queued_ns) / 8;
+    u64 ns = queue_approach(c->queue, c->start_ns, NULL, 0, r).begin_ns;
+    if (ns != NEVER_NS && !r->offer)
+        ns -= (c->start_ns - r->queued_ns) / 100 * tunables[AGEING].value;
     if (!c->best || ns < c->best_ns) {
         c->best = r;
         c->best_ns = ns;
@@ -219,7 +228,8 @@ static void look_at(struct choice *c, struct request *r)
 static struct request *soonest(const struct queue *q, enum direction dir,
                                u64 now_ns)
 {
-    struct choice c = {.queue = q, .now_ns = now_ns};
+    struct choice c = {.queue = q,
+                       .start_ns = now_ns + tunables[LOOK].value * NS_PER_US};
     struct request *up = queue_circular(q, dir, q->head_sector);
     struct request *down = queue_before(q, dir, q->head_sector);
     for (u64 i = 0; i < LOOKS; i++) {
@@ -266,63 +276,113 @@ static u64 most_late_ns(const struct request *r, u64 late_ns)
     return !r->again && is_due_in(r, ticks(FREE)) ? 0 : NEVER_NS;
 }
 
-/* The write to let out before this read; NULL if none is worth it. */
-static struct request *before(struct queue *q, const struct request *read,
-                              u64 now_ns)
+/* What may be written before this request, if that makes it no later; the
+ * caller may allow more. */
+static struct detour detour_of(const struct queue *q)
 {
-    enum direction dir = q->word[LET_OUT] ? 0 : owed(q, now_ns);
-    u64 owed_ns = dir ? now_ns - owed_since_ns(q) : 0;
-    struct detour detour = {
-        .dir = dir == WRITES     ? WRITES
-               : q->word[WAITED] ? OFFERS
-                                 : OFFERS | WRITES,
-        .near_sector = dir ? queue_oldest(q, dir)->sector : q->head_sector,
+    return (struct detour){
+        .dir = q->word[WAITED] ? OFFERS : OFFERS | WRITES,
+        .near_sector = q->head_sector,
         .most_late_ns = most_late_ns,
-        .late_ns = owed_ns / 100 * tunables[PATIENCE].value,
-        .look_ns = dir ? tunables[LOOK].value * NS_PER_US : 0,
         .margin_ns = tunables[MARGIN].value * NS_PER_US,
     };
-    struct request *write = queue_detour(q, read, &detour);
-    if (!write)
-        return NULL;
-    counters[detour.price_ns ? PAID : BARGAINS].value++;
-    counters[PRICE].value += detour.price_ns;
-    if (detour.price_ns) {
-        q->word[LET_OUT] = true;
-        owe_next(&paces[q->disk], write);
-    }
-    return write;
 }
 
-/* Is the moment right for a write that is owed, though no read waits? */
-static bool quiet(const struct queue *q, u64 now_ns)
+/* Let a write out that costs something. */
+static struct request *let_out(struct queue *q, struct request *write)
 {
-    u64 done_ns = q->word[DONE_NS];
-    if (now_ns >= done_ns + tunable_ns(PAUSE))
-        return true;
-    return now_ns == done_ns && !q->word[LET_OUT] &&
-           q->word[GAP_NS] > tunables[GAP].value * NS_PER_US &&
-           now_ns - owed_since_ns(q) >= tunable_ns(PAUSE);
-}
-
-/* The write to let out while no read waits, or where there is no model. */
-static struct request *alone(struct queue *q, bool reads, u64 now_ns)
-{
-    enum direction dir = owed(q, now_ns);
-    if (!dir || (reads ? q->word[LET_OUT] : !quiet(q, now_ns)))
-        return NULL;
-    struct request *write = soonest(q, dir, now_ns);
-    if (!write)
-        return NULL;
-    counters[UNWATCHED].value++;
     q->word[LET_OUT] = true;
     owe_next(&paces[q->disk], write);
     return write;
 }
 
+/* The same, but if another fits in on the way to it, that goes first, and it
+ * next. */
+static struct request *on_the_way_to(struct queue *q, struct request *write)
+{
+    struct detour detour = detour_of(q);
+    detour.margin_ns += detour.margin_ns / 3; /* to take an offer takes time */
+    struct request *first = queue_detour(q, write, &detour);
+    if (!first)
+        return let_out(q, write);
+    counters[BARGAINS].value++;
+    paces[q->disk].promised = write->sector + 1;
+    return first;
+}
+
+/* The write that another went before, on the way to it; NULL if there is none,
+ * or it has gone otherwise. */
+static struct request *take_promised(struct queue *q)
+{
+    u64 promised = paces[q->disk].promised;
+    if (!promised)
+        return NULL;
+    paces[q->disk].promised = 0;
+    struct request *r = queue_at_or_after(q, OFFERS | WRITES, promised - 1);
+    return r && r->sector == promised - 1 && !r->waited ? r : NULL;
+}
+
+/* The write to let out before this read; NULL if none is worth it. */
+static struct request *before(struct queue *q, const struct request *read,
+                              u64 now_ns)
+{
+    struct detour detour = detour_of(q);
+    enum direction dir = q->word[LET_OUT] ? 0 : owed(q, now_ns);
+    u64 owed_ns = dir ? now_ns - owed_since_ns(q) : 0;
+    u64 late_ns = owed_ns / 100 * tunables[PATIENCE].value;
+    if (dir && late_ns >= tunables[TURN].value * NS_PER_US) {
+        if (dir == WRITES)
+            detour.dir = WRITES;
+        detour.near_sector = queue_oldest(q, dir)->sector;
+        detour.late_ns = late_ns;
+        detour.look_ns = tunables[LOOK].value * NS_PER_US;
+    }
+    struct request *write = queue_detour(q, read, &detour);
+    if (!write)
+        return NULL;
+    counters[detour.price_ns ? PAID : BARGAINS].value++;
+    counters[PRICE].value += detour.price_ns;
+    return detour.price_ns ? on_the_way_to(q, write) : write;
+}
+
+/* Has no read come for so long that none is expected? */
+static bool idle(const struct queue *q, u64 now_ns)
+{
+    return now_ns >= q->word[DONE_NS] + tunable_ns(PAUSE);
+}
+
+/* Is the moment right for a write that is owed, though no read waits? */
+static bool quiet(const struct queue *q, u64 now_ns)
+{
+    return idle(q, now_ns) ||
+           (now_ns == q->word[DONE_NS] && !q->word[LET_OUT] &&
+            q->word[GAP_NS] > tunables[GAP].value * NS_PER_US &&
+            now_ns - owed_since_ns(q) >= tunable_ns(PAUSE));
+}
+
+/* The write to let out while no read waits, or where there is no model. On an
+ * idle disk a short way is worth nothing, and a write too early is one more: it
+ * is the oldest's turn. */
+static struct request *alone(struct queue *q, bool reads, u64 now_ns)
+{
+    enum direction dir = owed(q, now_ns);
+    if (!dir || (reads ? q->word[LET_OUT] : !quiet(q, now_ns)))
+        return NULL;
+    bool hurry = reads || !q->modelled || !idle(q, now_ns);
+    struct request *write =
+        hurry ? soonest(q, dir, now_ns) : queue_oldest(q, dir);
+    if (!write || !is_due_in(write, ticks(EARLY)))
+        return NULL;
+    counters[UNWATCHED].value++;
+    return hurry ? on_the_way_to(q, write) : let_out(q, write);
+}
+
 static struct request *sluice_next(struct queue *q, u64 now_ns)
 {
     keep_pace(&paces[q->disk], now_ns);
+    struct request *next = take_promised(q);
+    if (next)
+        return let_out(q, next);
     if (q->word[DONE_NS] == NEVER_NS)
         q->word[DONE_NS] = now_ns;
     struct request *read = foreground(q, now_ns);
