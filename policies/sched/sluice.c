@@ -24,8 +24,8 @@
  *   longer than gap_us, a write that has been owed for as long as the pause
  *   goes now, at the beginning of the gap, not in its midst.
  * - Reads, and writes that somebody waits for, go by which the arm is soonest
- *   at, less `ageing` percent of the time that each has waited, so that none
- *   starves.
+ *   at, less `ageing` percent of the time that each has waited, divided by how
+ *   many wait, so that none starves.
  *   Other queued writes are owed from when they were queued.
  * - Without a model there are no prices: circular order, and what is owed goes
  *   before the next read.
@@ -58,8 +58,8 @@ static struct tunable tunables[] = {
      "of the time a write has been owed is the most it may cost"},
     {"turn_us", "us", 12000, 0, 1000000,
      "if that is less, it waits for what costs nothing"},
-    {"ageing", "percent", 40, 0, 1000,
-     "of the time for which a read waits: so much nearer it counts"},
+    {"ageing", "percent", 120, 0, 1000,
+     "of its share of the time a read waits: so much nearer it counts"},
     {"pause_ms", "ms", 10, 0, 1000, "a read is expected so soon after another"},
     {"gap_us", "us", 1000, 0, 1000000, "readers that take longer are away"},
     {"look_us", "us", 200, 0, 100000, "to look for the best choice may take"},
@@ -207,6 +207,7 @@ static bool is_due_in(const struct request *r, u64 in_ticks)
 struct choice {
     const struct queue *queue;
     u64 start_ns; /* when all have been looked at */
+    u64 n;        /* how many wait */
     struct request *best;
     u64 best_ns;
 };
@@ -217,7 +218,8 @@ static void look_at(struct choice *c, struct request *r)
         return;
     u64 ns = queue_approach(c->queue, c->start_ns, NULL, 0, r).begin_ns;
     if (ns != NEVER_NS && !r->offer)
-        ns -= (c->start_ns - r->queued_ns) / 100 * tunables[AGEING].value;
+        ns -=
+            (c->start_ns - r->queued_ns) / 100 * tunables[AGEING].value / c->n;
     if (!c->best || ns < c->best_ns) {
         c->best = r;
         c->best_ns = ns;
@@ -229,7 +231,8 @@ static struct request *soonest(const struct queue *q, enum direction dir,
                                u64 now_ns)
 {
     struct choice c = {.queue = q,
-                       .start_ns = now_ns + tunables[LOOK].value * NS_PER_US};
+                       .start_ns = now_ns + tunables[LOOK].value * NS_PER_US,
+                       .n = MAX(q->length[0] + q->word[WAITED], 1)};
     struct request *up = queue_circular(q, dir, q->head_sector);
     struct request *down = queue_before(q, dir, q->head_sector);
     for (u64 i = 0; i < LOOKS; i++) {
