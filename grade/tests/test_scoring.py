@@ -654,3 +654,13 @@ def test_what_is_to_be_typed_again_is_one_word_of_the_shell(
 def test_an_unknown_test_is_an_error_that_lists_them(tmp_path: Path) -> None:
     with pytest.raises(grading.NoTest, match=r"rise\.a_block_right_under_the_head"):
         grading.grade(named(LAB), dict, tmp_path, "1", "make grade", "nonesuch")
+
+
+def test_a_file_of_ones_own_tree_that_is_no_text_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "ROOT", tmp_path)
+    (tmp_path / FILE).parent.mkdir(parents=True)
+    (tmp_path / FILE).write_bytes(b"/* \xff */")
+    with pytest.raises(Refused, match=f"{FILE}: no text in UTF-8"):
+        commands.take(named(LAB), None)
