@@ -11,12 +11,13 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+import vl_convert
 
 from grade.experiment import metrics, result
 from grade.experiment.load import load
 from grade.experiment.schema import Experiment
 from grade.paths import ROOT
-from grade.report import figures, study, theme
+from grade.report import figures, study, theme, write
 from grade.report.study import Study
 
 SWEPT = """\
@@ -200,6 +201,19 @@ def test_the_same_results_give_the_same_bytes(made: Path, tmp_path: Path):
     for part in ("report.html", *(f"figures/{p.name}" for p in (made / "swept/figures").iterdir())):
         assert (tmp_path / "swept" / part).read_bytes() == (made / "swept" / part).read_bytes()
     assert not stale.exists()
+
+
+def test_a_picture_is_drawn_without_what_answers_the_pointer_and_shows_the_same(shown: Study):
+    for figure in figures.all_of(shown):
+        still = write.still(figure.spec)
+        assert "tooltip" not in json.dumps(still), figure.name
+        pngs = [
+            vl_convert.svg_to_png(vl_convert.vegalite_to_svg(spec)) for spec in (figure.spec, still)
+        ]
+        assert pngs[0] == pngs[1], figure.name
+        if figure.name == "timeline":
+            assert len(json.dumps(still)) < len(json.dumps(figure.spec)) * 0.9
+            assert "pointed" not in json.dumps(still)
 
 
 # ---- the numbers in the figures ----

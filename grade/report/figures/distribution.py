@@ -78,7 +78,7 @@ def panel(study: Study, at: str, values: list[dict], field: str, name: str) -> d
         },
         "layer": [
             {"mark": line, "encoding": {"strokeDash": theme.arm_dash(study)}},
-            {"mark": {"type": "point", "opacity": 0}, "encoding": {"tooltip": tips}},
+            {"mark": {"type": "point", "opacity": 0, "clip": True}, "encoding": {"tooltip": tips}},
         ],
     }
 

@@ -55,7 +55,10 @@ def panel(study: Study, values: list[dict], ends_ms: tuple[float, float]) -> dic
         "mark": {"type": "line", "strokeWidth": 2.5},
         "encoding": {"strokeDash": theme.arm_dash(study)},
     }
-    points = {"mark": {"type": "point", "opacity": 0, "size": 120}, "encoding": {"tooltip": tips}}
+    points = {
+        "mark": {"type": "point", "opacity": 0, "clip": True, "size": 120},
+        "encoding": {"tooltip": tips},
+    }
     return {
         "data": {"values": values},
         "encoding": {
