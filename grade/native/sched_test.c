@@ -453,15 +453,22 @@ static struct approach toy_drive(const struct queue *q, u64 start_ns,
     return toy_arm(done_ns + gap_ns, first->sector + first->nsectors, r);
 }
 
+/* freeblock with the toy drive, an empty queue, and this margin. */
+static const struct policy *freeblock(u64 margin_us)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "freeblock");
+    tunable_named(p, "margin_us")->value = margin_us;
+    drive_approaches = toy_drive;
+    queue_init(&queue, 0);
+    return p;
+}
+
 /* The head is at 0, sector 0 under it, and 350 is wanted, which takes 51 us.
  * Of the offers, this one is chosen; or if none is, 350. */
 static void check_free(const u64 *sectors, u32 n, u64 margin_us, u64 want)
 {
-    const struct policy *p = policy_named(POLICY_SCHED, "freeblock");
+    const struct policy *p = freeblock(margin_us);
     struct request offers[9];
-    tunable_named(p, "margin_us")->value = margin_us;
-    drive_approaches = toy_drive;
-    queue_init(&queue, 0);
     offer(p, offers, sectors, n);
     submit(p, &requests[0], 350, false);
     check_eq(next_at(p, 1000000)->sector, want);
@@ -500,11 +507,8 @@ TEST(freeblock_takes_the_soonest_of_those_it_has_time_to_look_at)
 
 TEST(freeblock_counts_a_request_that_a_free_write_made_late)
 {
-    const struct policy *p = policy_named(POLICY_SCHED, "freeblock");
+    const struct policy *p = freeblock(0);
     struct request offers[3];
-    tunable_named(p, "margin_us")->value = 0;
-    drive_approaches = toy_drive;
-    queue_init(&queue, 0);
     offer(p, offers, (u64[]){10, 345, 360}, 3);
     submit(p, &requests[0], 350, false);
     check_eq(serve_at(p, 1000000)->sector, 10);
@@ -522,11 +526,8 @@ TEST(freeblock_counts_a_request_that_a_free_write_made_late)
  * the sweep goes on from there. */
 TEST(freeblock_goes_to_the_request_that_the_free_write_was_for)
 {
-    const struct policy *p = policy_named(POLICY_SCHED, "freeblock");
+    const struct policy *p = freeblock(0);
     struct request offers[1];
-    tunable_named(p, "margin_us")->value = 0;
-    drive_approaches = toy_drive;
-    queue_init(&queue, 0);
     offer(p, offers, (u64[]){345}, 1);
     submit(p, &requests[0], 350, false);
     check_eq(serve_at(p, 1000000)->sector, 345);
@@ -543,11 +544,8 @@ TEST(freeblock_goes_to_the_request_that_the_free_write_was_for)
 /* The request may have left, joined to the write. */
 TEST(freeblock_goes_on_where_its_sweep_was_if_that_request_has_gone)
 {
-    const struct policy *p = policy_named(POLICY_SCHED, "freeblock");
+    const struct policy *p = freeblock(0);
     struct request offers[1];
-    tunable_named(p, "margin_us")->value = 0;
-    drive_approaches = toy_drive;
-    queue_init(&queue, 0);
     offer(p, offers, (u64[]){345}, 1);
     submit(p, &requests[0], 350, false);
     submit(p, &requests[1], 360, false);
