@@ -82,17 +82,25 @@ def grade(choice: argparse.Namespace) -> int:
     return 0
 
 
+def carried_on(lab: Lab, path: Path | None) -> dict[str, str]:
+    """A student's earlier work, completed by the solution's; says what is whose."""
+    if path is None:
+        return {}
+    files = tree.sources_before(lab)
+    if not files:
+        raise BadLab(f"before {lab.name} nothing was written: nothing of {path} to carry on")
+    work = submission.take_some(existing(path), files)
+    made, ours = tree.carried_on(lab, work)
+    print(f"carried on: {', '.join(sorted(work))}")
+    if ours:
+        print(f"the solution's: {', '.join(ours)}")
+    return made
+
+
 def skeleton(choice: argparse.Namespace) -> int:
     """Hand a lab out."""
     lab = named(choice.lab)
-    base: dict[str, str] = {}
-    if choice.base:
-        files = tree.sources_before(lab)
-        if not files:
-            raise BadLab(
-                f"before {lab.name} nothing was written: nothing of {choice.base} to carry on"
-            )
-        base = submission.take(existing(choice.base), files)
+    base = carried_on(lab, choice.base)
     out = given(choice.out, "OUT", "the student's folder, to be made")
     tree.skeleton(lab, out, base, choice.student)
     print(f"{out}: {lab.title}; read {out}/grade/labs/{lab.name}/handout.md")

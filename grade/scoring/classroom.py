@@ -32,13 +32,12 @@ from distributed import Client, Future, as_completed
 from grade.paths import KERNEL, MKFS, ROOT, ROOT_FOLDER
 from grade.scoring import answers, classpage, formats, grading, likeness, submission, tree
 from grade.scoring.lab import FULL, BadLab, Lab, named
-from grade.scoring.record import GroupResult, Record, parse
+from grade.scoring.record import NOT_SCORED, GroupResult, Record, parse
 from grade.scoring.submission import Refused
 from grade.scoring.words import cell, printable
 
 ARCHIVES = (".tar.gz", ".tar.xz", ".tar.bz2", ".tgz", ".tar", ".zip")
 REFERENCE = "the reference solution"
-NOT_SCORED = "not scored"
 RESULTS = ("class.csv", "class.html", "nonce")
 CODE = ("grade/*.py", "grade/scoring/**/*.py")
 

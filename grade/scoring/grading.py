@@ -166,6 +166,7 @@ def grade(
     began_s, (cpu_s, _) = time.monotonic(), used()
     asked = chosen(lab, only)
     record = Record(lab.name, lab.title, nonce, most=round(sum(t.points for t in asked), 2))
+    record.columns = [test.names[1] for test in asked if test.measures and not test.group.hidden]
     record.not_here = sum(group.points for group in lab.groups if not group.path)
     try:
         files = take()

@@ -1,7 +1,7 @@
 """The record of a grading, from which every form of it is made (formats).
 
-status is `graded`; or `refused`, `build failed` or (the staff's to mend) `lab broken`:
-then message says why, no test has been asked, and each group has 0 points. Points are
+status is `graded`; or `refused`, `build failed` or (the staff's to mend) `lab broken` or
+`not scored`: then message says why, no test has been asked, and each group has 0 points. Points are
 rounded to hundredths; a group's sum to its whole.
 """
 
@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass, field
 
 from grade.scoring.pictures import Curves, Picture
 
-VERSION = 3
+VERSION = 4
+NOT_SCORED = "not scored"  # the status of what a class has no result of
 
 
 @dataclass
@@ -75,6 +76,7 @@ class Record:
     host_s: float = 0  # on the clock
     cpu_s: float = 0  # of the host's processor, machines and compiler included
     peak_mb: float = 0  # of the host's memory, at most
+    columns: list[str] = field(default_factory=list)  # visible tests that measure, asked or not
     groups: list[GroupResult] = field(default_factory=list)
     tests: list[Outcome] = field(default_factory=list)
     pictures: list[Picture] = field(default_factory=list)

@@ -63,6 +63,15 @@ def with_body(text: str, function: str, new: str) -> str:
     return text[: span.start] + "\n" + new.strip("\n") + "\n" + text[span.end :]
 
 
+def has_body(text: str, function: str, words: str) -> bool:
+    """Is this the function's body, however it is spaced? A function that is not there has none."""
+    try:
+        span = body(text, function)
+    except NoFunction:
+        return False
+    return text[span.start : span.end].split() == words.split()
+
+
 def edited(text: str, function: str, old: str, new: str) -> str:
     """The text with other words in the function; how they are spaced does not matter."""
     span = body(text, function)

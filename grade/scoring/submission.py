@@ -223,16 +223,8 @@ def text(path: str, data: bytes) -> str:
         raise Refused(f"{path}: no text in UTF-8") from None
 
 
-def take(
-    path: Path,
-    files: tuple[str, ...],
-    as_handed_out: Callable[[str], set[bytes]] | None = None,
-) -> dict[str, str]:
-    """The text of each of the lab's files in the submission, or Refused.
-
-    as_handed_out: the contents that another file may have, none if it is a new one; if
-    it is left out, other files are not looked at.
-    """
+def contents(path: Path, files: tuple[str, ...]) -> dict[str, bytes]:
+    """All files of interest in the folder that has some of these; or Refused."""
     try:
         found = read(path)
     except Refused:
@@ -240,11 +232,26 @@ def take(
     except Exception as error:  # what a damaged archive leads to is not to be foretold
         raise Refused(f"{path.name}: {type(error).__name__}: {error}") from None
     folder = top(found, files)
-    inside = {p.relative_to(folder).as_posix(): d for p, d in found.items() if folder in p.parents}
+    return {p.relative_to(folder).as_posix(): d for p, d in found.items() if folder in p.parents}
+
+
+def take_some(path: Path, files: tuple[str, ...]) -> dict[str, str]:
+    """The texts of those of the files that are there, one at least, or Refused."""
+    return {file: text(file, data) for file, data in contents(path, files).items() if file in files}
+
+
+def take(
+    path: Path, files: tuple[str, ...], as_handed_out: Callable[[str], set[bytes]]
+) -> dict[str, str]:
+    """The text of each of the lab's files in the submission, or Refused.
+
+    as_handed_out: the contents that another file may have, none if it is a new one.
+    """
+    inside = contents(path, files)
     for file in files:
         if file not in inside:
             raise Refused(f"{file}: missing")
-    for file, data in inside.items() if as_handed_out else ():
+    for file, data in inside.items():
         ours = file in files or file.split("/")[0] not in (*SOURCES, "Makefile")
         if not ours and data not in as_handed_out(file):
             raise Refused(f"{file}: changed or new, but not one of the lab's: {', '.join(files)}")

@@ -139,6 +139,23 @@ def cut(lab: Lab, files: Mapping[str, str]) -> dict[str, str]:
     return made
 
 
+def carried_on(lab: Lab, base: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """A student's work in the labs before this one, and what of the solution completes it.
+
+    That is each file that is not there, and each function that is still as it was handed out.
+    """
+    made = dict(base)
+    ours = [file for file in sources_before(lab) if file not in base]
+    for hole in (hole for other in labs() if other.order < lab.order for hole in other.holes):
+        if source.has_body(made.get(hole.file, ""), hole.function, hole.stub):
+            solved = pristine(hole.file)
+            span = source.body(solved, hole.function)
+            body = solved[span.start : span.end]
+            made[hole.file] = source.with_body(made[hole.file], hole.function, body)
+            ours.append(f"{hole.function} in {hole.file}")
+    return made, ours
+
+
 def planted(edits: tuple[Edit, ...]) -> dict[str, str]:
     """The files of this tree with these edits made."""
     made: dict[str, str] = {}

@@ -12,10 +12,10 @@ import pytest
 from distributed import Client, LocalCluster
 
 from grade.scoring import classroom, grading, tree
-from grade.scoring.classroom import NOT_SCORED, BadClass, Step
+from grade.scoring.classroom import BadClass, Step
 from grade.scoring.lab import named
 from grade.scoring.likeness import alike, fingerprints
-from grade.scoring.record import GroupResult, Outcome, Record, parse
+from grade.scoring.record import NOT_SCORED, GroupResult, Outcome, Record, parse
 from grade.scoring.submission import Refused
 from grade.workers import workers
 

@@ -17,7 +17,7 @@ from forms import MACHINES, complaints, document, forms, schema_of
 from grade.scoring import formats
 from grade.scoring.formats import MOST_SHOWN, classroom50, shown
 from grade.scoring.pictures import Curves, Picture
-from grade.scoring.record import GroupResult, Outcome, Record, parse
+from grade.scoring.record import NOT_SCORED, GroupResult, Outcome, Record, parse
 
 MB = 1_000_000
 AGAIN = {
@@ -40,16 +40,18 @@ SECOND = Picture("second", True, [CURVES])
 
 GRADED = Record(
     *("lab", "A lab", "5", "graded", "", 60.5, 100, 0, 1.5, 1.25, 80),
+    columns=["g.half"],
     groups=GROUPS,
     tests=[replace(FULL, runs=["first"]), HALF, SECRET],
     pictures=[FIRST, SECOND],
 )
+UNASKED = replace(GRADED, score=0, groups=NOTHING, tests=[], pictures=[])
 RECORDS = {
     "graded": GRADED,
     "full": replace(GRADED, score=100, tests=[FULL]),
     "failed": replace(GRADED, score=0, groups=NOTHING, tests=[FAILED]),
     **{
-        status: Record("lab", "A lab", "5", status, "no such word \x01", 0, 100, groups=NOTHING)
+        status: replace(UNASKED, status=status, message="no such word \x01")
         for status in ("refused", "build failed", "lab broken", "not scored")
     },
 }
@@ -160,8 +162,11 @@ def test_autolabs_scoreboard_has_a_column_for_what_is_measured_though_it_fails(
     assert columns == [{"hdr": "Score"}, {"hdr": "half (ms)", "asc": 1}]
     whole = document(folder / "autolab.txt")
     assert whole == {"scores": {"g": 60, "h": 0.5}, "scoreboard": [60.5, 1.5]}
-    failed = document(write(RECORDS["failed"]) / "autolab.txt")
-    assert failed == {"scores": {"g": 0, "h": 0}, "scoreboard": [0, "-"]}
+    for name in ("failed", "refused", "build failed", "lab broken"):
+        failed = document(write(RECORDS[name]) / "autolab.txt")
+        assert failed == {"scores": {"g": 0, "h": 0}, "scoreboard": [0, "-"]}, name
+    unscored = document(write(RECORDS[NOT_SCORED]) / "autolab.txt")
+    assert unscored == {"scores": {"g": 0, "h": 0}}
 
 
 def test_junit_counts_what_is_there(write: Callable[[Record], Path]) -> None:

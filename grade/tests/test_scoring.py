@@ -269,6 +269,23 @@ def test_a_students_earlier_work_is_carried_on(tmp_path: Path) -> None:
     assert "this is bflush, which waits" in made["kernel/bflush.c"]
 
 
+def test_earlier_work_that_is_not_whole_is_completed_by_the_solution(tmp_path: Path) -> None:
+    lab, bio, bflush = named("elevator"), "kernel/bio.c", "kernel/bflush.c"
+    handed_out = tree.cut(named("delayed-write"), {})[bflush]
+    mine = {
+        bio: "/* mine */\n" + tree.pristine(bio),
+        bflush: source.with_body(handed_out, "flush", "return 0; /* mine */"),
+    }
+    work = submission.take_some(hand_in(tmp_path, mine), tree.sources_before(lab))
+    made, ours = tree.carried_on(lab, work)
+    smooth = [hole.function for hole in named("smooth").holes if hole.file == bflush]
+    assert smooth and ours[0] == "policies/update/aipu.c"
+    assert ours[1:] == [f"{function} in {bflush}" for function in smooth]
+    solved = source.with_body(tree.pristine(bflush), "flush", "return 0; /* mine */")
+    assert made.keys() == mine.keys() and made[bio] == mine[bio]
+    assert made[bflush].split() == solved.split()
+
+
 # ---- results, whatever happens ----
 
 
@@ -365,8 +382,10 @@ def test_a_refused_submission_has_its_results(tmp_path: Path) -> None:
     def refuse() -> dict[str, str]:
         raise Refused("too bad")
 
-    record = graded(refuse, tmp_path)
+    record = graded(refuse, tmp_path, "response,cost")
     assert (record.status, record.score, record.message) == ("refused", 0, "too bad")
+    row = json.loads((tmp_path / "autolab.txt").read_text().splitlines()[-1])["scoreboard"]
+    assert row == [0, "-"] and record.columns == ["response.random_reads_wait_less"]
 
 
 # ---- what is handed in may not say ----

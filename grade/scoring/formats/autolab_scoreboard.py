@@ -8,23 +8,22 @@ import json
 from grade.scoring.record import Outcome, Record
 
 FILE = "autolab-scoreboard.json"
-NOT_MEASURED = "-"  # the test failed before there was a figure
-
-
-def measured(record: Record) -> list[Outcome]:
-    """The tests that have a column."""
-    return [test for test in record.tests if test.measured and not test.hidden]
+NOT_MEASURED = "-"  # the test failed before there was a figure, or was not asked
 
 
 def entries(record: Record) -> list[float | str]:
-    """A submission's row."""
-    figures = (NOT_MEASURED if t.value is None else t.value for t in measured(record))
-    return [record.score, *figures]
+    """A submission's row: a value for each column, also if it was refused."""
+    values = {test.id: test.value for test in record.tests if test.value is not None}
+    return [record.score, *(values.get(column, NOT_MEASURED) for column in record.columns)]
+
+
+def column(test: Outcome) -> dict:
+    """What is measured, of which less is better."""
+    return {"hdr": f"{test.title} ({test.unit})" if test.unit else test.title, "asc": 1}
 
 
 def text(record: Record) -> str | None:
     if record.status != "graded":
         return None
-    columns = [{"hdr": f"{t.title} ({t.unit})" if t.unit else t.title} for t in measured(record)]
-    score = {"hdr": "Score"}
-    return json.dumps({"scoreboard": [score, *(c | {"asc": 1} for c in columns)]}, indent=1) + "\n"
+    columns = [column(test) for test in record.tests if test.id in record.columns]
+    return json.dumps({"scoreboard": [{"hdr": "Score"}, *columns]}, indent=1) + "\n"
