@@ -6,6 +6,7 @@ it: those of which the `bound`, such as the age of the oldest block written, is 
 other arm has. To lose is a result, which is told, and no failure.
 """
 
+import math
 from dataclasses import dataclass
 
 from grade.experiment import metrics
@@ -38,46 +39,73 @@ def bound_to(row: dict, own: Entry, others: list[Entry]) -> list[Entry]:
     return [entry for entry in others if entry.value(row["bound"]) <= limit]
 
 
-def told(own: Entry, others: list[Entry], name: str) -> str:
-    """The arm's value and those that are better, the best first; or the next best."""
-    value = own.value(name)
-    ranked = sorted(others, key=lambda entry: entry.value(name))
-    better = [entry for entry in ranked if entry.value(name) < value]
-    shown = [f"{entry.arm} {entry.value(name):,.6g}" for entry in better or ranked[:1]]
-    return f"{own.arm} {value:,.6g}; {'better' if better else 'next'}: {', '.join(shown)}"
+@dataclass(frozen=True)
+class Match:
+    """A metric in a setting: the arm's value and those it is held against, the best first.
+
+    against: the one arm that it may have no more than; "" if all that give its promise."""
+
+    metric: str
+    at: dict
+    own: float
+    rivals: list[tuple[str, float]]
+    against: str = ""
+
+    @property
+    def won(self) -> bool | None:
+        """None if there is nobody to win against."""
+        return self.own <= self.rivals[0][1] if self.rivals else None
+
+    @property
+    def behind(self) -> float:
+        """By what share of the best value the arm's, which has lost, is above it."""
+        best = self.rivals[0][1]
+        return self.own / best - 1 if best else math.inf
 
 
-def against_all(row: dict, own: Entry, others: list[Entry], name: str, at: dict) -> Verdict:
-    """Is the arm the best of those with its promise?"""
-    rivals = bound_to(row, own, others)
-    says = f"{own.arm} has the least {name} of {len(rivals) + 1} arms{words(at)}"
-    if not rivals:
-        return Verdict(says, None, "no other arm gives the promise", contest=True)
-    won = own.value(name) <= min(entry.value(name) for entry in rivals)
-    return Verdict(says, won, told(own, rivals, name), contest=True)
+def match(own: Entry, others: list[Entry], name: str, at: dict, against: str = "") -> Match:
+    """The arm against these in a metric."""
+    rivals = sorted(((entry.arm, entry.value(name)) for entry in others), key=lambda row: row[1])
+    return Match(name, at, own.value(name), rivals, against)
 
 
-def against_one(own: Entry, others: list[Entry], name: str, arm: str, at: dict) -> Verdict:
-    """Has the arm no more than another has?"""
-    says = f"{own.arm} has no more {name} than {arm}{words(at)}"
-    [other] = [entry for entry in others if entry.arm == arm] or [None]
-    if not other:
-        return Verdict(says, None, "not all of its runs are there", contest=True)
-    won = own.value(name) <= other.value(name)
-    return Verdict(says, won, told(own, [other], name), contest=True)
-
-
-def judge(experiment: Experiment, results: list[dict]) -> list[Verdict]:
-    """A verdict for each setting and metric; none if the experiment is no contest."""
-    row, verdicts = experiment.contest, []
+def matches(experiment: Experiment, results: list[dict]) -> list[Match]:
+    """A match for each setting and metric; none if the experiment is no contest."""
+    row, found = experiment.contest, []
     if not row:
         return []
     for at, mine in by_setting(trials(results, row["arm"], {})):
         own = Entry(row["arm"], mine)
-        found = entries(experiment, results, at, len(mine))
-        others = [entry for entry in found if entry.arm not in (own.arm, *row["aside"])]
-        verdicts += [against_all(row, own, others, name, at) for name in row["metrics"]]
-        verdicts += [
-            against_one(own, others, name, arm, at) for name, arm in row["no_more"].items()
+        there = entries(experiment, results, at, len(mine))
+        others = [entry for entry in there if entry.arm not in (own.arm, *row["aside"])]
+        rivals = bound_to(row, own, others)
+        found += [match(own, rivals, name, at) for name in row["metrics"]]
+        found += [
+            match(own, [entry for entry in others if entry.arm == arm], name, at, arm)
+            for name, arm in row["no_more"].items()
         ]
-    return verdicts
+    return found
+
+
+def told(arm: str, of: Match) -> str:
+    """The arm's value and those that are better, the best first; or the next best."""
+    if of.won is None:
+        return "not all of its runs are there" if of.against else "no other arm gives the promise"
+    better = [rival for rival in of.rivals if rival[1] < of.own]
+    shown = [f"{name} {value:,.6g}" for name, value in better or of.rivals[:1]]
+    return f"{arm} {of.own:,.6g}; {'better' if better else 'next'}: {', '.join(shown)}"
+
+
+def verdict(arm: str, of: Match) -> Verdict:
+    """What is said of a match."""
+    says = (
+        f"{arm} has no more {of.metric} than {of.against}"
+        if of.against
+        else f"{arm} has the least {of.metric} of {len(of.rivals) + 1} arms"
+    )
+    return Verdict(says + words(of.at), of.won, told(arm, of), contest=True)
+
+
+def judge(experiment: Experiment, results: list[dict]) -> list[Verdict]:
+    """A verdict for each setting and metric; none if the experiment is no contest."""
+    return [verdict(experiment.contest["arm"], of) for of in matches(experiment, results)]

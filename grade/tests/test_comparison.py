@@ -60,6 +60,9 @@ iogen name=r rw=randread filename=/data/read nr=100 thinktime_us=100000 -- \\
 [plot]
 columns = []
 histogram = "r"
+[contest]
+arm = "AIPU"
+metrics = ["r.mean_ms"]
 """
 WRITES = """\
 [workload]
@@ -188,6 +191,7 @@ def test_the_page_has_every_system_and_says_what_is_lacking(page: str, shown: li
     assert "one of &lt;several&gt;" in page
     assert "All have write delayed, sched clook" in page
     assert 'href="reads/report.html"' in page
+    assert "<td>AIPU</td><td>r.mean_ms</td><td>all that promise as much</td><td>2</td>" in page
 
 
 def test_the_page_loads_nothing(page: str):

@@ -10,6 +10,7 @@ from grade.experiment.load import load
 from grade.experiment.schema import BadExperiment, Experiment
 from grade.experiment.verdict import Verdict
 from grade.report import page
+from grade.report.comparison import contests
 from grade.report.study import Study
 
 TEXT = """\
@@ -113,6 +114,22 @@ def test_the_terminal_and_the_page_say_lost(tmp_path: Path):
     assert re.search(r"LOST  ours has the least r.mean_ms of 2 arms at load 1", told)
     html = page.expectations(Study(experiment, found))
     assert '<li class="unmet"><b>LOST</b> ours has the least' in html
+
+
+def test_the_comparison_tells_of_each_measure_how_often_it_is_won_and_what_is_lost(tmp_path: Path):
+    html = contests.table([Study(contest(tmp_path), results({"ours": 11, "old": 10, "late": 1}))])
+    mean, writes = re.findall(r"<tr>(<td>.*</td>)</tr>", html)
+    assert mean.startswith('<td><a href="contest/report.html">contest</a></td><td>ours</td>')
+    assert "<td>r.mean_ms</td><td>all that promise as much</td><td>2</td><td>0</td>" in mean
+    assert "<summary>10.0 %, to old</summary>" in mean
+    assert "<li>load = 2: 22, by 10.0 % more than old&#x27;s 20</li>" in mean
+    assert "<td>stat.disk.writes</td><td>old</td><td>2</td><td>2</td><td></td>" in writes
+
+
+def test_the_comparison_does_not_count_where_nobody_else_is(tmp_path: Path):
+    experiment = contest(tmp_path, TEXT + 'aside = ["old"]\n')
+    html = contests.table([Study(experiment, results({"ours": 11, "late": 1}))])
+    assert html == ""
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The comparison: sets of policies side by side over several experiments.
 
 `rows` takes from each experiment's results what is compared, `matrix` draws it,
-`write` makes the page and the pictures.
+`contests` tells who was the best of those that were to be, `write` makes the page and
+the pictures.
 """

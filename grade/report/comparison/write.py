@@ -9,7 +9,7 @@ from grade.experiment.result import BadResult
 from grade.experiment.schema import Experiment
 from grade.experiment.summary import number
 from grade.report import page, study
-from grade.report.comparison import matrix
+from grade.report.comparison import contests, matrix
 from grade.report.comparison.rows import (
     FEW,
     MEASURES,
@@ -95,6 +95,7 @@ def text(of: list[Study], found: list[Row], without: list[str], figures: list[Fi
         lacking.append(f"Without results: {', '.join(without)}.")
     parts = {
         "warnings": "".join(f'<p class="warning">{escape(line)}</p>' for line in lacking),
+        "contests": contests.table(of),
         "choice": choice(sets(found), common(found)),
         "tables": "\n".join(
             table(s, [row for row in found if row.study is s], escape(kinds)) for s in of

@@ -1,0 +1,70 @@
+"""The contests: of each measure of each, how often its arm was the best, and where it was not."""
+
+from html import escape
+
+from grade.experiment import contest
+from grade.experiment.contest import Match
+from grade.experiment.summary import number
+from grade.report.study import Study, words
+
+HEADS = ("experiment", "arm", "measure", "held against", "settings", "won", "lost by, at most")
+PROMISED = "all that promise as much"
+
+
+def in_groups(matches: list[Match]) -> list[list[Match]]:
+    """Those of one measure together, in all settings that somebody else is in."""
+    groups: dict[tuple[str, str], list[Match]] = {}
+    for of in matches:
+        if of.won is not None:
+            groups.setdefault((of.metric, of.against), []).append(of)
+    return list(groups.values())
+
+
+def share(of: Match) -> str:
+    """By how much a match was lost."""
+    return f"{100 * of.behind:.1f} %"
+
+
+def loss(of: Match) -> str:
+    """A match that was lost, for people."""
+    better = sum(value < of.own for _, value in of.rivals)
+    arm, best = of.rivals[0]
+    others = f", the best of {better} that are better" if better > 1 else ""
+    at = f"{words(of.at)}: " if of.at else ""
+    return f"{at}{number(of.own)}, by {share(of)} more than {arm}'s {number(best)}{others}"
+
+
+def losses(lost: list[Match]) -> str:
+    """The cell that tells by how much, and, if it is opened, of each loss."""
+    if not lost:
+        return ""
+    lines = "".join(f"<li>{escape(loss(of))}</li>" for of in lost)
+    most = max(lost, key=lambda of: of.behind)
+    told = f"{share(most)}, to {escape(most.rivals[0][0])}"
+    return f"<details><summary>{told}</summary><ul>{lines}</ul></details>"
+
+
+def row(of: Study, group: list[Match]) -> str:
+    """What became of a measure of a contest."""
+    first, lost = group[0], [match for match in group if not match.won]
+    name, told = escape(of.experiment.name), [first.metric, first.against or PROMISED]
+    cells = [f'<a href="{name}/report.html">{name}</a>', escape(of.experiment.contest["arm"])]
+    cells += [*map(escape, told), str(len(group)), str(len(group) - len(lost)), losses(lost)]
+    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>\n"
+
+
+def table(of: list[Study]) -> str:
+    """All contests; nothing if there is none."""
+    rows = [
+        row(study, group)
+        for study in of
+        for group in in_groups(contest.matches(study.experiment, study.results))
+    ]
+    if not rows:
+        return ""
+    heads = "".join(f"<th>{head}</th>" for head in HEADS)
+    return (
+        "<h2>Contests: who is the best of all that promise as much</h2>\n"
+        f'<div class="scroll"><table class="contests"><thead><tr>{heads}</tr></thead>\n'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
