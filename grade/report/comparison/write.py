@@ -29,7 +29,8 @@ HERE = Path(__file__).parent
 NAME = "comparison"
 ABOUT = (
     "A column is a set of policies, a row a case: an experiment in one setting. A number is a "
-    "multiple of the reference's. Choose the measure and the reference above."
+    "multiple of the reference's. Choose the measure and the reference above. The last row is the "
+    "geometric mean over the cases that a set is in: they are not the same for all sets."
 )
 
 
