@@ -7,5 +7,7 @@ set architecture riscv:rv64
 # has turned paging on.
 set trust-readonly-sections on
 source grade/gdb/sluice.py
+# A busy host's QEMU may be slow to answer; later answers are taken for others.
+set remotetimeout 60
 target remote build/gdb.sock
 echo \nCommands of Sluice: cache dirty queue procs kstack (help user-defined)\n

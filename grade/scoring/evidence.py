@@ -4,6 +4,7 @@
   was the clock's when it was written, within ASTRAY_NS.
 - The disk layer's trace is held against what QEMU's own devices saw: which sectors, read
   or written, in which order.
+- A block's writes are queued, issued and completed in turn: none has another arrival added.
 - Its times are held against the drive: when a command was issued tells when the model of
   the drive is done with it. None is done sooner. One may be done later if the kernel was at
   work with interrupts off: a flush that gathers a batch of blocks, for 1.8 ms, traces events
@@ -13,7 +14,9 @@
 
 So a kernel may lie about its times only by doing, at those times, what it tells. What is left
 to somebody who writes an operating system of his own into a policy: page tables that show the
-kernel other code than its own, or devices told to write where the processor may not.
+kernel other code than its own, devices told to write where the processor may not, and records
+added by machine mode's call of what is no step of a write: a read's arrival, a block that
+became dirty.
 """
 
 import re
@@ -33,6 +36,7 @@ from grade.scoring.run import LAST_BEACON, Request, Run
 from grade.scoring.verdict import Wrong, expect
 from grade.scoring.words import printable
 
+STEP_BEFORE = {"queued": "completed", "issued": "queued", "completed": "issued"}
 SEEN = re.compile(r"virtio_blk_handle_(read|write) vdev (\w+) req \w+ sector (\d+) nsectors (\d+)")
 LATE_NS = 200_000  # after the drive, at most, a kernel that is idle traces the end of a command
 SEARCH_NS = 2_000_000  # at most, a scheduler looks for the next command
@@ -70,6 +74,24 @@ def told_by_trace(run: Run) -> list[list[tuple]]:
     for r in run.requests:
         disks[r.disk].append((r.sector, r.sectors, r.write))
     return sorted(disks.values())
+
+
+def expect_writes_in_turn(run: Run) -> None:
+    """A block is in one buffer: its next write is queued when the last one is done.
+
+    Of reads there may be several: programs read a disk past the cache.
+    """
+    steps: dict[tuple[int, int], str] = {}
+    for event in run.events:
+        if event.write and event.name in STEP_BEFORE:
+            at = (event.disk, event.block)
+            before = steps.get(at, "completed")
+            expect(
+                before == STEP_BEFORE[event.name],
+                "a block's writes to be queued, issued and completed in turn",
+                f"disk {event.disk}, sector {event.block}: {event.name} after {before}",
+            )
+            steps[at] = event.name
 
 
 def told(run: Run, disk: int, commands: list[Request]) -> str:
@@ -173,6 +195,7 @@ def expect_evidence(run: Run, lost: int, kernel: Path, memory: Path, log: Path) 
         "the disks to have done what the trace tells, in its order",
         "they did not: the trace is not the disk layer's",
     )
+    expect_writes_in_turn(run)
     expect_times(run)
 
 
