@@ -190,6 +190,7 @@ def test_the_page_has_every_system_and_says_what_is_lacking(page: str, shown: li
     assert "Without results: unmade." in page
     assert "one of &lt;several&gt;" in page
     assert "All have write delayed, sched clook" in page
+    assert "The words of a set: update, and tunables" in page
     assert 'href="reads/report.html"' in page
     assert "<td>AIPU</td><td>r.mean_ms</td><td>all that promise as much</td><td>2</td>" in page
 

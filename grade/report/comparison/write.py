@@ -29,7 +29,7 @@ HERE = Path(__file__).parent
 NAME = "comparison"
 ABOUT = (
     "A column is a set of policies, a row a case: an experiment in one setting. A number is a "
-    "multiple of the reference's. Choose the measure and the reference above. The last row is the "
+    "multiple of the reference's. The last row is the "
     "geometric mean over the cases that a set is in: they are not the same for all sets."
 )
 
@@ -104,7 +104,12 @@ def text(of: list[Study], found: list[Row], without: list[str], figures: list[Fi
         "script": (HERE / "choose.js").read_text(),
     }
     all_have = ", ".join(f"{kind} {name}" for kind, name in alike.items())
-    told = {"number": len(of), "few": FEW, "same": f"All have {all_have}." if alike else ""}
+    told = {
+        "number": len(of),
+        "few": FEW,
+        "kinds": kinds,
+        "same": f"All have {all_have}." if alike else "",
+    }
     return page.filled(HERE / "page.html", told, parts, figures)
 
 
