@@ -4,7 +4,8 @@
   was the clock's when it was written, within ASTRAY_NS.
 - The disk layer's trace is held against what QEMU's own devices saw: which sectors, read
   or written, in which order.
-- A block's writes are queued, issued and completed in turn: none has another arrival added.
+- A block is made dirty, written, queued, issued and completed in turn: nothing is added in
+  between. (The first two only of a submission that is not the cache itself.)
 - Its times are held against the drive: when a command was issued tells when the model of
   the drive is done with it. None is done sooner. One may be done later if the kernel was at
   work with interrupts off: a flush that gathers a batch of blocks, for 1.8 ms, traces events
@@ -15,8 +16,7 @@
 So a kernel may lie about its times only by doing, at those times, what it tells. What is left
 to somebody who writes an operating system of his own into a policy: page tables that show the
 kernel other code than its own, devices told to write where the processor may not, and records
-added by machine mode's call of what is no step of a write: a read's arrival, a block that
-became dirty.
+added by machine mode's call of what is no step of a write, as a read's arrival.
 """
 
 import re
@@ -32,11 +32,17 @@ from pathlib import Path
 from grade import trace
 from grade.objects import tool
 from grade.paths import NATIVE
-from grade.scoring.run import LAST_BEACON, Request, Run
+from grade.scoring.run import BLOCK_SECTORS, LAST_BEACON, Request, Run
 from grade.scoring.verdict import Wrong, expect
 from grade.scoring.words import printable
 
-STEP_BEFORE = {"queued": "completed", "issued": "queued", "completed": "issued"}
+# What may have been traced of a block before each step of a write.
+OF_DISK = {"queued": {"writing"}, "issued": {"queued"}, "completed": {"issued"}}
+OF_CACHE = {
+    "dirtied": {"completed", "cancelled"},
+    "cancelled": {"dirtied"},
+    "writing": {"dirtied", "completed", "cancelled"},
+}
 SEEN = re.compile(r"virtio_blk_handle_(read|write) vdev (\w+) req \w+ sector (\d+) nsectors (\d+)")
 LATE_NS = 200_000  # after the drive, at most, a kernel that is idle traces the end of a command
 SEARCH_NS = 2_000_000  # at most, a scheduler looks for the next command
@@ -76,22 +82,25 @@ def told_by_trace(run: Run) -> list[list[tuple]]:
     return sorted(disks.values())
 
 
-def expect_writes_in_turn(run: Run) -> None:
-    """A block is in one buffer: its next write is queued when the last one is done.
+def expect_writes_in_turn(run: Run, cache_too: bool) -> None:
+    """A block is in one buffer: its next write is begun when the last one is done.
 
     Of reads there may be several: programs read a disk past the cache.
     """
+    before = OF_CACHE | OF_DISK if cache_too else OF_DISK | {"queued": {"completed"}}
     steps: dict[tuple[int, int], str] = {}
     for event in run.events:
-        if event.write and event.name in STEP_BEFORE:
-            at = (event.disk, event.block)
-            before = steps.get(at, "completed")
-            expect(
-                before == STEP_BEFORE[event.name],
-                "a block's writes to be queued, issued and completed in turn",
-                f"disk {event.disk}, sector {event.block}: {event.name} after {before}",
-            )
-            steps[at] = event.name
+        of_disk = event.name in OF_DISK
+        if event.name not in before or (of_disk and not event.write):
+            continue
+        at = (event.disk, event.block // BLOCK_SECTORS if of_disk else event.block)
+        last = steps.get(at, "completed")
+        expect(
+            last in before[event.name],
+            "a block's writes to be begun, queued, issued and completed in turn",
+            f"disk {at[0]}, block {at[1]}: {event.name} after {last}",
+        )
+        steps[at] = event.name
 
 
 def told(run: Run, disk: int, commands: list[Request]) -> str:
@@ -183,7 +192,9 @@ def expect_constants(kernel: Path, memory: Path) -> None:
             )
 
 
-def expect_evidence(run: Run, lost: int, kernel: Path, memory: Path, log: Path) -> None:
+def expect_evidence(
+    run: Run, lost: int, kernel: Path, memory: Path, log: Path, cache_too: bool
+) -> None:
     """All of the above, and the script came to its end."""
     expect(not lost, f"at most {run.scenario.trace_k}k events in the trace", f"{lost} more")
     astray = trace.astray(memory, ring_phys(kernel, memory))
@@ -195,18 +206,25 @@ def expect_evidence(run: Run, lost: int, kernel: Path, memory: Path, log: Path) 
         "the disks to have done what the trace tells, in its order",
         "they did not: the trace is not the disk layer's",
     )
-    expect_writes_in_turn(run)
+    expect_writes_in_turn(run, cache_too)
     expect_times(run)
 
 
 def witnessed(
-    run_of: Callable[[list[trace.Event]], Run], kernel: Path, memory: Path, log: Path
+    run_of: Callable[[list[trace.Event]], Run],
+    kernel: Path,
+    memory: Path,
+    log: Path,
+    cache_too: bool,
 ) -> Run:
-    """The run that the trace tells of, if the evidence is for it."""
+    """The run that the trace tells of, if the evidence is for it.
+
+    cache_too: is what it tells of the cache not the submission's own word?
+    """
     try:
         lost, events = trace.read(memory, ring_phys(kernel, memory))
         run = run_of(list(events))
-        expect_evidence(run, lost, kernel, memory, log)
+        expect_evidence(run, lost, kernel, memory, log, cache_too)
     except (trace.BadTrace, ArithmeticError, LookupError, ValueError, StopIteration) as error:
         raise Wrong("the trace as the disk layer writes it", str(error) or "none") from None
     return run
