@@ -27,7 +27,7 @@ from statistics import mean
 from grade.experiment import jobs
 
 SCALE_NS = {"_ns": 1, "_us": 10**3, "_ms": 10**6, "_s": 10**9}
-FIELD = re.compile(r"(count|mean|std|min|max|p\d+(?:\.\d+)?|over_\d+)(_ns|_us|_ms|_s|)")
+FIELD = re.compile(r"(count|mean|std|min|max|p(?:100|\d\d?(?:\.\d+)?)|over_\d+)(_ns|_us|_ms|_s|)")
 JOB = re.compile(r"job\.([\w-]+)\.(\w+)")
 NAME = re.compile(
     rf"(?:stat\.(?P<stat>.+)|(?P<job>{JOB.pattern})|(?P<series>.+?)\.(?P<field>{FIELD.pattern}))"

@@ -158,6 +158,7 @@ def test_the_experiments_that_ship_have_no_problems_and_are_listed():
         ("seed = [1, 2]", "seed = [1, 1]", "seed: the same value twice"),
         ('"read.p99_ms", ', '"read.p99", ', 'unknown metric "read.p99"'),
         ('"read.p99_ms", ', '"fast", ', '"fast" is no metric'),
+        ('"read.p99_ms", ', '"read.p999_ms", ', '"read.p999_ms" is no metric'),
         ('"stat.disk.writes", ', '"stat.disk.writs", ', 'did you mean "disk.writes"?'),
         ('"hist.disk1.queued.max"]', '"hist.disk1.queue.max"]', 'did you mean "disk1.queued"?'),
         ('histogram = "read"', 'histogram = "reed"', 'unknown job "reed"; did you mean "read"?'),
