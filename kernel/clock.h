@@ -36,6 +36,12 @@ struct timer {
 /* Set t to fire at when_ns (at once if that is past); t must not be set. */
 void timer_set(struct timer *t, u64 when_ns, void (*fire)(void *), void *arg);
 
+/* Is t set, and has not fired? From any hart. */
+static inline bool timer_is_set(const struct timer *t)
+{
+    return __atomic_load_n(&t->cpu, __ATOMIC_ACQUIRE);
+}
+
 /* Unset t; false if it has fired or is firing. From any hart. */
 bool timer_cancel(struct timer *t);
 

@@ -78,6 +78,7 @@ static u64 end_of(const struct io *io)
 static void adopt(struct disk *d)
 {
     d->sched = policy_in_use[POLICY_SCHED];
+    timer_cancel(&d->ask_timer); /* when the old one wanted to be asked */
     memset(d->queue.word, 0, sizeof d->queue.word);
     const struct sched_hooks *hooks = &d->sched->sched;
     u32 sets = hooks->takes_offers ? QUEUE_SETS : QUEUE_SETS - 1;
@@ -335,7 +336,7 @@ struct approach queue_approach(const struct queue *q, u64 start_ns,
                                const struct request *r)
 {
     struct disk *d = CONTAINER(q, struct disk, queue);
-    if (!q->modelled)
+    if (!q->turn_ns)
         return (struct approach){NEVER_NS, NEVER_NS};
     u64 at_ns = start_ns + d->command_ns;
     if (!first)
@@ -347,6 +348,11 @@ struct approach queue_approach(const struct queue *q, u64 start_ns,
     u64 next_ns = done_ns + gap_ns + d->command_ns;
     drive_catch_up(&trial, next_ns);
     return drive_approach(&trial, next_ns, r->sector, r->nsectors, r->write);
+}
+
+u64 queue_done_ns(const struct queue *q)
+{
+    return CONTAINER(q, struct disk, queue)->drive.free_ns;
 }
 
 u64 queue_seek_edge(struct queue *q, bool last)
@@ -395,6 +401,7 @@ static struct io *next_offer(struct disk *d, const struct io *io)
  * released meanwhile. */
 static bool take_up(struct disk *d, struct io *io)
 {
+    const struct request *chosen = &io->request;
     struct io *taken = NULL;
     u64 nsectors = 0;
     while (io && claim(d, io)) {
@@ -410,6 +417,7 @@ static bool take_up(struct disk *d, struct io *io)
         trace_io(TRACE_queued, d, i, i->request.nsectors);
         enqueue(d, i);
     }
+    queue_goes(&d->queue, taken ? chosen : NULL);
     return taken && d->in_flight < d->depth;
 }
 
@@ -494,7 +502,7 @@ void disk_withdraw(struct disk *d, struct io *io)
 
 void disk_poke(struct disk *d)
 {
-    if (!d->sched->sched.takes_offers)
+    if (!d->sched->sched.takes_offers || timer_is_set(&d->ask_timer))
         return;
     spin_lock(&d->lock);
     dispatch(d);
@@ -738,7 +746,7 @@ static void fit_cache(struct disk *d)
 static void fit_drive(struct disk *d, u32 wanted)
 {
     drive_start(&d->drive, drive_wanted(d));
-    d->queue.modelled = d->drive.model->modelled;
+    d->queue.turn_ns = drive_turn_ns(d->drive.model);
     d->later_ns = NEVER_NS;
     if (!d->drive.model->modelled)
         return;

@@ -86,7 +86,8 @@ void disk_submit(struct disk *, struct io *);
 void disk_offer(struct disk *, struct io *);
 void disk_withdraw(struct disk *, struct io *);
 
-/* Ask the scheduler again, if it takes offers. */
+/* There are more offers: ask the scheduler, if it takes them and has not said
+ * when to ask again. */
 void disk_poke(struct disk *);
 
 /* Between the two, submissions are only queued, so that the scheduler sees

@@ -214,10 +214,21 @@ struct request {
 
 #define QUEUE_SETS 3 /* reads, writes, offers */
 
+/* How late commands go (detour.c): the longest of late, and a fourth more. */
+struct lateness {
+    u64 go_ns;  /* from the end of a look until an offer goes */
+    u64 ask_ns; /* from the end of a write until the next look */
+    /* The offer that is to go, and the request for which one was found; NULL:
+     * there is nothing to measure. When the look was over. */
+    const struct request *goes, *waits;
+    u64 looked_ns;
+};
+
 /* One disk's queue. The kernel keeps it by sector and by age. */
 struct queue {
     u32 disk;
-    bool modelled;          /* the disk, by a drive model */
+    u64 turn_ns; /* of the drive model: a turn of the platter, or its constant
+                    service time; 0: there is no model */
     u64 head_sector;        /* where the last dispatched request ended */
     u64 length[QUEUE_SETS]; /* queued reads, queued writes, offers */
     u64 arrivals;           /* requests that ever entered */
@@ -225,6 +236,7 @@ struct queue {
 
     struct tree sorted[QUEUE_SETS];  /* the kernel's, by sector */
     struct list arrived[QUEUE_SETS]; /* the kernel's, by age */
+    struct lateness late;            /* the kernel's, of detours */
 };
 
 /*
@@ -273,9 +285,6 @@ struct detour {
      * this write; NEVER_NS: it may not go. */
     u64 (*most_late_ns)(const struct request *write, u64 late_ns);
     u64 late_ns;
-    u64 look_ns;   /* to look takes no longer than this, or an eighth of the
-                      time for which the platter keeps the request waiting */
-    u64 margin_ns; /* how late a command may go */
     /* The answer's: when the request begins after the write, and how much
      * later that is than without. */
     u64 begin_ns, price_ns;
@@ -285,7 +294,7 @@ struct detour {
  * least late, and of these the one that the arm is soonest at. NULL if none is
  * worth it, or there is no model. For a drive that takes a command at a time.
  */
-struct request *queue_detour(const struct queue *, const struct request *,
+struct request *queue_detour(struct queue *, const struct request *,
                              struct detour *);
 
 struct sched_hooks {
@@ -295,9 +304,9 @@ struct sched_hooks {
      * a fault if nothing is in flight. Disk lock held; may not sleep. */
     struct request *(*next)(struct queue *, u64 now_ns);
     /* (optional; without it, next must choose when nothing is in flight) next
-     * has chosen none, and nothing is in flight: when to ask again, if nothing
-     * arrives before. NEVER_NS: not until then. Disk lock held; may not
-     * sleep. */
+     * has chosen none, and nothing is in flight: when to ask again, if no
+     * request is queued before; another offer is no reason. NEVER_NS: not until
+     * then, or there is one. Disk lock held; may not sleep. */
     u64 (*again_ns)(const struct queue *, u64 now_ns);
     /* (optional) A request has been queued. Disk lock held; may not sleep. */
     void (*queued)(struct queue *, struct request *, u64 now_ns);

@@ -10,6 +10,12 @@ void queue_add(struct queue *,
                struct request *); /* sets queue, arrival, word */
 void queue_take(struct queue *, struct request *); /* it leaves */
 
+/* The scheduler has chosen an offer, and it goes now; NULL: it could not. */
+void queue_goes(struct queue *, const struct request *);
+
+/* When the last command is done, by the drive model. */
+u64 queue_done_ns(const struct queue *);
+
 static inline bool queue_empty(const struct queue *q)
 {
     return q->length[0] + q->length[1] == 0;

@@ -2009,7 +2009,7 @@ static i64 set_tunable(const char *name, u64 value)
 
 TEST(a_tunable_takes_the_values_of_its_range)
 {
-    char text[4096], *name;
+    char text[16384], *name;
     u64 value[3];
     read_device("/dev/policy", text, sizeof text);
     for (char *line, *rest = text; (line = strsep(&rest, "\n"));) {

@@ -453,46 +453,85 @@ static struct approach toy_drive(const struct queue *q, u64 start_ns,
     return toy_arm(done_ns + gap_ns, first->sector + first->nsectors, r);
 }
 
-/* freeblock with the toy drive, an empty queue, and this margin. */
-static const struct policy *freeblock(u64 margin_us)
+/* freeblock with the toy drive, and an empty queue where both commands have
+ * lately gone so late. */
+static const struct policy *freeblock(u64 late_us)
 {
     const struct policy *p = policy_named(POLICY_SCHED, "freeblock");
-    tunable_named(p, "margin_us")->value = margin_us;
     drive_approaches = toy_drive;
     queue_init(&queue, 0);
+    queue.late.go_ns = queue.late.ask_ns = late_us * 1000;
     return p;
 }
 
 /* The head is at 0, sector 0 under it, and 350 is wanted, which takes 51 us.
  * Of the offers, this one is chosen; or if none is, 350. */
-static void check_free(const u64 *sectors, u32 n, u64 margin_us, u64 want)
+static void check_free(const u64 *sectors, u32 n, u64 late_us, u64 want)
 {
-    const struct policy *p = freeblock(margin_us);
+    const struct policy *p = freeblock(late_us);
     struct request offers[9];
     offer(p, offers, sectors, n);
     submit(p, &requests[0], 350, false);
     check_eq(next_at(p, 1000000)->sector, want);
 }
 
-/* To look may take an eighth of 20 us, so a write goes 2 us later. */
+/* To look may take a sixteenth of 20 us, so a write goes 1 us later. */
 TEST(freeblock_takes_what_fits_before_the_request_is_under_the_head)
 {
     check_free((u64[]){10}, 1, 0, 10);   /* 10 + 1 + 30 < 50 */
     check_free((u64[]){19}, 1, 0, 19);   /* 19 + 1 + 30 = 50 */
     check_free((u64[]){20}, 1, 0, 350);  /* not */
-    check_free((u64[]){332}, 1, 0, 332); /* 32, 33 */
-    check_free((u64[]){331}, 1, 0, 350); /* has passed */
+    check_free((u64[]){331}, 1, 0, 331); /* 31, 32 */
+    check_free((u64[]){330}, 1, 0, 350); /* has passed */
     check_free((u64[]){25, 345}, 2, 0, 345);
     check_free((u64[]){125}, 1, 0, 125); /* on a track between */
     check_free((u64[]){400}, 1, 0, 350);
 }
 
-TEST(freeblock_takes_only_what_fits_if_both_go_later)
+TEST(freeblock_takes_only_what_fits_if_both_go_as_late_as_of_late)
 {
-    check_free((u64[]){11}, 1, 8, 11);  /* 11 + 1 + 8 + 30 = 50 */
-    check_free((u64[]){11}, 1, 9, 350); /* not */
-    check_free((u64[]){7}, 1, 5, 7);
-    check_free((u64[]){7}, 1, 6, 350); /* has passed */
+    check_free((u64[]){11}, 1, 8, 11);   /* 11 + 1 + 8 + 30 = 50 */
+    check_free((u64[]){11}, 1, 10, 350); /* not */
+    check_free((u64[]){7}, 1, 6, 7);     /* 1 + 6 = 7 */
+    check_free((u64[]){7}, 1, 7, 350);   /* has passed */
+}
+
+/* What was found at 1,000 us, after a look of 1.25, goes 40 us later, and the
+ * request is thought about 2 us after its end: a fourth more of both. */
+TEST(a_detour_measures_how_late_commands_go)
+{
+    const struct policy *p = freeblock(0);
+    struct request offers[2];
+    offer(p, offers, (u64[]){10, 345}, 2);
+    submit(p, &requests[0], 350, false);
+    check(serve_at(p, 1000000) == &offers[0]);
+    clock_now_ns = 1041250;
+    queue_goes(&queue, &offers[0]);
+    check_eq(queue.late.go_ns, 50000);
+    drive_done_ns = 1051000;
+    next_at(p, 1053000);
+    check_eq(queue.late.ask_ns, 2500);
+    check_eq(queue.late.go_ns, 50000 - 50000 / 8192);
+    drive_done_ns = 0;
+}
+
+/* Not of what cannot go, nor after a command that was no detour. */
+TEST(a_detour_measures_only_what_it_found)
+{
+    const struct policy *p = freeblock(0);
+    struct request offers[1];
+    offer(p, offers, (u64[]){10}, 1);
+    submit(p, &requests[0], 350, false);
+    drive_done_ns = 900000;
+    check(next_at(p, 1000000) == &offers[0]);
+    queue_goes(&queue, NULL);
+    check(next_at(p, 1000000) == &offers[0]);
+    check_eq(queue.late.ask_ns, 0);
+    queue_goes(&queue, NULL);
+    clock_now_ns = 2000000;
+    queue_goes(&queue, &offers[0]);
+    check_eq(queue.late.go_ns, 0);
+    drive_done_ns = 0;
 }
 
 /* Each look at the clock takes 1 us: there is time for two. */
@@ -573,22 +612,20 @@ static const struct policy *sluice(u64 age_ms, u64 early)
     const struct policy *p = policy_named(POLICY_SCHED, "sluice");
     tunable_named(p, "age_ms")->value = age_ms;
     tunable_named(p, "early")->value = early;
-    tunable_named(p, "margin_us")->value = 0;
-    tunable_named(p, "look_us")->value = 0;
-    tunable_named(p, "turn_us")->value = 100; /* of the toy */
     tunable_named(p, "patience")->value = 100;
     queue_init(&queue, 0);
     clock_now_ns = 0;
     drive_approaches = toy_drive;
-    queue.modelled = true;
+    queue.turn_ns = 100000;
     return p;
 }
 
-/* Eight blocks are due by the end of tick 7, of 250 ms each, and may go four
- * ticks before: 8/5, 7/4, 6/3, 4/2 and 2/1 of them, rounded down. */
+/* Eight blocks are to be written by the end of tick 6, of 250 ms each, one
+ * before they are due, and may go four ticks before: 8/5, 7/4, 6/3, 4/2 and
+ * 2/1 of them, rounded down. */
 TEST(sluice_lets_out_evenly_what_became_dirty_at_once)
 {
-    const u64 ms[] = {750, 1000, 1250, 1375, 1500, 1625, 1750, 1875};
+    const u64 ms[] = {500, 750, 1000, 1125, 1250, 1375, 1500, 1625};
     const struct policy *p = sluice(2000, 50);
     struct request offers[8];
     offer(p, offers, (u64[]){10, 20, 30, 40, 50, 60, 70, 80}, 8);
@@ -600,15 +637,15 @@ TEST(sluice_lets_out_evenly_what_became_dirty_at_once)
     check_eq(queue.length[2], 0);
 }
 
-/* One each second, due at its age and not before: none is let out early to no
- * purpose. */
+/* One each second, in the last tick but one and not before: none is let out
+ * early to no purpose. */
 TEST(sluice_keeps_a_lone_block_until_it_is_due)
 {
     const struct policy *p = sluice(2000, 100);
     struct request offers[1];
     offer(p, offers, (u64[]){10}, 1);
     serve(p);
-    check_eq(clock_now_ns / 1000000, 1750);
+    check_eq(clock_now_ns / 1000000, 1500);
 }
 
 /* The head is at 0, sector 0 under it, and 350 is wanted, which takes 51 us:
@@ -636,15 +673,15 @@ TEST(sluice_takes_no_block_for_nothing_that_was_modified_again)
     check_eq(serve_at(p, 1000000)->sector, 350);
 }
 
-/* 400 before 350 costs a turn, 100 us, and is owed since tick 3. */
+/* 400 before 350 costs a turn, 100 us, and is owed since tick 2. */
 TEST(sluice_pays_a_price_once_a_write_has_been_owed_for_as_long)
 {
     const struct policy *p = sluice(1000, 0);
     struct request offers[2];
     offer(p, offers, (u64[]){400, 500}, 2);
     submit(p, &requests[0], 350, false);
-    check_eq(next_at(p, 750000000)->sector, 350);
-    check_eq(serve_at(p, 750100000)->sector, 400);
+    check_eq(next_at(p, 500000000)->sector, 350);
+    check_eq(serve_at(p, 500100000)->sector, 400);
     check_eq(p->counters[1].value, 1);
     check_eq(p->counters[2].value, 100000);
     queue.head_sector = 0;
@@ -654,21 +691,32 @@ TEST(sluice_pays_a_price_once_a_write_has_been_owed_for_as_long)
     check_eq(serve_at(p, 910000000)->sector, 500);
 }
 
-/* As above, but what costs less than a turn_us is not to be had. */
+/* 330 is under the head as soon as that is there: no time to look. */
+TEST(sluice_pays_where_a_read_leaves_no_time_to_look)
+{
+    const struct policy *p = sluice(1000, 0);
+    struct request offers[1];
+    offer(p, offers, (u64[]){400}, 1);
+    submit(p, &requests[0], 330, false);
+    check_eq(next_at(p, 500000000)->sector, 330);
+    check_eq(next_at(p, 501000000)->sector, 400);
+}
+
+/* As above; but a turn may take longer. */
 TEST(sluice_looks_for_what_costs_something_once_a_turn_is_allowed)
 {
     for (u64 turn_us = 100; turn_us <= 101; turn_us++) {
         const struct policy *p = sluice(1000, 0);
         struct request offers[2];
-        tunable_named(p, "turn_us")->value = turn_us;
+        queue.turn_ns = turn_us * 1000;
         offer(p, offers, (u64[]){400, 500}, 2);
         submit(p, &requests[0], 350, false);
-        check_eq(next_at(p, 750000000)->sector, 350);
-        check_eq(next_at(p, 750100000)->sector, turn_us == 100 ? 400 : 350);
+        check_eq(next_at(p, 500000000)->sector, 350);
+        check_eq(next_at(p, 500100000)->sector, turn_us == 100 ? 400 : 350);
     }
 }
 
-/* Another read is expected until 10 ms after one is done. */
+/* Another read is expected until a turn after one is done. */
 TEST(sluice_expects_a_read_to_follow_a_read)
 {
     const struct policy *p = sluice(30000, 0);
@@ -676,8 +724,8 @@ TEST(sluice_expects_a_read_to_follow_a_read)
     check_eq(serve_at(p, 1000000)->sector, 350);
     submit(p, &requests[1], 90, true);
     check(!next_at(p, 1060000));
-    check_eq(p->sched.again_ns(&queue, 1060000), 11060000);
-    check_eq(serve_at(p, 11060000)->sector, 90);
+    check_eq(p->sched.again_ns(&queue, 1060000), 1160000);
+    check_eq(serve_at(p, 1160000)->sector, 90);
 }
 
 /* Each read is done after 2 ms, and the next comes 8 ms later. A write of 90
@@ -689,6 +737,7 @@ static const struct policy *sluice_in_a_gap(void)
     u64 ms = 1000000, at_ns = 10 * ms;
     tunable_named(p, "patience")->value = 1;
     tunable_named(p, "free")->value = 100;
+    tunable_named(p, "pause")->value = 10000; /* 10 ms */
     for (u32 i = 0; i < 10; i++, at_ns += 10 * ms) {
         clock_now_ns = at_ns - 2000;
         submit(p, &requests[0], 350, false);
@@ -706,6 +755,26 @@ TEST(sluice_writes_at_the_beginning_of_a_gap_if_readers_leave_any)
 {
     const struct policy *p = sluice_in_a_gap();
     check_eq(next_at(p, clock_now_ns)->sector, 90);
+}
+
+/* 350 would begin 50 us after it was queued, and 150 with 400 before it. */
+TEST(sluice_writes_one_more_in_a_gap_if_the_read_waits_no_longer_than_it_may)
+{
+    for (u64 stay = 149; stay <= 150; stay++) {
+        const struct policy *p = sluice_in_a_gap();
+        u64 now_ns = clock_now_ns + 100000;
+        tunable_named(p, "stay")->value = stay;
+        check_eq(serve_at(p, clock_now_ns)->sector, 90);
+        clock_now_ns = now_ns - 3000;
+        submit(p, &requests[2], 400, true);
+        submit(p, &requests[3], 410, true);
+        submit(p, &requests[4], 350, false);
+        queue.head_sector = 0;
+        check_eq(serve_at(p, now_ns)->sector, stay == 150 ? 400 : 350);
+        queue.head_sector = 0;
+        if (stay == 150)
+            check_eq(serve_at(p, now_ns + 100000)->sector, 350);
+    }
 }
 
 #define WAY 320 /* 20 us from now; 90 is in 90, and 30 are a seek */

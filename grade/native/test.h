@@ -69,6 +69,7 @@ typedef struct approach approach_fn(const struct queue *, u64 start_ns,
                                     const struct request *first, u64 gap_ns,
                                     const struct request *);
 extern approach_fn *drive_approaches;
+extern u64 drive_done_ns; /* when its last command is done */
 
 /* The one that queue_seek_edge moves the arm of; NULL, as at first: none. */
 typedef u64 seek_edge_fn(bool last);

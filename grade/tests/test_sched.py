@@ -1,5 +1,6 @@
 """Schedulers in the kernel: what each promises to reads and writes, in virtual time."""
 
+import json
 import re
 from dataclasses import dataclass
 
@@ -33,8 +34,9 @@ BETWEEN = DIRTY.rstrip() + " -- name=z rw=randread filename=/z nr=400\n"
 
 @dataclass(frozen=True)
 class Run:
-    """What /dev/stat and /dev/hist say at the end of a run."""
+    """What iogen says of a run's jobs, and /dev/stat and /dev/hist at its end."""
 
+    jobs: dict[str, dict]
     stat: devtext.Counters
     hist: devtext.Histograms
 
@@ -54,12 +56,14 @@ class Run:
 def lab(make_image: MakeImage):
     """lab(script, "sched=clook"): a run of the script with files /a, /w and /z."""
 
-    def run(script: str, args: str) -> Run:
+    def run(script: str, args: str, **machine) -> Run:
         path = make_image(rc=script + TELL, options=FILES)
-        result = run_rc(Config((Disk(path),), args=f"{args} check=1", lab=True))
+        result = run_rc(Config((Disk(path),), args=f"{args} check=1", lab=True, **machine))
         assert result.status == 0, result.console
-        _, stat, hist, _ = re.split(r"^@\w+\n", result.console, flags=re.M)
-        return Run(devtext.stat(stat), devtext.histograms(hist))
+        said, stat, hist, _ = re.split(r"^@\w+\n", result.console, flags=re.M)
+        jobs = [json.loads(line) for line in re.findall(r"^iogen (.*)$", said, flags=re.M)]
+        by_name = {job["job"]: job for job in jobs}
+        return Run(by_name, devtext.stat(stat), devtext.histograms(hist))
 
     return run
 
@@ -129,6 +133,22 @@ def test_freeblock_writes_dirty_blocks_and_reads_take_no_longer(lab, way_us: int
     assert free.mean_ms("read") < 1.03 * plain.mean_ms("read")
 
 
+@pytest.mark.parametrize("shift", [2, 4, 6])
+def test_a_free_write_is_in_time_whatever_the_processor_takes_to_make_it(lab, shift: int) -> None:
+    args = "drive=rz58 nbuf=600 write=delayed update=none sched=freeblock"
+    run = lab(DIRTY, args, cpu_shift=shift)
+    assert run.count("freeblock.free") > 50
+    assert run.count("freeblock.late") <= 1  # by which it is learned
+
+
+def test_sluice_is_not_asked_for_each_block_that_is_written_to(lab) -> None:
+    # In a cache that holds them, on an idle machine.
+    script = "iogen bs=4k name=w rw=randwrite filename=/w nr=2000\n"
+    args = "drive=rz58 nbuf=3000 write=delayed update=ipu"
+    look, sluice = (lab(script, f"sched={s} {args}") for s in ("clook", "sluice"))
+    assert sluice.jobs["w"]["elapsed_ns"] < 1.02 * look.jobs["w"]["elapsed_ns"]
+
+
 def test_opportunistic_writes_on_its_way_and_delays_a_read_by_one_command(lab) -> None:
     args = "drive=fixed nbuf=600 write=delayed update=none"
     run = lab(BETWEEN, f"sched=opportunistic opportunistic.near_sectors=100000 {args}")
@@ -172,7 +192,8 @@ def test_sluice_spreads_a_burst_before_it_is_due_and_reads_hardly_wait(lab) -> N
     assert burst.worst_ms("read") > 500
     assert spread.worst_ms("read") < 120
     assert spread.mean_ms("read") < 0.8 * burst.mean_ms("read")
-    assert spread.count("disk.writes") == burst.count("disk.writes")
+    # What goes early, for it costs nothing, may be modified again.
+    assert spread.count("disk.writes") <= 1.02 * burst.count("disk.writes")
     # The scheduler was in time: the update policy found nothing that was due.
     assert spread.count("ipu.written") == 0
     assert spread.hist["bio.age_written"]["buckets"][-1][1] / 1e9 < AGE_S * 1.02

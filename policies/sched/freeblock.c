@@ -4,10 +4,10 @@
  * it is still in time for the request: by the model of the drive, that would
  * begin no later than without. Such a write is free.
  *
- * Looked at are the dirty blocks nearest to the head, for an eighth of the time
- * that the platter gives, and the one that the arm is soonest at goes. What
- * follows a look or a write takes time, so a fit must be one also if both
- * commands go margin_us later; what comes late all the same is counted. The
+ * Looked at are the dirty blocks nearest to the head, for a sixteenth of the
+ * time that the platter gives, and the one that the arm is soonest at goes.
+ * What follows a look or a write takes time: a fit must be one also if that is
+ * as long as it lately has been. What comes late all the same is counted. The
  * promise is for a drive that takes one command at a time; without a model
  * nothing is free. An idle disk is left idle.
  *
@@ -17,19 +17,10 @@
  */
 #include "kernel/policy.h"
 
-#define NS_PER_US 1000UL
-
 /* The words of a queue: where the last queued request ended; for which one,
  * by arrival + 1, a free write went; where that one starts, and when it is to.
  */
 enum { SWEEP, FOR, FOR_SECTOR, PROMISED_NS };
-
-enum { MARGIN };
-
-static struct tunable tunables[] = {
-    {"margin_us", "us", 150, 0, 100000, "how late a command may go"},
-    {0},
-};
 
 enum { FREE, LATE };
 
@@ -71,7 +62,6 @@ static struct request *freeblock_next(struct queue *q, u64 now_ns)
         .dir = OFFERS,
         .near_sector = q->head_sector,
         .most_late_ns = not_late,
-        .margin_ns = tunables[MARGIN].value * NS_PER_US,
     };
     keep_promise(q, r, now_ns);
     struct request *offer = queue_detour(q, r, &detour);
@@ -101,7 +91,6 @@ static const struct policy freeblock = {
     .kind = POLICY_SCHED,
     .name = "freeblock",
     .about = "circular elevator; writes that fit while the platter turns",
-    .tunables = tunables,
     .counters = counters,
     .refuses = freeblock_refuses,
     .sched = {.next = freeblock_next},

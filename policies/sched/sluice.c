@@ -20,9 +20,11 @@
  * - One write that costs something, then a read. But a way that is gone anyway
  *   is used: what fits in on the way to such a write goes before it.
  * - No read waits. If readers have lately come back at once, the next is
- *   expected for pause_ms, for beside it a write is cheaper. If they took
- *   longer than gap_us, a write that has been owed for as long as the pause
- *   goes now, at the beginning of the gap, not in its midst.
+ *   expected for a turn of the platter (`pause`), for beside it a write is
+ *   cheaper. If they took longer than `gap`, a write that has been owed for as
+ *   long as the pause goes now, at the beginning of the gap, not in its midst.
+ *   The arm has left where they read, so one write more goes, owed or not,
+ *   before the read that has come, if that waits no longer than `stay` for it.
  * - Reads, and writes that somebody waits for, go by which the arm is soonest
  *   at, less `ageing` percent of the time that each has waited, divided by how
  *   many wait, so that none starves.
@@ -42,28 +44,27 @@
  */
 #include "kernel/policy.h"
 
-#define NS_PER_US 1000UL
 #define NS_PER_MS 1000000UL
 #define TICK_NS   (250 * NS_PER_MS)
 #define SLOTS     256 /* ticks: the longest age and more */
 #define LOOKS     4   /* requests to either side of the head */
 
-enum { AGE, EARLY, FREE, PATIENCE, TURN, AGEING, PAUSE, GAP, LOOK, MARGIN };
+enum { AGE, EARLY, FREE, PATIENCE, AGEING, PAUSE, GAP, STAY };
 
 static struct tunable tunables[] = {
     {"age_ms", "ms", 30000, 1000, 60000, "age at which a dirty block is due"},
     {"early", "percent", 33, 0, 100, "of its age is left: it may go"},
-    {"free", "percent", 75, 0, 100, "of its age is left: if it costs nothing"},
+    {"free", "percent", 90, 0, 100, "of its age is left: if it costs nothing"},
     {"patience", "percent", 30, 1, 10000,
      "of the time a write has been owed is the most it may cost"},
-    {"turn_us", "us", 12000, 0, 1000000,
-     "if that is less, it waits for what costs nothing"},
     {"ageing", "percent", 120, 0, 1000,
      "of its share of the time a read waits: so much nearer it counts"},
-    {"pause_ms", "ms", 10, 0, 1000, "a read is expected so soon after another"},
-    {"gap_us", "us", 1000, 0, 1000000, "readers that take longer are away"},
-    {"look_us", "us", 200, 0, 100000, "to look for the best choice may take"},
-    {"margin_us", "us", 180, 0, 100000, "how late a command may go"},
+    {"pause", "percent", 100, 0, 1000,
+     "of a turn: a read is expected so soon after another"},
+    {"gap", "percent", 30, 0, 10000,
+     "of a turn: readers that take longer leave a gap"},
+    {"stay", "percent", 320, 0, 10000,
+     "of a turn: so long a read may wait for a second write in a gap"},
     {0},
 };
 
@@ -77,13 +78,15 @@ static struct policy_counter counters[] = {
 
 enum { BARGAINS, PAID, PRICE, UNWATCHED };
 
-/* The words of a queue: how many of the queued writes are waited for; did the
- * last command cost something, for it was a write let out; when the last of the
- * others was done, or NEVER_NS while it is not; how long after such a moment
- * the next has come lately. */
+/* The words of a queue: how many of the queued writes are waited for; what has
+ * been let out since the last of the others; when that was done, or NEVER_NS
+ * while it is not; how long after such a moment the next has come lately. */
 enum { WAITED, LET_OUT, DONE_NS, GAP_NS };
 
-/* The word of an offer: the tick by whose end it is to be written. */
+enum { NOTHING, A_WRITE, IN_A_GAP };
+
+/* The word of an offer: the tick by whose end it is to be written. Until it is
+ * due there is a tick more, for what has to wait. */
 enum { DUE };
 
 /* What is due at one disk. A block whose tick has passed is in the slot of the
@@ -97,9 +100,14 @@ static struct pace {
     u64 promised;   /* the sector + 1 of the write that goes next */
 } paces[MAX_DISKS];
 
-static u64 tunable_ns(u32 i)
+static u64 age_ns(void)
 {
-    return tunables[i].value * NS_PER_MS;
+    return tunables[AGE].value * NS_PER_MS;
+}
+
+static u64 turn_ns(const struct queue *q, u32 share)
+{
+    return q->turn_ns * tunables[share].value / 100;
 }
 
 /* ---- pace ---- */
@@ -107,7 +115,7 @@ static u64 tunable_ns(u32 i)
 /* This share of the age, in ticks. */
 static u64 ticks(u32 share)
 {
-    return tunable_ns(AGE) / 100 * tunables[share].value / TICK_NS;
+    return age_ns() / 100 * tunables[share].value / TICK_NS;
 }
 
 /* The least number of writes in this tick that leaves no later one with more.
@@ -158,7 +166,7 @@ static void note_gap(struct queue *q, u64 now_ns)
     u64 done_ns = q->word[DONE_NS], alone_ns = now_ns - done_ns;
     if (done_ns == NEVER_NS || q->word[LET_OUT])
         return;
-    alone_ns = MIN(alone_ns, tunable_ns(PAUSE));
+    alone_ns = MIN(alone_ns, turn_ns(q, PAUSE));
     q->word[GAP_NS] += alone_ns / 8 - q->word[GAP_NS] / 8;
 }
 
@@ -167,7 +175,7 @@ static void sluice_queued(struct queue *q, struct request *r, u64 now_ns)
     struct pace *p = &paces[q->disk];
     keep_pace(p, now_ns);
     if (r->offer) {
-        r->word[DUE] = (r->queued_ns + tunable_ns(AGE)) / TICK_NS - 1;
+        r->word[DUE] = (r->queued_ns + age_ns()) / TICK_NS - 2;
         ++*slot(p, r);
         p->dirty++;
     } else if (r->write) {
@@ -206,8 +214,8 @@ static bool is_due_in(const struct request *r, u64 in_ticks)
 
 struct choice {
     const struct queue *queue;
-    u64 start_ns; /* when all have been looked at */
-    u64 n;        /* how many wait */
+    u64 now_ns;
+    u64 n; /* how many wait */
     struct request *best;
     u64 best_ns;
 };
@@ -216,10 +224,9 @@ static void look_at(struct choice *c, struct request *r)
 {
     if (!r || !is_due_in(r, ticks(EARLY)))
         return;
-    u64 ns = queue_approach(c->queue, c->start_ns, NULL, 0, r).begin_ns;
+    u64 ns = queue_approach(c->queue, c->now_ns, NULL, 0, r).begin_ns;
     if (ns != NEVER_NS && !r->offer)
-        ns -=
-            (c->start_ns - r->queued_ns) / 100 * tunables[AGEING].value / c->n;
+        ns -= (c->now_ns - r->queued_ns) / 100 * tunables[AGEING].value / c->n;
     if (!c->best || ns < c->best_ns) {
         c->best = r;
         c->best_ns = ns;
@@ -231,7 +238,7 @@ static struct request *soonest(const struct queue *q, enum direction dir,
                                u64 now_ns)
 {
     struct choice c = {.queue = q,
-                       .start_ns = now_ns + tunables[LOOK].value * NS_PER_US,
+                       .now_ns = now_ns,
                        .n = MAX(q->length[0] + q->word[WAITED], 1)};
     struct request *up = queue_circular(q, dir, q->head_sector);
     struct request *down = queue_before(q, dir, q->head_sector);
@@ -287,14 +294,12 @@ static struct detour detour_of(const struct queue *q)
         .dir = q->word[WAITED] ? OFFERS : OFFERS | WRITES,
         .near_sector = q->head_sector,
         .most_late_ns = most_late_ns,
-        .margin_ns = tunables[MARGIN].value * NS_PER_US,
     };
 }
 
 /* Let a write out that costs something. */
 static struct request *let_out(struct queue *q, struct request *write)
 {
-    q->word[LET_OUT] = true;
     owe_next(&paces[q->disk], write);
     return write;
 }
@@ -304,7 +309,6 @@ static struct request *let_out(struct queue *q, struct request *write)
 static struct request *on_the_way_to(struct queue *q, struct request *write)
 {
     struct detour detour = detour_of(q);
-    detour.margin_ns += detour.margin_ns / 3; /* to take an offer takes time */
     struct request *first = queue_detour(q, write, &detour);
     if (!first)
         return let_out(q, write);
@@ -325,6 +329,16 @@ static struct request *take_promised(struct queue *q)
     return r && r->sector == promised - 1 && !r->waited ? r : NULL;
 }
 
+/* How much later this read may begin for a second write, where one has gone in
+ * a gap. */
+static u64 stay_ns(const struct queue *q, const struct request *read,
+                   u64 now_ns)
+{
+    u64 begin_ns = queue_approach(q, now_ns, NULL, 0, read).begin_ns;
+    u64 most_ns = read->queued_ns + turn_ns(q, STAY);
+    return most_ns - MIN(begin_ns, most_ns);
+}
+
 /* The write to let out before this read; NULL if none is worth it. */
 static struct request *before(struct queue *q, const struct request *read,
                               u64 now_ns)
@@ -333,25 +347,29 @@ static struct request *before(struct queue *q, const struct request *read,
     enum direction dir = q->word[LET_OUT] ? 0 : owed(q, now_ns);
     u64 owed_ns = dir ? now_ns - owed_since_ns(q) : 0;
     u64 late_ns = owed_ns / 100 * tunables[PATIENCE].value;
-    if (dir && late_ns >= tunables[TURN].value * NS_PER_US) {
+    if (dir && late_ns >= q->turn_ns) {
         if (dir == WRITES)
             detour.dir = WRITES;
         detour.near_sector = queue_oldest(q, dir)->sector;
         detour.late_ns = late_ns;
-        detour.look_ns = tunables[LOOK].value * NS_PER_US;
+    } else if (q->word[LET_OUT] == IN_A_GAP) {
+        detour.late_ns = stay_ns(q, read, now_ns);
     }
     struct request *write = queue_detour(q, read, &detour);
     if (!write)
         return NULL;
     counters[detour.price_ns ? PAID : BARGAINS].value++;
     counters[PRICE].value += detour.price_ns;
-    return detour.price_ns ? on_the_way_to(q, write) : write;
+    if (!detour.price_ns)
+        return write;
+    q->word[LET_OUT] = A_WRITE;
+    return on_the_way_to(q, write);
 }
 
 /* Has no read come for so long that none is expected? */
 static bool idle(const struct queue *q, u64 now_ns)
 {
-    return now_ns >= q->word[DONE_NS] + tunable_ns(PAUSE);
+    return now_ns >= q->word[DONE_NS] + turn_ns(q, PAUSE);
 }
 
 /* Is the moment right for a write that is owed, though no read waits? */
@@ -359,8 +377,8 @@ static bool quiet(const struct queue *q, u64 now_ns)
 {
     return idle(q, now_ns) ||
            (now_ns == q->word[DONE_NS] && !q->word[LET_OUT] &&
-            q->word[GAP_NS] > tunables[GAP].value * NS_PER_US &&
-            now_ns - owed_since_ns(q) >= tunable_ns(PAUSE));
+            q->word[GAP_NS] > turn_ns(q, GAP) &&
+            now_ns - owed_since_ns(q) >= turn_ns(q, PAUSE));
 }
 
 /* The write to let out while no read waits, or where there is no model. On an
@@ -371,12 +389,13 @@ static struct request *alone(struct queue *q, bool reads, u64 now_ns)
     enum direction dir = owed(q, now_ns);
     if (!dir || (reads ? q->word[LET_OUT] : !quiet(q, now_ns)))
         return NULL;
-    bool hurry = reads || !q->modelled || !idle(q, now_ns);
+    bool hurry = reads || !q->turn_ns || !idle(q, now_ns);
     struct request *write =
         hurry ? soonest(q, dir, now_ns) : queue_oldest(q, dir);
     if (!write || !is_due_in(write, ticks(EARLY)))
         return NULL;
     counters[UNWATCHED].value++;
+    q->word[LET_OUT] = hurry && !reads ? IN_A_GAP : A_WRITE;
     return hurry ? on_the_way_to(q, write) : let_out(q, write);
 }
 
@@ -390,10 +409,10 @@ static struct request *sluice_next(struct queue *q, u64 now_ns)
         q->word[DONE_NS] = now_ns;
     struct request *read = foreground(q, now_ns);
     struct request *write =
-        read && q->modelled ? before(q, read, now_ns) : alone(q, read, now_ns);
+        read && q->turn_ns ? before(q, read, now_ns) : alone(q, read, now_ns);
     if (write || !read)
         return write;
-    q->word[LET_OUT] = false;
+    q->word[LET_OUT] = NOTHING;
     q->word[DONE_NS] = NEVER_NS;
     return read;
 }
@@ -403,7 +422,7 @@ static u64 sluice_again_ns(const struct queue *q, u64 now_ns)
 {
     const struct pace *p = &paces[q->disk];
     u64 since_ns = owed_since_ns(q);
-    u64 quiet_ns = q->word[DONE_NS] + tunable_ns(PAUSE);
+    u64 quiet_ns = q->word[DONE_NS] + turn_ns(q, PAUSE);
     if (since_ns <= now_ns && quiet_ns > now_ns)
         return quiet_ns;
     if (since_ns != NEVER_NS && since_ns > now_ns)
