@@ -91,24 +91,6 @@ static void adopt(struct disk *d)
     }
 }
 
-/* The one put to use starts before, and the other stops after, all disks
- * have gone over. */
-static void swap(const struct policy *to)
-{
-    const struct policy *from = policy_in_use[POLICY_SCHED];
-    if (to->start)
-        to->start();
-    policy_in_use[POLICY_SCHED] = to;
-    for (u32 i = 0; i < disks.n; i++) {
-        spin_lock(&disks.disk[i].lock);
-        if (disks.disk[i].sched != to)
-            adopt(&disks.disk[i]);
-        spin_unlock(&disks.disk[i].lock);
-    }
-    if (from && from->stop)
-        from->stop();
-}
-
 /* The scheduler has answered wrongly: this disk goes to the default now, the
  * others before their next question. Caller holds d->lock. */
 static void fault(struct disk *d, const char *what)
@@ -469,6 +451,28 @@ static void ask_again(void *arg)
     spin_lock(&d->lock);
     dispatch(d);
     spin_unlock(&d->lock);
+}
+
+/* The one put to use starts before, and the other stops after, all disks
+ * have gone over. It is asked at once: the other may have let what is queued
+ * wait. */
+static void swap(const struct policy *to)
+{
+    const struct policy *from = policy_in_use[POLICY_SCHED];
+    if (to->start)
+        to->start();
+    policy_in_use[POLICY_SCHED] = to;
+    for (u32 i = 0; i < disks.n; i++) {
+        struct disk *d = &disks.disk[i];
+        spin_lock(&d->lock);
+        if (d->sched != to) {
+            adopt(d);
+            dispatch(d);
+        }
+        spin_unlock(&d->lock);
+    }
+    if (from && from->stop)
+        from->stop();
 }
 
 void disk_submit(struct disk *d, struct io *io)

@@ -149,6 +149,18 @@ def test_sluice_is_not_asked_for_each_block_that_is_written_to(lab) -> None:
     assert sluice.jobs["w"]["elapsed_ns"] < 1.02 * look.jobs["w"]["elapsed_ns"]
 
 
+def test_what_one_scheduler_lets_wait_does_not_wait_for_long_with_the_next(lab) -> None:
+    # The first pair has the programs read, so that nothing else wakes the disk.
+    script = """
+policy > /dev/null; sleep 0
+iogen bs=4k name=a rw=randread filename=/a nr=1 -- name=w rw=randwrite filename=/w nr=1
+policy use sched clook
+sleep 3
+"""
+    args = "sched=sluice sluice.pause=1000 drive=rz58 nbuf=600 write=async update=none"
+    assert lab(script, args).worst_ms("write") < 1000
+
+
 def test_opportunistic_writes_on_its_way_and_delays_a_read_by_one_command(lab) -> None:
     args = "drive=fixed nbuf=600 write=delayed update=none"
     run = lab(BETWEEN, f"sched=opportunistic opportunistic.near_sectors=100000 {args}")
