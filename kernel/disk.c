@@ -318,7 +318,7 @@ struct approach queue_approach(const struct queue *q, u64 start_ns,
                                const struct request *r)
 {
     struct disk *d = CONTAINER(q, struct disk, queue);
-    if (!q->turn_ns)
+    if (!d->drive.model->modelled)
         return (struct approach){NEVER_NS, NEVER_NS};
     u64 at_ns = start_ns + d->command_ns;
     if (!first)
@@ -750,9 +750,10 @@ static void fit_cache(struct disk *d)
 static void fit_drive(struct disk *d, u32 wanted)
 {
     drive_start(&d->drive, drive_wanted(d));
-    d->queue.turn_ns = drive_turn_ns(d->drive.model);
+    const struct drive_model *m = d->drive.model;
+    d->queue.turn_ns = m->rpm ? drive_rotation_ns(m) : 0;
     d->later_ns = NEVER_NS;
-    if (!d->drive.model->modelled)
+    if (!m->modelled)
         return;
     u32 depth = wanted ? wanted : d->drive.model->depth;
     if (depth > d->depth)

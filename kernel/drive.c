@@ -44,11 +44,6 @@ u64 drive_rotation_ns(const struct drive_model *m)
     return 60000000000ull / m->rpm;
 }
 
-u64 drive_turn_ns(const struct drive_model *m)
-{
-    return m->rpm ? drive_rotation_ns(m) : m->service_ns;
-}
-
 /* The angle at which slot k of n begins; k may go beyond one rotation. */
 static u64 angle_ns(const struct drive_model *m, u64 k, u32 n)
 {

@@ -104,11 +104,9 @@ const struct drive_model *drive_find(const char *name);
 /* The i-th row, or NULL past the last. */
 const struct drive_model *drive_row(u32 i);
 
+/* The drive has platters: its rpm is not 0. */
 u64 drive_rotation_ns(const struct drive_model *);
 
-/* How long what is just missed takes to come again: a rotation, or a constant
- * service time; 0 if it is not modelled. */
-u64 drive_turn_ns(const struct drive_model *);
 u64 drive_seek_ns(const struct drive_model *, u32 cyls);
 
 /* Sectors that the zones have room for: at least .sectors. */

@@ -227,8 +227,7 @@ struct lateness {
 /* One disk's queue. The kernel keeps it by sector and by age. */
 struct queue {
     u32 disk;
-    u64 turn_ns; /* of the drive model: a turn of the platter, or its constant
-                    service time; 0: there is no model */
+    u64 turn_ns;            /* of the modelled platter; 0: there is none */
     u64 head_sector;        /* where the last dispatched request ended */
     u64 length[QUEUE_SETS]; /* queued reads, queued writes, offers */
     u64 arrivals;           /* requests that ever entered */

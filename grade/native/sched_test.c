@@ -804,6 +804,36 @@ TEST(sluice_goes_no_way_to_a_write_that_is_gone)
     check(!next_at(p, now_ns + 60000));
 }
 
+/* Nothing is cheaper beside a read. 400 is owed since tick 2, and 500 half a
+ * second later. */
+TEST(sluice_writes_where_no_platter_turns_while_no_read_waits_or_is_late)
+{
+    const struct policy *p = sluice(1000, 0);
+    struct request offers[2];
+    queue.turn_ns = 0;
+    offer(p, offers, (u64[]){400, 500}, 2);
+    submit(p, &requests[0], 350, false);
+    check_eq(next_at(p, 500000000)->sector, 350);
+    check_eq(next_at(p, 624999999)->sector, 350);
+    check_eq(next_at(p, 625000000)->sector, 400);
+    check_eq(serve_at(p, 600000000)->sector, 350);
+    check_eq(serve_at(p, 600010000)->sector, 400);
+}
+
+/* The head is at 0. Dirty blocks go by age, queued writes where it is soonest.
+ */
+TEST(sluice_writes_on_an_idle_disk_the_oldest_block_but_the_nearest_request)
+{
+    const struct policy *p = sluice(1000, 0);
+    struct request offers[2];
+    offer(p, offers, (u64[]){500, 400}, 2);
+    check_eq(serve_at(p, 500000000)->sector, 500);
+    p = sluice(1000, 0);
+    submit(p, &requests[0], 500, true);
+    submit(p, &requests[1], 90, true);
+    check_eq(serve_at(p, 400100000)->sector, 90);
+}
+
 TEST(sluice_has_a_write_that_is_waited_for_go_as_a_read)
 {
     const struct policy *p = sluice(30000, 0);

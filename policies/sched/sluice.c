@@ -29,8 +29,9 @@
  *   at, less `ageing` percent of the time that each has waited, divided by how
  *   many wait, so that none starves.
  *   Other queued writes are owed from when they were queued.
- * - Without a model there are no prices: circular order, and what is owed goes
- *   before the next read.
+ * - Without a platter that turns, or a model of it, no write is cheaper beside
+ *   a read than alone: what is owed goes as soon as no read waits, or before
+ *   one once it has been owed for half a tick.
  *
  * The disk is left idle when nothing is owed: an early write may be one more.
  * Who bounds the age is the update policy: use update=ipu with the same age,
@@ -46,6 +47,7 @@
 
 #define NS_PER_MS 1000000UL
 #define TICK_NS   (250 * NS_PER_MS)
+#define LATE_NS   (TICK_NS / 2)
 #define SLOTS     256 /* ticks: the longest age and more */
 #define LOOKS     4   /* requests to either side of the head */
 
@@ -381,22 +383,30 @@ static bool quiet(const struct queue *q, u64 now_ns)
             now_ns - owed_since_ns(q) >= turn_ns(q, PAUSE));
 }
 
-/* The write to let out while no read waits, or where there is no model. On an
- * idle disk a short way is worth nothing, and a write too early is one more: it
- * is the oldest's turn. */
+/* Has a write been owed for so long that it goes before a read, though nothing
+ * makes that cheaper? */
+static bool late(const struct queue *q, u64 now_ns)
+{
+    return !q->word[LET_OUT] && now_ns - owed_since_ns(q) >= LATE_NS;
+}
+
+/* The write to let out while no read waits, or where no platter turns. On an
+ * idle disk a short way is worth nothing, and a block written too early may be
+ * one more: it is the oldest's turn. */
 static struct request *alone(struct queue *q, bool reads, u64 now_ns)
 {
     enum direction dir = owed(q, now_ns);
-    if (!dir || (reads ? q->word[LET_OUT] : !quiet(q, now_ns)))
+    if (!dir || !(reads ? late(q, now_ns) : quiet(q, now_ns)))
         return NULL;
-    bool hurry = reads || !q->turn_ns || !idle(q, now_ns);
+    bool gap = !idle(q, now_ns);
+    bool near = gap || dir == WRITES;
     struct request *write =
-        hurry ? soonest(q, dir, now_ns) : queue_oldest(q, dir);
+        near ? soonest(q, dir, now_ns) : queue_oldest(q, dir);
     if (!write || !is_due_in(write, ticks(EARLY)))
         return NULL;
-    counters[UNWATCHED].value++;
-    q->word[LET_OUT] = hurry && !reads ? IN_A_GAP : A_WRITE;
-    return hurry ? on_the_way_to(q, write) : let_out(q, write);
+    counters[reads ? PAID : UNWATCHED].value++;
+    q->word[LET_OUT] = gap ? IN_A_GAP : A_WRITE;
+    return near ? on_the_way_to(q, write) : let_out(q, write);
 }
 
 static struct request *sluice_next(struct queue *q, u64 now_ns)
