@@ -106,7 +106,6 @@ const struct drive_model *drive_row(u32 i);
 
 /* The drive has platters: its rpm is not 0. */
 u64 drive_rotation_ns(const struct drive_model *);
-
 u64 drive_seek_ns(const struct drive_model *, u32 cyls);
 
 /* Sectors that the zones have room for: at least .sectors. */

@@ -529,6 +529,7 @@ TEST(a_detour_measures_only_what_it_found)
     check_eq(queue.late.ask_ns, 0);
     queue_goes(&queue, NULL);
     clock_now_ns = 2000000;
+    queue_goes(&queue, NULL);
     queue_goes(&queue, &offers[0]);
     check_eq(queue.late.go_ns, 0);
     drive_done_ns = 0;

@@ -390,9 +390,9 @@ static bool late(const struct queue *q, u64 now_ns)
     return !q->word[LET_OUT] && now_ns - owed_since_ns(q) >= LATE_NS;
 }
 
-/* The write to let out while no read waits, or where no platter turns. On an
- * idle disk a short way is worth nothing, and a block written too early may be
- * one more: it is the oldest's turn. */
+/* The write to let out while no read waits, or where no platter turns. Those
+ * queued go by the way to them. Dirty blocks on an idle disk do not: written
+ * too early, one may be one more, so it is the oldest's turn. */
 static struct request *alone(struct queue *q, bool reads, u64 now_ns)
 {
     enum direction dir = owed(q, now_ns);
