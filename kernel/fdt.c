@@ -11,7 +11,8 @@
  * - Nothing in the tree is believed: every read is checked against the bounds
  *   of its block, the blocks against the size in the header, and that against
  *   MAX_BYTES. A tree that is wrong, or lacks what the kernel cannot do
- *   without, panics. So do more harts or devices than there is room for.
+ *   without, panics. So do more devices than there is room for; of harts, those
+ *   from MAX_HARTS on are counted only.
  * - Everything is copied: the tree's memory is free afterwards.
  */
 #include "kernel/fdt.h"
@@ -161,8 +162,10 @@ static void add_virtio(struct device_node device)
 static void add_hart(const struct node *node)
 {
     u64 size, hart = reg_of(node, &size);
-    if (hart >= MAX_HARTS)
-        panic("fdt: hart %lu: there is room for %d", hart, MAX_HARTS);
+    if (hart >= MAX_HARTS) {
+        machine.spare_harts++;
+        return;
+    }
     hart_mask |= 1U << hart;
     machine.nharts++;
 }

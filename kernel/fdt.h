@@ -7,8 +7,10 @@
 
 #include "kernel/types.h"
 
-#define MAX_HARTS  8
-#define MAX_VIRTIO 32
+#define MAX_HARTS    8
+#define MAX_VIRTIO   32
+#define MEMORY_LEAST (32UL << 20)
+#define MEMORY_MOST  (8UL << 30) /* what the direct map has room for */
 
 struct device_node {
     u64 phys; /* of its registers */
@@ -17,7 +19,8 @@ struct device_node {
 
 struct machine {
     u64 memory_phys, memory_bytes;
-    u32 nharts; /* hart ids 0 .. nharts - 1 */
+    u32 nharts;      /* hart ids 0 .. nharts - 1 */
+    u32 spare_harts; /* further ones, for which there is no room */
     u64 timebase_hz;
     struct device_node uart, plic, test, rtc, clint; /* phys 0: absent */
     struct device_node virtio[MAX_VIRTIO]; /* by address, lowest first */

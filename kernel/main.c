@@ -16,6 +16,7 @@
 #include "kernel/irq.h"
 #include "kernel/place.h"
 #include "kernel/prefetch.h"
+#include "kernel/print.h"
 #include "kernel/proc.h"
 #include "kernel/registry.h"
 #include "kernel/trace.h"
@@ -59,10 +60,28 @@ static void boot(void *)
     proc_start_init("/bin/init");
 }
 
+/* Too small a machine is refused. Of too large a one, a part is used. */
+static void fit_machine(void)
+{
+    u64 mib = machine.memory_bytes >> 20;
+    if (machine.memory_bytes < MEMORY_LEAST)
+        boot_fail("the machine has %lu MiB of memory: Sluice needs %lu (-m)",
+                  mib, MEMORY_LEAST >> 20);
+    if (machine.memory_bytes > MEMORY_MOST) {
+        machine.memory_bytes = MEMORY_MOST;
+        kprintf("boot: the machine has %lu MiB of memory: Sluice uses %lu\n",
+                mib, MEMORY_MOST >> 20);
+    }
+    if (machine.spare_harts)
+        kprintf("boot: the machine has %u harts: Sluice uses %u\n",
+                machine.nharts + machine.spare_harts, machine.nharts);
+}
+
 static void start_first(u64 dtb_phys)
 {
     uart_init();
     fdt_init(virt_of(dtb_phys));
+    fit_machine();
     args_init(machine.bootargs);
     mem_init(phys_of(kernel_end), machine.memory_phys + machine.memory_bytes);
     vm_init();

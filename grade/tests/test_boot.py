@@ -21,6 +21,29 @@ def test_a_shell_comes_up_in_any_memory(boot: Boot, memory: str) -> None:
     assert boot(memory=memory).check("echo hello") == "hello\n"
 
 
+def test_in_less_memory_than_it_needs_the_kernel_says_so_and_stops(run_script: Run) -> None:
+    result = run_script("echo must not run\n", memory="31M")
+    assert result.status == 100
+    assert result.console == "boot: the machine has 31 MiB of memory: Sluice needs 32 (-m)\n"
+
+
+def test_of_more_memory_than_it_can_map_the_kernel_uses_a_part_and_says_so(boot: Boot) -> None:
+    machine = boot(memory="12G")
+    assert f"mem.total {(8 << 30) // 4096} " in machine.check("cat /dev/stat")
+    said = "boot: the machine has 12288 MiB of memory: Sluice uses 8192\n"
+    assert machine.console.startswith(said)
+
+
+@pytest.mark.parametrize("harts", [9, 33])
+def test_of_more_harts_than_it_has_room_for_the_kernel_uses_8_and_says_so(
+    boot: Boot, harts: int
+) -> None:
+    machine = boot(harts=harts)
+    assert machine.check("echo hello") == "hello\n"
+    assert machine.power_off().status == 0
+    assert machine.console.startswith(f"boot: the machine has {harts} harts: Sluice uses 8\n")
+
+
 def boot_cpu_s(run_script: Run, memory: str) -> float:
     """Processor time of QEMU for a boot and a power-off, the least of three."""
     times = []
