@@ -19,9 +19,15 @@
 extern const struct policy *const __start_policies[];
 extern const struct policy *const __stop_policies[];
 
-#define POLICY_EACH(p)                                     \
+/* Every table that was linked in, the refused ones too. */
+#define TABLE_EACH(p)                                      \
     for (const struct policy *const *p = __start_policies; \
          p < __stop_policies; p++)
+
+/* Every policy: a refused table has perhaps no name, and is nowhere shown. */
+#define POLICY_EACH(p) \
+    TABLE_EACH (p)     \
+        if (!refusal(*p))
 
 #define LINE_BYTES 128 /* most of a control line, and of a reason */
 
@@ -116,10 +122,11 @@ void registry_init(void)
 {
     sleep_lock_init(&control.lock, "policy control");
     control.strict = arg_number("check", 0, 0, 1);
-    POLICY_EACH (p) {
-        const char *why = refusal(*p);
+    TABLE_EACH (p) {
+        const char *why = refusal(*p), *name = (*p)->name;
         if (why)
-            kprintf("policy %s refused: %s\n", (*p)->name, why);
+            kprintf("policy %s refused: %s\n", name ? name : "without a name",
+                    why);
         struct tunable *t;
         for (u32 i = 0; !why && (t = tunable_row(*p, i)); i++)
             t->value = t->def;
@@ -129,7 +136,7 @@ void registry_init(void)
 static const struct policy *find(enum policy_kind kind, const char *name)
 {
     POLICY_EACH (p) {
-        if ((*p)->kind == kind && !strcmp((*p)->name, name) && !refusal(*p))
+        if ((*p)->kind == kind && !strcmp((*p)->name, name))
             return *p;
     }
     return NULL;
@@ -338,7 +345,7 @@ static void print_policies(struct text *t)
     for (u32 kind = 0; kind < POLICY_KINDS; kind++) {
         text_printf(t, "%s:", kinds[kind].name);
         POLICY_EACH (p) {
-            if ((*p)->kind != kind || refusal(*p))
+            if ((*p)->kind != kind)
                 continue;
             bool used = *p == policy_in_use[kind];
             text_printf(t, used ? " [%s]" : " %s", (*p)->name);

@@ -103,6 +103,14 @@ REFUSED = [
     Wrong("prefetch", "hookless", "", "", ""),
     Wrong("update", "aimless", "", "", ""),
 ]
+# It lacks what every line about it would begin with.
+NAMELESS = """#include "kernel/policy.h"
+static u64 physical(u32 disk, u64 blkno, bool write) { (void)disk, (void)write; return blkno; }
+static struct tunable rows[] = {{"odd_row", .unit = "ms", .max = 1, .about = "odd"}, {0}};
+static const struct policy nameless = {
+    .kind = POLICY_PLACE, .about = "has no name", .tunables = rows, .place = {physical}};
+POLICY(nameless);
+"""
 # One leaves words in every stream; the other's wish is off the file if it finds any.
 LEAVES = Wrong(
     "prefetch",
@@ -125,6 +133,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy2(ROOT / file, tree / file)
     for wrong in (*WRONG, *REFUSED, LEAVES, FINDS):
         (tree / "policies" / wrong.kind / f"{wrong.name}.c").write_text(wrong.text())
+    (tree / "policies/place/nameless.c").write_text(NAMELESS)
     made = "build/kernel/kernel.elf"
     line = ["make", "SETUP=no", made]
     done = subprocess.run(line, cwd=tree, capture_output=True, text=True, check=False)
@@ -171,6 +180,13 @@ def test_a_policy_without_a_hook_that_it_needs_is_refused(
     assert machine.run(f"policy use {wrong.kind} {wrong.name}").status != 0
     assert machine.check("policy") == before
     assert f"policy {wrong.name} refused: " in machine.power_off().console
+
+
+def test_a_policy_without_a_name_is_refused_and_nowhere_shown(boot: Boot, kernel: Path) -> None:
+    machine = boot(kernel=kernel)
+    assert "odd_row" not in machine.check("policy") + machine.check("cat /dev/stat")
+    assert machine.run("policy set odd_row 1").status != 0
+    assert "policy without a name refused: no such kind, or no name" in machine.console
 
 
 def test_a_prefetch_policy_put_to_use_finds_nothing_of_the_last_ones_in_an_open_file(
