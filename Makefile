@@ -35,12 +35,53 @@ DEBUG ?=#      1: assertions, lock order, UBSan
 FS_MB ?= 64#   size of the root disk in MiB
 V ?=#          1: print whole commands
 
-# A variable's value as one word of the shell, whatever is in it: people's names
-# and paths. $(1) its name
-quoted = '$(subst ','\'',$(value $(1)))'
+# Text as one word of the shell, whatever is in it. $(1) the text
+word_of = '$(subst ','\'',$(1))'
+# The same of a variable as it was given: people's names and paths. $(1) its name
+quoted = $(call word_of,$(value $(1)))
+
+# A program's option, and its last word, if the variable is set. $(1) option,
+# $(2) variable; $(1) variable
+option = $(if $(value $(2)),--$(1)=$(call quoted,$(2)))
+operand = $(if $(value $(1)),-- $(call quoted,$(1)))
 
 # Print a word and the file made, or with V=1 the whole command, and run it.
 run = $(if $(filter 1,$(V)),$(2),@echo '  $(1) $@' && $(2))
+
+# ---- what is given ----
+
+# Was a variable given, with make or in the environment? $(1) its name
+given = $(filter environment command,$(firstword $(origin $(1))))
+# Stop unless a variable, if given, looks like this.
+# $(1) its name, $(2) a regular expression, $(3) the same in words
+must_be = $(if $(call given,$(1)),$(if $(shell printf '%s\n' $(call quoted,$(1)) | \
+    grep -Eqx '$(2)' && echo good),,$(error $(1)=$(value $(1)): must be $(3))))
+define newline
+
+
+endef
+$(foreach v,ARGS DISKS CPUS MEM FS_MB JOBS T E N SIZE SCHEDULER FORMAT OUT LAB \
+    SUBMISSION SUBMISSIONS TEST NONCE BASE STUDENT CFLAGS_EXTRA,$(if \
+    $(findstring $(newline),$(value $(v))),$(error $(v): must be one line)))
+$(foreach v,DEBUG V FULL LIST,$(call must_be,$(v),[01]?,1 or nothing))
+$(call must_be,SETUP,yes|no,yes or no)
+$(call must_be,JOBS,[1-9][0-9]*,a number from 1)
+$(call must_be,FS_MB,[1-9][0-9]*,a number of MiB from 1)
+ifneq ($(filter qemu qemu-gdb,$(MAKECMDGOALS)),)
+$(call must_be,CPUS,[1-8],a number of harts from 1 to 8)
+$(call must_be,MEM,[1-9][0-9]?[0-9]?[0-9]?[MG],memory from 32M to 8G)
+MEM_MIB := $(shell echo $$(($(subst G,*1024,$(subst M,,$(MEM))))))
+$(if $(shell test $(MEM_MIB) -ge 32 && test $(MEM_MIB) -le 8192 && echo good),,$(error \
+    MEM=$(MEM): must be memory from 32M to 8G))
+$(foreach disk,$(value DISKS),$(if $(shell test -f $(call word_of,$(disk)) && \
+    echo good),,$(error DISKS: there is no file $(disk) (a blank ends a path))))
+$(if $(word 8,$(value DISKS)),$(error DISKS: the machine has room for 7 further disks))
+endif
+ifneq ($(filter experiment export,$(MAKECMDGOALS)),)
+$(call must_be,N,([1-9][0-9]*)?,the number of a run)
+endif
+
+# ---- tools ----
 
 # The harmless goals need no tools; all others set them up first.
 # SETUP=no: they are there.
@@ -67,10 +108,14 @@ ifeq ($(filter 1,$(DEBUG)),1)
 KCFLAGS += -DDEBUG -fsanitize=undefined
 endif
 
+# The compiler's own library for this ABI. Asked by -march as above it names that
+# for floating point, which cannot be linked with the rest.
+LIBGCC := -L$(dir $(shell $(KCC) -march=rv64imac -mabi=lp64 -print-libgcc-file-name 2>/dev/null))
+
 KSRC := $(sort $(wildcard kernel/*.c kernel/*.S policies/*/*.c))
 KOBJ := $(patsubst %.S,$(K)/%.S.o,$(KSRC:%.c=$(K)/%.o))
 KLINK := $(KCC) $(KCFLAGS) -static -Wl,--build-id=none \
-    -Wl,--no-warn-rwx-segments -T kernel/kernel.ld
+    -Wl,--no-warn-rwx-segments -T kernel/kernel.ld $(LIBGCC)
 
 # ---- user programs ----
 
@@ -83,7 +128,7 @@ ULIBSRC := $(sort $(wildcard user/lib/*.c user/lib/*.S))
 UPROG := $(USRC:%.c=build/%)
 ULIB := $(patsubst %.S,build/%.S.o,$(ULIBSRC:%.c=build/%.o))
 ULINK := $(KCC) $(UCFLAGS) -static -Wl,--build-id=none \
-    -Wl,-z,max-page-size=4096 -Wl,--gc-sections -Wl,-e,_start -Wl,-u,_start \
+    -Wl,-z,max-page-size=4096 -Wl,--gc-sections -Wl,-e,_start -Wl,-u,_start $(LIBGCC) \
     $(if $(wildcard user/user.ld),-T user/user.ld,-Wl,-Ttext-segment=0x10000)
 
 # ---- programs of the host ----
@@ -108,7 +153,7 @@ all: $(KERNEL) $(MKFS) $(UPROG) build/fs.img ## build everything (the default)
 define command_file
 $(1): FORCE
 	@mkdir -p $$(@D)
-	@echo '$(2)' | cmp -s - $$@ || echo '$(2)' > $$@
+	@echo $(call word_of,$(2)) | cmp -s - $$@ || echo $(call word_of,$(2)) > $$@
 endef
 $(eval $(call command_file,$(K)/kernel.command,$(KCC) $(KCFLAGS)))
 $(eval $(call command_file,$(K)/link.command,$(KLINK) $(KOBJ)))
@@ -197,15 +242,17 @@ build/fs.img: $(UPROG) $(MKFS) build/image.command
 
 # ---- running ----
 
-disk_options = -drive file=$(2),if=none,format=raw,id=x$(1),cache=writeback \
+# $(1) number, $(2) path; QEMU takes two commas for one of a path
+comma := ,
+disk_options = -drive file=$(call word_of,$(subst $(comma),$(comma)$(comma),$(2))),if=none,format=raw,id=x$(1),cache=writeback \
     -device virtio-blk-device,drive=x$(1),bus=virtio-mmio-bus.$(1)
-ALL_DISKS := build/fs.img $(DISKS)
+ALL_DISKS := build/fs.img $(value DISKS)
 DISK_OPTIONS = $(foreach n,$(shell seq 1 $(words $(ALL_DISKS))),$(call \
     disk_options,$(shell expr $(n) - 1),$(word $(n),$(ALL_DISKS))))
 QEMU_COMMAND = $(QEMU) -machine virt -cpu rv64,sstc=true -bios none \
     -kernel $(KERNEL) -m $(MEM) -smp $(CPUS) -nographic \
     -global virtio-mmio.force-legacy=false $(DISK_OPTIONS) \
-    $(if $(strip $(ARGS)),-append '$(strip $(ARGS))')
+    $(if $(strip $(value ARGS)),-append $(call word_of,$(strip $(value ARGS))))
 GDB_SOCKET := build/gdb.sock
 
 qemu: $(KERNEL) build/fs.img ## boot to a shell (CPUS= MEM= DISKS= ARGS= DEBUG=); leave with poweroff, or ^A x
@@ -220,8 +267,8 @@ gdb: $(KERNEL) ## attach to `make qemu-gdb`, with commands for the kernel's stat
 	$(GDB) -q -x grade/gdb/attach.gdb $(KERNEL)
 
 # T with .py in it is a file or a test in one, else words of tests' names.
-TEST_CHOICE = $(if $(T),$(if $(findstring .py,$(T)),'grade/tests/$(T)',\
-    -k '$(T)' grade/tests),-n $(JOBS) grade/tests)
+TEST_CHOICE = $(if $(value T),$(if $(findstring .py,$(value T)),grade/tests/$(call quoted,T),\
+    -k $(call quoted,T) grade/tests),-n $(JOBS) grade/tests)
 test: all native ## run the tests; T='name' or T='test_file.py' selects, FULL=1: labs in full
 	@$(MAKE) --no-print-directory DEBUG=1 build/debug/kernel/kernel.elf
 	$(PYTHON) -m pytest -c grade/pyproject.toml --rootdir=. $(TEST_CHOICE)
@@ -233,17 +280,16 @@ bench: all build/native/drive_replay_tool ## measure speeds, as tables, build/be
 # E is a name, the beginning of names, or all; without it, mogul-4.1 on both
 # systems.
 experiment: all build/native/drive_replay_tool ## run an experiment (E=name or all, SIZE=quick, N=one run, JOBS=, SCHEDULER=address of a Dask cluster, LIST=1 lists)
-	@$(PYTHON) -m grade.experiment $(if $(E),'$(E)') --jobs $(JOBS) \
-	    $(if $(N),--run '$(N)') $(if $(SIZE),--size '$(SIZE)') \
-	    $(if $(SCHEDULER),--scheduler '$(SCHEDULER)') $(if $(filter 1,$(LIST)),--list)
+	@$(PYTHON) -m grade.experiment --jobs $(JOBS) $(call option,run,N) $(call option,size,SIZE) \
+	    $(call option,scheduler,SCHEDULER) $(if $(filter 1,$(LIST)),--list) $(call operand,E)
 
 export: all build/native/drive_replay_tool ## a run's trace as files for other tools (E=name SIZE= N=run FORMAT=all OUT=dir, LIST=1 lists)
-	@$(PYTHON) -m grade.export $(if $(E),'$(E)') $(if $(N),--run '$(N)') \
-	    $(if $(SIZE),--size '$(SIZE)') $(if $(FORMAT),--format '$(FORMAT)') $(if $(OUT),--out '$(OUT)') \
-	    $(if $(filter 1,$(LIST)),--list)
+	@$(PYTHON) -m grade.export $(call option,run,N) $(call option,size,SIZE) \
+	    $(call option,format,FORMAT) $(call option,out,OUT) \
+	    $(if $(filter 1,$(LIST)),--list) $(call operand,E)
 
 report: all build/native/drive_replay_tool ## write the report of results that are there (E=name, SIZE=)
-	@$(PYTHON) -m grade.report $(if $(E),'$(E)') $(if $(SIZE),--size '$(SIZE)')
+	@$(PYTHON) -m grade.report $(call option,size,SIZE) $(call operand,E)
 
 # ---- labs ----
 
@@ -277,8 +323,9 @@ format: ## lay out all sources as the checked-in settings say
 	.venv/bin/ruff format -q --no-cache grade
 
 # One entry per source: $(1) sources, $(2) command.
-entries = $(foreach s,$(1),'{"directory": "$(CURDIR)", "file": "$(s)", \
-    "command": "$(2) -c $(s)"},')
+json = "$(subst ",\",$(subst \,\\,$(1)))"
+entry = {"directory": $(call json,$(CURDIR)), "file": "$(s)", "command": $(call json,$(2) -c $(s))},
+entries = $(foreach s,$(1),$(call word_of,$(entry)))
 compile_commands.json: FORCE ## for editors: how each file is compiled
 	@{ echo '['; printf '%s\n' $(call entries,$(KSRC),$(KCC) $(KCFLAGS)) \
 	    $(call entries,$(USRC) $(ULIBSRC),$(KCC) $(UCFLAGS)) \

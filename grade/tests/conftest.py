@@ -1,5 +1,6 @@
 """Fixtures of the tests, and the line that reproduces a failure."""
 
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -100,5 +101,5 @@ def pytest_runtest_makereport(
     report = yield
     if report.failed:
         name = item.nodeid.removeprefix("grade/tests/")
-        report.sections.append(("to reproduce", f"make test T='{name}'"))
+        report.sections.append(("to reproduce", f"make test T={shlex.quote(name)}"))
     return report

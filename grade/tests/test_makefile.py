@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from conftest import Run
 
 from grade.objects import includes, tool
 from grade.paths import BUILD, ROOT
@@ -166,7 +167,10 @@ def test_a_setup_script_that_lost_its_mode_on_the_way_is_run(tree: Path) -> None
     assert "it ran" in make(tree, "all", check=False).stdout
 
 
-@pytest.mark.parametrize("value", ["Zoë O'Brien", "-dash", "$HOME $(x)", 'a"b`c`'])
+ODD = ["Zoë O'Brien", "-dash", "$HOME $(x)", 'a"b`c`', "a,b"]
+
+
+@pytest.mark.parametrize("value", ODD)
 @pytest.mark.parametrize(
     ("goal", "names"),
     [
@@ -175,18 +179,93 @@ def test_a_setup_script_that_lost_its_mode_on_the_way_is_run(tree: Path) -> None
         ("skeleton", ["LAB", "OUT", "BASE", "STUDENT"]),
         ("samples", ["LAB", "OUT"]),
         ("bundle", ["LAB", "OUT"]),
+        ("experiment", ["SIZE", "SCHEDULER"]),
+        ("export", ["SIZE", "FORMAT", "OUT"]),
+        ("report", ["SIZE"]),
     ],
 )
-def test_what_is_given_to_a_labs_command_arrives_as_it_is(
+def test_what_is_given_to_a_command_arrives_as_it_is(
     goal: str, names: list[str], value: str
 ) -> None:
     said = make(ROOT, "--dry-run", goal, *(f"{name}={value}" for name in names)).stdout
-    command = next(line for line in said.split(" -m ") if line.startswith("grade.scoring"))
+    command = next(line for line in said.split(" -m ") if re.match(r"grade\.(?!bench)", line))
     for name in names:
         assert f"--{name.lower()}={value}" in shlex.split(command), name
+
+
+@pytest.mark.parametrize("value", ODD)
+@pytest.mark.parametrize(
+    ("goal", "name"),
+    [("experiment", "E"), ("export", "E"), ("report", "E"), ("test", "T"), ("qemu", "ARGS")],
+)
+def test_a_name_and_boot_arguments_arrive_as_they_are(goal: str, name: str, value: str) -> None:
+    said = make(ROOT, "--dry-run", goal, f"{name}={value}").stdout
+    line = next(line for line in said.splitlines()[::-1] if value[:2] in line)
+    assert value in shlex.split(line)
+
+
+def test_odd_paths_of_disks_reach_qemu(tmp_path: Path) -> None:
+    disks = [tmp_path / name for name in ["o'brien", 'a"b', "$HOME", "a,b"]]
+    for disk in disks:
+        disk.touch()
+    said = make(ROOT, "--dry-run", "qemu", "DISKS=" + " ".join(map(str, disks))).stdout
+    line = next(line for line in said.splitlines() if "-nographic" in line)
+    for disk in disks:
+        file = f"file={str(disk).replace(',', ',,')},if=none"
+        assert any(word.startswith(file) for word in shlex.split(line)), disk
+
+
+@pytest.mark.parametrize(
+    ("goal", "word", "why"),
+    [
+        ("qemu", "CPUS=9", "CPUS=9: must be a number of harts from 1 to 8"),
+        ("qemu", "CPUS=two", "CPUS=two: must be a number of harts from 1 to 8"),
+        ("qemu-gdb", "CPUS=", "CPUS=: must be a number of harts from 1 to 8"),
+        ("qemu", "MEM=31M", "MEM=31M: must be memory from 32M to 8G"),
+        ("qemu", "MEM=9G", "MEM=9G: must be memory from 32M to 8G"),
+        ("qemu", "MEM=8193M", "MEM=8193M: must be memory from 32M to 8G"),
+        ("qemu", "MEM=12'", "MEM=12': must be memory from 32M to 8G"),
+        ("qemu", "DISKS=no'pe", "DISKS: there is no file no'pe"),
+        ("qemu", "DISKS=" + 8 * "Makefile ", "DISKS: the machine has room for 7 further disks"),
+        ("qemu", "ARGS=a=1\nb=2", "ARGS: must be one line"),
+        ("all", "FS_MB=4'", "FS_MB=4': must be a number of MiB from 1"),
+        ("all", "DEBUG=yes", "DEBUG=yes: must be 1 or nothing"),
+        ("all", "JOBS=0", "JOBS=0: must be a number from 1"),
+        ("experiment", "N=last", "N=last: must be the number of a run"),
+    ],
+)
+def test_a_wrong_value_is_named_with_what_it_must_be(goal: str, word: str, why: str) -> None:
+    done = make(ROOT, "--dry-run", goal, word, check=False)
+    assert done.returncode == 2
+    assert re.fullmatch(rf"Makefile:\d+: \*\*\* {re.escape(why)}.*\.  Stop\.\n", done.stdout)
+
+
+@pytest.mark.parametrize("memory", ["32M", "8192M", "8G"])
+def test_the_ends_of_the_range_of_memory_are_in_it(memory: str) -> None:
+    assert f"-m {memory} -smp 8" in make(ROOT, "-n", "qemu", f"MEM={memory}", "CPUS=8").stdout
+
+
+def test_further_flags_may_hold_quotes(tree: Path) -> None:
+    flags = "CFLAGS_EXTRA=-DODD='\"it''s\"' -Wno-unused-macros"
+    goal = "build/kernel/queue.o"
+    assert goal in make(tree, goal, flags).stdout
+    assert rebuilt(make(tree, goal, flags).stdout) == set()
+    make(tree, "compile_commands.json", flags)
+    entries = json.loads((tree / "compile_commands.json").read_text())
+    assert '-DODD="its"' in shlex.split(entries[0]["command"])
 
 
 @pytest.mark.parametrize("goal", ["help", "clean"])
 def test_harmless_commands_need_no_tools(tree: Path, goal: str) -> None:
     (tree / "grade/setup.sh").write_text("#!/bin/sh\nexit 1\n")
     assert make(tree, goal).returncode == 0
+
+
+def test_everything_builds_and_boots_as_the_compiler_optimises_most(
+    tree: Path, run_script: Run
+) -> None:
+    """-O3 inlines across functions, and so warns of what -O2 cannot see; warnings are errors."""
+    flags = "CFLAGS_EXTRA=-O3 -g0"
+    make(tree, "all", flags)
+    made = tree / "build/kernel/kernel.elf"
+    assert run_script("cp /bin/sh /copy && cmp /bin/sh /copy", kernel=made).status == 0
