@@ -43,7 +43,7 @@ if [ -n "$missing" ]; then
     if ! command -v apt-get >/dev/null; then
         echo "setup: these are missing (the names are Debian's):$missing"
         echo "setup: install them with your system's package manager;" \
-            "on Debian: $install"
+            "on Debian: apt-get update && $install"
         exit 1
     elif [ "$(id -u)" = 0 ]; then
         sudo=
@@ -51,7 +51,7 @@ if [ -n "$missing" ]; then
         sudo=sudo
     else
         echo "setup: missing packages:$missing"
-        echo "setup: install them with: sudo $install"
+        echo "setup: install them with: sudo apt-get update && sudo $install"
         exit 1
     fi
     echo "setup: installing$missing"

@@ -141,6 +141,7 @@ def test_without_root_or_sudo_the_missing_packages_are_named(tmp_path: Path) -> 
     )
     assert done.returncode != 0
     command = next(line for line in done.stdout.splitlines() if "apt-get install" in line)
+    assert "sudo apt-get update && sudo apt-get install" in command
     for package in ["gcc-riscv64-unknown-elf", "qemu-system-misc", "gdb-multiarch", "e2fsprogs"]:
         assert package in command
     assert not (tmp_path / ".venv").exists()
