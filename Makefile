@@ -2,6 +2,8 @@
 #
 # - Sources are found by wildcard: adding a kernel file, a policy, a user
 #   program or a test edits no list.
+# - What is built is built by a make of its own, which holds a lock meanwhile:
+#   two makes, or a make and a snapshot (grade/snapshot.py), wait for each other.
 # - Every object depends on the headers it includes (-MMD) and on a file that
 #   holds its command, so that other flags (CFLAGS_EXTRA=-g3) rebuild it.
 # - The debug kernel (DEBUG=1) lives in build/debug, beside the other.
@@ -25,6 +27,8 @@ export GDB ?= gdb-multiarch
 export QEMU ?= qemu-system-riscv64
 export HOSTCC ?= cc
 PYTHON := .venv/bin/python
+# Runs a module of grade/ on a snapshot of what is built now.
+RUN := $(PYTHON) -m grade.snapshot -m
 
 # What `make qemu` boots. Any of these may be given on the command line.
 CPUS ?= 2#     harts, 1 to 8
@@ -145,7 +149,27 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 .PHONY: all native qemu qemu-gdb gdb test bench experiment export report grade skeleton class samples bundle format setup clean help FORCE
 
-all: $(KERNEL) $(MKFS) $(UPROG) build/fs.img ## build everything (the default)
+FORCE:
+
+# The first make builds nothing: it runs a second one, which holds the lock
+# until all is built, and no longer. LOCK=held says that this is the second.
+ifneq ($(LOCK),held)
+
+.NOTPARALLEL:
+locked = +@flock --nonblock Makefile true || \
+    echo '  WAIT for another make, or a command that copies what is built'; \
+    flock Makefile $(MAKE) --no-print-directory LOCK=held SETUP=no $@
+
+all: ## build everything (the default)
+	$(locked)
+native:
+	$(locked)
+build/%: FORCE
+	$(locked)
+
+else
+
+all: $(KERNEL) $(MKFS) $(UPROG) build/fs.img
 
 # A file that holds the command of a kind of object, or what a program is made
 # of: new when that changes, so that a removed source is noticed too.
@@ -240,6 +264,12 @@ build/fs.img: $(UPROG) $(MKFS) build/image.command
 	    $(TOOLPREFIX)strip -o build/root/bin/$$(basename $$p) $$p; done
 	$(call run,MKFS,$(MKFS) -s $(FS_MB)M -T $$(date +%s) -d build/root $@)
 
+-include $(wildcard $(K)/kernel/*.d $(K)/policies/*/*.d build/user/*.d \
+    build/user/lib/*.d build/mkfs/*.d build/native/*/*.d \
+    build/native/*/*/*.d)
+
+endif
+
 # ---- running ----
 
 # $(1) number, $(2) path; QEMU takes two commas for one of a path
@@ -274,41 +304,41 @@ test: all native ## run the tests; T='name' or T='test_file.py' selects, FULL=1:
 	$(PYTHON) -m pytest -c grade/pyproject.toml --rootdir=. $(TEST_CHOICE)
 
 bench: all build/native/drive_replay_tool ## measure speeds, as tables, build/bench.json and build/targets.json
-	$(PYTHON) -m grade.bench
-	$(PYTHON) -m grade.targets
+	$(RUN) grade.bench
+	$(RUN) grade.targets
 
 # E is a name, the beginning of names, or all; without it, mogul-4.1 on both
 # systems.
 experiment: all build/native/drive_replay_tool ## run an experiment (E=name or all, SIZE=quick, N=one run, JOBS=, SCHEDULER=address of a Dask cluster, LIST=1 lists)
-	@$(PYTHON) -m grade.experiment --jobs $(JOBS) $(call option,run,N) $(call option,size,SIZE) \
+	@$(RUN) grade.experiment --jobs $(JOBS) $(call option,run,N) $(call option,size,SIZE) \
 	    $(call option,scheduler,SCHEDULER) $(if $(filter 1,$(LIST)),--list) $(call operand,E)
 
 export: all build/native/drive_replay_tool ## a run's trace as files for other tools (E=name SIZE= N=run FORMAT=all OUT=dir, LIST=1 lists)
-	@$(PYTHON) -m grade.export $(call option,run,N) $(call option,size,SIZE) \
+	@$(RUN) grade.export $(call option,run,N) $(call option,size,SIZE) \
 	    $(call option,format,FORMAT) $(call option,out,OUT) \
 	    $(if $(filter 1,$(LIST)),--list) $(call operand,E)
 
 report: all build/native/drive_replay_tool ## write the report of results that are there (E=name, SIZE=)
-	@$(PYTHON) -m grade.report $(call option,size,SIZE) $(call operand,E)
+	@$(RUN) grade.report $(call option,size,SIZE) $(call operand,E)
 
 # ---- labs ----
 
 grade: all build/native/drive_times_tool ## score this tree's solution of LAB=, or SUBMISSION=folder-or-archive (TEST=, NONCE=, OUT=, GDB=1)
-	@$(PYTHON) -m grade.scoring grade --lab=$(call quoted,LAB) \
+	@$(RUN) grade.scoring grade --lab=$(call quoted,LAB) \
 	    --submission=$(call quoted,SUBMISSION) --out=$(call quoted,OUT) \
 	    --test=$(call quoted,TEST) --nonce=$(call quoted,NONCE) $(if $(filter 1,$(GDB)),--gdb)
 
 class: all build/native/drive_times_tool ## score all SUBMISSIONS= of LAB=; table and page in OUT= (JOBS=, NONCE=, SCHEDULER=address of a Dask cluster)
-	@$(PYTHON) -m grade.scoring class --lab=$(call quoted,LAB) \
+	@$(RUN) grade.scoring class --lab=$(call quoted,LAB) \
 	    --submissions=$(call quoted,SUBMISSIONS) --out=$(call quoted,OUT) \
 	    --jobs='$(JOBS)' --nonce=$(call quoted,NONCE) --scheduler=$(call quoted,SCHEDULER)
 
 skeleton: all build/native/drive_times_tool ## make in OUT= what a student of LAB= gets (BASE= the student's earlier work, STUDENT= whose answers)
-	@$(PYTHON) -m grade.scoring skeleton --lab=$(call quoted,LAB) --out=$(call quoted,OUT) \
+	@$(RUN) grade.scoring skeleton --lab=$(call quoted,LAB) --out=$(call quoted,OUT) \
 	    --base=$(call quoted,BASE) --student=$(call quoted,STUDENT)
 
 samples: all ## make in OUT= three submissions of LAB= to try a class with: good, half-done, cheating
-	@$(PYTHON) -m grade.scoring samples --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
+	@$(RUN) grade.scoring samples --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
 
 bundle: ## make in OUT= the .zip that Gradescope builds an autograder of LAB= from
 	@$(PYTHON) -m grade.scoring bundle --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
@@ -340,7 +370,3 @@ clean: ## remove what was built; tools and .venv stay
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z][a-z_.-]*:.*## / { printf "make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
-
--include $(wildcard $(K)/kernel/*.d $(K)/policies/*/*.d build/user/*.d \
-    build/user/lib/*.d build/mkfs/*.d build/native/*/*.d \
-    build/native/*/*/*.d)

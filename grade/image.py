@@ -1,5 +1,6 @@
 """Images of file systems: made by our mkfs, judged and read by e2fsprogs."""
 
+import errno
 import os
 import shutil
 import subprocess
@@ -37,12 +38,22 @@ class Content:
     options: tuple[str, ...] = ()
 
 
+def link(source: str, target: str) -> None:
+    """Give a file a second name, or on another file system a copy."""
+    try:
+        os.link(source, target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        shutil.copy2(source, target)
+
+
 def make(path: Path, content: Content) -> Path:
     """Make the image; returns its path."""
     with tempfile.TemporaryDirectory(dir=path.parent) as name:
         folder = Path(name)
         if content.programs:
-            shutil.copytree(ROOT_FOLDER, folder, copy_function=os.link, dirs_exist_ok=True)
+            shutil.copytree(ROOT_FOLDER, folder, copy_function=link, dirs_exist_ok=True)
         files = dict(content.files)
         if content.rc:
             files["/rc"] = content.rc.encode()

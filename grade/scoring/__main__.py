@@ -15,7 +15,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from grade.paths import BUILD, ROOT
+from grade.paths import BUILD, TREE
 from grade.scoring import bundle, classroom, formats, grading, submission, tree
 from grade.scoring.classroom import BadClass
 from grade.scoring.formats import page, people
@@ -58,8 +58,8 @@ def take(lab: Lab, handed_in: Path | None) -> dict[str, str]:
     """The lab's files, of this tree or as handed in."""
     if handed_in is None:
         for file in lab.files:
-            if (ROOT / file).exists():
-                submission.text(file, (ROOT / file).read_bytes())
+            if (TREE / file).exists():
+                submission.text(file, (TREE / file).read_bytes())
         return tree.here(lab)
     return submission.take(existing(handed_in), lab.files, tree.as_handed_out(lab))
 

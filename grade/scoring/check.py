@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from grade.objects import COMPILERS_OWN, declared_functions, includes, symbols, tool
-from grade.paths import BUILD, ROOT
+from grade.paths import BUILT, ROOT
 from grade.scoring.lab import Lab
 from grade.scoring.source import COMMENT, LITERAL
 from grade.scoring.submission import Refused
@@ -109,7 +109,7 @@ def may_use(lab: Lab) -> set[str]:
     handed_out = lab.folder / CALLS
     if handed_out.exists():
         return set(handed_out.read_text().split())
-    objects = [built(BUILD, file) for file in lab.files if is_source(file) and not is_policy(file)]
+    objects = [built(BUILT, file) for file in lab.files if is_source(file) and not is_policy(file)]
     found = [symbols(path) for path in objects]
     return set().union(PRINTING, *(s.undefined | s.defined for s in found))
 

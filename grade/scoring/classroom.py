@@ -12,7 +12,7 @@ scoring itself.
 
 Scoring runs on Dask workers, on this machine or wherever a scheduler is. A worker gets the
 texts of a submission and gives a record back: it needs this tree, built, and shares no
-disk. One whose tree is another one refuses.
+disk. One whose tree is another one, or is built anew meanwhile, refuses.
 """
 
 import csv
@@ -29,7 +29,7 @@ from pathlib import Path
 
 from distributed import Client, Future, as_completed
 
-from grade.paths import KERNEL, MKFS, ROOT, ROOT_FOLDER
+from grade.paths import KERNEL, MKFS, ROOT, ROOT_FOLDER, TREE
 from grade.scoring import answers, classpage, formats, grading, likeness, submission, tree
 from grade.scoring.lab import FULL, BadLab, Lab, named
 from grade.scoring.record import NOT_SCORED, GroupResult, Record, parse
@@ -121,24 +121,28 @@ def taken(lab: Lab, path: Path, known: Callable[[str], set[bytes]]) -> Handed:
 # ---- keys ----
 
 
-def hash_of(paths: list[Path]) -> str:
-    """The hash of files, with their names."""
+def hash_of(folder: Path, paths: list[Path]) -> str:
+    """The hash of files, with their names in the folder."""
     digest = sha256()
-    for path in paths:
+    for path in sorted(paths):
         data = path.read_bytes()
-        digest.update(f"{path.relative_to(ROOT)} {len(data)}\n".encode())
+        digest.update(f"{path.relative_to(folder)} {len(data)}\n".encode())
         digest.update(data)
     return digest.hexdigest()
 
 
 @cache
-def tree_key(lab: str) -> str:
-    """The hash of what scores a lab: the lab, the scoring, the reference, mkfs, the programs."""
+def code_key(lab: str) -> str:
+    """The hash of the lab and the scoring, as they were when first asked: so they were loaded."""
     folder = named(lab).folder
     files = [p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
-    files += [path for pattern in CODE for path in ROOT.glob(pattern)]
-    files += [KERNEL, MKFS, *(path for path in ROOT_FOLDER.rglob("*") if path.is_file())]
-    return hash_of(sorted(files))
+    return hash_of(ROOT, files + [path for pattern in CODE for path in ROOT.glob(pattern)])
+
+
+def tree_key(lab: str) -> str:
+    """The hash of what scores a lab: its code, and the reference, mkfs and programs as of now."""
+    built = [KERNEL, MKFS, *(path for path in ROOT_FOLDER.rglob("*") if path.is_file())]
+    return f"{code_key(lab)} {hash_of(TREE, built)}"
 
 
 def key_of(job: Job) -> str:
@@ -150,13 +154,23 @@ def key_of(job: Job) -> str:
 # ---- scoring ----
 
 
+def check_tree(job: Job, when: str) -> None:
+    """Raises BadClass unless this process scores as the job wants."""
+    if tree_key(job.lab) != job.tree:
+        where = f"{ROOT} on {socket.gethostname()}"
+        raise BadClass(
+            f"the worker in {where} {when}: update that tree to the commit that you have here, "
+            "run make in it, start its workers anew, and then this command"
+        )
+
+
 def score(job: Job) -> Record:
     """In a worker: the record of one submission."""
-    if tree_key(job.lab) != job.tree:
-        raise BadClass(f"the worker on {socket.gethostname()} has another tree, or built otherwise")
+    check_tree(job, "has another tree, or built otherwise")
     with tempfile.TemporaryDirectory(prefix="sluice-") as folder:
         take, where = job.handed.take, Path(folder)
         record = grading.grade(named(job.lab), take, where, job.nonce, job.command)
+    check_tree(job, "had its tree built anew while it scored")
     for test in record.tests:
         test.runs = []  # they were in that folder
     return record
@@ -218,9 +232,10 @@ def score_all(
     """The record of each submission by name; those that are there are not made again."""
     records: dict[str, Record] = {}
     todo: dict[str, Job] = {}
+    key = tree_key(lab.name)
     for one in handed:
         command = f"make grade LAB={lab.name} SUBMISSION={shlex.quote(str(one.path))}"
-        job = Job(lab.name, one, nonce, tree_key(lab.name), command)
+        job = Job(lab.name, one, nonce, key, command)
         found = stored(folder / one.name, key_of(job))
         if found:
             records[one.name] = found

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from grade.objects import tool
-from grade.paths import ROOT
+from grade.paths import ROOT, TREE
 from grade.scoring import answers, check, sandbox, source
 from grade.scoring.lab import LABS, BadLab, Edit, Hole, Lab, attacks, labs, mistakes
 from grade.scoring.words import printable
@@ -35,18 +35,18 @@ class BuildFailed(Exception):
 
 def pristine(path: str) -> str:
     """The text of a source of this tree; of a policy that a lab adds, its solution's."""
-    if (ROOT / path).exists():
-        return (ROOT / path).read_text()
+    if (TREE / path).exists():
+        return (TREE / path).read_text()
     solution = next(lab.new[path] for lab in labs() if path in lab.new)
     name = f'.name = "{Path(path).stem}"'
-    return re.sub(r'\.name = "\w+"', name, (ROOT / solution).read_text())
+    return re.sub(r'\.name = "\w+"', name, (TREE / solution).read_text())
 
 
 def here(lab: Lab) -> dict[str, str]:
     """The lab's files as they are in this tree; a form that is not here has no answers, a policy
     that is not here is its solution."""
     blank = {file: answers.blank(lab.folder, "") for file in lab.files if file == answers.FORM}
-    known = (file for file in lab.files if file in lab.new or (ROOT / file).exists())
+    known = (file for file in lab.files if file in lab.new or (TREE / file).exists())
     return blank | {file: pristine(file) for file in known}
 
 
@@ -56,19 +56,20 @@ def here(lab: Lab) -> dict[str, str]:
 def copy_sources(folder: Path) -> None:
     """Lay out a build tree, what is built included, times kept."""
     for part in PARTS:
-        if (ROOT / part).exists():
-            shutil.copytree(ROOT / part, folder / part)
+        if (TREE / part).exists():
+            shutil.copytree(TREE / part, folder / part)
     for name in FILES:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        if (ROOT / name).exists():
-            shutil.copy2(ROOT / name, folder / name)
+        if (TREE / name).exists():
+            shutil.copy2(TREE / name, folder / name)
 
 
 def make(folder: Path) -> None:
     """Build the kernel in a tree that is nobody else's; raises BuildFailed."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
+    command = ["make", "--silent", "SETUP=no", "LOCK=held", KERNEL]
     try:
-        said = sandbox.run(["make", "--silent", "SETUP=no", KERNEL], folder, env, LIMIT_S)
+        said = sandbox.run(command, folder, env, LIMIT_S)
     except sandbox.TooLong:
         raise BuildFailed(f"it took more than {LIMIT_S} s") from None
     if said.status:
@@ -180,7 +181,7 @@ def as_handed_out(lab: Lab) -> Callable[[str], set[bytes]]:
     made = cut(lab, {})
 
     def contents(path: str) -> set[bytes]:
-        here = ROOT / path
+        here = TREE / path
         known = {here.read_bytes()} if here.is_file() else set()
         return known | ({made[path].encode()} if path in made else set())
 

@@ -1,7 +1,6 @@
 """The Makefile's promises, tried on a copy of the tree."""
 
 import json
-import os
 import re
 import shlex
 import shutil
@@ -10,38 +9,16 @@ from pathlib import Path
 
 import pytest
 from conftest import Run
+from trees import copy_of_tree, make
 
 from grade.objects import includes, tool
 from grade.paths import BUILD, ROOT
 
 
-def make(folder: Path, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-    """Run make there, without what an outer make has told its children."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
-    return subprocess.run(
-        ["make", *words],
-        stdin=subprocess.DEVNULL,
-        timeout=120,
-        cwd=folder,
-        env=env,
-        check=check,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A copy of the tree as built, times included; .venv is shared.
-
-    Without build/experiments, where other tests make and remove files meanwhile.
-    """
-    copy = tmp_path / "tree"
-    skip = shutil.ignore_patterns(".git", ".venv", "__pycache__", "experiments", "*.img", "*.sock")
-    shutil.copytree(ROOT, copy, ignore=skip, symlinks=True)
-    (copy / ".venv").symlink_to(ROOT / ".venv")
-    return copy
+    """A copy of the tree as built."""
+    return copy_of_tree(tmp_path)
 
 
 def rebuilt(said: str) -> set[str]:

@@ -678,7 +678,7 @@ def test_an_unknown_test_is_an_error_that_lists_them(tmp_path: Path) -> None:
 def test_a_file_of_ones_own_tree_that_is_no_text_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(commands, "ROOT", tmp_path)
+    monkeypatch.setattr(commands, "TREE", tmp_path)
     (tmp_path / FILE).parent.mkdir(parents=True)
     (tmp_path / FILE).write_bytes(b"/* \xff */")
     with pytest.raises(Refused, match=f"{FILE}: no text in UTF-8"):
