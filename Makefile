@@ -147,7 +147,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
 
-.PHONY: all native qemu qemu-gdb gdb test bench experiment export report grade skeleton class samples bundle format setup clean help FORCE
+.PHONY: all native qemu qemu-gdb gdb test mutants bench experiment export report grade skeleton class samples bundle format setup clean help FORCE
 
 FORCE:
 
@@ -302,6 +302,11 @@ TEST_CHOICE = $(if $(value T),$(if $(findstring .py,$(value T)),grade/tests/$(ca
 test: all native ## run the tests; T='name' or T='test_file.py' selects, FULL=1: labs in full
 	@$(MAKE) --no-print-directory DEBUG=1 build/debug/kernel/kernel.elf
 	$(PYTHON) -m pytest -c grade/pyproject.toml --rootdir=. $(TEST_CHOICE)
+
+mutants: all native ## change the sources at random and count what the tests notice (COUNT=, SEED=, FILES='policies/*/*.c', MUTANT=one, JOBS=)
+	@$(PYTHON) -m grade.mutants --jobs '$(JOBS)' $(if $(COUNT),--count $(call quoted,COUNT)) \
+	    $(if $(SEED),--seed $(call quoted,SEED)) $(if $(FILES),--files $(call quoted,FILES)) \
+	    $(if $(MUTANT),--mutant $(call quoted,MUTANT))
 
 bench: all build/native/drive_replay_tool ## measure speeds, as tables, build/bench.json and build/targets.json
 	$(RUN) grade.bench

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+pytestmark = pytest.mark.native
 SEEDS = range(1, 1 + int(os.environ.get("SLUICE_SEEDS", "6")))
 
 

@@ -15,6 +15,7 @@ import pytest
 from grade.damage import KINDS, damage_file
 from grade.paths import NATIVE
 
+pytestmark = pytest.mark.native
 TOOL = NATIVE / "ext2_tool"
 SEEDS = int(os.environ.get("SLUICE_SEEDS", "1"))
 BLOCK_SIZES = [1024, 2048, 4096, 8192]

@@ -7,6 +7,8 @@ import pytest
 
 from grade.paths import NATIVE, ROOT
 
+pytestmark = pytest.mark.native
+
 # Those whose main program is grade/native/test.c.
 UNIT_TESTS = sorted(
     path.stem.removesuffix("_test")

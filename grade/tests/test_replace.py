@@ -73,11 +73,13 @@ EXPECTED = {
 }
 
 
+@pytest.mark.native
 @pytest.mark.parametrize("policy", EXPECTED)
 def test_a_policy_has_the_expected_hits_on_the_fixed_trace(hits, policy: str) -> None:
     assert [hits(policy, trace(), size) for size in SIZES] == EXPECTED[policy]
 
 
+@pytest.mark.native
 @pytest.mark.parametrize("policy", MODELS)
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 33, 150])
 def test_a_policy_hits_as_often_as_an_independent_model(hits, policy: str, size: int) -> None:
@@ -86,6 +88,7 @@ def test_a_policy_hits_as_often_as_an_independent_model(hits, policy: str, size:
         assert hits(policy, blocks, size) == MODELS[policy](blocks, size)
 
 
+@pytest.mark.native
 @pytest.mark.parametrize("policy", POLICIES)
 def test_no_policy_hits_more_often_than_the_optimum(hits, policy: str) -> None:
     blocks = trace(uses=3000)

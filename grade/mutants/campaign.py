@@ -1,0 +1,175 @@
+"""Builds changed sources and runs the tests on them, each in a copy of the tree.
+
+A change is one of
+
+    equal       the compiler makes the same kernel code of it (Papadakis et al., "Trivial compiler
+                equivalence", ICSE 2015), so no test can notice it
+    no code     it does not compile
+    listed      equivalent.toml has it, with the reason why it changes nothing that counts
+    killed      a test failed
+    survived    all tests passed
+
+The tests are those of modules marked `native`: they need no machine. Of them run those that name
+a program which the change made anew, the quickest first, until one fails.
+"""
+
+import os
+import re
+import resource
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from grade.mutants.change import Change
+from grade.paths import BUILD, ROOT
+
+LISTED = Path(__file__).with_name("equivalent.toml")
+EQUAL, NO_CODE, LISTED_AS, KILLED, SURVIVED = "equal", "no code", "listed", "killed", "survived"
+SOURCES = ("Makefile", "kernel", "policies", "user", "mkfs", "grade", "build/native")
+NO_COPY = shutil.ignore_patterns("__pycache__", ".*_cache")
+LINKED = re.compile(r"^  LD build/native/(\w+)$", re.M)
+CPU_S = 120  # of one process of a test, against changes that loop for ever
+LENIENT = "CFLAGS_EXTRA=-Wno-error"  # a variable that is used no more is no reason to stop
+TIMES = "times.json"  # of the tests, in the copy of the tree: how long each took unchanged
+FAILED = re.compile(r"^FAILED (?:\S*/)?(test_\S+)", re.M)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a change; of one that was killed, the test that failed."""
+
+    change: Change
+    state: str
+    by: str = ""
+
+
+class BadTree(Exception):
+    """The tests fail, or the build does, without any change; says what was printed."""
+
+
+def listed() -> list[dict[str, str]]:
+    """The rows of equivalent.toml."""
+    return tomllib.loads(LISTED.read_text()).get("equivalent", [])
+
+
+def is_listed(change: Change) -> bool:
+    """Does a row of equivalent.toml speak of this change? A line may have moved since."""
+    keys = ("file", "function", "context", "old", "new")
+    return any(all(row[key] == getattr(change, key) for key in keys) for row in listed())
+
+
+def kernel_command() -> list[str]:
+    """The command that compiles kernel code, without what names lines."""
+    return [*shlex.split((BUILD / "kernel.command").read_text()), "-g0", "-Wno-error"]
+
+
+class Tree:
+    """A copy of the tree, in which one change at a time is built and tested."""
+
+    def __init__(self, folder: Path, original: Path = ROOT) -> None:
+        """Copy the tree into the folder and build it; raises BadTree."""
+        self.folder = folder
+        self.objects: dict[str, bytes] = {}  # what is made of the sources without a change
+        folder.mkdir(parents=True)
+        for part in SOURCES:
+            if (original / part).is_dir():
+                shutil.copytree(original / part, folder / part, ignore=NO_COPY)
+            else:
+                shutil.copy2(original / part, folder / part)
+        status, said = self.make()
+        if status:
+            raise BadTree(said[-2000:])
+
+    def make(self) -> tuple[int, str]:
+        """Build the native programs; the status, and what was printed."""
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
+        return self.run(["make", f"-j{os.cpu_count()}", "SETUP=no", LENIENT, "native"], env)
+
+    def run(self, command: list[str], env: dict[str, str] | None = None) -> tuple[int, str]:
+        """Run a command in the tree."""
+        done = subprocess.run(
+            command,
+            cwd=self.folder,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            check=False,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S)),
+        )
+        return done.returncode, done.stdout
+
+    def tests(self, programs: set[str]) -> list[str]:
+        """The test modules that name one of these programs; those of unit tests name none."""
+        found = []
+        for path in sorted((self.folder / "grade" / "tests").glob("test_*.py")):
+            text = path.read_text()
+            if "pytest.mark.native" not in text:
+                continue
+            named = any(re.search(rf"\b{p}\b", text) for p in programs)
+            if named or ("UNIT_TESTS" in text and any(p.endswith("_test") for p in programs)):
+                found.append(str(path.relative_to(self.folder)))
+        return found
+
+    def pytest(self, modules: list[str], *words: str) -> tuple[int, str]:
+        """Run test modules, the quickest tests first, until one fails."""
+        if not modules:
+            return 0, ""
+        command = [sys.executable, "-m", "pytest", "-c", "grade/pyproject.toml", "--rootdir=."]
+        plugin = ["-p", "grade.mutants.quick_first", "-m", "native", "-x", "-rf"]
+        env = os.environ | {"SLUICE_TEST_TIMES": str(self.folder / TIMES), "PYTHONPATH": "."}
+        return self.run([*command, *plugin, *words, *modules], env)
+
+    def measure(self, files: set[str]) -> None:
+        """Without a change, run the tests of these sources, and keep how long each took.
+
+        Raises BadTree if one fails.
+        """
+        for file in files:
+            (self.folder / file).touch()
+        _, said = self.make()
+        status, said = self.pytest(self.tests(set(LINKED.findall(said))))
+        if status:
+            raise BadTree(said[-2000:])
+
+    def object_of(self, file: str) -> bytes | None:
+        """What the kernel's compiler makes of a source; None if it refuses."""
+        out = self.folder / "change.o"
+        status, _ = self.run([*kernel_command(), "-c", "-o", str(out), file])
+        return None if status else out.read_bytes()
+
+    def outcome(self, change: Change) -> Outcome:
+        """Make the change, build, test, and take it back."""
+        path = self.folder / change.file
+        text = path.read_text()
+        if change.file not in self.objects:
+            self.objects[change.file] = self.object_of(change.file) or b""
+        path.write_text(change.applied(text))
+        try:
+            return self.judged(change)
+        finally:
+            path.write_text(text)
+
+    def judged(self, change: Change) -> Outcome:
+        """What the tests say of the change, which has been made."""
+        compiled = self.object_of(change.file)
+        if compiled is None:
+            return Outcome(change, NO_CODE)
+        if compiled == self.objects[change.file]:
+            return Outcome(change, EQUAL)
+        if is_listed(change):
+            return Outcome(change, LISTED_AS)
+        status, said = self.make()
+        if status:
+            return Outcome(change, NO_CODE)
+        status, said = self.pytest(self.tests(set(LINKED.findall(said))))
+        if not status:
+            return Outcome(change, SURVIVED)
+        by = FAILED.search(said)
+        return Outcome(change, KILLED, by[1] if by else f"pytest's status {status}")

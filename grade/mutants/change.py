@@ -1,0 +1,200 @@
+"""All changes of one token, or of one statement, that a C file's functions offer.
+
+The operators are the classical ones (DeMillo, Lipton and Sayward, "Hints on test data selection",
+Computer 11(4), 1978; Offutt et al., "An experimental determination of sufficient mutant
+operators", TOSEM 5(2), 1996): of relations, arithmetic, logic, constants and statements.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from grade.scoring.source import quiet
+
+TOKEN = re.compile(
+    r"0[xX][0-9a-fA-F]+[uUlL]*|\d[\w.]*|[A-Za-z_]\w*"
+    r"|->|\+\+|--|<<=|>>=|<<|>>|[-+*/%&|^=!<>]=|&&|\|\||\.\.\.|[^\s\w]"
+)
+OTHER = {
+    "<": ["<="], "<=": ["<"], ">": [">="], ">=": [">"], "==": ["!="], "!=": ["=="],
+    "&&": ["||"], "||": ["&&"], "!": [""], "<<": [">>"], ">>": ["<<"],
+    "++": ["--"], "--": ["++"], "+=": ["-="], "-=": ["+="], "&=": ["="], "|=": ["="],
+    "+": ["-"], "/": ["*"], "%": ["/"], "|": ["&"],
+    "true": ["false"], "false": ["true"], "min": ["max"], "max": ["min"],
+    "break": ["continue"], "continue": ["break"],
+}  # fmt: skip
+ONLY_BINARY = {"-": ["+"], "*": ["/"], "&": ["|"]}
+OPERAND = re.compile(r"[\w)\]]")  # what stands before a binary operator ends in it
+NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*")
+CONSTANT = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+")  # of a family: those with the same first word
+ERROR = re.compile(r"E[A-Z0-9]{2,}")
+FUNCTION = re.compile(r"\b(\w+)\s*\(")
+LEAVING = {"return", "break", "continue", "goto", "case", "default"}
+NOT_AN_END = {"else", "do"}
+
+
+@dataclass(frozen=True)
+class Change:
+    """Replace text[start:end] of a file by `new`; line and column begin at 1."""
+
+    file: str
+    function: str
+    line: int
+    column: int
+    start: int
+    end: int
+    old: str
+    new: str
+    context: str  # the whole line, without its indentation
+
+    def __str__(self) -> str:
+        new = self.new or "nothing"
+        return f"{self.name}: {self.function}: `{self.old}` becomes `{new}` in: {self.context}"
+
+    @property
+    def name(self) -> str:
+        """How to ask for this change alone."""
+        return f"{self.file}:{self.line}:{self.column}:{self.new}"
+
+    def applied(self, text: str) -> str:
+        """The file's text with the change made."""
+        return text[: self.start] + self.new + text[self.end :]
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token of the source, and where it begins."""
+
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+
+class Source:
+    """A C file, and the functions defined in it."""
+
+    def __init__(self, file: str, text: str) -> None:
+        self.file, self.text = file, text
+        self.code = quiet(text)
+
+    @cached_property
+    def bodies(self) -> list[tuple[str, int, int]]:
+        """Of each function: its name, and where the text between its braces begins and ends."""
+        found, depth, start, last_end = [], 0, 0, 0
+        for match in re.finditer(r"[{}]", self.code):
+            at = match.start()
+            if match[0] == "{":
+                if not depth:
+                    start = at + 1
+                depth += 1
+                continue
+            depth -= 1
+            if depth:
+                continue
+            head = self.code[last_end : start - 1]
+            last_end = at + 1
+            names = FUNCTION.findall(head)
+            if names and head.rstrip().endswith(")"):
+                found.append((names[0], start, at))
+        return found
+
+    @cached_property
+    def families(self) -> dict[str, list[str]]:
+        """The constants that the file names, by their first word."""
+        found: dict[str, set[str]] = {}
+        for name in CONSTANT.findall(self.code):
+            found.setdefault(name.split("_")[0], set()).add(name)
+        return {first: sorted(names) for first, names in found.items()}
+
+    def change(self, function: str, start: int, end: int, new: str) -> Change:
+        """The change at this place."""
+        begin = self.text.rfind("\n", 0, start) + 1
+        line = self.text[begin:].split("\n", 1)[0]
+        number = self.text.count("\n", 0, start) + 1
+        old = " ".join(self.text[start:end].split())
+        return Change(
+            self.file, function, number, start - begin + 1, start, end, old, new, line.strip()
+        )
+
+    def changes(self) -> Iterator[Change]:
+        """All that the file offers, from its beginning."""
+        for function, start, end in self.bodies:
+            tokens = [Token(m[0], start + m.start()) for m in TOKEN.finditer(self.code[start:end])]
+            before = Token("{", start)
+            for token in tokens:
+                for new in self.instead(before, token):
+                    yield self.change(function, token.start, token.end, new)
+                before = token
+            for first, after in statements(tokens):
+                yield self.change(function, first, after, ";")
+
+    def instead(self, before: Token, token: Token) -> list[str]:
+        """What may stand in a token's place."""
+        word = token.text
+        if word in OTHER:
+            return OTHER[word]
+        if word in ONLY_BINARY:
+            return ONLY_BINARY[word] if OPERAND.match(before.text[-1]) else []
+        if NUMBER.fullmatch(word):
+            digits = NUMBER.fullmatch(word)[1]
+            octal = digits[0] == "0" and digits.isdigit()
+            value = int(digits, 8 if octal else 0)
+            return ["1"] if not value else [str(value + 1), "0"]
+        if ERROR.fullmatch(word) and before.text == "-":
+            return ["0"]
+        family = self.families.get(word.split("_")[0], [])
+        if word in family and len(family) > 1:
+            return [family[(family.index(word) + 1) % len(family)]]
+        return []
+
+
+def statements(tokens: list[Token]) -> Iterator[tuple[int, int]]:
+    """Where statements begin and end that may be left out: calls, assignments, increments.
+
+    A statement follows `;`, `{`, `}`, `else`, `do` or the `)` of an if, for or while. One that
+    leaves, that declares, or that is a block stays.
+    """
+    heads = closing_heads(tokens)
+    starts = [0] + [
+        i + 1
+        for i, token in enumerate(tokens)
+        if token.text in {";", "{", "}"} | NOT_AN_END or i in heads
+    ]
+    for first, following in pairwise([*starts, len(tokens)]):
+        inside = tokens[first:following]
+        if len(inside) < 2 or inside[-1].text != ";" or inside[0].text in LEAVING:
+            continue
+        words = [token.text for token in inside]
+        if depth_ends_below(words) or declares(words):
+            continue
+        yield inside[0].start, inside[-1].end
+
+
+def closing_heads(tokens: list[Token]) -> set[int]:
+    """Where the heads of if, for, while, switch and kernel loops (NAME_EACH) are closed."""
+    found, open_ = set(), []
+    for i, token in enumerate(tokens):
+        if token.text == "(":
+            before = tokens[i - 1].text if i else ""
+            head = before in {"if", "for", "while", "switch"} or before.endswith("_EACH")
+            open_.append(head)
+        elif token.text == ")" and open_ and open_.pop():
+            found.add(i)
+    return found
+
+
+def depth_ends_below(words: list[str]) -> bool:
+    """Is it a piece of a for's head?"""
+    return words.count("(") != words.count(")")
+
+
+def declares(words: list[str]) -> bool:
+    """Does it begin as a declaration: a word, then stars, then another word?"""
+    rest = [word for word in words if word != "*"]
+    named = [bool(re.fullmatch(r"[A-Za-z_]\w*", word)) for word in rest[:2]]
+    return len(named) > 1 and all(named)

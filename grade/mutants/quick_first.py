@@ -1,0 +1,31 @@
+"""A plugin of pytest: the tests that were quickest before run first, and their times are kept.
+
+The file is named by SLUICE_TEST_TIMES. Times are only kept of a run in which all tests passed.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+TIMES = Path(os.environ["SLUICE_TEST_TIMES"])
+taken: dict[str, float] = {}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Sort by the time that was kept; tests without one come last."""
+    known = json.loads(TIMES.read_text()) if TIMES.exists() else {}
+    items.sort(key=lambda item: known.get(item.nodeid, float("inf")))
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Note how long the test itself took."""
+    if report.when == "call":
+        taken[report.nodeid] = round(report.duration, 3)
+
+
+def pytest_sessionfinish(exitstatus: int) -> None:
+    """Keep the times of a run that passed, if there are none yet."""
+    if not exitstatus and not TIMES.exists():
+        TIMES.write_text(json.dumps(taken, indent=1))
