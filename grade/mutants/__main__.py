@@ -53,7 +53,7 @@ def sources(patterns: list[str]) -> list[Source]:
         paths = sorted(path for path in ROOT.glob(pattern) if path.suffix == ".c")
         if not paths:
             raise BadChoice(
-                f"FILES={pattern}: no source has this name; say policies/sched/*.c, say"
+                f"FILES={pattern}: no C source has this name; try FILES='policies/sched/*.c'"
             )
         found += [Source(str(path.relative_to(ROOT)), path.read_text()) for path in paths]
     return found

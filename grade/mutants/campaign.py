@@ -29,7 +29,8 @@ from grade.paths import BUILD, ROOT
 
 LISTED = Path(__file__).with_name("equivalent.toml")
 EQUAL, NO_CODE, LISTED_AS, KILLED, SURVIVED = "equal", "no code", "listed", "killed", "survived"
-SOURCES = ("Makefile", "kernel", "policies", "user", "mkfs", "grade", "build/native")
+SOURCES = ("Makefile", "kernel", "policies", "user", "mkfs", "grade")
+BUILT = ("build/native", "build/native.command")
 NO_COPY = shutil.ignore_patterns("__pycache__", ".*_cache")
 LINKED = re.compile(r"^  LD build/native/(\w+)$", re.M)
 CPU_S = 120  # of one process of a test, against changes that loop for ever
@@ -70,15 +71,20 @@ def kernel_command() -> list[str]:
 class Tree:
     """A copy of the tree, in which one change at a time is built and tested."""
 
-    def __init__(self, folder: Path, original: Path = ROOT) -> None:
-        """Copy the tree into the folder and build it; raises BadTree."""
+    def __init__(self, folder: Path, original: Path = ROOT, *, lenient: bool = True) -> None:
+        """Copy the tree into the folder and build it; raises BadTree.
+
+        lenient: warnings are no errors; then everything is compiled anew, as the flags differ.
+        """
         self.folder = folder
+        self.flags = [LENIENT] if lenient else []
         self.objects: dict[str, bytes] = {}  # what is made of the sources without a change
         folder.mkdir(parents=True)
-        for part in SOURCES:
+        for part in (*SOURCES, *BUILT):
             if (original / part).is_dir():
                 shutil.copytree(original / part, folder / part, ignore=NO_COPY)
-            else:
+            elif (original / part).exists():
+                (folder / part).parent.mkdir(exist_ok=True)
                 shutil.copy2(original / part, folder / part)
         status, said = self.make()
         if status:
@@ -87,7 +93,7 @@ class Tree:
     def make(self) -> tuple[int, str]:
         """Build the native programs; the status, and what was printed."""
         env = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
-        return self.run(["make", f"-j{os.cpu_count()}", "SETUP=no", LENIENT, "native"], env)
+        return self.run(["make", f"-j{os.cpu_count()}", "SETUP=no", *self.flags, "native"], env)
 
     def run(self, command: list[str], env: dict[str, str] | None = None) -> tuple[int, str]:
         """Run a command in the tree."""

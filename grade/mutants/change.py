@@ -22,7 +22,7 @@ OTHER = {
     "&&": ["||"], "||": ["&&"], "!": [""], "<<": [">>"], ">>": ["<<"],
     "++": ["--"], "--": ["++"], "+=": ["-="], "-=": ["+="], "&=": ["="], "|=": ["="],
     "+": ["-"], "/": ["*"], "%": ["/"], "|": ["&"],
-    "true": ["false"], "false": ["true"], "min": ["max"], "max": ["min"],
+    "true": ["false"], "false": ["true"], "MIN": ["MAX"], "MAX": ["MIN"],
     "break": ["continue"], "continue": ["break"],
 }  # fmt: skip
 ONLY_BINARY = {"-": ["+"], "*": ["/"], "&": ["|"]}
@@ -139,7 +139,8 @@ class Source:
         if word in OTHER:
             return OTHER[word]
         if word in ONLY_BINARY:
-            return ONLY_BINARY[word] if OPERAND.match(before.text[-1]) else []
+            after_operand = OPERAND.match(before.text[-1]) and before.text not in LEAVING
+            return ONLY_BINARY[word] if after_operand else []
         if NUMBER.fullmatch(word):
             digits = NUMBER.fullmatch(word)[1]
             octal = digits[0] == "0" and digits.isdigit()
@@ -159,7 +160,7 @@ def statements(tokens: list[Token]) -> Iterator[tuple[int, int]]:
     A statement follows `;`, `{`, `}`, `else`, `do` or the `)` of an if, for or while. One that
     leaves, that declares, or that is a block stays.
     """
-    heads = closing_heads(tokens)
+    heads, nested = closing_heads(tokens), in_brackets(tokens)
     starts = [0] + [
         i + 1
         for i, token in enumerate(tokens)
@@ -169,8 +170,7 @@ def statements(tokens: list[Token]) -> Iterator[tuple[int, int]]:
         inside = tokens[first:following]
         if len(inside) < 2 or inside[-1].text != ";" or inside[0].text in LEAVING:
             continue
-        words = [token.text for token in inside]
-        if depth_ends_below(words) or declares(words):
+        if following - 1 in nested or declares([token.text for token in inside]):
             continue
         yield inside[0].start, inside[-1].end
 
@@ -188,9 +188,15 @@ def closing_heads(tokens: list[Token]) -> set[int]:
     return found
 
 
-def depth_ends_below(words: list[str]) -> bool:
-    """Is it a piece of a for's head?"""
-    return words.count("(") != words.count(")")
+def in_brackets(tokens: list[Token]) -> set[int]:
+    """The tokens between round brackets, as those of a for's head are."""
+    found, depth = set(), 0
+    for i, token in enumerate(tokens):
+        depth -= token.text == ")"
+        if depth:
+            found.add(i)
+        depth += token.text == "("
+    return found
 
 
 def declares(words: list[str]) -> bool:
