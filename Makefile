@@ -65,11 +65,13 @@ define newline
 
 endef
 $(foreach v,ARGS DISKS CPUS MEM FS_MB JOBS T E N SIZE SCHEDULER FORMAT OUT LAB \
-    SUBMISSION SUBMISSIONS TEST NONCE BASE STUDENT CFLAGS_EXTRA,$(if \
+    SUBMISSION SUBMISSIONS TEST NONCE BASE STUDENT FILES MUTANT CFLAGS_EXTRA,$(if \
     $(findstring $(newline),$(value $(v))),$(error $(v): must be one line)))
 $(foreach v,DEBUG V FULL LIST,$(call must_be,$(v),[01]?,1 or nothing))
 $(call must_be,SETUP,yes|no,yes or no)
 $(call must_be,JOBS,[1-9][0-9]*,a number from 1)
+$(call must_be,COUNT,[1-9][0-9]*,a number of changes from 1)
+$(call must_be,SEED,[0-9]+,a whole number)
 $(call must_be,FS_MB,[1-9][0-9]*,a number of MiB from 1)
 ifneq ($(filter qemu qemu-gdb,$(MAKECMDGOALS)),)
 $(call must_be,CPUS,[1-8],a number of harts from 1 to 8)
@@ -304,9 +306,8 @@ test: all native ## run the tests; T='name' or T='test_file.py' selects, FULL=1:
 	$(PYTHON) -m pytest -c grade/pyproject.toml --rootdir=. $(TEST_CHOICE)
 
 mutants: all native ## change the sources at random and count what the tests notice (COUNT=, SEED=, FILES='policies/*/*.c', MUTANT=one, JOBS=)
-	@$(PYTHON) -m grade.mutants --jobs '$(JOBS)' $(if $(COUNT),--count $(call quoted,COUNT)) \
-	    $(if $(SEED),--seed $(call quoted,SEED)) $(if $(FILES),--files $(call quoted,FILES)) \
-	    $(if $(MUTANT),--mutant $(call quoted,MUTANT))
+	@$(PYTHON) -m grade.mutants --jobs $(JOBS) $(call option,count,COUNT) \
+	    $(call option,seed,SEED) $(call option,files,FILES) $(call option,mutant,MUTANT)
 
 bench: all build/native/drive_replay_tool ## measure speeds, as tables, build/bench.json and build/targets.json
 	$(RUN) grade.bench
