@@ -149,7 +149,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
 
-.PHONY: all native qemu qemu-gdb gdb test mutants bench experiment export report grade skeleton class samples bundle format setup clean help FORCE
+.PHONY: all native qemu qemu-gdb gdb test mutants bench experiment results results-tables export report grade skeleton class samples bundle format setup clean help FORCE
 
 FORCE:
 
@@ -318,6 +318,12 @@ bench: all build/native/drive_replay_tool ## measure speeds, as tables, build/be
 experiment: all build/native/drive_replay_tool ## run an experiment (E=name or all, SIZE=quick, N=one run, JOBS=, SCHEDULER=address of a Dask cluster, LIST=1 lists)
 	@$(RUN) grade.experiment --jobs $(JOBS) $(call option,run,N) $(call option,size,SIZE) \
 	    $(call option,scheduler,SCHEDULER) $(if $(filter 1,$(LIST)),--list) $(call operand,E)
+
+results: all build/native/drive_replay_tool ## make experiments in full size, store the results in grade/results and put them into the documents (E=name, JOBS=, SCHEDULER=; without E, all that a document quotes)
+	@$(RUN) grade.results --jobs $(JOBS) $(call option,scheduler,SCHEDULER) $(call operand,E)
+
+results-tables: all ## put what grade/results holds into the documents (E=name)
+	@$(RUN) grade.results --tables $(call operand,E)
 
 export: all build/native/drive_replay_tool ## a run's trace as files for other tools (E=name SIZE= N=run FORMAT=all OUT=dir, LIST=1 lists)
 	@$(RUN) grade.export $(call option,run,N) $(call option,size,SIZE) \

@@ -1,0 +1,85 @@
+"""`make results`: make experiments in full size, store the results, put them into documents.
+
+E= which one, or the beginning of names; without it, all whose results a document quotes.
+JOBS= how many runs at a time, SCHEDULER= the address of a Dask cluster. Runs that are there
+already are not made again. `make results-tables` only puts what is kept into the documents.
+"""
+
+import argparse
+import os
+import sys
+from functools import cache
+
+from grade.experiment import result
+from grade.experiment.__main__ import chosen, do, named
+from grade.experiment.files import FOLDER
+from grade.experiment.known import kernel_hash
+from grade.experiment.load import FULL
+from grade.experiment.result import BadResult
+from grade.experiment.runner import OtherTree
+from grade.experiment.schema import BadExperiment, Experiment
+from grade.results import documents, store
+from grade.workers import NoWorkers
+
+
+def quoted() -> dict[str, set[str]]:
+    """The metrics that documents quote, by experiment."""
+    found: dict[str, set[str]] = {}
+    for path in documents.documents():
+        for figure in documents.figures(path):
+            found.setdefault(figure.source.get("from", ""), set()).add(figure.source.get("metric"))
+    return found
+
+
+def keep(experiments: list[Experiment]) -> None:
+    """Store the results that there are now; all or, if one's are not whole, none."""
+    metrics = quoted()
+    kept = []
+    for experiment in experiments:
+        results = result.read(FOLDER / experiment.name / "results.jsonl")
+        kept.append(store.digest(experiment, results, metrics.get(experiment.name, ())))
+    for one in kept:
+        print(f"stored: {store.write(one)}")
+
+
+def put_in(names: set[str]) -> None:
+    """Bring what the documents say of these experiments up to what is stored."""
+    read = cache(store.read)
+    said = [line for path in documents.documents() for line in documents.put_in(path, read, names)]
+    print("\n".join(said) or "the documents say what the results do")
+    for name in sorted(names & quoted().keys()):
+        if read(name)["kernel"] != kernel_hash():
+            print(f"{name}: the stored results are of another kernel, at {read(name)['commit']}")
+
+
+def run(experiments: list[Experiment], choice: argparse.Namespace) -> bool:
+    """Make the runs, store their results and put them into the documents; was all well?"""
+    good = do(experiments, choice)
+    keep(experiments)
+    put_in({experiment.name for experiment in experiments})
+    return good
+
+
+def main() -> int:
+    """The command; its exit status."""
+    options = argparse.ArgumentParser(prog="make results", description=__doc__)
+    options.add_argument("name", nargs="?", help="or the beginning of names")
+    options.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
+    options.add_argument("--scheduler", default="", help="address of a Dask scheduler")
+    options.add_argument("--tables", action="store_true", help="make no runs")
+    choice = options.parse_args()
+    choice.run, choice.no_report, choice.folder = None, False, FOLDER
+    try:
+        names = [choice.name] if choice.name else sorted(quoted())
+        if choice.tables:
+            put_in({path.stem for name in names for path in named(name)})
+            return 0
+        good = run([one for name in names for one in chosen(name, FULL)], choice)
+    except (BadExperiment, BadResult, NoWorkers, OtherTree) as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

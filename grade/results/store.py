@@ -1,0 +1,92 @@
+"""What is kept of an experiment's full results: a row for each arm and setting.
+
+experiment, commit, kernel    whose results, of which commit and hash of the kernel
+rows                          arm, at (the setting, without the seed), trials, and
+    measured, model, published
+                              values by metric: over the trials, as the table of the
+                              experiment has it; of the model; of the source
+"""
+
+import json
+import re
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from statistics import mean
+
+from grade.experiment import metrics, summary
+from grade.experiment.files import write_whole
+from grade.experiment.known import kernel_hash
+from grade.experiment.result import BadResult, setting
+from grade.experiment.schema import Experiment
+from grade.paths import ROOT
+
+FOLDER = ROOT / "grade" / "results"
+NUMBER = re.compile(r"\d+(\.\d+)?")  # of a source, which may say "about 600" instead
+MADE_OF = ("Makefile", "kernel", "policies", "user", "mkfs", "grade/experiments")
+
+
+def commit() -> str:
+    """The commit of this tree, with a + if what results are made of has changed since."""
+    head = subprocess.run(
+        ["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT, capture_output=True, text=True
+    )
+    changed = subprocess.run(
+        ["git", "diff", "--quiet", "HEAD", "--", *MADE_OF], cwd=ROOT, capture_output=True
+    )
+    return head.stdout.strip() + ("+" if changed.returncode else "")
+
+
+def number(value: float) -> float:
+    """A value with all digits that a document may print."""
+    return float(f"{value:.9g}") if value != int(value) else int(value)
+
+
+def row(experiment: Experiment, trials: list[dict], names: Iterable[str]) -> dict:
+    """One arm in one setting."""
+    first = trials[0]
+    model = [experiment.predicted(trial) for trial in trials]
+    told = {name: summary.said(experiment, first, name) for name in names}
+    return {
+        "arm": first["arm"],
+        "at": setting(first["variables"]),
+        "trials": len(trials),
+        "measured": {name: number(metrics.together(trials, name)) for name in names},
+        "model": {
+            n: number(mean(m[n] for m in model)) for n in names if all(n in m for m in model)
+        },
+        "published": {name: float(v) for name, v in told.items() if NUMBER.fullmatch(v)},
+    }
+
+
+def digest(experiment: Experiment, results: list[dict], quoted: Iterable[str]) -> dict:
+    """What is kept of whole results: the table's metrics, and those that documents quote."""
+    if len(results) != len(experiment.runs):
+        raise BadResult(
+            f"{experiment.name}: {len(results)} of {len(experiment.runs)} runs are there"
+        )
+    kernels = {result["kernel"] for result in results}
+    if kernels != {kernel_hash()}:
+        raise BadResult(f"{experiment.name}: results of another kernel than this tree's")
+    names = sorted({*experiment.plot["columns"], *quoted})
+    groups = summary.groups(results).values()
+    rows = [row(experiment, trials, names) for trials in groups]
+    about = {"experiment": experiment.name, "commit": commit(), "kernel": kernel_hash()}
+    return {**about, "rows": rows}
+
+
+def write(kept: dict, folder: Path = FOLDER) -> Path:
+    """Keep it: a line for each row, so that changes can be read."""
+    path = folder / f"{kept['experiment']}.json"
+    about = [f" {json.dumps(name)}: {json.dumps(kept[name])}," for name in kept if name != "rows"]
+    rows = ",\n".join("  " + json.dumps(row, ensure_ascii=False) for row in kept["rows"])
+    write_whole(path, "\n".join(["{", *about, ' "rows": [', rows, " ]", "}", ""]))
+    return path
+
+
+def read(name: str, folder: Path = FOLDER) -> dict:
+    """What is kept of an experiment. BadResult if nothing is."""
+    path = folder / f"{name}.json"
+    if not path.exists():
+        raise BadResult(f"no results of {name} are stored: make results E={name}")
+    return json.loads(path.read_text())

@@ -1,0 +1,153 @@
+"""What documents say was measured is what the stored results say (grade/results)."""
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from grade.experiment.__main__ import EXPERIMENTS
+from grade.experiment.known import kernel_hash
+from grade.experiment.load import load
+from grade.experiment.result import BadResult
+from grade.paths import ROOT
+from grade.results import documents, store
+from grade.results.__main__ import quoted
+from grade.results.documents import Figure
+
+read = cache(store.read)
+ALL = [figure for path in documents.documents() for figure in documents.figures(path)]
+
+STORED = {
+    "rows": [
+        {"arm": "PU", "at": {"age": 5}, "measured": {"read.max_ms": 8004.96}, "model": {}},
+        {"arm": "PU", "at": {"age": 30}, "measured": {"read.max_ms": 12.34}, "model": {}},
+        {"arm": "IPU", "at": {"age": 5}, "measured": {"read.max_ms": 55}, "model": {}},
+    ]
+}
+TEXT = """
+Reads wait for 8,005 ms<!-- result: from=e, arm=PU, age=5, read.max_ms --> at most.
+
+<!-- results: from=e; age=5, read.max_ms; age=30,
+    read.max_ms -->
+| | five | thirty |
+|---|---|---|
+| PU | 8,005 | 12.3 |
+| interval <!-- arm=IPU --> | 55.0 | |
+| *paper* | *8,000* | |
+| | **words** | |
+"""
+
+
+def document(folder: Path, text: str = TEXT) -> Path:
+    path = folder / "README.md"
+    path.write_text(text)
+    return path
+
+
+def stored(name: str) -> dict:
+    assert name == "e"
+    return STORED
+
+
+def wrong(path: Path) -> list[tuple[int, str]]:
+    """Line and text of figures that are not what is stored."""
+    found = documents.figures(path)
+    return [(f.line, f.printed) for f in found if documents.now(f, stored) != f.printed]
+
+
+@pytest.mark.parametrize("name", sorted(quoted()))
+def test_documents_say_what_was_measured_last(name: str) -> None:
+    def stale(figure: Figure) -> str:
+        new = documents.now(figure, read)
+        return "" if new == figure.printed else f"{figure.place}: {figure.printed} is {new}"
+
+    said = [stale(figure) for figure in ALL if figure.source.get("from") == name]
+    assert said
+    assert not list(filter(None, said)), f"run make results-tables E={name}"
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("*.md")), ids=lambda path: path.name)
+def test_every_table_of_figures_says_where_they_are_from(path: Path) -> None:
+    lines = [f"{path.name}:{line}" for line in documents.unmarked(path)]
+    assert not lines, "put a comment before the table, as grade/results/documents.py says"
+
+
+def test_figures_are_compared_as_precisely_as_they_are_printed(tmp_path: Path) -> None:
+    path = document(tmp_path)
+    assert [f.printed for f in documents.figures(path)] == ["8,005", "8,005", "12.3", "55.0"]
+    assert wrong(path) == []
+    path.write_text(TEXT.replace("8,005 ms", "8,004 ms").replace("12.3", "12.34"))
+    assert wrong(path) == [(2, "8,004")]
+    path.write_text(TEXT.replace("12.3", "12.4").replace("55.0", "55.1"))
+    assert wrong(path) == [(8, "12.4"), (9, "55.1")]
+
+
+def test_figures_are_put_in_as_precisely_as_they_were_printed(tmp_path: Path) -> None:
+    old = TEXT.replace("8,005 ms", "9 ms").replace("12.3", "1.0").replace("55.0", "1,234.0")
+    path = document(tmp_path, old)
+    said = documents.put_in(path, stored, {"e"})
+    assert said[0] == "README.md:2: 9 is now 8,005"
+    assert len(said) == 3
+    assert path.read_text() == TEXT
+    assert documents.put_in(path, stored, {"other"}) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("12.3", "12.3 s", '"12.3 s" is neither a figure nor in italics'),
+        ("12.3 |", "12.3 | 1 |", "3 columns, but 2 sources"),
+        ("arm=IPU", "arm=HAC", "e has 0 rows of arm=HAC"),
+        ("from=e; age=5,", "from=e;", "e has 2 rows of arm=PU"),
+        ("read.max_ms -->\n|", "read.min_ms -->\n|", "no measured read.min_ms stored"),
+        ("read.max_ms -->\n|", "is=model, read.max_ms -->\n|", "no model read.max_ms stored"),
+        ("from=e;", "here;", "lacks from=EXPERIMENT"),
+        ("8,005 ms<", "8,005 ms at most<", "no figure or table at this comment"),
+        ("-->\n| | five", "-->\n\n| | five", "no figure or table at this comment"),
+    ],
+)
+def test_a_source_that_names_nothing_is_told_with_its_place(
+    tmp_path: Path, old: str, new: str, why: str
+) -> None:
+    assert old in TEXT
+    path = document(tmp_path, TEXT.replace(old, new))
+    with pytest.raises(BadResult, match=rf"README.md:\d+: .*{why}"):
+        wrong(path)
+    before = path.read_text()
+    with pytest.raises(BadResult):
+        documents.put_in(path, stored, {"e", None})
+    assert path.read_text() == before
+
+
+def test_a_table_of_figures_without_a_source_is_found(tmp_path: Path) -> None:
+    table = "| | a | b |\n|---|---|---|\n| x | 1.2 s | 3 |\n"
+    path = document(tmp_path, f"words\n\n{table}")
+    assert documents.unmarked(path) == [3]
+    path.write_text(f"<!-- host: make bench -->\n{table}")
+    assert documents.unmarked(path) == []
+    path.write_text(table.replace("1.2", "about 1").replace("3", "three"))
+    assert documents.unmarked(path) == []
+
+
+def test_whole_results_of_this_kernel_only_are_stored(tmp_path: Path) -> None:
+    full = load(EXPERIMENTS / "mogul-4.1-fast.toml", "quick")
+    experiment = replace(full, plot={"columns": ["stat.disk.writes"]}, runs=full.runs[:2])
+
+    def result(seed: int, writes: int, kernel: str) -> dict:
+        counters = {"disk.writes": (writes, "requests"), "disk.reads": (2 * writes, "requests")}
+        about = {"arm": "delayed+PU", "variables": {"seed": seed}, "kernel": kernel}
+        return {**about, "counters": counters, "virtual_ms": 1000}
+
+    results = [result(seed, writes, kernel_hash()) for seed, writes in ((1, 3), (2, 6))]
+    kept = store.digest(experiment, results, ["stat.disk.reads"])
+    assert store.read(experiment.name, store.write(kept, tmp_path).parent) == kept
+    [row] = kept["rows"]
+    assert (row["arm"], row["at"], row["trials"]) == ("delayed+PU", {}, 2)
+    assert row["measured"] == {"stat.disk.reads": 9, "stat.disk.writes": 4.5}
+    with pytest.raises(BadResult, match="1 of 2 runs are there"):
+        store.digest(experiment, results[:1], [])
+    with pytest.raises(BadResult, match="another kernel"):
+        store.digest(experiment, [results[0], result(2, 6, "older")], [])
+    with pytest.raises(BadResult, match="make results E=none"):
+        store.read("none", tmp_path)
