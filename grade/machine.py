@@ -20,6 +20,7 @@ from pathlib import Path
 from types import TracebackType
 
 from grade import processors
+from grade.limits import HANG_S
 from grade.paths import KERNEL
 
 PROMPT = r"^sluice:\S*\$ "
@@ -127,7 +128,7 @@ class Machine:
     """A running machine; a context manager that ends it."""
 
     config: Config
-    limit_s: float = 120  # of one wait, unless the call says otherwise
+    limit_s: float = HANG_S  # of one wait, unless the call says otherwise
     console: str = field(default="", init=False)  # everything, without \r
     seen: int = field(default=0, init=False)  # how much of it expect has passed
     commands: int = field(default=0, init=False)
@@ -249,7 +250,7 @@ class Machine:
         return self.wait()
 
 
-def run_rc(config: Config, limit_s: float = 120) -> Result:
+def run_rc(config: Config, limit_s: float = HANG_S) -> Result:
     """Boot an image that has an /rc, and wait for the power-off that ends it."""
     with Machine(config, limit_s) as machine:
         return machine.wait()

@@ -69,6 +69,8 @@ line and, if something is spelt alike, with what was probably meant.
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from grade.limits import HANG_S
+
 OPS = ("<", "<=", ">", ">=", "==")
 MODEL_SAYS = "model"  # as than = in an expectation; no arm has this name
 OVER_RUNS = ("every", "any", "point", "mean", "min", "max", "sum")
@@ -107,7 +109,7 @@ MACHINE = {
     "drive_segments": Field("text", "of a drive's cache, or adaptive; if not given, likewise"),
     "trace_k": Field("number", "K events that the trace keeps: the last ones", 256, 1, 1 << 20),
     "virtual_limit_s": Field("number", "a run that takes longer has failed", 7200, 1),
-    "host_limit_s": Field("number", "likewise, of the host's time", 300, 1),
+    "host_limit_s": Field("number", "likewise, of the host's time", HANG_S, 1),
     "root": Field("table", "the root disk"),
     "data": Field("table", "a second disk, mounted at /data"),
 }

@@ -27,6 +27,7 @@ from pathlib import Path
 
 from grade import image, trace
 from grade.image import Content
+from grade.limits import slowness
 from grade.machine import Config, Disk, die_with_parent, start
 from grade.scoring.evidence import witnessed
 from grade.scoring.lab import BadLab
@@ -35,16 +36,16 @@ from grade.scoring.verdict import Wrong, expect
 from grade.scoring.watch import watched
 
 MEMORY = "64M"
-CPU_S = 20  # of the host, a machine
+CPU_S = 20  # of a processor, a machine: 15 times what the longest takes (limits.py)
 CACHE = {"kernel/bio.c", "kernel/bflush.c"}  # what traces that a block is dirty, or written
 FILE_BYTES = 256 << 20
 TAIL_LINES = 8
 
 
-def limits() -> None:
+def limits(cpu_s: int) -> None:
     """In the child, before exec."""
     die_with_parent()
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S + 5))
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 5))
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
@@ -97,7 +98,7 @@ def end(status: int, stopped: str, console: Path) -> str:
     if status == 0 or stopped:
         return stopped
     if status in (-signal.SIGXCPU, -signal.SIGKILL):
-        return f"it computed for more than {CPU_S} s of the host's processor"
+        return f"it computed for more than {CPU_S} s of a processor"
     if status == -signal.SIGXFSZ:
         return "it flooded the console"
     if status == STUCK:
@@ -115,7 +116,7 @@ class Bench:
     reference_kernel: Path
     folder: Path
     nonce: str
-    budget_s: float  # of the host's processor, for all machines
+    budget_s: float  # of a processor as fast as ours, for all machines
     gdb: Path | None = None  # a socket: the first machine waits there
     files: Mapping[str, str] = field(default_factory=dict)  # what was handed in
     facts: dict[str, int] = field(default_factory=dict)  # of a lab of answers (answers.py)
@@ -190,14 +191,14 @@ class Bench:
         with console.open("wb") as out:
             process = start(
                 config,
-                limits,
+                partial(limits, round(CPU_S * slowness())),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.DEVNULL,
             )
         with watched(process) as watch:
             _, status, used = os.wait4(process.pid, 0)
-        self.budget_s -= used.ru_utime + used.ru_stime
+        self.budget_s -= (used.ru_utime + used.ru_stime) / slowness()
         process.returncode = os.waitstatus_to_exitcode(status)
         return end(process.returncode, watch.stopped, console)
 

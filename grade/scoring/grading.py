@@ -19,7 +19,7 @@ from grade.scoring.tree import BuildFailed, build
 from grade.scoring.verdict import Slide, Wrong
 from grade.scoring.words import printable
 
-BUDGET_S = 120  # of the host's processor, all machines of a grading together
+BUDGET_S = 120  # of a processor (limits.py), all machines of a grading together
 
 STATUS = {Refused: "refused", BuildFailed: "build failed", BadLab: "lab broken"}
 

@@ -1,7 +1,8 @@
 """Stops a machine that will not end by itself: one that is stuck, or slow beyond all reason.
 
-In virtual time the clock jumps over what nobody computes in. So a machine that has not used
-the host's processor for IDLE_S is one in which everybody waits and no timer runs.
+In virtual time the clock jumps over what nobody computes in. So a machine that for IDLE_S has
+neither used the host's processor nor waited for it, or for a disk of the host's, is one in which
+everybody waits and no timer runs. A busy or slow host only makes it wait.
 """
 
 import subprocess
@@ -12,18 +13,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from grade.limits import HANG_S
+
 IDLE_S = 10
-WALL_S = 300
 LOOK_S = 1
+BUSY = "RD"  # states of a thread: runs or would run, waits for a disk
 
 
-def ticks(pid: int) -> int:
-    """How long a process has computed, in ticks of the host; see proc(5), stat. 0: it is gone."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0
-    return int(fields[11]) + int(fields[12])
+def seen_of(pid: int) -> tuple[int, bool]:
+    """How long a process has computed, in ticks of the host, and does a thread of it want to?
+
+    Of a process that is gone (0, False). Source: proc(5), stat.
+    """
+    ticks, busy = 0, False
+    for thread in Path(f"/proc/{pid}/task").glob("*/stat"):
+        try:
+            fields = thread.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        ticks += int(fields[11]) + int(fields[12])
+        busy |= fields[0] in BUSY
+    return ticks, busy
 
 
 @dataclass
@@ -39,13 +49,13 @@ class Watch:
         began_s = moved_s = time.monotonic()
         seen = -1
         while not self.over.wait(LOOK_S):
-            now_s, used = time.monotonic(), ticks(self.process.pid)
-            if used != seen:
+            now_s, (used, busy) = time.monotonic(), seen_of(self.process.pid)
+            if busy or used != seen:
                 seen, moved_s = used, now_s
             if now_s - moved_s >= IDLE_S:
                 self.stopped = "it was stuck: all waited for what could not come"
-            elif now_s - began_s >= WALL_S:
-                self.stopped = f"it was not done after {WALL_S} s"
+            elif now_s - began_s >= HANG_S:
+                self.stopped = f"it was not done after {HANG_S} s"
             if self.stopped:
                 self.process.kill()
                 return

@@ -49,9 +49,9 @@ def boot(make_image: MakeImage) -> Iterator[Boot]:
     with ExitStack() as stack:
         running: list[Machine] = []
 
-        def start(prompt: bool = True, limit_s: float = 120, **config: object) -> Machine:
+        def start(prompt: bool = True, **config: object) -> Machine:
             config.setdefault("disks", (Disk(make_image()),) if "disks" not in config else ())
-            machine = stack.enter_context(Machine(Config(**config), limit_s))
+            machine = stack.enter_context(Machine(Config(**config)))
             running.append(machine)
             if prompt:
                 machine.wait_prompt()
@@ -72,11 +72,13 @@ def run_script(make_image: MakeImage) -> Run:
     """
 
     def run(
-        script: str, files: dict[str, bytes] | None = None, limit_s: float = 120, **config: object
+        script: str,
+        files: dict[str, bytes] | None = None,
+        **config: object,
     ) -> Result:
         root = Disk(make_image(rc=script, files=files or {}))
         disks = (root, *config.pop("disks", ()))
-        return run_rc(Config(disks=disks, **config), limit_s)
+        return run_rc(Config(disks=disks, **config))
 
     return run
 

@@ -5,6 +5,8 @@ import subprocess
 
 import pytest
 
+from grade.limits import HANG_S
+
 pytestmark = pytest.mark.native
 SEEDS = range(1, 1 + int(os.environ.get("SLUICE_SEEDS", "6")))
 
@@ -16,7 +18,7 @@ def bio_test(native):
 
 def run(program, seed: int, steps: int, buffers: int, fail_permille: int) -> str:
     command = [program, str(seed), str(steps), str(buffers), str(fail_permille)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, check=False)
     assert result.returncode == 0, f"{' '.join(map(str, command))}\n{result.stderr}"
     return result.stdout
 

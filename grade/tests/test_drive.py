@@ -4,12 +4,12 @@ import os
 import random
 import re
 import subprocess
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from grade.limits import HANG_S
 from grade.paths import NATIVE, ROOT
 
 TOOL = NATIVE / "drive_replay_tool"
@@ -53,7 +53,9 @@ class Row:
 
 
 def run(*words: str | Path, tool: Path = TOOL) -> str:
-    done = subprocess.run([tool, *words], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [tool, *words], capture_output=True, text=True, timeout=HANG_S, check=False
+    )
     assert done.returncode == 0, f"{words}: status {done.returncode}\n{done.stdout}{done.stderr}"
     return done.stdout
 
@@ -163,16 +165,6 @@ def test_random_4k_reads_of_cheetah4lp_take_what_disksim_says(seed: int) -> None
 
 def test_many_random_4k_reads_of_cheetah4lp_come_nearer() -> None:
     assert figures(run("-r", "100000", "1"))["mean_ms"] == pytest.approx(12.337, rel=0.004)
-
-
-@needs_data
-def test_ten_thousand_requests_are_replayed_in_a_fifth_of_a_second() -> None:
-    times_s = []
-    for _ in range(5):
-        start_s = time.perf_counter()
-        run(TRACE)
-        times_s.append(time.perf_counter() - start_s)
-    assert min(times_s) < 0.2
 
 
 # Mean time of reading a random sector, ms, and how near the model must be. DEC's
@@ -333,7 +325,9 @@ def test_a_bad_line_is_refused_with_file_and_line(
 ) -> None:
     trace = tmp_path / "bad.trace"
     trace.write_text(f"R x 0 8 1000 0\n{line}\n")
-    done = subprocess.run([TOOL, trace], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [TOOL, trace], capture_output=True, text=True, timeout=HANG_S, check=False
+    )
     assert done.returncode == 1
     assert f"{trace}:2: " in done.stderr
     assert complaint in done.stderr
@@ -345,7 +339,7 @@ def test_a_bad_line_is_refused_with_file_and_line(
 )
 def test_a_bad_command_line_is_refused(words: str) -> None:
     done = subprocess.run(
-        [TOOL, *words.split()], capture_output=True, text=True, timeout=60, check=False
+        [TOOL, *words.split()], capture_output=True, text=True, timeout=HANG_S, check=False
     )
     assert done.returncode in (1, 2)
     assert done.stderr

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from grade.damage import KINDS, damage_file
+from grade.limits import HANG_S
 from grade.paths import NATIVE
 
 pytestmark = pytest.mark.native
@@ -49,7 +50,7 @@ def tool(*images: Path, script: str, **options: int) -> str:
         capture_output=True,
         text=True,
         errors="replace",
-        timeout=120,
+        timeout=HANG_S,
         check=False,
     )
     assert done.returncode == 0, f"{' '.join(words)}\n{script[-2000:]}\n{done.stdout}{done.stderr}"

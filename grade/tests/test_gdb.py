@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import MakeImage
 
+from grade.limits import HANG_S
 from grade.machine import Config, Disk, Machine
 from grade.paths import KERNEL, ROOT
 
@@ -22,7 +23,7 @@ def gdb(socket: Path, *commands: str) -> str:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=60,
+        timeout=HANG_S,
         check=False,
     )
     return done.stdout

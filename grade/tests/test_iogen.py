@@ -451,7 +451,7 @@ def test_ten_thousand_reads_beside_moguls_writer_take_seconds(make_image: MakeIm
     )
     path = make_image(rc=rc, size="64M", options=options)
     args = "drive=rz58 nbuf=1228 update=pu write=delayed sched=fcfs cluster_kb=0"
-    result = run_rc(Config((Disk(path),), args=args, lab=True), limit_s=60)
+    result = run_rc(Config((Disk(path),), args=args, lab=True))
     writer, reader = Run(result.console, path).jobs()
     assert reader["ios"] == 10000 and reader["errors"] == writer["errors"] == 0
     expected = reader["elapsed_ns"] * 614 / 30e9

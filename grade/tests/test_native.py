@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from grade.limits import HANG_S
 from grade.paths import NATIVE, ROOT
 
 pytestmark = pytest.mark.native
@@ -25,7 +26,9 @@ def names(program: Path) -> list[str]:
 
 
 def run(*words: str | Path) -> None:
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300, cwd=ROOT, check=False)
+    done = subprocess.run(
+        words, capture_output=True, text=True, timeout=HANG_S, cwd=ROOT, check=False
+    )
     line = " ".join(str(word) for word in words)
     assert done.returncode == 0, f"{line}: status {done.returncode}\n{done.stdout}{done.stderr}"
 

@@ -144,7 +144,7 @@ def test_nothing_is_lost_when_policies_change_under_load(
         kernel=kernel,
         args=f"nbuf={buffers} check=1 pu.interval_ms=20",
     )
-    machine.check("sh /load0 & sh /load1 & sh /swap > /dev/null && sh /load2 && wait", 300)
+    machine.check("sh /load0 & sh /load1 & sh /swap > /dev/null && sh /load2 && wait")
     assert "policy fault" not in machine.power_off().console
     for name, data in files.items():
         for n in range(3 if name.startswith("/data") else 0):

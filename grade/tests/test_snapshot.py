@@ -13,8 +13,8 @@ import pytest
 from trees import copy_of_tree, make, plain_environment
 
 from grade import paths, snapshot
+from grade.limits import HANG_S
 
-LIMIT_S = 600  # for hangs
 TELL = """\
 import os, subprocess, sys
 from grade import paths
@@ -45,7 +45,7 @@ def small(tmp_path: Path) -> Path:
 
 def wait_for(path: Path) -> None:
     """Until it is there."""
-    end_s = time.monotonic() + LIMIT_S
+    end_s = time.monotonic() + HANG_S
     while not path.exists():
         assert time.monotonic() < end_s, f"{path} did not come"
         time.sleep(0.01)
@@ -97,7 +97,7 @@ def test_nothing_is_copied_while_a_make_builds(small: Path) -> None:
         other.join(0.2)
         assert not seen
         kernel.write_text("new")
-    other.join(LIMIT_S)
+    other.join(HANG_S)
     assert seen == ["new"]
 
 
@@ -115,7 +115,7 @@ def test_make_is_locked_while_it_builds_and_only_then(tree: Path) -> None:
         wait_for(tree / "started")
         while_it_builds = is_locked(tree)
         (tree / "go-on").write_text("now\n")
-        assert building.wait(LIMIT_S) == 0
+        assert building.wait(HANG_S) == 0
     assert while_it_builds
     assert not is_locked(tree)
 
@@ -123,7 +123,7 @@ def test_make_is_locked_while_it_builds_and_only_then(tree: Path) -> None:
 def test_a_command_and_its_children_work_on_the_snapshot(tree: Path) -> None:
     (tree / "grade/tell.py").write_text(TELL)
     line = [tree / ".venv/bin/python", "-m", "grade.snapshot", "-m", "grade.tell", "its", "words"]
-    done = subprocess.run(line, cwd=tree, capture_output=True, text=True, timeout=LIMIT_S)
+    done = subprocess.run(line, cwd=tree, capture_output=True, text=True, timeout=HANG_S)
     assert done.returncode == 3, done.stderr
     *told, one, other = done.stdout.split()
     assert (one, other) == ("its", "words")
@@ -154,7 +154,7 @@ def test_a_make_of_other_sources_beside_a_grading_changes_nothing_of_it(tree: Pa
                 os.killpg(process.pid, signal.SIGSTOP)
                 spoil(tree)
                 os.killpg(process.pid, signal.SIGCONT)
-            assert process.wait(LIMIT_S) == 0
+            assert process.wait(HANG_S) == 0
         return json.loads((tree / out / "result.json").read_text())
 
     alone, beside = grading("alone", False), grading("beside", True)

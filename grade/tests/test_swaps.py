@@ -77,7 +77,7 @@ def test_a_thousand_swaps_under_load_lose_nothing(
     rc += "sh /swap\ntouch /stop\nwait\ncat /dev/stat\n"
     path = make_image(rc=rc, files=files, size="64M")
     args = f"drive={drive} nbuf={buffers} check=1"
-    result = run_rc(Config((Disk(path),), kernel=DEBUG_KERNEL, args=args, lab=True), 300)
+    result = run_rc(Config((Disk(path),), kernel=DEBUG_KERNEL, args=args, lab=True))
     assert result.status == 0, result.console
     assert "failed" not in result.console and "too short" not in result.console
     said = re.findall(r"^policy: .*\n", result.console, re.M)

@@ -26,7 +26,7 @@ def test_usertests(make_image: MakeImage, run_script: Run, machine: str, group: 
     names = NAMES[group::GROUPS]
     second = Disk(make_image(programs=False))
     script = f"usertests {' '.join(names)}\n"
-    result = run_script(script, disks=(second,), limit_s=300, **MACHINES[machine])
+    result = run_script(script, disks=(second,), **MACHINES[machine])
     failed = [line for line in result.console.splitlines() if "FAIL" in line or "panic" in line]
     assert result.status == 0, "\n".join(failed) + "\n" + result.console[-2000:]
 

@@ -18,6 +18,7 @@ from grade.experiment import run as runs
 from grade.experiment.load import load
 from grade.experiment.runner import OtherTree, Outcome, Step
 from grade.experiment.schema import Experiment
+from grade.limits import HANG_S
 from grade.paths import ROOT
 
 FILE = """\
@@ -35,7 +36,6 @@ seed = [1, 2, 3, 4, 5]
 [plot]
 columns = ["read.mean_ms"]
 """
-STARTED_S = 300  # on however busy a host
 
 
 @pytest.fixture
@@ -74,8 +74,8 @@ def scheduler(dask: Callable[..., subprocess.Popen], tmp_path: Path) -> str:
             *("worker", f"--scheduler-file={where}", f"--name={name}", "--nthreads=1"),
             *("--no-nanny", "--no-dashboard", f"--local-directory={tmp_path}"),
         )
-    with Client(scheduler_file=str(where), timeout=STARTED_S) as client:
-        client.wait_for_workers(2, timeout=STARTED_S)
+    with Client(scheduler_file=str(where), timeout=HANG_S) as client:
+        client.wait_for_workers(2, timeout=HANG_S)
         return client.scheduler.address
 
 

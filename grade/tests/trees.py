@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from grade.limits import HANG_S
 from grade.paths import ROOT
 
 # Of build/ without what other tests and commands make and remove meanwhile.
@@ -29,7 +30,7 @@ def make(folder: Path, *words: str, check: bool = True) -> subprocess.CompletedP
     return subprocess.run(
         ["make", *words],
         stdin=subprocess.DEVNULL,
-        timeout=600,
+        timeout=HANG_S,
         cwd=folder,
         env=plain_environment(),
         check=check,

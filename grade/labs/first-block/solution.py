@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from grade import image
+from grade.limits import HANG_S
 from grade.paths import ROOT
 from grade.scoring.bench import Bench, machine, make_images
 from grade.scoring.lab import BadLab
@@ -23,7 +24,6 @@ from .scene import Task, run, scenario, task
 TRACK_SECTORS, HEADS = 96, 15  # kernel/drives.c, rz58, the first of its zones
 NAMED_BLOCK = re.compile(r"\((D?IND)\):(\d+)")
 FRAME = re.compile(r"^#\d+ +(?:0x[0-9a-f]+ in )?(\w+) ", re.M)
-LIMIT_S = 60
 
 
 def of_the_image(seen: Run, mine: Task) -> dict[str, int]:
@@ -110,7 +110,7 @@ def calls(bench: Bench, student: str, block: int) -> list[str]:
         line = machine(unlimited, kernel, disks, "-S", "-gdb", "stdio").command()
         line[line.index("-serial") + 1] = "null"
         said = gdb(
-            f"| exec timeout {LIMIT_S} {shlex.join(line)}",
+            f"| exec timeout {HANG_S} {shlex.join(line)}",
             kernel,
             f"hbreak disk_submit if d->id == {DATA_DISK} && io->request.sector == {sector}",
             "continue",

@@ -1,0 +1,50 @@
+"""Limits of the host's time are there for hangs: no slow host reaches them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from grade import limits
+from grade.paths import ROOT
+from grade.scoring import bench
+from grade.scoring.bench import Bench
+
+OWN = re.compile(r"\b(?:timeout|limit_s)(?::\s*\w+)?\s*=\s*(\d+(?:\.\d+)?)")
+
+
+def test_the_general_limit_is_the_only_one_in_tests() -> None:
+    """Or it is under a second: then the test wants it to be reached."""
+    found = [
+        f"{path.name}: {limit[0]}"
+        for path in sorted(ROOT.glob("grade/tests/*.py"))
+        for limit in OWN.finditer(path.read_text())
+        if float(limit[1]) >= 1
+    ]
+    assert not found, "use HANG_S of grade/limits.py"
+
+
+def test_a_slower_host_is_known_by_what_computing_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    for took_s, times in ((limits.OURS_S / 2, 1), (limits.OURS_S, 1), (limits.OURS_S * 8, 8)):
+        monkeypatch.setattr(limits, "count", lambda took_s=took_s: took_s)
+        limits.slowness.cache_clear()
+        assert limits.slowness() == pytest.approx(times)
+    limits.slowness.cache_clear()
+
+
+def test_a_machine_on_a_slower_host_has_more_of_its_processor(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    given = []
+
+    def start(config, in_child, **how):
+        given.append(in_child.args[0])
+        raise InterruptedError
+
+    monkeypatch.setattr(bench, "start", start)
+    for times in (1, 8):
+        monkeypatch.setattr(bench, "slowness", lambda times=times: times)
+        with pytest.raises(InterruptedError):
+            made = Bench(tmp_path, tmp_path, tmp_path, "1", 120)
+            made._boot(bench.Config(()), tmp_path / "console")
+    assert given == [bench.CPU_S, 8 * bench.CPU_S]
