@@ -129,9 +129,15 @@ UCFLAGS := -std=gnu11 -O2 -g -ffunction-sections -fdata-sections -Wall -Wextra -
     -march=rv64imac_zicsr_zifencei -mabi=lp64 -mcmodel=medany -mno-relax \
     -ffreestanding -nostdlib -fno-omit-frame-pointer -fno-common -fno-pic \
     -fno-stack-protector -I. $(CFLAGS_EXTRA)
-USRC := $(sort $(wildcard user/*.c))
+# A program is a file user/NAME.c, or a folder user/NAME/ with all its sources.
 ULIBSRC := $(sort $(wildcard user/lib/*.c user/lib/*.S))
-UPROG := $(USRC:%.c=build/%)
+USINGLE := $(sort $(wildcard user/*.c))
+UPARTS := $(sort $(filter-out user/lib/%,$(wildcard user/*/*.c)))
+UFOLDERS := $(sort $(patsubst %/,%,$(dir $(UPARTS))))
+USRC := $(USINGLE) $(UPARTS)
+UPROG := $(USINGLE:%.c=build/%) $(UFOLDERS:%=build/%)
+$(foreach f,$(filter $(UFOLDERS:%=%.c),$(USINGLE)),$(error $(f) and the folder \
+    $(f:.c=) are one program of two: remove one))
 ULIB := $(patsubst %.S,build/%.S.o,$(ULIBSRC:%.c=build/%.o))
 ULINK := $(KCC) $(UCFLAGS) -static -Wl,--build-id=none \
     -Wl,-z,max-page-size=4096 -Wl,--gc-sections -Wl,-e,_start -Wl,-u,_start $(LIBGCC) \
@@ -216,7 +222,7 @@ $(KERNEL): $(K)/kernel/ksyms.o $(K)/kernel/kernel1.elf
 	done; cmp $(@D)/kernel1.text $(@D)/kernel.text || \
 	    { echo 'kernel.ld: the symbol table moves the text' >&2; exit 1; }
 
-$(UPROG:%=%.o) $(ULIB): build/user.command
+$(USINGLE:%.c=build/%.o) $(UPARTS:user/%.c=build/parts/%.o) $(ULIB): build/user.command
 build/user/%.o: user/%.c
 	@mkdir -p $(@D)
 	$(call run,CC,$(KCC) $(UCFLAGS) -MMD -MP -c -o $@ $<)
@@ -226,8 +232,22 @@ build/user/%.S.o: user/%.S
 build/user/lib.a: $(ULIB) build/lib.command
 	@rm -f $@
 	$(call run,AR,$(TOOLPREFIX)ar rcs $@ $(ULIB))
-$(UPROG): build/user/%: build/user/%.o build/user/lib.a $(wildcard user/user.ld)
+$(USINGLE:%.c=build/%): build/user/%: build/user/%.o build/user/lib.a $(wildcard user/user.ld)
 	$(call run,LD,$(ULINK) -o $@ $< build/user/lib.a -lgcc)
+
+# The objects of a folder's program; a program and a folder cannot both be
+# build/user/NAME.
+build/parts/%.o: user/%.c
+	@mkdir -p $(@D)
+	$(call run,CC,$(KCC) $(UCFLAGS) -MMD -MP -c -o $@ $<)
+# $(1) the program's name, $(2) its objects
+define folder_program
+$(call command_file,build/parts/$(1).command,$(2))
+build/user/$(1): $(2) build/user/lib.a build/parts/$(1).command $(wildcard user/user.ld)
+	$$(call run,LD,$$(ULINK) -o $$@ $(2) build/user/lib.a -lgcc)
+endef
+$(foreach f,$(UFOLDERS),$(eval $(call folder_program,$(notdir $(f)),$(patsubst \
+    user/%.c,build/parts/%.o,$(filter $(f)/%,$(UPARTS))))))
 
 $(MKFS_OBJ): build/host.command
 build/mkfs/%.o: mkfs/%.c
@@ -267,7 +287,7 @@ build/fs.img: $(UPROG) $(MKFS) build/image.command
 	$(call run,MKFS,$(MKFS) -s $(FS_MB)M -T $$(date +%s) -d build/root $@)
 
 -include $(wildcard $(K)/kernel/*.d $(K)/policies/*/*.d build/user/*.d \
-    build/user/lib/*.d build/mkfs/*.d build/native/*/*.d \
+    build/user/lib/*.d build/parts/*/*.d build/mkfs/*.d build/native/*/*.d \
     build/native/*/*/*.d)
 
 endif
@@ -281,13 +301,14 @@ disk_options = -drive file=$(call word_of,$(subst $(comma),$(comma)$(comma),$(2)
 ALL_DISKS := build/fs.img $(value DISKS)
 DISK_OPTIONS = $(foreach n,$(shell seq 1 $(words $(ALL_DISKS))),$(call \
     disk_options,$(shell expr $(n) - 1),$(word $(n),$(ALL_DISKS))))
+# QEMU's own key is ^] (0x1d): ^A, its default, is the shell's.
 QEMU_COMMAND = $(QEMU) -machine virt -cpu rv64,sstc=true -bios none \
-    -kernel $(KERNEL) -m $(MEM) -smp $(CPUS) -nographic \
+    -kernel $(KERNEL) -m $(MEM) -smp $(CPUS) -nographic -echr 0x1d \
     -global virtio-mmio.force-legacy=false $(DISK_OPTIONS) \
     $(if $(strip $(value ARGS)),-append $(call word_of,$(strip $(value ARGS))))
 GDB_SOCKET := build/gdb.sock
 
-qemu: $(KERNEL) build/fs.img ## boot to a shell (CPUS= MEM= DISKS= ARGS= DEBUG=); leave with poweroff, or ^A x
+qemu: $(KERNEL) build/fs.img ## boot to a shell (CPUS= MEM= DISKS= ARGS= DEBUG=); leave with poweroff, or ^] x
 	$(QEMU_COMMAND)
 
 qemu-gdb: $(KERNEL) build/fs.img ## the same, waiting for `make gdb` in another terminal
@@ -358,7 +379,7 @@ bundle: ## make in OUT= the .zip that Gradescope builds an autograder of LAB= fr
 # ---- the rest ----
 
 FORMAT_C = $(sort $(wildcard kernel/*.[ch] policies/*/*.[ch] user/*.[ch] \
-    user/lib/*.[ch] mkfs/*.[ch] grade/native/*.[ch]))
+    user/*/*.[ch] mkfs/*.[ch] grade/native/*.[ch]))
 format: ## lay out all sources as the checked-in settings say
 	.venv/bin/clang-format -i $(FORMAT_C)
 	.venv/bin/ruff check -q --no-cache --fix grade

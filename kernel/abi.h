@@ -227,6 +227,8 @@ struct rusage {
 #define TTY_COOKED     1 /* lines, echo, ^U ^D, ^C to the foreground group */
 #define TTY_RAW        2 /* every byte as it comes, no echo; ^C is a byte */
 #define TTY_FOREGROUND 3 /* argument: the process group that ^C kills */
+#define TTY_INTERRUPTED \
+    4 /* raw: 1 if ^C is among what was typed, which is dropped up to it */
 
 /* mount() */
 #define MS_RDONLY 1

@@ -256,20 +256,34 @@ static int console_write(u32, struct uio *uio)
     return 0;
 }
 
+/* In raw mode: drop what was typed up to the last ^C. Was there one? */
+static bool take_interrupt(void)
+{
+    u64 end = tty.raw ? tty.end : tty.first;
+    while (end != tty.first && *typed(end - 1) != CTRL('C'))
+        end--;
+    bool found = end != tty.first;
+    tty.first = end;
+    receive();
+    return found;
+}
+
 static int console_ioctl(u32, u32 request, u64 arg)
 {
-    int error = 0;
+    int result = 0;
     spin_lock(&tty.lock);
     if (request == TTY_FOREGROUND && arg <= UINT32_MAX)
         tty.foreground = (u32)arg;
     else if (request == TTY_FOREGROUND)
-        error = -EINVAL;
+        result = -EINVAL;
     else if (request == TTY_COOKED || request == TTY_RAW)
         set_raw(request == TTY_RAW);
+    else if (request == TTY_INTERRUPTED)
+        result = take_interrupt();
     else
-        error = -ENOTTY;
+        result = -ENOTTY;
     spin_unlock(&tty.lock);
-    return error;
+    return result;
 }
 
 void console_init(void)

@@ -1,12 +1,13 @@
 /*
  * The C library of user programs, whole: system calls, strings, numbers,
- * memory, streams, directories, options, time and the line editor.
+ * memory, streams, directories, options, time and the keys of the console.
  *
  * - What C programmers know has its usual name and contract; where less is
  *   done than elsewhere the comment says so. No floating point, no locale,
  *   no environment, no threads.
  * - A call that fails returns -1 (or NULL) and sets errno.
- * - A program is user/NAME.c with main(argc, argv); it becomes /bin/NAME.
+ * - A program is user/NAME.c, or a folder user/NAME/, with main(argc, argv); it
+ *   becomes /bin/NAME.
  */
 #ifndef SLUICE_USER_LIB_H
 #define SLUICE_USER_LIB_H
@@ -102,6 +103,10 @@ int execp(char *const argv[]);
 /* Fork, execp, wait. The exit status, 128 + 2 if killed, 127 if there is no
  * such program (said on stderr), -1 if there is no more process. */
 int run(char *const argv[]);
+
+/* After execp of name has failed: why, and the status to exit with. */
+const char *exec_error(const char *name);
+int exec_status(void);
 
 /* ---- characters and text (lib/string.c) ---- */
 
@@ -300,20 +305,32 @@ static inline u64 ticks(void)
     return t;
 }
 
-/* ---- line editing at the console (lib/edit.c) ---- */
+/* ---- keys of the console (lib/keys.c) ---- */
 
-#define HISTORY_LINES 100
+#define CTRL(c)    ((c) - '@')
+#define KEY_DELETE_BACK 0x7f
 
-struct history {
-    char *line[HISTORY_LINES]; /* oldest first */
-    int count;
+/* Keys that are no byte. */
+enum {
+    KEY_UP = 256,
+    KEY_DOWN,
+    KEY_LEFT,
+    KEY_RIGHT,
+    KEY_HOME,
+    KEY_END,
+    KEY_PAGE_UP,
+    KEY_PAGE_DOWN,
+    KEY_DELETE,
+    KEY_SCREEN_SIZE, /* no key: the terminal has told its size */
+    KEY_UNKNOWN
 };
-void history_add(struct history *, const char *line);
 
-/* Read a line, without its newline, into line[n]; the console must be in raw
- * mode. Its length, EDIT_EOF at ^D on an empty line, EDIT_CANCEL at ^C. */
-#define EDIT_EOF    (-1)
-#define EDIT_CANCEL (-2)
-i64 edit_line(const char *prompt, char *line, size_t n, struct history *);
+/* The next key from descriptor 0, the console in raw mode; EOF at its end. */
+int read_key(void);
+
+/* 24 and 80 until the terminal has answered ask_screen_size(), which comes
+ * as KEY_SCREEN_SIZE; a terminal that does not know the question is silent. */
+extern u32 screen_rows, screen_columns;
+void ask_screen_size(void);
 
 #endif

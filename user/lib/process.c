@@ -70,6 +70,17 @@ int execp(char *const argv[])
     return -1;
 }
 
+const char *exec_error(const char *name)
+{
+    bool searched = !strchr(name, '/');
+    return errno == ENOENT && searched ? "command not found" : strerror(errno);
+}
+
+int exec_status(void)
+{
+    return errno == ENOENT ? 127 : 126;
+}
+
 int run(char *const argv[])
 {
     fflush(NULL);
@@ -78,8 +89,9 @@ int run(char *const argv[])
         return -1;
     if (pid == 0) {
         execp(argv);
-        warn("%s", argv[0]);
-        _exit(errno == ENOENT ? 127 : 126);
+        int status = exec_status();
+        warnx("%s: %s", argv[0], exec_error(argv[0]));
+        _exit(status);
     }
     int status;
     if (wait(pid, &status, 0) < 0)

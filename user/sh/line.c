@@ -1,49 +1,19 @@
 /*
  * Line editing at the console, which is in raw mode: this file echoes.
  *
- * - Bytes are read one at a time, so that what was typed ahead of a command
- *   stays with the kernel, for the command.
  * - Text typed at the end of the line is sent as it is; only a change before
  *   the end redraws the rest. The cursor moves by backspaces, so a change in
  *   a line that has wrapped at the screen's edge looks wrong until ^L.
  */
-#include "user/lib.h"
-
-#define CTRL(c) ((c) - '@')
-#define DELETE  0x7f
-
-/* Keys that arrive as an escape sequence. */
-enum {
-    KEY_UP = 256,
-    KEY_DOWN,
-    KEY_LEFT,
-    KEY_RIGHT,
-    KEY_HOME,
-    KEY_END,
-    KEY_DELETE,
-    KEY_UNKNOWN
-};
+#include "user/sh/sh.h"
 
 struct edit {
     const char *prompt;
     char *line;
     size_t size, length, cursor; /* cursor <= length < size */
-    struct history *history;
-    int entry;   /* shown; history->count: the line being made */
+    int entry;   /* shown; history.count: the line being made */
     char *draft; /* that line, while an older one is shown */
 };
-
-void history_add(struct history *h, const char *line)
-{
-    if (h->count > 0 && strcmp(h->line[h->count - 1], line) == 0)
-        return;
-    if (h->count == HISTORY_LINES) {
-        free(h->line[0]);
-        h->count--;
-        memmove(h->line, h->line + 1, h->count * sizeof h->line[0]);
-    }
-    h->line[h->count++] = strdup(line);
-}
 
 static void show(const char *text, size_t n)
 {
@@ -112,16 +82,15 @@ static void replace_line(struct edit *e, const char *text)
 
 static void show_entry(struct edit *e, int entry)
 {
-    struct history *h = e->history;
-    if (entry < 0 || entry > h->count)
+    if (entry < 0 || entry > history.count)
         return;
     e->line[e->length] = 0;
-    if (e->entry == h->count) {
+    if (e->entry == history.count) {
         free(e->draft);
         e->draft = strdup(e->line);
     }
     e->entry = entry;
-    replace_line(e, entry == h->count ? e->draft : h->line[entry]);
+    replace_line(e, entry == history.count ? e->draft : history.line[entry]);
 }
 
 static size_t word_start(const struct edit *e)
@@ -134,45 +103,104 @@ static size_t word_start(const struct edit *e)
     return at;
 }
 
-static void clear_screen(struct edit *e)
+/* The prompt and the line, on a line of the screen that is empty. */
+static void show_again(struct edit *e, size_t cursor)
 {
-    size_t cursor = e->cursor;
-    show("\033[H\033[J", 6);
     show(e->prompt, strlen(e->prompt));
     e->cursor = 0;
     move_to(e, e->length);
     move_to(e, cursor);
 }
 
-static int next_byte(void)
+static void clear_screen(struct edit *e)
 {
-    u8 c;
-    return read(0, &c, 1) == 1 ? c : EOF;
+    show("\033[H\033[J", 6);
+    show_again(e, e->cursor);
 }
 
-/* ESC [ letter, ESC O letter, or ESC [ digit ~ */
-static int escape_key(void)
+/* ---- Tab ---- */
+
+#define MOST_SHOWN 200 /* names in a list of candidates */
+
+static void insert_text(struct edit *e, const char *text, size_t n, char quote)
 {
-    static const struct {
-        char code;
-        int key;
-    } keys[] = {
-        {'A', KEY_UP},   {'B', KEY_DOWN}, {'C', KEY_RIGHT},  {'D', KEY_LEFT},
-        {'H', KEY_HOME}, {'F', KEY_END},  {'1', KEY_HOME},   {'7', KEY_HOME},
-        {'4', KEY_END},  {'8', KEY_END},  {'3', KEY_DELETE},
-    };
-    int c = next_byte();
-    if (c != '[' && c != 'O')
-        return KEY_UNKNOWN;
-    int code = next_byte();
-    for (c = code; isdigit(c) || c == ';';)
-        c = next_byte();
-    for (u32 i = 0; i < NELEM(keys); i++) {
-        if (keys[i].code == code)
-            return keys[i].key;
+    for (size_t i = 0; i < n; i++) {
+        bool special = strchr(" \t'\"\\$*?[&|;<>()#", text[i]);
+        if (special && !quote)
+            insert(e, '\\');
+        insert(e, text[i]);
     }
-    return KEY_UNKNOWN;
 }
+
+/* How many bytes do all names share? */
+static size_t shared_bytes(const struct strings *names)
+{
+    const char *first = names->at[0];
+    size_t n = strlen(first);
+    for (int i = 1; i < names->count; i++) {
+        size_t same = 0;
+        while (same < n && names->at[i][same] == first[same])
+            same++;
+        n = same;
+    }
+    return n;
+}
+
+/* Below the line, in columns; then the line again. */
+static void list_names(struct edit *e, const struct strings *names)
+{
+    char text[NAME_BYTES + 16];
+    size_t width = 0, cursor = e->cursor;
+    int count = MIN(names->count, MOST_SHOWN);
+    for (int i = 0; i < count; i++)
+        width = MAX(width, strlen(names->at[i]) + 2);
+    int columns = MAX(79 / (int)width, 1), rows = (count - 1) / columns + 1;
+    move_to(e, e->length);
+    for (int i = 0; i < rows * columns; i++) {
+        int at = i % columns * rows + i / columns;
+        if (i % columns == 0)
+            show("\n", 1);
+        if (at < count)
+            show(text, MIN((size_t)snprintf(text, sizeof text, "%-*s",
+                                            (int)width, names->at[at]),
+                           sizeof text - 1));
+    }
+    if (count < names->count)
+        show(text, snprintf(text, sizeof text, "\n... and %d more",
+                            names->count - count));
+    show("\n", 1);
+    show_again(e, cursor);
+}
+
+/* Go on with the word as far as it is clear; if it is not, list what it can
+ * become. At the beginning of a line, where nothing is to be completed, a
+ * blank: a text with tabs may have been pasted. */
+static void tab(struct edit *e)
+{
+    if (strspn(e->line, " ") >= e->cursor)
+        return insert(e, ' ');
+    struct block *mark = newest_block();
+    e->line[e->length] = 0;
+    struct completion c = complete(e->line, e->cursor);
+    int count = c.names.count;
+    if (count > 0) {
+        const char *first = c.names.at[0];
+        size_t n = shared_bytes(&c.names);
+        insert_text(e, first + c.typed, n - c.typed, c.quote);
+        if (count == 1 && first[n - 1] != '/') {
+            if (c.quote)
+                insert(e, c.quote);
+            insert(e, ' ');
+        } else if (count > 1 && n == c.typed) {
+            list_names(e, &c.names);
+        }
+    } else {
+        show("\a", 1);
+    }
+    release(mark);
+}
+
+/* ---- keys ---- */
 
 static void edit_key(struct edit *e, int key)
 {
@@ -196,7 +224,7 @@ static void edit_key(struct edit *e, int key)
     case KEY_DOWN:
         return show_entry(e, e->entry + 1);
     case CTRL('H'):
-    case DELETE:
+    case KEY_DELETE_BACK:
         return cut(e, e->cursor - (e->cursor > 0), e->cursor);
     case CTRL('D'):
     case KEY_DELETE:
@@ -210,7 +238,7 @@ static void edit_key(struct edit *e, int key)
     case CTRL('L'):
         return clear_screen(e);
     case '\t':
-        return insert(e, ' ');
+        return tab(e);
     }
     if (key >= ' ' && key < 256)
         insert(e, key);
@@ -219,7 +247,7 @@ static void edit_key(struct edit *e, int key)
 static i64 edit(struct edit *e)
 {
     for (;;) {
-        int key = next_byte();
+        int key = read_key();
         if (key == '\r' || key == '\n') {
             show("\n", 1);
             return e->length;
@@ -232,14 +260,14 @@ static i64 edit(struct edit *e)
             show("\n", 1);
             return EDIT_EOF;
         }
-        edit_key(e, key == CTRL('[') ? escape_key() : key);
+        edit_key(e, key);
     }
 }
 
-i64 edit_line(const char *prompt, char *line, size_t n, struct history *h)
+i64 edit_line(const char *prompt, char *line, size_t n)
 {
-    struct edit e = {.prompt = prompt, .line = line, .size = n, .history = h};
-    e.entry = h->count;
+    struct edit e = {.prompt = prompt, .line = line, .size = n};
+    e.entry = history.count;
     show(prompt, strlen(prompt));
     i64 result = edit(&e);
     line[e.length] = 0;

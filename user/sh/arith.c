@@ -1,0 +1,163 @@
+/*
+ * $(( )): arithmetic with whole numbers of 64 bits.
+ *
+ * - In rising order of binding: ||, &&, == !=, < <= > >=, + -, * / %, then
+ *   - + ! before a value. A comparison gives 1 or 0. Parentheses.
+ * - A name stands for its variable, one that is not set or empty for 0.
+ */
+#include "user/sh/sh.h"
+
+struct sum {
+    const char *at;
+    int depth;
+    const char *wrong; /* why there is no value */
+};
+
+static const struct operator {
+    const char *text;
+    int level;
+} operators[] = {
+    /* a longer one before one that it begins with */
+    {"||", 1}, {"&&", 2}, {"==", 3}, {"!=", 3}, {"<=", 4}, {">=", 4}, {"<", 4},
+    {">", 4},  {"+", 5},  {"-", 5},  {"*", 6},  {"/", 6},  {"%", 6},
+};
+#define LEVELS 6
+
+static i64 level(struct sum *, int level);
+
+static void skip(struct sum *s)
+{
+    s->at += strspn(s->at, " \t\r\n");
+}
+
+static i64 divide(struct sum *s, i64 a, i64 b, bool rest)
+{
+    if (b == 0)
+        s->wrong = "division by 0";
+    if (b == 0 || b == -1) /* the least number has no opposite */
+        return rest ? 0 : (i64)(0 - (u64)a);
+    return rest ? a % b : a / b;
+}
+
+/* Wraps around where the result has more than 64 bits. */
+static i64 apply(struct sum *s, const char *op, i64 a, i64 b)
+{
+    u64 x = a, y = b;
+    switch (op[0]) {
+    case '|':
+        return a || b;
+    case '&':
+        return a && b;
+    case '=':
+        return a == b;
+    case '!':
+        return a != b;
+    case '<':
+        return op[1] ? a <= b : a < b;
+    case '>':
+        return op[1] ? a >= b : a > b;
+    case '+':
+        return (i64)(x + y);
+    case '-':
+        return (i64)(x - y);
+    case '*':
+        return (i64)(x * y);
+    }
+    return divide(s, a, b, op[0] == '%');
+}
+
+static i64 number(struct sum *s, const char *text, char **end)
+{
+    i64 n = strtol(text, end, 10);
+    if (*end == text)
+        s->wrong = "a number is missing";
+    return n;
+}
+
+static i64 variable(struct sum *s)
+{
+    size_t n = name_length(s->at);
+    const char *value = variable_value(copy_text(s->at, n));
+    char *end = (char *)value;
+    i64 result = *value ? number(s, value, &end) : 0;
+    if (*end)
+        s->wrong = "a variable is no number";
+    s->at += n;
+    return result;
+}
+
+static i64 in_parens(struct sum *s)
+{
+    s->at++;
+    i64 n = level(s, 1);
+    skip(s);
+    if (*s->at == ')')
+        s->at++;
+    else if (!s->wrong)
+        s->wrong = "a ) is missing";
+    return n;
+}
+
+static i64 value(struct sum *s)
+{
+    skip(s);
+    char c = *s->at;
+    if (s->wrong || ++s->depth > NESTING) {
+        s->wrong = s->wrong ? s->wrong : "nested too deep";
+        return 0;
+    }
+    i64 n;
+    if (c && strchr("-+!", c)) {
+        s->at++;
+        n = value(s);
+        n = c == '-' ? (i64)(0 - (u64)n) : c == '!' ? !n : n;
+    } else if (c == '(') {
+        n = in_parens(s);
+    } else if (name_length(s->at) > 0) {
+        n = variable(s);
+    } else {
+        n = number(s, s->at, (char **)&s->at);
+    }
+    s->depth--;
+    return n;
+}
+
+static const struct operator *operator_at(struct sum *s, int level)
+{
+    skip(s);
+    for (u32 i = 0; i < NELEM(operators); i++) {
+        const struct operator *o = &operators[i];
+        if (strncmp(s->at, o->text, strlen(o->text)) == 0)
+            return o->level == level ? o : NULL;
+    }
+    return NULL;
+}
+
+/* Values with operators between them that bind this much, or more. */
+static i64 level(struct sum *s, int which)
+{
+    if (which > LEVELS)
+        return value(s);
+    i64 n = level(s, which + 1);
+    const struct operator *o;
+    while (!s->wrong && (o = operator_at(s, which))) {
+        s->at += strlen(o->text);
+        i64 right = level(s, which + 1);
+        if (!s->wrong)
+            n = apply(s, o->text, n, right);
+    }
+    return n;
+}
+
+bool arithmetic(const char *text, i64 *result)
+{
+    struct sum s = {.at = text};
+    *result = level(&s, 1);
+    skip(&s);
+    if (!s.wrong && *s.at)
+        s.wrong = "an operator is missing";
+    if (s.wrong)
+        complain("$((%s)): %s%s%.20s", text, s.wrong, *s.at ? " at " : "",
+                 s.at);
+    return !s.wrong;
+}

@@ -1,0 +1,223 @@
+/* Commands that the shell itself carries out, for they change the shell. */
+#include "user/sh/sh.h"
+
+void leave(int with)
+{
+    if (interactive)
+        ioctl(console, TTY_COOKED, 0);
+    exit(with);
+}
+
+/* A count given to break, continue or shift: 1 without; 0 and a message if it
+ * is none. */
+static int count_arg(int argc, char **argv)
+{
+    char *end = "";
+    i64 n = argc > 1 ? strtol(argv[1], &end, 10) : 1;
+    if (n > 0 && n < INT_MAX && !*end)
+        return (int)n;
+    complain("%s: %s: must be a number from 1", argv[0], argv[1]);
+    return 0;
+}
+
+static int builtin_nothing(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    return 0;
+}
+
+static int leave_or_complain(int argc, char **argv, bool again)
+{
+    int n = count_arg(argc, argv);
+    if (n == 0)
+        return 2;
+    if (leave_loops(n, again))
+        return 0;
+    complain("%s: not in a loop", argv[0]);
+    return 1;
+}
+
+static int builtin_break(int argc, char **argv)
+{
+    return leave_or_complain(argc, argv, false);
+}
+
+static int builtin_continue(int argc, char **argv)
+{
+    return leave_or_complain(argc, argv, true);
+}
+
+static int builtin_cd(int argc, char **argv)
+{
+    const char *to = argc > 1 ? argv[1] : "/";
+    if (chdir(to) == 0)
+        return 0;
+    complain("cd: %s: %s", to, strerror(errno));
+    return 1;
+}
+
+static int builtin_exit(int argc, char **argv)
+{
+    leave(argc > 1 ? atoi(argv[1]) : status);
+}
+
+/* Wait for a child, -1: any. In an interactive shell no job has the console
+ * meanwhile, so that ^C must be looked for. */
+static int wait_patiently(int pid, int *waited)
+{
+    int dead;
+    if (!interactive)
+        return wait(pid, waited, 0);
+    while ((dead = wait(pid, waited, WNOHANG)) == 0 && !check_interrupt())
+        sleep(20 * NS_PER_MS);
+    return dead;
+}
+
+static int builtin_wait(int argc, char **argv)
+{
+    int waited = 0;
+    if (argc == 1) {
+        while (wait_patiently(-1, &waited) > 0)
+            ;
+        return interrupted ? status : 0;
+    }
+    int dead = wait_patiently(atoi(argv[1]), &waited);
+    if (dead >= 0)
+        return interrupted ? status : exit_status(waited);
+    complain("wait: %s: %s", argv[1], strerror(errno));
+    return 127;
+}
+
+static int builtin_set(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i] + 1, "e") != 0 || !strchr("-+", *argv[i])) {
+            complain("set: only -e and +e are known");
+            return 2;
+        }
+        exit_on_error = *argv[i] == '-';
+    }
+    if (argc == 1)
+        print_variables();
+    return 0;
+}
+
+static int builtin_shift(int argc, char **argv)
+{
+    int n = count_arg(argc, argv);
+    if (n == 0)
+        return 2;
+    if (n >= param_count) {
+        complain("shift: there are only %d parameters",
+                 MAX(param_count - 1, 0));
+        return 1;
+    }
+    shift_params(n);
+    return 0;
+}
+
+/* A line of standard input, edited if it comes from the user. */
+static i64 line_to_read(char *line)
+{
+    if (!interactive || !isatty(0))
+        return plain_line(line);
+    i64 n = edit_line("", line, LINE_BYTES);
+    if (n == EDIT_CANCEL) {
+        interrupted = true;
+        status = 130;
+    }
+    return n;
+}
+
+static int builtin_read(int argc, char **argv)
+{
+    static const char blanks[] = " \t";
+    char *line = alloc(LINE_BYTES), *rest = line;
+    i64 n = line_to_read(line);
+    for (int i = 1; i < argc; i++) {
+        if (!*argv[i] || argv[i][name_length(argv[i])]) {
+            complain("read: %s: not the name of a variable", argv[i]);
+            return 2;
+        }
+        rest += strspn(rest, blanks);
+        char *word = i + 1 < argc ? strsep(&rest, blanks) : rest;
+        variable_set(argv[i], n < 0 ? "" : word);
+        rest = rest ? rest : "";
+    }
+    return n == EDIT_CANCEL ? status : n < 0;
+}
+
+static int builtin_history(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    for (int i = 0; i < history.count; i++)
+        printf("%4d  %s\n", i + 1, history.line[i]);
+    return 0;
+}
+
+static int builtin_source(int argc, char **argv)
+{
+    char *text = argc > 1 ? read_text(argv[1], NULL) : NULL;
+    if (!text) {
+        complain(".: %s", argc > 1 ? argv[1] : "expected a file");
+        return 1;
+    }
+    int result = run_text(argv[1], text);
+    free(text);
+    return result;
+}
+
+static int builtin_help(int argc, char **argv);
+
+const struct builtin builtins[] = {
+    {".", builtin_source, "FILE", "run a file's commands in this shell"},
+    {":", builtin_nothing, "", "do nothing, and succeed"},
+    {"break", builtin_break, "[N]", "leave the loop, or N loops"},
+    {"cd", builtin_cd, "[DIRECTORY]", "go there, or to /"},
+    {"continue", builtin_continue, "[N]", "go on with the next round"},
+    {"exit", builtin_exit, "[STATUS]", "leave the shell"},
+    {"help", builtin_help, "", "this text"},
+    {"history", builtin_history, "", "the lines typed before"},
+    {"read", builtin_read, "[NAME]...", "a line of input into variables"},
+    {"set", builtin_set, "[-e | +e]", "-e: leave at the first failure"},
+    {"shift", builtin_shift, "[N]", "$2 becomes $1, and so on"},
+    {"wait", builtin_wait, "[PID]", "until background processes have ended"},
+};
+const u32 builtin_count = NELEM(builtins);
+
+static const char help[] =
+    "Programs are in /bin: `ls /bin` lists them, each tells its usage with -h.\n"
+    "  policy    the policies and their tunables   iostat  what a command cost\n"
+    "  edit FILE the editor                        poweroff (or ^D) ends Sluice\n"
+    "Between commands:  a | b    a && b    a || b    a; b    a &    ! a\n"
+    "  if a; then b; elif c; then d; else e; fi      (a; b)    { a; b; }\n"
+    "  while a; do b; done    until a; do b; done    for x in 1 2 3; do b; done\n"
+    "  conditions: [ A = B ], [ N -lt M ], [ -e FILE ]; `test -h` has them all\n"
+    "Words:  'text'  \"text\"  \\c    * ? [a-z]    $(command)  $((1 + 2 * n))\n"
+    "  NAME=text  $NAME  ${NAME}    $? $$ $! $# $@ $1 ... ${10}    # comment\n"
+    "Redirections:  < FILE    > FILE    >> FILE    2> FILE    2>&1\n"
+    "Keys:  Tab completes commands and names of files, twice lists them; arrows\n"
+    "  ^A ^E line's ends   ^K ^U cut to them   ^W cut a word   ^L clear screen\n"
+    "  ^C ends what runs   ^D leaves           ^] x ends QEMU (of `make qemu`)\n"
+    "Missing:  functions, case, << here-documents, ${NAME:-...}, `command`, an\n"
+    "  environment (export), job control (^Z, fg, bg).\n"
+    "Commands of the shell itself:\n";
+
+static int builtin_help(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    fputs(help, stdout);
+    for (u32 i = 0; i < builtin_count; i++)
+        printf("  %-9s%-13s%s\n", builtins[i].name, builtins[i].usage,
+               builtins[i].about);
+    return 0;
+}
+
+const struct builtin *builtin_named(const char *name)
+{
+    for (u32 i = 0; i < builtin_count; i++) {
+        if (strcmp(builtins[i].name, name) == 0)
+            return &builtins[i];
+    }
+    return NULL;
+}

@@ -1,0 +1,245 @@
+/*
+ * Words: quotes go, variables, outputs of commands and sums are put in, what
+ * was not quoted is parted at blanks and matched with file names.
+ */
+#include "user/sh/sh.h"
+
+/* The fields a word becomes. In `text` a backslash stands before each byte
+ * that was quoted and would mean something in a pattern. */
+struct expansion {
+    struct strings *out;
+    bool split; /* several fields and file names; else one text */
+    bool quoted, any, pattern;
+    bool failed; /* and said why */
+    char *text;
+    size_t length, room;
+};
+
+static void append(struct expansion *x, char c)
+{
+    if (x->length + 3 > x->room) {
+        x->room = 2 * x->room + 64;
+        char *bigger = alloc(x->room);
+        if (x->length > 0)
+            memcpy(bigger, x->text, x->length);
+        x->text = bigger;
+    }
+    bool special = c && strchr("*?[", c);
+    if (c == '\\' || (special && (x->quoted || !x->split)))
+        x->text[x->length++] = '\\';
+    else
+        x->pattern |= special;
+    x->text[x->length++] = c;
+    x->text[x->length] = 0;
+    x->any = true;
+}
+
+static char *without_backslashes(const char *from)
+{
+    char *text = copy_text(from, strlen(from)), *to = text;
+    for (const char *s = text; *s; *to++ = *s++)
+        s += *s == '\\' && s[1];
+    *to = 0;
+    return text;
+}
+
+static void add_copy(void *out, const char *path)
+{
+    add(out, copy_text(path, strlen(path)));
+}
+
+/* The field is done: as it is, or the files it matches. */
+static void end_field(struct expansion *x)
+{
+    if (!x->any)
+        return;
+    int before = x->out->count;
+    const char *text = x->text ? x->text : "";
+    if (x->pattern)
+        glob(text, add_copy, x->out);
+    if (x->out->count == before)
+        add(x->out, without_backslashes(text));
+    else
+        sort(x->out, before);
+    x->length = x->room = 0;
+    x->text = NULL;
+    x->any = x->pattern = false;
+}
+
+static void append_value(struct expansion *x, const char *value)
+{
+    for (; *value; value++) {
+        if (x->split && !x->quoted && isspace(*value))
+            end_field(x);
+        else
+            append(x, *value);
+    }
+}
+
+static void append_number(struct expansion *x, i64 n)
+{
+    char digits[24];
+    snprintf(digits, sizeof digits, "%ld", n);
+    append_value(x, digits);
+}
+
+/* $@ and $*: "$@" gives a field for each, none if there are none. */
+static void append_params(struct expansion *x, bool apart)
+{
+    for (int i = 1; i < param_count; i++) {
+        x->any |= apart && x->quoted;
+        append_value(x, params[i]);
+        if (i + 1 < param_count)
+            x->split && (apart || !x->quoted) ? end_field(x) : append(x, ' ');
+    }
+}
+
+static void append_variable(struct expansion *x, const char *name)
+{
+    int n = isdigit(*name) ? atoi(name) : -1;
+    if (n >= 0)
+        return append_value(x, n < param_count ? params[n] : "");
+    switch (*name) {
+    case '?':
+        return append_number(x, status);
+    case '$':
+        return append_number(x, getpid());
+    case '!':
+        return append_number(x, background_pid);
+    case '#':
+        return append_number(x, MAX(param_count - 1, 0));
+    case '@':
+    case '*':
+        return append_params(x, *name == '@');
+    }
+    append_value(x, variable_value(name));
+}
+
+static const char *fail(struct expansion *x, const char *s)
+{
+    x->failed = true;
+    return s + strlen(s);
+}
+
+/* $((...)), at the first parenthesis; `end` is behind the last. */
+static const char *expand_sum(struct expansion *x, const char *s,
+                              const char *end)
+{
+    i64 n;
+    char *text = expand_one(copy_text(s + 2, end - s - 4));
+    if (!text || !arithmetic(text, &n))
+        return fail(x, s);
+    append_number(x, n);
+    return end;
+}
+
+/* $(...), behind the parenthesis: returns what follows. */
+static const char *expand_output(struct expansion *x, const char *s)
+{
+    struct parser p = parser_of(s, running_line);
+    struct node *list = parse_list(&p, UNTIL_PAREN);
+    if (stopped(&p)) {
+        complain("syntax error inside $( ): %s", p.why);
+        return fail(x, s);
+    }
+    bool quoted = x->quoted;
+    char *text = list ? output_of(list) : "";
+    if (!text)
+        return fail(x, s);
+    x->quoted = quoted;
+    append_value(x, text);
+    return p.at;
+}
+
+/* Is the parenthesis at s the first of $((...))? Then `end` is behind it. */
+static bool is_sum(const char *s, const char **end)
+{
+    *end = s[1] == '(' ? paren_end(s, 0) : NULL;
+    return *end && (*end)[-2] == ')' && *end - s >= 4;
+}
+
+/* At s, behind a $: append what it stands for; returns what follows. */
+static const char *expand_dollar(struct expansion *x, const char *s)
+{
+    const char *end;
+    if (*s == '(')
+        return is_sum(s, &end) ? expand_sum(x, s, end)
+                               : expand_output(x, s + 1);
+    bool braces = *s == '{';
+    const char *name = s + braces;
+    size_t n = *name && strchr("?$!#@*", *name) ? 1 : name_length(name);
+    if (isdigit(*name))
+        n = braces ? strspn(name, "0123456789") : 1;
+    if (braces && (n == 0 || name[n] != '}')) {
+        complain("%.20s: of ${...} only ${NAME} is known", s - 1);
+        return fail(x, s);
+    }
+    if (n == 0) {
+        append(x, '$');
+        return s;
+    }
+    append_variable(x, copy_text(name, n));
+    return name + n + braces;
+}
+
+/* Is the quoted part at s just "$@"? It is no field if there are none. */
+static bool is_all_params(const char *s)
+{
+    return strncmp(s, "\"$@\"", 4) == 0 || strncmp(s, "\"${@}\"", 6) == 0;
+}
+
+/* If a quote begins or ends at s, where `quote` is open: 0, or ' or ". */
+static bool is_quote(struct expansion *x, const char *s, char *quote)
+{
+    if (*quote ? *s != *quote : *s != '\'' && *s != '"')
+        return false;
+    x->any |= !*quote && !(x->split && is_all_params(s));
+    *quote = *quote ? 0 : *s;
+    return true;
+}
+
+static void expand(struct expansion *x, const char *s)
+{
+    char quote = 0;
+    while (*s) {
+        bool taken = quote != '\''; /* do $ and \ mean something? */
+        x->quoted = quote;
+        if (is_quote(x, s, &quote)) {
+            s++;
+        } else if (taken && *s == '$') {
+            s = expand_dollar(x, s + 1);
+        } else if (taken && *s == '`') {
+            complain("`command` is not known: write $(command)");
+            s = fail(x, s);
+        } else if (taken && *s == '\\' &&
+                   (!quote || strchr("\\\"$`\n", s[1]))) {
+            x->quoted = true;
+            if (*++s != '\n')
+                append(x, *s);
+            s += *s != 0;
+        } else {
+            append(x, *s++);
+        }
+    }
+    end_field(x);
+}
+
+bool expand_words(const struct strings *words, int from, struct strings *out)
+{
+    *out = (struct strings){0};
+    for (int i = from; i < words->count; i++) {
+        struct expansion x = {.out = out, .split = true};
+        expand(&x, words->at[i]);
+        if (x.failed)
+            return false;
+    }
+    return true;
+}
+
+char *expand_one(const char *word)
+{
+    struct strings out = {0};
+    struct expansion x = {.out = &out, .any = true};
+    expand(&x, word);
+    return x.failed ? NULL : out.at[0];
+}

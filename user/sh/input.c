@@ -1,0 +1,152 @@
+/* Commands come from a text, a pipe or the console, and are run. */
+#include "user/sh/sh.h"
+
+const char *script;
+static u32 lines_read; /* of a script that comes by descriptor 0 */
+
+/* `FILE: line N: `, as far as there is one. */
+static void complain_at(u32 line, const char *text)
+{
+    if (script)
+        warnx("%s: line %u: %s", script, line, text);
+    else if (console >= 0) /* this is, or is a child of, an interactive shell */
+        warnx("%s", text);
+    else
+        warnx("line %u: %s", line, text);
+}
+
+void complain(const char *fmt, ...)
+{
+    char text[PATH_BYTES + 200];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    complain_at(running_line, text);
+}
+
+static void syntax_error(struct parser *p)
+{
+    char text[sizeof p->why + 20];
+    snprintf(text, sizeof text, "syntax error: %s", p->why);
+    complain_at(line_here(p), text);
+    status = 2;
+}
+
+static int run_lines(const char *text)
+{
+    struct parser p = parser_of(text, 1);
+    while (*p.at) {
+        struct block *mark = newest_block();
+        struct node *n = parse_list(&p, UNTIL_LINE_END);
+        if (stopped(&p))
+            syntax_error(&p);
+        else if (n)
+            run_node(n);
+        release(mark);
+        if (stopped(&p) || interrupted)
+            break;
+    }
+    return status;
+}
+
+int run_text(const char *name, const char *text)
+{
+    const char *outer = script;
+    u32 line = running_line;
+    script = name;
+    int result = run_lines(text);
+    script = outer;
+    running_line = line;
+    return result;
+}
+
+/* Say which background processes have ended. */
+static void reap(void)
+{
+    int waited, pid;
+    while ((pid = wait(-1, &waited, WNOHANG)) > 0) {
+        fprintf(stderr, "[%d] %s", pid, waited & WKILLED ? "killed" : "done");
+        if (waited & 255)
+            fprintf(stderr, ", status %d", waited & 255);
+        fprintf(stderr, "\n");
+    }
+}
+
+static i64 edited_line(char *line, bool first)
+{
+    char prompt[PATH_BYTES + 16] = "> ", cwd[PATH_BYTES];
+    if (first) {
+        reap();
+        if (getcwd(cwd, sizeof cwd) < 0)
+            strlcpy(cwd, "?", sizeof cwd);
+        snprintf(prompt, sizeof prompt, "sluice:%s$ ", cwd);
+    }
+    i64 n = edit_line(prompt, line, LINE_BYTES);
+    if (n > 0 && strspn(line, " ") < (size_t)n)
+        history_add(line);
+    return n;
+}
+
+i64 plain_line(char *line)
+{
+    i64 n = 0;
+    char c = 0;
+    while (c != '\n' && read(0, &c, 1) == 1) {
+        if (n == LINE_BYTES - 1)
+            diex("a line is longer than %d bytes", LINE_BYTES);
+        if (c != '\n')
+            line[n++] = c;
+    }
+    line[n] = 0;
+    return n > 0 || c == '\n' ? n : EDIT_EOF;
+}
+
+/* Append a line to the text that lacks its end. */
+static char *join_lines(char *text, const char *line)
+{
+    size_t have = text ? strlen(text) : 0, more = strlen(line);
+    text = xrealloc(text, have + more + 2);
+    memcpy(text + have, line, more);
+    strlcpy(text + have + more, "\n", 2);
+    return text;
+}
+
+/* Lines up to the end of a command, into *text; *n is the command. What the
+ * last line's reading returned: < 0, it has no end. */
+static i64 read_command(char **text, struct node **n, struct parser *p)
+{
+    static char line[LINE_BYTES];
+    struct block *mark = newest_block();
+    u32 first = lines_read + 1;
+    do {
+        i64 got = interactive ? edited_line(line, !*text) : plain_line(line);
+        if (got < 0)
+            return got;
+        lines_read++;
+        *text = join_lines(*text, line);
+        release(mark);
+        *p = parser_of(*text, first);
+        *n = parse_list(p, UNTIL_LINE_END);
+    } while (p->incomplete);
+    return 0;
+}
+
+bool run_input(void)
+{
+    char *text = NULL;
+    struct block *mark = newest_block();
+    struct parser p = {0};
+    struct node *n = NULL;
+    i64 got = read_command(&text, &n, &p);
+    interrupted = false;
+    if (got == EDIT_CANCEL)
+        status = 130;
+    else if (p.wrong || (got == EDIT_EOF && text))
+        syntax_error(&p);
+    else if (n)
+        run_node(n);
+    release(mark);
+    free(text);
+    return got != EDIT_EOF;
+}

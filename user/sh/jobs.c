@@ -1,0 +1,220 @@
+/* Processes of the shell: redirections, jobs and their end. */
+#include "user/sh/sh.h"
+
+int background_pid;
+int output_status;
+
+/* ---- redirections ---- */
+
+static int open_target(const struct redirect *r, const char *name)
+{
+    switch (r->how) {
+    case '<':
+        return open(name, O_RDONLY);
+    case '>':
+        return open(name, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    case 'a':
+        return open(name, O_WRONLY | O_CREAT | O_APPEND, 0666);
+    }
+    return isdigit(*name) ? dup(atoi(name)) : (errno = EBADF, -1);
+}
+
+bool redirect(const struct redirect *r)
+{
+    for (; r; r = r->next) {
+        char *name = expand_one(r->word);
+        if (!name)
+            return false;
+        int fd = open_target(r, name);
+        if (fd < 0 || (fd != r->fd && dup2(fd, r->fd) < 0)) {
+            complain("%s: %s", name, strerror(errno));
+            return false;
+        }
+        if (fd != r->fd)
+            close(fd);
+    }
+    return true;
+}
+
+int dup_high(int fd)
+{
+    int low = dup(fd);
+    if (low < 0 || low > 9)
+        return low;
+    int high = dup_high(fd);
+    close(low);
+    return high;
+}
+
+int with_redirects(struct node *n, int (*act)(struct node *))
+{
+    int saved[10], result = 1;
+    fflush(stdout);
+    for (struct redirect *r = n->redirects; r; r = r->next)
+        saved[r->fd] = -2;
+    for (struct redirect *r = n->redirects; r; r = r->next) {
+        if (saved[r->fd] == -2)
+            saved[r->fd] = dup_high(r->fd);
+    }
+    if (redirect(n->redirects))
+        result = act(n);
+    fflush(stdout);
+    for (struct redirect *r = n->redirects; r; r = r->next) {
+        if (saved[r->fd] >= 0)
+            dup2(saved[r->fd], r->fd);
+        else
+            close(r->fd);
+    }
+    for (struct redirect *r = n->redirects; r; r = r->next)
+        close(saved[r->fd]);
+    return result;
+}
+
+/* ---- processes ---- */
+
+struct job {
+    int pgrp;      /* 0 before the first process */
+    int in;        /* what the next process reads, or -1: as the shell */
+    bool in_front; /* of the console */
+};
+
+/* In a new process of the job, as start() has it. */
+static void NORETURN begin(const struct job *job, struct node *n, int out,
+                           int unused)
+{
+    if (interactive && job->in_front && !job->pgrp) {
+        ioctl(console, TTY_FOREGROUND, getpid());
+        ioctl(console, TTY_COOKED, 0);
+    }
+    if (interactive)
+        close(console);
+    if (job->in >= 0)
+        dup2(job->in, 0), close(job->in);
+    if (out >= 0)
+        dup2(out, 1), close(out);
+    if (unused >= 0)
+        close(unused);
+    run_child(n);
+}
+
+/* Start a process of the job; `out`: what it writes, or -1; `unused`: a
+ * descriptor it must not keep. Its pid, or -1. */
+static int start(struct job *job, struct node *n, int out, int unused)
+{
+    fflush(NULL);
+    int pid = fork();
+    if (pid < 0) {
+        complain("fork: %s", strerror(errno));
+        return -1;
+    }
+    if (interactive) /* on both sides: neither can know who is first */
+        setpgrp(pid, job->pgrp);
+    if (pid == 0)
+        begin(job, n, out, unused);
+    job->pgrp = job->pgrp ? job->pgrp : pid;
+    return pid;
+}
+
+int exit_status(int waited)
+{
+    return waited & WKILLED ? 130 : waited & 255;
+}
+
+/* Wait for a job's processes; the status of the last of them. */
+static int finish(const int *pids, int count)
+{
+    int waited = 0, result = 1;
+    for (int i = 0; i < count; i++) {
+        result = 1;
+        if (pids[i] > 0 && wait(pids[i], &waited, 0) > 0)
+            result = exit_status(waited);
+    }
+    if (!interactive)
+        return result;
+    ioctl(console, TTY_RAW, 0);
+    if (count > 0 && pids[count - 1] > 0 && waited & WKILLED) {
+        fprintf(stderr, "killed\n");
+        interrupted = true;
+    }
+    return result;
+}
+
+int run_job(struct node *n)
+{
+    int count = 1;
+    for (struct node *p = n; p->type == PIPE; p = p->left)
+        count++;
+    struct node **commands = alloc(count * sizeof *commands);
+    int *pids = alloc(count * sizeof *pids);
+    for (int i = count - 1; i >= 0; i--, n = n->left)
+        commands[i] = i > 0 ? n->right : n;
+    struct job job = {.in = -1, .in_front = true};
+    for (int i = 0; i < count; i++) {
+        int fds[2] = {-1, -1};
+        if (i + 1 < count && pipe(fds) < 0)
+            complain("pipe: %s", strerror(errno));
+        pids[i] = start(&job, commands[i], fds[1], fds[0]);
+        if (job.in >= 0)
+            close(job.in);
+        if (fds[1] >= 0)
+            close(fds[1]);
+        job.in = fds[0];
+    }
+    return finish(pids, count);
+}
+
+int run_background(struct node *n)
+{
+    struct job job = {.in = open("/dev/null", O_RDONLY)};
+    int pid = start(&job, n, -1, -1);
+    if (job.in >= 0)
+        close(job.in);
+    if (pid < 0)
+        return 1;
+    background_pid = pid;
+    if (interactive)
+        fprintf(stderr, "[%d]\n", pid);
+    return 0;
+}
+
+/* ---- $( ) ---- */
+
+/* All that can be read there, in memory that alloc made; NULL if it is more
+ * than the shell takes in. */
+static char *read_output(int fd)
+{
+    size_t room = 512, have = 0;
+    char *text = alloc(room);
+    i64 n;
+    while ((n = read(fd, text + have, room - have - 1)) > 0) {
+        have += n;
+        if (have < room - 1)
+            continue;
+        if (have > OUTPUT_BYTES)
+            return NULL;
+        char *bigger = alloc(room *= 2);
+        text = memcpy(bigger, text, have);
+    }
+    text[have] = 0;
+    while (have > 0 && text[have - 1] == '\n')
+        text[--have] = 0;
+    return text;
+}
+
+char *output_of(struct node *n)
+{
+    int fds[2];
+    if (pipe(fds) < 0) {
+        complain("pipe: %s", strerror(errno));
+        return NULL;
+    }
+    struct job job = {.in = -1, .in_front = true};
+    int pid = start(&job, n, fds[1], fds[0]);
+    close(fds[1]);
+    char *text = read_output(fds[0]);
+    close(fds[0]);
+    output_status = status = finish(&pid, 1);
+    if (!text)
+        complain("the output of $( ) is longer than %d bytes", OUTPUT_BYTES);
+    return pid < 0 ? NULL : text;
+}
