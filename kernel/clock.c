@@ -20,12 +20,14 @@
 #include "kernel/fdt.h"
 #include "kernel/irq.h"
 #include "kernel/lock.h"
+#include "kernel/machine.h"
 #include "kernel/mem.h"
 #include "kernel/policy.h"
 #include "kernel/proc.h"
 #include "kernel/riscv.h"
 
-#define START_NS    (200 * NS_PER_MS) /* later than clock_init, at shift=10 */
+#define START_NS    NS_PER_S /* later than clock_init, even at shift=10 */
+#define RANG_NS     (100 * NS_PER_US) /* much later than its alarm rings */
 #define MAX_EPOCH_S 10000000000UL     /* 2286: in ns it fits 64 bits */
 
 /* Registers of the goldfish RTC, in ns: reading TIME_LOW latches TIME_HIGH,
@@ -39,6 +41,7 @@ enum {
     ALARM_CLEAR = 7
 };
 
+static bool lab;         /* instructions make the time (in_lab) */
 static u64 boot_wall_ns; /* wall time when clock_ns was 0 */
 static u64 ahead_ticks;  /* a few instructions take less */
 static u64 armed_ns[MAX_HARTS];
@@ -163,13 +166,17 @@ static bool fire_one_due(struct cpu *cpu)
 }
 
 /*
- * When all is idle QEMU adds to its clock what is left until the next timer,
- * as of when it last looked: when the clock was read, or the hart had come to
- * rest. Its thread that does so may come between wfi and that rest, and then
- * adds too much: the instructions since the clock was read. So here they are
- * two, or four where QEMU counts those after wfi along with it, and what is
- * left until end, when the timer has fired in any case, is waited for by a
- * loop of two, which makes a turn or two fewer.
+ * Wait for the interrupt, and then until end, to the instruction.
+ *
+ * - When all is idle QEMU adds to its clock what is left until the next timer,
+ *   as of when it last looked: when the clock was read, or the hart had come to
+ *   rest. Its thread that does so may come between wfi and that rest, and then
+ *   adds too much: the instructions since the clock was read. They are two.
+ * - QEMU up to 10.0 counts the instructions that it translates together with
+ *   wfi, and counts them again when they are executed; 11.1 counts them once.
+ *   They are two.
+ * - So a loop of two goes on until end: by then the interrupt has come and
+ *   these instructions have passed in any case. It makes a turn or two fewer.
  */
 static void wait_exactly(u64 interrupt, u64 end)
 {
@@ -194,6 +201,11 @@ void clock_wait(void)
     u64 due_ns = armed_ns[mycpu()->hart];
     wait_exactly(INT_TIMER,
                  due_ns == NEVER_NS ? 0 : ticks_of_ns(due_ns) + ahead_ticks);
+}
+
+void clock_rest(void)
+{
+    wait_exactly(INT_EXTERNAL, csr_read(time) + ahead_ticks);
 }
 
 /* QEMU 7.2 does not disarm its timer when a later time is written: so have it
@@ -236,12 +248,18 @@ void clock_interrupt(void)
     cpu->reschedule = true;
 }
 
+/* The machine timer's interrupt is pending from reset until a far time is
+ * written. Nobody takes it, but each return to QEMU's loop pays for it. In lab
+ * mode it stays: QEMU would keep a timer for the far time, and jump to that
+ * time when all is idle. */
 void clock_hart_init(void)
 {
     struct cpu *cpu = mycpu();
     cpu->timer_lock = SPINLOCK("timer", RANK_TIMER);
     list_init(&cpu->timers);
     disarm(cpu);
+    if (!lab)
+        machine_call(0, 0, 0, 0, NO_TIMER);
 }
 
 static volatile u32 *rtc(u32 reg)
@@ -260,24 +278,37 @@ static void alarm_rang(u32)
     *rtc(ALARM_CLEAR) = 1;
 }
 
+/* The RTC's time at power-on, a little late for the instructions between. */
+static u64 power_on_ns(void)
+{
+    u64 now_ns = clock_ns();
+    return rtc_ns() - now_ns;
+}
+
 /* In lab mode both clocks are one, and the RTC's began at a whole second. */
 static bool in_lab(void)
 {
-    u64 now_ns = clock_ns();
-    return (rtc_ns() - now_ns) % NS_PER_S < 100 * NS_PER_US;
+    return power_on_ns() % NS_PER_S < 100 * NS_PER_US;
 }
 
-/* The time until here depends on the length of QEMU's device tree, which
- * differs between its versions. So go on at START_NS, to the ns: for the RTC's
- * alarm rings then, while a timer's ns are those of when it was set. */
+/*
+ * Until here the number of instructions depends on the device tree, the boot
+ * arguments and what the disks are capable of: versions of QEMU differ in it.
+ * So time goes on at START_NS, to the instruction, by the RTC's alarm. That
+ * rings to the ns, while a timer's ns are those of when it was set. Nothing
+ * that was measured earlier may be used later: it depends on where in a tick it
+ * began.
+ */
 static void start_evenly(void)
 {
-    u64 alarm_ns = rtc_ns() / NS_PER_S * NS_PER_S + START_NS;
+    u64 alarm_ns = power_on_ns() / NS_PER_S * NS_PER_S + START_NS;
     irq_register(machine.rtc.irq, alarm_rang);
     *rtc(ALARM_HIGH) = alarm_ns >> 32;
     *rtc(ALARM_LOW) = alarm_ns;
     *rtc(ALARM_ENABLE) = 1;
-    wait_exactly(INT_EXTERNAL, ticks_of_ns(START_NS) + ahead_ticks);
+    if (clock_ns() >= START_NS)
+        panic("clock_init: the boot took more than %lu ns", START_NS);
+    wait_exactly(INT_EXTERNAL, ticks_of_ns(START_NS + RANG_NS));
     irq_dispatch();
 }
 
@@ -296,9 +327,10 @@ static u64 few_instructions_ticks(void)
 
 void clock_init(void)
 {
-    ahead_ticks = few_instructions_ticks();
-    if (machine.rtc.phys && in_lab())
+    lab = machine.rtc.phys && in_lab();
+    if (lab)
         start_evenly();
+    ahead_ticks = few_instructions_ticks();
     if (arg_text("epoch"))
         boot_wall_ns = arg_number("epoch", 0, 0, MAX_EPOCH_S) * NS_PER_S;
     else if (machine.rtc.phys)

@@ -47,10 +47,12 @@ bool timer_cancel(struct timer *t);
 
 /*
  * Between the two interrupts are off, and QEMU's virtual clock stands still
- * whenever this hart waits in wfi: no timer is armed on it. For moving data at
- * an instant of virtual time (lab mode). No lock may be held.
+ * whenever this hart waits: no timer is armed on it. For moving data at
+ * an instant of virtual time (lab mode). No lock may be held. clock_rest waits
+ * there for a device's interrupt, which is left pending.
  */
 void clock_stop(void);
+void clock_rest(void);
 void clock_go(void);
 
 /* Wait for an interrupt, which is taken once the caller lets it in: interrupts

@@ -20,6 +20,7 @@
 #include "kernel/riscv.h"
 
 #define CLINT      0x2000000 /* QEMU virt: a word for each hart's ipi */
+#define MTIMECMP   0x2004000 /* a double word for each hart */
 #define MIP_MSIP   0x8
 #define MIP_SSIP   0x2
 #define STACK_LOG2 14        /* of STACK_STRIDE, proc.h */
@@ -146,15 +147,17 @@ protect:
     sfence.vma
     jr t2
 
-/* The supervisor's calls (trace.c): a4 is 0 to have the trace begin, at most
- * once, from a0 to a1, page-aligned kernel addresses; 1 to have the record of
- * the double words a0 to a3 appended. */
+/* The supervisor's calls (machine.h): a4 is -1 to have this hart's machine timer
+ * never fire; 0 to have the trace begin, at most once, from a0 to a1,
+ * page-aligned kernel addresses; 1 to have the record of the double words a0 to
+ * a3 appended. */
 call:
     csrr t0, mcause
     addi t0, t0, -SUPERVISOR_ECALL
     bnez t0, unexpected
     ld t0, trace_at
-    bnez a4, append
+    bgtz a4, append
+    bltz a4, no_timer
     bnez t0, return
     slli a0, a0, NOT_PHYS
     srli a0, a0, NOT_PHYS
@@ -166,6 +169,14 @@ call:
     li t1, 1
     sb t1, 16(t0)
     jal t2, protect
+    j return
+no_timer:
+    li t0, MTIMECMP
+    csrr t1, mhartid
+    slli t1, t1, 3
+    add t0, t0, t1
+    li t1, -1
+    sd t1, 0(t0)
     j return
 append:                     /* struct trace_ring, trace.h */
     beqz t0, return

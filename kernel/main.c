@@ -22,6 +22,7 @@
 #include "kernel/trace.h"
 #include "kernel/trap.h"
 #include "kernel/updated.h"
+#include "kernel/virtio_blk.h"
 #include "kernel/vm.h"
 
 extern char kernel_end[];
@@ -88,8 +89,9 @@ static void start_first(u64 dtb_phys)
     proc_init();
     irq_init();
     irq_hart_init();
-    clock_hart_init();
+    virtio_blk_probe();
     clock_init();
+    clock_hart_init();
     registry_init();
     policy_boot_args();
     file_init();

@@ -8,6 +8,7 @@
 #include "kernel/clock.h"
 #include "kernel/dev.h"
 #include "kernel/lock.h"
+#include "kernel/machine.h"
 #include "kernel/mem.h"
 #include "kernel/stat.h"
 
@@ -19,11 +20,6 @@ _Static_assert(offsetof(struct trace_ring, written) == 16, "entry.S");
 _Static_assert(offsetof(struct trace_ring, astray) == 24, "entry.S");
 _Static_assert(offsetof(struct trace_ring, record) == 32, "entry.S");
 _Static_assert(sizeof(struct trace_record) == 32, "entry.S");
-
-enum machine_call { TRACE_BEGIN, TRACE_APPEND };
-
-/* Machine mode does what the last word says to the others (entry.S). */
-void machine_call(u64 w0, u64 w1, u64 w2, u64 w3, enum machine_call);
 
 static struct trace_ring *trace_ring; /* NULL: off */
 

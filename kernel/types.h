@@ -15,9 +15,19 @@ typedef int16_t i16;
 typedef int32_t i32;
 typedef int64_t i64;
 
-#define NELEM(a)  (sizeof(a) / sizeof((a)[0]))
-#define MIN(a, b) ((a) < (b) ? (a) : (b))
-#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define NELEM(a) (sizeof(a) / sizeof((a)[0]))
+
+/* The lesser and the greater. Each argument is evaluated once. */
+#define MIN(a, b)                                        \
+    ({                                                   \
+        __typeof__(true ? (a) : (b)) a_ = (a), b_ = (b); \
+        a_ < b_ ? a_ : b_;                               \
+    })
+#define MAX(a, b)                                        \
+    ({                                                   \
+        __typeof__(true ? (a) : (b)) a_ = (a), b_ = (b); \
+        a_ > b_ ? a_ : b_;                               \
+    })
 
 /* Round x up or down to a multiple of the power of two n. */
 #define ROUND_UP(x, n)   (((x) + (n)-1) & ~((u64)(n)-1))

@@ -8,6 +8,7 @@
  */
 #include "kernel/virtio_blk.h"
 #include "kernel/abi.h"
+#include "kernel/clock.h"
 #include "kernel/fdt.h"
 #include "kernel/irq.h"
 #include "kernel/mem.h"
@@ -98,6 +99,8 @@ static struct virtio_blk {
     u64 registers; /* kernel address */
     u32 irq;
     struct disk *disk;
+    u64 features;
+    u32 max_segments;
     u32 ring_size, nfree;
     u16 used_seen;
     struct spinlock lock;
@@ -231,7 +234,7 @@ void virtio_blk_settle(struct disk *d)
      * only a hart that is alone rests. */
     while (__atomic_load_n(&v->nfree, __ATOMIC_ACQUIRE) < v->ring_size) {
         if (machine.nharts == 1)
-            wait_for_interrupt();
+            clock_rest();
         else if (!(csr_read(sip) & 1UL << INT_EXTERNAL))
             continue;
         irq_dispatch();
@@ -286,50 +289,56 @@ static bool make_ring(struct virtio_blk *v)
     return true;
 }
 
-static void describe(struct virtio_blk *v, struct disk *d, u32 id, u64 features)
-{
-    u32 segments = features & F_SEG_MAX ? *reg(v, CONFIG + 12) : 1;
-    d->id = id;
-    ksnprintf(d->name, sizeof d->name, "disk%u", id);
-    d->nsectors = *reg(v, CONFIG) | (u64)*reg(v, CONFIG + 4) << 32;
-    d->read_only = features & F_RO;
-    d->can_flush = features & F_FLUSH;
-    d->max_segments = MIN(segments, SEGMENTS_MAX);
-    d->depth = v->ring_size - 1; /* one slot is kept for a flush */
-    d->device = v;
-    v->disk = d;
-}
-
-static bool set_up(struct virtio_blk *v, struct disk *d, u32 id)
+static bool set_up(struct virtio_blk *v)
 {
     *reg(v, STATUS) = 0;
     *reg(v, STATUS) = STATUS_ACKNOWLEDGE | STATUS_DRIVER;
     v->lock = SPINLOCK("virtio_blk", RANK_VIRTIO);
-    u64 features = negotiate(v);
-    if (!features || !make_ring(v)) {
+    v->features = negotiate(v);
+    if (!v->features || !make_ring(v)) {
         *reg(v, STATUS) = STATUS_FAILED;
         return false;
     }
-    describe(v, d, id, features);
+    u32 segments = v->features & F_SEG_MAX ? *reg(v, CONFIG + 12) : 1;
+    v->max_segments = MIN(segments, SEGMENTS_MAX);
     irq_register(v->irq, virtio_blk_interrupt);
     *reg(v, STATUS) = *reg(v, STATUS) | STATUS_DRIVER_OK;
     return true;
 }
 
-u32 virtio_blk_init(struct disk *disks, u32 n)
+void virtio_blk_probe(void)
 {
-    for (u32 i = 0; i < machine.nvirtio && ndevices < n; i++) {
+    for (u32 i = 0; i < machine.nvirtio && ndevices < MAX_DISKS; i++) {
         u64 registers = (u64)virt_of(machine.virtio[i].phys);
         if (!present(registers))
             continue;
         struct virtio_blk *v = &devices[ndevices];
         *v = (struct virtio_blk){.registers = registers,
                                  .irq = machine.virtio[i].irq};
-        if (set_up(v, &disks[ndevices], ndevices))
+        if (set_up(v))
             ndevices++;
         else
             kprintf("virtio_blk: device at 0x%lx cannot be used\n",
                     machine.virtio[i].phys);
     }
-    return ndevices;
+}
+
+static void describe(struct virtio_blk *v, struct disk *d, u32 id)
+{
+    d->id = id;
+    ksnprintf(d->name, sizeof d->name, "disk%u", id);
+    d->nsectors = *reg(v, CONFIG) | (u64)*reg(v, CONFIG + 4) << 32;
+    d->read_only = v->features & F_RO;
+    d->can_flush = v->features & F_FLUSH;
+    d->max_segments = v->max_segments;
+    d->depth = v->ring_size - 1; /* one slot is kept for a flush */
+    d->device = v;
+    v->disk = d;
+}
+
+u32 virtio_blk_init(struct disk *disks, u32 n)
+{
+    for (u32 id = 0; id < MIN(ndevices, n); id++)
+        describe(&devices[id], &disks[id], id);
+    return MIN(ndevices, n);
 }

@@ -13,9 +13,13 @@
 
 #include "kernel/disk.h"
 
-/* Probe the machine's virtio slots; fill in id, name, nsectors, read_only,
- * can_flush, depth, max_segments and device of up to n disks. Returns how
- * many there are. */
+/* Find the machine's devices and make them ready. Before clock_init, for it
+ * takes more or fewer instructions by what a device is capable of, which
+ * differs between versions of QEMU. */
+void virtio_blk_probe(void);
+
+/* Fill in id, name, nsectors, read_only, can_flush, depth, max_segments and
+ * device of up to n disks. Returns how many there are. */
 u32 virtio_blk_init(struct disk *disks, u32 n);
 
 /* Start the command made of io and those joined to it, which lie one after

@@ -1,4 +1,4 @@
-"""Result files of long runs are the same bytes each time, also under another QEMU.
+"""Runs are the same bytes each time, however long the boot takes, also under another QEMU.
 
 QEMU_OTHER names that QEMU; grade/other_qemu.sh fetches one.
 """
@@ -13,12 +13,28 @@ from pathlib import Path
 
 import pytest
 
+from grade import image
 from grade.experiment import runner
 from grade.experiment.__main__ import EXPERIMENTS
 from grade.experiment.load import load
+from grade.image import Content
+from grade.machine import Config, Disk, run_rc
 
 TIMES = 5
 LOOPS = 2
+
+# A short run whose console tells every time: of each event, and sums of response times.
+SCRIPT = """
+bench null 3
+bench random /data 10
+bench write /new 32k
+sync
+cat /dev/hist
+cat /dev/trace
+"""
+ARGS = "drive=rz58 trace_k=2"
+SHORT = (*range(30, 46), 1023)  # lengths of boot arguments, in bytes; the longest last
+MANY = (*range(30, 110), 1000, 1022, 1023)
 
 
 @contextmanager
@@ -50,11 +66,69 @@ def test_a_long_run_gives_the_same_bytes_many_times_at_once_beside_busy_loops(tm
     assert len(set(texts)) == 1, f"of {TIMES} runs {len(set(texts))} are different"
 
 
-@pytest.mark.parametrize("arm", ["delayed+PU", "delayed+AIPU"])
-def test_another_qemu_gives_the_same_bytes(tmp_path: Path, monkeypatch, arm: str):
-    other = os.environ.get("QEMU_OTHER")
-    if not other:
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The disk of the short run."""
+    path = tmp_path_factory.mktemp("repeat") / "disk.img"
+    return image.make(path, Content(rc=SCRIPT, size="16M", options=("--file", "/data=4M")))
+
+
+def console(disk: Path, **config: object) -> str:
+    """What the short run shows; writes to its disk are not kept."""
+    config = {"args": ARGS, "options": ("-snapshot",)} | config
+    result = run_rc(Config((Disk(disk, device=config.pop("device", "")),), lab=True, **config))
+    assert result.status == 0 and " completed disk0 " in result.console, result.console
+    return result.console
+
+
+def of_lengths(disk: Path, lengths: tuple[int, ...]) -> dict[str, list[int]]:
+    """The consoles that come with boot arguments so long, by blanks at their end."""
+    with ThreadPoolExecutor(2) as pool:
+        shown = pool.map(lambda length: console(disk, args=ARGS.ljust(length)), lengths)
+    found: dict[str, list[int]] = {}
+    for length, text in zip(lengths, shown, strict=True):
+        found.setdefault(text, []).append(length)
+    return found
+
+
+def test_the_length_of_the_boot_arguments_changes_no_time(disk: Path):
+    found = of_lengths(disk, SHORT)
+    assert len(found) == 1, f"the lengths differ: {list(found.values())}"
+
+
+def test_the_length_changes_no_time_with_the_slowest_cpu(disk: Path):
+    found = {console(disk, args=ARGS.ljust(length), cpu_shift=10) for length in (30, 31, 1023)}
+    assert len(found) == 1
+
+
+def test_what_a_disk_is_capable_of_changes_no_time(disk: Path):
+    """QEMU 11.1 has shorter queues than 10.0."""
+    assert len({console(disk, device=f"queue-size={size}") for size in (64, 256, 1024)}) == 1
+
+
+@pytest.fixture
+def other_qemu() -> str:
+    """The path of the other QEMU."""
+    path = os.environ.get("QEMU_OTHER")
+    if not path:
         pytest.skip("QEMU_OTHER= names no other QEMU (grade/other_qemu.sh fetches one)")
+    return path
+
+
+def test_another_qemu_gives_the_same_times_with_boot_arguments_of_any_length(
+    disk: Path, monkeypatch: pytest.MonkeyPatch, other_qemu: str
+):
+    here = of_lengths(disk, MANY)
+    monkeypatch.setenv("QEMU", other_qemu)
+    there = of_lengths(disk, MANY)
+    assert len(here) == 1, f"the lengths differ: {list(here.values())}"
+    assert here == there, f"the lengths differ there: {list(there.values())}"
+
+
+@pytest.mark.parametrize("arm", ["delayed+PU", "delayed+AIPU"])
+def test_another_qemu_gives_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other_qemu: str, arm: str
+):
     one = result_file(tmp_path / "one", arm)
-    monkeypatch.setenv("QEMU", other)
+    monkeypatch.setenv("QEMU", other_qemu)
     assert result_file(tmp_path / "other", arm) == one
