@@ -4,9 +4,14 @@
     QUESTION = "?"         until a whole number stands there
 
 What is right comes from facts(bench, student) of the lab's solution.py: whole numbers by name,
-one for each question, and some that may be taken for them. It stays with the staff. A student's
-tree has checks.json in its place, made for one student by `make skeleton STUDENT=`: of each
-number only what scrypt makes of it, so that guessing costs more than looking.
+one for each question, and some that may be taken for them. It stays with the staff.
+
+A student's tree has checks.json in its place, made for one student by `make skeleton STUDENT=`.
+It knows answers only together: CHECKED of the lab's scene.py tells, by group, of which answers
+the file has what scrypt makes of all of them at once. Among them are some of many bits that
+only who has looked knows, as a time in nanoseconds: one number alone, of which a few are
+likely, could be tried. So all of a group are right there, or the group is not; where the staff
+scores, each counts for itself. A question in no group of CHECKED is scored by the staff only.
 
 What proves the tests, edits of wrong/ and attacks/, change the solved form before facts stand in
 it, each as its name in < >; the `function` of such an edit is a question.
@@ -28,14 +33,14 @@ from grade.scoring.likeness import ALIKE, Pair
 from grade.scoring.verdict import Wrong, expect
 
 FORM = "answers.toml"
-SOLUTION, CHECKS = "solution.py", "checks.json"
+SCENE, SOLUTION, CHECKS = "scene.py", "solution.py", "checks.json"
 OPEN = "?"
 NAME = re.compile(r"[^\W_][\w .@'-]{0,63}")
 QUESTION = re.compile(r'^(\w+) = "\?"$', re.M)
 STUDENT = re.compile(r'^student = ".*"$', re.M)
 MOST = 2**64
 BUDGET_S = 60
-SLOW = {"n": 1 << 15, "r": 8, "p": 1, "maxmem": 1 << 26}  # scrypt's: about 0.1 s, 32 MB
+SLOW = {"n": 1 << 16, "r": 8, "p": 1, "maxmem": 1 << 27}  # scrypt's: about 0.2 s, 64 MB
 
 
 # ---- what was handed in ----
@@ -93,10 +98,16 @@ def alike(forms: Mapping[str, str]) -> list[Pair]:
 # ---- what is right ----
 
 
-def slowly(who: str, question: str, value: int) -> str:
-    """What cannot be turned back into the number but by trying numbers."""
-    salt = f"{who}/{question}".encode()
-    return hashlib.scrypt(str(value).encode(), salt=salt, **SLOW).hex()
+@cache
+def slowly(who: str, group: str, values: tuple[int, ...]) -> str:
+    """What cannot be turned back into the numbers but by trying all of them together."""
+    salt = f"{who}/{group}".encode()
+    return hashlib.scrypt(" ".join(map(str, values)).encode(), salt=salt, **SLOW).hex()
+
+
+def checked(folder: Path) -> dict[str, tuple[str, ...]]:
+    """The questions of the lab in the folder that are checked together, by group."""
+    return module(folder / SCENE).CHECKED
 
 
 def facts(folder: Path, bench: Bench) -> Mapping[str, int]:
@@ -106,22 +117,31 @@ def facts(folder: Path, bench: Bench) -> Mapping[str, int]:
     return bench.facts
 
 
-def is_right(folder: Path, bench: Bench, question: str, value: int) -> bool:
-    """Is that the answer?"""
-    checks = folder / CHECKS
-    if not checks.exists():
-        return facts(folder, bench)[question] == value
-    known = json.loads(checks.read_text())
-    who = student(bench)
+def expect_owner(known: dict, who: str) -> None:
+    """The checks are those of this student."""
     expect(who == known["student"], f'student = "{known["student"]}", whose tree this is', who)
-    return known["right"][question] == slowly(who, question, value)
+
+
+def expect_all_right(folder: Path, bench: Bench, question: str, look: str) -> None:
+    """In a student's tree: the answers are right with which this one is checked."""
+    known = json.loads((folder / CHECKS).read_text())
+    who = student(bench)
+    expect_owner(known, who)
+    group, asked = next((g, qs) for g, qs in checked(folder).items() if question in qs)
+    values = tuple(number(bench, other) for other in asked)
+    right = known["right"][group] == slowly(who, group, values)
+    first = f"{look} ({', '.join(asked)} are checked together here; each counts when you hand in)"
+    expect(right, f"all of {group} to be right: {first}", f"{question} = {number(bench, question)}")
 
 
 def expect_right(folder: Path, bench: Bench, question: str, look: str) -> None:
     """The answer to a question is right; if not, it says where to look, never the number."""
     value = number(bench, question)
-    right = is_right(folder, bench, question, value)
-    expect(right, f"another number: {look}", f"{question} = {value}")
+    if (folder / CHECKS).exists():
+        expect_all_right(folder, bench, question, look)
+    else:
+        right = facts(folder, bench)[question] == value
+        expect(right, f"another number: {look}", f"{question} = {value}")
 
 
 # ---- forms blank and solved ----
@@ -164,6 +184,8 @@ def solved(lab: Lab, who: str, edits: tuple[Edit, ...] = ()) -> str:
 def checks(lab: Lab, who: str) -> str:
     """The text of checks.json for one student."""
     known = solution(lab.folder, lab.reference, who)
-    questions = QUESTION.findall(blank(lab.folder, who))
-    right = {question: slowly(who, question, known[question]) for question in questions}
+    right = {
+        group: slowly(who, group, tuple(known[question] for question in asked))
+        for group, asked in checked(lab.folder).items()
+    }
     return json.dumps({"student": who, "right": right}, indent=1) + "\n"

@@ -31,7 +31,7 @@ from grade.limits import slowness
 from grade.machine import Config, Disk, die_with_parent, start
 from grade.scoring.evidence import witnessed
 from grade.scoring.lab import BadLab
-from grade.scoring.run import BEACON_BYTES, DATA_DISK, STUCK, Run, Scenario
+from grade.scoring.run import BEACON_BYTES, STUCK, Run, Scenario
 from grade.scoring.verdict import Wrong, expect
 from grade.scoring.watch import watched
 
@@ -50,16 +50,31 @@ def limits(cpu_s: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def make_images(scenario: Scenario, folder: Path) -> None:
-    """The three disks, as they are before the run."""
-    options = [word for path, size in scenario.data for word in ("--file", f"{path}={size}")]
-    options += [word for path, place in scenario.at for word in ("--at", f"{path}={place}")]
-    content = Content(files=dict(scenario.files), rc=scenario.rc(), size="16M")
-    image.make(folder / "root.img", content)
-    content = Content(programs=False, size=scenario.size, options=tuple(options))
-    image.make(folder / "data.img", content)
-    with (folder / "beacon.img").open("wb") as file:
-        file.truncate(BEACON_BYTES)
+def make_images(scenario: Scenario, folder: Path) -> list[Path]:
+    """The disks as they are before the run, by their numbers; beside them, what is what."""
+    own = scenario.setting
+    options = [f"--file={path}={size}" for path, size in scenario.data_files().items()]
+    options += [f"--at={own.inside(path)}={place}" for path, place in scenario.at]
+    options += ["--pattern", str(scenario.pattern)] if scenario.pattern else []
+    files = {own.inside(path): data for path, data in scenario.files}
+    names = ["spare"] * len(own.drives)
+    names[own.root], names[own.data], names[own.beacons] = "root", "data", "beacon"
+    disks = [
+        folder / (f"spare{unit}.img" if name == "spare" else f"{name}.img")
+        for unit, name in enumerate(names)
+    ]
+    image.make(disks[own.root], Content(files=files, rc=scenario.rc(), size="16M"))
+    blank = Content(programs=False, size=f"{scenario.data_kb()}K", options=tuple(options))
+    image.make(disks[own.data], blank)
+    for path, name, value in scenario.fields:
+        image.debugfs(disks[own.data], f"sif {own.inside(path)} {name} {value}", write=True)
+    for path, name in zip(disks, names, strict=True):
+        if name in ("beacon", "spare"):
+            with path.open("wb") as file:
+                file.truncate(BEACON_BYTES)
+    told = own.told([path for path, _ in (*scenario.files, *scenario.data)])
+    (folder / "setting.txt").write_text(told)
+    return disks
 
 
 def disk_of(path: Path, log: Path | None) -> Disk:
@@ -72,8 +87,9 @@ def disk_of(path: Path, log: Path | None) -> Disk:
 
 
 def machine(scenario: Scenario, kernel: Path, disks: list[Path], *options: str) -> Config:
-    """The machine of a scenario."""
-    logs = {DATA_DISK: disks[DATA_DISK].with_name("data.log")} if scenario.logged else {}
+    """The machine of a scenario; its disks are by number."""
+    data = scenario.setting.data
+    logs = {data: disks[data].with_name("data.log")} if scenario.logged else {}
     return Config(
         tuple(disk_of(path, logs.get(unit)) for unit, path in enumerate(disks)),
         memory=MEMORY,
@@ -158,14 +174,14 @@ class Bench:
         if self.budget_s <= 0:
             raise Wrong("a run within the time for all", "earlier runs had used it up")
         folder.mkdir(parents=True, exist_ok=True)
+        scenario = scenario.played(self.nonce)
         if self.gdb:
             scenario = replace(scenario, virtual_s=0)
         try:
-            make_images(scenario, folder)
+            fresh = make_images(scenario, folder)
         except AssertionError as error:
             raise BadLab(f"scenario {scenario.name}: {error}") from None
-        fresh = [folder / f"{name}.img" for name in ("root", "data", "beacon")]
-        used = [folder / f"{name}.after.img" for name in ("root", "data", "beacon")]
+        used = [path.with_suffix(".after.img") for path in fresh]
         for source, target in zip(fresh, used, strict=True):
             image.command("cp", "--sparse=always", source, target)
         with trace.memory_file() as memory, tempfile.TemporaryDirectory(dir=folder) as name:

@@ -149,7 +149,7 @@ def expect_times(run: Run) -> None:
     """Times are the drives', and go on."""
     times = [event.time_ns for event in run.events]
     expect(times == sorted(times), "the times of the trace to rise", "they go back")
-    for disk, drive in enumerate(run.scenario.drives()):
+    for disk, drive in enumerate(run.scenario.setting.drives):
         commands = sorted((r for r in run.requests if r.disk == disk), key=lambda r: r.issued_ns)
         late = late_ns(run, disk, commands, drive)
         expected = f"disk {disk}'s commands to be done when its drive is done with them"

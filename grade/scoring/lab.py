@@ -26,6 +26,7 @@ A mistake, wrong/NAME.toml:
 
 An attack, attacks/NAME.toml: the same edits, and
     says = "..."           most = POINTS it may score   named = what the report says of it
+    loses = ["GROUP"]      if given: where the points are that it does not get
 """
 
 import importlib
@@ -78,12 +79,16 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Attack:
-    """An attempt to fool the scoring: what it may score at most, and words of the report."""
+    """An attempt to fool the scoring: what it may score at most, and words of the report.
+
+    loses: where it loses; empty: not said.
+    """
 
     name: str
     says: str
     most: int
     named: str
+    loses: frozenset[str]
     edits: tuple[Edit, ...]
 
 
@@ -215,6 +220,13 @@ def named(name: str) -> Lab:
     return found[name]
 
 
+def known_groups(lab: Lab, path: Path, names: list[str]) -> frozenset[str]:
+    """Groups of the lab, named in a file of its."""
+    for name in set(names) - {group.name for group in lab.groups}:
+        raise BadLab(f"{path}: the lab has no group {name}")
+    return frozenset(names)
+
+
 def mistakes(lab: Lab) -> list[Mistake]:
     """The lab's wrong solutions, by name."""
     return [mistake(lab, path) for path in sorted(lab.folder.glob("wrong/*.toml"))]
@@ -224,22 +236,21 @@ def mistake(lab: Lab, path: Path) -> Mistake:
     """The wrong solution in a file."""
     keys = {"says": str, "loses": list, "disturbs": list, "edits": list}
     raw = {"disturbs": []} | read(path, keys, ("disturbs",))
-    for key in ("loses", "disturbs"):
-        for name in set(raw[key]) - {group.name for group in lab.groups}:
-            raise BadLab(f"{path}: {key}: the lab has no group {name}")
-    loses, disturbs = frozenset(raw["loses"]), frozenset(raw["disturbs"])
+    loses, disturbs = (known_groups(lab, path, raw[key]) for key in ("loses", "disturbs"))
     return Mistake(path.stem, raw["says"], loses, disturbs, edits(path, raw))
 
 
 def attacks(lab: Lab) -> list[Attack]:
     """The lab's attacks, by name."""
-    return [attack(path) for path in sorted(lab.folder.glob("attacks/*.toml"))]
+    return [attack(lab, path) for path in sorted(lab.folder.glob("attacks/*.toml"))]
 
 
-def attack(path: Path) -> Attack:
+def attack(lab: Lab, path: Path) -> Attack:
     """The attack in a file."""
-    raw = read(path, {"says": str, "most": int, "named": str, "edits": list})
-    return Attack(path.stem, raw["says"], raw["most"], raw["named"], edits(path, raw))
+    keys = {"says": str, "most": int, "named": str, "loses": list, "edits": list}
+    raw = {"loses": []} | read(path, keys, ("loses",))
+    loses = known_groups(lab, path, raw["loses"])
+    return Attack(path.stem, raw["says"], raw["most"], raw["named"], loses, edits(path, raw))
 
 
 def edits(path: Path, raw: dict) -> tuple[Edit, ...]:

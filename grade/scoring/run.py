@@ -1,20 +1,22 @@
 """What a machine is to do for a test of a lab, and what was seen of it.
 
-A machine has three disks: disk0 with the programs, the data disk, mounted at /data,
-and a small one for beacons. The scenario's script reads sector n of the last (`beacon
-n`), which puts the moment into the trace: times need no word of the console's.
+A machine has three disks at least: one with the programs, the data disk, and a small one for
+beacons. The scenario's script reads sector n of the last (`beacon n`), which puts the moment
+into the trace: times need no word of the console's. Scenarios and tests call the data disk
+/dev/disk1, mounted at /data, and files by the names of the scenario; in the machine they have
+others (setting.py).
 """
 
 import re
 from collections import defaultdict, deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from grade import image, trace
+from grade.scoring.setting import DRIVES, MOUNT, PLAIN, Setting, chosen
 from grade.scoring.verdict import expect
 
-ROOT_DISK, DATA_DISK, BEACON_DISK = range(3)
 BEACON_BYTES = 1 << 20
 LAST_BEACON = BEACON_BYTES // 512 - 1
 BLOCK_BYTES = 4096
@@ -22,14 +24,14 @@ BLOCK_SECTORS = BLOCK_BYTES // 512
 FOR_EVER = 2**64
 STUCK = 99
 EXTENT = re.compile(r"\((\d+)(?:-(\d+))?\):(\d+)")  # blocks of a file, as debugfs has them
-RC = f"""mkdir /data && mount disk1 /data || exit
-{{watchdog}}
-{{script}}
-dd if=/dev/disk2 of=/dev/null bs=512 count=1 skip={LAST_BEACON} 2> /dev/null
+RC = """mkdir {mount} && mount disk{data} {mount} || exit
+{watchdog}
+{script}
+{last}
 """
 WATCHDOG = f"(sleep {{}}; poweroff -n {STUCK}) &"
-BEACON = "dd if=/dev/disk2 of=/dev/null bs=512 count=1 skip={} 2> /dev/null"
-SMALL_DRIVE = "fixed"  # of programs and beacons
+BEACON = "dd if=/dev/disk{} of=/dev/null bs=512 count=1 skip={} 2> /dev/null"
+PAD = "/pad"  # a file
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,13 @@ class Scenario:
 
     script: shell commands, with `beacon N` on lines of their own (N from 1); args:
     boot arguments; files: of the root disk; data: of the data disk, made of zeros,
-    path to size; at: where in the disk they lie, as mkfs has it; virtual_s: after so long
-    it is stuck (0: never; gdb's stops make the clock jump to the next thing to come);
-    check: what a policy's own check finds, or a wrong answer, is a panic.
+    path to size; pattern: the seed of contents for these, if not 0; fields: of their inodes, by
+    debugfs's names; at: where in the disk they lie, as mkfs has it; drives: of which the data
+    disk's is chosen; virtual_s: after so long it is stuck (0: never; gdb's stops make the
+    clock jump to the next thing to come); check: what a policy's own check finds, or a wrong
+    answer, is a panic; logged: QEMU keeps the data disk's writes.
+    disk: the data disk's number, else one is chosen; like: scenarios of one such name are
+    played in one setting, each other in its own; varied: no: it is played as it stands.
     """
 
     name: str
@@ -50,26 +56,58 @@ class Scenario:
     data: tuple[tuple[str, str], ...] = ()
     at: tuple[tuple[str, str], ...] = ()
     size: str = "16M"
-    drive: str = "rz58"
+    pattern: int = 0
+    fields: tuple[tuple[str, str, int], ...] = ()
+    drives: tuple[str, ...] = DRIVES
     trace_k: int = 256
     virtual_s: int = 600
     check: bool = True
     logged: bool = False
+    disk: int | None = None
+    like: str = ""
+    varied: bool = True
+    setting: Setting = PLAIN
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "like", self.like or self.name)  # also of what replace makes
+
+    def played(self, nonce: str) -> "Scenario":
+        """It, in the setting that the nonce chooses."""
+        if not self.varied:
+            return self
+        padded = not self.at and not self.logged  # the disk of a log is copied for each write
+        return replace(self, setting=chosen(nonce, self.like, self.drives, padded, self.disk))
 
     def rc(self) -> str:
+        """What init runs."""
+        own = self.setting
+        words = own.script(self.script.strip(), frozenset(path for path, _ in self.files))
         script = re.sub(
-            r"^beacon (\d+)$", lambda m: BEACON.format(m[1]), self.script.strip(), flags=re.M
+            r"^beacon (\d+)$", lambda m: BEACON.format(own.beacons, m[1]), words, flags=re.M
         )
-        watchdog = WATCHDOG.format(self.virtual_s) if self.virtual_s else ""
-        return RC.format(watchdog=watchdog, script=script)
+        return RC.format(
+            mount=own.inside(MOUNT),
+            data=own.data,
+            watchdog=WATCHDOG.format(self.virtual_s) if self.virtual_s else "",
+            script=script,
+            last=BEACON.format(own.beacons, LAST_BEACON),
+        )
 
-    def drives(self) -> tuple[str, str, str]:
-        """Each disk's model."""
-        return SMALL_DRIVE, self.drive, SMALL_DRIVE
+    def data_files(self) -> dict[str, str]:
+        """What is on the data disk from the beginning, in order: names there, and sizes."""
+        pad = {PAD: f"{self.setting.pad_kb}K"} if self.setting.pad_kb else {}
+        return {self.setting.inside(path): size for path, size in (pad | dict(self.data)).items()}
+
+    def data_kb(self) -> int:
+        """The size of the data disk."""
+        return int(self.size.removesuffix("M")) * 1024 + self.setting.pad_kb
 
     def boot_arguments(self) -> str:
-        drives = f"drive={SMALL_DRIVE} disk1.drive={self.drive} drive_depth=1 cluster_kb=0"
-        return f"{drives} check={self.check:d} trace_k={self.trace_k} {self.args}".strip()
+        """What the kernel is told."""
+        models = self.setting.drives
+        drives = " ".join(f"disk{unit}.drive={model}" for unit, model in enumerate(models))
+        fixed = f"root=disk{self.setting.root} {drives} drive_depth=1 cluster_kb=0"
+        return f"{fixed} check={self.check:d} trace_k={self.trace_k} {self.args}".strip()
 
 
 @dataclass(frozen=True)
@@ -105,6 +143,11 @@ class Run:
     folder: Path
     events: list[trace.Event] = field(repr=False)
 
+    @property
+    def data_disk(self) -> int:
+        """The number of the data disk."""
+        return self.scenario.setting.data
+
     @cached_property
     def requests(self) -> list[Request]:
         """All that were completed, in the order of completion."""
@@ -123,14 +166,13 @@ class Run:
 
     def data(self, write: bool) -> list[Request]:
         """The data disk's writes or reads, in the order of completion."""
-        return [r for r in self.requests if r.disk == DATA_DISK and r.write == write]
+        return [r for r in self.requests if r.disk == self.data_disk and r.write == write]
 
     @cached_property
     def beacons(self) -> dict[int, int]:
         """When each beacon was passed."""
-        return {
-            r.sector: r.queued_ns for r in self.requests if r.disk == BEACON_DISK and not r.write
-        }
+        unit = self.scenario.setting.beacons
+        return {r.sector: r.queued_ns for r in self.requests if r.disk == unit and not r.write}
 
     def beacon(self, number: int) -> int:
         """When this one was, in nanoseconds; it must have been."""
@@ -139,7 +181,8 @@ class Run:
 
     def sectors(self, path: str) -> dict[int, int]:
         """Of a file on the data disk: its blocks' numbers, by their first sectors."""
-        text = image.debugfs(self.folder / "data.after.img", f"stat {path}")
+        inside = self.scenario.setting.inside(path)
+        text = image.debugfs(self.folder / "data.after.img", f"stat {inside}")
         runs = EXTENT.findall(text)
         return {
             (int(start) + i) * BLOCK_SECTORS: int(first) + i
@@ -159,4 +202,5 @@ class Run:
 
     def contents(self, path: str) -> bytes:
         """What is in a file on the data disk at the end."""
-        return image.read(self.folder / "data.after.img", path)
+        inside = self.scenario.setting.inside(path)
+        return image.read(self.folder / "data.after.img", inside)

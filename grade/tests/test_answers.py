@@ -1,7 +1,10 @@
 """Labs that are answered by numbers: forms, what is right, what a student's tree knows of it."""
 
 import json
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from itertools import product
+from math import prod
 from pathlib import Path
 
 import pytest
@@ -67,20 +70,88 @@ def test_what_is_no_name_is_refused(tmp_path: Path, name: str) -> None:
         answers.student(bench)
 
 
-def test_checks_know_right_from_wrong_and_tell_no_number(tmp_path: Path) -> None:
-    """As in a student's tree, which has no solution."""
-    checks = {"student": "me", "right": {"many": answers.slowly("me", "many", 1234567)}}
-    (tmp_path / answers.CHECKS).write_text(json.dumps(checks))
+FEW = range(30)  # what a small number may be
+QUICK = {"n": 2, "r": 1, "p": 1}  # in place of answers.SLOW
+MOST_TRIES = 5000
+# How many values an answer has that are likely for one who knows all others of its group, but for
+# those of many bits; of these, so many as 80 students' had room for (times are of 100 ns).
+LARGE = {"generation": 2**32, "word": 2**32, "response_ns": 2**16, "waited_ns": 2**17}
+A_TRY_S, A_YEAR_S, LEAST_YEARS = 0.2, 365 * 86400, 20
 
-    def ask(value: str, who: str = "me") -> None:
-        form = FORM.replace('"?"', value).replace("me", who)
-        answers.expect_right(tmp_path, bench_of(form, tmp_path), "many", "count them")
 
-    ask("1234567")
-    with pytest.raises(Wrong, match="count them; came many = 1234566"):
-        ask("1234566")
+@pytest.fixture
+def handed_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """handed_out(many=7, few=2): a lab of these answers, as in a student's tree."""
+    monkeypatch.setattr(answers, "SLOW", QUICK)
+
+    def make(**right: int) -> Path:
+        monkeypatch.setattr(answers, "checked", lambda _: {"all": tuple(right)})
+        together = answers.slowly("me", "all", tuple(right.values()))
+        checks = {"student": "me", "right": {"all": together}}
+        (tmp_path / answers.CHECKS).write_text(json.dumps(checks))
+        return tmp_path
+
+    return make
+
+
+def form_of(values: Mapping[str, int], who: str = "me") -> str:
+    return f'student = "{who}"\n' + "".join(f"{name} = {n}\n" for name, n in values.items())
+
+
+def test_checks_know_right_from_wrong_and_tell_no_number(
+    handed_out: Callable[..., Path], tmp_path: Path
+) -> None:
+    """As in a student's tree, which has no solution; a group is right as a whole."""
+    right = {"many": 1234567, "few": 3}
+    folder = handed_out(**right)
+
+    def ask(values: Mapping[str, int], question: str = "few", who: str = "me") -> None:
+        bench = bench_of(form_of(values, who), tmp_path)
+        answers.expect_right(folder, bench, question, "count them")
+
+    for question in right:
+        ask(right, question)
+    with pytest.raises(Wrong, match=r"all of all to be right: count them \(many, few are checked"):
+        ask(right | {"many": 1234566})
+    with pytest.raises(Wrong, match="many = a number; came no answer yet"):
+        ask({"few": 3})
     with pytest.raises(Wrong, match='student = "me"'):
-        ask("1234567", "you")
+        ask(right, who="you")
+
+
+def found_by_trying(folder: Path, right: Mapping[str, int], known: dict[str, Iterable[int]]) -> int:
+    """How many tries it takes to find the answers, each of which is one of those known."""
+    (group, hashed), *_ = json.loads((folder / answers.CHECKS).read_text())["right"].items()
+    for tries, values in enumerate(product(*(known[name] for name in right)), 1):
+        if answers.slowly("me", group, values) == hashed:
+            return tries
+        if tries == MOST_TRIES:
+            break
+    return 0
+
+
+def test_small_numbers_are_not_found_by_trying(handed_out: Callable[..., Path]) -> None:
+    """Each alone is, and all small ones together; with one of many bits they are not."""
+    small = {"many": 17, "few": 9}
+    assert found_by_trying(handed_out(few=9), {"few": 9}, {"few": FEW}) == 10
+    assert found_by_trying(handed_out(**small), small, dict.fromkeys(small, FEW))
+    large = small | {"when_ns": 13_570_800}
+    times = range(1_000_000, 30_000_000, 100)
+    known = dict.fromkeys(small, FEW) | {"when_ns": times}
+    assert not found_by_trying(handed_out(**large), large, known)
+
+
+def test_no_group_of_the_first_block_is_of_small_numbers_only() -> None:
+    """Even who knows the small numbers of a group would try for years to find the others."""
+    scene = module(named(LAB).folder / "scene.py")
+    for group, asked in scene.CHECKED.items():
+        tries = prod(LARGE.get(question, 1) for question in asked)
+        years = tries * A_TRY_S / A_YEAR_S
+        assert years > LEAST_YEARS, f"{group}: {years:.2g} years"
+    hidden = {group.name for group in named(LAB).groups if group.hidden}
+    together = set().union(*scene.CHECKED.values())
+    asked = set(answers.QUESTION.findall((named(LAB).folder / answers.FORM).read_text()))
+    assert asked - together == hidden
 
 
 def test_who_has_the_same_numbers_is_pointed_out() -> None:
@@ -119,9 +190,11 @@ def test_a_student_gets_a_form_of_their_own_and_no_solution(tmp_path: Path) -> N
     assert not (folder / answers.SOLUTION).exists()
     checks = json.loads((folder / answers.CHECKS).read_text())
     known = answers.solution(lab.folder, lab.reference, WHO)
-    assert checks["right"].keys() <= known.keys()
-    for question, seen in checks["right"].items():
-        assert seen == answers.slowly(WHO, question, known[question])
+    assert checks["right"].keys() == answers.checked(lab.folder).keys()
+    for group, asked in answers.checked(lab.folder).items():
+        values = tuple(known[question] for question in asked)
+        assert checks["right"][group] == answers.slowly(WHO, group, values)
+    assert not (folder / "hidden").exists()
 
 
 @pytest.mark.parametrize("who", ["ada", "Eva Müller", WHO])

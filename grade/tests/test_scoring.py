@@ -26,13 +26,15 @@ from grade.scoring.bench import Bench
 from grade.scoring.lab import LABS, BadLab, Edit, Lab, labs, load, named
 from grade.scoring.pictures import MOST_POINTS, REFERENCE, YOURS
 from grade.scoring.record import Record
-from grade.scoring.run import DATA_DISK, Run, Scenario
+from grade.scoring.run import Run, Scenario
+from grade.scoring.setting import Setting
 from grade.scoring.submission import Refused
 from grade.scoring.verdict import Slide, Wrong
 
 LAB = "elevator"
 FILE = "policies/sched/clook.c"
 FILES = (FILE,)
+DATA_DISK = Setting().data  # of a scenario that is not varied
 
 # ---- functions in C ----
 
@@ -468,7 +470,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A short run of the reference."""
     folder = tmp_path_factory.mktemp("bench")
     script = "dd if=/bin/sh of=/data/sh bs=4k 2> /dev/null\nsync\n"
-    return Bench(KERNEL, KERNEL, folder, "1", 60).run(Scenario("believed", script))
+    return Bench(KERNEL, KERNEL, folder, "1", 60).run(Scenario("believed", script, varied=False))
 
 
 def later(event: trace.Event, ns: int) -> trace.Event:
@@ -492,7 +494,7 @@ def test_times_that_are_not_the_drives_are_not_believed(run: Run) -> None:
 def test_an_arm_that_a_scheduler_moved_is_where_the_drive_has_it(tmp_path: Path) -> None:
     reads = "iogen bs=4k numjobs=3 rw=randread filename=/dev/disk1 nr=30\n"
     run = Bench(KERNEL, KERNEL, tmp_path, "1", 60).run(
-        Scenario("sought", reads, args="sched=cscan", size="512M")
+        Scenario("sought", reads, args="sched=cscan", size="512M", varied=False)
     )
     evidence.expect_times(run)
     still = [event for event in run.events if event.name != "sought"]

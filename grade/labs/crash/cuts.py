@@ -16,6 +16,7 @@ from pathlib import Path
 
 from grade import image
 from grade.scoring.run import FOR_EVER, Run, Scenario
+from grade.scoring.setting import Setting
 from grade.scoring.verdict import Wrong, expect
 
 SECTOR = 512
@@ -43,12 +44,15 @@ class Cut:
     writes: int
     until_ns: int  # it was like this until the next write was done
     path: Path
+    setting: Setting
 
     def files(self, paths: list[str]) -> Files:
         """What is in these files."""
         with tempfile.TemporaryDirectory() as name:
             outs = {path: Path(name) / str(i) for i, path in enumerate(paths)}
-            requests = "".join(f"dump {path} {out}\n" for path, out in outs.items())
+            requests = "".join(
+                f"dump {self.setting.inside(path)} {out}\n" for path, out in outs.items()
+            )
             script = Path(name) / "requests"
             script.write_text(requests)
             image.command("debugfs", "-f", script, self.path)
@@ -113,5 +117,5 @@ def each_cut(run: Run, start_ns: int, least: int, check: Check) -> None:
         if until_ns >= start_ns:
             path.write_bytes(disk)
             repair(path, count)
-            check(Cut(count, until_ns, path))
+            check(Cut(count, until_ns, path, run.scenario.setting))
     expect(len(done) >= least, f"{least} writes or more", f"{len(done)}")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from grade.scoring.run import BLOCK_SECTORS, DATA_DISK, Run, Write
+from grade.scoring.run import BLOCK_SECTORS, Run, Write
 from grade.scoring.verdict import expect
 
 PAUSE_NS = 500 * 10**6  # between scans, which come each second, not within one
@@ -30,7 +30,9 @@ def dirtyings(run: Run, path: str, start_ns: int, end_ns: int) -> list[Dirtying]
     found = []
     for event in run.events:
         block = number.get(event.block * BLOCK_SECTORS)
-        in_time = event.disk == DATA_DISK and event.name == "dirtied" and event.time_ns < start_ns
+        in_time = (
+            event.disk == run.data_disk and event.name == "dirtied" and event.time_ns < start_ns
+        )
         if in_time and block is not None:
             later = [ns for ns in times[block] if ns >= event.time_ns]
             found.append(Dirtying(block, event.time_ns, min(later, default=None)))
@@ -65,7 +67,7 @@ def most_queued(run: Run, end_ns: int) -> int:
     """The most of the data disk's writes that waited in its queue at one time, until then."""
     waiting = most = 0
     for event in run.events:
-        if event.disk == DATA_DISK and event.write and event.time_ns < end_ns:
+        if event.disk == run.data_disk and event.write and event.time_ns < end_ns:
             waiting += (event.name == "queued") - (event.name == "issued")
             most = max(most, waiting)
     return most

@@ -1,6 +1,6 @@
 """What C-LOOK would have chosen, at each dispatch that the trace shows."""
 
-from grade.scoring.run import DATA_DISK, FOR_EVER, Run
+from grade.scoring.run import FOR_EVER, Run
 from grade.scoring.verdict import Wrong, expect
 
 SHOWN = 12  # queued sectors, in a message
@@ -22,7 +22,7 @@ def check(run: Run, start_ns: int = 0, end_ns: int = FOR_EVER, least: int = 10) 
     queued: list[int] = []
     head = choices = 0
     for event in run.events:
-        if event.disk != DATA_DISK:
+        if event.disk != run.data_disk:
             continue
         if event.name == "queued":
             queued.append(event.block)

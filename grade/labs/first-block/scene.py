@@ -19,6 +19,19 @@ SHELVES = ("amber", "birch", "cedar", "dune", "elm", "fern", "gorse", "heath")
 BOOKS = ("atlas", "ballads", "cookery", "diary", "essays", "fables", "grammar", "herbal")
 DIRECT, POINTERS = 12, BLOCK_BYTES // 4  # blocks of a file: before, and of, a block of pointers
 FIRST, LAST = 5000, 30000  # blocks of the disk, between which the book begins
+# What a student's tree can check, and with what (answers.py): no group without an answer of many
+# bits, and none in it that follows from the others' by trying a few numbers. How deep a call is,
+# is one of ten numbers: it is checked where it is handed in.
+FILE = ("inode", "block", "generation")
+MAP = ("double_indirect", "indirect", "data_block", "word")
+TIME = ("response_ns", "waited_ns", "waited_again_ns")
+CHECKED = {
+    "file": FILE,
+    "map": MAP,
+    "place": (*MAP, "sector", "cylinder", "head"),
+    "time": TIME,
+    "requests": (*TIME, "requests", "requests_again"),
+}
 FOLLOWED = {  # the blocks of which one is to be followed, by what they are to the reader
     "directory": "the directory that has the book",
     "double_indirect": "the block of pointers to blocks of pointers",
@@ -37,6 +50,8 @@ class Task:
     later_byte: int
     followed: str
     others: tuple[tuple[str, int], ...]  # path and blocks
+    generation: int  # the book's
+    pattern: int  # from which the files' contents are made
 
 
 def later_block(rng: Random, block: int) -> int:
@@ -61,6 +76,8 @@ def task(student: str) -> Task:
         later_block(rng, block) * BLOCK_BYTES + rng.randrange(BLOCK_BYTES),
         rng.choice(sorted(FOLLOWED)),
         tuple((path, rng.randrange(1, 60)) for path in paths if path != book),
+        rng.getrandbits(32),
+        rng.getrandbits(32),
     )
 
 
@@ -91,7 +108,10 @@ beacon 3
         args="update=none nbuf=1000",
         data=tuple((path, f"{4 * blocks}K") for path, blocks in sizes),
         at=((mine.book, f"0:{mine.at}"),),
+        pattern=mine.pattern,
+        fields=((mine.book, "generation", mine.generation),),
         size="240M",
+        varied=False,
     )
 
 

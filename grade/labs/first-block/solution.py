@@ -17,13 +17,20 @@ from grade.limits import HANG_S
 from grade.paths import ROOT
 from grade.scoring.bench import Bench, machine, make_images
 from grade.scoring.lab import BadLab
-from grade.scoring.run import BLOCK_BYTES, BLOCK_SECTORS, DATA_DISK, Request, Run
+from grade.scoring.run import BLOCK_BYTES, BLOCK_SECTORS, Request, Run
 
 from .scene import Task, run, scenario, task
 
 TRACK_SECTORS, HEADS = 96, 15  # kernel/drives.c, rz58, the first of its zones
 NAMED_BLOCK = re.compile(r"\((D?IND)\):(\d+)")
 FRAME = re.compile(r"^#\d+ +(?:0x[0-9a-f]+ in )?(\w+) ", re.M)
+
+
+def word(disk: Path, block: int) -> int:
+    """The first four bytes of a block of the disk."""
+    with disk.open("rb") as file:
+        file.seek(block * BLOCK_BYTES)
+        return int.from_bytes(file.read(4), "little")
 
 
 def of_the_image(seen: Run, mine: Task) -> dict[str, int]:
@@ -33,15 +40,18 @@ def of_the_image(seen: Run, mine: Task) -> dict[str, int]:
     pointers = [(kind, int(number)) for kind, number in NAMED_BLOCK.findall(told)]
     double = pointers.index(next(row for row in pointers if row[0] == "DIND"))
     block = mine.byte // BLOCK_BYTES
+    data_block = int(image.debugfs(disk, f"bmap {mine.book} {block}"))
     parent = image.debugfs(disk, f"bmap {Path(mine.book).parent} 0")
     return {
         "inode": int(re.search(r"Inode: (\d+)", told)[1]),
+        "generation": int(re.search(r"Generation: (\d+)", told)[1]),
         "block": block,
         "block_from_one": block + 1,
         "double_indirect": pointers[double][1],
         "indirect": pointers[double + 1][1],
         "first_indirect": pointers[0][1],
-        "data_block": int(image.debugfs(disk, f"bmap {mine.book} {block}")),
+        "data_block": data_block,
+        "word": word(disk, data_block),
         "directory": int(parent),
     }
 
@@ -65,20 +75,21 @@ def of_the_trace(seen: Run, sector: int) -> dict[str, int]:
         return [r for r in seen.data(write=False) if start_ns <= r.queued_ns < end_ns]
 
     before, between, after = map(seen.beacon, (1, 2, 3))
-    first = reads(before, between)
+    first, again = reads(before, between), reads(between, after)
     data = next(r for r in first if r.sector == sector)
     responses = {
         e.block: e.argument
         for e in seen.events
-        if e.name == "completed" and e.disk == DATA_DISK and before <= e.time_ns < between
+        if e.name == "completed" and e.disk == seen.data_disk and before <= e.time_ns < after
     }
     return {
         "requests": len(first),
         "requests_since_boot": len(reads(0, between)),
-        "requests_again": len(reads(between, after)),
+        "requests_again": len(again),
         "response_ns": responses[sector],
         "service_ns": data.completed_ns - data.issued_ns,
         "waited_ns": sum(responses[r.sector] for r in first),
+        "waited_again_ns": sum(responses[r.sector] for r in again),
     }
 
 
@@ -104,15 +115,15 @@ def calls(bench: Bench, student: str, block: int) -> list[str]:
     """The functions that have been called when the block's read enters the disk's queue."""
     kernel, sector = bench.reference_kernel, block * BLOCK_SECTORS
     unlimited = replace(scenario(student), virtual_s=0)
+    disk = unlimited.setting.data
     with tempfile.TemporaryDirectory(prefix="sluice-") as name:
-        make_images(unlimited, Path(name))
-        disks = [Path(name) / f"{disk}.img" for disk in ("root", "data", "beacon")]
+        disks = make_images(unlimited, Path(name))
         line = machine(unlimited, kernel, disks, "-S", "-gdb", "stdio").command()
         line[line.index("-serial") + 1] = "null"
         said = gdb(
             f"| exec timeout {HANG_S} {shlex.join(line)}",
             kernel,
-            f"hbreak disk_submit if d->id == {DATA_DISK} && io->request.sector == {sector}",
+            f"hbreak disk_submit if d->id == {disk} && io->request.sector == {sector}",
             "continue",
             "backtrace",
             "kill",

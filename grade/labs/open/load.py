@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from statistics import mean, pstdev
 
 from grade.scoring.bench import Bench
-from grade.scoring.run import BLOCK_BYTES, BLOCK_SECTORS, DATA_DISK, Request, Run, Scenario
+from grade.scoring.run import BLOCK_BYTES, BLOCK_SECTORS, Request, Run, Scenario
 from grade.scoring.verdict import Slide, expect
 
 OWN = "write=own update=own sched=own"
@@ -71,6 +71,7 @@ beacon {WRITTEN}
         args="nbuf=1200",
         data=(*READ_FILES, ("/steady", "5M"), ("/burst", "2M"), ("/again", "1M")),
         size="64M",
+        drives=("rz58", "lps540s", "st31230n"),
     )
 
 
@@ -98,6 +99,7 @@ beacon {WRITTEN}
             *((path, f"{SYNCED * BLOCK_BYTES >> 10}K") for path in ("/left", "/synced")),
         ),
         size="64M",
+        drives=("rz58", "lps540s", "st31230n"),
     )
 
 
@@ -120,7 +122,7 @@ def oldest_s(run: Run) -> float:
     since_ns: dict[int, int] = {}
     ages_ns = [0]
     for event in run.events:
-        if event.disk != DATA_DISK:
+        if event.disk != run.data_disk:
             continue
         if event.name == "dirtied":
             since_ns.setdefault(event.block, event.time_ns)

@@ -1,7 +1,13 @@
 """The reads of a file's blocks, as the disk saw them."""
 
+from grade.scoring.bench import Bench
 from grade.scoring.run import Request, Run
 from grade.scoring.verdict import expect
+
+
+def size(bench: Bench, name: str) -> str:
+    """Of a file, about a megabyte."""
+    return f"{4 * bench.random(f'size of {name}').randrange(200, 400)}K"
 
 
 def reads(run: Run, path: str) -> list[tuple[int, Request]]:

@@ -4,6 +4,7 @@ from grade.scoring.bench import Bench
 from grade.scoring.run import Scenario
 
 STEP_MS = 4000
+FAST = ("rz58", "lps540s", "st31230n")  # enough for both
 WARM, DONE = 1, 2  # beacons
 
 
@@ -27,6 +28,8 @@ beacon {DONE}
 """,
         args=set_args,
         data=(("/r", "3600K"), ("/w", "8M")),
+        like="readers",
+        drives=FAST,
     )
 
 

@@ -31,7 +31,7 @@ def files_directories_and_links_are_made(bench: Bench) -> None:
         what = "none" if came is None else f"{len(came)} bytes, not all as written"
         expect(came == b"text\n", f"{path} to be there after the sync", what)
         for link in ("/s2", "/l2"):
-            found = image.debugfs(cut.path, f"stat {link}")
+            found = image.debugfs(cut.path, f"stat {cut.setting.inside(link)}")
             kind = "a link to be there after the sync"
             expect("Type: symlink" in found, f"{link}: {kind}", found.splitlines()[0])
 

@@ -5,6 +5,7 @@ from statistics import pstdev
 
 from grade.scoring.bench import Bench
 from grade.scoring.run import Run, Scenario
+from grade.scoring.setting import TURNING
 from grade.scoring.verdict import Slide, expect
 
 READS = 1000
@@ -31,6 +32,8 @@ def _scenario(bench: Bench, name: str, policies: str) -> Scenario:
         check=False,
         data=(("/read", "24M"), *((f"/w{i}", "4M") for i in range(WRITERS))),
         size="48M",
+        like="response",
+        drives=TURNING,
     )
 
 

@@ -9,9 +9,10 @@ from ..choices import check
 
 def _job(bench: Bench, number: int, mode: str) -> str:
     """One process: reads anywhere on the disk, or writes a file of its own."""
-    seed = bench.random(f"job {number}").randrange(1, 10**9)
+    rng = bench.random(f"job {number}")
+    seed, requests = rng.randrange(1, 10**9), rng.randrange(80, 120)
     where = "/dev/disk1" if mode == "randread" else f"/data/f{number}"
-    return f"name=j{number} rw={mode} seed={seed} filename={where} bs=4k number_ios=100"
+    return f"name=j{number} rw={mode} seed={seed} filename={where} bs=4k number_ios={requests}"
 
 
 def _jobs(bench: Bench, name: str, modes: list[str]) -> Scenario:

@@ -6,13 +6,15 @@ from grade.scoring.run import Scenario
 
 from ..choices import check
 
-BLOCKS = 40
+FILE_BLOCKS = 2048
 
 
 def from_the_middle_it_rises_then_starts_at_the_lowest(bench: Bench) -> None:
     """A block in the middle is read; then a sync queues blocks on both sides of it."""
     rng = bench.random("sides")
-    blocks = rng.sample(range(1000), BLOCKS // 2) + rng.sample(range(1050, 2048), BLOCKS // 2)
+    middle = rng.randrange(FILE_BLOCKS // 3, 2 * FILE_BLOCKS // 3)
+    below, above = range(middle - 20), range(middle + 20, FILE_BLOCKS)
+    blocks = rng.sample(below, rng.randrange(15, 30)) + rng.sample(above, rng.randrange(15, 30))
     rng.shuffle(blocks)
     line = "dd if=/input of=/data/f bs=4k count=1 seek={} conv=notrunc 2> /dev/null"
     scenario = Scenario(
@@ -20,7 +22,7 @@ def from_the_middle_it_rises_then_starts_at_the_lowest(bench: Bench) -> None:
         script="\n".join(
             [
                 *(line.format(block) for block in blocks),
-                "dd if=/data/f of=/dev/null bs=4k count=1 skip=1024 2> /dev/null",
+                f"dd if=/data/f of=/dev/null bs=4k count=1 skip={middle} 2> /dev/null",
                 "beacon 1",
                 "sync",
                 "beacon 2",

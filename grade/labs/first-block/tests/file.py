@@ -13,3 +13,8 @@ def the_inode(bench: Bench) -> None:
 def the_block_of_the_file(bench: Bench) -> None:
     """Blocks of a file are numbered from 0; they are 4096 bytes each."""
     expect_right(bench, "block", "which block of 4096 bytes, from 0, is the byte of skip= in?")
+
+
+def the_generation(bench: Bench) -> None:
+    """An inode's number is given again when its file is gone; its generation is not."""
+    expect_right(bench, "generation", "`Generation` in what debugfs's `stat` prints")

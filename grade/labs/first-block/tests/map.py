@@ -20,3 +20,9 @@ def the_block_of_pointers(bench: Bench) -> None:
 def the_block_with_the_byte(bench: Bench) -> None:
     """The last pointer on the way."""
     expect_right(bench, "data_block", "the last miss of the first command, or debugfs's `bmap`")
+
+
+def what_is_in_the_block(bench: Bench) -> None:
+    """There it is."""
+    look = "the command in the form, with the number of the block that has the byte"
+    expect_right(bench, "word", look)

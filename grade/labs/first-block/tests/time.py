@@ -14,3 +14,8 @@ def of_the_block_with_the_byte(bench: Bench) -> None:
 def of_all_reads_of_the_first_command(bench: Bench) -> None:
     """What of the command's time it waited for the disk."""
     expect_right(bench, "waited_ns", "the same of all its reads, added up")
+
+
+def of_all_reads_of_the_second_command(bench: Bench) -> None:
+    """What it still waited for."""
+    expect_right(bench, "waited_again_ns", "the reads by the process of the second dd, added up")

@@ -23,7 +23,7 @@ beacon {WRITTEN}
         args="nbuf=1200",
         data=(*READ_FILES, ("/burst", "2M"), ("/again", "4M")),
         size="64M",
-        drive="hp97560",
+        drives=("hp97560", "rz57"),
     )
     return three(bench, load)
 

@@ -2,34 +2,39 @@
 only that one."""
 
 from grade.scoring.bench import Bench
-from grade.scoring.run import Scenario
+from grade.scoring.run import Run, Scenario
 from grade.scoring.verdict import expect
 
-from ..reads import expect_blocks, expect_reads_ahead
+from ..reads import expect_blocks, expect_reads_ahead, size
 
 BLOCKS = 40
 THINK_MS = 40
 
-SCENARIO = Scenario(
-    name="ahead",
-    script=f"""
+
+def _run(bench: Bench) -> Run:
+    """The first blocks of a longer file are read."""
+    return bench.run(
+        Scenario(
+            name="ahead",
+            script=f"""
 iogen rw=read filename=/data/f bs=4k nr={BLOCKS} thinktime_us={1000 * THINK_MS} > /dev/null
 """,
-    args="update=none prefetch=oneblock nbuf=1000",
-    data=(("/f", "1M"),),
-)
+            args="update=none prefetch=oneblock nbuf=1000",
+            data=(("/f", size(bench, "ahead")),),
+        )
+    )
 
 
 def the_block_after_the_last_one_asked_for_is_read_too(bench: Bench) -> None:
     """The first 40 blocks of a longer file are read one after the other, with pauses."""
-    run = bench.run(SCENARIO)
+    run = _run(bench)
     expect_reads_ahead(run, "/f")
     expect_blocks(run, "/f", 0, BLOCKS)
 
 
 def each_read_starts_one_block_and_no_more(bench: Bench) -> None:
     """The same: from one block's read to the next one's there is a pause of the program."""
-    queued = expect_blocks(bench.run(SCENARIO), "/f", 0, BLOCKS)
+    queued = expect_blocks(_run(bench), "/f", 0, BLOCKS)
     for block in range(1, BLOCKS):
         gap_ms = (queued[block + 1].queued_ns - queued[block].queued_ns) / 1e6
         expect(

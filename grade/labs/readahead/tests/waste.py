@@ -4,7 +4,7 @@ from grade.scoring.bench import Bench
 from grade.scoring.run import Scenario
 from grade.scoring.verdict import expect
 
-from ..reads import expect_reads_ahead, reads
+from ..reads import expect_reads_ahead, reads, size
 
 READS = 60
 BY_CHANCE = 5  # reads that happen to go on
@@ -20,7 +20,7 @@ dd if=/data/f of=/dev/null bs=4k count=10 2> /dev/null
 iogen rw=randread filename=/data/r bs=4k seed={seed} number_ios={READS} > /dev/null
 """,
         args="update=none prefetch=oneblock nbuf=1000",
-        data=(("/f", "1M"), ("/r", "12M")),
+        data=(("/f", size(bench, "waste")), ("/r", "12M")),
     )
     run = bench.run(scenario)
     expect_reads_ahead(run, "/f")

@@ -7,6 +7,7 @@ from statistics import mean, pstdev
 
 from grade.scoring.bench import Bench
 from grade.scoring.run import Run, Scenario
+from grade.scoring.setting import TURNING
 from grade.scoring.verdict import Slide, expect
 
 READS = 3200
@@ -27,6 +28,7 @@ beacon 1
         "pu.interval_ms=10000 aipu.age_ms=10000",
         data=(("/read", "24M"), ("/write", "6M")),
         size="40M",
+        drives=TURNING,
     )
 
 

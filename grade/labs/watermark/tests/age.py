@@ -26,7 +26,11 @@ beacon 2
     )
     written = run.writes_of("/f", end_ns=run.beacon(2))
     expect(len(written) == BLOCKS, f"{BLOCKS} blocks to be written", f"{len(written)}")
-    dirtied_ms = {e.block: e.time_ns / 1e6 for e in run.events if e.name == "dirtied"}
+    dirtied_ms = {
+        e.block: e.time_ns / 1e6
+        for e in run.events
+        if e.name == "dirtied" and e.disk == run.data_disk
+    }
     for write in written:
         age_ms = write.request.queued_ns / 1e6 - dirtied_ms[write.request.sector // 8]
         expect(

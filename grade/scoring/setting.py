@@ -1,0 +1,91 @@
+"""Where a scenario is played: which disk is which, on what drive, how large, by what names.
+
+A submission may be right where it is graded and wrong elsewhere. So none of what it could
+know the graded disk by stays the same: the nonce chooses, for each scenario, the numbers of
+the disks among three to five, the data disk's drive, its size and what lies before its files,
+the mount point, and the names of files, folders and jobs. Tests speak of all these as the
+scenario does; Run tells them what was seen in the same words. Scenarios that are compared
+name one choice (Scenario.like).
+"""
+
+import re
+from dataclasses import dataclass
+from random import Random
+from string import ascii_lowercase
+
+MOUNT = "/data"
+RAW = "/dev/disk1"  # the data disk itself, in a scenario's words
+SMALL_DRIVE = "fixed"  # of programs and beacons
+TURNING = ("rz57", "rz58", "lps540s", "st31230n", "hp97560")
+DRIVES = (*TURNING, "fixed")
+SPARES = 3  # most disks beside the three, less one
+PAD_KB = 1024  # most, before the files
+LONG = 8  # letters: a name of so many keeps its length
+PATH = re.compile(r"(?<![\w./-])/[\w./-]*")
+JOB = re.compile(r"\b(name|until)=(\w+)")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One choice. As it stands: that of scenarios which are not varied."""
+
+    key: str = ""  # what names are made from; empty: they stay as they are
+    root: int = 0  # disks' numbers
+    data: int = 1
+    beacons: int = 2
+    drives: tuple[str, ...] = (SMALL_DRIVE, "rz58", SMALL_DRIVE)  # by the disk's number
+    pad_kb: int = 0  # of a file that lies before the others on the data disk
+
+    def word(self, name: str) -> str:
+        """A file's, a folder's or a job's name."""
+        if not self.key:
+            return name
+        rng = Random(f"{self.key}/{name}")
+        letters = len(name) if len(name) >= LONG else rng.randrange(4, LONG)
+        return "".join(rng.choices(ascii_lowercase, k=letters))
+
+    def inside(self, path: str) -> str:
+        """A path: each of its parts by its name here."""
+        return "/".join(part and self.word(part) for part in path.split("/"))
+
+    def path(self, path: str, files: frozenset[str]) -> str:
+        """A path in the machine, of the data disk or of one of these files of the root disk."""
+        if path == RAW:
+            return f"/dev/disk{self.data}"
+        varied = path.startswith(f"{MOUNT}/") or path in files or path == MOUNT
+        return self.inside(path) if varied else path
+
+    def script(self, text: str, files: frozenset[str]) -> str:
+        """The commands with all paths and jobs by their names here."""
+        text = PATH.sub(lambda match: self.path(match[0], files), text)
+        return JOB.sub(lambda match: f"{match[1]}={self.word(match[2])}", text)
+
+    def told(self, files: list[str]) -> str:
+        """What is what, for people."""
+        rows = [f"{MOUNT}: {self.inside(MOUNT)}", f"the data disk: disk{self.data}"]
+        rows += [f"the root disk: disk{self.root}", f"beacons: disk{self.beacons}"]
+        rows += [f"disk{unit}: drive={drive}" for unit, drive in enumerate(self.drives)]
+        return "\n".join([*rows, *(f"{path}: {self.inside(path)}" for path in files)]) + "\n"
+
+
+PLAIN = Setting()
+
+
+def chosen(
+    nonce: str, like: str, drives: tuple[str, ...], padded: bool, disk: int | None = None
+) -> Setting:
+    """What the nonce chooses for scenarios of this name: a drive of these; padded: may a file
+    lie before the others? disk: the number of the data disk, if that is asked for."""
+    key = f"{nonce}/{like}"
+    rng = Random(f"{key}/setting")
+    units = list(range(max(3 + rng.randrange(SPARES), (disk or 0) + 1)))
+    models = [rng.choice(TURNING) for _ in units]
+    rng.shuffle(units)
+    if disk is not None:
+        place = units.index(disk)
+        units[1], units[place] = units[place], units[1]
+    root, data, beacons = units[:3]
+    models[root] = models[beacons] = SMALL_DRIVE
+    models[data] = rng.choice(drives)
+    pad_kb = rng.randrange(0, PAD_KB, 4) if padded else 0
+    return Setting(key, root, data, beacons, tuple(models), pad_kb)
