@@ -121,7 +121,8 @@ LIBGCC := -L$(dir $(shell $(KCC) -march=rv64imac -mabi=lp64 -print-libgcc-file-n
 KSRC := $(sort $(wildcard kernel/*.c kernel/*.S policies/*/*.c))
 KOBJ := $(patsubst %.S,$(K)/%.S.o,$(KSRC:%.c=$(K)/%.o))
 KLINK := $(KCC) $(KCFLAGS) -static -Wl,--build-id=none \
-    -Wl,--no-warn-rwx-segments -T kernel/kernel.ld $(LIBGCC)
+    -Wl,--no-warn-rwx-segments -Wl,--orphan-handling=error -fno-use-linker-plugin \
+    -T kernel/kernel.ld $(LIBGCC)
 
 # ---- user programs ----
 

@@ -1,10 +1,12 @@
-"""What object files define, use and contain, as binutils tell it."""
+"""What object files define, use and were made from."""
 
 import os
 import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+
+from grade import elf
 
 COMPILERS_OWN = frozenset({"memcpy", "memmove", "memset", "memcmp"})  # calls it makes
 PREFIX = os.environ.get("TOOLPREFIX", "riscv64-unknown-elf-")
@@ -25,13 +27,16 @@ def tool(name: str, *words: str | Path) -> str:
     ).stdout
 
 
+def external(file: elf.Elf) -> Symbols:
+    """The external symbols of an object that was read."""
+    found = [symbol for symbol in file.names if symbol.binding != elf.LOCAL]
+    undefined = frozenset(s.name for s in found if s.section == elf.UNDEFINED)
+    return Symbols(frozenset(s.name for s in found if s.section != elf.UNDEFINED), undefined)
+
+
 def symbols(path: Path) -> Symbols:
-    """The external symbols of an object."""
-    defined, undefined = set(), set()
-    for line in tool("nm", "-g", path).splitlines():
-        *_, kind, name = line.split()
-        (undefined if kind in "Uw" else defined).add(name)
-    return Symbols(frozenset(defined), frozenset(undefined))
+    """The external symbols of an object; raises BadElf."""
+    return external(elf.read(path))
 
 
 def includes(path: Path) -> set[str]:

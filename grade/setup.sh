@@ -32,6 +32,7 @@ need qemu-system-misc "${QEMU:-qemu-system-riscv64}"
 need gdb-multiarch "${GDB:-gdb-multiarch}"
 need e2fsprogs mke2fs e2fsck debugfs dumpe2fs
 need blktrace blkparse btt iowatcher
+need bubblewrap bwrap
 need gcc "${HOSTCC:-cc}"
 have /usr/include/stdio.h || missing="$missing libc6-dev"
 have .venv/bin/python || need python3 python3

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from grade.paths import BUILD, TREE
-from grade.scoring import bundle, classroom, formats, grading, submission, tree
+from grade.scoring import bundle, classroom, formats, grading, sandbox, submission, tree
 from grade.scoring.classroom import BadClass
 from grade.scoring.formats import page, people
 from grade.scoring.grading import NoTest
@@ -54,6 +54,15 @@ def made(folder: Path) -> Path:
     return folder
 
 
+def warn() -> None:
+    """Say so if this machine keeps a submission's compiler less apart than others would."""
+    if sandbox.weakness():
+        print(
+            f"note: submissions are compiled {sandbox.weakness()} (see grade/labs/TRUST.md)",
+            file=sys.stderr,
+        )
+
+
 def take(lab: Lab, handed_in: Path | None) -> dict[str, str]:
     """The lab's files, of this tree or as handed in."""
     if handed_in is None:
@@ -69,6 +78,7 @@ def grade(choice: argparse.Namespace) -> int:
     lab = named(choice.lab)
     command = f"make grade LAB={lab.name}"
     if choice.submission:
+        warn()
         command += f" SUBMISSION={shlex.quote(str(existing(choice.submission)))}"
     nonce = choice.nonce or secrets.token_hex(4)
     gdb = GDB_SOCKET if choice.gdb else None
@@ -135,6 +145,7 @@ def score_class(choice: argparse.Namespace) -> int:
     lab = named(choice.lab)
     handed_in = existing(given(choice.submissions, "SUBMISSIONS", "a folder of submissions"))
     folder = made(choice.out or BUILD / "class" / lab.name)
+    warn()
     pool = partial(workers, choice.jobs, choice.scheduler)
     console = Console()
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]

@@ -12,10 +12,11 @@ from typing import get_args
 
 from grade.scoring import pictures
 from grade.scoring.bench import Bench
+from grade.scoring.compiler import BuildFailed
 from grade.scoring.lab import BadLab, Group, Lab, module
 from grade.scoring.record import GroupResult, Outcome, Record
 from grade.scoring.submission import Refused
-from grade.scoring.tree import BuildFailed, build
+from grade.scoring.tree import build
 from grade.scoring.verdict import Slide, Wrong
 from grade.scoring.words import printable
 

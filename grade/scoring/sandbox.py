@@ -1,9 +1,15 @@
-"""Runs a stranger's build: without network, with the labs out of sight, as another user.
+"""Runs compilers and linkers on what a stranger wrote, shut in.
 
-As far as the machine lets us. As root, all of that; root in a container that may make no
-namespaces, only as another user (then hide the labs by their modes); as any other user, in
-namespaces of its own. Files, and what it says, may grow to FILE_BYTES, a process to MEMORY_BYTES;
-each may compute for CPU_S, and no process outlives the call.
+A command sees `$TREE`, a folder that it cannot change, writes into `$WORK`, a folder that goes
+with it, and hands out what it prints, nothing else. Where the machine lets us (bubblewrap), it
+has namespaces of its own, in which there are besides only the programs that it was given, with
+their libraries: no other file of the host, no /proc, no network, no process of others. Always it
+has an environment of five words, and limits: FILE_BYTES for a file and for what it prints,
+MEMORY_BYTES and CPU_S for a process, PROCESSES at once; and no process outlives the call.
+
+As root it is a user of its own, with no account, whom no other call has. Where there are no
+namespaces, as in most containers, that is all there is: it then sees the files that every user may
+read. Without root and namespaces it is you. grade/labs/TRUST.md tells what follows from that.
 """
 
 import os
@@ -11,21 +17,30 @@ import pwd
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-
-from grade.scoring.lab import LABS
+from select import select
+from typing import BinaryIO
 
 FILE_BYTES = 64 << 20
+WORK_BYTES = 256 << 20  # of all files in $WORK together, where there are namespaces
 MEMORY_BYTES = 512 << 20
+PROCESSES = 64
 CPU_S = 60
 MOST_SAID = 64 << 10  # bytes, of the end
-USER = "nobody"
-NAMESPACES = ("--net", "--mount", "--pid", "--fork", "--kill-child")
-HIDE = 'mount -t tmpfs -o ro none "$1" && shift && exec "$@"'
+FIRST_USER, USERS, CALLS = 20_000, 40_000, 16  # ids of users; where processes look first
+TREE, WORK = Path("/tree"), Path("/work")  # where they are inside
+MERGED = tuple(map(Path, ("/bin", "/sbin", "/lib", "/lib64")))  # links into /usr on most systems
+APART = ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
+
+ENDED = "Z"  # state of such a process
+LINGER_S = 60  # at most, for what was killed to be gone
 
 
 class TooLong(Exception):
@@ -33,79 +48,248 @@ class TooLong(Exception):
 
 
 @dataclass(frozen=True)
-class Said:
-    """How a command ended, and what it said."""
+class Apart:
+    """A folder that a command may be shut in with: it is made for that, and given away."""
+
+    path: Path
+
+
+@contextmanager
+def apart() -> Iterator[Apart]:
+    """An empty one, until the end of the context."""
+    with tempfile.TemporaryDirectory(prefix="sluice-tree-") as name:
+        yield Apart(Path(name))
+
+
+@dataclass(frozen=True)
+class Made:
+    """How a command ended, what it handed out, and what it said."""
 
     status: int
+    data: bytes
     text: str
 
 
-@cache
-def namespaces() -> tuple[str, ...]:
-    """The command before a command that keeps it apart; nothing if there are none to be had."""
-    unshare = shutil.which("unshare")
-    for way in ((), ("--map-root-user",)) if unshare else ():
-        words = (unshare, *way, *NAMESPACES)
-        if not subprocess.run([*words, "true"], capture_output=True, check=False).returncode:
-            return words
-    return ()
+# ---- what is inside ----
 
 
 @cache
-def other_user() -> tuple[str, ...]:
-    """The command before a command that has it run as another user; only root may."""
+def files_of(programs: frozenset[Path]) -> frozenset[Path]:
+    """The programs, with the libraries that they need, by real folders."""
+    said = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False).stdout
+    words = {word for line in said.splitlines() if line[:1] == "\t" for word in line.split()}
+    libraries = {Path(word) for word in words if word.startswith("/")}
+    return frozenset(path.parent.resolve() / path.name for path in programs | libraries)
+
+
+def view(programs: frozenset[Path], folders: frozenset[Path]) -> list[str]:
+    """bubblewrap's options that show these, read-only, and an empty /work, /tmp and /proc."""
+    alone = {path for path in files_of(programs) if not folders & set(path.parents)}
+    shown = alone | folders
+    line = ["--dev", "/dev", "--symlink", str(WORK), "/tmp"]
+    for parent in sorted({Path("/proc"), TREE}.union(*(path.parents for path in shown))):
+        line += ["--perms", "0755", "--dir", str(parent)]
+    for link in filter(Path.is_symlink, MERGED):
+        line += ["--symlink", str(link.readlink()), str(link)]
+    for path in sorted(shown):
+        line += ["--ro-bind", str(path.resolve()), str(path)]
+    line += ["--perms", "1777", "--size", str(WORK_BYTES), "--tmpfs", str(WORK)]
+    return [*line, "--remount-ro", "/"]
+
+
+# ---- whose it is ----
+
+
+def has_account(user: int) -> bool:
+    """Is there an account of this number?"""
+    try:
+        return bool(pwd.getpwuid(user))
+    except KeyError:
+        return False
+
+
+def processes(user: int) -> Iterator[Path]:
+    """The folders in /proc of this user's processes, also of those that have ended and that nobody
+    has asked for yet: the limit counts them."""
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if path.stat().st_uid == user:
+                yield path
+
+
+def runs(path: Path) -> bool:
+    """Has the process of a folder in /proc not ended?"""
+    with suppress(OSError):
+        return (path / "stat").read_text().rpartition(") ")[2][0] != ENDED
+    return False
+
+
+@contextmanager
+def stranger() -> Iterator[int]:
+    """A user whom nobody is, and no other call has while the context lasts; only root may be one.
+
+    The sign that one is taken is an abstract socket of that name, which goes with its process.
+    """
     if os.geteuid():
-        return ()
-    user = pwd.getpwnam(USER)
-    ids = (f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}")
-    return ("setpriv", *ids, "--clear-groups", "--no-new-privs")
-
-
-def words(command: list[str]) -> list[str]:
-    """The command line that keeps the command apart."""
-    inner = [*other_user(), *command]
-    if not namespaces():
-        return inner
-    return [*namespaces(), "sh", "-c", HIDE, "sh", str(LABS), *inner]
-
-
-def give(folder: Path) -> None:
-    """Make the folder and all in it the other user's."""
-    if not other_user():
+        yield os.geteuid()
         return
-    user = pwd.getpwnam(USER)
-    for path in (folder, *folder.rglob("*")):
-        os.chown(path, user.pw_uid, user.pw_gid, follow_symlinks=False)
+    first = os.getpid() * CALLS
+    for i in range(USERS):
+        user = FIRST_USER + (first + i) % USERS
+        with socket.socket(socket.AF_UNIX) as sign:
+            try:
+                sign.bind(f"\0sluice-user-{user}")
+            except OSError:
+                continue
+            if not has_account(user) and not any(processes(user)):
+                yield user
+                return
+    raise OSError("no user is free")
 
 
-def limits() -> None:
-    """In the child, before exec."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
+def as_user(user: int) -> list[str]:
+    """The command before a command that has it run as that user, with no rights beside."""
+    if os.geteuid():
+        return []
+    ids = [f"--reuid={user}", f"--regid={user}", "--clear-groups", "--no-new-privs"]
+    return [shutil.which("setpriv") or "setpriv", *ids, "--bounding-set=-all", "--inh-caps=-all"]
+
+
+def give(folder: Apart, user: int) -> None:
+    """Make the folder and all in it that user's."""
+    if not os.geteuid():
+        for path in (folder.path, *folder.path.rglob("*")):
+            os.chown(path, user, user, follow_symlinks=False)
+
+
+def end_all_of(user: int) -> None:
+    """Kill what that user still runs, until nothing is; only of a stranger's."""
+    while not os.geteuid() and any(map(runs, processes(user))):
+        line = [*as_user(user), "sh", "-c", "kill -s KILL -- -1"]
+        subprocess.run(line, capture_output=True, check=False)
+
+
+# ---- how it is kept ----
+
+
+def shut_in(user: int, programs: frozenset[Path], folders: frozenset[Path]) -> list[str]:
+    """bubblewrap's command line, without the tree, before a command."""
+    own = [] if not os.geteuid() else ["--unshare-user", "--uid", "65534", "--gid", "65534"]
+    kept = frozenset(Path(word) for word in as_user(user)[:1])
+    line = [shutil.which("bwrap") or "bwrap", "--die-with-parent", *APART, *own]
+    return [*line, *view(programs | kept, folders)]
+
+
+@cache
+def namespaces() -> bool:
+    """Can bubblewrap have namespaces here?"""
+    if not shutil.which("bwrap"):
+        return False
+    true = Path(shutil.which("true") or "/bin/true")
+    with stranger() as user:
+        line = [*shut_in(user, frozenset({true}), frozenset()), *as_user(user), str(true)]
+        return not subprocess.run(line, capture_output=True, check=False).returncode
+
+
+def weakness() -> str:
+    """What is weaker here than where there are namespaces, for the staff; empty if nothing is."""
+    if namespaces():
+        return ""
+    who, what = ("you", "you") if os.geteuid() else ("a user of its own", "every user")
+    return f"without namespaces, as {who}: a compiler may read what {what} may"
+
+
+def limits(file_bytes: int, others: int) -> None:
+    """In the child, before exec. others: processes that the user has already."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NPROC, (others + PROCESSES, others + PROCESSES))
 
 
-def run(command: list[str], folder: Path, env: dict[str, str], limit_s: float) -> Said:
-    """Run the command in the folder, apart; raises TooLong. Of what it says, the end."""
-    with tempfile.TemporaryFile() as said:
+def tasks_of(user: int) -> int:
+    """How many tasks that user has: the limit counts them together."""
+    return sum(len(list(path.glob("task/*"))) for path in processes(user))
+
+
+@contextmanager
+def lines(
+    user: int, tree: Apart, programs: frozenset[Path], folders: frozenset[Path]
+) -> Iterator[tuple[list[str], dict[str, str]]]:
+    """The command line before the command, and its environment, while the context lasts."""
+    path = ":".join(sorted({str(program.parent) for program in programs}))
+    env = {"PATH": path, "LC_ALL": "C"}
+    if namespaces():
+        env |= {"TREE": str(TREE), "WORK": str(WORK), "TMPDIR": str(WORK)}
+        libraries = {str(file.parent) for file in files_of(programs) - programs}
+        env["LD_LIBRARY_PATH"] = ":".join(sorted(libraries))
+        line = shut_in(user, programs, folders)
+        yield [*line, "--ro-bind", str(tree.path), str(TREE), "--chdir", str(TREE)], env
+        return
+    with apart() as work:
+        give(work, user)
+        place = str(work.path)
+        yield [], env | {"TREE": str(tree.path), "WORK": place, "TMPDIR": place}
+
+
+def wait(process: subprocess.Popen, limit_s: float, user: int, open_until_ended: int) -> None:
+    """Until the command has ended; raises TooLong. Nothing of it is left.
+
+    open_until_ended: a pipe's end to read, whose other end only what the command started has.
+    """
+    try:
+        process.wait(limit_s)
+    except subprocess.TimeoutExpired:
+        raise TooLong from None
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        end_all_of(user)
+        select([open_until_ended], [], [], LINGER_S)
+
+
+@contextmanager
+def pipe() -> Iterator[tuple[BinaryIO, BinaryIO]]:
+    """The ends of a pipe, to read from and to write to."""
+    ends = os.pipe()
+    with os.fdopen(ends[0], "rb") as read, os.fdopen(ends[1], "wb") as write:
+        yield read, write
+
+
+def run(
+    command: list[str],
+    tree: Apart,
+    programs: frozenset[Path],
+    folders: frozenset[Path],
+    limit_s: float,
+    file_bytes: int = FILE_BYTES,
+) -> Made:
+    """Run the command, shut in with the tree; raises TooLong. Of what it says, the end.
+
+    programs: the files that it may execute; folders: those of the host that it sees.
+    """
+    with ExitStack() as stack:
+        user = stack.enter_context(stranger())
+        give(tree, user)
+        made = stack.enter_context(tempfile.TemporaryFile())
+        said = stack.enter_context(tempfile.TemporaryFile())
+        ended, not_ended = stack.enter_context(pipe())
+        before, env = stack.enter_context(lines(user, tree, programs, folders))
         process = subprocess.Popen(
-            words(command),
-            cwd=folder,
+            [*before, *as_user(user), *command],
+            cwd=tree.path,
             env=env,
             stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=subprocess.STDOUT,
-            preexec_fn=limits,
+            stdout=made,
+            stderr=said,
+            preexec_fn=partial(limits, file_bytes, tasks_of(user)),
             start_new_session=True,
+            pass_fds=(not_ended.fileno(),),
         )
-        try:
-            process.wait(limit_s)
-        except subprocess.TimeoutExpired:
-            raise TooLong from None
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+        not_ended.close()
+        wait(process, limit_s, user, ended.fileno())
+        made.seek(0)
         said.seek(max(0, said.seek(0, os.SEEK_END) - MOST_SAID))
-        return Said(process.returncode, said.read().decode(errors="replace"))
+        return Made(process.returncode, made.read(), said.read().decode(errors="replace"))

@@ -1,0 +1,122 @@
+"""Compiles a submission's files, and links what comes of them with the staff's objects.
+
+- A file is compiled beside the headers and nothing else, in the sandbox, which hands out the
+  preprocessed text, and then the object. Nothing that the compiler writes besides is used.
+- The kernel is linked in a second sandbox, from objects only: those that the staff's tree has, and
+  those of the submission, which have been checked. No text of the submission is there.
+- The commands are the tree's own: that of its kernel's objects (build/kernel.command), and make.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from grade.objects import PREFIX
+from grade.paths import BUILT, TREE
+from grade.scoring import sandbox
+from grade.scoring.check import Expanded, read_expanded
+from grade.scoring.submission import Refused
+from grade.scoring.words import printable
+
+COMMAND = BUILT / "kernel.command"
+KERNEL = "build/kernel/kernel.elf"
+LIMIT_S = 300
+MOST_SAID = 4000  # characters of the compiler's words
+MOST_EXPANDED = 8 << 20  # bytes
+STDIN = "<stdin>"
+OWN = ("cc1", "as", "collect2", "ld")  # which the compiler calls by paths of its own
+LINKING = ("make", "awk", "cmp", "cp", "grep", "mkdir", "nproc", "sed")
+COMPILE = 'cd "$TREE" && "$@" -o "$WORK/made.o" && exec cat "$WORK/made.o"'
+LINK = (
+    'cp -a "$TREE"/* "$WORK" && cd "$WORK" && make --silent SETUP=no LOCK=held'
+    f' KCC="$1" KCFLAGS="$2" TOOLPREFIX="$3" {KERNEL} >&2 && exec cat {KERNEL}'
+)
+
+
+class BuildFailed(Exception):
+    """The kernel does not build; says what the compiler said."""
+
+
+def flags() -> list[str]:
+    """The compiler and its flags, as the kernel's objects were made with them."""
+    return shlex.split(COMMAND.read_text())
+
+
+def found(name: str) -> Path:
+    """A program of this machine."""
+    path = shutil.which(name)
+    if not path:
+        raise BuildFailed(f"this machine has no {name}: run make")
+    return Path(path)
+
+
+@cache
+def asked(*words: str) -> str:
+    """What the compiler says about itself."""
+    line = [flags()[0], *words]
+    return subprocess.run(line, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@cache
+def programs(*names: str) -> frozenset[Path]:
+    """The compiler with all that it calls, a shell, and these."""
+    own = [asked(f"-print-prog-name={name}") for name in OWN]
+    paths = [found(name) for name in (flags()[0], "sh", "cat", *names)]
+    return frozenset([*paths, *(Path(os.path.normpath(found(name))) for name in own)])
+
+
+@cache
+def folders() -> frozenset[Path]:
+    """The compiler's own folder."""
+    install = re.search(r"^install: (.*)$", asked("-print-search-dirs"), re.M)
+    return frozenset({Path(install[1]).resolve()}) if install else frozenset()
+
+
+def run(
+    command: list[str],
+    tree: sandbox.Apart,
+    names: tuple[str, ...] = (),
+    most: int = sandbox.FILE_BYTES,
+) -> bytes:
+    """What the command hands out, shut in with the tree; raises BuildFailed."""
+    try:
+        made = sandbox.run(command, tree, programs(*names), folders(), LIMIT_S, most)
+    except sandbox.TooLong:
+        raise BuildFailed(f"it took more than {LIMIT_S} s") from None
+    if made.status:
+        raise BuildFailed(printable(made.text[-MOST_SAID:]) or f"it ended with {made.status}")
+    return made.data
+
+
+def expanded(file: str, tree: sandbox.Apart) -> Expanded:
+    """A file of the tree as the preprocessor leaves it; raises BuildFailed, Refused."""
+    data = run([*flags(), "-E", file], tree, most=MOST_EXPANDED)
+    try:
+        return read_expanded(file, data.decode())
+    except UnicodeDecodeError:
+        raise Refused(f"{file}: not UTF-8 once its macros are in place") from None
+
+
+@cache
+def headers_alone(headers: tuple[str, ...]) -> Expanded:
+    """These headers of this tree, included in this order by a file that has nothing else."""
+    text = "".join(f'#include "{header}"\n' for header in headers)
+    line = [*flags(), "-E", "-x", "c", "-"]
+    made = subprocess.run(line, cwd=TREE, input=text, capture_output=True, text=True, check=True)
+    return read_expanded(STDIN, made.stdout)
+
+
+def compiled(file: str, tree: sandbox.Apart) -> bytes:
+    """The object of a file of the tree; raises BuildFailed."""
+    return run(["sh", "-c", COMPILE, "sh", *flags(), "-c", file], tree)
+
+
+def linked(tree: sandbox.Apart) -> bytes:
+    """The kernel of a tree that has all objects; raises BuildFailed."""
+    variables = COMMAND.read_text().removesuffix("\n").split(" ", 1)
+    names = (*LINKING, f"{PREFIX}nm", f"{PREFIX}ld")
+    return run(["sh", "-c", LINK, "sh", *variables, PREFIX], tree, names)

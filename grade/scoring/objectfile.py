@@ -1,0 +1,300 @@
+"""What an object of a submission may hold, before it is linked with the staff's.
+
+The compiler may have been told anything, so the object is taken for a hostile file. It is read by
+a strict reader (grade/elf.py), and has only what C leads to here:
+
+- Sections: code in .text, constants in .rodata, data in .data and .bss, each with the type and
+  flags that the compiler gives it, nothing that can be executed but .text, no constructor, no
+  group, and none that the linker treats in a way of its own. What headers register in (`policies`,
+  `stats`, ...) holds whole rows, each a variable; pointers lead to the object's own data.
+- Symbols: plain names, each once; no absolute, weak or common one; for others (global) only what
+  the solution has for others. What is used of others is what policy.h declares, or the solution
+  uses.
+- Instructions: none that reads or writes the processor's state, found by their bits in all that
+  can be executed.
+- Sizes: SIZE_MOST in all, ALIGN_MOST for what must be aligned.
+"""
+
+import re
+import struct
+from collections.abc import Iterator
+from functools import cache
+
+from grade import elf
+from grade.elf import ALLOC, EXEC, MERGE, NOBITS, PROGBITS, STRINGS, WRITE, Elf, Symbol
+from grade.objects import COMPILERS_OWN, declared_functions, external
+from grade.paths import BUILT, TREE
+from grade.scoring.check import BOUNDARY, is_policy, may_define, may_use
+from grade.scoring.lab import Lab
+from grade.scoring.submission import Refused
+
+SIZE_MOST = 16 << 20
+ALIGN_MOST = 64
+COMPRESSED = 1  # flag of the file: code has instructions of 16 bits; calls are without floats
+ATTRIBUTES = 0x70000003  # type of the section that says for which processor
+
+# What sections C leads to: names, type, and the flags of which it has one.
+CODE = {(PROGBITS, ALLOC | EXEC)}
+CONSTANTS = {(PROGBITS, ALLOC | more) for more in (0, MERGE, MERGE | STRINGS)}
+DATA = {(PROGBITS, ALLOC | WRITE)}
+ZEROS = {(NOBITS, ALLOC | WRITE)}
+ASIDE = {(PROGBITS, 0), (PROGBITS, MERGE | STRINGS)}
+DEBUG = "info|abbrev|aranges|line|str|line_str|rnglists|loclists|frame|ranges|loc"
+SECTIONS = {
+    r"\.text(\.\w+)?": CODE,
+    r"\.s?rodata(\.(str1\.\d+|cst\d+))?": CONSTANTS,
+    r"\.s?data": DATA,
+    r"\.s?bss": ZEROS,
+    rf"\.debug_({DEBUG})|\.comment|\.note\.GNU-stack": ASIDE,
+    r"\.riscv\.attributes": {(ATTRIBUTES, 0)},
+    r"\.symtab": {(elf.SYMTAB, 0)},
+    r"\.strtab|\.shstrtab": {(elf.STRTAB, 0)},
+    r"\.rela.+": {(elf.RELA, 0x40)},
+}
+# What macros of the headers register in: pointers to tables, or tables, one after the other.
+POINTERS = {(PROGBITS, ALLOC), (PROGBITS, ALLOC | WRITE)}
+REGISTERS = {
+    True: {"policies": POINTERS},
+    False: {"stats": DATA, "histograms": DATA, "devices": POINTERS},
+}
+
+POINTER = 2  # R_RISCV_64
+# Calls, branches, addresses relative to the code's, and jump tables.
+RELOCATIONS = frozenset({POINTER, 16, 17, 18, 19, 23, 24, 25, 35, 39, 44, 45})
+
+# Global names, and the compiler's local ones: name.0, name.part.0, .LC1, `.L0 `, $x.
+GLOBAL_NAME = re.compile(r"[A-Za-z_]\w*", re.A)
+LOCAL_NAME = re.compile(r"[A-Za-z_]\w*(\.(\d+|part|constprop|isra|cold|lto_priv))*", re.A)
+LABEL = re.compile(r"\.L[A-Za-z_]*\d+ ?|\$[xd]|\$xrv\w+", re.A)
+
+
+def refuse(file: str, what: str) -> Refused:
+    """How what is wrong with an object is said."""
+    return Refused(f"{file}: its object {what}; plain C leads to none: hand in plain C")
+
+
+# ---- sections ----
+
+
+def kinds(file: str, name: str) -> set[tuple[int, int]]:
+    """The types and flags that a section of this name may have; none if there may be none."""
+    registers = REGISTERS[is_policy(file)]
+    if name in registers:
+        return registers[name]
+    return next(
+        (kind for names, kind in SECTIONS.items() if re.fullmatch(names, name, re.A)), set()
+    )
+
+
+def check_sections(file: str, made: Elf) -> None:
+    """Raises Refused for a section that C does not lead to."""
+    names = [section.name for section in made.sections[1:]]
+    for section in made.sections[1:]:
+        name, flags = section.name, section.flags
+        if (section.type, flags) not in kinds(file, name):
+            raise refuse(file, f"has a section {name!r} of type {section.type}, flags {flags:#x}")
+        if names.count(name) > 1 or section.address:
+            raise refuse(file, f"has a section {name!r} twice or at a fixed address")
+        if section.align > ALIGN_MOST or section.align & (section.align - 1):
+            raise Refused(
+                f"{file}: something in {name} is aligned to {section.align} bytes, more"
+                f" than {ALIGN_MOST}: use a smaller alignment"
+            )
+        if section.type == elf.RELA and names[section.info - 1 :][:1] != [name[len(".rela") :]]:
+            raise refuse(file, f"has {name!r} for section {section.info}")
+    most = sum(section.size for section in made.sections if section.flags & ALLOC)
+    if most > SIZE_MOST:
+        raise Refused(
+            f"{file}: its code and data take {most} bytes, more than {SIZE_MOST}:"
+            " use smaller arrays"
+        )
+
+
+@cache
+def row_bytes(section: str) -> int:
+    """How long each row is that the staff's objects register in that section."""
+    sizes: set[int] = set()
+    for path in sorted((BUILT / "kernel").glob("*.o")):
+        made = elf.read(path)
+        sizes |= {
+            s.size for s in made.names if s.kind == elf.VARIABLE and lies_in(made, s, section)
+        }
+    return sizes.pop() if len(sizes) == 1 else struct.calcsize("<Q")
+
+
+def lies_in(made: Elf, symbol: Symbol, section: str) -> bool:
+    """Is the symbol's place in a section of that name?"""
+    return symbol.section < len(made.sections) and made.sections[symbol.section].name == section
+
+
+def check_registered(file: str, made: Elf) -> None:
+    """Raises Refused unless what is registered is whole rows, and pointers are to own data."""
+    for number, section in enumerate(made.sections):
+        if section.name not in REGISTERS[is_policy(file)]:
+            continue
+        size = row_bytes(section.name)
+        rows = sorted(
+            (s.value, s.size)
+            for s in made.symbols
+            if s.section == number and s.kind == elf.VARIABLE
+        )
+        if rows != [(at, size) for at in range(0, section.size, size)]:
+            raise refuse(file, f"registers in {section.name} what is no row of {size} bytes")
+        if REGISTERS[is_policy(file)][section.name] is POINTERS:
+            check_pointers(file, made, number)
+
+
+def check_pointers(file: str, made: Elf, number: int) -> None:
+    """Raises Refused unless each row of a section is a pointer into the object's own data."""
+    section, found = made.sections[number], {}
+    for relocation in made.relocations(number):
+        target = made.symbols[relocation.symbol]
+        inside = 0 < target.section < len(made.sections)
+        room = made.sections[target.section].size if inside else 0
+        at = target.value + relocation.addend
+        if relocation.type == POINTER and inside and 0 <= at < room:
+            found[relocation.offset] = at
+    if sorted(found) != list(range(0, section.size, 8)) or any(section.data):
+        raise refuse(file, f"registers in {section.name} what is no pointer to a table of its own")
+
+
+# ---- symbols ----
+
+
+def is_plain(symbol: Symbol, made: Elf, file: str) -> bool:
+    """Is it a symbol as the compiler makes them?"""
+    name, kind = symbol.name, symbol.kind
+    if kind == elf.OF_FILE:
+        return symbol.section == elf.ABSOLUTE and name in (file, file.rsplit("/", 1)[-1])
+    if kind == elf.OF_SECTION:
+        return symbol.section < len(made.sections) and not (name or symbol.value)
+    if symbol.binding == elf.GLOBAL:
+        return bool(GLOBAL_NAME.fullmatch(name))
+    if kind == elf.NOTYPE:
+        return not symbol.size and bool(LABEL.fullmatch(name))
+    return bool(LOCAL_NAME.fullmatch(name))
+
+
+def check_place(file: str, symbol: Symbol, made: Elf) -> None:
+    """Raises Refused unless the symbol lies in a section where its kind may."""
+    if symbol.kind == elf.OF_FILE or symbol.section == elf.UNDEFINED:
+        return
+    if symbol.section >= len(made.sections):
+        raise refuse(file, f"has a symbol {symbol.name!r} that lies in no section")
+    section = made.sections[symbol.section]
+    outside = symbol.value + symbol.size > section.size
+    code = bool(section.flags & EXEC)
+    misplaced = code if symbol.kind == elf.VARIABLE else symbol.kind == elf.FUNCTION and not code
+    if outside or misplaced:
+        raise refuse(file, f"has a symbol {symbol.name!r} outside its section, or in a wrong one")
+
+
+def check_symbols(file: str, made: Elf, lab: Lab) -> None:
+    """Raises Refused for symbols that C does not lead to, or that are not the lab's to have."""
+    seen: set[str] = set()
+    for symbol in made.symbols[1:]:
+        if not symbol.name.isascii():
+            raise Refused(f"{file}: the name {symbol.name!r}: use letters from a to z")
+        kinds_known = symbol.kind <= elf.OF_FILE and symbol.binding <= elf.GLOBAL
+        if not kinds_known or symbol.visibility or not is_plain(symbol, made, file):
+            raise refuse(
+                file,
+                f"has a symbol {symbol.name!r} of kind {symbol.kind},"
+                f" binding {symbol.binding}, section {symbol.section}",
+            )
+        if symbol.name in seen and symbol.kind in (elf.VARIABLE, elf.FUNCTION):
+            raise refuse(file, f"has a symbol {symbol.name!r} twice")
+        seen.add(symbol.name)
+        check_place(file, symbol, made)
+    theirs = external(made)
+    check_uses(file, theirs.undefined, lab)
+    extra = sorted(theirs.defined - (set() if is_policy(file) else may_define(lab)))
+    if extra:
+        raise Refused(f"{file} defines {', '.join(extra)} for other files: make it static")
+
+
+def check_uses(file: str, used: frozenset[str], lab: Lab) -> None:
+    """Raises Refused if an object uses of others what it may not."""
+    offered = declared_functions(TREE / BOUNDARY) if is_policy(file) else may_use(lab)
+    wrong = sorted(used - COMPILERS_OWN - offered)
+    if wrong:
+        whose = "policy.h does not offer" if is_policy(file) else "the lab has no use for"
+        raise Refused(f"{file} uses {', '.join(wrong)}, which {whose}")
+
+
+# ---- instructions and addresses ----
+
+SYSTEM, FENCE, BREAKPOINT = 0x73, 0x0F, 0x00100073
+# Loads, arithmetic, stores, atomics, branches, jumps: the lower 7 bits.
+ORDINARY = frozenset((0x03, 0x13, 0x17, 0x1B, 0x23, 0x2F, 0x33, 0x37, 0x3B, 0x63, 0x67, 0x6F))
+CALLS_OF_SYSTEM = {0: "ecall", 0x102: "sret", 0x105: "wfi", 0x302: "mret"}
+COUNTERS = {0xC00: "rdcycle", 0xC01: "rdtime", 0xC02: "rdinstret"}
+CSR = ("", "csrrw", "csrrs", "csrrc", "", "csrrwi", "csrrsi", "csrrci")
+
+
+def words_of(code: bytes) -> Iterator[tuple[int, int]]:
+    """Each instruction's place and bits; one that is cut off is 0."""
+    at = 0
+    while at < len(code):
+        half = int.from_bytes(code[at : at + 2], "little")
+        size = 4 if half & 3 == 3 else 2
+        whole = at + size <= len(code)
+        yield at, int.from_bytes(code[at : at + size], "little") if whole else 0
+        at += size
+
+
+def forbidden(word: int) -> str:
+    """The name of an instruction that a submission may not have; empty for others.
+
+    Source: The RISC-V Instruction Set Manual, volume I, "RV32/64G Instruction Set Listings".
+    """
+    if word & 3 != 3:
+        return "" if word else ".half 0"
+    opcode, function, upper = word & 0x7F, word >> 12 & 7, word >> 20
+    if opcode in ORDINARY or (opcode == FENCE and not function) or word == BREAKPOINT:
+        return ""
+    if opcode == FENCE:
+        return "fence.i"
+    if opcode != SYSTEM:
+        return f".word {word:#010x}"
+    if function:
+        return COUNTERS.get(upper, CSR[function])
+    return "sfence.vma" if word >> 25 == 9 else CALLS_OF_SYSTEM.get(upper, f".word {word:#010x}")
+
+
+def check_instructions(file: str, made: Elf) -> None:
+    """Raises Refused if there are instructions that speak to the machine, or are none."""
+    for section in made.sections:
+        for at, word in words_of(section.data) if section.flags & EXEC else ():
+            name = forbidden(word)
+            if name:
+                raise Refused(
+                    f"{file} has the instruction {name}, {at} bytes into"
+                    f" {section.name}: it is the kernel's own"
+                )
+
+
+def check_relocations(file: str, made: Elf) -> None:
+    """Raises Refused for an address that the linker would put where C does not need one."""
+    for number, section in enumerate(made.sections):
+        for relocation in made.relocations(number):
+            inside = relocation.offset < section.size and relocation.symbol < len(made.symbols)
+            if not inside:
+                raise refuse(file, f"has an address outside {section.name}")
+            if section.flags & ALLOC and relocation.type not in RELOCATIONS:
+                raise refuse(file, f"has in {section.name} an address of type {relocation.type}")
+
+
+def check_object(file: str, data: bytes, lab: Lab) -> None:
+    """Raises Refused unless this is what C in the file may compile to."""
+    try:
+        made = elf.parse(data)
+        if (made.kind, made.flags, made.entry) != (elf.OBJECT_FILE, COMPRESSED, 0):
+            raise elf.BadElf(f"a file of kind {made.kind}, with flags {made.flags:#x}")
+        check_sections(file, made)
+        check_relocations(file, made)
+        check_symbols(file, made, lab)
+        check_registered(file, made)
+        check_instructions(file, made)
+    except elf.BadElf as error:
+        raise refuse(file, f"is no object file of this compiler ({error})") from None
