@@ -119,6 +119,14 @@ static void trace_block(enum trace_event event, const struct buf *b, u64 arg)
     trace(event, b->block.disk, b->block.blkno, myproc()->pid, arg);
 }
 
+/* The same for what the buffer or a histogram has a time of: the trace has the
+ * same. Caller holds the lock, and has traced nothing since. */
+static void trace_block_at(u64 now_ns, enum trace_event event,
+                           const struct buf *b, u64 arg)
+{
+    trace_at(now_ns, event, b->block.disk, b->block.blkno, myproc()->pid, arg);
+}
+
 /* ---- the hash ---- */
 
 static struct buf **bucket(u32 disk, u64 blkno)
@@ -473,8 +481,8 @@ static void set_dirtied(struct buf *b)
         b->block.dirtied_ns = 0;
     } else if (!b->block.dirtied_ns) {
         b->block.dirtied_ns = clock_ns();
+        trace_block_at(b->block.dirtied_ns, TRACE_dirtied, b, b->block.owner);
         count(&dirtied, 1);
-        trace_block(TRACE_dirtied, b, b->block.owner);
         delay(b);
     }
 }
@@ -508,13 +516,13 @@ static void prepare(struct buf *b, u32 direction, bool waited)
 
 void buf_prepare_write(struct buf *b, bool waited)
 {
-    u64 age_ns = 0;
+    u64 now_ns = clock_ns();
+    u64 age_ns = b->block.dirtied_ns ? now_ns - b->block.dirtied_ns : 0;
+    trace_block_at(now_ns, TRACE_writing, b, age_ns);
     if (b->block.dirtied_ns) {
-        age_ns = clock_ns() - b->block.dirtied_ns;
         hist_add(&age_written, age_ns);
         undelay(b);
     }
-    trace_block(TRACE_writing, b, age_ns);
     b->flags &= ~B_DELWRI;
     b->write_number = ++bcache.write_number;
     list_push_back(&bcache.writing, &b->dirty);

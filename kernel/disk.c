@@ -60,11 +60,12 @@ static u64 direction_of(const struct io *io)
     return io->request.write ? TRACE_WRITE : 0;
 }
 
-static void trace_io(enum trace_event event, const struct disk *d,
+/* What is counted and traced has one time. */
+static void trace_io(u64 now_ns, enum trace_event event, const struct disk *d,
                      const struct io *io, u64 argument)
 {
-    trace(event, d->id, io->request.sector, io->request.pid,
-          argument | direction_of(io));
+    trace_at(now_ns, event, d->id, io->request.sector, io->request.pid,
+             argument | direction_of(io));
 }
 
 static u64 end_of(const struct io *io)
@@ -156,6 +157,14 @@ static void enqueue(struct disk *d, struct io *io)
         d->sched->sched.queued(&d->queue, &io->request, clock_ns());
 }
 
+/* A request comes now. Caller holds d->lock. */
+static void arrive(struct disk *d, struct io *io)
+{
+    io->request.queued_ns = clock_ns();
+    trace_io(io->request.queued_ns, TRACE_queued, d, io, io->request.nsectors);
+    enqueue(d, io);
+}
+
 /* Caller holds d->lock. */
 static void remove(struct disk *d, struct request *r)
 {
@@ -226,8 +235,7 @@ static struct io *gather(struct disk *d, struct request *r, u64 now_ns)
     while (!io->alone && join(d, &c, next_before(d, c.first), now_ns))
         ;
     d->queue.head_sector = end_of(c.last);
-    trace_at(now_ns, TRACE_issued, d->id, c.first->request.sector,
-             c.first->request.pid, c.nsectors | direction_of(c.first));
+    trace_io(now_ns, TRACE_issued, d, c.first, c.nsectors);
     return c.first;
 }
 
@@ -394,10 +402,8 @@ static bool take_up(struct disk *d, struct io *io)
     }
     for (struct io *i = taken, *next; i; i = next) {
         next = i->joined;
-        i->request.queued_ns = clock_ns();
         count(&offers_taken, 1);
-        trace_io(TRACE_queued, d, i, i->request.nsectors);
-        enqueue(d, i);
+        arrive(d, i);
     }
     queue_goes(&d->queue, taken ? chosen : NULL);
     return taken && d->in_flight < d->depth;
@@ -478,12 +484,10 @@ static void swap(const struct policy *to)
 void disk_submit(struct disk *d, struct io *io)
 {
     assert(end_of(io) <= d->nsectors && io->request.nsectors);
-    io->request.queued_ns = clock_ns();
     io->alone = false;
     spin_lock(&d->lock);
-    trace_io(TRACE_queued, d, io, io->request.nsectors);
     hist_add_request(&queued, d->id, io->request.pid, queue_length(d));
-    enqueue(d, io);
+    arrive(d, io);
     dispatch(d);
     spin_unlock(&d->lock);
 }
@@ -530,22 +534,23 @@ void disk_unplug(struct disk *d)
 
 /* ---- completion ---- */
 
+/* Interrupts are off. */
 static void account(const struct disk *d, const struct io *io, int error)
 {
     u64 now_ns = clock_ns();
     u64 response_ns = now_ns - io->request.queued_ns;
     bool write = io->request.write;
+    trace_io(now_ns, TRACE_completed, d, io, response_ns);
+    if (error)
+        trace_io(now_ns, TRACE_failed, d, io, io->request.nsectors);
     count(write ? &writes : &reads, 1);
     count(write ? &write_sectors : &read_sectors, io->request.nsectors);
     hist_add_request(write ? &write_response : &read_response, d->id,
                      io->request.pid, response_ns);
-    trace_io(TRACE_completed, d, io, response_ns);
     hist_add_request(write ? &write_service : &read_service, d->id,
                      io->request.pid, now_ns - io->issued_ns);
-    if (error) {
-        trace_io(TRACE_failed, d, io, io->request.nsectors);
+    if (error)
         count(&errors, 1);
-    }
 }
 
 void disk_command_done(struct disk *d, struct io *io, int error)

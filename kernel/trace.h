@@ -76,8 +76,8 @@ static inline void trace(enum trace_event event, u32 disk, u64 block, u32 pid,
         trace_write(event, disk, block, pid, argument);
 }
 
-/* What happened at this time, since when this hart has traced nothing and kept
- * interrupts off. */
+/* Record an event at an earlier time. Since then the hart must have traced
+ * nothing and kept interrupts off. */
 static inline void trace_at(u64 time_ns, enum trace_event event, u32 disk,
                             u64 block, u32 pid, u64 argument)
 {

@@ -17,8 +17,7 @@ from grade.trace import Event
 
 @dataclass(slots=True)
 class Request:
-    """One request. Times are of its records, a few instructions after the kernel
-    took its own; from those is response_ns, which the kernel's histograms have too."""
+    """One request. Its times are those that the kernel's histograms are made from."""
 
     number: int  # in the order of queueing, of all disks
     disk: int
