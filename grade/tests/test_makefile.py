@@ -167,7 +167,9 @@ def test_what_is_given_to_a_command_arrives_as_it_is(
     goal: str, names: list[str], value: str
 ) -> None:
     said = make(ROOT, "--dry-run", goal, *(f"{name}={value}" for name in names)).stdout
-    command = next(line for line in said.split(" -m ") if re.match(r"grade\.(?!bench|snapshot)", line))
+    command = next(
+        line for line in said.split(" -m ") if re.match(r"grade\.(?!bench|snapshot)", line)
+    )
     for name in names:
         assert f"--{name.lower()}={value}" in shlex.split(command), name
 
