@@ -12,7 +12,7 @@ from functools import cache
 
 from grade.experiment import result
 from grade.experiment.__main__ import chosen, do, named
-from grade.experiment.files import FOLDER
+from grade.experiment.files import FOLDER, write_whole
 from grade.experiment.known import kernel_hash
 from grade.experiment.load import FULL
 from grade.experiment.result import BadResult
@@ -43,10 +43,15 @@ def keep(experiments: list[Experiment]) -> None:
 
 
 def put_in(names: set[str]) -> None:
-    """Bring what the documents say of these experiments up to what is stored."""
+    """Bring what the documents say of these experiments up to what is stored, or change nothing."""
     read = cache(store.read)
-    said = [line for path in documents.documents() for line in documents.put_in(path, read, names)]
-    print("\n".join(said) or "the documents say what the results do")
+    new = {path: documents.put_in(path, read, names) for path in documents.documents()}
+    changed = {path: text for path, (text, said) in new.items() if said}
+    for path, text in changed.items():
+        write_whole(path, text)
+        print("\n".join(new[path][1]))
+    if not changed:
+        print("the documents say what the results do")
     for name in sorted(names & quoted().keys()):
         if read(name)["kernel"] != kernel_hash():
             print(f"{name}: the stored results are of another kernel, at {read(name)['commit']}")

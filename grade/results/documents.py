@@ -177,13 +177,12 @@ def now(figure: Figure, read: Read) -> str:
         raise BadResult(f"{figure.place}: {error}") from None
 
 
-def put_in(path: Path, read: Read, only: set[str]) -> list[str]:
-    """Write stored values into a document, of these experiments only; says what has changed."""
+def put_in(path: Path, read: Read, only: set[str]) -> tuple[str, list[str]]:
+    """A document's text with stored values put in, of these experiments only; and what changed."""
     text, said = path.read_text(), []
     for figure in reversed([one for one in figures(path) if one.source.get("from") in only]):
         new = now(figure, read)
         if new != figure.printed:
             said.append(f"{figure.place}: {figure.printed} is now {new}")
             text = text[: figure.start] + new + text[figure.end :]
-    path.write_text(text)
-    return said[::-1]
+    return text, said[::-1]
