@@ -81,7 +81,6 @@ extern int errno;
 extern const char *progname; /* last part of argv[0] */
 
 const char *strerror(int error);
-void perror(const char *what);
 
 /* Print `prog: message: words of errno` on stderr; die exits with 1. The
  * ones that end in x leave the words away. */
@@ -94,7 +93,6 @@ void diex(const char *fmt, ...) PRINTF(1, 2) NORETURN;
 
 /* Flushes the streams; a failure of stdout is told, and makes the status 1. */
 void exit(int status) NORETURN;
-int atexit(void (*fn)(void)); /* at most 8, last one first */
 
 /* exec argv[0], in /bin unless it has a slash; a file that is no program is
  * run as a script by sh. Returns only on failure. */
@@ -156,7 +154,6 @@ size_t strlen(const char *);
 size_t strnlen(const char *, size_t n);
 int strcmp(const char *, const char *);
 int strncmp(const char *, const char *, size_t n);
-int strcasecmp(const char *, const char *);
 char *strchr(const char *, int c);
 char *strrchr(const char *, int c);
 char *strstr(const char *text, const char *part);
@@ -227,16 +224,13 @@ FILE *fdopen(int fd, const char *mode);
 int fclose(FILE *); /* EOF if something was not written */
 int fflush(FILE *); /* NULL: all */
 int fileno(FILE *);
-int feof(FILE *);
 int ferror(FILE *);
 int getc(FILE *);
 int getchar(void);
-int ungetc(int c, FILE *); /* one byte */
 int putc(int c, FILE *);
 int putchar(int c);
 int fputs(const char *, FILE *);
 int puts(const char *);
-char *fgets(char *line, int n, FILE *);
 size_t fread(void *, size_t size, size_t n, FILE *);
 size_t fwrite(const void *, size_t size, size_t n, FILE *);
 int vfprintf(FILE *, const char *fmt, va_list);
@@ -307,7 +301,7 @@ static inline u64 ticks(void)
 
 /* ---- keys of the console (lib/keys.c) ---- */
 
-#define CTRL(c)    ((c) - '@')
+#define CTRL(c)         ((c) - '@')
 #define KEY_DELETE_BACK 0x7f
 
 /* Keys that are no byte. */

@@ -18,11 +18,6 @@ const char *strerror(int error)
     return "unknown error";
 }
 
-void perror(const char *what)
-{
-    fprintf(stderr, "%s: %s\n", what, strerror(errno));
-}
-
 static void message(const char *words, const char *fmt, va_list args)
 {
     char text[2 * PATH_BYTES];

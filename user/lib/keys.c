@@ -32,10 +32,10 @@ static int sequence_key(u32 number, int code)
         char code;
         int key;
     } keys[] = {
-        {0, 'A', KEY_UP},    {0, 'B', KEY_DOWN},    {0, 'C', KEY_RIGHT},
-        {0, 'D', KEY_LEFT},  {0, 'H', KEY_HOME},    {0, 'F', KEY_END},
-        {1, '~', KEY_HOME},  {7, '~', KEY_HOME},    {4, '~', KEY_END},
-        {8, '~', KEY_END},   {3, '~', KEY_DELETE},  {5, '~', KEY_PAGE_UP},
+        {0, 'A', KEY_UP},        {0, 'B', KEY_DOWN},   {0, 'C', KEY_RIGHT},
+        {0, 'D', KEY_LEFT},      {0, 'H', KEY_HOME},   {0, 'F', KEY_END},
+        {1, '~', KEY_HOME},      {7, '~', KEY_HOME},   {4, '~', KEY_END},
+        {8, '~', KEY_END},       {3, '~', KEY_DELETE}, {5, '~', KEY_PAGE_UP},
         {6, '~', KEY_PAGE_DOWN},
     };
     for (u32 i = 0; i < NELEM(keys); i++) {

@@ -8,9 +8,6 @@ void start_main(int argc, char **argv) NORETURN;
 
 const char *progname = "";
 
-static void (*exit_fn[8])(void);
-static int exit_count;
-
 void start_main(int argc, char **argv)
 {
     if (argc > 0)
@@ -18,18 +15,8 @@ void start_main(int argc, char **argv)
     exit(main(argc, argv));
 }
 
-int atexit(void (*fn)(void))
-{
-    if (exit_count == NELEM(exit_fn))
-        return -1;
-    exit_fn[exit_count++] = fn;
-    return 0;
-}
-
 void exit(int status)
 {
-    while (exit_count > 0)
-        exit_fn[--exit_count]();
     if (fflush(stdout)) {
         warn("standard output");
         status = status ? status : 1;

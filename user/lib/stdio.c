@@ -2,9 +2,8 @@
  * Buffered streams.
  *
  * - A stream goes one way: it reads or it writes, as opened.
- * - A reader's bytes not yet taken are buf[at..have). buf[0] stays free for
- *   ungetc before the first read. A writer's bytes not yet written are
- *   buf[0..have).
+ * - A reader's bytes not yet taken are buf[at..have), a writer's bytes not yet
+ *   written buf[0..have).
  * - Every open stream is on the list `streams`, for fflush(NULL) and exit.
  */
 #include "user/lib.h"
@@ -14,15 +13,15 @@ enum buffering { UNDECIDED, FULL, LINE, CALL };
 
 struct stream {
     int fd;
-    bool writes, eof;
+    bool writes;
     int error;                /* the first E number, or 0 */
     enum buffering buffering; /* of a writer, settled at its first write */
     size_t at, have;
     struct stream *next;
-    char *buf; /* 1 + BUFSIZ bytes */
+    char *buf; /* BUFSIZ bytes */
 };
 
-static char in_buf[1 + BUFSIZ], out_buf[1 + BUFSIZ], err_buf[1 + BUFSIZ];
+static char in_buf[BUFSIZ], out_buf[BUFSIZ], err_buf[BUFSIZ];
 static struct stream in = {.fd = 0, .buf = in_buf};
 static struct stream out = {
     .fd = 1, .writes = true, .buf = out_buf, .next = &in};
@@ -34,7 +33,7 @@ FILE *const stdin = &in, *const stdout = &out, *const stderr = &err;
 
 FILE *fdopen(int fd, const char *mode)
 {
-    FILE *f = malloc(sizeof *f + 1 + BUFSIZ);
+    FILE *f = malloc(sizeof *f + BUFSIZ);
     if (!f)
         return NULL;
     *f = (FILE){.fd = fd, .writes = *mode != 'r', .buf = (char *)(f + 1)};
@@ -101,11 +100,6 @@ int fileno(FILE *f)
     return f->fd;
 }
 
-int feof(FILE *f)
-{
-    return f->eof;
-}
-
 int ferror(FILE *f)
 {
     return f->error != 0;
@@ -118,12 +112,11 @@ static bool refill(FILE *f)
 {
     if (f == stdin && stdout->buffering == LINE)
         flush(stdout);
-    i64 n = read(f->fd, f->buf + 1, BUFSIZ);
-    f->at = 1;
-    f->have = n > 0 ? 1 + n : 1;
+    i64 n = read(f->fd, f->buf, BUFSIZ);
+    f->at = 0;
+    f->have = n > 0 ? n : 0;
     if (n < 0)
         f->error = errno;
-    f->eof |= n == 0;
     return n > 0;
 }
 
@@ -137,33 +130,6 @@ int getc(FILE *f)
 int getchar(void)
 {
     return getc(stdin);
-}
-
-int ungetc(int c, FILE *f)
-{
-    if (c == EOF || f->at == 0) {
-        if (c == EOF || f->have > 0)
-            return EOF;
-        f->at = f->have = 1; /* before the first read */
-    }
-    f->buf[--f->at] = c;
-    f->eof = false;
-    return (u8)c;
-}
-
-char *fgets(char *line, int n, FILE *f)
-{
-    int length = 0;
-    while (length < n - 1) {
-        int c = getc(f);
-        if (c == EOF)
-            break;
-        line[length++] = c;
-        if (c == '\n')
-            break;
-    }
-    line[length] = 0;
-    return length > 0 ? line : NULL;
 }
 
 i64 getline(char **line, size_t *size, FILE *f)

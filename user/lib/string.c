@@ -124,13 +124,6 @@ int strncmp(const char *a, const char *b, size_t n)
     return 0;
 }
 
-int strcasecmp(const char *a, const char *b)
-{
-    for (; *a && tolower(*a) == tolower(*b); a++, b++)
-        ;
-    return (u8)tolower(*a) - (u8)tolower(*b);
-}
-
 char *strchr(const char *s, int c)
 {
     for (; *s != (char)c; s++) {
