@@ -1,12 +1,15 @@
 /*
- * iostat: the kernel's counters, from /dev/stat.
- *   iostat                   all of them, since power-on
+ * iostat: the kernel's counters, from /dev/stat, those that are not 0; with -a
+ * all of them.
+ *   iostat                   since power-on
  *   iostat SECONDS [COUNT]   what changed in each interval
  *   iostat COMMAND...        what changed while the command ran
  * Of a row that only tells a state (as free pages) the change may be
- * negative.
+ * negative. Rows of one part of the kernel, or of one policy, stand together.
  */
 #include "user/lib.h"
+
+static bool print_zeros;
 
 struct row {
     const char *name, *unit;
@@ -48,25 +51,63 @@ static void forget(struct table *t)
 }
 
 /* The rows are in the same order each time. */
+static u64 value_in(const struct table *t, u32 i, const char *name)
+{
+    bool there = i < t->count && strcmp(t->rows[i].name, name) == 0;
+    return there ? t->rows[i].value : 0;
+}
+
+/* Do both names have the same part before their dot? */
+static bool same_group(const char *a, const char *b)
+{
+    size_t n = strcspn(a, ".");
+    return strncmp(a, b, n + 1) == 0;
+}
+
+/* Times are in ns; what people can read of them. */
+static void print_row(const char *name, i64 value, const char *unit)
+{
+    static const struct {
+        const char *unit;
+        i64 ns;
+    } units[] = {{"s", NS_PER_S}, {"ms", NS_PER_MS}, {"us", NS_PER_US}};
+    u32 i = 0;
+    i64 size = value < 0 ? -value : value;
+    while (i + 1 < NELEM(units) && size < units[i].ns)
+        i++;
+    if (strcmp(unit, "ns") != 0)
+        printf("%-32s %12ld %s\n", name, value, unit);
+    else
+        printf("%-32s %8s%ld.%03ld %s\n", name, value < 0 ? "-" : "",
+               size / units[i].ns, size % units[i].ns * 1000 / units[i].ns,
+               units[i].unit);
+}
+
+/* What changed from a to b. */
 static void print_changes(const struct table *a, const struct table *b)
 {
+    const char *last = NULL;
+    u32 hidden = 0;
     for (u32 i = 0; i < b->count; i++) {
         const struct row *r = &b->rows[i];
-        u64 before = 0;
-        if (i < a->count && strcmp(a->rows[i].name, r->name) == 0)
-            before = a->rows[i].value;
-        if (r->value != before)
-            printf("%-32s %12ld %s\n", r->name, (i64)(r->value - before),
-                   r->unit);
+        u64 before = value_in(a, i, r->name);
+        if (r->value == before && !print_zeros) {
+            hidden++;
+            continue;
+        }
+        if (last && !same_group(last, r->name))
+            printf("\n");
+        print_row(r->name, (i64)(r->value - before), r->unit);
+        last = r->name;
     }
+    if (hidden > 0)
+        printf("\n%u further counters are 0; iostat -a shows them\n", hidden);
 }
 
 static void print_all(void)
 {
-    struct table t = read_table();
-    for (u32 i = 0; i < t.count; i++)
-        printf("%-32s %12lu %s\n", t.rows[i].name, t.rows[i].value,
-               t.rows[i].unit);
+    struct table none = {0}, now = read_table();
+    print_changes(&none, &now);
 }
 
 static void each_interval(u64 ns, u64 count)
@@ -75,8 +116,9 @@ static void each_interval(u64 ns, u64 count)
     for (u64 i = 0; i < count; i++) {
         sleep(ns);
         struct table after = read_table();
+        printf("%s-- interval %lu --\n", i ? "\n" : "", i + 1);
         print_changes(&before, &after);
-        printf("\n");
+        fflush(stdout);
         forget(&before);
         before = after;
     }
@@ -84,19 +126,24 @@ static void each_interval(u64 ns, u64 count)
 
 int main(int argc, char **argv)
 {
-    if (argc == 1) {
+    static const char usage[] = "iostat [-a] [SECONDS [COUNT] | COMMAND...]";
+    for (int c; (c = options(argc, argv, "a", usage)) > 0;)
+        print_zeros = c == 'a';
+    int count = argc - optind;
+    char **words = argv + optind;
+    if (count == 0) {
         print_all();
         return 0;
     }
-    if (argv[1][0] == '-' || (isdigit(argv[1][0]) && argc > 3))
-        usage_exit("iostat [SECONDS [COUNT] | COMMAND...]");
-    if (isdigit(argv[1][0])) {
-        u64 ns = seconds_arg_ns(argv[1], "interval");
-        each_interval(ns, argc == 3 ? size_arg(argv[2], "count") : ~0UL);
+    if (isdigit(words[0][0])) {
+        if (count > 2)
+            usage_exit(usage);
+        u64 ns = seconds_arg_ns(words[0], "interval");
+        each_interval(ns, count == 2 ? size_arg(words[1], "count") : ~0UL);
         return 0;
     }
     struct table before = read_table();
-    int status = run(argv + 1);
+    int status = run(words);
     struct table after = read_table();
     print_changes(&before, &after);
     return status < 0 ? 126 : status;

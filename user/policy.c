@@ -1,10 +1,23 @@
-/* policy: lists the policies and their tunables; changes them by
+/*
+ * policy: shows the policies and their tunables, and changes them.
+ *   policy                             all policies; tunables of those in use
+ *   policy KIND, policy NAME           tunables of a kind's, or of a policy
  *   policy use sched clook
  *   policy set pu.interval_ms 1000
- * A change that the kernel refuses changes nothing: its reason is shown. */
+ *
+ * It reads the text of /dev/policy: lines `KIND: NAME [NAME-IN-USE] ...`, then
+ * `POLICY.TUNABLE = VALUE UNIT (LOW to HIGH): about`. A change that the kernel
+ * refuses changes nothing: its reason is shown.
+ */
 #include "user/lib.h"
 
+#define SCREEN_COLUMNS 80
+
 static const char device[] = "/dev/policy";
+static const char last_error[] = "last error: ";
+
+static const char usage[] =
+    "policy [KIND | NAME | use KIND NAME | set POLICY.TUNABLE VALUE]";
 
 static char *policies(void)
 {
@@ -14,41 +27,177 @@ static char *policies(void)
     return text;
 }
 
-/* Everything up to the last error, which is of an earlier command. */
-static void list(void)
+/* ---- showing ---- */
+
+/* The line's policies, those after `KIND:`; NULL if it is none of a kind. */
+static char *names_of(char *line)
 {
-    char *text = policies();
-    char *error = strstr(text, "\nlast error: ");
-    if (error)
-        error[1] = 0;
-    fputs(text, stdout);
+    char *colon = line + strcspn(line, ": ");
+    return *colon == ':' ? colon + 1 + (colon[1] == ' ') : NULL;
 }
+
+/* Is this the policy of the length n, or the same in brackets? */
+static bool is_name(const char *word, const char *name, size_t n)
+{
+    word += *word == '[';
+    return strncmp(word, name, n) == 0 && (!word[n] || strchr(" ]", word[n]));
+}
+
+static bool has_name(const char *names, const char *name, size_t n)
+{
+    for (const char *word = names; *word; word += strspn(word, " ")) {
+        if (is_name(word, name, n))
+            return true;
+        word += strcspn(word, " ");
+    }
+    return false;
+}
+
+static bool in_use(const char *names, const char *name, size_t n)
+{
+    const char *used = strchr(names, '[');
+    return used && is_name(used, name, n);
+}
+
+/* What the user asks for: "" all, a kind, or a policy. */
+static bool is_kind(const char *line, const char *asked)
+{
+    size_t n = strlen(asked);
+    return strncmp(line, asked, n) == 0 && line[n] == ':';
+}
+
+/* Does the question ask for this policy, of a line of a kind? */
+static bool asks_for(const char *asked, const char *kind_line,
+                     const char *names, const char *policy, size_t n)
+{
+    if (!*asked)
+        return in_use(names, policy, n);
+    if (is_kind(kind_line, asked))
+        return has_name(names, policy, n);
+    return strlen(asked) == n && strncmp(asked, policy, n) == 0;
+}
+
+/* `wow.spare = 1 0 or 1 (0 to 1): about` becomes `wow.spare = 1 (0 or 1)` and
+ * a line about it: a unit that is a list of values is the better range. */
+static void print_tunable(char *line)
+{
+    char *rest = line, *name = strsep(&rest, " ");
+    strsep(&rest, " "); /* = */
+    char *value = strsep(&rest, " "), *unit = strsep(&rest, "(");
+    char *range = strsep(&rest, ")"), *about = rest ? rest + 2 : "";
+    unit[strlen(unit) - (*unit != 0)] = 0;
+    bool is_list = isdigit(*unit);
+    printf("  %s = %s%s%s (%s)\n      %s\n", name, value, is_list ? "" : " ",
+           is_list ? "" : unit, is_list ? unit : range, about);
+}
+
+/* A kind and its policies, on lines of a screen. */
+static void print_kind(const char *kind, int n, const char *names)
+{
+    int column = printf("%-9.*s", n, kind);
+    while (*names) {
+        int length = strcspn(names, " ");
+        if (column + 1 + length >= SCREEN_COLUMNS)
+            column = printf("\n%9s", "") - 1;
+        column += printf(" %.*s", length, names);
+        names += length + strspn(names + length, " ");
+    }
+    printf("\n");
+}
+
+/* Is this a row, or the end of them? */
+static bool is_row(const char *line)
+{
+    return *line && strncmp(line, last_error, strlen(last_error)) != 0;
+}
+
+/* The lines of the kinds that the question is about. How many? */
+static int print_kinds(const char *asked, char *const *rows)
+{
+    int count = 0;
+    for (; is_row(*rows) && names_of(*rows); rows++) {
+        const char *names = names_of(*rows);
+        if (*asked && !is_kind(*rows, asked) &&
+            !has_name(names, asked, strlen(asked)))
+            continue;
+        print_kind(*rows, strcspn(*rows, ":"), names);
+        count++;
+    }
+    return count;
+}
+
+/* Is a tunable's policy one that is asked for? */
+static bool is_wanted(const char *asked, char *const *rows, const char *policy)
+{
+    size_t n = strcspn(policy, ".");
+    for (; is_row(*rows) && names_of(*rows); rows++) {
+        const char *names = names_of(*rows);
+        if (has_name(names, policy, n) &&
+            asks_for(asked, *rows, names, policy, n))
+            return true;
+    }
+    return false;
+}
+
+static int print_tunables(const char *asked, char **rows)
+{
+    int count = 0;
+    for (char **row = rows; is_row(*row); row++) {
+        if (names_of(*row) || !is_wanted(asked, rows, *row))
+            continue;
+        if (count++ == 0)
+            printf("\ntunables%s, with their ranges:\n",
+                   *asked ? "" : " of the policies in use");
+        print_tunable(*row);
+    }
+    return count;
+}
+
+/* The lines of /dev/policy; the last is empty. */
+static char **read_rows(void)
+{
+    char *rest = policies(), *line, **rows = NULL;
+    int count = 0;
+    while ((line = strsep(&rest, "\n"))) {
+        rows = xrealloc(rows, (count + 2) * sizeof *rows);
+        rows[count++] = line;
+    }
+    rows[count] = "";
+    return rows;
+}
+
+static void show(const char *asked)
+{
+    char **rows = read_rows();
+    if (print_kinds(asked, rows) == 0)
+        diex("there is no kind and no policy \"%s\": `policy` lists them",
+             asked);
+    if (print_tunables(asked, rows) == 0)
+        printf("\nno tunables\n");
+    if (!*asked)
+        printf("\n[in use]; `policy KIND` and `policy NAME` show tunables of "
+               "others;\n`policy use KIND NAME` and `policy set "
+               "POLICY.TUNABLE VALUE` change them\n");
+}
+
+/* ---- changing ---- */
 
 static void refused(void)
 {
-    static const char mark[] = "\nlast error: ";
-    char *reason = strstr(policies(), mark);
+    char *text = policies(), *reason = strstr(text, last_error);
     if (!reason)
         diex("%s", strerror(EINVAL));
-    reason += sizeof mark - 1;
+    reason += strlen(last_error);
     reason[strcspn(reason, "\n")] = 0;
     diex("%s", reason);
 }
 
-int main(int argc, char **argv)
+static void change(int count, char **words)
 {
     char line[256] = "";
-    static const char usage[] =
-        "policy [use KIND NAME | set POLICY.TUNABLE VALUE]";
-    while (options(argc, argv, "", usage) > 0)
-        ;
-    if (optind == argc) {
-        list();
-        return 0;
-    }
-    for (; optind < argc; optind++) {
-        strlcat(line, argv[optind], sizeof line);
-        if (strlcat(line, optind + 1 < argc ? " " : "\n", sizeof line) >=
+    for (int i = 0; i < count; i++) {
+        strlcat(line, words[i], sizeof line);
+        if (strlcat(line, i + 1 < count ? " " : "\n", sizeof line) >=
             sizeof line)
             diex("line too long");
     }
@@ -56,8 +205,25 @@ int main(int argc, char **argv)
     if (fd < 0)
         die("%s", device);
     if (write(fd, line, strlen(line)) >= 0)
-        return 0;
+        return;
     if (errno == EINVAL)
         refused();
     die("%s", device);
+}
+
+int main(int argc, char **argv)
+{
+    while (options(argc, argv, "", usage) > 0)
+        ;
+    int count = argc - optind;
+    char **words = argv + optind;
+    bool changes = count > 0 && (strcmp(words[0], "use") == 0 ||
+                                 strcmp(words[0], "set") == 0);
+    if (changes)
+        change(count, words);
+    else if (count > 1)
+        usage_exit(usage);
+    else
+        show(count == 1 ? words[0] : "");
+    return 0;
 }

@@ -2213,6 +2213,13 @@ static const struct test *test_named(const char *name)
     exit(2);
 }
 
+static const char how_to_give_disk1[] =
+    "Skipped tests need a second disk, to which they write. On the host, in "
+    "the\n"
+    "project's folder:\n"
+    "  build/mkfs/mkfs -s 32M build/disk1.img\n"
+    "  make qemu DISKS=build/disk1.img\n";
+
 static int run_all(const struct test **tests, int n)
 {
     int passed = 0, skipped = 0;
@@ -2223,7 +2230,10 @@ static int run_all(const struct test **tests, int n)
         passed += status == 0;
         skipped += status == SKIPPED;
     }
-    printf("%d passed, %d failed\n", passed, n - passed - skipped);
+    printf("%d passed, %d failed, %d skipped\n", passed, n - passed - skipped,
+           skipped);
+    if (skipped > 0)
+        printf("%s", how_to_give_disk1);
     return passed + skipped < n;
 }
 

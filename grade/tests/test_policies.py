@@ -149,3 +149,26 @@ def test_nothing_is_lost_when_policies_change_under_load(
     for name, data in files.items():
         for n in range(3 if name.startswith("/data") else 0):
             assert image.read(path, name.replace("/data", f"/kept{n}")) == data, f"{name} {n}"
+
+
+def test_policy_shows_all_kinds_or_one_or_one_policy(boot: Boot) -> None:
+    machine = boot()
+    every, sched, aipu = (machine.check(f"policy {word}") for word in ["", "sched", "aipu"])
+    kinds = [kind for kind in KINDS if re.search(rf"^{kind} ", every, re.M)]
+    assert kinds == list(KINDS)
+    assert "pu.interval_ms " in every
+    assert "aipu.scan_ms" not in every
+    assert max(map(len, every.splitlines())) < 80
+    assert [line.split()[0] for line in sched.splitlines() if "[" in line] == ["sched"]
+    owners = set(re.findall(r"^  (\w+)\.\w+ ", sched, re.M))
+    assert owners == {"deadline", "opportunistic", "purp", "sluice", "wow"}
+    row = r"^  aipu\.scan_ms = 1000 ms \(1 to 3600000\)\n      time between two scans$"
+    assert re.search(row, aipu, re.M)
+    assert set(re.findall(r"^  (\w+)\.\w+ ", aipu, re.M)) == {"aipu"}
+    spare = r"^  wow\.spare = 1 \(0 or 1\)\n      1: groups modified again; 0: none$"
+    assert re.search(spare, machine.check("policy wow"), re.M)
+    assert "no tunables" in machine.check("policy lru")
+    wrong = machine.run("policy nosuch")
+    assert wrong.status == 1
+    assert 'there is no kind and no policy "nosuch": `policy` lists them' in wrong.text
+    assert machine.run("policy sched clook").status == 2

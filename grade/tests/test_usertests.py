@@ -10,7 +10,8 @@ from grade.machine import Disk
 from grade.paths import DEBUG_KERNEL, KERNEL, ROOT
 
 GROUPS = 4  # machines that share the tests
-NAMES = re.findall(r"^TEST\((\w+)\)", (ROOT / "user/usertests.c").read_text(), re.M)
+SOURCES = sorted(ROOT.glob("user/usertests*/*.c")) or [ROOT / "user/usertests.c"]
+NAMES = re.findall(r"^TEST\((\w+)\)", "".join(map(Path.read_text, SOURCES)), re.M)
 
 MACHINES = {
     "plain": {"kernel": KERNEL, "harts": 2},
@@ -33,6 +34,15 @@ def test_usertests(make_image: MakeImage, run_script: Run, machine: str, group: 
 
 def test_a_wrong_name_is_an_error(run_script: Run) -> None:
     assert run_script("usertests no_such_test\n").status == 2
+
+
+def test_what_was_skipped_is_counted_and_what_it_needs_is_told(run_script: Run) -> None:
+    result = run_script(
+        "usertests a_wrong_control_line_changes_nothing a_disk_in_use_is_not_unmounted\n"
+    )
+    assert result.status == 0
+    assert "1 passed, 0 failed, 1 skipped\n" in result.console
+    assert "  make qemu DISKS=build/disk1.img\n" in result.console
 
 
 def test_there_are_tests(tmp_path: Path) -> None:
