@@ -57,16 +57,39 @@ def test_a_new_policy_and_a_new_program_need_no_list(tree: Path) -> None:
     (tree / "user/mine.c").write_text(
         '#include "user/lib.h"\n\nint main(void)\n{\n    return 0;\n}\n'
     )
+    (tree / "user/ours").mkdir()
+    (tree / "user/ours/main.c").write_text(
+        "int other(void);\nint main(void)\n{\n    return other();\n}\n"
+    )
+    (tree / "user/ours/other.c").write_text("int other(void)\n{\n    return 0;\n}\n")
     said = make(tree, "build/kernel/kernel.elf", "build/fs.img").stdout
-    assert {"build/policies/sched/mine.o", "build/user/mine.o"} <= rebuilt(said)
+    objects = {"build/user/mine.o", "build/parts/ours/main.o", "build/parts/ours/other.o"}
+    assert {"build/policies/sched/mine.o", *objects} <= rebuilt(said)
     assert (tree / "build/root/bin/mine").exists()
+    assert (tree / "build/root/bin/ours").exists()
+
+
+def test_a_program_is_a_file_or_a_folder_and_not_both(tree: Path) -> None:
+    shutil.copy(tree / "user/true.c", tree / "user/sh.c")
+    said = make(tree, "all", check=False)
+    assert said.returncode != 0
+    assert "user/sh.c and the folder user/sh are one program of two: remove one" in said.stdout
+
+
+def test_qemu_leaves_the_keys_of_the_shell_to_the_shell() -> None:
+    assert "-echr 0x1d " in make(ROOT, "--dry-run", "qemu").stdout
+    assert "^] x" in next(
+        line for line in make(ROOT, "help").stdout.splitlines() if line.startswith("make qemu ")
+    )
 
 
 def test_a_removed_policy_and_a_removed_program_are_gone(tree: Path) -> None:
     (tree / "policies/sched/fcfs.c").unlink()
     (tree / "user/cat.c").unlink()
+    shutil.rmtree(tree / "user/edit")
     make(tree, "build/kernel/kernel.elf", "build/fs.img")
     assert not (tree / "build/root/bin/cat").exists()
+    assert not (tree / "build/root/bin/edit").exists()
     names = tool("nm", tree / "build/kernel/kernel.elf")
     assert "clook_next" in names
     assert "fcfs_next" not in names
@@ -95,7 +118,7 @@ def test_compile_commands_name_every_source(tree: Path) -> None:
     make(tree, "compile_commands.json")
     entries = json.loads((tree / "compile_commands.json").read_text())
     named = {entry["file"] for entry in entries}
-    folders = ["kernel", "policies/*", "user", "user/lib", "mkfs", "grade/native"]
+    folders = ["kernel", "policies/*", "user", "user/*", "mkfs", "grade/native"]
     sources = {str(p.relative_to(tree)) for f in folders for p in tree.glob(f + "/*.c")}
     assert sources <= named
     assert all(entry["directory"] == str(tree) for entry in entries)

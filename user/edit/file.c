@@ -108,8 +108,8 @@ const char *file_write(const char *path)
     bool there = lstat(path, &st) == 0;
     bool simple = there && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
                   lstat(other, &old) < 0;
-    int error = simple ? replace(path, st.st_mode & 07777)
-                       : write_to(path, 0666);
+    int error =
+        simple ? replace(path, st.st_mode & 07777) : write_to(path, 0666);
     if (error)
         return strerror(error);
     text.changed = false;

@@ -3,6 +3,7 @@
 
 static struct view view;
 static struct line cut; /* what ^K took last */
+static bool is_new;     /* there was no file */
 static char sought[ANSWER_BYTES];
 
 static void say(const char *fmt, ...) PRINTF(1, 2);
@@ -147,8 +148,17 @@ static void paste_line(void)
 
 /* ---- leaving ---- */
 
+/* A file that edit has made ends in a newline; another ends as it did. */
+static void end_last_line(void)
+{
+    u32 last = text.count - 1, length = text.line[last].length;
+    if (is_new && length > 0)
+        text_split(last, length);
+}
+
 static bool save(void)
 {
+    end_last_line();
     const char *why = file_write(view.path);
     if (why)
         say("NOT saved: %s: %s", view.path, why);
@@ -253,7 +263,8 @@ int main(int argc, char **argv)
     if (why)
         diex("%s: %s", view.path, why);
     struct stat st;
-    if (stat(view.path, &st) < 0)
+    is_new = stat(view.path, &st) < 0;
+    if (is_new)
         say("a new file; ^S saves, ^Q leaves");
     edit();
     return 0;

@@ -13,10 +13,12 @@ struct sum {
     const char *wrong; /* why there is no value */
 };
 
-static const struct operator {
+static const struct operator
+{
     const char *text;
     int level;
-} operators[] = {
+}
+operators[] = {
     /* a longer one before one that it begins with */
     {"||", 1}, {"&&", 2}, {"==", 3}, {"!=", 3}, {"<=", 4}, {">=", 4}, {"<", 4},
     {">", 4},  {"+", 5},  {"-", 5},  {"*", 6},  {"/", 6},  {"%", 6},
@@ -122,11 +124,11 @@ static i64 value(struct sum *s)
     return n;
 }
 
-static const struct operator *operator_at(struct sum *s, int level)
+static const struct operator* operator_at(struct sum *s, int level)
 {
     skip(s);
     for (u32 i = 0; i < NELEM(operators); i++) {
-        const struct operator *o = &operators[i];
+        const struct operator* o = & operators[i];
         if (strncmp(s->at, o->text, strlen(o->text)) == 0)
             return o->level == level ? o : NULL;
     }
@@ -139,7 +141,7 @@ static i64 level(struct sum *s, int which)
     if (which > LEVELS)
         return value(s);
     i64 n = level(s, which + 1);
-    const struct operator *o;
+    const struct operator* o;
     while (!s->wrong && (o = operator_at(s, which))) {
         s->at += strlen(o->text);
         i64 right = level(s, which + 1);

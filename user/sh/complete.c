@@ -18,7 +18,7 @@ struct place {
 /* After these words a command follows, as it does after an operator. */
 static bool precedes_command(const char *word)
 {
-    static const char *const words[] = {"if",   "then",  "elif",  "else", "do",
+    static const char *const words[] = {"if",    "then",  "elif", "else", "do",
                                         "until", "while", "!",    "{"};
     for (u32 i = 0; i < NELEM(words); i++) {
         if (strcmp(word, words[i]) == 0)
@@ -133,9 +133,9 @@ struct completion complete(const char *line, size_t cursor)
         add_files(&c.names, "/bin", begin, false);
     } else {
         const char *dir = !slash ? "." : slash == p.word ? "/" : p.word;
-        char *from = copy_text(dir, slash && slash != p.word
-                                        ? (size_t)(slash - p.word)
-                                        : strlen(dir));
+        char *from =
+            copy_text(dir, slash && slash != p.word ? (size_t)(slash - p.word)
+                                                    : strlen(dir));
         add_files(&c.names, from, begin, p.cd && !p.target);
     }
     if (c.names.count > 0)

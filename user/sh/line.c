@@ -11,8 +11,8 @@ struct edit {
     const char *prompt;
     char *line;
     size_t size, length, cursor; /* cursor <= length < size */
-    int entry;   /* shown; history.count: the line being made */
-    char *draft; /* that line, while an older one is shown */
+    int entry;                   /* shown; history.count: the line being made */
+    char *draft;                 /* that line, while an older one is shown */
 };
 
 static void show(const char *text, size_t n)

@@ -244,11 +244,11 @@ static struct node *parse_and_or(struct parser *p)
     struct node *n = parse_pipeline(p);
     while (!stopped(p)) {
         bool and = accept(p, "&&");
-        if (!and && !accept(p, "||"))
+        if (!and&&!accept(p, "||"))
             break;
-        expect_more(p, and ? "&&" : "||");
+        expect_more(p, and? "&&" : "||");
         if (!stopped(p))
-            n = new_node(and ? AND : OR, n, parse_pipeline(p));
+            n = new_node(and? AND : OR, n, parse_pipeline(p));
     }
     return n;
 }

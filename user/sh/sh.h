@@ -144,9 +144,9 @@ bool arithmetic(const char *text, i64 *value);
 /* ---- running (run.c, jobs.c) ---- */
 
 extern bool interactive, exit_on_error;
-extern int console; /* a descriptor of it, whatever 0 is; if interactive */
-extern bool interrupted;   /* by ^C: leave what runs */
-extern int status;         /* $? */
+extern int console;      /* a descriptor of it, whatever 0 is; if interactive */
+extern bool interrupted; /* by ^C: leave what runs */
+extern int status;       /* $? */
 extern int output_status;  /* of the last $( ) */
 extern int background_pid; /* $!: the newest background process */
 extern u32 running_line;   /* of the command that runs, in its text */
