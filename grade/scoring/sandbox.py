@@ -37,7 +37,8 @@ MOST_SAID = 64 << 10  # bytes, of the end
 FIRST_USER, USERS, CALLS = 20_000, 40_000, 16  # ids of users; where processes look first
 TREE, WORK = Path("/tree"), Path("/work")  # where they are inside
 MERGED = tuple(map(Path, ("/bin", "/sbin", "/lib", "/lib64")))  # links into /usr on most systems
-APART = ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
+# The command is the first of its processes: all others end with it, and its time is counted.
+APART = ("--unshare-pid", "--as-pid-1", "--unshare-net", "--unshare-ipc", "--unshare-uts")
 
 ENDED = "Z"  # state of such a process
 LINGER_S = 60  # at most, for what was killed to be gone
@@ -176,7 +177,13 @@ def shut_in(user: int, programs: frozenset[Path], folders: frozenset[Path]) -> l
     """bubblewrap's command line, without the tree, before a command."""
     own = [] if not os.geteuid() else ["--unshare-user", "--uid", "65534", "--gid", "65534"]
     kept = frozenset(Path(word) for word in as_user(user)[:1])
-    line = [shutil.which("bwrap") or "bwrap", "--die-with-parent", *APART, *own]
+    line = [
+        shutil.which("bwrap") or "bwrap",
+        "--die-with-parent",
+        *APART,
+        "--unshare-cgroup-try",
+        *own,
+    ]
     return [*line, *view(programs | kept, folders)]
 
 

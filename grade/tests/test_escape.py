@@ -5,6 +5,7 @@ behind one another, so each is also tried alone, with those before it switched o
 """
 
 import os
+import resource
 import socket
 import struct
 import subprocess
@@ -515,6 +516,13 @@ def words_of(path: Path) -> str:
         return path.read_text()
     except OSError:
         return ""
+
+
+def test_the_time_of_a_processor_is_counted(surrounding: str) -> None:
+    """For what a grading takes is told."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    shut_in("i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done")
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime > before + 0.05
 
 
 def test_a_command_has_limits(surrounding: str) -> None:
