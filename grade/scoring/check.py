@@ -248,6 +248,13 @@ def check_own(file: str, own: tuple[Word, ...], attributes: frozenset[tuple[str,
             )
 
 
+def check_headers(file: str, headers: tuple[str, ...]) -> None:
+    """Raises Refused if the preprocessor has read, for a source, what it may not."""
+    wrong = sorted(set(headers) - headers_for(file))
+    if wrong:
+        raise Refused(f"{file} includes {', '.join(wrong)}")
+
+
 def check_expanded(file: str, expanded: Expanded, pristine: Expanded) -> None:
     """Raises Refused for what a source may not have become.
 

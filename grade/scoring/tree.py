@@ -84,6 +84,7 @@ def compile_checked(lab: Lab, file: str, text: str) -> bytes:
     with sandbox.apart() as apart:
         lay_out_sources(apart.path, {file: text})
         expanded = compiler.expanded(file, apart)
+        check.check_headers(file, expanded.headers)
         check.check_expanded(file, expanded, compiler.headers_alone(expanded.headers))
         here = check.built(BUILT, file)
         data = here.read_bytes() if is_here(lab, file, text) else compiler.compiled(file, apart)

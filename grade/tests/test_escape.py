@@ -33,6 +33,7 @@ from grade.scoring.compiler import BuildFailed
 from grade.scoring.formats import people
 from grade.scoring.lab import Lab, named
 from grade.scoring.submission import Refused
+from grade.scoring.verdict import Wrong
 
 POLICY, CACHE = named("elevator"), named("delayed-write")
 BOOT = r".section .boot,\"a\"\ncsrw pmpaddr0, t0\n"
@@ -388,6 +389,24 @@ def test_the_trace_is_looked_for_where_machine_mode_has_it(tmp_path: Path) -> No
         line = [f"{PREFIX}objcopy", "--add-symbol", f"{name}=0x80000800,{flags}", KERNEL, odd]
         subprocess.run(line, check=True)
         assert evidence.ring_phys(odd, memory) == 0x80400000
+
+
+def test_machine_modes_pages_may_change_in_the_three_words_that_it_writes(tmp_path: Path) -> None:
+    memory = tmp_path / "memory"
+    first, last = linked.written_by_machine(elf.read(KERNEL))
+    assert last - first == 24
+    for at, believed in ((first - 1, False), (first, True), (last - 1, True), (last, False)):
+        with memory.open("wb") as file:
+            for phys, data in evidence.constants(KERNEL):
+                file.seek(phys - 0x80000000)
+                file.write(data)
+            file.seek(at - 0x80000000)
+            file.write(b"\xa5")
+        if believed:
+            evidence.expect_constants(KERNEL, memory)
+        else:
+            with pytest.raises(Wrong, match="code and tables"):
+                evidence.expect_constants(KERNEL, memory)
 
 
 # ---- where it is compiled ----

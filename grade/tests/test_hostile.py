@@ -251,6 +251,8 @@ def test_what_the_preprocessor_has_read_is_asked_too() -> None:
     bad = f'{good}# 1 "/etc/hostname" 1\n# 3 "{FILE}" 2\n'
     with pytest.raises(Refused, match="includes /etc/hostname"):
         check.check_expanded(FILE, check.read_expanded(FILE, bad), alone)
+    with pytest.raises(Refused, match="includes /etc/hostname"):
+        check.check_headers(FILE, check.read_expanded(FILE, bad).headers)
     bad = good.replace("int a;", "int a; int c;")
     with pytest.raises(Refused, match=r"changes what stands in kernel/policy\.h"):
         check.check_expanded(FILE, check.read_expanded(FILE, bad), alone)
