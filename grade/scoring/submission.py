@@ -1,57 +1,26 @@
 """What a student hands in: a folder, or a tar or zip archive, of which the lab's files are taken.
 
-Nothing is unpacked: members are read one by one into memory. Refused, with words:
-symbolic links and other special files, absolute paths and those with "..", files over
-MOST_BYTES, more than MOST_FILES files, more than MOST_KEPT of what is of interest, archives
-over MOST_PACKED or whose unpacked bytes are over MOST_UNPACKED, members of one name, listed
-files that are missing or no text, files outside the lab's list that are not as they were
-handed out, and archives that cannot be read for whatever reason. What a tree gathers beside its
-sources (PASSED_OVER) is not looked at.
+Nothing is unpacked: members are read one by one into memory (archive.py, which has the limits
+on what that costs). Refused, with words: links and special files, files over MOST_BYTES, more
+than MOST_KEPT of what is of interest, members of one name, or of names that are one where case
+and accents are written otherwise, listed files that are missing or no text, files outside the
+lab's list that are not as they were handed out, and archives that cannot be read for whatever
+reason. What a tree gathers beside its sources (PASSED_OVER) is not looked at.
 
 The files may lie in one folder inside, as archives have it.
 """
 
-import bz2
-import gzip
-import lzma
-import os
 import stat
-import tarfile
-import zipfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import unicodedata
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
 
-from grade.scoring.words import printable
+from grade.scoring import archive
+from grade.scoring.archive import MOST_BYTES, Member, Refused
 
-MOST_BYTES = 1 << 20
-MOST_FILES = 5000
 MOST_KEPT = 32 << 20
-MOST_PACKED = 64 << 20
-MOST_UNPACKED = 256 << 20
-MOST_SAID = 400  # characters of what is wrong
 SOURCES = ("kernel", "policies", "user", "mkfs")
 PASSED_OVER = {"build", "__pycache__", "grade", "__MACOSX"}
-PACKED = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
-ZIPPED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # what can be unpacked a piece at a time
-
-
-class Refused(Exception):
-    """A submission that is not scored; says which file and why."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(printable(why.replace("\n", "?"), MOST_SAID))
-
-
-@dataclass(frozen=True)
-class Member:
-    """A file handed in."""
-
-    path: PurePosixPath
-    regular: bool
-    bytes: int
-    data: Callable[[], bytes]
 
 
 def passed_over(path: PurePosixPath) -> bool:
@@ -59,142 +28,37 @@ def passed_over(path: PurePosixPath) -> bool:
     return any(part in PASSED_OVER or (part != ".." and part[0] == ".") for part in path.parts)
 
 
-def raised(error: OSError) -> None:
-    """A folder that cannot be read hides nothing."""
-    raise error
+def looked_into(path: PurePosixPath) -> bool:
+    """Is what is in this folder of interest?"""
+    return not passed_over(path)
 
 
-def in_folder(folder: Path) -> Iterator[Member]:
-    """The files of a folder, links not followed."""
-    for here, names, files in os.walk(folder, onerror=raised):
-        inside = PurePosixPath(Path(here).relative_to(folder).as_posix())
-        links = [name for name in names if (Path(here) / name).is_symlink()]
-        names[:] = [n for n in names if n not in links and not passed_over(inside / n)]
-        for name in files + links:
-            path = Path(here) / name
-            status = path.lstat()
-            regular = stat.S_ISREG(status.st_mode)
-            yield Member(inside / name, regular, status.st_size, path.read_bytes)
+def plain_name(path: PurePosixPath) -> str:
+    """The same for paths that are one file on some system."""
+    return unicodedata.normalize("NFKC", path.as_posix()).casefold()
 
 
-@dataclass
-class Bounded:
-    """A file of which nobody has more than MOST_BYTES at once, or what lies past MOST_UNPACKED."""
-
-    file: BinaryIO
-
-    def read(self, most: int) -> bytes:
-        if most > MOST_BYTES:
-            raise Refused(f"an archive with {most} bytes in one piece, more than {MOST_BYTES}")
-        return self.file.read(most)
-
-    def seek(self, place: int) -> int:
-        if place > MOST_UNPACKED:
-            raise Refused(f"an archive of more than {MOST_UNPACKED} bytes when unpacked")
-        return self.file.seek(place)
-
-    def tell(self) -> int:
-        return self.file.tell()
-
-
-def unpacked(path: Path) -> BinaryIO:
-    """The bytes of a file, which may be compressed."""
-    with path.open("rb") as file:
-        start = file.read(8)
-    way = next((way for magic, way in PACKED if start.startswith(magic)), open)
-    return way(path, "rb")
-
-
-def tar(file: BinaryIO) -> tarfile.TarFile | None:
-    """The tar archive, if it is one."""
-    try:
-        return tarfile.open(fileobj=Bounded(file), mode="r:")
-    except tarfile.ReadError:
-        return None
-
-
-def in_tar(archive: tarfile.TarFile) -> Iterator[Member]:
-    """The members of a tar archive but folders."""
-    for item in archive:
-        if not item.isdir():
-            yield Member(
-                PurePosixPath(item.name),
-                item.isreg(),
-                item.size,
-                lambda item=item: archive.extractfile(item).read(),
-            )
-        archive.members = []  # it would keep them all
-
-
-def zip_data(archive: zipfile.ZipFile, item: zipfile.ZipInfo) -> bytes:
-    """What is in a member, read so that no more is unpacked than it is said to have."""
-    if item.compress_type not in ZIPPED:
-        raise Refused(f"{item.filename}: neither stored nor deflated")
-    with archive.open(item) as file:
-        return file.read(item.file_size + 1)
-
-
-def in_zip(archive: zipfile.ZipFile) -> Iterator[Member]:
-    """The members of a zip archive but folders."""
-    for item in archive.infolist():
-        if not item.is_dir():
-            kind = stat.S_IFMT(item.external_attr >> 16)
-            yield Member(
-                PurePosixPath(item.filename),
-                kind in (0, stat.S_IFREG),
-                item.file_size,
-                lambda item=item: zip_data(archive, item),
-            )
-
-
-def in_archive(path: Path) -> Iterator[Member]:
-    """The members of an archive; raises Refused for what is none."""
-    if path.stat().st_size > MOST_PACKED:
-        raise Refused(f"{path.name}: more than {MOST_PACKED} bytes")
-    with unpacked(path) as file:
-        archive = tar(file)
-        if archive:
-            yield from in_tar(archive)
-            return
-    if not zipfile.is_zipfile(path):
-        raise Refused(f"{path.name}: neither a folder nor a tar or zip archive")
-    with zipfile.ZipFile(path) as archive:
-        yield from in_zip(archive)
-
-
-def members(path: Path) -> Iterator[Member]:
-    """The files handed in; raises Refused for what is neither folder nor archive."""
-    if path.is_dir():
-        return in_folder(path)
-    if path.is_file():
-        return in_archive(path)
-    raise Refused(f"{path.name}: neither a folder nor a tar or zip archive")
-
-
-def check_member(member: Member, found: dict[PurePosixPath, bytes]) -> None:
+def check_member(member: Member, found: dict[str, PurePosixPath]) -> None:
     """Raises Refused for a bad one, beside those found before."""
-    if not member.regular:
+    if member.kind != stat.S_IFREG:
         raise Refused(f"{member.path}: a link or special file")
     if member.bytes > MOST_BYTES:
         raise Refused(f"{member.path}: {member.bytes} bytes, more than {MOST_BYTES}")
-    if member.path in found:
-        raise Refused(f"{member.path}: twice")
+    other = found.setdefault(plain_name(member.path), member.path)
+    if other is not member.path:
+        same = "twice" if other == member.path else f"the name of {other}, written otherwise"
+        raise Refused(f"{member.path}: {same}")
 
 
 def read(path: Path) -> dict[PurePosixPath, bytes]:
     """All files of interest by path; the first bad one is refused."""
     found: dict[PurePosixPath, bytes] = {}
+    names: dict[str, PurePosixPath] = {}
     kept = 0
-    for count, member in enumerate(members(path), 1):
-        if count > MOST_FILES:
-            raise Refused(f"more than {MOST_FILES} files")
-        if member.path.is_absolute():
-            raise Refused(f"{member.path}: an absolute path")
-        if ".." in member.path.parts:
-            raise Refused(f"{member.path}: a path that leaves its folder")
-        if passed_over(member.path):
+    for member in archive.members(path, looked_into):
+        if member.kind == stat.S_IFDIR or passed_over(member.path):
             continue
-        check_member(member, found)
+        check_member(member, names)
         kept += member.bytes
         if kept > MOST_KEPT:
             raise Refused(f"files of more than {MOST_KEPT} bytes")

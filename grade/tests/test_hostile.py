@@ -7,10 +7,14 @@ import csv
 import gzip
 import io
 import lzma
+import os
+import struct
 import subprocess
 import tarfile
 import zipfile
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -22,6 +26,7 @@ from grade.machine import Config
 from grade.objects import PREFIX
 from grade.scoring import (
     answers,
+    archive,
     bench,
     check,
     classroom,
@@ -77,7 +82,7 @@ def more_than_memory_holds(folder: Path) -> Path:
 
 
 def unpacks_without_end(folder: Path) -> Path:
-    names = (f"build/{i}" for i in range(submission.MOST_UNPACKED // MIB + 1))
+    names = (f"build/{i}" for i in range(archive.MOST_UNPACKED // MIB + 1))
     return tar_of(folder / "a.tar.gz", *names, FILE, size=MIB)
 
 
@@ -129,7 +134,7 @@ def ends_early(folder: Path) -> Path:
         (same_name_twice, "twice"),
         (more_than_memory_holds, f"files of more than {submission.MOST_KEPT} bytes"),
         (unpacks_without_end, "when unpacked"),
-        (a_name_as_long_as_a_film, "in one piece"),
+        (a_name_as_long_as_a_film, f"bytes of a name, more than {archive.MOST_HEADER}"),
         (encrypted, "encrypted"),
         (damaged_inside, "decompressing"),
         (larger_than_it_says, "CRC"),
@@ -146,6 +151,253 @@ def test_a_hostile_archive_is_refused_with_words(
         take(make(tmp_path))
     assert str(refused.value).isprintable()
     assert str(refused.value).encode()
+
+
+def tar_with(path: Path, *infos: tarfile.TarInfo) -> Path:
+    """An archive of headers as they stand, each with as many zeros as it says, up to a little."""
+    with gzip.open(path, "wb", 1) as file:
+        for info in infos:
+            file.write(info.tobuf() + bytes(min(-(-info.size // 512) * 512, MIB)))
+    return path
+
+
+def tar_info(name: str = FILE, kind: bytes = tarfile.REGTYPE, size: int = 0) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type, info.size = kind, size
+    return info
+
+
+def pax_line(key: str, value: str) -> bytes:
+    """As POSIX's headers have it: its length counts itself."""
+    rest = f" {key}={value}\n".encode()
+    length = next(n for n in range(len(rest) + 9) if n == len(str(n)) + len(rest))
+    return str(length).encode() + rest
+
+
+def with_pax(path: Path, *lines: bytes) -> Path:
+    """A header of POSIX's before the file."""
+    data = b"".join(lines)
+    with gzip.open(path, "wb", 1) as file:
+        file.write(tar_info("x", tarfile.XHDTYPE, len(data)).tobuf())
+        file.write(data + bytes(-len(data) % 512) + tar_info().tobuf() + bytes(1024))
+    return path
+
+
+def members_of_a_zip_that_share_bytes(folder: Path) -> Path:
+    path = zip_of(folder / "a.zip")
+    data = path.read_bytes()
+    start, end = data.find(b"PK\1\2"), data.rfind(b"PK\5\6")
+    one, tail = data[start:end], bytearray(data[end:])
+    tail[8:12] = (2).to_bytes(2, "little") * 2
+    tail[12:16] = (2 * len(one)).to_bytes(4, "little")
+    path.write_bytes(data[:start] + one + one.replace(b"clook", b"cloak") + tail)
+    return path
+
+
+def streams_without_end(folder: Path) -> Path:
+    (folder / "a.tar.gz").write_bytes(gzip.compress(b"") * 100_000)
+    return folder / "a.tar.gz"
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda f: tar_with(f / "a.tar.gz", tar_info(kind=tarfile.GNUTYPE_SPARSE)), "special file"),
+        (lambda f: tar_with(f / "a.tar.gz", tar_info(kind=tarfile.CHRTYPE)), "special file"),
+        (lambda f: tar_with(f / "a.tar.gz", tar_info(kind=tarfile.BLKTYPE)), "special file"),
+        (lambda f: tar_with(f / "a.tar.gz", tar_info(kind=tarfile.FIFOTYPE)), "special file"),
+        (lambda f: tar_with(f / "a.tar.gz", tar_info(kind=b"V")), "special file"),
+        (lambda f: tar_with(f / "a.tar.gz", tar_info("build/x", size=8**11 - 1)), "before its end"),
+        (lambda f: with_pax(f / "a.tar.gz", pax_line("GNU.sparse.size", "9")), "sparse"),
+        (lambda f: with_pax(f / "a.tar.gz", pax_line("size", str(1 << 40))), "huge"),
+        (lambda f: with_pax(f / "a.tar.gz", pax_line("path", "../" + FILE)), "leaves its folder"),
+        (lambda f: with_pax(f / "a.tar.gz", pax_line("path", "/" + FILE)), "absolute"),
+        (
+            lambda f: with_pax(f / "a.tar.gz", pax_line("path", "x/" * 99)),
+            "99 folders|folders deep",
+        ),
+        (
+            lambda f: with_pax(f / "a.tar.gz", pax_line("path", "x" * 999)),
+            "more than 512 characters",
+        ),
+        (lambda f: with_pax(f / "a.tar.gz", b"0 path=x\n"), "line of 0 bytes"),
+        (lambda f: with_pax(f / "a.tar.gz", b"-9 path=x\n"), "line of -9 bytes"),
+        (lambda f: tar_of(f / "a.tar.gz", FILE, FILE.upper()), "written otherwise"),
+        (lambda f: tar_of(f / "a.tar.gz", "kernel/\u00e9.c", "kernel/e\u0301.c"), "otherwise"),
+        (members_of_a_zip_that_share_bytes, "overlaps"),
+        (streams_without_end, f"more than {archive.MOST_STREAMS} packed streams"),
+    ],
+)
+def test_no_trick_of_an_archives_form_gets_by(
+    tmp_path: Path, make: Callable[[Path], Path], why: str
+) -> None:
+    with pytest.raises(Refused, match=why):
+        take(make(tmp_path))
+
+
+@pytest.mark.parametrize("magic", archive.OTHERS)
+def test_an_archive_of_another_kind_is_named(tmp_path: Path, magic: bytes) -> None:
+    (tmp_path / "a").write_bytes(magic + bytes(1000))
+    with pytest.raises(Refused, match=f"{archive.OTHERS[magic]} is not read here: hand in a tar"):
+        take(tmp_path / "a")
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
+@pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_every_usual_archive_is_read(tmp_path: Path, mode: str, form: int) -> None:
+    """Packed or not, with names that need a header of their own, as tar and Python write them."""
+    long = f"{'build-' * 20}/{'x' * 60}/{FILE}"
+    with tarfile.open(tmp_path / "a", mode, format=form) as made:
+        for name in (long, "\u00e9.txt"):
+            info = tarfile.TarInfo(name)
+            data = os.urandom(70_000).hex().encode()
+            info.size = len(data)
+            made.addfile(info, io.BytesIO(data))
+    assert len(take(tmp_path / "a")[FILE]) == 140_000
+
+
+# ---- what they cost ----
+
+
+LOW = {"MOST_MEMBERS": 200, "MOST_UNPACKED": 4 * MIB, "MOST_DIRECTORY": 64 << 10}
+PLENTY = 20 * LOW["MOST_MEMBERS"]
+
+
+@dataclass
+class Work:
+    """What was looked at."""
+
+    entries: int = 0  # of folders
+    headers: int = 0  # of tar archives
+    bytes: int = 0  # of files
+
+
+@pytest.fixture
+def work(monkeypatch: pytest.MonkeyPatch) -> Work:
+    """Counts what is looked at from here on, under lower limits."""
+    for name, limit in LOW.items():
+        monkeypatch.setattr(archive, name, limit)
+    made = Work()
+    scandir, frombuf = os.scandir, tarfile.TarInfo.frombuf
+
+    @contextmanager
+    def scanned(path: Path) -> Iterator[Iterator[os.DirEntry]]:
+        def counted() -> Iterator[os.DirEntry]:
+            for entry in entries:
+                made.entries += 1
+                yield entry
+
+        with scandir(path) as entries:
+            yield counted()
+
+    def header(*arguments: object) -> tarfile.TarInfo:
+        made.headers += 1
+        return frombuf(*arguments)
+
+    class Counted(io.FileIO):
+        def read(self, size: int = -1) -> bytes:
+            data = super().read(size)
+            made.bytes += len(data)
+            return data
+
+    monkeypatch.setattr(archive.os, "scandir", scanned)
+    monkeypatch.setattr(archive.tarfile.TarInfo, "frombuf", header)
+    monkeypatch.setattr(Path, "open", lambda path, mode="r": Counted(path, "r"))
+    return made
+
+
+def empty_folders(folder: Path) -> Path:
+    for i in range(2 * LOW["MOST_MEMBERS"]):
+        (folder / f"d{i}").mkdir()
+    return folder
+
+
+def folders_in_folders(folder: Path) -> Path:
+    here = folder
+    for _ in range(3 * archive.MOST_DEPTH):
+        here /= "d"
+        here.mkdir()
+    return folder
+
+
+def zip_of_names(folder: Path) -> Path:
+    """A list of many members, made by hand: none of them is there."""
+    path = zip_of(folder / "a.zip")
+    data = path.read_bytes()
+    start, end = data.find(b"PK\1\2"), data.rfind(b"PK\5\6")
+    listed = data[start:end] * PLENTY
+    large = (44, 45, 45, 0, 0, PLENTY, PLENTY, len(listed), start)
+    made = data[:start] + listed + struct.pack("<4sQ2H2L4Q", b"PK\6\6", *large)
+    made += struct.pack("<4sLQL", b"PK\6\7", 0, start + len(listed), 1)
+    full = (0, 0, 65535, 65535, 2**32 - 1, 2**32 - 1, 0)
+    path.write_bytes(made + struct.pack("<4s4H2LH", b"PK\5\6", *full))
+    return path
+
+
+def folders_in_a_tar(folder: Path) -> Path:
+    with gzip.open(folder / "a.tar.gz", "wb", 1) as file:
+        file.write(tar_info("d", tarfile.DIRTYPE).tobuf() * PLENTY)
+    return folder / "a.tar.gz"
+
+
+def names_of_names(folder: Path) -> Path:
+    """Headers that name the next one, which names the next one."""
+    named = tar_info("x", tarfile.GNUTYPE_LONGNAME, 2).tobuf() + b"x".ljust(512, b"\0")
+    with gzip.open(folder / "a.tar.gz", "wb", 1) as file:
+        file.write(named * PLENTY)
+    return folder / "a.tar.gz"
+
+
+def packed_zeros(folder: Path) -> Path:
+    """Gigabytes, as they are said to be, of which some megabytes are there."""
+    with gzip.open(folder / "a.tar.gz", "wb", 1) as file:
+        file.write(tar_info("build/x", size=8**11 - 1).tobuf())
+        for _ in range(2 * LOW["MOST_UNPACKED"] // MIB):
+            file.write(bytes(MIB))
+    return folder / "a.tar.gz"
+
+
+def many_files(folder: Path) -> Path:
+    with zipfile.ZipFile(folder / "a.zip", "w") as made:
+        for i in range(LOW["MOST_MEMBERS"] + 1):
+            made.writestr(str(i), "")
+    return folder / "a.zip"
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (empty_folders, "more than 200 files and folders"),
+        (folders_in_folders, "more than 32 folders deep"),
+        (zip_of_names, "more than 65536"),
+        (many_files, "more than 200 files and folders"),
+        (folders_in_a_tar, "more than 200 files and folders"),
+        (names_of_names, "more than 600 headers"),
+        (packed_zeros, f"more than {4 * MIB} bytes when unpacked"),
+    ],
+)
+def test_a_costly_submission_is_left_at_the_limit(
+    tmp_path: Path, make: Callable[[Path], Path], why: str, request: pytest.FixtureRequest
+) -> None:
+    path = make(tmp_path)
+    work = request.getfixturevalue("work")
+    with pytest.raises(Refused, match=why):
+        take(path)
+    assert work.entries <= 200 + 1
+    assert work.headers <= 600 + 1
+    assert work.bytes <= MIB
+
+
+def test_unpacking_takes_no_more_memory_than_it_may(tmp_path: Path) -> None:
+    """A stream that asks for a dictionary of 1.5 GB is refused before it has it."""
+    data = bytearray(lzma.compress(tar_info().tobuf(), preset=0))
+    place = data.index(b"\x21\x01", 12) + 2  # LZMA2's properties: the size of its dictionary
+    data[place] = 39
+    head = data[12 : 12 + 4 * (data[12] + 1) - 4]
+    data[12 + len(head) : 16 + len(head)] = zlib.crc32(head).to_bytes(4, "little")
+    (tmp_path / "a.tar.xz").write_bytes(data)
+    with pytest.raises(Refused, match=r"[Mm]emory"):
+        take(tmp_path / "a.tar.xz")
 
 
 def test_an_archive_of_large_files_of_no_interest_is_taken(tmp_path: Path) -> None:

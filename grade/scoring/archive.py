@@ -1,0 +1,377 @@
+"""What is in a folder, a tar or a zip archive that a stranger made, at a cost that is known before.
+
+Members come one by one; nothing is written. What they cost is counted, and whoever goes past a
+limit is refused, with the limit in words, before more is read:
+
+- members of any kind, folders among them (MOST_MEMBERS); how deep they lie and how long their
+  paths are (MOST_DEPTH, MOST_PATH);
+- bytes of an archive, packed and unpacked (MOST_PACKED, MOST_UNPACKED), the latter as they come
+  and not as they are said to be;
+- bytes that describe a tar's member (MOST_HEADER), or all of a zip's (MOST_DIRECTORY); packed
+  streams that follow one another (MOST_STREAMS); the memory that unpacking may take
+  (MOST_MEMORY).
+
+Of tar archives those of POSIX and GNU are read, without sparse files; packed by gzip, bzip2 or
+xz, or not. Zip archives: stored and deflated members that do not overlap.
+"""
+
+import bz2
+import lzma
+import os
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+from grade.scoring.words import printable
+
+MOST_BYTES = 1 << 20  # of a file
+MOST_MEMBERS = 5000
+MOST_DEPTH = 32
+MOST_PATH = 512
+MOST_PACKED = 64 << 20
+MOST_UNPACKED = 256 << 20
+MOST_HEADER = 16 << 10
+MOST_DIRECTORY = 1 << 20
+MOST_STREAMS = 100
+MOST_MEMORY = 128 << 20
+MOST_SAID = 400  # characters of what is wrong
+
+BLOCK = tarfile.BLOCKSIZE
+PIECE = 64 << 10  # bytes that are unpacked at a time
+ZIPPED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # what can be unpacked a piece at a time
+OTHERS = {b"7z\xbc\xaf\x27\x1c": "7z", b"Rar!": "rar", b"\x28\xb5\x2f\xfd": "zstd"}
+NO_ARCHIVE = "neither a folder nor a tar or zip archive"
+
+
+class Refused(Exception):
+    """A submission that is not scored; says which file and why."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(printable(why.replace("\n", "?"), MOST_SAID))
+
+
+@dataclass(frozen=True)
+class Member:
+    """A file handed in, or a folder."""
+
+    path: PurePosixPath
+    kind: int  # stat.S_IFREG, stat.S_IFDIR, 0: anything else
+    bytes: int
+    data: Callable[[], bytes]
+
+
+def checked(members: Iterator[Member]) -> Iterator[Member]:
+    """They, as long as there are not too many, and each by a path that is one."""
+    for count, member in enumerate(members, 1):
+        if count > MOST_MEMBERS:
+            raise Refused(f"more than {MOST_MEMBERS} files and folders")
+        if len(str(member.path)) > MOST_PATH:
+            raise Refused(f"{str(member.path)[:80]}...: a path of more than {MOST_PATH} characters")
+        if len(member.path.parts) > MOST_DEPTH:
+            raise Refused(f"{str(member.path)[:80]}...: more than {MOST_DEPTH} folders deep")
+        if member.path.is_absolute():
+            raise Refused(f"{member.path}: an absolute path")
+        if ".." in member.path.parts:
+            raise Refused(f"{member.path}: a path that leaves its folder")
+        yield member
+
+
+# ---- folders ----
+
+
+def in_folder(folder: Path, enter: Callable[[PurePosixPath], bool]) -> Iterator[Member]:
+    """What is in a folder, and in those inside that are to be entered; no link is followed."""
+    waiting = [PurePosixPath()]
+    while waiting:
+        here = waiting.pop()
+        with os.scandir(folder / here) as entries:
+            for entry in entries:
+                path, status = here / entry.name, entry.stat(follow_symlinks=False)
+                kind = stat.S_IFMT(status.st_mode)
+                known = kind if kind in (stat.S_IFREG, stat.S_IFDIR) else 0
+                yield Member(path, known, status.st_size, (folder / path).read_bytes)
+                if kind == stat.S_IFDIR and enter(path):
+                    waiting.append(path)
+
+
+# ---- packed streams ----
+
+
+class Gzip:
+    """zlib's decompressor with the interface of those of bz2 and lzma."""
+
+    def __init__(self) -> None:
+        self.inner = zlib.decompressobj(31)  # with gzip's header and checksum
+
+    def decompress(self, data: bytes, most: int) -> bytes:
+        """The next bytes, so many at most; data: needed only if needs_input."""
+        return self.inner.decompress(self.inner.unconsumed_tail + data, most)
+
+    @property
+    def needs_input(self) -> bool:
+        return not self.inner.unconsumed_tail
+
+    @property
+    def eof(self) -> bool:
+        return self.inner.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self.inner.unused_data
+
+
+def xz() -> lzma.LZMADecompressor:
+    """One that takes no more memory than there may be."""
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_MEMORY)
+
+
+PACKED = ((b"\x1f\x8b", Gzip), (b"BZh", bz2.BZ2Decompressor), (b"\xfd7zXZ\0", xz))
+
+
+def unpacked(file: BinaryIO, make: Callable) -> Iterator[bytes]:
+    """The bytes of packed streams that follow one another."""
+    packed = b""
+    for _ in range(MOST_STREAMS):
+        stream = make()
+        while not stream.eof:
+            if stream.needs_input and not packed:
+                packed = file.read(PIECE)
+            data, packed = (packed, b"") if stream.needs_input else (b"", packed)
+            came = stream.decompress(data, PIECE)
+            if not (came or data or stream.eof):
+                raise EOFError("it ends before its end")
+            yield came
+        packed = stream.unused_data + packed or file.read(PIECE)
+        if not packed.strip(b"\0"):
+            return
+    raise Refused(f"more than {MOST_STREAMS} packed streams in one file")
+
+
+@dataclass
+class Stream:
+    """Bytes that come in pieces; no more than MOST_UNPACKED."""
+
+    pieces: Iterator[bytes]
+    held: bytearray = field(default_factory=bytearray)
+    came: int = 0
+
+    def more(self) -> bool:
+        """Hold one more piece; false at the end."""
+        piece = next(self.pieces, None)
+        if piece is None:
+            return False
+        self.came += len(piece)
+        if self.came > MOST_UNPACKED:
+            raise Refused(f"an archive of more than {MOST_UNPACKED} bytes when unpacked")
+        self.held += piece
+        return True
+
+    def read(self, count: int) -> bytes:
+        """So many bytes; fewer at the end."""
+        while len(self.held) < count and self.more():
+            pass
+        data = bytes(self.held[:count])
+        del self.held[:count]
+        return data
+
+    def skip(self, count: int) -> None:
+        """Go past so many bytes, which must be there."""
+        while count > len(self.held):
+            count -= len(self.held)
+            self.held.clear()
+            if not self.more():
+                raise EOFError("it ends before its end")
+        del self.held[:count]
+
+
+def stream_of(file: BinaryIO) -> Stream:
+    """The bytes of a file, unpacked if they are packed."""
+    start = file.read(8)
+    file.seek(0)
+    make = next((make for magic, make in PACKED if start.startswith(magic)), None)
+    plain = iter(lambda: file.read(PIECE), b"")
+    return Stream(unpacked(file, make) if make else plain)
+
+
+# ---- tar ----
+
+KINDS = dict.fromkeys(tarfile.REGULAR_TYPES, stat.S_IFREG) | {tarfile.DIRTYPE: stat.S_IFDIR}
+KINDS.pop(tarfile.GNUTYPE_SPARSE, None)
+NAMING = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
+
+
+def header(stream: Stream) -> tarfile.TarInfo | None:
+    """The next header; None at the end. Raises tarfile.HeaderError for what is none."""
+    block = stream.read(BLOCK)
+    if not block.strip(b"\0"):
+        return None
+    return tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+
+
+def padded(size: int) -> int:
+    """The bytes that a member's contents take."""
+    return -(-size // BLOCK) * BLOCK
+
+
+def pax_path(data: bytes) -> str | None:
+    """The path that a POSIX header gives to the next member; lines are `LENGTH KEY=VALUE`."""
+    path = None
+    while data.strip(b"\0"):
+        length = int(data.split(b" ", 1)[0])
+        if length < 1:
+            raise ValueError(f"a header's line of {length} bytes")
+        line, data = data[:length], data[length:]
+        key, _, value = line.rstrip(b"\n").partition(b" ")[2].partition(b"=")
+        if key.startswith(b"GNU.sparse") or key == b"size":
+            raise Refused("a tar archive with a sparse or huge file: only plain ones are read")
+        if key == b"path":
+            path = value.decode(errors="surrogateescape")
+    return path
+
+
+def named_by(item: tarfile.TarInfo, stream: Stream) -> str | None:
+    """The path in a member that describes the next one."""
+    if item.size > MOST_HEADER:
+        raise Refused(f"a tar archive with {item.size} bytes of a name, more than {MOST_HEADER}")
+    data = stream.read(padded(item.size))[: item.size]
+    if item.type == tarfile.XHDTYPE:
+        return pax_path(data)
+    if item.type == tarfile.GNUTYPE_LONGNAME:
+        return data.rstrip(b"\0").decode(errors="surrogateescape")
+    return None
+
+
+def headers(stream: Stream, first: tarfile.TarInfo) -> Iterator[tuple[tarfile.TarInfo, str]]:
+    """Each header but those that only name, with its path. Counts them all."""
+    item, name = first, None
+    for _ in range(3 * MOST_MEMBERS):
+        if item is None:
+            return
+        if item.type in NAMING:
+            name = named_by(item, stream) or name
+        else:
+            yield item, name or item.name
+            name = None
+        item = header(stream)
+    raise Refused(f"a tar archive of more than {3 * MOST_MEMBERS} headers")
+
+
+def in_tar(stream: Stream, first: tarfile.TarInfo) -> Iterator[Member]:
+    """The members of a tar archive. Of each the data must be asked for before the next."""
+    for item, name in headers(stream, first):
+        size = max(item.size, 0)
+        left = [padded(size)]
+
+        def data(size: int = size, left: list[int] = left) -> bytes:
+            left[0] -= size
+            came = stream.read(size)
+            if len(came) < size:
+                raise EOFError("it ends before its end")
+            return came
+
+        yield Member(PurePosixPath(name), KINDS.get(item.type, 0), size, data)
+        stream.skip(left[0])
+
+
+# ---- zip ----
+
+
+@dataclass
+class Bounded:
+    """A file of which nobody has more than MOST_DIRECTORY at once."""
+
+    file: BinaryIO
+
+    def read(self, most: int = -1) -> bytes:
+        if most > MOST_DIRECTORY:
+            raise Refused(
+                f"a zip archive with {most} bytes in one piece (its list of members?), more than "
+                f"{MOST_DIRECTORY}"
+            )
+        return self.file.read(MOST_DIRECTORY if most < 0 else most)
+
+    def seek(self, place: int, whence: int = 0) -> int:
+        return self.file.seek(place, whence)
+
+    def tell(self) -> int:
+        return self.file.tell()
+
+    def seekable(self) -> bool:
+        return True
+
+
+def zip_data(archive: zipfile.ZipFile, item: zipfile.ZipInfo) -> bytes:
+    """What is in a member, read so that no more is unpacked than it is said to have."""
+    if item.compress_type not in ZIPPED:
+        raise Refused(f"{item.filename}: neither stored nor deflated")
+    with archive.open(item) as file:
+        return file.read(item.file_size + 1)
+
+
+def zip_kind(item: zipfile.ZipInfo) -> int:
+    """A file, a folder, or something else; archives that tell no mode have files and folders."""
+    if item.is_dir():
+        return stat.S_IFDIR
+    kind = stat.S_IFMT(item.external_attr >> 16)
+    return stat.S_IFREG if kind in (0, stat.S_IFREG) else 0
+
+
+def expect_apart(items: list[zipfile.ZipInfo]) -> None:
+    """Raises Refused if two members share packed bytes: a little would be unpacked to a lot."""
+    for one, other in pairwise(sorted(items, key=lambda item: item.header_offset)):
+        if one.header_offset + one.compress_size >= other.header_offset:
+            raise Refused(f"{other.filename}: overlaps with another member")
+
+
+def in_zip(file: BinaryIO) -> Iterator[Member]:
+    """The members of a zip archive."""
+    with zipfile.ZipFile(Bounded(file)) as archive:
+        items = archive.infolist()
+        if len(items) > MOST_MEMBERS:
+            raise Refused(f"more than {MOST_MEMBERS} files and folders")
+        expect_apart(items)
+        for item in items:
+            path = PurePosixPath(item.filename)
+            yield Member(path, zip_kind(item), item.file_size, lambda i=item: zip_data(archive, i))
+
+
+# ---- all of them ----
+
+
+def in_archive(path: Path) -> Iterator[Member]:
+    """The members of an archive; raises Refused for what is none."""
+    if path.stat().st_size > MOST_PACKED:
+        raise Refused(f"{path.name}: more than {MOST_PACKED} bytes")
+    with path.open("rb") as file:
+        start = file.read(8)
+        other = next((name for magic, name in OTHERS.items() if start.startswith(magic)), "")
+        if other:
+            raise Refused(f"{path.name}: {other} is not read here: hand in a tar or zip archive")
+        file.seek(0)
+        if start.startswith(b"PK"):
+            yield from in_zip(file)
+            return
+        stream = stream_of(file)
+        try:
+            first = header(stream)
+        except tarfile.HeaderError:
+            first = None
+        if first is None:
+            raise Refused(f"{path.name}: {NO_ARCHIVE}")
+        yield from in_tar(stream, first)
+
+
+def members(path: Path, enter: Callable[[PurePosixPath], bool]) -> Iterator[Member]:
+    """What was handed in; enter: is a folder of interest? Raises Refused, and whatever a damaged
+    archive leads to."""
+    if path.is_dir():
+        return checked(in_folder(path, enter))
+    if path.is_file():
+        return checked(in_archive(path))
+    raise Refused(f"{path.name}: {NO_ARCHIVE}")
