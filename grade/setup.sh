@@ -69,3 +69,8 @@ if ! cmp -s grade/requirements.txt .venv/requirements.txt; then
         --require-hashes -r grade/requirements.txt
     cp grade/requirements.txt .venv/requirements.txt
 fi
+
+# The environment's programs, as dask, find grade/ from wherever they are started.
+for packages in .venv/lib/python3*/site-packages; do
+    have "$packages/sluice.pth" || echo ../../../.. > "$packages/sluice.pth"
+done

@@ -4,8 +4,11 @@ Without a scheduler's address they are of this machine: threads of this process,
 that waits for other programs, or processes. With one they are those of its cluster, which
 stand in trees like this one, built, as the scheduler does, and need share no disk:
 
-    .venv/bin/python -m dask scheduler              # prints its address
-    .venv/bin/python -m dask worker tcp://host:8786 --nthreads 1 --nworkers 8
+    .venv/bin/dask scheduler                        # prints its address
+    .venv/bin/dask worker tcp://HOST:8786 --nthreads 1 --nworkers 8
+
+Programs of .venv find grade/ of the tree that .venv is in, from wherever they are started:
+grade/setup.sh has told them. Those of another Python do not, and are named.
 """
 
 import logging
@@ -18,8 +21,21 @@ CONNECT_S = 30  # to a scheduler
 WAIT_S = 60  # for its first worker
 
 
+# Asked by what any Python has, as what is in grade/ may not be there.
+HAS_GRADE = "__import__('importlib.util').util.find_spec('grade') is not None"
+
+
 class NoWorkers(Exception):
     """There is nobody to do the work; says why."""
+
+
+def expect_grade(who: str, has_grade: bool) -> None:
+    """Raises NoWorkers for a program that cannot do any work of ours."""
+    if not has_grade:
+        raise NoWorkers(
+            f"{who} does not find grade/: start it by the .venv/bin/dask of a tree like this one, "
+            "in which make has been run"
+        )
 
 
 @contextmanager
@@ -30,10 +46,13 @@ def of_cluster(scheduler: str) -> Iterator[Client]:
     except (OSError, ValueError) as error:
         raise NoWorkers(f"no scheduler at {scheduler}: {error}") from None
     with client:
+        expect_grade(f"the scheduler at {scheduler}", client.run_on_scheduler(eval, HAS_GRADE))
         try:
             client.wait_for_workers(1, timeout=WAIT_S)
         except TimeoutError:
             raise NoWorkers(f"the scheduler at {scheduler} has no workers") from None
+        for address, has_grade in client.run(eval, HAS_GRADE).items():
+            expect_grade(f"the worker at {address}", has_grade)
         yield client
 
 

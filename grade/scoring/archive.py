@@ -131,7 +131,12 @@ def xz() -> lzma.LZMADecompressor:
     return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_MEMORY)
 
 
-PACKED = ((b"\x1f\x8b", Gzip), (b"BZh", bz2.BZ2Decompressor), (b"\xfd7zXZ\0", xz))
+# How each packed stream begins, what unpacks it, and the most bytes of it: a second or two.
+PACKED = {
+    b"\x1f\x8b": (Gzip, MOST_PACKED),
+    b"BZh": (bz2.BZ2Decompressor, 8 << 20),
+    b"\xfd7zXZ\0": (xz, 16 << 20),
+}
 
 
 def unpacked(file: BinaryIO, make: Callable) -> Iterator[bytes]:
@@ -190,13 +195,14 @@ class Stream:
         del self.held[:count]
 
 
-def stream_of(file: BinaryIO) -> Stream:
-    """The bytes of a file, unpacked if they are packed."""
-    start = file.read(8)
-    file.seek(0)
-    make = next((make for magic, make in PACKED if start.startswith(magic)), None)
-    plain = iter(lambda: file.read(PIECE), b"")
-    return Stream(unpacked(file, make) if make else plain)
+def stream_of(file: BinaryIO, start: bytes, size: int) -> Stream:
+    """The bytes of a file of this size, unpacked if it begins as what is packed."""
+    for magic, (make, most) in PACKED.items():
+        if start.startswith(magic):
+            if size > most:
+                raise Refused(f"more than {most} bytes that are packed in this way: use gzip")
+            return Stream(unpacked(file, make))
+    return Stream(iter(lambda: file.read(PIECE), b""))
 
 
 # ---- tar ----
@@ -357,7 +363,7 @@ def in_archive(path: Path) -> Iterator[Member]:
         if start.startswith(b"PK"):
             yield from in_zip(file)
             return
-        stream = stream_of(file)
+        stream = stream_of(file, start, path.stat().st_size)
         try:
             first = header(stream)
         except tarfile.HeaderError:

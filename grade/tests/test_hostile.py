@@ -235,6 +235,14 @@ def test_no_trick_of_an_archives_form_gets_by(
         take(make(tmp_path))
 
 
+@pytest.mark.parametrize("magic", [m for m, (_, most) in archive.PACKED.items() if most < 64 * MIB])
+def test_what_takes_long_to_unpack_has_a_lower_limit(tmp_path: Path, magic: bytes) -> None:
+    (tmp_path / "a").write_bytes(magic)
+    os.truncate(tmp_path / "a", archive.PACKED[magic][1] + 1)
+    with pytest.raises(Refused, match=f"more than {archive.PACKED[magic][1]} bytes"):
+        take(tmp_path / "a")
+
+
 @pytest.mark.parametrize("magic", archive.OTHERS)
 def test_an_archive_of_another_kind_is_named(tmp_path: Path, magic: bytes) -> None:
     (tmp_path / "a").write_bytes(magic + bytes(1000))

@@ -47,13 +47,14 @@ def experiment(tmp_path: Path) -> Experiment:
 
 @pytest.fixture
 def dask(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen]]:
-    """dask("scheduler", ...): the command, in this tree, until the test's end."""
+    """dask("scheduler", ...): the command as the guide has it, until the test's end."""
     started = []
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
-    def start(*words: str) -> subprocess.Popen:
+    def start(*words: str, program: Path = ROOT / ".venv/bin/dask") -> subprocess.Popen:
         with (tmp_path / f"dask-{len(started)}.txt").open("wb") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "dask", *words], cwd=ROOT, stdout=log, stderr=log
+                [program, *words], cwd=tmp_path, env=env, stdout=log, stderr=log
             )
         started.append(process)
         return process
@@ -159,6 +160,28 @@ def test_a_cluster_that_is_not_there_or_is_empty_is_named(
         pytest.raises(workers.NoWorkers, match="has no workers"),
     ):
         make(experiment, tmp_path, empty.scheduler_address)
+
+
+def test_a_scheduler_that_does_not_find_our_code_is_told_what_to_do(
+    dask: Callable[..., subprocess.Popen], tmp_path: Path
+) -> None:
+    """One of another Python, as far as it can see."""
+    foreign, where = tmp_path / "dask", tmp_path / "scheduler.json"
+    foreign.write_text(
+        f"#!{sys.executable}\nimport sys\n"
+        f"sys.path[:] = [path for path in sys.path if path not in ('', {str(ROOT)!r})]\n"
+        "from dask.__main__ import main\nmain()\n"
+    )
+    foreign.chmod(0o755)
+    words = ("--host=127.0.0.1", "--port=0", "--no-dashboard", f"--scheduler-file={where}")
+    dask("scheduler", *words, program=foreign)
+    with Client(scheduler_file=str(where), timeout=STARTED_S) as client:
+        address = client.scheduler.address
+    with (
+        pytest.raises(workers.NoWorkers, match=r"does not find grade/: start it by the \.venv"),
+        workers.workers(1, address),
+    ):
+        pass
 
 
 def test_a_result_is_told_under_the_names_that_the_file_has_now(tmp_path: Path) -> None:

@@ -1,0 +1,302 @@
+"""Every command that a document shows exists, with its words; those that cost little are run.
+
+Commands are the lines of code blocks, and code within sentences that begins with a command's name.
+Of `make` all goals, variables, labs, experiments, tests, policies and tunables are looked up, and a
+dry run is made; programs of Sluice are run in a machine; others must be there.
+"""
+
+import ast
+import importlib.util
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+from trees import make
+
+from grade import image
+from grade.experiment.known import known
+from grade.image import Content
+from grade.machine import Config, Disk, run_rc
+from grade.objects import symbols
+from grade.paths import KERNEL, ROOT
+from grade.scoring.lab import labs
+
+DOCUMENTS = ["README.md", "ARCHITECTURE.md", "grade/labs/README.md"]
+HANDOUTS = sorted(path.relative_to(ROOT) for path in ROOT.glob("grade/labs/*/handout.md"))
+DOCSTRINGS = ["grade/workers.py", "grade/snapshot.py"]
+NO_COMMANDS = ("syscall >", "|prefetch", "came:", "*--")  # blocks that show something else
+PROGRAMS = {path.stem for path in ROOT.glob("user/*.c")}
+GDB = {"hbreak", "break", "continue", "backtrace", "finish", "print", "target", "kstack", "queue"}
+HOST = {"debugfs", "e2fsck", "dumpe2fs", "tar", "git"}
+# What stands for something else, or is to be made.
+PLACEHOLDER = re.compile(r"\.\.\.|^$|^dir$|\b(HOST|NAME|NEXT|DIR)\b|\$\(")
+ENVIRONMENT = re.compile(r'environ(?:\.get\(|\[)"(\w+)"')
+BOOT_ARGUMENT = re.compile(r'\barg_(?:text|number)\("(\w+)"')
+
+
+class NoSuch(AssertionError):
+    """A command that cannot be typed as it is shown; says why."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A command, and the document that shows it."""
+
+    where: str
+    line: str
+    in_block: bool
+
+    @property
+    def first(self) -> str:
+        return self.line.split()[0]
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """Each document, and its text."""
+    for name in (*DOCUMENTS, *HANDOUTS):
+        yield str(name), (ROOT / name).read_text()
+    for name in DOCSTRINGS:
+        yield name, ast.get_docstring(ast.parse((ROOT / name).read_text()))
+
+
+def is_command(line: str) -> bool:
+    """Does code within a sentence begin as a command does?"""
+    first = line.split()[0] if line.split() else ""
+    several = " " in line and not first.endswith("=")
+    known_first = first in {"make", *HOST, *PROGRAMS} or first.startswith(
+        (".venv/", "build/native/")
+    )
+    return known_first and (several or first == "make") and not re.match(r"\w+\(", line)
+
+
+def shown() -> Iterator[Shown]:
+    """All that the documents show."""
+    for where, text in texts():
+        for line in text.splitlines():
+            code = re.sub(r"\s+#\s.*$", "", line.strip())
+            if line.startswith("    ") and code and not code.startswith(NO_COMMANDS):
+                yield Shown(where, code, True)
+        for code in re.findall(r"`([^`]+)`", text):
+            line = " ".join(code.split())
+            if is_command(line):
+                yield Shown(where, line, False)
+
+
+def expect(there: bool, what: str) -> None:
+    if not there:
+        raise NoSuch(what)
+
+
+# ---- make ----
+
+
+@cache
+def makefile() -> str:
+    return (ROOT / "Makefile").read_text()
+
+
+@cache
+def texts_of_tests() -> str:
+    return "".join(path.read_text() for path in ROOT.glob("grade/tests/*.py"))
+
+
+@cache
+def goals() -> set[str]:
+    return set(re.findall(r"^([a-z][\w.-]*):", makefile(), re.M))
+
+
+@cache
+def boot_arguments() -> set[str]:
+    text = "".join(path.read_text() for path in ROOT.glob("kernel/*.c"))
+    return set(BOOT_ARGUMENT.findall(text)) | {"drive_read_ahead_kb", "drive_segment_kb"}
+
+
+def check_boot_argument(word: str) -> None:
+    name, _, value = word.partition("=")
+    kernel = known()
+    if name in kernel.policies:
+        new = {Path(file).stem for lab in labs() for file in lab.new}
+        expect(value in {*kernel.policies[name], *new}, f"{word}: no such policy")
+    elif "." in name and not name.startswith("disk"):
+        expect(name in kernel.tunables, f"{word}: no such tunable")
+    else:
+        name = re.sub(r"^disk\d\.", "", name)
+        expect(name in boot_arguments(), f"{word}: no such boot argument")
+        expect(name != "drive" or value in {*kernel.drives, "none"}, f"{word}: no such drive")
+
+
+def check_variable(name: str, value: str) -> None:
+    """That the Makefile, or what it runs, has it, and that the value names what there is."""
+    in_make = re.search(rf"\$\({name}\)|,{name}\)", makefile())
+    expect(
+        bool(in_make) or name in ENVIRONMENT.findall(texts_of_tests()), f"{name}=: make has no such"
+    )
+    if name == "ARGS":
+        for word in value.split():
+            check_boot_argument(word)
+    if PLACEHOLDER.search(value):
+        return
+    experiments = [path.stem for path in ROOT.glob("grade/experiments/*.toml")]
+    there = {
+        "LAB": {lab.name for lab in labs()},
+        "SIZE": {"quick", "full"},
+        "T": {path.name for path in ROOT.glob("grade/tests/*.py")},
+        "FORMAT": {path.stem for path in ROOT.glob("grade/export/formats/*.py")},
+        "TEST": {group.name for lab in labs() for group in lab.groups} | {"group"},
+    }
+    if name == "E":
+        found = value == "all" or any(stem.startswith(value) for stem in experiments)
+        expect(found, f"E={value}: no such experiment")
+    expect(name not in there or value in there[name], f"{name}={value}: there is none")
+
+
+def check_make(line: str) -> None:
+    words = shlex.split(re.sub(r"\$\([^)]*\)", "...", line))[1:]
+    for word in words:
+        name, is_set, value = word.partition("=")
+        if is_set:
+            check_variable(name, value)
+        else:
+            expect(word in goals(), f"make {word}: no such goal")
+
+
+# ---- others ----
+
+
+def check(command: Shown) -> None:
+    """Raises NoSuch for a command that is not one."""
+    line, first = command.line, command.first
+    if first == "make":
+        check_make(line)
+    elif first.startswith("ARGS="):
+        check_variable("ARGS", shlex.split(line)[0].partition("=")[2])
+    elif first.startswith(".venv/bin/"):
+        expect((ROOT / first).exists(), f"{first}: no such program")
+        for module in re.findall(r"-m (grade[\w.]*)", line):
+            expect(importlib.util.find_spec(module) is not None, f"{module}: no such module")
+    elif first.startswith("build/native/"):
+        expect((ROOT / "grade/native" / f"{Path(first).name}.c").exists(), f"{first}: no such tool")
+    elif first in GDB:
+        for name in re.findall(r"break (\w+)", line):
+            expect(name in symbols(KERNEL).defined, f"{line}: the kernel has no {name}")
+    elif first in HOST or (first in {"rm", "dd"} and "build/" in line):
+        expect(
+            shutil.which(first, path="/usr/sbin:/sbin:/usr/bin:/bin") is not None,
+            f"{first}: not here",
+        )
+    else:
+        expect(first in PROGRAMS, f"{first}: no command of any kind")
+
+
+def test_every_command_that_a_document_shows_exists() -> None:
+    wrong = []
+    for command in shown():
+        try:
+            check(command)
+        except NoSuch as why:
+            wrong.append(f"{command.where}: {command.line}: {why}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "make nonesuch",
+        "make grade LOB=elevator",
+        "make grade LAB=elevators",
+        "make experiment E=nonesuch",
+        "make experiment E=mogul-4.1-fast SIZE=huge",
+        "make export E=mogul-4.1-fast FORMAT=nonesuch",
+        "make test T=test_nonesuch.py",
+        "make test T=test_labs.py FOOL=1",
+        "make qemu ARGS='sched=nonesuch'",
+        "make qemu ARGS='pu.nonesuch=1'",
+        "make qemu ARGS='nonesuch=1'",
+        "make qemu ARGS='drive=rz59'",
+        ".venv/bin/nonesuch worker",
+        ".venv/bin/python -m grade.nonesuch",
+        "build/native/nonesuch_tool TRACE",
+        "hbreak nonesuch",
+        "nonesuch -h",
+    ],
+)
+def test_a_command_that_does_not_exist_is_noticed(line: str) -> None:
+    with pytest.raises(NoSuch):
+        check(Shown("a document", line, True))
+
+
+def test_the_documents_show_commands_of_every_kind() -> None:
+    """So that a change of how they are written does not let all pass unseen."""
+    found = list(shown())
+    firsts = {command.first for command in found}
+    assert len(found) > 80
+    assert firsts >= {"make", "policy", "iogen", ".venv/bin/dask", "hbreak", "debugfs"}
+    assert {command.where for command in found} >= {str(path) for path in HANDOUTS}
+
+
+# ---- run for real ----
+
+NOT_TO_BE_RUN = re.compile(r"\[|^usertests$|build/|\bown\b|disk1|/cache|\b[A-Z]{3,}\b")
+LONG = {"usertests": "usertests -l"}  # the whole of it is a test of its own
+
+
+def programs_shown() -> list[str]:
+    """Commands of Sluice's shell that can be typed as they stand."""
+    lines = [c.line for c in shown() if c.first in PROGRAMS]
+    typed = dict.fromkeys(LONG.get(line, line) for line in lines)
+    return [line for line in typed if not NOT_TO_BE_RUN.search(line)]
+
+
+def test_what_is_shown_of_sluices_shell_can_be_typed_there(tmp_path: Path) -> None:
+    """In virtual time, where to wait costs nothing; /data is a file as an example wants it."""
+    lines = programs_shown()
+    assert len(lines) > 15
+    script = "".join(
+        f"( {line} ) < /dev/null > /out 2>&1 || echo 'failed: {i}'\n"
+        for i, line in enumerate(lines)
+    )
+    content = Content(rc=script, size="128M", options=("--file", "/data=34M"))
+    disk = Disk(image.make(tmp_path / "disk.img", content))
+    result = run_rc(Config((disk,), args="trace_k=16 write=delayed update=aipu", lab=True), 600)
+    failed = [lines[int(i)] for i in re.findall(r"^failed: (\d+)", result.console, re.M)]
+    assert (result.status, failed) == (0, [])
+
+
+def test_dry_runs_of_every_make_that_is_shown_pass() -> None:
+    """Each goal once, with all variables that are shown with it."""
+    asked: dict[str, list[str]] = {}
+    for command in shown():
+        if command.first == "make" and "$(" not in command.line:
+            words = shlex.split(command.line)[1:]
+            goal = next((word for word in words if "=" not in word), "all")
+            asked.setdefault(goal, []).extend(word for word in words if "=" in word)
+    for goal, variables in asked.items():
+        said = make(ROOT, "-n", "SETUP=no", goal, *variables, check=False)
+        assert said.returncode == 0, f"make {goal} {' '.join(variables)}\n{said.stdout[-2000:]}"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("help", "make experiment"),
+        ("experiment LIST=1", "mogul-4.1-fast"),
+        ("grade LAB=", "elevator"),
+    ],
+)
+def test_what_lists_things_lists_them(words: str, says: str) -> None:
+    assert says in make(ROOT, "SETUP=no", *words.split(), check=False).stdout
+
+
+def test_options_that_are_shown_of_dask_are_its() -> None:
+    for command in shown():
+        if command.first == ".venv/bin/dask":
+            line = [ROOT / command.first, shlex.split(command.line)[1], "--help"]
+            told = subprocess.run(line, capture_output=True, text=True, check=True).stdout
+            for option in re.findall(r"--[\w-]+", command.line):
+                assert option in told, f"{command.line}: {option}"
