@@ -65,7 +65,8 @@ define newline
 
 endef
 $(foreach v,ARGS DISKS CPUS MEM FS_MB JOBS T E N SIZE SCHEDULER FORMAT OUT LAB \
-    SUBMISSION SUBMISSIONS TEST NONCE BASE STUDENT FILES MUTANT CFLAGS_EXTRA,$(if \
+    SUBMISSION SUBMISSIONS TEST NONCE BASE STUDENT FILES MUTANT QEMU_OTHER \
+    CFLAGS_EXTRA,$(if \
     $(findstring $(newline),$(value $(v))),$(error $(v): must be one line)))
 $(foreach v,DEBUG V FULL LIST,$(call must_be,$(v),[01]?,1 or nothing))
 $(call must_be,SETUP,yes|no,yes or no)
@@ -156,7 +157,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
 
-.PHONY: all native qemu qemu-gdb gdb test mutants bench experiment results results-tables export report grade skeleton class samples bundle format setup clean help FORCE
+.PHONY: all native qemu qemu-gdb gdb test mutants bench experiment repeat results results-tables export report grade skeleton class samples bundle format setup clean help FORCE
 
 FORCE:
 
@@ -340,6 +341,10 @@ bench: all build/native/drive_replay_tool ## measure speeds, as tables, build/be
 experiment: all build/native/drive_replay_tool ## run an experiment (E=name or all, SIZE=quick, N=one run, JOBS=, SCHEDULER=address of a Dask cluster, LIST=1 lists)
 	@$(RUN) grade.experiment --jobs $(JOBS) $(call option,run,N) $(call option,size,SIZE) \
 	    $(call option,scheduler,SCHEDULER) $(if $(filter 1,$(LIST)),--list) $(call operand,E)
+
+repeat: all build/native/drive_replay_tool ## make experiments under two QEMUs and compare all bytes (QEMU_OTHER=path, E=name, SIZE=quick, JOBS=)
+	@$(RUN) grade.repeat --jobs $(JOBS) $(call option,other,QEMU_OTHER) \
+	    $(call option,size,SIZE) $(call operand,E)
 
 results: all build/native/drive_replay_tool ## make experiments in full size, store the results in grade/results and put them into the documents (E=name, JOBS=, SCHEDULER=; without E, all that a document quotes)
 	@$(RUN) grade.results --jobs $(JOBS) $(call option,scheduler,SCHEDULER) $(call operand,E)

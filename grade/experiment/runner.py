@@ -9,8 +9,10 @@ In build/experiments/NAME:
 Dask workers make them (grade/workers.py): on this machine, or wherever a scheduler's
 workers are. A worker gets a run and gives its result and console back. It makes images
 and machines of its own tree, and refuses a run whose key it comes to is another one, or
-whose code is: so a result is the same whoever made it. What a worker that dies was at
-goes to another.
+whose code is, before it makes the run or after: so a result is the same whoever made it,
+and none is kept that a kernel made which was built meanwhile. The workers of this machine
+use a snapshot (grade/snapshot.py), in which nothing is built. What a worker that dies was
+at goes to another.
 """
 
 import json
@@ -45,12 +47,11 @@ class OtherTree(Exception):
 
 @dataclass(frozen=True)
 class Job:
-    """What a worker gets; afar: it may be older than what is built there."""
+    """What a worker gets."""
 
     run: Run
     key: str
     code: str
-    afar: bool
 
 
 @dataclass(frozen=True)
@@ -102,18 +103,21 @@ def code_hash() -> str:
     return hash_of({str(path.relative_to(ROOT)): hash_file(path) for path in paths})
 
 
-def check_tree(job: Job) -> None:
-    """Raise OtherTree unless this process would make what the job wants."""
-    if job.afar:
-        forget()
-        kernel_hash.cache_clear()
+def check_tree(job: Job, when: str) -> None:
+    """Raise OtherTree unless this process, with what is built now, makes what the job wants."""
+    forget()
+    kernel_hash.cache_clear()
     if (code_hash(), runs.key(job.run)) != (job.code, job.key):
-        raise OtherTree(f"the worker on {socket.gethostname()} has another tree: {ROOT}")
+        raise OtherTree(
+            f"the worker in {ROOT} on {socket.gethostname()} {when}: update that tree to the "
+            "commit that you have here, run make in it, start its workers anew, and then this "
+            "command"
+        )
 
 
 def make_one(job: Job) -> Made:
     """Make one run."""
-    check_tree(job)
+    check_tree(job, "has another tree, or built otherwise")
     result, error, host_s = None, "", 0.0
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE, prefix="console-") as folder:
@@ -123,6 +127,7 @@ def make_one(job: Job) -> Made:
         except RunFailed as failed:
             error = str(failed)
         said = console.read_text(errors="replace")
+    check_tree(job, "had its tree built anew while it made a run")
     return Made(result, error, said, host_s, socket.gethostname(), qemu_version())
 
 
@@ -188,7 +193,7 @@ class Batch:
     outcome: Outcome = field(default_factory=Outcome)
 
 
-def begin(experiment: Experiment, only: list[Run], base: Path, afar: bool, report: Report) -> Batch:
+def begin(experiment: Experiment, only: list[Run], base: Path, report: Report) -> Batch:
     """Know what is to be made, and the images for it; report what is there already."""
     folder = base / experiment.name
     for name in ("console", "runs"):
@@ -199,7 +204,7 @@ def begin(experiment: Experiment, only: list[Run], base: Path, afar: bool, repor
         if stored(folder, run, key):
             report(Step(run, 0, resumed=True))
         else:
-            batch.todo.append(Job(run, key, code_hash(), afar))
+            batch.todo.append(Job(run, key, code_hash()))
     batch.left = len(batch.todo)
     return batch
 
@@ -236,7 +241,7 @@ def execute_all(
     something with an outcome. report tells of each run as it is done. jobs: how many at a time
     on this machine; scheduler: the address of a cluster's, instead.
     """
-    batches = [begin(experiment, only, base, bool(scheduler), report) for experiment, only in asked]
+    batches = [begin(experiment, only, base, report) for experiment, only in asked]
     with ExitStack() as stack:
         given: dict[Future, tuple[Batch, Job]] = {}
         if any(batch.todo for batch in batches):

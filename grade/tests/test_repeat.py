@@ -4,6 +4,7 @@ QEMU_OTHER names that QEMU; grade/other_qemu.sh fetches one.
 """
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from grade.experiment.__main__ import EXPERIMENTS
 from grade.experiment.load import load
 from grade.image import Content
 from grade.machine import Config, Disk, run_rc
+from grade.paths import ROOT
 
 TIMES = 5
 LOOPS = 2
@@ -132,3 +134,79 @@ def test_another_qemu_gives_the_same_bytes(
     one = result_file(tmp_path / "one", arm)
     monkeypatch.setenv("QEMU", other_qemu)
     assert result_file(tmp_path / "other", arm) == one
+
+
+SMALL = """\
+claim = "a QEMU makes no difference"
+source = "this test"
+[machine.data]
+drive = "rz58"
+files = {"/read" = "4M"}
+[[arms]]
+name = "only"
+[workload]
+commands = "iogen name=read rw=randread filename=/data/read nr=100 seed={seed}"
+[sweep]
+seed = [1, 2]
+[sizes.full]
+seed = [1]
+[sizes.quick]
+seed = [1, 2]
+"""
+# A QEMU of another name; by FROM and TO it runs a machine otherwise.
+OTHER = """\
+#!/bin/sh
+[ "$*" = --version ] && {{ echo "QEMU emulator version 99.0 (another)"; exit; }}
+for word; do
+    shift
+    case "$word" in
+    {old}) word={new} ;;
+    esac
+    set -- "$@" "$word"
+done
+exec qemu-system-riscv64 "$@"
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("nothing", "nothing", ["small-quick +2 of +2 runs equal"]),
+        (
+            "shift=5,sleep=off",
+            "shift=6,sleep=off",
+            ["small-quick +0 of +2 runs equal", "only_seed=2: counters.+ and [0-9]+ more"],
+        ),
+    ],
+)
+def test_make_repeat_tells_which_runs_differ_between_two_qemus_and_how(
+    tmp_path: Path, old: str, new: str, said: list[str]
+):
+    (tmp_path / "small.toml").write_text(SMALL)
+    other = tmp_path / "other-qemu"
+    other.write_text(OTHER.format(old=old, new=new))
+    other.chmod(0o755)
+    words = [f"--other={other}", f"--folder={tmp_path}", tmp_path / "small.toml"]
+    done = subprocess.run(
+        [sys.executable, "-m", "grade.repeat", *words], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == (old != "nothing"), done.stderr
+    assert "99.0_another:" in done.stdout
+    for pattern in said:
+        assert re.search(pattern, done.stdout), done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ([], "which other QEMU? make repeat QEMU_OTHER="),
+        (["--other=/nonexistent"], "/nonexistent"),
+        (["--other=qemu-system-riscv64"], "is the same QEMU"),
+        (["--other=false", "nosuch"], 'no experiment "nosuch"'),
+    ],
+)
+def test_make_repeat_says_what_is_wrong_with_what_it_was_given(words: list[str], complaint: str):
+    line = [sys.executable, "-m", "grade.repeat", *words]
+    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert complaint in done.stderr and "Traceback" not in done.stderr

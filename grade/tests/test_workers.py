@@ -119,14 +119,29 @@ def test_a_worker_in_another_tree_makes_nothing(
     experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = experiment.runs[0]
-    job = runner.Job(run, runs.key(run), runner.code_hash(), afar=True)
-    runner.check_tree(job)
+    job = runner.Job(run, runs.key(run), runner.code_hash())
+    runner.check_tree(job, "is right")
     for other in (replace(job, key="0"), replace(job, code="0")):
         with pytest.raises(OtherTree, match="has another tree"):
             runner.make_one(other)
     hashes = iter(["here"] * 5 + ["there"] * 5)
     monkeypatch.setattr(runner, "code_hash", lambda: next(hashes))
     with pytest.raises(OtherTree):
+        make(experiment, tmp_path)
+    assert not list(tmp_path.rglob("*.json"))
+
+
+def test_a_run_beside_which_the_kernel_was_built_is_not_kept(
+    experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really_make = runs.make
+
+    def build_and_make(*words: object) -> tuple[dict, float]:
+        monkeypatch.setattr(runs, "kernel_hash", lambda: "of the new kernel")
+        return really_make(*words)
+
+    monkeypatch.setattr(runs, "make", build_and_make)
+    with pytest.raises(OtherTree, match="built anew while it made a run"):
         make(experiment, tmp_path)
     assert not list(tmp_path.rglob("*.json"))
 
