@@ -152,7 +152,7 @@ NATIVE_CFLAGS := $(HCFLAGS) -O1 -fno-omit-frame-pointer \
     -Wno-missing-field-initializers \
     -fsanitize=address,undefined -fno-sanitize-recover=all
 MKFS := build/mkfs/mkfs
-HOSTSRC := $(sort $(wildcard mkfs/*.c grade/native/*.c))
+HOSTSRC := $(sort $(wildcard mkfs/*.c grade/native/*.c grade/native/*/*.c))
 MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
@@ -290,7 +290,7 @@ build/fs.img: $(UPROG) $(MKFS) build/image.command
 
 -include $(wildcard $(K)/kernel/*.d $(K)/policies/*/*.d build/user/*.d \
     build/user/lib/*.d build/parts/*/*.d build/mkfs/*.d build/native/*/*.d \
-    build/native/*/*/*.d)
+    build/native/*/*/*.d build/native/*/*/*/*.d)
 
 endif
 
@@ -385,7 +385,8 @@ bundle: ## make in OUT= the .zip that Gradescope builds an autograder of LAB= fr
 # ---- the rest ----
 
 FORMAT_C = $(sort $(wildcard kernel/*.[ch] policies/*/*.[ch] user/*.[ch] \
-    user/*/*.[ch] mkfs/*.[ch] grade/native/*.[ch]))
+    user/*/*.[ch] mkfs/*.[ch] grade/native/*.[ch] \
+    grade/native/*/*.[ch]))
 format: ## lay out all sources as the checked-in settings say
 	.venv/bin/clang-format -i $(FORMAT_C)
 	.venv/bin/ruff check -q --no-cache --fix grade

@@ -2,7 +2,7 @@
  * Drives' caches, as they are divided while they work. What the models say of
  * real drives is tested with drive_replay_tool.
  *
- * link: grade/native/test.c kernel/drive.c kernel/drives.c
+ * link: grade/native/main.c kernel/drive.c kernel/drives.c
  */
 #include "grade/native/test.h"
 #include "kernel/drive.h"

@@ -1,4 +1,4 @@
-"""Policies on the host, under ASan and UBSan."""
+"""Policies, the cache and the disks on the host, under ASan and UBSan."""
 
 import subprocess
 from pathlib import Path
@@ -10,11 +10,12 @@ from grade.paths import NATIVE, ROOT
 
 pytestmark = pytest.mark.native
 
-# Those whose main program is grade/native/test.c.
+# Those whose main program is grade/native/main.c, by what they link.
+BASES = (" * link: grade/native/main.c", " * link: grade/native/test.c")
 UNIT_TESTS = sorted(
     path.stem.removesuffix("_test")
     for path in ROOT.glob("grade/native/*_test.c")
-    if " * link: grade/native/test.c" in path.read_text()
+    if any(base in path.read_text() for base in BASES)
 )
 
 
@@ -37,5 +38,5 @@ CASES = [(kind, name) for kind in UNIT_TESTS for name in names(NATIVE / f"{kind}
 
 
 @pytest.mark.parametrize(("kind", "name"), CASES, ids=[name for _, name in CASES])
-def test_policy(kind: str, name: str) -> None:
+def test_unit(kind: str, name: str) -> None:
     run(NATIVE / f"{kind}_test", name)

@@ -1,0 +1,919 @@
+/* The machine around the cache and the disks (rig.h). */
+#include "grade/native/kernel/rig.h"
+
+#include <stdarg.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "kernel/abi.h"
+#include "kernel/args.h"
+#include "kernel/bio.h"
+#include "kernel/dev.h"
+#include "kernel/hist.h"
+#include "kernel/mem.h"
+#include "kernel/place.h"
+#include "kernel/power.h"
+#include "kernel/print.h"
+#include "kernel/proc.h"
+#include "kernel/registry.h"
+#include "kernel/stat.h"
+#include "kernel/string.h"
+#include "kernel/trace.h"
+#include "kernel/virtio_blk.h"
+
+#define SECTORS     4096 /* of a disk, at most */
+#define TASKS       16
+#define STACK_BYTES (256 * 1024)
+#define COMMANDS    512
+#define TIMERS      32
+#define BAD_SECTORS 16
+#define TEXT_BYTES  65536
+
+struct rig rig = {.disks = 2,
+                  .sectors = SECTORS,
+                  .depth = 8,
+                  .max_segments = 4,
+                  .ring = COMMANDS,
+                  .idle = end_oldest,
+                  .memory_pages = 1024,
+                  .reservations = NEVER_NS};
+u64 clock_now_ns = 1000000, clock_look_ns;
+
+/* ---- what is said ---- */
+
+static struct said {
+    const char *name, *between;
+    char text[TEXT_BYTES];
+    u64 length;
+} said[] = {{"notes", "; ", "", 0},
+            {"commands", " ", "", 0},
+            {"console", "", "", 0},
+            {"trace", "; ", "", 0}};
+
+static struct said *said_named(const char *name)
+{
+    for (u32 i = 0; i < NELEM(said); i++)
+        if (!strcmp(said[i].name, name))
+            return &said[i];
+    panic("rig: nothing is said as %s", name);
+}
+
+static void say(const char *which, const char *fmt, va_list args)
+{
+    struct said *s = said_named(which);
+    if (s->length > TEXT_BYTES - 512)
+        return;
+    char *at = s->text + s->length;
+    int n = s->length ? sprintf(at, "%s", s->between) : 0;
+    s->length += n + vsnprintf(at + n, 512 - n, fmt, args);
+}
+
+static void say_it(const char *which, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    say(which, fmt, args);
+    va_end(args);
+}
+
+void note(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    say("notes", fmt, args);
+    va_end(args);
+}
+
+static u64 trace_times_ns[COMMANDS];
+static u32 ntraced;
+
+void forget(const char *which)
+{
+    struct said *s = said_named(which);
+    s->length = 0;
+    s->text[0] = 0;
+    if (!strcmp(which, "trace"))
+        ntraced = 0;
+}
+
+void check_text(const char *which, const char *want, const char *file, u32 line)
+{
+    struct said *s = said_named(which);
+    if (strcmp(s->text, want)) {
+        printf("%s:%u: expected %s\n    %s\n  got\n    %s\n", file, line, which,
+               want, s->text);
+        exit(1);
+    }
+    forget(which);
+}
+
+void panic(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    printf("panic: ");
+    vprintf(fmt, args);
+    printf("\n");
+    va_end(args);
+    exit(1);
+}
+
+void boot_fail(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    printf("boot: ");
+    vprintf(fmt, args);
+    printf("\n");
+    va_end(args);
+    exit(1);
+}
+
+void kprintf(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    say("console", fmt, args);
+    va_end(args);
+}
+
+int ksnprintf(char *out, size_t n, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    int length = vsnprintf(out, n, fmt, args);
+    va_end(args);
+    return length;
+}
+
+/* What a child says that runs fn. */
+static void in_child(void (*fn)(void), char *out, u64 n)
+{
+    int ends[2], status;
+    if (pipe(ends))
+        panic("rig: no pipe");
+    fflush(stdout);
+    pid_t child = fork();
+    if (!child) {
+        dup2(ends[1], 1);
+        close(ends[0]);
+        fn();
+        exit(0);
+    }
+    close(ends[1]);
+    u64 length = 0;
+    for (ssize_t got; (got = read(ends[0], out + length, n - 1 - length)) > 0;)
+        length += got;
+    out[length] = 0;
+    close(ends[0]);
+    waitpid(child, &status, 0);
+}
+
+void check_panics_at(void (*fn)(void), const char *name, const char *why,
+                     const char *file, u32 line)
+{
+    char out[4096];
+    in_child(fn, out, sizeof out);
+    bool panicked = !strncmp(out, "panic: ", 7) || !strncmp(out, "boot: ", 6);
+    if (panicked && strstr(out, why))
+        return;
+    printf("%s:%u: expected %s to panic for \"%s\"; it said: %s\n", file, line,
+           name, why, out);
+    exit(1);
+}
+
+/* ---- boot arguments, memory, text ---- */
+
+static char boot_line[1024];
+
+const char *arg_text(const char *name)
+{
+    static char value[64];
+    u64 length = strlen(name);
+    for (const char *at = boot_line; *at; at += strcspn(at, " ")) {
+        at += strspn(at, " ");
+        if (strncmp(at, name, length) || at[length] != '=')
+            continue;
+        at += length + 1;
+        snprintf(value, sizeof value, "%.*s", (int)strcspn(at, " "), at);
+        return value;
+    }
+    return NULL;
+}
+
+bool parse_u64(const char *text, u64 *value)
+{
+    char *end;
+    *value = strtoul(text, &end, 10);
+    return !*end && end != text;
+}
+
+u64 arg_number(const char *name, u64 def, u64 min, u64 max)
+{
+    const char *text = arg_text(name);
+    u64 value = def;
+    if (text && (!parse_u64(text, &value) || value < min || value > max))
+        boot_fail("%s=%s: not a number from %lu to %lu", name, text, min, max);
+    return value;
+}
+
+void args_each(bool (*fn)(const char *, const char *))
+{
+    (void)fn;
+}
+
+size_t strlcpy(char *to, const char *from, size_t n)
+{
+    return snprintf(to, n, "%s", from);
+}
+
+void text_printf(struct text *t, const char *fmt, ...)
+{
+    (void)t, (void)fmt;
+}
+
+int text_read(struct uio *uio, void (*print)(struct text *))
+{
+    (void)uio, (void)print;
+    return 0;
+}
+
+int uio_move(void *data, u64 n, struct uio *uio)
+{
+    (void)data, (void)n, (void)uio;
+    return 0;
+}
+
+/* Memory that nobody has written yet is no zeros. It is never given back. */
+void *mem_reserve(u64 bytes)
+{
+    static void *reserved[256];
+    static u32 n;
+    if (!rig.reservations--)
+        return NULL;
+    check(n < NELEM(reserved));
+    reserved[n] = malloc(bytes);
+    return memset(reserved[n++], 0xa5, bytes);
+}
+
+u64 mem_total_pages(void)
+{
+    return rig.memory_pages;
+}
+
+/* ---- the trace, as machine mode appends to it ---- */
+
+bool trace_on = true;
+void machine_call(u64, u64, u64, u64, u32);
+
+void machine_call(u64 time_ns, u64 block, u64 argument, u64 rest, u32 call)
+{
+    static const char *const names[] = {
+#define X(name, meaning) #name,
+        TRACE_EVENTS(X)
+#undef X
+    };
+    if (call != 1)
+        return;
+    if (ntraced < COMMANDS)
+        trace_times_ns[ntraced++] = time_ns;
+    say_it("trace", "%s%s disk%lu %lu %u %lu", names[rest >> 32 & 0xffff],
+           argument & TRACE_WRITE ? "-write" : "", rest >> 48, block, (u32)rest,
+           argument & ~TRACE_WRITE);
+}
+
+u64 traced_ns(u32 i)
+{
+    check(i < ntraced);
+    return trace_times_ns[i];
+}
+
+/* ---- locks: taken by rising rank, and none while asleep ---- */
+
+static struct spinlock *locks[RANK_COUNT];
+static u32 nlocks;
+
+void irq_push_off(void)
+{
+}
+
+void irq_pop_off(void)
+{
+}
+
+void spin_lock(struct spinlock *l)
+{
+    if (!l->name)
+        panic("a lock is taken that was not set up");
+    if (l->locked++)
+        panic("%s is locked twice", l->name);
+    if (nlocks && locks[nlocks - 1]->rank >= l->rank)
+        panic("%s is locked after %s", l->name, locks[nlocks - 1]->name);
+    locks[nlocks++] = l;
+}
+
+void spin_unlock(struct spinlock *l)
+{
+    if (!nlocks || locks[nlocks - 1] != l)
+        panic("%s is unlocked, and was not locked last", l->name);
+    l->locked = 0;
+    nlocks--;
+}
+
+/* ---- processes ---- */
+
+struct task {
+    struct proc proc;
+    ucontext_t context;
+    void (*fn)(void *);
+    void *arg;
+    bool ready, ended, timed_out;
+    const void *chan; /* asleep on this */
+    u64 deadline_ns;  /* until then; 0: for ever */
+};
+
+static struct task tasks[TASKS] = {
+    {.proc = {.pid = TEST_PID, .name = "test"}, .ready = true}};
+static u32 ntasks = 1;
+static struct task *running = tasks;
+
+struct proc *myproc(void)
+{
+    return &running->proc;
+}
+
+static void begin(void)
+{
+    struct task *t = running;
+    t->fn(t->arg);
+    t->ended = true;
+    t->ready = false;
+    swapcontext(&t->context, &tasks[0].context);
+}
+
+static struct task *task_new(u32 pid, void (*fn)(void *), void *arg)
+{
+    check(ntasks < TASKS);
+    struct task *t = &tasks[ntasks++];
+    *t = (struct task){
+        .proc = {.pid = pid}, .fn = fn, .arg = arg, .ready = true};
+    getcontext(&t->context);
+    t->context.uc_stack.ss_sp = malloc(STACK_BYTES);
+    t->context.uc_stack.ss_size = STACK_BYTES;
+    makecontext(&t->context, begin, 0);
+    return t;
+}
+
+/* Let one of the others run, if one can. Only the test itself calls this. */
+static bool run_one(void)
+{
+    for (u32 i = 1; i < ntasks; i++) {
+        if (!tasks[i].ready)
+            continue;
+        running = &tasks[i];
+        swapcontext(&tasks[0].context, &running->context);
+        running = &tasks[0];
+        return true;
+    }
+    return false;
+}
+
+void run_others(void)
+{
+    check(running == &tasks[0]);
+    while (run_one())
+        ;
+}
+
+struct task *start(u32 pid, void (*fn)(void *), void *arg)
+{
+    struct task *t = task_new(pid, fn, arg);
+    run_others();
+    return t;
+}
+
+bool has_ended(const struct task *t)
+{
+    return t->ended;
+}
+
+struct proc *kthread(const char *name, void (*fn)(void *), void *arg)
+{
+    struct task *t = task_new(2, fn, arg);
+    snprintf(t->proc.name, sizeof t->proc.name, "%s", name);
+    return &t->proc;
+}
+
+struct proc *kernel_thread(const char *name)
+{
+    for (u32 i = 1; i < ntasks; i++)
+        if (!strcmp(tasks[i].proc.name, name))
+            return &tasks[i].proc;
+    panic("rig: there is no kernel thread %s", name);
+}
+
+static void wait_here(struct spinlock *l)
+{
+    while (!tasks[0].ready) {
+        if (!run_one() && !tasks[0].ready && !rig.idle())
+            panic("rig: sleeps for ever, with %s", l->name);
+    }
+}
+
+static void sleep_for(const void *chan, struct spinlock *l, u64 deadline_ns)
+{
+    struct task *t = running;
+    if (nlocks != 1)
+        panic("%s, and another lock, held asleep", l->name);
+    t->chan = chan;
+    t->deadline_ns = deadline_ns;
+    t->ready = t->timed_out = false;
+    spin_unlock(l);
+    if (t == &tasks[0])
+        wait_here(l);
+    else
+        swapcontext(&t->context, &tasks[0].context);
+    t->chan = NULL;
+    t->deadline_ns = 0;
+    spin_lock(l);
+}
+
+void sleep_on(const void *chan, struct spinlock *l)
+{
+    sleep_for(chan, l, 0);
+}
+
+int sleep_until(const void *chan, struct spinlock *l, u64 deadline_ns)
+{
+    struct task *t = running;
+    sleep_for(chan, l, deadline_ns);
+    return t->timed_out ? -ETIMEDOUT : 0;
+}
+
+void wakeup(const void *chan)
+{
+    for (u32 i = 0; i < ntasks; i++)
+        tasks[i].ready |= chan && tasks[i].chan == chan;
+}
+
+void sleep_lock_init(struct sleeplock *l, const char *name)
+{
+    l->name = name;
+    l->guard = SPINLOCK(name, RANK_SLEEPLOCK);
+}
+
+void sleep_lock(struct sleeplock *l)
+{
+    spin_lock(&l->guard);
+    while (l->holder)
+        sleep_on(l, &l->guard);
+    l->holder = myproc();
+    spin_unlock(&l->guard);
+}
+
+void sleep_unlock(struct sleeplock *l)
+{
+    if (l->holder != myproc())
+        panic("%s is let go by who has it not", l->name);
+    l->holder = NULL;
+    wakeup(l);
+}
+
+/* ---- time ---- */
+
+static struct timer *timers[TIMERS]; /* that are set */
+static bool stopped;
+
+u64 clock_ns(void)
+{
+    return clock_now_ns += clock_look_ns;
+}
+
+void clock_stop(void)
+{
+    if (stopped || nlocks)
+        panic("rig: the clock is stopped, or a lock is held");
+    stopped = true;
+}
+
+void clock_go(void)
+{
+    if (!stopped)
+        panic("rig: the clock was not stopped");
+    stopped = false;
+}
+
+void timer_set(struct timer *t, u64 when_ns, void (*fire)(void *), void *arg)
+{
+    u32 i = 0;
+    if (t->cpu)
+        panic("rig: the timer is set already");
+    while (timers[i])
+        i++;
+    *t = (struct timer){.when_ns = when_ns,
+                        .fire = fire,
+                        .arg = arg,
+                        .cpu = (struct cpu *)&timers};
+    timers[i] = t;
+}
+
+bool timer_cancel(struct timer *t)
+{
+    for (u32 i = 0; t->cpu && i < TIMERS; i++) {
+        if (timers[i] != t)
+            continue;
+        timers[i] = NULL;
+        t->cpu = NULL;
+        return true;
+    }
+    return false;
+}
+
+static struct timer *first_timer(void)
+{
+    struct timer *first = NULL;
+    for (u32 i = 0; i < TIMERS; i++)
+        if (timers[i] && (!first || timers[i]->when_ns < first->when_ns))
+            first = timers[i];
+    return first;
+}
+
+static struct task *first_deadline(void)
+{
+    struct task *first = NULL;
+    for (u32 i = 0; i < ntasks; i++) {
+        struct task *t = &tasks[i];
+        if (t->chan && !t->ready && t->deadline_ns &&
+            (!first || t->deadline_ns < first->deadline_ns))
+            first = t;
+    }
+    return first;
+}
+
+/* Go on to the next timer or deadline up to then; false: there is none. */
+static bool next_event(u64 until_ns)
+{
+    struct timer *timer = first_timer();
+    struct task *task = first_deadline();
+    u64 timer_ns = timer ? timer->when_ns : NEVER_NS;
+    u64 task_ns = task ? task->deadline_ns : NEVER_NS;
+    u64 when_ns = MIN(timer_ns, task_ns);
+    if (stopped)
+        panic("rig: the clock stands still");
+    if (when_ns == NEVER_NS || when_ns > until_ns)
+        return false;
+    clock_now_ns = MAX(clock_now_ns, when_ns);
+    if (timer_ns <= task_ns) {
+        timer_cancel(timer);
+        timer->fire(timer->arg);
+    } else {
+        task->timed_out = task->ready = true;
+    }
+    return true;
+}
+
+void run_to_ns(u64 when_ns)
+{
+    run_others();
+    while (next_event(when_ns))
+        run_others();
+    clock_now_ns = MAX(clock_now_ns, when_ns);
+}
+
+/* ---- the device ---- */
+
+static u8 contents[MAX_DISKS][SECTORS][SECTOR_BYTES];
+static struct started {
+    struct disk *disk;
+    struct io *io;
+    bool flush, kicked;
+} flying[COMMANDS];
+static u32 nflying;
+static struct bad {
+    u32 disk;
+    u64 sector;
+    bool write;
+    u32 times;
+} bads[BAD_SECTORS];
+
+u8 *on_device(u32 disk, u64 sector)
+{
+    return contents[disk][sector];
+}
+
+void fail_sector(u32 disk, u64 sector, bool write, u32 times)
+{
+    u32 i = 0;
+    while (bads[i].times)
+        i++;
+    bads[i] = (struct bad){disk, sector, write, times};
+}
+
+u32 virtio_blk_init(struct disk *d, u32 n)
+{
+    check(rig.disks <= n);
+    for (u32 i = 0; i < rig.disks; i++) {
+        d[i] = (struct disk){.id = i,
+                             .nsectors = rig.sectors,
+                             .depth = rig.depth,
+                             .max_segments = rig.max_segments,
+                             .can_flush = rig.can_flush};
+        snprintf(d[i].name, sizeof d[i].name, "disk%c", '0' + i % 10);
+    }
+    return rig.disks;
+}
+
+static bool fly(struct disk *d, struct io *io, bool flush)
+{
+    if (nflying >= rig.ring)
+        return false;
+    flying[nflying++] = (struct started){d, io, flush, false};
+    return true;
+}
+
+bool virtio_blk_start(struct disk *d, struct io *io)
+{
+    if (!fly(d, io, false))
+        return false;
+    u64 at = io->request.sector, n = 0, pieces = 0;
+    for (struct io *i = io; i; i = i->joined) {
+        if (i->request.sector != at + n)
+            panic("rig: a command's pieces do not lie one after the other");
+        n += i->request.nsectors;
+        pieces++;
+    }
+    char joined[32] = "";
+    if (pieces > 1)
+        snprintf(joined, sizeof joined, "=%lu", pieces);
+    say_it("commands", "%c%u:%lu+%lu%s", io->request.write ? 'W' : 'R', d->id,
+           at, n, joined);
+    return true;
+}
+
+bool virtio_blk_start_flush(struct disk *d, struct io *io)
+{
+    if (!fly(d, io, true))
+        return false;
+    say_it("commands", "F%u", d->id);
+    return true;
+}
+
+void virtio_blk_kick(struct disk *d)
+{
+    bool any = false;
+    for (u32 i = 0; i < nflying; i++) {
+        if (flying[i].disk != d || flying[i].kicked)
+            continue;
+        flying[i].kicked = any = true;
+    }
+    if (!any)
+        panic("rig: the device is told of nothing");
+    rig.kicks++;
+}
+
+static bool touches(const struct bad *b, const struct started *s)
+{
+    if (s->flush || b->write != s->io->request.write || b->disk != s->disk->id)
+        return false;
+    for (const struct io *i = s->io; i; i = i->joined)
+        if (i->request.sector <= b->sector &&
+            b->sector < i->request.sector + i->request.nsectors)
+            return true;
+    return false;
+}
+
+static bool fails(const struct started *s)
+{
+    for (u32 i = 0; i < BAD_SECTORS; i++) {
+        if (!bads[i].times || !touches(&bads[i], s))
+            continue;
+        bads[i].times--;
+        return true;
+    }
+    return false;
+}
+
+static void move(const struct started *s)
+{
+    for (struct io *i = s->flush ? NULL : s->io; i; i = i->joined) {
+        void *at = contents[s->disk->id][i->request.sector];
+        u64 bytes = i->request.nsectors * SECTOR_BYTES;
+        if (!i->data)
+            continue;
+        memcpy(i->request.write ? at : i->data, i->request.write ? i->data : at,
+               bytes);
+    }
+}
+
+u32 in_flight(void)
+{
+    return nflying;
+}
+
+void end_command(u32 i)
+{
+    check(i < nflying && flying[i].kicked);
+    struct started s = flying[i];
+    memmove(&flying[i], &flying[i + 1], (--nflying - i) * sizeof s);
+    bool failed = fails(&s);
+    if (!failed)
+        move(&s);
+    if (s.flush)
+        s.io->done(s.io, 0);
+    else
+        disk_command_done(s.disk, s.io, failed ? -EIO : 0);
+}
+
+void end_commands(void)
+{
+    do {
+        while (nflying)
+            end_command(0);
+        run_others();
+    } while (nflying);
+}
+
+void virtio_blk_settle(struct disk *d)
+{
+    check(stopped);
+    for (u32 i = 0; i < nflying;) {
+        if (flying[i].disk == d)
+            end_command(i);
+        else
+            i++;
+    }
+}
+
+bool end_oldest(void)
+{
+    if (nflying)
+        end_command(0);
+    else
+        return next_event(NEVER_NS - 1);
+    return true;
+}
+
+bool nothing_ends(void)
+{
+    return false;
+}
+
+/* ---- requests ---- */
+
+static struct io ios[COMMANDS];
+static u32 nios;
+
+static void io_done(struct io *io, int error)
+{
+    note("%c%lu %s", io->request.write ? 'W' : 'R', io->request.sector,
+         error ? "failed" : "done");
+    check(!error || error == -EIO);
+}
+
+struct io *submit(const char *requests)
+{
+    struct io *io = NULL;
+    for (const char *at = requests; *at; at += strspn(at, " ")) {
+        u32 disk, n;
+        u64 sector;
+        char way;
+        int length = 0;
+        sscanf(at, "%c%u:%lu+%u%n", &way, &disk, &sector, &n, &length);
+        check(length && nios < COMMANDS);
+        at += length;
+        io = &ios[nios++];
+        io->request = (struct request){.sector = sector,
+                                       .nsectors = n,
+                                       .write = way == 'W',
+                                       .pid = TEST_PID};
+        io->done = io_done;
+        disk_submit(disk_get(disk), io);
+    }
+    return io;
+}
+
+bool claims_fail;
+
+static bool io_claim(struct io *io, const struct disk *d)
+{
+    check(d == disk_get(0) && !nlocks);
+    note("claim %lu", io->request.sector);
+    io->request.offer = false;
+    return !claims_fail;
+}
+
+struct io *offer_write(u64 sector, u32 nsectors)
+{
+    struct io *io = &ios[nios++];
+    io->request =
+        (struct request){.sector = sector, .nsectors = nsectors, .write = true};
+    io->request.queued_ns = clock_now_ns;
+    io->done = io_done;
+    io->claim = io_claim;
+    disk_offer(disk_get(0), io);
+    return io;
+}
+
+/* ---- the boot ---- */
+
+void boot_disks(const char *args)
+{
+    snprintf(boot_line, sizeof boot_line, "%s", args);
+    registry_init();
+    disk_init();
+    forget("notes");
+}
+
+void boot(const char *args)
+{
+    boot_disks(args);
+    bio_init(1024);
+    place_init();
+    forget("notes");
+}
+
+/* ---- counters ---- */
+
+extern struct stat_row __start_stats[], __stop_stats[];
+
+u64 stat_of(const char *name)
+{
+    for (struct stat_row *s = __start_stats; s < __stop_stats; s++)
+        if (!strcmp(s->name, name))
+            return s->read ? s->read() : s->value;
+    panic("rig: there is no counter %s", name);
+}
+
+/* The value of this name in "NAME 3, OTHER 1"; 0 if it is not there. Counts
+ * those that are in *found. */
+static u64 wanted(const char *want, const char *name, u32 *found)
+{
+    u64 length = strlen(name);
+    for (const char *at = want; *at; at += strspn(at, ", ")) {
+        if (!strncmp(at, name, length) && at[length] == ' ') {
+            ++*found;
+            return strtoul(at + length, NULL, 10);
+        }
+        at += strcspn(at, ",");
+    }
+    return 0;
+}
+
+void check_counters_at(const char *prefix, const char *want, const char *file,
+                       u32 line)
+{
+    u32 found = 0, named = *want ? 1 : 0;
+    for (const char *at = want; *at; at++)
+        named += *at == ',';
+    for (struct stat_row *s = __start_stats; s < __stop_stats; s++) {
+        if (s->read || strncmp(s->name, prefix, strlen(prefix)))
+            continue;
+        u64 value = wanted(want, s->name + strlen(prefix), &found);
+        if (s->value == value)
+            continue;
+        printf("%s:%u: expected %s = %lu, got %lu\n", file, line, s->name,
+               value, s->value);
+        exit(1);
+    }
+    if (found != named) {
+        printf("%s:%u: \"%s\" names counters that are not there\n", file, line,
+               want);
+        exit(1);
+    }
+}
+
+static struct hist_unit *hist_named(const char *name, u32 unit)
+{
+    for (struct histogram *h = __start_histograms; h < __stop_histograms; h++)
+        if (!strcmp(h->name, name))
+            return &h->units[unit];
+    panic("rig: there is no histogram %s", name);
+}
+
+void check_hist_at(const char *name, u32 unit, const char *want, u64 sum,
+                   const char *file, u32 line)
+{
+    const struct hist_unit *u = hist_named(name, unit);
+    char text[4096] = "";
+    u64 n = 0;
+    for (u32 i = 0; i < HIST_BUCKETS; i++)
+        for (u32 j = 0; j < u->counts[i] && n < sizeof text - 32; j++)
+            n += sprintf(text + n, n ? " %lu" : "%lu", hist_low(i));
+    if (!strcmp(text, want) && u->sum == sum)
+        return;
+    printf("%s:%u: expected %s of \"%s\", sum %lu; got \"%s\", sum %lu\n", file,
+           line, name, want, sum, text, u->sum);
+    exit(1);
+}
+
+/* No lock is held at the end of a test, and the clock goes. */
+__attribute__((destructor)) static void at_end(void)
+{
+    if (!nlocks && !stopped)
+        return;
+    printf("the test ended with %s\n",
+           nlocks ? locks[nlocks - 1]->name : "the clock stopped");
+    fflush(stdout);
+    _exit(1);
+}
