@@ -82,6 +82,7 @@ static struct spot locate(const struct drive_model *m, u64 sector)
     u64 track = sector / group_room * group_tracks + in_group / z->sectors;
     u64 cyl = track / m->heads, head = track % m->heads;
     u64 k = in_group % z->sectors;
+    u64 left = MIN(group_room - in_group, zone_room(m, z) - sector);
     u64 skew = cyl * ((m->heads - 1) * z->track_skew + z->cyl_skew) +
                head * z->track_skew;
     return (struct spot){
@@ -89,7 +90,7 @@ static struct spot locate(const struct drive_model *m, u64 sector)
         .head = head,
         .slot = (k + skew) % z->sectors,
         .slots = z->sectors,
-        .left = MIN(z->sectors - k, group_room - in_group),
+        .left = MIN(z->sectors - k, left),
     };
 }
 

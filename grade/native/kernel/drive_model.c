@@ -1,0 +1,371 @@
+/*
+ * The model of a drive: sequences worked out by hand, and many random ones
+ * against a drive that is worked out one sector at a time.
+ */
+#include "grade/native/kernel/drive_slow.h"
+#include "grade/native/test.h"
+
+#define US 1000UL
+
+/*
+ * A toy: a rotation is 1 ms. Zone A has 10 sectors a track, so a sector passes
+ * in 100 us; B has 8, of 125 us. Two heads. Two sectors in each three tracks
+ * are spare: of A's 8 tracks the third, the sixth and the last have 8.
+ */
+static const struct zone zones[] = {{0, 3, 10, 1, 3}, {4, 40, 8, 2, 3}, {}};
+static const struct seek_point points[] = {{1, 200000}, {3, 400000}, {}};
+static struct drive_model toy = {
+    .name = "toy",
+    .modelled = true,
+    .sectors = 610,
+    .rpm = 60000,
+    .heads = 2,
+    .zones = zones,
+    .spares = 2,
+    .spare_tracks = 3,
+    .seek = {.table = points,
+             .knee_cyls = 10,
+             .a_ns = 100000,
+             .b_ns = 200000,
+             .c_ns = 690000,
+             .e_ns = 1000},
+    .head_switch_ns = 50000,
+    .write_settle_ns = 25000,
+    .read_hit_ns = {10000, 11000},
+    .read_miss_ns = {20000, 21000},
+    .write_hit_ns = {12000, 13000},
+    .write_miss_ns = {22000, 23000},
+    .bus_ns = 5000,
+    .depth = 1,
+    .segments = 3,
+    .segment_sectors = 24,
+    .read_ahead_sectors = 16,
+};
+
+static struct drive drive;
+
+static void begin(void)
+{
+    drive_start(&drive, &toy);
+}
+
+static u64 read_at(u64 now_us, u64 sector, u32 n)
+{
+    return drive_service(&drive, now_us * US, sector, n, false);
+}
+
+static u64 write_at(u64 now_us, u64 sector, u32 n)
+{
+    return drive_service(&drive, now_us * US, sector, n, true);
+}
+
+/* ---- worked out by hand ---- */
+
+TEST(a_seek_takes_what_the_table_and_the_two_formulas_say)
+{
+    check_eq(drive_seek_ns(&toy, 0), 0);
+    check_eq(drive_seek_ns(&toy, 1), 200000);
+    check_eq(drive_seek_ns(&toy, 2), 300000); /* between the points */
+    check_eq(drive_seek_ns(&toy, 3), 400000);
+    check_eq(drive_seek_ns(&toy, 4), 500000);  /* 100 + 200 * 2 us */
+    check_eq(drive_seek_ns(&toy, 9), 700000);  /* 100 + 200 * 3 us */
+    check_eq(drive_seek_ns(&toy, 10), 700000); /* 690 + 10 us */
+    check_eq(drive_seek_ns(&toy, 40), 730000);
+    check_eq(drive_seek_ns(drive_find("rz58"), 0), 0);
+    check_eq(drive_seek_ns(&toy, 8), 100000 + 565685); /* sqrt(8) * 200 us */
+}
+
+TEST(a_rotation_is_a_minute_divided_by_rpm)
+{
+    check_eq(drive_rotation_ns(&toy), 1000000);
+    check_eq(drive_rotation_ns(drive_find("rz58")), 11111111);
+}
+
+/* A has 8 tracks in groups of 3, 3 and 2: 80 - 6. B has 74 in 25 groups. */
+TEST(the_zones_hold_what_spares_leave)
+{
+    check_eq(drive_room(&toy), 74 + 74 * 8 - 25 * 2);
+    struct drive_model whole = toy;
+    whole.spares = whole.spare_tracks = 0;
+    check_eq(drive_room(&whole), 80 + 74 * 8);
+}
+
+/* 20 us of overhead; sector 0 comes by at 1 ms; it crosses the bus after. */
+TEST(a_read_costs_overhead_rotation_transfer_and_the_bus)
+{
+    begin();
+    check_eq(read_at(0, 0, 1), 1000000 + 100000 + 5000);
+    begin();
+    check_eq(read_at(0, 1, 1), 100000 + 100000 + 5000);
+    begin();
+    check_eq(read_at(90, 1, 2), 1100000 + 200000 + 5000);
+}
+
+/* Track 1 (from sector 10) is skewed by 1: its first sector is at slot 1. The
+ * head switch, 50 us, fits in. */
+TEST(a_read_over_two_tracks_waits_for_the_skew)
+{
+    begin();
+    check_eq(read_at(80, 9, 2), 900000 + 100000 + 100000 + 100000 + 5000);
+}
+
+/* Cylinder 1 is skewed by 1 + 3; its first track has 8 sectors, for the group
+ * of three ends there. Sector 20 is at slot 4: the seek took 200 us. */
+TEST(a_seek_takes_its_time_before_the_rotation)
+{
+    begin();
+    check_eq(read_at(0, 20, 1), 400000 + 100000 + 5000);
+    begin();
+    check_eq(read_at(170, 20, 1), 400000 + 100000 + 5000);
+    begin();
+    check_eq(read_at(180, 20, 1), 400000 + 100000 + 5000);
+    begin();
+    check_eq(read_at(181, 20, 1), 1400000 + 100000 + 5000);
+}
+
+/* The next track begins at sector 28, skewed by 1 more: slot 5. */
+TEST(spares_end_the_last_track_of_a_group)
+{
+    begin();
+    check_eq(read_at(0, 27, 1), 1100000 + 100000 + 5000);
+    begin();
+    check_eq(read_at(0, 28, 1), 500000 + 100000 + 5000);
+}
+
+/* Zone B begins at sector 74, cylinder 4, slot 0 of 8. */
+TEST(a_zone_has_sectors_of_its_own_length)
+{
+    begin();
+    check_eq(read_at(0, 74, 2), 1000000 + 2 * 125000 + 5000);
+}
+
+/* Sector 73 is the last of zone A, at slot 0: its track ends in spares. The arm
+ * is there at 1.22 ms, and at cylinder 4, for sector 74, at 2.3 ms. */
+TEST(a_transfer_goes_on_in_the_next_zone_after_the_last_spares)
+{
+    begin();
+    check_eq(read_at(800, 73, 2), 3000000 + 125000 + 5000);
+}
+
+/* A slow bus: 300 us a sector. The first comes by at 100 us. */
+TEST(a_bus_that_is_slower_than_the_platter_sets_the_pace)
+{
+    begin();
+    drive.bus_ns = 300000;
+    check_eq(read_at(0, 1, 4), 200000 + 4 * 300000);
+}
+
+TEST(what_the_arm_reads_ahead_is_a_hit_and_joins_it)
+{
+    begin();
+    check_eq(read_at(0, 1, 1), 205000);
+    /* Sectors 2 and 3 have passed by 400 us, 4 by 500. */
+    check_eq(read_at(450, 2, 2), 450000 + 10000 + 2 * 5000);
+    check_eq(read_at(480, 4, 1), 500000 + 5000);
+    check_eq(drive.cyl, 0);
+}
+
+TEST(a_segment_keeps_what_was_read_last)
+{
+    begin();
+    read_at(0, 1, 1);
+    /* To sector 17, 16 more; of 24. */
+    check_eq(read_at(9000, 1, 16), 9000000 + 10000 + 16 * 5000);
+    check_eq(read_at(20000, 17, 1), 20000000 + 10000 + 5000);
+    check_eq(read_at(30000, 1, 1), 30000000 + 10000 + 5000);
+    read_at(40000, 18, 1);
+    /* By now it is read ahead to 35: 11 is the first of 24 left. */
+    check_eq(read_at(50000, 11, 1), 50000000 + 10000 + 5000);
+    check(read_at(60000, 10, 1) > 60000000 + 20000 + 5000);
+}
+
+/* Overhead 22 us. Slot 1 at 100 us: written by 200. No sector under the head
+ * before its data are there. */
+TEST(a_write_is_done_when_it_is_on_the_platters)
+{
+    begin();
+    check_eq(write_at(0, 1, 1), 200000);
+    begin();
+    check_eq(write_at(0, 1, 3), 400000);
+    begin();
+    check_eq(write_at(73, 1, 1), 200000); /* the data are there at 100 us */
+    begin();
+    check_eq(write_at(74, 1, 1), 1200000);
+}
+
+/* A slow bus of 150 us: the last of 3 sectors is there at 472 us, when it must
+ * pass; so the first may at 272, which is slot 3 at 300: not sector 1. */
+TEST(a_write_begins_when_its_data_come_fast_enough)
+{
+    begin();
+    drive.bus_ns = 150000;
+    check_eq(write_at(0, 3, 3), 600000);
+    begin();
+    drive.bus_ns = 150000;
+    check_eq(write_at(0, 2, 3), 1500000);
+}
+
+/* On another track 25 us more: cylinder 1 from 22 + 200 + 25 = 247 us on. */
+TEST(a_write_on_another_track_settles)
+{
+    begin();
+    check_eq(write_at(0, 20, 1), 500000);
+    begin();
+    check_eq(write_at(153, 20, 1), 500000);
+    begin();
+    check_eq(write_at(154, 20, 1), 1500000);
+}
+
+TEST(a_write_that_is_behind_is_done_when_its_data_are_across)
+{
+    toy.write_behind = true;
+    begin();
+    check_eq(write_at(0, 1, 3), 22000 + 15000);
+    /* It goes on where the last ended, before the arm is done at 400 us. */
+    check_eq(write_at(100, 4, 2), 100000 + 13000 + 10000);
+    check_eq(drive.arm_ns, 600000);
+    /* Another waits for the arm. */
+    check_eq(write_at(200, 50, 1), 600000 + 5000);
+    toy.write_behind = false;
+}
+
+/* 30 sectors; 24 fit. The arm is done with the last at 3,200 us (30 sectors,
+ * and a slot of skew each track); 24 slots before that is 800 us. */
+TEST(a_long_write_behind_waits_until_the_rest_fits_a_segment)
+{
+    toy.write_behind = true;
+    begin();
+    u64 done_ns = write_at(0, 0, 24);
+    check_eq(done_ns, 22000 + 24 * 5000);
+    begin();
+    done_ns = write_at(0, 0, 25);
+    check_eq(done_ns, drive.arm_ns - 24 * 100000);
+    check(done_ns > 22000 + 25 * 5000);
+    toy.write_behind = false;
+}
+
+TEST(a_write_drops_only_what_segments_hold_of_it)
+{
+    begin();
+    read_at(0, 100, 1); /* reads ahead to 117 */
+    read_at(10000, 200, 1);
+    write_at(20000, 300, 8);
+    check_eq(read_at(30000, 100, 8), 30000000 + 11000 + 8 * 5000);
+    check_eq(read_at(40000, 200, 8), 40000000 + 10000 + 8 * 5000);
+    write_at(50000, 117, 8);
+    check_eq(read_at(60000, 100, 8), 60000000 + 11000 + 8 * 5000);
+    write_at(70000, 96, 4);
+    check_eq(read_at(80000, 100, 8), 80000000 + 11000 + 8 * 5000);
+    write_at(90000, 116, 1);
+    check_eq(read_at(100000, 200, 8), 100000000 + 11000 + 8 * 5000);
+    check(read_at(110000, 100, 1) > 110000000 + 20000 + 5000);
+}
+
+TEST(a_constant_service_time_is_all_there_is_of_some_drives)
+{
+    drive_start(&drive, drive_find("fixed"));
+    check_eq(drive_service(&drive, 5, 1, 1, false), 10000005);
+    check_eq(drive_service(&drive, 6, 999, 64, true), 20000005);
+    struct approach a = drive_approach(&drive, 7, 5, 1, true);
+    check_eq(a.there_ns, 20000005);
+    check_eq(a.begin_ns, 20000005);
+    check_eq(drive_seek_edge(&drive, 8, true), 0);
+}
+
+/* ---- against one sector at a time ---- */
+
+static struct slow_drive slow;
+
+static void check_same(u64 step)
+{
+    for (u32 i = 0; i < MAX_SEGMENTS; i++) {
+        const struct segment *a = &drive.segment[i], *b = &slow.segment[i];
+        if (a->first != b->first || a->end != b->end || a->used != b->used)
+            printf("step %lu, segment %u\n", step, i);
+        check_eq(a->first, b->first);
+        check_eq(a->end, b->end);
+        check_eq(a->used, b->used);
+    }
+    check_eq(drive.free_ns, slow.free_ns);
+    check_eq(drive.arm_ns, slow.arm_ns);
+    check_eq(drive.cyl, slow.cyl);
+    check_eq(drive.head, slow.head);
+    check_eq(drive.ahead, slow.ahead < 0 ? MAX_SEGMENTS : (u32)slow.ahead);
+    check_eq(drive.written,
+             slow.written < 0 ? MAX_SEGMENTS : (u32)slow.written);
+}
+
+/* The approach is where the arm would be in the slow drive. */
+static void check_approach(u64 now_ns, u64 sector, u32 n, bool write)
+{
+    struct slow_drive copy = slow;
+    struct approach a = drive_approach(&drive, now_ns, sector, n, write);
+    u64 done_ns = slow_service(&copy, now_ns, sector, n, write);
+    u64 ready_ns = MAX(now_ns, slow.free_ns);
+    check(a.there_ns >= ready_ns && a.begin_ns >= a.there_ns);
+    check(a.begin_ns - a.there_ns < 1000000);
+    if (n == 1 && a.begin_ns > ready_ns) /* alone, it is done right after */
+        check(done_ns == a.begin_ns + (write ? 0 : toy.bus_ns) + 100000 ||
+              done_ns == a.begin_ns + (write ? 0 : toy.bus_ns) + 125000);
+}
+
+static void random_requests(u64 state, u64 steps)
+{
+    u64 now_ns = 0, sector = 0;
+    check_eq(slow_start(&slow, &toy), drive_room(&toy));
+    begin();
+    for (u64 step = 0; step < steps; step++) {
+        u64 dice = random_u64(&state) % 100, back = random_u64(&state) % 20;
+        u32 n = 1 + random_u64(&state) % (dice < 10 ? 60 : 6);
+        bool write = random_u64(&state) % 100 < 35;
+        if (random_u64(&state) % 8)
+            now_ns = MAX(now_ns, drive.free_ns);
+        now_ns += random_u64(&state) % (dice % 3 ? 300000 : 4000000);
+        if (dice < 30)
+            sector = random_u64(&state) % toy.sectors;
+        else if (dice < 50)
+            sector -= MIN(sector, back);
+        if (sector + n > toy.sectors)
+            sector = toy.sectors - n;
+        if (dice == 99) {
+            struct drive_cache c =
+                drive_cache_in(&toy, 1 + random_u64(&state) % MAX_SEGMENTS);
+            drive_set_cache(&drive, now_ns, &c);
+            slow_divide(&slow, now_ns, &c);
+        } else if (dice == 98) {
+            bool last = random_u64(&state) % 2;
+            check_eq(drive_seek_edge(&drive, now_ns, last),
+                     slow_seek_edge(&slow, now_ns, last));
+        } else if (dice > 90) {
+            drive_catch_up(&drive, now_ns);
+            slow_catch_up(&slow, now_ns);
+            if (!toy.write_behind)
+                check_approach(now_ns, sector, n, write);
+        } else {
+            check_eq(drive_service(&drive, now_ns, sector, n, write),
+                     slow_service(&slow, now_ns, sector, n, write));
+            sector += n;
+        }
+        check_same(step);
+    }
+}
+
+TEST(random_requests_take_as_long_as_sector_by_sector)
+{
+    random_requests(1, 20000);
+}
+
+TEST(random_requests_to_a_drive_that_writes_behind_do_too)
+{
+    toy.write_behind = true;
+    random_requests(2, 20000);
+}
+
+TEST(random_requests_to_a_drive_without_spares_do_too)
+{
+    toy.spares = toy.spare_tracks = 0;
+    toy.sectors = 80 + 74 * 8;
+    toy.segments = 1;
+    toy.segment_sectors = 40;
+    random_requests(3, 20000);
+}

@@ -1,0 +1,251 @@
+/* A drive, one sector at a time (drive_slow.h). */
+#include "grade/native/kernel/drive_slow.h"
+#include "grade/native/test.h"
+
+#define SECTORS 4096
+
+/* Where each sector lies. */
+static struct place {
+    u32 cyl, head, slot, slots;
+} places[SECTORS];
+static u64 nplaces;
+
+static u64 slot_ns(const struct slow_drive *d, u64 sector)
+{
+    return 60000000000ul / d->model->rpm / places[sector].slots;
+}
+
+/* A zone, track by track; its last tracks of each group end in spares. */
+static void lay_out(const struct drive_model *m, const struct zone *z)
+{
+    u32 tracks = (z->last_cyl - z->first_cyl + 1) * m->heads, skew = 0;
+    for (u32 t = 0; t < tracks; t++) {
+        u32 n = z->sectors, head = t % m->heads;
+        bool ends =
+            m->spares && ((t + 1) % m->spare_tracks == 0 || t + 1 == tracks);
+        if (t)
+            skew += head ? z->track_skew : z->cyl_skew;
+        for (u32 i = 0; i < n - (ends ? m->spares : 0); i++) {
+            check(nplaces < SECTORS);
+            places[nplaces++] = (struct place){z->first_cyl + t / m->heads,
+                                               head, (i + skew) % n, n};
+        }
+    }
+}
+
+u64 slow_start(struct slow_drive *d, const struct drive_model *m)
+{
+    nplaces = 0;
+    for (const struct zone *z = m->zones; z->sectors; z++)
+        lay_out(m, z);
+    *d = (struct slow_drive){
+        .model = m,
+        .cache = {m->segments, m->segment_sectors, m->read_ahead_sectors},
+        .ahead = -1,
+        .written = -1,
+    };
+    return nplaces;
+}
+
+static u64 travel_ns(const struct slow_drive *d, u64 sector, bool write)
+{
+    const struct place *to = &places[sector];
+    u64 ns = drive_seek_ns(d->model, abs((int)to->cyl - (int)d->cyl));
+    if (to->head != d->head && ns < d->model->head_switch_ns)
+        ns = d->model->head_switch_ns;
+    return ns && write ? ns + d->model->write_settle_ns : ns;
+}
+
+/* When the sector begins to pass, if the arm is there then. */
+static u64 next_pass_ns(const struct slow_drive *d, u64 sector, u64 there_ns)
+{
+    u64 rotation_ns = 60000000000ul / d->model->rpm;
+    u64 ns = there_ns / rotation_ns * rotation_ns +
+             places[sector].slot * slot_ns(d, sector);
+    return ns >= there_ns ? ns : ns + rotation_ns;
+}
+
+/* The sector passes under the head, if it has by until_ns. */
+static bool pass(struct slow_drive *d, u64 sector, bool write, u64 until_ns)
+{
+    u64 there_ns = d->arm_ns + travel_ns(d, sector, write);
+    u64 end_ns = next_pass_ns(d, sector, there_ns) + slot_ns(d, sector);
+    if (end_ns > until_ns)
+        return false;
+    d->arm_ns = end_ns;
+    d->cyl = places[sector].cyl;
+    d->head = places[sector].head;
+    return true;
+}
+
+static void extend(struct slow_drive *d, struct segment *s)
+{
+    s->end++;
+    if (s->end - s->first > d->cache.segment_sectors)
+        s->first++;
+}
+
+static void read_ahead(struct slow_drive *d, u64 now_ns)
+{
+    while (d->ahead >= 0) {
+        struct segment *s = &d->segment[d->ahead];
+        if (!pass(d, s->end, false, now_ns))
+            return;
+        extend(d, s);
+        if (s->end == d->ahead_end)
+            d->ahead = -1;
+    }
+}
+
+static i32 oldest(const struct slow_drive *d)
+{
+    i32 best = 0;
+    for (u32 i = 0; i < d->cache.segments; i++)
+        if (d->segment[i].used < d->segment[best].used)
+            best = i;
+    return best;
+}
+
+static void empty(struct slow_drive *d, i32 i, u64 sector)
+{
+    d->segment[i].first = d->segment[i].end = sector;
+    if (d->ahead == i)
+        d->ahead = -1;
+}
+
+/* The segment that has most of what begins at this sector. */
+static i32 segment_with(const struct slow_drive *d, u64 sector)
+{
+    i32 best = -1;
+    for (u32 i = 0; i < d->cache.segments; i++) {
+        const struct segment *s = &d->segment[i];
+        bool has = s->first != s->end && s->first <= sector && sector <= s->end;
+        if (has && (best < 0 || s->end > d->segment[best].end))
+            best = i;
+    }
+    return best;
+}
+
+static u64 serve_read(struct slow_drive *d, u64 now_ns, u64 sector, u64 end)
+{
+    const struct drive_model *m = d->model;
+    i32 i = segment_with(d, sector);
+    bool joins = i >= 0 && i == d->ahead, from_platter = false;
+    bool hit = joins || (i >= 0 && end <= d->segment[i].end);
+    u64 done_ns = now_ns + (hit ? m->read_hit_ns : m->read_miss_ns)[d->wrote];
+    if (i < 0)
+        empty(d, i = oldest(d), sector);
+    struct segment *s = &d->segment[i];
+    for (u64 k = sector; k < end; k++) {
+        if (k >= s->end) {
+            if (!from_platter && !joins && d->arm_ns < now_ns)
+                d->arm_ns = now_ns;
+            if (!from_platter && !joins)
+                d->arm_ns = MAX(d->arm_ns, now_ns + m->read_miss_ns[d->wrote]);
+            from_platter = true;
+            pass(d, k, false, UINT64_MAX);
+            extend(d, s);
+            done_ns = MAX(done_ns, d->arm_ns);
+        }
+        done_ns += m->bus_ns;
+    }
+    s->used = d->commands;
+    if (!from_platter && !joins)
+        return done_ns;
+    u64 to = MIN(end + d->cache.read_ahead_sectors, m->sectors);
+    if (d->ahead == i)
+        to = MAX(to, d->ahead_end);
+    d->ahead = to > s->end ? i : -1;
+    d->ahead_end = to;
+    if (d->written == i)
+        d->written = -1;
+    return done_ns;
+}
+
+/* When the arm is at the track and no sector will come before its data. */
+static u64 write_begins_ns(const struct slow_drive *d, u64 sector, u64 end,
+                           u64 ready_ns)
+{
+    u64 ns = MAX(d->arm_ns, ready_ns) + travel_ns(d, sector, true);
+    for (u64 k = 0; k < end - sector; k++) {
+        u64 here_ns = ready_ns + (k + 1) * d->model->bus_ns;
+        u64 late_ns = k * slot_ns(d, sector);
+        ns = MAX(ns, here_ns - MIN(here_ns, late_ns));
+    }
+    return ns;
+}
+
+static u64 serve_write(struct slow_drive *d, u64 now_ns, u64 sector, u64 end)
+{
+    const struct drive_model *m = d->model;
+    bool hit = d->written >= 0 && d->arm_ns > now_ns &&
+               d->segment[d->written].end == sector;
+    u64 ready_ns =
+        now_ns + (hit ? m->write_hit_ns : m->write_miss_ns)[d->wrote];
+    d->ahead = -1;
+    if (!hit) {
+        ready_ns = MAX(ready_ns, d->arm_ns);
+        if (d->written < 0)
+            d->written = oldest(d);
+        empty(d, d->written, sector);
+    }
+    d->arm_ns = write_begins_ns(d, sector, end, ready_ns);
+    d->cyl = places[sector].cyl;
+    d->head = places[sector].head;
+    for (u64 k = sector; k < end; k++)
+        pass(d, k, true, UINT64_MAX);
+    for (u32 i = 0; i < d->cache.segments; i++)
+        for (u64 k = sector; k < end; k++)
+            if (d->segment[i].first <= k && k < d->segment[i].end)
+                d->segment[i].first = d->segment[i].end;
+    struct segment *s = &d->segment[d->written];
+    u64 here_ns = ready_ns + (end - sector) * m->bus_ns, done_ns = d->arm_ns;
+    if (m->write_behind) {
+        u64 room_ns = d->cache.segment_sectors * slot_ns(d, end - 1);
+        bool fits = end - s->first <= d->cache.segment_sectors;
+        done_ns = fits ? here_ns : MAX(here_ns, d->arm_ns - room_ns);
+    }
+    for (u64 k = s->end; k < end; k++)
+        extend(d, s);
+    s->used = d->commands;
+    return done_ns;
+}
+
+u64 slow_service(struct slow_drive *d, u64 now_ns, u64 sector, u32 n,
+                 bool write)
+{
+    u64 begin_ns = MAX(now_ns, d->free_ns);
+    d->commands++;
+    read_ahead(d, begin_ns);
+    d->free_ns = write ? serve_write(d, begin_ns, sector, sector + n)
+                       : serve_read(d, begin_ns, sector, sector + n);
+    d->wrote = write;
+    return d->free_ns;
+}
+
+void slow_catch_up(struct slow_drive *d, u64 now_ns)
+{
+    read_ahead(d, MAX(now_ns, d->free_ns));
+}
+
+void slow_divide(struct slow_drive *d, u64 now_ns, const struct drive_cache *c)
+{
+    u64 begin_ns = MAX(now_ns, d->free_ns);
+    read_ahead(d, begin_ns);
+    memset(d->segment, 0, sizeof d->segment);
+    d->cache = *c;
+    d->ahead = d->written = -1;
+    d->free_ns = begin_ns + d->model->read_miss_ns[d->wrote];
+}
+
+u64 slow_seek_edge(struct slow_drive *d, u64 now_ns, bool last)
+{
+    u64 begin_ns = MAX(now_ns, d->free_ns);
+    read_ahead(d, begin_ns);
+    u32 cyl = places[last ? nplaces - 1 : 0].cyl;
+    d->arm_ns = MAX(d->arm_ns, begin_ns) +
+                drive_seek_ns(d->model, abs((int)cyl - (int)d->cyl));
+    d->cyl = cyl;
+    d->ahead = -1;
+    return d->free_ns = d->arm_ns;
+}
