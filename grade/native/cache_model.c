@@ -39,7 +39,8 @@ const struct policy *model_start(const char *name)
     at_once = looking = false;
     log_ns = NEVER_NS;
     list_init(&by_age);
-    model = (struct cache_model){.bad_blkno = NEVER_NS, .now.buffers = 1000};
+    model = (struct cache_model){
+        .bad_blkno = NEVER_NS, .now.buffers = 1000, .disks = 1};
     model_use_write("delayed");
     return model_use_update(name);
 }
@@ -231,8 +232,10 @@ void cache_state(struct cache_state *s)
 
 bool disk_state(u32 disk, struct disk_state *s)
 {
-    *s = model.queue;
-    return disk == 0;
+    if (disk >= model.disks)
+        return false;
+    *s = disk ? model.others[disk - 1] : model.queue;
+    return true;
 }
 
 void look_at_dirty(u64 n)
@@ -419,6 +422,12 @@ void run_to_ms(u64 ms)
     model.now_ns = ms * NS_PER_MS;
 }
 
+void stall_to_ms(u64 ms)
+{
+    check(ms * NS_PER_MS >= model.now_ns);
+    model.now_ns = ms * NS_PER_MS;
+}
+
 /* ---- policies ---- */
 
 const struct policy *model_use_update(const char *name)
@@ -454,16 +463,6 @@ void tune(const char *tunable, u64 value)
 void tune_write(const char *tunable, u64 value)
 {
     set(write, tunable, value);
-}
-
-static u64 counter_of(const struct policy *p, const char *name)
-{
-    for (struct policy_counter *c = p->counters; c && c->name; c++) {
-        if (strcmp(c->name, name) == 0)
-            return c->value;
-    }
-    printf("%s has no counter %s\n", p->name, name);
-    exit(1);
 }
 
 u64 counter(const char *name)

@@ -29,9 +29,11 @@ extern struct cache_model {
     u64 now_ns;
     u64 bad_blkno;           /* writes of this block fail; NEVER_NS: none */
     struct cache_state now;  /* buffers: 1000; dirty is counted by the model */
-    struct disk_state queue; /* at disk 0, the only one */
-    u64 scanned;             /* blocks that flushes looked at */
-    u64 looks;               /* of the update policy */
+    struct disk_state queue; /* at disk 0 */
+    u32 disks;               /* 1 */
+    struct disk_state others[MAX_DISKS - 1]; /* at disks 1 to disks - 1 */
+    u64 scanned;                             /* blocks that flushes looked at */
+    u64 looks;                               /* of the update policy */
 } model;
 
 /* An empty cache at time 0 with this update policy, its tunables at their
@@ -51,6 +53,9 @@ u64 counter_write(const char *name);
 
 /* The daemon runs, and time passes, until then. */
 void run_to_ms(u64 ms);
+
+/* Time passes in which the daemon cannot run, as while writes take long. */
+void stall_to_ms(u64 ms);
 
 /* Change a block: file data of file 1, file data of a file, what maps that,
  * structure of no file. It becomes dirty, or is modified again. */

@@ -14,8 +14,13 @@ u64 random_u64(u64 *state)
     return z ^ (z >> 31);
 }
 
+/* Of a program with policies (test.c) only. */
+#pragma weak run_for_counters
+
 int main(int argc, char **argv)
 {
+    if (argc == 2 && strcmp(argv[1], "--counters") == 0 && run_for_counters)
+        return run_for_counters();
     for (const struct test *const *t = __start_tests; t < __stop_tests; t++) {
         if (argc < 2)
             printf("%s\n", (*t)->name);

@@ -44,6 +44,7 @@ static void read_file(u64 block, u64 n)
     struct stream *s = stream_of(&file.streams, a, &file.policy->prefetch);
     file.wish = (struct wish){.times = 1};
     file.policy->prefetch.ahead(s, a, &file.wish);
+    check(file.wish.times > 0 || file.wish.n == 0);
     s->next_block = block + n;
     for (u64 i = 0; i < n; i++)
         file.cached[block + i] = true;
@@ -79,11 +80,7 @@ static void set(const char *tunable, u64 value)
 
 static u64 counter(const char *name)
 {
-    for (struct policy_counter *c = file.policy->counters; c->name; c++)
-        if (strcmp(c->name, name) == 0)
-            return c->value;
-    check(!"a counter");
-    return 0;
+    return counter_of(file.policy, name);
 }
 
 /* ---- streams ---- */
@@ -118,6 +115,10 @@ TEST(oneblock_reads_the_next_block_of_a_sequential_read)
     reads(0, 1, "1"); /* a file just opened */
     reads(1, 1, "2");
     reads(2, 3, "5");
+    reads(5, 5, ""); /* the end of the file */
+    reads(3, 1, "");
+    check_eq(counter("sequential"), 4);
+    check_eq(counter("ahead"), 3);
 }
 
 TEST(oneblock_reads_nothing_after_a_jump)
@@ -362,6 +363,21 @@ TEST(no_prefetching_goes_past_the_ends_of_the_file)
             u64 blocks = MIN(BLOCKS, 1 + seed * seed * 17);
             open_file((*p)->name, blocks);
             read_at_random(seed, blocks);
+        }
+    }
+}
+
+TEST(no_prefetching_at_its_tunables_extremes_goes_past_the_ends_of_the_file)
+{
+    POLICY_EACH (p) {
+        struct tunable *t = (*p)->tunables;
+        for (; (*p)->kind == POLICY_PREFETCH && t && t->name; t++) {
+            u64 values[] = {t->min, t->max};
+            for (u32 i = 0; i < NELEM(values); i++) {
+                open_file((*p)->name, 1000);
+                t->value = values[i];
+                read_at_random(i, 1000);
+            }
         }
     }
 }

@@ -149,10 +149,10 @@ TEST(cflru_evicts_clean_blocks_of_its_window_before_dirty_ones)
     for (u32 i = 0; i < 8; i++)
         insert_used(p, i, i != 2 && i < 5); /* [0* 1* 2 3*] 4* 5 6 7 */
     check_eq(evict(p), 2);
-    check_eq(p->counters[0].value, 2);
+    check_eq(counter_of(p, "spared"), 2);
     insert_used(p, 8, false);                 /* [0* 1* 3* 4*] 5 6 7 8 */
     check(p->replace.victim() == &blocks[0]); /* dirty: it is written */
-    check_eq(p->counters[1].value, 1);
+    check_eq(counter_of(p, "dirty"), 1);
     remove_block(p, 0);
     blocks[0].dirtied_ns = 0;
     insert(p, 0, true); /* written, not used: in its place */
@@ -198,7 +198,7 @@ TEST(two_q_promotes_only_what_comes_again_while_it_is_remembered)
     check_eq(evict(p), 8);
     check_victims(p, (u32[]){0, 6, 2, 3}, 4);
     check(p->replace.victim() == NULL);
-    check_eq(p->counters[2].value, 3); /* 0, 1, 6 */
+    check_eq(counter_of(p, "remembered"), 3); /* 0, 1, 6 */
 }
 
 TEST(two_q_evicts_first_what_nobody_will_want_and_forgets_it)
@@ -212,7 +212,7 @@ TEST(two_q_evicts_first_what_nobody_will_want_and_forgets_it)
     check_eq(evict(p), 0);
     insert(p, 3, true);
     insert(p, 0, true);
-    check_eq(p->counters[2].value, 1); /* 0 */
+    check_eq(counter_of(p, "remembered"), 1); /* 0 */
 }
 
 /* 4 blocks, figure 4 of the paper by hand; p is the target. */
@@ -234,8 +234,8 @@ TEST(arc_learns_from_its_ghosts_whom_to_evict)
     check_eq(replace(p, 3), 0); /* T1 3, T2 4 5 1, B2 2 0 */
     check_victims(p, (u32[]){4, 5, 1, 3}, 4);
     check(p->replace.victim() == NULL);
-    check_eq(p->counters[2].value, 3); /* 2, 4, 5 */
-    check_eq(p->counters[3].value, 2); /* 0, 1 */
+    check_eq(counter_of(p, "in_b1"), 3); /* 2, 4, 5 */
+    check_eq(counter_of(p, "in_b2"), 2); /* 0, 1 */
 }
 
 TEST(arc_remembers_no_victim_of_a_t1_that_has_the_whole_cache)
@@ -244,7 +244,7 @@ TEST(arc_remembers_no_victim_of_a_t1_that_has_the_whole_cache)
     insert_all(p, 0, 3);
     check_eq(replace(p, 4), 0);
     check_eq(replace(p, 0), 1);
-    check_eq(p->counters[2].value, 0);
+    check_eq(counter_of(p, "in_b1"), 0);
 }
 
 TEST(arc_evicts_first_what_nobody_will_want_and_forgets_it)
@@ -256,7 +256,7 @@ TEST(arc_evicts_first_what_nobody_will_want_and_forgets_it)
     insert(p, 3, false);
     check_eq(replace(p, 4), 3);
     check_eq(replace(p, 3), 0);
-    check_eq(p->counters[2].value + p->counters[3].value, 0);
+    check_eq(counter_of(p, "in_b1") + counter_of(p, "in_b2"), 0);
 }
 
 TEST(arc_keeps_the_place_of_a_block_in_use_and_evicts_another)
@@ -343,11 +343,11 @@ TEST(two_q_remembers_no_more_than_its_memory_holds)
     p->replace.remove(b);
     *b = (struct block){.blkno = evictions - ghosts - 1};
     p->replace.insert(b, true);
-    check_eq(p->counters[2].value, 0);
+    check_eq(counter_of(p, "remembered"), 0);
     p->replace.remove(b);
     *b = (struct block){.blkno = evictions - ghosts};
     p->replace.insert(b, true);
-    check_eq(p->counters[2].value, 1);
+    check_eq(counter_of(p, "remembered"), 1);
 }
 
 /* Random uses and evictions; a victim is always evictable, and there is one
@@ -358,7 +358,8 @@ static void run_random(const struct policy *p, u64 seed)
 
     memset(blocks, 0, sizeof(blocks));
     memset(evictable, 0, sizeof(evictable));
-    policy_start(p);
+    if (p->start)
+        p->start();
     for (u32 step = 0; step < 2000; step++) {
         u32 i = random_u64(&seed) % BLOCKS;
         if (random_u64(&seed) % 8 == 0 && count > 0) {
@@ -383,6 +384,24 @@ static void run_random(const struct policy *p, u64 seed)
 TEST(every_victim_is_evictable)
 {
     POLICY_EACH (p)
-        for (u64 seed = 0; (*p)->kind == POLICY_REPLACE && seed < 50; seed++)
+        for (u64 seed = 0; (*p)->kind == POLICY_REPLACE && seed < 50; seed++) {
+            policy_start(*p);
             run_random(*p, seed);
+        }
+}
+
+TEST(every_victim_is_evictable_at_the_tunables_extremes)
+{
+    POLICY_EACH (p) {
+        if ((*p)->kind != POLICY_REPLACE)
+            continue;
+        policy_start(*p);
+        for (struct tunable *t = (*p)->tunables; t && t->name; t++) {
+            t->value = t->min;
+            run_random(*p, 1);
+            t->value = t->max;
+            run_random(*p, 2);
+            t->value = t->def;
+        }
+    }
 }

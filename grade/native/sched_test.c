@@ -1,9 +1,10 @@
 /*
  * Schedulers: the order they serve a given set in, and what holds for all.
  *
- * link: grade/native/test.c
+ * link: grade/native/test.c grade/native/toy_drive.c
  */
-#include "grade/native/test.h"
+#include "grade/native/cache_model.h"
+#include "grade/native/toy_drive.h"
 #include "kernel/queue.h"
 
 #define MANY 500
@@ -139,8 +140,8 @@ TEST(cscan_goes_to_the_end_and_back_before_the_lowest)
     check_eq(serve_at(p, 1038000)->sector, 30);
     check_eq(serve_at(p, 1039000)->sector, 95);
     check(queue_empty(&queue)); /* the head stays */
-    check_eq(p->counters[0].value, 1);
-    check_eq(p->counters[1].value, 27000);
+    check_eq(counter_of(p, "returns"), 1);
+    check_eq(counter_of(p, "travelled"), 27000);
 }
 
 TEST(clook_takes_equal_sectors_in_order_of_arrival)
@@ -259,7 +260,8 @@ TEST(purp_serves_reads_first_each_kind_in_order_of_arrival)
     submit(p, &requests[5], 70, false);
     check_served(p, (u64[]){70, 5}, 2);
     check(queue_empty(&queue));
-    check_eq(p->counters[0].value, 4); /* all reads but one were younger */
+    check_eq(counter_of(p, "overtaken"),
+             4); /* all reads but one were younger */
 }
 
 /* One read is always queued. */
@@ -279,7 +281,7 @@ TEST(purp_starves_a_write_unless_it_has_a_bound)
     submit(p, &requests[1], 1000, false);
     clock_now_ns = requests[0].queued_ns + 6000000000 - 1000;
     check(serve(p) == &requests[0]);
-    check_eq(p->counters[1].value, 1);
+    check_eq(counter_of(p, "overdue"), 1);
 }
 
 TEST(deadline_serves_batches_and_goes_on_where_each_sweep_stopped)
@@ -293,9 +295,9 @@ TEST(deadline_serves_batches_and_goes_on_where_each_sweep_stopped)
     submit(p, &requests[9], 12, false); /* the reads' sweep has passed it */
     check_served(p, (u64[]){30, 40, 35, 50, 60, 12}, 6);
     check(queue_empty(&queue));
-    check_eq(p->counters[0].value, 4);
-    check_eq(p->counters[1].value, 2);
-    check_eq(p->counters[2].value, 0);
+    check_eq(counter_of(p, "read_batches"), 4);
+    check_eq(counter_of(p, "write_batches"), 2);
+    check_eq(counter_of(p, "expired"), 0);
 }
 
 TEST(deadline_passes_writes_over_as_often_as_it_may)
@@ -311,7 +313,7 @@ TEST(deadline_passes_writes_over_as_often_as_it_may)
 static void check_expiry(bool write, u64 wait_ns, u64 first)
 {
     const struct policy *p = policy_named(POLICY_SCHED, "deadline");
-    u64 expired = p->counters[2].value;
+    u64 expired = counter_of(p, "expired");
     tunable_named(p, "fifo_batch")->value = 1;
     queue_init(&queue, 0);
     submit(p, &requests[0], 200, write);
@@ -320,7 +322,7 @@ static void check_expiry(bool write, u64 wait_ns, u64 first)
     submit(p, &requests[2], 300, write);
     clock_now_ns = requests[1].queued_ns + wait_ns - 1000;
     check_eq(serve(p)->sector, first);
-    check_eq(p->counters[2].value - expired, first == 50);
+    check_eq(counter_of(p, "expired") - expired, first == 50);
 }
 
 TEST(deadline_begins_a_batch_with_the_oldest_when_that_is_due)
@@ -349,7 +351,7 @@ TEST(opportunistic_takes_dirty_blocks_near_the_ends_of_its_way)
     check_served(p, (u64[]){205, 300}, 2);
     submit(p, &requests[3], 60, false); /* on the way back, there is no way */
     check_served(p, (u64[]){60}, 1);
-    check_eq(p->counters[0].value, 3);
+    check_eq(counter_of(p, "taken"), 3);
 }
 
 TEST(opportunistic_delays_a_request_by_no_more_than_it_may)
@@ -383,8 +385,8 @@ TEST(wow_writes_groups_in_circular_order_and_spares_the_modified_once)
     offer(p, offers + 8, (u64[]){41}, 1);
     check_served(p, (u64[]){100, 4, 20, 40}, 4);
     check(p->sched.next(&queue, clock_now_ns) == NULL);
-    check_eq(p->counters[0].value, 7);
-    check_eq(p->counters[1].value, 1);
+    check_eq(counter_of(p, "groups"), 7);
+    check_eq(counter_of(p, "spared"), 1);
 }
 
 TEST(wow_spares_a_group_for_one_of_its_blocks)
@@ -415,7 +417,7 @@ TEST(wow_that_spares_nothing_is_cscan)
     offer(p, offers, (u64[]){40, 8, 16, 24}, 4);
     offers[1].again = offers[3].again = true;
     check_served(p, (u64[]){8, 16, 24, 40}, 4);
-    check_eq(p->counters[1].value, 0);
+    check_eq(counter_of(p, "spared"), 0);
 }
 
 TEST(wow_serves_what_is_queued_first)
@@ -429,28 +431,6 @@ TEST(wow_serves_what_is_queued_first)
     check_served(p, (u64[]){1}, 1);
     submit_mix(p, (u64[]){70}, 1, (u64[]){60}, 1);
     check_served(p, (u64[]){60, 70, 2, 3}, 4);
-}
-
-/* A disk of 100 sectors a track, a sector passing each microsecond; a seek
- * takes 10 us a track. */
-static struct approach toy_arm(u64 ns, u64 from, const struct request *to)
-{
-    u64 track = to->sector / 100;
-    u64 tracks = track > from / 100 ? track - from / 100 : from / 100 - track;
-    u64 there_us = ns / 1000 + 10 * tracks;
-    u64 turn_us = (to->sector + 100 - there_us % 100) % 100;
-    return (struct approach){there_us * 1000, (there_us + turn_us) * 1000};
-}
-
-static struct approach toy_drive(const struct queue *q, u64 start_ns,
-                                 const struct request *first, u64 gap_ns,
-                                 const struct request *r)
-{
-    if (!first)
-        return toy_arm(start_ns, q->head_sector, r);
-    u64 done_ns = toy_arm(start_ns, q->head_sector, first).begin_ns +
-                  first->nsectors * 1000;
-    return toy_arm(done_ns + gap_ns, first->sector + first->nsectors, r);
 }
 
 /* freeblock with the toy drive, and an empty queue where both commands have
@@ -554,12 +534,12 @@ TEST(freeblock_counts_a_request_that_a_free_write_made_late)
     check_eq(serve_at(p, 1000000)->sector, 10);
     check_eq(serve_at(p, 1011000)->sector, 345);
     check_eq(serve_at(p, 1046000)->sector, 350);
-    check_eq(p->counters[1].value, 0);
+    check_eq(counter_of(p, "late"), 0);
     submit(p, &requests[0], 370, false);
     check_eq(serve_at(p, 1051000)->sector, 360);
     check_eq(serve_at(p, 1080000)->sector, 370); /* was to go at 1070000 */
-    check_eq(p->counters[0].value, 3);
-    check_eq(p->counters[1].value, 1);
+    check_eq(counter_of(p, "free"), 3);
+    check_eq(counter_of(p, "late"), 1);
 }
 
 /* Not to one that has come since, though the sweep would pass that first; and
@@ -574,7 +554,7 @@ TEST(freeblock_goes_to_the_request_that_the_free_write_was_for)
     submit(p, &requests[1], 200, false);
     submit(p, &requests[2], 348, false);
     check_eq(serve_at(p, 1046000)->sector, 350);
-    check_eq(p->counters[1].value, 0);
+    check_eq(counter_of(p, "late"), 0);
     submit(p, &requests[3], 360, false);
     check_eq(serve_at(p, 1051000)->sector, 360);
     check_eq(serve_at(p, 1061000)->sector, 200);
@@ -634,7 +614,7 @@ TEST(sluice_lets_out_evenly_what_became_dirty_at_once)
         serve(p);
         check_eq(clock_now_ns / 1000000, ms[i]);
     }
-    check_eq(p->counters[3].value, 8); /* no read waited */
+    check_eq(counter_of(p, "unwatched"), 8); /* no read waited */
     check_eq(queue.length[2], 0);
 }
 
@@ -683,8 +663,8 @@ TEST(sluice_pays_a_price_once_a_write_has_been_owed_for_as_long)
     submit(p, &requests[0], 350, false);
     check_eq(next_at(p, 500000000)->sector, 350);
     check_eq(serve_at(p, 500100000)->sector, 400);
-    check_eq(p->counters[1].value, 1);
-    check_eq(p->counters[2].value, 100000);
+    check_eq(counter_of(p, "paid"), 1);
+    check_eq(counter_of(p, "price"), 100000);
     queue.head_sector = 0;
     check_eq(serve_at(p, 900000000)->sector, 350); /* a read after a write */
     submit(p, &requests[1], 350, false);
@@ -789,7 +769,7 @@ TEST(sluice_uses_the_way_to_a_write_for_another_and_then_goes_it)
     check_eq(serve_at(p, now_ns)->sector, WAY);
     submit(p, &requests[2], 350, false);
     check_eq(serve_at(p, now_ns + 50000)->sector, 90);
-    check_eq(p->counters[0].value, 1);
+    check_eq(counter_of(p, "bargains"), 1);
 }
 
 TEST(sluice_goes_no_way_to_a_write_that_is_gone)
@@ -859,7 +839,8 @@ static void run_random(const struct policy *p, u64 seed)
     u32 submitted = 0, served = 0, times[MANY] = {0};
     u64 sectors[100];
 
-    policy_start(p);
+    if (p->start)
+        p->start();
     queue_init(&queue, 0);
     for (u32 i = 0; i < NELEM(sectors); i++)
         sectors[i] = random_u64(&seed) % 10000 * 8;
@@ -886,8 +867,31 @@ static void run_random(const struct policy *p, u64 seed)
 TEST(every_scheduler_serves_each_request_once)
 {
     POLICY_EACH (p)
-        for (u64 seed = 0; (*p)->kind == POLICY_SCHED && seed < 50; seed++)
+        for (u64 seed = 0; (*p)->kind == POLICY_SCHED && seed < 50; seed++) {
+            policy_start(*p);
             run_random(*p, seed);
+        }
+}
+
+TEST(every_scheduler_serves_each_request_once_at_its_tunables_extremes)
+{
+    model_start("none");
+    model.queue.modelled = true;
+    drive_approaches = toy_drive;
+    POLICY_EACH (p) {
+        if ((*p)->kind != POLICY_SCHED)
+            continue;
+        policy_start(*p);
+        for (struct tunable *t = (*p)->tunables; t && t->name; t++) {
+            u64 values[] = {t->min, t->max};
+            for (u32 i = 0; i < NELEM(values); i++) {
+                t->value = values[i];
+                if (!(*p)->refuses || !(*p)->refuses())
+                    run_random(*p, i);
+            }
+            t->value = t->def;
+        }
+    }
 }
 
 /* The kernel swaps by taking the new policy through `start`, then telling it
@@ -914,4 +918,162 @@ TEST(no_request_is_lost_between_any_two_schedulers)
                 serve(*to);
             check(queue_empty(&queue));
         }
+}
+
+/* ---- what a scheduler refuses ---- */
+
+TEST(wow_refuses_a_low_mark_above_the_high_one)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "wow");
+    check(!p->refuses());
+    tunable_named(p, "low_blocks")->value = 256; /* as high_blocks */
+    check(!p->refuses());
+    tunable_named(p, "low_blocks")->value = 257;
+    check(p->refuses() != NULL);
+}
+
+TEST(freeblock_refuses_a_machine_where_no_disk_has_a_model)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "freeblock");
+    model_start("none");
+    check(p->refuses() != NULL);
+    model.disks = 3;
+    check(p->refuses() != NULL);
+    model.others[1].modelled = true;
+    check(!p->refuses());
+    model.disks = 2;
+    check(p->refuses() != NULL);
+    model.queue.modelled = true;
+    check(!p->refuses());
+}
+
+/* A drive on which 350 is begun a nanosecond later after a write. */
+static struct approach almost_free(const struct queue *q, u64 start_ns,
+                                   const struct request *first, u64 gap_ns,
+                                   const struct request *r)
+{
+    struct approach a = toy_drive(q, start_ns, first, gap_ns, r);
+    a.begin_ns += first != NULL;
+    return a;
+}
+
+TEST(freeblock_writes_nothing_that_costs_a_nanosecond)
+{
+    const struct policy *p = freeblock(0);
+    struct request offers[1];
+    drive_approaches = almost_free;
+    offer(p, offers, (u64[]){10}, 1);
+    submit(p, &requests[0], 350, false);
+    check_eq(next_at(p, 1000000)->sector, 350);
+}
+
+/* ---- Sluice's choice among those that wait ---- */
+
+/* The head is at 0. Of these reads, the one first served. */
+static u64 first_of(const u64 *sectors, u32 n)
+{
+    const struct policy *p = sluice(30000, 0);
+    for (u32 i = 0; i < n; i++)
+        submit(p, &requests[i], sectors[i], false);
+    return serve_at(p, 1000000)->sector;
+}
+
+/* By sector they are near, but the platter has turned past them; the fourth is
+ * the soonest, and would be as a fifth. */
+TEST(sluice_looks_at_four_requests_above_the_head)
+{
+    check_eq(first_of((u64[]){101, 102, 103, 150}, 4), 150);
+    check_eq(first_of((u64[]){101, 102, 103, 104, 150}, 5), 101);
+}
+
+/* As from above; without the read of 915, 50 would be the next above too, for
+ * the order is circular. */
+static u64 first_below(const u64 *sectors, u32 n)
+{
+    const struct policy *p = sluice(30000, 0);
+    tunable_named(p, "ageing")->value = 0;
+    for (u32 i = 0; i < n; i++)
+        submit(p, &requests[i], sectors[i], false);
+    queue.head_sector = 199;
+    return next_at(p, 1010000)->sector;
+}
+
+TEST(sluice_looks_at_four_requests_below_the_head)
+{
+    check_eq(first_below((u64[]){915, 104, 103, 102, 50}, 5), 50);
+    check_eq(first_below((u64[]){915, 105, 104, 103, 102, 50}, 6), 102);
+    check_eq(first_below((u64[]){105, 104, 103, 102, 50}, 5), 50);
+    check_eq(first_below((u64[]){50, 915, 105, 104, 103, 102}, 6), 50);
+}
+
+/* 90 is begun 90 us from now and 330 in 130 us; it has waited for 1 ms, and in
+ * its favour count `ageing` percent of that by two, which are waiting. */
+TEST(sluice_prefers_what_has_waited_longer_by_ageing)
+{
+    for (u64 percent = 7; percent <= 9; percent++) {
+        const struct policy *p = sluice(30000, 0);
+        tunable_named(p, "ageing")->value = percent;
+        submit(p, &requests[0], 330, false);
+        clock_now_ns += 1000000;
+        submit(p, &requests[1], 90, false);
+        u64 first = next_at(p, clock_now_ns)->sector;
+        check_eq(first, percent > 7 ? 330 : 90);
+    }
+}
+
+/* Of two queued writes on an idle disk 360 is begun in 60 us and 90, for which
+ * that leaves no time, in 90; nobody else waits, so 90 has all of its favour.
+ */
+TEST(sluice_prefers_of_queued_writes_too_what_has_waited_longer)
+{
+    for (u64 percent = 2; percent <= 4; percent++) {
+        const struct policy *p = sluice(30000, 0);
+        tunable_named(p, "ageing")->value = percent;
+        submit(p, &requests[0], 90, true);
+        clock_now_ns += 1000000;
+        submit(p, &requests[1], 360, true);
+        check_eq(next_at(p, 3002000)->sector, percent > 2 ? 90 : 360);
+    }
+}
+
+/* A dirty block that was there before, long after power-on. */
+TEST(sluice_that_takes_over_writes_what_is_dirty_at_its_age)
+{
+    const struct policy *p = sluice(30000, 10);
+    struct request offers[1];
+    clock_now_ns = 100000000000;
+    offers[0] = (struct request){.sector = 10,
+                                 .nsectors = 1,
+                                 .write = true,
+                                 .offer = true,
+                                 .queued_ns = clock_now_ns};
+    queue_add(&queue, &offers[0]);
+    p->sched.queued(&queue, &offers[0], clock_now_ns);
+    serve(p);
+    check_eq(clock_now_ns / 1000000, 129500);
+}
+
+/* Blocks whose tick passes while nothing is asked, more than a round of SLOTS
+ * after power-on, are owed at once. */
+TEST(sluice_owes_what_is_left_of_ticks_gone_by)
+{
+    const struct policy *p = sluice(1000, 0);
+    struct request offers[3];
+    for (u32 i = 0; i < 3; i++) {
+        offers[i] =
+            (struct request){.sector = 10 * i,
+                             .nsectors = 1,
+                             .write = true,
+                             .offer = true,
+                             .queued_ns = 100000000000 + i * 250000000UL};
+        clock_now_ns = offers[i].queued_ns;
+        queue_add(&queue, &offers[i]);
+        p->sched.queued(&queue, &offers[i], clock_now_ns);
+    }
+    check_eq(serve_at(p, 103000000000)->sector, 0);
+    check_eq(clock_now_ns, 103000000000);
+    check_eq(serve(p)->sector, 10); /* three in this tick of 250 ms */
+    check_eq(clock_now_ns / 1000000, 103083);
+    check_eq(serve(p)->sector, 20);
+    check_eq(clock_now_ns / 1000000, 103166);
 }

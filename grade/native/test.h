@@ -8,6 +8,9 @@
  * - policy_named finds a policy of those linked in, and starts it with its
  *   tunables at their defaults. What policies call is the kernel's own
  *   queue.c and ghost.c, and for update and write policies cache_model.h.
+ * - With --counters, it runs all tests and prints the counters,
+ * KIND/NAME.COUNTER, that none of them has asked counter_of for and found
+ * moved.
  */
 #ifndef SLUICE_NATIVE_TEST_H
 #define SLUICE_NATIVE_TEST_H
@@ -55,9 +58,15 @@ extern const struct policy *const __stop_policies[];
     for (const struct policy *const *p = __start_policies; \
          p < __stop_policies; p++)
 
+/* What a program of policies' tests does with --counters: 0. */
+int run_for_counters(void);
+
 void policy_start(const struct policy *);
 const struct policy *policy_named(enum policy_kind, const char *name);
 struct tunable *tunable_named(const struct policy *, const char *name);
+
+/* A counter's value. */
+u64 counter_of(const struct policy *, const char *name);
 
 u64 random_u64(u64 *state); /* splitmix64 */
 

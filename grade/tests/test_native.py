@@ -40,3 +40,12 @@ CASES = [(kind, name) for kind in UNIT_TESTS for name in names(NATIVE / f"{kind}
 @pytest.mark.parametrize(("kind", "name"), CASES, ids=[name for _, name in CASES])
 def test_unit(kind: str, name: str) -> None:
     run(NATIVE / f"{kind}_test", name)
+
+
+def test_every_counter_that_users_see_is_found_moved_by_some_test() -> None:
+    unmoved = []
+    for kind in UNIT_TESTS:
+        words = [NATIVE / f"{kind}_test", "--counters"]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=True)
+        unmoved.append(set(done.stdout.split()))
+    assert sorted(set.intersection(*unmoved)) == []

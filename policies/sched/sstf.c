@@ -1,8 +1,8 @@
 /*
  * SSTF, shortest seek time first: the request that starts nearest to where
  * the head is, in sectors; of two as near, the lower; of two that start at
- * one sector, the older. The mean seek is short, but a request far from where
- * others keep coming may wait without bound.
+ * one sector, a read before a write, or else the older. The mean seek is short,
+ * but a request far from where others keep coming may wait without bound.
  *
  * Source: Denning, "Effects of Scheduling on File Memory Operations", AFIPS
  * Spring Joint Computer Conference 1967.
