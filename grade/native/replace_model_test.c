@@ -1,0 +1,534 @@
+/*
+ * Replace policies held against models: each victim of a random run, and each
+ * counter after it, must be the model's. A model keeps plain lists of numbers,
+ * and shares no code with the policy of its name.
+ *
+ * link: grade/native/test.c
+ */
+#include "grade/native/test.h"
+
+#define BUFFERS  24
+#define BLOCKS   60 /* that the buffers may hold */
+#define STEPS    4000
+#define SEEDS    25
+#define COUNTERS 4
+#define NOBODY   ~0UL
+
+/* ---- lists of numbers ---- */
+
+struct numbers {
+    u64 n, at[200];
+};
+
+static bool has(const struct numbers *l, u64 number)
+{
+    for (u64 i = 0; i < l->n; i++) {
+        if (l->at[i] == number)
+            return true;
+    }
+    return false;
+}
+
+/* Take it out; was it there? */
+static bool take(struct numbers *l, u64 number)
+{
+    u64 n = 0;
+    for (u64 i = 0; i < l->n; i++) {
+        if (l->at[i] != number)
+            l->at[n++] = l->at[i];
+    }
+    bool was = n < l->n;
+    l->n = n;
+    return was;
+}
+
+static void push_back(struct numbers *l, u64 number)
+{
+    l->at[l->n++] = number;
+}
+
+static void push_front(struct numbers *l, u64 number)
+{
+    memmove(l->at + 1, l->at, l->n * sizeof *l->at);
+    l->at[0] = number;
+    l->n++;
+}
+
+static void shorten(struct numbers *l, u64 n)
+{
+    while (l->n > n)
+        take(l, l->at[0]);
+}
+
+static u64 first(const struct numbers *l)
+{
+    return l->n ? l->at[0] : NOBODY;
+}
+
+/* ---- a run ---- */
+
+/* A model, by numbers of buffers; NULL: it does not care. */
+struct model {
+    const char *name;
+    void (*begin)(const struct policy *, u64 *seed);
+    void (*insert)(u64 i, bool reuse);
+    void (*remove)(u64 i);
+    u64 (*victim)(void);
+    void (*coming)(u64 blkno);
+    void (*evicted)(u64 i);
+};
+
+static struct block buffers[BUFFERS];
+static bool cached[BUFFERS], evictable[BUFFERS];
+static u64 counted[COUNTERS];
+
+static bool is_cached(u64 blkno)
+{
+    for (u32 i = 0; i < BUFFERS; i++) {
+        if (cached[i] && buffers[i].blkno == blkno)
+            return true;
+    }
+    return false;
+}
+
+static void insert(const struct policy *p, const struct model *m, u64 i,
+                   bool reuse)
+{
+    static u64 uses;
+    buffers[i].used = ++uses;
+    evictable[i] = true;
+    p->replace.insert(&buffers[i], reuse);
+    m->insert(i, reuse);
+}
+
+static void remove_buffer(const struct policy *p, const struct model *m, u64 i)
+{
+    evictable[i] = false;
+    p->replace.remove(&buffers[i]);
+    m->remove(i);
+}
+
+/* The victim of both; it stays. */
+static u64 victim(const struct policy *p, const struct model *m)
+{
+    struct block *b = p->replace.victim();
+    u64 want = m->victim();
+    check(!p->check || !(p->check)());
+    check_eq(b ? (u64)(b - buffers) : NOBODY, want);
+    return want;
+}
+
+static void evict(const struct policy *p, const struct model *m)
+{
+    u64 i = victim(p, m);
+    if (i == NOBODY || buffers[i].dirtied_ns) {
+        if (i != NOBODY)
+            buffers[i].dirtied_ns = 0; /* it is written, and asked again */
+        return;
+    }
+    remove_buffer(p, m, i);
+    if (p->replace.evicted)
+        p->replace.evicted(&buffers[i]);
+    if (m->evicted)
+        m->evicted(i);
+    buffers[i] = (struct block){0};
+    cached[i] = false;
+}
+
+/* A block that is not cached is read, into a buffer that is free or becomes
+ * so. */
+static void miss(const struct policy *p, const struct model *m, u64 *seed)
+{
+    u64 blkno = random_u64(seed) % BLOCKS, i = 0;
+    while (i < BUFFERS && cached[i])
+        i++;
+    if (is_cached(blkno))
+        return;
+    if (i == BUFFERS) {
+        if (p->replace.coming)
+            p->replace.coming(0, blkno);
+        if (m->coming)
+            m->coming(blkno);
+        evict(p, m);
+        return;
+    }
+    cached[i] = true;
+    buffers[i].blkno = blkno;
+    insert(p, m, i, random_u64(seed) % 16);
+}
+
+static void step(const struct policy *p, const struct model *m, u64 *seed)
+{
+    u64 i = random_u64(seed) % BUFFERS, what = random_u64(seed) % 32;
+    if (what == 0)
+        evict(p, m);
+    else if (what < 16)
+        miss(p, m, seed);
+    else if (cached[i] && evictable[i])
+        remove_buffer(p, m, i);
+    else if (cached[i])
+        insert(p, m, i, random_u64(seed) % 16);
+    if (p->replace.takes_dirty && random_u64(seed) % 4 == 0)
+        buffers[i].dirtied_ns = cached[i];
+}
+
+static void run(const struct model *m, u64 seed)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, m->name);
+    struct policy_counter *c = p->counters;
+    u64 before[COUNTERS];
+    memset(buffers, 0, sizeof buffers);
+    memset(cached, 0, sizeof cached);
+    memset(evictable, 0, sizeof evictable);
+    memset(counted, 0, sizeof counted);
+    for (u32 i = 0; c && c[i].name; i++)
+        before[i] = c[i].value;
+    m->begin(p, &seed);
+    for (u32 i = 0; i < STEPS; i++)
+        step(p, m, &seed);
+    for (u32 i = 0; c && c[i].name; i++)
+        check_eq(counter_of(p, c[i].name) - before[i], counted[i]);
+}
+
+static void check_model(const struct model *m)
+{
+    for (u64 seed = 0; seed < SEEDS; seed++)
+        run(m, seed);
+}
+
+/* ---- LRU ---- */
+
+static struct numbers order;
+
+static void lru_begins(const struct policy *p, u64 *seed)
+{
+    (void)p, (void)seed;
+    order.n = 0;
+}
+
+static void lru_insert(u64 i, bool reuse)
+{
+    if (reuse)
+        push_back(&order, i);
+    else
+        push_front(&order, i);
+}
+
+static void lru_remove(u64 i)
+{
+    take(&order, i);
+}
+
+static u64 lru_victim(void)
+{
+    return first(&order);
+}
+
+TEST(lru_evicts_as_its_model)
+{
+    check_model(&(struct model){"lru", lru_begins, lru_insert, lru_remove,
+                                lru_victim, NULL, NULL});
+}
+
+/* ---- Clock ---- */
+
+/* Buffers in the order of the hand, those in use too; and unwanted ones. */
+static struct {
+    struct numbers hand, unwanted;
+    bool marked[BUFFERS];
+} clock_;
+
+static void clock_begins(const struct policy *p, u64 *seed)
+{
+    (void)p, (void)seed;
+    memset(&clock_, 0, sizeof clock_);
+}
+
+/* What was unwanted comes anew. */
+static void clock_insert(u64 i, bool reuse)
+{
+    clock_.marked[i] = reuse && has(&clock_.hand, i);
+    if (!reuse) {
+        take(&clock_.hand, i);
+        push_back(&clock_.unwanted, i);
+    } else if (!has(&clock_.hand, i)) {
+        push_back(&clock_.hand, i);
+    }
+}
+
+static void clock_remove(u64 i)
+{
+    take(&clock_.unwanted, i);
+}
+
+static u64 next_at_hand(void)
+{
+    for (u64 i = 0; i < clock_.hand.n; i++) {
+        if (evictable[clock_.hand.at[i]])
+            return clock_.hand.at[i];
+    }
+    return NOBODY;
+}
+
+static u64 clock_victim(void)
+{
+    if (clock_.unwanted.n)
+        return first(&clock_.unwanted);
+    for (;; counted[0]++) {
+        u64 i = next_at_hand();
+        if (i == NOBODY || !clock_.marked[i])
+            return i;
+        clock_.marked[i] = false;
+        take(&clock_.hand, i);
+        push_back(&clock_.hand, i);
+    }
+}
+
+static void clock_evicted(u64 i)
+{
+    take(&clock_.hand, i);
+}
+
+TEST(clock_evicts_as_its_model)
+{
+    check_model(&(struct model){"clock", clock_begins, clock_insert,
+                                clock_remove, clock_victim, NULL,
+                                clock_evicted});
+}
+
+/* ---- 2Q ---- */
+
+static struct {
+    u64 kin, kout;                     /* the tunables */
+    struct numbers unwanted, a1in, am; /* those in use are in a1in too */
+    struct numbers ghosts;             /* blocks */
+    bool in_a1in[BUFFERS], in_am[BUFFERS];
+    u64 most;
+} q;
+
+static void two_q_begins(const struct policy *p, u64 *seed)
+{
+    memset(&q, 0, sizeof q);
+    q.kin = 1 + random_u64(seed) % 99;
+    q.kout = random_u64(seed) % 200;
+    tunable_named(p, "kin_percent")->value = q.kin;
+    tunable_named(p, "kout_percent")->value = q.kout;
+}
+
+static u64 evictable_of(const struct numbers *l)
+{
+    u64 n = 0;
+    for (u64 i = 0; i < l->n; i++)
+        n += evictable[l->at[i]];
+    return n;
+}
+
+static void two_q_insert(u64 i, bool reuse)
+{
+    if (!reuse) {
+        take(&q.a1in, i);
+        q.in_a1in[i] = q.in_am[i] = false;
+        push_back(&q.unwanted, i);
+    } else if (q.in_am[i]) {
+        push_back(&q.am, i);
+    } else if (!q.in_a1in[i]) {
+        bool again = take(&q.ghosts, buffers[i].blkno);
+        counted[2] += again;
+        q.in_am[i] = again;
+        q.in_a1in[i] = !again;
+        push_back(again ? &q.am : &q.a1in, i);
+    }
+    u64 now =
+        evictable_of(&q.unwanted) + evictable_of(&q.a1in) + evictable_of(&q.am);
+    q.most = MAX(q.most, now);
+}
+
+static void two_q_remove(u64 i)
+{
+    take(&q.unwanted, i);
+    take(&q.am, i);
+}
+
+static u64 two_q_victim(void)
+{
+    u64 n = evictable_of(&q.a1in);
+    if (q.unwanted.n)
+        return first(&q.unwanted);
+    if (n <= q.most * q.kin / 100 && q.am.n)
+        return first(&q.am);
+    for (u64 i = 0; i < q.a1in.n; i++) {
+        if (evictable[q.a1in.at[i]])
+            return q.a1in.at[i];
+    }
+    return NOBODY;
+}
+
+static void two_q_evicted(u64 i)
+{
+    counted[0] += q.in_a1in[i];
+    counted[1] += q.in_am[i];
+    if (q.in_a1in[i]) {
+        take(&q.a1in, i);
+        push_back(&q.ghosts, buffers[i].blkno);
+        shorten(&q.ghosts, q.most * q.kout / 100);
+    }
+    q.in_a1in[i] = q.in_am[i] = false;
+}
+
+TEST(two_q_evicts_as_its_model)
+{
+    check_model(&(struct model){"2q", two_q_begins, two_q_insert, two_q_remove,
+                                two_q_victim, NULL, two_q_evicted});
+}
+
+/* ---- ARC ---- */
+
+/* Which list a buffer belongs to, evictable or not; the order of the evictable
+ * ones; and the paper's p and c. */
+enum { NONE, UNWANTED, T1, T2, LISTS };
+
+static struct {
+    u32 list_of[BUFFERS];
+    struct numbers lists[LISTS], b1, b2;
+    u64 p, c;
+    bool in_b2; /* what comes */
+} arc;
+
+static void arc_begins(const struct policy *p, u64 *seed)
+{
+    (void)p, (void)seed;
+    memset(&arc, 0, sizeof arc);
+}
+
+static u64 belong_to(u32 list)
+{
+    u64 n = 0;
+    for (u32 i = 0; i < BUFFERS; i++)
+        n += arc.list_of[i] == list;
+    return n;
+}
+
+static void arc_coming(u64 blkno)
+{
+    u64 b1 = arc.b1.n, b2 = arc.b2.n;
+    arc.in_b2 = has(&arc.b2, blkno);
+    if (arc.in_b2) {
+        u64 less = b1 / b2 ? b1 / b2 : 1;
+        arc.p = arc.p > less ? arc.p - less : 0;
+    } else if (has(&arc.b1, blkno)) {
+        u64 more = b2 / b1 ? b2 / b1 : 1;
+        arc.p = MIN(arc.p + more, arc.c);
+    }
+}
+
+static u32 arc_list_for(u64 i, bool reuse)
+{
+    if (!reuse)
+        return UNWANTED;
+    if (arc.list_of[i] >= T1)
+        return T2;
+    bool in_b1 = take(&arc.b1, buffers[i].blkno);
+    bool in_b2 = take(&arc.b2, buffers[i].blkno);
+    counted[2] += in_b1;
+    counted[3] += in_b2;
+    return in_b1 || in_b2 ? T2 : T1;
+}
+
+static void arc_insert(u64 i, bool reuse)
+{
+    u32 list = arc_list_for(i, reuse);
+    arc.list_of[i] = list;
+    push_back(&arc.lists[list], i);
+    u64 t1 = belong_to(T1), t2 = belong_to(T2);
+    arc.c = MAX(arc.c, t1 + t2);
+    shorten(&arc.b1, arc.c - t1);
+    shorten(&arc.b2, 2 * arc.c - t1 - t2 - arc.b1.n);
+}
+
+static void arc_remove(u64 i)
+{
+    take(&arc.lists[arc.list_of[i]], i);
+}
+
+static u64 arc_victim(void)
+{
+    u64 t1 = belong_to(T1);
+    bool from_t1 = t1 > arc.p || (arc.in_b2 && t1 == arc.p && t1);
+    u32 order_[] = {UNWANTED, from_t1 ? T1 : T2, from_t1 ? T2 : T1};
+    for (u32 i = 0; i < 3; i++) {
+        if (arc.lists[order_[i]].n)
+            return first(&arc.lists[order_[i]]);
+    }
+    return NOBODY;
+}
+
+static void arc_evicted(u64 i)
+{
+    u32 list = arc.list_of[i];
+    arc.list_of[i] = NONE;
+    if (list == UNWANTED)
+        return;
+    counted[list - T1]++;
+    push_back(list == T1 ? &arc.b1 : &arc.b2, buffers[i].blkno);
+}
+
+TEST(arc_evicts_as_its_model)
+{
+    check_model(&(struct model){"arc", arc_begins, arc_insert, arc_remove,
+                                arc_victim, arc_coming, arc_evicted});
+}
+
+/* ---- CFLRU ---- */
+
+static u64 window_percent;
+
+static void cflru_begins(const struct policy *p, u64 *seed)
+{
+    window_percent = random_u64(seed) % 101;
+    tunable_named(p, "window_percent")->value = window_percent;
+    order.n = 0;
+}
+
+/* Unwanted ones are in front, as they came; buffers[].used grows. */
+static struct numbers unwanted;
+
+static void cflru_insert(u64 i, bool reuse)
+{
+    push_back(reuse ? &order : &unwanted, i);
+}
+
+static void cflru_remove(u64 i)
+{
+    take(&order, i);
+    take(&unwanted, i);
+}
+
+static u64 cflru_victim(void)
+{
+    u64 all[BUFFERS], n = 0;
+    for (u64 i = 0; i < unwanted.n; i++)
+        all[n++] = unwanted.at[i];
+    for (u64 i = 0; i < order.n; i++)
+        all[n++] = order.at[i];
+    u64 window = MAX(1, n * window_percent / 100);
+    for (u64 i = 0; i < MIN(n, window); i++) {
+        if (buffers[all[i]].dirtied_ns)
+            continue;
+        counted[0] += i;
+        return all[i];
+    }
+    counted[1] += n > 0;
+    return n ? all[0] : NOBODY;
+}
+
+static void cflru_starts(const struct policy *p, u64 *seed)
+{
+    unwanted.n = 0;
+    cflru_begins(p, seed);
+}
+
+TEST(cflru_evicts_as_its_model)
+{
+    check_model(&(struct model){"cflru", cflru_starts, cflru_insert,
+                                cflru_remove, cflru_victim, NULL, NULL});
+}
