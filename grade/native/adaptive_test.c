@@ -88,6 +88,11 @@ TEST(ldcl_without_range_is_ipu)
     check_eq(counter("moved"), 0);
     run_to_ms(62000);
     check_writes("62000: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20");
+    /* 14 of them beyond the threshold, until the age at which they are due */
+    check_eq(counter("overfull"), 60 * 14);
+    check_eq(counter("scans"), 62);
+    check_eq(counter("scanned"), 61 * 20);
+    check_eq(counter("written"), 20);
 }
 
 /* ---- linux ---- */
@@ -114,6 +119,7 @@ TEST(linux_writes_the_oldest_at_once_above_the_background_limit)
     dirty_n(1, 100);
     run_to_ms(1001);
     check_writes("");
+    check_eq(model.looks, 0);
     tune("chunk", 3);
     dirty_n(101, 1);
     run_to_ms(1002);
@@ -125,6 +131,8 @@ TEST(linux_writes_the_oldest_at_once_above_the_background_limit)
     check_eq(model.now.dirty, 90);
     check_eq(counter("background"), 12);
     check_eq(counter("expired"), 0);
+    check_eq(counter("looks"), 2);
+    check_eq(model.looks, 2);
 }
 
 /* ---- hac ---- */
@@ -168,6 +176,40 @@ TEST(hac_writes_what_is_of_age_whatever_the_queue)
     check_eq(model.now.dirty, 0);
     check_eq(counter("due"), 201);
     check_eq(counter("moved"), 0);
+}
+
+/* Two disks: one has three requests more than the four accepted, one has a
+ * request. */
+TEST(hac_fills_each_disks_queue_and_passes_over_the_blocks_of_a_busy_one)
+{
+    model_start("hac");
+    model.disks = 2;
+    model.queue.queued_writes = 7;
+    model.others[0].queued_reads = 1;
+    run_to_ms(1);
+    for (u64 b = 1; b <= 50; b++)
+        dirty(b)->disk = b % 2; /* 50: four requests */
+    run_to_ms(100);
+    check_writes("100: 1 3 5");
+    check_eq(counter("looks"), 1);
+    check_eq(counter("busy_looks"), 1); /* though the second is not */
+    model.queue.queued_writes = 2;      /* 47: three requests */
+    run_to_ms(200);
+    check_writes("200: 2 7 9");
+    check_eq(counter("busy_looks"), 1);
+    check_eq(counter("moved"), 6);
+}
+
+TEST(hac_accepts_a_share_of_its_queue_rounded_down)
+{
+    model_start("hac");
+    tune("queue", 100);
+    model.queue.queued_reads = 1;
+    run_to_ms(1);
+    dirty_n(1, 100);
+    run_to_ms(100);
+    check_eq(model.now.dirty, 1);
+    check_eq(counter("moved"), 99);
 }
 
 /* ---- the marks of ahlw and awol ---- */
@@ -240,23 +282,157 @@ TEST(marks_go_on_from_where_no_limit_bent_them)
     check_eq(m.low, 0);
 }
 
-TEST(ahlw_writes_down_to_the_low_mark_above_the_high_one)
+/* marks.c's arithmetic: ratios in so many parts, marks in so many of a block,
+ * both rounded to the nearest. */
+#define RATIO 65536UL
+#define BLOCK 1024UL
+
+static u64 nearest(u64 a, u64 b)
 {
-    model_start("ahlw"); /* 100, 50 */
+    return (2 * a + b) / (2 * b);
+}
+
+static u64 ratio_of(u64 a, u64 b)
+{
+    const u64 most = RATIO * RATIO / 2;
+    if (a == b)
+        return RATIO;
+    return b ? MIN(nearest(a * RATIO, b), most) : most;
+}
+
+static u64 by_at_most_two(u64 mark, u64 ratio)
+{
+    u64 by = ratio < RATIO / 2 ? RATIO / 2 : MIN(ratio, 2 * RATIO);
+    return nearest(mark * by, RATIO);
+}
+
+/* After a step in which so much became dirty and clean, and in the one before.
+ */
+static void want_marks(struct marks *m, const u64 now[2], const u64 before[2],
+                       u64 buffers)
+{
+    u64 by_dirtied = ratio_of(before[0], now[0]);
+    u64 by_both = by_dirtied * ratio_of(now[1], before[1]) / RATIO;
+    m->exact_high = by_at_most_two(m->exact_high, by_dirtied);
+    m->exact_low = by_at_most_two(m->exact_low, by_both);
+    m->exact_high = MAX(BLOCK, MIN(m->exact_high, buffers * BLOCK));
+    m->exact_low = MIN(m->exact_low, buffers * BLOCK);
+}
+
+static void check_limits(const struct marks *m, const struct marks *want,
+                         u64 most)
+{
+    u64 share = MIN(RATIO, ratio_of(most * BLOCK, want->exact_high));
+    u64 high = MAX(1, MIN(want->exact_high / BLOCK, most));
+    u64 low = want->exact_low * share / RATIO / BLOCK;
+    check_eq(m->exact_high, want->exact_high);
+    check_eq(m->exact_low, want->exact_low);
+    check_eq(m->high, high);
+    check_eq(m->low, MIN(low, high));
+}
+
+/* Blocks that are being written are not clean yet. */
+TEST(marks_are_exactly_those_of_their_formulas)
+{
+    for (u64 seed = 0; seed < 200; seed++) {
+        u64 random = seed, last[2] = {0}, buffers = 16 + seed * seed;
+        struct marks m, want;
+        state = (struct cache_state){.buffers = buffers};
+        marks_start(&m, 1 + buffers / 10, 1 + buffers / 20);
+        want = m;
+        for (u32 i = 0; i < 30; i++) {
+            u64 now[] = {random_u64(&random) % 50, random_u64(&random) % 50};
+            u64 most = random_u64(&random) % (buffers + 1);
+            state.dirtied += now[0];
+            state.written += now[1] - state.writing;
+            state.writing = random_u64(&random) % 9;
+            state.written += state.writing;
+            marks_step(&m, &state, most);
+            if (i > 1)
+                want_marks(&want, now, last, buffers);
+            check_limits(&m, &want, most);
+            memcpy(last, now, sizeof last);
+        }
+    }
+}
+
+/* Without reads awol does as ahlw. */
+static const char *const by_marks[] = {"ahlw", "awol"};
+
+static void check_down_to_the_low_mark(const char *policy)
+{
+    model_start(policy); /* 100, 50 */
     run_to_ms(1000);
     dirty_n(1, 100);
     run_to_ms(2000);
     check_writes("");
+    check_eq(model.looks, 0); /* nor asked */
     dirty(101);
     run_to_ms(2001);
+    check_eq(model.looks, 1);
     check_eq(model.now.dirty, 50);
     check_eq(counter("above_high"), 1);
     check_eq(counter("written"), 51);
+    check_eq(counter("steps"), 0);
     run_to_ms(30999);
     check_eq(model.now.dirty, 50);
     run_to_ms(35000); /* the step after their age */
     check_eq(model.now.dirty, 0);
     check_eq(counter("due"), 50);
+    check_eq(counter("steps"), 7);
+    check_eq(counter("above_high"), 1);
+}
+
+TEST(ahlw_and_awol_write_down_to_the_low_mark_above_the_high_one)
+{
+    for (u32 i = 0; i < NELEM(by_marks); i++)
+        check_down_to_the_low_mark(by_marks[i]);
+}
+
+TEST(ahlw_and_awol_write_nothing_at_the_high_mark_when_they_step)
+{
+    for (u32 i = 0; i < NELEM(by_marks); i++) {
+        model_start(by_marks[i]);
+        run_to_ms(1);
+        dirty_n(1, 100);
+        run_to_ms(5000);
+        check_writes("");
+        check_eq(counter("steps"), 1);
+        check_eq(counter("above_high"), 0);
+    }
+}
+
+/* The marks begin at 100 and 50. In the third step half as many blocks become
+ * dirty as in the second, and as many clean: twice as much, but 150 at most,
+ * and as much of the low mark. */
+TEST(ahlw_and_awol_let_the_high_mark_be_no_more_than_most_percent)
+{
+    for (u32 i = 0; i < NELEM(by_marks); i++) {
+        model_start(by_marks[i]);
+        tune("most_percent", 15);
+        model.now.written = 100;
+        for (u32 step = 1; step <= 3; step++) {
+            model.now.dirtied += step == 3 ? 50 : 100;
+            model.now.written += 100;
+            run_to_ms(5000 * step);
+        }
+        check_eq(counter("high_sum"), 100 + 100 + 150);
+        check_eq(counter("low_sum"), 50 + 50 + 75);
+    }
+}
+
+TEST(ahlw_and_awol_refuse_to_begin_above_most_percent)
+{
+    for (u32 i = 0; i < NELEM(by_marks); i++) {
+        const struct policy *p = model_start(by_marks[i]);
+        check(!p->refuses());
+        tune("high_percent", 40); /* as most_percent */
+        check(!p->refuses());
+        tune("high_percent", 41);
+        check(p->refuses() != NULL);
+        tune("most_percent", 41);
+        check(!p->refuses());
+    }
 }
 
 TEST(ahlw_begins_to_write_earlier_when_writers_are_faster)
@@ -432,4 +608,177 @@ TEST(throttled_allows_one_block_of_the_smallest_cache)
     tunable_named(p, "dirty_percent")->value = 1;
     check_eq(p->write.most_dirty(16), 1);
     check_eq(p->write.most_dirty(101), 2);
+}
+
+/* ---- awol against a model ---- */
+
+#define NAMES                                                      \
+    8192 /* a ghost cache's room, as policies/update/awol.c has it \
+          */
+
+/* Names, the oldest first. */
+struct names {
+    u64 n, at[200];
+};
+
+static bool have(const struct names *names, u64 name)
+{
+    for (u64 i = 0; i < names->n; i++) {
+        if (names->at[i] == name)
+            return true;
+    }
+    return false;
+}
+
+static void make_youngest(struct names *names, u64 name, u64 most)
+{
+    u64 n = 0;
+    for (u64 i = 0; i < names->n; i++) {
+        if (names->at[i] != name)
+            names->at[n++] = names->at[i];
+    }
+    names->at[n++] = name;
+    u64 gone = n > most ? n - most : 0;
+    memmove(names->at, names->at + gone, (n - gone) * sizeof *names->at);
+    names->n = n - gone;
+}
+
+static struct {
+    struct names full, least;
+    u64 reads, hits, ghost_hits, ghost_misses;
+    u64 steps, most_sum, high_sum, low_sum;
+    u64 last[4]; /* of the first four, at the last step */
+    struct marks marks;
+    u64 most_percent, reading; /* the tunables */
+} want;
+
+static void start_awol(u64 *seed)
+{
+    model_start("none");
+    model.now.buffers = 10 + random_u64(seed) % 60;
+    model_use_update("awol");
+    memset(&want, 0, sizeof want);
+    want.most_percent = 10 + random_u64(seed) % 90;
+    want.reading = random_u64(seed) % 3;
+    tune("most_percent", want.most_percent);
+    tune("reading", want.reading);
+    u64 high = model.now.buffers / 10;
+    marks_start(&want.marks, high, high / 2);
+}
+
+static void want_read(const struct policy *p, const struct block *b, bool hit)
+{
+    u64 most = model.now.buffers;
+    u64 least = most - most * want.most_percent / 100;
+    want.reads++;
+    want.hits += hit;
+    want.ghost_misses += !hit && have(&want.full, b->blkno);
+    want.ghost_hits += hit && !b->dirtied_ns && !have(&want.least, b->blkno);
+    make_youngest(&want.full, b->blkno, most);
+    make_youngest(&want.least, b->blkno, least);
+    p->update.wanted(b, hit);
+}
+
+/* The formulas of awol.c's head. */
+static u64 want_most(void)
+{
+    u64 now[] = {want.reads, want.hits, want.ghost_hits, want.ghost_misses};
+    u64 grown[4];
+    for (u32 i = 0; i < 4; i++) {
+        grown[i] = now[i] - want.last[i];
+        want.last[i] = now[i];
+    }
+    i64 reads = grown[0], c = grown[1], gh = grown[2], gm = grown[3];
+    i64 against[] = {c - gh + gm, c + gh + gm, gh + gm};
+    i64 left = reads - against[want.reading];
+    u64 most = model.now.buffers * want.most_percent / 100;
+    return !reads ? most : left > 0 ? most * left / reads : 0;
+}
+
+static void step_awol(const struct policy *p)
+{
+    u64 most = want_most();
+    model.now_ns += 5000 * NS_PER_MS;
+    p->update.look(model.now_ns);
+    marks_step(&want.marks, &model.now, most);
+    want.steps++;
+    want.most_sum += most;
+    want.high_sum += want.marks.high;
+    want.low_sum += want.marks.low;
+}
+
+static void awol_at_random(const struct policy *p, u64 *seed)
+{
+    struct block b = {.blkno = random_u64(seed) % (2 * model.now.buffers)};
+    u64 what = random_u64(seed) % 64;
+    if (what == 0) {
+        model.now.written += random_u64(seed) % 9;
+        step_awol(p);
+    } else if (what < 16) {
+        model.now.dirtied++;
+        make_youngest(&want.full, b.blkno, model.now.buffers);
+        p->update.dirtied(&b, model.now_ns);
+    } else {
+        b.dirtied_ns = random_u64(seed) % 4 == 0;
+        want_read(p, &b, random_u64(seed) % 2);
+    }
+}
+
+TEST(awol_counts_and_bounds_its_marks_as_its_model)
+{
+    for (u64 seed = 1; seed <= 40; seed++) {
+        u64 random = seed;
+        const struct policy *p = model_start("awol");
+        for (struct policy_counter *c = p->counters; c->name; c++)
+            c->value = 0;
+        memset(want.last, 0, sizeof want.last);
+        start_awol(&random);
+        step_awol(p); /* what was counted before is no growth */
+        want.most_sum = counter("most_sum");
+        want.high_sum = counter("high_sum");
+        want.low_sum = counter("low_sum");
+        for (u32 i = 0; i < 2000; i++)
+            awol_at_random(p, &random);
+        check_eq(counter("reads"), want.reads);
+        check_eq(counter("hits"), want.hits);
+        check_eq(counter("ghost_hits"), want.ghost_hits);
+        check_eq(counter("ghost_misses"), want.ghost_misses);
+        check_eq(counter("steps"), want.steps);
+        check_eq(counter("most_sum"), want.most_sum);
+        check_eq(counter("high_sum"), want.high_sum);
+        check_eq(counter("low_sum"), want.low_sum);
+    }
+}
+
+/* In a cache of so many buffers, it follows one block in `every`, and each
+ * ghost cache has room for `most` names: the first of them is there until one
+ * more comes. */
+static void check_follows(u64 buffers, u64 every, u64 most)
+{
+    model_start("none");
+    model.now.buffers = buffers;
+    const struct policy *p = model_use_update("awol");
+    u64 reads = counter("reads"), misses = counter("ghost_misses");
+    for (u64 i = 0; i < most * every; i++)
+        p->update.wanted(&(struct block){.blkno = i}, false);
+    check_eq(counter("reads") - reads, most);
+    check_eq(counter("ghost_misses") - misses, 0);
+    p->update.wanted(&(struct block){.blkno = 0}, false); /* the youngest now */
+    check_eq(counter("ghost_misses") - misses, 1);
+    struct block written = {.blkno = most * every};
+    p->update.dirtied(&written, 1); /* 1 * every is forgotten */
+    p->update.wanted(&(struct block){.blkno = every}, false);
+    check_eq(counter("ghost_misses") - misses, 1);
+    written.blkno = most * every + 1; /* not followed, if any is not */
+    p->update.dirtied(&written, 1);
+    p->update.wanted(&(struct block){.blkno = 3 * every}, false);
+    check_eq(counter("ghost_misses") - misses, every > 1 ? 2 : 1);
+}
+
+TEST(awol_follows_every_nth_block_of_a_cache_that_is_larger_than_its_ghosts)
+{
+    check_follows(NAMES, 1, NAMES);
+    check_follows(NAMES + 1, 2, (NAMES + 1) / 2);
+    check_follows(2 * NAMES, 2, NAMES);
+    check_follows(2 * NAMES + 1, 3, (2 * NAMES + 1) / 3);
 }

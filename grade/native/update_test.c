@@ -262,6 +262,83 @@ TEST(bsd_syncer_writes_what_another_left_at_its_time_or_at_once)
     check_writes("91000: 1 2; 120000: 3");
 }
 
+/* 190 s pass in which the daemon cannot look: the wheel goes round once, and
+ * whatever is on it is written. */
+TEST(bsd_syncer_writes_all_that_is_late_when_it_looks_late)
+{
+    model_start("bsd_syncer");
+    run_to_ms(10500);
+    for (u64 i = 0; i < 70; i++) {
+        dirty_at_ms(10500 + 300 * i, i);
+        dirty_meta(100 + i);
+    }
+    run_to_ms(32000);
+    u64 left = model.now.dirty, ticks = counter("ticks");
+    check(left > 70);
+    stall_to_ms(222000);
+    run_to_ms(222000);
+    check_eq(model.now.dirty, 0);
+    check_eq(counter("ticks") - ticks, 64);
+    run_to_ms(225000);
+    check_eq(counter("ticks") - ticks, 67);
+}
+
+/* Buffers that the first of its turns looks at, of 997 that are used. */
+static u64 first_turn(u64 scan_ms)
+{
+    model_start("svr4");
+    model.now.buffers = 997;
+    tune("scan_ms", scan_ms);
+    run_to_ms(1);
+    for (u64 i = 0; i < 997; i++)
+        dirty(i);
+    u64 before = counter("scanned");
+    run_to_ms(scan_ms);
+    return counter("scanned") - before;
+}
+
+TEST(svr4_has_as_many_turns_as_autoup_s_has_scans_rounded_up)
+{
+    check_eq(first_turn(1000), 997 / 60);
+    check_eq(first_turn(7000), 997 / 9); /* 8.57 */
+    check_eq(first_turn(59999), 997 / 2);
+    check_eq(first_turn(60000), 997);
+}
+
+TEST(svr4_begins_with_the_first_buffer_each_time_it_is_put_to_use)
+{
+    model_start("svr4");
+    run_to_ms(10500);
+    check_eq(counter("scans"), 10);
+    model_start("svr4");
+    run_to_ms(1);
+    dirty(0);
+    run_to_ms(59999);
+    check_writes("1000: 0");
+}
+
+TEST(svr4_writes_structure_when_it_is_of_age_exactly)
+{
+    model_start("svr4");
+    run_to_ms(1000);
+    dirty_meta(1);
+    run_to_ms(1001);
+    dirty_meta(2);
+    run_to_ms(100000);
+    check_writes("61000: 1; 62000: 2");
+}
+
+TEST(svr4_refuses_scans_further_apart_than_a_round)
+{
+    const struct policy *p = model_start("svr4");
+    check(!p->refuses());
+    tune("autoup_s", 2);
+    tune("scan_ms", 2000);
+    check(!p->refuses());
+    tune("scan_ms", 2001);
+    check(p->refuses() != NULL);
+}
+
 TEST(none_never_looks)
 {
     model_start("none");
