@@ -119,9 +119,14 @@ class Tree:
             if "pytest.mark.native" not in text:
                 continue
             named = any(re.search(rf"\b{p}\b", text) for p in programs)
-            if named or ("UNIT_TESTS" in text and any(p.endswith("_test") for p in programs)):
+            if named or ("UNIT_TESTS" in text and any(self.is_policies(p) for p in programs)):
                 found.append(str(path.relative_to(self.folder)))
         return found
+
+    def is_policies(self, program: str) -> bool:
+        """Is its main program that of the policies' unit tests?"""
+        source = self.folder / "grade" / "native" / f"{program}.c"
+        return " * link: grade/native/test.c" in source.read_text()
 
     def pytest(self, modules: list[str], *words: str) -> tuple[int, str]:
         """Run test modules, the quickest tests first, until one fails."""
