@@ -827,33 +827,46 @@ static int rename_over_directory(struct renaming *r)
     return error ? error : links_error;
 }
 
+/* The same within a block: the two change names, and the other is removed. If
+ * it cannot be, they change back. */
+static int rename_by_swap(struct renaming *r)
+{
+    struct inode *dir = r->from->at;
+    int error = dir_swap(dir, &r->old, &r->new);
+    if (error)
+        return error;
+    error = remove_name(dir, &r->old, r->replaced);
+    if (error)
+        dir_swap(dir, &r->old, &r->new);
+    return error;
+}
+
 /* To the name of a file whose last it is: first that gets another one, which
- * then is removed as any. Within a block the two can change names. */
+ * then is removed as any. */
 static int rename_over_last(struct renaming *r)
 {
     struct inode *from = r->from->at;
     char spare[24];
-    struct search s = r->old;
-    int error;
-    if (from == r->to->at && r->old.block == r->new.block) {
-        error = dir_swap(from, &r->old, &r->new);
-    } else {
-        ksnprintf(spare, sizeof(spare), ".replaced.%u", r->replaced->ino);
+    struct search s;
+    if (from == r->to->at && r->old.block == r->new.block)
+        return rename_by_swap(r);
+    ksnprintf(spare, sizeof(spare), ".replaced.%u", r->replaced->ino);
+    int error = dir_search(from, spare, &s);
+    if (error || s.found || r->moved->nlink >= EXT2_LINK_MAX)
+        return error ? error : s.found ? -EEXIST : -EMLINK;
+    error = dir_enter(from, &s, spare, r->replaced);
+    if (error)
+        return error;
+    error = dir_search(r->to->at, r->to->name, &r->new);
+    if (!error)
+        error = rename_move(r, true);
+    if (!error)
         error = dir_search(from, spare, &s);
-        if (error || s.found || r->moved->nlink >= EXT2_LINK_MAX)
-            return error ? error : s.found ? -EEXIST : -EMLINK;
-        error = dir_enter(from, &s, spare, r->replaced);
-        if (error)
-            return error;
-        error = dir_search(r->to->at, r->to->name, &r->new);
-        if (!error)
-            error = rename_move(r, true);
-        if (!error)
-            error = dir_search(from, spare, &s);
-        if (error)
-            return fs_error(from->fs, "a rename could not be finished");
-    }
-    return error ? error : remove_name(from, &s, r->replaced);
+    if (!error)
+        error = remove_name(from, &s, r->replaced);
+    if (error)
+        return fs_error(from->fs, "a rename could not be finished");
+    return 0;
 }
 
 /* All is found, checked and locked. */
