@@ -523,15 +523,18 @@ static void resize(struct object *o, u64 size)
 static void adopt(struct inode *ip, struct object *o, const u8 *new, u64 at,
                   u64 end)
 {
-    u8 got[8192];
-    for (; at < MIN(end, o->size); at++, new ++) {
-        struct uio u = {.addr = (u64)got, .left = 1, .offset = at};
-        if (ext2_read(ip, &u, NULL) || u.left)
-            panic("byte %lu cannot be read", at);
-        if (got[0] != o->data[at] && got[0] != *new &&got[0] != 0)
-            panic("byte %lu is %02x: neither old nor new", at, got[0]);
-        o->data[at] = got[0];
-    }
+    if (at >= MIN(end, o->size))
+        return;
+    u64 n = MIN(end, o->size) - at;
+    u8 *got = malloc(n), *old = o->data + at;
+    struct uio u = {.addr = (u64)got, .left = n, .offset = at};
+    if (ext2_read(ip, &u, NULL) || u.left)
+        panic("%lu bytes at %lu cannot be read", n, at);
+    for (u64 i = 0; i < n; i++)
+        if (got[i] != old[i] && got[i] != new[i] && got[i] != 0)
+            panic("byte %lu is %02x: neither old nor new", at + i, got[i]);
+    memcpy(old, got, n);
+    free(got);
 }
 
 static void do_write(void)

@@ -15,10 +15,17 @@
 #include "kernel/string.h"
 
 #define FIBRES      8
+#define LOCKS       8 /* of one process at once */
 #define STACK_BYTES (256 << 10)
 
-struct shim_options shim = {.buffers = 64, .flush_permille = 20};
+struct shim_options shim = {.buffers = 64,
+                            .flush_permille = 20,
+                            .through_permille = 125,
+                            .ahead_most = 50};
 u64 shim_fault_at = SHIM_FAULT_NEVER;
+void (*shim_on_write)(struct disk *);
+void (*shim_on_change)(struct disk *, u64 blkno);
+struct access shim_access;
 
 /* ---- what every layer may call ---- */
 
@@ -33,13 +40,30 @@ void panic(const char *fmt, ...)
     abort();
 }
 
+static char printed[4096];
+static u32 printed_length;
+
 void kprintf(const char *fmt, ...)
 {
+    char text[256];
     va_list ap;
     va_start(ap, fmt);
-    if (!shim.quiet)
-        vprintf(fmt, ap);
+    vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
+    if (!shim.quiet)
+        printf("%s", text);
+    printed_length += strlcpy(printed + printed_length, text,
+                              sizeof(printed) - printed_length);
+    printed_length = MIN(printed_length, sizeof(printed) - 1);
+}
+
+const char *shim_printed(void)
+{
+    static char text[sizeof(printed)];
+    memcpy(text, printed, sizeof(text));
+    printed_length = 0;
+    printed[0] = 0;
+    return text;
 }
 
 int kvsnprintf(char *out, size_t n, const char *fmt, va_list ap)
@@ -83,11 +107,49 @@ u64 shim_random(u64 below)
 u64 clock_wall_s(void)
 {
     static u64 calls;
-    return 1750000000 + calls++ / 64;
+    return shim.now_s ? shim.now_s : 1750000000 + calls++ / 64;
 }
+
+/* ---- what is to fail ---- */
+
+static struct {
+    enum shim_fault fault;
+    struct disk *disk;
+    u64 left; /* till the one that fails; 0: none will */
+    bool on, failed;
+} plan;
+
+void shim_fail(enum shim_fault fault, struct disk *d, u64 n, bool on)
+{
+    plan.fault = fault;
+    plan.disk = d;
+    plan.left = n;
+    plan.on = on;
+    plan.failed = false;
+}
+
+bool shim_failed(void)
+{
+    return plan.failed;
+}
+
+static bool fails(enum shim_fault fault, const struct disk *d)
+{
+    if (fault != plan.fault || (d && d != plan.disk))
+        return false;
+    if (plan.failed && plan.on)
+        return true;
+    if (plan.left == 0 || --plan.left)
+        return false;
+    return plan.failed = true;
+}
+
+/* ---- memory ---- */
 
 void *page_alloc(void)
 {
+    if (fails(FAULT_PAGE, NULL))
+        return NULL;
     void *page = aligned_alloc(PAGE_SIZE, PAGE_SIZE);
     memset(page, 0xa5, PAGE_SIZE);
     return page;
@@ -95,7 +157,8 @@ void *page_alloc(void)
 
 void *page_alloc_zero(void)
 {
-    return memset(page_alloc(), 0, PAGE_SIZE);
+    void *page = page_alloc();
+    return page ? memset(page, 0, PAGE_SIZE) : NULL;
 }
 
 void page_free(void *page)
@@ -108,7 +171,8 @@ void page_free(void *page)
 static struct fibre {
     struct proc proc;
     ucontext_t context;
-    u32 sleep_locks, buffers; /* held */
+    struct sleeplock *locks[LOCKS]; /* held */
+    u32 sleep_locks, buffers;       /* held */
     bool running;
 } fibres[FIBRES], *current = &fibres[0];
 static u8 stacks[FIBRES][STACK_BYTES];
@@ -145,9 +209,14 @@ static void reschedule(bool blocked)
         switch_to(can[shim_random(n)]);
 }
 
+static bool in_turn;    /* no switch but one */
+static u64 stops_after; /* so many chances to switch; 0: it has been */
+
 static void maybe_reschedule(void)
 {
-    if (fibre_count > 1 && shim_random(4) == 0)
+    if (fibre_count == 1)
+        return;
+    if (in_turn ? stops_after && --stops_after == 0 : shim_random(4) == 0)
         reschedule(false);
 }
 
@@ -173,8 +242,10 @@ static void fibre_start(struct fibre *f)
     makecontext(&f->context, fibre_main, 0);
 }
 
-void shim_fibres(u32 n, void (*fn)(u32 i))
+bool shim_fibres(u32 n, void (*fn)(u32 i), u64 first_stops_at)
 {
+    in_turn = first_stops_at;
+    stops_after = first_stops_at;
     fibre_fn = fn;
     fibre_count = n + 1;
     fibres[0].running = false;
@@ -185,6 +256,7 @@ void shim_fibres(u32 n, void (*fn)(u32 i))
         if (fibres[i].running)
             panic("a process has not ended");
     fibre_count = 1;
+    return stops_after == 0;
 }
 
 /* ---- locks ---- */
@@ -227,7 +299,9 @@ void sleep_lock(struct sleeplock *lk)
     while (lk->holder)
         reschedule(true);
     lk->holder = myproc();
-    current->sleep_locks++;
+    if (current->sleep_locks == LOCKS)
+        panic("lock %s: too many are held", lk->name);
+    current->locks[current->sleep_locks++] = lk;
 }
 
 void sleep_unlock(struct sleeplock *lk)
@@ -235,7 +309,18 @@ void sleep_unlock(struct sleeplock *lk)
     if (lk->holder != myproc())
         panic("lock %s is not held", lk->name);
     lk->holder = NULL;
-    current->sleep_locks--;
+    u32 i = 0;
+    while (current->locks[i] != lk)
+        i++;
+    current->locks[i] = current->locks[--current->sleep_locks];
+}
+
+bool shim_holds(const char *name)
+{
+    for (u32 i = 0; i < current->sleep_locks; i++)
+        if (strcmp(current->locks[i]->name, name) == 0)
+            return true;
+    return false;
 }
 
 bool sleep_held(const struct sleeplock *lk)
@@ -252,17 +337,18 @@ struct shim_buf {
     u64 used;              /* when it was let go */
 };
 
-#define SHIM_DISKS 4
+#define SHIM_DISKS (MAX_DISKS + 2) /* more than can be mounted */
 #define BUCKETS    4096
 
 static struct shim_disk {
     struct disk disk;
     u8 *start, *now; /* the image as it was, and as it is */
     u64 bytes;
+    u64 unflushed; /* writes */
 } disks[SHIM_DISKS];
 static u32 disk_total;
 static struct shim_buf *buckets[BUCKETS];
-static u64 cached, clock_of_uses, waited_writes;
+static u64 cached, dirty, clock_of_uses, waited_writes, looks;
 
 /* The log of completed writes. */
 static struct logged {
@@ -272,32 +358,63 @@ static struct logged {
 } * writes;
 static u64 log_length;
 
-struct disk *shim_disk(const char *image)
-{
-    FILE *f = fopen(image, "rb");
-    struct shim_disk *d = &disks[disk_total];
-    if (!f)
-        panic("%s: cannot be read", image);
-    fseek(f, 0, SEEK_END);
-    d->bytes = ftell(f);
-    rewind(f);
-    d->now = malloc(d->bytes);
-    if (fread(d->now, 1, d->bytes, f) != d->bytes)
-        panic("%s: cannot be read", image);
-    fclose(f);
-    if (shim.log) {
-        d->start = malloc(d->bytes);
-        memcpy(d->start, d->now, d->bytes);
-    }
-    d->disk.id = disk_total++;
-    d->disk.nsectors = d->bytes / SECTOR_BYTES;
-    snprintf(d->disk.name, sizeof(d->disk.name), "disk%u", d->disk.id);
-    return &d->disk;
-}
-
 static struct shim_disk *shim_of(struct disk *d)
 {
     return CONTAINER(d, struct shim_disk, disk);
+}
+
+struct disk *shim_disk(const char *image)
+{
+    FILE *f = fopen(image, "rb");
+    if (!f)
+        panic("%s: cannot be read", image);
+    fseek(f, 0, SEEK_END);
+    u64 bytes = ftell(f);
+    rewind(f);
+    u8 *data = malloc(bytes);
+    if (fread(data, 1, bytes, f) != bytes)
+        panic("%s: cannot be read", image);
+    fclose(f);
+    return shim_disk_of(data, bytes);
+}
+
+struct disk *shim_disk_of(u8 *data, u64 bytes)
+{
+    struct shim_disk *d = &disks[disk_total];
+    d->disk.id = disk_total++;
+    snprintf(d->disk.name, sizeof(d->disk.name), "disk%u", d->disk.id);
+    shim_insert(&d->disk, data, bytes);
+    if (shim.log) {
+        d->start = malloc(bytes);
+        memcpy(d->start, data, bytes);
+    }
+    return &d->disk;
+}
+
+void shim_forget(struct disk *d)
+{
+    binval_disk(d);
+    shim_of(d)->unflushed = 0;
+}
+
+void shim_insert(struct disk *d, u8 *data, u64 bytes)
+{
+    struct shim_disk *s = shim_of(d);
+    shim_forget(d);
+    free(s->now);
+    s->now = data;
+    s->bytes = bytes;
+    d->nsectors = bytes / SECTOR_BYTES;
+}
+
+u8 *shim_bytes(struct disk *d)
+{
+    return shim_of(d)->now;
+}
+
+u64 shim_unflushed(const struct disk *d)
+{
+    return shim_of((struct disk *)d)->unflushed;
 }
 
 static void save(const u8 *data, u64 bytes, const char *image)
@@ -335,6 +452,11 @@ u64 shim_writes_waited(void)
     return waited_writes;
 }
 
+u64 shim_looks(void)
+{
+    return looks;
+}
+
 static void log_write(struct disk *d, u64 blkno, const u8 *data)
 {
     if (!shim.log)
@@ -354,9 +476,11 @@ static int transfer(struct disk *d, u64 blkno, u8 *data, bool write)
         write ? shim.write_errors_permyriad : shim.read_errors_permyriad;
     if ((blkno + 1) * bytes > shim_of(d)->bytes)
         panic("block %lu is outside the disk", blkno);
-    if (chance && shim_random(10000) < chance)
+    if ((chance && shim_random(10000) < chance) ||
+        fails(write ? FAULT_WRITE : FAULT_READ, d))
         return -EIO;
     memcpy(write ? at : data, write ? data : at, bytes);
+    shim_of(d)->unflushed += write;
     if (write)
         log_write(d, blkno, data);
     return 0;
@@ -364,6 +488,8 @@ static int transfer(struct disk *d, u64 blkno, u8 *data, bool write)
 
 int disk_transfer(struct disk *d, struct io *ios, u32 n)
 {
+    if (fails(FAULT_READ, d))
+        return -EIO;
     for (u32 i = 0; i < n; i++)
         memcpy(ios[i].data,
                shim_of(d)->now + ios[i].request.sector * SECTOR_BYTES,
@@ -373,8 +499,10 @@ int disk_transfer(struct disk *d, struct io *ios, u32 n)
 
 int disk_flush(struct disk *d)
 {
-    (void)d;
     may_sleep();
+    if (fails(FAULT_FLUSH, d))
+        return -EIO;
+    shim_of(d)->unflushed = 0;
     return 0;
 }
 
@@ -411,9 +539,10 @@ static void drop(struct shim_buf *s)
     while (*at != s)
         at = &(*at)->next;
     *at = s->next;
+    cached--;
+    dirty -= !!(s->buf.flags & B_DELWRI);
     free(s->kept);
     free(s);
-    cached--;
 }
 
 /* Call fn for every buffer; it may drop that one. */
@@ -429,8 +558,10 @@ static void each(void (*fn)(struct shim_buf *, void *), void *arg)
 static int write_dirty(struct shim_buf *s)
 {
     int error = transfer(s->buf.disk, s->buf.block.blkno, s->kept, true);
-    if (!error)
+    if (!error) {
         s->buf.flags &= ~B_DELWRI;
+        dirty--;
+    }
     return error;
 }
 
@@ -442,28 +573,21 @@ static void maybe_write(struct shim_buf *s, void *arg)
         write_dirty(s);
 }
 
-static void oldest(struct shim_buf *s, void *arg)
+/* What is clean and was not among the last to be used is forgotten. */
+static void maybe_drop(struct shim_buf *s, void *arg)
 {
-    struct shim_buf **found = arg;
+    (void)arg;
     if (!(s->buf.flags & (B_BUSY | B_DELWRI)) &&
-        (!*found || s->used < (*found)->used))
-        *found = s;
+        s->used + shim.buffers < clock_of_uses)
+        drop(s);
 }
 
 static void housekeeping(void)
 {
     if (shim_random(1000) < shim.flush_permille)
         each(maybe_write, NULL);
-    if (cached > 2 * shim.buffers) {
-        struct shim_buf *found;
-        while (cached > shim.buffers) {
-            found = NULL;
-            each(oldest, &found);
-            if (!found)
-                return;
-            drop(found);
-        }
-    }
+    if (cached - dirty > 2 * shim.buffers)
+        each(maybe_drop, NULL);
 }
 
 static void expect_held(const struct buf *b)
@@ -480,6 +604,7 @@ struct buf *getblk(struct disk *d, u64 blkno)
     if (current->buffers)
         panic("a second buffer is asked for"); /* ext2's own rule */
     maybe_reschedule();
+    looks++;
     housekeeping();
     struct shim_buf *s;
     while ((s = find(d, blkno)) && s->buf.flags & B_BUSY)
@@ -542,29 +667,46 @@ struct buf *bread(struct disk *d, u64 blkno)
     return b;
 }
 
-static void expect_on_disk(struct disk *d, const u64 *blkno, u32 n)
+static char told[8192];
+static u32 told_length;
+
+const char *shim_told(void)
 {
-    for (u32 i = 0; i < n; i++)
+    static char text[sizeof(told)];
+    memcpy(text, told, told_length + 1);
+    told_length = 0;
+    told[0] = 0;
+    return text;
+}
+
+/* Note what the cache is told of blocks, which must be on the disk. */
+static void tell(struct disk *d, char what, const u64 *blkno, u32 n)
+{
+    for (u32 i = 0; i < n; i++) {
         if ((blkno[i] + 1) * shim.block_bytes > shim_of(d)->bytes)
             panic("read-ahead of block %lu, outside the disk", blkno[i]);
+        if (told_length + 32 < sizeof(told))
+            told_length += sprintf(told + told_length, "%s%c%lu",
+                                   told_length ? " " : "", what, blkno[i]);
+    }
 }
 
 void bprefetch(struct disk *d, const u64 *blkno, u32 n)
 {
     may_sleep();
-    expect_on_disk(d, blkno, n);
+    tell(d, 'p', blkno, n);
 }
 
 struct buf *breada(struct disk *d, u64 blkno, const struct also *also)
 {
-    expect_on_disk(d, also->asked, also->nasked);
-    expect_on_disk(d, also->ahead, also->nahead);
+    tell(d, 'a', also->asked, also->nasked);
+    tell(d, 'w', also->ahead, also->nahead);
     return bread(d, blkno);
 }
 
 u64 bio_ahead_most(void)
 {
-    return 50;
+    return shim.ahead_most;
 }
 
 enum found bio_found(const struct disk *d, u64 blkno)
@@ -572,25 +714,37 @@ enum found bio_found(const struct disk *d, u64 blkno)
     return find(d, blkno) ? CACHED : MISSING;
 }
 
+static void make_dirty(struct buf *b)
+{
+    dirty += !(b->flags & B_DELWRI);
+    b->flags |= B_DELWRI | B_VALID;
+    if (shim_on_change)
+        shim_on_change(b->disk, b->block.blkno);
+}
+
 void bdwrite(struct buf *b, u64 owner)
 {
     b->block.owner = owner;
-    b->flags |= B_DELWRI | B_VALID;
+    make_dirty(b);
     let_go(b);
 }
 
 int bwrite(struct buf *b)
 {
     maybe_reschedule();
-    b->flags |= B_DELWRI | B_VALID;
+    struct disk *d = b->disk;
+    make_dirty(b);
     waited_writes++;
-    return write_dirty(let_go(b));
+    int error = write_dirty(let_go(b));
+    if (!error && shim_on_write)
+        shim_on_write(d);
+    return error;
 }
 
 int bwrite_data(struct buf *b, u64 owner, bool filled)
 {
     (void)filled;
-    if (shim_random(8) == 0) {
+    if (shim_random(1000) < shim.through_permille) {
         b->block.owner = owner;
         return bwrite(b);
     }
@@ -600,22 +754,30 @@ int bwrite_data(struct buf *b, u64 owner, bool filled)
 
 void bunwanted(struct disk *d, u64 blkno)
 {
-    expect_on_disk(d, &blkno, 1);
+    tell(d, 'u', &blkno, 1);
 }
+
+static u64 ended;
 
 void prefetch_end(struct disk *d, const struct streams *s)
 {
     (void)d, (void)s;
+    ended++;
+}
+
+u64 shim_ended(void)
+{
+    return ended;
 }
 
 bool prefetch_is_blind(void)
 {
-    return false;
+    return shim.blind;
 }
 
 bool prefetch_takes_hints(void)
 {
-    return true;
+    return !shim.no_hints;
 }
 
 void binval(struct disk *d, u64 blkno)
@@ -642,6 +804,29 @@ static void drop_of(struct shim_buf *s, void *d)
 void binval_disk(struct disk *d)
 {
     each(drop_of, d);
+}
+
+struct cut {
+    struct disk *disk;
+    u8 *out;
+    u32 which;
+};
+
+static void cut_one(struct shim_buf *s, void *arg)
+{
+    struct cut *c = arg;
+    if (s->buf.disk != c->disk || !(s->buf.flags & B_DELWRI) || !c->which)
+        return;
+    if (c->which == 1 || shim_random(2))
+        memcpy(c->out + s->buf.block.blkno * shim.block_bytes, s->kept,
+               shim.block_bytes);
+}
+
+void shim_cut(struct disk *d, u8 *out, u32 which)
+{
+    struct cut c = {d, out, which};
+    memcpy(out, shim_of(d)->now, shim_of(d)->bytes);
+    each(cut_one, &c);
 }
 
 struct flushing {
@@ -711,6 +896,9 @@ int uio_zero(u64 n, struct uio *u)
 struct wish prefetch_ahead(struct disk *d, struct streams *s, struct access *a)
 {
     (void)d, (void)s;
+    shim_access = *a;
+    if (shim.wish)
+        return *shim.wish;
     u64 end = a->block + a->nblocks;
     if (end >= a->file_blocks)
         return (struct wish){0};
