@@ -10,13 +10,20 @@ from grade.paths import NATIVE, ROOT
 
 pytestmark = pytest.mark.native
 
-# Those whose main program is grade/native/main.c, by what they link.
-BASES = (" * link: grade/native/main.c", " * link: grade/native/test.c")
-UNIT_TESTS = sorted(
-    path.stem.removesuffix("_test")
-    for path in ROOT.glob("grade/native/*_test.c")
-    if any(base in path.read_text() for base in BASES)
-)
+# Programs of unit tests, by what they link; those of policies bring all policies with them.
+MAIN, POLICIES = " * link: grade/native/main.c", " * link: grade/native/test.c"
+
+
+def programs(*bases: str) -> list[str]:
+    """The kinds KIND_test whose sources name one of these."""
+    return sorted(
+        path.stem.removesuffix("_test")
+        for path in ROOT.glob("grade/native/*_test.c")
+        if any(base in path.read_text() for base in bases)
+    )
+
+
+UNIT_TESTS = programs(MAIN, POLICIES)
 
 
 def names(program: Path) -> list[str]:
@@ -44,8 +51,8 @@ def test_unit(kind: str, name: str) -> None:
 
 def test_every_counter_that_users_see_is_found_moved_by_some_test() -> None:
     unmoved = []
-    for kind in UNIT_TESTS:
+    for kind in programs(POLICIES):
         words = [NATIVE / f"{kind}_test", "--counters"]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=True)
+        done = subprocess.run(words, capture_output=True, text=True, timeout=HANG_S, check=True)
         unmoved.append(set(done.stdout.split()))
     assert sorted(set.intersection(*unmoved)) == []

@@ -190,7 +190,7 @@ def test_a_scheduler_that_does_not_find_our_code_is_told_what_to_do(
     foreign.chmod(0o755)
     words = ("--host=127.0.0.1", "--port=0", "--no-dashboard", f"--scheduler-file={where}")
     dask("scheduler", *words, program=foreign)
-    with Client(scheduler_file=str(where), timeout=STARTED_S) as client:
+    with Client(scheduler_file=str(where), timeout=HANG_S) as client:
         address = client.scheduler.address
     with (
         pytest.raises(workers.NoWorkers, match=r"does not find grade/: start it by the \.venv"),
