@@ -742,12 +742,14 @@ TEST(a_directory_without_its_parent_is_damage)
     rig_script("mount /m\nmkdir /m/d\nmkdir /m/e\numount /m\n");
     struct ext2_entry *dots = image_entry(rig_image(), "/d/..");
     dots->name[1] = 'x';
+    image_super(rig_image())->state = EXT2_VALID_FS | 4; /* another's bit */
     rig_script("mount /m\n");
     shim_printed();
     check_eq(rig_do("mv /m/d /m/e/d"), -EIO);
     check(strstr(shim_printed(), "has no .."));
     check_eq(rig_do("create /m/x"), -EROFS);
     rig_script("umount /m\n");
+    check_eq(image_super(rig_image())->state, EXT2_ERROR_FS | 4);
 }
 
 TEST(damage_is_told_eight_times)
