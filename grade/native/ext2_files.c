@@ -364,6 +364,20 @@ TEST(a_read_to_bad_memory_stops_there)
     rig_end();
 }
 
+TEST(a_whole_block_is_written_without_reading_it)
+{
+    rig_make(NULL);
+    rig_script("mount /m\nwrite /m/f 5120 1\numount /m\nmount /m\n"
+               "pwrite /m/f 0 1024 2\npwrite /m/f 5120 1024 2\n");
+    shim_fail(FAULT_READ, rig_disk, 1, true);
+    check_eq(rig_do("pwrite /m/f 2048 1024 2"), 0);
+    check_eq(rig_do("pwrite /m/f 6144 1024 2"), 0);
+    check_eq(rig_do("pwrite /m/f 7168 10 2"), 0); /* nor a new one in part */
+    check_eq(rig_do("pwrite /m/f 3072 1023 2"), -EIO);
+    shim_fail(FAULT_READ, rig_disk, 0, false);
+    rig_end();
+}
+
 /* ---- full disks ---- */
 
 static const char *const makers[] = {
@@ -583,6 +597,7 @@ TEST(inodes_that_were_used_last_stay_in_memory)
 {
     rig_make(&(struct image_options){
         .blocks_per_group = 8000, .blocks = 2001, .inodes_per_group = 4000});
+    shim_fail(FAULT_PAGE, NULL, 200, true); /* so few pages do */
     rig_script("mount /m\nmkdir /m/d\n");
     for (u32 i = 0; i < 3000; i += 1000)
         check_eq(rig_do("many /m/d 1000 %u_", i), 0);
@@ -613,6 +628,7 @@ TEST(inodes_that_were_used_last_stay_in_memory)
         else if (ino >= first + 3000 - 1020)
             kept += there;
     }
+    check_eq(shim_failed(), false);
     check_eq(missing, 1900);
     check_eq(kept, 1020);
     iput(dir);
