@@ -1,15 +1,16 @@
 """Runs compilers and linkers on what a stranger wrote, shut in.
 
-A command sees `$TREE`, a folder that it cannot change, writes into `$WORK`, a folder that goes
-with it, and hands out what it prints, nothing else. Where the machine lets us (bubblewrap), it
-has namespaces of its own, in which there are besides only the programs that it was given, with
-their libraries: no other file of the host, no /proc, no network, no process of others. Always it
-has an environment of five words, and limits: FILE_BYTES for a file and for what it prints,
-MEMORY_BYTES and CPU_S for a process, PROCESSES at once; and no process outlives the call.
+A command sees the folder `$TREE`, writes into the folder `$WORK`, which goes with it, and hands
+out its standard output and nothing else. Where the machine lets us (bubblewrap), it has namespaces
+of its own. In them are only these two folders, the first of them read-only, and the programs that
+it was given, with their libraries: no other file of the host, no /proc, no network, no process of
+others, and no process outlives the call.
 
-As root it is a user of its own, with no account, whom no other call has. Where there are no
-namespaces, as in most containers, that is all there is: it then sees the files that every user may
-read. Without root and namespaces it is you. grade/labs/TRUST.md tells what follows from that.
+Always it has an environment of a few fixed words, and limits: FILE_BYTES for a file, MEMORY_BYTES
+and CPU_S for a process, PROCESSES at once. As root it is a user of its own, with no account, whom
+no other call has, and all of whose processes are ended. Without namespaces, as in most containers,
+it sees the files that every user may read. Without root and namespaces it is you.
+grade/labs/TRUST.md tells what follows from that.
 """
 
 import os
