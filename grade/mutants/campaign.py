@@ -10,7 +10,8 @@ A change is one of
     survived    all tests passed
 
 The tests are those of modules marked `native`: they need no machine. Of them run those that name
-a program which the change made anew, the quickest first, until one fails.
+a program which the change made anew, until one fails: first those whose names have the changed
+file's in them, the quickest first.
 """
 
 import os
@@ -128,14 +129,15 @@ class Tree:
         source = self.folder / "grade" / "native" / f"{program}.c"
         return " * link: grade/native/test.c" in source.read_text()
 
-    def pytest(self, modules: list[str], *words: str) -> tuple[int, str]:
-        """Run test modules, the quickest tests first, until one fails."""
+    def pytest(self, modules: list[str], about: str = "") -> tuple[int, str]:
+        """Run test modules until one fails: first what has `about` in its name, the quickest."""
         if not modules:
             return 0, ""
         command = [sys.executable, "-m", "pytest", "-c", "grade/pyproject.toml", "--rootdir=."]
         plugin = ["-p", "grade.mutants.quick_first", "-m", "native", "-x", "-rf"]
-        env = os.environ | {"SLUICE_TEST_TIMES": str(self.folder / TIMES), "PYTHONPATH": "."}
-        return self.run([*command, *plugin, *words, *modules], env)
+        told = {"SLUICE_TEST_TIMES": str(self.folder / TIMES), "SLUICE_TEST_ABOUT": about}
+        env = os.environ | told | {"PYTHONPATH": "."}
+        return self.run([*command, *plugin, *modules], env)
 
     def measure(self, files: set[str]) -> None:
         """Without a change, run the tests of these sources, and keep how long each took.
@@ -179,7 +181,8 @@ class Tree:
         status, said = self.make()
         if status:
             return Outcome(change, NO_CODE)
-        status, said = self.pytest(self.tests(set(LINKED.findall(said))))
+        modules = self.tests(set(LINKED.findall(said)))
+        status, said = self.pytest(modules, Path(change.file).stem)
         if not status:
             return Outcome(change, SURVIVED)
         by = FAILED.search(said)

@@ -1,6 +1,7 @@
 """A plugin of pytest: the tests that were quickest before run first, and their times are kept.
 
-The file is named by SLUICE_TEST_TIMES. Times are only kept of a run in which all tests passed.
+Before all others run those with the word SLUICE_TEST_ABOUT in their names. The file of times is
+named by SLUICE_TEST_TIMES. Times are only kept of a run in which all tests passed.
 """
 
 import json
@@ -10,13 +11,14 @@ from pathlib import Path
 import pytest
 
 TIMES = Path(os.environ["SLUICE_TEST_TIMES"])
+ABOUT = os.environ.get("SLUICE_TEST_ABOUT", "")
 taken: dict[str, float] = {}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sort by the time that was kept; tests without one come last."""
+    """Sort by subject and by the time that was kept; tests without one come last."""
     known = json.loads(TIMES.read_text()) if TIMES.exists() else {}
-    items.sort(key=lambda item: known.get(item.nodeid, float("inf")))
+    items.sort(key=lambda item: (ABOUT not in item.name, known.get(item.nodeid, float("inf"))))
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
