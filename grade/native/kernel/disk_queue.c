@@ -497,6 +497,25 @@ TEST(when_an_offer_cannot_be_claimed_the_scheduler_is_asked_again)
     check_counters("disk.", "reads 1, read_sectors 2, commands 1");
 }
 
+static bool claim_fails(struct io *io, const struct disk *d)
+{
+    (void)d;
+    io->request.offer = false;
+    return false;
+}
+
+TEST(after_an_offer_that_cannot_be_claimed_another_goes)
+{
+    boot_offers();
+    offer_write(100, 2)->claim = claim_fails;
+    offer_write(200, 2);
+    disk_poke(disk_get(0));
+    check_notes("queued O100; queued O200; next R0 W0 O2; leaves O100; "
+                "next R0 W0 O1; leaves O200; claim 200; queued W200; "
+                "leaves W200");
+    check_commands("W0:200+2");
+}
+
 TEST(offers_join_the_chosen_one_if_the_scheduler_joins_them)
 {
     told_sched.sched.joins_offers = true;

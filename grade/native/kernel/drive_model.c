@@ -216,6 +216,17 @@ TEST(a_write_on_another_track_settles)
     check_eq(write_at(154, 20, 1), 1500000);
 }
 
+/* Sector 9 is written by 1 ms; sector 10 begins at slot 1 of the next track.
+ * The head switch and 25 us fit in before that, the switch and 60 us do not. */
+TEST(a_write_settles_on_each_track_that_it_goes_on_to)
+{
+    begin();
+    check_eq(write_at(0, 9, 2), 1200000);
+    toy.write_settle_ns = 60000;
+    begin();
+    check_eq(write_at(0, 9, 2), 2200000);
+}
+
 TEST(a_write_that_is_behind_is_done_when_its_data_are_across)
 {
     toy.write_behind = true;
@@ -359,6 +370,12 @@ TEST(random_requests_to_a_drive_that_writes_behind_do_too)
 {
     toy.write_behind = true;
     random_requests(2, 20000);
+}
+
+TEST(random_requests_to_a_drive_that_settles_slowly_do_too)
+{
+    toy.write_settle_ns = 110000;
+    random_requests(4, 5000);
 }
 
 TEST(random_requests_to_a_drive_without_spares_do_too)

@@ -2,7 +2,6 @@
 #include "grade/native/kernel/rig.h"
 
 #include <stdarg.h>
-#include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -28,7 +27,6 @@
 #define COMMANDS    512
 #define TIMERS      32
 #define BAD_SECTORS 16
-#define TEXT_BYTES  65536
 
 struct rig rig = {.disks = 2,
                   .sectors = SECTORS,
@@ -40,73 +38,7 @@ struct rig rig = {.disks = 2,
                   .reservations = NEVER_NS};
 u64 clock_now_ns = 1000000, clock_look_ns;
 
-/* ---- what is said ---- */
-
-static struct said {
-    const char *name, *between;
-    char text[TEXT_BYTES];
-    u64 length;
-} said[] = {{"notes", "; ", "", 0},
-            {"commands", " ", "", 0},
-            {"console", "", "", 0},
-            {"trace", "; ", "", 0}};
-
-static struct said *said_named(const char *name)
-{
-    for (u32 i = 0; i < NELEM(said); i++)
-        if (!strcmp(said[i].name, name))
-            return &said[i];
-    panic("rig: nothing is said as %s", name);
-}
-
-static void say(const char *which, const char *fmt, va_list args)
-{
-    struct said *s = said_named(which);
-    if (s->length > TEXT_BYTES - 512)
-        return;
-    char *at = s->text + s->length;
-    int n = s->length ? sprintf(at, "%s", s->between) : 0;
-    s->length += n + vsnprintf(at + n, 512 - n, fmt, args);
-}
-
-static void say_it(const char *which, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    say(which, fmt, args);
-    va_end(args);
-}
-
-void note(const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    say("notes", fmt, args);
-    va_end(args);
-}
-
-static u64 trace_times_ns[COMMANDS];
-static u32 ntraced;
-
-void forget(const char *which)
-{
-    struct said *s = said_named(which);
-    s->length = 0;
-    s->text[0] = 0;
-    if (!strcmp(which, "trace"))
-        ntraced = 0;
-}
-
-void check_text(const char *which, const char *want, const char *file, u32 line)
-{
-    struct said *s = said_named(which);
-    if (strcmp(s->text, want)) {
-        printf("%s:%u: expected %s\n    %s\n  got\n    %s\n", file, line, which,
-               want, s->text);
-        exit(1);
-    }
-    forget(which);
-}
+/* ---- what is printed ---- */
 
 void panic(const char *fmt, ...)
 {
@@ -134,7 +66,7 @@ void kprintf(const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    say("console", fmt, args);
+    say_args("console", fmt, args);
     va_end(args);
 }
 
@@ -145,42 +77,6 @@ int ksnprintf(char *out, size_t n, const char *fmt, ...)
     int length = vsnprintf(out, n, fmt, args);
     va_end(args);
     return length;
-}
-
-/* What a child says that runs fn. */
-static void in_child(void (*fn)(void), char *out, u64 n)
-{
-    int ends[2], status;
-    if (pipe(ends))
-        panic("rig: no pipe");
-    fflush(stdout);
-    pid_t child = fork();
-    if (!child) {
-        dup2(ends[1], 1);
-        close(ends[0]);
-        fn();
-        exit(0);
-    }
-    close(ends[1]);
-    u64 length = 0;
-    for (ssize_t got; (got = read(ends[0], out + length, n - 1 - length)) > 0;)
-        length += got;
-    out[length] = 0;
-    close(ends[0]);
-    waitpid(child, &status, 0);
-}
-
-void check_panics_at(void (*fn)(void), const char *name, const char *why,
-                     const char *file, u32 line)
-{
-    char out[4096];
-    in_child(fn, out, sizeof out);
-    bool panicked = !strncmp(out, "panic: ", 7) || !strncmp(out, "boot: ", 6);
-    if (panicked && strstr(out, why))
-        return;
-    printf("%s:%u: expected %s to panic for \"%s\"; it said: %s\n", file, line,
-           name, why, out);
-    exit(1);
 }
 
 /* ---- boot arguments, memory, text ---- */
@@ -260,33 +156,6 @@ void *mem_reserve(u64 bytes)
 u64 mem_total_pages(void)
 {
     return rig.memory_pages;
-}
-
-/* ---- the trace, as machine mode appends to it ---- */
-
-bool trace_on = true;
-void machine_call(u64, u64, u64, u64, u32);
-
-void machine_call(u64 time_ns, u64 block, u64 argument, u64 rest, u32 call)
-{
-    static const char *const names[] = {
-#define X(name, meaning) #name,
-        TRACE_EVENTS(X)
-#undef X
-    };
-    if (call != 1)
-        return;
-    if (ntraced < COMMANDS)
-        trace_times_ns[ntraced++] = time_ns;
-    say_it("trace", "%s%s disk%lu %lu %u %lu", names[rest >> 32 & 0xffff],
-           argument & TRACE_WRITE ? "-write" : "", rest >> 48, block, (u32)rest,
-           argument & ~TRACE_WRITE);
-}
-
-u64 traced_ns(u32 i)
-{
-    check(i < ntraced);
-    return trace_times_ns[i];
 }
 
 /* ---- locks: taken by rising rank, and none while asleep ---- */
@@ -646,8 +515,8 @@ bool virtio_blk_start(struct disk *d, struct io *io)
     char joined[32] = "";
     if (pieces > 1)
         snprintf(joined, sizeof joined, "=%lu", pieces);
-    say_it("commands", "%c%u:%lu+%lu%s", io->request.write ? 'W' : 'R', d->id,
-           at, n, joined);
+    say("commands", "%c%u:%lu+%lu%s", io->request.write ? 'W' : 'R', d->id, at,
+        n, joined);
     return true;
 }
 
@@ -655,7 +524,7 @@ bool virtio_blk_start_flush(struct disk *d, struct io *io)
 {
     if (!fly(d, io, true))
         return false;
-    say_it("commands", "F%u", d->id);
+    say("commands", "F%u", d->id);
     return true;
 }
 
@@ -831,80 +700,6 @@ void boot(const char *args)
     bio_init(1024);
     place_init();
     forget("notes");
-}
-
-/* ---- counters ---- */
-
-extern struct stat_row __start_stats[], __stop_stats[];
-
-u64 stat_of(const char *name)
-{
-    for (struct stat_row *s = __start_stats; s < __stop_stats; s++)
-        if (!strcmp(s->name, name))
-            return s->read ? s->read() : s->value;
-    panic("rig: there is no counter %s", name);
-}
-
-/* The value of this name in "NAME 3, OTHER 1"; 0 if it is not there. Counts
- * those that are in *found. */
-static u64 wanted(const char *want, const char *name, u32 *found)
-{
-    u64 length = strlen(name);
-    for (const char *at = want; *at; at += strspn(at, ", ")) {
-        if (!strncmp(at, name, length) && at[length] == ' ') {
-            ++*found;
-            return strtoul(at + length, NULL, 10);
-        }
-        at += strcspn(at, ",");
-    }
-    return 0;
-}
-
-void check_counters_at(const char *prefix, const char *want, const char *file,
-                       u32 line)
-{
-    u32 found = 0, named = *want ? 1 : 0;
-    for (const char *at = want; *at; at++)
-        named += *at == ',';
-    for (struct stat_row *s = __start_stats; s < __stop_stats; s++) {
-        if (s->read || strncmp(s->name, prefix, strlen(prefix)))
-            continue;
-        u64 value = wanted(want, s->name + strlen(prefix), &found);
-        if (s->value == value)
-            continue;
-        printf("%s:%u: expected %s = %lu, got %lu\n", file, line, s->name,
-               value, s->value);
-        exit(1);
-    }
-    if (found != named) {
-        printf("%s:%u: \"%s\" names counters that are not there\n", file, line,
-               want);
-        exit(1);
-    }
-}
-
-static struct hist_unit *hist_named(const char *name, u32 unit)
-{
-    for (struct histogram *h = __start_histograms; h < __stop_histograms; h++)
-        if (!strcmp(h->name, name))
-            return &h->units[unit];
-    panic("rig: there is no histogram %s", name);
-}
-
-void check_hist_at(const char *name, u32 unit, const char *want, u64 sum,
-                   const char *file, u32 line)
-{
-    const struct hist_unit *u = hist_named(name, unit);
-    char text[4096] = "";
-    u64 n = 0;
-    for (u32 i = 0; i < HIST_BUCKETS; i++)
-        for (u32 j = 0; j < u->counts[i] && n < sizeof text - 32; j++)
-            n += sprintf(text + n, n ? " %lu" : "%lu", hist_low(i));
-    if (!strcmp(text, want) && u->sum == sum)
-        return;
-    printf("%s:%u: expected %s of \"%s\", sum %lu; got \"%s\", sum %lu\n", file,
-           line, name, want, sum, text, u->sum);
-    exit(1);
 }
 
 /* No lock is held at the end of a test, and the clock goes. */

@@ -21,6 +21,8 @@
 #ifndef SLUICE_NATIVE_RIG_H
 #define SLUICE_NATIVE_RIG_H
 
+#include <stdarg.h>
+
 #include "grade/native/test.h"
 #include "kernel/disk.h"
 
@@ -94,6 +96,11 @@ struct io *offer_write(u64 sector, u32 nsectors);
 extern bool claims_fail;
 
 /* ---- what is said ---- */
+
+/* Say something as one of the texts that check_text looks at. */
+void say(const char *which, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void say_args(const char *which, const char *fmt, va_list args);
 
 /* Note what happened. The policies in told.h note what they are asked. */
 void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
