@@ -190,7 +190,8 @@ static void draw_lateness(u64 *seed, u64 now_ns)
 {
     queue.late = (struct lateness){
         .go_ns = random_u64(seed) % 2 * (random_u64(seed) % 20000),
-        .ask_ns = random_u64(seed) % 2 * (random_u64(seed) % 20000),
+        /* a nanosecond more is a microsecond to the toy drive */
+        .ask_ns = random_u64(seed) % 2 * (random_u64(seed) % 20 * 1000 + 999),
         .goes = some_request(seed),
         .waits = some_request(seed),
         .looked_ns = now_ns - random_u64(seed) % 3 * 1000,
