@@ -355,6 +355,24 @@ static struct block *first_clean(void)
     return NULL;
 }
 
+static void end_at_once(void)
+{
+    if (in_flight())
+        end_command(0);
+}
+
+TEST(a_dirty_victim_may_be_written_before_anybody_waits_for_it)
+{
+    boot_takes_dirty();
+    fill(100, N);
+    dirty(103, 3);
+    told.victim = third_buffer;
+    rig.unlocked = end_at_once;
+    read_in(5);
+    check(!is_dirty(103) && buffer_of(5));
+    check_at_rest();
+}
+
 TEST(with_only_dirty_blocks_left_the_oldest_are_written_not_a_victim)
 {
     boot_takes_dirty();
@@ -518,6 +536,45 @@ TEST(a_block_that_was_given_up_is_read_again)
     struct buf *b = bread(disk0(), 100);
     check_eq(((u8 *)b->data)[0], 77);
     brelse(b);
+}
+
+/* Another hart lets go of a buffer when the last write has failed, before one
+ * is given up. */
+static struct buf *kept;
+
+static void let_go_of_it(void)
+{
+    struct buf *b = kept;
+    if (!b || bcache.waiting || in_flight() ||
+        stat_of("bio.write_errors") < N - 1)
+        return;
+    kept = NULL;
+    brelse(b);
+}
+
+TEST(a_block_that_is_let_go_unwritten_meanwhile_is_not_given_up)
+{
+    boot_bad(N, 1);
+    kept = getblk(disk0(), 100);
+    rig.unlocked = let_go_of_it;
+    read_in(5);
+    check_console("bio: disk0: block 101 cannot be written and is lost\n");
+    check(is_dirty(100));
+}
+
+TEST(a_block_that_was_given_up_is_read_again_if_its_buffer_is_still_there)
+{
+    boot_small("cluster_kb=0");
+    read_in(200);
+    dirty_all(100, N - 1);
+    for (u32 i = 0; i < N - 1; i++)
+        fail_sector(0, 2 * (100 + i), true, 1);
+    kept = bread(disk0(), 200);
+    rig.unlocked = let_go_of_it;
+    read_in(5);
+    check_console("bio: disk0: block 100 cannot be written and is lost\n");
+    check(buffer_of(100) && !buffer_of(200));
+    check_eq(bio_found(disk0(), 100), MISSING);
 }
 
 static void read_block(void *blkno)

@@ -86,6 +86,8 @@ TEST(the_zones_hold_what_spares_leave)
 {
     check_eq(drive_room(&toy), 74 + 74 * 8 - 25 * 2);
     struct drive_model whole = toy;
+    whole.spare_tracks = 7; /* 2 groups of A, 11 of B */
+    check_eq(drive_room(&whole), 80 - 4 + 74 * 8 - 22);
     whole.spares = whole.spare_tracks = 0;
     check_eq(drive_room(&whole), 80 + 74 * 8);
 }

@@ -187,7 +187,8 @@ void spin_unlock(struct spinlock *l)
     if (!nlocks || locks[nlocks - 1] != l)
         panic("%s is unlocked, and was not locked last", l->name);
     l->locked = 0;
-    nlocks--;
+    if (!--nlocks && rig.unlocked)
+        rig.unlocked();
 }
 
 /* ---- processes ---- */

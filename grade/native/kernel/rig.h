@@ -32,13 +32,14 @@ extern struct rig {
     u32 disks;   /* 2 */
     u64 sectors; /* of each disk, 4,096; more for disks that are not used */
     u32 depth;   /* commands that a disk takes at a time, 8 */
-    u32 max_segments;   /* pieces of a command, 4 */
-    u32 ring;           /* commands in flight before the device refuses, 512 */
-    bool can_flush;     /* the device has a volatile cache; false */
-    bool (*idle)(void); /* false: there is nothing to wait for */
-    u64 kicks;          /* times that the device was told of commands */
-    u64 memory_pages;   /* of the machine, 1,024 */
-    u64 reservations;   /* of memory that succeed; NEVER_NS: all */
+    u32 max_segments; /* pieces of a command, 4 */
+    u32 ring;         /* commands in flight before the device refuses, 512 */
+    bool can_flush;   /* the device has a volatile cache; false */
+    void (*unlocked)(void); /* called whenever no lock is held any more */
+    bool (*idle)(void);     /* false: there is nothing to wait for */
+    u64 kicks;              /* times that the device was told of commands */
+    u64 memory_pages;       /* of the machine, 1,024 */
+    u64 reservations;       /* of memory that succeed; NEVER_NS: all */
 } rig;
 
 /* Start the registry and the disks with these boot arguments. boot also starts
