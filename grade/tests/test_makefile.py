@@ -168,10 +168,9 @@ def test_a_setup_script_that_lost_its_mode_on_the_way_is_run(tree: Path) -> None
     assert "it ran" in make(tree, "all", check=False).stdout
 
 
-ODD = ["Zoë O'Brien", "-dash", "$HOME $(x)", 'a"b`c`', "a,b"]
+ODD = """-dash Zoë O'Brien $HOME $(x) a"b`c`, d"""  # what a shell or make would take apart
 
 
-@pytest.mark.parametrize("value", ODD)
 @pytest.mark.parametrize(
     ("goal", "names"),
     [
@@ -186,26 +185,23 @@ ODD = ["Zoë O'Brien", "-dash", "$HOME $(x)", 'a"b`c`', "a,b"]
         ("mutants", ["FILES", "MUTANT"]),
     ],
 )
-def test_what_is_given_to_a_command_arrives_as_it_is(
-    goal: str, names: list[str], value: str
-) -> None:
-    said = make(ROOT, "--dry-run", goal, *(f"{name}={value}" for name in names)).stdout
+def test_what_is_given_to_a_command_arrives_as_it_is(goal: str, names: list[str]) -> None:
+    said = make(ROOT, "--dry-run", goal, *(f"{name}={ODD}" for name in names)).stdout
     command = next(
         line for line in said.split(" -m ") if re.match(r"grade\.(?!bench|snapshot)", line)
     )
     for name in names:
-        assert f"--{name.lower()}={value}" in shlex.split(command), name
+        assert f"--{name.lower()}={ODD}" in shlex.split(command), name
 
 
-@pytest.mark.parametrize("value", ODD)
 @pytest.mark.parametrize(
     ("goal", "name"),
     [("experiment", "E"), ("export", "E"), ("report", "E"), ("test", "T"), ("qemu", "ARGS")],
 )
-def test_a_name_and_boot_arguments_arrive_as_they_are(goal: str, name: str, value: str) -> None:
-    said = make(ROOT, "--dry-run", goal, f"{name}={value}").stdout
-    line = next(line for line in said.splitlines()[::-1] if value[:2] in line)
-    assert value in shlex.split(line)
+def test_a_name_and_boot_arguments_arrive_as_they_are(goal: str, name: str) -> None:
+    said = make(ROOT, "--dry-run", goal, f"{name}={ODD}").stdout
+    line = next(line for line in said.splitlines()[::-1] if "Brien" in line)
+    assert ODD in shlex.split(line)
 
 
 def test_odd_paths_of_disks_reach_qemu(tmp_path: Path) -> None:
