@@ -109,7 +109,7 @@ MACHINE = {
     "drive_segments": Field("text", "of a drive's cache, or adaptive; if not given, likewise"),
     "trace_k": Field("number", "K events that the trace keeps: the last ones", 256, 1, 1 << 20),
     "virtual_limit_s": Field("number", "a run that takes longer has failed", 7200, 1),
-    "host_limit_s": Field("number", "likewise, of the host's time", HANG_S, 1),
+    "host_limit_s": Field("number", "the same in time of the host, against hangs", HANG_S, 1),
     "root": Field("table", "the root disk"),
     "data": Field("table", "a second disk, mounted at /data"),
 }
