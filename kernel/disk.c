@@ -736,6 +736,7 @@ static void fit_cache(struct disk *d)
     const struct drive_model *m = d->drive.model;
     const char *segments = arg_text("drive_segments");
     d->adapts = segments && !strcmp(segments, "adaptive");
+    d->streams_ns = clock_ns(); /* the drive's own number counts as needed */
     u32 n = d->adapts
                 ? m->segments
                 : arg_number("drive_segments", m->segments, 1, MAX_SEGMENTS);

@@ -17,6 +17,7 @@ from random import Random
 import pytest
 
 from grade import elf
+from grade.limits import HANG_S
 from grade.objects import PREFIX
 from grade.paths import BUILT, KERNEL, ROOT
 from grade.scoring import (
@@ -412,7 +413,7 @@ def test_machine_modes_pages_may_change_in_the_three_words_that_it_writes(tmp_pa
 # ---- where it is compiled ----
 
 
-def shut_in(script: str, *names: str, limit_s: float = 60) -> sandbox.Made:
+def shut_in(script: str, *names: str, limit_s: float = HANG_S) -> sandbox.Made:
     """What a shell says, shut in with a folder that has one file."""
     with sandbox.apart() as tree:
         (tree.path / "mine").write_text("x")
@@ -524,7 +525,7 @@ def test_processes_are_limited_and_none_is_left(surrounding: str) -> None:
 def test_what_takes_too_long_leaves_nothing_behind(surrounding: str, tmp_path: Path) -> None:
     mark = f"{tmp_path.name}-{os.getpid()}"
     with pytest.raises(sandbox.TooLong):
-        shut_in(f"sh -c 'sleep 1000; : {mark}' & sleep 1000", "sleep", limit_s=1)
+        shut_in(f"sh -c 'sleep 1000; : {mark}' & sleep 1000", "sleep", limit_s=0.9)
     left = [path for path in Path("/proc").glob("[0-9]*/cmdline") if mark in words_of(path)]
     assert not left
 

@@ -80,7 +80,9 @@ def unit_names() -> list[str]:
 
 @pytest.mark.parametrize("name", unit_names())
 def test_unit(name: str) -> None:
-    done = subprocess.run([UNITS, name], capture_output=True, text=True, timeout=3600, check=False)
+    done = subprocess.run(
+        [UNITS, name], capture_output=True, text=True, timeout=HANG_S, check=False
+    )
     assert done.returncode == 0, f"{name}: {done.returncode}\n{done.stdout}{done.stderr}"
 
 

@@ -151,10 +151,10 @@ def test_a_wrong_answer_is_named_and_counted_and_the_default_goes_on(
     boot: Boot, kernel: Path, wrong: Wrong
 ) -> None:
     machine = boot(kernel=kernel, args="nbuf=60")
-    default = re.search(rf"^{wrong.kind}:.*\[(\w+)\]", machine.check("policy"), re.M)[1]
+    default = re.search(rf"^{wrong.kind}:.*\[(\w+)\]", machine.check("cat /dev/policy"), re.M)[1]
     machine.check(f"policy use {wrong.kind} {wrong.name}")
     machine.check(LOAD)
-    assert re.search(rf"^{wrong.kind}:.*\[{default}\]", machine.check("policy"), re.M)
+    assert re.search(rf"^{wrong.kind}:.*\[{default}\]", machine.check("cat /dev/policy"), re.M)
     assert re.search(r"^policy.faults 1 ", machine.check("cat /dev/stat"), re.M)
     said = f"policy fault: {wrong}: {wrong.says}; going on with {default}"
     assert machine.power_off().console.count(said) == 1
