@@ -34,7 +34,7 @@ SOURCES = ("Makefile", "kernel", "policies", "user", "mkfs", "grade")
 BUILT = ("build/native", "build/native.command")
 NO_COPY = shutil.ignore_patterns("__pycache__", ".*_cache")
 LINKED = re.compile(r"^  LD build/native/(\w+)$", re.M)
-CPU_S = 120  # of one process of a test, against changes that loop for ever
+CPU_S = 30  # of one process of a test, ten times what the longest takes: some changes loop for ever
 LENIENT = "CFLAGS_EXTRA=-Wno-error"  # a variable that is used no more is no reason to stop
 TIMES = "times.json"  # of the tests, in the copy of the tree: how long each took unchanged
 FAILED = re.compile(r"^FAILED (?:\S*/)?(test_\S+)", re.M)
