@@ -119,11 +119,11 @@ endif
 # for floating point, which cannot be linked with the rest.
 LIBGCC := -L$(dir $(shell $(KCC) -march=rv64imac -mabi=lp64 -print-libgcc-file-name 2>/dev/null))
 
-KSRC := $(sort $(wildcard kernel/*.c kernel/*.S policies/*/*.c))
+KSRC := $(sort $(wildcard kernel/*.[cS] kernel/*/*.[cS] policies/*/*.c))
 KOBJ := $(patsubst %.S,$(K)/%.S.o,$(KSRC:%.c=$(K)/%.o))
 KLINK := $(KCC) $(KCFLAGS) -static -Wl,--build-id=none \
     -Wl,--no-warn-rwx-segments -Wl,--orphan-handling=error -fno-use-linker-plugin \
-    -T kernel/kernel.ld $(LIBGCC)
+    -T kernel/machine/kernel.ld $(LIBGCC)
 
 # ---- user programs ----
 
@@ -211,10 +211,10 @@ $(K)/kernel/%.S.o: kernel/%.S
 
 # The kernel is linked twice: the second time with a table of the symbols
 # that the first had, which must not have moved.
-$(K)/kernel/kernel1.elf: $(KOBJ) kernel/kernel.ld $(K)/link.command
+$(K)/kernel/kernel1.elf: $(KOBJ) kernel/machine/kernel.ld $(K)/link.command
 	$(call run,LD,$(KLINK) -o $@ $(KOBJ) -lgcc)
-$(K)/kernel/ksyms.S: $(K)/kernel/kernel1.elf kernel/symbols.awk
-	@$(TOOLPREFIX)nm -n $< | awk -f kernel/symbols.awk > $@
+$(K)/kernel/ksyms.S: $(K)/kernel/kernel1.elf kernel/machine/symbols.awk
+	@$(TOOLPREFIX)nm -n $< | awk -f kernel/machine/symbols.awk > $@
 $(K)/kernel/ksyms.o: $(K)/kernel/ksyms.S
 	$(call run,CC,$(KCC) $(KCFLAGS) -c -o $@ $<)
 $(KERNEL): $(K)/kernel/ksyms.o $(K)/kernel/kernel1.elf
@@ -288,7 +288,7 @@ build/fs.img: $(UPROG) $(MKFS) build/image.command
 	    $(TOOLPREFIX)strip -o build/root/bin/$$(basename $$p) $$p; done
 	$(call run,MKFS,$(MKFS) -s $(FS_MB)M -T $$(date +%s) -d build/root $@)
 
--include $(wildcard $(K)/kernel/*.d $(K)/policies/*/*.d build/user/*.d \
+-include $(wildcard $(K)/kernel/*.d $(K)/kernel/*/*.d $(K)/policies/*/*.d build/user/*.d \
     build/user/lib/*.d build/parts/*/*.d build/mkfs/*.d build/native/*/*.d \
     build/native/*/*/*.d build/native/*/*/*/*.d)
 
@@ -384,7 +384,7 @@ bundle: ## make in OUT= the .zip that Gradescope builds an autograder of LAB= fr
 
 # ---- the rest ----
 
-FORMAT_C = $(sort $(wildcard kernel/*.[ch] policies/*/*.[ch] user/*.[ch] \
+FORMAT_C = $(sort $(wildcard kernel/*.[ch] kernel/*/*.[ch] policies/*/*.[ch] user/*.[ch] \
     user/*/*.[ch] mkfs/*.[ch] grade/native/*.[ch] \
     grade/native/*/*.[ch]))
 format: ## lay out all sources as the checked-in settings say

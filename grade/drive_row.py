@@ -1,4 +1,4 @@
-"""A drive's figures: the row of kernel/drives.c, as the host program has it.
+"""A drive's figures: the row of kernel/disk/drives.c, as the host program has it.
 
 All times in ns; overheads are those of a read after a read. A zone has equal tracks.
 """

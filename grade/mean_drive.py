@@ -1,4 +1,4 @@
-"""A drive in the mean: what is expected of it, where kernel/drive.c says what comes.
+"""A drive in the mean: what is expected of it, where kernel/disk/drive.c says what comes.
 
 It knows the drive's row, how files that are read in order share its cache, and how far
 the arm reads ahead between two commands. Where on the platters a file begins is a mean

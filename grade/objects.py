@@ -40,7 +40,7 @@ def symbols(path: Path) -> Symbols:
 
 
 def includes(path: Path) -> set[str]:
-    """The headers an object was compiled with, from its .d file: kernel/bio.h, ..."""
+    """The headers an object was compiled with, from its .d file: kernel/cache/bio.h, ..."""
     rule = path.with_suffix(".d").read_text().replace("\\\n", " ").splitlines()[0]
     return set(rule.split(":", 1)[1].split())
 

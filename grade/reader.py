@@ -1,7 +1,7 @@
 """What a program does that reads a file from its start to its end, as this kernel has it.
 
 A list of steps: instructions of the processor, commands that go to the drive, and waits
-for them. It follows kernel/ext2_file.c (what a call starts to read, and when), kernel/disk.c
+for them. It follows kernel/ext2/data.c (what a call starts to read, and when), kernel/disk/disk.c
 (neighbours that are queued together become one command) and the prefetch policy's own
 rule, of those below. Nothing here knows a drive or a time.
 
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 DIRECT_BLOCKS = 12  # of a file of ext2, as of FFS
-WINDOW = 32  # blocks of a call that are started at a time: kernel/ext2_file.c
+WINDOW = 32  # blocks of a call that are started at a time: kernel/ext2/data.c
 FAR = 1 << 20  # a place in another group
 
 

@@ -1,4 +1,4 @@
-"""The kernel's event trace (kernel/trace.h): read from a machine's memory, kept in files.
+"""The kernel's event trace (kernel/measure/trace.h): read from a machine's memory, kept in files.
 
 A trace file is the ring put in order, all little-endian: `TRACE_FILE` (the magic
 bytes, how many records follow, how many older ones the ring has lost), then the
@@ -45,7 +45,7 @@ class Event(NamedTuple):
 @cache
 def event_names() -> tuple[str, ...]:
     """The events by number, from the kernel's own table."""
-    text = (ROOT / "kernel" / "trace.h").read_text()
+    text = (ROOT / "kernel" / "measure" / "trace.h").read_text()
     return tuple(re.findall(r"^    X\((\w+), ", text, re.M))
 
 

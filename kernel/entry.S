@@ -17,7 +17,7 @@
  *   of relative addressing: such addresses come from .dwords.
  * - bss needs no clearing: QEMU's loader does it.
  */
-#include "kernel/riscv.h"
+#include "kernel/machine/riscv.h"
 
 #define CLINT      0x2000000 /* QEMU virt: a word for each hart's ipi */
 #define MTIMECMP   0x2004000 /* a double word for each hart */

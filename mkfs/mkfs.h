@@ -16,7 +16,7 @@
 #ifndef SLUICE_MKFS_H
 #define SLUICE_MKFS_H
 
-#include "kernel/ext2_disk.h"
+#include "kernel/ext2/format.h"
 
 #define MAX_LIST 256 /* --file and --at options */
 

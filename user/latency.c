@@ -5,7 +5,7 @@
  *   latency COMMAND...   of the requests done while the command ran
  *
  * - Times are in ms. A quantile is the middle of its bucket: within 0.4 %.
- * - The source is /dev/hist and /dev/prochist (kernel/hist.h).
+ * - The source is /dev/hist and /dev/prochist (kernel/measure/hist.h).
  */
 #include "user/lib.h"
 

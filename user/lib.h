@@ -14,7 +14,7 @@
 
 #include <limits.h>
 #include <stdarg.h>
-#include "kernel/abi.h"
+#include "kernel/base/abi.h"
 
 #define PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #define NORETURN          __attribute__((noreturn))
@@ -23,7 +23,7 @@
 #define NS_PER_MS 1000000UL
 #define NS_PER_US 1000UL
 
-/* ---- system calls (kernel/abi.h), stubs in lib/syscall.c ---- */
+/* ---- system calls (kernel/base/abi.h), stubs in lib/syscall.c ---- */
 
 int fork(void); /* fflush() first, or both print what is in the buffers */
 void _exit(int status) NORETURN;

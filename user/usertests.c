@@ -14,7 +14,7 @@
  */
 #include "user/lib.h"
 
-/* kernel/vm.h's map of user memory, and places that are not in it. */
+/* kernel/proc/vm.h's map of user memory, and places that are not in it. */
 #define USER_TOP    0x3ffffff000UL
 #define NOT_MAPPED  0x2000000000UL
 #define KERNEL_TEXT 0xffffffc080000000UL

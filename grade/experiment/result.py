@@ -13,7 +13,7 @@ In the order of the line, with times virtual:
     histograms        of /dev/hist, what came into each: buckets [low, high, count]
     jobs              what the programs printed of each job (jobs.py): program, job,
                       numbers; times in ns, the histogram of response times
-                      [low, count] with the buckets of kernel/hist.h
+                      [low, count] with the buckets of kernel/measure/hist.h
     series            the trace, counted in `bins` bins of bin_ms each from the first
                       measured command on. `lost` events of that time had been
                       overwritten in the ring: only from bin from_bin on is it whole

@@ -22,13 +22,17 @@ from grade.mutants.change import Change, Source
 from grade.paths import BUILD, ROOT
 
 ROOMS = {  # patterns of sources, and the least share of changes to be noticed, in percent
-    "policies": ("policies/*/*.c kernel/detour.c kernel/ghost.c kernel/marks.c", 95),
+    "policies": (
+        "policies/*/*.c kernel/disk/detour.c kernel/cache/ghost.c kernel/cache/marks.c",
+        95,
+    ),
     "cache": (
-        "kernel/bio.c kernel/bflush.c kernel/updated.c kernel/prefetch.c kernel/stream.c",
+        "kernel/cache/bio.c kernel/cache/flush.c kernel/cache/updated.c kernel/cache/prefetch.c"
+        " kernel/cache/stream.c",
         90,
     ),
-    "disk": ("kernel/disk.c kernel/queue.c kernel/place.c kernel/drive.c", 90),
-    "ext2": ("kernel/ext2_*.c", 90),
+    "disk": ("kernel/disk/disk.c kernel/disk/queue.c kernel/disk/place.c kernel/disk/drive.c", 90),
+    "ext2": ("kernel/ext2/*.c", 90),
 }
 RESULTS = BUILD / "mutants.json"
 

@@ -11,20 +11,21 @@
  * - After each step the invariants at the head of bio.c are checked; at the
  *   end all is flushed and the device holds what the model says.
  *
- * link: kernel/bflush.c kernel/disk.c kernel/detour.c kernel/queue.c
- * link: kernel/place.c kernel/registry.c kernel/drive.c kernel/drives.c
- * link: kernel/hist.c kernel/prochist.c kernel/trace.c kernel/turns.c
- * link: kernel/ghost.c kernel/marks.c policies
+ * link: kernel/cache/flush.c kernel/disk/disk.c kernel/disk/detour.c
+ * link: kernel/disk/queue.c kernel/disk/place.c kernel/policy/registry.c
+ * link: kernel/disk/drive.c kernel/disk/drives.c kernel/measure/hist.c
+ * link: kernel/measure/prochist.c kernel/measure/trace.c kernel/proc/turns.c
+ * link: kernel/cache/ghost.c kernel/cache/marks.c policies
  */
-#include "kernel/bio.c"
+#include "kernel/cache/bio.c"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernel/dev.h"
-#include "kernel/power.h"
-#include "kernel/virtio_blk.h"
+#include "kernel/file/dev.h"
+#include "kernel/machine/power.h"
+#include "kernel/disk/virtio_blk.h"
 
 #define BLOCKS      400
 #define BLOCK_BYTES 1024

@@ -6,7 +6,7 @@
  */
 #include "grade/native/cache_model.h"
 #include "grade/native/statics.h"
-#include "kernel/queue.h"
+#include "kernel/disk/queue.h"
 
 static const char *said(const struct policy *p)
 {

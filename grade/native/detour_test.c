@@ -1,15 +1,15 @@
 /*
- * Detours (kernel/detour.c) held against a model that judges every write.
+ * Detours (kernel/disk/detour.c) held against a model that judges every write.
  *
  * link: grade/native/test.c grade/native/toy_drive.c
  */
 #include "grade/native/toy_drive.h"
-#include "kernel/queue.h"
+#include "kernel/disk/queue.h"
 
 #define WRITES_MOST 12
 #define SECTORS     1000
 #define RUNS        20000
-#define FADES       8192 /* as kernel/detour.c has it */
+#define FADES       8192 /* as kernel/disk/detour.c has it */
 
 static struct queue queue;
 static struct request writes[WRITES_MOST], wanted;

@@ -8,7 +8,7 @@
  *   drive_replay_tool [-d DRIVE] -f
  *   drive_replay_tool -l
  *
- *   -d  the drive: a row of kernel/drives.c; cheetah4lp if not given
+ *   -d  the drive: a row of kernel/disk/drives.c; cheetah4lp if not given
  *   -x  take a part out of the model (after -d): no-readahead no-writebehind
  *       linear-seek constant-seek
  *   -c  write both cumulative distributions to FILE: lines of
@@ -26,7 +26,7 @@
  * Demerit (Ruemmler and Wilkes 1994): the root mean square of the horizontal
  * distance between the two cumulative distributions.
  *
- * link: kernel/drive.c kernel/drives.c
+ * link: kernel/disk/drive.c kernel/disk/drives.c
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -36,7 +36,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernel/drive.h"
+#include "kernel/disk/drive.h"
 
 static const char usage[] =
     "usage: drive_replay_tool [-d DRIVE] [-x PART]... [-v] [-c FILE] TRACE\n"

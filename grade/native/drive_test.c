@@ -2,10 +2,10 @@
  * Drives' caches, as they are divided while they work. What the models say of
  * real drives is tested with drive_replay_tool.
  *
- * link: grade/native/main.c kernel/drive.c kernel/drives.c
+ * link: grade/native/main.c kernel/disk/drive.c kernel/disk/drives.c
  */
 #include "grade/native/test.h"
-#include "kernel/drive.h"
+#include "kernel/disk/drive.h"
 
 #define HIT_NS                                                      \
     4000000 /* more than any hit of 8 sectors takes, less than most \

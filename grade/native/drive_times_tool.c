@@ -6,12 +6,12 @@
  *
  *   drive_times_tool DRIVE
  *
- * link: kernel/drive.c kernel/drives.c
+ * link: kernel/disk/drive.c kernel/disk/drives.c
  */
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "kernel/drive.h"
+#include "kernel/disk/drive.h"
 
 int main(int argc, char **argv)
 {

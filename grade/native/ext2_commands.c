@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "grade/native/ext2_shim.h"
-#include "kernel/proc.h"
+#include "kernel/proc/proc.h"
 
 #define WORDS 8
 

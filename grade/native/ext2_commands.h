@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "kernel/ext2.h"
+#include "kernel/ext2/ext2.h"
 
 struct command {
     const char *name;

@@ -4,8 +4,8 @@
  * extended attributes, and the inodes kept in memory.
  */
 #include "grade/native/ext2_rig.h"
-#include "kernel/ext2_fs.h"
-#include "kernel/proc.h"
+#include "kernel/ext2/inside.h"
+#include "kernel/proc/proc.h"
 
 static const struct wish no_wish;
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/abi.h"
+#include "kernel/base/abi.h"
 
 #define FIRST_INO 11
 #define LINES     4096 /* paths of an image, at most */

@@ -6,7 +6,7 @@
 #ifndef SLUICE_EXT2_IMAGE_H
 #define SLUICE_EXT2_IMAGE_H
 
-#include "kernel/ext2_disk.h"
+#include "kernel/ext2/format.h"
 
 /* 0: as in the comment. */
 struct image_options {

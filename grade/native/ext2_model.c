@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "grade/native/ext2_shim.h"
-#include "kernel/string.h"
+#include "kernel/base/string.h"
 
 #define NAMES   300
 #define HANDLES 6

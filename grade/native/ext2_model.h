@@ -5,7 +5,7 @@
 #ifndef SLUICE_EXT2_MODEL_H
 #define SLUICE_EXT2_MODEL_H
 
-#include "kernel/types.h"
+#include "kernel/base/types.h"
 
 struct model_options {
     const char *dir; /* all happens below it; "" is the root */

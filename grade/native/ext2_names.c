@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "grade/native/ext2_rig.h"
-#include "kernel/ext2_fs.h"
+#include "kernel/ext2/inside.h"
 
 /* ---- what is refused ---- */
 

@@ -1,9 +1,9 @@
 /*
  * Unit tests of where things go, of ext2_test: the allocator, against the rules
- * at the head of ext2_alloc.c told once more; and the block map.
+ * at the head of ext2/alloc.c told once more; and the block map.
  */
 #include "grade/native/ext2_rig.h"
-#include "kernel/ext2_fs.h"
+#include "kernel/ext2/inside.h"
 
 /* ---- the rules of the allocator ---- */
 

@@ -1,9 +1,9 @@
 /*
  * See ext2_rig.h.
  *
- * link: kernel/ext2_alloc.c kernel/ext2_dir.c kernel/ext2_file.c
- * link: kernel/ext2_inode.c kernel/ext2_map.c kernel/ext2_name.c
- * link: kernel/ext2_super.c grade/native/ext2_shim.c
+ * link: kernel/ext2/alloc.c kernel/ext2/dir.c kernel/ext2/data.c
+ * link: kernel/ext2/inode.c kernel/ext2/map.c kernel/ext2/name.c
+ * link: kernel/ext2/super.c grade/native/ext2_shim.c
  * link: grade/native/ext2_commands.c grade/native/ext2_image.c
  */
 #include "grade/native/ext2_rig.h"

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <ucontext.h>
 
-#include "kernel/args.h"
-#include "kernel/bio.h"
-#include "kernel/clock.h"
-#include "kernel/mem.h"
-#include "kernel/prefetch.h"
-#include "kernel/print.h"
-#include "kernel/proc.h"
-#include "kernel/string.h"
+#include "kernel/machine/args.h"
+#include "kernel/cache/bio.h"
+#include "kernel/machine/clock.h"
+#include "kernel/machine/mem.h"
+#include "kernel/cache/prefetch.h"
+#include "kernel/machine/print.h"
+#include "kernel/proc/proc.h"
+#include "kernel/base/string.h"
 
 #define FIBRES      8
 #define LOCKS       8 /* of one process at once */

@@ -13,8 +13,8 @@
 #ifndef SLUICE_EXT2_SHIM_H
 #define SLUICE_EXT2_SHIM_H
 
-#include "kernel/disk.h"
-#include "kernel/ext2.h"
+#include "kernel/disk/disk.h"
+#include "kernel/ext2/ext2.h"
 
 struct shim_options {
     u64 seed;

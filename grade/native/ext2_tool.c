@@ -10,9 +10,9 @@
  * comparison failed; a broken invariant aborts. The images are written back
  * after the shutdown at the end, if `crash` was not among the commands.
  *
- * link: kernel/ext2_alloc.c kernel/ext2_dir.c kernel/ext2_file.c
- * link: kernel/ext2_inode.c kernel/ext2_map.c kernel/ext2_name.c
- * link: kernel/ext2_super.c grade/native/ext2_shim.c
+ * link: kernel/ext2/alloc.c kernel/ext2/dir.c kernel/ext2/data.c
+ * link: kernel/ext2/inode.c kernel/ext2/map.c kernel/ext2/name.c
+ * link: kernel/ext2/super.c grade/native/ext2_shim.c
  * link: grade/native/ext2_model.c grade/native/ext2_commands.c
  */
 #include <stdio.h>
@@ -22,7 +22,7 @@
 #include "grade/native/ext2_commands.h"
 #include "grade/native/ext2_model.h"
 #include "grade/native/ext2_shim.h"
-#include "kernel/proc.h"
+#include "kernel/proc/proc.h"
 
 static struct disk *disk0, *disk1;
 static bool crashed;

@@ -3,11 +3,12 @@
  * More tests are a new file there. rig.h is the machine around the sources
  * under test, told.h has policies that note what they are asked.
  *
- * link: grade/native/main.c grade/native/kernel kernel/bflush.c kernel/bio.c
- * link: kernel/detour.c kernel/disk.c kernel/drive.c kernel/drives.c
- * link: kernel/hist.c kernel/place.c kernel/prefetch.c kernel/prochist.c
- * link: kernel/queue.c kernel/registry.c kernel/stream.c kernel/trace.c
- * link: kernel/turns.c kernel/updated.c
+ * link: grade/native/main.c grade/native/kernel kernel/cache/flush.c
+ * link: kernel/cache/bio.c kernel/disk/detour.c kernel/disk/disk.c
+ * link: kernel/disk/drive.c kernel/disk/drives.c kernel/measure/hist.c
+ * link: kernel/disk/place.c kernel/cache/prefetch.c kernel/measure/prochist.c
+ * link: kernel/disk/queue.c kernel/policy/registry.c kernel/cache/stream.c
+ * link: kernel/measure/trace.c kernel/proc/turns.c kernel/cache/updated.c
  */
 #include "grade/native/test.h"
 

@@ -1,11 +1,12 @@
 /*
  * Prefetch policies: what each wishes for on examples worked by hand, and what
- * holds for all. The streams of the file are told apart by kernel/stream.c.
+ * holds for all. The streams of the file are told apart by
+ * kernel/cache/stream.c.
  *
- * link: grade/native/test.c kernel/stream.c
+ * link: grade/native/test.c kernel/cache/stream.c
  */
 #include "grade/native/test.h"
-#include "kernel/stream.h"
+#include "kernel/cache/stream.h"
 
 #define BLOCKS 2000 /* of the file, of 8 KB each */
 

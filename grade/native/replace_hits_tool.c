@@ -6,13 +6,13 @@
  * TRACE has the number of a block for each use; the cache holds SIZE blocks
  * and is empty at first. Prints the hits.
  *
- * link: kernel/ghost.c policies/replace
+ * link: kernel/cache/ghost.c policies/replace
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 #define BLOCKS (1 << 20) /* that a trace may use */
 

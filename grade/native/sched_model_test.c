@@ -6,7 +6,7 @@
  * link: grade/native/test.c grade/native/toy_drive.c
  */
 #include "grade/native/toy_drive.h"
-#include "kernel/queue.h"
+#include "kernel/disk/queue.h"
 
 #define MOST      24
 #define STEPS     1500

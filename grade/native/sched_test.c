@@ -5,7 +5,7 @@
  */
 #include "grade/native/cache_model.h"
 #include "grade/native/toy_drive.h"
-#include "kernel/queue.h"
+#include "kernel/disk/queue.h"
 
 #define MANY 500
 

@@ -10,7 +10,7 @@
  * link: grade/native/test.c grade/native/toy_drive.c
  */
 #include "grade/native/toy_drive.h"
-#include "kernel/queue.h"
+#include "kernel/disk/queue.h"
 
 #define NS_PER_MS 1000000UL
 #define READERS   4

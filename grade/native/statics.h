@@ -5,7 +5,7 @@
 #ifndef SLUICE_NATIVE_STATICS_H
 #define SLUICE_NATIVE_STATICS_H
 
-#include "kernel/types.h"
+#include "kernel/base/types.h"
 
 /* The variable's first word. A test that names none that there is fails. */
 u64 *static_of(const char *file, const char *variable);

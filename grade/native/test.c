@@ -2,8 +2,8 @@
  * What unit tests of policies on the host share (test.h): all policies and
  * what they call.
  *
- * link: grade/native/main.c grade/native/cache_model.c kernel/detour.c
- * link: kernel/ghost.c kernel/marks.c kernel/queue.c policies
+ * link: grade/native/main.c grade/native/cache_model.c kernel/disk/detour.c
+ * link: kernel/cache/ghost.c kernel/cache/marks.c kernel/disk/queue.c policies
  */
 #include "grade/native/test.h"
 
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kernel/queue.h"
+#include "kernel/disk/queue.h"
 
 extern const struct test *const __start_tests[];
 extern const struct test *const __stop_tests[];

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 struct test {
     const char *name;

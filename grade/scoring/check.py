@@ -38,8 +38,8 @@ LEFT_OUT = re.compile(rf"""{COMMENT}|({LITERAL}|["'][^\n]*)""", re.S)
 CONTROL = re.compile(r"[^\n\t\x20-\x7e\x80-\U0010ffff]")
 DIRECTIVE = re.compile(r"^[ \t]*(?:#|%:|\?\?=)[ \t]*(\w*)(.*)$", re.M)
 ALLOWED = {"define", "undef", "if", "ifdef", "ifndef", "else", "elif", "endif", "error"}
-INCLUDE = re.compile(r'[ \t]*"(kernel/\w+\.h)"[ \t]*')
-OWN_INCLUDE = re.compile(r'^#include "(kernel/\w+\.h)"', re.M)
+INCLUDE = re.compile(r'[ \t]*"(kernel/[\w/]+\.h)"[ \t]*')
+OWN_INCLUDE = re.compile(r'^#include "(kernel/[\w/]+\.h)"', re.M)
 ASSEMBLER = frozenset({"asm", "__asm", "__asm__", "_Pragma", "__pragma"})
 ATTRIBUTE = frozenset({"__attribute", "__attribute__", "__declspec"})
 WORDS = re.compile(
@@ -53,7 +53,7 @@ LANGUAGE = re.compile(
     "|goto|if|inline|int|long|register|restrict|return|short|signed|sizeof|static|struct|switch"
     r"|typedef|typeof|union|unsigned|void|volatile|while|_[A-Z_]\w*"
 )
-BOUNDARY = "kernel/policy.h"
+BOUNDARY = "kernel/policy/policy.h"
 PRINTING = frozenset({"kprintf", "panic"})
 CALLS = "calls.txt"  # in a lab that was handed out: what may_use found
 DEFINES = "defines.txt"  # and what may_define found
@@ -75,7 +75,7 @@ def headers_for(file: str) -> set[str]:
     """What a source may include."""
     if is_policy(file):
         return with_its_own(BOUNDARY)
-    return {f"kernel/{path.name}" for path in (TREE / "kernel").glob("*.h")}
+    return {str(path.relative_to(TREE)) for path in (TREE / "kernel").rglob("*.h")}
 
 
 @cache

@@ -1,7 +1,7 @@
 """Is what a machine left behind to be believed? The kernel in it was a stranger's.
 
-- Machine mode keeps the trace (kernel/entry.S): what is in it nobody has changed, and each time
-  was the clock's when it was written, within ASTRAY_NS.
+- Machine mode keeps the trace (kernel/entry.S): what is in it nobody has changed, and
+  each time was the clock's when it was written, within ASTRAY_NS.
 - The disk layer's trace is held against what QEMU's own devices saw: which sectors, read
   or written, in which order.
 - A block is made dirty, written, queued, issued and completed in turn: nothing is added in

@@ -12,7 +12,7 @@
 
 lab.toml:
 
-    title = "..."          order = 2          files = ["kernel/bio.c"]
+    title = "..."          order = 2          files = ["kernel/cache/bio.c"]
     [points]               GROUP = POINTS, of tests/
     [hidden]               GROUP = POINTS, of hidden/; all sum to 100
     [[holes]]              file, function, stub: the body that students get

@@ -114,7 +114,7 @@ def check_sections(file: str, made: Elf) -> None:
 def row_bytes(section: str) -> int:
     """How long each row is that the staff's objects register in that section."""
     sizes: set[int] = set()
-    for path in sorted((BUILT / "kernel").glob("*.o")):
+    for path in sorted((BUILT / "kernel").rglob("*.o")):
         made = elf.read(path)
         sizes |= {
             s.size for s in made.names if s.kind == elf.VARIABLE and lies_in(made, s, section)

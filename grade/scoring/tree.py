@@ -17,10 +17,10 @@ from grade.paths import BUILT, KERNEL, ROOT, TREE
 from grade.scoring import answers, check, compiler, linked, objectfile, sandbox, source
 from grade.scoring.lab import LABS, BadLab, Edit, Hole, Lab, attacks, labs, mistakes
 
-SOURCES = ("kernel/*.[cS]", "policies/*/*.c")
+SOURCES = ("kernel/**/*.[cS]", "policies/*/*.c")
 LINKED = (
-    *("Makefile", "build/kernel.command", "kernel/kernel.ld", "kernel/symbols.awk"),
-    *("build/kernel/*.o", "build/policies/*/*.o"),
+    *("Makefile", "build/kernel.command", "kernel/machine/kernel.ld", "kernel/machine/symbols.awk"),
+    *("build/kernel/**/*.o", "build/policies/*/*.o"),
 )
 NOT_HANDED_OUT = shutil.ignore_patterns(
     ".git", ".venv", ".ci", "build", "__pycache__", ".*_cache", "compile_commands.json"
@@ -50,9 +50,10 @@ def here(lab: Lab) -> dict[str, str]:
 
 def lay_out_sources(folder: Path, files: Mapping[str, str]) -> None:
     """What is needed to compile these files: themselves and the kernel's headers."""
-    (folder / "kernel").mkdir()
-    for header in (TREE / "kernel").glob("*.h"):
-        shutil.copy2(header, folder / "kernel")
+    for header in (TREE / "kernel").rglob("*.h"):
+        copy = folder / header.relative_to(TREE)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(header, copy)
     for file, text in files.items():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text(text)

@@ -127,7 +127,7 @@ def goals() -> set[str]:
 
 @cache
 def boot_arguments() -> set[str]:
-    text = "".join(path.read_text() for path in ROOT.glob("kernel/*.c"))
+    text = "".join(path.read_text() for path in ROOT.glob("kernel/**/*.c"))
     return set(BOOT_ARGUMENT.findall(text)) | {"drive_read_ahead_kb", "drive_segment_kb"}
 
 

@@ -13,7 +13,7 @@ from grade.limits import HANG_S
 from grade.paths import NATIVE, ROOT
 
 TOOL = NATIVE / "drive_replay_tool"
-SOURCES = ["grade/native/drive_replay_tool.c", "kernel/drive.c", "kernel/drives.c"]
+SOURCES = ["grade/native/drive_replay_tool.c", "kernel/disk/drive.c", "kernel/disk/drives.c"]
 DATA = Path(os.environ.get("SLUICE_DATA", ROOT.parent / "shared" / "data"))
 TRACE = DATA / "cheetah4LP.trace"
 SEEKS = DATA / "cheetah4LP.seek"
@@ -34,7 +34,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of kernel/drives.c, as the tool lists it."""
+    """A row of kernel/disk/drives.c, as the tool lists it."""
 
     name: str
     sectors: int

@@ -82,30 +82,30 @@ class Attempt:
 
 
 ATTEMPTS = [
-    Attempt("machine mode by section", "#define section: kernel/policy.h", macro(BOOT),
+    Attempt("machine mode by section", "#define section: kernel/policy/policy.h", macro(BOOT),
             compiles="'.boot'"),
-    Attempt("a file of the host", "#define section: kernel/policy.h", macro(PASSWD),
+    Attempt("a file of the host", "#define section: kernel/policy/policy.h", macro(PASSWD),
             compiles="/etc/passwd"),
-    Attempt("where the grader looks", "#define section: kernel/policy.h", macro(AIM),
+    Attempt("where the grader looks", "#define section: kernel/policy/policy.h", macro(AIM),
             compiles="'A trace_at'"),
     Attempt("by the counters' macro", "#define section: kernel/", macro(BOOT, "stats"),
             compiles="'.boot'", lab=CACHE),
     Attempt("by another attribute", "#define aligned: kernel/",
             f"#define aligned(n) aligned(n), section({AS.format('stats', BOOT)})\n", lab=CACHE),
-    Attempt("by used", "#define used: kernel/policy.h", "#define used used, constructor\n"),
-    Attempt("by the attribute's own name", "#define __attribute__: kernel/policy.h",
+    Attempt("by used", "#define used: kernel/policy/policy.h", "#define used used, constructor\n"),
+    Attempt("by the attribute's own name", "#define __attribute__: kernel/policy/policy.h",
             "#define __attribute__(a) __attribute__((constructor))\n"),
     Attempt("by a keyword", "#define register: the word is the language's",
             '#define register [[gnu::section(".boot")]]\n'),
-    Attempt("by a digraph", "#define section: kernel/policy.h",
+    Attempt("by a digraph", "#define section: kernel/policy/policy.h",
             "%:" + macro(BOOT)[1:], compiles="'.boot'"),
-    Attempt("by a definition in two lines", "#define section: kernel/policy.h",
+    Attempt("by a definition in two lines", "#define section: kernel/policy/policy.h",
             macro(BOOT).replace("fine sec", "fine \\\nsec"), compiles="'.boot'"),
-    Attempt("POLICY made anew", "#undef POLICY: kernel/policy.h",
+    Attempt("POLICY made anew", "#undef POLICY: kernel/policy/policy.h",
             after="#undef POLICY\n#define POLICY(p) int x\n"),
-    Attempt("a header left out by its guard", "#define SLUICE_POLICY_H: kernel/policy.h",
+    Attempt("a header left out by its guard", "#define SLUICE_POLICY_H: kernel/policy/policy.h",
             "#define SLUICE_POLICY_H\n"),
-    Attempt("a type of the headers", "#define u64: kernel/policy.h", "#define u64 u32\n"),
+    Attempt("a type of the headers", "#define u64: kernel/policy/policy.h", "#define u64 u32\n"),
     Attempt("the file's name", "#define __FILE__: the word is the language's",
             '#define __FILE__ "/etc/passwd"\n'),
     Attempt("brackets by macros", "line 36: with its macros in place it says [",
@@ -351,7 +351,7 @@ def flipped(data: bytes, symbol: str) -> bytes:
     [
         (lambda data: flipped(data, "_start"), "in machine mode's pages"),
         (lambda data: flipped(data, "trace_at"), "in machine mode's pages"),
-        (lambda data: flipped(data, "disk_command_done"), ".text of kernel/disk.o"),
+        (lambda data: flipped(data, "disk_command_done"), ".text of kernel/disk/disk.o"),
         (lambda data: changed(data, 24, "<Q", 0x80001000), "begins at 0x80001000"),
         (of_section(".rodata", FLAGS_AT, "<Q", 7), "other segments or sections"),
         (lambda data: changed(data, 64 + 56 + 24, "<Q", 1 << 62), "segments that overlap"),
@@ -456,7 +456,7 @@ def test_a_compiler_sees_itself_and_the_tree_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     "path",
     ["/etc/passwd", "/proc/self/environ", "/proc/1/cmdline", str(ROOT / ".git/HEAD"), str(KERNEL),
-     str(ROOT / "grade/labs/elevator/hidden/cost.py"), str(ROOT / "kernel/bio.c"), "$SECRET"],
+     str(ROOT / "grade/labs/elevator/hidden/cost.py"), str(ROOT / "kernel/cache/bio.c"), "$SECRET"],
 )  # fmt: skip
 def test_a_file_of_the_host_is_not_there_to_be_compiled_in(path: str, tmp_path: Path) -> None:
     secret = tmp_path / "other-submission.c"

@@ -1,6 +1,6 @@
 """The kernel's ext2 on the host, under ASan and UBSan.
 
-build/native/ext2_test and build/native/ext2_tool run the kernel's own ext2_*.c above a cache
+build/native/ext2_test and build/native/ext2_tool run the kernel's own ext2/*.c above a cache
 that checks how it is used. The first has unit tests on small images in memory, with a judge of
 its own; the second runs scripts and random operations on files that e2fsprogs judges.
 SLUICE_SEEDS multiplies the number of seeds.
@@ -357,7 +357,7 @@ def test_errors_of_the_disk_never_end_in_a_panic(tmp_path: Path, victim: Path, s
 @pytest.mark.parametrize("seed", range(6 * SEEDS))
 def test_a_power_cut_is_repaired_and_what_was_fsynced_is_there(tmp_path: Path, seed: int) -> None:
     """At any completed write. e2fsck -p asks nothing, unless a directory's new
-    name went to another block: see ext2_name.c, and the next test."""
+    name went to another block: see ext2/name.c, and the next test."""
     block = BLOCK_SIZES[seed % 3]
     image = make(tmp_path / "image", block=block)
     facts = tmp_path / "facts"

@@ -28,7 +28,7 @@ class Wrong:
 
     def text(self) -> str:
         """The policy's file."""
-        return f"""#include "kernel/policy.h"
+        return f"""#include "kernel/policy/policy.h"
         {self.code}
         static const struct policy wrong = {{
             .kind = POLICY_{self.kind.upper()},
@@ -104,7 +104,7 @@ REFUSED = [
     Wrong("update", "aimless", "", "", ""),
 ]
 # It lacks what every line about it would begin with.
-NAMELESS = """#include "kernel/policy.h"
+NAMELESS = """#include "kernel/policy/policy.h"
 static u64 physical(u32 disk, u64 blkno, bool write) { (void)disk, (void)write; return blkno; }
 static struct tunable rows[] = {{"odd_row", .unit = "ms", .max = 1, .about = "odd"}, {0}};
 static const struct policy nameless = {

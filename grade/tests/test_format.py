@@ -9,7 +9,16 @@ import pytest
 from grade.paths import ROOT
 
 BIN = Path(sys.executable).parent
-FOLDERS = ["kernel", "policies/*", "user", "user/*", "mkfs", "grade/native", "grade/native/*"]
+FOLDERS = [
+    "kernel",
+    "kernel/*",
+    "policies/*",
+    "user",
+    "user/*",
+    "mkfs",
+    "grade/native",
+    "grade/native/*",
+]
 SOURCES = sorted(p for f in FOLDERS for p in ROOT.glob(f + "/*.[ch]"))
 
 

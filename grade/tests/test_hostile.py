@@ -433,7 +433,7 @@ def test_no_cell_of_a_table_is_a_formula() -> None:
 def test_a_console_that_commands_a_terminal_is_shown_as_text(tmp_path: Path) -> None:
     lab, old = named("delayed-write"), "spin_lock(&bcache.lock);"
     forged = rf'kprintf("\x1b[2J\x1b[H<script>100 of 100\n"); panic("]]>\x07");{old}'
-    files = tree.solution(lab, (Edit("kernel/bio.c", "make_dirty", old, forged),))
+    files = tree.solution(lab, (Edit("kernel/cache/bio.c", "make_dirty", old, forged),))
     record = grading.grade(lab, lambda: files, tmp_path, "3", "make grade", "delay")
     formats.write_all(record, tmp_path)
     expect_all_forms(tmp_path)
@@ -494,19 +494,21 @@ def test_what_only_the_compiler_sees_is_refused(text: str, why: str) -> None:
 
 def test_lines_may_end_as_they_do_elsewhere_and_text_may_be_quoted_anyhow() -> None:
     text = "char a = '\"', b = '\\''; /* don't */ char *s = \"it's [[ asm R\\\"(\"; // \"\n"
-    check.check_text("policies/a.c", '#include "kernel/policy.h"\n' + text)
+    check.check_text("policies/a.c", '#include "kernel/policy/policy.h"\n' + text)
     check.check_text("a.c", text.replace("\n", "\r\n"))
 
 
 def test_a_policy_has_its_boundary_only() -> None:
-    with pytest.raises(Refused, match=r"kernel/riscv\.h.*a policy has kernel/policy\.h"):
-        check.check_text("policies/sched/a.c", '#include "kernel/riscv.h"\n')
-    check.check_text("kernel/a.c", '#include "kernel/riscv.h"\n')
+    with pytest.raises(
+        Refused, match=r"kernel/machine/riscv.h.*a policy has kernel/policy/policy.h"
+    ):
+        check.check_text("policies/sched/a.c", '#include "kernel/machine/riscv.h"\n')
+    check.check_text("kernel/a.c", '#include "kernel/machine/riscv.h"\n')
 
 
 def test_what_the_preprocessor_has_read_is_asked_too() -> None:
-    alone = check.read_expanded("-", '# 1 "./kernel/policy.h" 1\nint a;\n# 2 "-" 2\n')
-    good = f'# 1 "./kernel/policy.h" 1\nint a;\n# 2 "{FILE}" 2\nint b;\n'
+    alone = check.read_expanded("-", '# 1 "./kernel/policy/policy.h" 1\nint a;\n# 2 "-" 2\n')
+    good = f'# 1 "./kernel/policy/policy.h" 1\nint a;\n# 2 "{FILE}" 2\nint b;\n'
     check.check_expanded(FILE, check.read_expanded(FILE, good), alone)
     bad = f'{good}# 1 "/etc/hostname" 1\n# 3 "{FILE}" 2\n'
     with pytest.raises(Refused, match="includes /etc/hostname"):
@@ -514,7 +516,7 @@ def test_what_the_preprocessor_has_read_is_asked_too() -> None:
     with pytest.raises(Refused, match="includes /etc/hostname"):
         check.check_headers(FILE, check.read_expanded(FILE, bad).headers)
     bad = good.replace("int a;", "int a; int c;")
-    with pytest.raises(Refused, match=r"changes what stands in kernel/policy\.h"):
+    with pytest.raises(Refused, match=r"changes what stands in kernel/policy/policy.h"):
         check.check_expanded(FILE, check.read_expanded(FILE, bad), alone)
 
 

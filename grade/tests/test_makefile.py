@@ -30,9 +30,9 @@ def test_a_second_build_compiles_nothing(tree: Path) -> None:
     assert rebuilt(make(tree, "build/kernel/kernel.elf").stdout) == set()
 
 
-@pytest.mark.parametrize("header", ["kernel/bio.h", "kernel/fdt.h"])
+@pytest.mark.parametrize("header", ["kernel/cache/bio.h", "kernel/machine/fdt.h"])
 def test_a_changed_header_rebuilds_exactly_what_includes_it(tree: Path, header: str) -> None:
-    objects = [*BUILD.glob("kernel/*.o"), *BUILD.glob("policies/*/*.o")]
+    objects = [*BUILD.glob("kernel/**/*.o"), *BUILD.glob("policies/*/*.o")]
     expected = {
         str(path.relative_to(ROOT))
         for path in objects
@@ -46,7 +46,7 @@ def test_a_changed_header_rebuilds_exactly_what_includes_it(tree: Path, header: 
 
 
 def test_other_flags_rebuild_the_kernel_and_the_same_ones_do_not(tree: Path) -> None:
-    goal = "build/kernel/queue.o"
+    goal = "build/kernel/disk/queue.o"
     assert goal in make(tree, goal, "CFLAGS_EXTRA=-g3").stdout
     assert rebuilt(make(tree, goal, "CFLAGS_EXTRA=-g3").stdout) == set()
 
@@ -118,7 +118,7 @@ def test_compile_commands_name_every_source(tree: Path) -> None:
     make(tree, "compile_commands.json")
     entries = json.loads((tree / "compile_commands.json").read_text())
     named = {entry["file"] for entry in entries}
-    folders = ["kernel", "policies/*", "user", "user/*", "mkfs", "grade/native"]
+    folders = ["kernel", "kernel/*", "policies/*", "user", "user/*", "mkfs", "grade/native"]
     sources = {str(p.relative_to(tree)) for f in folders for p in tree.glob(f + "/*.c")}
     assert sources <= named
     assert all(entry["directory"] == str(tree) for entry in entries)
@@ -247,7 +247,7 @@ def test_the_ends_of_the_range_of_memory_are_in_it(memory: str) -> None:
 
 def test_further_flags_may_hold_quotes(tree: Path) -> None:
     flags = "CFLAGS_EXTRA=-DODD='\"it''s\"' -Wno-unused-macros"
-    goal = "build/kernel/queue.o"
+    goal = "build/kernel/disk/queue.o"
     assert goal in make(tree, goal, flags).stdout
     assert rebuilt(make(tree, goal, flags).stdout) == set()
     make(tree, "compile_commands.json", flags)

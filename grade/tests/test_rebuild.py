@@ -63,7 +63,7 @@ def test_an_experiment_beside_a_build_gives_the_bytes_that_it_gives_alone(tree: 
     environment = plain_environment() | {"QEMU": f"{tree}/qemu"}
     with subprocess.Popen(command(tree, "beside"), cwd=tree, env=environment) as running:
         wait_for(tree / "started", running)
-        clock = tree / "kernel/clock.c"
+        clock = tree / "kernel/machine/clock.c"
         assert SLOWER[0] in clock.read_text()
         clock.write_text(clock.read_text().replace(*SLOWER))
         make(tree, "SETUP=no", "all")

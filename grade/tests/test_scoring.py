@@ -197,7 +197,7 @@ def broken_archive(folder: Path) -> Path:
         (with_link, "link"),
         (with_linked_folder, "link"),
         (with_member("/etc/passwd"), "absolute"),
-        (with_member("../kernel/disk.c"), "leaves its folder"),
+        (with_member("../kernel/disk/disk.c"), "leaves its folder"),
         (with_member("policies/x", tarfile.SYMTYPE), "link"),
         (with_member("policies/x", tarfile.LNKTYPE), "link"),
         (with_member("policies/x", tarfile.FIFOTYPE), "special"),
@@ -206,7 +206,10 @@ def broken_archive(folder: Path) -> Path:
         (broken_archive, "a.tar.gz"),
         (lambda folder: hand_in(folder, {"clook.c": ""}), "no folder"),
         (lambda folder: hand_in(folder, {f"{x}/{FILE}": "" for x in "ab"}), "several folders"),
-        (lambda folder: hand_in(folder, {FILE: "", "kernel/disk.c": ""}), "kernel/disk.c"),
+        (
+            lambda folder: hand_in(folder, {FILE: "", "kernel/disk/disk.c": ""}),
+            "kernel/disk/disk.c",
+        ),
         (lambda folder: hand_in(folder, {FILE: "", "Makefile": ""}), "Makefile"),
         (lambda folder: hand_in(folder, {FILE: ""}) / FILE, "neither"),
         (lambda folder: folder / "nothing", "neither"),
@@ -240,8 +243,8 @@ def test_a_whole_tree_as_handed_out_is_taken(tmp_path: Path) -> None:
     tree.skeleton(lab, tmp_path / "out", {})
     known = tree.as_handed_out(lab)
     assert submission.take(tmp_path / "out", lab.files, known).keys() == set(lab.files)
-    (tmp_path / "out/kernel/disk.c").write_text("")
-    with pytest.raises(Refused, match=r"kernel/disk\.c: changed"):
+    (tmp_path / "out/kernel/disk/disk.c").write_text("")
+    with pytest.raises(Refused, match=r"kernel/disk/disk.c: changed"):
         submission.take(tmp_path / "out", lab.files, known)
 
 
@@ -269,11 +272,11 @@ def test_a_students_earlier_work_is_carried_on(tmp_path: Path) -> None:
     base = {file: mine + tree.pristine(file) for file in named("delayed-write").files}
     made = tree.cut(lab, base)
     assert all(made[file].startswith(mine) for file in base)
-    assert "this is bflush, which waits" in made["kernel/bflush.c"]
+    assert "this is bflush, which waits" in made["kernel/cache/flush.c"]
 
 
 def test_earlier_work_that_is_not_whole_is_completed_by_the_solution(tmp_path: Path) -> None:
-    lab, bio, bflush = named("elevator"), "kernel/bio.c", "kernel/bflush.c"
+    lab, bio, bflush = named("elevator"), "kernel/cache/bio.c", "kernel/cache/flush.c"
     handed_out = tree.cut(named("delayed-write"), {})[bflush]
     mine = {
         bio: "/* mine */\n" + tree.pristine(bio),
@@ -331,12 +334,12 @@ def test_a_kernel_that_fails_has_its_results_and_no_points(
     ("edit", "why"),
     [
         (
-            Edit("kernel/bflush.c", "flush", "while (f.outstanding)", "for (;;)"),
+            Edit("kernel/cache/flush.c", "flush", "while (f.outstanding)", "for (;;)"),
             "it was stuck: the virtual time was up",
         ),
         (
             Edit(
-                "kernel/bio.c",
+                "kernel/cache/bio.c",
                 "buf_let_go",
                 "set_dirtied(b);",
                 "set_dirtied(b); sleep_on(b, &bcache.lock);",
@@ -367,7 +370,7 @@ def test_a_kernel_that_floods_the_console_fills_no_disk(
     flood = f'for (;;)\nkprintf("100 of 100 points\\n");\n{old}'
     lab = named("delayed-write")
     files = {file: tree.pristine(file) for file in lab.files}
-    files |= tree.planted((Edit("kernel/bio.c", "make_dirty", old, flood),))
+    files |= tree.planted((Edit("kernel/cache/bio.c", "make_dirty", old, flood),))
     record = grading.grade(lab, lambda: files, tmp_path, "3", "make grade", "delay")
     formats.write_all(record, tmp_path)
     expect_all_forms(tmp_path)

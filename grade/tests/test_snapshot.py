@@ -165,7 +165,7 @@ def test_a_make_of_other_sources_beside_a_grading_changes_nothing_of_it(tree: Pa
 def spoil(tree: Path) -> None:
     """The programs and the kernel are others now, and do not work."""
     (tree / "user/dd.c").write_text("int main(void)\n{\n    return 1;\n}\n")
-    queue = tree / "kernel/queue.c"
+    queue = tree / "kernel/disk/queue.c"
     queue.write_text(queue.read_text() + "int spoilt;\n")
     kernel = (tree / "build/kernel/kernel.elf").read_bytes()
     dd = (tree / "build/root/bin/dd").read_bytes()

@@ -2,7 +2,7 @@
  * In place: a logical block lives where the file system put it, and is
  * updated there.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 static u64 inplace_physical(u32 disk, u64 blkno, bool write)
 {

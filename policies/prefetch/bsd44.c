@@ -9,7 +9,7 @@
  * of the 4.4BSD Operating System", clustering in section 8.2; Shriver, Small,
  * Smith 1999, section 2.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 enum { FROM, TO }; /* words: where what was read ahead last begins, and ends */
 

@@ -7,7 +7,7 @@
  * Source: Shriver, Small, Smith, "Why does file system prefetching work?"
  * (USENIX 1999), the first proposal of their conclusions.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 enum { TO }; /* word: the stream's clusters are read up to here */
 

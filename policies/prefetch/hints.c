@@ -8,7 +8,7 @@
  * and caching" (SOSP 1995): disclosure by hints; the hints are those of
  * posix_fadvise.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 enum { TO }; /* word: read ahead up to here */
 

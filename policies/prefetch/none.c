@@ -1,7 +1,7 @@
 /*
  * None: nothing is read that was not asked for.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 static void none_ahead(struct stream *s, const struct access *a, struct wish *w)
 {

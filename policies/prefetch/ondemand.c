@@ -10,7 +10,7 @@
  * Source: Wu, Xi, Li, Zou, "Linux readahead: less tricks for more" (OLS 2007);
  * Wu, Xi, Xu, "On the design of a new Linux readahead framework" (2008).
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 /* Words: the window's first block, its blocks, the mark; and the limit, in
  * sixteenths of a block, after a miss inside it, else 0. */

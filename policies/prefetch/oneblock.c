@@ -9,7 +9,7 @@
  * Source: breada of the classical kernel: Bach, "The Design of the UNIX
  * Operating System", sections 3.4 and 5.2.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 static struct policy_counter counters[] = {
     {"sequential", "reads", "that went on where the last one ended"},

@@ -11,7 +11,7 @@
  * performance processors" (IEEE Trans. Computers, 1995): the states of their
  * reference prediction table, here by stream instead of by instruction.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 /* Words: the last read's block; the distance to it, signed; how often that has
  * come in a row; how many of the reads expected have been begun. */

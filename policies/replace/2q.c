@@ -17,7 +17,7 @@
  * Source: Johnson and Shasha, "2Q: A Low Overhead High Performance Buffer
  * Management Replacement Algorithm", VLDB 1994 (the full version).
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 #define GHOSTS 8192
 

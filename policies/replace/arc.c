@@ -20,7 +20,7 @@
  * Source: Megiddo and Modha, "ARC: A Self-Tuning, Low Overhead Replacement
  * Cache", FAST 2003, figure 4.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 #define GHOSTS 8192
 

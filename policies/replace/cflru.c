@@ -14,7 +14,7 @@
  * Source: Park, Jung, Kang, Kim and Lee, "CFLRU: A Replacement Algorithm for
  * Flash Memory", CASES 2006, section 3.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 static struct tunable tunables[] = {
     {"window_percent", "% of the blocks", 25, 0, 100,

@@ -10,7 +10,7 @@
  *
  * Source: Corbato, "A Paging Experiment with the Multics System", 1968.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 /* The words of a block. */
 enum { PLACE, MARK }; /* PLACE 0: has none yet */

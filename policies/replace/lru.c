@@ -6,7 +6,7 @@
  * Source: the free list of the classical cache: Bach, "The Design of the UNIX
  * Operating System", section 3.2.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 static struct list oldest_first;
 

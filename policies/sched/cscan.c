@@ -14,7 +14,7 @@
  * Pinkerton, "A Comparative Analysis of Disk Scheduling Policies", CACM 15(3),
  * 1972.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 /* The words of a queue: when the head is back at the beginning; is it there? */
 enum { BACK_NS, BACK };

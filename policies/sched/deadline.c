@@ -14,7 +14,7 @@
  * (Documentation/block/deadline-iosched.rst; Axboe, 2002), whose defaults
  * these are.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 #define NS_PER_MS 1000000UL
 

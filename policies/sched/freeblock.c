@@ -15,7 +15,7 @@
  * Utilization: Extracting Free Bandwidth From Busy Disk Drives", OSDI 2000.
  * They search the whole of both tracks and those between.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 /* The words of a queue: where the last queued request ended; for which one,
  * by arrival + 1, a free write went; where that one starts, and when it is to.

@@ -12,7 +12,7 @@
  * Talpey, "AWOL: An Adaptive Write Optimizations Layer", FAST 2008. How near
  * and how many are ours.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 /* The word of a queue: commands since the last queued request. */
 enum { TAKEN };

@@ -11,7 +11,7 @@
  * Source: Denning, "Effects of Scheduling on File Memory Operations", AFIPS
  * Spring Joint Computer Conference 1967.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 /* The words of a queue. */
 enum { FALLING, LAST_START };

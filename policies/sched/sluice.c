@@ -43,7 +43,7 @@
  * read, Iyer and Druschel's (SOSP 2001); shortest time first with ageing,
  * Seltzer, Chen and Ousterhout's (USENIX Winter 1990).
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 #define NS_PER_MS 1000000UL
 #define TICK_NS   (250 * NS_PER_MS)

@@ -7,7 +7,7 @@
  * Source: Denning, "Effects of Scheduling on File Memory Operations", AFIPS
  * Spring Joint Computer Conference 1967.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 static struct policy_counter counters[] = {
     {"passed_over", "requests", "choices that were not the oldest request"},

@@ -16,7 +16,7 @@
  * Source: Gill and Modha, "WOW: Wise Ordering for Writes - Combining Spatial
  * and Temporal Locality in Non-Volatile Caches", FAST 2005.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 /* The words of a queue: the sector under the hand; where the group ends that
  * is being written; are dirty blocks written until low_blocks are left? */

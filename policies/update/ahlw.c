@@ -2,9 +2,9 @@
  * AHLW, adaptive high and low watermarks. As soon as more blocks are dirty
  * than the high mark, the oldest are written until only as many as the low
  * mark are. Every step_ms the marks adapt to the rates at which blocks became
- * dirty and clean (kernel/marks.c): fast writers lower the high mark, a slow
- * disk the low one. Blocks that have been dirty for age_ms are written too, at
- * each step.
+ * dirty and clean (kernel/cache/marks.c): fast writers lower the high mark, a
+ * slow disk the low one. Blocks that have been dirty for age_ms are written
+ * too, at each step.
  *
  * The marks begin at high_percent and low_percent; the high one is never above
  * most_percent of the cache, whatever it began at. What the paper leaves open
@@ -14,7 +14,7 @@
  * Source: Batsakis, Burns, Kanevsky, Lentini and Talpey, "AWOL: An Adaptive
  * Write Optimizations Layer", FAST 2008.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 #define NS_PER_MS 1000000UL
 

@@ -15,7 +15,7 @@
  *
  * Source: Mogul, "A Better Update Policy", USENIX Summer 1994, section 3.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 #define NS_PER_MS 1000000UL
 

@@ -32,7 +32,7 @@
  * Source: Batsakis, Burns, Kanevsky, Lentini and Talpey, "AWOL: An Adaptive
  * Write Optimizations Layer", FAST 2008.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 #define NS_PER_MS 1000000UL
 #define NAMES     8192

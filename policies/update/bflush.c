@@ -11,7 +11,7 @@
  * Source: bflush of 4.2BSD, as described by Mogul, "A Better Update Policy",
  * USENIX Summer 1994, section 3.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 static struct tunable tunables[] = {
     {"interval_ms", "ms", 30000, 1, 3600000, "time between two updates"},

@@ -16,7 +16,7 @@
  * FreeBSD Operating System", section on the syncer; syncer(4) and the defaults
  * of NetBSD's filedelay, dirdelay and metadelay (30, 15 and 10 s).
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 #define NS_PER_S 1000000000UL
 #define SLOTS    64 /* seconds; more than the longest delay */

@@ -19,7 +19,7 @@
  * Disk-Buffer-Cache Memory", J. of Systems and Software 16, 1991; as Mogul
  * puts it, "A Better Update Policy", USENIX Summer 1994.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 #define NS_PER_MS 1000000UL
 

@@ -10,7 +10,7 @@
  * Disk Cache", IEEE Transactions on Software Engineering 18(1), 1992; named
  * IPU by Mogul, "A Better Update Policy", USENIX Summer 1994, section 2.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 #define NS_PER_MS 1000000UL
 #define RETRY_NS  (1000 * NS_PER_MS) /* after a write that failed */

@@ -15,7 +15,7 @@
  * Source: "Achieving Predictable Response Time with an Intelligent File System
  * Updater" (for Unix SVR4/MP), the section on LDCL.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 #define NS_PER_S  1000000000UL
 #define AGE_MAX_S 3600

@@ -13,7 +13,7 @@
  * dirty_background_ratio, dirty_expire_centisecs, dirty_writeback_centisecs.
  * The "default" of Batsakis et al., "AWOL", FAST 2008.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 #define NS_PER_MS 1000000UL
 

@@ -5,7 +5,7 @@
  * Source: Mogul, "A Better Update Policy", USENIX Summer 1994, section 3
  * (the update daemon as a user program).
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 static u64 none_next_ns(u64 last_ns)
 {

@@ -9,7 +9,7 @@
  * and measured by Mogul, "A Better Update Policy", USENIX Summer 1994,
  * section 2.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 static struct tunable tunables[] = {
     {"interval_ms", "ms", 30000, 1, 3600000, "time between two updates"},

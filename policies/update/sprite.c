@@ -10,7 +10,7 @@
  * System", ACM TOCS 6(1), 1988; Mogul, "A Better Update Policy", USENIX
  * Summer 1994.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 #define NS_PER_MS 1000000UL
 

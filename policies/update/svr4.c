@@ -14,7 +14,7 @@
  * Updater" (fsflush of SVR4/MP, its base of comparison); Goodheart and Cox,
  * "The Magic Garden Explained", 1994 (NAUTOUP).
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 #define NS_PER_MS 1000000UL
 #define NS_PER_S  1000000000UL

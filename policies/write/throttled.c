@@ -11,7 +11,7 @@
  *
  * Source: Linux, Documentation/admin-guide/sysctl/vm.rst, dirty_ratio.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 static struct tunable tunables[] = {
     {"dirty_percent", "% of the cache", 20, 1, 100, "limit for writers"},

@@ -1,5 +1,5 @@
 /*
- * errno, its words (from the one list in kernel/abi.h), and the messages
+ * errno, its words (from the one list in kernel/base/abi.h), and the messages
  * programs end with.
  */
 #include "user/lib.h"

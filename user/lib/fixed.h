@@ -3,7 +3,7 @@
 #ifndef SLUICE_USER_FIXED_H
 #define SLUICE_USER_FIXED_H
 
-#include "kernel/types.h"
+#include "kernel/base/types.h"
 
 typedef unsigned __int128 u128;
 

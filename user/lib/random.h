@@ -3,7 +3,7 @@
 #ifndef SLUICE_USER_RANDOM_H
 #define SLUICE_USER_RANDOM_H
 
-#include "kernel/types.h"
+#include "kernel/base/types.h"
 
 /* The first state of a generator that is independent of those with another
  * seed, job or use. */

@@ -9,7 +9,7 @@
 #ifndef SLUICE_USER_SETTINGS_H
 #define SLUICE_USER_SETTINGS_H
 
-#include "kernel/types.h"
+#include "kernel/base/types.h"
 
 enum setting_type {
     TEXT,

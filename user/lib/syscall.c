@@ -1,11 +1,11 @@
 /*
- * A stub for each system call, made from the one list in kernel/abi.h. The
+ * A stub for each system call, made from the one list in kernel/base/abi.h. The
  * arguments are in a0-a5 already. A result below zero goes to errno.
  *
  * The library's headers are not included: they give these functions their
  * real types.
  */
-#include "kernel/abi.h"
+#include "kernel/base/abi.h"
 
 #define exit _exit /* exit() is the library's: it flushes the streams */
 

@@ -21,7 +21,7 @@ from grade.scoring.run import BLOCK_BYTES, BLOCK_SECTORS, Request, Run
 
 from .scene import Task, run, scenario, task
 
-TRACK_SECTORS, HEADS = 96, 15  # kernel/drives.c, rz58, the first of its zones
+TRACK_SECTORS, HEADS = 96, 15  # kernel/disk/drives.c, rz58, the first of its zones
 NAMED_BLOCK = re.compile(r"\((D?IND)\):(\d+)")
 FRAME = re.compile(r"^#\d+ +(?:0x[0-9a-f]+ in )?(\w+) ", re.M)
 

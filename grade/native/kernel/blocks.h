@@ -3,10 +3,10 @@
 #define SLUICE_NATIVE_BLOCKS_H
 
 #include "grade/native/kernel/told.h"
-#include "kernel/abi.h"
-#include "kernel/bcache.h"
-#include "kernel/proc.h"
-#include "kernel/registry.h"
+#include "kernel/base/abi.h"
+#include "kernel/cache/bcache.h"
+#include "kernel/proc/proc.h"
+#include "kernel/policy/registry.h"
 
 #define NONE_ALSO (&(const struct also){0})
 

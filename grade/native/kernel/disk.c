@@ -4,8 +4,8 @@
  * arguments.
  */
 #include "grade/native/kernel/told.h"
-#include "kernel/abi.h"
-#include "kernel/proc.h"
+#include "kernel/base/abi.h"
+#include "kernel/proc/proc.h"
 
 /* ---- ends ---- */
 

@@ -3,7 +3,7 @@
  * first, what if questions, and caches that are divided while they work.
  */
 #include "grade/native/kernel/told.h"
-#include "kernel/registry.h"
+#include "kernel/policy/registry.h"
 
 #define MS 1000000UL
 

@@ -3,8 +3,8 @@
  * as one command, offers, plugs, swaps of schedulers and their faults.
  */
 #include "grade/native/kernel/told.h"
-#include "kernel/registry.h"
-#include "kernel/trace.h"
+#include "kernel/policy/registry.h"
+#include "kernel/measure/trace.h"
 
 static struct request *youngest(struct queue *q, u64 now_ns)
 {

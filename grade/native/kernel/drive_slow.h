@@ -1,12 +1,12 @@
 /*
  * A drive that is worked out one sector at a time, from a table of where each
- * sector lies: what kernel/drive.c must agree with. For models of few sectors,
- * whose sectors take whole nanoseconds.
+ * sector lies: what kernel/disk/drive.c must agree with. For models of few
+ * sectors, whose sectors take whole nanoseconds.
  */
 #ifndef SLUICE_NATIVE_DRIVE_SLOW_H
 #define SLUICE_NATIVE_DRIVE_SLOW_H
 
-#include "kernel/drive.h"
+#include "kernel/disk/drive.h"
 
 struct slow_drive {
     const struct drive_model *model;

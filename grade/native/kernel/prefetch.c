@@ -4,7 +4,7 @@
  * disk that a drive's cache adapts to.
  */
 #include "grade/native/kernel/blocks.h"
-#include "kernel/prefetch.h"
+#include "kernel/cache/prefetch.h"
 
 #define MS 1000000UL
 

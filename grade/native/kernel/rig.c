@@ -5,21 +5,21 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "kernel/abi.h"
-#include "kernel/args.h"
-#include "kernel/bio.h"
-#include "kernel/dev.h"
-#include "kernel/hist.h"
-#include "kernel/mem.h"
-#include "kernel/place.h"
-#include "kernel/power.h"
-#include "kernel/print.h"
-#include "kernel/proc.h"
-#include "kernel/registry.h"
-#include "kernel/stat.h"
-#include "kernel/string.h"
-#include "kernel/trace.h"
-#include "kernel/virtio_blk.h"
+#include "kernel/base/abi.h"
+#include "kernel/machine/args.h"
+#include "kernel/cache/bio.h"
+#include "kernel/file/dev.h"
+#include "kernel/measure/hist.h"
+#include "kernel/machine/mem.h"
+#include "kernel/disk/place.h"
+#include "kernel/machine/power.h"
+#include "kernel/machine/print.h"
+#include "kernel/proc/proc.h"
+#include "kernel/policy/registry.h"
+#include "kernel/measure/stat.h"
+#include "kernel/base/string.h"
+#include "kernel/measure/trace.h"
+#include "kernel/disk/virtio_blk.h"
 
 #define SECTORS     4096 /* of a disk, at most */
 #define TASKS       16

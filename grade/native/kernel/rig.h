@@ -24,7 +24,7 @@
 #include <stdarg.h>
 
 #include "grade/native/test.h"
-#include "kernel/disk.h"
+#include "kernel/disk/disk.h"
 
 #define TEST_PID 7
 

@@ -4,10 +4,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kernel/hist.h"
-#include "kernel/lock.h"
-#include "kernel/stat.h"
-#include "kernel/trace.h"
+#include "kernel/measure/hist.h"
+#include "kernel/machine/lock.h"
+#include "kernel/measure/stat.h"
+#include "kernel/measure/trace.h"
 
 #define SAID_BYTES  65536
 #define EVENTS_MOST 512

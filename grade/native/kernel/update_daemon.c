@@ -3,7 +3,7 @@
  * it has them look, and what it counts.
  */
 #include "grade/native/kernel/blocks.h"
-#include "kernel/updated.h"
+#include "kernel/cache/updated.h"
 
 #define MS 1000000UL
 #define S  1000000000UL

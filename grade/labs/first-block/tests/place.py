@@ -12,9 +12,9 @@ def the_sector(bench: Bench) -> None:
 
 def the_cylinder(bench: Bench) -> None:
     """All tracks that can be read without moving the arm."""
-    expect_right(bench, "cylinder", "locate in kernel/drive.c, and rz58's zones and heads")
+    expect_right(bench, "cylinder", "locate in kernel/disk/drive.c, and rz58's zones and heads")
 
 
 def the_head(bench: Bench) -> None:
     """Of the tracks of a cylinder, which one."""
-    expect_right(bench, "head", "locate in kernel/drive.c: the track within its cylinder")
+    expect_right(bench, "head", "locate in kernel/disk/drive.c: the track within its cylinder")

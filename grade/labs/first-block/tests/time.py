@@ -7,7 +7,7 @@ from ..scene import expect_right
 
 def of_the_block_with_the_byte(bench: Bench) -> None:
     """Response time: from when a request is queued to when it is completed."""
-    look = "the ARGUMENT of its `completed`; kernel/trace.h says what that is"
+    look = "the ARGUMENT of its `completed`; kernel/measure/trace.h says what that is"
     expect_right(bench, "response_ns", look)
 
 

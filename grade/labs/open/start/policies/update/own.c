@@ -1,7 +1,7 @@
 /*
  * Yours. So far it never looks: what is dirty stays so until somebody flushes.
  */
-#include "kernel/policy.h"
+#include "kernel/policy/policy.h"
 
 static u64 own_next_ns(u64 last_ns)
 {

@@ -1,0 +1,86 @@
+/*
+ * Intrusive circular doubly linked lists. The head is a node of its own; a
+ * node that is on no list points at itself or is zero. Nothing here locks.
+ */
+#ifndef SLUICE_LIST_H
+#define SLUICE_LIST_H
+
+#include "kernel/base/types.h"
+
+struct list {
+    struct list *prev, *next;
+};
+
+#define LIST_ITEM(node, type, member) CONTAINER(node, type, member)
+
+#define LIST_EACH(n, head) \
+    for (struct list *n = (head)->next; n != (head); n = n->next)
+
+static inline void list_init(struct list *l)
+{
+    l->prev = l->next = l;
+}
+
+static inline bool list_empty(const struct list *l)
+{
+    return l->next == l;
+}
+
+/* Is this node on a list? */
+static inline bool list_on(const struct list *n)
+{
+    return n->next && n->next != n;
+}
+
+static inline void list_insert_before(struct list *at, struct list *n)
+{
+    n->prev = at->prev;
+    n->next = at;
+    at->prev->next = n;
+    at->prev = n;
+}
+
+static inline void list_push_back(struct list *head, struct list *n)
+{
+    list_insert_before(head, n);
+}
+
+static inline void list_push_front(struct list *head, struct list *n)
+{
+    list_insert_before(head->next, n);
+}
+
+static inline void list_remove(struct list *n)
+{
+    n->prev->next = n->next;
+    n->next->prev = n->prev;
+    n->prev = n->next = n;
+}
+
+/* The first node, or NULL. */
+static inline struct list *list_first(const struct list *head)
+{
+    return head->next == head ? NULL : head->next;
+}
+
+static inline struct list *list_pop_front(struct list *head)
+{
+    struct list *n = list_first(head);
+    if (n)
+        list_remove(n);
+    return n;
+}
+
+/* Move everything on `from` to the back of `to`; `from` is left empty. */
+static inline void list_splice_back(struct list *to, struct list *from)
+{
+    if (list_empty(from))
+        return;
+    from->next->prev = to->prev;
+    to->prev->next = from->next;
+    from->prev->next = to;
+    to->prev = from->prev;
+    list_init(from);
+}
+
+#endif

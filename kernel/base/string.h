@@ -1,0 +1,25 @@
+/* Memory and text, with the C library's contracts. */
+#ifndef SLUICE_STRING_H
+#define SLUICE_STRING_H
+
+#include "kernel/base/types.h"
+
+void *memcpy(void *restrict to, const void *restrict from, size_t n);
+void *memmove(void *to, const void *from, size_t n);
+void *memset(void *to, int byte, size_t n);
+int memcmp(const void *a, const void *b, size_t n);
+size_t strlen(const char *);
+int strcmp(const char *, const char *);
+int strncmp(const char *, const char *, size_t n);
+char *strchr(const char *, int c);
+
+/* Copy at most n - 1 bytes and end with 0; returns strlen(from). */
+size_t strlcpy(char *to, const char *from, size_t n);
+
+/*
+ * Parse all of text as a number: decimal, or hexadecimal after 0x. False,
+ * and *value unchanged, if anything else is in it or it exceeds 64 bits.
+ */
+bool parse_u64(const char *text, u64 *value);
+
+#endif

@@ -1,0 +1,1156 @@
+/*
+ * The buffer cache (bio.h). A buffer's life:
+ *
+ *   free      holds no block                       (at boot; claim)
+ *   busy      one process has it, or a transfer    (getblk)
+ *   clean     let go, equal to the disk            (brelse, biodone)
+ *   dirty     let go, newer than the disk: delayed (bdwrite)
+ *   pending   dirty and due                        (bflush_smooth)
+ *   writing   in transfer, off both lists          (start_write)
+ *   clean     or dirty again if the write failed   (biodone)
+ *
+ * Invariants
+ * - A block has at most one buffer, found by the hash; its cost does not grow
+ *   with the cache.
+ * - B_DELWRI: on the delayed-write list, or with B_PENDING on the pending
+ *   list, exactly once. dirtied_ns is set when the buffer is let go dirty for
+ *   the first time, so the delayed-write list is in the order of age and a
+ *   scan for what is due stops at the first that is not.
+ * - B_EVICTABLE: nobody has it, not in transfer, and clean (or dirty, if the
+ *   policy takes those); exactly then it is with the replace policy, and only
+ *   then may it be a victim. A dirty victim is written first.
+ * - B_AHEAD: on the list of what was prefetched and not asked for yet, in the
+ *   order in which the reads were started; ahead_most of them at most.
+ * - No deadlock: a process begins to hold buffers only while holders times
+ *   BUFFERS_HELD fit the cache, and transfers end by themselves.
+ *
+ * bcache.lock guards all of it but a busy buffer's data.
+ */
+#include "kernel/cache/bcache.h"
+#include "kernel/base/abi.h"
+#include "kernel/machine/args.h"
+#include "kernel/measure/hist.h"
+#include "kernel/machine/mem.h"
+#include "kernel/disk/place.h"
+#include "kernel/machine/print.h"
+#include "kernel/proc/proc.h"
+#include "kernel/policy/registry.h"
+#include "kernel/measure/stat.h"
+#include "kernel/base/string.h"
+#include "kernel/measure/trace.h"
+
+struct bcache bcache;
+void (*bio_look_now)(void);
+static struct spinlock write_lock; /* the write policy's answers and swap */
+static bool claim_offer(struct io *, const struct disk *);
+
+COUNTER(hits, "bio.hits", "blocks", "found in the cache");
+COUNTER(misses, "bio.misses", "blocks", "not found in the cache");
+COUNTER(evictions, "bio.evictions", "blocks", "clean blocks that gave way");
+COUNTER(ahead, "bio.ahead", "blocks", "prefetched: reads started");
+COUNTER(ahead_used, "bio.ahead_used", "blocks", "of them asked for");
+COUNTER(ahead_late, "bio.ahead_late", "blocks",
+        "of those, while the read was under way");
+COUNTER(ahead_wasted, "bio.ahead_wasted", "blocks",
+        "prefetched and never asked for");
+COUNTER(dirtied, "bio.dirtied", "blocks", "clean to dirty");
+COUNTER(absorbed, "bio.absorbed", "blocks", "dirty blocks modified again");
+COUNTER(cancelled, "bio.cancelled", "blocks", "dirty blocks freed unwritten");
+COUNTER(written, "bio.written", "blocks", "writes started");
+COUNTER(dirty_victims, "bio.dirty_victims", "blocks", "written to give way");
+COUNTER(no_clean, "bio.no_clean", "times", "no clean buffer was left");
+COUNTER(throttled, "bio.throttled", "times", "a writer waited for writes");
+COUNTER(write_errors, "bio.write_errors", "blocks", "writes that failed");
+COUNTER(lost, "bio.lost", "blocks", "unwritable blocks given up for room");
+
+HISTOGRAM(age_written, "bio.age_written", "ns",
+          "age of a dirty block when its writing starts");
+
+static u64 gauge_buffers(void)
+{
+    return bcache.nbufs;
+}
+
+static u64 gauge_ahead(void)
+{
+    return bcache.nahead;
+}
+
+GAUGE(buffers_gauge, "bio.buffers", "buffers", "in the cache", gauge_buffers);
+GAUGE(dirty_gauge, "bio.dirty", "buffers", "dirty now", bio_dirty);
+GAUGE(ahead_gauge, "bio.ahead_unused", "buffers",
+      "prefetched and not asked for yet", gauge_ahead);
+GAUGE(busy_gauge, "bio.busy", "buffers", "held or in transfer now", bio_busy);
+
+u64 bio_dirty(void)
+{
+    return bcache.ndirty;
+}
+
+u64 bio_busy(void)
+{
+    return bcache.nbusy;
+}
+
+void cache_state(struct cache_state *s)
+{
+    *s = (struct cache_state){.buffers = bcache.nbufs,
+                              .dirty = bcache.ndirty,
+                              .writing = bcache.nwriting,
+                              .held_back = bcache.nheld_back,
+                              .dirtied = dirtied.value,
+                              .absorbed = absorbed.value,
+                              .written = written.value,
+                              .hits = hits.value,
+                              .misses = misses.value,
+                              .ahead = ahead.value,
+                              .ahead_used = ahead_used.value,
+                              .ahead_late = ahead_late.value,
+                              .ahead_wasted = ahead_wasted.value};
+}
+
+u32 bio_block_bytes(void)
+{
+    return bcache.block_bytes;
+}
+
+static void trace_block(enum trace_event event, const struct buf *b, u64 arg)
+{
+    trace(event, b->block.disk, b->block.blkno, myproc()->pid, arg);
+}
+
+/* The same for what the buffer or a histogram has a time of: the trace has the
+ * same. Caller holds the lock, and has traced nothing since. */
+static void trace_block_at(u64 now_ns, enum trace_event event,
+                           const struct buf *b, u64 arg)
+{
+    trace_at(now_ns, event, b->block.disk, b->block.blkno, myproc()->pid, arg);
+}
+
+/* ---- the hash ---- */
+
+static struct buf **bucket(u32 disk, u64 blkno)
+{
+    u64 mixed = (blkno ^ (u64)disk << 56) * 0x9e3779b97f4a7c15UL;
+    return &bcache.buckets[(mixed >> 32) & (bcache.nbuckets - 1)];
+}
+
+static struct buf *lookup(const struct disk *d, u64 blkno)
+{
+    struct buf *b = *bucket(d->id, blkno);
+    while (b && (b->block.blkno != blkno || b->disk != d))
+        b = b->hash;
+    return b;
+}
+
+static void hash_insert(struct buf *b)
+{
+    struct buf **head = bucket(b->block.disk, b->block.blkno);
+    b->hash = *head;
+    *head = b;
+}
+
+static void hash_remove(struct buf *b)
+{
+    struct buf **at = bucket(b->block.disk, b->block.blkno);
+    while (*at != b)
+        at = &(*at)->hash;
+    *at = b->hash;
+}
+
+/* ---- what was prefetched. Caller holds the lock. ---- */
+
+static void mark_ahead(struct buf *b)
+{
+    b->flags |= B_AHEAD;
+    b->ahead_ns = clock_ns();
+    list_push_back(&bcache.ahead, &b->ahead);
+    bcache.nahead++;
+    count(&ahead, 1);
+}
+
+/* If b was prefetched and not asked for yet: now it is, or never will be. */
+static void settle_ahead(struct buf *b, bool asked)
+{
+    if (!(b->flags & B_AHEAD))
+        return;
+    count(asked ? &ahead_used : &ahead_wasted, 1);
+    if (asked && b->flags & B_READ)
+        count(&ahead_late, 1);
+    b->flags &= ~B_AHEAD;
+    list_remove(&b->ahead);
+    bcache.nahead--;
+}
+
+u64 bio_ahead_most(void)
+{
+    return bcache.ahead_most;
+}
+
+enum found bio_found(const struct disk *d, u64 blkno)
+{
+    spin_lock(&bcache.lock);
+    const struct buf *b = lookup(d, blkno);
+    enum found found = !b || !(b->flags & (B_VALID | B_READ)) ? MISSING
+                       : b->flags & B_READ                    ? COMING
+                                                              : CACHED;
+    spin_unlock(&bcache.lock);
+    return found;
+}
+
+/* ---- the replace policy ---- */
+
+static const struct replace_hooks *replace(void)
+{
+    return &policy_in_use[POLICY_REPLACE]->replace;
+}
+
+/* Is a buffer that nobody has busy one that the policy has? */
+static bool may_go(const struct buf *b)
+{
+    if (!(b->flags & B_DELWRI))
+        return true;
+    return replace()->takes_dirty && !(b->flags & B_ERROR);
+}
+
+static void make_evictable(struct buf *b)
+{
+    if (!may_go(b))
+        return;
+    b->flags |= B_EVICTABLE;
+    bcache.nevictable += !(b->flags & B_DELWRI);
+    replace()->insert(&b->block, !(b->flags & B_NOREUSE));
+}
+
+static void make_not_evictable(struct buf *b)
+{
+    b->flags &= ~B_EVICTABLE;
+    bcache.nevictable -= !(b->flags & B_DELWRI);
+    replace()->remove(&b->block);
+}
+
+/* Is this pointer, which a policy gave, an evictable buffer's? */
+static bool is_evictable(const struct block *v)
+{
+    u64 offset = (u64)v - (u64)bcache.bufs;
+    return (u64)v >= (u64)bcache.bufs &&
+           offset % sizeof *bcache.bufs == offsetof(struct buf, block) &&
+           offset / sizeof *bcache.bufs < bcache.used &&
+           bcache.bufs[offset / sizeof *bcache.bufs].flags & B_EVICTABLE;
+}
+
+/* Take from the policy what it has, in its order as long as its answers are
+ * good. Caller holds the lock. */
+static void take_all(struct list *order)
+{
+    struct block *v;
+    while ((v = replace()->victim()) && is_evictable(v)) {
+        make_not_evictable(buf_of(v));
+        list_push_back(order, &v->link);
+    }
+}
+
+/* Take all from the policy in use, if it is trusted, and hand to the next, in
+ * this order and then what else it may have. Caller holds the lock. */
+static void replace_switch(const struct policy *to, bool trust)
+{
+    struct list order, *n;
+    list_init(&order);
+    if (trust)
+        take_all(&order);
+    policy_switch(to);
+    bcache.nevictable = 0;
+    for (u64 i = 0; i < bcache.used; i++) {
+        struct buf *b = &bcache.bufs[i];
+        b->block.word[0] = b->block.word[1] = 0;
+        b->flags &= ~B_EVICTABLE;
+    }
+    while ((n = list_pop_front(&order)))
+        make_evictable(buf_of(LIST_ITEM(n, struct block, link)));
+    for (u64 i = 0; i < bcache.used; i++) {
+        if (!(bcache.bufs[i].flags & (B_BUSY | B_EVICTABLE)))
+            make_evictable(&bcache.bufs[i]);
+    }
+}
+
+static void replace_swap(const struct policy *to)
+{
+    spin_lock(&bcache.lock);
+    replace_switch(to, policy_in_use[POLICY_REPLACE] != NULL);
+    spin_unlock(&bcache.lock);
+}
+
+/* Which buffer is to make room for a block, or NULL: none can. */
+static struct buf *victim(u32 disk, u64 blkno)
+{
+    if (!bcache.nevictable)
+        return NULL;
+    if (replace()->coming)
+        replace()->coming(disk, blkno);
+    struct block *v = replace()->victim();
+    policy_check(policy_in_use[POLICY_REPLACE]);
+    if (!is_evictable(v)) {
+        replace_switch(
+            policy_fault(POLICY_REPLACE, "victim returned no evictable buffer"),
+            false);
+        v = replace()->victim();
+    }
+    return buf_of(v);
+}
+
+/* A buffer that is evictable no more loses its block. */
+static void evict(struct buf *b)
+{
+    count(&evictions, 1);
+    trace_block(TRACE_evicted, b, b->flags & B_AHEAD ? 1 : 0);
+    settle_ahead(b, false);
+    if (replace()->evicted)
+        replace()->evicted(&b->block);
+    hash_remove(b);
+}
+
+/* A buffer for a block that is not cached: never used, or a victim; NULL if
+ * there is none, or it is *dirty. Caller holds the lock. */
+static struct buf *claim(const struct disk *d, u64 blkno, struct buf **dirty)
+{
+    *dirty = NULL;
+    if (bcache.used < bcache.nbufs) {
+        struct buf *b = &bcache.bufs[bcache.used];
+        memset(b, 0, sizeof *b);
+        b->data = bcache.data + bcache.used * bcache.block_bytes;
+        bcache.used++;
+        return b;
+    }
+    struct buf *b = victim(d->id, blkno);
+    if (b && b->flags & B_DELWRI)
+        *dirty = b;
+    if (!b || *dirty)
+        return NULL;
+    make_not_evictable(b);
+    evict(b);
+    return b;
+}
+
+/* The same for a block to be prefetched. If those fill their share, only what
+ * is stale of them gives way; who waits for a buffer goes first. */
+static struct buf *claim_ahead(const struct disk *d, u64 blkno)
+{
+    struct buf *dirty;
+    if (bcache.waiting)
+        return NULL;
+    if (bcache.nahead < bcache.ahead_most)
+        return claim(d, blkno, &dirty);
+    if (!bcache.nahead)
+        return NULL;
+    struct buf *b = LIST_ITEM(bcache.ahead.next, struct buf, ahead);
+    bool stale = clock_ns() - b->ahead_ns >= AHEAD_STALE_NS;
+    if (!stale || !(b->flags & B_EVICTABLE))
+        return NULL;
+    make_not_evictable(b);
+    evict(b);
+    return b;
+}
+
+/* Give a claimed buffer its block, busy. Caller holds the lock. */
+static void assign(struct buf *b, struct disk *d, u64 blkno)
+{
+    b->block =
+        (struct block){.disk = d->id, .blkno = blkno, .used = ++bcache.uses};
+    b->disk = d;
+    b->flags = B_BUSY;
+    turns_init(&b->turns);
+    bcache.nbusy++;
+    hash_insert(b);
+}
+
+/* Make a buffer that nobody has busy. Caller holds the lock. */
+void buf_take(struct buf *b)
+{
+    if (b->flags & B_EVICTABLE)
+        make_not_evictable(b);
+    b->flags |= B_BUSY;
+    b->flags &= ~B_NOREUSE;
+    bcache.nbusy++;
+}
+
+void buf_get(struct buf *b)
+{
+    if (b->flags & B_BUSY)
+        turns_wait(&b->turns, &bcache.lock);
+    else
+        buf_take(b);
+}
+
+/* ---- dirty buffers. Caller holds the lock. ---- */
+
+struct list *owner_list(u64 owner)
+{
+    u64 mixed = owner * 0x9e3779b97f4a7c15UL;
+    return &bcache.owned[(mixed >> 32) & (OWNER_LISTS - 1)];
+}
+
+/* The update policy in use; NULL early in the boot. */
+static const struct update_hooks *update(void)
+{
+    const struct policy *p = policy_in_use[POLICY_UPDATE];
+    return p ? &p->update : NULL;
+}
+
+/* Has it kept things right? A policy that looks changes them without locks. */
+static void check_update(void)
+{
+    if (update() && !bcache.looking)
+        policy_check(policy_in_use[POLICY_UPDATE]);
+}
+
+static void tell_update(struct buf *b)
+{
+    b->block.mark = 0;
+    if (update() && update()->dirtied)
+        update()->dirtied(&b->block, clock_ns());
+    if (bcache.ndirty < bcache.look_at_dirty)
+        return;
+    bcache.look_at_dirty = NEVER_NS;
+    bio_look_now();
+}
+
+/* Put a buffer on the delayed-write list, in the order of dirtied_ns: at the
+ * end, but for one whose write has failed, which keeps its old time. */
+static void delay(struct buf *b)
+{
+    struct list *at = &bcache.delayed;
+    while (at->prev != &bcache.delayed &&
+           LIST_ITEM(at->prev, struct buf, dirty)->block.dirtied_ns >
+               b->block.dirtied_ns)
+        at = at->prev;
+    list_insert_before(at, &b->dirty);
+    list_push_back(owner_list(b->block.owner), &b->owned);
+    bcache.ndirty++;
+    tell_update(b);
+    check_update();
+}
+
+static void set_held_back(struct buf *b, bool held_back)
+{
+    bcache.nheld_back += held_back - b->block.held_back;
+    b->block.held_back = held_back;
+}
+
+static void undelay(struct buf *b)
+{
+    if (update() && update()->leaves)
+        update()->leaves(&b->block);
+    disk_withdraw(b->disk, &b->io);
+    list_remove(&b->dirty);
+    list_remove(&b->owned);
+    b->flags &= ~(B_DELWRI | B_PENDING);
+    set_held_back(b, false);
+    bcache.ndirty--;
+}
+
+/* Say where b's transfer goes. */
+static void set_io(struct buf *b, bool write, bool waited)
+{
+    u32 sectors = bcache.block_bytes / SECTOR_BYTES;
+    u64 physical =
+        place_physical(b->disk, b->block.blkno, bcache.block_bytes, write);
+    b->io = (struct io){
+        .request = {.sector = physical * sectors,
+                    .nsectors = sectors,
+                    .write = write,
+                    .waited = waited,
+                    .pid = myproc()->pid},
+        .data = b->data,
+        .done = biodone,
+        .claim = claim_offer,
+    };
+}
+
+/* Let the scheduler know of a dirty buffer that it may write. */
+static void offer(struct buf *b)
+{
+    set_io(b, true, false);
+    b->io.request.queued_ns = b->block.dirtied_ns;
+    disk_offer(b->disk, &b->io);
+}
+
+/* A buffer that is let go is dirty since now, if it was clean before. */
+static void set_dirtied(struct buf *b)
+{
+    if (!(b->flags & B_DELWRI)) {
+        b->block.dirtied_ns = 0;
+    } else if (!b->block.dirtied_ns) {
+        b->block.dirtied_ns = clock_ns();
+        trace_block_at(b->block.dirtied_ns, TRACE_dirtied, b, b->block.owner);
+        count(&dirtied, 1);
+        delay(b);
+    }
+}
+
+void buf_let_go(struct buf *b)
+{
+    set_dirtied(b);
+    b->flags &= ~B_ASYNC;
+    if (turns_give(&b->turns)) {
+        b->flags &= ~B_NOREUSE;
+        return;
+    }
+    b->flags &= ~B_BUSY;
+    bcache.nbusy--;
+    make_evictable(b);
+    if (b->flags & B_DELWRI && !b->io.request.queue && !(b->flags & B_ERROR))
+        offer(b);
+    if (bcache.waiting)
+        wakeup(&bcache.nevictable);
+}
+
+/* ---- transfers ---- */
+
+/* Make b's transfer ready: the caller submits it, without the lock. */
+static void prepare(struct buf *b, u32 direction, bool waited)
+{
+    b->flags &= ~B_ERROR;
+    b->flags |= direction | (waited ? 0 : B_ASYNC);
+    set_io(b, direction == B_WRITE, waited);
+}
+
+void buf_prepare_write(struct buf *b, bool waited)
+{
+    u64 now_ns = clock_ns();
+    u64 age_ns = b->block.dirtied_ns ? now_ns - b->block.dirtied_ns : 0;
+    trace_block_at(now_ns, TRACE_writing, b, age_ns);
+    if (b->block.dirtied_ns) {
+        hist_add(&age_written, age_ns);
+        undelay(b);
+    }
+    b->flags &= ~B_DELWRI;
+    b->write_number = ++bcache.write_number;
+    list_push_back(&bcache.writing, &b->dirty);
+    bcache.nwriting++;
+    count(&written, 1);
+    prepare(b, B_WRITE, waited);
+}
+
+/* The scheduler has chosen to write a dirty buffer: ready, if nobody has it.
+ * By now it may even hold another block. */
+static bool claim_offer(struct io *io, const struct disk *d)
+{
+    struct buf *b = CONTAINER(io, struct buf, io);
+    spin_lock(&bcache.lock);
+    bool free = (b->flags & (B_DELWRI | B_BUSY)) == B_DELWRI;
+    bool ours = free && b->disk == d && !io->request.queue;
+    if (ours) {
+        buf_take(b);
+        buf_prepare_write(b, false);
+        io->request.pid = 0;
+    }
+    spin_unlock(&bcache.lock);
+    return ours;
+}
+
+/* The write of b failed: it is dirty again, as old as it was; if it was clean,
+ * since the write began, so that a flush since then tries it. */
+static void write_failed(struct buf *b)
+{
+    count(&write_errors, 1);
+    b->flags |= B_DELWRI | B_VALID;
+    if (!b->block.dirtied_ns)
+        b->block.dirtied_ns = b->io.request.queued_ns;
+    delay(b);
+}
+
+static void write_ended(struct buf *b, int error)
+{
+    list_remove(&b->dirty);
+    bcache.nwriting--;
+    wakeup(&bcache.nwriting);
+    if (error)
+        write_failed(b);
+    else
+        b->block.dirtied_ns = 0;
+    if (!b->flush)
+        return;
+    if (error)
+        b->flush->error = error;
+    if (--b->flush->outstanding == 0)
+        wakeup(b->flush);
+    b->flush = NULL;
+}
+
+void biodone(struct io *io, int error)
+{
+    struct buf *b = CONTAINER(io, struct buf, io);
+    spin_lock(&bcache.lock);
+    if (b->flags & B_WRITE)
+        write_ended(b, error);
+    else if (!error)
+        b->flags |= B_VALID;
+    b->flags &= ~(B_READ | B_WRITE);
+    if (error)
+        b->flags |= B_ERROR;
+    wakeup(&b->io);
+    if (b->flags & B_ASYNC)
+        buf_let_go(b);
+    spin_unlock(&bcache.lock);
+}
+
+/* Caller holds the lock. */
+static int wait_transfer(struct buf *b)
+{
+    while (b->flags & (B_READ | B_WRITE))
+        sleep_on(&b->io, &bcache.lock);
+    return b->flags & B_ERROR ? -EIO : 0;
+}
+
+int biowait(struct buf *b)
+{
+    spin_lock(&bcache.lock);
+    int error = wait_transfer(b);
+    spin_unlock(&bcache.lock);
+    return error;
+}
+
+/* ---- holding ---- */
+
+static bool on_disk(const struct disk *d, u64 blkno)
+{
+    return blkno < d->nsectors / (bcache.block_bytes / SECTOR_BYTES);
+}
+
+/* The current process is about to hold one more buffer. A first one waits
+ * until all holders together fit the cache. Caller holds the lock. */
+static void hold(void)
+{
+    struct proc *p = myproc();
+    assert(p->buffers_held < BUFFERS_HELD);
+    if (p->buffers_held++)
+        return;
+    if (bcache.holders >= bcache.nbufs / BUFFERS_HELD)
+        turns_wait(&bcache.may_hold, &bcache.lock);
+    else
+        bcache.holders++;
+}
+
+static void unhold(void)
+{
+    struct proc *p = myproc();
+    assert(p->buffers_held);
+    if (--p->buffers_held == 0 && !turns_give(&bcache.may_hold))
+        bcache.holders--;
+}
+
+/* ---- when there is no clean victim ---- */
+
+/* The victim is dirty: write it, so that it is clean when the policy is asked
+ * again. Caller holds the lock, which is released meanwhile. */
+static void write_victim(struct buf *b)
+{
+    count(&dirty_victims, 1);
+    buf_take(b);
+    buf_prepare_write(b, false);
+    spin_unlock(&bcache.lock);
+    disk_submit(b->disk, &b->io);
+    spin_lock(&bcache.lock);
+    if (b->flags & B_WRITE)
+        sleep_on(&b->io, &bcache.lock);
+}
+
+/* How many of the oldest dirty blocks to write now. */
+static u64 ask_no_clean(u64 dirty)
+{
+    u64 n = MAX(1, MIN(dirty, bcache.nbufs / 16));
+    spin_lock(&write_lock);
+    const struct policy *p = policy_in_use[POLICY_WRITE];
+    if (p->write.no_clean) {
+        u64 answer = p->write.no_clean(dirty, bcache.nbufs);
+        if (answer >= 1 && answer <= dirty)
+            n = answer;
+        else
+            policy_switch(
+                policy_fault(POLICY_WRITE, "no_clean: not from 1 to dirty"));
+    }
+    spin_unlock(&write_lock);
+    return n;
+}
+
+/* Start up to n writes of the oldest on the list that are not busy and can be
+ * written. Caller holds the lock, which is released meanwhile. */
+static u64 start_oldest(struct list *l, u64 n)
+{
+    struct io *batch = NULL;
+    u64 started = 0;
+    for (struct list *i = l->next, *next; i != l && started < n; i = next) {
+        struct buf *b = LIST_ITEM(i, struct buf, dirty);
+        next = i->next;
+        if (b->flags & (B_BUSY | B_ERROR))
+            continue;
+        buf_take(b);
+        buf_prepare_write(b, false);
+        b->io.joined = batch;
+        batch = &b->io;
+        started++;
+    }
+    spin_unlock(&bcache.lock);
+    for (struct io *io = batch, *next; io; io = next) {
+        next = io->joined;
+        disk_submit(CONTAINER(io, struct buf, io)->disk, io);
+    }
+    spin_lock(&bcache.lock);
+    return started;
+}
+
+/* Only unwritable blocks are left: give up the oldest, if it is so. */
+static void give_up_one(void)
+{
+    LIST_EACH (n, &bcache.delayed) {
+        struct buf *b = LIST_ITEM(n, struct buf, dirty);
+        if (b->flags & B_BUSY || !(b->flags & B_ERROR))
+            continue;
+        kprintf("bio: %s: block %lu cannot be written and is lost\n",
+                b->disk->name, b->block.blkno);
+        count(&lost, 1);
+        buf_take(b);
+        undelay(b);
+        b->flags &= ~B_VALID;
+        buf_let_go(b);
+        return;
+    }
+}
+
+/*
+ * Have a buffer become evictable: the oldest dirty ones are written, or
+ * somebody lets go of one. Of all buffers at least one is not held by a
+ * process (see hold), so it is in transfer, or dirty and can be written here,
+ * or given up: the wait is for something that happens. Caller holds the lock.
+ */
+static void make_room(void)
+{
+    count(&no_clean, 1);
+    if (bcache.ndirty && !bcache.nwriting) {
+        u64 n = ask_no_clean(bcache.ndirty);
+        if (!start_oldest(&bcache.pending, n) &&
+            !start_oldest(&bcache.delayed, n))
+            give_up_one();
+    }
+    if (bcache.nevictable)
+        return;
+    bcache.waiting++;
+    sleep_on(&bcache.nevictable, &bcache.lock);
+    bcache.waiting--;
+}
+
+/* The most blocks that may be dirty or being written. */
+static u64 ask_most_dirty(void)
+{
+    u64 most = NEVER_NS;
+    spin_lock(&write_lock);
+    const struct policy *p = policy_in_use[POLICY_WRITE];
+    if (p->write.most_dirty) {
+        most = p->write.most_dirty(bcache.nbufs);
+        if (!most)
+            policy_switch(policy_fault(POLICY_WRITE, "most_dirty: none"));
+    }
+    spin_unlock(&write_lock);
+    return most;
+}
+
+/* A writer waits while there is more dirty than the write policy allows; if
+ * nothing is being written, it has the oldest written. */
+static void throttle(void)
+{
+    if (!policy_in_use[POLICY_WRITE]->write.most_dirty)
+        return;
+    spin_lock(&bcache.lock);
+    while (bcache.ndirty + bcache.nwriting > ask_most_dirty()) {
+        count(&throttled, 1);
+        u64 n = bcache.nwriting ? 0 : ask_no_clean(bcache.ndirty);
+        if (n && !start_oldest(&bcache.pending, n) &&
+            !start_oldest(&bcache.delayed, n))
+            break;
+        if (bcache.nwriting)
+            sleep_on(&bcache.nwriting, &bcache.lock);
+    }
+    spin_unlock(&bcache.lock);
+}
+
+/* ---- looks of policies ---- */
+
+void bio_look_begins(void)
+{
+    spin_lock(&bcache.lock);
+    bcache.look_number = bcache.write_number;
+    bcache.look_started = 0;
+    spin_lock(&write_lock);
+    bcache.looking = true;
+    spin_unlock(&write_lock);
+    spin_unlock(&bcache.lock);
+}
+
+u64 bio_look_ends(void)
+{
+    spin_lock(&bcache.lock);
+    u64 started = bcache.look_started;
+    spin_lock(&write_lock);
+    bcache.looking = false;
+    policy_check(policy_in_use[POLICY_WRITE]);
+    spin_unlock(&write_lock);
+    check_update();
+    spin_unlock(&bcache.lock);
+    return started;
+}
+
+/* ---- the interface ---- */
+
+/* getblk of a block whose contents are asked for, or not: to be overwritten. */
+static struct buf *get(struct disk *d, u64 blkno, bool asked)
+{
+    struct buf *b, *dirty;
+    assert(on_disk(d, blkno));
+    spin_lock(&bcache.lock);
+    hold();
+    for (;;) {
+        if ((b = lookup(d, blkno))) {
+            settle_ahead(b, asked);
+            buf_get(b);
+            b->block.used = ++bcache.uses;
+            count(&hits, 1);
+            trace_block(TRACE_hit, b, 0);
+            break;
+        } else if ((b = claim(d, blkno, &dirty))) {
+            count(&misses, 1);
+            assign(b, d, blkno);
+            trace_block(TRACE_miss, b, 0);
+            break;
+        } else if (dirty) {
+            write_victim(dirty);
+        } else {
+            make_room();
+        }
+    }
+    spin_unlock(&bcache.lock);
+    return b;
+}
+
+struct buf *getblk(struct disk *d, u64 blkno)
+{
+    return get(d, blkno, false);
+}
+
+static void tell_wanted(const struct buf *b, bool hit)
+{
+    spin_lock(&bcache.lock);
+    if (update() && update()->wanted)
+        update()->wanted(&b->block, hit);
+    spin_unlock(&bcache.lock);
+}
+
+/* A buffer that still has its block's number, but no more what is in it. */
+static bool is_emptied(const struct buf *b)
+{
+    return b->flags & B_EVICTABLE && !(b->flags & B_VALID);
+}
+
+/* A buffer for reading a block, busy; NULL if it is cached or being read, or
+ * there is no room. Caller holds the lock. */
+static struct buf *claim_to_read(struct disk *d, u64 blkno, bool asked)
+{
+    struct buf *b = lookup(d, blkno), *dirty;
+    if (b) {
+        bool may = asked || bcache.nahead < bcache.ahead_most;
+        if (!may || !is_emptied(b))
+            return NULL;
+        settle_ahead(b, asked);
+        buf_take(b);
+        return b;
+    }
+    b = asked ? claim(d, blkno, &dirty) : claim_ahead(d, blkno);
+    if (b)
+        assign(b, d, blkno);
+    return b;
+}
+
+/* Start reading a block unless it is cached or there is no room. */
+static void start_read(struct disk *d, u64 blkno, bool asked)
+{
+    struct buf *b = NULL;
+    spin_lock(&bcache.lock);
+    if (on_disk(d, blkno))
+        b = claim_to_read(d, blkno, asked);
+    if (b) {
+        trace_block(TRACE_ahead, b, asked);
+        if (!asked)
+            mark_ahead(b);
+        prepare(b, B_READ, false);
+    }
+    spin_unlock(&bcache.lock);
+    if (b)
+        disk_submit(d, &b->io);
+}
+
+static void start_reads(struct disk *d, const u64 *blkno, u32 n, bool asked)
+{
+    for (u32 i = 0; i < n; i++)
+        start_read(d, blkno[i], asked);
+}
+
+/* bread, with further reads started. */
+static struct buf *read_with(struct buf *b, const struct also *also)
+{
+    struct disk *d = b->disk;
+    bool valid = b->flags & B_VALID;
+    if (valid && !also->nasked && !also->nahead)
+        return b;
+    disk_plug(d);
+    if (!valid) {
+        spin_lock(&bcache.lock);
+        prepare(b, B_READ, true);
+        spin_unlock(&bcache.lock);
+        disk_submit(d, &b->io);
+    }
+    start_reads(d, also->asked, also->nasked, true);
+    start_reads(d, also->ahead, also->nahead, false);
+    disk_unplug(d);
+    if (valid || !biowait(b))
+        return b;
+    brelse(b);
+    return NULL;
+}
+
+struct buf *breada(struct disk *d, u64 blkno, const struct also *also)
+{
+    if (!on_disk(d, blkno))
+        return NULL;
+    struct buf *b = get(d, blkno, true);
+    tell_wanted(b, b->flags & B_VALID);
+    return read_with(b, also);
+}
+
+struct buf *bread(struct disk *d, u64 blkno)
+{
+    static const struct also nothing;
+    return on_disk(d, blkno) ? read_with(get(d, blkno, true), &nothing) : NULL;
+}
+
+void bprefetch(struct disk *d, const u64 *blkno, u32 n)
+{
+    disk_plug(d);
+    start_reads(d, blkno, n, false);
+    disk_unplug(d);
+}
+
+void brelse(struct buf *b)
+{
+    spin_lock(&bcache.lock);
+    buf_let_go(b);
+    unhold();
+    spin_unlock(&bcache.lock);
+}
+
+int bwrite(struct buf *b)
+{
+    spin_lock(&bcache.lock);
+    b->flags |= B_VALID;
+    buf_prepare_write(b, true);
+    spin_unlock(&bcache.lock);
+    disk_submit(b->disk, &b->io);
+    int error = biowait(b);
+    brelse(b);
+    return error;
+}
+
+void bawrite(struct buf *b)
+{
+    spin_lock(&bcache.lock);
+    b->flags |= B_VALID;
+    buf_prepare_write(b, false);
+    unhold();
+    spin_unlock(&bcache.lock);
+    disk_submit(b->disk, &b->io);
+}
+
+/* The block belongs to this owner from now on. Caller holds the lock. */
+static void set_owner(struct buf *b, u64 owner, bool meta)
+{
+    b->block.meta = meta;
+    if (b->block.owner == owner)
+        return;
+    b->block.owner = owner;
+    if (b->block.dirtied_ns) {
+        list_remove(&b->owned);
+        list_push_back(owner_list(owner), &b->owned);
+    }
+}
+
+/* bdwrite, of structure or data. */
+static void make_dirty(struct buf *b, u64 owner, bool meta, bool held_back)
+{
+    struct disk *d = b->disk;
+    spin_lock(&bcache.lock);
+    set_owner(b, owner, meta);
+    set_held_back(b, held_back);
+    if (b->flags & B_DELWRI) {
+        count(&absorbed, 1);
+        trace_block(TRACE_absorbed, b, owner);
+        b->io.request.again = true;
+    }
+    b->flags |= B_DELWRI | B_VALID;
+    buf_let_go(b);
+    unhold();
+    spin_unlock(&bcache.lock);
+    disk_poke(d);
+}
+
+void bdwrite(struct buf *b, u64 owner)
+{
+    make_dirty(b, owner, true, false);
+}
+
+/* Which mode the write policy wants for b. */
+static enum write_mode ask_mode(const struct buf *b, bool filled)
+{
+    struct write_info info = {.disk = b->block.disk,
+                              .blkno = b->block.blkno,
+                              .filled = filled,
+                              .dirty = bcache.ndirty,
+                              .buffers = bcache.nbufs,
+                              .now_ns = clock_ns()};
+    struct disk_state at_disk = {0};
+    disk_state(info.disk, &at_disk);
+    info.queued = at_disk.queued_reads + at_disk.queued_writes;
+    spin_lock(&write_lock);
+    enum write_mode mode = policy_in_use[POLICY_WRITE]->write.decide(&info);
+    if (!bcache.looking)
+        policy_check(policy_in_use[POLICY_WRITE]);
+    if (mode > WRITE_HELD_BACK) {
+        policy_switch(policy_fault(POLICY_WRITE, "decide: no such mode"));
+        mode = WRITE_DELAYED;
+    }
+    spin_unlock(&write_lock);
+    return mode;
+}
+
+int bwrite_data(struct buf *b, u64 owner, bool filled)
+{
+    enum write_mode mode = ask_mode(b, filled);
+    if (mode == WRITE_DELAYED || mode == WRITE_HELD_BACK) {
+        make_dirty(b, owner, false, mode == WRITE_HELD_BACK);
+        throttle();
+        return 0;
+    }
+    spin_lock(&bcache.lock);
+    set_owner(b, owner, false);
+    spin_unlock(&bcache.lock);
+    if (mode == WRITE_THROUGH)
+        return bwrite(b);
+    bawrite(b);
+    return 0;
+}
+
+/* Drop what a buffer holds, when it is our turn. Caller holds the lock. */
+static void invalidate(struct buf *b)
+{
+    buf_get(b);
+    settle_ahead(b, false);
+    if (b->block.dirtied_ns) {
+        undelay(b);
+        count(&cancelled, 1);
+        trace_block(TRACE_cancelled, b, 0);
+    }
+    b->flags &= ~(B_VALID | B_ERROR);
+    b->flags |= B_NOREUSE;
+    b->block.owner = 0;
+    buf_let_go(b);
+}
+
+void bunwanted(struct disk *d, u64 blkno)
+{
+    spin_lock(&bcache.lock);
+    struct buf *b = lookup(d, blkno);
+    if (b && b->flags & B_EVICTABLE) {
+        make_not_evictable(b);
+        b->flags |= B_NOREUSE;
+        make_evictable(b);
+    }
+    spin_unlock(&bcache.lock);
+}
+
+void binval(struct disk *d, u64 blkno)
+{
+    spin_lock(&bcache.lock);
+    struct buf *b = lookup(d, blkno);
+    if (b)
+        invalidate(b);
+    spin_unlock(&bcache.lock);
+}
+
+void binval_disk(struct disk *d)
+{
+    spin_lock(&bcache.lock);
+    for (u64 i = 0; i < bcache.used; i++) {
+        struct buf *b = &bcache.bufs[i];
+        if (b->disk == d)
+            invalidate(b);
+    }
+    spin_unlock(&bcache.lock);
+}
+
+/* ---- set-up ---- */
+
+void bio_update_switch(const struct policy *to)
+{
+    spin_lock(&bcache.lock);
+    bcache.look_at_dirty = NEVER_NS;
+    policy_switch(to);
+    struct list *lists[] = {&bcache.pending, &bcache.delayed};
+    for (u32 i = 0; i < 2; i++) {
+        LIST_EACH (n, lists[i])
+            tell_update(LIST_ITEM(n, struct buf, dirty));
+    }
+    check_update();
+    spin_unlock(&bcache.lock);
+}
+
+static void write_swap(const struct policy *to)
+{
+    spin_lock(&write_lock);
+    policy_switch(to);
+    spin_unlock(&write_lock);
+    if (policy_tuned)
+        policy_tuned(); /* the daemon: does it want each second? */
+}
+
+static void reserve(u32 block_bytes, u64 nbufs)
+{
+    for (bcache.nbuckets = 1; bcache.nbuckets < nbufs;)
+        bcache.nbuckets *= 2;
+    bcache.buckets = mem_reserve(bcache.nbuckets * sizeof *bcache.buckets);
+    bcache.bufs = mem_reserve(nbufs * sizeof *bcache.bufs);
+    bcache.data = mem_reserve(nbufs * block_bytes);
+    if (!bcache.buckets || !bcache.bufs || !bcache.data)
+        boot_fail("nbuf=%lu: %lu KiB of buffers do not fit in the memory left",
+                  nbufs, nbufs * block_bytes / 1024);
+    memset(bcache.buckets, 0, bcache.nbuckets * sizeof *bcache.buckets);
+}
+
+void bio_init(u32 block_bytes)
+{
+    u64 quarter = mem_total_pages() * PAGE_SIZE / 4;
+    u64 def = MAX(BUFFERS_MIN, quarter / block_bytes);
+    bcache.nbufs = arg_number("nbuf", def, BUFFERS_MIN, 1UL << 32);
+    bcache.block_bytes = block_bytes;
+    bcache.look_at_dirty = NEVER_NS;
+    bcache.ahead_most =
+        bcache.nbufs * arg_number("prefetch_percent", 25, 0, 100) / 100;
+    reserve(block_bytes, bcache.nbufs);
+    bcache.lock = SPINLOCK("bcache", RANK_BIO);
+    write_lock = SPINLOCK("write policy", RANK_POLICY);
+    list_init(&bcache.delayed);
+    list_init(&bcache.pending);
+    list_init(&bcache.writing);
+    list_init(&bcache.ahead);
+    turns_init(&bcache.may_hold);
+    for (u32 i = 0; i < OWNER_LISTS; i++)
+        list_init(&bcache.owned[i]);
+    policy_own(POLICY_REPLACE, replace_swap);
+    policy_own(POLICY_WRITE, write_swap);
+}

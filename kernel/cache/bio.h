@@ -1,0 +1,160 @@
+/*
+ * The buffer cache: the one copy in memory of each disk block in use.
+ * Names and meanings are the classical ones (Bach, "The Design of the UNIX
+ * Operating System", chapter 3; Leffler et al., 4.3BSD, section 7.3).
+ *
+ * - A block has at most one buffer. getblk, bread and breada return it busy:
+ *   the caller alone may touch it, until brelse, bwrite, bawrite or bdwrite
+ *   lets it go, to whoever has waited longest. A process holds at most
+ *   BUFFERS_HELD at once.
+ * - Dirty (delayed) means: on the delayed-write list exactly once, which is
+ *   in the order of first dirtying. The timestamp is set when a clean buffer
+ *   becomes dirty and not refreshed by further writes.
+ * - A write error keeps the data dirty, is counted, and reaches the next
+ *   bwrite, bflush_owner or bflush that waits for it.
+ * - All may sleep, none may be called with a spin lock held, except biodone.
+ */
+#ifndef SLUICE_BIO_H
+#define SLUICE_BIO_H
+
+#include "kernel/disk/disk.h"
+#include "kernel/policy/policy.h"
+
+#define BUFFERS_HELD 4 /* most a process may hold at once */
+#define BUFFERS_MIN  16
+
+#define AHEAD_STALE_NS 10000000000UL /* nobody will want it any more: 10 s */
+
+/* b_flags; bcache.lock */
+#define B_BUSY      0x01  /* held by a process, or in transfer */
+#define B_VALID     0x04  /* holds the block's contents */
+#define B_DELWRI    0x08  /* dirty: to be written later */
+#define B_PENDING   0x10  /* dirty and due: on the pending list */
+#define B_READ      0x20  /* in transfer from the disk */
+#define B_WRITE     0x40  /* in transfer to the disk */
+#define B_ASYNC     0x80  /* released by the end of the transfer */
+#define B_ERROR     0x100 /* the last transfer failed */
+#define B_NOREUSE   0x200 /* its contents will not be wanted again */
+#define B_AHEAD     0x400 /* prefetched, and not asked for yet */
+#define B_EVICTABLE 0x800 /* the replace policy has it */
+
+struct flush;
+
+struct buf {
+    /* bcache.lock */
+    struct block block; /* what policies see: disk, blkno, times */
+    u32 flags;
+    struct disk *disk;
+    struct buf *hash;    /* the next of its bucket */
+    struct turns turns;  /* who waits for it while it is busy */
+    struct list dirty;   /* on the delayed-write, pending or writing list */
+    struct list owned;   /* while dirty: on its owner's list */
+    struct list ahead;   /* with B_AHEAD: on the list of those */
+    u64 ahead_ns;        /* likewise: when its read was started */
+    struct flush *flush; /* who waits for this write, or NULL */
+    u64 write_number;    /* while in transfer to the disk: of that write */
+    /* the holder's */
+    void *data;   /* bio_block_bytes() */
+    struct io io; /* its transfer */
+};
+
+/*
+ * Make the cache: nbuf= buffers (a quarter of memory by default) of
+ * block_bytes each. Stops the boot if memory does not suffice.
+ */
+void bio_init(u32 block_bytes);
+u32 bio_block_bytes(void);
+
+/* The block's buffer, busy; its contents may not be valid. For a block about
+ * to be overwritten whole. */
+struct buf *getblk(struct disk *, u64 blkno);
+
+/* The block's buffer, busy and valid; NULL if the disk failed or blkno is
+ * outside it (-EIO to the user). */
+struct buf *bread(struct disk *, u64 blkno);
+
+/* What the same call will ask for beside a block, and what it should prefetch,
+ * or NULL. */
+struct also {
+    const u64 *asked, *ahead;
+    u32 nasked, nahead;
+};
+
+/* bread for a program that reads a file, of which update policies are told;
+ * and start reading those others too. */
+struct buf *breada(struct disk *, u64 blkno, const struct also *);
+
+/* Start reading these unless they are cached, or no buffer is free without
+ * writing one; holds nothing on return. What is prefetched and not asked for
+ * yet fills bio_ahead_most() buffers at most: then no more is read, but in the
+ * place of what was not asked for in AHEAD_STALE_NS. */
+void bprefetch(struct disk *, const u64 *blkno, u32 n);
+u64 bio_ahead_most(void);
+
+/* What has become of a block; for one that is asked for. */
+enum found bio_found(const struct disk *, u64 blkno);
+
+/* Let go of a buffer: unchanged, or (dirty already) as it was. */
+void brelse(struct buf *);
+
+/* Write and wait; let go. 0 or -EIO. */
+int bwrite(struct buf *);
+
+/* Start writing; let go when it is done. */
+void bawrite(struct buf *);
+
+/* Make dirty and let go. owner: blocks with equal owners are flushed by
+ * bflush_owner together; 0: of none. */
+void bdwrite(struct buf *, u64 owner);
+
+/* Let go of a buffer of file data that was changed up to (not necessarily
+ * from) its end if `filled`, as the write policy decides. 0 or -EIO. */
+int bwrite_data(struct buf *, u64 owner, bool filled);
+
+/* The block will not be read again soon: if it is cached and clean, and nobody
+ * has it, it is among the next to be evicted. */
+void bunwanted(struct disk *, u64 blkno);
+
+/* The block belongs to nothing any more: drop its contents and any delayed
+ * write of them. Waits for a transfer under way. */
+void binval(struct disk *, u64 blkno);
+
+/* Drop every buffer of the disk; none may be dirty or held. For umount. */
+void binval_disk(struct disk *);
+
+/* Wait for a buffer's transfer; the end of one. Both 0 or -EIO. */
+int biowait(struct buf *);
+void biodone(struct io *, int error);
+
+/* Write all that is dirty now, on one disk or (NULL) all, and wait. 0 or
+ * -EIO. Then the data is with the disk: disk_flush makes it durable. */
+int bflush(struct disk *);
+
+/* The same for one owner's blocks. */
+int bflush_owner(struct disk *, u64 owner);
+
+/* Start writing what has been dirty for at least age_ns, oldest first: moves
+ * it to the pending list, then writes that list. Linear in what is due.
+ * Returns the number of blocks. */
+u64 bflush_smooth(struct disk *, u64 age_ns);
+
+/* Put the update policy to use, with the dirty blocks handed to it. Its swap is
+ * the update daemon's; bio_look_now, which is the daemon's, has it look at
+ * once, and is called with the cache's lock held. */
+void bio_update_switch(const struct policy *);
+extern void (*bio_look_now)(void);
+
+/* Around a policy's look: its flush_ calls try no block that was tried since it
+ * began, and policies are checked when it ends. How many writes they have
+ * started. */
+void bio_look_begins(void);
+u64 bio_look_ends(void);
+
+/* A burst: so many writes have been started at once. */
+void bio_burst(const struct disk *, u64 blocks);
+
+/* Counts for leak checks and the write policy. */
+u64 bio_dirty(void);
+u64 bio_busy(void);
+
+#endif

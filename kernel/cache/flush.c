@@ -1,0 +1,400 @@
+/*
+ * Flushing: which dirty buffers are written now (bio.h), and the flush_ calls
+ * by which policies say so (policy.h).
+ *
+ * - A flush goes in two steps. First what is due moves to the pending list, in
+ *   one go under the lock; then that list is written, a batch under one plug
+ *   at a time. So it is linear in what was looked at, and what becomes dirty
+ *   meanwhile is not its business. (Mogul's smoothsync does it so, and 4.2BSD
+ *   did not: policies/update/bflush.c.)
+ * - A block whose write fails is dirty again. To get done, a flush tries no
+ *   block whose last write is newer than the flush, and all flushes of one
+ *   look of a policy count as one.
+ */
+#include "kernel/base/abi.h"
+#include "kernel/cache/bcache.h"
+#include "kernel/machine/clock.h"
+#include "kernel/measure/hist.h"
+#include "kernel/proc/proc.h"
+#include "kernel/measure/stat.h"
+#include "kernel/measure/trace.h"
+
+#define BATCH 64 /* writes started under one plug */
+
+COUNTER(scanned, "bio.scanned", "blocks", "looked at by flushes");
+COUNTER(due, "bio.due", "blocks", "found due by flushes");
+COUNTER(sleeps, "bio.flush_sleeps", "sleeps",
+        "of flushes, for a buffer in use");
+HISTOGRAM(burst, "bio.burst", "blocks", "that a flush or look started");
+
+void bio_burst(const struct disk *d, u64 blocks)
+{
+    if (!blocks)
+        return;
+    hist_add(&burst, blocks);
+    trace(TRACE_flush, d ? d->id : 0, 0, myproc()->pid, blocks);
+}
+
+/* ---- starting writes. Caller holds the lock. ---- */
+
+/* Which dirty buffers a flush is about. */
+struct wanted {
+    struct disk *disk;   /* NULL: any */
+    u64 owner;           /* 0: any */
+    u64 before_ns;       /* dirty at that time */
+    u64 last_write;      /* and not tried by a later write than this */
+    struct flush *flush; /* who waits for them, or NULL */
+};
+
+static bool is_wanted(const struct buf *b, const struct wanted *w)
+{
+    return concerns(b, w->disk, w->owner) &&
+           b->block.dirtied_ns <= w->before_ns &&
+           b->write_number <= w->last_write;
+}
+
+/* Submit the transfers of n prepared buffers, each disk's together. */
+static void submit(struct buf **batch, u32 n)
+{
+    for (u32 i = 0; i < n; i++) {
+        struct disk *d = batch[i]->disk;
+        if (!i || batch[i - 1]->disk != d)
+            disk_plug(d);
+        bool last = i + 1 == n || batch[i + 1]->disk != d;
+        disk_submit(d, &batch[i]->io);
+        if (last)
+            disk_unplug(d);
+    }
+}
+
+/* Make the write of a buffer that we have ready. */
+static void start(struct buf *b, const struct wanted *w)
+{
+    buf_prepare_write(b, false);
+    b->flush = w->flush;
+    if (!w->flush)
+        return;
+    w->flush->started++;
+    w->flush->outstanding++;
+}
+
+/* Have a busy buffer, when it is our turn; but let go of it again, and return
+ * false, if by then it is not dirty as it was. */
+static bool get_dirty(struct buf *b, const struct wanted *w)
+{
+    u64 dirtied_ns = b->block.dirtied_ns;
+    buf_get(b);
+    bool dirty = b->flags & B_DELWRI && b->block.dirtied_ns == dirtied_ns;
+    if (dirty && is_wanted(b, w))
+        return true;
+    buf_let_go(b);
+    return false;
+}
+
+static struct buf *item(struct list *n, bool by_owner)
+{
+    return by_owner ? LIST_ITEM(n, struct buf, owned)
+                    : LIST_ITEM(n, struct buf, dirty);
+}
+
+/* Start, up to a batch of them, the writes of those on the list that are
+ * wanted; one that is busy is waited for, and ends the batch, for meanwhile
+ * the list changes. False when there are none left. The lock is released
+ * meanwhile. */
+static bool start_batch(struct list *l, bool by_owner, const struct wanted *w)
+{
+    struct buf *batch[BATCH];
+    u32 n = 0;
+    for (struct list *i = l->next, *next; i != l && n < BATCH; i = next) {
+        struct buf *b = item(i, by_owner);
+        next = i->next;
+        if (!is_wanted(b, w))
+            continue;
+        if (b->flags & B_BUSY) {
+            if (n)
+                break;
+            count(&sleeps, 1);
+            if (!get_dirty(b, w))
+                return true;
+            next = l;
+        } else {
+            buf_take(b);
+        }
+        start(b, w);
+        batch[n++] = b;
+    }
+    if (!n)
+        return false;
+    spin_unlock(&bcache.lock);
+    submit(batch, n);
+    spin_lock(&bcache.lock);
+    return true;
+}
+
+/* ---- flushes that are waited for ---- */
+
+/* Wait for the writes that others had started by now. Caller holds the
+ * lock. */
+static void wait_writing(struct disk *d, u64 owner)
+{
+    u64 last = bcache.write_number;
+    for (struct list *n = bcache.writing.next; n != &bcache.writing;) {
+        struct buf *b = LIST_ITEM(n, struct buf, dirty);
+        if (b->write_number > last)
+            return;
+        n = n->next;
+        if (concerns(b, d, owner)) {
+            sleep_on(&b->io, &bcache.lock);
+            n = bcache.writing.next;
+        }
+    }
+}
+
+/* Is one on the list dirty because its last write failed? Caller holds the
+ * lock. */
+static bool any_failed(struct list *l, bool by_owner, const struct wanted *w)
+{
+    LIST_EACH (n, l) {
+        const struct buf *b = item(n, by_owner);
+        if (b->flags & B_ERROR && b->block.dirtied_ns <= w->before_ns &&
+            concerns(b, w->disk, w->owner))
+            return true;
+    }
+    return false;
+}
+
+static bool one_failed(const struct wanted *w)
+{
+    if (w->owner)
+        return any_failed(owner_list(w->owner), true, w);
+    return any_failed(&bcache.pending, false, w) ||
+           any_failed(&bcache.delayed, false, w);
+}
+
+/*
+ * What others had started is waited for first: if it fails, it is dirty again
+ * and tried here. So it is at the end: a scheduler may have taken up what is
+ * wanted, as an offer.
+ */
+static int flush(struct disk *d, u64 owner)
+{
+    struct flush f = {0};
+    struct wanted w = {d, owner, clock_ns(), 0, &f};
+    spin_lock(&bcache.lock);
+    w.last_write = bcache.write_number;
+    wait_writing(d, owner);
+    if (owner) {
+        while (start_batch(owner_list(owner), true, &w))
+            ;
+    } else {
+        while (start_batch(&bcache.pending, false, &w) ||
+               start_batch(&bcache.delayed, false, &w))
+            ;
+    }
+    while (f.outstanding)
+        sleep_on(&f, &bcache.lock);
+    wait_writing(d, owner);
+    if (one_failed(&w))
+        f.error = -EIO;
+    spin_unlock(&bcache.lock);
+    bio_burst(d, f.started);
+    return f.error;
+}
+
+int bflush(struct disk *d)
+{
+    return flush(d, 0);
+}
+
+int bflush_owner(struct disk *d, u64 owner)
+{
+    return flush(d, owner);
+}
+
+/* ---- flushes that are not ---- */
+
+/* Move a dirty buffer to the pending list, unless it is there or was tried
+ * since last_write. Returns how many that were. Caller holds the lock. */
+static u64 make_due(struct buf *b, u64 last_write)
+{
+    if (!(b->flags & B_DELWRI) || !b->block.dirtied_ns ||
+        b->flags & B_PENDING || b->write_number > last_write)
+        return 0;
+    b->flags |= B_PENDING;
+    list_remove(&b->dirty);
+    list_push_back(&bcache.pending, &b->dirty);
+    return 1;
+}
+
+/* Write the pending list. Caller holds the lock. */
+static void start_pending(struct disk *d, u64 last_write)
+{
+    struct wanted w = {d, 0, NEVER_NS, last_write, NULL};
+    while (start_batch(&bcache.pending, false, &w))
+        ;
+}
+
+/* Make due, the oldest first, up to `most` of the disk's that were dirty at
+ * before_ns. Caller holds the lock. */
+static u64 make_oldest_due(const struct disk *d, u64 before_ns, u64 most,
+                           u64 last_write)
+{
+    u64 n = 0;
+    for (struct list *i = bcache.delayed.next, *next;
+         i != &bcache.delayed && n < most; i = next) {
+        struct buf *b = LIST_ITEM(i, struct buf, dirty);
+        next = i->next;
+        count(&scanned, 1);
+        if (b->block.dirtied_ns > before_ns)
+            break;
+        if (concerns(b, d, 0))
+            n += make_due(b, last_write);
+    }
+    return n;
+}
+
+static u64 ago(u64 age_ns)
+{
+    u64 now_ns = clock_ns();
+    return now_ns > age_ns ? now_ns - age_ns : 0;
+}
+
+u64 bflush_smooth(struct disk *d, u64 age_ns)
+{
+    spin_lock(&bcache.lock);
+    u64 last_write = bcache.write_number;
+    u64 n = make_oldest_due(d, ago(age_ns), NEVER_NS, last_write);
+    if (n)
+        start_pending(d, last_write);
+    spin_unlock(&bcache.lock);
+    count(&due, n);
+    bio_burst(d, n);
+    return n;
+}
+
+/* ---- the flush_ calls ---- */
+
+void look_at_dirty(u64 n)
+{
+    bcache.look_at_dirty = n;
+}
+
+u64 oldest_dirty_ns(void)
+{
+    spin_lock(&bcache.lock);
+    struct list *first = list_first(&bcache.delayed);
+    u64 ns = first ? LIST_ITEM(first, struct buf, dirty)->block.dirtied_ns
+                   : NEVER_NS;
+    spin_unlock(&bcache.lock);
+    return ns;
+}
+
+/* Write what has been found due; returns how many. Releases the lock. */
+static u64 finish(u64 n)
+{
+    if (n)
+        start_pending(NULL, bcache.look_number);
+    bcache.look_started += n;
+    spin_unlock(&bcache.lock);
+    count(&due, n);
+    return n;
+}
+
+typedef enum visit visit_fn(struct block *, u64 now_ns);
+
+/* Show one buffer; false: show no more. Caller holds the lock. */
+static bool show(struct buf *b, visit_fn *visit, u64 now_ns, u64 *n)
+{
+    count(&scanned, 1);
+    enum visit answer = visit(&b->block, now_ns);
+    bool flush = answer == FLUSH || answer == FLUSH_LAST;
+    u64 made = flush ? make_due(b, bcache.look_number) : 0;
+    *n += made;
+    return answer != STOP && !(answer == FLUSH_LAST && made);
+}
+
+u64 flush_by_age(visit_fn *visit)
+{
+    u64 now_ns = clock_ns(), n = 0;
+    bool more = true;
+    spin_lock(&bcache.lock);
+    for (struct list *i = bcache.delayed.next, *next;
+         more && i != &bcache.delayed; i = next) {
+        next = i->next;
+        more = show(LIST_ITEM(i, struct buf, dirty), visit, now_ns, &n);
+    }
+    return finish(n);
+}
+
+u64 flush_in_cache(u64 first, u64 most, visit_fn *visit)
+{
+    u64 now_ns = clock_ns(), n = 0;
+    bool more = true;
+    spin_lock(&bcache.lock);
+    for (u64 i = first; more && i < bcache.used && i - first < most; i++)
+        more = show(&bcache.bufs[i], visit, now_ns, &n);
+    return finish(n);
+}
+
+u64 flush_older(u64 age_ns)
+{
+    spin_lock(&bcache.lock);
+    return finish(
+        make_oldest_due(NULL, ago(age_ns), NEVER_NS, bcache.look_number));
+}
+
+u64 flush_oldest(u64 most)
+{
+    spin_lock(&bcache.lock);
+    return finish(make_oldest_due(NULL, NEVER_NS, most, bcache.look_number));
+}
+
+u64 flush_all(void)
+{
+    return flush_oldest(NEVER_NS);
+}
+
+static u64 make_owner_due(u64 owner)
+{
+    u64 n = 0;
+    LIST_EACH (i, owner_list(owner)) {
+        struct buf *b = LIST_ITEM(i, struct buf, owned);
+        count(&scanned, 1);
+        if (b->block.owner == owner)
+            n += make_due(b, bcache.look_number);
+    }
+    return n;
+}
+
+u64 flush_owner(u64 owner)
+{
+    spin_lock(&bcache.lock);
+    return finish(make_owner_due(owner));
+}
+
+/* Flush a list of a policy's, and what else the files of its blocks have. A
+ * block that is due already is so with its file. */
+static u64 flush_listed(struct list *l, bool files)
+{
+    u64 n = 0;
+    spin_lock(&bcache.lock);
+    LIST_EACH (i, l) {
+        struct buf *b = buf_of(LIST_ITEM(i, struct block, owing));
+        count(&scanned, 1);
+        u64 made = make_due(b, bcache.look_number);
+        n += made;
+        if (made && files && b->block.owner)
+            n += make_owner_due(b->block.owner);
+    }
+    return finish(n);
+}
+
+u64 flush_list(struct list *l)
+{
+    return flush_listed(l, false);
+}
+
+u64 flush_files(struct list *l)
+{
+    return flush_listed(l, true);
+}

@@ -1,0 +1,68 @@
+/*
+ * Ghosts (policy.h): names of blocks, the oldest first. Two orders, by name
+ * and by age, over the array that the policy gave; what of it has never been
+ * used is not touched.
+ */
+#include "kernel/policy/policy.h"
+
+static u64 name_of(u32 disk, u64 blkno)
+{
+    return (u64)disk << 56 ^ blkno;
+}
+
+static struct ghost *find(const struct ghosts *g, u64 name)
+{
+    struct tree_node *n = tree_at_or_after(&g->names, name);
+    return n && n->key == name ? TREE_ITEM(n, struct ghost, by_name) : NULL;
+}
+
+static void forget(struct ghosts *g, struct ghost *ghost)
+{
+    tree_remove(&g->names, &ghost->by_name);
+    list_remove(&ghost->by_age);
+    list_push_back(&g->spare, &ghost->by_age);
+    g->n--;
+}
+
+static struct ghost *spare(struct ghosts *g)
+{
+    struct list *n = list_pop_front(&g->spare);
+    return n ? LIST_ITEM(n, struct ghost, by_age) : &g->room[g->used++];
+}
+
+void ghosts_init(struct ghosts *g, struct ghost *room, u64 most)
+{
+    *g = (struct ghosts){.room = room, .most = most};
+    list_init(&g->oldest_first);
+    list_init(&g->spare);
+}
+
+void ghosts_shrink(struct ghosts *g, u64 n)
+{
+    while (g->n > n)
+        forget(g,
+               LIST_ITEM(list_first(&g->oldest_first), struct ghost, by_age));
+}
+
+void ghosts_remember(struct ghosts *g, u32 disk, u64 blkno)
+{
+    ghosts_forget(g, disk, blkno);
+    ghosts_shrink(g, g->most - 1);
+    struct ghost *ghost = spare(g);
+    tree_insert(&g->names, &ghost->by_name, name_of(disk, blkno));
+    list_push_back(&g->oldest_first, &ghost->by_age);
+    g->n++;
+}
+
+bool ghosts_forget(struct ghosts *g, u32 disk, u64 blkno)
+{
+    struct ghost *ghost = find(g, name_of(disk, blkno));
+    if (ghost)
+        forget(g, ghost);
+    return ghost;
+}
+
+bool ghosts_have(const struct ghosts *g, u32 disk, u64 blkno)
+{
+    return find(g, name_of(disk, blkno));
+}

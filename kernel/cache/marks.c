@@ -1,0 +1,74 @@
+/*
+ * Marks (policy.h): a high and a low limit of how many blocks are dirty, which
+ * adapt to the rates at which blocks become dirty, d, and clean, c:
+ *
+ *     high(t) = high(t-1) d(t-1)/d(t)
+ *     low(t)  = low(t-1)  d(t-1)/d(t)  c(t)/c(t-1)
+ *
+ * The faster blocks become dirty the sooner writing begins, and the less the
+ * disk keeps up the longer it goes on. No step more than doubles or halves a
+ * mark. What the formulas leave open: 0/0 is 1, so an idle step changes
+ * nothing; the marks are at most the cache, high at least one block. The limits
+ * that a caller sees, `most` and low no more than high, do not bend what the
+ * formulas go on from, so that they pass with their cause.
+ *
+ * Source: Batsakis, Burns, Kanevsky, Lentini and Talpey, "AWOL: An Adaptive
+ * Write Optimizations Layer", FAST 2008.
+ */
+#include "kernel/policy/policy.h"
+
+#define ONE   65536UL /* ratios are in so many parts */
+#define LARGE (ONE * ONE / 2)
+#define PARTS 1024UL /* and exact marks in such parts of a block */
+
+static u64 ratio(u64 a, u64 b)
+{
+    if (a == b)
+        return ONE;
+    return b ? MIN((a * ONE + b / 2) / b, LARGE) : LARGE;
+}
+
+static u64 step(u64 mark, u64 by)
+{
+    return (mark * MAX(ONE / 2, MIN(by, ONE * 2)) + ONE / 2) / ONE;
+}
+
+void marks_start(struct marks *m, u64 high, u64 low)
+{
+    *m = (struct marks){.high = high,
+                        .low = low,
+                        .exact_high = high * PARTS,
+                        .exact_low = low * PARTS};
+}
+
+static void adapt(struct marks *m, u64 dirtied, u64 cleaned, u64 buffers)
+{
+    u64 most = buffers * PARTS;
+    u64 by_dirtied = ratio(m->dirtied, dirtied);
+    u64 by_both = by_dirtied * ratio(cleaned, m->cleaned) / ONE;
+    m->exact_high = MAX(PARTS, MIN(step(m->exact_high, by_dirtied), most));
+    m->exact_low = MIN(step(m->exact_low, by_both), most);
+}
+
+/* What `most` takes off the high mark, it takes off the low one in
+ * proportion. */
+static void limit(struct marks *m, u64 most)
+{
+    u64 by = MIN(ONE, ratio(most * PARTS, m->exact_high));
+    m->high = MAX(1, MIN(m->exact_high / PARTS, most));
+    m->low = MIN(m->exact_low * by / ONE / PARTS, m->high);
+}
+
+void marks_step(struct marks *m, const struct cache_state *s, u64 most)
+{
+    u64 all_cleaned = s->written - s->writing;
+    u64 dirtied = s->dirtied - m->all_dirtied;
+    u64 cleaned = all_cleaned - m->all_cleaned;
+    if (m->steps++ > 1)
+        adapt(m, dirtied, cleaned, s->buffers);
+    limit(m, most);
+    m->dirtied = dirtied;
+    m->cleaned = cleaned;
+    m->all_dirtied = s->dirtied;
+    m->all_cleaned = all_cleaned;
+}

@@ -1,0 +1,30 @@
+/* Prefetching: asks the prefetch policy what to read ahead. */
+#ifndef SLUICE_PREFETCH_H
+#define SLUICE_PREFETCH_H
+
+#include "kernel/cache/stream.h"
+
+struct disk;
+
+void prefetch_init(void); /* owns the prefetch kind */
+
+/* What to start reading beside what this access to a file on the disk asks for.
+ * Inode locked. */
+struct wish prefetch_ahead(struct disk *, struct streams *, struct access *);
+
+/* The open file is closed: nobody reads its streams any more. */
+void prefetch_end(struct disk *, const struct streams *);
+
+/* Does the policy in use not look at what has become of a block? */
+bool prefetch_is_blind(void);
+
+/* Does the policy in use act on what programs say they will need, or not? */
+bool prefetch_takes_hints(void);
+
+/* Block i of a wish, i from 0 to n * times - 1. */
+static inline u64 wish_block(const struct wish *w, u64 i)
+{
+    return w->first + w->step * (i64)(i / w->n) + i % w->n;
+}
+
+#endif

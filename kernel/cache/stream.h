@@ -1,0 +1,27 @@
+/*
+ * The streams of an open file: the sequences in which it is read, told apart,
+ * so that two readers that share it, or a merge of two parts of it, are each
+ * read ahead. Compiles natively, for tests of prefetch policies.
+ */
+#ifndef SLUICE_STREAM_H
+#define SLUICE_STREAM_H
+
+#include "kernel/policy/policy.h"
+
+#define STREAMS 8 /* remembered of one open file */
+
+/* All zero when the file is opened. */
+struct streams {
+    struct stream stream[STREAMS];
+    u64 reads;  /* so far */
+    u32 latest; /* which one was read last */
+    u64 policy; /* which start of a policy the streams' words belong to */
+    enum hint hint;
+};
+
+/* The stream that this read belongs to: the one read last of those it follows;
+ * else a new one, in place of the one that has not been read for longest. */
+struct stream *stream_of(struct streams *, const struct access *,
+                         const struct prefetch_hooks *);
+
+#endif

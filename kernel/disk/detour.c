@@ -1,0 +1,146 @@
+/*
+ * Detours (policy.h): what to write before a request, by the model of the
+ * drive.
+ *
+ * - To look takes time, and it is the request's. The platter gives some: a
+ *   sixteenth of that is spent, and each write judged as if all had passed.
+ * - What is found goes later still: the last look goes on a little, a dirty
+ *   block must be claimed, its command made. So does the request after it: the
+ *   end of the write must be noticed, and the scheduler think. A command that
+ *   comes too late waits for a turn of the platter. So both times are measured,
+ *   and all is judged as if they were the longest of late, and a fourth more.
+ *   Where the platter gives less than the two, nothing is free, and of what may
+ *   cost something one write is looked at.
+ * - Nearest first, by sector, up and down. Most would come under the head after
+ *   the request: their own approach alone says so, and the rest of the question
+ *   is not asked.
+ * - Compiles natively, for tests of schedulers.
+ *
+ * Source: Lumb, Schindler, Ganger, Nagle and Riedel, "Towards Higher Disk Head
+ * Utilization: Extracting Free Bandwidth From Busy Disk Drives", OSDI 2000.
+ * They search the whole of both tracks and those between.
+ */
+#include "kernel/disk/queue.h"
+
+#define LOOK_SHARE 16
+#define FADES      8192 /* looks, until the longest time counts for less */
+
+/* ---- how late commands go ---- */
+
+static void measure(u64 *longest_ns, u64 from_ns)
+{
+    u64 now_ns = clock_ns();
+    u64 ns = now_ns - MIN(now_ns, from_ns);
+    *longest_ns = MAX(*longest_ns, ns + ns / 4);
+}
+
+void queue_goes(struct queue *q, const struct request *r)
+{
+    if (r && q->late.goes == r)
+        measure(&q->late.go_ns, q->late.looked_ns);
+    q->late.goes = NULL;
+}
+
+/* A look before this request begins. If the write that was found for it has
+ * gone since, this is what comes after the write's end. */
+static void look_begins(struct queue *q, const struct request *to)
+{
+    q->late.go_ns -= q->late.go_ns / FADES;
+    q->late.ask_ns -= q->late.ask_ns / FADES;
+    if (q->late.waits == to && queue_done_ns(q) > q->late.looked_ns)
+        measure(&q->late.ask_ns, queue_done_ns(q));
+    q->late.waits = NULL;
+    if (q->late.goes != to)
+        q->late.goes = NULL;
+}
+
+/* ---- the search ---- */
+
+/* A search among the writes before a request. */
+struct search {
+    const struct queue *queue;
+    const struct request *to;
+    struct detour *detour;
+    struct request *up, *down; /* the next to look at, on either side */
+    u64 start_ns;              /* when a write would go */
+    u64 gap_ns;                /* after its end, when the request would */
+    u64 alone_ns;              /* when the request would begin without one */
+    /* The best so far: when it would begin, and then the request. */
+    struct request *best;
+    u64 best_ns, after_ns;
+};
+
+/* The nearest of those not looked at yet; NULL after the last. */
+static struct request *nearest(struct search *s)
+{
+    const struct detour *d = s->detour;
+    struct request *up = s->up, *down = s->down;
+    if (up && (!down ||
+               up->sector - d->near_sector <= d->near_sector - down->sector)) {
+        s->up = queue_at_or_after(s->queue, d->dir, up->sector + 1);
+        return up;
+    }
+    if (down)
+        s->down = queue_before(s->queue, d->dir, down->sector);
+    return down;
+}
+
+static bool better(const struct search *s, u64 after_ns, u64 begin_ns)
+{
+    return after_ns < s->after_ns ||
+           (after_ns == s->after_ns && begin_ns < s->best_ns);
+}
+
+static void judge(struct search *s, struct request *write)
+{
+    const struct detour *d = s->detour;
+    u64 late_ns = d->most_late_ns(write, d->late_ns);
+    if (late_ns == NEVER_NS)
+        return;
+    u64 begin_ns =
+        queue_approach(s->queue, s->start_ns, NULL, 0, write).begin_ns;
+    if (begin_ns >= s->alone_ns + late_ns || !better(s, s->alone_ns, begin_ns))
+        return;
+    u64 after_ns =
+        queue_approach(s->queue, s->start_ns, write, s->gap_ns, s->to).begin_ns;
+    if (after_ns > s->alone_ns + late_ns || !better(s, after_ns, begin_ns))
+        return;
+    s->best = write;
+    s->best_ns = begin_ns;
+    s->after_ns = after_ns;
+}
+
+struct request *queue_detour(struct queue *q, const struct request *to,
+                             struct detour *d)
+{
+    u64 now_ns = clock_ns();
+    struct approach alone = queue_approach(q, now_ns, NULL, 0, to);
+    look_begins(q, to);
+    if (alone.begin_ns == NEVER_NS)
+        return NULL;
+    u64 spare_ns = alone.begin_ns - alone.there_ns;
+    if (!d->late_ns && spare_ns < q->late.go_ns + q->late.ask_ns)
+        return NULL;
+    u64 until_ns = now_ns + spare_ns / LOOK_SHARE;
+    struct search s = {
+        .queue = q,
+        .to = to,
+        .detour = d,
+        .up = queue_at_or_after(q, d->dir, d->near_sector),
+        .down = queue_before(q, d->dir, d->near_sector),
+        .start_ns = until_ns + q->late.go_ns,
+        .gap_ns = q->late.ask_ns + (to->offer ? q->late.go_ns : 0),
+        .alone_ns = alone.begin_ns,
+        .best_ns = NEVER_NS,
+        .after_ns = NEVER_NS,
+    };
+    struct request *r = nearest(&s);
+    for (; r; r = clock_ns() < until_ns ? nearest(&s) : NULL)
+        judge(&s, r);
+    q->late.waits = s.best ? to : NULL;
+    q->late.goes = s.best ? s.best : to->offer ? to : NULL;
+    q->late.looked_ns = until_ns;
+    d->begin_ns = s.after_ns;
+    d->price_ns = s.after_ns - MIN(s.after_ns, s.alone_ns);
+    return s.best;
+}

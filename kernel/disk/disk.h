@@ -1,0 +1,111 @@
+/*
+ * Disks and their request queues.
+ *
+ * - Every transfer is a struct io, owned by the caller until its done() is
+ *   called: once, from an interrupt, with no lock held.
+ * - A disk dispatches by its scheduler's choice up to `depth` requests at a
+ *   time; on dispatch, queued neighbours of the same direction join into one
+ *   command of at most cluster_kb.
+ * - The drive model, if there is one, says when a request is done.
+ */
+#ifndef SLUICE_DISK_H
+#define SLUICE_DISK_H
+
+#include "kernel/machine/clock.h"
+#include "kernel/disk/drive.h"
+#include "kernel/machine/lock.h"
+#include "kernel/policy/policy.h"
+
+#define SECTOR_BYTES 512
+#define MAX_DEPTH    256 /* as many tags as SCSI has */
+
+struct disk;
+
+struct io {
+    struct request request; /* the caller sets sector, nsectors, write,
+                               waited and pid */
+    void *data;             /* nsectors * 512 bytes, contiguous */
+    void (*done)(struct io *, int error);            /* 0 or -EIO */
+    bool (*claim)(struct io *, const struct disk *); /* see disk_offer */
+    void *arg;                                       /* done's own */
+    /* disk.lock */
+    struct io *joined; /* the next of the same command */
+    struct io *held;   /* the next of the commands that the drive holds */
+    bool alone;        /* joins no neighbour: it failed with one */
+    u64 issued_ns;     /* dispatched to the drive */
+};
+
+struct disk {
+    u32 id; /* "disk<id>", by address of the device */
+    char name[8];
+    u64 nsectors;
+    bool read_only;
+    bool mounted;     /* a file system has it */
+    bool can_flush;   /* the device has a volatile cache to flush */
+    u32 depth;        /* commands at a time */
+    u32 max_segments; /* most pieces of one command */
+    void *device;     /* the driver's */
+    struct spinlock lock;
+    /* lock */
+    const struct policy *sched; /* adopted from policy_in_use */
+    struct queue queue;
+    u64 queued_ns;   /* the number of requests in it, summed over time */
+    u64 measured_ns; /* until then */
+    u32 in_flight;   /* commands */
+    u32 plugged;     /* submitters that hold back dispatch */
+    struct drive drive;
+    struct drive later;  /* the same, as it will be ... */
+    u64 later_ns;        /* at this time; NEVER_NS: not worked out */
+    u64 command_ns;      /* a command's way to it: through adapter and bus */
+    bool adapts;         /* drive_segments=adaptive; set once, at boot */
+    u64 streams_ns;      /* when its segments were last all needed */
+    struct io *held;     /* commands the drive has not taken up yet */
+    struct io *in_drive; /* the one it has */
+    struct timer drive_timer; /* when that will be done */
+    struct timer ask_timer;   /* when to ask the scheduler again */
+};
+
+/* Find the disks, read the boot arguments drive=, drive_*=, cluster_kb=, own
+ * sched. */
+void disk_init(void);
+u32 disk_count(void);
+struct disk *disk_get(u32 id);             /* NULL if there is none */
+struct disk *disk_named(const char *name); /* likewise */
+
+/* Queue a transfer. */
+void disk_submit(struct disk *, struct io *);
+
+/*
+ * Offer a write, which the scheduler may take up; disk_withdraw takes it back.
+ * The caller sets queued_ns to when the block became dirty.
+ * If it is taken up, claim() is called without a lock, perhaps after the offer
+ * was taken back: it makes the transfer ready and returns true, or false if
+ * nothing is to be written. May be called with the cache's lock held, which
+ * claim may take.
+ */
+void disk_offer(struct disk *, struct io *);
+void disk_withdraw(struct disk *, struct io *);
+
+/* There are more offers: ask the scheduler, if it takes them and has not said
+ * when to ask again. */
+void disk_poke(struct disk *);
+
+/* Between the two, submissions are only queued, so that the scheduler sees
+ * them together. Nests; do not sleep between. */
+void disk_plug(struct disk *);
+void disk_unplug(struct disk *);
+
+/* Do these transfers, outside the cache, and wait. The caller sets sector,
+ * nsectors, write and data of each. 0 or -EIO. May sleep. */
+int disk_transfer(struct disk *, struct io *ios, u32 n);
+
+/* So many sequential streams read the disk now. Under drive_segments=adaptive
+ * the drive's cache is given as many segments: more at once, fewer when they
+ * have not been needed for a second. */
+void disk_streams(struct disk *, u32 n);
+
+/* A barrier: all writes completed before the call are durable after it.
+ * 0 or -EIO. May sleep. */
+int disk_flush(struct disk *);
+
+#endif

@@ -1,0 +1,423 @@
+/*
+ * How long a drive takes (drive.h), by the model of Ruemmler and Wilkes, "An
+ * Introduction to Disk Drive Modeling" (IEEE Computer, March 1994).
+ *
+ * - The platters never stop: at time t they stand at angle t mod the time of a
+ *   rotation. So angles are times, too: slot k of a track's n begins to pass
+ *   under the head at k/n of a rotation, and the wait for it is the difference
+ *   of two angles.
+ * - Sectors are numbered along a track, head by head through a cylinder, then
+ *   cylinder by cylinder inwards. Each track begins a little later than the one
+ *   before (skew), so that a transfer that goes on there finds its next sector
+ *   coming when the head switch or the seek is done.
+ * - The arm does one thing at a time. d->arm_ns is when it will have done it,
+ *   d->cyl and d->head where it will be then.
+ * - A read that misses costs overhead, seek, rotation, transfer; sectors cross
+ *   the bus while later ones are read. Then the arm reads ahead until it has
+ *   read enough or a command wants it. How far it came is worked out when that
+ *   command is there: catch_up().
+ * - A read of what a segment of the cache holds, or the arm is about to read
+ *   ahead into it, is a hit: no seek, no rotation lost.
+ * - A write costs overhead, and the arm seeks while the data cross the bus.
+ *   Written behind, it is done when they are across. A write that goes on where
+ *   the last one ended joins it while the arm is at it (a hit); any other waits
+ *   for the arm, so that one stream at most is not on the platters yet.
+ *
+ * Not modelled: slipped and remapped sectors, retries, thermal recalibration.
+ */
+#include "kernel/disk/drive.h"
+
+#define NONE    MAX_SEGMENTS
+#define FOREVER UINT64_MAX
+
+/* ---- the platters and the arm ---- */
+
+/* Where a sector lies. */
+struct spot {
+    u32 cyl, head;
+    u32 slot, slots; /* which of the track's, counted by angle */
+    u64 left;        /* sectors from here to the end of the track */
+};
+
+u64 drive_rotation_ns(const struct drive_model *m)
+{
+    return 60000000000ull / m->rpm;
+}
+
+/* The angle at which slot k of n begins; k may go beyond one rotation. */
+static u64 angle_ns(const struct drive_model *m, u64 k, u32 n)
+{
+    return k * drive_rotation_ns(m) / n;
+}
+
+static u64 zone_tracks(const struct drive_model *m, const struct zone *z)
+{
+    return (u64)(z->last_cyl - z->first_cyl + 1) * m->heads;
+}
+
+static u64 zone_room(const struct drive_model *m, const struct zone *z)
+{
+    u64 tracks = zone_tracks(m, z), groups = 0;
+    if (m->spares)
+        groups = (tracks + m->spare_tracks - 1) / m->spare_tracks;
+    return tracks * z->sectors - groups * m->spares;
+}
+
+u64 drive_room(const struct drive_model *m)
+{
+    u64 room = 0;
+    for (const struct zone *z = m->zones; z->sectors; z++)
+        room += zone_room(m, z);
+    return room;
+}
+
+static struct spot locate(const struct drive_model *m, u64 sector)
+{
+    const struct zone *z = m->zones;
+    for (; sector >= zone_room(m, z); z++)
+        sector -= zone_room(m, z);
+    u64 group_tracks = m->spares ? m->spare_tracks : zone_tracks(m, z);
+    u64 group_room = group_tracks * z->sectors - m->spares;
+    u64 in_group = sector % group_room;
+    u64 track = sector / group_room * group_tracks + in_group / z->sectors;
+    u64 cyl = track / m->heads, head = track % m->heads;
+    u64 k = in_group % z->sectors;
+    u64 left = MIN(group_room - in_group, zone_room(m, z) - sector);
+    u64 skew = cyl * ((m->heads - 1) * z->track_skew + z->cyl_skew) +
+               head * z->track_skew;
+    return (struct spot){
+        .cyl = z->first_cyl + cyl,
+        .head = head,
+        .slot = (k + skew) % z->sectors,
+        .slots = z->sectors,
+        .left = MIN(z->sectors - k, left),
+    };
+}
+
+/* The integer square root: the largest r with r * r <= x. By Newton's method,
+ * from above, for x below 2^63. */
+static u64 root(u64 x)
+{
+    u64 r = x ? 1ull << 32 : 0;
+    for (u64 next; r && (next = (r + x / r) / 2) < r;)
+        r = next;
+    return r;
+}
+
+u64 drive_seek_ns(const struct drive_model *m, u32 cyls)
+{
+    const struct seek_curve *c = &m->seek;
+    struct seek_point from = {0, 0};
+    for (const struct seek_point *to = c->table; to && to->cyls; to++) {
+        if (cyls <= to->cyls)
+            return from.ns + ((i64)to->ns - from.ns) * (cyls - from.cyls) /
+                                 (to->cyls - from.cyls);
+        from = *to;
+    }
+    if (cyls == 0)
+        return 0;
+    if (cyls < c->knee_cyls)
+        return c->a_ns + root((u64)c->b_ns * c->b_ns * cyls);
+    return c->c_ns + (u64)c->e_ns * cyls;
+}
+
+/* How long the arm takes to the spot's track. */
+static u64 travel_ns(const struct drive *d, const struct spot *to, bool write)
+{
+    const struct drive_model *m = d->model;
+    u32 cyls = to->cyl > d->cyl ? to->cyl - d->cyl : d->cyl - to->cyl;
+    u64 switch_ns = to->head != d->head ? m->head_switch_ns : 0;
+    u64 ns = MAX(drive_seek_ns(m, cyls), switch_ns);
+    return ns && write ? ns + m->write_settle_ns : ns;
+}
+
+/* How long from at_ns until the spot passes under the head. */
+static u64 wait_ns(const struct drive_model *m, const struct spot *s, u64 at_ns)
+{
+    u64 rotation_ns = drive_rotation_ns(m);
+    u64 angle = angle_ns(m, s->slot, s->slots);
+    return (angle + rotation_ns - at_ns % rotation_ns) % rotation_ns;
+}
+
+/* The arm goes to this spot and stays over the track for n sectors, or up to
+ * the track's end, or as many as have passed whole by until_ns. Returns how
+ * many; for none the arm stays where it is. */
+static u64 pass(struct drive *d, const struct spot *s, u64 n, bool write,
+                u64 until_ns)
+{
+    const struct drive_model *m = d->model;
+    u64 begin_ns = d->arm_ns + travel_ns(d, s, write);
+    begin_ns += wait_ns(m, s, begin_ns);
+    n = MIN(n, s->left);
+    if (begin_ns >= until_ns)
+        return 0;
+    if (until_ns != FOREVER)
+        n = MIN(n, (until_ns - begin_ns) * s->slots / drive_rotation_ns(m));
+    if (n) {
+        d->arm_ns = begin_ns + angle_ns(m, s->slot + n, s->slots) -
+                    angle_ns(m, s->slot, s->slots);
+        d->cyl = s->cyl;
+        d->head = s->head;
+    }
+    return n;
+}
+
+/* ---- the cache ---- */
+
+/* The segment holds more; it has room for so many sectors, the last. */
+static void extend(const struct drive *d, struct segment *s, u64 end)
+{
+    s->end = end;
+    if (s->end - s->first > d->cache.segment_sectors)
+        s->first = s->end - d->cache.segment_sectors;
+}
+
+/* Let the arm read ahead until then. */
+static void catch_up(struct drive *d, u64 now_ns)
+{
+    u64 n = 1;
+    while (d->ahead != NONE && n) {
+        struct segment *s = &d->segment[d->ahead];
+        struct spot next = locate(d->model, s->end);
+        n = pass(d, &next, d->ahead_end - s->end, false, now_ns);
+        extend(d, s, s->end + n);
+        if (s->end == d->ahead_end)
+            d->ahead = NONE;
+    }
+}
+
+/* The segment that holds most from this sector on, if only where to go on; or
+ * NONE. */
+static u32 segment_with(const struct drive *d, u64 sector)
+{
+    u32 best = NONE;
+    for (u32 i = 0; i < d->cache.segments; i++) {
+        const struct segment *s = &d->segment[i];
+        if (s->first < s->end && s->first <= sector && sector <= s->end &&
+            (best == NONE || s->end > d->segment[best].end))
+            best = i;
+    }
+    return best;
+}
+
+static u32 oldest_segment(const struct drive *d)
+{
+    u32 oldest = 0;
+    for (u32 i = 1; i < d->cache.segments; i++) {
+        if (d->segment[i].used < d->segment[oldest].used)
+            oldest = i;
+    }
+    return oldest;
+}
+
+/* Use segment i for what begins at this sector. */
+static void begin_segment(struct drive *d, u32 i, u64 sector)
+{
+    d->segment[i].first = d->segment[i].end = sector;
+    if (d->ahead == i)
+        d->ahead = NONE;
+}
+
+/* These sectors are written: what the segments hold of them is out of date. */
+static void forget(struct drive *d, u64 sector, u64 end)
+{
+    for (u32 i = 0; i < d->cache.segments; i++) {
+        struct segment *s = &d->segment[i];
+        if (s->first < end && sector < s->end)
+            s->first = s->end;
+    }
+}
+
+/* ---- commands ---- */
+
+/* Read sectors from the platters; each crosses the bus when it has passed and
+ * the bus is free. Returns when the last has. */
+static u64 read_and_send(struct drive *d, u64 sector, u64 end, u64 bus_ns)
+{
+    const struct drive_model *m = d->model;
+    while (sector < end) {
+        struct spot s = locate(m, sector);
+        u64 n = pass(d, &s, end - sector, false, FOREVER);
+        u64 first_ns = d->arm_ns - angle_ns(m, n - 1, s.slots);
+        bus_ns = MAX(bus_ns, first_ns) + n * d->bus_ns;
+        bus_ns = MAX(bus_ns, d->arm_ns + d->bus_ns);
+        sector += n;
+    }
+    return bus_ns;
+}
+
+/* The arm, having read up to the end of segment i for this request, goes on. */
+static void read_ahead(struct drive *d, u32 i, u64 end)
+{
+    u64 to = MIN(end + d->cache.read_ahead_sectors, d->model->sectors);
+    if (d->ahead == i)
+        to = MAX(to, d->ahead_end);
+    d->ahead = to > d->segment[i].end ? i : NONE;
+    d->ahead_end = to;
+}
+
+static u64 serve_read(struct drive *d, u64 now_ns, u64 sector, u64 end)
+{
+    const struct drive_model *m = d->model;
+    u32 i = segment_with(d, sector);
+    bool joins = i != NONE && i == d->ahead;
+    bool hit = joins || (i != NONE && end <= d->segment[i].end);
+    u64 ready_ns = now_ns + (hit ? m->read_hit_ns : m->read_miss_ns)[d->after];
+    if (i == NONE)
+        begin_segment(d, i = oldest_segment(d), sector);
+    struct segment *s = &d->segment[i];
+    u64 here = MIN(s->end, end);
+    u64 done_ns = ready_ns + (here - sector) * d->bus_ns;
+    s->used = d->commands;
+    if (here < end) {
+        if (!joins)
+            d->arm_ns = MAX(d->arm_ns, ready_ns);
+        done_ns = read_and_send(d, here, end, done_ns);
+        extend(d, s, end);
+    }
+    if (here < end || joins) {
+        read_ahead(d, i, end);
+        if (d->written == i)
+            d->written = NONE;
+    }
+    return done_ns;
+}
+
+/* When the arm, told at ready_ns, can begin to write n sectors: it is at the
+ * track, and the data come fast enough. It seeks while they come. */
+static u64 at_write_ns(const struct drive *d, const struct spot *s, u64 n,
+                       u64 ready_ns)
+{
+    u64 there_ns = MAX(d->arm_ns, ready_ns) + travel_ns(d, s, true);
+    u64 pass_ns = angle_ns(d->model, n - 1, s->slots), data_ns = n * d->bus_ns;
+    u64 ahead_ns = MAX(d->bus_ns, data_ns - MIN(data_ns, pass_ns));
+    return MAX(there_ns, ready_ns + ahead_ns);
+}
+
+static void write_out(struct drive *d, u64 sector, u64 end, u64 ready_ns)
+{
+    struct spot s = locate(d->model, sector);
+    d->arm_ns = at_write_ns(d, &s, end - sector, ready_ns);
+    d->cyl = s.cyl;
+    d->head = s.head;
+    while ((sector += pass(d, &s, end - sector, true, FOREVER)) < end)
+        s = locate(d->model, sector);
+}
+
+/* When such a write will be done, if it is written behind: when its data are
+ * here, and all of the stream but a segment's worth is on the platters. */
+static u64 behind_ns(const struct drive *d, const struct segment *s, u64 end,
+                     u64 here_ns)
+{
+    const struct drive_model *m = d->model;
+    if (end - s->first <= d->cache.segment_sectors)
+        return here_ns;
+    u32 slots = locate(m, end - 1).slots;
+    return MAX(here_ns,
+               d->arm_ns - angle_ns(m, d->cache.segment_sectors, slots));
+}
+
+static u64 serve_write(struct drive *d, u64 now_ns, u64 sector, u64 end)
+{
+    const struct drive_model *m = d->model;
+    bool hit = d->written != NONE && d->arm_ns > now_ns &&
+               d->segment[d->written].end == sector;
+    u64 ready_ns =
+        now_ns + (hit ? m->write_hit_ns : m->write_miss_ns)[d->after];
+    d->ahead = NONE;
+    if (!hit) {
+        ready_ns = MAX(ready_ns, d->arm_ns);
+        if (d->written == NONE)
+            d->written = oldest_segment(d);
+        begin_segment(d, d->written, sector);
+    }
+    u64 here_ns = ready_ns + (end - sector) * d->bus_ns;
+    write_out(d, sector, end, ready_ns);
+    forget(d, sector, end);
+    struct segment *s = &d->segment[d->written];
+    u64 done_ns = m->write_behind ? behind_ns(d, s, end, here_ns) : d->arm_ns;
+    extend(d, s, end);
+    s->used = d->commands;
+    return done_ns;
+}
+
+void drive_start(struct drive *d, const struct drive_model *model)
+{
+    *d = (struct drive){
+        .model = model,
+        .cache = {model->segments, model->segment_sectors,
+                  model->read_ahead_sectors},
+        .bus_ns = model->bus_ns,
+        .ahead = NONE,
+        .written = NONE,
+    };
+}
+
+struct drive_cache drive_cache_in(const struct drive_model *m, u32 segments)
+{
+    u32 sectors = m->segments * m->segment_sectors / segments;
+    u64 ahead = (u64)m->read_ahead_sectors * sectors / m->segment_sectors;
+    return (struct drive_cache){segments, sectors, ahead};
+}
+
+void drive_set_cache(struct drive *d, u64 now_ns, const struct drive_cache *c)
+{
+    u64 begin_ns = MAX(now_ns, d->free_ns);
+    catch_up(d, begin_ns);
+    for (u32 i = 0; i < MAX_SEGMENTS; i++)
+        d->segment[i] = (struct segment){0};
+    d->cache = *c;
+    d->ahead = d->written = NONE;
+    d->free_ns = begin_ns + d->model->read_miss_ns[d->after];
+}
+
+u64 drive_seek_edge(struct drive *d, u64 now_ns, bool last)
+{
+    const struct drive_model *m = d->model;
+    if (!m->zones)
+        return 0;
+    u64 begin_ns = MAX(now_ns, d->free_ns);
+    catch_up(d, begin_ns);
+    struct spot edge = locate(m, last ? drive_room(m) - 1 : 0);
+    edge.head = d->head;
+    d->arm_ns = MAX(d->arm_ns, begin_ns) + travel_ns(d, &edge, false);
+    d->cyl = edge.cyl;
+    d->ahead = NONE;
+    d->free_ns = d->arm_ns;
+    return d->free_ns;
+}
+
+void drive_catch_up(struct drive *d, u64 now_ns)
+{
+    catch_up(d, MAX(now_ns, d->free_ns));
+}
+
+struct approach drive_approach(const struct drive *d, u64 now_ns, u64 sector,
+                               u32 nsectors, bool write)
+{
+    const struct drive_model *m = d->model;
+    u64 ready_ns = MAX(now_ns, d->free_ns);
+    if (m->service_ns || (!write && segment_with(d, sector) != NONE))
+        return (struct approach){ready_ns, ready_ns};
+    ready_ns += (write ? m->write_miss_ns : m->read_miss_ns)[d->after];
+    struct spot s = locate(m, sector);
+    u64 there_ns = write ? at_write_ns(d, &s, nsectors, ready_ns)
+                         : MAX(d->arm_ns, ready_ns) + travel_ns(d, &s, false);
+    return (struct approach){there_ns, there_ns + wait_ns(m, &s, there_ns)};
+}
+
+u64 drive_service(struct drive *d, u64 now_ns, u64 sector, u32 nsectors,
+                  bool write)
+{
+    u64 begin_ns = MAX(now_ns, d->free_ns), end = sector + nsectors;
+    d->commands++;
+    if (d->model->service_ns) {
+        d->free_ns = begin_ns + d->model->service_ns;
+        return d->free_ns;
+    }
+    catch_up(d, begin_ns);
+    d->free_ns = write ? serve_write(d, begin_ns, sector, end)
+                       : serve_read(d, begin_ns, sector, end);
+    d->after = write ? AFTER_WRITE : AFTER_READ;
+    return d->free_ns;
+}

@@ -1,0 +1,101 @@
+/*
+ * The disk queue's two orders, by sector and by age, for reads, writes
+ * and offers apart; and the questions a scheduler may ask of it (policy.h).
+ *
+ * - The disk's lock guards it. Compiles natively, for tests of schedulers.
+ */
+#include "kernel/disk/queue.h"
+
+static struct request *by_sector(struct tree_node *n)
+{
+    return n ? TREE_ITEM(n, struct request, by_sector) : NULL;
+}
+
+static struct request *oldest(const struct list *arrived)
+{
+    struct list *first = list_first(arrived);
+    return first ? LIST_ITEM(first, struct request, by_age) : NULL;
+}
+
+/* Which of the queue's sets a request is in. */
+static u32 set_of(const struct request *r)
+{
+    return r->offer ? 2 : r->write;
+}
+
+/* The sets a question is about, as an index that grows. */
+#define SET_EACH(i, dir)                 \
+    for (u32 i = 0; i < QUEUE_SETS; i++) \
+        if ((dir)&1 << i)
+
+void queue_init(struct queue *q, u32 disk)
+{
+    *q = (struct queue){.disk = disk};
+    for (u32 i = 0; i < QUEUE_SETS; i++)
+        list_init(&q->arrived[i]);
+}
+
+void queue_add(struct queue *q, struct request *r)
+{
+    u32 set = set_of(r);
+    r->word[0] = r->word[1] = 0;
+    r->queue = q;
+    r->arrival = q->arrivals++;
+    tree_insert(&q->sorted[set], &r->by_sector, r->sector);
+    list_push_back(&q->arrived[set], &r->by_age);
+    q->length[set]++;
+}
+
+void queue_take(struct queue *q, struct request *r)
+{
+    u32 set = set_of(r);
+    r->queue = NULL;
+    tree_remove(&q->sorted[set], &r->by_sector);
+    list_remove(&r->by_age);
+    q->length[set]--;
+}
+
+struct request *queue_at_or_after(const struct queue *q, enum direction dir,
+                                  u64 sector)
+{
+    struct request *best = NULL;
+    SET_EACH(i, dir)
+    {
+        struct request *r = by_sector(tree_at_or_after(&q->sorted[i], sector));
+        if (r && (!best || r->sector < best->sector))
+            best = r;
+    }
+    return best;
+}
+
+struct request *queue_before(const struct queue *q, enum direction dir,
+                             u64 sector)
+{
+    struct request *best = NULL;
+    SET_EACH(i, dir)
+    {
+        struct request *r = by_sector(tree_before(&q->sorted[i], sector));
+        if (r && (!best || r->sector > best->sector))
+            best = r;
+    }
+    return best;
+}
+
+struct request *queue_circular(const struct queue *q, enum direction dir,
+                               u64 sector)
+{
+    struct request *r = queue_at_or_after(q, dir, sector);
+    return r ? r : queue_at_or_after(q, dir, 0);
+}
+
+struct request *queue_oldest(const struct queue *q, enum direction dir)
+{
+    struct request *best = NULL;
+    SET_EACH(i, dir)
+    {
+        struct request *r = oldest(&q->arrived[i]);
+        if (r && (!best || r->arrival < best->arrival))
+            best = r;
+    }
+    return best;
+}

@@ -1,0 +1,344 @@
+/*
+ * The virtio block driver (virtio_blk.h).
+ *
+ * - One virtqueue a device. A command takes one ring descriptor, which points
+ *   at the command's own table: header, pieces of data, status byte.
+ * - dev->lock guards the free slots and the ring. The device writes the used
+ *   ring; the interrupt reads it up to used_seen.
+ */
+#include "kernel/disk/virtio_blk.h"
+#include "kernel/base/abi.h"
+#include "kernel/machine/clock.h"
+#include "kernel/machine/fdt.h"
+#include "kernel/machine/irq.h"
+#include "kernel/machine/mem.h"
+#include "kernel/machine/print.h"
+#include "kernel/machine/riscv.h"
+#include "kernel/base/string.h"
+
+/* Registers, VIRTIO 1.2 section 4.2.2. */
+enum {
+    MAGIC = 0x00,
+    VERSION = 0x04,
+    DEVICE_ID = 0x08,
+    DEVICE_FEATURES = 0x10,
+    DEVICE_FEATURES_SEL = 0x14,
+    DRIVER_FEATURES = 0x20,
+    DRIVER_FEATURES_SEL = 0x24,
+    QUEUE_SEL = 0x30,
+    QUEUE_NUM_MAX = 0x34,
+    QUEUE_NUM = 0x38,
+    QUEUE_READY = 0x44,
+    QUEUE_NOTIFY = 0x50,
+    INTERRUPT_STATUS = 0x60,
+    INTERRUPT_ACK = 0x64,
+    STATUS = 0x70,
+    QUEUE_DESC = 0x80,
+    QUEUE_DRIVER = 0x90,
+    QUEUE_DEVICE = 0xa0,
+    CONFIG = 0x100,
+};
+
+/* Device status bits, section 2.1. */
+#define STATUS_ACKNOWLEDGE 1
+#define STATUS_DRIVER      2
+#define STATUS_DRIVER_OK   4
+#define STATUS_FEATURES_OK 8
+#define STATUS_FAILED      128
+
+/* Feature bits, sections 5.2.3 and 6. */
+#define F_SEG_MAX  (1UL << 2)
+#define F_RO       (1UL << 5)
+#define F_FLUSH    (1UL << 9)
+#define F_INDIRECT (1UL << 28)
+#define F_VERSION1 (1UL << 32)
+
+/* Descriptor flags, section 2.7.5. */
+#define DESC_NEXT     1
+#define DESC_WRITE    2 /* the device writes it */
+#define DESC_INDIRECT 4
+
+/* Request types, section 5.2.6. */
+#define TYPE_IN    0
+#define TYPE_OUT   1
+#define TYPE_FLUSH 4
+
+#define RING_MAX     256 /* commands a device may have */
+#define SEGMENTS_MAX 64  /* pieces of data in a command */
+#define BLOCK_DEVICE 2   /* device id */
+
+struct descriptor {
+    u64 phys;
+    u32 bytes;
+    u16 flags, next;
+};
+
+struct available {
+    u16 flags, index, ring[RING_MAX];
+};
+
+struct used {
+    u16 flags, index;
+    struct {
+        u32 id, bytes;
+    } ring[RING_MAX];
+};
+
+/* A command: what the device sees of it, and whose it is. */
+struct slot {
+    struct descriptor table[SEGMENTS_MAX + 2];
+    struct {
+        u32 type, reserved;
+        u64 sector;
+    } header;
+    u8 status; /* 0: done; the device's */
+    struct io *io;
+};
+
+static struct virtio_blk {
+    u64 registers; /* kernel address */
+    u32 irq;
+    struct disk *disk;
+    u64 features;
+    u32 max_segments;
+    u32 ring_size, nfree;
+    u16 used_seen;
+    struct spinlock lock;
+    /* lock */
+    u16 free[RING_MAX];
+    struct descriptor *ring;
+    struct available *available;
+    volatile struct used *used;
+    struct slot *slots;
+} devices[MAX_DISKS];
+
+static u32 ndevices;
+
+static volatile u32 *reg(const struct virtio_blk *v, u32 offset)
+{
+    return (volatile u32 *)(v->registers + offset);
+}
+
+static void set_address(struct virtio_blk *v, u32 offset, const void *p)
+{
+    u64 phys = phys_of(p);
+    *reg(v, offset) = phys;
+    *reg(v, offset + 4) = phys >> 32;
+}
+
+/* ---- commands ---- */
+
+static u32 add_piece(struct slot *s, u32 n, const void *p, u32 bytes, u16 flags)
+{
+    s->table[n] = (struct descriptor){
+        .phys = phys_of(p), .bytes = bytes, .flags = flags, .next = n + 1};
+    return n + 1;
+}
+
+/* Lay out the command of this type in a free slot and publish it. The pieces
+ * are those of io and what is joined to it; none for a flush. */
+static bool start(struct virtio_blk *v, u32 type, struct io *io)
+{
+    spin_lock(&v->lock);
+    if (!v->nfree) {
+        spin_unlock(&v->lock);
+        return false;
+    }
+    u16 id = v->free[--v->nfree];
+    struct slot *s = &v->slots[id];
+    s->io = io;
+    s->status = 0xff;
+    s->header.type = type;
+    s->header.reserved = 0;
+    s->header.sector = type == TYPE_FLUSH ? 0 : io->request.sector;
+    u32 n = add_piece(s, 0, &s->header, sizeof s->header, DESC_NEXT);
+    u16 flags = DESC_NEXT | (type == TYPE_IN ? DESC_WRITE : 0);
+    for (struct io *i = type == TYPE_FLUSH ? NULL : io; i; i = i->joined)
+        n = add_piece(s, n, i->data, i->request.nsectors * SECTOR_BYTES, flags);
+    n = add_piece(s, n, &s->status, 1, DESC_WRITE);
+    v->ring[id] = (struct descriptor){.phys = phys_of(s->table),
+                                      .bytes = n * sizeof s->table[0],
+                                      .flags = DESC_INDIRECT};
+    v->available->ring[v->available->index % v->ring_size] = id;
+    /* The device must see the entry before the index that covers it. */
+    __atomic_store_n(&v->available->index, v->available->index + 1,
+                     __ATOMIC_RELEASE);
+    spin_unlock(&v->lock);
+    return true;
+}
+
+bool virtio_blk_start(struct disk *d, struct io *io)
+{
+    return start(d->device, io->request.write ? TYPE_OUT : TYPE_IN, io);
+}
+
+bool virtio_blk_start_flush(struct disk *d, struct io *io)
+{
+    return start(d->device, TYPE_FLUSH, io);
+}
+
+void virtio_blk_kick(struct disk *d)
+{
+    struct virtio_blk *v = d->device;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    *reg(v, QUEUE_NOTIFY) = 0;
+}
+
+/* The next command that has ended, its slot freed; NULL if there is none. */
+static struct io *reap(struct virtio_blk *v, int *error, bool *flush)
+{
+    struct io *io = NULL;
+    spin_lock(&v->lock);
+    if (v->used_seen != __atomic_load_n(&v->used->index, __ATOMIC_ACQUIRE)) {
+        u32 id = v->used->ring[v->used_seen++ % v->ring_size].id;
+        struct slot *s = &v->slots[id];
+        io = s->io;
+        *error = s->status ? -EIO : 0;
+        *flush = s->header.type == TYPE_FLUSH;
+        v->free[v->nfree++] = id;
+    }
+    spin_unlock(&v->lock);
+    return io;
+}
+
+static void reap_all(struct virtio_blk *v)
+{
+    struct io *io;
+    int error;
+    bool flush;
+    while ((io = reap(v, &error, &flush))) {
+        if (flush)
+            io->done(io, error);
+        else
+            disk_command_done(v->disk, io, error);
+    }
+}
+
+void virtio_blk_interrupt(u32 irq)
+{
+    for (u32 i = 0; i < ndevices; i++) {
+        struct virtio_blk *v = &devices[i];
+        if (v->irq != irq)
+            continue;
+        *reg(v, INTERRUPT_ACK) = *reg(v, INTERRUPT_STATUS);
+        disk_plug(v->disk);
+        reap_all(v);
+        disk_unplug(v->disk);
+    }
+}
+
+void virtio_blk_settle(struct disk *d)
+{
+    struct virtio_blk *v = d->device;
+    /* Another hart may take the interrupt, after which none comes here: so
+     * only a hart that is alone rests. */
+    while (__atomic_load_n(&v->nfree, __ATOMIC_ACQUIRE) < v->ring_size) {
+        if (machine.nharts == 1)
+            clock_rest();
+        else if (!(csr_read(sip) & 1UL << INT_EXTERNAL))
+            continue;
+        irq_dispatch();
+    }
+}
+
+/* ---- set-up, VIRTIO 1.2 section 3.1.1 ---- */
+
+static bool present(u64 registers)
+{
+    struct virtio_blk v = {.registers = registers};
+    return *reg(&v, MAGIC) == 0x74726976 && *reg(&v, VERSION) == 2 &&
+           *reg(&v, DEVICE_ID) == BLOCK_DEVICE;
+}
+
+/* Returns the features agreed on, or 0: the device lacks what we need. */
+static u64 negotiate(struct virtio_blk *v)
+{
+    *reg(v, DEVICE_FEATURES_SEL) = 1;
+    u64 offered = (u64)*reg(v, DEVICE_FEATURES) << 32;
+    *reg(v, DEVICE_FEATURES_SEL) = 0;
+    offered |= *reg(v, DEVICE_FEATURES);
+    u64 required = F_VERSION1 | F_INDIRECT;
+    if ((offered & required) != required)
+        return 0;
+    u64 taken = offered & (required | F_SEG_MAX | F_RO | F_FLUSH);
+    *reg(v, DRIVER_FEATURES_SEL) = 1;
+    *reg(v, DRIVER_FEATURES) = taken >> 32;
+    *reg(v, DRIVER_FEATURES_SEL) = 0;
+    *reg(v, DRIVER_FEATURES) = taken;
+    *reg(v, STATUS) = *reg(v, STATUS) | STATUS_FEATURES_OK;
+    return *reg(v, STATUS) & STATUS_FEATURES_OK ? taken : 0;
+}
+
+static bool make_ring(struct virtio_blk *v)
+{
+    *reg(v, QUEUE_SEL) = 0;
+    v->ring_size = MIN(*reg(v, QUEUE_NUM_MAX), RING_MAX);
+    v->ring = page_alloc_zero();
+    v->available = page_alloc_zero();
+    v->used = page_alloc_zero();
+    v->slots = mem_reserve(v->ring_size * sizeof *v->slots);
+    if (!v->ring_size || !v->ring || !v->available || !v->used || !v->slots)
+        return false;
+    for (u32 i = 0; i < v->ring_size; i++)
+        v->free[v->nfree++] = i;
+    *reg(v, QUEUE_NUM) = v->ring_size;
+    set_address(v, QUEUE_DESC, v->ring);
+    set_address(v, QUEUE_DRIVER, v->available);
+    set_address(v, QUEUE_DEVICE, (void *)v->used);
+    *reg(v, QUEUE_READY) = 1;
+    return true;
+}
+
+static bool set_up(struct virtio_blk *v)
+{
+    *reg(v, STATUS) = 0;
+    *reg(v, STATUS) = STATUS_ACKNOWLEDGE | STATUS_DRIVER;
+    v->lock = SPINLOCK("virtio_blk", RANK_VIRTIO);
+    v->features = negotiate(v);
+    if (!v->features || !make_ring(v)) {
+        *reg(v, STATUS) = STATUS_FAILED;
+        return false;
+    }
+    u32 segments = v->features & F_SEG_MAX ? *reg(v, CONFIG + 12) : 1;
+    v->max_segments = MIN(segments, SEGMENTS_MAX);
+    irq_register(v->irq, virtio_blk_interrupt);
+    *reg(v, STATUS) = *reg(v, STATUS) | STATUS_DRIVER_OK;
+    return true;
+}
+
+void virtio_blk_probe(void)
+{
+    for (u32 i = 0; i < machine.nvirtio && ndevices < MAX_DISKS; i++) {
+        u64 registers = (u64)virt_of(machine.virtio[i].phys);
+        if (!present(registers))
+            continue;
+        struct virtio_blk *v = &devices[ndevices];
+        *v = (struct virtio_blk){.registers = registers,
+                                 .irq = machine.virtio[i].irq};
+        if (set_up(v))
+            ndevices++;
+        else
+            kprintf("virtio_blk: device at 0x%lx cannot be used\n",
+                    machine.virtio[i].phys);
+    }
+}
+
+static void describe(struct virtio_blk *v, struct disk *d, u32 id)
+{
+    d->id = id;
+    ksnprintf(d->name, sizeof d->name, "disk%u", id);
+    d->nsectors = *reg(v, CONFIG) | (u64)*reg(v, CONFIG + 4) << 32;
+    d->read_only = v->features & F_RO;
+    d->can_flush = v->features & F_FLUSH;
+    d->max_segments = v->max_segments;
+    d->depth = v->ring_size - 1; /* one slot is kept for a flush */
+    d->device = v;
+    v->disk = d;
+}
+
+u32 virtio_blk_init(struct disk *disks, u32 n)
+{
+    for (u32 id = 0; id < MIN(ndevices, n); id++)
+        describe(&devices[id], &disks[id], id);
+    return MIN(ndevices, n);
+}

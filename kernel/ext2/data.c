@@ -1,0 +1,388 @@
+/*
+ * Contents and attributes of files: read, write, truncate, fsync, stat.
+ *
+ * - A write of a whole block does not read it. A new block that is written
+ *   in part is zeroed first, so what lay there before is never seen.
+ * - What a failed write has allocated past the end is freed again.
+ * - After each write the inode is in its buffer, so the update daemon, which
+ *   knows only buffers, writes it in time.
+ * - Reading only marks the inode dirty for its new access time: it goes to
+ *   its buffer with the next change, at sync, or with the last iput.
+ */
+#include "kernel/ext2/inside.h"
+#include "kernel/cache/prefetch.h"
+
+#define WINDOW 32 /* blocks of one call being read before they are copied */
+
+/* ---- read ---- */
+
+/* Where a read is. */
+struct reading {
+    u64 next;          /* first block of the file not yet started */
+    u64 end;           /* what the call asked for ends before this block */
+    struct wish wish;  /* the policy's */
+    u64 ahead, nahead; /* its blocks that have been started; all of them */
+};
+
+/* What has become of a file's block, if the policy wants to know. A hole needs
+ * no reading. */
+static enum found find_block(struct inode *ip, u64 block)
+{
+    u32 blkno;
+    if (prefetch_is_blind() || map(ip, block, &blkno) || !blkno)
+        return CACHED;
+    return bio_found(ip->fs->disk, blkno);
+}
+
+static void plan(struct inode *ip, const struct uio *u, u64 n,
+                 struct streams *streams, struct reading *r)
+{
+    const struct fs *fs = ip->fs;
+    u64 first = u->offset >> fs->block_shift;
+    *r = (struct reading){.next = first + 1,
+                          .end = blocks_of(fs, u->offset + n)};
+    struct access access = {.block = first,
+                            .nblocks = r->end - first,
+                            .file_blocks = blocks_of(fs, ip->size),
+                            .block_bytes = fs->block_bytes,
+                            .found = find_block(ip, first)};
+    r->wish = prefetch_ahead(fs->disk, streams, &access);
+    r->nahead = MIN(r->wish.n * r->wish.times, bio_ahead_most());
+}
+
+/* The disk's block of a file's, added to out[*n] if there is one. */
+static void map_one(struct inode *ip, u64 block, u64 *out, u32 *n)
+{
+    u32 blkno;
+    if (map(ip, block, &blkno) == 0 && blkno)
+        out[(*n)++] = blkno;
+}
+
+/* The disk's blocks of the next part of what the call asked for. */
+static u32 map_asked(struct inode *ip, struct reading *r, u64 out[WINDOW])
+{
+    u32 n = 0;
+    for (u32 i = 0; i < WINDOW && r->next < r->end; i++)
+        map_one(ip, r->next++, out, &n);
+    return n;
+}
+
+/* Likewise of what the policy wished for. */
+static u32 map_ahead(struct inode *ip, struct reading *r, u64 out[WINDOW])
+{
+    u32 n = 0;
+    for (u32 i = 0; i < WINDOW && r->ahead < r->nahead; i++)
+        map_one(ip, wish_block(&r->wish, r->ahead++), out, &n);
+    return n;
+}
+
+/* Read a block, after starting to read what should follow it. */
+static struct buf *read_block(struct inode *ip, u64 block, u32 blkno,
+                              struct reading *r)
+{
+    u64 asked[WINDOW], ahead[WINDOW];
+    struct also also = {.asked = asked, .ahead = ahead};
+    if (r->next <= block + WINDOW / 2)
+        also.nasked = map_asked(ip, r, asked);
+    if (r->next >= r->end)
+        also.nahead = map_ahead(ip, r, ahead);
+    return breada(ip->fs->disk, blkno, &also);
+}
+
+static int read_part(struct inode *ip, struct uio *u, u64 n, struct reading *r)
+{
+    u64 block = u->offset >> ip->fs->block_shift;
+    u32 at = u->offset & (ip->fs->block_bytes - 1), blkno;
+    int error = map(ip, block, &blkno);
+    if (error)
+        return error;
+    if (!blkno)
+        return uio_zero(n, u);
+    struct buf *b = read_block(ip, block, blkno, r);
+    if (!b)
+        return -EIO;
+    error = uio_move((char *)b->data + at, n, u);
+    brelse(b);
+    return error;
+}
+
+/* Start what the policy wished for beyond what read_block has started. */
+static void read_ahead(struct inode *ip, struct reading *r)
+{
+    u64 blocks[WINDOW];
+    while (r->ahead < r->nahead) {
+        u32 n = map_ahead(ip, r, blocks);
+        bprefetch(ip->fs->disk, blocks, n);
+    }
+}
+
+static void accessed(struct inode *ip)
+{
+    u32 now = now_s();
+    if (ip->atime_s != now && fs_writable(ip->fs) == 0) {
+        ip->atime_s = now;
+        ip->dirty = true;
+    }
+}
+
+/* The bytes of a transfer that lie in its first block. */
+static u64 part(const struct inode *ip, const struct uio *u, u64 left)
+{
+    u32 size = ip->fs->block_bytes;
+    return MIN(left, size - (u->offset & (size - 1)));
+}
+
+int ext2_read(struct inode *ip, struct uio *u, struct streams *s)
+{
+    if (!S_ISREG(ip->mode))
+        return S_ISDIR(ip->mode) ? -EISDIR : -EINVAL;
+    if (u->offset >= ip->size || u->left == 0)
+        return 0;
+    u64 left = MIN(u->left, ip->size - u->offset);
+    struct reading r;
+    plan(ip, u, left, s, &r);
+    int error = 0;
+    while (left && !error) {
+        u64 n = part(ip, u, left);
+        error = read_part(ip, u, n, &r);
+        left -= n;
+    }
+    read_ahead(ip, &r);
+    accessed(ip);
+    return error;
+}
+
+void ext2_end_reads(struct inode *ip, const struct streams *s)
+{
+    if (s->reads)
+        prefetch_end(ip->fs->disk, s);
+}
+
+/* ---- what a program says it will read ---- */
+
+/* Where n bytes from offset on end in the file. */
+static u64 end_of(const struct inode *ip, u64 offset, u64 n)
+{
+    if (offset >= ip->size)
+        return offset;
+    return n ? offset + MIN(n, ip->size - offset) : ip->size;
+}
+
+void ext2_will_need(struct inode *ip, u64 offset, u64 n)
+{
+    u64 block = offset >> ip->fs->block_shift, blocks[WINDOW];
+    u64 end = blocks_of(ip->fs, end_of(ip, offset, n));
+    if (!prefetch_takes_hints())
+        return;
+    end = MIN(end, block + bio_ahead_most());
+    while (block < end) {
+        u32 found = 0;
+        for (u32 i = 0; i < WINDOW && block < end; i++)
+            map_one(ip, block++, blocks, &found);
+        bprefetch(ip->fs->disk, blocks, found);
+    }
+}
+
+void ext2_dont_need(struct inode *ip, u64 offset, u64 n)
+{
+    u64 block = blocks_of(ip->fs, offset), end_bytes = end_of(ip, offset, n);
+    u64 end = end_bytes == ip->size ? blocks_of(ip->fs, end_bytes)
+                                    : end_bytes >> ip->fs->block_shift;
+    if (!prefetch_takes_hints())
+        return;
+    for (; block < end; block++) {
+        u32 blkno;
+        if (map(ip, block, &blkno) == 0 && blkno)
+            bunwanted(ip->fs->disk, blkno);
+    }
+}
+
+/* ---- write ---- */
+
+/* A buffer could be filled in part only: leave nothing in it that comes from
+ * elsewhere, and nothing but zeros past the end of the file. */
+static void write_failed(struct inode *ip, struct buf *b, u64 start, bool fresh)
+{
+    u64 keep = fresh || ip->size < start ? 0 : ip->size - start;
+    if (keep < ip->fs->block_bytes)
+        memset((char *)b->data + keep, 0, ip->fs->block_bytes - keep);
+    if (fresh || (b->flags & B_VALID))
+        bdwrite(b, owner_of(ip));
+    else
+        brelse(b);
+}
+
+static int write_part(struct inode *ip, struct uio *u, u64 n)
+{
+    struct fs *fs = ip->fs;
+    u32 at = u->offset & (fs->block_bytes - 1), blkno;
+    bool fresh, whole = n == fs->block_bytes;
+    int error = map_alloc(ip, u->offset >> fs->block_shift, &blkno, &fresh);
+    if (error)
+        return error;
+    struct buf *b =
+        fresh || whole ? getblk(fs->disk, blkno) : bread(fs->disk, blkno);
+    if (!b)
+        return -EIO;
+    if (fresh && !whole)
+        memset(b->data, 0, fs->block_bytes);
+    u64 start = u->offset - at;
+    error = uio_move((char *)b->data + at, n, u);
+    if (error) {
+        write_failed(ip, b, start, fresh);
+        return error;
+    }
+    ip->size = MAX(ip->size, u->offset);
+    return bwrite_data(b, owner_of(ip), at + n == fs->block_bytes);
+}
+
+static void changed(struct inode *ip)
+{
+    ip->mtime_s = ip->ctime_s = now_s();
+    ip->dirty = true;
+}
+
+int ext2_write(struct inode *ip, struct uio *u)
+{
+    struct fs *fs = ip->fs;
+    int error = fs_writable(fs);
+    if (!S_ISREG(ip->mode))
+        return S_ISDIR(ip->mode) ? -EISDIR : -EINVAL;
+    if (error || u->left == 0)
+        return error;
+    if (u->offset >= fs->max_bytes)
+        return -EFBIG;
+    u64 left = MIN(u->left, fs->max_bytes - u->offset);
+    error = fs_allow_size(fs, u->offset + left);
+    while (left && !error) {
+        u64 n = part(ip, u, left);
+        error = write_part(ip, u, n);
+        left -= n;
+    }
+    changed(ip);
+    if (error && blocks_of(fs, ip->size) <= u->offset >> fs->block_shift)
+        map_cut(ip, blocks_of(fs, ip->size));
+    int inode_error = inode_write(ip, false);
+    if (!error && u->left)
+        error = -EFBIG;
+    return error ? error : inode_error;
+}
+
+/* ---- truncate ---- */
+
+/* Zero the last block from the end of the file on. */
+static int zero_tail(struct inode *ip, u64 size)
+{
+    struct fs *fs = ip->fs;
+    u32 at = size & (fs->block_bytes - 1), blkno;
+    if (at == 0)
+        return 0;
+    int error = map(ip, size >> fs->block_shift, &blkno);
+    if (error || !blkno)
+        return error;
+    struct buf *b = bread(fs->disk, blkno);
+    if (!b)
+        return -EIO;
+    memset((char *)b->data + at, 0, fs->block_bytes - at);
+    return bwrite_data(b, owner_of(ip), false);
+}
+
+int ext2_truncate(struct inode *ip, u64 size)
+{
+    struct fs *fs = ip->fs;
+    if (!S_ISREG(ip->mode))
+        return S_ISDIR(ip->mode) ? -EISDIR : -EINVAL;
+    if (size > fs->max_bytes)
+        return -EFBIG;
+    int error = fs_writable(fs);
+    if (!error)
+        error = fs_allow_size(fs, size);
+    if (!error && size < ip->size)
+        error = zero_tail(ip, size);
+    if (error)
+        return error;
+    bool shorter = size < ip->size;
+    ip->size = size;
+    changed(ip);
+    return shorter ? map_cut(ip, blocks_of(fs, size)) : inode_write(ip, false);
+}
+
+/* ---- fsync ---- */
+
+int ext2_fsync(struct inode *ip)
+{
+    struct disk *d = ip->fs->disk;
+    int error = bflush_owner(d, owner_of(ip));
+    if (!error && fs_writable(ip->fs) == 0)
+        error = inode_write(ip, true);
+    int flush_error = disk_flush(d);
+    return error ? error : flush_error;
+}
+
+/* ---- symbolic links ---- */
+
+int ext2_readlink(struct inode *ip, struct uio *u)
+{
+    if (!S_ISLNK(ip->mode))
+        return -EINVAL;
+    u64 n = MIN(ip->size, u->left);
+    accessed(ip);
+    if (!has_blocks(ip))
+        return uio_move(ip->block, n, u);
+    u32 blkno;
+    int error = map(ip, 0, &blkno);
+    if (error)
+        return error;
+    if (!blkno)
+        return fs_damaged(ip->fs, "link %u has no text", ip->ino);
+    struct buf *b = bread(ip->fs->disk, blkno);
+    if (!b)
+        return -EIO;
+    error = uio_move(b->data, n, u);
+    brelse(b);
+    return error;
+}
+
+/* ---- attributes ---- */
+
+void ext2_stat(struct inode *ip, struct stat *st)
+{
+    *st = (struct stat){
+        .st_dev = ip->fs->disk->id,
+        .st_ino = ip->ino,
+        .st_mode = ip->mode,
+        .st_nlink = ip->nlink,
+        .st_rdev = ip->rdev,
+        .st_blksize = ip->fs->block_bytes,
+        .st_size = ip->size,
+        .st_blocks = ip->sectors,
+        .st_atime_s = ip->atime_s,
+        .st_mtime_s = ip->mtime_s,
+        .st_ctime_s = ip->ctime_s,
+    };
+}
+
+int ext2_chmod(struct inode *ip, u32 mode)
+{
+    if (mode & ~07777U)
+        return -EINVAL;
+    int error = fs_writable(ip->fs);
+    if (error)
+        return error;
+    ip->mode = (ip->mode & S_IFMT) | mode;
+    ip->ctime_s = now_s();
+    return inode_write(ip, false);
+}
+
+int ext2_utime(struct inode *ip, u64 atime_s, u64 mtime_s)
+{
+    if (atime_s > UINT32_MAX || mtime_s > UINT32_MAX)
+        return -EINVAL;
+    int error = fs_writable(ip->fs);
+    if (error)
+        return error;
+    ip->atime_s = atime_s;
+    ip->mtime_s = mtime_s;
+    ip->ctime_s = now_s();
+    return inode_write(ip, false);
+}

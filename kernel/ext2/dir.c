@@ -1,0 +1,476 @@
+/*
+ * Directories: blocks of entries, one after the other, in no order.
+ *
+ * - Every change is one synchronous write of one block. A new block of a
+ *   directory is on the disk, empty, before the directory reaches it.
+ * - A search begins in the block where the last one ended and goes round, so
+ *   that reading a directory and removing what was read is linear.
+ * - The length, name and inode number of every entry looked at are checked;
+ *   a block that fails is damaged and no part of it is changed.
+ * - A hash tree (EXT2_INDEX_FL) is compatible: its inner blocks look like
+ *   unused entries. The flag is cleared before the first change.
+ */
+#include "kernel/ext2/inside.h"
+
+static const u8 type_of_mode[16] = {
+    [S_IFIFO >> 12] = DT_FIFO, [S_IFCHR >> 12] = DT_CHR,
+    [S_IFDIR >> 12] = DT_DIR,  [S_IFBLK >> 12] = DT_BLK,
+    [S_IFREG >> 12] = DT_REG,  [S_IFLNK >> 12] = DT_LNK,
+    [S_IFSOCK >> 12] = DT_SOCK};
+
+static u32 dir_blocks(const struct inode *dir)
+{
+    return dir->size >> dir->fs->block_shift;
+}
+
+/* Its result is named here, where the compiler sees that it is an error: what
+ * a caller reads after success, such as a buffer, is then known to be set. */
+static int dir_damaged(const struct inode *dir, u32 block)
+{
+    fs_damaged(dir->fs, "directory %u: block %u is damaged", dir->ino, block);
+    return -EIO;
+}
+
+static int dir_bread(struct inode *dir, u32 block, struct buf **b)
+{
+    u32 blkno;
+    int error = map(dir, block, &blkno);
+    if (error)
+        return error;
+    if (!blkno)
+        return dir_damaged(dir, block);
+    *b = bread(dir->fs->disk, blkno);
+    return *b ? 0 : -EIO;
+}
+
+/* The entry at a byte of a block, or NULL if it is damaged. */
+static struct ext2_entry *entry_at(const struct fs *fs, void *data, u32 at)
+{
+    struct ext2_entry *e = (void *)((char *)data + at);
+    u32 left = fs->block_bytes - at;
+    if (left < EXT2_ENTRY_BYTES(1) || e->length > left || e->length % 4 ||
+        e->length < EXT2_ENTRY_BYTES(MAX(e->name_len, 1)))
+        return NULL;
+    if (e->ino && (e->name_len == 0 || !ino_ok(fs, e->ino)))
+        return NULL;
+    return e;
+}
+
+/* Are all entries of a block well formed, and one of them at `find`? */
+static bool block_ok(const struct fs *fs, void *data, u32 find)
+{
+    bool found = false;
+    for (u32 at = 0; at < fs->block_bytes;) {
+        const struct ext2_entry *e = entry_at(fs, data, at);
+        if (!e)
+            return false;
+        found |= at == find;
+        at += e->length;
+    }
+    return found;
+}
+
+/* Bytes of an entry that no name uses. */
+static u32 spare(const struct ext2_entry *e)
+{
+    return e->length - (e->ino ? EXT2_ENTRY_BYTES(e->name_len) : 0);
+}
+
+static bool named(const struct ext2_entry *e, const char *name, u32 len)
+{
+    return e->ino && e->name_len == len && e->name[0] == name[0] &&
+           memcmp(e->name, name, len) == 0;
+}
+
+/* Look for the name in one block, and for room for it. */
+static int search_block(struct inode *dir, u32 block, const char *name, u32 len,
+                        struct search *s)
+{
+    struct buf *b;
+    int error = dir_bread(dir, block, &b);
+    if (error)
+        return error;
+    for (u32 at = 0; at < dir->fs->block_bytes && !s->found;) {
+        const struct ext2_entry *e = entry_at(dir->fs, b->data, at);
+        if (!e) {
+            brelse(b);
+            return dir_damaged(dir, block);
+        }
+        if (named(e, name, len)) {
+            s->found = true;
+            s->ino = e->ino;
+            s->block = block;
+            s->at = at;
+        }
+        if (!s->room && spare(e) >= EXT2_ENTRY_BYTES(len)) {
+            s->room = true;
+            s->room_block = block;
+            s->room_at = at;
+        }
+        at += e->length;
+    }
+    brelse(b);
+    return 0;
+}
+
+int dir_search(struct inode *dir, const char *name, struct search *s)
+{
+    u32 n = dir_blocks(dir), len = strlen(name);
+    u32 block = dir->next_dir_slot < n ? dir->next_dir_slot : 0;
+    *s = (struct search){0};
+    for (u32 i = 0; i < n && !s->found; i++) {
+        int error = search_block(dir, block, name, len, s);
+        if (error)
+            return error;
+        block = block + 1 < n ? block + 1 : 0;
+    }
+    if (s->found)
+        dir->next_dir_slot = s->block;
+    return 0;
+}
+
+/* ---- changes ---- */
+
+static void point(struct ext2_entry *e, const struct fs *fs, u32 ino, u32 mode)
+{
+    e->ino = ino;
+    e->type = fs->file_types ? type_of_mode[mode >> 12] : 0;
+}
+
+/* Put a name into the spare bytes of an entry, which has enough. */
+static void insert(struct ext2_entry *e, const char *name, const struct fs *fs,
+                   u32 ino, u32 mode)
+{
+    if (e->ino) {
+        u32 used = EXT2_ENTRY_BYTES(e->name_len);
+        struct ext2_entry *next = (void *)((char *)e + used);
+        next->length = e->length - used;
+        e->length = used;
+        e = next;
+    }
+    e->name_len = strlen(name);
+    memcpy(e->name, name, e->name_len);
+    point(e, fs, ino, mode);
+}
+
+/* Give the bytes of an entry to the one before it, if any. */
+static void erase(void *data, struct ext2_entry *e)
+{
+    struct ext2_entry *before = NULL, *at = data;
+    for (; at < e; at = (void *)((char *)at + at->length))
+        before = at;
+    e->ino = 0;
+    if (before)
+        before->length += e->length;
+}
+
+static int dir_begin(struct inode *dir)
+{
+    int error = fs_writable(dir->fs);
+    if (error || !(dir->flags & EXT2_INDEX_FL))
+        return error;
+    dir->flags &= ~EXT2_INDEX_FL;
+    return inode_write(dir, true);
+}
+
+static int dir_changed(struct inode *dir)
+{
+    dir->mtime_s = dir->ctime_s = now_s();
+    return inode_write(dir, false);
+}
+
+/* The block for a change at one of its entries: checked whole, because on a
+ * damaged disk a file may have it too, and have changed it meanwhile. */
+static int change_bread(struct inode *dir, u32 block, u32 at, struct buf **b,
+                        struct ext2_entry **e)
+{
+    int error = dir_begin(dir);
+    if (!error)
+        error = dir_bread(dir, block, b);
+    if (!error && !block_ok(dir->fs, (*b)->data, at)) {
+        brelse(*b);
+        error = dir_damaged(dir, block);
+    }
+    if (!error)
+        *e = (void *)((char *)(*b)->data + at);
+    return error;
+}
+
+static int change_write(struct inode *dir, struct buf *b)
+{
+    int error = write_now(dir->fs, b);
+    return error ? error : dir_changed(dir);
+}
+
+/* Make the directory longer by an empty block. */
+static int dir_extend(struct inode *dir)
+{
+    u32 blkno, block = dir_blocks(dir);
+    bool fresh;
+    if (dir->size + dir->fs->block_bytes > INT32_MAX)
+        return -EFBIG;
+    int error = map_alloc(dir, block, &blkno, &fresh);
+    if (!error && !fresh)
+        return dir_damaged(dir, block);
+    if (error) {
+        map_cut(dir, block);
+        return error;
+    }
+    dir->size += dir->fs->block_bytes;
+    return inode_write(dir, true);
+}
+
+int dir_enter(struct inode *dir, const struct search *s, const char *name,
+              const struct inode *ip)
+{
+    u32 block = s->room_block, at = s->room_at;
+    int error = dir_begin(dir);
+    if (!error && !s->room) {
+        block = dir_blocks(dir);
+        at = 0;
+        error = dir_extend(dir);
+    }
+    struct buf *b;
+    struct ext2_entry *e;
+    if (!error)
+        error = change_bread(dir, block, at, &b, &e);
+    if (error)
+        return error;
+    if (spare(e) < EXT2_ENTRY_BYTES(strlen(name))) {
+        brelse(b);
+        return dir_damaged(dir, block);
+    }
+    insert(e, name, dir->fs, ip->ino, ip->mode);
+    dir->next_dir_slot = block;
+    return change_write(dir, b);
+}
+
+int dir_remove(struct inode *dir, const struct search *s)
+{
+    struct buf *b;
+    struct ext2_entry *e;
+    int error = change_bread(dir, s->block, s->at, &b, &e);
+    if (error)
+        return error;
+    erase(b->data, e);
+    return change_write(dir, b);
+}
+
+int dir_point(struct inode *dir, const struct search *s, const struct inode *ip)
+{
+    struct buf *b;
+    struct ext2_entry *e;
+    int error = change_bread(dir, s->block, s->at, &b, &e);
+    if (error)
+        return error;
+    point(e, dir->fs, ip->ino, ip->mode);
+    return change_write(dir, b);
+}
+
+int dir_swap(struct inode *dir, const struct search *s, const struct search *t)
+{
+    struct buf *b;
+    struct ext2_entry *e;
+    int error = change_bread(dir, s->block, s->at, &b, &e);
+    if (error)
+        return error;
+    struct ext2_entry *other = (void *)((char *)b->data + t->at);
+    struct ext2_entry was = *e;
+    e->ino = other->ino;
+    e->type = other->type;
+    other->ino = was.ino;
+    other->type = was.type;
+    return change_write(dir, b);
+}
+
+/* The entry in a good block that has room for a name, or NULL. */
+static struct ext2_entry *find_room(const struct fs *fs, void *data, u32 len)
+{
+    for (u32 at = 0; at < fs->block_bytes;) {
+        struct ext2_entry *e = entry_at(fs, data, at);
+        if (spare(e) >= EXT2_ENTRY_BYTES(len))
+            return e;
+        at += e->length;
+    }
+    return NULL;
+}
+
+int dir_rename(struct inode *dir, const struct search *s, const char *name,
+               const struct inode *ip)
+{
+    u32 len = strlen(name);
+    struct buf *b;
+    struct ext2_entry *e, *room;
+    int error = change_bread(dir, s->block, s->at, &b, &e);
+    if (error)
+        return error;
+    if (e->length >= EXT2_ENTRY_BYTES(len)) {
+        e->name_len = len;
+        memcpy(e->name, name, len);
+        return change_write(dir, b);
+    }
+    room = find_room(dir->fs, b->data, len);
+    if (!room) {
+        brelse(b);
+        return -ENOSPC;
+    }
+    insert(room, name, dir->fs, ip->ino, ip->mode);
+    erase(b->data, e);
+    return change_write(dir, b);
+}
+
+int dir_init(struct inode *dir, u32 parent_ino)
+{
+    u32 blkno;
+    bool fresh;
+    int error = map_alloc(dir, 0, &blkno, &fresh);
+    if (error)
+        return error;
+    struct buf *b = getblk(dir->fs->disk, blkno);
+    struct ext2_entry *e = memset(b->data, 0, dir->fs->block_bytes);
+    e->length = dir->fs->block_bytes;
+    insert(e, ".", dir->fs, dir->ino, S_IFDIR);
+    insert(e, "..", dir->fs, parent_ino, S_IFDIR);
+    dir->size = dir->fs->block_bytes;
+    return write_now(dir->fs, b);
+}
+
+/* ---- looking through all entries ---- */
+
+static bool is_dots(const struct ext2_entry *e)
+{
+    return e->name[0] == '.' &&
+           (e->name_len == 1 || (e->name_len == 2 && e->name[1] == '.'));
+}
+
+/* Call fn for the entries of one block from byte `from` on, till it returns
+ * something else than 0; which is returned. */
+static int each_in_block(struct inode *dir, u32 block, u32 from,
+                         int (*fn)(const struct ext2_entry *, void *, u32 end),
+                         void *arg)
+{
+    struct buf *b;
+    int result = dir_bread(dir, block, &b);
+    if (result)
+        return result;
+    struct ext2_entry *e = NULL;
+    for (u32 at = 0; at < dir->fs->block_bytes && !result; at += e->length) {
+        e = entry_at(dir->fs, b->data, at);
+        if (!e)
+            break;
+        if (at >= from && e->ino)
+            result = fn(e, arg, at + e->length);
+    }
+    brelse(b);
+    return e ? result : dir_damaged(dir, block);
+}
+
+static int each_entry(struct inode *dir, u32 block,
+                      int (*fn)(const struct ext2_entry *, void *, u32 end),
+                      void *arg)
+{
+    int result = 0;
+    for (u32 n = dir_blocks(dir); block < n && !result; block++)
+        result = each_in_block(dir, block, 0, fn, arg);
+    return result;
+}
+
+static int empty_step(const struct ext2_entry *e, void *arg, u32 end)
+{
+    (void)arg;
+    (void)end;
+    return is_dots(e) ? 0 : -ENOTEMPTY;
+}
+
+int dir_empty(struct inode *dir)
+{
+    return each_entry(dir, 0, empty_step, NULL);
+}
+
+struct naming {
+    u32 ino;
+    char *name;
+};
+
+static int name_step(const struct ext2_entry *e, void *arg, u32 end)
+{
+    struct naming *n = arg;
+    (void)end;
+    if (e->ino != n->ino || is_dots(e))
+        return 0;
+    memcpy(n->name, e->name, e->name_len);
+    n->name[e->name_len] = 0;
+    return 1;
+}
+
+int dir_name_of(struct inode *dir, u32 ino, char name[NAME_BYTES + 1])
+{
+    struct naming n = {ino, name};
+    int result = each_entry(dir, 0, name_step, &n);
+    return result < 0 ? result : result ? 0 : -ENOENT;
+}
+
+/* ---- getdents ---- */
+
+struct listing {
+    struct uio *u;
+    u64 block_start; /* place in the directory */
+    u64 place;       /* after the last entry moved */
+    bool any;
+};
+
+/* Names are read by programs as parts of paths. */
+static bool name_ok(const struct ext2_entry *e)
+{
+    for (u32 i = 0; i < e->name_len; i++)
+        if (e->name[i] == '/' || e->name[i] == 0)
+            return false;
+    return true;
+}
+
+static int list_step(const struct ext2_entry *e, void *arg, u32 end)
+{
+    struct listing *l = arg;
+    union {
+        struct dirent d;
+        char bytes[ROUND_UP(sizeof(struct dirent) + NAME_BYTES + 1, 4)];
+    } out;
+    u32 length = ROUND_UP(sizeof(struct dirent) + e->name_len + 1, 4);
+    if (!name_ok(e))
+        return -EIO;
+    if (length > l->u->left)
+        return l->any ? 1 : -EINVAL;
+    memset(&out, 0, length);
+    out.d.ino = e->ino;
+    out.d.length = length;
+    out.d.type = e->type;
+    out.d.name_len = e->name_len;
+    memcpy(out.d.name, e->name, e->name_len);
+    int error = uio_move(&out, length, l->u);
+    if (!error) {
+        l->any = true;
+        l->place = l->block_start + end;
+    }
+    return error;
+}
+
+int ext2_getdents(struct inode *dir, struct uio *u)
+{
+    struct fs *fs = dir->fs;
+    if (!S_ISDIR(dir->mode))
+        return -ENOTDIR;
+    if (dir->nlink == 0)
+        return 0;
+    struct listing l = {.u = u, .place = u->offset};
+    int result = 0;
+    while (l.place < dir->size && result == 0) {
+        u32 block = l.place >> fs->block_shift;
+        u32 from = l.place & (fs->block_bytes - 1);
+        l.block_start = (u64)block << fs->block_shift;
+        result = each_in_block(dir, block, from, list_step, &l);
+        if (result == 0)
+            l.place = l.block_start + fs->block_bytes;
+    }
+    u->offset = l.place;
+    return l.any || result > 0 ? 0 : result;
+}

@@ -1,0 +1,125 @@
+/*
+ * The file system: ext2, revision 1, with file types, sparse superblocks and
+ * large files. This header is the layer's interface; format.h is what
+ * lies on the disk.
+ *
+ * - An inode in memory goes: free - referenced (iget, namei, idup) - locked
+ *   (ilock: its fields are valid) - unlocked - free again (iput). The last
+ *   iput of one without names truncates and frees it on the disk.
+ * - Functions that take an inode and say so want it locked; those that take
+ *   a path lock for themselves. Errors are negative (-ENOENT ...).
+ * - Order of locks: mounts; the tree's (rename, rmdir); a directory before
+ *   what is in it, and two directories only under the tree's; the allocator;
+ *   buffers. No inode is locked with a buffer held.
+ * - Damage found on the disk returns -EIO; where free space or structure can
+ *   no longer be trusted the file system goes read-only, with a message.
+ */
+#ifndef SLUICE_EXT2_H
+#define SLUICE_EXT2_H
+
+#include "kernel/base/abi.h"
+#include "kernel/machine/lock.h"
+#include "kernel/cache/stream.h"
+#include "kernel/file/uio.h"
+
+struct disk;
+struct fs; /* a mounted file system */
+
+struct inode {
+    /* icache lock */
+    struct list hash, idle;
+    u32 refs;
+    struct fs *fs;
+    u32 ino;
+    struct fs *mounted; /* file system mounted on this directory */
+    /* lock */
+    struct sleeplock lock;
+    bool valid; /* the rest has been read from the disk */
+    bool dirty; /* differs from the disk's inode */
+    u16 mode, nlink;
+    u32 rdev; /* of a device */
+    u32 generation;
+    u64 size;    /* bytes */
+    u32 sectors; /* 512-byte units in use */
+    u32 atime_s, mtime_s, ctime_s, dtime_s;
+    u32 flags;         /* ext2's i_flags, kept as found */
+    u32 block[15];     /* 12 direct, indirect, double, triple */
+    u32 next_dir_slot; /* where the last search in it ended */
+    u32 goal;          /* allocator: block after the last one given */
+    u64 run_block;     /* the last mapping found: from this block of the */
+    u32 run_start;     /* file on, run_blocks of them lie in a row on the */
+    u32 run_blocks;    /* disk from run_start on */
+};
+
+void ext2_init(void);
+
+/* The block size named by the superblock of the disk, read outside the
+ * cache: bytes, or -EIO, or -EINVAL if it holds no ext2. */
+int ext2_probe(struct disk *);
+
+/* Mount the root, or a disk at a directory (referenced, unlocked; consumed
+ * on success). -EINVAL, -EIO, -EBUSY, -ENOTDIR; prints the reason. */
+int ext2_mount_root(struct disk *);
+int ext2_mount(struct disk *, struct inode *on, u32 flags);
+/* Unmount what is mounted with this root (referenced; consumed on success).
+ * -EBUSY if anything in it is in use, -EINVAL if it is no root. */
+int ext2_umount(struct inode *root);
+/* Write everything and mark every file system clean; for power-off. */
+int ext2_shutdown(void);
+/* Inodes, summaries, then every delayed write, then the disks' caches. */
+int ext2_sync(void);
+/* The i-th mount: its disk, path and whether read-only; false past the last. */
+bool ext2_mount_row(u32 i, char *path, size_t n, struct disk **, bool *ro);
+
+struct inode *idup(struct inode *);
+void iput(struct inode *);
+void ilock(struct inode *); /* -EIO shows later: see ivalid */
+void iunlock(struct inode *);
+int ivalid(struct inode *);   /* locked: 0, or -EIO: could not be read */
+u64 ext2_inodes_in_use(void); /* in memory with references: leak check */
+
+int fs_writable(const struct fs *); /* 0 or -EROFS */
+
+/* Path to inode, referenced, unlocked. Relative paths start at the current
+ * process's directory. NAMEI_NOFOLLOW: a final symbolic link itself. */
+#define NAMEI_NOFOLLOW 1
+int namei(const char *path, u32 flags, struct inode **);
+
+/* open() with O_CREAT: the file made or found; exclusive: -EEXIST if found. */
+int ext2_create(const char *path, u32 mode, bool exclusive, struct inode **);
+int ext2_mknod(const char *path, u32 mode, u32 rdev);
+int ext2_mkdir(const char *path, u32 mode);
+int ext2_symlink(const char *target, const char *path);
+int ext2_link(const char *from, const char *to);
+int ext2_unlink(const char *path);
+int ext2_rmdir(const char *path);
+int ext2_rename(const char *from, const char *to);
+/* The absolute path of a directory (referenced, unlocked). Length with the
+ * final 0, or -ERANGE. */
+int ext2_path(struct inode *dir, char *out, size_t n);
+
+/* Locked inode; 0 or -errno, the uio says how far it came. read stops at the
+ * end of the file; write extends it (-ENOSPC, -EFBIG with what fitted
+ * written). */
+int ext2_read(struct inode *, struct uio *, struct streams *);
+/* No more reads with these streams. The inode need not be locked. */
+void ext2_end_reads(struct inode *, const struct streams *);
+int ext2_write(struct inode *, struct uio *);
+/* These n bytes (0: all to the end) will be read soon, or will not be: if the
+ * prefetch policy acts on that, as many are read as it may fill of the cache,
+ * or whole blocks are the next to be evicted. Locked inode of a file. */
+void ext2_will_need(struct inode *, u64 offset, u64 n);
+void ext2_dont_need(struct inode *, u64 offset, u64 n);
+int ext2_truncate(struct inode *, u64 size);
+int ext2_readlink(struct inode *, struct uio *);
+/* Whole struct dirents while they fit; uio.offset is the place in the
+ * directory, to be given back to go on. -EINVAL if not even one fits. */
+int ext2_getdents(struct inode *dir, struct uio *);
+void ext2_stat(struct inode *, struct stat *);
+int ext2_statfs(struct inode *, struct statfs *);
+int ext2_chmod(struct inode *, u32 mode);
+int ext2_utime(struct inode *, u64 atime_s, u64 mtime_s);
+/* The file's data, indirect blocks and inode on the disk, flushed. */
+int ext2_fsync(struct inode *);
+
+#endif

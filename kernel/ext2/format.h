@@ -1,0 +1,112 @@
+/*
+ * What lies on an ext2 disk, revision 0 and 1. Little endian throughout, as
+ * this machine is. Source: Dave Poirier, "The Second Extended File System",
+ * sections "Disk Organization", "Superblock", "Block Group Descriptor Table",
+ * "Inode Table", "Directory Structure" and "Extended Attributes".
+ *
+ * Byte 1024 of the disk holds the superblock. The disk is divided into groups
+ * of blocks. The table of group descriptors follows the superblock's block.
+ * Each group has a bitmap of its blocks, a bitmap of its inodes and a part of
+ * the table of inodes, inside the group; some groups begin with a copy of
+ * superblock and descriptors, which only e2fsck uses.
+ */
+#ifndef SLUICE_EXT2_DISK_H
+#define SLUICE_EXT2_DISK_H
+
+#include "kernel/base/types.h"
+
+#define EXT2_SUPER_OFFSET 1024 /* bytes from the start of the disk */
+#define EXT2_SUPER_BYTES  1024
+#define EXT2_MAGIC        0xef53
+#define EXT2_ROOT_INO     2
+#define EXT2_LINK_MAX     32000
+
+/* s_state */
+#define EXT2_VALID_FS 1 /* was unmounted cleanly */
+#define EXT2_ERROR_FS 2 /* damage was found */
+
+/* What a kernel must know to mount at all, and to write. Other compatible
+ * features may be ignored. */
+#define EXT2_INCOMPAT_FILETYPE      0x2
+#define EXT2_INCOMPAT_KNOWN         EXT2_INCOMPAT_FILETYPE
+#define EXT2_RO_COMPAT_SPARSE_SUPER 0x1
+#define EXT2_RO_COMPAT_LARGE_FILE   0x2
+#define EXT2_RO_COMPAT_KNOWN \
+    (EXT2_RO_COMPAT_SPARSE_SUPER | EXT2_RO_COMPAT_LARGE_FILE)
+
+struct ext2_super {
+    u32 inodes_count, blocks_count, r_blocks_count;
+    u32 free_blocks_count, free_inodes_count;
+    u32 first_data_block; /* where group 0 begins */
+    u32 log_block_size;   /* block size is 1024 << this */
+    u32 log_frag_size;
+    u32 blocks_per_group, frags_per_group, inodes_per_group;
+    u32 mtime, wtime; /* last mounted, last written */
+    u16 mnt_count, max_mnt_count;
+    u16 magic, state, errors, minor_rev_level;
+    u32 lastcheck, checkinterval, creator_os;
+    u32 rev_level;
+    u16 def_resuid, def_resgid;
+    /* from revision 1 on */
+    u32 first_ino; /* first inode not reserved */
+    u16 inode_size, block_group_nr;
+    u32 feature_compat, feature_incompat, feature_ro_compat;
+    u8 uuid[16];
+    char volume_name[16], last_mounted[64];
+    u32 algo_bitmap;
+    u8 prealloc_blocks, prealloc_dir_blocks;
+    u16 reserved_gdt_blocks;
+    u8 rest[816];
+};
+_Static_assert(sizeof(struct ext2_super) == EXT2_SUPER_BYTES, "superblock");
+
+struct ext2_group {
+    u32 block_bitmap, inode_bitmap, inode_table; /* block numbers */
+    u16 free_blocks_count, free_inodes_count, used_dirs_count;
+    u16 pad;
+    u8 reserved[12];
+};
+_Static_assert(sizeof(struct ext2_group) == 32, "group descriptor");
+
+#define EXT2_DIRECT      12
+#define EXT2_POINTERS    15 /* 12 direct, indirect, double, triple */
+#define EXT2_LINK_INLINE 60 /* a shorter link's text lies in block[] */
+#define EXT2_INODE_BYTES 128
+
+/* i_flags */
+#define EXT2_INDEX_FL        0x1000     /* a directory with a hash tree */
+#define EXT2_INCOMPATIBLE_FL 0x10080000 /* ext4's extents, inline data */
+
+struct ext2_inode {
+    u16 mode, uid;
+    u32 size; /* low 32 bits */
+    u32 atime, ctime, mtime, dtime;
+    u16 gid, links_count;
+    u32 blocks; /* 512-byte units */
+    u32 flags, osd1;
+    u32 block[EXT2_POINTERS];
+    u32 generation;
+    u32 file_acl;  /* block of extended attributes, or 0 */
+    u32 size_high; /* of a regular file */
+    u32 faddr;
+    u8 osd2[12];
+};
+_Static_assert(sizeof(struct ext2_inode) == EXT2_INODE_BYTES, "inode");
+
+/* A directory is a sequence of these; none crosses a block's end, and the
+ * last of a block reaches it. ino 0: unused space. */
+struct ext2_entry {
+    u32 ino;
+    u16 length;        /* to the next one, a multiple of 4 */
+    u8 name_len, type; /* DT_...; 0 without EXT2_INCOMPAT_FILETYPE */
+    char name[];
+};
+#define EXT2_ENTRY_BYTES(name_len) ROUND_UP(8 + (name_len), 4)
+
+/* Head of a block of extended attributes; inodes may share one. */
+#define EXT2_XATTR_MAGIC 0xea020000
+struct ext2_xattr {
+    u32 magic, refcount;
+};
+
+#endif

@@ -1,0 +1,540 @@
+/*
+ * The table of inodes in memory, and their way from and to the disk.
+ *
+ * - Every inode in memory is a slot of some page: on the free list; or in the
+ *   hash with references; or in the hash without any, on the idle list,
+ *   oldest first. Slots are taken from the free list, from a new page while
+ *   few are idle, from the idle list, in this order. Pages are not returned.
+ * - icache_lock guards lists, hash, references and mounted. It is a spin
+ *   lock: nothing is read or written under it.
+ * - An idle inode is clean: the last iput writes a dirty one to its buffer.
+ *   So a slot can be reused at once, and nobody waits for the lock of an
+ *   inode he has not asked for.
+ * - What changes an inode copies it to its buffer (inode_write) before it
+ *   unlocks; only a new access time alone may wait for the last iput.
+ * - An inode without names lives on in memory only. On the disk it has no
+ *   links already, so e2fsck frees it if the last iput does not come.
+ */
+#include "kernel/ext2/inside.h"
+#include "kernel/measure/stat.h"
+
+#define IDLE_MAX 1024
+#define BUCKETS  1024
+
+struct inode_page {
+    struct inode_page *next;
+    struct inode inodes[];
+};
+#define PER_PAGE \
+    ((PAGE_SIZE - sizeof(struct inode_page)) / sizeof(struct inode))
+
+struct spinlock icache_lock;
+static struct list buckets[BUCKETS], idle, unused; /* icache_lock */
+static struct inode_page *pages;                   /* icache_lock */
+static u64 idle_count, in_use;                     /* icache_lock */
+
+u64 ext2_inodes_in_use(void)
+{
+    return __atomic_load_n(&in_use, __ATOMIC_RELAXED);
+}
+
+GAUGE(inodes_gauge, "ext2.inodes", "inodes", "in memory with references",
+      ext2_inodes_in_use);
+
+void inodes_init(void)
+{
+    for (u32 i = 0; i < BUCKETS; i++)
+        list_init(&buckets[i]);
+    list_init(&idle);
+    list_init(&unused);
+}
+
+/* ---- the table ---- */
+
+static struct list *bucket_of(const struct fs *fs, u32 ino)
+{
+    return &buckets[(ino * MAX_DISKS + (fs - mounts)) % BUCKETS];
+}
+
+static struct inode *find(const struct fs *fs, u32 ino)
+{
+    struct list *bucket = bucket_of(fs, ino);
+    LIST_EACH (n, bucket) {
+        struct inode *ip = LIST_ITEM(n, struct inode, hash);
+        if (ip->ino == ino && ip->fs == fs)
+            return ip;
+    }
+    return NULL;
+}
+
+/* One more reference. */
+static void hold(struct inode *ip)
+{
+    if (ip->refs++ == 0) {
+        in_use++;
+        if (list_on(&ip->idle)) {
+            list_remove(&ip->idle);
+            idle_count--;
+        }
+    }
+}
+
+/* Take an inode without references out of the table. */
+static void forget(struct inode *ip)
+{
+    list_remove(&ip->hash);
+    if (list_on(&ip->idle)) {
+        list_remove(&ip->idle);
+        idle_count--;
+    }
+    ip->fs = NULL;
+    list_push_back(&unused, &ip->idle);
+}
+
+static void more_slots(void)
+{
+    struct inode_page *page = page_alloc_zero();
+    if (!page)
+        return;
+    page->next = pages;
+    pages = page;
+    for (u32 i = 0; i < PER_PAGE; i++) {
+        struct inode *ip = &page->inodes[i];
+        sleep_lock_init(&ip->lock, "inode");
+        list_push_back(&unused, &ip->idle);
+    }
+}
+
+/* A slot off all lists, or NULL. */
+static struct inode *take_slot(void)
+{
+    if (list_empty(&unused) && idle_count < IDLE_MAX)
+        more_slots();
+    if (list_empty(&unused) && !list_empty(&idle))
+        forget(LIST_ITEM(list_first(&idle), struct inode, idle));
+    struct list *n = list_pop_front(&unused);
+    return n ? LIST_ITEM(n, struct inode, idle) : NULL;
+}
+
+static struct inode *enter(struct fs *fs, u32 ino)
+{
+    struct inode *ip = take_slot();
+    if (!ip)
+        return NULL;
+    ip->fs = fs;
+    ip->ino = ino;
+    ip->mounted = NULL;
+    ip->valid = ip->dirty = false;
+    list_push_front(bucket_of(fs, ino), &ip->hash);
+    return ip;
+}
+
+int iget(struct fs *fs, u32 ino, struct inode **out)
+{
+    spin_lock(&icache_lock);
+    struct inode *ip = find(fs, ino);
+    if (!ip)
+        ip = enter(fs, ino);
+    if (ip)
+        hold(ip);
+    spin_unlock(&icache_lock);
+    *out = ip;
+    return ip ? 0 : -ENOMEM;
+}
+
+struct inode *idup(struct inode *ip)
+{
+    spin_lock(&icache_lock);
+    assert(ip->refs > 0);
+    ip->refs++;
+    spin_unlock(&icache_lock);
+    return ip;
+}
+
+static void inode_free(struct inode *);
+
+/* Only the caller has a reference: must the inode be looked after first? */
+static bool needs_care(const struct inode *ip)
+{
+    return ip->refs == 1 && ip->valid && (ip->dirty || ip->nlink == 0);
+}
+
+/* While one waits for the lock, somebody may have found the inode by name,
+ * used it, and even removed the name. */
+static void take_care(struct inode *ip)
+{
+    sleep_lock(&ip->lock);
+    spin_lock(&icache_lock);
+    bool still = needs_care(ip);
+    spin_unlock(&icache_lock);
+    if (still && ip->nlink == 0)
+        inode_free(ip);
+    else if (still)
+        inode_write(ip, false);
+    sleep_unlock(&ip->lock);
+}
+
+void iput(struct inode *ip)
+{
+    spin_lock(&icache_lock);
+    assert(ip->refs > 0);
+    while (needs_care(ip)) {
+        spin_unlock(&icache_lock);
+        take_care(ip);
+        spin_lock(&icache_lock);
+    }
+    if (--ip->refs == 0) {
+        in_use--;
+        if (ip->valid) {
+            list_push_back(&idle, &ip->idle);
+            idle_count++;
+        } else {
+            forget(ip);
+        }
+    }
+    spin_unlock(&icache_lock);
+}
+
+/* Call fn, locked, for every inode of fs that is in use and passes the test,
+ * which is made without the inode's lock. The first error. */
+static int each_inode(struct fs *fs, bool (*test)(const struct inode *),
+                      int (*fn)(struct inode *))
+{
+    int first = 0;
+    spin_lock(&icache_lock);
+    for (struct inode_page *page = pages; page; page = page->next) {
+        for (u32 i = 0; i < PER_PAGE; i++) {
+            struct inode *ip = &page->inodes[i];
+            if (ip->fs != fs || ip->refs == 0 || !test(ip))
+                continue;
+            ip->refs++;
+            spin_unlock(&icache_lock);
+            sleep_lock(&ip->lock);
+            int error = ip->valid ? fn(ip) : 0;
+            sleep_unlock(&ip->lock);
+            iput(ip);
+            first = first ? first : error;
+            spin_lock(&icache_lock);
+        }
+    }
+    spin_unlock(&icache_lock);
+    return first;
+}
+
+static bool is_dirty(const struct inode *ip)
+{
+    return ip->dirty;
+}
+
+static int write_back(struct inode *ip)
+{
+    return ip->dirty ? inode_write(ip, false) : 0;
+}
+
+int inodes_write(struct fs *fs)
+{
+    return each_inode(fs, is_dirty, write_back);
+}
+
+static bool is_nameless(const struct inode *ip)
+{
+    return ip->valid && ip->nlink == 0;
+}
+
+static int free_nameless(struct inode *ip)
+{
+    if (ip->nlink == 0)
+        inode_free(ip);
+    return 0;
+}
+
+void inodes_free_nameless(struct fs *fs)
+{
+    each_inode(fs, is_nameless, free_nameless);
+}
+
+/* Has anything but the root references, or the root others than the mount's
+ * and the caller's? */
+bool inodes_busy(struct fs *fs)
+{
+    for (struct inode_page *page = pages; page; page = page->next)
+        for (u32 i = 0; i < PER_PAGE; i++) {
+            const struct inode *ip = &page->inodes[i];
+            if (ip->fs == fs && ip->refs > (ip == fs->root ? 2 : 0))
+                return true;
+        }
+    return false;
+}
+
+void inodes_forget(struct fs *fs)
+{
+    spin_lock(&icache_lock);
+    for (struct inode_page *page = pages; page; page = page->next)
+        for (u32 i = 0; i < PER_PAGE; i++)
+            if (page->inodes[i].fs == fs)
+                forget(&page->inodes[i]);
+    spin_unlock(&icache_lock);
+}
+
+/* ---- from and to the disk ---- */
+
+bool ino_ok(const struct fs *fs, u32 ino)
+{
+    return ino == EXT2_ROOT_INO || (ino >= fs->first_ino && ino <= fs->inodes);
+}
+
+/* The buffer of an inode's block, and the inode in it. */
+static struct buf *raw_read(const struct inode *ip, struct ext2_inode **raw)
+{
+    const struct fs *fs = ip->fs;
+    u32 group = (ip->ino - 1) / fs->inodes_per_group;
+    u64 byte = (u64)((ip->ino - 1) % fs->inodes_per_group) * fs->inode_bytes;
+    struct buf *b = bread(fs->disk, group_of(fs, group)->inode_table +
+                                        (byte >> fs->block_shift));
+    if (b)
+        *raw = (void *)((char *)b->data + byte % fs->block_bytes);
+    return b;
+}
+
+static void unpack(struct inode *ip, const struct ext2_inode *raw)
+{
+    ip->mode = raw->mode;
+    ip->nlink = raw->links_count;
+    ip->generation = raw->generation;
+    ip->size = raw->size;
+    if (S_ISREG(raw->mode))
+        ip->size |= (u64)raw->size_high << 32;
+    ip->sectors = raw->blocks;
+    ip->atime_s = raw->atime;
+    ip->mtime_s = raw->mtime;
+    ip->ctime_s = raw->ctime;
+    ip->dtime_s = raw->dtime;
+    ip->flags = raw->flags;
+    memcpy(ip->block, raw->block, sizeof(ip->block));
+    ip->rdev = S_ISCHR(raw->mode) ? raw->block[0] : 0;
+    ip->next_dir_slot = ip->goal = 0;
+    ip->run_blocks = 0;
+}
+
+/* What can be told to be wrong of an inode by itself. */
+static bool sound(const struct inode *ip)
+{
+    const struct fs *fs = ip->fs;
+    if (ip->nlink == 0 || (ip->flags & EXT2_INCOMPATIBLE_FL))
+        return false;
+    switch (ip->mode & S_IFMT) {
+    case S_IFREG:
+        return ip->size <= fs->max_bytes;
+    case S_IFDIR:
+        return ip->size && ip->size <= INT32_MAX &&
+               ip->size % fs->block_bytes == 0;
+    case S_IFLNK:
+        return ip->size < fs->block_bytes;
+    case S_IFCHR:
+    case S_IFBLK:
+    case S_IFIFO:
+    case S_IFSOCK:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void load(struct inode *ip)
+{
+    struct ext2_inode *raw;
+    struct buf *b = raw_read(ip, &raw);
+    if (!b)
+        return;
+    unpack(ip, raw);
+    brelse(b);
+    ip->dirty = false;
+    if (sound(ip))
+        ip->valid = true;
+    else
+        fs_damaged(ip->fs, "inode %u is damaged", ip->ino);
+}
+
+void ilock(struct inode *ip)
+{
+    sleep_lock(&ip->lock);
+    if (!ip->valid)
+        load(ip);
+}
+
+void iunlock(struct inode *ip)
+{
+    sleep_unlock(&ip->lock);
+}
+
+int ivalid(struct inode *ip)
+{
+    return ip->valid ? 0 : -EIO;
+}
+
+static void pack(const struct inode *ip, struct ext2_inode *raw)
+{
+    raw->mode = ip->mode;
+    raw->links_count = ip->nlink;
+    raw->generation = ip->generation;
+    raw->size = ip->size;
+    if (S_ISREG(ip->mode))
+        raw->size_high = ip->size >> 32;
+    raw->blocks = ip->sectors;
+    raw->atime = ip->atime_s;
+    raw->mtime = ip->mtime_s;
+    raw->ctime = ip->ctime_s;
+    raw->dtime = 0;
+    raw->flags = ip->flags;
+    memcpy(raw->block, ip->block, sizeof(raw->block));
+}
+
+/* An inode without names or blocks. */
+static void pack_empty(struct ext2_inode *raw)
+{
+    raw->links_count = 0;
+    raw->size = raw->size_high = raw->blocks = raw->flags = 0;
+    memset(raw->block, 0, sizeof(raw->block));
+}
+
+int inode_write(struct inode *ip, bool wait)
+{
+    ip->dirty = false;
+    int error = fs_writable(ip->fs);
+    if (error)
+        return error;
+    struct ext2_inode *raw;
+    struct buf *b = raw_read(ip, &raw);
+    if (!b)
+        return fs_error(ip->fs, "inode %u cannot be written", ip->ino);
+    if (ip->nlink) {
+        pack(ip, raw);
+    } else {
+        pack_empty(raw);
+        raw->dtime = MAX(now_s(), 1);
+    }
+    if (wait)
+        return write_now(ip->fs, b);
+    bdwrite(b, 0);
+    return 0;
+}
+
+int inode_write_husk(struct inode *ip)
+{
+    struct ext2_inode *raw;
+    struct buf *b = raw_read(ip, &raw);
+    if (!b)
+        return -EIO;
+    pack_empty(raw);
+    raw->mode = S_IFDIR | 0700;
+    raw->links_count = 2;
+    raw->dtime = 0;
+    return write_now(ip->fs, b);
+}
+
+/* ---- making and freeing ---- */
+
+/* Clear the inode on the disk, which must be free, for a new one. */
+static int raw_clear(struct inode *ip)
+{
+    struct ext2_inode *raw;
+    struct buf *b = raw_read(ip, &raw);
+    if (!b)
+        return -EIO;
+    if (raw->links_count) {
+        brelse(b);
+        return fs_error(ip->fs, "free inode %u has names", ip->ino);
+    }
+    memset(raw, 0, ip->fs->inode_bytes);
+    bdwrite(b, 0);
+    return 0;
+}
+
+static void init(struct inode *ip, u32 mode)
+{
+    struct ext2_inode empty = {
+        .mode = mode,
+        .links_count = S_ISDIR(mode) ? 2 : 1,
+        .generation =
+            __atomic_fetch_add(&ip->fs->generation, 1, __ATOMIC_RELAXED),
+    };
+    empty.atime = empty.mtime = empty.ctime = now_s();
+    unpack(ip, &empty);
+    ip->valid = true;
+}
+
+/* Lock the slot of a new inode and clear that on the disk. If the slot holds
+ * one, the bitmap lied; its lock, which may be our own, is not waited for. */
+static int lock_new(struct inode *ip)
+{
+    if (ip->valid)
+        return fs_error(ip->fs, "free inode %u is in use", ip->ino);
+    sleep_lock(&ip->lock);
+    int error = ip->valid ? fs_error(ip->fs, "free inode %u is in use", ip->ino)
+                          : raw_clear(ip);
+    if (error)
+        sleep_unlock(&ip->lock);
+    return error;
+}
+
+int inode_make(struct inode *dir, u32 mode, struct inode **out)
+{
+    u32 ino;
+    int error = ino_alloc(dir, mode, &ino);
+    if (error)
+        return error;
+    error = iget(dir->fs, ino, out);
+    if (!error) {
+        error = lock_new(*out);
+        if (error)
+            iput(*out);
+    }
+    if (error)
+        ino_free(dir->fs, ino, S_ISDIR(mode));
+    else
+        init(*out, mode);
+    return error;
+}
+
+/* Free a block of extended attributes, or one of the claims on it. */
+static int xattr_free(struct fs *fs, u32 blkno)
+{
+    if (!blocks_ok(fs, blkno, 1))
+        return fs_error(fs, "attributes in block %u are no file's", blkno);
+    struct buf *b = bread(fs->disk, blkno);
+    if (!b)
+        return fs_error(fs, "attributes in block %u: cannot be read", blkno);
+    struct ext2_xattr *x = b->data;
+    bool sane = x->magic == EXT2_XATTR_MAGIC && x->refcount > 0;
+    bool shared = sane && x->refcount > 1;
+    if (shared) {
+        x->refcount--;
+        bdwrite(b, 0);
+        return 0;
+    }
+    brelse(b);
+    if (!sane)
+        return fs_error(fs, "attributes in block %u: damaged", blkno);
+    return blocks_free(fs, blkno, 1);
+}
+
+/* The disk's inode is without names: give back what it had. Locked. */
+static void inode_free(struct inode *ip)
+{
+    struct fs *fs = ip->fs;
+    bool directory = S_ISDIR(ip->mode);
+    int error = map_cut(ip, 0);
+    ip->valid = ip->dirty = false;
+    struct ext2_inode *raw;
+    struct buf *b = error ? NULL : raw_read(ip, &raw);
+    if (!b)
+        return;
+    u32 xattr = raw->file_acl;
+    raw->file_acl = 0;
+    pack_empty(raw);
+    raw->dtime = MAX(now_s(), 1);
+    bdwrite(b, 0);
+    if (xattr && xattr_free(fs, xattr))
+        return;
+    ino_free(fs, ip->ino, directory);
+}

@@ -1,0 +1,172 @@
+/*
+ * What the files of ext2 share. Nobody else includes it.
+ *
+ * Rules that hold in all of them, and why:
+ * - At most one buffer is held at a time. A damaged disk may name one block
+ *   in two roles; a process that held it and asked for it would wait for
+ *   itself.
+ * - No lock is taken and fs_error is not called with a buffer held.
+ * - Two directories are locked together only under tree_lock; who holds one
+ *   without it waits for no other (name.c learns what an inode is before
+ *   it locks it inside a directory). So nobody waits in a circle, even where
+ *   the names on a damaged disk form one. Order: mount_lock, tree_lock,
+ *   inodes, fs->lock, buffers.
+ * - iput may lock the inode: it is called with none locked, except for one
+ *   just made, which nobody else can reach.
+ * - Every number read from the disk is checked before it is used.
+ * - Structure that must reach the disk in order is written by write_now: if
+ *   that fails, order is lost, and the file system goes read-only.
+ */
+#ifndef SLUICE_EXT2_FS_H
+#define SLUICE_EXT2_FS_H
+
+#include "kernel/cache/bio.h"
+#include "kernel/machine/clock.h"
+#include "kernel/ext2/ext2.h"
+#include "kernel/ext2/format.h"
+#include "kernel/machine/mem.h"
+#include "kernel/machine/print.h"
+#include "kernel/base/string.h"
+
+struct fs {
+    /* mount_lock to change, an inode of it referenced to read */
+    struct disk *disk;  /* NULL: this row is free */
+    struct inode *root; /* referenced */
+    struct inode *on;   /* covered directory, referenced; root fs: NULL */
+    u16 found_state;    /* EXT2_VALID_FS ... as it was before mounting */
+    bool file_types;    /* entries carry types */
+    bool revision_0;
+    u32 block_bytes, block_shift;
+    u32 blocks, first_data_block;
+    u32 blocks_per_group, inodes_per_group, groups;
+    u32 inodes, first_ino, inode_bytes;
+    u32 table_blocks; /* of a group's part of the inode table */
+    u32 own_blocks;   /* all the file system's own structure */
+    u32 own_end;      /* first block after group 0's descriptors */
+    u64 max_bytes;    /* of a file */
+    /* lock */
+    struct sleeplock lock; /* the allocator */
+    struct ext2_group **group_pages;
+    u64 free_blocks, free_inodes; /* sums over the groups */
+    u32 ro_compat;
+    u32 generation; /* of the next inode made */
+    /* atomic: only ever become true, while mounted */
+    u32 read_only;
+    u32 failed;     /* damage or a lost write: ERROR flag */
+    u32 complaints; /* only grows */
+};
+
+extern struct fs mounts[MAX_DISKS];
+extern struct spinlock icache_lock;
+extern struct sleeplock tree_lock; /* shape of the tree: rename, rmdir */
+extern bool far_indirect; /* indirect=far: where files grow; set at boot */
+
+static inline u32 now_s(void)
+{
+    return clock_wall_s();
+}
+
+/* Blocks with equal owners are flushed together. */
+static inline u64 owner_of(const struct inode *ip)
+{
+    return (u64)(ip->fs - mounts) << 32 | ip->ino;
+}
+
+static inline u64 blocks_of(const struct fs *fs, u64 bytes)
+{
+    return (bytes + fs->block_bytes - 1) >> fs->block_shift;
+}
+
+static inline u32 sectors_of(const struct fs *fs)
+{
+    return fs->block_bytes / SECTOR_BYTES;
+}
+
+/* Are block[] pointers to blocks, rather than a link's text or a number? */
+static inline bool has_blocks(const struct inode *ip)
+{
+    return S_ISREG(ip->mode) || S_ISDIR(ip->mode) ||
+           (S_ISLNK(ip->mode) && ip->size >= EXT2_LINK_INLINE);
+}
+
+/* super.c */
+/* Print; for damage that leaves the rest usable. Returns -EIO. */
+int fs_damaged(struct fs *, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Print, go read-only, set the ERROR flag if that can be. Returns -EIO. */
+int fs_error(struct fs *, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+int super_write(struct fs *, bool wait);
+/* Make sure the superblock says that there are files of this size. */
+int fs_allow_size(struct fs *, u64 bytes);
+/* bwrite; a failure is the file system's. 0 or -EIO. */
+int write_now(struct fs *, struct buf *);
+struct inode *root_inode(void);
+
+/* alloc.c; they take fs->lock */
+struct ext2_group *group_of(const struct fs *, u32 group);
+u32 group_blocks(const struct fs *, u32 group);
+/* May a file own these n blocks? In range, nothing of the system's own. */
+bool blocks_ok(const struct fs *, u32 first, u32 n);
+/* A block for ip, at the goal if that is not 0 and free, else near it. */
+int block_alloc(struct inode *ip, u32 goal, u32 *blkno);
+/* A goal in the next group after this block's that has at least its share of
+ * the free blocks. */
+u32 goal_elsewhere(struct fs *, u32 blkno);
+int blocks_free(struct fs *, u32 first, u32 n);
+/* A free inode's number for something of that mode in dir. */
+int ino_alloc(struct inode *dir, u32 mode, u32 *ino);
+int ino_free(struct fs *, u32 ino, bool directory);
+
+/* inode.c */
+void inodes_init(void);
+bool ino_ok(const struct fs *, u32 ino); /* may an entry name it? */
+int iget(struct fs *, u32 ino, struct inode **);
+/* A new inode: allocated, referenced, locked, with the names it will have
+ * (2 if a directory); not yet on the disk. */
+int inode_make(struct inode *dir, u32 mode, struct inode **);
+/* Copy to the disk's inode; wait: and write that now. Locked. */
+int inode_write(struct inode *, bool wait);
+/* Write a husk: an empty directory without blocks, which e2fsck -p clears
+ * together with its name. The inode on the disk while it has not quite a
+ * name yet, or is about to lose the last. */
+int inode_write_husk(struct inode *);
+int inodes_write(struct fs *); /* all dirty ones */
+void inodes_free_nameless(struct fs *);
+bool inodes_busy(struct fs *);   /* icache_lock held */
+void inodes_forget(struct fs *); /* none referenced */
+
+/* map.c */
+/* The block of a file's block; 0: a hole. */
+int map(struct inode *, u64 block, u32 *blkno);
+/* The same, allocated if need be; fresh: just now, contents undefined. */
+int map_alloc(struct inode *, u64 block, u32 *blkno, bool *fresh);
+/* Free every block from the given one on; writes the inode. */
+int map_cut(struct inode *, u64 keep_blocks);
+
+/* dir.c; the directory is locked and valid */
+struct search {
+    bool found;
+    u32 ino, block, at; /* if found: block of the directory, byte in it */
+    bool room;          /* the first place found with room for the name */
+    u32 room_block, room_at;
+};
+int dir_search(struct inode *dir, const char *name, struct search *);
+/* Write an entry for ip into what dir_search found. Written on return. */
+int dir_enter(struct inode *dir, const struct search *, const char *name,
+              const struct inode *ip);
+int dir_remove(struct inode *dir, const struct search *);
+/* Have the entry found name ip; nothing else changes. */
+int dir_point(struct inode *dir, const struct search *, const struct inode *);
+/* Two entries in one block exchange what they name, in one write. */
+int dir_swap(struct inode *dir, const struct search *, const struct search *);
+/* Rename ip's entry within its block, in one write. -ENOSPC: no room. */
+int dir_rename(struct inode *dir, const struct search *, const char *name,
+               const struct inode *ip);
+int dir_empty(struct inode *dir); /* 0, -ENOTEMPTY or -EIO */
+/* Give a new directory its first block. */
+int dir_init(struct inode *dir, u32 parent_ino);
+/* The name by which dir knows inode ino. -ENOENT. */
+int dir_name_of(struct inode *dir, u32 ino, char name[NAME_BYTES + 1]);
+
+#endif

@@ -1,0 +1,380 @@
+/*
+ * The block map: which disk block holds which block of a file.
+ *
+ * - block[] of the inode holds 12 direct pointers and the roots of three
+ *   trees of pointer blocks, one, two and three levels deep. 0 is a hole.
+ * - Order: a pointer block is on the disk, as zeros, before anything points
+ *   to it, and a directory's block as an empty one. A block is freed when
+ *   nothing on the disk points to it any more. Pointers to data may be
+ *   written late.
+ * - The inode remembers the last run of blocks found (run_block, run_start,
+ *   run_blocks), so a sequential reader seldom looks at pointer blocks.
+ * - All take the inode locked and valid, with has_blocks().
+ */
+#include "kernel/ext2/inside.h"
+
+#define RUN_MAX 64  /* blocks looked at to find a run */
+#define BATCH   128 /* pointers copied out of a block at a time */
+
+/* Pointers in a block: a power of two. */
+static u32 pointer_shift(const struct fs *fs)
+{
+    return fs->block_shift - 2;
+}
+
+/* The way to a block: way[0] indexes the inode's pointers, the others
+ * pointer blocks. Returns its length, 1 to 4; 0: past the format's end. */
+static u32 find_way(const struct fs *fs, u64 block, u32 way[4])
+{
+    u32 shift = pointer_shift(fs), mask = (1U << shift) - 1;
+    if (block < EXT2_DIRECT) {
+        way[0] = block;
+        return 1;
+    }
+    block -= EXT2_DIRECT;
+    for (u32 depth = 1; depth <= 3; depth++) {
+        u64 span = 1UL << shift * depth;
+        if (block < span) {
+            way[0] = EXT2_DIRECT + depth - 1;
+            for (u32 i = depth; i > 0; i--, block >>= shift)
+                way[i] = block & mask;
+            return depth + 1;
+        }
+        block -= span;
+    }
+    return 0;
+}
+
+static int bad_pointer(const struct inode *ip, u32 blkno)
+{
+    return fs_damaged(ip->fs, "inode %u points to block %u", ip->ino, blkno);
+}
+
+/* Remember the run that begins with pointer p[0] of n. */
+static void set_run(struct inode *ip, u64 block, const u32 *p, u32 n)
+{
+    u32 run = 1;
+    while (run < MIN(n, RUN_MAX) && p[run] == p[0] + run)
+        run++;
+    ip->run_block = block;
+    ip->run_start = p[0];
+    ip->run_blocks = blocks_ok(ip->fs, p[0], run) ? run : 0;
+}
+
+/* Pointer number `at` of a pointer block; if it is the data's, with its run. */
+static int read_pointer(struct inode *ip, u32 table, u32 at, bool last,
+                        u64 block, u32 *blkno)
+{
+    if (!blocks_ok(ip->fs, table, 1))
+        return bad_pointer(ip, table);
+    struct buf *b = bread(ip->fs->disk, table);
+    if (!b)
+        return -EIO;
+    const u32 *p = (u32 *)b->data + at;
+    *blkno = *p;
+    if (last && *blkno)
+        set_run(ip, block, p, (1U << pointer_shift(ip->fs)) - at);
+    brelse(b);
+    return 0;
+}
+
+int map(struct inode *ip, u64 block, u32 *blkno)
+{
+    if (block - ip->run_block < ip->run_blocks) {
+        *blkno = ip->run_start + (block - ip->run_block);
+        return 0;
+    }
+    u32 way[4], n = find_way(ip->fs, block, way);
+    if (n == 0)
+        return -EFBIG;
+    *blkno = ip->block[way[0]];
+    if (n == 1 && *blkno)
+        set_run(ip, block, &ip->block[way[0]], EXT2_DIRECT - way[0]);
+    for (u32 i = 1; i < n && *blkno; i++) {
+        int error = read_pointer(ip, *blkno, way[i], i == n - 1, block, blkno);
+        if (error)
+            return error;
+    }
+    if (*blkno && !blocks_ok(ip->fs, *blkno, 1))
+        return bad_pointer(ip, *blkno);
+    return 0;
+}
+
+/* ---- growing ---- */
+
+/* Put a new block into the state that may be pointed to from the disk. The
+ * first of a directory is its maker's business. */
+static int prepare(struct inode *ip, u32 blkno, bool pointers)
+{
+    struct fs *fs = ip->fs;
+    if (!pointers && (!S_ISDIR(ip->mode) || ip->size == 0))
+        return 0;
+    struct buf *b = getblk(fs->disk, blkno);
+    memset(b->data, 0, fs->block_bytes);
+    if (!pointers)
+        ((struct ext2_entry *)b->data)->length = fs->block_bytes;
+    return write_now(fs, b);
+}
+
+/* Allocate a block for the inode. */
+static int grow(struct inode *ip, u32 goal, bool pointers, u32 *blkno)
+{
+    u32 sectors = sectors_of(ip->fs);
+    if (ip->sectors > UINT32_MAX - sectors)
+        return -EFBIG;
+    int error = block_alloc(ip, goal, blkno);
+    if (error)
+        return error;
+    error = prepare(ip, *blkno, pointers);
+    if (error) {
+        blocks_free(ip->fs, *blkno, 1);
+        return error;
+    }
+    ip->sectors += sectors;
+    ip->goal = *blkno + 1;
+    ip->dirty = true;
+    return 0;
+}
+
+/* Store a new pointer. */
+static int write_pointer(struct inode *ip, u32 table, u32 at, u32 blkno)
+{
+    struct buf *b = bread(ip->fs->disk, table);
+    if (!b)
+        return -EIO;
+    ((u32 *)b->data)[at] = blkno;
+    if (S_ISDIR(ip->mode))
+        return write_now(ip->fs, b);
+    bdwrite(b, owner_of(ip));
+    return 0;
+}
+
+/* Where the block would best lie: after the one before it in the file. */
+static u32 find_goal(struct inode *ip, u64 block)
+{
+    u32 before = 0;
+    if (block && map(ip, block - 1, &before) == 0 && before)
+        return before + 1;
+    return ip->goal;
+}
+
+/* Is this the first block whose pointer is in a block of pointers? */
+static bool begins_table(const struct fs *fs, u64 block)
+{
+    u32 mask = (1U << pointer_shift(fs)) - 1;
+    return block >= EXT2_DIRECT && ((block - EXT2_DIRECT) & mask) == 0;
+}
+
+/* The last step of an allocation: pointer `at` of `table`, or of the inode
+ * if that is 0, to a new block. */
+static int grow_at(struct inode *ip, u32 goal, bool pointers, u32 table, u32 at,
+                   u32 *blkno)
+{
+    int error = grow(ip, goal, pointers, blkno);
+    if (error)
+        return error;
+    if (!table) {
+        ip->block[at] = *blkno;
+        return 0;
+    }
+    error = write_pointer(ip, table, at, *blkno);
+    if (error) {
+        blocks_free(ip->fs, *blkno, 1);
+        ip->sectors -= sectors_of(ip->fs);
+    }
+    return error;
+}
+
+/* A block at the end of the remembered run makes it longer. */
+static void extend_run(struct inode *ip, u64 block, u32 blkno)
+{
+    if (ip->run_blocks && block == ip->run_block + ip->run_blocks &&
+        blkno == ip->run_start + ip->run_blocks)
+        ip->run_blocks++;
+    else
+        set_run(ip, block, &blkno, 1);
+}
+
+int map_alloc(struct inode *ip, u64 block, u32 *blkno, bool *fresh)
+{
+    *fresh = false;
+    int error = map(ip, block, blkno);
+    if (error || *blkno)
+        return error;
+    u32 way[4], n = find_way(ip->fs, block, way);
+    u32 goal = find_goal(ip, block), table = 0;
+    if (far_indirect && goal && S_ISREG(ip->mode) &&
+        begins_table(ip->fs, block))
+        goal = goal_elsewhere(ip->fs, goal - 1);
+    for (u32 i = 0; i < n; i++) {
+        if (i == 0)
+            *blkno = ip->block[way[0]];
+        else
+            error = read_pointer(ip, table, way[i], false, block, blkno);
+        if (!error && *blkno == 0) {
+            error = grow_at(ip, goal, i < n - 1, table, way[i], blkno);
+            goal = *blkno + 1;
+        }
+        if (error)
+            return error;
+        table = *blkno;
+    }
+    extend_run(ip, block, *blkno);
+    *fresh = true;
+    return 0;
+}
+
+/* ---- shrinking ---- */
+
+/* Blocks on their way to be freed, gathered into runs. */
+struct freed {
+    struct inode *ip;
+    u32 first, n;
+};
+
+static int free_run(struct freed *f)
+{
+    if (f->n == 0)
+        return 0;
+    u32 sectors = f->n * sectors_of(f->ip->fs);
+    if (f->ip->sectors < sectors)
+        return fs_error(f->ip->fs, "inode %u has more blocks than it counts",
+                        f->ip->ino);
+    f->ip->sectors -= sectors;
+    int error = blocks_free(f->ip->fs, f->first, f->n);
+    f->n = 0;
+    return error;
+}
+
+static int free_block(struct freed *f, u32 blkno)
+{
+    if (f->n && blkno == f->first + f->n &&
+        blocks_ok(f->ip->fs, f->first, f->n + 1)) {
+        f->n++;
+        return 0;
+    }
+    int error = free_run(f);
+    f->first = blkno;
+    f->n = 1;
+    return error;
+}
+
+/* Copy n pointers out of a block; clear: and write it without them. */
+static int take_pointers(struct inode *ip, u32 table, u32 at, u32 n,
+                         u32 out[BATCH], bool clear)
+{
+    if (!blocks_ok(ip->fs, table, 1))
+        return fs_error(ip->fs, "inode %u points to block %u", ip->ino, table);
+    struct buf *b = bread(ip->fs->disk, table);
+    if (!b)
+        return fs_error(ip->fs, "inode %u: block %u is lost", ip->ino, table);
+    u32 *p = (u32 *)b->data + at, used = 0;
+    for (u32 i = 0; i < n; i++) {
+        out[i] = p[i];
+        used |= p[i];
+        if (clear)
+            p[i] = 0;
+    }
+    if (clear && used)
+        return write_now(ip->fs, b);
+    brelse(b);
+    return 0;
+}
+
+/* Free a block and, if depth is not 0, all it points to. A block that is
+ * reached twice ends it, because it is free already. */
+static int free_tree(struct freed *f, u32 blkno, u32 depth)
+{
+    u32 n = depth ? 1U << pointer_shift(f->ip->fs) : 0, p[BATCH];
+    for (u32 at = 0; at < n; at += BATCH) {
+        int error = take_pointers(f->ip, blkno, at, BATCH, p, false);
+        for (u32 i = 0; i < BATCH && !error; i++)
+            if (p[i])
+                error = free_tree(f, p[i], depth - 1);
+        if (error)
+            return error;
+    }
+    return free_block(f, blkno);
+}
+
+/* Free all of a tree but its first `keep` blocks of the file, 0 < keep. */
+static int cut_tree(struct freed *f, u32 blkno, u32 depth, u64 keep)
+{
+    u32 shift = pointer_shift(f->ip->fs), child_shift = shift * (depth - 1);
+    u32 at = keep >> child_shift, p[BATCH];
+    u64 rest = keep & ((1UL << child_shift) - 1);
+    if (rest) {
+        int error = take_pointers(f->ip, blkno, at, 1, p, false);
+        if (!error && p[0])
+            error = cut_tree(f, p[0], depth - 1, rest);
+        if (error)
+            return error;
+        at++;
+    }
+    for (u32 n; at < 1U << shift; at += n) {
+        n = MIN(BATCH, (1U << shift) - at);
+        int error = take_pointers(f->ip, blkno, at, n, p, true);
+        for (u32 i = 0; i < n && !error; i++)
+            if (p[i])
+                error = free_tree(f, p[i], depth - 1);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+/* Free what the pointers of the inode in old[], that it has no more, reached,
+ * and cut the trees that straddle the end. */
+static int free_cut(struct inode *ip, const u32 old[EXT2_POINTERS], u64 keep)
+{
+    struct freed f = {.ip = ip};
+    int error = 0;
+    u64 start = EXT2_DIRECT;
+    for (u32 i = 0; i < EXT2_DIRECT && !error; i++)
+        if (old[i] && !ip->block[i])
+            error = free_block(&f, old[i]);
+    for (u32 depth = 1; depth <= 3 && !error; depth++) {
+        u32 i = EXT2_DIRECT + depth - 1;
+        u64 span = 1UL << pointer_shift(ip->fs) * depth;
+        if (old[i] && !ip->block[i])
+            error = free_tree(&f, old[i], depth);
+        else if (old[i] && keep < start + span)
+            error = cut_tree(&f, old[i], depth, keep - start);
+        start += span;
+    }
+    return error ? error : free_run(&f);
+}
+
+/* Take the pointers past the end out of the inode; were there any? */
+static bool drop_pointers(struct inode *ip, u64 keep)
+{
+    u64 start = 0;
+    bool any = false;
+    for (u32 i = 0; i < EXT2_POINTERS; i++) {
+        if (keep <= start && ip->block[i]) {
+            ip->block[i] = 0;
+            any = true;
+        }
+        u32 depth = i < EXT2_DIRECT ? 0 : i - EXT2_DIRECT + 1;
+        start += 1UL << pointer_shift(ip->fs) * depth;
+    }
+    return any;
+}
+
+int map_cut(struct inode *ip, u64 keep)
+{
+    int error = fs_writable(ip->fs);
+    if (error || !has_blocks(ip))
+        return error;
+    u32 old[EXT2_POINTERS];
+    memcpy(old, ip->block, sizeof(old));
+    ip->run_blocks = 0;
+    ip->goal = 0;
+    bool wait = drop_pointers(ip, keep) && ip->nlink;
+    error = inode_write(ip, wait);
+    if (!error)
+        error = free_cut(ip, old, keep);
+    if (!error)
+        error = inode_write(ip, false);
+    return error;
+}

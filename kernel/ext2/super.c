@@ -1,0 +1,631 @@
+/*
+ * Mounted file systems: superblock, mounting and unmounting, sync, shutdown,
+ * and what happens when damage is found.
+ *
+ * - A mount's row in mounts[] goes: free (disk NULL) - filled by fs_open -
+ *   in use - closed by fs_close - free. mount_lock covers every step, and is
+ *   taken before all other locks of ext2.
+ * - While a file system is mounted for writing, the disk's superblock lacks
+ *   EXT2_VALID_FS. Unmounting and shutdown restore the state it was found
+ *   in: one that was not clean stays so until e2fsck has seen it.
+ * - The superblock's sums are made from the groups' counts when it is
+ *   written; in between they are old, as e2fsck expects of an unclean one.
+ */
+#include "kernel/ext2/inside.h"
+#include "kernel/machine/args.h"
+
+#define PER_PAGE   (PAGE_SIZE / sizeof(struct ext2_group))
+#define MAX_BITS   65528 /* of a bitmap in use: counts have 16 bits */
+#define MAX_GROUPS (PAGE_SIZE / sizeof(struct ext2_group *) * PER_PAGE)
+
+struct fs mounts[MAX_DISKS];
+bool far_indirect;
+static struct sleeplock mount_lock;
+static struct fs *root_fs;
+
+static void say(const struct fs *fs, const char *fmt, va_list ap)
+{
+    char line[128];
+    kvsnprintf(line, sizeof(line), fmt, ap);
+    kprintf("ext2: %s: %s\n", fs->disk->name, line);
+}
+
+static int refuse(const struct fs *fs, int error, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static int refuse(const struct fs *fs, int error, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    say(fs, fmt, ap);
+    va_end(ap);
+    return error;
+}
+
+int fs_damaged(struct fs *fs, const char *fmt, ...)
+{
+    if (__atomic_fetch_add(&fs->complaints, 1, __ATOMIC_RELAXED) < 8) {
+        va_list ap;
+        va_start(ap, fmt);
+        say(fs, fmt, ap);
+        va_end(ap);
+    }
+    return -EIO;
+}
+
+/* ---- the superblock ---- */
+
+static struct buf *super_read(const struct fs *fs, struct ext2_super **sb)
+{
+    u32 bytes = bio_block_bytes();
+    struct buf *b = bread(fs->disk, EXT2_SUPER_OFFSET / bytes);
+    if (b)
+        *sb = (void *)((char *)b->data + EXT2_SUPER_OFFSET % bytes);
+    return b;
+}
+
+static int super_update(struct fs *fs, bool clean, bool wait)
+{
+    struct ext2_super *sb;
+    struct buf *b = super_read(fs, &sb);
+    if (!b)
+        return -EIO;
+    sb->state = fs->found_state;
+    if (fs->failed || !clean)
+        sb->state &= ~EXT2_VALID_FS;
+    if (fs->failed)
+        sb->state |= EXT2_ERROR_FS;
+    sb->free_blocks_count = fs->free_blocks;
+    sb->free_inodes_count = fs->free_inodes;
+    sb->wtime = now_s();
+    if (!fs->revision_0)
+        sb->feature_ro_compat = fs->ro_compat;
+    if (wait)
+        return bwrite(b);
+    bdwrite(b, 0);
+    return 0;
+}
+
+int super_write(struct fs *fs, bool wait)
+{
+    return super_update(fs, false, wait);
+}
+
+int fs_error(struct fs *fs, const char *fmt, ...)
+{
+    if (__atomic_exchange_n(&fs->failed, true, __ATOMIC_RELAXED))
+        return -EIO;
+    va_list ap;
+    va_start(ap, fmt);
+    say(fs, fmt, ap);
+    va_end(ap);
+    kprintf("ext2: %s: now read-only: run e2fsck\n", fs->disk->name);
+    if (!__atomic_exchange_n(&fs->read_only, true, __ATOMIC_RELAXED))
+        super_write(fs, true);
+    return -EIO;
+}
+
+int fs_writable(const struct fs *fs)
+{
+    return __atomic_load_n(&fs->read_only, __ATOMIC_RELAXED) ? -EROFS : 0;
+}
+
+int fs_allow_size(struct fs *fs, u64 bytes)
+{
+    if (bytes <= INT32_MAX || (fs->ro_compat & EXT2_RO_COMPAT_LARGE_FILE))
+        return 0;
+    sleep_lock(&fs->lock);
+    fs->ro_compat |= EXT2_RO_COMPAT_LARGE_FILE;
+    int error = super_write(fs, true);
+    sleep_unlock(&fs->lock);
+    return error;
+}
+
+int write_now(struct fs *fs, struct buf *b)
+{
+    if (bwrite(b) < 0)
+        return fs_error(fs, "could not write what must be on the disk");
+    return 0;
+}
+
+/* ---- mounting ---- */
+
+/* The size of a file that all pointers reach. */
+static u64 largest_file(const struct fs *fs)
+{
+    u64 n = fs->block_bytes / sizeof(u32);
+    if (fs->revision_0)
+        return INT32_MAX;
+    return (EXT2_DIRECT + n + n * n + n * n * n) << fs->block_shift;
+}
+
+static int check_features(struct fs *fs, const struct ext2_super *sb)
+{
+    fs->revision_0 = sb->rev_level == 0;
+    if (sb->rev_level > 1)
+        return refuse(fs, -EINVAL, "revision %u is not known", sb->rev_level);
+    if (fs->revision_0)
+        return 0;
+    u32 incompat = sb->feature_incompat & ~EXT2_INCOMPAT_KNOWN;
+    if (incompat)
+        return refuse(fs, -EINVAL, "incompatible features 0x%x", incompat);
+    u32 ro = sb->feature_ro_compat & ~EXT2_RO_COMPAT_KNOWN;
+    if (ro && !fs->read_only) {
+        refuse(fs, 0, "read-only: features 0x%x are not known", ro);
+        fs->read_only = true;
+    }
+    fs->file_types = sb->feature_incompat & EXT2_INCOMPAT_FILETYPE;
+    fs->ro_compat = sb->feature_ro_compat;
+    return 0;
+}
+
+static int check_block_size(struct fs *fs, const struct ext2_super *sb)
+{
+    if (sb->magic != EXT2_MAGIC)
+        return refuse(fs, -EINVAL, "holds no ext2 file system");
+    if (sb->log_block_size > 3)
+        return refuse(fs, -EINVAL, "block size 1024 << %u is not supported",
+                      sb->log_block_size);
+    fs->block_shift = 10 + sb->log_block_size;
+    fs->block_bytes = 1 << fs->block_shift;
+    if (fs->block_bytes != bio_block_bytes())
+        return refuse(fs, -EINVAL, "block size %u, the cache has the root's %u",
+                      fs->block_bytes, bio_block_bytes());
+    return 0;
+}
+
+/* Take over the superblock's figures if they agree with each other. */
+static int check_sizes(struct fs *fs, const struct ext2_super *sb)
+{
+    u32 bits = MIN(fs->block_bytes * 8, MAX_BITS);
+    fs->blocks = sb->blocks_count;
+    fs->first_data_block = sb->first_data_block;
+    fs->blocks_per_group = sb->blocks_per_group;
+    fs->inodes_per_group = sb->inodes_per_group;
+    fs->inodes = sb->inodes_count;
+    fs->inode_bytes = fs->revision_0 ? EXT2_INODE_BYTES : sb->inode_size;
+    fs->first_ino = fs->revision_0 ? 11 : sb->first_ino;
+    fs->max_bytes = largest_file(fs);
+
+    if (fs->first_data_block != (fs->block_bytes == 1024) ||
+        fs->blocks <= fs->first_data_block || fs->blocks_per_group == 0 ||
+        fs->blocks_per_group > bits || fs->inodes_per_group == 0 ||
+        fs->inodes_per_group > bits || fs->inode_bytes < EXT2_INODE_BYTES ||
+        fs->inode_bytes > fs->block_bytes ||
+        (fs->inode_bytes & (fs->inode_bytes - 1)) || fs->first_ino < 11 ||
+        fs->first_ino > fs->inodes)
+        return refuse(fs, -EIO, "the superblock makes no sense");
+    if ((u64)fs->blocks * sectors_of(fs) > fs->disk->nsectors)
+        return refuse(fs, -EIO, "the file system is larger than the disk");
+    u64 span = (u64)fs->blocks - fs->first_data_block;
+    fs->groups = (span + fs->blocks_per_group - 1) / fs->blocks_per_group;
+    if ((u64)fs->groups * fs->inodes_per_group != fs->inodes)
+        return refuse(fs, -EIO, "the superblock's counts disagree");
+    if (fs->groups > MAX_GROUPS)
+        return refuse(fs, -EINVAL, "more than %lu groups", MAX_GROUPS);
+    u64 table_bytes = (u64)fs->inodes_per_group * fs->inode_bytes;
+    fs->table_blocks = blocks_of(fs, table_bytes);
+    return 0;
+}
+
+static bool power_of(u32 n, u32 base)
+{
+    while (n % base == 0)
+        n /= base;
+    return n == 1;
+}
+
+/* Does a group begin with a copy of superblock and descriptors? */
+static bool has_super(const struct fs *fs, u32 g)
+{
+    return !(fs->ro_compat & EXT2_RO_COMPAT_SPARSE_SUPER) || g == 0 ||
+           power_of(g, 3) || power_of(g, 5) || power_of(g, 7);
+}
+
+/* Blocks at the start of a group that has a superblock. */
+static u32 head_blocks(const struct fs *fs, const struct ext2_super *sb)
+{
+    u32 table = blocks_of(fs, (u64)fs->groups * sizeof(struct ext2_group));
+    return 1 + table + (fs->revision_0 ? 0 : sb->reserved_gdt_blocks);
+}
+
+static void groups_free(struct fs *fs)
+{
+    for (u32 i = 0; fs->group_pages && i * PER_PAGE < fs->groups; i++)
+        if (fs->group_pages[i])
+            page_free(fs->group_pages[i]);
+    if (fs->group_pages)
+        page_free(fs->group_pages);
+    fs->group_pages = NULL;
+}
+
+static int groups_alloc(struct fs *fs)
+{
+    fs->group_pages = page_alloc_zero();
+    if (!fs->group_pages)
+        return -ENOMEM;
+    for (u32 i = 0; i * PER_PAGE < fs->groups; i++) {
+        fs->group_pages[i] = page_alloc();
+        if (!fs->group_pages[i])
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* Are a group's structures inside it and apart from each other? Sums up. */
+static bool group_ok(struct fs *fs, u32 g, u32 head)
+{
+    const struct ext2_group *gd = group_of(fs, g);
+    u64 start = fs->first_data_block + (u64)g * fs->blocks_per_group;
+    u64 end = start + group_blocks(fs, g);
+    u64 table_end = (u64)gd->inode_table + fs->table_blocks;
+    start += has_super(fs, g) ? head : 0;
+    fs->own_blocks += (has_super(fs, g) ? head : 0) + 2 + fs->table_blocks;
+    fs->free_blocks += gd->free_blocks_count;
+    fs->free_inodes += gd->free_inodes_count;
+    return gd->block_bitmap >= start && gd->block_bitmap < end &&
+           gd->inode_bitmap >= start && gd->inode_bitmap < end &&
+           gd->inode_table >= start && table_end <= end &&
+           gd->block_bitmap != gd->inode_bitmap &&
+           gd->block_bitmap - gd->inode_table >= fs->table_blocks &&
+           gd->inode_bitmap - gd->inode_table >= fs->table_blocks &&
+           gd->free_blocks_count <= group_blocks(fs, g) &&
+           gd->free_inodes_count <= fs->inodes_per_group;
+}
+
+static int groups_read(struct fs *fs)
+{
+    u32 per_block = fs->block_bytes / sizeof(struct ext2_group);
+    for (u32 g = 0; g < fs->groups; g += per_block) {
+        struct buf *b =
+            bread(fs->disk, fs->first_data_block + 1 + g / per_block);
+        if (!b)
+            return refuse(fs, -EIO, "the group descriptors cannot be read");
+        const struct ext2_group *from = b->data;
+        for (u32 i = 0; i < per_block && g + i < fs->groups; i++)
+            *group_of(fs, g + i) = from[i];
+        brelse(b);
+    }
+    return 0;
+}
+
+static int groups_open(struct fs *fs, u32 head)
+{
+    int error = groups_alloc(fs);
+    if (!error)
+        error = groups_read(fs);
+    fs->own_end = fs->first_data_block + head;
+    fs->own_blocks = fs->first_data_block;
+    for (u32 g = 0; !error && g < fs->groups; g++)
+        if (!group_ok(fs, g, head))
+            error = refuse(fs, -EIO, "group %u is described wrongly", g);
+    return error;
+}
+
+/* Mark the disk's superblock as mounted. */
+static void super_begin(struct fs *fs)
+{
+    if (fs->found_state & EXT2_ERROR_FS && !fs->read_only) {
+        refuse(fs, 0, "read-only: damage was found before: run e2fsck");
+        fs->read_only = true;
+    }
+    if (fs->read_only)
+        return;
+    if (!(fs->found_state & EXT2_VALID_FS))
+        refuse(fs, 0, "was not unmounted cleanly: e2fsck is advised");
+    struct ext2_super *sb;
+    struct buf *b = super_read(fs, &sb);
+    if (b) {
+        sb->mtime = now_s();
+        sb->mnt_count++;
+        bdwrite(b, 0);
+    }
+    if (super_write(fs, true) < 0) {
+        refuse(fs, 0, "read-only: the superblock cannot be written");
+        fs->read_only = true;
+    }
+}
+
+static int super_open(struct fs *fs)
+{
+    struct ext2_super *sb;
+    struct buf *b = super_read(fs, &sb);
+    if (!b)
+        return refuse(fs, -EIO, "the superblock cannot be read");
+    int error = check_block_size(fs, sb);
+    if (!error)
+        error = check_features(fs, sb);
+    if (!error)
+        error = check_sizes(fs, sb);
+    u32 head = error ? 0 : head_blocks(fs, sb);
+    fs->found_state = sb->state;
+    brelse(b);
+    return error ? error : groups_open(fs, head);
+}
+
+static int root_open(struct fs *fs)
+{
+    int error = iget(fs, EXT2_ROOT_INO, &fs->root);
+    if (error)
+        return error;
+    ilock(fs->root);
+    error = ivalid(fs->root);
+    if (!error && !S_ISDIR(fs->root->mode))
+        error = refuse(fs, -EIO, "the root is no directory");
+    iunlock(fs->root);
+    if (error)
+        iput(fs->root);
+    return error;
+}
+
+static struct fs *free_row(const struct disk *d)
+{
+    struct fs *row = NULL;
+    for (u32 i = 0; i < MAX_DISKS; i++) {
+        if (mounts[i].disk == d)
+            return NULL;
+        if (!row && !mounts[i].disk)
+            row = &mounts[i];
+    }
+    return row;
+}
+
+/* Fill a row. mount_lock held. */
+static int fs_open(struct disk *d, u32 flags, struct fs **out)
+{
+    struct fs *fs = free_row(d);
+    if (!fs)
+        return -EBUSY;
+    *fs = (struct fs){.disk = d, .generation = now_s()};
+    sleep_lock_init(&fs->lock, "fs");
+    fs->read_only = d->read_only || (flags & MS_RDONLY);
+    int error = super_open(fs);
+    if (!error)
+        error = root_open(fs);
+    if (error) {
+        inodes_forget(fs);
+        groups_free(fs);
+        binval_disk(d);
+        fs->disk = NULL;
+        return error;
+    }
+    super_begin(fs);
+    d->mounted = true;
+    *out = fs;
+    return 0;
+}
+
+int ext2_mount_root(struct disk *d)
+{
+    sleep_lock(&mount_lock);
+    int error = root_fs ? -EBUSY : fs_open(d, 0, &root_fs);
+    sleep_unlock(&mount_lock);
+    return error;
+}
+
+/* Cover the directory. */
+static int cover(struct inode *on, struct fs *fs)
+{
+    ilock(on);
+    int error = ivalid(on);
+    if (!error && !S_ISDIR(on->mode))
+        error = -ENOTDIR;
+    if (!error && on->nlink == 0)
+        error = -ENOENT;
+    spin_lock(&icache_lock);
+    if (!error && (on->mounted || on == on->fs->root))
+        error = -EBUSY;
+    if (!error && fs)
+        on->mounted = fs;
+    spin_unlock(&icache_lock);
+    iunlock(on);
+    return error;
+}
+
+static int fs_close(struct fs *);
+
+int ext2_mount(struct disk *d, struct inode *on, u32 flags)
+{
+    if (flags & ~MS_RDONLY)
+        return -EINVAL;
+    struct fs *fs;
+    sleep_lock(&mount_lock);
+    int error = cover(on, NULL);
+    if (!error)
+        error = fs_open(d, flags, &fs);
+    if (!error) {
+        fs->on = on;
+        error = cover(on, fs);
+        if (error)
+            fs_close(fs);
+    }
+    sleep_unlock(&mount_lock);
+    return error;
+}
+
+/* ---- writing back and unmounting ---- */
+
+/* Everything in memory to the disk. mount_lock held. */
+static int fs_sync(struct fs *fs)
+{
+    int error = 0;
+    if (fs_writable(fs) == 0) {
+        error = inodes_write(fs);
+        sleep_lock(&fs->lock);
+        int super_error = super_write(fs, false);
+        sleep_unlock(&fs->lock);
+        error = error ? error : super_error;
+    }
+    int flush_error = bflush(fs->disk);
+    return error ? error : flush_error;
+}
+
+/* Everything to the disk, and then the mark that it is whole. */
+static int fs_mark_clean(struct fs *fs)
+{
+    int error = fs_sync(fs);
+    int flush_error = disk_flush(fs->disk);
+    error = error ? error : flush_error;
+    if (!error && fs_writable(fs) == 0)
+        error = super_update(fs, true, true);
+    if (!error)
+        error = disk_flush(fs->disk);
+    __atomic_store_n(&fs->read_only, true, __ATOMIC_RELAXED);
+    return error;
+}
+
+/* Empty the row of a file system nobody can reach. mount_lock held. */
+static int fs_close(struct fs *fs)
+{
+    iput(fs->root);
+    int error = fs_mark_clean(fs);
+    inodes_forget(fs);
+    groups_free(fs);
+    if (!error)
+        binval_disk(fs->disk);
+    fs->disk->mounted = false;
+    fs->disk = NULL;
+    return error;
+}
+
+static int umount_locked(struct inode *root)
+{
+    struct fs *fs = root->fs;
+    if (root != fs->root)
+        return -EINVAL;
+    if (!fs->on)
+        return -EBUSY;
+    int error = fs_sync(fs);
+    if (error)
+        return error;
+    spin_lock(&icache_lock);
+    bool busy = inodes_busy(fs);
+    if (!busy)
+        fs->on->mounted = NULL;
+    spin_unlock(&icache_lock);
+    if (busy)
+        return -EBUSY;
+    struct inode *on = fs->on;
+    iput(root);
+    error = fs_close(fs);
+    iput(on);
+    if (error)
+        kprintf("ext2: unmounted, but writing failed\n");
+    return 0;
+}
+
+int ext2_umount(struct inode *root)
+{
+    sleep_lock(&mount_lock);
+    int error = umount_locked(root);
+    sleep_unlock(&mount_lock);
+    return error;
+}
+
+/* Call fn for every mount; the first error, when all have been called. */
+static int each_mount(int (*fn)(struct fs *))
+{
+    int first = 0;
+    sleep_lock(&mount_lock);
+    for (u32 i = 0; i < MAX_DISKS; i++) {
+        int error = mounts[i].disk ? fn(&mounts[i]) : 0;
+        first = first ? first : error;
+    }
+    sleep_unlock(&mount_lock);
+    return first;
+}
+
+static int sync_one(struct fs *fs)
+{
+    int error = fs_sync(fs);
+    int flush_error = disk_flush(fs->disk);
+    return error ? error : flush_error;
+}
+
+int ext2_sync(void)
+{
+    int error = each_mount(sync_one);
+    int flush_error = bflush(NULL); /* what went past ext2, to a raw disk */
+    return error ? error : flush_error;
+}
+
+static int shut_one(struct fs *fs)
+{
+    inodes_free_nameless(fs);
+    return fs_mark_clean(fs);
+}
+
+int ext2_shutdown(void)
+{
+    return each_mount(shut_one);
+}
+
+/* ---- the table as seen from outside ---- */
+
+void ext2_init(void)
+{
+    icache_lock = SPINLOCK("icache", RANK_ICACHE);
+    sleep_lock_init(&mount_lock, "mounts");
+    sleep_lock_init(&tree_lock, "tree");
+    inodes_init();
+    const char *indirect = arg_text("indirect");
+    far_indirect = indirect && !strcmp(indirect, "far");
+    if (indirect && !far_indirect && strcmp(indirect, "near"))
+        boot_fail("argument indirect=%s: not near or far", indirect);
+}
+
+struct inode *root_inode(void)
+{
+    return root_fs->root;
+}
+
+int ext2_probe(struct disk *d)
+{
+    struct ext2_super *sb = page_alloc();
+    if (!sb)
+        return -ENOMEM;
+    struct io io = {
+        .request = {.sector = EXT2_SUPER_OFFSET / SECTOR_BYTES,
+                    .nsectors = EXT2_SUPER_BYTES / SECTOR_BYTES},
+        .data = sb,
+    };
+    int error = disk_transfer(d, &io, 1);
+    if (!error && (sb->magic != EXT2_MAGIC || sb->log_block_size > 3))
+        error = -EINVAL;
+    int bytes = error ? error : 1024 << sb->log_block_size;
+    page_free(sb);
+    return bytes;
+}
+
+bool ext2_mount_row(u32 i, char *path, size_t n, struct disk **d, bool *ro)
+{
+    bool found = false;
+    sleep_lock(&mount_lock);
+    for (u32 at = 0; at < MAX_DISKS && !found; at++) {
+        struct fs *fs = &mounts[at];
+        if (!fs->disk || i--)
+            continue;
+        found = true;
+        *d = fs->disk;
+        *ro = fs_writable(fs) < 0;
+        if (ext2_path(fs->on ? fs->on : fs->root, path, n) < 0)
+            strlcpy(path, "?", n);
+    }
+    sleep_unlock(&mount_lock);
+    return found;
+}
+
+int ext2_statfs(struct inode *ip, struct statfs *out)
+{
+    struct fs *fs = ip->fs;
+    *out = (struct statfs){.block_size = fs->block_bytes,
+                           .read_only = fs_writable(fs) < 0,
+                           .blocks = fs->blocks - fs->own_blocks,
+                           .inodes = fs->inodes};
+    strlcpy(out->disk, fs->disk->name, sizeof(out->disk));
+    sleep_lock(&fs->lock);
+    out->free_blocks = fs->free_blocks;
+    out->free_inodes = fs->free_inodes;
+    sleep_unlock(&fs->lock);
+    return 0;
+}

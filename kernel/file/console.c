@@ -1,0 +1,302 @@
+/*
+ * The console: a terminal on the serial port, as a device.
+ *
+ * What was typed lies in a ring:  first <= ready <= end <= first + RING_BYTES.
+ *   [first, ready)  is for readers
+ *   [ready, end)    is the line being edited; empty in raw mode
+ * - Cooked mode: a line becomes ready whole, by newline or ^D. The ^D stays
+ *   in the ring as the mark where a read ends.
+ * - Raw mode: every byte is ready as it comes.
+ * - What is typed is echoed once somebody reads it: at once if a reader
+ *   waits, else when one comes. So a script fed to the console all at once
+ *   gives the same picture as one typed slowly.
+ * - What was typed ahead is not lost. With the ring full no byte is taken from
+ *   the serial port, and the sender waits, until a reader makes room; a line
+ *   that fills all of it becomes ready as it is. A change to cooked mode edits
+ *   what is in the ring as if it were typed now. A ^C acts when it comes (or
+ *   then), whatever there is to be read before it.
+ *
+ * tty.lock guards all of struct tty. Output needs no state and no lock here.
+ */
+#include "kernel/base/abi.h"
+#include "kernel/file/console.h"
+#include "kernel/file/dev.h"
+#include "kernel/machine/fdt.h"
+#include "kernel/machine/irq.h"
+#include "kernel/machine/lock.h"
+#include "kernel/proc/proc.h"
+
+#define RING_BYTES  8192
+#define CHUNK_BYTES 256 /* moved from or to the process at a time */
+#define CTRL(c)     ((c) - '@')
+#define DELETE      0x7f
+
+static struct {
+    struct spinlock lock;
+    u64 first, ready, end; /* bytes since boot */
+    u64 shown;             /* echoed up to here, in cooked mode */
+    u32 waiting;           /* readers asleep */
+    bool raw;
+    u32 foreground; /* process group that ^C kills; 0: none */
+    char ring[RING_BYTES];
+} tty = {.lock = SPINLOCK("console", RANK_CONSOLE)};
+
+static char *typed(u64 i)
+{
+    return &tty.ring[i % RING_BYTES];
+}
+
+static bool is_full(void)
+{
+    return tty.end - tty.first == RING_BYTES;
+}
+
+/* Everything below, up to take, is called with tty.lock held. */
+
+static void make_ready(void)
+{
+    tty.ready = tty.end;
+    wakeup(&tty);
+}
+
+static bool is_control(char c)
+{
+    return (u8)c < ' ' || c == DELETE;
+}
+
+static void keep(char c)
+{
+    *typed(tty.end++) = c;
+}
+
+/* Newlines as they are, other control characters visibly; not ^D's mark. */
+static void echo(char c)
+{
+    char visible[] = {'^', c ^ 0x40};
+    if (c == CTRL('D'))
+        return;
+    if (is_control(c) && c != '\n')
+        uart_put(visible, 2);
+    else
+        uart_put(&c, 1);
+}
+
+static void show_up_to(u64 end)
+{
+    while (tty.shown < end)
+        echo(*typed(tty.shown++));
+}
+
+/* Take the last byte off the line, and off the screen if it is there. */
+static void rub_out(void)
+{
+    char c = *typed(--tty.end);
+    if (tty.shown <= tty.end)
+        return;
+    tty.shown = tty.end;
+    uart_put("\b \b\b \b", is_control(c) ? 6 : 3);
+}
+
+static void rub_out_word(void)
+{
+    while (tty.end != tty.ready && *typed(tty.end - 1) == ' ')
+        rub_out();
+    while (tty.end != tty.ready && *typed(tty.end - 1) != ' ')
+        rub_out();
+}
+
+static void interrupt_job(void)
+{
+    tty.end = tty.ready;
+    tty.shown = MIN(tty.shown, tty.end);
+    uart_put("^C\n", 3);
+    if (tty.foreground)
+        proc_kill_group(tty.foreground);
+}
+
+static void edit(char c)
+{
+    switch (c) {
+    case CTRL('C'):
+        interrupt_job();
+        break;
+    case CTRL('U'):
+        while (tty.end != tty.ready)
+            rub_out();
+        break;
+    case CTRL('W'):
+        rub_out_word();
+        break;
+    case '\b':
+    case DELETE:
+        if (tty.end != tty.ready)
+            rub_out();
+        break;
+    case CTRL('D'):
+        keep(c);
+        make_ready();
+        break;
+    case '\r':
+    case '\n':
+        keep('\n');
+        make_ready();
+        break;
+    default:
+        keep(c);
+    }
+    if (tty.waiting)
+        show_up_to(tty.end);
+}
+
+static void typed_byte(char c)
+{
+    if (tty.raw)
+        keep(c);
+    else
+        edit(c);
+    if (tty.raw || (is_full() && tty.ready == tty.first))
+        make_ready();
+}
+
+/* Take what the serial port has, as far as there is room. */
+static void receive(void)
+{
+    int c;
+    while (!is_full() && (c = uart_get()) >= 0)
+        typed_byte((char)c);
+    uart_listen(!is_full());
+}
+
+static void set_raw(bool raw)
+{
+    u64 from = tty.first, end = tty.end;
+    if (raw == tty.raw)
+        return;
+    tty.raw = raw;
+    if (raw) {
+        make_ready();
+        return;
+    }
+    for (tty.ready = tty.end = tty.shown = from; from != end; from++)
+        typed_byte(*typed(from));
+}
+
+static void console_interrupt(u32)
+{
+    spin_lock(&tty.lock);
+    receive();
+    spin_unlock(&tty.lock);
+}
+
+/*
+ * Hand out up to n ready bytes, in cooked mode to the end of the line at
+ * most; *more says whether the line goes on.
+ */
+static u64 take(char *to, u64 n, bool *more)
+{
+    u64 taken = 0;
+    spin_lock(&tty.lock);
+    bool was_full = is_full();
+    while ((*more = tty.first != tty.ready)) {
+        char c = *typed(tty.first);
+        bool mark = c == CTRL('D') && !tty.raw;
+        if (taken == n && !mark)
+            break;
+        tty.first++;
+        if (!tty.raw)
+            show_up_to(tty.first);
+        if (!mark)
+            to[taken++] = c;
+        if (mark || (c == '\n' && !tty.raw)) {
+            *more = false;
+            break;
+        }
+    }
+    if (was_full)
+        receive();
+    spin_unlock(&tty.lock);
+    return taken;
+}
+
+static int wait_ready(void)
+{
+    int error = 0;
+    spin_lock(&tty.lock);
+    tty.waiting++;
+    if (!tty.raw && tty.first == tty.ready)
+        show_up_to(tty.end);
+    while (tty.first == tty.ready && !error)
+        error = sleep_until(&tty, &tty.lock, 0);
+    tty.waiting--;
+    spin_unlock(&tty.lock);
+    return error;
+}
+
+static int console_read(u32, struct uio *uio)
+{
+    char chunk[CHUNK_BYTES];
+    int error = uio->left ? wait_ready() : 0;
+    for (bool more = true; more && uio->left && !error;) {
+        u64 n = take(chunk, MIN(uio->left, sizeof(chunk)), &more);
+        error = uio_move(chunk, n, uio);
+    }
+    return error;
+}
+
+static int console_write(u32, struct uio *uio)
+{
+    char chunk[CHUNK_BYTES];
+    while (uio->left) {
+        u64 n = MIN(uio->left, sizeof(chunk));
+        int error = uio_move(chunk, n, uio);
+        if (error)
+            return error;
+        uart_put(chunk, n);
+    }
+    return 0;
+}
+
+/* In raw mode: drop what was typed up to the last ^C. Was there one? */
+static bool take_interrupt(void)
+{
+    u64 end = tty.raw ? tty.end : tty.first;
+    while (end != tty.first && *typed(end - 1) != CTRL('C'))
+        end--;
+    bool found = end != tty.first;
+    tty.first = end;
+    receive();
+    return found;
+}
+
+static int console_ioctl(u32, u32 request, u64 arg)
+{
+    int result = 0;
+    spin_lock(&tty.lock);
+    if (request == TTY_FOREGROUND && arg <= UINT32_MAX)
+        tty.foreground = (u32)arg;
+    else if (request == TTY_FOREGROUND)
+        result = -EINVAL;
+    else if (request == TTY_COOKED || request == TTY_RAW)
+        set_raw(request == TTY_RAW);
+    else if (request == TTY_INTERRUPTED)
+        result = take_interrupt();
+    else
+        result = -ENOTTY;
+    spin_unlock(&tty.lock);
+    return result;
+}
+
+void console_init(void)
+{
+    irq_register(machine.uart.irq, console_interrupt);
+    uart_listen(true);
+}
+
+static const struct device console = {
+    .id = CONSOLE_ID,
+    .name = "console",
+    .read = console_read,
+    .write = console_write,
+    .ioctl = console_ioctl,
+};
+DEVICE(console);

@@ -1,0 +1,117 @@
+/*
+ * /dev/disk0 and so on: the raw disk, past the cache, in whole sectors.
+ *
+ * - Reading ends at the end of the disk; writing past it is ENOSPC; an offset
+ *   or length that is no whole number of sectors is EINVAL.
+ * - A mounted disk cannot be written here (EBUSY), and what is read of it may
+ *   be older than the cache.
+ */
+#include "kernel/base/abi.h"
+#include "kernel/file/dev.h"
+#include "kernel/disk/disk.h"
+#include "kernel/machine/mem.h"
+
+#define PAGES 16 /* moved at a time */
+
+/* A piece of a transfer; fits a page. */
+struct piece {
+    struct io ios[PAGES];
+    u32 n;
+};
+
+static u32 disk_units(void)
+{
+    return disk_count();
+}
+
+static u64 disk_bytes(u32 unit)
+{
+    return disk_get(unit)->nsectors * SECTOR_BYTES;
+}
+
+static void free_pages(struct piece *p)
+{
+    for (u32 i = 0; i < p->n; i++)
+        page_free(p->ios[i].data);
+    page_free(p);
+}
+
+/* Pages and requests for up to PAGES pages of the transfer; NULL: no memory. */
+static struct piece *make_piece(u64 offset, u64 bytes, bool write)
+{
+    _Static_assert(sizeof(struct piece) <= PAGE_SIZE, "fits a page");
+    struct piece *p = page_alloc_zero();
+    for (; p && bytes && p->n < PAGES; p->n++) {
+        struct io *io = &p->ios[p->n];
+        u64 n = MIN(bytes, PAGE_SIZE);
+        if (!(io->data = page_alloc())) {
+            free_pages(p);
+            return NULL;
+        }
+        io->request.sector = offset / SECTOR_BYTES;
+        io->request.nsectors = n / SECTOR_BYTES;
+        io->request.write = write;
+        offset += n;
+        bytes -= n;
+    }
+    return p;
+}
+
+static int move_data(struct piece *p, struct uio *uio)
+{
+    int error = 0;
+    for (u32 i = 0; i < p->n && !error; i++)
+        error = uio_move(p->ios[i].data,
+                         p->ios[i].request.nsectors * SECTOR_BYTES, uio);
+    return error;
+}
+
+static int move_piece(struct disk *d, struct uio *uio, u64 bytes)
+{
+    struct piece *p = make_piece(uio->offset, bytes, uio->write);
+    if (!p)
+        return -ENOMEM;
+    int error = uio->write ? move_data(p, uio) : 0;
+    if (!error)
+        error = disk_transfer(d, p->ios, p->n);
+    if (!error && !uio->write)
+        error = move_data(p, uio);
+    free_pages(p);
+    return error;
+}
+
+static int disk_move(u32 unit, struct uio *uio)
+{
+    u64 size = disk_bytes(unit);
+    int error = 0;
+    if ((uio->offset | uio->left) % SECTOR_BYTES)
+        return -EINVAL;
+    while (uio->left && uio->offset < size && !error)
+        error =
+            move_piece(disk_get(unit), uio, MIN(uio->left, size - uio->offset));
+    return error;
+}
+
+static int disk_read(u32 unit, struct uio *uio)
+{
+    return disk_move(unit, uio);
+}
+
+static int disk_write(u32 unit, struct uio *uio)
+{
+    if (disk_get(unit)->mounted)
+        return -EBUSY;
+    if (uio->offset >= disk_bytes(unit))
+        return -ENOSPC;
+    return disk_move(unit, uio);
+}
+
+static const struct device disk_device = {
+    .id = 8,
+    .name = "disk%u",
+    .units = disk_units,
+    .read = disk_read,
+    .write = disk_write,
+    .size = disk_bytes,
+};
+DEVICE(disk_device);

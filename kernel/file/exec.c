@@ -1,0 +1,247 @@
+/*
+ * exec: a program from an ELF file. Executable and Linkable Format, 64-bit
+ * (System V gABI, "ELF Header" and "Program Header"; RISC-V ELF psABI).
+ *
+ * - Headers are checked before anything is done. The new address space is
+ *   built beside the old one, which stays as it is if anything fails.
+ * - What a segment has beyond its file bytes (bss) is not mapped: it comes
+ *   as zero pages when touched, like the heap behind it.
+ * - The stack begins with the argument strings, highest, below them argv.
+ *   The program gets argc in a0 and argv in a1.
+ */
+#include "kernel/base/abi.h"
+#include "kernel/ext2/ext2.h"
+#include "kernel/proc/proc.h"
+#include "kernel/base/string.h"
+#include "kernel/file/trap.h"
+#include "kernel/proc/vm.h"
+
+#define MAX_SEGMENTS   8
+#define STACK_PAGES    32 /* most, of strings and argv */
+#define STACK_ALIGN    16
+#define ELF_EXECUTABLE 2
+#define ELF_RISCV      243
+#define SEGMENT_LOAD   1
+#define FLAG_X         1
+#define FLAG_W         2
+
+static const u8 elf_ident[] = {0x7f, 'E', 'L', 'F', 2, 1, 1}; /* 64, little */
+
+struct elf_header {
+    u8 ident[16];
+    u16 type, machine;
+    u32 version;
+    u64 entry, phoff, shoff;
+    u32 flags;
+    u16 ehsize, phentsize, phnum, shentsize, shnum, shstrndx;
+};
+
+struct segment {
+    u32 type, flags;
+    u64 offset, vaddr, paddr, filesz, memsz, align;
+};
+
+struct program {
+    struct inode *file;     /* locked */
+    struct streams streams; /* for read-ahead */
+    u64 entry, end;         /* end of the last segment */
+    u32 nsegments;
+    struct segment segments[MAX_SEGMENTS];
+    u64 *pagetable;
+    u64 sp, argc;
+    char *stack[STACK_PAGES]; /* the highest first */
+};
+
+/* ---- reading and checking ---- */
+
+static int read_exactly(struct program *g, void *to, u64 offset, u64 n)
+{
+    struct uio u = {.addr = (u64)to, .left = n, .offset = offset};
+    int error = ext2_read(g->file, &u, &g->streams);
+    if (error)
+        return error;
+    return u.left ? -ENOEXEC : 0;
+}
+
+static bool segment_is_sound(const struct segment *s, u64 lowest, u64 file_size)
+{
+    return s->filesz <= s->memsz && s->vaddr >= lowest &&
+           s->vaddr < USER_STACK_LOW && s->memsz < USER_STACK_LOW - s->vaddr &&
+           s->offset <= file_size && s->filesz <= file_size - s->offset;
+}
+
+/* Keep the segments to be loaded. They ascend and share no page. */
+static int read_segments(struct program *g, const struct elf_header *h)
+{
+    g->end = USER_BASE;
+    for (u32 i = 0; i < h->phnum; i++) {
+        struct segment s;
+        int error = read_exactly(g, &s, h->phoff + i * sizeof(s), sizeof(s));
+        if (error)
+            return error;
+        if (s.type != SEGMENT_LOAD || s.memsz == 0)
+            continue;
+        u64 lowest = ROUND_UP(g->end, PAGE_SIZE);
+        if (g->nsegments == MAX_SEGMENTS ||
+            !segment_is_sound(&s, lowest, g->file->size))
+            return -ENOEXEC;
+        g->segments[g->nsegments++] = s;
+        g->end = s.vaddr + s.memsz;
+    }
+    return g->nsegments ? 0 : -ENOEXEC;
+}
+
+static int read_headers(struct program *g)
+{
+    struct elf_header h;
+    if (!S_ISREG(g->file->mode) || !(g->file->mode & 0111))
+        return -ENOEXEC;
+    int error = read_exactly(g, &h, 0, sizeof(h));
+    if (error)
+        return error;
+    if (memcmp(h.ident, elf_ident, sizeof(elf_ident)) != 0 ||
+        h.type != ELF_EXECUTABLE || h.machine != ELF_RISCV ||
+        h.phentsize != sizeof(struct segment) || h.phoff > g->file->size)
+        return -ENOEXEC;
+    g->entry = h.entry;
+    error = read_segments(g, &h);
+    if (error)
+        return error;
+    return h.entry >= USER_BASE && h.entry < g->end && h.entry % 2 == 0
+               ? 0
+               : -ENOEXEC;
+}
+
+/* ---- building ---- */
+
+/* A new page of the program's at va, or NULL. */
+static char *add_page(struct program *g, u64 va, u64 perm, bool zero)
+{
+    char *page = zero ? page_alloc_zero() : page_alloc();
+    if (page && vm_map(g->pagetable, va, page, perm) < 0) {
+        page_free(page);
+        return NULL;
+    }
+    return page;
+}
+
+static int load_segment(struct program *g, const struct segment *s)
+{
+    u64 perm = PTE_R | (s->flags & FLAG_W ? PTE_W : 0) |
+               (s->flags & FLAG_X ? PTE_X : 0);
+    u64 offset = s->offset, left = s->filesz, va = s->vaddr;
+    while (left > 0) {
+        u64 skip = va % PAGE_SIZE, n = MIN(left, PAGE_SIZE - skip);
+        char *page = add_page(g, va - skip, perm, n < PAGE_SIZE);
+        if (!page)
+            return -ENOMEM;
+        int error = read_exactly(g, page + skip, offset, n);
+        if (error)
+            return error;
+        va += n;
+        offset += n;
+        left -= n;
+    }
+    return 0;
+}
+
+static int load_segments(struct program *g)
+{
+    for (u32 i = 0; i < g->nsegments; i++) {
+        int error = load_segment(g, &g->segments[i]);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+static void put(struct program *g, u64 va, const void *data, u64 n)
+{
+    while (n > 0) {
+        u64 within = va % PAGE_SIZE, piece = MIN(n, PAGE_SIZE - within);
+        memcpy(g->stack[(USER_TOP - 1 - va) / PAGE_SIZE] + within, data, piece);
+        data = (const char *)data + piece;
+        va += piece;
+        n -= piece;
+    }
+}
+
+static int build_stack(struct program *g, char *const argv[])
+{
+    u64 strings_bytes = 0;
+    for (; argv[g->argc]; g->argc++)
+        strings_bytes += strlen(argv[g->argc]) + 1;
+    u64 array_bytes = (g->argc + 1) * sizeof(u64);
+    if (strings_bytes + array_bytes + STACK_ALIGN > STACK_PAGES * PAGE_SIZE)
+        return -E2BIG;
+    u64 at = USER_TOP - strings_bytes;
+    g->sp = ROUND_DOWN(at - array_bytes, STACK_ALIGN);
+    for (u64 i = 0; USER_TOP - i * PAGE_SIZE > g->sp; i++) {
+        u64 va = USER_TOP - (i + 1) * PAGE_SIZE;
+        g->stack[i] = add_page(g, va, PTE_R | PTE_W, true);
+        if (!g->stack[i])
+            return -ENOMEM;
+    }
+    for (u64 i = 0; i < g->argc; i++) {
+        u64 n = strlen(argv[i]) + 1;
+        put(g, g->sp + i * sizeof(u64), &at, sizeof(at));
+        put(g, at, argv[i], n);
+        at += n;
+    }
+    return 0;
+}
+
+static int build(struct program *g, char *const argv[])
+{
+    int error = read_headers(g);
+    if (error)
+        return error;
+    g->pagetable = vm_create();
+    if (!g->pagetable)
+        return -ENOMEM;
+    error = load_segments(g);
+    return error ? error : build_stack(g, argv);
+}
+
+/* ---- the change ---- */
+
+static void become(const struct program *g, const char *path)
+{
+    struct proc *p = myproc();
+    u64 *old = p->pagetable;
+    const char *name = path;
+    for (const char *c = path; *c; c++)
+        if (*c == '/')
+            name = c + 1;
+    proc_name(p, name);
+    p->pagetable = g->pagetable;
+    p->heap = p->brk = ROUND_UP(g->end, PAGE_SIZE);
+    *p->trapframe = (struct trapframe){.epc = g->entry};
+    p->trapframe->x[REG_SP] = g->sp;
+    p->trapframe->x[REG_A1] = g->sp; /* argv; argc is the call's result */
+    vm_use(p->pagetable);
+    if (old)
+        vm_destroy(old);
+}
+
+i64 exec(const char *path, char *const argv[])
+{
+    struct program g = {0};
+    int error = namei(path, 0, &g.file);
+    if (error)
+        return error;
+    ilock(g.file);
+    error = ivalid(g.file);
+    if (!error)
+        error = build(&g, argv);
+    iunlock(g.file);
+    ext2_end_reads(g.file, &g.streams);
+    iput(g.file);
+    if (!error) {
+        become(&g, path);
+        return g.argc;
+    }
+    if (g.pagetable)
+        vm_destroy(g.pagetable);
+    return error;
+}

@@ -1,0 +1,411 @@
+/*
+ * Open files: the table, and what each call on a descriptor does to a pipe,
+ * an inode or a device. See file.h.
+ *
+ * - A file goes: free - allocated (file_alloc: one reference) - open
+ *   (file_open, file_open_device, pipe_make) - free again (the last
+ *   file_close, which lets go of what it stood for).
+ * - file_table.lock guards the free list and every file's refs. The rest of
+ *   a file is set before a second reference can exist, and then constant, but
+ *   for offset (file.lock) and streams (the inode's lock).
+ * - Order: file.lock, then the inode's lock. file.lock is held over a
+ *   transfer to or from an inode that moves the offset, so that two processes
+ *   that share the file never read or write the same place twice.
+ * - A device's transfer may wait for ever, as the console's does; so
+ *   file.lock is not held over it, and who finishes last sets the offset.
+ * - A transfer that moved some bytes before an error returns their number.
+ *   But an error of a device's write stands for all of it: that bytes were
+ *   taken does not say what became of them.
+ */
+#include "kernel/file/file.h"
+#include "kernel/file/dev.h"
+#include "kernel/measure/stat.h"
+
+static struct {
+    struct spinlock lock;
+    struct file *free; /* lock */
+    u64 open;          /* lock: files with references */
+    struct file file[MAX_FILES];
+} file_table = {.lock = SPINLOCK("file_table", RANK_FILE)};
+
+static u64 files_open(void)
+{
+    return __atomic_load_n(&file_table.open, __ATOMIC_RELAXED);
+}
+
+GAUGE(open_files, "file.open", "files", "open files, each once however shared",
+      files_open);
+
+void file_init(void)
+{
+    for (u32 i = 0; i < MAX_FILES; i++) {
+        file_table.file[i].next_free = file_table.free;
+        file_table.free = &file_table.file[i];
+    }
+}
+
+struct file *file_alloc(void)
+{
+    spin_lock(&file_table.lock);
+    struct file *f = file_table.free;
+    if (f) {
+        file_table.free = f->next_free;
+        file_table.open++;
+    }
+    spin_unlock(&file_table.lock);
+    if (!f)
+        return NULL;
+    *f = (struct file){.refs = 1, .type = FILE_NONE};
+    sleep_lock_init(&f->lock, "file");
+    return f;
+}
+
+struct file *file_dup(struct file *f)
+{
+    spin_lock(&file_table.lock);
+    assert(f->refs > 0);
+    f->refs++;
+    spin_unlock(&file_table.lock);
+    return f;
+}
+
+static void file_free(struct file *f)
+{
+    spin_lock(&file_table.lock);
+    f->next_free = file_table.free;
+    file_table.free = f;
+    file_table.open--;
+    spin_unlock(&file_table.lock);
+}
+
+void file_close(struct file *f)
+{
+    spin_lock(&file_table.lock);
+    assert(f->refs > 0);
+    bool last = --f->refs == 0;
+    spin_unlock(&file_table.lock);
+    if (!last)
+        return;
+    if (f->pipe)
+        pipe_close(f->pipe, f->flags == O_WRONLY);
+    if (f->inode) {
+        ext2_end_reads(f->inode, &f->streams);
+        iput(f->inode);
+    }
+    file_free(f);
+}
+
+static bool may_read(const struct file *f)
+{
+    return (f->flags & O_ACCMODE) != O_WRONLY;
+}
+
+static bool may_write(const struct file *f)
+{
+    return (f->flags & O_ACCMODE) != O_RDONLY;
+}
+
+static int attach_device(struct file *f, u32 number)
+{
+    f->type = FILE_DEVICE;
+    f->device = device_find(number);
+    f->unit = number & 0xff;
+    return f->device ? 0 : -ENXIO;
+}
+
+static int attach_regular(struct file *f)
+{
+    if (!may_write(f))
+        return 0;
+    int error = fs_writable(f->inode->fs);
+    if (!error && (f->flags & O_TRUNC))
+        error = ext2_truncate(f->inode, 0);
+    return error;
+}
+
+/* Make f, which has its flags and inode, stand for what the inode is. Inode
+ * locked. */
+static int attach_inode(struct file *f)
+{
+    struct inode *ip = f->inode;
+    if ((f->flags & O_DIRECTORY) && !S_ISDIR(ip->mode))
+        return -ENOTDIR;
+    f->type = FILE_INODE;
+    switch (ip->mode & S_IFMT) {
+    case S_IFREG:
+        return attach_regular(f);
+    case S_IFDIR:
+        return may_write(f) || (f->flags & O_CREAT) ? -EISDIR : 0;
+    case S_IFCHR:
+        return attach_device(f, ip->rdev);
+    case S_IFLNK:
+        return -ELOOP;
+    default:
+        return -ENXIO;
+    }
+}
+
+/* The inode that open is about. An exclusive create never follows a link in
+ * the last place, so with O_NOFOLLOW the file is first tried that way. */
+static int open_inode(const char *path, u32 flags, u32 mode, struct inode **ip)
+{
+    if (flags & O_CREAT) {
+        bool exclusive = flags & (O_EXCL | O_NOFOLLOW);
+        int error = ext2_create(path, mode, exclusive, ip);
+        if (error != -EEXIST || (flags & O_EXCL))
+            return error;
+    }
+    return namei(path, flags & O_NOFOLLOW ? NAMEI_NOFOLLOW : 0, ip);
+}
+
+int file_open(const char *path, u32 flags, u32 mode, struct file **out)
+{
+    struct file *f = file_alloc();
+    if (!f)
+        return -ENFILE;
+    f->flags = flags;
+    struct inode *ip;
+    int error = open_inode(path, flags, mode, &ip);
+    if (!error) {
+        f->inode = ip;
+        ilock(ip);
+        error = ivalid(ip);
+        if (!error)
+            error = attach_inode(f);
+        iunlock(ip);
+    }
+    if (error)
+        file_close(f);
+    else
+        *out = f;
+    return error;
+}
+
+int file_open_device(u32 number, u32 flags, struct file **out)
+{
+    struct file *f = file_alloc();
+    if (!f)
+        return -ENFILE;
+    f->flags = flags;
+    int error = attach_device(f, number);
+    if (error)
+        file_close(f);
+    else
+        *out = f;
+    return error;
+}
+
+/* Transfers at uio.offset: 0 or -errno, the uio says how far they came. The
+ * inode is locked and valid. */
+typedef int inode_transfer(struct file *, struct uio *);
+
+static int inode_read(struct file *f, struct uio *u)
+{
+    if (S_ISDIR(f->inode->mode))
+        return -EISDIR;
+    return ext2_read(f->inode, u, &f->streams);
+}
+
+/* With O_SYNC, what could not be made durable counts as not written. */
+static int inode_write(struct file *f, struct uio *u)
+{
+    struct uio before = *u;
+    int error = ext2_write(f->inode, u);
+    if ((f->flags & O_SYNC) && u->left < before.left) {
+        int sync_error = ext2_fsync(f->inode);
+        if (sync_error) {
+            *u = before;
+            return sync_error;
+        }
+    }
+    return error;
+}
+
+static int inode_append(struct file *f, struct uio *u)
+{
+    if (f->flags & O_APPEND)
+        u->offset = f->inode->size;
+    return inode_write(f, u);
+}
+
+static int inode_getdents(struct file *f, struct uio *u)
+{
+    if (!S_ISDIR(f->inode->mode))
+        return -ENOTDIR;
+    return ext2_getdents(f->inode, u);
+}
+
+static i64 inode_io_at(struct file *f, struct uio *u, inode_transfer *transfer)
+{
+    u64 wanted = u->left;
+    ilock(f->inode);
+    int error = ivalid(f->inode);
+    if (!error)
+        error = transfer(f, u);
+    iunlock(f->inode);
+    return uio_result(u, wanted, error);
+}
+
+/* inode_io_at, at the file's own offset, which moves. */
+static i64 inode_io(struct file *f, struct uio *u, inode_transfer *transfer)
+{
+    sleep_lock(&f->lock);
+    u->offset = f->offset;
+    i64 n = inode_io_at(f, u, transfer);
+    f->offset = u->offset;
+    sleep_unlock(&f->lock);
+    return n;
+}
+
+static i64 device_io_at(struct file *f, struct uio *u)
+{
+    u64 wanted = u->left;
+    int (*move)(u32, struct uio *) =
+        u->write ? f->device->write : f->device->read;
+    int error = move ? move(f->unit, u) : -ENODEV;
+    return error && u->write ? error : uio_result(u, wanted, error);
+}
+
+static i64 device_io(struct file *f, struct uio *u)
+{
+    u->offset = __atomic_load_n(&f->offset, __ATOMIC_RELAXED);
+    i64 n = device_io_at(f, u);
+    if (n > 0)
+        __atomic_store_n(&f->offset, u->offset, __ATOMIC_RELAXED);
+    return n;
+}
+
+i64 file_io(struct file *f, struct uio *u)
+{
+    if (!(u->write ? may_write(f) : may_read(f)))
+        return -EBADF;
+    if (f->type == FILE_INODE)
+        return inode_io(f, u, u->write ? inode_append : inode_read);
+    if (f->type == FILE_DEVICE)
+        return device_io(f, u);
+    return u->write ? pipe_write(f->pipe, u) : pipe_read(f->pipe, u);
+}
+
+i64 file_io_at(struct file *f, struct uio *u)
+{
+    if (!(u->write ? may_write(f) : may_read(f)))
+        return -EBADF;
+    if (f->type == FILE_INODE)
+        return inode_io_at(f, u, u->write ? inode_write : inode_read);
+    return f->type == FILE_DEVICE ? device_io_at(f, u) : -ESPIPE;
+}
+
+i64 file_getdents(struct file *f, struct uio *u)
+{
+    if (f->type != FILE_INODE)
+        return -ENOTDIR;
+    return inode_io(f, u, inode_getdents);
+}
+
+static u64 device_size(const struct device *d, u32 unit)
+{
+    return d->size ? d->size(unit) : 0;
+}
+
+/* Where the file ends, for SEEK_END. */
+static i64 file_end(struct file *f)
+{
+    if (f->type == FILE_DEVICE)
+        return device_size(f->device, f->unit);
+    ilock(f->inode);
+    i64 end = ivalid(f->inode);
+    if (end == 0)
+        end = f->inode->size;
+    iunlock(f->inode);
+    return end;
+}
+
+i64 file_seek(struct file *f, i64 offset, int whence)
+{
+    if (f->type == FILE_PIPE)
+        return -ESPIPE;
+    if (whence != SEEK_SET && whence != SEEK_CUR && whence != SEEK_END)
+        return -EINVAL;
+    i64 base = whence == SEEK_END ? file_end(f) : 0;
+    if (base < 0)
+        return base;
+    sleep_lock(&f->lock);
+    if (whence == SEEK_CUR)
+        base = f->offset;
+    i64 to;
+    if (__builtin_add_overflow(base, offset, &to) || to < 0)
+        to = -EINVAL;
+    else
+        f->offset = to;
+    sleep_unlock(&f->lock);
+    return to;
+}
+
+/* Inode locked and valid. */
+static int inode_advise(struct file *f, u64 offset, u64 n, u32 advice)
+{
+    static const enum hint hints[] = {
+        [ADVICE_NORMAL] = HINT_NONE,
+        [ADVICE_RANDOM] = HINT_RANDOM,
+        [ADVICE_SEQUENTIAL] = HINT_SEQUENTIAL,
+    };
+    if (!S_ISREG(f->inode->mode))
+        return -EINVAL;
+    if (advice == ADVICE_WILLNEED)
+        ext2_will_need(f->inode, offset, n);
+    else if (advice == ADVICE_DONTNEED)
+        ext2_dont_need(f->inode, offset, n);
+    else
+        f->streams.hint = hints[advice];
+    return 0;
+}
+
+int file_advise(struct file *f, u64 offset, u64 n, u32 advice)
+{
+    if (f->type != FILE_INODE)
+        return f->type == FILE_PIPE ? -ESPIPE : -EINVAL;
+    ilock(f->inode);
+    int error = ivalid(f->inode);
+    if (!error)
+        error = inode_advise(f, offset, n, advice);
+    iunlock(f->inode);
+    return error;
+}
+
+void file_stat_inode(struct inode *ip, struct stat *st)
+{
+    ext2_stat(ip, st);
+    if (!S_ISCHR(ip->mode))
+        return;
+    const struct device *d = device_find(ip->rdev);
+    if (d)
+        st->st_size = device_size(d, ip->rdev & 0xff);
+}
+
+int file_stat(struct file *f, struct stat *st)
+{
+    if (f->inode) {
+        ilock(f->inode);
+        int error = ivalid(f->inode);
+        if (!error)
+            file_stat_inode(f->inode, st);
+        iunlock(f->inode);
+        return error;
+    }
+    *st = (struct stat){.st_nlink = 1, .st_blksize = PAGE_SIZE};
+    if (f->pipe) {
+        st->st_mode = S_IFIFO | 0600;
+    } else {
+        st->st_mode = S_IFCHR | 0600;
+        st->st_rdev = f->device->id << 8 | f->unit;
+        st->st_size = device_size(f->device, f->unit);
+    }
+    return 0;
+}
+
+int file_ioctl(struct file *f, u32 request, u64 arg)
+{
+    if (f->type != FILE_DEVICE || !f->device->ioctl)
+        return -ENOTTY;
+    return f->device->ioctl(f->unit, request, arg);
+}

@@ -1,0 +1,57 @@
+/*
+ * Open files: what a descriptor stands for. Pipes, inodes and devices.
+ */
+#ifndef SLUICE_FILE_H
+#define SLUICE_FILE_H
+
+#include "kernel/base/abi.h"
+#include "kernel/ext2/ext2.h"
+#include "kernel/cache/stream.h"
+#include "kernel/file/uio.h"
+
+#define MAX_FILES 1024 /* open in the system */
+
+struct device;
+struct pipe;
+
+struct file {
+    u32 refs; /* file_table.lock: descriptors that share it */
+    enum { FILE_NONE, FILE_PIPE, FILE_INODE, FILE_DEVICE } type;
+    u32 flags;                   /* O_... as opened */
+    struct inode *inode;         /* FILE_INODE, FILE_DEVICE; referenced */
+    struct pipe *pipe;           /* FILE_PIPE */
+    const struct device *device; /* FILE_DEVICE */
+    u32 unit;
+    struct sleeplock lock;  /* one transfer at a time moves offset */
+    u64 offset;             /* lock */
+    struct streams streams; /* inode's lock: for the prefetch policy */
+    struct file *next_free; /* file_table.lock: while it has no refs */
+};
+
+void file_init(void);
+struct file *file_alloc(void);        /* one reference; NULL: table full */
+struct file *file_dup(struct file *); /* one more */
+void file_close(struct file *);       /* one fewer; the last closes */
+
+int file_open(const char *path, u32 flags, u32 mode, struct file **);
+/* Open the console without a path: init's first descriptors. */
+int file_open_device(u32 number, u32 flags, struct file **);
+/* Read or (uio.write) write: bytes or -errno. file_io is at the file's own
+ * offset, which moves; file_io_at is at uio.offset. */
+i64 file_io(struct file *, struct uio *);
+i64 file_io_at(struct file *, struct uio *);
+i64 file_seek(struct file *, i64 offset, int whence);
+int file_advise(struct file *, u64 offset, u64 n, u32 advice);
+i64 file_getdents(struct file *, struct uio *); /* bytes of struct dirent */
+int file_stat(struct file *, struct stat *);
+/* What stat says of a locked inode: as ext2_stat, with a device's size. */
+void file_stat_inode(struct inode *, struct stat *);
+int file_ioctl(struct file *, u32 request, u64 arg);
+
+/* pipe.c */
+int pipe_make(struct file **reader, struct file **writer);
+void pipe_close(struct pipe *, bool writer);
+i64 pipe_read(struct pipe *, struct uio *);
+i64 pipe_write(struct pipe *, struct uio *);
+
+#endif

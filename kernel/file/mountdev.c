@@ -1,0 +1,33 @@
+/*
+ * /dev/mounts: what is mounted, a line each: disk, directory, rw or ro.
+ */
+#include "kernel/file/dev.h"
+#include "kernel/disk/disk.h"
+#include "kernel/ext2/ext2.h"
+#include "kernel/machine/mem.h"
+
+static void print_mounts(struct text *t)
+{
+    char *path = page_alloc();
+    if (!path) {
+        t->error = -ENOMEM;
+        return;
+    }
+    struct disk *disk;
+    bool read_only;
+    for (u32 i = 0; ext2_mount_row(i, path, PATH_BYTES, &disk, &read_only); i++)
+        text_printf(t, "%s %s %s\n", disk->name, path, read_only ? "ro" : "rw");
+    page_free(path);
+}
+
+static int mounts_read(u32, struct uio *u)
+{
+    return text_read(u, print_mounts);
+}
+
+static const struct device mounts = {
+    .id = 5,
+    .name = "mounts",
+    .read = mounts_read,
+};
+DEVICE(mounts);

@@ -1,0 +1,41 @@
+/*
+ * /dev/null and /dev/zero. Both take and forget all that is written; reading
+ * null is at the end at once, reading zero never ends.
+ */
+#include "kernel/file/dev.h"
+
+static int discard(u32, struct uio *u)
+{
+    uio_advance(u, u->left);
+    return 0;
+}
+
+static int null_read(u32, struct uio *)
+{
+    return 0;
+}
+
+/* By the page, so that what fits is moved before a bad address is met. */
+static int zero_read(u32, struct uio *u)
+{
+    int error = 0;
+    while (u->left > 0 && !error)
+        error = uio_zero(MIN(u->left, PAGE_SIZE), u);
+    return error;
+}
+
+static const struct device null = {
+    .id = 2,
+    .name = "null",
+    .read = null_read,
+    .write = discard,
+};
+DEVICE(null);
+
+static const struct device zero = {
+    .id = 3,
+    .name = "zero",
+    .read = zero_read,
+    .write = discard,
+};
+DEVICE(zero);

@@ -1,0 +1,205 @@
+/*
+ * Pipes: a ring of pages, written at one end and read at the other.
+ *
+ * - head counts the bytes ever written, tail those ever read; the ring holds
+ *   the bytes between. Only the process that has the writing turn moves head,
+ *   only the one that has the reading turn moves tail.
+ * - Bytes are moved with pipe.lock released, for user memory may have to be
+ *   allocated; the turn keeps others out meanwhile. A turn is waited for by
+ *   sleep_until, so every waiter can be killed.
+ * - A reader has its turn only while it moves bytes. A writer keeps its turn
+ *   for the whole write: what one call writes is never mixed with another's.
+ * - A writer that must wait, waits for room for all the rest or for half the
+ *   ring: large transfers switch between the two ends twice a ring.
+ * - A wakeup is sent only if somebody waits for it. Each counter of waiters
+ *   is also what they sleep on.
+ */
+#include "kernel/file/file.h"
+#include "kernel/machine/mem.h"
+#include "kernel/proc/proc.h"
+
+#define PIPE_PAGES 4
+#define RING_BYTES (PIPE_PAGES * PAGE_SIZE)
+
+struct pipe {
+    struct spinlock lock; /* guards all but the ring's bytes and page[] */
+    u64 head, tail;
+    bool reader_open, writer_open;
+    bool reading, writing; /* the turns are taken */
+    u64 room_wanted;       /* by the writer */
+    u32 readers;           /* waiting: for bytes, or for their turn */
+    u32 writers;           /* waiting: the one with the turn, for room */
+    u32 turns;             /* waiting: for the writing turn */
+    char *page[PIPE_PAGES];
+};
+
+/* Sleep until pipe_wake of the same counter. 0 or -EINTR. */
+static int pipe_wait(struct pipe *p, u32 *waiters)
+{
+    ++*waiters;
+    int error = sleep_until(waiters, &p->lock, 0);
+    --*waiters;
+    return error;
+}
+
+static void pipe_wake(u32 *waiters)
+{
+    if (*waiters)
+        wakeup(waiters);
+}
+
+static u64 room(const struct pipe *p)
+{
+    return RING_BYTES - (p->head - p->tail);
+}
+
+/* Move n bytes that lie in the ring from the count `at` on. */
+static int ring_move(struct pipe *p, u64 at, u64 n, struct uio *u)
+{
+    int error = 0;
+    while (n > 0 && !error) {
+        u64 in_page = at % PAGE_SIZE;
+        u64 piece = MIN(n, PAGE_SIZE - in_page);
+        error =
+            uio_move(p->page[at / PAGE_SIZE % PIPE_PAGES] + in_page, piece, u);
+        at += piece;
+        n -= piece;
+    }
+    return error;
+}
+
+i64 pipe_read(struct pipe *p, struct uio *u)
+{
+    u64 wanted = u->left;
+    int error = 0;
+    if (wanted == 0)
+        return 0;
+    spin_lock(&p->lock);
+    while (!error && (p->reading || (p->head == p->tail && p->writer_open)))
+        error = pipe_wait(p, &p->readers);
+    u64 n = MIN(p->head - p->tail, wanted);
+    if (error || n == 0) {
+        spin_unlock(&p->lock);
+        return error;
+    }
+    p->reading = true;
+    spin_unlock(&p->lock);
+    error = ring_move(p, p->tail, n, u);
+    spin_lock(&p->lock);
+    p->reading = false;
+    p->tail += wanted - u->left;
+    if (room(p) >= p->room_wanted)
+        pipe_wake(&p->writers);
+    if (p->head != p->tail || !p->writer_open)
+        pipe_wake(&p->readers);
+    spin_unlock(&p->lock);
+    return uio_result(u, wanted, error);
+}
+
+/* Wait for room and fill it. Caller has the writing turn and holds the lock,
+ * which is released meanwhile. */
+static int write_some(struct pipe *p, struct uio *u)
+{
+    u64 left = u->left;
+    p->room_wanted = MIN(left, RING_BYTES / 2);
+    while (p->reader_open && room(p) < p->room_wanted) {
+        int error = pipe_wait(p, &p->writers);
+        if (error)
+            return error;
+    }
+    if (!p->reader_open)
+        return -EPIPE;
+    u64 n = MIN(room(p), left);
+    spin_unlock(&p->lock);
+    int error = ring_move(p, p->head, n, u);
+    spin_lock(&p->lock);
+    p->head += left - u->left;
+    pipe_wake(&p->readers);
+    return error;
+}
+
+i64 pipe_write(struct pipe *p, struct uio *u)
+{
+    u64 wanted = u->left;
+    int error = 0;
+    spin_lock(&p->lock);
+    while (!error && p->writing)
+        error = pipe_wait(p, &p->turns);
+    if (error) {
+        spin_unlock(&p->lock);
+        return error;
+    }
+    p->writing = true;
+    while (!error && u->left > 0)
+        error = write_some(p, u);
+    p->writing = false;
+    pipe_wake(&p->turns);
+    spin_unlock(&p->lock);
+    return uio_result(u, wanted, error);
+}
+
+static void pipe_free(struct pipe *p)
+{
+    for (u32 i = 0; i < PIPE_PAGES; i++)
+        if (p->page[i])
+            page_free(p->page[i]);
+    page_free(p);
+}
+
+static struct pipe *pipe_alloc(void)
+{
+    struct pipe *p = page_alloc();
+    if (!p)
+        return NULL;
+    *p = (struct pipe){
+        .lock = SPINLOCK("pipe", RANK_PIPE),
+        .reader_open = true,
+        .writer_open = true,
+    };
+    bool complete = true;
+    for (u32 i = 0; i < PIPE_PAGES; i++) {
+        p->page[i] = page_alloc();
+        complete &= p->page[i] != NULL;
+    }
+    if (complete)
+        return p;
+    pipe_free(p);
+    return NULL;
+}
+
+void pipe_close(struct pipe *p, bool writer)
+{
+    spin_lock(&p->lock);
+    if (writer)
+        p->writer_open = false;
+    else
+        p->reader_open = false;
+    pipe_wake(&p->readers);
+    pipe_wake(&p->writers);
+    bool last = !p->reader_open && !p->writer_open;
+    spin_unlock(&p->lock);
+    if (last)
+        pipe_free(p);
+}
+
+int pipe_make(struct file **reader, struct file **writer)
+{
+    struct pipe *p = pipe_alloc();
+    if (!p)
+        return -ENOMEM;
+    *reader = file_alloc();
+    *writer = file_alloc();
+    if (!*reader || !*writer) {
+        if (*reader)
+            file_close(*reader);
+        if (*writer)
+            file_close(*writer);
+        pipe_free(p);
+        return -ENFILE;
+    }
+    (*reader)->type = (*writer)->type = FILE_PIPE;
+    (*reader)->pipe = (*writer)->pipe = p;
+    (*reader)->flags = O_RDONLY;
+    (*writer)->flags = O_WRONLY;
+    return 0;
+}

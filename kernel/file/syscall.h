@@ -1,0 +1,36 @@
+/*
+ * System calls: what the files that carry them out share. Each takes the
+ * trapframe's argument registers a0 to a5 and returns a value >= 0 or minus
+ * an error number.
+ */
+#ifndef SLUICE_SYSCALL_H
+#define SLUICE_SYSCALL_H
+
+#include "kernel/base/abi.h"
+#include "kernel/machine/mem.h"
+
+typedef i64 syscall_fn(const u64 *arg);
+
+#define X(name, nargs) syscall_fn sys_##name;
+SYSCALLS(X)
+#undef X
+
+/*
+ * Copy n user strings, at most four, into a new page: the i-th begins at
+ * i * PATH_BYTES. 0, -EFAULT, -ENAMETOOLONG or -ENOMEM. The caller frees the
+ * page, if there is one, by declaring its pointer as
+ *
+ *     PAGE_OWNED char *path = NULL;
+ */
+int user_paths(const u64 *user, u32 n, char **page);
+
+/* Free the page when the pointer goes out of scope. */
+#define PAGE_OWNED __attribute__((cleanup(page_owned_free)))
+
+static inline void page_owned_free(char **page)
+{
+    if (*page)
+        page_free(*page);
+}
+
+#endif

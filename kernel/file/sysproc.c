@@ -1,0 +1,206 @@
+/*
+ * The system calls about processes, time and the machine. Each checks the
+ * numbers and addresses it was given and makes one call of proc or exec,
+ * clock or power.
+ */
+#include "kernel/file/syscall.h"
+#include "kernel/ext2/ext2.h"
+#include "kernel/machine/power.h"
+#include "kernel/machine/print.h"
+#include "kernel/proc/proc.h"
+#include "kernel/proc/vm.h"
+
+#define PID_MAX 0x7fffffff
+
+i64 sys_fork(const u64 *)
+{
+    return proc_fork();
+}
+
+i64 sys_exit(const u64 *arg)
+{
+    proc_exit(arg[0] & 0xff);
+}
+
+/* The status is tried out first: a child cannot be waited for twice. */
+i64 sys_wait(const u64 *arg)
+{
+    i64 pid = arg[0];
+    u64 status_user = arg[1];
+    int status;
+    if ((pid != -1 && (pid < 1 || pid > PID_MAX)) || (arg[2] & ~WNOHANG))
+        return -EINVAL;
+    if (status_user && (copyin(&status, status_user, sizeof(status)) ||
+                        copyout(status_user, &status, sizeof(status))))
+        return -EFAULT;
+    i64 dead = proc_wait(pid, &status, arg[2]);
+    if (dead > 0 && status_user &&
+        copyout(status_user, &status, sizeof(status)))
+        return -EFAULT;
+    return dead;
+}
+
+/* The strings of an argument list, packed into pages; none crosses from one
+ * page to the next. */
+#define ARG_PAGES 16
+#define ARG_MAX   (PAGE_SIZE / sizeof(char *)) /* with the final NULL */
+
+struct args {
+    char **argv; /* a page */
+    char *page[ARG_PAGES];
+    u32 npages;
+    u64 used; /* bytes of the last page */
+};
+
+static void args_free(struct args *a)
+{
+    for (u32 i = 0; i < a->npages; i++)
+        page_free(a->page[i]);
+    if (a->argv)
+        page_free(a->argv);
+}
+
+static int args_add_page(struct args *a)
+{
+    if (a->npages == ARG_PAGES)
+        return -E2BIG;
+    char *page = page_alloc();
+    if (!page)
+        return -ENOMEM;
+    a->page[a->npages++] = page;
+    a->used = 0;
+    return 0;
+}
+
+static int args_add(struct args *a, u64 string_user, char **out)
+{
+    for (;;) {
+        char *to = a->page[a->npages - 1] + a->used;
+        int n = copyinstr(to, string_user, PAGE_SIZE - a->used);
+        if (n >= 0) {
+            a->used += n + 1;
+            *out = to;
+            return 0;
+        }
+        if (n != -ENAMETOOLONG)
+            return n;
+        if (a->used == 0)
+            return -E2BIG;
+        int error = args_add_page(a);
+        if (error)
+            return error;
+    }
+}
+
+static int args_copy(struct args *a, u64 argv_user)
+{
+    a->argv = page_alloc();
+    int error = a->argv ? args_add_page(a) : -ENOMEM;
+    for (u32 i = 0; !error && i < ARG_MAX; i++) {
+        u64 string;
+        error = copyin(&string, argv_user + i * sizeof(string), sizeof(string));
+        a->argv[i] = NULL;
+        if (!error && !string)
+            return 0;
+        if (!error)
+            error = args_add(a, string, &a->argv[i]);
+    }
+    return error ? error : -E2BIG;
+}
+
+i64 sys_exec(const u64 *arg)
+{
+    PAGE_OWNED char *path = NULL;
+    i64 result = user_paths(arg, 1, &path);
+    if (result)
+        return result;
+    struct args a = {0};
+    result = args_copy(&a, arg[1]);
+    if (!result)
+        result = exec(path, a.argv);
+    args_free(&a);
+    return result;
+}
+
+i64 sys_kill(const u64 *arg)
+{
+    i64 pid = arg[0];
+    if (pid == 0 || pid < -PID_MAX || pid > PID_MAX)
+        return -EINVAL;
+    return proc_kill(pid);
+}
+
+i64 sys_getpid(const u64 *)
+{
+    return myproc()->pid;
+}
+
+i64 sys_getppid(const u64 *)
+{
+    return proc_parent();
+}
+
+i64 sys_setpgrp(const u64 *arg)
+{
+    if (arg[0] > PID_MAX || arg[1] > PID_MAX)
+        return -EINVAL;
+    return proc_setpgrp(arg[0], arg[1]);
+}
+
+i64 sys_sbrk(const u64 *arg)
+{
+    return proc_sbrk(arg[0]);
+}
+
+/* Nobody wakes a sleeper: the clock does, or kill. */
+i64 sys_sleep(const u64 *arg)
+{
+    static struct spinlock lock = SPINLOCK("sleep", RANK_PIPE);
+    if ((i64)arg[0] < 0)
+        return -EINVAL;
+    u64 deadline_ns = clock_ns() + arg[0];
+    int error;
+    spin_lock(&lock);
+    do
+        error = sleep_until(&deadline_ns, &lock, deadline_ns);
+    while (!error);
+    spin_unlock(&lock);
+    return error == -ETIMEDOUT ? 0 : error;
+}
+
+i64 sys_gettime(const u64 *arg)
+{
+    switch (arg[0]) {
+    case CLOCK_VIRTUAL:
+        return clock_ns();
+    case CLOCK_WALL:
+        return clock_wall_ns();
+    default:
+        return -EINVAL;
+    }
+}
+
+/* Only the process itself and its own wait() change these times. */
+i64 sys_rusage(const u64 *arg)
+{
+    if (arg[0] != RUSAGE_SELF && arg[0] != RUSAGE_CHILDREN)
+        return -EINVAL;
+    proc_account(false);
+    struct proc *p = myproc();
+    struct rusage r = {p->user_ns, p->system_ns};
+    if (arg[0] == RUSAGE_CHILDREN)
+        r = (struct rusage){p->child_user_ns, p->child_system_ns};
+    return copyout(arg[1], &r, sizeof(r));
+}
+
+/* The machine goes off even if a disk has failed, but not with success. */
+i64 sys_poweroff(const u64 *arg)
+{
+    int status = arg[0] & 0xff;
+    if (arg[0] > 0xff || arg[1] > 1)
+        return -EINVAL;
+    int error = arg[1] ? ext2_shutdown() : 0;
+    if (error)
+        kprintf("poweroff: not everything was written: error %d\n", -error);
+    power_off(error && status == 0 ? 1 : status);
+}

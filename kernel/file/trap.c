@@ -1,0 +1,177 @@
+/*
+ * Traps, sorted by cause: system calls, page faults of user programs,
+ * interrupts, and what should not happen. trap.S saves and restores.
+ *
+ * - From user mode: time is accounted, the trap handled (system calls with
+ *   interrupts on), then the hart given up if the slice is over, and the
+ *   process ended if it has been killed.
+ * - In the kernel only interrupts are expected. They neither sleep nor
+ *   switch; what they make runnable runs when the code they interrupted
+ *   sleeps, idles or returns to user mode.
+ */
+#include "kernel/file/trap.h"
+#include "kernel/base/abi.h"
+#include "kernel/machine/clock.h"
+#include "kernel/machine/fdt.h"
+#include "kernel/machine/irq.h"
+#include "kernel/machine/mem.h"
+#include "kernel/machine/print.h"
+#include "kernel/proc/proc.h"
+#include "kernel/machine/riscv.h"
+#include "kernel/proc/vm.h"
+
+/* trap.S */
+extern char trap_vector[];
+void user_return(struct trapframe *) __attribute__((noreturn));
+void user_trap(struct trapframe *);
+void kernel_trap(struct trapframe *);
+void stack_overflow(void) __attribute__((noreturn));
+
+_Static_assert(offsetof(struct trapframe, epc) == 256, "trap.S");
+_Static_assert(offsetof(struct trapframe, cpu) == 264, "trap.S");
+_Static_assert(sizeof(struct trapframe) == 272, "trap.S");
+_Static_assert(offsetof(struct cpu, hart) == 8, "trap.S");
+_Static_assert(STACK_STRIDE == 1 << 14, "trap.S, entry.S");
+_Static_assert(MAX_HARTS == 8, "entry.S");
+
+static const char *const causes[] = {
+    [0] = "misaligned jump",
+    [1] = "fetch access fault",
+    [2] = "illegal instruction",
+    [3] = "breakpoint",
+    [4] = "misaligned load",
+    [5] = "load access fault",
+    [6] = "misaligned store",
+    [7] = "store access fault",
+    [CAUSE_USER_ECALL] = "ecall",
+    [CAUSE_FETCH_FAULT] = "fetch page fault",
+    [CAUSE_LOAD_FAULT] = "load page fault",
+    [CAUSE_STORE_FAULT] = "store page fault",
+};
+
+static const char *cause_words(u64 cause)
+{
+    const char *words = cause < NELEM(causes) ? causes[cause] : NULL;
+    return words ? words : "unknown trap";
+}
+
+void trap_hart_init(void)
+{
+    csr_write(sscratch, 0);
+    csr_write(stvec, trap_vector);
+    csr_set(sie, 1UL << INT_SOFTWARE); /* the others: clock.c, irq.c */
+}
+
+void ipi_send(u32 hart)
+{
+    volatile u32 *msip = virt_of(machine.clint.phys);
+    msip[hart] = 1; /* entry.S turns it into our software interrupt */
+}
+
+static void interrupt(u64 number)
+{
+    switch (number) {
+    case INT_SOFTWARE:
+        csr_clear(sip, 1UL << INT_SOFTWARE);
+        panicking(); /* stops here if another hart is */
+        mycpu()->reschedule = true;
+        break;
+    case INT_TIMER:
+        clock_interrupt();
+        break;
+    case INT_EXTERNAL:
+        irq_dispatch();
+        break;
+    default:
+        panic("interrupt: unexpected number %lu", number);
+    }
+}
+
+/* ---- from user mode ---- */
+
+static u64 access_of(u64 cause)
+{
+    switch (cause) {
+    case CAUSE_FETCH_FAULT:
+        return PTE_X;
+    case CAUSE_LOAD_FAULT:
+        return PTE_R;
+    case CAUSE_STORE_FAULT:
+        return PTE_W;
+    default:
+        return 0;
+    }
+}
+
+static void user_exception(struct trapframe *frame, u64 cause, u64 address)
+{
+    u64 access = access_of(cause);
+    if (access && vm_trap(address, access))
+        return;
+    struct proc *p = myproc();
+    bool no_memory = access && mem_free_pages() == 0;
+    kprintf("pid %u %s: killed: %s at 0x%lx, pc 0x%lx\n", p->pid, p->name,
+            no_memory ? "out of memory" : cause_words(cause), address,
+            frame->epc);
+    irq_on();
+    proc_exit(WKILLED);
+}
+
+/* What there is to do before user mode; leaves interrupts off. */
+static void leave_kernel(void)
+{
+    for (irq_off(); mycpu()->reschedule; irq_off()) {
+        irq_on();
+        yield();
+    }
+    if (myproc()->killed) {
+        irq_on();
+        proc_exit(WKILLED);
+    }
+    vm_fence();
+    proc_account(false);
+}
+
+void user_trap(struct trapframe *frame)
+{
+    proc_account(true);
+    u64 cause = csr_read(scause);
+    if (cause == CAUSE_USER_ECALL) {
+        frame->epc += 4;
+        irq_on();
+        syscall(frame);
+    } else if (cause & CAUSE_INTERRUPT) {
+        interrupt(cause & ~CAUSE_INTERRUPT);
+    } else {
+        user_exception(frame, cause, csr_read(stval));
+    }
+    leave_kernel();
+}
+
+void trap_return(void)
+{
+    leave_kernel();
+    user_return(myproc()->trapframe);
+}
+
+/* ---- in the kernel ---- */
+
+void kernel_trap(struct trapframe *frame)
+{
+    u64 cause = csr_read(scause);
+    if (!(cause & CAUSE_INTERRUPT))
+        panic("kernel trap: %s at 0x%lx, pc 0x%lx", cause_words(cause),
+              csr_read(stval), frame->epc);
+    struct cpu *c = mycpu();
+    if (c->irq_depth > 0) { /* not now: lock.c */
+        c->irq_waiting = true;
+        csr_clear(sstatus, SSTATUS_SPIE);
+        return;
+    }
+    interrupt(cause & ~CAUSE_INTERRUPT);
+}
+
+void stack_overflow(void)
+{
+    panic("kernel stack overflow, pc 0x%lx", csr_read(sepc));
+}

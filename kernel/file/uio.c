@@ -1,0 +1,54 @@
+/*
+ * Moving bytes between the kernel and where a transfer wants them, and
+ * keeping count of how far it came. See uio.h.
+ *
+ * - The uio is advanced only by what has been moved for certain, so that a
+ *   caller can tell from it how much of a failed transfer took place.
+ */
+#include "kernel/file/uio.h"
+#include "kernel/base/abi.h"
+#include "kernel/machine/lock.h"
+#include "kernel/base/string.h"
+#include "kernel/proc/vm.h"
+
+static char zeros[PAGE_SIZE]; /* never written */
+
+void uio_advance(struct uio *u, u64 n)
+{
+    assert(n <= u->left);
+    u->addr += n;
+    u->left -= n;
+    u->offset += n;
+}
+
+int uio_move(void *data, u64 n, struct uio *u)
+{
+    assert(n <= u->left);
+    if (u->user) {
+        int error =
+            u->write ? copyin(data, u->addr, n) : copyout(u->addr, data, n);
+        if (error)
+            return error;
+    } else if (u->write) {
+        memcpy(data, (void *)u->addr, n);
+    } else {
+        memcpy((void *)u->addr, data, n);
+    }
+    uio_advance(u, n);
+    return 0;
+}
+
+int uio_zero(u64 n, struct uio *u)
+{
+    assert(!u->write);
+    struct uio at = *u;
+    while (n > 0) {
+        u64 piece = MIN(n, PAGE_SIZE);
+        int error = uio_move(zeros, piece, &at);
+        if (error)
+            return error;
+        n -= piece;
+    }
+    *u = at;
+    return 0;
+}

@@ -1,0 +1,108 @@
+/*
+ * Boot arguments (args.h).
+ *
+ * - The text is copied and cut into words once; the strings handed out live
+ *   as long as the kernel.
+ * - Read and written by hart 0's boot only, so there is no lock: later calls
+ *   (args_check is the last) would be too late to be heard.
+ * - Every mistake in them stops the boot: a machine that runs with other
+ *   settings than were asked for is worse than none.
+ */
+#include "kernel/machine/args.h"
+
+#include "kernel/machine/fdt.h"
+#include "kernel/machine/power.h"
+#include "kernel/machine/print.h"
+#include "kernel/base/string.h"
+
+#define MAX_ARGS 64
+
+struct arg {
+    const char *name, *value;
+    bool asked; /* some layer knows it */
+};
+
+static char words[sizeof(machine.bootargs)];
+static struct arg args[MAX_ARGS];
+static u32 nargs;
+
+void boot_fail(const char *fmt, ...)
+{
+    va_list list;
+    va_start(list, fmt);
+    kprintf("boot: ");
+    kvprintf(fmt, list);
+    kprintf("\n");
+    va_end(list);
+    power_off(STATUS_BOOT_FAIL);
+}
+
+static struct arg *find(const char *name)
+{
+    for (u32 i = 0; i < nargs; i++)
+        if (strcmp(args[i].name, name) == 0)
+            return &args[i];
+    return NULL;
+}
+
+static void add(char *word)
+{
+    char *equals = strchr(word, '=');
+    if (!equals || equals == word)
+        boot_fail("argument %s: not of the form name=value", word);
+    *equals = 0;
+    if (find(word))
+        boot_fail("argument %s: given twice", word);
+    if (nargs == MAX_ARGS)
+        boot_fail("argument %s: more than %d arguments", word, MAX_ARGS);
+    args[nargs++] = (struct arg){.name = word, .value = equals + 1};
+}
+
+void args_init(const char *text)
+{
+    if (strlcpy(words, text, sizeof(words)) >= sizeof(words))
+        boot_fail("arguments: longer than %zu bytes", sizeof(words) - 1);
+    for (char *word = words, *end; word; word = end) {
+        end = strchr(word, ' ');
+        if (end)
+            *end++ = 0;
+        if (*word)
+            add(word);
+    }
+}
+
+const char *arg_text(const char *name)
+{
+    struct arg *arg = find(name);
+    if (!arg)
+        return NULL;
+    arg->asked = true;
+    return arg->value;
+}
+
+u64 arg_number(const char *name, u64 def, u64 min, u64 max)
+{
+    const char *text = arg_text(name);
+    u64 value = def;
+    if (!text)
+        return def;
+    if (!parse_u64(text, &value))
+        boot_fail("argument %s=%s: not a number", name, text);
+    if (value < min || value > max)
+        boot_fail("argument %s=%s: not in %lu to %lu", name, text, min, max);
+    return value;
+}
+
+void args_each(bool (*fn)(const char *name, const char *value))
+{
+    for (u32 i = 0; i < nargs; i++)
+        if (!args[i].asked && fn(args[i].name, args[i].value))
+            args[i].asked = true;
+}
+
+void args_check(void)
+{
+    for (u32 i = 0; i < nargs; i++)
+        if (!args[i].asked)
+            boot_fail("argument %s: unknown", args[i].name);
+}

@@ -1,0 +1,345 @@
+/*
+ * Time, and the one-shot timers of each hart: the `time` register and Sstc's
+ * stimecmp (RISC-V Privileged Architecture 1.12, section 4.1.10; Sstc 1.0),
+ * and at boot the goldfish real-time clock.
+ *
+ * - A hart's timers are a list, the soonest first, under its timer_lock.
+ *   slice_ns and armed_ns are the hart's own, touched with interrupts off.
+ * - The compare register is armed for a time not later than the soonest timer
+ *   and the slice's end. It may be earlier: when a timer is cancelled or a
+ *   slice put off, the interrupt that comes for nothing costs less than arming
+ *   anew each time. armed_ns is NEVER_NS when no interrupt is to come; then
+ *   the timer interrupt is masked, and no far time is written: QEMU 7.2 would
+ *   keep a timer for it, and in lab mode jump to it when idle.
+ * - A timer is off its list and its cpu is NULL before its function is called,
+ *   after which it is not looked at: its owner may reuse or free it.
+ */
+#include "kernel/machine/clock.h"
+
+#include "kernel/machine/args.h"
+#include "kernel/machine/fdt.h"
+#include "kernel/machine/irq.h"
+#include "kernel/machine/lock.h"
+#include "kernel/machine/machine.h"
+#include "kernel/machine/mem.h"
+#include "kernel/policy/policy.h"
+#include "kernel/proc/proc.h"
+#include "kernel/machine/riscv.h"
+
+#define START_NS    NS_PER_S /* later than clock_init, even at shift=10 */
+#define RANG_NS     (100 * NS_PER_US) /* much later than its alarm rings */
+#define MAX_EPOCH_S 10000000000UL     /* 2286: in ns it fits 64 bits */
+
+/* Registers of the goldfish RTC, in ns: reading TIME_LOW latches TIME_HIGH,
+ * writing ALARM_LOW sets the alarm. */
+enum {
+    TIME_LOW,
+    TIME_HIGH,
+    ALARM_LOW,
+    ALARM_HIGH,
+    ALARM_ENABLE,
+    ALARM_CLEAR = 7
+};
+
+static bool lab;         /* instructions make the time (in_lab) */
+static u64 boot_wall_ns; /* wall time when clock_ns was 0 */
+static u64 ahead_ticks;  /* a few instructions take less */
+static u64 armed_ns[MAX_HARTS];
+
+/* What clock_go takes up again. */
+static struct {
+    u64 armed_ns;
+    bool irq_was_on;
+} stopped[MAX_HARTS];
+
+/* Neither product overflows for frequencies below 18 GHz. */
+static u64 ns_of_ticks(u64 ticks)
+{
+    u64 hz = machine.timebase_hz;
+    return ticks / hz * NS_PER_S + ticks % hz * NS_PER_S / hz;
+}
+
+/* The first tick that is not before the time. */
+static u64 ticks_of_ns(u64 ns)
+{
+    u64 hz = machine.timebase_hz;
+    return ns / NS_PER_S * hz + (ns % NS_PER_S * hz + NS_PER_S - 1) / NS_PER_S;
+}
+
+u64 clock_ns(void)
+{
+    return ns_of_ticks(csr_read(time));
+}
+
+u64 clock_wall_ns(void)
+{
+    return boot_wall_ns + clock_ns();
+}
+
+u64 clock_wall_s(void)
+{
+    return clock_wall_ns() / NS_PER_S;
+}
+
+/* Have an interrupt no later than when_ns. Interrupts are off. */
+static void arm(struct cpu *cpu, u64 when_ns)
+{
+    if (armed_ns[cpu->hart] <= when_ns)
+        return;
+    armed_ns[cpu->hart] = when_ns;
+    csr_write(0x14d, ticks_of_ns(when_ns)); /* stimecmp */
+    csr_set(sie, 1UL << INT_TIMER);
+}
+
+static void disarm(struct cpu *cpu)
+{
+    armed_ns[cpu->hart] = NEVER_NS;
+    csr_clear(sie, 1UL << INT_TIMER);
+}
+
+void timer_set(struct timer *t, u64 when_ns, void (*fire)(void *), void *arg)
+{
+    irq_push_off();
+    struct cpu *cpu = mycpu();
+    spin_lock(&cpu->timer_lock);
+    assert(!t->cpu);
+    *t = (struct timer){
+        .when_ns = when_ns, .fire = fire, .arg = arg, .cpu = cpu};
+    struct list *at = cpu->timers.next;
+    while (at != &cpu->timers &&
+           LIST_ITEM(at, struct timer, link)->when_ns <= when_ns)
+        at = at->next;
+    list_insert_before(at, &t->link);
+    arm(cpu, when_ns);
+    spin_unlock(&cpu->timer_lock);
+    irq_pop_off();
+}
+
+/* Caller holds t->cpu->timer_lock. */
+static void unset(struct timer *t)
+{
+    list_remove(&t->link);
+    __atomic_store_n(&t->cpu, NULL, __ATOMIC_RELEASE);
+}
+
+bool timer_cancel(struct timer *t)
+{
+    struct cpu *cpu;
+    while ((cpu = __atomic_load_n(&t->cpu, __ATOMIC_ACQUIRE))) {
+        spin_lock(&cpu->timer_lock);
+        bool set = t->cpu == cpu; /* not fired, and set anew, meanwhile */
+        if (set)
+            unset(t);
+        spin_unlock(&cpu->timer_lock);
+        if (set)
+            return true;
+    }
+    return false;
+}
+
+void clock_set_slice(u64 when_ns)
+{
+    struct cpu *cpu = mycpu();
+    cpu->slice_ns = when_ns;
+    if (when_ns)
+        arm(cpu, when_ns);
+}
+
+/* Or else have an interrupt when the next one is due. */
+static bool fire_one_due(struct cpu *cpu)
+{
+    spin_lock(&cpu->timer_lock);
+    struct list *first = list_first(&cpu->timers);
+    struct timer *t = first ? LIST_ITEM(first, struct timer, link) : NULL;
+    if (!t || t->when_ns > clock_ns()) {
+        if (t)
+            arm(cpu, t->when_ns);
+        spin_unlock(&cpu->timer_lock);
+        return false;
+    }
+    void (*fire)(void *) = t->fire;
+    void *arg = t->arg;
+    unset(t);
+    spin_unlock(&cpu->timer_lock);
+    fire(arg);
+    return true;
+}
+
+/*
+ * Wait for the interrupt, and then until end, to the instruction.
+ *
+ * - When all is idle QEMU adds to its clock what is left until the next timer,
+ *   as of when it last looked: when the clock was read, or the hart had come to
+ *   rest. Its thread that does so may come between wfi and that rest, and then
+ *   adds too much: the instructions since the clock was read. They are two.
+ * - QEMU up to 10.0 counts the instructions that it translates together with
+ *   wfi, and counts them again when they are executed; 11.1 counts them once.
+ *   They are two, unless a timer fires before them.
+ * - So a loop of two goes on until end: by then the interrupt has come and
+ *   these instructions have passed in any case. It makes a turn or two fewer.
+ */
+static void wait_exactly(u64 interrupt, u64 end)
+{
+    u64 pending, now;
+    asm volatile(".balign 16\n" /* on one page */
+                 "csrr %0, time\n"
+                 "nop\n"
+                 "wfi\n"
+                 "nop\n"
+                 "csrr %0, sip"
+                 : "=r"(pending)::"memory");
+    if (!(pending & 1UL << interrupt))
+        return;
+    asm volatile("1: csrr %0, time\n"
+                 "bltu %0, %1, 1b"
+                 : "=&r"(now)
+                 : "r"(end));
+}
+
+/* QEMU translates no further than to the next timer's instruction. */
+void clock_wait(void)
+{
+    u64 due_ns = armed_ns[mycpu()->hart];
+    u64 due = ticks_of_ns(due_ns), far = csr_read(time) + 2 * ahead_ticks;
+    if (due_ns == NEVER_NS)
+        wait_exactly(INT_TIMER, 0);
+    else if (due > far)
+        wait_exactly(INT_TIMER, due + ahead_ticks);
+    else
+        while (!(csr_read(sip) & csr_read(sie)))
+            ;
+}
+
+void clock_rest(void)
+{
+    wait_exactly(INT_EXTERNAL, csr_read(time) + ahead_ticks);
+}
+
+/* QEMU 7.2 does not disarm its timer when a later time is written: so have it
+ * fire, a little ahead, unseen. A time that is over when it is written would
+ * leave the old timer armed. */
+void clock_stop(void)
+{
+    bool irq_was_on = irq_off();
+    struct cpu *cpu = mycpu();
+    stopped[cpu->hart].irq_was_on = irq_was_on;
+    stopped[cpu->hart].armed_ns = armed_ns[cpu->hart];
+    csr_write(0x14d, csr_read(time) + ahead_ticks);
+    while (!(csr_read(sip) & 1UL << INT_TIMER))
+        ;
+    disarm(cpu);
+}
+
+void clock_go(void)
+{
+    struct cpu *cpu = mycpu();
+    if (stopped[cpu->hart].armed_ns != NEVER_NS)
+        arm(cpu, stopped[cpu->hart].armed_ns);
+    if (stopped[cpu->hart].irq_was_on)
+        irq_on();
+}
+
+void clock_interrupt(void)
+{
+    struct cpu *cpu = mycpu();
+    disarm(cpu);
+    while (fire_one_due(cpu))
+        ;
+    if (!cpu->slice_ns)
+        return;
+    if (cpu->slice_ns > clock_ns()) {
+        arm(cpu, cpu->slice_ns);
+        return;
+    }
+    cpu->slice_ns = 0;
+    cpu->reschedule = true;
+}
+
+/* The machine timer's interrupt is pending from reset until a far time is
+ * written. Nobody takes it, but each return to QEMU's loop pays for it. In lab
+ * mode it stays: QEMU would keep a timer for the far time, and jump to that
+ * time when all is idle. */
+void clock_hart_init(void)
+{
+    struct cpu *cpu = mycpu();
+    cpu->timer_lock = SPINLOCK("timer", RANK_TIMER);
+    list_init(&cpu->timers);
+    disarm(cpu);
+    if (!lab)
+        machine_call(0, 0, 0, 0, NO_TIMER);
+}
+
+static volatile u32 *rtc(u32 reg)
+{
+    return (volatile u32 *)virt_of(machine.rtc.phys) + reg;
+}
+
+static u64 rtc_ns(void)
+{
+    u64 low = *rtc(TIME_LOW);
+    return (u64)*rtc(TIME_HIGH) << 32 | low;
+}
+
+static void alarm_rang(u32)
+{
+    *rtc(ALARM_CLEAR) = 1;
+}
+
+/* The RTC's time at power-on, a little late for the instructions between. */
+static u64 power_on_ns(void)
+{
+    u64 now_ns = clock_ns();
+    return rtc_ns() - now_ns;
+}
+
+/* In lab mode both clocks are one, and the RTC's began at a whole second. */
+static bool in_lab(void)
+{
+    return power_on_ns() % NS_PER_S < 100 * NS_PER_US;
+}
+
+/*
+ * Until here the number of instructions depends on the device tree, the boot
+ * arguments and what the disks are capable of: versions of QEMU differ in it.
+ * So time goes on at START_NS, to the instruction, by the RTC's alarm. That
+ * rings to the ns, while a timer's ns are those of when it was set. Nothing
+ * that was measured earlier may be used later: it depends on where in a tick it
+ * began.
+ */
+static void start_evenly(void)
+{
+    u64 alarm_ns = power_on_ns() / NS_PER_S * NS_PER_S + START_NS;
+    irq_register(machine.rtc.irq, alarm_rang);
+    *rtc(ALARM_HIGH) = alarm_ns >> 32;
+    *rtc(ALARM_LOW) = alarm_ns;
+    *rtc(ALARM_ENABLE) = 1;
+    if (clock_ns() + RANG_NS >= START_NS)
+        panic("clock_init: the boot took more than %lu ns", START_NS);
+    wait_exactly(INT_EXTERNAL, ticks_of_ns(START_NS + RANG_NS));
+    irq_dispatch();
+}
+
+/* How long 16 instructions take, at any speed of the CPU (-icount shift=): the
+ * least of a few tries, as the host may take time from a live machine. */
+static u64 few_instructions_ticks(void)
+{
+    u64 least = ~0UL;
+    for (u32 i = 0; i < 8; i++) {
+        u64 start = csr_read(time);
+        asm volatile(".rept 16\nnop\n.endr");
+        least = MIN(least, csr_read(time) - start);
+    }
+    return least + 2; /* each reading is rounded */
+}
+
+void clock_init(void)
+{
+    lab = machine.rtc.phys && in_lab();
+    if (lab)
+        start_evenly();
+    ahead_ticks = few_instructions_ticks();
+    if (arg_text("epoch"))
+        boot_wall_ns = arg_number("epoch", 0, 0, MAX_EPOCH_S) * NS_PER_S;
+    else if (machine.rtc.phys)
+        boot_wall_ns = rtc_ns() - clock_ns();
+}

@@ -1,0 +1,71 @@
+/*
+ * Time. The only place that reads a clock or sets a timer; machine mode
+ * reads it too, to hold the trace against it (entry.S).
+ *
+ * - clock_ns() counts nanoseconds since power-on, in steps of the time base
+ *   (100 ns on QEMU's virt machine); it is virtual time in lab mode.
+ * - Timers are one-shot. There is no periodic tick: an idle hart with no
+ *   timer set sleeps until an interrupt.
+ */
+#ifndef SLUICE_CLOCK_H
+#define SLUICE_CLOCK_H
+
+#include "kernel/base/list.h"
+#include "kernel/base/types.h"
+
+#define NS_PER_US 1000UL
+#define NS_PER_MS 1000000UL
+#define NS_PER_S  1000000000UL
+
+u64 clock_ns(void);
+
+/* Seconds since 1970-01-01 UTC: the boot argument epoch=, else the RTC. */
+u64 clock_wall_s(void);
+u64 clock_wall_ns(void);
+
+/* A timer belongs to the hart that set it, and fires there, with interrupts
+ * off and no lock held. Zero-initialise it. */
+struct timer {
+    struct list link; /* the hart's timer lock */
+    u64 when_ns;
+    void (*fire)(void *arg);
+    void *arg;
+    struct cpu *cpu; /* NULL when not set */
+};
+
+/* Set t to fire at when_ns (at once if that is past); t must not be set. */
+void timer_set(struct timer *t, u64 when_ns, void (*fire)(void *), void *arg);
+
+/* Is t set, and has not fired? From any hart. */
+static inline bool timer_is_set(const struct timer *t)
+{
+    return __atomic_load_n(&t->cpu, __ATOMIC_ACQUIRE);
+}
+
+/* Unset t; false if it has fired or is firing. From any hart. */
+bool timer_cancel(struct timer *t);
+
+/*
+ * Between the two interrupts are off, and QEMU's virtual clock stands still
+ * whenever this hart waits: no timer is armed on it. For moving data at
+ * an instant of virtual time (lab mode). No lock may be held. clock_rest waits
+ * there for a device's interrupt, which is left pending.
+ */
+void clock_stop(void);
+void clock_rest(void);
+void clock_go(void);
+
+/* Wait for an interrupt, which is taken once the caller lets it in: interrupts
+ * are off. In lab mode a timer ends the wait at the same instant each time. */
+void clock_wait(void);
+
+/* Layers below proc: set up this hart, and take its timer interrupt. */
+void clock_init(void);
+void clock_hart_init(void);
+void clock_interrupt(void);
+
+/* The end of the running process's time slice: have clock_interrupt call
+ * for a switch at that time; 0 for none. */
+void clock_set_slice(u64 when_ns);
+
+#endif

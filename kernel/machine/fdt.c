@@ -1,0 +1,281 @@
+/*
+ * Reading the flattened device tree: Devicetree Specification 0.4, chapter 5
+ * (format), 2.3 (standard properties), 3 (memory, cpus, chosen).
+ *
+ * - One walk over the structure block. A node's properties come before its
+ *   children (5.4.2), so a node is complete, and looked at, when its first
+ *   child begins or it ends.
+ * - Devices are known by `compatible`, wherever they are; their registers are
+ *   read with the cell counts of the parent. Buses are taken to map addresses
+ *   one to one, as QEMU's do.
+ * - Nothing in the tree is believed: every read is checked against the bounds
+ *   of its block, the blocks against the size in the header, and that against
+ *   MAX_BYTES. A tree that is wrong, or lacks what the kernel cannot do
+ *   without, panics. So do more devices than there is room for; of harts, those
+ *   from MAX_HARTS on are counted only.
+ * - Everything is copied: the tree's memory is free afterwards.
+ */
+#include "kernel/machine/fdt.h"
+
+#include "kernel/machine/lock.h"
+#include "kernel/base/string.h"
+
+#define MAGIC     0xd00dfeedU
+#define VERSION   17
+#define MAX_BYTES (2U << 20) /* QEMU makes trees of up to 1 MiB */
+#define MAX_DEPTH 16
+
+enum token { BEGIN_NODE = 1, END_NODE, PROP, NOP, END = 9 };
+
+struct header {
+    u32 magic, total_bytes, structs_at, strings_at, reserved_at, version,
+        last_compatible, boot_hart, strings_bytes, structs_bytes;
+};
+
+/* Some bytes of the tree. */
+struct span {
+    const u8 *at;
+    u32 bytes;
+};
+
+struct node {
+    const struct node *parent;
+    const char *name;
+    bool seen; /* its properties are all read */
+    struct span address_cells, size_cells, compatible, device_type, reg,
+        interrupts, timebase, bootargs;
+};
+
+/* Where each property that matters goes. */
+static const struct {
+    const char *name;
+    size_t at; /* of a span in struct node */
+} properties[] = {
+    {"#address-cells", offsetof(struct node, address_cells)},
+    {"#size-cells", offsetof(struct node, size_cells)},
+    {"compatible", offsetof(struct node, compatible)},
+    {"device_type", offsetof(struct node, device_type)},
+    {"reg", offsetof(struct node, reg)},
+    {"interrupts", offsetof(struct node, interrupts)},
+    {"timebase-frequency", offsetof(struct node, timebase)},
+    {"bootargs", offsetof(struct node, bootargs)},
+};
+
+static const struct {
+    const char *compatible;
+    struct device_node *device;
+} devices[] = {
+    {"ns16550a", &machine.uart},      {"riscv,plic0", &machine.plic},
+    {"sifive,test1", &machine.test},  {"google,goldfish-rtc", &machine.rtc},
+    {"riscv,clint0", &machine.clint},
+};
+
+struct machine machine;
+
+static struct span structs; /* what is left of the structure block */
+static struct span strings;
+static u32 hart_mask;
+
+static u32 big_endian(const u8 *p)
+{
+    return (u32)p[0] << 24 | (u32)p[1] << 16 | (u32)p[2] << 8 | p[3];
+}
+
+static struct span take(struct span *from, u32 bytes)
+{
+    if (bytes > from->bytes)
+        panic("fdt: the device tree is cut short");
+    struct span taken = {from->at, bytes};
+    from->at += bytes;
+    from->bytes -= bytes;
+    return taken;
+}
+
+static u32 take_u32(struct span *from)
+{
+    return big_endian(take(from, 4).at);
+}
+
+/* A number of 0, 1 or 2 cells. */
+static u64 take_cells(struct span *from, u32 cells)
+{
+    u64 n = 0;
+    if (cells > 2)
+        panic("fdt: a number of %u cells", cells);
+    while (cells--)
+        n = n << 32 | take_u32(from);
+    return n;
+}
+
+/* The string at the start of the span; it must end within. */
+static const char *string_in(struct span s)
+{
+    for (u32 i = 0; i < s.bytes; i++)
+        if (!s.at[i])
+            return (const char *)s.at;
+    panic("fdt: a string does not end");
+}
+
+/* Is text one of the strings in the span? */
+static bool holds(struct span s, const char *text)
+{
+    while (s.bytes) {
+        const char *one = string_in(s);
+        if (strcmp(one, text) == 0)
+            return true;
+        take(&s, strlen(one) + 1);
+    }
+    return false;
+}
+
+static u32 number_or(struct span s, u32 absent)
+{
+    return s.at ? take_u32(&s) : absent;
+}
+
+/* The first address in reg, and the size that goes with it. */
+static u64 reg_of(const struct node *node, u64 *size)
+{
+    struct span reg = node->reg;
+    u64 address = take_cells(&reg, number_or(node->parent->address_cells, 2));
+    *size = take_cells(&reg, number_or(node->parent->size_cells, 1));
+    return address;
+}
+
+static struct device_node device_of(const struct node *node)
+{
+    u64 size;
+    return (struct device_node){.phys = reg_of(node, &size),
+                                .irq = number_or(node->interrupts, 0)};
+}
+
+static void add_virtio(struct device_node device)
+{
+    u32 i = machine.nvirtio++;
+    if (i == MAX_VIRTIO)
+        panic("fdt: more than %d virtio devices", MAX_VIRTIO);
+    for (; i && machine.virtio[i - 1].phys > device.phys; i--)
+        machine.virtio[i] = machine.virtio[i - 1];
+    machine.virtio[i] = device;
+}
+
+static void add_hart(const struct node *node)
+{
+    u64 size, hart = reg_of(node, &size);
+    if (hart >= MAX_HARTS) {
+        machine.spare_harts++;
+        return;
+    }
+    hart_mask |= 1U << hart;
+    machine.nharts++;
+}
+
+static void look_at(struct node *node)
+{
+    node->seen = true;
+    if (!node->parent)
+        return;
+    for (u32 i = 0; i < NELEM(devices); i++)
+        if (holds(node->compatible, devices[i].compatible))
+            *devices[i].device = device_of(node);
+    if (holds(node->compatible, "virtio,mmio"))
+        add_virtio(device_of(node));
+    if (holds(node->device_type, "cpu"))
+        add_hart(node);
+    if (holds(node->device_type, "memory"))
+        machine.memory_phys = reg_of(node, &machine.memory_bytes);
+    if (strcmp(node->name, "cpus") == 0)
+        machine.timebase_hz = number_or(node->timebase, 0);
+    if (strcmp(node->name, "chosen") == 0 && node->bootargs.at &&
+        strlcpy(machine.bootargs, string_in(node->bootargs),
+                sizeof(machine.bootargs)) >= sizeof(machine.bootargs))
+        panic("fdt: more than %zu bytes of boot arguments",
+              sizeof(machine.bootargs) - 1);
+}
+
+static void read_property(struct node *node)
+{
+    u32 bytes = take_u32(&structs);
+    struct span at_name = strings;
+    take(&at_name, take_u32(&structs));
+    const char *name = string_in(at_name);
+    struct span value = take(&structs, bytes);
+    take(&structs, -bytes % 4);
+    for (u32 i = 0; i < NELEM(properties); i++)
+        if (strcmp(properties[i].name, name) == 0)
+            *(struct span *)((char *)node + properties[i].at) = value;
+}
+
+static void read_node(const struct node *parent, u32 depth)
+{
+    struct node node = {.parent = parent, .name = string_in(structs)};
+    if (depth == MAX_DEPTH)
+        panic("fdt: nodes more than %d deep", MAX_DEPTH);
+    take(&structs, ROUND_UP(strlen(node.name) + 1, 4));
+    for (;;) {
+        u32 token = take_u32(&structs);
+        if (token == PROP && !node.seen) {
+            read_property(&node);
+            continue;
+        }
+        if (token == NOP)
+            continue;
+        if (!node.seen)
+            look_at(&node);
+        if (token == END_NODE)
+            return;
+        if (token != BEGIN_NODE)
+            panic("fdt: token %u in a node", token);
+        read_node(&node, depth + 1);
+    }
+}
+
+/* The span of the tree that the header places there. */
+static struct span block(struct span tree, u32 at, u32 bytes)
+{
+    take(&tree, at);
+    return take(&tree, bytes);
+}
+
+static struct header read_header(const void *dtb)
+{
+    struct span s = {dtb, sizeof(struct header)};
+    struct header h;
+    u32 *word = &h.magic;
+    for (u32 i = 0; i < sizeof(h) / sizeof(*word); i++)
+        word[i] = take_u32(&s);
+    if (h.magic != MAGIC)
+        panic("fdt: there is no device tree at %p", dtb);
+    if (h.version < VERSION || h.last_compatible > VERSION)
+        panic("fdt: version %u, not %d", h.version, VERSION);
+    if (h.total_bytes > MAX_BYTES)
+        panic("fdt: a device tree of %u bytes", h.total_bytes);
+    return h;
+}
+
+static void check_machine(void)
+{
+    if (!machine.memory_bytes)
+        panic("fdt: no memory");
+    if (!machine.timebase_hz)
+        panic("fdt: no timebase-frequency");
+    if (!machine.plic.phys || !machine.uart.phys || !machine.test.phys)
+        panic("fdt: no interrupt controller, serial port or test device");
+    if (!machine.nharts || hart_mask != (1U << machine.nharts) - 1)
+        panic("fdt: %u harts, numbered not from 0", machine.nharts);
+}
+
+void fdt_init(const void *dtb)
+{
+    struct header h = read_header(dtb);
+    struct span tree = {dtb, h.total_bytes};
+    strings = block(tree, h.strings_at, h.strings_bytes);
+    structs = block(tree, h.structs_at, h.structs_bytes);
+    u32 token;
+    while ((token = take_u32(&structs)) == NOP)
+        ;
+    if (token != BEGIN_NODE)
+        panic("fdt: token %u before the root", token);
+    read_node(NULL, 0);
+    check_machine();
+}

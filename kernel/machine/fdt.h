@@ -1,0 +1,36 @@
+/*
+ * The device tree, as the machine describes itself (Devicetree
+ * Specification 0.4, chapter 5). Parsed once at boot into `machine`.
+ */
+#ifndef SLUICE_FDT_H
+#define SLUICE_FDT_H
+
+#include "kernel/base/types.h"
+
+#define MAX_HARTS    8
+#define MAX_VIRTIO   32
+#define MEMORY_LEAST (32UL << 20)
+#define MEMORY_MOST  (8UL << 30) /* what the direct map has room for */
+
+struct device_node {
+    u64 phys; /* of its registers */
+    u32 irq;  /* at the interrupt controller */
+};
+
+struct machine {
+    u64 memory_phys, memory_bytes;
+    u32 nharts;      /* hart ids 0 .. nharts - 1 */
+    u32 spare_harts; /* further ones, for which there is no room */
+    u64 timebase_hz;
+    struct device_node uart, plic, test, rtc, clint; /* phys 0: absent */
+    struct device_node virtio[MAX_VIRTIO]; /* by address, lowest first */
+    u32 nvirtio;
+    char bootargs[1024];
+};
+
+extern struct machine machine;
+
+/* Read the tree at dtb (a kernel address). Panics if it is none. */
+void fdt_init(const void *dtb);
+
+#endif

@@ -1,0 +1,130 @@
+/*
+ * Physical memory by the page. mem.h has the contract.
+ *
+ * - [frontier, end) has never been handed out and never been touched. Pages
+ *   below it are in use or on the free list, linked through themselves.
+ * - A page's reference count is written when it leaves the frontier, so the
+ *   array of counts need not be cleared: boot time does not depend on it.
+ * - mem.lock guards the free list and the frontier; counts are atomic.
+ */
+#include "kernel/machine/mem.h"
+#include "kernel/machine/fdt.h"
+#include "kernel/machine/lock.h"
+#include "kernel/measure/stat.h"
+#include "kernel/base/string.h"
+
+struct free_page {
+    struct free_page *next;
+};
+
+static struct {
+    struct spinlock lock;
+    struct free_page *free;
+    u64 nfree;         /* on that list */
+    u64 frontier, end; /* physical */
+    u64 first;         /* physical, of the page that refs[0] counts */
+    u32 *refs;
+} mem;
+
+GAUGE(free_gauge, "mem.free", "pages", "not in use", mem_free_pages);
+GAUGE(total_gauge, "mem.total", "pages", "the machine has", mem_total_pages);
+
+#ifdef DEBUG
+#define poison(page) memset(page, 0xdd, PAGE_SIZE)
+#else
+#define poison(page) ((void)0)
+#endif
+
+void mem_init(u64 first_phys, u64 end_phys)
+{
+    mem.lock = SPINLOCK("mem", RANK_MEM);
+    mem.first = ROUND_UP(first_phys, PAGE_SIZE);
+    mem.end = ROUND_DOWN(end_phys, PAGE_SIZE);
+    mem.refs = virt_of(mem.first);
+    u64 refs_bytes = (mem.end - mem.first) / PAGE_SIZE * sizeof(u32);
+    mem.frontier = ROUND_UP(mem.first + refs_bytes, PAGE_SIZE);
+    assert(mem.frontier < mem.end);
+}
+
+static u32 *refs_of(const void *page)
+{
+    u64 phys = phys_of(page);
+    assert(phys >= mem.first && phys < mem.end && phys % PAGE_SIZE == 0);
+    return &mem.refs[(phys - mem.first) / PAGE_SIZE];
+}
+
+void *mem_reserve(u64 bytes)
+{
+    void *start = NULL;
+    spin_lock(&mem.lock);
+    if (bytes <= mem.end - mem.frontier) {
+        start = virt_of(mem.frontier);
+        mem.frontier += ROUND_UP(bytes, PAGE_SIZE);
+    }
+    spin_unlock(&mem.lock);
+    return start;
+}
+
+void *page_alloc(void)
+{
+    void *page = NULL;
+    spin_lock(&mem.lock);
+    if (mem.free) {
+        page = mem.free;
+        mem.free = mem.free->next;
+        mem.nfree--;
+    } else if (mem.frontier < mem.end) {
+        page = virt_of(mem.frontier);
+        mem.frontier += PAGE_SIZE;
+    }
+    spin_unlock(&mem.lock);
+    if (page)
+        *refs_of(page) = 1;
+    return page;
+}
+
+void *page_alloc_zero(void)
+{
+    void *page = page_alloc();
+    return page ? memset(page, 0, PAGE_SIZE) : NULL;
+}
+
+void page_ref(void *page)
+{
+    u32 before = __atomic_fetch_add(refs_of(page), 1, __ATOMIC_RELAXED);
+    assert(before > 0);
+}
+
+void page_free(void *page)
+{
+    u32 before = __atomic_fetch_sub(refs_of(page), 1, __ATOMIC_ACQ_REL);
+    if (before == 0)
+        panic("page_free: page %p is free already", page);
+    if (before > 1)
+        return;
+    poison(page);
+    struct free_page *f = page;
+    spin_lock(&mem.lock);
+    f->next = mem.free;
+    mem.free = f;
+    mem.nfree++;
+    spin_unlock(&mem.lock);
+}
+
+u32 page_refs(const void *page)
+{
+    return __atomic_load_n(refs_of(page), __ATOMIC_ACQUIRE);
+}
+
+u64 mem_free_pages(void)
+{
+    spin_lock(&mem.lock);
+    u64 n = mem.nfree + (mem.end - mem.frontier) / PAGE_SIZE;
+    spin_unlock(&mem.lock);
+    return n;
+}
+
+u64 mem_total_pages(void)
+{
+    return machine.memory_bytes / PAGE_SIZE;
+}

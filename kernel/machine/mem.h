@@ -1,0 +1,44 @@
+/*
+ * Physical memory, by the page, with reference counts.
+ *
+ * - Pages never handed out are not touched: boot time does not depend on the
+ *   size of memory. Returned pages are kept on a list and handed out first.
+ * - The direct map: every physical address has one kernel address, and
+ *   phys_of/virt_of convert. Page pointers in the kernel are kernel addresses.
+ */
+#ifndef SLUICE_MEM_H
+#define SLUICE_MEM_H
+
+#include "kernel/base/types.h"
+
+#define DIRECT_MAP 0xffffffc000000000UL /* kernel address of physical 0 */
+
+static inline u64 phys_of(const void *p)
+{
+    return (u64)p - DIRECT_MAP;
+}
+
+static inline void *virt_of(u64 phys)
+{
+    return (void *)(phys + DIRECT_MAP);
+}
+
+/* Take over [first, end) of physical memory. */
+void mem_init(u64 first_phys, u64 end_phys);
+
+/*
+ * Set bytes aside for good: contiguous, page aligned, not cleared, taken from
+ * the pages never handed out. At boot only. NULL if there is not that much.
+ */
+void *mem_reserve(u64 bytes);
+
+void *page_alloc(void);      /* contents undefined; NULL when out of memory */
+void *page_alloc_zero(void); /* NULL when out of memory */
+void page_ref(void *page);   /* one more reference */
+void page_free(void *page);  /* one fewer; the last frees it */
+u32 page_refs(const void *page);
+
+u64 mem_free_pages(void);
+u64 mem_total_pages(void); /* the machine's */
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * Power-off through SiFive's test device, as QEMU implements it: a 32-bit
+ * write of PASS ends QEMU with status 0, of FAIL with the status in the upper
+ * half. Used by panic, so it takes no lock and trusts nothing that boot has
+ * yet to set up.
+ */
+#include "kernel/machine/power.h"
+
+#include "kernel/file/console.h"
+#include "kernel/machine/fdt.h"
+#include "kernel/machine/mem.h"
+#include "kernel/machine/riscv.h"
+
+#define PASS 0x5555U
+#define FAIL 0x3333U
+
+#define VIRT_TEST_PHYS 0x100000 /* on QEMU's virt: before the tree is read */
+
+void power_off(int status)
+{
+    u64 phys = machine.test.phys ? machine.test.phys : VIRT_TEST_PHYS;
+    volatile u32 *test = virt_of(phys);
+    uart_drain();
+    *test = status ? (u32)status << 16 | FAIL : PASS;
+    for (;;)
+        wait_for_interrupt();
+}

@@ -1,0 +1,24 @@
+/*
+ * Kernel output and its formats.
+ *
+ * Formats: %d %u %x %ld %lu %lx %lld %llu %llx %zu %p %s %c %%, with width,
+ * '-', '0' and a precision for %s; width and precision may be '*'. kprintf
+ * writes a whole line at once even when several harts print; it may be called
+ * from any context.
+ */
+#ifndef SLUICE_PRINT_H
+#define SLUICE_PRINT_H
+
+#include <stdarg.h>
+
+#include "kernel/base/types.h"
+
+void kprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void kvprintf(const char *fmt, va_list);
+
+/* Both return the length the whole text would have; out ends in 0 if n > 0. */
+int ksnprintf(char *out, size_t n, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+int kvsnprintf(char *out, size_t n, const char *fmt, va_list);
+
+#endif

@@ -1,0 +1,78 @@
+/*
+ * The processor: control and status registers, and their bits. RISC-V
+ * Privileged Architecture 1.12, chapters 3 and 4; Sstc 1.0 for stimecmp.
+ * Assembly includes this too.
+ */
+#ifndef SLUICE_RISCV_H
+#define SLUICE_RISCV_H
+
+#define SSTATUS_SIE  0x2  /* interrupts on, in supervisor mode */
+#define SSTATUS_SPIE 0x20 /* and after the next sret */
+
+/* sie, sip: a bit for each interrupt; scause has its number */
+#define INT_SOFTWARE 1
+#define INT_TIMER    5
+#define INT_EXTERNAL 9
+
+/* scause */
+#define CAUSE_INTERRUPT   (1UL << 63)
+#define CAUSE_USER_ECALL  8
+#define CAUSE_FETCH_FAULT 12
+#define CAUSE_LOAD_FAULT  13
+#define CAUSE_STORE_FAULT 15
+
+#define SATP_SV39 (8UL << 60)
+
+#ifndef __ASSEMBLER__
+
+#include "kernel/base/types.h"
+
+#define csr_read(csr)                                            \
+    ({                                                           \
+        u64 value_;                                              \
+        asm volatile("csrr %0, " #csr : "=r"(value_)::"memory"); \
+        value_;                                                  \
+    })
+#define csr_write(csr, value) \
+    asm volatile("csrw " #csr ", %0" ::"r"((u64)(value)) : "memory")
+#define csr_set(csr, bits) \
+    asm volatile("csrs " #csr ", %0" ::"r"((u64)(bits)) : "memory")
+#define csr_clear(csr, bits) \
+    asm volatile("csrc " #csr ", %0" ::"r"((u64)(bits)) : "memory")
+
+static inline void irq_on(void)
+{
+    asm volatile("csrsi sstatus, %0" ::"i"(SSTATUS_SIE) : "memory");
+}
+
+/* Returns whether they were on. */
+static inline bool irq_off(void)
+{
+    u64 before;
+    asm volatile("csrrci %0, sstatus, %1"
+                 : "=r"(before)
+                 : "i"(SSTATUS_SIE)
+                 : "memory");
+    return before & SSTATUS_SIE;
+}
+
+/* Memory accesses before it in the program come before those after it, for
+ * this hart's interrupts. */
+static inline void compiler_barrier(void)
+{
+    asm volatile("" ::: "memory");
+}
+
+static inline void wait_for_interrupt(void)
+{
+    asm volatile("wfi" ::: "memory");
+}
+
+/* Forget all translations. */
+static inline void sfence(void)
+{
+    asm volatile("sfence.vma" ::: "memory");
+}
+
+#endif
+#endif

@@ -1,0 +1,89 @@
+/*
+ * The serial port: an NS16550A (National Semiconductor PC16550D data sheet,
+ * section 8), its registers a byte apart.
+ *
+ * - Output is polled: it works in any context, from the first instruction in
+ *   C on, and nothing is lost when the kernel dies. The one who waits for a
+ *   slow line is the one who prints.
+ * - A call's bytes stay together: print_lock is held over them, and is the
+ *   innermost of all locks. A panic does without it: the hart that holds it
+ *   may be stopped, or be this one.
+ * - The FIFOs stay off: turning them on would drop what has been received
+ *   before, and with it the beginning of a script fed to the machine.
+ * - Here, and only here, "\n" becomes "\r\n".
+ */
+#include "kernel/file/console.h"
+
+#include "kernel/machine/fdt.h"
+#include "kernel/machine/lock.h"
+#include "kernel/machine/mem.h"
+
+/* On QEMU's virt: before the tree is read. */
+#define VIRT_UART_PHYS 0x10000000
+
+enum { DATA, INT_ENABLE, FIFO_CONTROL, LINE_CONTROL, MODEM_CONTROL, STATUS };
+
+#define INT_RECEIVED      0x01
+#define LINE_8N1          0x03
+#define MODEM_DTR_RTS_INT 0x0b
+#define STATUS_RECEIVED   0x01
+#define STATUS_CAN_SEND   0x20
+#define STATUS_ALL_SENT   0x40
+
+static struct spinlock print_lock = SPINLOCK("print", RANK_PRINT);
+
+static volatile u8 *reg(u32 i)
+{
+    u64 phys = machine.uart.phys ? machine.uart.phys : VIRT_UART_PHYS;
+    return (volatile u8 *)virt_of(phys) + i;
+}
+
+void uart_init(void)
+{
+    *reg(INT_ENABLE) = 0;
+    *reg(LINE_CONTROL) = LINE_8N1;
+    *reg(MODEM_CONTROL) = MODEM_DTR_RTS_INT;
+}
+
+static void put_byte(char c)
+{
+    while (!(*reg(STATUS) & STATUS_CAN_SEND))
+        ;
+    *reg(DATA) = c;
+}
+
+static void put_bytes(const char *s, u64 n)
+{
+    for (; n--; s++) {
+        if (*s == '\n')
+            put_byte('\r');
+        put_byte(*s);
+    }
+}
+
+void uart_put(const char *s, u64 n)
+{
+    if (panicking()) {
+        put_bytes(s, n);
+        return;
+    }
+    spin_lock(&print_lock);
+    put_bytes(s, n);
+    spin_unlock(&print_lock);
+}
+
+void uart_drain(void)
+{
+    while (!(*reg(STATUS) & STATUS_ALL_SENT))
+        ;
+}
+
+int uart_get(void)
+{
+    return *reg(STATUS) & STATUS_RECEIVED ? *reg(DATA) : -1;
+}
+
+void uart_listen(bool on)
+{
+    *reg(INT_ENABLE) = on ? INT_RECEIVED : 0;
+}

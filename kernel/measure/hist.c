@@ -1,0 +1,137 @@
+/* Histograms of the system and of disks (hist.h). Counts are atomic; nothing is
+ * locked. */
+#include "kernel/measure/hist.h"
+#include "kernel/machine/args.h"
+#include "kernel/machine/mem.h"
+#include "kernel/machine/print.h"
+#include "kernel/measure/prochist.h"
+#include "kernel/base/string.h"
+
+/* The place of the highest bit; RV64 without Zbb has no instruction for it. */
+static u32 highest_bit(u64 value)
+{
+    u32 place = 0;
+    for (u32 step = 32; step; step /= 2) {
+        if (value >> step) {
+            value >>= step;
+            place += step;
+        }
+    }
+    return place;
+}
+
+u32 hist_bucket(u64 value)
+{
+    if (value < 128)
+        return value;
+    u32 power = highest_bit(value); /* at least 7 */
+    return (power - 7) * 128 + (value >> (power - 7));
+}
+
+u64 hist_low(u32 bucket)
+{
+    if (bucket < 256)
+        return bucket;
+    u32 power = bucket / 128 - 1;
+    return (u64)(128 + bucket % 128) << power;
+}
+
+static void make(struct histogram *h, u32 nunits)
+{
+    u64 bytes = nunits * sizeof(struct hist_unit);
+    h->units = mem_reserve(bytes);
+    if (!h->units)
+        boot_fail("%s: no memory for the histogram", h->name);
+    memset(h->units, 0, bytes);
+    h->nunits = nunits;
+}
+
+void hist_init(u32 disks)
+{
+    u32 of_disks = 0;
+    for (struct histogram *h = __start_histograms; h < __stop_histograms; h++) {
+        make(h, h->of_disks ? disks : 1);
+        if (h->of_disks)
+            h->place = of_disks++;
+    }
+    prochist_init(of_disks);
+}
+
+static void add(struct hist_unit *u, u32 bucket, u64 value)
+{
+    __atomic_fetch_add(&u->sum, value, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&u->counts[bucket], 1, __ATOMIC_RELAXED);
+}
+
+void hist_add(struct histogram *h, u64 value)
+{
+    add(&h->units[0], hist_bucket(value), value);
+}
+
+void hist_add_request(struct histogram *h, u32 disk, u32 pid, u64 value)
+{
+    u32 bucket = hist_bucket(value);
+    add(&h->units[disk], bucket, value);
+    prochist_add(h, pid, bucket, value);
+}
+
+/* ---- as text ---- */
+
+static u64 total(const u32 *const group[HIST_GROUPS])
+{
+    u64 n = 0;
+    for (u32 i = 0; i < HIST_BUCKETS; i++)
+        n += group[i / HIST_GROUP] ? group[i / HIST_GROUP][i % HIST_GROUP] : 0;
+    return n;
+}
+
+static void print_group(struct text *t, u32 first, const u32 *counts)
+{
+    for (u32 i = 0; i < HIST_GROUP; i++) {
+        if (counts[i])
+            text_printf(t, "bucket %lu %lu %u\n", hist_low(first + i),
+                        hist_low(first + i + 1), counts[i]);
+    }
+}
+
+void hist_print(struct text *t, const char *name, const char *unit, u64 sum,
+                const u32 *const group[HIST_GROUPS])
+{
+    text_printf(t, "hist %s %s %lu %lu\n", name, unit, total(group), sum);
+    for (u32 i = 0; i < HIST_GROUPS; i++) {
+        if (group[i])
+            print_group(t, i * HIST_GROUP, group[i]);
+    }
+}
+
+static void print_unit(struct text *t, const struct histogram *h, u32 unit)
+{
+    const struct hist_unit *u = &h->units[unit];
+    const u32 *group[HIST_GROUPS];
+    char name[48];
+    for (u32 i = 0; i < HIST_GROUPS; i++)
+        group[i] = &u->counts[i * HIST_GROUP];
+    if (h->of_disks)
+        ksnprintf(name, sizeof name, "disk%u.%s", unit, h->name);
+    else
+        strlcpy(name, h->name, sizeof name);
+    hist_print(t, name, h->unit, u->sum, group);
+}
+
+static void print_all(struct text *t)
+{
+    for (struct histogram *h = __start_histograms; h < __stop_histograms; h++) {
+        for (u32 i = 0; i < h->nunits; i++)
+            print_unit(t, h, i);
+    }
+}
+
+static int hist_read(u32 unit, struct uio *uio)
+{
+    (void)unit;
+    return text_read(uio, print_all);
+}
+
+static const struct device hist_device = {
+    .id = 9, .name = "hist", .read = hist_read};
+DEVICE(hist_device);

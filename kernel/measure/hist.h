@@ -1,0 +1,69 @@
+/*
+ * Histograms, gathered by the linker: of the whole system and of each disk in
+ * /dev/hist, of each process in /dev/prochist. For each one a line
+ * `hist NAME UNIT COUNT SUM`, then for each bucket that is not empty a line
+ * `bucket LOW HIGH COUNT`, LOW <= value < HIGH.
+ *
+ * - Buckets are log-linear, 128 to a power of two: below 256 each value has
+ *   its own, above a bucket is at most 1/128 of its value wide. That is the
+ *   scheme of HdrHistogram (G. Tene). Every 64-bit value has a bucket.
+ *
+ *   HISTOGRAM(burst, "bio.burst", "blocks", "that a flush started");
+ *   hist_add(&burst, n);                      from any context
+ *
+ *   DISK_HISTOGRAM(response, "response", "ns", "of requests");
+ *   hist_add_request(&response, disk, pid, ns);
+ *
+ * - The second is disk0.response ... in /dev/hist and, by the process that
+ *   the request is from, proc14.response ... in /dev/prochist (prochist.c).
+ */
+#ifndef SLUICE_HIST_H
+#define SLUICE_HIST_H
+
+#include "kernel/file/dev.h"
+
+#define HIST_GROUPS  58 /* of buckets: one for each power of two */
+#define HIST_GROUP   128
+#define HIST_BUCKETS (HIST_GROUPS * HIST_GROUP)
+
+struct hist_unit {
+    u64 sum;
+    u32 counts[HIST_BUCKETS];
+};
+
+struct histogram {
+    const char *name, *unit, *about;
+    bool of_disks; /* and of processes */
+    u32 nunits;    /* disks, or 1 */
+    u32 place;     /* if of disks: among those that are */
+    struct hist_unit *units;
+};
+
+#define HIST_ROW_(id)          \
+    static struct histogram id \
+        __attribute__((used, section("histograms"), aligned(8)))
+#define HISTOGRAM(id, name_, unit_, about_) \
+    HIST_ROW_(id) = {.name = name_, .unit = unit_, .about = about_}
+#define DISK_HISTOGRAM(id, name_, unit_, about_) \
+    HIST_ROW_(id) = {                            \
+        .name = name_, .unit = unit_, .about = about_, .of_disks = true}
+
+extern struct histogram __start_histograms[], __stop_histograms[];
+
+/* At boot: make all, for so many disks. Stops the boot if memory does not
+ * suffice. */
+void hist_init(u32 disks);
+
+void hist_add(struct histogram *, u64 value);
+void hist_add_request(struct histogram *, u32 disk, u32 pid, u64 value);
+
+/* The bucket of a value, and the least value of a bucket. */
+u32 hist_bucket(u64 value);
+u64 hist_low(u32 bucket);
+
+/* Print the lines of one, whose counts are in groups; NULL for one that is all
+ * zeros. */
+void hist_print(struct text *, const char *name, const char *unit, u64 sum,
+                const u32 *const group[HIST_GROUPS]);
+
+#endif

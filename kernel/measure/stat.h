@@ -1,0 +1,34 @@
+/*
+ * Counters and gauges, gathered by the linker and read as /dev/stat:
+ * `name value unit`, a line each. A counter only grows; a reader subtracts.
+ *
+ *   COUNTER(hits, "bio.hits", "blocks", "getblk found the block cached");
+ *   count(&hits, 1);
+ *   GAUGE(free_pages, "mem.free", "pages", "not in use", mem_free_pages);
+ */
+#ifndef SLUICE_STAT_H
+#define SLUICE_STAT_H
+
+#include "kernel/base/types.h"
+
+struct stat_row {
+    const char *name, *unit, *about;
+    u64 value;         /* a counter's */
+    u64 (*read)(void); /* a gauge's; NULL for a counter */
+};
+
+#define STAT_ROW_(id)         \
+    static struct stat_row id \
+        __attribute__((used, section("stats"), aligned(8)))
+#define COUNTER(id, name_, unit_, about_) \
+    STAT_ROW_(id) = {.name = name_, .unit = unit_, .about = about_}
+#define GAUGE(id, name_, unit_, about_, read_) \
+    STAT_ROW_(id) = {                          \
+        .name = name_, .unit = unit_, .about = about_, .read = read_}
+
+static inline void count(struct stat_row *c, u64 n)
+{
+    __atomic_fetch_add(&c->value, n, __ATOMIC_RELAXED);
+}
+
+#endif

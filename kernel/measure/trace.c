@@ -1,0 +1,105 @@
+/* The event trace (trace.h). A record's place is taken atomically; nothing is
+ * locked, so a reader beside writers may see the newest records half done.
+ *
+ * From trace_init on, the ring and trace_on are machine mode's, which appends
+ * records at our call and lets nobody else write there (entry.S). */
+#include "kernel/measure/trace.h"
+#include "kernel/machine/args.h"
+#include "kernel/machine/clock.h"
+#include "kernel/file/dev.h"
+#include "kernel/machine/lock.h"
+#include "kernel/machine/machine.h"
+#include "kernel/machine/mem.h"
+#include "kernel/measure/stat.h"
+
+#define MAX_K (1UL << 20) /* 2^30 records, 32 GiB */
+
+/* entry.S knows the layout. */
+_Static_assert(offsetof(struct trace_ring, records) == 8, "entry.S");
+_Static_assert(offsetof(struct trace_ring, written) == 16, "entry.S");
+_Static_assert(offsetof(struct trace_ring, astray) == 24, "entry.S");
+_Static_assert(offsetof(struct trace_ring, record) == 32, "entry.S");
+_Static_assert(sizeof(struct trace_record) == 32, "entry.S");
+
+static struct trace_ring *trace_ring; /* NULL: off */
+
+static const char *const event_names[] = {
+#define X(name, meaning) #name,
+    TRACE_EVENTS(X)
+#undef X
+};
+
+static u64 ring_phys(void)
+{
+    return trace_ring ? phys_of(trace_ring) : 0;
+}
+
+static u64 written(void)
+{
+    return trace_ring ? trace_ring->written : 0;
+}
+
+static u64 lost(void)
+{
+    u64 n = written();
+    return n && n > trace_ring->records ? n - trace_ring->records : 0;
+}
+
+GAUGE(phys_gauge, "trace.phys", "address", "physical, of the ring", ring_phys);
+GAUGE(written_gauge, "trace.written", "records", "ever written", written);
+GAUGE(lost_gauge, "trace.lost", "records", "overwritten by newer ones", lost);
+
+void trace_init(void)
+{
+    u64 n = arg_number("trace_k", 0, 0, MAX_K) * 1024;
+    if (!n)
+        return;
+    u64 bytes = sizeof(struct trace_ring) + n * sizeof(struct trace_record);
+    struct trace_ring *ring = mem_reserve(bytes);
+    if (!ring)
+        boot_fail("trace_k=%lu: no memory for so many records", n / 1024);
+    *ring = (struct trace_ring){.magic = TRACE_MAGIC, .records = n};
+    trace_ring = ring;
+    machine_call((u64)ring, (u64)ring + ROUND_UP(bytes, PAGE_SIZE), 0, 0,
+                 TRACE_BEGIN);
+}
+
+void trace_write_at(u64 time_ns, enum trace_event event, u32 disk, u64 block,
+                    u32 pid, u64 argument)
+{
+    machine_call(time_ns, block, argument,
+                 pid | (u64)event << 32 | (u64)disk << 48, TRACE_APPEND);
+}
+
+/* An interrupt between the two, the time and its place, would have what it
+ * traces stand before what was earlier. */
+void trace_write(enum trace_event event, u32 disk, u64 block, u32 pid,
+                 u64 argument)
+{
+    irq_push_off();
+    trace_write_at(clock_ns(), event, disk, block, pid, argument);
+    irq_pop_off();
+}
+
+static void print_trace(struct text *t)
+{
+    u64 end = written();
+    for (u64 i = lost(); i < end; i++) {
+        const struct trace_record *r =
+            &trace_ring->record[i % trace_ring->records];
+        text_printf(t, "%lu %s%s disk%u %lu %u %lu\n", r->time_ns,
+                    event_names[r->event],
+                    r->argument & TRACE_WRITE ? "-write" : "", r->disk,
+                    r->block, r->pid, r->argument & ~TRACE_WRITE);
+    }
+}
+
+static int trace_read(u32 unit, struct uio *uio)
+{
+    (void)unit;
+    return text_read(uio, print_trace);
+}
+
+static const struct device trace_device = {
+    .id = 10, .name = "trace", .read = trace_read};
+DEVICE(trace_device);

@@ -1,0 +1,88 @@
+/*
+ * The event trace: a ring of fixed records in memory, written with a few
+ * instructions each and no effect on virtual time but those.
+ *
+ * - Off unless the boot argument trace_k=N asks for a ring of N * 1024
+ *   records. When the ring is full the oldest records are overwritten;
+ *   trace.lost counts them.
+ * - /dev/trace prints what the ring holds, the oldest first, a line each:
+ *   `TIME_NS EVENT DISK BLOCK PID ARGUMENT`, where EVENT of a write ends in
+ *   -write.
+ * - On the host: the ring lies at physical address trace.phys (a gauge), as
+ *   struct trace_ring below, little-endian. A machine whose memory is a file
+ *   (QEMU's memory-backend-file) leaves it there to be read after power-off.
+ */
+#ifndef SLUICE_TRACE_H
+#define SLUICE_TRACE_H
+
+#include "kernel/base/types.h"
+
+/* Events: X(name, what block and argument mean). Numbers from 0, in order;
+ * new ones go to the end. */
+#define TRACE_EVENTS(X)                                             \
+    X(queued, "sector; sectors, bit 63: a write")                   \
+    X(issued, "sector; sectors of the command, bit 63: a write")    \
+    X(completed, "sector; response in ns, bit 63: a write")         \
+    X(failed, "sector; sectors, bit 63: a write")                   \
+    X(hit, "block; 0")                                              \
+    X(miss, "block; 0")                                             \
+    X(evicted, "block; 1: prefetched and never asked for")          \
+    X(dirtied, "block; owner")                                      \
+    X(absorbed, "block; owner")                                     \
+    X(cancelled, "block; 0")                                        \
+    X(ahead, "block; 1: asked for by the same call, 0: prefetched") \
+    X(flush, "0; blocks started by one flush or tick")              \
+    X(writing, "block; how long it was dirty in ns, or 0")          \
+    X(named, "the process's new name, 8 bytes; the other 8")        \
+    X(counted, "0; 0: /dev/stat was printed")                       \
+    X(sought, "0: to the first cylinder, 1: the last; told in ns")
+
+enum trace_event {
+#define X(name, meaning) TRACE_##name,
+    TRACE_EVENTS(X)
+#undef X
+};
+
+#define TRACE_WRITE (1UL << 63)
+#define TRACE_MAGIC 0x6563617274736c75UL /* "ulstrace" */
+
+struct trace_record {
+    u64 time_ns;
+    u64 block;
+    u64 argument;
+    u32 pid;
+    u16 event, disk;
+};
+
+struct trace_ring {
+    u64 magic, records; /* how many fit */
+    u64 written;        /* ever; record i is at i % records */
+    u64 astray;         /* of them, with a time that was not the clock's */
+    struct trace_record record[];
+};
+
+void trace_init(void);
+void trace_write(enum trace_event, u32 disk, u64 block, u32 pid, u64 argument);
+void trace_write_at(u64 time_ns, enum trace_event, u32 disk, u64 block, u32 pid,
+                    u64 argument);
+
+extern bool trace_on; /* machine mode's, as the ring is: nobody writes them */
+
+/* What happens now. */
+static inline void trace(enum trace_event event, u32 disk, u64 block, u32 pid,
+                         u64 argument)
+{
+    if (trace_on)
+        trace_write(event, disk, block, pid, argument);
+}
+
+/* Record an event at an earlier time. Since then the hart must have traced
+ * nothing and kept interrupts off. */
+static inline void trace_at(u64 time_ns, enum trace_event event, u32 disk,
+                            u64 block, u32 pid, u64 argument)
+{
+    if (trace_on)
+        trace_write_at(time_ns, event, disk, block, pid, argument);
+}
+
+#endif

@@ -1,0 +1,16 @@
+/*
+ * How a drive's arm comes to a request. Between the two times the platter turns
+ * and the arm waits: the request might have come by so much later, and be done
+ * as early. What the drive's cache holds is there at once.
+ */
+#ifndef SLUICE_APPROACH_H
+#define SLUICE_APPROACH_H
+
+#include "kernel/base/types.h"
+
+struct approach {
+    u64 there_ns; /* the arm is at the track */
+    u64 begin_ns; /* the first sector begins to pass */
+};
+
+#endif

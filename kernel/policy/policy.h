@@ -1,0 +1,505 @@
+/*
+ * Everything a policy may know: the one boundary between the kernel's
+ * mechanism and the policies under policies/.
+ *
+ * - Mechanism owns the set, policy owns the order. The kernel keeps every
+ *   buffer and every request and all locks; a policy only answers questions.
+ *   It takes no lock, touches no kernel list and reads no clock: the time
+ *   comes as an argument. So a policy can be swapped under load.
+ * - A policy is one file that ends in one table:
+ *
+ *       static const struct policy clook = {.kind = POLICY_SCHED, ...};
+ *       POLICY(clook);
+ *
+ * - A wrong answer is caught, named and counted (`policy fault: sched/mine:
+ *   next returned a request that is not queued`); the kernel goes on with the
+ *   kind's default, or panics under check=1.
+ * - Compiles natively: a policy needs this header and nothing else.
+ *
+ * Each hook below says required or optional, the locks the kernel holds when
+ * it calls, whether it may sleep, and what its return means.
+ */
+#ifndef SLUICE_POLICY_H
+#define SLUICE_POLICY_H
+
+#include "kernel/policy/approach.h"
+#include "kernel/base/list.h"
+#include "kernel/base/tree.h"
+#include "kernel/base/types.h"
+
+enum policy_kind {
+    POLICY_UPDATE,   /* when do dirty blocks go to the disk */
+    POLICY_WRITE,    /* what does a write do now */
+    POLICY_SCHED,    /* which request next */
+    POLICY_REPLACE,  /* which clean buffer is the victim */
+    POLICY_PREFETCH, /* what to read before it is asked for */
+    POLICY_PLACE,    /* where on the disk a logical block lives */
+    POLICY_KINDS,
+};
+
+#define NEVER_NS  (~0UL) /* a time that does not come */
+#define MAX_DISKS 8      /* they are numbered from 0 */
+
+/* A number the user may change: `set pu.interval_ms 1000`. */
+struct tunable {
+    const char *name, *unit;
+    u64 def, min, max; /* default and range, both ends included */
+    const char *about; /* one sentence */
+    u64 value;         /* in force; the registry sets it to def */
+};
+
+/* A number the policy counts up; shown in /dev/stat as `name.counter`. */
+struct policy_counter {
+    const char *name, *unit;
+    const char *about; /* one sentence */
+    u64 value;
+};
+
+/* ---- what several kinds see ---- */
+
+/* A buffer as a policy sees it. */
+struct block {
+    u32 disk;
+    bool held_back; /* dirty by WRITE_HELD_BACK */
+    bool meta; /* last written as structure of the file system, not as data */
+    u64 blkno;
+    u64 owner;      /* equal for blocks of one file; 0: of none */
+    u64 dirtied_ns; /* when it became dirty; 0: clean */
+    u64 used;       /* grows from block to block with each use by a process */
+    union {         /* the replace policy's own while it has the block */
+        struct list link;
+        struct tree_node node; /* for an order by number */
+    };
+    u64 word[2];       /* the replace policy's own while it holds this block */
+    struct list owing; /* the update policy's own while dirty */
+    u64 mark;          /* likewise; 0 at first */
+};
+
+/* The cache now, and what it counted since power-on. */
+struct cache_state {
+    u64 buffers, dirty, writing; /* now */
+    u64 held_back;               /* of the dirty ones */
+    u64 dirtied, absorbed, written, hits, misses;
+    u64 ahead, ahead_used, ahead_late, ahead_wasted; /* blocks read ahead; of
+        them asked for; of those still under way; never asked for */
+};
+
+/* The requests at one disk now. */
+struct disk_state {
+    bool modelled; /* by a drive model: queue_approach knows */
+    u64 queued_reads, queued_writes, in_flight;
+    u64 queued_ns; /* the number queued, summed over time since power-on: what
+                      it grew by, over the time that took, is the mean */
+};
+
+/* Both may be asked in any hook but sched's. */
+void cache_state(struct cache_state *);
+bool disk_state(u32 disk, struct disk_state *); /* false: no such disk */
+
+/* ---- update: when do dirty blocks go to the disk ---- */
+
+struct update_hooks {
+    /* (required) When must the update daemon look again? last_ns is when it
+     * last looked (power-on: 0). A time in the past means at once; NEVER_NS,
+     * not before the policy or a tunable changes. No lock; may not sleep. */
+    u64 (*next_ns)(u64 last_ns);
+    /* (required) The time has come: start what is due, with the flush_ calls.
+     * No lock; may sleep. */
+    void (*look)(u64 now_ns);
+    /* (optional) b has become dirty, or is dirty and the policy starts (then
+     * the oldest comes first). It may be put on a list of the policy's by
+     * `owing`. Cache lock held; may not sleep. */
+    void (*dirtied)(struct block *b, u64 now_ns);
+    /* (optional) b, dirty, is about to be written, or is dropped: off the
+     * policy's lists. Cache lock held; may not sleep. */
+    void (*leaves)(struct block *b);
+    /* (optional) A program reads a file's block b, whose contents are cached
+     * (hit; then they may be dirty) or not. Cache lock held; may not sleep. */
+    void (*wanted)(const struct block *b, bool hit);
+};
+
+/*
+ * For update policies in look(), and write policies in each_second(): start
+ * writes. Each returns how many. No block is tried twice in one look, so that
+ * one which cannot be written does not hold it up.
+ */
+u64 flush_all(void);               /* every dirty block */
+u64 flush_older(u64 age_ns);       /* dirty for at least so long */
+u64 flush_oldest(u64 n);           /* up to n, the oldest */
+u64 flush_owner(u64 owner);        /* the dirty blocks of one file, not 0 */
+u64 flush_list(struct list *due);  /* on this list of the policy's, by owing */
+u64 flush_files(struct list *due); /* those, and the rest of their files */
+
+/* What to do with a block that is shown. */
+enum visit {
+    PASS,       /* nothing */
+    FLUSH,      /* write it, if it is dirty */
+    FLUSH_LAST, /* likewise, and if so show no more */
+    STOP,       /* nothing, and show no more */
+};
+
+/* Show the policy every dirty block, the oldest first; start the writes of
+ * those it says. Cache lock held while visit runs; it may not sleep. */
+u64 flush_by_age(enum visit (*visit)(struct block *, u64 now_ns));
+
+/* The same for the cache's buffers first to first + n - 1, clean or dirty, in
+ * the order of buffers. */
+u64 flush_in_cache(u64 first, u64 n,
+                   enum visit (*visit)(struct block *, u64 now_ns));
+
+/* When the oldest dirty block became dirty; NEVER_NS if none is. */
+u64 oldest_dirty_ns(void);
+
+/* Have the update daemon look, before its time too, as soon as n blocks are
+ * dirty: once. NEVER_NS takes that back. */
+void look_at_dirty(u64 n);
+
+/* ---- write: what does a write do now ---- */
+
+enum write_mode {
+    WRITE_THROUGH,   /* write, and wait for the disk */
+    WRITE_ASYNC,     /* start the write now, do not wait */
+    WRITE_DELAYED,   /* only make the block dirty */
+    WRITE_HELD_BACK, /* likewise, and mark it held_back */
+};
+
+/* A write of file data that has just changed one block. */
+struct write_info {
+    u32 disk;
+    u64 blkno;
+    bool filled; /* the write reached the end of the block */
+    u64 dirty;   /* blocks dirty now */
+    u64 buffers; /* in the cache */
+    u64 queued;  /* requests queued at the disk now */
+    u64 now_ns;
+};
+
+struct write_hooks {
+    /* (required) What to do with it. Lock of the kind held; may not sleep. */
+    enum write_mode (*decide)(const struct write_info *);
+    /* (optional; without it: one in 16 of the cache, at least one) No clean
+     * buffer is left and somebody waits for one: of `dirty` dirty blocks,
+     * how many of the oldest to write now. 1 to dirty, else a fault.
+     * Lock of the kind held; may not sleep. */
+    u64 (*no_clean)(u64 dirty, u64 buffers);
+    /* (optional) The most blocks that may be dirty or being written, at least
+     * 1: a writer that makes it more waits, and the oldest are written, until
+     * it is not. Lock of the kind held; may not sleep. */
+    u64 (*most_dirty)(u64 buffers);
+    /* (optional) Called about once a second, by the update daemon: start
+     * writes with the flush_ calls. No lock; may sleep. */
+    void (*each_second)(u64 now_ns);
+};
+
+/* ---- sched: which request next ---- */
+
+struct request {
+    u64 sector; /* first, 512 bytes each */
+    u32 nsectors;
+    bool write;
+    bool waited;   /* a process waits for this one */
+    bool offer;    /* a dirty block: may be written, need not */
+    u32 pid;       /* on whose behalf; 0: the kernel's own */
+    u64 queued_ns; /* when it entered the queue; an offer: became dirty */
+    u64 arrival;   /* its number among all that entered this queue */
+    bool again;    /* an offer: its block was modified again; the policy's to
+                      clear */
+    u64 word[2];   /* the policy's own while queued; 0 at first */
+    const struct queue *queue; /* it is queued here; NULL: not queued */
+
+    /* The queue's: a policy reaches other requests by the queue_ calls. */
+    struct tree_node by_sector; /* among those of its direction */
+    struct list by_age;         /* likewise */
+};
+
+#define QUEUE_SETS 3 /* reads, writes, offers */
+
+/* How late commands go (detour.c): the longest of late, and a fourth more. */
+struct lateness {
+    u64 go_ns;  /* from the end of a look until an offer goes */
+    u64 ask_ns; /* from the end of a write until the next look */
+    /* The offer that is to go, and the request for which one was found; NULL:
+     * there is nothing to measure. When the look was over. */
+    const struct request *goes, *waits;
+    u64 looked_ns;
+};
+
+/* One disk's queue. The kernel keeps it by sector and by age. */
+struct queue {
+    u32 disk;
+    u64 turn_ns;            /* of the modelled platter; 0: there is none */
+    u64 head_sector;        /* where the last dispatched request ended */
+    u64 length[QUEUE_SETS]; /* queued reads, queued writes, offers */
+    u64 arrivals;           /* requests that ever entered */
+    u64 word[4];            /* the policy's own, per disk; 0 when it starts */
+
+    struct tree sorted[QUEUE_SETS];  /* the kernel's, by sector */
+    struct list arrived[QUEUE_SETS]; /* the kernel's, by age */
+    struct lateness late;            /* the kernel's, of detours */
+};
+
+/*
+ * Which requests a question is about. Every dirty block is an offer: a write
+ * that the scheduler may dispatch, and need not, for the update policy will
+ * have it queued when it is due. A dispatched offer that turns out to be in
+ * use is withdrawn, and the scheduler is asked again.
+ */
+enum direction { READS = 1, WRITES = 2, BOTH = 3, OFFERS = 4 };
+
+/* The queued request of those directions that starts first at or after the
+ * sector; that starts last before it; that has been queued longest. NULL if
+ * there is none. O(log n), O(log n), O(1). */
+struct request *queue_at_or_after(const struct queue *, enum direction,
+                                  u64 sector);
+struct request *queue_before(const struct queue *, enum direction, u64 sector);
+struct request *queue_oldest(const struct queue *, enum direction);
+
+/* Those of them in circular order: the first at or after the sector, or if
+ * there is none, of all. */
+struct request *queue_circular(const struct queue *, enum direction,
+                               u64 sector);
+
+/* The time now: it goes on while a policy thinks. */
+u64 clock_ns(void);
+
+/* What if: how would the arm come to r, if the drive were given first (NULL:
+ * nothing) at start_ns, and r gap_ns after that is done? Both times are
+ * NEVER_NS without a model. */
+struct approach queue_approach(const struct queue *, u64 start_ns,
+                               const struct request *first, u64 gap_ns,
+                               const struct request *r);
+
+/* Move the arm of the drive, with nothing to transfer, to its first cylinder or
+ * its last; returns when it is there, which a command waits for. 0 where no arm
+ * can be moved: without a model, of a model that is one service time, and while
+ * the drive has a command. */
+u64 queue_seek_edge(struct queue *, bool last);
+
+/* ---- detours: writes on the way to a request ---- */
+
+struct detour {
+    enum direction dir; /* what to look among */
+    u64 near_sector;    /* from here on, both ways */
+    /* How much later, at most late_ns, the request may begin for the sake of
+     * this write; NEVER_NS: it may not go. */
+    u64 (*most_late_ns)(const struct request *write, u64 late_ns);
+    u64 late_ns;
+    /* The answer's: when the request begins after the write, and how much
+     * later that is than without. */
+    u64 begin_ns, price_ns;
+};
+
+/* The write to do before the request: of those looked at, one that makes it
+ * least late, and of these the one that the arm is soonest at. NULL if none is
+ * worth it, or there is no model. For a drive that takes a command at a time.
+ */
+struct request *queue_detour(struct queue *, const struct request *,
+                             struct detour *);
+
+struct sched_hooks {
+    /* (required) Choose the next request to dispatch. The queue is not
+     * empty, or has offers alone and the policy `takes_offers`. NULL: none
+     * yet; asked again when one arrives or completes, and
+     * a fault if nothing is in flight. Disk lock held; may not sleep. */
+    struct request *(*next)(struct queue *, u64 now_ns);
+    /* (optional; without it, next must choose when nothing is in flight) next
+     * has chosen none, and nothing is in flight: when to ask again, if no
+     * request is queued before; another offer is no reason. NEVER_NS: not until
+     * then, or there is one. Disk lock held; may not sleep. */
+    u64 (*again_ns)(const struct queue *, u64 now_ns);
+    /* (optional) A request has been queued. Disk lock held; may not sleep. */
+    void (*queued)(struct queue *, struct request *, u64 now_ns);
+    /* (optional) A request leaves the queue: dispatched, by next's choice or
+     * joined to a neighbour. Disk lock held; may not sleep. */
+    void (*leaves)(struct queue *, struct request *, u64 now_ns);
+    bool takes_offers; /* ask also when there are none but offers */
+    bool joins_offers; /* offers that go on where one ends that is dispatched
+                          are joined to it, as queued neighbours are */
+};
+
+/* ---- ghosts: names of blocks that are remembered without their data ---- */
+
+/* One name. */
+struct ghost {
+    struct tree_node by_name;
+    struct list by_age;
+};
+
+/* A policy's own list of names, the oldest first. The lock that is held when
+ * its hooks are called guards it. */
+struct ghosts {
+    u64 n;              /* remembered now */
+    struct ghost *room; /* the rest is ghost.c's */
+    u64 most, used;     /* of the room; of it, ever used */
+    struct tree names;
+    struct list oldest_first, spare;
+};
+
+/* An empty list, whose names live in room[0] to room[most - 1], a static array
+ * of the policy; most is at least 1. */
+void ghosts_init(struct ghosts *, struct ghost *room, u64 most);
+
+/* Make a name the youngest, whether it is there or not; if there is no room,
+ * the oldest is forgotten. O(log n), as the next two. */
+void ghosts_remember(struct ghosts *, u32 disk, u64 blkno);
+
+/* Is it there? ghosts_forget: if so, it is no more. */
+bool ghosts_have(const struct ghosts *, u32 disk, u64 blkno);
+bool ghosts_forget(struct ghosts *, u32 disk, u64 blkno);
+
+/* Forget the oldest until no more than n are left. */
+void ghosts_shrink(struct ghosts *, u64 n);
+
+/* ---- marks: limits of what is dirty, which adapt ---- */
+
+/* With more than `high` blocks dirty, write all but `low`. marks.c says how
+ * they adapt. */
+struct marks {
+    u64 high, low; /* blocks; the rest is marks.c's */
+    u64 exact_high, exact_low;
+    u64 steps;
+    u64 dirtied, cleaned; /* in the last step */
+    u64 all_dirtied, all_cleaned;
+};
+
+/* Begin with these. */
+void marks_start(struct marks *, u64 high, u64 low);
+
+/* A step of time has passed: adapt them to what it did to the cache; then 1 <=
+ * high <= MAX(1, most), low <= high. Steps are to be equally long. */
+void marks_step(struct marks *, const struct cache_state *, u64 most);
+
+/* ---- replace: which clean buffer is the victim ---- */
+
+/* A buffer is evictable while it is clean, unreferenced, not in transfer. A
+ * policy that takes_dirty has also those that are dirty (dirtied_ns tells), if
+ * they can be written. */
+struct replace_hooks {
+    /* (required) b has become evictable; `reuse` is false when nobody will
+     * want its contents again. Cache lock held; may not sleep. */
+    void (*insert)(struct block *b, bool reuse);
+    /* (required) b is evictable no more: it is used again, or is the victim
+     * just chosen. Cache lock held; may not sleep. */
+    void (*remove)(struct block *b);
+    /* (required) Choose a victim among the evictable ones, and do not remove
+     * it: the kernel calls remove. NULL only if it has none. If it is dirty,
+     * it is written, and the question asked again. Cache lock held; may not
+     * sleep. */
+    struct block *(*victim)(void);
+    /* (optional) A victim will be asked for, to make room for this block, which
+     * is not cached. Cache lock held; may not sleep. */
+    void (*coming)(u32 disk, u64 blkno);
+    /* (optional) b, as the victim, loses its block, to ghost lists say; word
+     * is cleared after. Cache lock held; may not sleep. */
+    void (*evicted)(const struct block *b);
+    bool takes_dirty; /* have the dirty ones, too */
+};
+
+/* ---- prefetch: what to read before it is asked for ---- */
+
+/* One of the sequences in which an open file is read, told apart by `follows`.
+ * All zero when it begins, and when the policy is put to use. */
+struct stream {
+    u64 next_block; /* the kernel's: the block after the last one read; 0: it
+                       begins with this read */
+    u64 used;       /* the kernel's: the number of its last read; 0: none */
+    u64 word[4];    /* the policy's own */
+};
+
+/* What had become of a block when it was asked for. */
+enum found {
+    MISSING, /* it must be read: never was, or was evicted since */
+    COMING,  /* its read is under way */
+    CACHED,
+};
+
+/* What the program has said of an open file (abi.h, advise). */
+enum hint { HINT_NONE, HINT_SEQUENTIAL, HINT_RANDOM };
+
+/* A read of file blocks, about to be done. */
+struct access {
+    u64 block, nblocks; /* what is asked for */
+    u64 file_blocks;    /* length of the file */
+    u32 block_bytes;
+    enum found found; /* the first of them; CACHED for who is blind */
+    enum hint hint;
+};
+
+/* Does a read go on where the stream's last one ended, or in its last block? A
+ * stream that begins is at the file's first block. */
+static inline bool goes_on(const struct stream *s, const struct access *a)
+{
+    return a->block <= s->next_block && a->block + 1 >= s->next_block;
+}
+
+/* Blocks of the file: first to first + n - 1, and as many again `step` blocks
+ * further on, or back, `times` times in all. */
+struct wish {
+    u64 first, n; /* n = 0: none */
+    i64 step;
+    u64 times; /* 1 unless the hook sets it */
+};
+
+struct prefetch_hooks {
+    /* (required) Which blocks to start reading, beside what is asked for. The
+     * kernel leaves out what is cached, and what goes beyond the share of the
+     * cache that prefetching may fill. Before the file's first block or past
+     * its last is a fault. Lock of the kind held; may not sleep. */
+    void (*ahead)(struct stream *, const struct access *, struct wish *);
+    /* (optional; without it: goes_on) Does this read belong to the stream,
+     * which has had one at least? If to none, it begins one. Likewise. */
+    bool (*follows)(const struct stream *, const struct access *);
+    bool blind;       /* does not look at `found`, which spares looking it up */
+    bool takes_hints; /* not asked while the hint is HINT_RANDOM; and the kernel
+                         starts to read what a program says it will need, and
+                         evicts next what it says it will not */
+};
+
+/* ---- place: where a logical block lives ---- */
+
+struct place_hooks {
+    /* (required) The physical block a transfer of this logical block goes
+     * to. Outside the disk is a fault. Lock of the kind held; may not
+     * sleep. */
+    u64 (*physical)(u32 disk, u64 blkno, bool write);
+};
+
+/* ---- the table ---- */
+
+struct policy {
+    enum policy_kind kind;
+    const char *name;                /* a word */
+    const char *about;               /* one line */
+    struct tunable *tunables;        /* NULL, or ends with a row of zeros */
+    struct policy_counter *counters; /* likewise */
+    /* (optional) Before the first question and after the last. start sees no
+     * buffers or requests yet: those there are follow by insert and queued.
+     * May not sleep. */
+    void (*start)(void);
+    void (*stop)(void);
+    /* (optional) Why it cannot do its work on this machine with its tunables
+     * as they are, or NULL. Then it is not put to use; and in use, a tunable is
+     * not set so. Before start, too. No lock; may not sleep. */
+    const char *(*refuses)(void);
+    /* (optional) Under check=1, after each answer: what is wrong with what the
+     * policy keeps, which is a panic; NULL if nothing is. Locks as for that;
+     * may not sleep. An update policy's: after it has been told of a block that
+     * became dirty, and after each look, with the cache's lock. While a policy
+     * looks, neither it nor a write policy is checked. */
+    const char *(*check)(void);
+    union {
+        struct update_hooks update;
+        struct write_hooks write;
+        struct sched_hooks sched;
+        struct replace_hooks replace;
+        struct prefetch_hooks prefetch;
+        struct place_hooks place;
+    };
+};
+
+/* Register a policy: the linker gathers these. */
+#define POLICY(p)                                    \
+    static const struct policy *const p##_registered \
+        __attribute__((used, section("policies"))) = &p
+
+#endif

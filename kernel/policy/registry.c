@@ -1,0 +1,418 @@
+/*
+ * The registry of policies, and /dev/policy.
+ *
+ * - Control is text: "use KIND NAME", "set POLICY.TUNABLE VALUE". A line that
+ *   is wrong in any way changes nothing; the reason stays readable as the
+ *   last line of /dev/policy.
+ * - One control line is done at a time (control.lock, a sleep lock); what the
+ *   policies answer meanwhile is the owners' affair.
+ */
+#include "kernel/policy/registry.h"
+#include "kernel/base/abi.h"
+#include "kernel/machine/args.h"
+#include "kernel/file/dev.h"
+#include "kernel/machine/lock.h"
+#include "kernel/machine/print.h"
+#include "kernel/measure/stat.h"
+#include "kernel/base/string.h"
+
+extern const struct policy *const __start_policies[];
+extern const struct policy *const __stop_policies[];
+
+/* Every table that was linked in, the refused ones too. */
+#define TABLE_EACH(p)                                      \
+    for (const struct policy *const *p = __start_policies; \
+         p < __stop_policies; p++)
+
+/* Every policy: a refused table has perhaps no name, and is nowhere shown. */
+#define POLICY_EACH(p) \
+    TABLE_EACH (p)     \
+        if (!refusal(*p))
+
+#define LINE_BYTES 128 /* most of a control line, and of a reason */
+
+/* The first required hook that a table lacks, or NULL. */
+static const char *lacks_update(const struct policy *p)
+{
+    return !p->update.next_ns ? "next_ns" : !p->update.look ? "look" : NULL;
+}
+
+static const char *lacks_write(const struct policy *p)
+{
+    return !p->write.decide ? "decide" : NULL;
+}
+
+static const char *lacks_sched(const struct policy *p)
+{
+    return !p->sched.next ? "next" : NULL;
+}
+
+static const char *lacks_replace(const struct policy *p)
+{
+    return !p->replace.insert   ? "insert"
+           : !p->replace.remove ? "remove"
+           : !p->replace.victim ? "victim"
+                                : NULL;
+}
+
+static const char *lacks_prefetch(const struct policy *p)
+{
+    return !p->prefetch.ahead ? "ahead" : NULL;
+}
+
+static const char *lacks_place(const struct policy *p)
+{
+    return !p->place.physical ? "physical" : NULL;
+}
+
+/* The kinds; the only place in the kernel that names policies. */
+static struct {
+    const char *name, *def;
+    const char *(*lacks)(const struct policy *);
+    policy_swap_fn *swap; /* the owner's; set once, at boot */
+} kinds[POLICY_KINDS] = {
+    [POLICY_UPDATE] = {"update", "pu", lacks_update, NULL},
+    [POLICY_WRITE] = {"write", "async", lacks_write, NULL},
+    [POLICY_SCHED] = {"sched", "clook", lacks_sched, NULL},
+    [POLICY_REPLACE] = {"replace", "lru", lacks_replace, NULL},
+    [POLICY_PREFETCH] = {"prefetch", "none", lacks_prefetch, NULL},
+    [POLICY_PLACE] = {"place", "inplace", lacks_place, NULL},
+};
+
+const struct policy *policy_in_use[POLICY_KINDS];
+void (*policy_tuned)(void);
+
+static struct {
+    struct sleeplock lock;
+    char last_error[LINE_BYTES]; /* lock */
+    bool strict;                 /* check=1: a fault panics */
+} control;
+
+COUNTER(faults, "policy.faults", "faults", "wrong answers of policies");
+COUNTER(swaps, "policy.swaps", "swaps", "times another policy was put to use");
+
+/* ---- tables ---- */
+
+static struct tunable *tunable_row(const struct policy *p, u32 i)
+{
+    return p->tunables && p->tunables[i].name ? &p->tunables[i] : NULL;
+}
+
+static bool tunables_good(const struct policy *p)
+{
+    struct tunable *t;
+    for (u32 i = 0; (t = tunable_row(p, i)); i++) {
+        if (t->def < t->min || t->def > t->max)
+            return false;
+    }
+    return true;
+}
+
+/* Why a table is refused, or NULL if it is good. */
+static const char *refusal(const struct policy *p)
+{
+    if (p->kind >= POLICY_KINDS || !p->name || !p->about)
+        return "no such kind, or no name, or no description";
+    if (!tunables_good(p))
+        return "a tunable's default is outside its range";
+    return kinds[p->kind].lacks(p);
+}
+
+void registry_init(void)
+{
+    sleep_lock_init(&control.lock, "policy control");
+    control.strict = arg_number("check", 0, 0, 1);
+    TABLE_EACH (p) {
+        const char *why = refusal(*p), *name = (*p)->name;
+        if (why)
+            kprintf("policy %s refused: %s\n", name ? name : "without a name",
+                    why);
+        struct tunable *t;
+        for (u32 i = 0; !why && (t = tunable_row(*p, i)); i++)
+            t->value = t->def;
+    }
+}
+
+static const struct policy *find(enum policy_kind kind, const char *name)
+{
+    POLICY_EACH (p) {
+        if ((*p)->kind == kind && !strcmp((*p)->name, name))
+            return *p;
+    }
+    return NULL;
+}
+
+/* Why it cannot be in use as things are, or NULL. */
+static const char *objection(const struct policy *p)
+{
+    return p->refuses ? p->refuses() : NULL;
+}
+
+void policy_own(enum policy_kind kind, policy_swap_fn *swap)
+{
+    const char *name = arg_text(kinds[kind].name);
+    const struct policy *p = find(kind, name ? name : kinds[kind].def);
+    if (!p)
+        boot_fail("%s=%s: there is no such policy", kinds[kind].name, name);
+    const char *reason = objection(p);
+    if (reason)
+        boot_fail("%s=%s: %s", kinds[kind].name, p->name, reason);
+    kinds[kind].swap = swap;
+    swap(p);
+}
+
+void policy_switch(const struct policy *to)
+{
+    const struct policy *from = policy_in_use[to->kind];
+    if (from && from->stop)
+        from->stop();
+    if (to->start)
+        to->start();
+    policy_in_use[to->kind] = to;
+}
+
+const struct policy *policy_fault(enum policy_kind kind, const char *what)
+{
+    const struct policy *p = policy_in_use[kind];
+    const struct policy *def = find(kind, kinds[kind].def);
+    count(&faults, 1);
+    if (control.strict || p == def)
+        panic("policy fault: %s/%s: %s", kinds[kind].name, p->name, what);
+    kprintf("policy fault: %s/%s: %s; going on with %s\n", kinds[kind].name,
+            p->name, what, def->name);
+    return def;
+}
+
+void policy_check(const struct policy *p)
+{
+    const char *why = control.strict && p->check ? p->check() : NULL;
+    if (why)
+        panic("policy check: %s/%s: %s", kinds[p->kind].name, p->name, why);
+}
+
+/* ---- control ---- */
+
+/* Cut the next word off *line; NULL if there is none. */
+static char *next_word(char **line)
+{
+    char *word = *line;
+    while (*word == ' ')
+        word++;
+    if (!*word)
+        return NULL;
+    char *end = word;
+    while (*end && *end != ' ')
+        end++;
+    *line = *end ? end + 1 : end;
+    *end = 0;
+    return word;
+}
+
+static int use(const char *kind_name, const char *name, char *why, size_t n)
+{
+    for (u32 kind = 0; kind < POLICY_KINDS; kind++) {
+        if (strcmp(kinds[kind].name, kind_name))
+            continue;
+        const struct policy *p = find(kind, name);
+        if (!p) {
+            ksnprintf(why, n, "no %s policy \"%s\"", kind_name, name);
+            return -EINVAL;
+        }
+        const char *reason = objection(p);
+        if (reason) {
+            ksnprintf(why, n, "%s/%s: %s", kind_name, name, reason);
+            return -EINVAL;
+        }
+        if (p != policy_in_use[kind]) {
+            kinds[kind].swap(p);
+            count(&swaps, 1);
+        }
+        return 0;
+    }
+    ksnprintf(why, n, "no kind of policy \"%s\"", kind_name);
+    return -EINVAL;
+}
+
+/* Does text read policy.tunable, or kind/policy.tunable, for this row? */
+static bool names_row(const char *text, const struct policy *p,
+                      const struct tunable *t)
+{
+    char full[LINE_BYTES];
+    int kind = ksnprintf(full, sizeof full, "%s/", kinds[p->kind].name);
+    ksnprintf(full + kind, sizeof full - kind, "%s.%s", p->name, t->name);
+    return !strcmp(text, full) || !strcmp(text, full + kind);
+}
+
+/* How many rows are named so, and the last of them, and its policy. */
+static u32 rows_named(const char *name, struct tunable **last,
+                      const struct policy **of)
+{
+    struct tunable *t;
+    u32 rows = 0;
+    POLICY_EACH (p) {
+        for (u32 i = 0; (t = tunable_row(*p, i)); i++) {
+            if (!names_row(name, *p, t))
+                continue;
+            *last = t;
+            *of = *p;
+            rows++;
+        }
+    }
+    return rows;
+}
+
+/* Set a tunable to a value of its range, unless the policy is in use and that
+ * does not go with its others. */
+static int put(const struct policy *p, struct tunable *t, u64 value, char *why,
+               size_t n)
+{
+    u64 old = t->value;
+    t->value = value;
+    const char *reason = policy_in_use[p->kind] == p ? objection(p) : NULL;
+    if (reason) {
+        t->value = old;
+        ksnprintf(why, n, "%s.%s = %lu: %s", p->name, t->name, value, reason);
+        return -EINVAL;
+    }
+    if (policy_tuned)
+        policy_tuned();
+    return 0;
+}
+
+static int set(const char *name, const char *value_text, char *why, size_t n)
+{
+    struct tunable *found;
+    const struct policy *of;
+    u64 value;
+    u32 rows = rows_named(name, &found, &of);
+    if (rows != 1) {
+        ksnprintf(why, n,
+                  rows ? "\"%s\" is ambiguous: say KIND/NAME.TUNABLE"
+                       : "no tunable \"%s\"",
+                  name);
+        return -EINVAL;
+    }
+    if (!parse_u64(value_text, &value)) {
+        ksnprintf(why, n, "%s: \"%s\" is not a number", name, value_text);
+        return -EINVAL;
+    }
+    if (value < found->min || value > found->max) {
+        ksnprintf(why, n, "%s: %lu is not in %lu to %lu %s", name, value,
+                  found->min, found->max, found->unit);
+        return -EINVAL;
+    }
+    return put(of, found, value, why, n);
+}
+
+int policy_control(const char *line, char *why, size_t n)
+{
+    char copy[LINE_BYTES], *rest = copy;
+    if (strlcpy(copy, line, sizeof copy) >= sizeof copy) {
+        ksnprintf(why, n, "line too long");
+        return -EINVAL;
+    }
+    char *verb = next_word(&rest), *object = next_word(&rest),
+         *value = next_word(&rest);
+    if (value && !next_word(&rest) && !strcmp(verb, "use"))
+        return use(object, value, why, n);
+    if (value && !next_word(&rest) && !strcmp(verb, "set"))
+        return set(object, value, why, n);
+    ksnprintf(why, n, "want \"use KIND NAME\" or \"set POLICY.TUNABLE N\"");
+    return -EINVAL;
+}
+
+static bool boot_tunable(const char *name, const char *value)
+{
+    char why[LINE_BYTES];
+    struct tunable *t;
+    const struct policy *p;
+    if (!rows_named(name, &t, &p))
+        return false;
+    if (set(name, value, why, sizeof why))
+        boot_fail("%s", why);
+    return true;
+}
+
+void policy_boot_args(void)
+{
+    args_each(boot_tunable);
+}
+
+/* ---- /dev/policy ---- */
+
+static void print_policies(struct text *t)
+{
+    for (u32 kind = 0; kind < POLICY_KINDS; kind++) {
+        text_printf(t, "%s:", kinds[kind].name);
+        POLICY_EACH (p) {
+            if ((*p)->kind != kind)
+                continue;
+            bool used = *p == policy_in_use[kind];
+            text_printf(t, used ? " [%s]" : " %s", (*p)->name);
+        }
+        text_printf(t, "\n");
+    }
+}
+
+static void print_tunables(struct text *t)
+{
+    struct tunable *row;
+    POLICY_EACH (p) {
+        for (u32 i = 0; (row = tunable_row(*p, i)); i++)
+            text_printf(t, "%s.%s = %lu %s (%lu to %lu): %s\n", (*p)->name,
+                        row->name, row->value, row->unit, row->min, row->max,
+                        row->about);
+    }
+}
+
+static void print_policy(struct text *t)
+{
+    print_policies(t);
+    print_tunables(t);
+    if (control.last_error[0])
+        text_printf(t, "last error: %s\n", control.last_error);
+}
+
+static int policy_read(u32 unit, struct uio *uio)
+{
+    (void)unit;
+    sleep_lock(&control.lock);
+    int error = text_read(uio, print_policy);
+    sleep_unlock(&control.lock);
+    return error;
+}
+
+static int policy_write(u32 unit, struct uio *uio)
+{
+    (void)unit;
+    char line[LINE_BYTES];
+    u64 n = uio->left;
+    if (n == 0 || n >= sizeof line)
+        return -EINVAL;
+    int error = uio_move(line, n, uio);
+    if (error)
+        return error;
+    if (line[n - 1] == '\n')
+        n--;
+    line[n] = 0;
+    sleep_lock(&control.lock);
+    control.last_error[0] = 0;
+    error = policy_control(line, control.last_error, LINE_BYTES);
+    sleep_unlock(&control.lock);
+    return error;
+}
+
+static const struct device policy_device = {
+    .id = 6, .name = "policy", .read = policy_read, .write = policy_write};
+DEVICE(policy_device);
+
+/* The policies' own counters, for /dev/stat. */
+void policy_counters_each(void (*fn)(void *, const char *policy,
+                                     const struct policy_counter *),
+                          void *arg)
+{
+    POLICY_EACH (p) {
+        for (u32 i = 0; (*p)->counters && (*p)->counters[i].name; i++)
+            fn(arg, (*p)->name, &(*p)->counters[i]);
+    }
+}

@@ -1,0 +1,62 @@
+/*
+ * The registry of policies: finds them (the linker gathered them), checks
+ * their tables, knows the one in use of each kind, and swaps.
+ *
+ * - The layer that asks a kind's questions owns the kind: it hands the
+ *   registry a swap function, which freezes, drains, swaps and thaws.
+ * - A table that lacks a required hook or has a default outside its range is
+ *   refused at boot, with a message, and is not listed.
+ */
+#ifndef SLUICE_REGISTRY_H
+#define SLUICE_REGISTRY_H
+
+#include "kernel/policy/policy.h"
+
+/* The policy in use of each kind; written by the kind's owner alone. */
+extern const struct policy *policy_in_use[POLICY_KINDS];
+
+/*
+ * Swap function of a kind's owner: have the policy in use (NULL at boot)
+ * answer no more, start `to`, hand it what exists, make it the one in use.
+ */
+typedef void policy_swap_fn(const struct policy *to);
+
+/* The plain step of a swap, for the kind of `to`: stop the one in use, start
+ * `to`, make it the one in use. The owner keeps questions away meanwhile. */
+void policy_switch(const struct policy *to);
+
+/* Read the section, check the tables. Before any layer asks for a policy. */
+void registry_init(void);
+
+/* The layer owns this kind; it gets at once the policy named by the boot
+ * argument (as update=pu), else the kind's default. */
+void policy_own(enum policy_kind, policy_swap_fn *);
+
+/*
+ * The policy in use has answered wrongly: prints and counts it; panics under
+ * check=1, or if it is the default itself. Returns the default, which the
+ * caller, holding the lock of the kind, must swap to by itself.
+ */
+const struct policy *policy_fault(enum policy_kind, const char *what);
+
+/* Under check=1, panics if what this policy keeps is not as it should be. The
+ * layer calls it after each question, with the lock of the kind. */
+void policy_check(const struct policy *);
+
+/* One control line, "use KIND NAME" or "set POLICY.TUNABLE VALUE". 0, or
+ * -EINVAL with the reason in why[n]; then nothing has changed. May sleep. */
+int policy_control(const char *line, char *why, size_t n);
+
+/* Boot arguments policy.tunable=value; call before any kind is owned, so that
+ * its policy starts with them. */
+void policy_boot_args(void);
+
+/* Call fn(arg, policy's name, row) for every counter of every policy. */
+void policy_counters_each(void (*fn)(void *, const char *policy,
+                                     const struct policy_counter *),
+                          void *arg);
+
+/* Called after a tunable has been set; the update daemon's. */
+extern void (*policy_tuned)(void);
+
+#endif

@@ -1,0 +1,335 @@
+/*
+ * Who runs: the run queue, the sleep queues, the switch between processes,
+ * and the idle loop. lock.h has the contract of sleeping.
+ *
+ * - A hart switches from one process straight to the next, holding sched.lock
+ *   on both sides; the one switched to releases it.
+ * - A process sleeping on a channel is on that channel's hash bucket. It gets
+ *   there before it lets go of the lock its condition is under, so whoever
+ *   changes the condition under that lock finds it there.
+ * - Time slices exist only while there is somebody to take over: one is set
+ *   when a process becomes runnable and no hart is idle, or when a hart
+ *   switches with others still waiting. A lone process is not interrupted.
+ * - An idle hart is in wfi with cpu.idle set; who makes a process runnable
+ *   clears one hart's flag and sends it an interrupt.
+ * - The kernel is not preempted: a hart switches where the code sleeps or
+ *   yields, and on the way back to user mode. It switches with interrupts on
+ *   but for the one irq_depth of sched.lock, so nothing of that is saved.
+ */
+#include "kernel/proc/runqueue.h"
+#include "kernel/base/abi.h"
+#include "kernel/machine/fdt.h"
+#include "kernel/machine/riscv.h"
+#include "kernel/measure/stat.h"
+#include "kernel/base/string.h"
+#include "kernel/file/trap.h"
+#include "kernel/proc/vm.h"
+
+#define SLICE_NS (10 * NS_PER_MS)
+
+struct sched sched;
+struct cpu cpus[MAX_HARTS];
+
+COUNTER(switches, "sched.switches", "switches", "from a process to another");
+COUNTER(idle, "cpu.idle", "ns",
+        "harts had nothing to do; counted when one has again");
+
+void switch_to(struct context *from, struct context *to);
+
+struct cpu *mycpu(void)
+{
+    struct cpu *c;
+    asm volatile("mv %0, tp" : "=r"(c));
+    return c;
+}
+
+/* One instruction, so that interrupts may be on. */
+struct proc *myproc(void)
+{
+    struct proc *p;
+    asm volatile("ld %0, %1(tp)" : "=r"(p) : "i"(offsetof(struct cpu, proc)));
+    return p;
+}
+
+void sched_init(void)
+{
+    sched.lock = SPINLOCK("sched", RANK_SCHED);
+    list_init(&sched.runnable);
+    for (u32 i = 0; i < SLEEP_BUCKETS; i++)
+        list_init(&sched.sleepers[i]);
+}
+
+/* Make a struct cpu of the code that runs: it is the hart's idle thread. */
+void proc_hart_init(u32 hart)
+{
+    struct cpu *c = &cpus[hart];
+    asm volatile("mv tp, %0" ::"r"(c));
+    c->hart = hart;
+    c->proc = &c->idle_proc;
+    c->idle_proc.state = RUNNING;
+    strlcpy(c->idle_proc.name, "idle", sizeof(c->idle_proc.name));
+}
+
+/* ---- switching ---- */
+
+/* The time since the last call was user or system time. */
+static void charge(struct proc *p, u64 now_ns, bool was_user)
+{
+    u64 *sum = was_user ? &p->user_ns : &p->system_ns;
+    *sum += now_ns - p->switched_ns;
+    p->switched_ns = now_ns;
+}
+
+void proc_account(bool was_user)
+{
+    charge(myproc(), clock_ns(), was_user);
+}
+
+/* The hart goes to a process: for how long? */
+static void start_slice(struct cpu *c, u64 now_ns)
+{
+    c->reschedule = false;
+    if (!list_empty(&sched.runnable))
+        clock_set_slice(now_ns + SLICE_NS);
+    else if (c->slice_ns)
+        clock_set_slice(0);
+}
+
+static void become(struct cpu *c, struct proc *p, u64 now_ns)
+{
+    c->proc = p;
+    p->state = RUNNING;
+    p->switched_ns = now_ns;
+    if (p->pagetable)
+        vm_use(p->pagetable);
+    else if (machine.nharts > 1)
+        vm_use(NULL);
+}
+
+void sched_switch(void)
+{
+    struct cpu *c = mycpu();
+    struct proc *from = c->proc;
+    assert(spin_held(&sched.lock) && c->irq_depth == 1);
+    struct list *n = list_pop_front(&sched.runnable);
+    struct proc *to = n ? LIST_ITEM(n, struct proc, link) : &c->idle_proc;
+    u64 now_ns = clock_ns();
+    start_slice(c, now_ns);
+    charge(from, now_ns, false);
+    become(c, to, now_ns);
+    if (to == from)
+        return;
+    count(&switches, 1);
+    switch_to(&from->context, &to->context);
+}
+
+/* Wake a hart for a process just made runnable, or see that it gets a turn. */
+static void find_hart(void)
+{
+    struct cpu *self = mycpu();
+    if (self->idle) { /* in an interrupt: the idle loop looks next */
+        self->idle = false;
+        return;
+    }
+    for (u32 hart = 0; hart < machine.nharts; hart++) {
+        if (!cpus[hart].idle)
+            continue;
+        cpus[hart].idle = false;
+        ipi_send(hart);
+        return;
+    }
+    if (!self->slice_ns && self->proc != &self->idle_proc)
+        clock_set_slice(clock_ns() + SLICE_NS);
+}
+
+void sched_ready(struct proc *p)
+{
+    p->state = RUNNABLE;
+    list_push_back(&sched.runnable, &p->link);
+    find_hart();
+}
+
+/* A new child: if no hart is idle it runs before its parent goes on, which
+ * saves both copying what the other writes and one refilling of the TLB. */
+void sched_ready_next(struct proc *p)
+{
+    for (u32 hart = 0; hart < machine.nharts; hart++) {
+        if (cpus[hart].idle) {
+            sched_ready(p);
+            return;
+        }
+    }
+    p->state = RUNNABLE;
+    list_push_front(&sched.runnable, &p->link);
+    mycpu()->reschedule = true;
+}
+
+/* More want to run than there are harts: have those without a slice, whose
+ * processes came when nobody waited, take part. */
+static void share_harts(void)
+{
+    for (u32 hart = 0; hart < machine.nharts; hart++) {
+        struct cpu *c = &cpus[hart];
+        if (c != mycpu() && c->online && !c->idle && !c->slice_ns)
+            ipi_send(hart);
+    }
+}
+
+void yield(void)
+{
+    spin_lock(&sched.lock);
+    if (!list_empty(&sched.runnable))
+        share_harts();
+    struct proc *p = myproc();
+    p->state = RUNNABLE;
+    list_push_back(&sched.runnable, &p->link);
+    sched_switch();
+    spin_unlock(&sched.lock);
+}
+
+/* Interrupts are off from the look at the run queue to the wait, so that one
+ * that comes between them ends it at once. */
+static void idle_until_interrupt(struct cpu *c)
+{
+    irq_off();
+    spin_lock(&sched.lock);
+    c->idle = list_empty(&sched.runnable);
+    spin_unlock(&sched.lock);
+    if (c->idle) {
+        u64 since_ns = clock_ns();
+        clock_wait();
+        count(&idle, clock_ns() - since_ns);
+    }
+    irq_on();
+}
+
+void proc_idle(void)
+{
+    struct cpu *c = mycpu();
+    c->online = true;
+    for (;;) {
+        idle_until_interrupt(c);
+        spin_lock(&sched.lock);
+        c->idle = false;
+        if (!list_empty(&sched.runnable))
+            sched_switch();
+        spin_unlock(&sched.lock);
+    }
+}
+
+/* ---- sleeping ---- */
+
+static struct list *bucket_of(const void *chan)
+{
+    u64 mixed = (u64)chan * 0x9e3779b97f4a7c15UL; /* 2^64 / golden ratio */
+    return &sched.sleepers[mixed >> 58];
+}
+_Static_assert(SLEEP_BUCKETS == 1 << (64 - 58), "bits of bucket_of");
+
+/* Join the sleepers on chan; the caller switches away next. */
+static void fall_asleep(const void *chan, bool interruptible)
+{
+    struct proc *p = myproc();
+    p->chan = chan;
+    p->interruptible = interruptible;
+    p->woken = false;
+    p->state = SLEEPING;
+    list_push_back(bucket_of(chan), &p->link);
+}
+
+void sched_sleep(const void *chan, bool interruptible)
+{
+    fall_asleep(chan, interruptible);
+    sched_switch();
+}
+
+static void end_sleep(struct proc *p)
+{
+    list_remove(&p->link);
+    sched_ready(p);
+}
+
+void sched_wakeup(const void *chan)
+{
+    struct list *bucket = bucket_of(chan), *next;
+    for (struct list *n = bucket->next; n != bucket; n = next) {
+        next = n->next;
+        struct proc *p = LIST_ITEM(n, struct proc, link);
+        if (p->chan != chan)
+            continue;
+        p->woken = true;
+        end_sleep(p);
+    }
+}
+
+void wakeup(const void *chan)
+{
+    if (list_empty(bucket_of(chan))) /* see the head of this file */
+        return;
+    spin_lock(&sched.lock);
+    sched_wakeup(chan);
+    spin_unlock(&sched.lock);
+}
+
+void sched_interrupt(struct proc *p)
+{
+    if (p->state == SLEEPING && p->interruptible)
+        end_sleep(p);
+    for (u32 hart = 0; hart < machine.nharts; hart++)
+        if (cpus[hart].proc == p && &cpus[hart] != mycpu())
+            ipi_send(hart);
+}
+
+void sleep_on(const void *chan, struct spinlock *lk)
+{
+    spin_lock(&sched.lock);
+    fall_asleep(chan, false);
+    spin_unlock(lk);
+    sched_switch();
+    spin_unlock(&sched.lock);
+    spin_lock(lk);
+}
+
+static void deadline_reached(void *arg)
+{
+    struct proc *p = arg;
+    spin_lock(&sched.lock);
+    if (p->state == SLEEPING)
+        end_sleep(p);
+    __atomic_store_n(&p->timed_out, true, __ATOMIC_RELEASE);
+    spin_unlock(&sched.lock);
+}
+
+/* After this, deadline_reached will not run for this sleep any more. */
+static void end_deadline(struct proc *p, struct timer *timer)
+{
+    if (timer_cancel(timer))
+        return;
+    while (!__atomic_load_n(&p->timed_out, __ATOMIC_ACQUIRE))
+        ; /* it is running, on another hart */
+}
+
+int sleep_until(const void *chan, struct spinlock *lk, u64 deadline_ns)
+{
+    struct proc *p = myproc();
+    struct timer timer = {0};
+    p->timed_out = false;
+    p->woken = false;
+    if (deadline_ns)
+        timer_set(&timer, deadline_ns, deadline_reached, p);
+    spin_lock(&sched.lock);
+    bool sleeps = !p->killed && !p->timed_out;
+    if (sleeps)
+        fall_asleep(chan, true);
+    spin_unlock(lk);
+    if (sleeps)
+        sched_switch();
+    bool woken = p->woken;
+    spin_unlock(&sched.lock);
+    if (deadline_ns)
+        end_deadline(p, &timer);
+    spin_lock(lk);
+    if (p->killed)
+        return -EINTR;
+    return p->timed_out && !woken ? -ETIMEDOUT : 0;
+}

@@ -1,0 +1,26 @@
+/* Turns (lock.h). A process is in one line at most, so its place in it is a
+ * part of the process; off the line, it has been given the thing. */
+#include "kernel/machine/lock.h"
+#include "kernel/proc/proc.h"
+
+void turns_init(struct turns *t)
+{
+    list_init(&t->line);
+}
+
+void turns_wait(struct turns *t, struct spinlock *lk)
+{
+    struct list *place = &myproc()->turn;
+    list_push_back(&t->line, place);
+    while (list_on(place))
+        sleep_on(place, lk);
+}
+
+struct proc *turns_give(struct turns *t)
+{
+    struct list *place = list_pop_front(&t->line);
+    if (!place)
+        return NULL;
+    wakeup(place);
+    return LIST_ITEM(place, struct proc, turn);
+}

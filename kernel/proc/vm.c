@@ -1,0 +1,369 @@
+/*
+ * Sv39 page tables. RISC-V Privileged Architecture 1.12, section 4.4; vm.h
+ * has the contract and the map.
+ *
+ * - Only a process itself changes its page table, so none has a lock. The
+ *   kernel's own part is made at boot; the tables under the kernel stacks'
+ *   root entry are shared by all, so stacks mapped later appear in all.
+ * - Copies to and from the user go by the direct map, after a look-up in
+ *   software: sstatus.SUM stays off.
+ * - sfence.vma empties QEMU's whole TLB, and filling it again is most of what
+ *   a fork costs. It is left out where an entry only becomes valid or more
+ *   permissive: should the old one linger, the fault it causes finds nothing
+ *   to do but a fence. Else it is put off to the return to user mode
+ *   (cpu.fence_due), where a switch of tables may have made it needless: the
+ *   kernel itself never reads a user address through the TLB.
+ * - A hart uses the table of a process only while it runs there or, when it
+ *   is the only hart, until the next process does (runqueue.c). So a process's
+ *   table is in no other hart's satp, and a dead one's in none once its
+ *   parent runs.
+ */
+#include "kernel/proc/vm.h"
+#include "kernel/base/abi.h"
+#include "kernel/machine/fdt.h"
+#include "kernel/proc/proc.h"
+#include "kernel/machine/riscv.h"
+#include "kernel/base/string.h"
+
+#define ENTRIES    512 /* of a table */
+#define USER_HALF  256 /* of the root's are the user's */
+#define MEGAPAGE   (1UL << 21)
+#define GIGAPAGE   (1UL << 30)
+#define DIRECT_GIB 10 /* gigapages of direct map: devices, 8 GiB of memory */
+#define PTE_KERNEL (PTE_V | PTE_G | PTE_A | PTE_D | PTE_R)
+
+extern char text_start[], text_end[], rodata_end[], kernel_end[];
+
+static u64 *kernel_table;
+
+static u64 pte_make(const void *page, u64 flags)
+{
+    return phys_of(page) >> 12 << 10 | flags;
+}
+
+static void *pte_page(u64 pte)
+{
+    return virt_of(pte >> 10 << 12);
+}
+
+static u32 index_at(u64 va, u32 level)
+{
+    return va >> (12 + 9 * level) & (ENTRIES - 1);
+}
+
+/* The entry for va in a table of the given level (0: of pages), from the
+ * root down. Missing tables are made if so asked; else, or without memory,
+ * NULL. */
+static u64 *walk(u64 *root, u64 va, u32 to_level, bool make)
+{
+    u64 *table = root;
+    for (u32 level = 2; level > to_level; level--) {
+        u64 *pte = &table[index_at(va, level)];
+        if (!(*pte & PTE_V)) {
+            void *lower = make ? page_alloc_zero() : NULL;
+            if (!lower)
+                return NULL;
+            *pte = pte_make(lower, PTE_V);
+        }
+        table = pte_page(*pte);
+    }
+    return &table[index_at(va, to_level)];
+}
+
+/* ---- the kernel's table ---- */
+
+static void map_kernel(u64 va, u32 level, u64 flags)
+{
+    u64 *pte = walk(kernel_table, va, level, true);
+    assert(pte);
+    *pte = pte_make((void *)va, flags | PTE_KERNEL);
+}
+
+static u64 image_flags(u64 va)
+{
+    if (va < (u64)text_end)
+        return PTE_X;
+    return va < (u64)rodata_end ? 0 : PTE_W;
+}
+
+/* The gibibyte the kernel lies in: by pages where its image is. */
+static void map_image_gib(u64 start)
+{
+    u64 image_end = ROUND_UP((u64)kernel_end, MEGAPAGE);
+    for (u64 va = start; va < image_end; va += PAGE_SIZE)
+        map_kernel(va, 0, image_flags(va));
+    for (u64 va = image_end; va < start + GIGAPAGE; va += MEGAPAGE)
+        map_kernel(va, 1, PTE_W);
+}
+
+void vm_init(void)
+{
+    kernel_table = page_alloc_zero();
+    assert(kernel_table);
+    u64 image_gib = ROUND_DOWN((u64)text_start, GIGAPAGE);
+    for (u64 i = 0; i < DIRECT_GIB; i++) {
+        u64 va = DIRECT_MAP + i * GIGAPAGE;
+        if (va == image_gib)
+            map_image_gib(va);
+        else
+            map_kernel(va, 2, PTE_W);
+    }
+    u64 stacks_end = KSTACK_BASE + MAX_PROCS * STACK_STRIDE;
+    for (u64 va = KSTACK_BASE; va < stacks_end; va += MEGAPAGE)
+        assert(walk(kernel_table, va, 0, true));
+    vm_hart_init();
+}
+
+void vm_hart_init(void)
+{
+    vm_use(NULL);
+}
+
+int vm_map_kernel(u64 va, void *page)
+{
+    u64 *pte = walk(kernel_table, va, 0, true);
+    if (!pte)
+        return -ENOMEM;
+    assert(!(*pte & PTE_V));
+    *pte = pte_make(page, PTE_KERNEL | PTE_W);
+    sfence();
+    return 0;
+}
+
+void vm_use(u64 *pagetable)
+{
+    struct cpu *c = mycpu();
+    if (!pagetable)
+        pagetable = kernel_table;
+    if (c->pagetable == pagetable)
+        return;
+    c->pagetable = pagetable;
+    c->fence_due = false;
+    csr_write(satp, SATP_SV39 | phys_of(pagetable) >> 12);
+    sfence();
+}
+
+void vm_fence(void)
+{
+    struct cpu *c = mycpu();
+    if (!c->fence_due)
+        return;
+    c->fence_due = false;
+    sfence();
+}
+
+/* ---- user tables ---- */
+
+u64 *vm_create(void)
+{
+    u64 *root = page_alloc();
+    if (!root)
+        return NULL;
+    u64 half_bytes = USER_HALF * sizeof(u64);
+    memset(root, 0, half_bytes);
+    memcpy(root + USER_HALF, kernel_table + USER_HALF, half_bytes);
+    return root;
+}
+
+/* Free what a table below the root refers to, and the table. */
+static void free_table(u64 *table, u32 level)
+{
+    for (u32 i = 0; i < ENTRIES; i++) {
+        if (!(table[i] & PTE_V))
+            continue;
+        if (level > 0)
+            free_table(pte_page(table[i]), level - 1);
+        else
+            page_free(pte_page(table[i]));
+    }
+    page_free(table);
+}
+
+void vm_empty(u64 *pagetable)
+{
+    for (u32 i = 0; i < USER_HALF; i++) {
+        u64 pte = pagetable[i];
+        pagetable[i] = 0;
+        if (pte & PTE_V)
+            free_table(pte_page(pte), 1);
+    }
+    mycpu()->fence_due = true;
+}
+
+void vm_destroy(u64 *pagetable)
+{
+    assert(mycpu()->pagetable != pagetable);
+    vm_empty(pagetable);
+    page_free(pagetable);
+}
+
+static int fork_table(u64 *from, u64 *to, u32 n, u32 level)
+{
+    for (u32 i = 0; i < n; i++) {
+        if (!(from[i] & PTE_V))
+            continue;
+        if (level > 0) {
+            u64 *lower = page_alloc_zero();
+            if (!lower)
+                return -ENOMEM;
+            to[i] = pte_make(lower, PTE_V);
+            if (fork_table(pte_page(from[i]), lower, ENTRIES, level - 1) < 0)
+                return -ENOMEM;
+            continue;
+        }
+        if (from[i] & PTE_W)
+            from[i] ^= PTE_W | PTE_COW;
+        to[i] = from[i];
+        page_ref(pte_page(from[i]));
+    }
+    return 0;
+}
+
+/* Give the writer a page of its own. */
+static bool break_cow(u64 *pte)
+{
+    void *old = pte_page(*pte);
+    u64 flags = (*pte & 0x3ff & ~PTE_COW) | PTE_W;
+    if (page_refs(old) == 1) {
+        *pte = pte_make(old, flags);
+        return true;
+    }
+    void *page = page_alloc();
+    if (!page)
+        return false;
+    memcpy(page, old, PAGE_SIZE);
+    *pte = pte_make(page, flags);
+    page_free(old);
+    mycpu()->fence_due = true;
+    return true;
+}
+
+int vm_fork(u64 *from, u64 *to, u64 hot_va)
+{
+    int error = fork_table(from, to, USER_HALF, 2);
+    mycpu()->fence_due = true;
+    if (error || hot_va >= USER_TOP)
+        return error;
+    u64 *theirs = walk(to, hot_va, 0, false), *ours;
+    if (!theirs || !(*theirs & PTE_COW))
+        return 0;
+    ours = walk(from, hot_va, 0, false);
+    return break_cow(theirs) && break_cow(ours) ? 0 : -ENOMEM;
+}
+
+int vm_map(u64 *pagetable, u64 va, void *page, u64 perm)
+{
+    assert(va >= USER_BASE && va < USER_TOP && va % PAGE_SIZE == 0);
+    u64 *pte = walk(pagetable, va, 0, true);
+    if (!pte)
+        return -ENOMEM;
+    assert(!(*pte & PTE_V));
+    *pte = pte_make(page, perm | PTE_V | PTE_U | PTE_A | PTE_D);
+    return 0;
+}
+
+void vm_unmap(u64 *pagetable, u64 from, u64 to)
+{
+    assert(from % PAGE_SIZE == 0);
+    while (from < to) {
+        u64 *pte = walk(pagetable, from, 0, false);
+        if (!pte) {
+            from = ROUND_DOWN(from, MEGAPAGE) + MEGAPAGE;
+            continue;
+        }
+        if (*pte & PTE_V) {
+            page_free(pte_page(*pte));
+            *pte = 0;
+        }
+        from += PAGE_SIZE;
+    }
+    mycpu()->fence_due = true;
+}
+
+static bool map_zero(struct proc *p, u64 va)
+{
+    if (va >= p->brk && va < USER_STACK_LOW)
+        return false;
+    void *page = page_alloc_zero();
+    if (!page)
+        return false;
+    if (vm_map(p->pagetable, ROUND_DOWN(va, PAGE_SIZE), page, PTE_R | PTE_W) ==
+        0)
+        return true;
+    page_free(page);
+    return false;
+}
+
+void *vm_fault(u64 va, bool write)
+{
+    struct proc *p = myproc();
+    if (!p->pagetable || va < USER_BASE || va >= USER_TOP)
+        return NULL;
+    u64 *pte = walk(p->pagetable, va, 0, false);
+    if (!pte || !(*pte & PTE_V)) {
+        if (!map_zero(p, va))
+            return NULL;
+        pte = walk(p->pagetable, va, 0, false);
+    }
+    if (write && !(*pte & PTE_W) && (!(*pte & PTE_COW) || !break_cow(pte)))
+        return NULL;
+    return (char *)pte_page(*pte) + va % PAGE_SIZE;
+}
+
+bool vm_trap(u64 va, u64 access)
+{
+    struct proc *p = myproc();
+    u64 *pte = va < USER_TOP ? walk(p->pagetable, va, 0, false) : NULL;
+    if (pte && (*pte & PTE_V) && (*pte & access)) {
+        mycpu()->fence_due = true; /* the hart remembered an older entry */
+        return true;
+    }
+    return access != PTE_X && vm_fault(va, access == PTE_W);
+}
+
+/* ---- copies ---- */
+
+int copyin(void *to, u64 from_user, u64 n)
+{
+    while (n > 0) {
+        u64 piece = MIN(n, PAGE_SIZE - from_user % PAGE_SIZE);
+        const void *from = vm_fault(from_user, false);
+        if (!from)
+            return -EFAULT;
+        memcpy(to, from, piece);
+        to = (char *)to + piece;
+        from_user += piece;
+        n -= piece;
+    }
+    return 0;
+}
+
+int copyout(u64 to_user, const void *from, u64 n)
+{
+    while (n > 0) {
+        u64 piece = MIN(n, PAGE_SIZE - to_user % PAGE_SIZE);
+        void *to = vm_fault(to_user, true);
+        if (!to)
+            return -EFAULT;
+        memcpy(to, from, piece);
+        from = (const char *)from + piece;
+        to_user += piece;
+        n -= piece;
+    }
+    return 0;
+}
+
+int copyinstr(char *to, u64 from_user, u64 n)
+{
+    const char *from = NULL;
+    for (u64 i = 0; i < n; i++, from++) {
+        if (!from || (from_user + i) % PAGE_SIZE == 0)
+            from = vm_fault(from_user + i, false);
+        if (!from)
+            return -EFAULT;
+        to[i] = *from;
+        if (*from == 0)
+            return i;
+    }
+    return -ENAMETOOLONG;
+}

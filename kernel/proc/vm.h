@@ -1,0 +1,70 @@
+/*
+ * Address spaces: Sv39 page tables (RISC-V Privileged Architecture 1.12,
+ * section 4.4).
+ *
+ *   0                 USER_BASE    unmapped: null pointers fault
+ *   USER_BASE         brk          program, then heap (lazily zero)
+ *   USER_STACK_LOW    USER_TOP     stack (lazily zero)
+ *   KSTACK_BASE       ..           kernel stacks, a guard page below each
+ *   DIRECT_MAP        ..           all physical memory and devices
+ *
+ * - The kernel's half is the same in every address space: entering the
+ *   kernel changes no page table.
+ * - After fork, both share writable pages read-only (PTE_COW) until one
+ *   writes.
+ */
+#ifndef SLUICE_VM_H
+#define SLUICE_VM_H
+
+#include "kernel/machine/mem.h"
+
+#define KSTACK_BASE      0xffffffffc0000000UL
+#define USER_BASE        0x10000UL
+#define USER_TOP         0x3ffffff000UL
+#define USER_STACK_BYTES (8UL << 20)
+#define USER_STACK_LOW   (USER_TOP - USER_STACK_BYTES)
+
+#define PTE_V   0x001UL
+#define PTE_R   0x002UL
+#define PTE_W   0x004UL
+#define PTE_X   0x008UL
+#define PTE_U   0x010UL
+#define PTE_G   0x020UL
+#define PTE_A   0x040UL
+#define PTE_D   0x080UL
+#define PTE_COW 0x100UL /* software: writable once copied */
+
+void vm_init(void);      /* the kernel's own table, with guards */
+void vm_hart_init(void); /* use it on this hart */
+/* Map a page of kernel stack at va; for proc.c. 0 or -ENOMEM. */
+int vm_map_kernel(u64 va, void *page);
+
+u64 *vm_create(void);            /* an empty user half; NULL: no memory */
+void vm_empty(u64 *pagetable);   /* free all user pages; still usable */
+void vm_destroy(u64 *pagetable); /* empty and free; in use nowhere */
+/* Share all, copy on write, but for the page at hot_va, which both are about
+ * to write: it is copied now. 0 or -ENOMEM. */
+int vm_fork(u64 *from, u64 *to, u64 hot_va);
+int vm_map(u64 *pagetable, u64 va, void *page, u64 perm); /* user page */
+void vm_unmap(u64 *pagetable, u64 from, u64 to);          /* and free */
+void vm_use(u64 *pagetable); /* switch; NULL: the kernel's own */
+void vm_fence(void); /* before user mode: the fence that is due, if any */
+
+/*
+ * Make [va's page] present, for writing if so asked, in the current process:
+ * lazily zero heap and stack, copy on write. The kernel address of the
+ * byte, or NULL if the process has no such memory (or none is left).
+ */
+void *vm_fault(u64 va, bool write);
+
+/* After a page fault in user mode: the same, for an access that needs this
+ * permission (PTE_R, PTE_W or PTE_X). False: the process has no such memory. */
+bool vm_trap(u64 va, u64 access);
+
+/* Copies to and from the current process's memory. 0 or -EFAULT. */
+int copyin(void *to, u64 from_user, u64 n);
+int copyout(u64 to_user, const void *from, u64 n);
+/* A string with its final 0: its length, -EFAULT or -ENAMETOOLONG. */
+int copyinstr(char *to, u64 from_user, u64 n);
+
+#endif
