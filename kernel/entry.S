@@ -23,7 +23,7 @@
 #define MTIMECMP   0x2004000 /* a double word for each hart */
 #define MIP_MSIP   0x8
 #define MIP_SSIP   0x2
-#define STACK_LOG2 14        /* of STACK_STRIDE, proc.h */
+#define STACK_LOG2 14        /* of STACK_STRIDE, cpu.h */
 #define NOT_PHYS   26        /* bits that the direct map adds to an address */
 
 /* Regions of protected memory, a byte of pmpcfg0 each, the first that fits
@@ -234,11 +234,3 @@ boot_table:
     .set gib, gib + 1
     .endr
     .fill 246, 8, 0
-
-/* A boot stack for each hart, which its idle thread keeps. The lowest page
- * of each serves trap.S when another stack has overflowed. */
-    .section .bss
-    .balign 1 << STACK_LOG2
-    .globl boot_stacks
-boot_stacks:
-    .space 8 << STACK_LOG2  /* MAX_HARTS */

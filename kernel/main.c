@@ -13,14 +13,17 @@
 #include "kernel/ext2/ext2.h"
 #include "kernel/machine/fdt.h"
 #include "kernel/file/file.h"
+#include "kernel/machine/cpu.h"
 #include "kernel/machine/irq.h"
+#include "kernel/machine/uart.h"
 #include "kernel/disk/place.h"
 #include "kernel/cache/prefetch.h"
 #include "kernel/machine/print.h"
 #include "kernel/proc/proc.h"
 #include "kernel/policy/registry.h"
 #include "kernel/measure/trace.h"
-#include "kernel/file/trap.h"
+#include "kernel/syscall/process.h"
+#include "kernel/syscall/trap.h"
 #include "kernel/cache/updated.h"
 #include "kernel/disk/virtio_blk.h"
 #include "kernel/proc/vm.h"
@@ -58,7 +61,7 @@ static void boot(void *)
     if (error)
         boot_fail("cannot mount %s: error %d", root->name, -error);
     dev_make_nodes();
-    proc_start_init("/bin/init");
+    process_start_init("/bin/init");
 }
 
 /* Too small a machine is refused. Of too large a one, a part is used. */
@@ -110,8 +113,9 @@ static void start_other(void)
 
 void start(u32 hart, u64 dtb_phys)
 {
-    proc_hart_init(hart); /* locks need it */
-    trap_hart_init();     /* so that a fault is reported */
+    cpu_init(hart); /* locks need it */
+    proc_hart_init();
+    trap_hart_init(); /* so that a fault is reported */
     if (hart == 0)
         start_first(dtb_phys);
     else

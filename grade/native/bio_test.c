@@ -23,7 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernel/file/dev.h"
+#include "kernel/machine/text.h"
 #include "kernel/machine/power.h"
 #include "kernel/disk/virtio_blk.h"
 
@@ -123,18 +123,6 @@ void text_printf(struct text *t, const char *fmt, ...)
     (void)t, (void)fmt;
 }
 
-int text_read(struct uio *uio, void (*print)(struct text *))
-{
-    (void)uio, (void)print;
-    return 0;
-}
-
-int uio_move(void *data, u64 n, struct uio *uio)
-{
-    (void)data, (void)n, (void)uio;
-    return 0;
-}
-
 u64 clock_ns(void)
 {
     return now_ns += 100;
@@ -151,6 +139,14 @@ void machine_call(u64 w0, u64 w1, u64 w2, u64 w3, u32 call)
 struct proc *myproc(void)
 {
     return &process;
+}
+
+struct cpu *mycpu(void)
+{
+    static struct cpu cpu;
+    cpu.pid = myproc()->pid;
+    cpu.name = myproc()->name;
+    return &cpu;
 }
 
 void irq_push_off(void)

@@ -22,7 +22,6 @@
 #include "grade/native/test.h"
 
 #define NS_PER_MS 1000000UL
-#define NS_PER_S  (1000 * NS_PER_MS)
 
 /* What a test may set, and read. model_start sets it anew. */
 extern struct cache_model {

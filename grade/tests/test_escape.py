@@ -357,7 +357,7 @@ def flipped(data: bytes, symbol: str) -> bytes:
         (lambda data: changed(data, 64 + 56 + 24, "<Q", 1 << 62), "segments that overlap"),
         (of_symbol("trace_at", VALUE_AT, "<Q", 0x80300000), "the trace's place elsewhere"),
         (of_symbol("rodata_end", VALUE_AT, "<Q", 0xFFFFFFC080300000), "in machine mode's pages"),
-        (renamed("boot_stacks", "trace_on\0xx"), "'trace_on' twice"),
+        (renamed("kernel_trap", "trace_on\0xx"), "'trace_on' twice"),
     ],
 )
 def test_a_kernel_that_is_not_the_staffs_is_refused(

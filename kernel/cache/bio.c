@@ -35,7 +35,7 @@
 #include "kernel/machine/print.h"
 #include "kernel/proc/proc.h"
 #include "kernel/policy/registry.h"
-#include "kernel/measure/stat.h"
+#include "kernel/base/stat.h"
 #include "kernel/base/string.h"
 #include "kernel/measure/trace.h"
 

@@ -19,6 +19,7 @@
 
 #include "kernel/disk/disk.h"
 #include "kernel/policy/policy.h"
+#include "kernel/proc/sleep.h"
 
 #define BUFFERS_HELD 4 /* most a process may hold at once */
 #define BUFFERS_MIN  16

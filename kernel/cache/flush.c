@@ -16,7 +16,7 @@
 #include "kernel/machine/clock.h"
 #include "kernel/measure/hist.h"
 #include "kernel/proc/proc.h"
-#include "kernel/measure/stat.h"
+#include "kernel/base/stat.h"
 #include "kernel/measure/trace.h"
 
 #define BATCH 64 /* writes started under one plug */

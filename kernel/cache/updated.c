@@ -10,7 +10,7 @@
 #include "kernel/machine/clock.h"
 #include "kernel/proc/proc.h"
 #include "kernel/policy/registry.h"
-#include "kernel/measure/stat.h"
+#include "kernel/base/stat.h"
 
 static struct {
     struct sleeplock asking;

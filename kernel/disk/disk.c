@@ -18,7 +18,7 @@
 #include "kernel/proc/proc.h"
 #include "kernel/disk/queue.h"
 #include "kernel/policy/registry.h"
-#include "kernel/measure/stat.h"
+#include "kernel/base/stat.h"
 #include "kernel/base/string.h"
 #include "kernel/measure/trace.h"
 #include "kernel/disk/virtio_blk.h"

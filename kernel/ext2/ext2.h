@@ -18,9 +18,9 @@
 #define SLUICE_EXT2_H
 
 #include "kernel/base/abi.h"
-#include "kernel/machine/lock.h"
+#include "kernel/proc/sleep.h"
 #include "kernel/cache/stream.h"
-#include "kernel/file/uio.h"
+#include "kernel/proc/uio.h"
 
 struct disk;
 struct fs; /* a mounted file system */

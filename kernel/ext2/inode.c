@@ -16,7 +16,7 @@
  *   links already, so e2fsck frees it if the last iput does not come.
  */
 #include "kernel/ext2/inside.h"
-#include "kernel/measure/stat.h"
+#include "kernel/base/stat.h"
 
 #define IDLE_MAX 1024
 #define BUCKETS  1024

@@ -24,6 +24,7 @@
 #include "kernel/machine/fdt.h"
 #include "kernel/machine/irq.h"
 #include "kernel/machine/lock.h"
+#include "kernel/machine/uart.h"
 #include "kernel/proc/proc.h"
 
 #define RING_BYTES  8192

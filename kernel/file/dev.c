@@ -1,16 +1,8 @@
 /*
- * The table of devices, their nodes in /dev, and the text devices' common
- * part. See dev.h.
+ * The table of devices, their nodes in /dev, and reading and writing them.
  *
- * - The linker gathers the tables of all device files in the section
- *   "devices"; nothing here names one.
- * - A text is printed whole at each read. Only the bytes in [from, to) are
- *   kept, in pages allocated when the first of them comes; the others are
- *   counted. So no text has to fit anywhere, and no device keeps state
- *   between reads. A text that changes its length between two reads may show
- *   a torn line where they meet.
- * - A printing function may hold spin locks while it calls text_printf, but
- *   none inside RANK_MEM.
+ * - The linker gathers the tables of all devices in the section "devices";
+ *   nothing here names one.
  */
 #include "kernel/file/dev.h"
 #include "kernel/ext2/ext2.h"
@@ -90,47 +82,7 @@ void dev_make_nodes(void)
         device_each(node_make);
 }
 
-/* Keep the piece of line[n] that lies in the page of the wanted part at
- * offset t->at; returns its length. */
-static u64 text_keep(struct text *t, const char *line, u64 n)
-{
-    u64 place = t->at - t->from;
-    char **page = &t->page[place / PAGE_SIZE];
-    if (!*page)
-        *page = page_alloc();
-    if (!*page) {
-        t->error = -ENOMEM;
-        return n;
-    }
-    u64 piece = MIN(n, PAGE_SIZE - place % PAGE_SIZE);
-    memcpy(*page + place % PAGE_SIZE, line, piece);
-    return piece;
-}
-
-static void text_put(struct text *t, const char *line, u64 n)
-{
-    u64 before = t->at < t->from ? MIN(n, t->from - t->at) : 0;
-    t->at += before;
-    line += before;
-    n -= before;
-    while (n > 0 && t->at < t->to && !t->error) {
-        u64 piece = text_keep(t, line, MIN(n, t->to - t->at));
-        t->at += piece;
-        line += piece;
-        n -= piece;
-    }
-    t->at += n;
-}
-
-void text_printf(struct text *t, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    u64 n = kvsnprintf(t->line, PAGE_SIZE, fmt, args);
-    va_end(args);
-    assert(n < PAGE_SIZE);
-    text_put(t, t->line, n);
-}
+/* ---- moving bytes ---- */
 
 /* Move what has been kept, and free the pages. */
 static int text_move(struct text *t, struct uio *u)
@@ -148,14 +100,43 @@ static int text_move(struct text *t, struct uio *u)
     return error;
 }
 
-int text_read(struct uio *u, void (*print)(struct text *))
+/* One read sees one printing: as a reader may ask for TEXT_PAGES pages at once,
+ * most texts are read as they were at one time. A text that changes its length
+ * between two reads may show a torn line where they meet. */
+static int text_read(const struct device *d, struct uio *u)
 {
     u64 most = MIN(u->left, TEXT_PAGES * PAGE_SIZE);
     struct text t = {.from = u->offset, .to = u->offset + most};
-    t.line = page_alloc();
-    if (!t.line)
-        return -ENOMEM;
-    print(&t);
-    page_free(t.line);
+    text_make(&t, d->print);
     return text_move(&t, u);
+}
+
+/* One write is one line, its newline optional. */
+static int line_write(const struct device *d, struct uio *u)
+{
+    char line[DEVICE_LINE_BYTES];
+    u64 n = u->left;
+    if (n == 0 || n >= sizeof line)
+        return -EINVAL;
+    int error = uio_move(line, n, u);
+    if (error)
+        return error;
+    if (line[n - 1] == '\n')
+        n--;
+    line[n] = 0;
+    return d->control(line);
+}
+
+int device_read(const struct device *d, u32 unit, struct uio *u)
+{
+    if (d->print)
+        return text_read(d, u);
+    return d->read ? d->read(unit, u) : -ENODEV;
+}
+
+int device_write(const struct device *d, u32 unit, struct uio *u)
+{
+    if (d->control)
+        return line_write(d, u);
+    return d->write ? d->write(unit, u) : -ENODEV;
 }

@@ -19,7 +19,7 @@
  */
 #include "kernel/file/file.h"
 #include "kernel/file/dev.h"
-#include "kernel/measure/stat.h"
+#include "kernel/base/stat.h"
 
 static struct {
     struct spinlock lock;
@@ -260,9 +260,8 @@ static i64 inode_io(struct file *f, struct uio *u, inode_transfer *transfer)
 static i64 device_io_at(struct file *f, struct uio *u)
 {
     u64 wanted = u->left;
-    int (*move)(u32, struct uio *) =
-        u->write ? f->device->write : f->device->read;
-    int error = move ? move(f->unit, u) : -ENODEV;
+    int error = u->write ? device_write(f->device, f->unit, u)
+                         : device_read(f->device, f->unit, u);
     return error && u->write ? error : uio_result(u, wanted, error);
 }
 

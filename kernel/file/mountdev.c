@@ -20,14 +20,9 @@ static void print_mounts(struct text *t)
     page_free(path);
 }
 
-static int mounts_read(u32, struct uio *u)
-{
-    return text_read(u, print_mounts);
-}
-
 static const struct device mounts = {
     .id = 5,
     .name = "mounts",
-    .read = mounts_read,
+    .print = print_mounts,
 };
 DEVICE(mounts);

@@ -25,10 +25,6 @@ static void print_procs(struct text *t)
     }
 }
 
-static int proc_read(u32, struct uio *u)
-{
-    return text_read(u, print_procs);
-}
-
-static const struct device proc = {.id = 4, .name = "proc", .read = proc_read};
+static const struct device proc = {
+    .id = 4, .name = "proc", .print = print_procs};
 DEVICE(proc);

@@ -22,8 +22,7 @@
 #include "kernel/machine/lock.h"
 #include "kernel/machine/machine.h"
 #include "kernel/machine/mem.h"
-#include "kernel/policy/policy.h"
-#include "kernel/proc/proc.h"
+#include "kernel/machine/cpu.h"
 #include "kernel/machine/riscv.h"
 
 #define START_NS    NS_PER_S /* later than clock_init, even at shift=10 */

@@ -12,10 +12,7 @@
 
 #include "kernel/base/list.h"
 #include "kernel/base/types.h"
-
-#define NS_PER_US 1000UL
-#define NS_PER_MS 1000000UL
-#define NS_PER_S  1000000000UL
+#include "kernel/base/units.h"
 
 u64 clock_ns(void);
 

@@ -13,7 +13,7 @@
 #include "kernel/machine/fdt.h"
 #include "kernel/machine/lock.h"
 #include "kernel/machine/mem.h"
-#include "kernel/proc/proc.h"
+#include "kernel/machine/cpu.h"
 #include "kernel/machine/riscv.h"
 
 #define MAX_IRQ   128      /* QEMU's virt has 96 */

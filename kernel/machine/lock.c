@@ -1,6 +1,6 @@
 /*
- * Spin locks, with the lock order checked in debug builds, and sleep locks.
- * lock.h has the contract; sleeping itself is runqueue.c's.
+ * Spin locks, with the lock order checked in debug builds. lock.h has the
+ * contract.
  *
  * - A hart's irq_depth counts the reasons it has to keep interrupts off: each
  *   spin lock held is one. The processor's own switch, sstatus.SIE, is left
@@ -11,7 +11,7 @@
  *   cpu.locks through spinlock.outer. Both belong to the holding hart.
  */
 #include "kernel/machine/lock.h"
-#include "kernel/proc/proc.h"
+#include "kernel/machine/cpu.h"
 #include "kernel/machine/riscv.h"
 
 void irq_push_off(void)
@@ -87,36 +87,4 @@ void spin_unlock(struct spinlock *l)
 bool spin_held(const struct spinlock *l)
 {
     return l->locked && l->holder == mycpu();
-}
-
-void sleep_lock_init(struct sleeplock *l, const char *name)
-{
-    *l = (struct sleeplock){.guard = SPINLOCK(name, RANK_SLEEPLOCK),
-                            .name = name};
-    turns_init(&l->turns);
-}
-
-void sleep_lock(struct sleeplock *l)
-{
-    assert(mycpu()->irq_depth == 0);
-    assert(!sleep_held(l));
-    spin_lock(&l->guard);
-    if (l->holder)
-        turns_wait(&l->turns, &l->guard);
-    else
-        l->holder = myproc();
-    spin_unlock(&l->guard);
-}
-
-void sleep_unlock(struct sleeplock *l)
-{
-    assert(sleep_held(l));
-    spin_lock(&l->guard);
-    l->holder = turns_give(&l->turns);
-    spin_unlock(&l->guard);
-}
-
-bool sleep_held(const struct sleeplock *l)
-{
-    return l->holder == myproc();
 }

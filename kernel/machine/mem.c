@@ -10,7 +10,7 @@
 #include "kernel/machine/mem.h"
 #include "kernel/machine/fdt.h"
 #include "kernel/machine/lock.h"
-#include "kernel/measure/stat.h"
+#include "kernel/base/stat.h"
 #include "kernel/base/string.h"
 
 struct free_page {

@@ -13,15 +13,13 @@
  * - Names come from the section .ksyms, which symbols.awk makes from a first
  *   link of the kernel; in that first link it is empty.
  */
-#include "kernel/file/console.h"
+#include "kernel/machine/uart.h"
 #include "kernel/machine/fdt.h"
-#include "kernel/machine/lock.h"
+#include "kernel/machine/cpu.h"
+#include "kernel/machine/mem.h"
 #include "kernel/machine/power.h"
 #include "kernel/machine/print.h"
-#include "kernel/proc/proc.h"
 #include "kernel/machine/riscv.h"
-#include "kernel/file/trap.h"
-#include "kernel/proc/vm.h"
 
 #define MAX_FRAMES 32
 
@@ -97,10 +95,10 @@ static void stop_others(void)
 
 static void print_place(void)
 {
-    const struct proc *p = mycpu()->proc;
-    kprintf("  hart %u", mycpu()->hart);
-    if (p)
-        kprintf(", process %u (%s)", p->pid, p->name);
+    const struct cpu *c = mycpu();
+    kprintf("  hart %u", c->hart);
+    if (c->name)
+        kprintf(", process %u (%s)", c->pid, c->name);
     kprintf("\n");
 }
 

@@ -6,7 +6,7 @@
  */
 #include "kernel/machine/power.h"
 
-#include "kernel/file/console.h"
+#include "kernel/machine/uart.h"
 #include "kernel/machine/fdt.h"
 #include "kernel/machine/mem.h"
 #include "kernel/machine/riscv.h"

@@ -11,7 +11,7 @@
  */
 #include "kernel/machine/print.h"
 
-#include "kernel/file/console.h"
+#include "kernel/machine/uart.h"
 #include "kernel/machine/lock.h"
 #include "kernel/base/string.h"
 

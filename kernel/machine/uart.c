@@ -12,7 +12,7 @@
  *   before, and with it the beginning of a script fed to the machine.
  * - Here, and only here, "\n" becomes "\r\n".
  */
-#include "kernel/file/console.h"
+#include "kernel/machine/uart.h"
 
 #include "kernel/machine/fdt.h"
 #include "kernel/machine/lock.h"

@@ -126,12 +126,6 @@ static void print_all(struct text *t)
     }
 }
 
-static int hist_read(u32 unit, struct uio *uio)
-{
-    (void)unit;
-    return text_read(uio, print_all);
-}
-
 static const struct device hist_device = {
-    .id = 9, .name = "hist", .read = hist_read};
+    .id = 9, .name = "hist", .print = print_all};
 DEVICE(hist_device);

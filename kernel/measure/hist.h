@@ -20,7 +20,7 @@
 #ifndef SLUICE_HIST_H
 #define SLUICE_HIST_H
 
-#include "kernel/file/dev.h"
+#include "kernel/machine/device.h"
 
 #define HIST_GROUPS  58 /* of buckets: one for each power of two */
 #define HIST_GROUP   128

@@ -16,8 +16,8 @@
 #include "kernel/machine/args.h"
 #include "kernel/machine/mem.h"
 #include "kernel/machine/print.h"
-#include "kernel/proc/proc.h"
-#include "kernel/measure/stat.h"
+#include "kernel/machine/cpu.h"
+#include "kernel/base/stat.h"
 #include "kernel/base/string.h"
 
 #define MAX_ACCOUNTS    64
@@ -33,7 +33,7 @@ struct sparse {
 struct account {
     struct list by_pid, by_use;
     u32 pid;
-    char name[sizeof((struct proc *)0)->name];
+    char name[PROC_NAME_BYTES];
     struct sparse hist[];
 };
 
@@ -159,15 +159,14 @@ static struct account *account_make(u32 pid)
 /* A process's account, as the one used last. */
 static struct account *account_of(u32 pid)
 {
-    const struct proc *p = myproc();
     struct account *a = account_find(pid);
     if (!a)
         a = account_make(pid);
     else
         list_remove(&a->by_use);
     list_push_back(&store.by_use, &a->by_use);
-    if (pid && p->pid == pid)
-        memcpy(a->name, p->name, sizeof a->name);
+    if (pid && mycpu()->pid == pid)
+        strlcpy(a->name, mycpu()->name, sizeof a->name);
     return a;
 }
 
@@ -225,12 +224,6 @@ static void print_all(struct text *t)
     }
 }
 
-static int prochist_read(u32 unit, struct uio *uio)
-{
-    (void)unit;
-    return text_read(uio, print_all);
-}
-
 static const struct device prochist_device = {
-    .id = 11, .name = "prochist", .read = prochist_read};
+    .id = 11, .name = "prochist", .print = print_all};
 DEVICE(prochist_device);

@@ -1,19 +1,14 @@
 /*
- * /dev/stat: every counter and gauge, and the policies' counters, as
- * `name value unit` lines.
+ * /dev/stat: every counter and gauge, and what further sources print (the
+ * policies' counters), as `name value unit` lines.
  */
-#include "kernel/measure/stat.h"
-#include "kernel/file/dev.h"
-#include "kernel/policy/registry.h"
+#include "kernel/base/stat.h"
+#include "kernel/machine/device.h"
 #include "kernel/measure/trace.h"
 
 extern struct stat_row __start_stats[], __stop_stats[];
-
-static void print_policy_counter(void *text, const char *policy,
-                                 const struct policy_counter *c)
-{
-    text_printf(text, "%s.%s %lu %s\n", policy, c->name, c->value, c->unit);
-}
+extern stat_source_fn *const __start_stat_sources[];
+extern stat_source_fn *const __stop_stat_sources[];
 
 static void print_stats(struct text *t)
 {
@@ -21,15 +16,11 @@ static void print_stats(struct text *t)
     for (struct stat_row *s = __start_stats; s < __stop_stats; s++)
         text_printf(t, "%s %lu %s\n", s->name, s->read ? s->read() : s->value,
                     s->unit);
-    policy_counters_each(print_policy_counter, t);
-}
-
-static int stat_read(u32 unit, struct uio *uio)
-{
-    (void)unit;
-    return text_read(uio, print_stats);
+    for (stat_source_fn *const *print = __start_stat_sources;
+         print < __stop_stat_sources; print++)
+        (*print)(t);
 }
 
 static const struct device stat_device = {
-    .id = 7, .name = "stat", .read = stat_read};
+    .id = 7, .name = "stat", .print = print_stats};
 DEVICE(stat_device);

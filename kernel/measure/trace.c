@@ -6,11 +6,11 @@
 #include "kernel/measure/trace.h"
 #include "kernel/machine/args.h"
 #include "kernel/machine/clock.h"
-#include "kernel/file/dev.h"
+#include "kernel/machine/device.h"
 #include "kernel/machine/lock.h"
 #include "kernel/machine/machine.h"
 #include "kernel/machine/mem.h"
-#include "kernel/measure/stat.h"
+#include "kernel/base/stat.h"
 
 #define MAX_K (1UL << 20) /* 2^30 records, 32 GiB */
 
@@ -94,12 +94,6 @@ static void print_trace(struct text *t)
     }
 }
 
-static int trace_read(u32 unit, struct uio *uio)
-{
-    (void)unit;
-    return text_read(uio, print_trace);
-}
-
 static const struct device trace_device = {
-    .id = 10, .name = "trace", .read = trace_read};
+    .id = 10, .name = "trace", .print = print_trace};
 DEVICE(trace_device);

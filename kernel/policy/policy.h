@@ -26,6 +26,7 @@
 #include "kernel/base/list.h"
 #include "kernel/base/tree.h"
 #include "kernel/base/types.h"
+#include "kernel/base/units.h"
 
 enum policy_kind {
     POLICY_UPDATE,   /* when do dirty blocks go to the disk */
@@ -37,8 +38,7 @@ enum policy_kind {
     POLICY_KINDS,
 };
 
-#define NEVER_NS  (~0UL) /* a time that does not come */
-#define MAX_DISKS 8      /* they are numbered from 0 */
+#define MAX_DISKS 8 /* they are numbered from 0 */
 
 /* A number the user may change: `set pu.interval_ms 1000`. */
 struct tunable {

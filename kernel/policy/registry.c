@@ -10,10 +10,10 @@
 #include "kernel/policy/registry.h"
 #include "kernel/base/abi.h"
 #include "kernel/machine/args.h"
-#include "kernel/file/dev.h"
-#include "kernel/machine/lock.h"
+#include "kernel/machine/device.h"
+#include "kernel/proc/sleep.h"
 #include "kernel/machine/print.h"
-#include "kernel/measure/stat.h"
+#include "kernel/base/stat.h"
 #include "kernel/base/string.h"
 
 extern const struct policy *const __start_policies[];
@@ -367,52 +367,37 @@ static void print_tunables(struct text *t)
 
 static void print_policy(struct text *t)
 {
+    sleep_lock(&control.lock);
     print_policies(t);
     print_tunables(t);
     if (control.last_error[0])
         text_printf(t, "last error: %s\n", control.last_error);
-}
-
-static int policy_read(u32 unit, struct uio *uio)
-{
-    (void)unit;
-    sleep_lock(&control.lock);
-    int error = text_read(uio, print_policy);
     sleep_unlock(&control.lock);
-    return error;
 }
 
-static int policy_write(u32 unit, struct uio *uio)
+static int control_line(const char *line)
 {
-    (void)unit;
-    char line[LINE_BYTES];
-    u64 n = uio->left;
-    if (n == 0 || n >= sizeof line)
-        return -EINVAL;
-    int error = uio_move(line, n, uio);
-    if (error)
-        return error;
-    if (line[n - 1] == '\n')
-        n--;
-    line[n] = 0;
     sleep_lock(&control.lock);
     control.last_error[0] = 0;
-    error = policy_control(line, control.last_error, LINE_BYTES);
+    int error = policy_control(line, control.last_error, LINE_BYTES);
     sleep_unlock(&control.lock);
     return error;
 }
 
 static const struct device policy_device = {
-    .id = 6, .name = "policy", .read = policy_read, .write = policy_write};
+    .id = 6, .name = "policy", .print = print_policy, .control = control_line};
 DEVICE(policy_device);
 
-/* The policies' own counters, for /dev/stat. */
-void policy_counters_each(void (*fn)(void *, const char *policy,
-                                     const struct policy_counter *),
-                          void *arg)
+/* The policies' own counters, in /dev/stat. */
+static void print_counters(struct text *t)
 {
     POLICY_EACH (p) {
-        for (u32 i = 0; (*p)->counters && (*p)->counters[i].name; i++)
-            fn(arg, (*p)->name, &(*p)->counters[i]);
+        for (u32 i = 0; (*p)->counters && (*p)->counters[i].name; i++) {
+            const struct policy_counter *c = &(*p)->counters[i];
+            text_printf(t, "%s.%s %lu %s\n", (*p)->name, c->name, c->value,
+                        c->unit);
+        }
     }
 }
+
+STAT_SOURCE(print_counters);

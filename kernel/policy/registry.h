@@ -51,11 +51,6 @@ int policy_control(const char *line, char *why, size_t n);
  * its policy starts with them. */
 void policy_boot_args(void);
 
-/* Call fn(arg, policy's name, row) for every counter of every policy. */
-void policy_counters_each(void (*fn)(void *, const char *policy,
-                                     const struct policy_counter *),
-                          void *arg);
-
 /* Called after a tunable has been set; the update daemon's. */
 extern void (*policy_tuned)(void);
 

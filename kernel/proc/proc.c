@@ -1,40 +1,35 @@
 /*
- * The life of processes: table, fork, exit, wait, kill, kernel threads and
- * process 1. proc.h has the states, runqueue.c gives them harts, exec.c loads
- * programs.
+ * The life of processes: the table, making and ending them, wait, kill and
+ * kernel threads. proc.h has the states, runqueue.c gives them harts. What a
+ * process has open is copied and closed by syscall/process.c.
  *
  * - A slot of the table keeps its kernel stack from one process to the next.
  * - Pids only grow. The first kernel thread is process 1: it boots, then loads
  *   the first program and goes to user mode.
- * - An exiting process frees its memory, files and directory itself; wait()
- *   frees the slot and the root table, on which the process died. Children of
- *   a dead parent become process 1's.
- * - sched.lock is never held over a call of file, ext2 or vm.
+ * - An exiting process frees its memory itself; wait() frees the slot and the
+ *   root table, on which the process died. Children of a dead parent become
+ *   process 1's.
+ * - runqueue.lock is never held over a call of vm.
  */
 #include "kernel/base/abi.h"
 #include "kernel/machine/args.h"
-#include "kernel/file/console.h"
-#include "kernel/ext2/ext2.h"
-#include "kernel/file/file.h"
-#include "kernel/machine/power.h"
 #include "kernel/machine/print.h"
 #include "kernel/proc/runqueue.h"
-#include "kernel/measure/stat.h"
+#include "kernel/base/stat.h"
 #include "kernel/base/string.h"
 #include "kernel/measure/trace.h"
-#include "kernel/file/trap.h"
+#include "kernel/proc/trapframe.h"
 #include "kernel/proc/vm.h"
 
-#define STACK_PAGES   (STACK_STRIDE / PAGE_SIZE - 1)
-#define STATUS_KILLED 102 /* of the machine, if process 1 is killed */
+#define STACK_PAGES (STACK_STRIDE / PAGE_SIZE - 1)
 
 struct proc procs[MAX_PROCS];
 
 static struct {
-    struct list free;   /* sched.lock: slots */
-    u32 last_pid;       /* sched.lock */
+    struct list free;   /* runqueue.lock: slots */
+    u32 last_pid;       /* runqueue.lock */
     struct proc *first; /* process 1 */
-    u64 kstack_pages;   /* sched.lock: mapped, never given back */
+    u64 kstack_pages;   /* runqueue.lock: mapped, never given back */
 } table;
 
 static u64 kstack_pages(void)
@@ -46,7 +41,7 @@ GAUGE(kstacks, "mem.kstacks", "pages", "kept as kernel stacks", kstack_pages);
 
 void proc_init(void)
 {
-    sched_init();
+    runqueue_init();
     list_init(&table.free);
     for (u32 i = 0; i < MAX_PROCS; i++) {
         procs[i].kstack = KSTACK_BASE + i * STACK_STRIDE + PAGE_SIZE;
@@ -56,16 +51,13 @@ void proc_init(void)
 
 /* ---- making ---- */
 
-/* Where every process starts, with sched.lock held by the switch. */
+/* Where every process starts, with runqueue.lock held by the switch. */
 static void begin(void)
 {
     struct proc *p = myproc();
-    spin_unlock(&sched.lock);
-    if (p->thread)
-        p->thread(p->thread_arg);
-    if (!p->pagetable)
-        panic("begin: kernel thread %s has ended", p->name);
-    trap_return();
+    spin_unlock(&runqueue.lock);
+    p->start(p->start_arg);
+    panic("begin: process %u (%s) has returned", p->pid, p->name);
 }
 
 /* The slot's stack, kept from its last process or new. */
@@ -91,7 +83,7 @@ static bool have_kstack(struct proc *p)
     return true;
 }
 
-/* Caller holds sched.lock. */
+/* Caller holds runqueue.lock. */
 static void free_slot(struct proc *p)
 {
     *p = (struct proc){.kstack = p->kstack, .trapframe = p->trapframe};
@@ -100,9 +92,9 @@ static void free_slot(struct proc *p)
 
 static void give_up(struct proc *p)
 {
-    spin_lock(&sched.lock);
+    spin_lock(&runqueue.lock);
     free_slot(p);
-    spin_unlock(&sched.lock);
+    spin_unlock(&runqueue.lock);
 }
 
 void proc_name(struct proc *p, const char *name)
@@ -115,14 +107,14 @@ void proc_name(struct proc *p, const char *name)
 
 static int proc_alloc(const char *name, struct proc **out)
 {
-    spin_lock(&sched.lock);
+    spin_lock(&runqueue.lock);
     struct list *n = list_pop_front(&table.free);
     struct proc *p = n ? LIST_ITEM(n, struct proc, link) : NULL;
     if (p) {
         p->state = EMBRYO;
         p->pid = p->pgrp = ++table.last_pid;
     }
-    spin_unlock(&sched.lock);
+    spin_unlock(&runqueue.lock);
     if (!p)
         return -EAGAIN;
     if (!have_kstack(p)) {
@@ -139,9 +131,9 @@ static int proc_alloc(const char *name, struct proc **out)
 
 static void proc_start(struct proc *p)
 {
-    spin_lock(&sched.lock);
-    sched_ready(p);
-    spin_unlock(&sched.lock);
+    spin_lock(&runqueue.lock);
+    run_later(p);
+    spin_unlock(&runqueue.lock);
 }
 
 struct proc *kthread(const char *name, void (*fn)(void *), void *arg)
@@ -149,18 +141,13 @@ struct proc *kthread(const char *name, void (*fn)(void *), void *arg)
     struct proc *p;
     if (proc_alloc(name, &p) < 0)
         panic("kthread: no room for %s", name);
-    p->thread = fn;
-    p->thread_arg = arg;
+    p->is_thread = true;
+    p->start = fn;
+    p->start_arg = arg;
+    if (!table.first)
+        table.first = p;
     proc_start(p);
     return p;
-}
-
-static void copy_files(struct proc *to, const struct proc *from)
-{
-    for (u32 fd = 0; fd < MAX_FDS; fd++)
-        if (from->fds[fd])
-            to->fds[fd] = file_dup(from->fds[fd]);
-    to->cwd = idup(from->cwd);
 }
 
 static int copy_memory(struct proc *to, const struct proc *from)
@@ -177,7 +164,7 @@ static int copy_memory(struct proc *to, const struct proc *from)
     return error;
 }
 
-i64 proc_fork(void)
+int proc_copy(void (*start)(void *), struct proc **out)
 {
     struct proc *p = myproc(), *child;
     int error = proc_alloc(p->name, &child);
@@ -188,103 +175,55 @@ i64 proc_fork(void)
         give_up(child);
         return error;
     }
-    copy_files(child, p);
     *child->trapframe = *p->trapframe;
-    child->trapframe->x[REG_A0] = 0;
+    child->start = start;
+    *out = child;
+    return 0;
+}
 
+u32 proc_start_child(struct proc *child)
+{
+    struct proc *p = myproc();
     u32 pid = child->pid;
-    spin_lock(&sched.lock);
+    spin_lock(&runqueue.lock);
     child->pgrp = p->pgrp;
     child->parent = p;
     list_push_back(&p->children, &child->sibling);
-    sched_ready_next(child);
-    spin_unlock(&sched.lock);
+    run_next(child);
+    spin_unlock(&runqueue.lock);
     return pid;
-}
-
-/* ---- process 1 ---- */
-
-static void cannot_start(const char *what, i64 error)
-{
-    ext2_shutdown(); /* what the boot has written */
-    boot_fail("cannot start process 1: %s: error %ld", what, -error);
-}
-
-void proc_start_init(const char *path)
-{
-    struct proc *p = myproc();
-    assert(p->pid == 1);
-    table.first = p;
-    int error = file_open_device(CONSOLE_ID << 8, O_RDWR, &p->fds[0]);
-    if (error)
-        cannot_start("the console", error);
-    p->fds[1] = file_dup(p->fds[0]);
-    p->fds[2] = file_dup(p->fds[0]);
-    error = namei("/", 0, &p->cwd);
-    if (error)
-        cannot_start("/", error);
-    i64 argc = exec(path, (char *[]){(char *)path, NULL});
-    if (argc < 0)
-        cannot_start(path, argc);
-    p->trapframe->x[REG_A0] = argc;
-}
-
-static void end_machine(int status)
-{
-    int error = ext2_shutdown();
-    if (error)
-        kprintf("init: shutdown: error %d\n", -error);
-    if (status == WKILLED)
-        kprintf("init: killed\n");
-    power_off(status == WKILLED ? STATUS_KILLED : status);
 }
 
 /* ---- ending ---- */
 
-static void close_files(struct proc *p)
-{
-    for (u32 fd = 0; fd < MAX_FDS; fd++) {
-        struct file *f = p->fds[fd];
-        p->fds[fd] = NULL;
-        if (f)
-            file_close(f);
-    }
-    if (p->cwd)
-        iput(p->cwd);
-    p->cwd = NULL;
-}
-
-/* Caller holds sched.lock. */
+/* Caller holds runqueue.lock. */
 static void adopt(struct proc *child)
 {
-    assert(table.first);
     child->parent = table.first;
     list_push_back(&table.first->children, &child->sibling);
     if (child->state == ZOMBIE)
-        sched_wakeup(table.first);
+        run_wakeup(table.first);
 }
 
-void proc_exit(int status)
+void proc_end(int status)
 {
     struct proc *p = myproc();
-    close_files(p);
-    if (p == table.first)
-        end_machine(status);
+    assert(p != table.first);
     if (p->pagetable)
         vm_empty(p->pagetable);
 
-    spin_lock(&sched.lock);
+    spin_lock(&runqueue.lock);
     struct list *n;
     while ((n = list_pop_front(&p->children)))
         adopt(LIST_ITEM(n, struct proc, sibling));
     p->exit_status = status;
     p->state = ZOMBIE;
-    sched_wakeup(p->parent);
-    sched_switch();
-    panic("proc_exit: a zombie runs");
+    run_wakeup(p->parent);
+    run_other();
+    panic("proc_end: a zombie runs");
 }
 
-/* Caller holds sched.lock. */
+/* Caller holds runqueue.lock. */
 static u32 reap(struct proc *p, struct proc *child, int *status)
 {
     u32 pid = child->pid;
@@ -299,7 +238,7 @@ static u32 reap(struct proc *p, struct proc *child, int *status)
 }
 
 /* A dead child that pid means; *any says if a living one is meant. Caller
- * holds sched.lock. */
+ * holds runqueue.lock. */
 static struct proc *find_dead(struct proc *p, i64 pid, bool *any)
 {
     *any = false;
@@ -314,7 +253,7 @@ static struct proc *find_dead(struct proc *p, i64 pid, bool *any)
     return NULL;
 }
 
-/* Caller holds sched.lock. */
+/* Caller holds runqueue.lock. */
 static i64 wait_locked(struct proc *p, i64 pid, int *status, u32 flags)
 {
     for (;;) {
@@ -328,15 +267,15 @@ static i64 wait_locked(struct proc *p, i64 pid, int *status, u32 flags)
             return 0;
         if (p->killed)
             return -EINTR;
-        sched_sleep(p, true);
+        run_sleep(p, true);
     }
 }
 
 i64 proc_wait(i64 pid, int *status, u32 flags)
 {
-    spin_lock(&sched.lock);
+    spin_lock(&runqueue.lock);
     i64 result = wait_locked(myproc(), pid, status, flags);
-    spin_unlock(&sched.lock);
+    spin_unlock(&runqueue.lock);
     return result;
 }
 
@@ -345,20 +284,20 @@ i64 proc_wait(i64 pid, int *status, u32 flags)
 /* Neither kernel threads nor process 1 can be killed. */
 static bool is_killable(const struct proc *p)
 {
-    return p->state != UNUSED && !p->thread;
+    return p->state != UNUSED && !p->is_thread;
 }
 
-/* Caller holds sched.lock. */
+/* Caller holds runqueue.lock. */
 static void kill(struct proc *p)
 {
     p->killed = true;
-    sched_interrupt(p);
+    run_interrupt(p);
 }
 
 static i64 kill_pid(u32 pid)
 {
     i64 result = -ESRCH;
-    spin_lock(&sched.lock);
+    spin_lock(&runqueue.lock);
     for (u32 i = 0; i < MAX_PROCS && result == -ESRCH; i++) {
         struct proc *p = &procs[i];
         if (p->state == UNUSED || p->pid != pid)
@@ -367,14 +306,14 @@ static i64 kill_pid(u32 pid)
         if (result == 0)
             kill(p);
     }
-    spin_unlock(&sched.lock);
+    spin_unlock(&runqueue.lock);
     return result;
 }
 
 static u32 kill_group(u32 pgrp)
 {
     u32 killed = 0;
-    spin_lock(&sched.lock);
+    spin_lock(&runqueue.lock);
     for (u32 i = 0; i < MAX_PROCS; i++) {
         struct proc *p = &procs[i];
         if (p->pgrp != pgrp || !is_killable(p))
@@ -382,7 +321,7 @@ static u32 kill_group(u32 pgrp)
         kill(p);
         killed++;
     }
-    spin_unlock(&sched.lock);
+    spin_unlock(&runqueue.lock);
     return killed;
 }
 
@@ -402,7 +341,7 @@ i64 proc_setpgrp(u32 pid, u32 pgrp)
 {
     struct proc *p = myproc();
     struct proc *target = pid == 0 || pid == p->pid ? p : NULL;
-    spin_lock(&sched.lock);
+    spin_lock(&runqueue.lock);
     LIST_EACH (n, &p->children) {
         struct proc *child = LIST_ITEM(n, struct proc, sibling);
         if (child->pid == pid)
@@ -410,16 +349,16 @@ i64 proc_setpgrp(u32 pid, u32 pgrp)
     }
     if (target)
         target->pgrp = pgrp ? pgrp : target->pid;
-    spin_unlock(&sched.lock);
+    spin_unlock(&runqueue.lock);
     return target ? 0 : -ESRCH;
 }
 
 u32 proc_parent(void)
 {
     struct proc *p = myproc();
-    spin_lock(&sched.lock);
+    spin_lock(&runqueue.lock);
     u32 pid = p->parent ? p->parent->pid : 0;
-    spin_unlock(&sched.lock);
+    spin_unlock(&runqueue.lock);
     return pid;
 }
 
@@ -449,7 +388,7 @@ bool proc_row(u32 i, struct proc_info *info)
     if (i >= MAX_PROCS)
         return false;
     struct proc *p = &procs[i];
-    spin_lock(&sched.lock);
+    spin_lock(&runqueue.lock);
     *info = (struct proc_info){.state = p->state,
                                .pid = p->pid,
                                .ppid = p->parent ? p->parent->pid : 0,
@@ -459,6 +398,6 @@ bool proc_row(u32 i, struct proc_info *info)
     if (p->pagetable)
         info->memory_bytes = p->brk - USER_BASE;
     strlcpy(info->name, p->name, sizeof(info->name));
-    spin_unlock(&sched.lock);
+    spin_unlock(&runqueue.lock);
     return true;
 }

@@ -5,7 +5,7 @@
  * wakeup, its slice ends) - RUNNING (schedule) - SLEEPING (sleep_on) -
  * RUNNABLE ... - ZOMBIE (exit) - UNUSED (wait).
  *
- * - sched.lock guards state, chan and links of every process, the run queue
+ * - runqueue.lock guards state, chan and links of every process, the run queue
  *   and the sleep queues. It is held across a switch of stacks and released
  *   by whoever is switched to.
  * - A kernel thread is a process without user memory.
@@ -13,13 +13,13 @@
 #ifndef SLUICE_PROC_H
 #define SLUICE_PROC_H
 
-#include "kernel/machine/clock.h"
 #include "kernel/base/list.h"
-#include "kernel/machine/lock.h"
+#include "kernel/machine/clock.h"
+#include "kernel/machine/cpu.h"
+#include "kernel/proc/sleep.h"
 
-#define MAX_PROCS    512
-#define MAX_FDS      64     /* descriptors of a process */
-#define STACK_STRIDE 0x4000 /* of kernel stacks: a guard page, three pages */
+#define MAX_PROCS 512
+#define MAX_FDS   64 /* descriptors of a process */
 
 enum proc_state { UNUSED, EMBRYO, RUNNABLE, RUNNING, SLEEPING, ZOMBIE };
 
@@ -33,7 +33,7 @@ struct context {
 };
 
 struct proc {
-    /* sched.lock */
+    /* runqueue.lock */
     enum proc_state state;
     struct list link; /* run queue, sleep queue or free list */
     const void *chan; /* sleeps on this */
@@ -51,7 +51,7 @@ struct proc {
     struct list turn; /* in a line (struct turns); its lock */
 
     /* private to the process */
-    char name[16];
+    char name[PROC_NAME_BYTES];
     u64 kstack; /* kernel address of its lowest page */
     struct context context;
     struct trapframe *trapframe; /* at the top of the kernel stack */
@@ -60,53 +60,37 @@ struct proc {
     u64 heap;                    /* where it began */
     struct inode *cwd;           /* referenced; NULL for a kernel thread */
     struct file *fds[MAX_FDS];
-    u32 buffers_held;       /* bio's: buffers this process has busy */
-    void (*thread)(void *); /* of a kernel thread */
-    void *thread_arg;
+    u32 buffers_held;      /* bio's: buffers this process has busy */
+    bool is_thread;        /* a kernel thread, or was one: process 1 */
+    void (*start)(void *); /* where it begins; does not return */
+    void *start_arg;
 };
 
-struct cpu {
-    struct proc *proc; /* running here; the idle thread's when idle */
-    u32 hart;
-    u32 irq_depth;    /* irq_push_off nesting */
-    bool irq_waiting; /* sstatus.SIE is off until depth is 0 */
-    bool online, idle;
-    bool reschedule;        /* the slice has ended */
-    struct spinlock *locks; /* debug: innermost spin lock held */
-    struct spinlock timer_lock;
-    struct list timers;    /* timer_lock: soonest first */
-    u64 slice_ns;          /* end of the slice, 0: none */
-    u64 *pagetable;        /* in use, vm_use */
-    bool fence_due;        /* before user mode, vm_fence */
-    struct proc idle_proc; /* the boot context, runs when nothing else does */
-};
-
-extern struct cpu cpus[];
-struct cpu *mycpu(void);   /* interrupts must be off */
 struct proc *myproc(void); /* the idle thread's outside any process */
 
 void proc_init(void);
-void proc_hart_init(u32 hart);
+void proc_hart_init(void); /* what runs is this hart's idle thread */
 void proc_idle(void) __attribute__((noreturn));
 
-/* Start a kernel thread; fn does not return (but see proc_start_init). Panics
- * if there is no room: at boot only. */
+/* Start a kernel thread; fn does not return. The first there is, is process 1.
+ * Panics if there is no room: at boot only. */
 struct proc *kthread(const char *name, void (*fn)(void *), void *arg);
 
 /* Name a process, cut to what fits. */
 void proc_name(struct proc *, const char *name);
 
-/* Make the calling kernel thread, the first there was, process 1, running the
- * program at path once its function returns. Stops the boot with the reason
- * if it cannot. */
-void proc_start_init(const char *path);
-
 void yield(void);                 /* let others run */
 void proc_account(bool was_user); /* time up to now was of that kind */
 
-/* The process calls (abi.h). */
-i64 proc_fork(void);
-void proc_exit(int status) __attribute__((noreturn));
+/* A copy of the current process's memory and registers, which will begin with
+ * start(NULL). The caller gives it files, then starts it. 0 or -errno. */
+int proc_copy(void (*start)(void *), struct proc **child);
+u32 proc_start_child(struct proc *child); /* its pid */
+
+/* End the current process, which has no files and is not process 1. */
+void proc_end(int status) __attribute__((noreturn));
+
+/* The process calls of abi.h that concern nothing else. */
 i64 proc_wait(i64 pid, int *status, u32 flags);
 i64 proc_kill(i64 pid);
 i64 proc_setpgrp(u32 pid, u32 pgrp);
@@ -121,12 +105,8 @@ struct proc_info {
     enum proc_state state;
     u64 user_ns, system_ns;
     u64 memory_bytes; /* program and heap, touched or not */
-    char name[16];
+    char name[PROC_NAME_BYTES];
 };
 bool proc_row(u32 i, struct proc_info *);
-
-/* exec.c: replace the current process's program. argc, or -errno. argv is a
- * NULL-ended array of kernel strings. */
-i64 exec(const char *path, char *const argv[]);
 
 #endif

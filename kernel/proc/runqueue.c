@@ -2,8 +2,8 @@
  * Who runs: the run queue, the sleep queues, the switch between processes,
  * and the idle loop. lock.h has the contract of sleeping.
  *
- * - A hart switches from one process straight to the next, holding sched.lock
- *   on both sides; the one switched to releases it.
+ * - A hart switches from one process straight to the next, holding
+ * runqueue.lock on both sides; the one switched to releases it.
  * - A process sleeping on a channel is on that channel's hash bucket. It gets
  *   there before it lets go of the lock its condition is under, so whoever
  *   changes the condition under that lock finds it there.
@@ -14,34 +14,26 @@
  *   clears one hart's flag and sends it an interrupt.
  * - The kernel is not preempted: a hart switches where the code sleeps or
  *   yields, and on the way back to user mode. It switches with interrupts on
- *   but for the one irq_depth of sched.lock, so nothing of that is saved.
+ *   but for the one irq_depth of runqueue.lock, so nothing of that is saved.
  */
 #include "kernel/proc/runqueue.h"
 #include "kernel/base/abi.h"
-#include "kernel/machine/fdt.h"
+#include "kernel/machine/cpu.h"
 #include "kernel/machine/riscv.h"
-#include "kernel/measure/stat.h"
+#include "kernel/base/stat.h"
 #include "kernel/base/string.h"
-#include "kernel/file/trap.h"
 #include "kernel/proc/vm.h"
 
 #define SLICE_NS (10 * NS_PER_MS)
 
-struct sched sched;
-struct cpu cpus[MAX_HARTS];
+struct runqueue runqueue;
+static struct proc idle_procs[MAX_HARTS]; /* the boot contexts */
 
-COUNTER(switches, "sched.switches", "switches", "from a process to another");
+COUNTER(switches, "proc.switches", "switches", "from a process to another");
 COUNTER(idle, "cpu.idle", "ns",
         "harts had nothing to do; counted when one has again");
 
 void switch_to(struct context *from, struct context *to);
-
-struct cpu *mycpu(void)
-{
-    struct cpu *c;
-    asm volatile("mv %0, tp" : "=r"(c));
-    return c;
-}
 
 /* One instruction, so that interrupts may be on. */
 struct proc *myproc(void)
@@ -51,23 +43,28 @@ struct proc *myproc(void)
     return p;
 }
 
-void sched_init(void)
+void runqueue_init(void)
 {
-    sched.lock = SPINLOCK("sched", RANK_SCHED);
-    list_init(&sched.runnable);
+    runqueue.lock = SPINLOCK("runqueue", RANK_RUNQUEUE);
+    list_init(&runqueue.runnable);
     for (u32 i = 0; i < SLEEP_BUCKETS; i++)
-        list_init(&sched.sleepers[i]);
+        list_init(&runqueue.sleepers[i]);
 }
 
-/* Make a struct cpu of the code that runs: it is the hart's idle thread. */
-void proc_hart_init(u32 hart)
+static void run_here(struct cpu *c, struct proc *p)
 {
-    struct cpu *c = &cpus[hart];
-    asm volatile("mv tp, %0" ::"r"(c));
-    c->hart = hart;
-    c->proc = &c->idle_proc;
-    c->idle_proc.state = RUNNING;
-    strlcpy(c->idle_proc.name, "idle", sizeof(c->idle_proc.name));
+    c->proc = p;
+    c->pid = p->pid;
+    c->name = p->name;
+    p->state = RUNNING;
+}
+
+void proc_hart_init(void)
+{
+    struct cpu *c = mycpu();
+    struct proc *idle = &idle_procs[c->hart];
+    strlcpy(idle->name, "idle", sizeof(idle->name));
+    run_here(c, idle);
 }
 
 /* ---- switching ---- */
@@ -89,7 +86,7 @@ void proc_account(bool was_user)
 static void start_slice(struct cpu *c, u64 now_ns)
 {
     c->reschedule = false;
-    if (!list_empty(&sched.runnable))
+    if (!list_empty(&runqueue.runnable))
         clock_set_slice(now_ns + SLICE_NS);
     else if (c->slice_ns)
         clock_set_slice(0);
@@ -97,8 +94,7 @@ static void start_slice(struct cpu *c, u64 now_ns)
 
 static void become(struct cpu *c, struct proc *p, u64 now_ns)
 {
-    c->proc = p;
-    p->state = RUNNING;
+    run_here(c, p);
     p->switched_ns = now_ns;
     if (p->pagetable)
         vm_use(p->pagetable);
@@ -106,13 +102,14 @@ static void become(struct cpu *c, struct proc *p, u64 now_ns)
         vm_use(NULL);
 }
 
-void sched_switch(void)
+void run_other(void)
 {
     struct cpu *c = mycpu();
     struct proc *from = c->proc;
-    assert(spin_held(&sched.lock) && c->irq_depth == 1);
-    struct list *n = list_pop_front(&sched.runnable);
-    struct proc *to = n ? LIST_ITEM(n, struct proc, link) : &c->idle_proc;
+    assert(spin_held(&runqueue.lock) && c->irq_depth == 1);
+    struct list *n = list_pop_front(&runqueue.runnable);
+    struct proc *to =
+        n ? LIST_ITEM(n, struct proc, link) : &idle_procs[c->hart];
     u64 now_ns = clock_ns();
     start_slice(c, now_ns);
     charge(from, now_ns, false);
@@ -138,29 +135,29 @@ static void find_hart(void)
         ipi_send(hart);
         return;
     }
-    if (!self->slice_ns && self->proc != &self->idle_proc)
+    if (!self->slice_ns && self->proc != &idle_procs[self->hart])
         clock_set_slice(clock_ns() + SLICE_NS);
 }
 
-void sched_ready(struct proc *p)
+void run_later(struct proc *p)
 {
     p->state = RUNNABLE;
-    list_push_back(&sched.runnable, &p->link);
+    list_push_back(&runqueue.runnable, &p->link);
     find_hart();
 }
 
 /* A new child: if no hart is idle it runs before its parent goes on, which
  * saves both copying what the other writes and one refilling of the TLB. */
-void sched_ready_next(struct proc *p)
+void run_next(struct proc *p)
 {
     for (u32 hart = 0; hart < machine.nharts; hart++) {
         if (cpus[hart].idle) {
-            sched_ready(p);
+            run_later(p);
             return;
         }
     }
     p->state = RUNNABLE;
-    list_push_front(&sched.runnable, &p->link);
+    list_push_front(&runqueue.runnable, &p->link);
     mycpu()->reschedule = true;
 }
 
@@ -177,14 +174,14 @@ static void share_harts(void)
 
 void yield(void)
 {
-    spin_lock(&sched.lock);
-    if (!list_empty(&sched.runnable))
+    spin_lock(&runqueue.lock);
+    if (!list_empty(&runqueue.runnable))
         share_harts();
     struct proc *p = myproc();
     p->state = RUNNABLE;
-    list_push_back(&sched.runnable, &p->link);
-    sched_switch();
-    spin_unlock(&sched.lock);
+    list_push_back(&runqueue.runnable, &p->link);
+    run_other();
+    spin_unlock(&runqueue.lock);
 }
 
 /* Interrupts are off from the look at the run queue to the wait, so that one
@@ -192,9 +189,9 @@ void yield(void)
 static void idle_until_interrupt(struct cpu *c)
 {
     irq_off();
-    spin_lock(&sched.lock);
-    c->idle = list_empty(&sched.runnable);
-    spin_unlock(&sched.lock);
+    spin_lock(&runqueue.lock);
+    c->idle = list_empty(&runqueue.runnable);
+    spin_unlock(&runqueue.lock);
     if (c->idle) {
         u64 since_ns = clock_ns();
         clock_wait();
@@ -209,11 +206,11 @@ void proc_idle(void)
     c->online = true;
     for (;;) {
         idle_until_interrupt(c);
-        spin_lock(&sched.lock);
+        spin_lock(&runqueue.lock);
         c->idle = false;
-        if (!list_empty(&sched.runnable))
-            sched_switch();
-        spin_unlock(&sched.lock);
+        if (!list_empty(&runqueue.runnable))
+            run_other();
+        spin_unlock(&runqueue.lock);
     }
 }
 
@@ -222,7 +219,7 @@ void proc_idle(void)
 static struct list *bucket_of(const void *chan)
 {
     u64 mixed = (u64)chan * 0x9e3779b97f4a7c15UL; /* 2^64 / golden ratio */
-    return &sched.sleepers[mixed >> 58];
+    return &runqueue.sleepers[mixed >> 58];
 }
 _Static_assert(SLEEP_BUCKETS == 1 << (64 - 58), "bits of bucket_of");
 
@@ -237,19 +234,19 @@ static void fall_asleep(const void *chan, bool interruptible)
     list_push_back(bucket_of(chan), &p->link);
 }
 
-void sched_sleep(const void *chan, bool interruptible)
+void run_sleep(const void *chan, bool interruptible)
 {
     fall_asleep(chan, interruptible);
-    sched_switch();
+    run_other();
 }
 
 static void end_sleep(struct proc *p)
 {
     list_remove(&p->link);
-    sched_ready(p);
+    run_later(p);
 }
 
-void sched_wakeup(const void *chan)
+void run_wakeup(const void *chan)
 {
     struct list *bucket = bucket_of(chan), *next;
     for (struct list *n = bucket->next; n != bucket; n = next) {
@@ -266,12 +263,12 @@ void wakeup(const void *chan)
 {
     if (list_empty(bucket_of(chan))) /* see the head of this file */
         return;
-    spin_lock(&sched.lock);
-    sched_wakeup(chan);
-    spin_unlock(&sched.lock);
+    spin_lock(&runqueue.lock);
+    run_wakeup(chan);
+    spin_unlock(&runqueue.lock);
 }
 
-void sched_interrupt(struct proc *p)
+void run_interrupt(struct proc *p)
 {
     if (p->state == SLEEPING && p->interruptible)
         end_sleep(p);
@@ -282,22 +279,22 @@ void sched_interrupt(struct proc *p)
 
 void sleep_on(const void *chan, struct spinlock *lk)
 {
-    spin_lock(&sched.lock);
+    spin_lock(&runqueue.lock);
     fall_asleep(chan, false);
     spin_unlock(lk);
-    sched_switch();
-    spin_unlock(&sched.lock);
+    run_other();
+    spin_unlock(&runqueue.lock);
     spin_lock(lk);
 }
 
 static void deadline_reached(void *arg)
 {
     struct proc *p = arg;
-    spin_lock(&sched.lock);
+    spin_lock(&runqueue.lock);
     if (p->state == SLEEPING)
         end_sleep(p);
     __atomic_store_n(&p->timed_out, true, __ATOMIC_RELEASE);
-    spin_unlock(&sched.lock);
+    spin_unlock(&runqueue.lock);
 }
 
 /* After this, deadline_reached will not run for this sleep any more. */
@@ -317,15 +314,15 @@ int sleep_until(const void *chan, struct spinlock *lk, u64 deadline_ns)
     p->woken = false;
     if (deadline_ns)
         timer_set(&timer, deadline_ns, deadline_reached, p);
-    spin_lock(&sched.lock);
+    spin_lock(&runqueue.lock);
     bool sleeps = !p->killed && !p->timed_out;
     if (sleeps)
         fall_asleep(chan, true);
     spin_unlock(lk);
     if (sleeps)
-        sched_switch();
+        run_other();
     bool woken = p->woken;
-    spin_unlock(&sched.lock);
+    spin_unlock(&runqueue.lock);
     if (deadline_ns)
         end_deadline(p, &timer);
     spin_lock(lk);

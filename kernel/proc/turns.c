@@ -1,6 +1,5 @@
-/* Turns (lock.h). A process is in one line at most, so its place in it is a
+/* Turns (sleep.h). A process is in one line at most, so its place in it is a
  * part of the process; off the line, it has been given the thing. */
-#include "kernel/machine/lock.h"
 #include "kernel/proc/proc.h"
 
 void turns_init(struct turns *t)

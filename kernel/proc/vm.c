@@ -11,7 +11,7 @@
  *   a fork costs. It is left out where an entry only becomes valid or more
  *   permissive: should the old one linger, the fault it causes finds nothing
  *   to do but a fence. Else it is put off to the return to user mode
- *   (cpu.fence_due), where a switch of tables may have made it needless: the
+ *   (fence_due), where a switch of tables may have made it needless: the
  *   kernel itself never reads a user address through the TLB.
  * - A hart uses the table of a process only while it runs there or, when it
  *   is the only hart, until the next process does (runqueue.c). So a process's
@@ -20,7 +20,7 @@
  */
 #include "kernel/proc/vm.h"
 #include "kernel/base/abi.h"
-#include "kernel/machine/fdt.h"
+#include "kernel/machine/cpu.h"
 #include "kernel/proc/proc.h"
 #include "kernel/machine/riscv.h"
 #include "kernel/base/string.h"
@@ -35,6 +35,12 @@
 extern char text_start[], text_end[], rodata_end[], kernel_end[];
 
 static u64 *kernel_table;
+
+/* A hart's own; touched by it alone. */
+static struct hart_vm {
+    u64 *pagetable; /* in use, vm_use */
+    bool fence_due; /* before user mode, vm_fence */
+} hart_vm[MAX_HARTS];
 
 static u64 pte_make(const void *page, u64 flags)
 {
@@ -130,25 +136,30 @@ int vm_map_kernel(u64 va, void *page)
     return 0;
 }
 
+static struct hart_vm *my_vm(void)
+{
+    return &hart_vm[mycpu()->hart];
+}
+
 void vm_use(u64 *pagetable)
 {
-    struct cpu *c = mycpu();
+    struct hart_vm *mine = my_vm();
     if (!pagetable)
         pagetable = kernel_table;
-    if (c->pagetable == pagetable)
+    if (mine->pagetable == pagetable)
         return;
-    c->pagetable = pagetable;
-    c->fence_due = false;
+    mine->pagetable = pagetable;
+    mine->fence_due = false;
     csr_write(satp, SATP_SV39 | phys_of(pagetable) >> 12);
     sfence();
 }
 
 void vm_fence(void)
 {
-    struct cpu *c = mycpu();
-    if (!c->fence_due)
+    struct hart_vm *mine = my_vm();
+    if (!mine->fence_due)
         return;
-    c->fence_due = false;
+    mine->fence_due = false;
     sfence();
 }
 
@@ -187,12 +198,12 @@ void vm_empty(u64 *pagetable)
         if (pte & PTE_V)
             free_table(pte_page(pte), 1);
     }
-    mycpu()->fence_due = true;
+    my_vm()->fence_due = true;
 }
 
 void vm_destroy(u64 *pagetable)
 {
-    assert(mycpu()->pagetable != pagetable);
+    assert(my_vm()->pagetable != pagetable);
     vm_empty(pagetable);
     page_free(pagetable);
 }
@@ -234,14 +245,14 @@ static bool break_cow(u64 *pte)
     memcpy(page, old, PAGE_SIZE);
     *pte = pte_make(page, flags);
     page_free(old);
-    mycpu()->fence_due = true;
+    my_vm()->fence_due = true;
     return true;
 }
 
 int vm_fork(u64 *from, u64 *to, u64 hot_va)
 {
     int error = fork_table(from, to, USER_HALF, 2);
-    mycpu()->fence_due = true;
+    my_vm()->fence_due = true;
     if (error || hot_va >= USER_TOP)
         return error;
     u64 *theirs = walk(to, hot_va, 0, false), *ours;
@@ -277,7 +288,7 @@ void vm_unmap(u64 *pagetable, u64 from, u64 to)
         }
         from += PAGE_SIZE;
     }
-    mycpu()->fence_due = true;
+    my_vm()->fence_due = true;
 }
 
 static bool map_zero(struct proc *p, u64 va)
@@ -315,7 +326,7 @@ bool vm_trap(u64 va, u64 access)
     struct proc *p = myproc();
     u64 *pte = va < USER_TOP ? walk(p->pagetable, va, 0, false) : NULL;
     if (pte && (*pte & PTE_V) && (*pte & access)) {
-        mycpu()->fence_due = true; /* the hart remembered an older entry */
+        my_vm()->fence_due = true; /* the hart remembered an older entry */
         return true;
     }
     return access != PTE_X && vm_fault(va, access == PTE_W);

@@ -18,7 +18,6 @@
 
 #include "kernel/machine/mem.h"
 
-#define KSTACK_BASE      0xffffffffc0000000UL
 #define USER_BASE        0x10000UL
 #define USER_TOP         0x3ffffff000UL
 #define USER_STACK_BYTES (8UL << 20)

@@ -8,7 +8,7 @@
 #include "kernel/base/abi.h"
 #include "kernel/machine/args.h"
 #include "kernel/cache/bio.h"
-#include "kernel/file/dev.h"
+#include "kernel/machine/text.h"
 #include "kernel/measure/hist.h"
 #include "kernel/machine/mem.h"
 #include "kernel/disk/place.h"
@@ -16,7 +16,7 @@
 #include "kernel/machine/print.h"
 #include "kernel/proc/proc.h"
 #include "kernel/policy/registry.h"
-#include "kernel/measure/stat.h"
+#include "kernel/base/stat.h"
 #include "kernel/base/string.h"
 #include "kernel/measure/trace.h"
 #include "kernel/disk/virtio_blk.h"
@@ -129,18 +129,6 @@ void text_printf(struct text *t, const char *fmt, ...)
     (void)t, (void)fmt;
 }
 
-int text_read(struct uio *uio, void (*print)(struct text *))
-{
-    (void)uio, (void)print;
-    return 0;
-}
-
-int uio_move(void *data, u64 n, struct uio *uio)
-{
-    (void)data, (void)n, (void)uio;
-    return 0;
-}
-
 /* Memory that nobody has written yet is no zeros. It is never given back. */
 void *mem_reserve(u64 bytes)
 {
@@ -211,6 +199,14 @@ static struct task *running = tasks;
 struct proc *myproc(void)
 {
     return &running->proc;
+}
+
+struct cpu *mycpu(void)
+{
+    static struct cpu cpu;
+    cpu.pid = myproc()->pid;
+    cpu.name = myproc()->name;
+    return &cpu;
 }
 
 static void begin(void)

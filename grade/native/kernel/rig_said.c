@@ -6,7 +6,7 @@
 
 #include "kernel/measure/hist.h"
 #include "kernel/machine/lock.h"
-#include "kernel/measure/stat.h"
+#include "kernel/base/stat.h"
 #include "kernel/measure/trace.h"
 
 #define SAID_BYTES  65536

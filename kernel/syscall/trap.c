@@ -9,10 +9,12 @@
  *   switch; what they make runnable runs when the code they interrupted
  *   sleeps, idles or returns to user mode.
  */
-#include "kernel/file/trap.h"
+#include "kernel/proc/trapframe.h"
+#include "kernel/syscall/process.h"
+#include "kernel/syscall/trap.h"
 #include "kernel/base/abi.h"
 #include "kernel/machine/clock.h"
-#include "kernel/machine/fdt.h"
+#include "kernel/machine/cpu.h"
 #include "kernel/machine/irq.h"
 #include "kernel/machine/mem.h"
 #include "kernel/machine/print.h"
@@ -62,12 +64,6 @@ void trap_hart_init(void)
     csr_set(sie, 1UL << INT_SOFTWARE); /* the others: clock.c, irq.c */
 }
 
-void ipi_send(u32 hart)
-{
-    volatile u32 *msip = virt_of(machine.clint.phys);
-    msip[hart] = 1; /* entry.S turns it into our software interrupt */
-}
-
 static void interrupt(u64 number)
 {
     switch (number) {
@@ -114,7 +110,7 @@ static void user_exception(struct trapframe *frame, u64 cause, u64 address)
             no_memory ? "out of memory" : cause_words(cause), address,
             frame->epc);
     irq_on();
-    proc_exit(WKILLED);
+    process_exit(WKILLED);
 }
 
 /* What there is to do before user mode; leaves interrupts off. */
@@ -126,7 +122,7 @@ static void leave_kernel(void)
     }
     if (myproc()->killed) {
         irq_on();
-        proc_exit(WKILLED);
+        process_exit(WKILLED);
     }
     vm_fence();
     proc_account(false);

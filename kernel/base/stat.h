@@ -26,6 +26,15 @@ struct stat_row {
     STAT_ROW_(id) = {                          \
         .name = name_, .unit = unit_, .about = about_, .read = read_}
 
+/* Rows that come from elsewhere: a function that prints them, as text.h says.
+ * STAT_SOURCE(policy_counters); */
+struct text;
+typedef void stat_source_fn(struct text *);
+
+#define STAT_SOURCE(fn)                           \
+    static stat_source_fn *const fn##_stat_source \
+        __attribute__((used, section("stat_sources"))) = fn
+
 static inline void count(struct stat_row *c, u64 n)
 {
     __atomic_fetch_add(&c->value, n, __ATOMIC_RELAXED);

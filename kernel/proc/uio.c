@@ -5,7 +5,7 @@
  * - The uio is advanced only by what has been moved for certain, so that a
  *   caller can tell from it how much of a failed transfer took place.
  */
-#include "kernel/file/uio.h"
+#include "kernel/proc/uio.h"
 #include "kernel/base/abi.h"
 #include "kernel/machine/lock.h"
 #include "kernel/base/string.h"

@@ -11,10 +11,10 @@
  */
 #include "kernel/machine/riscv.h"
 
-#define FRAME_EPC   256 /* struct trapframe, trap.h */
+#define FRAME_EPC   256 /* struct trapframe, trapframe.h */
 #define FRAME_CPU   264
 #define FRAME_BYTES 272
-#define CPU_HART    8   /* struct cpu, proc.h */
+#define CPU_HART    8   /* struct cpu, cpu.h */
 #define STACK_LOG2  14
 
 /* All registers but sp (x2), to and from the frame at sp. */

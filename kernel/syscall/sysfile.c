@@ -6,7 +6,7 @@
  * - A number is checked where it enters: nothing below this file sees a
  *   negative size or offset, or a flag it does not know.
  */
-#include "kernel/file/syscall.h"
+#include "kernel/syscall/syscall.h"
 #include "kernel/cache/bio.h"
 #include "kernel/disk/disk.h"
 #include "kernel/file/file.h"

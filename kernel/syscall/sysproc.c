@@ -3,7 +3,8 @@
  * numbers and addresses it was given and makes one call of proc or exec,
  * clock or power.
  */
-#include "kernel/file/syscall.h"
+#include "kernel/syscall/process.h"
+#include "kernel/syscall/syscall.h"
 #include "kernel/ext2/ext2.h"
 #include "kernel/machine/power.h"
 #include "kernel/machine/print.h"
@@ -14,12 +15,12 @@
 
 i64 sys_fork(const u64 *)
 {
-    return proc_fork();
+    return process_fork();
 }
 
 i64 sys_exit(const u64 *arg)
 {
-    proc_exit(arg[0] & 0xff);
+    process_exit(arg[0] & 0xff);
 }
 
 /* The status is tried out first: a child cannot be waited for twice. */

@@ -8,17 +8,7 @@
 
 #include "kernel/base/types.h"
 
-struct trapframe {
-    u64 x[32]; /* registers by number; x[0] is not one, and unused */
-    u64 epc;   /* where it happened */
-    u64 cpu;   /* tp of the kernel while in user mode: this hart */
-};
-
-#define REG_RA 1
-#define REG_SP 2
-#define REG_A0 10
-#define REG_A1 11
-#define REG_A7 17
+struct trapframe;
 
 void trap_hart_init(void);
 
@@ -27,8 +17,5 @@ void trap_return(void) __attribute__((noreturn));
 
 /* syscall.c: do the call in the frame's registers, result in a0. */
 void syscall(struct trapframe *);
-
-/* Interrupt hart out of its idle wait. */
-void ipi_send(u32 hart);
 
 #endif

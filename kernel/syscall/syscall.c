@@ -10,8 +10,9 @@
  * - No user address is ever followed: bytes cross by copyin, copyout,
  *   copyinstr and uio_move, which return -EFAULT.
  */
-#include "kernel/file/syscall.h"
-#include "kernel/file/trap.h"
+#include "kernel/syscall/syscall.h"
+#include "kernel/proc/trapframe.h"
+#include "kernel/syscall/trap.h"
 #include "kernel/proc/vm.h"
 
 static syscall_fn *const calls[SYS_count] = {

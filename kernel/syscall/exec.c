@@ -13,7 +13,8 @@
 #include "kernel/ext2/ext2.h"
 #include "kernel/proc/proc.h"
 #include "kernel/base/string.h"
-#include "kernel/file/trap.h"
+#include "kernel/proc/trapframe.h"
+#include "kernel/syscall/process.h"
 #include "kernel/proc/vm.h"
 
 #define MAX_SEGMENTS   8

@@ -1,0 +1,51 @@
+/*
+ * The harts of this machine (a hart is a RISC-V processor core), and what the
+ * kernel keeps of each.
+ *
+ * - A hart's own fields are touched by that hart alone, with interrupts off,
+ *   unless a lock is named. tp holds the address of its struct cpu while it
+ *   is in the kernel.
+ * - Which process runs is proc/'s to know. This room carries the pointer, and
+ *   the number and name that messages give.
+ */
+#ifndef SLUICE_CPU_H
+#define SLUICE_CPU_H
+
+#include "kernel/base/list.h"
+#include "kernel/machine/fdt.h"
+#include "kernel/machine/lock.h"
+
+#define STACK_STRIDE 0x4000 /* of kernel stacks: a guard page, three pages */
+
+#define PROC_NAME_BYTES 16 /* with the final 0 */
+
+struct proc;
+
+struct cpu {
+    struct proc *proc; /* runs here; the idle thread's when idle */
+    u32 hart;          /* its number; trap.S knows where it is */
+    u32 pid;           /* of that process, for messages and counts */
+    const char *name;  /* of it, likewise */
+    u32 irq_depth;     /* irq_push_off nesting */
+    bool irq_waiting;  /* sstatus.SIE is off until depth is 0 */
+    bool online;
+    bool idle;              /* waits for a process to run: runqueue.lock */
+    bool reschedule;        /* the slice has ended */
+    struct spinlock *locks; /* debug: innermost spin lock held */
+    struct spinlock timer_lock;
+    struct list timers; /* timer_lock: soonest first */
+    u64 slice_ns;       /* end of the slice, 0: none */
+};
+
+extern struct cpu cpus[MAX_HARTS];
+extern char boot_stacks[MAX_HARTS][STACK_STRIDE]; /* each a hart's first */
+
+struct cpu *mycpu(void); /* interrupts must be off */
+
+/* Make the code that runs this hart's. Locks need it. */
+void cpu_init(u32 hart);
+
+/* Interrupt a hart, out of its idle wait too. */
+void ipi_send(u32 hart);
+
+#endif

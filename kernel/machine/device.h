@@ -1,0 +1,40 @@
+/*
+ * Devices that are files: one table each, gathered by the linker. The room
+ * that has something to show or to be told declares its device; file/ makes
+ * the nodes in /dev and moves the bytes.
+ *
+ *   static const struct device null = {.id = 2, .name = "null", ...};
+ *   DEVICE(null);
+ *
+ * - A device number is id << 8 | unit; ids are given once and not reused.
+ * - A device of text has `print` instead of read, and may have `control`
+ *   instead of write.
+ */
+#ifndef SLUICE_DEVICE_H
+#define SLUICE_DEVICE_H
+
+#include "kernel/machine/text.h"
+
+struct uio;
+
+#define DEVICE_LINE_BYTES 128 /* a line written to a device is shorter */
+
+struct device {
+    u32 id;             /* 1 to 255 */
+    const char *name;   /* of the node; with units, "disk%u" */
+    u32 (*units)(void); /* how many there are; NULL: one */
+    /* Move bytes; advance the uio. 0 or -errno; what was read before an
+     * error counts, what was written does not. NULL: -ENODEV. */
+    int (*read)(u32 unit, struct uio *);
+    int (*write)(u32 unit, struct uio *);
+    void (*print)(struct text *);     /* all of the text; may sleep */
+    int (*control)(const char *line); /* a line written to it: 0 or -errno */
+    int (*ioctl)(u32 unit, u32 request, u64 arg); /* NULL: -ENOTTY */
+    u64 (*size)(u32 unit); /* bytes, for stat and SEEK_END; NULL: 0 */
+};
+
+#define DEVICE(d)                                \
+    static const struct device *const d##_device \
+        __attribute__((used, section("devices"))) = &d
+
+#endif

@@ -1,0 +1,29 @@
+/* Assertions, and the end of a machine that breaks one. */
+#ifndef SLUICE_PANIC_H
+#define SLUICE_PANIC_H
+
+#include "kernel/base/types.h"
+
+#define assert(cond)                                            \
+    do {                                                        \
+        if (!(cond))                                            \
+            panic("%s: assertion failed: %s", __func__, #cond); \
+    } while (0)
+
+/* Checks worth their cost only while looking for a mistake. */
+#ifdef DEBUG
+#define debug_assert(cond) assert(cond)
+#else
+#define debug_assert(cond) ((void)sizeof(!!(cond)))
+#endif
+
+/* Is this hart panicking? Does not return if another one is: whoever spins
+ * for a lock or takes an ipi asks, so that a panic stops all harts. */
+bool panicking(void);
+
+/* Print "panic: " and the message, where it happened and the calls that led
+ * there, and power off. From any context. */
+void panic(const char *fmt, ...)
+    __attribute__((noreturn, format(printf, 1, 2)));
+
+#endif

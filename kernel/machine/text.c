@@ -1,0 +1,67 @@
+/*
+ * Text made on reading (text.h).
+ *
+ * - A text is printed whole each time. Only the bytes in [from, to) are kept,
+ *   in pages allocated when the first of them comes; the others are counted.
+ *   So no text has to fit anywhere, and no device keeps state between reads.
+ * - A printing function may hold spin locks while it calls text_printf, but
+ *   none inside RANK_MEM.
+ */
+#include "kernel/machine/text.h"
+#include "kernel/base/abi.h"
+#include "kernel/base/string.h"
+#include "kernel/machine/mem.h"
+#include "kernel/machine/panic.h"
+#include "kernel/machine/print.h"
+
+/* Keep the piece of line[n] that lies in the page of the wanted part at
+ * offset t->at; returns its length. */
+static u64 text_keep(struct text *t, const char *line, u64 n)
+{
+    u64 place = t->at - t->from;
+    char **page = &t->page[place / PAGE_SIZE];
+    if (!*page)
+        *page = page_alloc();
+    if (!*page) {
+        t->error = -ENOMEM;
+        return n;
+    }
+    u64 piece = MIN(n, PAGE_SIZE - place % PAGE_SIZE);
+    memcpy(*page + place % PAGE_SIZE, line, piece);
+    return piece;
+}
+
+static void text_put(struct text *t, const char *line, u64 n)
+{
+    u64 before = t->at < t->from ? MIN(n, t->from - t->at) : 0;
+    t->at += before;
+    line += before;
+    n -= before;
+    while (n > 0 && t->at < t->to && !t->error) {
+        u64 piece = text_keep(t, line, MIN(n, t->to - t->at));
+        t->at += piece;
+        line += piece;
+        n -= piece;
+    }
+    t->at += n;
+}
+
+void text_printf(struct text *t, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    u64 n = kvsnprintf(t->line, PAGE_SIZE, fmt, args);
+    va_end(args);
+    assert(n < PAGE_SIZE);
+    text_put(t, t->line, n);
+}
+
+int text_make(struct text *t, void (*print)(struct text *))
+{
+    t->line = page_alloc();
+    if (!t->line)
+        return -ENOMEM;
+    print(t);
+    page_free(t->line);
+    return t->error;
+}

@@ -1,0 +1,28 @@
+/*
+ * Text made on reading: a function prints all of it by text_printf, and the
+ * part that is asked for is kept. The text may be of any length. One
+ * text_printf prints less than a page.
+ */
+#ifndef SLUICE_TEXT_H
+#define SLUICE_TEXT_H
+
+#include "kernel/base/types.h"
+
+#define TEXT_PAGES 64 /* most that are kept of one printing */
+
+struct text {
+    u64 at;                 /* offset of the next byte printed */
+    u64 from, to;           /* the part wanted */
+    char *page[TEXT_PAGES]; /* it goes here; allocated as needed */
+    char *line;             /* a page to format in */
+    int error;              /* -ENOMEM */
+};
+
+/* Print everything and keep [t->from, t->to), at most TEXT_PAGES pages. The
+ * caller frees the pages. 0 or -ENOMEM. */
+int text_make(struct text *t, void (*print)(struct text *));
+
+void text_printf(struct text *, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,13 @@
+/* The serial port. */
+#ifndef SLUICE_UART_H
+#define SLUICE_UART_H
+
+#include "kernel/base/types.h"
+
+void uart_init(void); /* output only; before the device tree is read */
+void uart_put(const char *, u64 n); /* polled, from any context */
+void uart_drain(void);              /* wait until all of it is on the line */
+int uart_get(void);                 /* the next byte received, or -1 */
+void uart_listen(bool on);          /* interrupts for bytes received */
+
+#endif

@@ -1,0 +1,35 @@
+/* Sleep locks (sleep.h): a spin lock guards who holds one and who waits. */
+#include "kernel/machine/cpu.h"
+#include "kernel/proc/proc.h"
+
+void sleep_lock_init(struct sleeplock *l, const char *name)
+{
+    *l = (struct sleeplock){.guard = SPINLOCK(name, RANK_SLEEPLOCK),
+                            .name = name};
+    turns_init(&l->turns);
+}
+
+void sleep_lock(struct sleeplock *l)
+{
+    assert(mycpu()->irq_depth == 0);
+    assert(!sleep_held(l));
+    spin_lock(&l->guard);
+    if (l->holder)
+        turns_wait(&l->turns, &l->guard);
+    else
+        l->holder = myproc();
+    spin_unlock(&l->guard);
+}
+
+void sleep_unlock(struct sleeplock *l)
+{
+    assert(sleep_held(l));
+    spin_lock(&l->guard);
+    l->holder = turns_give(&l->turns);
+    spin_unlock(&l->guard);
+}
+
+bool sleep_held(const struct sleeplock *l)
+{
+    return l->holder == myproc();
+}

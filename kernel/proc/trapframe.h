@@ -1,0 +1,19 @@
+/* What trap.S saves of a program when it enters the kernel. */
+#ifndef SLUICE_TRAPFRAME_H
+#define SLUICE_TRAPFRAME_H
+
+#include "kernel/base/types.h"
+
+struct trapframe {
+    u64 x[32]; /* registers by number; x[0] is not one, and unused */
+    u64 epc;   /* where it happened */
+    u64 cpu;   /* tp of the kernel while in user mode: this hart */
+};
+
+#define REG_RA 1
+#define REG_SP 2
+#define REG_A0 10
+#define REG_A1 11
+#define REG_A7 17
+
+#endif

@@ -1,0 +1,105 @@
+/*
+ * Processes with what they have open: files and a working directory, copied
+ * by fork and closed by exit. proc/ has the rest of a process.
+ *
+ * - Process 1 is the boot thread after it has loaded its program. When it
+ *   exits, all is written and the machine goes off.
+ */
+#include "kernel/syscall/process.h"
+#include "kernel/base/abi.h"
+#include "kernel/ext2/ext2.h"
+#include "kernel/file/console.h"
+#include "kernel/file/file.h"
+#include "kernel/machine/args.h"
+#include "kernel/machine/power.h"
+#include "kernel/machine/print.h"
+#include "kernel/proc/proc.h"
+#include "kernel/proc/trapframe.h"
+#include "kernel/syscall/trap.h"
+
+#define STATUS_KILLED 102 /* of the machine, if process 1 is killed */
+
+static void to_user_mode(void *)
+{
+    trap_return();
+}
+
+static void copy_files(struct proc *to, const struct proc *from)
+{
+    for (u32 fd = 0; fd < MAX_FDS; fd++)
+        if (from->fds[fd])
+            to->fds[fd] = file_dup(from->fds[fd]);
+    to->cwd = idup(from->cwd);
+}
+
+i64 process_fork(void)
+{
+    struct proc *child;
+    int error = proc_copy(to_user_mode, &child);
+    if (error)
+        return error;
+    copy_files(child, myproc());
+    child->trapframe->x[REG_A0] = 0;
+    return proc_start_child(child);
+}
+
+/* ---- ending ---- */
+
+static void close_files(struct proc *p)
+{
+    for (u32 fd = 0; fd < MAX_FDS; fd++) {
+        struct file *f = p->fds[fd];
+        p->fds[fd] = NULL;
+        if (f)
+            file_close(f);
+    }
+    if (p->cwd)
+        iput(p->cwd);
+    p->cwd = NULL;
+}
+
+static void end_machine(int status)
+{
+    int error = ext2_shutdown();
+    if (error)
+        kprintf("init: shutdown: error %d\n", -error);
+    if (status == WKILLED)
+        kprintf("init: killed\n");
+    power_off(status == WKILLED ? STATUS_KILLED : status);
+}
+
+void process_exit(int status)
+{
+    struct proc *p = myproc();
+    close_files(p);
+    if (p->pid == 1)
+        end_machine(status);
+    proc_end(status);
+}
+
+/* ---- process 1 ---- */
+
+static void cannot_start(const char *what, i64 error)
+{
+    ext2_shutdown(); /* what the boot has written */
+    boot_fail("cannot start process 1: %s: error %ld", what, -error);
+}
+
+void process_start_init(const char *path)
+{
+    struct proc *p = myproc();
+    assert(p->pid == 1);
+    int error = file_open_device(CONSOLE_ID << 8, O_RDWR, &p->fds[0]);
+    if (error)
+        cannot_start("the console", error);
+    p->fds[1] = file_dup(p->fds[0]);
+    p->fds[2] = file_dup(p->fds[0]);
+    error = namei("/", 0, &p->cwd);
+    if (error)
+        cannot_start("/", error);
+    i64 argc = exec(path, (char *[]){(char *)path, NULL});
+    if (argc < 0)
+        cannot_start(path, argc);
+    p->trapframe->x[REG_A0] = argc;
+    trap_return();
+}

@@ -1,0 +1,18 @@
+/* Processes with what they have open: fork, exit, exec, and process 1. */
+#ifndef SLUICE_PROCESS_H
+#define SLUICE_PROCESS_H
+
+#include "kernel/base/types.h"
+
+i64 process_fork(void); /* the child's pid, or -errno; the child gets 0 */
+void process_exit(int status) __attribute__((noreturn));
+
+/* exec.c: replace the current process's program. argc, or -errno. argv is a
+ * NULL-ended array of kernel strings. */
+i64 exec(const char *path, char *const argv[]);
+
+/* Make the calling kernel thread, which is process 1, run the program at path.
+ * Stops the boot with the reason if it cannot. */
+void process_start_init(const char *path) __attribute__((noreturn));
+
+#endif
