@@ -3,7 +3,7 @@
 # - Sources are found by wildcard: adding a kernel file, a policy, a user
 #   program or a test edits no list.
 # - What is built is built by a make of its own, which holds a lock meanwhile:
-#   two makes, or a make and a snapshot (grade/snapshot.py), wait for each other.
+#   two makes, or a make and a snapshot (grade/host/snapshot.py), wait for each other.
 # - Every object depends on the headers it includes (-MMD) and on a file that
 #   holds its command, so that other flags (CFLAGS_EXTRA=-g3) rebuild it.
 # - The debug kernel (DEBUG=1) lives in build/debug, beside the other.
@@ -28,7 +28,7 @@ export QEMU ?= qemu-system-riscv64
 export HOSTCC ?= cc
 PYTHON := .venv/bin/python
 # Runs a module of grade/ on a snapshot of what is built now.
-RUN := $(PYTHON) -m grade.snapshot -m
+RUN := $(PYTHON) -m grade.host.snapshot -m
 
 # What `make qemu` boots. Any of these may be given on the command line.
 CPUS ?= 2#     harts, 1 to 8
@@ -329,58 +329,57 @@ test: all native ## run the tests; T='name' or T='test_file.py' selects, FULL=1:
 	$(PYTHON) -m pytest -c grade/pyproject.toml --rootdir=. $(TEST_CHOICE)
 
 mutants: all native ## change the sources at random and count what the tests notice (COUNT=, SEED=, FILES='policies/*/*.c', MUTANT=one, JOBS=)
-	@$(PYTHON) -m grade.mutants --jobs $(JOBS) $(call option,count,COUNT) \
+	@$(PYTHON) -m grade.commands.mutants --jobs $(JOBS) $(call option,count,COUNT) \
 	    $(call option,seed,SEED) $(call option,files,FILES) $(call option,mutant,MUTANT)
 
 bench: all build/native/drive_replay_tool ## measure speeds, as tables, build/bench.json and build/targets.json
-	$(RUN) grade.bench
-	$(RUN) grade.targets
+	@$(RUN) grade.commands.bench
 
 # E is a name, the beginning of names, or all; without it, mogul-4.1 on both
 # systems.
 experiment: all build/native/drive_replay_tool ## run an experiment (E=name or all, SIZE=quick, N=one run, JOBS=, SCHEDULER=address of a Dask cluster, LIST=1 lists)
-	@$(RUN) grade.experiment --jobs $(JOBS) $(call option,run,N) $(call option,size,SIZE) \
+	@$(RUN) grade.commands.experiment --jobs $(JOBS) $(call option,run,N) $(call option,size,SIZE) \
 	    $(call option,scheduler,SCHEDULER) $(if $(filter 1,$(LIST)),--list) $(call operand,E)
 
 repeat: all build/native/drive_replay_tool ## make experiments under two QEMUs and compare all bytes (QEMU_OTHER=path, E=name, SIZE=quick, JOBS=)
-	@$(RUN) grade.repeat --jobs $(JOBS) $(call option,other,QEMU_OTHER) \
+	@$(RUN) grade.commands.repeat --jobs $(JOBS) $(call option,other,QEMU_OTHER) \
 	    $(call option,size,SIZE) $(call operand,E)
 
 results: all build/native/drive_replay_tool ## make experiments in full size, store the results in grade/results and put them into the documents (E=name, JOBS=, SCHEDULER=; without E, all that a document quotes)
-	@$(RUN) grade.results --jobs $(JOBS) $(call option,scheduler,SCHEDULER) $(call operand,E)
+	@$(RUN) grade.commands.results --jobs $(JOBS) $(call option,scheduler,SCHEDULER) $(call operand,E)
 
 results-tables: all ## put what grade/results holds into the documents (E=name)
-	@$(RUN) grade.results --tables $(call operand,E)
+	@$(RUN) grade.commands.results --tables $(call operand,E)
 
 export: all build/native/drive_replay_tool ## a run's trace as files for other tools (E=name SIZE= N=run FORMAT=all OUT=dir, LIST=1 lists)
-	@$(RUN) grade.export $(call option,run,N) $(call option,size,SIZE) \
+	@$(RUN) grade.commands.export $(call option,run,N) $(call option,size,SIZE) \
 	    $(call option,format,FORMAT) $(call option,out,OUT) \
 	    $(if $(filter 1,$(LIST)),--list) $(call operand,E)
 
 report: all build/native/drive_replay_tool ## write the report of results that are there (E=name, SIZE=)
-	@$(RUN) grade.report $(call option,size,SIZE) $(call operand,E)
+	@$(RUN) grade.commands.report $(call option,size,SIZE) $(call operand,E)
 
 # ---- labs ----
 
 grade: all build/native/drive_times_tool ## score this tree's solution of LAB=, or SUBMISSION=folder-or-archive (TEST=, NONCE=, OUT=, GDB=1)
-	@$(RUN) grade.scoring grade --lab=$(call quoted,LAB) \
+	@$(RUN) grade.commands.labs grade --lab=$(call quoted,LAB) \
 	    --submission=$(call quoted,SUBMISSION) --out=$(call quoted,OUT) \
 	    --test=$(call quoted,TEST) --nonce=$(call quoted,NONCE) $(if $(filter 1,$(GDB)),--gdb)
 
 class: all build/native/drive_times_tool ## score all SUBMISSIONS= of LAB=; table and page in OUT= (JOBS=, NONCE=, SCHEDULER=address of a Dask cluster)
-	@$(RUN) grade.scoring class --lab=$(call quoted,LAB) \
+	@$(RUN) grade.commands.labs class --lab=$(call quoted,LAB) \
 	    --submissions=$(call quoted,SUBMISSIONS) --out=$(call quoted,OUT) \
 	    --jobs='$(JOBS)' --nonce=$(call quoted,NONCE) --scheduler=$(call quoted,SCHEDULER)
 
 skeleton: all build/native/drive_times_tool ## make in OUT= what a student of LAB= gets (BASE= the student's earlier work, STUDENT= whose answers)
-	@$(RUN) grade.scoring skeleton --lab=$(call quoted,LAB) --out=$(call quoted,OUT) \
+	@$(RUN) grade.commands.labs skeleton --lab=$(call quoted,LAB) --out=$(call quoted,OUT) \
 	    --base=$(call quoted,BASE) --student=$(call quoted,STUDENT)
 
 samples: all ## make in OUT= three submissions of LAB= to try a class with: good, half-done, cheating
-	@$(RUN) grade.scoring samples --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
+	@$(RUN) grade.commands.labs samples --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
 
 bundle: ## make in OUT= the .zip that Gradescope builds an autograder of LAB= from
-	@$(PYTHON) -m grade.scoring bundle --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
+	@$(PYTHON) -m grade.commands.labs bundle --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
 
 # ---- the rest ----
 

@@ -10,14 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from grade import trace
-from grade.experiment import devtext, runner
-from grade.experiment import run as runs
-from grade.experiment.files import CACHE
-from grade.experiment.run import RunFailed
-from grade.experiment.schema import Run
 from grade.export.requests import Request, pair
-from grade.trace import Event
+from grade.machine import devtext, trace
+from grade.machine.trace import Event
+from grade.measure import run as runs
+from grade.measure import runner
+from grade.measure.files import CACHE
+from grade.measure.run import RunFailed
+from grade.measure.schema import Run
 
 WORD_BYTES = 8  # of a name in an event
 

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from grade.trace import Event
+from grade.machine.trace import Event
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """Analytic models: what an experiment's figures should be, by theory alone.
 
-A model is a file here, found by listing this folder. It opens with its formulas and
-their source, and has
+A model is a file here, found by listing this folder (what models share is in parts/). It opens
+with its formulas and their source, and has
 
     PARAMETERS                     name -> Parameter
     QUANTITIES                     what it predicts: name -> what that is
@@ -15,7 +15,7 @@ their source, and has
   no sense together (an overloaded disk), predict raises ValueError and says why.
 
 An experiment names a model in its [model] table, gives the parameters, and says which
-of its metrics is which quantity (grade/experiment/schema.py).
+of its metrics is which quantity (grade/measure/schema.py).
 """
 
 import importlib
@@ -46,7 +46,7 @@ class System:
 
 def names() -> list[str]:
     """The models that there are."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+    return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg)
 
 
 def model(name: str) -> ModuleType:

@@ -7,11 +7,11 @@ SystemCallOverhead is that of a block, something for having more, and so many ti
 further block; so is what a command takes.
 
 Source: FSOverhead of E. Shriver, C. Small, K. Smith, "Why does file system prefetching
-work?", USENIX 1999. The instructions were counted on this kernel (grade/reader.py).
+work?", USENIX 1999. The instructions were counted on this kernel (grade/models/parts/reader.py).
 """
 
 from grade.models import Parameter, System
-from grade.reader import COST
+from grade.models.parts.reader import COST
 
 PARAMETERS = {
     "request_kb": Parameter("size of the call, KiB: a part of a block, or blocks", "the workload"),

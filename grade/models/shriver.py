@@ -27,7 +27,7 @@ FCFS all lead between two files in any order. For one file they stay in the file
 E[RotLat] is half a rotation, DiskTR the mean over the zones, with the skews.
 
 Which commands a file is read by follows from the request size, the prefetch policy and
-the layout (grade/reader.py), and is the paper's NumClusters, its growing clusters and
+the layout (grade/models/parts/reader.py), and is the paper's NumClusters, its growing clusters and
 its indirect block in one. SystemCallOverhead and MemoryCopyRate are instructions of this
 kernel, counted by the experiment shriver-cpu (grade/models/read_call.py).
 
@@ -39,10 +39,10 @@ program computes costs only what is longer.
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from grade.drive_row import SECTOR_BYTES, drive_row
-from grade.mean_drive import Drive, Setting, near_seek_ns, seeks_ns, starts
 from grade.models import Parameter, System
-from grade.reader import COST, Bsd44, Command, Compute, File, Step, Wait, steps
+from grade.models.parts.drive_row import SECTOR_BYTES, drive_row
+from grade.models.parts.mean_drive import Drive, Setting, near_seek_ns, seeks_ns, starts
+from grade.models.parts.reader import COST, Bsd44, Command, Compute, File, Step, Wait, steps
 
 KIB = 1024
 

@@ -25,8 +25,8 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from grade.host.paths import BUILD, ROOT
 from grade.mutants.change import Change
-from grade.paths import BUILD, ROOT
 
 LISTED = Path(__file__).with_name("equivalent.toml")
 EQUAL, NO_CODE, LISTED_AS, KILLED, SURVIVED = "equal", "no code", "listed", "killed", "survived"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from grade.scoring.source import quiet
+from grade.code.source import quiet
 
 TOKEN = re.compile(
     r"0[xX][0-9a-fA-F]+[uUlL]*|\d[\w.]*|[A-Za-z_]\w*"

@@ -8,8 +8,8 @@ from string import Template
 
 import vl_convert
 
-from grade.experiment import expect, summary
-from grade.paths import ROOT
+from grade.host.paths import ROOT
+from grade.measure import expect, summary
 from grade.report import theme
 from grade.report.figures import Figure
 from grade.report.study import Study

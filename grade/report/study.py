@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from grade.experiment import metrics
-from grade.experiment.metrics import Series
-from grade.experiment.result import BadResult, measured_disk, setting
-from grade.experiment.schema import Experiment
+from grade.measure import metrics
+from grade.measure.metrics import Series
+from grade.measure.result import BadResult, measured_disk, setting
+from grade.measure.schema import Experiment
 
 
 def words(variables: dict[str, object]) -> str:

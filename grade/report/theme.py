@@ -7,7 +7,7 @@ comes with the renderer, so that a picture is the same on every machine.
 
 import math
 
-from grade.experiment.result import measured_drive
+from grade.measure.result import measured_drive
 from grade.report.study import Study
 
 ARM_COLOURS = (

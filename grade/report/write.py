@@ -4,8 +4,8 @@ from pathlib import Path
 
 import vl_convert
 
-from grade.experiment.files import write_whole
-from grade.experiment.schema import Experiment
+from grade.measure.files import write_whole
+from grade.measure.schema import Experiment
 from grade.report import figures, page, study
 from grade.report.figures import Figure
 

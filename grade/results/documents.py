@@ -22,8 +22,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from grade.experiment.result import BadResult
-from grade.paths import ROOT
+from grade.host.paths import ROOT
+from grade.measure.result import BadResult
 
 MARK = re.compile(r"^<!-- (results|host|unchecked): (.*?) -->\n", re.M | re.S)
 TABLE = re.compile(r"(?:^\|.*\n)+", re.M)

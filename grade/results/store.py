@@ -14,12 +14,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from statistics import mean
 
-from grade.experiment import metrics, summary
-from grade.experiment.files import write_whole
-from grade.experiment.known import kernel_hash
-from grade.experiment.result import BadResult, setting
-from grade.experiment.schema import Experiment
-from grade.paths import ROOT
+from grade.host.paths import ROOT
+from grade.measure import metrics, summary
+from grade.measure.files import write_whole
+from grade.measure.known import kernel_hash
+from grade.measure.result import BadResult, setting
+from grade.measure.schema import Experiment
 
 FOLDER = ROOT / "grade" / "results"
 NUMBER = re.compile(r"\d+(\.\d+)?")  # of a source, which may say "about 600" instead

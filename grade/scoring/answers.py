@@ -27,10 +27,10 @@ from functools import cache
 from itertools import combinations
 from pathlib import Path
 
-from grade.scoring.bench import Bench
+from grade.scoring.assertions import Wrong, expect
 from grade.scoring.lab import BadLab, Edit, Lab, module
 from grade.scoring.likeness import ALIKE, Pair
-from grade.scoring.verdict import Wrong, expect
+from grade.scoring.workbench import Workbench
 
 FORM = "answers.toml"
 SCENE, SOLUTION, CHECKS = "scene.py", "solution.py", "checks.json"
@@ -59,14 +59,14 @@ def is_name(name: object) -> bool:
     return isinstance(name, str) and bool(NAME.fullmatch(name))
 
 
-def student(bench: Bench) -> str:
+def student(bench: Workbench) -> str:
     """Whose answers they are."""
     name = read(bench.files[FORM]).get("student")
     expect(is_name(name), f'your name in {FORM}: student = "..."', f"{name!r:.80}")
     return name
 
 
-def number(bench: Bench, question: str) -> int:
+def number(bench: Workbench, question: str) -> int:
     """The answer to a question."""
     given = read(bench.files[FORM]).get(question, OPEN)
     expect(given != OPEN, f"{question} = a number", "no answer yet")
@@ -110,7 +110,7 @@ def checked(folder: Path) -> dict[str, tuple[str, ...]]:
     return module(folder / SCENE).CHECKED
 
 
-def facts(folder: Path, bench: Bench) -> Mapping[str, int]:
+def facts(folder: Path, bench: Workbench) -> Mapping[str, int]:
     """The facts of the lab in the folder, for this bench's kernel and student."""
     if not bench.facts:
         bench.facts |= module(folder / SOLUTION).facts(bench, student(bench))
@@ -122,7 +122,7 @@ def expect_owner(known: dict, who: str) -> None:
     expect(who == known["student"], f'student = "{known["student"]}", whose tree this is', who)
 
 
-def expect_all_right(folder: Path, bench: Bench, question: str, look: str) -> None:
+def expect_all_right(folder: Path, bench: Workbench, question: str, look: str) -> None:
     """In a student's tree: the answers are right with which this one is checked."""
     known = json.loads((folder / CHECKS).read_text())
     who = student(bench)
@@ -134,7 +134,7 @@ def expect_all_right(folder: Path, bench: Bench, question: str, look: str) -> No
     expect(right, f"all of {group} to be right: {first}", f"{question} = {number(bench, question)}")
 
 
-def expect_right(folder: Path, bench: Bench, question: str, look: str) -> None:
+def expect_right(folder: Path, bench: Workbench, question: str, look: str) -> None:
     """The answer to a question is right; if not, it says where to look, never the number."""
     value = number(bench, question)
     if (folder / CHECKS).exists():
@@ -157,7 +157,7 @@ def solution(folder: Path, kernel: Path, who: str) -> Mapping[str, int]:
     """The facts of one student's machine with this kernel."""
     with tempfile.TemporaryDirectory(prefix="sluice-") as name:
         files = {FORM: blank(folder, who)}
-        return facts(folder, Bench(kernel, kernel, Path(name), "", BUDGET_S, files=files))
+        return facts(folder, Workbench(kernel, kernel, Path(name), "", BUDGET_S, files=files))
 
 
 def edited(text: str, edit: Edit) -> str:

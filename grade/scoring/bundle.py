@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from grade.paths import ROOT
+from grade.host.paths import ROOT
 from grade.scoring.lab import BadLab, Lab
 from grade.scoring.tree import NOT_HANDED_OUT
 

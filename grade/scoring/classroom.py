@@ -29,7 +29,7 @@ from pathlib import Path
 
 from distributed import Client, Future, as_completed
 
-from grade.paths import KERNEL, MKFS, ROOT, ROOT_FOLDER, TREE
+from grade.host.paths import KERNEL, MKFS, ROOT, ROOT_FOLDER, TREE
 from grade.scoring import answers, classpage, formats, grading, likeness, submission, tree
 from grade.scoring.lab import FULL, BadLab, Lab, named
 from grade.scoring.record import NOT_SCORED, GroupResult, Record, parse

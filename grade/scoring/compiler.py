@@ -15,10 +15,10 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from grade.objects import PREFIX
-from grade.paths import BUILT, TREE
+from grade.code.objects import PREFIX
+from grade.host.paths import BUILT, TREE
 from grade.scoring import sandbox
-from grade.scoring.check import Expanded, read_expanded
+from grade.scoring.sourcefile import Expanded, read_expanded
 from grade.scoring.submission import Refused
 from grade.scoring.words import printable
 

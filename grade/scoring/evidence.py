@@ -30,11 +30,12 @@ from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 
-from grade import elf, trace
-from grade.paths import NATIVE
+from grade.code import elf
+from grade.host.paths import NATIVE
+from grade.machine import trace
 from grade.scoring import linked
-from grade.scoring.run import BLOCK_SECTORS, LAST_BEACON, Request, Run
-from grade.scoring.verdict import Wrong, expect
+from grade.scoring.assertions import Wrong, expect
+from grade.scoring.scenario import BLOCK_SECTORS, LAST_BEACON, Request, Run
 from grade.scoring.words import printable
 
 # What may have been traced of a block before each step of a write.

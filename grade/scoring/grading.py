@@ -11,16 +11,16 @@ from types import ModuleType
 from typing import get_args
 
 from grade.scoring import pictures
-from grade.scoring.bench import Bench
+from grade.scoring.assertions import Slide, Wrong
 from grade.scoring.compiler import BuildFailed
 from grade.scoring.lab import BadLab, Group, Lab, module
 from grade.scoring.record import GroupResult, Outcome, Record
 from grade.scoring.submission import Refused
 from grade.scoring.tree import build
-from grade.scoring.verdict import Slide, Wrong
 from grade.scoring.words import printable
+from grade.scoring.workbench import Workbench
 
-BUDGET_S = 120  # of a processor (limits.py), all machines of a grading together
+BUDGET_S = 120  # of a processor (grade/host/limits.py), all machines of a grading together
 
 STATUS = {Refused: "refused", BuildFailed: "build failed", BadLab: "lab broken"}
 
@@ -38,7 +38,7 @@ class Test:
     group: Group
     name: str
     about: str
-    ask: Callable[[Bench], Slide | None]
+    ask: Callable[[Workbench], Slide | None]
     points: float
 
     @property
@@ -53,7 +53,7 @@ class Test:
         return self.group.name, f"{self.group.name}.{self.name}"
 
 
-def functions(loaded: ModuleType) -> list[Callable[[Bench], Slide | None]]:
+def functions(loaded: ModuleType) -> list[Callable[[Workbench], Slide | None]]:
     """The module's own public functions of one argument `bench`, as they stand."""
     return [
         value
@@ -93,7 +93,7 @@ def chosen(lab: Lab, names: str) -> list[Test]:
     return [test for test in found if set(test.names) & set(wanted)]
 
 
-def ask(test: Test, bench: Bench, lab: str, command: str) -> Outcome:
+def ask(test: Test, bench: Workbench, lab: str, command: str) -> Outcome:
     """One test's result."""
     most = round(test.points, 2)
     result = Outcome(test.group.name, test.name, test.about, test.group.hidden, 0, most)
@@ -174,7 +174,7 @@ def grade(
         files = take()
         kernel = build(folder, lab, files)
         reference = Path(shutil.copy2(lab.reference, folder / "reference.elf"))  # for machine.sh
-        bench = Bench(kernel, reference, folder / "runs", nonce, BUDGET_S, gdb, files)
+        bench = Workbench(kernel, reference, folder / "runs", nonce, BUDGET_S, gdb, files)
         record.tests = [ask(test, bench, lab.name, command) for test in asked]
         record.pictures = pictures.taken(bench, hidden_only(record.tests), beside)
     except tuple(STATUS) as error:

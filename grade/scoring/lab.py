@@ -2,7 +2,7 @@
 
     handout.md    what the student reads
     lab.toml      title, order, files that may be edited, holes, points
-    tests/        a group of tests each: GROUP.py, its functions the tests (bench.py)
+    tests/        a group of tests each: GROUP.py, its functions the tests (workbench.py)
     hidden/       the same, which students do not get
     answers.toml  if the lab is answered by numbers: the form; and solution.py (answers.py)
     wrong/        mistakes to prove the tests by: NAME.toml, edits of the reference
@@ -36,7 +36,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from grade.paths import KERNEL, ROOT
+from grade.host.paths import KERNEL, ROOT
 
 LABS = ROOT / "grade" / "labs"
 FULL = 100

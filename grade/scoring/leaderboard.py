@@ -7,8 +7,8 @@ above all stand the figures from which on there are all points, and none.
 from html import escape
 from statistics import mean
 
+from grade.scoring.assertions import figure
 from grade.scoring.record import Outcome, Record
-from grade.scoring.verdict import figure
 
 Row = dict[str, float]  # by test
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from zlib import crc32
 
-from grade.scoring.source import quiet
+from grade.code.source import quiet
 
 WORDS = 8  # in a fingerprint
 WINDOW = 4  # of so many neighbours at least one fingerprint is kept

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from grade import elf
-from grade.elf import ALLOC, Elf, Section
-from grade.paths import BUILT, KERNEL, TREE
+from grade.code import elf
+from grade.code.elf import ALLOC, Elf, Section
+from grade.host.paths import BUILT, KERNEL, TREE
 from grade.scoring.submission import Refused
 
 BOOT = ".boot"

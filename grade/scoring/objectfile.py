@@ -1,7 +1,7 @@
 """What an object of a submission may hold, before it is linked with the staff's.
 
 The compiler may have been told anything, so the object is taken for a hostile file. It is read by
-a strict reader (grade/elf.py), and has only what C leads to here:
+a strict reader (grade/code/elf.py), and has only what C leads to here:
 
 - Sections: code in .text, constants in .rodata, data in .data and .bss, each with the type and
   flags that the compiler gives it, nothing that can be executed but .text, no constructor, no
@@ -20,12 +20,12 @@ import struct
 from collections.abc import Iterator
 from functools import cache
 
-from grade import elf
-from grade.elf import ALLOC, EXEC, MERGE, NOBITS, PROGBITS, STRINGS, WRITE, Elf, Symbol
-from grade.objects import COMPILERS_OWN, declared_functions, external
-from grade.paths import BUILT, TREE
-from grade.scoring.check import BOUNDARY, is_policy, may_define, may_use
+from grade.code import elf
+from grade.code.elf import ALLOC, EXEC, MERGE, NOBITS, PROGBITS, STRINGS, WRITE, Elf, Symbol
+from grade.code.objects import COMPILERS_OWN, declared_functions, external
+from grade.host.paths import BUILT, TREE
 from grade.scoring.lab import Lab
+from grade.scoring.sourcefile import BOUNDARY, is_policy, may_define, may_use
 from grade.scoring.submission import Refused
 
 SIZE_MOST = 16 << 20

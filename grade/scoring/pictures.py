@@ -6,10 +6,10 @@ come by when, and where on the disk the first of them lay. Time begins with the 
 
 from dataclasses import dataclass, field
 
-from grade.scoring.bench import Bench
+from grade.scoring.assertions import Wrong
 from grade.scoring.lab import BadLab
-from grade.scoring.run import Request, Run, Scenario
-from grade.scoring.verdict import Wrong
+from grade.scoring.scenario import Request, Run, Scenario
+from grade.scoring.workbench import Workbench
 
 YOURS, REFERENCE = "yours", "the reference's"
 MOST_POINTS = 80  # of a curve
@@ -68,7 +68,7 @@ def of_run(who: str, run: Run) -> list[Curves]:
     return [curves(who, what, requests, zero_ns) for what, requests in both if requests]
 
 
-def reference(bench: Bench, scenario: Scenario, beside: bool) -> list[Curves]:
+def reference(bench: Workbench, scenario: Scenario, beside: bool) -> list[Curves]:
     """The reference's, if it ran, or may be run for this."""
     if not beside and not bench.has_reference(scenario):
         return []
@@ -78,7 +78,7 @@ def reference(bench: Bench, scenario: Scenario, beside: bool) -> list[Curves]:
         return []
 
 
-def taken(bench: Bench, hidden: set[str], beside: bool) -> list[Picture]:
+def taken(bench: Workbench, hidden: set[str], beside: bool) -> list[Picture]:
     """A picture of each scenario that the submission was put to.
 
     hidden: the scenarios of hidden tests only; beside: have the reference do what it has not.

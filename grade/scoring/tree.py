@@ -12,9 +12,10 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from grade.objects import tool
-from grade.paths import BUILT, KERNEL, ROOT, TREE
-from grade.scoring import answers, check, compiler, linked, objectfile, sandbox, source
+from grade.code import source
+from grade.code.objects import tool
+from grade.host.paths import BUILT, KERNEL, ROOT, TREE
+from grade.scoring import answers, compiler, linked, objectfile, sandbox, sourcefile
 from grade.scoring.lab import LABS, BadLab, Edit, Hole, Lab, attacks, labs, mistakes
 
 SOURCES = ("kernel/**/*.[cS]", "policies/*/*.c")
@@ -74,7 +75,7 @@ def lay_out_objects(folder: Path, objects: Mapping[str, bytes]) -> None:
         (folder / file).touch()
         os.utime(folder / file, (0, 0))
     for file, data in objects.items():
-        check.built(folder / "build", file).write_bytes(data)
+        sourcefile.built(folder / "build", file).write_bytes(data)
 
 
 def compile_checked(lab: Lab, file: str, text: str) -> bytes:
@@ -85,9 +86,9 @@ def compile_checked(lab: Lab, file: str, text: str) -> bytes:
     with sandbox.apart() as apart:
         lay_out_sources(apart.path, {file: text})
         expanded = compiler.expanded(file, apart)
-        check.check_headers(file, expanded.headers)
-        check.check_expanded(file, expanded, compiler.headers_alone(expanded.headers))
-        here = check.built(BUILT, file)
+        sourcefile.check_headers(file, expanded.headers)
+        sourcefile.check_expanded(file, expanded, compiler.headers_alone(expanded.headers))
+        here = sourcefile.built(BUILT, file)
         data = here.read_bytes() if is_here(lab, file, text) else compiler.compiled(file, apart)
     objectfile.check_object(file, data, lab)
     return data
@@ -112,8 +113,8 @@ def build(folder: Path, lab: Lab, files: Mapping[str, str]) -> Path:
 
     Raises Refused for what the files may not say or use, BuildFailed if they do not build.
     """
-    sources = {file: text for file, text in files.items() if check.is_source(file)}
-    check.check_texts(sources)
+    sources = {file: text for file, text in files.items() if sourcefile.is_source(file)}
+    sourcefile.check_texts(sources)
     objects = {file: compile_checked(lab, file, text) for file, text in sources.items()}
     changed = {f: objects[f] for f, text in sources.items() if not is_here(lab, f, text)}
     data = link_checked(changed) if changed else KERNEL.read_bytes()
@@ -136,7 +137,7 @@ def expect_room(out: Path) -> None:
 def sources_before(lab: Lab) -> tuple[str, ...]:
     """The sources that the labs before this one are about."""
     files = {file for other in labs() if other.order < lab.order for file in other.files}
-    return tuple(sorted(filter(check.is_source, files)))
+    return tuple(sorted(filter(sourcefile.is_source, files)))
 
 
 def with_hole(hole: Hole, text: str | None = None) -> dict[str, str]:
@@ -240,8 +241,9 @@ def skeleton(lab: Lab, out: Path, base: Mapping[str, str], who: str = "") -> Non
         shutil.rmtree(handed_out / part, ignore_errors=True)
     (handed_out / answers.SOLUTION).unlink(missing_ok=True)
     tool("objcopy", "--strip-debug", lab.reference, handed_out / "reference.elf")
-    (handed_out / check.CALLS).write_text("\n".join(sorted(check.may_use(lab))) + "\n")
-    (handed_out / check.DEFINES).write_text("\n".join(sorted(check.may_define(lab))) + "\n")
+    (handed_out / sourcefile.CALLS).write_text("\n".join(sorted(sourcefile.may_use(lab))) + "\n")
+    defined = sorted(sourcefile.may_define(lab))
+    (handed_out / sourcefile.DEFINES).write_text("\n".join(defined) + "\n")
     for name, text in made.items():
         (out / name).write_text(text)
 

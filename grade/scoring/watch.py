@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grade.limits import HANG_S
+from grade.host.limits import HANG_S
 
 IDLE_S = 10
 LOOK_S = 1

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from grade import image
-from grade.image import Content
-from grade.machine import Config, Disk, Machine, Result, run_rc
-from grade.paths import NATIVE
+from grade.host.paths import NATIVE
+from grade.machine import image
+from grade.machine.image import Content
+from grade.machine.qemu import Config, Disk, Machine, Result, run_rc
 
 MakeImage = Callable[..., Path]
 Boot = Callable[..., Machine]

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from conftest import MakeImage
 
-from grade import trace
-from grade.experiment import devtext
-from grade.machine import Config, Disk, run_rc
+from grade.machine import devtext, trace
+from grade.machine.qemu import Config, Disk, run_rc
 
 MEMORY = "128M"
 SIZES = {"/w": "4M", "/x": "4M"} | {f"/r{i}": "1M" for i in range(6)}

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from grade.image import debugfs
-from grade.paths import KERNEL
+from grade.host.paths import KERNEL
+from grade.machine.image import debugfs
 from grade.scoring import answers, tree
-from grade.scoring.bench import Bench
+from grade.scoring.assertions import Wrong
 from grade.scoring.lab import BadLab, Edit, Lab, labs, module, named
 from grade.scoring.likeness import Pair
-from grade.scoring.verdict import Wrong
+from grade.scoring.workbench import Workbench
 
 LAB = "first-block"
 WHO = "B. Other"
@@ -28,8 +28,8 @@ many = "?"
 """
 
 
-def bench_of(form: str, folder: Path) -> Bench:
-    return Bench(KERNEL, KERNEL, folder, "", 60, files={answers.FORM: form})
+def bench_of(form: str, folder: Path) -> Workbench:
+    return Workbench(KERNEL, KERNEL, folder, "", 60, files={answers.FORM: form})
 
 
 @pytest.mark.parametrize("lab", FORMS, ids=lambda lab: lab.name)

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from grade.limits import HANG_S
+from grade.host.limits import HANG_S
 
 pytestmark = pytest.mark.native
 SEEDS = range(1, 1 + int(os.environ.get("SLUICE_SEEDS", "6")))

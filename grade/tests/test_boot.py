@@ -5,8 +5,8 @@ import resource
 import pytest
 from conftest import Boot, MakeImage, Run
 
-from grade.machine import Config, Disk, run_rc
-from grade.paths import DEBUG_KERNEL, KERNEL
+from grade.host.paths import DEBUG_KERNEL, KERNEL
+from grade.machine.qemu import Config, Disk, run_rc
 
 
 @pytest.mark.parametrize("harts", [1, 2, 4, 8])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from forms import complaints
 
-from grade.paths import ROOT
+from grade.host.paths import ROOT
 from grade.scoring import bundle, tree
 from grade.scoring.formats import gradescope
 from grade.scoring.lab import BadLab, named

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from distributed import Client, LocalCluster
 
+from grade.host.workers import workers
 from grade.scoring import classroom, grading, tree
 from grade.scoring.classroom import BadClass, Step
 from grade.scoring.lab import named
 from grade.scoring.likeness import alike, fingerprints
 from grade.scoring.record import NOT_SCORED, GroupResult, Outcome, Record, parse
 from grade.scoring.submission import Refused
-from grade.workers import workers
 
 LAB = named("elevator")
 FILE = LAB.files[0]

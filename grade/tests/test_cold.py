@@ -6,12 +6,12 @@ import re
 import pytest
 from conftest import MakeImage
 
-from grade import image
-from grade.experiment import devtext, jobs
-from grade.image import Content
-from grade.machine import Config, Disk, Result, run_rc
+from grade.machine import devtext, image
+from grade.machine.image import Content
+from grade.machine.qemu import Config, Disk, Result, run_rc
+from grade.measure import jobs
+from grade.models.parts.reader import Bsd44, Command, File, steps
 from grade.models.shriver import COST
-from grade.reader import Bsd44, Command, File, steps
 
 TELL = "echo @stat; cat /dev/stat; echo @end\n"
 MOUNT = "mkdir /data; mount disk1 /data\n"

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from grade.experiment import metrics, result
-from grade.experiment.load import load
-from grade.experiment.schema import Experiment
-from grade.paths import ROOT
+from grade.host.paths import ROOT
+from grade.measure import metrics, result
+from grade.measure.load import load
+from grade.measure.schema import Experiment
 from grade.report import study
 from grade.report.comparison import matrix
 from grade.report.comparison.rows import MEASURES, Row, cases, common, rows, sets
@@ -86,7 +86,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in FILES.items():
         (folder / f"{name}.toml").write_text(text)
     for name in MADE:
-        done = command("grade.experiment", folder / f"{name}.toml", folder, "--no-report")
+        done = command("grade.commands.experiment", folder / f"{name}.toml", folder, "--no-report")
         assert done.returncode == 0, done.stdout + done.stderr
     return folder
 
@@ -108,7 +108,7 @@ def shown(folder: Path, experiments: list[Experiment]) -> list[Study]:
 @pytest.fixture(scope="module")
 def page(folder: Path) -> str:
     """What `make report` writes of several experiments."""
-    done = command("grade.report", f"{folder}/", folder)
+    done = command("grade.commands.report", f"{folder}/", folder)
     assert done.returncode == 0, done.stderr
     assert f"comparison: {folder}/comparison.html" in done.stdout
     return (folder / "comparison.html").read_text()
@@ -204,13 +204,13 @@ def test_the_same_results_give_the_same_bytes(folder: Path, page: str):
     pictures = sorted((folder / "comparison").iterdir())
     before = [path.read_bytes() for path in pictures]
     assert len(pictures) == 2 * len(MEASURES)
-    assert command("grade.report", f"{folder}/", folder).returncode == 0
+    assert command("grade.commands.report", f"{folder}/", folder).returncode == 0
     assert (folder / "comparison.html").read_text() == page
     assert [path.read_bytes() for path in pictures] == before
 
 
 def test_without_any_results_nothing_is_written(folder: Path, tmp_path: Path):
-    done = command("grade.report", f"{folder}/", tmp_path)
+    done = command("grade.commands.report", f"{folder}/", tmp_path)
     assert done.returncode == 2
     assert "no experiment has results" in done.stderr
     assert list(tmp_path.iterdir()) == []

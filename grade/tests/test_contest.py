@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from grade.experiment import expect, summary
-from grade.experiment.load import load
-from grade.experiment.schema import BadExperiment, Experiment
-from grade.experiment.verdict import Verdict
+from grade.measure import expect, summary
+from grade.measure.load import load
+from grade.measure.schema import BadExperiment, Experiment
+from grade.measure.verdict import Verdict
 from grade.report import page
 from grade.report.comparison import contests
 from grade.report.study import Study

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from grade import image
-from grade.image import Content
-from grade.machine import Config, Disk, run_rc
+from grade.machine import image
+from grade.machine.image import Content
+from grade.machine.qemu import Config, Disk, run_rc
 
 SLEEP_S = 5
 # Each part ends with a reading of the counters; parts begin with one of no name.

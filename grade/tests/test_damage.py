@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from conftest import MakeImage
 
-from grade.damage import KINDS, damage_file
-from grade.machine import Config, Disk, run_rc
-from grade.paths import DEBUG_KERNEL, KERNEL
+from grade.host.paths import DEBUG_KERNEL, KERNEL
+from grade.machine.damage import KINDS, damage_file
+from grade.machine.qemu import Config, Disk, run_rc
 
 DISKS = 7  # damaged ones at a time, beside the root
 BATCHES = 5  # boots for each kind of metadata: 7 * 5 * 7 = 245 seeds

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from conftest import Boot, MakeImage
 
-from grade import image
-from grade.machine import Disk, Machine
+from grade.machine import image
+from grade.machine.qemu import Disk, Machine
 
 EIO = "input/output error"
 

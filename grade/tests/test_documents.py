@@ -20,17 +20,17 @@ from pathlib import Path
 import pytest
 from trees import make
 
-from grade import image
-from grade.experiment.known import known
-from grade.image import Content
-from grade.machine import Config, Disk, run_rc
-from grade.objects import symbols
-from grade.paths import KERNEL, ROOT
+from grade.code.objects import symbols
+from grade.host.paths import KERNEL, ROOT
+from grade.machine import image
+from grade.machine.image import Content
+from grade.machine.qemu import Config, Disk, run_rc
+from grade.measure.known import known
 from grade.scoring.lab import labs
 
 DOCUMENTS = ["README.md", "ARCHITECTURE.md", "grade/labs/README.md"]
 HANDOUTS = sorted(path.relative_to(ROOT) for path in ROOT.glob("grade/labs/*/handout.md"))
-DOCSTRINGS = ["grade/workers.py", "grade/snapshot.py"]
+DOCSTRINGS = ["grade/host/workers.py", "grade/host/snapshot.py"]
 NO_COMMANDS = ("syscall >", "|prefetch", "came:", "*--")  # blocks that show something else
 FOLDERS = {path.name for path in ROOT.glob("user/*/")} - {"lib"}
 PROGRAMS = (

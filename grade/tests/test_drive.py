@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from grade.limits import HANG_S
-from grade.paths import NATIVE, ROOT
+from grade.host.limits import HANG_S
+from grade.host.paths import NATIVE, ROOT
 
 TOOL = NATIVE / "drive_replay_tool"
 SOURCES = ["grade/native/drive_replay_tool.c", "kernel/disk/drive.c", "kernel/disk/drives.c"]

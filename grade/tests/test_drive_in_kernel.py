@@ -4,7 +4,7 @@ import re
 
 from conftest import Run
 
-from grade.machine import Disk
+from grade.machine.qemu import Disk
 
 
 def test_a_disk_larger_than_its_drive_is_refused(run_script: Run) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from grade.drive_row import drive_row
+from grade.models.parts.drive_row import drive_row
 
 
 def test_the_row_is_the_tables_own():

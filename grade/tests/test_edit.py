@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 from conftest import Boot
 
-from grade import image
-from grade.machine import Disk, Machine
+from grade.machine import image
+from grade.machine.qemu import Disk, Machine
 
 ROWS, COLUMNS = 24, 80
 UP, DOWN, RIGHT, LEFT = (f"\x1b[{c}" for c in "ABCD")

@@ -16,25 +16,25 @@ from random import Random
 
 import pytest
 
-from grade import elf
-from grade.limits import HANG_S
-from grade.objects import PREFIX
-from grade.paths import BUILT, KERNEL, ROOT
+from grade.code import elf
+from grade.code.objects import PREFIX
+from grade.host.limits import HANG_S
+from grade.host.paths import BUILT, KERNEL, ROOT
 from grade.scoring import (
-    check,
     compiler,
     evidence,
     grading,
     linked,
     objectfile,
     sandbox,
+    sourcefile,
     tree,
 )
+from grade.scoring.assertions import Wrong
 from grade.scoring.compiler import BuildFailed
 from grade.scoring.formats import people
 from grade.scoring.lab import Lab, named
 from grade.scoring.submission import Refused
-from grade.scoring.verdict import Wrong
 
 POLICY, CACHE = named("elevator"), named("delayed-write")
 BOOT = r".section .boot,\"a\"\ncsrw pmpaddr0, t0\n"
@@ -179,8 +179,8 @@ DEEP = [attempt for attempt in ATTEMPTS if attempt.compiles]
 @pytest.fixture
 def nobody_reads_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only what is made of them is looked at."""
-    monkeypatch.setattr(check, "check_texts", lambda _: None)
-    monkeypatch.setattr(check, "check_expanded", lambda *_: None)
+    monkeypatch.setattr(sourcefile, "check_texts", lambda _: None)
+    monkeypatch.setattr(sourcefile, "check_expanded", lambda *_: None)
 
 
 @pytest.mark.usefixtures("nobody_reads_texts")

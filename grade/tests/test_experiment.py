@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from grade.experiment import expect, metrics, result, runner, series, summary
-from grade.experiment.__main__ import EXPERIMENTS
-from grade.experiment.known import known
-from grade.experiment.load import load
-from grade.experiment.locate import Lines
-from grade.experiment.schema import BadExperiment, Run
-from grade.paths import ROOT
-from grade.trace import Event
+from grade.host.paths import ROOT
+from grade.machine.trace import Event
+from grade.measure import expect, metrics, result, runner, series, summary
+from grade.measure.choose import EXPERIMENTS
+from grade.measure.known import known
+from grade.measure.load import load
+from grade.measure.locate import Lines
+from grade.measure.schema import BadExperiment, Run
 
 SMALL = """\
 claim = "a delayed write is not waited for"
@@ -83,7 +83,8 @@ def small(tmp_path: Path) -> Path:
 
 def command(path: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """What `make experiment` runs."""
-    line = [sys.executable, "-m", "grade.experiment", path, "--folder", folder, "--no-report"]
+    line = [sys.executable, "-m", "grade.commands.experiment", "--no-report", path]
+    words = ("--folder", str(folder), *words)
     return subprocess.run([*line, *words], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
@@ -119,7 +120,7 @@ def sized(small: Path) -> Path:
 
 def test_the_experiments_that_ship_have_no_problems_and_are_listed():
     done = subprocess.run(
-        [sys.executable, "-m", "grade.experiment", "--list"],
+        [sys.executable, "-m", "grade.commands.experiment", "--list"],
         cwd=ROOT,
         capture_output=True,
         text=True,

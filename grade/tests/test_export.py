@@ -13,15 +13,15 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 
-from grade.experiment import metrics
-from grade.experiment import run as runs
-from grade.experiment.load import load
+from grade.commands.export import find_formats, write
 from grade.export import recording
-from grade.export.__main__ import find_formats, write
 from grade.export.recording import Recording
 from grade.export.requests import pair
-from grade.paths import ROOT
-from grade.trace import Event
+from grade.host.paths import ROOT
+from grade.machine.trace import Event
+from grade.measure import metrics
+from grade.measure import run as runs
+from grade.measure.load import load
 
 # Random reads beside a writer whose blocks are flushed in bursts, and join.
 SMALL = """\
@@ -95,7 +95,7 @@ def counter(result: dict, name: str) -> int:
 
 def command(*words: object) -> subprocess.CompletedProcess[str]:
     """What `make export` runs."""
-    line = [sys.executable, "-m", "grade.export", *map(str, words)]
+    line = [sys.executable, "-m", "grade.commands.export", *map(str, words)]
     return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from grade.damage import KINDS, damage_file
-from grade.limits import HANG_S
-from grade.paths import NATIVE
+from grade.host.limits import HANG_S
+from grade.host.paths import NATIVE
+from grade.machine.damage import KINDS, damage_file
 
 pytestmark = pytest.mark.native
 TOOL = NATIVE / "ext2_tool"

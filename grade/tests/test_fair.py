@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from grade import image
-from grade.image import Content
-from grade.machine import Config, Disk, run_rc
+from grade.machine import image
+from grade.machine.image import Content
+from grade.machine.qemu import Config, Disk, run_rc
 
 SERVICE_MS = 10  # of the drive `fixed`
 DATA = ("--file", "/data=8M", "--file", "/a=4K", "--file", "/b=4K")

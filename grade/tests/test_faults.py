@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from conftest import Boot, MakeImage
 
-from grade.machine import Config, Disk, run_rc
-from grade.paths import ROOT
+from grade.host.paths import ROOT
+from grade.machine.qemu import Config, Disk, run_rc
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ import random
 import pytest
 from conftest import Boot, MakeImage
 
-from grade import image
-from grade.machine import Disk
+from grade.machine import image
+from grade.machine.qemu import Disk
 
 
 def contents(size: int, seed: int) -> bytes:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grade.paths import ROOT
+from grade.host.paths import ROOT
 
 BIN = Path(sys.executable).parent
 FOLDERS = [

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from conftest import MakeImage
 
-from grade.limits import HANG_S
-from grade.machine import Config, Disk, Machine
-from grade.paths import KERNEL, ROOT
+from grade.host.limits import HANG_S
+from grade.host.paths import KERNEL, ROOT
+from grade.machine.qemu import Config, Disk, Machine
 
 
 def gdb(socket: Path, *commands: str) -> str:

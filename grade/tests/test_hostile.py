@@ -22,28 +22,28 @@ from random import Random
 import pytest
 from forms import expect_all_forms
 
-from grade.machine import Config
-from grade.objects import PREFIX
+from grade.code.objects import PREFIX
+from grade.machine.qemu import Config
 from grade.scoring import (
     answers,
     archive,
-    bench,
-    check,
     classroom,
     compiler,
     evidence,
     formats,
     grading,
     likeness,
+    sourcefile,
     submission,
     tree,
+    workbench,
 )
+from grade.scoring.assertions import Wrong
 from grade.scoring.formats import table
 from grade.scoring.lab import Edit, named
 from grade.scoring.record import Outcome, Record
-from grade.scoring.run import Scenario
+from grade.scoring.scenario import Scenario
 from grade.scoring.submission import Refused
-from grade.scoring.verdict import Wrong
 from grade.scoring.words import cell, printable
 
 LAB = named("elevator")
@@ -488,42 +488,42 @@ def test_what_only_the_compiler_sees_is_refused(text: str, why: str) -> None:
     made = subprocess.run(line, input=text.encode(), capture_output=True, check=True).stdout
     assert b"#APP" in made or b".section\t.boot" in made
     with pytest.raises(Refused) as refused:
-        check.check_text("a.c", text)
+        sourcefile.check_text("a.c", text)
     assert why in str(refused.value)
 
 
 def test_lines_may_end_as_they_do_elsewhere_and_text_may_be_quoted_anyhow() -> None:
     text = "char a = '\"', b = '\\''; /* don't */ char *s = \"it's [[ asm R\\\"(\"; // \"\n"
-    check.check_text("policies/a.c", '#include "kernel/policy/policy.h"\n' + text)
-    check.check_text("a.c", text.replace("\n", "\r\n"))
+    sourcefile.check_text("policies/a.c", '#include "kernel/policy/policy.h"\n' + text)
+    sourcefile.check_text("a.c", text.replace("\n", "\r\n"))
 
 
 def test_a_policy_has_its_boundary_only() -> None:
     with pytest.raises(
         Refused, match=r"kernel/machine/riscv.h.*a policy has kernel/policy/policy.h"
     ):
-        check.check_text("policies/sched/a.c", '#include "kernel/machine/riscv.h"\n')
-    check.check_text("kernel/a.c", '#include "kernel/machine/riscv.h"\n')
+        sourcefile.check_text("policies/sched/a.c", '#include "kernel/machine/riscv.h"\n')
+    sourcefile.check_text("kernel/a.c", '#include "kernel/machine/riscv.h"\n')
 
 
 def test_what_the_preprocessor_has_read_is_asked_too() -> None:
-    alone = check.read_expanded("-", '# 1 "./kernel/policy/policy.h" 1\nint a;\n# 2 "-" 2\n')
+    alone = sourcefile.read_expanded("-", '# 1 "./kernel/policy/policy.h" 1\nint a;\n# 2 "-" 2\n')
     good = f'# 1 "./kernel/policy/policy.h" 1\nint a;\n# 2 "{FILE}" 2\nint b;\n'
-    check.check_expanded(FILE, check.read_expanded(FILE, good), alone)
+    sourcefile.check_expanded(FILE, sourcefile.read_expanded(FILE, good), alone)
     bad = f'{good}# 1 "/etc/hostname" 1\n# 3 "{FILE}" 2\n'
     with pytest.raises(Refused, match="includes /etc/hostname"):
-        check.check_expanded(FILE, check.read_expanded(FILE, bad), alone)
+        sourcefile.check_expanded(FILE, sourcefile.read_expanded(FILE, bad), alone)
     with pytest.raises(Refused, match="includes /etc/hostname"):
-        check.check_headers(FILE, check.read_expanded(FILE, bad).headers)
+        sourcefile.check_headers(FILE, sourcefile.read_expanded(FILE, bad).headers)
     bad = good.replace("int a;", "int a; int c;")
     with pytest.raises(Refused, match=r"changes what stands in kernel/policy/policy.h"):
-        check.check_expanded(FILE, check.read_expanded(FILE, bad), alone)
+        sourcefile.check_expanded(FILE, sourcefile.read_expanded(FILE, bad), alone)
 
 
 def test_a_text_that_opens_comments_without_end_is_read_once() -> None:
     """Else each would be looked for to the end: hours for a file of the size that may be."""
     text = "/* " * (submission.MOST_BYTES // 3)
-    assert check.plain(text).strip() == ""
+    assert sourcefile.plain(text).strip() == ""
     assert likeness.words(text) == []
 
 
@@ -574,7 +574,7 @@ def test_a_machine_has_no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         seen.append(config)
         raise Wrong("a", "b")
 
-    monkeypatch.setattr(bench, "start", start)
+    monkeypatch.setattr(workbench, "start", start)
     with pytest.raises(Wrong):
-        bench.Bench(Path("k"), Path("k"), tmp_path, "1", 1).run(Scenario("s", ""))
+        workbench.Workbench(Path("k"), Path("k"), tmp_path, "1", 1).run(Scenario("s", ""))
     assert "-nic none" in " ".join(seen[0].command())

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from conftest import MakeImage
 
-from grade import image
-from grade.machine import Config, Disk, run_rc
-from grade.paths import ROOT
+from grade.host.paths import ROOT
+from grade.machine import image
+from grade.machine.qemu import Config, Disk, run_rc
 
 MASK = (1 << 64) - 1
 FILES = ("--file", "/data=2M", "--file", "/w=2M")

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from grade.experiment import jobs, metrics, runner, summary
-from grade.experiment.devtext import BadText
-from grade.experiment.load import load
-from grade.experiment.result import BadResult, check_line
-from grade.experiment.schema import BadExperiment
+from grade.machine.devtext import BadText
+from grade.measure import jobs, metrics, runner, summary
+from grade.measure.load import load
+from grade.measure.result import BadResult, check_line
+from grade.measure.schema import BadExperiment
 
 SAID = """\
 starting {now}

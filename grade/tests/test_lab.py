@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from grade import image
-from grade.image import Content
-from grade.machine import Config, Disk, run_rc
+from grade.machine import image
+from grade.machine.image import Content
+from grade.machine.qemu import Config, Disk, run_rc
 
 SCRIPT = """
 set -e

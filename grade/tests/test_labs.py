@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from grade.limits import slowness
-from grade.paths import ROOT
+from grade.host.limits import slowness
+from grade.host.paths import ROOT
 from grade.scoring import grading, tree
-from grade.scoring.bench import Bench
 from grade.scoring.formats import people
 from grade.scoring.lab import FULL, Attack, Hole, Lab, Mistake, attacks, labs, mistakes
 from grade.scoring.record import Record, parse
-from grade.scoring.run import Run, Scenario
+from grade.scoring.scenario import Run, Scenario
+from grade.scoring.workbench import Workbench
 
 NONCE = "7"
 WHOLE = os.environ.get("FULL") == "1"
@@ -48,9 +48,9 @@ def the_reference_does_the_same_once(
     known: dict[Scenario, Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the quick form: gradings of one lab ask it for the same runs."""
-    ask = Bench.reference
+    ask = Workbench.reference
 
-    def reference(bench: Bench, scenario: Scenario) -> Run:
+    def reference(bench: Workbench, scenario: Scenario) -> Run:
         key = (bench.reference_kernel, f"reference-{scenario.name}")
         if scenario in known and known[scenario].folder.exists():
             bench.made[key] = known[scenario]
@@ -59,7 +59,7 @@ def the_reference_does_the_same_once(
         return run
 
     if not WHOLE:
-        monkeypatch.setattr(Bench, "reference", reference)
+        monkeypatch.setattr(Workbench, "reference", reference)
 
 
 def graded(
@@ -161,7 +161,7 @@ def test_a_grading_fits_a_small_machine(lab: Lab, tmp_path: Path) -> None:
         path = tmp_path / "in" / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    line = ["grade.scoring", "grade", "--lab", lab.name, "--submission", tmp_path / "in"]
+    line = ["grade.commands.labs", "grade", "--lab", lab.name, "--submission", tmp_path / "in"]
     line += ["--out", tmp_path / "out"]
     subprocess.run([sys.executable, "-m", *line], cwd=ROOT, check=True, capture_output=True)
     record = parse((tmp_path / "out/result.json").read_text())

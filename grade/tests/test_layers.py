@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from grade.objects import COMPILERS_OWN, Symbols, declared_functions, symbols, tool
-from grade.paths import BUILD, ROOT
+from grade.code.objects import COMPILERS_OWN, Symbols, declared_functions, symbols, tool
+from grade.host.paths import BUILD, ROOT
 
 # The rooms of the kernel, the highest first, are the rows of ARCHITECTURE.md's code map; main.c
 # and entry.S are above them all. Calls go down only, or stay in the room. What a room hands down
@@ -115,4 +115,4 @@ def test_grade_uses_the_console_the_dev_files_and_the_image_only() -> None:
         if doors.search(re.sub(r'""".*?"""', "", path.read_text(), flags=re.S))
     ]
     assert not users
-    assert '"-monitor", "none"' in (ROOT / "grade" / "machine.py").read_text()
+    assert '"-monitor", "none"' in (ROOT / "grade" / "machine" / "qemu.py").read_text()

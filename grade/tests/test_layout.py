@@ -2,8 +2,8 @@
 
 import pytest
 
-from grade import image
-from grade.machine import Config, Disk, run_rc
+from grade.machine import image
+from grade.machine.qemu import Config, Disk, run_rc
 
 # A group has room for all that one block of pointers points to, 16 MiB: that a file goes on
 # in another is not for want of room.

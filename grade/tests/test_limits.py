@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from grade import limits
-from grade.paths import ROOT
-from grade.scoring import bench
-from grade.scoring.bench import Bench
+from grade.host import limits
+from grade.host.paths import ROOT
+from grade.scoring import workbench
+from grade.scoring.workbench import Workbench
 
 OWN = re.compile(r"\b(?:timeout|limit_s)(?::\s*\w+)?\s*=\s*(\d+(?:\.\d+)?)")
 
@@ -21,7 +21,7 @@ def test_the_general_limit_is_the_only_one_in_tests() -> None:
         for limit in OWN.finditer(path.read_text())
         if float(limit[1]) >= 1
     ]
-    assert not found, "use HANG_S of grade/limits.py"
+    assert not found, "use HANG_S of grade/host/limits.py"
 
 
 def test_a_slower_host_is_known_by_what_computing_takes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,10 +41,10 @@ def test_a_machine_on_a_slower_host_has_more_of_its_processor(
         given.append(in_child.args[0])
         raise InterruptedError
 
-    monkeypatch.setattr(bench, "start", start)
+    monkeypatch.setattr(workbench, "start", start)
     for times in (1, 8):
-        monkeypatch.setattr(bench, "slowness", lambda times=times: times)
+        monkeypatch.setattr(workbench, "slowness", lambda times=times: times)
         with pytest.raises(InterruptedError):
-            made = Bench(tmp_path, tmp_path, tmp_path, "1", 120)
-            made._boot(bench.Config(()), tmp_path / "console")
-    assert given == [bench.CPU_S, 8 * bench.CPU_S]
+            made = Workbench(tmp_path, tmp_path, tmp_path, "1", 120)
+            made._boot(workbench.Config(()), tmp_path / "console")
+    assert given == [workbench.CPU_S, 8 * workbench.CPU_S]

@@ -2,10 +2,10 @@
 
 import pytest
 
-from grade.experiment.__main__ import EXPERIMENTS
-from grade.experiment.load import load
-from grade.experiment.schema import Experiment
-from grade.paths import ROOT
+from grade.host.paths import ROOT
+from grade.measure.choose import EXPERIMENTS
+from grade.measure.load import load
+from grade.measure.schema import Experiment
 
 KINDS = ("update", "write", "sched", "replace", "prefetch")
 POLICIES = [

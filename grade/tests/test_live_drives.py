@@ -3,7 +3,7 @@
 import pytest
 from conftest import Boot, MakeImage
 
-from grade.machine import Disk
+from grade.machine.qemu import Disk
 
 SYNCS = 20
 

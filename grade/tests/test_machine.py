@@ -9,8 +9,8 @@ import sys
 import pytest
 from conftest import Boot, MakeImage
 
-from grade.machine import Config, ConsoleError, Disk, Machine
-from grade.paths import ROOT
+from grade.host.paths import ROOT
+from grade.machine.qemu import Config, ConsoleError, Disk, Machine
 
 
 def test_a_failed_wait_shows_the_console_and_the_machine(boot: Boot) -> None:
@@ -40,7 +40,7 @@ def test_status_and_output_are_those_of_the_command(boot: Boot) -> None:
 STARTER = """
 import sys
 from pathlib import Path
-from grade.machine import Config, Disk, Machine
+from grade.machine.qemu import Config, Disk, Machine
 with Machine(Config((Disk(Path(sys.argv[1])),))) as machine:
     machine.wait_prompt()
     print(machine.process.pid, flush=True)

@@ -5,9 +5,9 @@ import re
 import pytest
 from conftest import MakeImage
 
-from grade import image
-from grade.experiment import jobs
-from grade.machine import Config, Disk, run_rc
+from grade.machine import image
+from grade.machine.qemu import Config, Disk, run_rc
+from grade.measure import jobs
 
 ARGS = "drive=st31230n check=1"
 RUN = "mix dir=/ users=3 prepare=1 seed=4 {words}\nmix dir=/ users=3 runtime_s=10 seed=4 {words}\n"

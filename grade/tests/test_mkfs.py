@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from grade import image
-from grade.paths import MKFS
+from grade.host.paths import MKFS
+from grade.machine import image
 
 BLOCKS = ["1K", "2K", "4K", "8K"]
 

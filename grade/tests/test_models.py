@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from grade import models
-from grade.experiment import arithmetic, expect, summary
-from grade.experiment.load import load
-from grade.experiment.schema import BadExperiment, Experiment
+from grade.measure import arithmetic, expect, summary
+from grade.measure.load import load
+from grade.measure.schema import BadExperiment, Experiment
 from grade.models import System
 
 TUNABLES = {

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from grade.host.paths import ROOT
 from grade.mutants.campaign import EQUAL, KILLED, Tree, is_listed, listed
 from grade.mutants.change import Change, Source
-from grade.paths import ROOT
 
 # Of 385 random changes these six passed every test, together in one kernel.
 ONCE_UNNOTICED = [
@@ -126,7 +126,7 @@ def test_every_listed_change_is_one_of_todays_sources_and_has_a_reason() -> None
 
 
 def test_a_file_that_is_not_there_is_refused_with_the_name_that_was_typed() -> None:
-    command = [sys.executable, "-m", "grade.mutants", "--files", "kernel/nosuch*.c"]
+    command = [sys.executable, "-m", "grade.commands.mutants", "--files", "kernel/nosuch*.c"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 2
     assert "FILES=kernel/nosuch*.c" in done.stderr

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from grade.limits import HANG_S
-from grade.paths import NATIVE, ROOT
+from grade.host.limits import HANG_S
+from grade.host.paths import NATIVE, ROOT
 
 pytestmark = pytest.mark.native
 

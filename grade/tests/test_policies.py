@@ -5,9 +5,9 @@ import re
 import pytest
 from conftest import Boot, MakeImage
 
-from grade import image
-from grade.machine import Disk, Machine
-from grade.paths import DEBUG_KERNEL, KERNEL, ROOT
+from grade.host.paths import DEBUG_KERNEL, KERNEL, ROOT
+from grade.machine import image
+from grade.machine.qemu import Disk, Machine
 
 POLICIES = sorted(path for path in (ROOT / "policies").glob("*/*.c"))
 KINDS = sorted(path.name for path in (ROOT / "policies").iterdir() if path.is_dir())

@@ -3,8 +3,8 @@
 import pytest
 from conftest import MakeImage
 
-from grade import image
-from grade.machine import Config, Disk, Machine
+from grade.machine import image
+from grade.machine.qemu import Config, Disk, Machine
 
 CHURN = """
 mkdir /churn

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import pytest
 from conftest import MakeImage
 
-from grade.experiment import devtext
-from grade.machine import Config, Disk, run_rc
-from grade.paths import ROOT
+from grade.host.paths import ROOT
+from grade.machine import devtext
+from grade.machine.qemu import Config, Disk, run_rc
 
 BLOCK = 8192
 DATA_BLOCKS = 3072  # of /data

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from conftest import MakeImage
 
-from grade import processors
-from grade.machine import Config, Disk, Machine
+from grade.machine import processors
+from grade.machine.qemu import Config, Disk, Machine
 
 
 @pytest.fixture(autouse=True)

@@ -6,10 +6,9 @@ from collections import defaultdict
 
 import pytest
 
-from grade import image, trace
-from grade.experiment import devtext
-from grade.image import Content
-from grade.machine import Config, Disk, run_rc
+from grade.machine import devtext, image, trace
+from grade.machine.image import Content
+from grade.machine.qemu import Config, Disk, run_rc
 
 MEMORY = "128M"
 QUANTILES = (0.01, 0.5, 0.9, 0.99, 0.999, 1.0)

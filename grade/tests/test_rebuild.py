@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from trees import copy_of_tree, make, plain_environment
 
-from grade.experiment import result
-from grade.limits import HANG_S
+from grade.host.limits import HANG_S
+from grade.measure import result
 
 FILE = """\
 claim = "a build beside it changes nothing"
@@ -43,8 +43,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def command(tree: Path, folder: str) -> list[str]:
     """Make the experiment, one run at a time, as the Makefile does."""
-    words = ["-m", "grade.snapshot", "-m", "grade.experiment", "--jobs=1", "--no-report"]
-    return [f"{tree}/.venv/bin/python", *words, f"--folder={tree / folder}", "two.toml"]
+    words = ["-m", "grade.host.snapshot", "-m", "grade.commands.experiment"]
+    options = ["--jobs=1", "--no-report"]
+    return [f"{tree}/.venv/bin/python", *words, *options, f"--folder={tree / folder}", "two.toml"]
 
 
 def wait_for(path: Path, process: subprocess.Popen) -> None:
@@ -75,4 +76,5 @@ def test_an_experiment_beside_a_build_gives_the_bytes_that_it_gives_alone(tree: 
     for old, new in zip(result.read(alone), result.read(beside), strict=True):
         assert old["key"] != new["key"] and old["kernel"] != new["kernel"]
         assert old["jobs"] != new["jobs"]
-    assert "grade.snapshot -m grade.experiment" in make(tree, "-n", "SETUP=no", "experiment").stdout
+    said = make(tree, "-n", "SETUP=no", "experiment").stdout
+    assert "grade.host.snapshot -m grade.commands.experiment" in said

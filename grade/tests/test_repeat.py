@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from grade import image
-from grade.experiment import runner
-from grade.experiment.__main__ import EXPERIMENTS
-from grade.experiment.load import load
-from grade.image import Content
-from grade.machine import Config, Disk, run_rc
-from grade.paths import ROOT
+from grade.host.paths import ROOT
+from grade.machine import image
+from grade.machine.image import Content
+from grade.machine.qemu import Config, Disk, run_rc
+from grade.measure import runner
+from grade.measure.choose import EXPERIMENTS
+from grade.measure.load import load
 
 TIMES = 5
 LOOPS = 2
@@ -187,9 +187,8 @@ def test_make_repeat_tells_which_runs_differ_between_two_qemus_and_how(
     other.write_text(OTHER.format(old=old, new=new))
     other.chmod(0o755)
     words = [f"--other={other}", f"--folder={tmp_path}", tmp_path / "small.toml"]
-    done = subprocess.run(
-        [sys.executable, "-m", "grade.repeat", *words], cwd=ROOT, capture_output=True, text=True
-    )
+    line = [sys.executable, "-m", "grade.commands.repeat", *words]
+    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == (old != "nothing"), done.stderr
     assert "99.0_another:" in done.stdout
     for pattern in said:
@@ -206,7 +205,7 @@ def test_make_repeat_tells_which_runs_differ_between_two_qemus_and_how(
     ],
 )
 def test_make_repeat_says_what_is_wrong_with_what_it_was_given(words: list[str], complaint: str):
-    line = [sys.executable, "-m", "grade.repeat", *words]
+    line = [sys.executable, "-m", "grade.commands.repeat", *words]
     done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2
     assert complaint in done.stderr and "Traceback" not in done.stderr

@@ -8,9 +8,9 @@ import pytest
 from conftest import MakeImage
 from replace_models import MODELS, optimal
 
-from grade.experiment import devtext
-from grade.machine import Config, Disk, run_rc
-from grade.paths import ROOT
+from grade.host.paths import ROOT
+from grade.machine import devtext
+from grade.machine.qemu import Config, Disk, run_rc
 
 POLICIES = sorted(path.stem for path in ROOT.glob("policies/replace/*.c"))
 SIZES = [8, 50, 100, 400]  # of the cache, in blocks

@@ -13,10 +13,10 @@ from xml.etree import ElementTree
 import pytest
 import vl_convert
 
-from grade.experiment import metrics, result
-from grade.experiment.load import load
-from grade.experiment.schema import Experiment
-from grade.paths import ROOT
+from grade.host.paths import ROOT
+from grade.measure import metrics, result
+from grade.measure.load import load
+from grade.measure.schema import Experiment
 from grade.report import figures, study, theme, write
 from grade.report.study import Study
 
@@ -95,7 +95,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of SWEPT's file, where `make experiment` has put all it makes."""
     folder = tmp_path_factory.mktemp("report")
     (folder / "swept.toml").write_text(SWEPT)
-    done = command("grade.experiment", folder / "swept.toml", "--folder", folder)
+    done = command("grade.commands.experiment", folder / "swept.toml", "--folder", folder)
     assert done.returncode == 1, done.stdout + done.stderr  # one expectation is not met
     assert f"report: {folder}/swept/report.html" in done.stdout
     return folder
@@ -196,7 +196,7 @@ def test_the_same_results_give_the_same_bytes(made: Path, tmp_path: Path):
     stale = tmp_path / "swept" / "figures" / "old.png"
     stale.parent.mkdir()
     stale.write_text("of an earlier experiment of this name")
-    done = command("grade.report", made / "swept.toml", "--folder", tmp_path)
+    done = command("grade.commands.report", made / "swept.toml", "--folder", tmp_path)
     assert done.returncode == 0, done.stderr
     for part in ("report.html", *(f"figures/{p.name}" for p in (made / "swept/figures").iterdir())):
         assert (tmp_path / "swept" / part).read_bytes() == (made / "swept" / part).read_bytes()
@@ -324,18 +324,18 @@ def test_results_that_are_not_whole_are_refused_and_nothing_is_written(
     (tmp_path / "swept").mkdir()
     path = tmp_path / "swept" / "results.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in results))
-    done = command("grade.report", made / "swept.toml", "--folder", tmp_path)
+    done = command("grade.commands.report", made / "swept.toml", "--folder", tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert [p.name for p in path.parent.iterdir()] == ["results.jsonl"]
 
 
 def test_without_results_there_is_no_report(made: Path, tmp_path: Path):
-    done = command("grade.report", made / "swept.toml", "--folder", tmp_path)
+    done = command("grade.commands.report", made / "swept.toml", "--folder", tmp_path)
     assert done.returncode == 2
     assert "there are no results" in done.stderr
     (tmp_path / "swept").mkdir()
     (tmp_path / "swept" / "results.jsonl").write_text("")
-    done = command("grade.report", made / "swept.toml", "--folder", tmp_path)
+    done = command("grade.commands.report", made / "swept.toml", "--folder", tmp_path)
     assert done.returncode == 2
     assert "swept: no run of it has a result" in done.stderr

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from grade.experiment.__main__ import EXPERIMENTS
-from grade.experiment.known import kernel_hash
-from grade.experiment.load import load
-from grade.experiment.result import BadResult
-from grade.paths import ROOT
+from grade.commands.results import quoted
+from grade.host.paths import ROOT
+from grade.measure.choose import EXPERIMENTS
+from grade.measure.known import kernel_hash
+from grade.measure.load import load
+from grade.measure.result import BadResult
 from grade.results import documents, store
-from grade.results.__main__ import quoted
 from grade.results.documents import Figure
 
 read = cache(store.read)

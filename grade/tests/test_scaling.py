@@ -2,7 +2,7 @@
 
 import pytest
 
-from grade import scaling
+from grade.speed import scaling
 
 
 def test_a_look_that_finds_nothing_due_costs_the_same_among_any_number_of_dirty_blocks():

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import pytest
 from conftest import MakeImage
 
-from grade.experiment import devtext
-from grade.machine import Config, Disk, run_rc
+from grade.machine import devtext
+from grade.machine.qemu import Config, Disk, run_rc
 
 FILES = ("--file", "/a=8M", "--file", "/w=1M", "--file", "/z=8M")  # one after another
 SERVICE_MS = 10  # of a request, at the drive "fixed"

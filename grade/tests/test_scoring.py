@@ -15,20 +15,21 @@ from pathlib import Path
 import pytest
 from forms import expect_all_forms
 
-from grade import image, trace
-from grade.image import Content
-from grade.machine import Config, Disk, run_rc
-from grade.paths import KERNEL
-from grade.scoring import __main__ as commands
-from grade.scoring import check, evidence, formats, grading, source, submission, tree
-from grade.scoring.bench import Bench
+from grade.code import source
+from grade.commands import labs as commands
+from grade.host.paths import KERNEL
+from grade.machine import image, trace
+from grade.machine.image import Content
+from grade.machine.qemu import Config, Disk, run_rc
+from grade.scoring import evidence, formats, grading, sourcefile, submission, tree
+from grade.scoring.assertions import Slide, Wrong
 from grade.scoring.lab import BadLab, Edit, Lab, labs, load, named
 from grade.scoring.pictures import MOST_POINTS, REFERENCE, YOURS
 from grade.scoring.record import Record
-from grade.scoring.run import Run, Scenario
+from grade.scoring.scenario import Run, Scenario
 from grade.scoring.setting import Setting
 from grade.scoring.submission import Refused
-from grade.scoring.verdict import Slide, Wrong
+from grade.scoring.workbench import Workbench
 
 LAB = "elevator"
 FILE = "policies/sched/clook.c"
@@ -324,7 +325,7 @@ def test_a_kernel_that_fails_has_its_results_and_no_points(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new: str, why: str
 ) -> None:
     if "computed" in why:
-        monkeypatch.setattr("grade.scoring.bench.CPU_S", 2)
+        monkeypatch.setattr("grade.scoring.workbench.CPU_S", 2)
     record = graded(lambda: attack(AGAIN, new), tmp_path)
     assert (record.status, record.score, record.most) == ("graded", 0, 20)
     assert why in record.tests[0].came
@@ -365,7 +366,7 @@ def test_a_stuck_kernel_is_told_so_at_once(
 def test_a_kernel_that_floods_the_console_fills_no_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("grade.scoring.bench.FILE_BYTES", 64 << 10)
+    monkeypatch.setattr("grade.scoring.workbench.FILE_BYTES", 64 << 10)
     old = "spin_lock(&bcache.lock);"
     flood = f'for (;;)\nkprintf("100 of 100 points\\n");\n{old}'
     lab = named("delayed-write")
@@ -419,13 +420,13 @@ def test_a_refused_submission_has_its_results(tmp_path: Path) -> None:
 )
 def test_what_would_reach_beyond_the_submission_is_refused(text: str, why: str) -> None:
     with pytest.raises(Refused, match=re.escape(why)):
-        check.check_text("a.c", text)
+        sourcefile.check_text("a.c", text)
 
 
 def test_words_in_comments_and_strings_are_nobodys_business() -> None:
-    check.check_text("a.c", '/* asm #pragma */ char *s = "asm ## //"; // #include <x>\n')
+    sourcefile.check_text("a.c", '/* asm #pragma */ char *s = "asm ## //"; // #include <x>\n')
     for lab in labs():
-        check.check_texts({f: tree.pristine(f) for f in lab.files if check.is_source(f)})
+        sourcefile.check_texts({f: tree.pristine(f) for f in lab.files if sourcefile.is_source(f)})
 
 
 # ---- what is believed ----
@@ -436,7 +437,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A short run of the reference."""
     folder = tmp_path_factory.mktemp("bench")
     script = "dd if=/bin/sh of=/data/sh bs=4k 2> /dev/null\nsync\n"
-    return Bench(KERNEL, KERNEL, folder, "1", 60).run(Scenario("believed", script, varied=False))
+    bench = Workbench(KERNEL, KERNEL, folder, "1", 60)
+    return bench.run(Scenario("believed", script, varied=False))
 
 
 def later(event: trace.Event, ns: int) -> trace.Event:
@@ -459,7 +461,7 @@ def test_times_that_are_not_the_drives_are_not_believed(run: Run) -> None:
 
 def test_an_arm_that_a_scheduler_moved_is_where_the_drive_has_it(tmp_path: Path) -> None:
     reads = "iogen bs=4k numjobs=3 rw=randread filename=/dev/disk1 nr=30\n"
-    run = Bench(KERNEL, KERNEL, tmp_path, "1", 60).run(
+    run = Workbench(KERNEL, KERNEL, tmp_path, "1", 60).run(
         Scenario("sought", reads, args="sched=cscan", size="512M", varied=False)
     )
     evidence.expect_times(run)
@@ -617,7 +619,7 @@ def test_what_cannot_be_done_as_asked_is_told_and_nothing_made(
     (tmp_path / "file").write_text("")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(commands, "BUILD", tmp_path / "build")
-    monkeypatch.setattr("sys.argv", ["grade.scoring", *words.split()])
+    monkeypatch.setattr("sys.argv", ["grade.commands.labs", *words.split()])
     assert commands.main() == 2
     assert capsys.readouterr().err.startswith(why)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
@@ -628,7 +630,7 @@ def test_what_is_to_be_typed_again_is_one_word_of_the_shell(
 ) -> None:
     folder = hand_in(tmp_path / "Zoë's work", {FILE: "nonsense"})
     line = f"grade --lab=elevator --nonce=7 --out={tmp_path / 'out'}".split()
-    monkeypatch.setattr("sys.argv", ["grade.scoring", *line, f"--submission={folder}"])
+    monkeypatch.setattr("sys.argv", ["grade.commands.labs", *line, f"--submission={folder}"])
     asked: list[str] = []
 
     def graded(lab: Lab, take: object, out: Path, nonce: str, command: str, *_: object) -> Record:

@@ -5,9 +5,9 @@ import re
 import pytest
 from conftest import Boot, MakeImage, Run
 
-from grade import image
-from grade.image import Content
-from grade.machine import Config, Disk, Machine
+from grade.machine import image
+from grade.machine.image import Content
+from grade.machine.qemu import Config, Disk, Machine
 
 LINES = {
     "echo one two": "one two\n",

@@ -2,13 +2,13 @@
 
 import pytest
 
-from grade.drive_row import drive_row
-from grade.experiment.__main__ import EXPERIMENTS
-from grade.experiment.load import load
-from grade.experiment.run import mkfs_options
-from grade.mean_drive import seeks_ns
+from grade.measure.choose import EXPERIMENTS
+from grade.measure.load import load
+from grade.measure.run import mkfs_options
 from grade.models import System, read_call, shriver
-from grade.reader import COST, Bsd44, Command, Compute, File, Wait, steps
+from grade.models.parts.drive_row import drive_row
+from grade.models.parts.mean_drive import seeks_ns
+from grade.models.parts.reader import COST, Bsd44, Command, Compute, File, Wait, steps
 
 PARAMETERS = {
     "files": 1,

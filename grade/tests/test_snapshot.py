@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from trees import copy_of_tree, make, plain_environment
 
-from grade import paths, snapshot
-from grade.limits import HANG_S
+from grade.host import paths, snapshot
+from grade.host.limits import HANG_S
 
 TELL = """\
 import os, subprocess, sys
-from grade import paths
+from grade.host import paths
 said = [str(paths.KERNEL), str(paths.MKFS), str(paths.ROOT_FOLDER), str(paths.TREE)]
-child = "from grade import paths; print(paths.KERNEL)"
+child = "from grade.host import paths; print(paths.KERNEL)"
 said += subprocess.run([sys.executable, "-c", child], capture_output=True, text=True).stdout.split()
 print(*said, *sys.argv[1:])
 sys.exit(3)
@@ -122,7 +122,8 @@ def test_make_is_locked_while_it_builds_and_only_then(tree: Path) -> None:
 
 def test_a_command_and_its_children_work_on_the_snapshot(tree: Path) -> None:
     (tree / "grade/tell.py").write_text(TELL)
-    line = [tree / ".venv/bin/python", "-m", "grade.snapshot", "-m", "grade.tell", "its", "words"]
+    words = ["-m", "grade.host.snapshot", "-m", "grade.tell", "its", "words"]
+    line = [tree / ".venv/bin/python", *words]
     done = subprocess.run(line, cwd=tree, capture_output=True, text=True, timeout=HANG_S)
     assert done.returncode == 3, done.stderr
     *told, one, other = done.stdout.split()

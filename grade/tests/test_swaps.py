@@ -7,10 +7,9 @@ import re
 import pytest
 from conftest import MakeImage
 
-from grade import image
-from grade.experiment import devtext
-from grade.machine import Config, Disk, run_rc
-from grade.paths import DEBUG_KERNEL
+from grade.host.paths import DEBUG_KERNEL
+from grade.machine import devtext, image
+from grade.machine.qemu import Config, Disk, run_rc
 
 SEEDS = range(1, 1 + int(os.environ.get("SLUICE_SEEDS", "1")))
 SWAPS = 1000

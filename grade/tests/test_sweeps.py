@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from grade.experiment import expect, metrics, runner, summary
-from grade.experiment.__main__ import EXPERIMENTS
-from grade.experiment.load import load
-from grade.experiment.schema import BadExperiment, Experiment
+from grade.measure import expect, metrics, runner, summary
+from grade.measure.choose import EXPERIMENTS
+from grade.measure.load import load
+from grade.measure.schema import BadExperiment, Experiment
 
 SWEPT = """\
 claim = "more reads take more time"

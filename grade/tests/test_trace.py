@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from grade import image, trace
-from grade.image import Content
-from grade.machine import Config, Disk, run_rc
+from grade.machine import image, trace
+from grade.machine.image import Content
+from grade.machine.qemu import Config, Disk, run_rc
 
 SCRIPT = """
 set -e

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from conftest import MakeImage, Run
 
-from grade.machine import Disk
-from grade.paths import DEBUG_KERNEL, KERNEL, ROOT
+from grade.host.paths import DEBUG_KERNEL, KERNEL, ROOT
+from grade.machine.qemu import Disk
 
 GROUPS = 4  # machines that share the tests
 SOURCES = sorted(ROOT.glob("user/usertests*/*.c")) or [ROOT / "user/usertests.c"]

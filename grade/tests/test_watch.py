@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from grade.limits import HANG_S
+from grade.host.limits import HANG_S
 from grade.scoring import watch
 
 

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from distributed import Client, LocalCluster
 
-from grade import workers
-from grade.experiment import files, runner
-from grade.experiment import run as runs
-from grade.experiment.load import load
-from grade.experiment.runner import OtherTree, Outcome, Step
-from grade.experiment.schema import Experiment
-from grade.limits import HANG_S
-from grade.paths import ROOT
+from grade.host import workers
+from grade.host.limits import HANG_S
+from grade.host.paths import ROOT
+from grade.measure import files, runner
+from grade.measure import run as runs
+from grade.measure.load import load
+from grade.measure.runner import OtherTree, Outcome, Step
+from grade.measure.schema import Experiment
 
 FILE = """\
 claim = "who makes a run does not matter"

@@ -5,8 +5,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from grade.limits import HANG_S
-from grade.paths import ROOT
+from grade.host.limits import HANG_S
+from grade.host.paths import ROOT
 
 # Of build/ without what other tests and commands make and remove meanwhile.
 SKIPPED = (".git", ".venv", "__pycache__", "experiments", "snapshots", "*.img", "*.sock")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from grade.export.recording import Recording
 from grade.export.requests import Request
-from grade.trace import Event
+from grade.machine.trace import Event
 
 ABOUT = "Chrome trace JSON, for Perfetto or chrome://tracing"
 CACHE = 0  # the "process" that counters belong to: none has this number

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from grade import image
-from grade.scoring.run import FOR_EVER, Run, Scenario
+from grade.machine import image
+from grade.scoring.assertions import Wrong, expect
+from grade.scoring.scenario import FOR_EVER, Run, Scenario
 from grade.scoring.setting import Setting
-from grade.scoring.verdict import Wrong, expect
 
 SECTOR = 512
 ENTRY = struct.Struct("<QQQQ")  # sector, sectors, flags, bytes of data

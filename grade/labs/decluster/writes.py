@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from grade.scoring.run import BLOCK_SECTORS, Run, Write
-from grade.scoring.verdict import expect
+from grade.scoring.assertions import expect
+from grade.scoring.scenario import BLOCK_SECTORS, Run, Write
 
 PAUSE_NS = 500 * 10**6  # between scans, which come each second, not within one
 

@@ -1,7 +1,7 @@
 """What C-LOOK would have chosen, at each dispatch that the trace shows."""
 
-from grade.scoring.run import FOR_EVER, Run
-from grade.scoring.verdict import Wrong, expect
+from grade.scoring.assertions import Wrong, expect
+from grade.scoring.scenario import FOR_EVER, Run
 
 SHOWN = 12  # queued sectors, in a message
 

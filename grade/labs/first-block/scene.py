@@ -11,8 +11,8 @@ from pathlib import Path
 from random import Random
 
 from grade.scoring import answers
-from grade.scoring.bench import Bench
-from grade.scoring.run import BLOCK_BYTES, Run, Scenario
+from grade.scoring.scenario import BLOCK_BYTES, Run, Scenario
+from grade.scoring.workbench import Workbench
 
 LAB = Path(__file__).parent
 SHELVES = ("amber", "birch", "cedar", "dune", "elm", "fern", "gorse", "heath")
@@ -115,7 +115,7 @@ beacon 3
     )
 
 
-def run(bench: Bench, student: str) -> Run:
+def run(bench: Workbench, student: str) -> Run:
     """It has been done by the reference's kernel, which is the same for all.
 
     Who comes with gdb gets a machine with the kernel of this tree, whose lines gdb knows.
@@ -124,7 +124,7 @@ def run(bench: Bench, student: str) -> Run:
     return bench.run(made) if bench.gdb else bench.reference(made)
 
 
-def expect_right(bench: Bench, question: str, look: str) -> None:
+def expect_right(bench: Workbench, question: str, look: str) -> None:
     """The answer is right for the student's own machine."""
     run(bench, answers.student(bench))
     answers.expect_right(LAB, bench, question, look)

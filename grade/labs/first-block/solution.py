@@ -12,12 +12,12 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from grade import image
-from grade.limits import HANG_S
-from grade.paths import ROOT
-from grade.scoring.bench import Bench, machine, make_images
+from grade.host.limits import HANG_S
+from grade.host.paths import ROOT
+from grade.machine import image
 from grade.scoring.lab import BadLab
-from grade.scoring.run import BLOCK_BYTES, BLOCK_SECTORS, Request, Run
+from grade.scoring.scenario import BLOCK_BYTES, BLOCK_SECTORS, Request, Run
+from grade.scoring.workbench import Workbench, machine, make_images
 
 from .scene import Task, run, scenario, task
 
@@ -111,7 +111,7 @@ def gdb(attach: str, kernel: Path, *commands: str) -> str:
     return done.stdout
 
 
-def calls(bench: Bench, student: str, block: int) -> list[str]:
+def calls(bench: Workbench, student: str, block: int) -> list[str]:
     """The functions that have been called when the block's read enters the disk's queue."""
     kernel, sector = bench.reference_kernel, block * BLOCK_SECTORS
     unlimited = replace(scenario(student), virtual_s=0)
@@ -134,7 +134,7 @@ def calls(bench: Bench, student: str, block: int) -> list[str]:
     return found
 
 
-def facts(bench: Bench, student: str) -> dict[str, int]:
+def facts(bench: Workbench, student: str) -> dict[str, int]:
     """All of them."""
     seen, mine = run(bench, student), task(student)
     known = of_the_image(seen, mine)

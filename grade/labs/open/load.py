@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import mean, pstdev
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import BLOCK_BYTES, BLOCK_SECTORS, Request, Run, Scenario
-from grade.scoring.verdict import Slide, expect
+from grade.scoring.assertions import Slide, expect
+from grade.scoring.scenario import BLOCK_BYTES, BLOCK_SECTORS, Request, Run, Scenario
+from grade.scoring.workbench import Workbench
 
 OWN = "write=own update=own sched=own"
 OURS = "write=delayed update=ipu sched=sluice"
@@ -30,7 +30,7 @@ class Three:
     classic: Run
 
 
-def three(bench: Bench, load: Scenario) -> Three:
+def three(bench: Workbench, load: Scenario) -> Three:
     """The load under each set."""
 
     def under(policies: str, name: str) -> Scenario:
@@ -51,7 +51,7 @@ def readers(seed: int, words: str) -> str:
     )
 
 
-def visible(bench: Bench) -> Scenario:
+def visible(bench: Workbench) -> Scenario:
     """A reader beside a steady writer, then three who read now and then, beside a burst and one
     who writes the same blocks again and again."""
     seed = bench.random("load").randrange(1, 10**9)
@@ -75,7 +75,7 @@ beacon {WRITTEN}
     )
 
 
-def busy(bench: Bench) -> Scenario:
+def busy(bench: Workbench) -> Scenario:
     """Three who read and read; beside them one file's blocks are written and waited for, another
     one's written and left."""
     seed = bench.random("busy").randrange(1, 10**9)

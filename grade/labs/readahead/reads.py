@@ -1,11 +1,11 @@
 """The reads of a file's blocks, as the disk saw them."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Request, Run
-from grade.scoring.verdict import expect
+from grade.scoring.assertions import expect
+from grade.scoring.scenario import Request, Run
+from grade.scoring.workbench import Workbench
 
 
-def size(bench: Bench, name: str) -> str:
+def size(bench: Workbench, name: str) -> str:
     """Of a file, about a megabyte."""
     return f"{4 * bench.random(f'size of {name}').randrange(200, 400)}K"
 

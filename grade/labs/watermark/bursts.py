@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import FOR_EVER, Run, Scenario
-from grade.scoring.verdict import expect
+from grade.scoring.assertions import expect
+from grade.scoring.scenario import FOR_EVER, Run, Scenario
+from grade.scoring.workbench import Workbench
 
 SETTLED_NS = 3 * 10**9  # until then the programs are loaded
 SHARES = {"high": 0.05, "low": 0.15}  # by which a mark may be off
@@ -76,7 +76,7 @@ def close(value: int, wanted: int, share: float) -> bool:
     return abs(value - wanted) <= max(2, share * wanted)
 
 
-def expect_levels(bench: Bench, scenario: Scenario, step_ms: int, last: int, mark: str) -> None:
+def expect_levels(bench: Workbench, scenario: Scenario, step_ms: int, last: int, mark: str) -> None:
     """A mark, `high` or `low`, is where the reference's is, in nearly all steps."""
     step_ns = step_ms * 10**6
     own = levels(bench.run(scenario), step_ns, last)

@@ -1,7 +1,7 @@
 """Readers beside a writer, who fight for the cache."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Scenario
+from grade.scoring.scenario import Scenario
+from grade.scoring.workbench import Workbench
 
 STEP_MS = 4000
 FAST = ("rz58", "lps540s", "st31230n")  # enough for both
@@ -14,7 +14,7 @@ def args(policy: str, more: str = "") -> str:
     return f"write=delayed update={policy} nbuf=1000 {tunables} {more}"
 
 
-def scenario(bench: Bench, name: str, set_args: str, seconds: int = 32) -> Scenario:
+def scenario(bench: Workbench, name: str, set_args: str, seconds: int = 32) -> Scenario:
     """Who reads nearly as many blocks as fit the cache, at random, beside a steady writer."""
     seed = bench.random("readers").randrange(1, 10**9)
     return Scenario(
@@ -33,7 +33,7 @@ beacon {DONE}
     )
 
 
-def late_writer(bench: Bench, name: str, set_args: str) -> Scenario:
+def late_writer(bench: Workbench, name: str, set_args: str) -> Scenario:
     """Who reads some blocks at random that all are cached, and then a writer comes."""
     seed = bench.random("late").randrange(1, 10**9)
     read = f"bs=4k seed={seed} name=r rw=randread filename=/data/r rate_iops=60"

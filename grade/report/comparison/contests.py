@@ -2,9 +2,9 @@
 
 from html import escape
 
-from grade.experiment import contest
-from grade.experiment.contest import Match
-from grade.experiment.summary import number
+from grade.measure import contest
+from grade.measure.contest import Match
+from grade.measure.summary import number
 from grade.report.study import Study, words
 
 HEADS = ("experiment", "arm", "measure", "held against", "settings", "won", "lost by, at most")

@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from grade.experiment import metrics
-from grade.experiment.known import known
-from grade.experiment.result import measured_disk
+from grade.measure import metrics
+from grade.measure.known import known
+from grade.measure.result import measured_disk
 from grade.report.study import Study, System, in_order, words
 
 FEW = 3  # a set of fewer cases has little to be compared with

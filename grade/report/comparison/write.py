@@ -3,11 +3,11 @@
 from html import escape
 from pathlib import Path
 
-from grade.experiment import result
-from grade.experiment.files import write_whole
-from grade.experiment.result import BadResult
-from grade.experiment.schema import Experiment
-from grade.experiment.summary import number
+from grade.measure import result
+from grade.measure.files import write_whole
+from grade.measure.result import BadResult
+from grade.measure.schema import Experiment
+from grade.measure.summary import number
 from grade.report import page, study
 from grade.report.comparison import contests, matrix
 from grade.report.comparison.rows import (

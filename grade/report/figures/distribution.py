@@ -2,8 +2,8 @@
 
 from itertools import accumulate
 
-from grade.experiment import metrics
-from grade.experiment.metrics import SCALE_NS
+from grade.measure import metrics
+from grade.measure.metrics import SCALE_NS
 from grade.report import theme
 from grade.report.study import Study, System, words
 

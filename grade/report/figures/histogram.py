@@ -1,6 +1,6 @@
 """How many responses took how long, in logarithmic buckets."""
 
-from grade.experiment.series import bucket_high, bucket_low
+from grade.measure.series import bucket_high, bucket_low
 from grade.report import theme
 from grade.report.study import Study, System, words
 

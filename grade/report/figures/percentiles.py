@@ -3,7 +3,7 @@
 The axis is that of HdrHistogram's plots (G. Tene).
 """
 
-from grade.experiment.metrics import Series
+from grade.measure.metrics import Series
 from grade.report import theme
 from grade.report.study import Study, words
 

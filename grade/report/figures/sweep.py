@@ -2,8 +2,8 @@
 
 from statistics import mean
 
-from grade.experiment import metrics
-from grade.experiment.result import setting
+from grade.measure import metrics
+from grade.measure.result import setting
 from grade.report import theme
 from grade.report.study import Study, words
 

@@ -3,8 +3,8 @@
 import json
 from dataclasses import dataclass
 
-from grade.experiment.result import disk_series
-from grade.experiment.series import bucket_high
+from grade.measure.result import disk_series
+from grade.measure.series import bucket_high
 from grade.report import theme
 from grade.report.study import Study, words
 

@@ -1,6 +1,6 @@
 """Mean against standard deviation of the response times, one point a trial."""
 
-from grade.experiment import metrics
+from grade.measure import metrics
 from grade.report import theme
 from grade.report.study import Study, words
 

@@ -6,11 +6,11 @@ from string import Template
 
 from grade.report.page import STYLE
 from grade.scoring import drawing
+from grade.scoring.assertions import figure
 from grade.scoring.formats import clipped
 from grade.scoring.formats.people import cost, score
 from grade.scoring.pictures import Picture
 from grade.scoring.record import GroupResult, Outcome, Record
-from grade.scoring.verdict import figure
 
 FILE = "report.html"
 TEMPLATE = Path(__file__).parent.with_name("report.html")

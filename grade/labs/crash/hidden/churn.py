@@ -1,6 +1,6 @@
 """Whatever programs do, the disk can be repaired."""
 
-from grade.scoring.bench import Bench
+from grade.scoring.workbench import Workbench
 
 from ..cuts import Cut, each_cut, scenario
 
@@ -8,7 +8,7 @@ STEPS = 30
 NAMES = 6
 
 
-def a_power_cut_in_a_random_churn_can_be_repaired(bench: Bench) -> None:
+def a_power_cut_in_a_random_churn_can_be_repaired(bench: Workbench) -> None:
     """Random files are made, written, linked, renamed, replaced and removed."""
     rng = bench.random("churn")
 

@@ -1,8 +1,8 @@
 """Order does not need to wait for everything."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Run, Scenario
-from grade.scoring.verdict import Slide, expect
+from grade.scoring.assertions import Slide, expect
+from grade.scoring.scenario import Run, Scenario
+from grade.scoring.workbench import Workbench
 
 FILES = 25
 LEAST = 0.7  # of the reference's writes: else not all was done
@@ -31,7 +31,7 @@ beacon 4
 )
 
 
-def _slide(bench: Bench, first: int, what: str, full: float, none: float) -> Slide:
+def _slide(bench: Workbench, first: int, what: str, full: float, none: float) -> Slide:
     """The time between two beacons, against the reference's."""
 
     def took_ms(run: Run) -> float:
@@ -43,11 +43,11 @@ def _slide(bench: Bench, first: int, what: str, full: float, none: float) -> Sli
     return Slide(what, "ms", took_ms(run), full * took_ms(best), none * took_ms(best))
 
 
-def names_are_made_and_removed_as_fast(bench: Bench) -> Slide:
+def names_are_made_and_removed_as_fast(bench: Workbench) -> Slide:
     """The time to make and remove 25 files and as many directories."""
     return _slide(bench, 1, "time of all", 1.1, 1.4)
 
 
-def an_fsync_writes_its_own_file_only(bench: Bench) -> Slide:
+def an_fsync_writes_its_own_file_only(bench: Workbench) -> Slide:
     """The time of an fsync of a small file, while a large one is dirty."""
     return _slide(bench, 3, "time of fsync", 1.5, 5)

@@ -1,14 +1,14 @@
 """What was fsynced is there, whole, from the moment on when fsync returns."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.verdict import expect
+from grade.scoring.assertions import expect
+from grade.scoring.workbench import Workbench
 
 from ..cuts import Cut, each_cut, scenario
 
 SIZES = (3000, 70_000, 4096, 9000)
 
 
-def what_was_fsynced_is_kept(bench: Bench) -> None:
+def what_was_fsynced_is_kept(bench: Workbench) -> None:
     """Files are written and fsynced, one after the other; nothing else flushes."""
     rng = bench.random("fsynced")
     texts = {f"/in{i}": rng.randbytes(size) for i, size in enumerate(SIZES)}

@@ -1,15 +1,15 @@
 """What is made is there whole or not at all, and once it was synced, it is there."""
 
-from grade import image
-from grade.scoring.bench import Bench
-from grade.scoring.verdict import expect
+from grade.machine import image
+from grade.scoring.assertions import expect
+from grade.scoring.workbench import Workbench
 
 from ..cuts import Cut, each_cut, scenario
 
 LONG = "d/" * 60  # a link's text that does not fit the inode
 
 
-def files_directories_and_links_are_made(bench: Bench) -> None:
+def files_directories_and_links_are_made(bench: Workbench) -> None:
     """Some of each are made; then comes sync. The power is cut between any two writes."""
     lines = ["beacon 1"]
     for i in range(3):

@@ -1,7 +1,7 @@
 """What is removed is there whole or not at all."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.verdict import expect
+from grade.scoring.assertions import expect
+from grade.scoring.workbench import Workbench
 
 from ..cuts import Cut, each_cut, scenario
 
@@ -13,7 +13,7 @@ def _source(path: str) -> str:
     return f"/in{path.replace('/', '.')}"
 
 
-def files_directories_and_links_are_removed(bench: Bench) -> None:
+def files_directories_and_links_are_removed(bench: Workbench) -> None:
     """A small file, a large one and a tree are removed, between any two writes the power is cut."""
     rng = bench.random("removed")
     data = {path: rng.randbytes(size) for path, size in FILES.items()}

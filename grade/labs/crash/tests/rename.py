@@ -1,14 +1,14 @@
 """What is renamed has its old name or its new one, or for a moment both."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.verdict import expect
+from grade.scoring.assertions import expect
+from grade.scoring.workbench import Workbench
 
 from ..cuts import Cut, each_cut, scenario
 
 FILES = 4
 
 
-def a_file_moved_to_another_directory_is_never_lost(bench: Bench) -> None:
+def a_file_moved_to_another_directory_is_never_lost(bench: Workbench) -> None:
     """Four files go from one directory to another; between any two writes the power is cut."""
     text = bench.random("renamed").randbytes(6000)
     lines = ["mkdir /data/a /data/b"]

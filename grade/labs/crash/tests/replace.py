@@ -1,14 +1,14 @@
 """A file that another one replaces is the old one or the new one, at any moment."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.verdict import expect
+from grade.scoring.assertions import expect
+from grade.scoring.workbench import Workbench
 
 from ..cuts import Cut, each_cut, scenario
 
 DOCUMENTS = ["/here", "/there/document"]
 
 
-def a_document_is_always_there(bench: Bench) -> None:
+def a_document_is_always_there(bench: Workbench) -> None:
     """A new text is written beside a document, fsynced, and moved over it: in one directory, and
     from another. The power is cut between any two writes."""
     rng = bench.random("replaced")

@@ -1,8 +1,8 @@
 """A scan costs the processor little for each dirty block."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Run, Scenario
-from grade.scoring.verdict import Slide, expect
+from grade.scoring.assertions import Slide, expect
+from grade.scoring.scenario import Run, Scenario
+from grade.scoring.workbench import Workbench
 
 BLOCKS = 4000
 
@@ -31,7 +31,7 @@ def _counting_ms(run: Run) -> float:
     return (run.beacon(2) - run.beacon(1)) / 1e6
 
 
-def of_4000_dirty_blocks_a_scan_costs_little(bench: Bench) -> Slide:
+def of_4000_dirty_blocks_a_scan_costs_little(bench: Workbench) -> Slide:
     """How long a program computes beside a scan each second, with 4000 blocks dirty."""
     best_ms, value_ms = _counting_ms(bench.reference(SCENARIO)), _counting_ms(bench.run(SCENARIO))
     return Slide("time to count", "ms", value_ms, 1.03 * best_ms, 1.2 * best_ms)

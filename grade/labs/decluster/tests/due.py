@@ -1,8 +1,8 @@
 """A block is written when it is of age: no sooner, unless it is moved up, and never later."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import BLOCK_BYTES, Run, Scenario
-from grade.scoring.verdict import expect
+from grade.scoring.assertions import expect
+from grade.scoring.scenario import BLOCK_BYTES, Run, Scenario
+from grade.scoring.workbench import Workbench
 
 from ..writes import Dirtying, dirtyings, expect_written
 
@@ -11,11 +11,11 @@ BLOCKS = 12
 BUSY_S = 12
 
 
-def _age_s(bench: Bench) -> int:
+def _age_s(bench: Workbench) -> int:
     return bench.random("age").randrange(4, 8)
 
 
-def _alone(bench: Bench) -> Run:
+def _alone(bench: Workbench) -> Run:
     """Blocks become dirty one by one."""
     rng, age_s = bench.random("pauses"), _age_s(bench)
     lines = []
@@ -38,7 +38,7 @@ def _dirtyings(run: Run) -> list[Dirtying]:
     return dirtyings(run, "/f", run.beacon(1), run.beacon(2))
 
 
-def a_block_that_is_alone_is_not_written_before_its_age(bench: Bench) -> None:
+def a_block_that_is_alone_is_not_written_before_its_age(bench: Workbench) -> None:
     """Twelve blocks become dirty, one or two a second."""
     found = _dirtyings(_alone(bench))
     expect_written(found, _age_s(bench) + BLOCKS)
@@ -50,12 +50,12 @@ def a_block_that_is_alone_is_not_written_before_its_age(bench: Bench) -> None:
         )
 
 
-def each_is_written_by_the_next_scan_after_its_age(bench: Bench) -> None:
+def each_is_written_by_the_next_scan_after_its_age(bench: Workbench) -> None:
     """The same twelve."""
     expect_written(_dirtyings(_alone(bench)), _age_s(bench) + SCAN_S)
 
 
-def none_grows_older_in_bursts_either(bench: Bench) -> None:
+def none_grows_older_in_bursts_either(bench: Workbench) -> None:
     """Four programs dirty blocks of one file, now and then many at once."""
     rng, age_s = bench.random("bursts"), _age_s(bench)
     jobs = " -- ".join(

@@ -1,20 +1,20 @@
 """A filled block's write starts at once while the disk's queue is short, and is held back while
 it is long."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Scenario
-from grade.scoring.verdict import expect
+from grade.scoring.assertions import expect
+from grade.scoring.scenario import Scenario
+from grade.scoring.workbench import Workbench
 
 from ..writes import most_queued
 
 BLOCKS = 60
 
 
-def _floor(bench: Bench) -> int:
+def _floor(bench: Workbench) -> int:
     return bench.random("floor").randrange(2, 8)
 
 
-def a_short_queue_takes_a_write_at_once_and_a_long_one_none(bench: Bench) -> None:
+def a_short_queue_takes_a_write_at_once_and_a_long_one_none(bench: Workbench) -> None:
     """Sixty blocks are filled one after the other, faster than the disk can write."""
     floor = _floor(bench)
     scenario = Scenario(

@@ -2,9 +2,9 @@
 
 from math import ceil
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Scenario
-from grade.scoring.verdict import expect
+from grade.scoring.assertions import expect
+from grade.scoring.scenario import Scenario
+from grade.scoring.workbench import Workbench
 
 from ..writes import most_queued
 
@@ -12,7 +12,7 @@ BLOCKS = 60
 SLACK_S = 2
 
 
-def it_is_written_soon_and_without_a_long_queue(bench: Bench) -> None:
+def it_is_written_soon_and_without_a_long_queue(bench: Workbench) -> None:
     """Sixty blocks are filled in a random order; then the disk has nothing else to do."""
     rng = bench.random("idle")
     floor = rng.randrange(6, 10)

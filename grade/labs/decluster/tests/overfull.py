@@ -1,8 +1,8 @@
 """Where all ages in range have what they may, those that have fewest get more: evenly."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Scenario
-from grade.scoring.verdict import expect
+from grade.scoring.assertions import expect
+from grade.scoring.scenario import Scenario
+from grade.scoring.workbench import Workbench
 
 from ..writes import bursts
 
@@ -10,7 +10,7 @@ AGE_S, THRESHOLD = 8, 4
 UNEVEN = 1.4  # a second may have so many times its share
 
 
-def too_many_are_spread_evenly(bench: Bench) -> None:
+def too_many_are_spread_evenly(bench: Workbench) -> None:
     """Far more blocks become dirty at once than the ages in range have room for."""
     rng = bench.random("overfull")
     range_s = rng.randrange(3, 6)

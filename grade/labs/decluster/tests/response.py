@@ -3,10 +3,10 @@ update or with writes that all start at once."""
 
 from statistics import pstdev
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Run, Scenario
+from grade.scoring.assertions import Slide, expect
+from grade.scoring.scenario import Run, Scenario
 from grade.scoring.setting import TURNING
-from grade.scoring.verdict import Slide, expect
+from grade.scoring.workbench import Workbench
 
 READS = 1000
 WRITERS = 3
@@ -16,7 +16,7 @@ PERIODIC = "write=delayed update=pu pu.interval_ms=6000"
 OAW, ASYNC = "write=oaw update=none", "write=async update=none"
 
 
-def _scenario(bench: Bench, name: str, policies: str) -> Scenario:
+def _scenario(bench: Workbench, name: str, policies: str) -> Scenario:
     """A reader, and writers that write many blocks at once and pause."""
     rng = bench.random("jobs")
     writers = " -- ".join(
@@ -49,7 +49,7 @@ def _writes(run: Run) -> int:
     return sum(len(run.writes_of(path, end_ns=run.beacon(1))) for path in paths)
 
 
-def _measure(bench: Bench, better: tuple[str, str], worse: tuple[str, str]) -> Slide:
+def _measure(bench: Workbench, better: tuple[str, str], worse: tuple[str, str]) -> Slide:
     """Points from a little more than the reference's better policies down to its worse ones."""
     good, bad = _scenario(bench, *better), _scenario(bench, *worse)
     best, worst = bench.reference(good), bench.reference(bad)
@@ -65,11 +65,11 @@ def _measure(bench: Bench, better: tuple[str, str], worse: tuple[str, str]) -> S
     )
 
 
-def reads_beside_delayed_writes_wait_evenly(bench: Bench) -> Slide:
+def reads_beside_delayed_writes_wait_evenly(bench: Workbench) -> Slide:
     """The standard deviation of reads' response times, with LDCL; none as with periodic update."""
     return _measure(bench, ("ldcl", LDCL), ("pu", PERIODIC))
 
 
-def reads_beside_filled_blocks_wait_evenly(bench: Bench) -> Slide:
+def reads_beside_filled_blocks_wait_evenly(bench: Workbench) -> Slide:
     """The standard deviation with OAW; none as with writes that start at once."""
     return _measure(bench, ("oaw", OAW), ("async", ASYNC))

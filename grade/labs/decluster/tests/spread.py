@@ -3,9 +3,9 @@ more of one age than the threshold, and moved up no further than the range."""
 
 from dataclasses import dataclass
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Run, Scenario
-from grade.scoring.verdict import expect
+from grade.scoring.assertions import expect
+from grade.scoring.scenario import Run, Scenario
+from grade.scoring.workbench import Workbench
 
 from ..writes import bursts, dirtyings
 
@@ -26,13 +26,13 @@ class Settings:
         )
 
 
-def _settings(bench: Bench) -> Settings:
+def _settings(bench: Workbench) -> Settings:
     rng = bench.random("settings")
     range_s = rng.randrange(3, 7)
     return Settings(range_s + rng.randrange(3, 6), rng.randrange(7, 12), range_s)
 
 
-def _run(bench: Bench) -> Run:
+def _run(bench: Workbench) -> Run:
     """Nearly as many blocks as there is room for become dirty at once."""
     made = _settings(bench)
     blocks = made.threshold * (made.range_s + 1) - OTHERS
@@ -52,7 +52,7 @@ beacon 2
     )
 
 
-def no_second_has_more_than_the_threshold(bench: Bench) -> None:
+def no_second_has_more_than_the_threshold(bench: Workbench) -> None:
     """As many blocks become dirty at once as the ages in range have room for."""
     run, made = _run(bench), _settings(bench)
     sizes = [len(burst) for burst in bursts(run.writes_of("/f", end_ns=run.beacon(2)))]
@@ -64,7 +64,7 @@ def no_second_has_more_than_the_threshold(bench: Bench) -> None:
     )
 
 
-def none_is_moved_further_than_the_range(bench: Bench) -> None:
+def none_is_moved_further_than_the_range(bench: Workbench) -> None:
     """The same blocks: the first of them goes range_s before its age, at the soonest."""
     run, made = _run(bench), _settings(bench)
     first_s = made.age_s - made.range_s

@@ -1,11 +1,11 @@
 """A flush costs the processor a fixed time a block, however many there are."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Scenario, Write
-from grade.scoring.verdict import Slide, expect
+from grade.scoring.assertions import Slide, expect
+from grade.scoring.scenario import Scenario, Write
+from grade.scoring.workbench import Workbench
 
 
-def _scenario(bench: Bench) -> Scenario:
+def _scenario(bench: Workbench) -> Scenario:
     """Some 2400 blocks are dirty."""
     blocks = bench.random("cost").randrange(2000, 2800)
     return Scenario(
@@ -28,7 +28,7 @@ def _block_us(burst: list[Write]) -> float:
     return span_ns / (len(burst) - 1) / 1000
 
 
-def of_many_dirty_blocks_each_costs_as_little_as_with_few(bench: Bench) -> Slide:
+def of_many_dirty_blocks_each_costs_as_little_as_with_few(bench: Workbench) -> Slide:
     """The time between two blocks that a sync of many queues."""
     scenario = _scenario(bench)
     runs = bench.reference(scenario), bench.run(scenario)

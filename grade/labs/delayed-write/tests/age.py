@@ -1,8 +1,8 @@
 """A dirty block's age counts from its first dirtying: flushes write the oldest first."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import BLOCK_BYTES, Run, Scenario
-from grade.scoring.verdict import expect
+from grade.scoring.assertions import expect
+from grade.scoring.scenario import BLOCK_BYTES, Run, Scenario
+from grade.scoring.workbench import Workbench
 
 BLOCKS = 24
 
@@ -31,7 +31,7 @@ def _expect_order(run: Run, between: tuple[int, int], wanted: list[int]) -> None
     expect(came == wanted, f"the sync to queue blocks {wanted}, in this order", f"{came}")
 
 
-def writing_a_dirty_block_again_does_not_make_it_younger(bench: Bench) -> None:
+def writing_a_dirty_block_again_does_not_make_it_younger(bench: Workbench) -> None:
     """Blocks are dirtied in a random order, then the oldest again; then comes sync."""
     rng = bench.random("again")
     order = rng.sample(range(BLOCKS), BLOCKS)
@@ -40,7 +40,7 @@ def writing_a_dirty_block_again_does_not_make_it_younger(bench: Bench) -> None:
     _expect_order(run, (1, 2), order)
 
 
-def once_clean_a_block_is_young_again(bench: Bench) -> None:
+def once_clean_a_block_is_young_again(bench: Workbench) -> None:
     """Blocks are dirtied, written by sync, and dirtied again in another order."""
     rng = bench.random("clean")
     first = rng.sample(range(BLOCKS), BLOCKS)

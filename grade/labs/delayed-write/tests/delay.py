@@ -1,8 +1,8 @@
 """A delayed write only makes the block dirty: the disk hears of it when somebody flushes."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import BLOCK_BYTES, Scenario
-from grade.scoring.verdict import expect
+from grade.scoring.assertions import expect
+from grade.scoring.scenario import BLOCK_BYTES, Scenario
+from grade.scoring.workbench import Workbench
 
 BLOCKS = 300
 SLEEP_S = 20
@@ -31,7 +31,7 @@ AGAIN = Scenario(
 )
 
 
-def what_is_written_stays_in_memory(bench: Bench) -> None:
+def what_is_written_stays_in_memory(bench: Workbench) -> None:
     """Some 300 blocks are written to a file; nothing flushes them for 20 s."""
     run = bench.run(ONCE)
     early = run.writes_of("/f", end_ns=run.beacon(1))
@@ -43,7 +43,7 @@ def what_is_written_stays_in_memory(bench: Bench) -> None:
     expect(bool(run.writes_of("/f")), "the blocks to be written some time", "none ever was")
 
 
-def a_block_written_five_times_goes_to_the_disk_once(bench: Bench) -> None:
+def a_block_written_five_times_goes_to_the_disk_once(bench: Workbench) -> None:
     """The same 20 blocks are written five times before one sync."""
     run = bench.run(AGAIN)
     writes = run.writes_of("/f")

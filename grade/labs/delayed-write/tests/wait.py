@@ -1,8 +1,8 @@
 """A flush waits until the disk has all that it started, and for nothing more."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import BLOCK_BYTES, Scenario
-from grade.scoring.verdict import expect
+from grade.scoring.assertions import expect
+from grade.scoring.scenario import BLOCK_BYTES, Scenario
+from grade.scoring.workbench import Workbench
 
 BLOCKS = 40
 WRITER_S = 30
@@ -39,7 +39,7 @@ sleep {WRITER_S}
 )
 
 
-def _expect_waited(bench: Bench, first: int, what: str) -> None:
+def _expect_waited(bench: Workbench, first: int, what: str) -> None:
     run = bench.run(QUIET)
     writes = run.writes_of("/f", run.beacon(first), run.beacon(first + 1))
     expect(bool(writes), f"{what} to write the dirty blocks", "no write between its ends")
@@ -51,17 +51,17 @@ def _expect_waited(bench: Bench, first: int, what: str) -> None:
     )
 
 
-def sync_returns_when_the_disk_has_it_all(bench: Bench) -> None:
+def sync_returns_when_the_disk_has_it_all(bench: Workbench) -> None:
     """The writes that sync queues are done when it returns."""
     _expect_waited(bench, 1, "sync")
 
 
-def fsync_returns_when_the_disk_has_it_all(bench: Bench) -> None:
+def fsync_returns_when_the_disk_has_it_all(bench: Workbench) -> None:
     """The same of fsync."""
     _expect_waited(bench, 3, "fsync")
 
 
-def sync_ends_though_a_writer_goes_on(bench: Bench) -> None:
+def sync_ends_though_a_writer_goes_on(bench: Workbench) -> None:
     """A process dirties blocks faster than the disk can write them, for half a minute."""
     run = bench.run(BUSY)
     took_s = (run.beacon(2) - run.beacon(1)) / 1e9

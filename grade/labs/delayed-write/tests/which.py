@@ -1,13 +1,13 @@
 """A flush writes all that it is about, each block once, and nothing else."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import BLOCK_BYTES, Run, Scenario
-from grade.scoring.verdict import expect
+from grade.scoring.assertions import expect
+from grade.scoring.scenario import BLOCK_BYTES, Run, Scenario
+from grade.scoring.workbench import Workbench
 
 BLOCKS = 40
 
 
-def _content(bench: Bench, name: str) -> bytes:
+def _content(bench: Workbench, name: str) -> bytes:
     """Blocks that nobody can guess."""
     rng = bench.random(name)
     return b"".join(
@@ -16,7 +16,7 @@ def _content(bench: Bench, name: str) -> bytes:
     )
 
 
-def _run(bench: Bench) -> Run:
+def _run(bench: Workbench) -> Run:
     """Two files are dirtied; one is fsynced, then all."""
     return bench.run(
         Scenario(
@@ -45,24 +45,24 @@ def _expect_each_once(run: Run, path: str, first: int, last: int, what: str) -> 
     expect(not twice, f"{what} to write each block once", f"{twice} more often")
 
 
-def fsync_writes_the_files_blocks(bench: Bench) -> None:
+def fsync_writes_the_files_blocks(bench: Workbench) -> None:
     """Of two files with dirty blocks one is fsynced."""
     _expect_each_once(_run(bench), "/b", 1, 2, "fsync of /b")
 
 
-def fsync_leaves_other_files_alone(bench: Bench) -> None:
+def fsync_leaves_other_files_alone(bench: Workbench) -> None:
     """The other file's blocks stay dirty until sync."""
     run = _run(bench)
     others = run.writes_of("/a", end_ns=run.beacon(2))
     expect(not others, "fsync of /b to write no block of /a", f"{len(others)} of them")
 
 
-def sync_writes_all_the_rest(bench: Bench) -> None:
+def sync_writes_all_the_rest(bench: Workbench) -> None:
     """Then sync writes the other file's blocks."""
     _expect_each_once(_run(bench), "/a", 2, 3, "sync")
 
 
-def the_disk_holds_what_was_written(bench: Bench) -> None:
+def the_disk_holds_what_was_written(bench: Workbench) -> None:
     """At the end both files have their contents, read from the image."""
     run = _run(bench)
     for name in "ab":

@@ -3,14 +3,14 @@
 from itertools import pairwise
 from statistics import mean
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Request, Run, Scenario
-from grade.scoring.verdict import Slide, expect
+from grade.scoring.assertions import Slide, expect
+from grade.scoring.scenario import Request, Run, Scenario
+from grade.scoring.workbench import Workbench
 
 SLOWER_US = 50, 200  # than the reference's choice: all points, none
 
 
-def _scenario(bench: Bench) -> Scenario:
+def _scenario(bench: Workbench) -> Scenario:
     blocks = bench.random("cost").randrange(1200, 1800)
     return Scenario(
         name="cost",
@@ -43,7 +43,7 @@ def _choice_us(writes: list[Request]) -> float:
     return mean(b.issued_ns - a.completed_ns for a, b in pairwise(served)) / 1000
 
 
-def a_choice_among_many_costs_little(bench: Bench) -> Slide:
+def a_choice_among_many_costs_little(bench: Workbench) -> Slide:
     """The time of a choice, with about a thousand writes queued."""
     scenario = _scenario(bench)
     wanted, came = _writes(bench.reference(scenario)), _writes(bench.run(scenario))

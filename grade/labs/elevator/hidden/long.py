@@ -2,8 +2,8 @@
 
 from random import Random
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Run, Scenario
+from grade.scoring.scenario import Run, Scenario
+from grade.scoring.workbench import Workbench
 
 from ..choices import check
 
@@ -17,7 +17,7 @@ def _readers(rng: Random, least: int, most: int) -> str:
     return " -- ".join(f"name=j{i} {read} seed={rng.randrange(10**9)}" for i in range(READERS))
 
 
-def _run(bench: Bench) -> Run:
+def _run(bench: Workbench) -> Run:
     """Some time passes; then come readers, then a sync of many blocks beside them."""
     rng = bench.random("long")
     some = f"rw=randwrite filename=/data/f bs=4k number_ios={rng.randrange(900, 1400)}"
@@ -43,19 +43,19 @@ beacon 4
     )
 
 
-def each_of_thousands_is_served_where_the_head_passes(bench: Bench) -> None:
+def each_of_thousands_is_served_where_the_head_passes(bench: Workbench) -> None:
     """Ten processes read some thousand blocks."""
     run = _run(bench)
     check(run, run.beacon(1), run.beacon(2), 1000)
 
 
-def so_it_is_in_a_long_queue(bench: Bench) -> None:
+def so_it_is_in_a_long_queue(bench: Workbench) -> None:
     """A sync queues about a thousand blocks, and the readers go on."""
     run = _run(bench)
     check(run, run.beacon(2), run.beacon(4), 1500)
 
 
-def so_it_is_on_every_disk(bench: Bench) -> None:
+def so_it_is_on_every_disk(bench: Workbench) -> None:
     """Ten processes read from the first disk, then, in other machines, from the next ones."""
     for disk in range(DISKS):
         jobs = _readers(bench.random(f"disk {disk}"), 10, 30)

@@ -1,13 +1,13 @@
 """What arrives ahead of the head is served in this sweep, what arrives behind it in the next,
 reads and writes alike."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Scenario
+from grade.scoring.scenario import Scenario
+from grade.scoring.workbench import Workbench
 
 from ..choices import check
 
 
-def _job(bench: Bench, number: int, mode: str) -> str:
+def _job(bench: Workbench, number: int, mode: str) -> str:
     """One process: reads anywhere on the disk, or writes a file of its own."""
     rng = bench.random(f"job {number}")
     seed, requests = rng.randrange(1, 10**9), rng.randrange(80, 120)
@@ -15,7 +15,7 @@ def _job(bench: Bench, number: int, mode: str) -> str:
     return f"name=j{number} rw={mode} seed={seed} filename={where} bs=4k number_ios={requests}"
 
 
-def _jobs(bench: Bench, name: str, modes: list[str]) -> Scenario:
+def _jobs(bench: Workbench, name: str, modes: list[str]) -> Scenario:
     jobs = " -- ".join(_job(bench, i, mode) for i, mode in enumerate(modes))
     return Scenario(
         name=name,
@@ -25,13 +25,13 @@ def _jobs(bench: Bench, name: str, modes: list[str]) -> Scenario:
     )
 
 
-def of_readers_each_is_served_where_the_head_passes(bench: Bench) -> None:
+def of_readers_each_is_served_where_the_head_passes(bench: Workbench) -> None:
     """Eight processes read random blocks, each the next when the last has come."""
     run = bench.run(_jobs(bench, "readers", ["randread"] * 8))
     check(run, run.beacon(1), run.beacon(2), 400)
 
 
-def reads_and_writes_are_served_in_one_sweep(bench: Bench) -> None:
+def reads_and_writes_are_served_in_one_sweep(bench: Workbench) -> None:
     """Four processes read and four write through to the disk."""
     run = bench.run(_jobs(bench, "mixed", ["randread", "randwrite"] * 4))
     check(run, run.beacon(1), run.beacon(2), 300)

@@ -3,15 +3,15 @@
 from dataclasses import replace
 from statistics import mean
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Run, Scenario
+from grade.scoring.assertions import Slide, expect
+from grade.scoring.scenario import Run, Scenario
 from grade.scoring.setting import TURNING
-from grade.scoring.verdict import Slide, expect
+from grade.scoring.workbench import Workbench
 
 READERS = 12
 
 
-def _scenario(bench: Bench) -> Scenario:
+def _scenario(bench: Workbench) -> Scenario:
     rng = bench.random("load")
     seed, reads = rng.randrange(1, 10**9), rng.randrange(50, 80)
     jobs = " -- ".join(
@@ -32,7 +32,7 @@ def _reads_ms(run: Run) -> list[float]:
     return [r.response_ms for r in run.data(write=False) if start_ns <= r.queued_ns < end_ns]
 
 
-def random_reads_wait_less(bench: Bench) -> Slide:
+def random_reads_wait_less(bench: Workbench) -> Slide:
     """The mean response time of twelve processes' reads all over the disk."""
     scenario = _scenario(bench)
     plain = replace(

@@ -1,15 +1,15 @@
 """Past the last request the head returns to the lowest and rises again: it serves nothing on
 the way back."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Scenario
+from grade.scoring.scenario import Scenario
+from grade.scoring.workbench import Workbench
 
 from ..choices import check
 
 FILE_BLOCKS = 2048
 
 
-def from_the_middle_it_rises_then_starts_at_the_lowest(bench: Bench) -> None:
+def from_the_middle_it_rises_then_starts_at_the_lowest(bench: Workbench) -> None:
     """A block in the middle is read; then a sync queues blocks on both sides of it."""
     rng = bench.random("sides")
     middle = rng.randrange(FILE_BLOCKS // 3, 2 * FILE_BLOCKS // 3)

@@ -2,14 +2,14 @@
 
 from itertools import pairwise
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Scenario
-from grade.scoring.verdict import expect
+from grade.scoring.assertions import expect
+from grade.scoring.scenario import Scenario
+from grade.scoring.workbench import Workbench
 
 FILE_BLOCKS = 2048
 
 
-def _check(bench: Bench, name: str, blocks: list[int]) -> None:
+def _check(bench: Workbench, name: str, blocks: list[int]) -> None:
     """The head at the file's start, these blocks are dirty and a sync queues them all."""
     line = "dd if=/input of=/data/f bs=4k count=1 seek={} conv=notrunc 2> /dev/null"
     to_the_start = "dd if=/data/f of=/dev/null bs=4k count=1 2> /dev/null"
@@ -29,13 +29,13 @@ def _check(bench: Bench, name: str, blocks: list[int]) -> None:
         expect(before < after, "each block after all lower ones", f"{after} after {before}")
 
 
-def blocks_here_and_there_are_served_by_rising_sector(bench: Bench) -> None:
+def blocks_here_and_there_are_served_by_rising_sector(bench: Workbench) -> None:
     """A sync queues some blocks of a file in a random order."""
     rng = bench.random("here and there")
     _check(bench, "rise", rng.sample(range(1, FILE_BLOCKS), rng.randrange(40, 90)))
 
 
-def a_block_right_under_the_head_is_served_next(bench: Bench) -> None:
+def a_block_right_under_the_head_is_served_next(bench: Workbench) -> None:
     """The same, and the blocks are neighbours: the head stands where the next one begins."""
     rng = bench.random("neighbours")
     first, blocks = rng.randrange(1, FILE_BLOCKS // 2), rng.randrange(40, 90)

@@ -1,13 +1,13 @@
 """It does as well on another drive under another load."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Scenario
-from grade.scoring.verdict import Slide
+from grade.scoring.assertions import Slide
+from grade.scoring.scenario import Scenario
+from grade.scoring.workbench import Workbench
 
 from ..load import DONE, READ_FILES, WRITTEN, Three, measured, readers, three
 
 
-def _runs(bench: Bench) -> Three:
+def _runs(bench: Workbench) -> Three:
     """Readers who come by chance; a burst, and a writer of few blocks."""
     seed = bench.random("elsewhere").randrange(1, 10**9)
     load = Scenario(
@@ -28,11 +28,11 @@ beacon {WRITTEN}
     return three(bench, load)
 
 
-def reads_wait_evenly_there(bench: Bench) -> Slide:
+def reads_wait_evenly_there(bench: Workbench) -> Slide:
     """The standard deviation of read response."""
     return measured(_runs(bench), "spread")
 
 
-def no_read_waits_long_there(bench: Bench) -> Slide:
+def no_read_waits_long_there(bench: Workbench) -> Slide:
     """The mean of the five longest response times."""
     return measured(_runs(bench), "worst")

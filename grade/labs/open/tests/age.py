@@ -1,24 +1,24 @@
 """A block is dirty for about half a minute at most, as under the classic set: what is younger
 when the power fails may be lost."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Scenario
-from grade.scoring.verdict import Slide
+from grade.scoring.assertions import Slide
+from grade.scoring.scenario import Scenario
+from grade.scoring.workbench import Workbench
 
 from ..load import busy, oldest_s, three, visible
 
 
-def _measure(bench: Bench, load: Scenario) -> Slide:
+def _measure(bench: Workbench, load: Scenario) -> Slide:
     runs = three(bench, load)
     classic_s = oldest_s(runs.classic)
     return Slide("oldest dirty age", "s", oldest_s(runs.own), 1.1 * classic_s, 1.3 * classic_s)
 
 
-def oldest_dirty_age(bench: Bench) -> Slide:
+def oldest_dirty_age(bench: Workbench) -> Slide:
     """The longest that any block of the load was dirty."""
     return _measure(bench, visible(bench))
 
 
-def oldest_dirty_age_beside_busy_readers(bench: Bench) -> Slide:
+def oldest_dirty_age_beside_busy_readers(bench: Workbench) -> Slide:
     """The same while three processes read without a pause."""
     return _measure(bench, busy(bench))

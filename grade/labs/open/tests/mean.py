@@ -1,11 +1,11 @@
 """Reads wait little on average."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.verdict import Slide
+from grade.scoring.assertions import Slide
+from grade.scoring.workbench import Workbench
 
 from ..load import measured, three, visible
 
 
-def mean_read_response(bench: Bench) -> Slide:
+def mean_read_response(bench: Workbench) -> Slide:
     """The mean response time of all reads of the load."""
     return measured(three(bench, visible(bench)), "mean")

@@ -1,8 +1,8 @@
 """Who waits for the disk gets what he waits for, also beside busy readers."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Run
-from grade.scoring.verdict import Slide, expect
+from grade.scoring.assertions import Slide, expect
+from grade.scoring.scenario import Run
+from grade.scoring.workbench import Workbench
 
 from ..load import DONE, READ, busy, three
 
@@ -11,7 +11,7 @@ def _took_s(run: Run) -> float:
     return (run.beacon(DONE) - run.beacon(READ)) / 1e9
 
 
-def time_of_fsync(bench: Bench) -> Slide:
+def time_of_fsync(bench: Workbench) -> Slide:
     """One process writes 120 blocks and waits for them; three others read and read."""
     load = busy(bench)
     runs = three(bench, load)

@@ -1,11 +1,11 @@
 """No read waits long."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.verdict import Slide
+from grade.scoring.assertions import Slide
+from grade.scoring.workbench import Workbench
 
 from ..load import measured, three, visible
 
 
-def worst_read_responses(bench: Bench) -> Slide:
+def worst_read_responses(bench: Workbench) -> Slide:
     """The mean of the five longest response times of the load."""
     return measured(three(bench, visible(bench)), "worst")

@@ -1,12 +1,12 @@
 """Writing early must not be bought with writes that others would have spared."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.verdict import Slide
+from grade.scoring.assertions import Slide
+from grade.scoring.workbench import Workbench
 
 from ..load import expect_bounds, three, visible, writes
 
 
-def writes_done(bench: Bench) -> Slide:
+def writes_done(bench: Workbench) -> Slide:
     """How many writes reach the disk, those of a sync at the end included."""
     runs = three(bench, visible(bench))
     expect_bounds(runs)

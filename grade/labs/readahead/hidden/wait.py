@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Run, Scenario
-from grade.scoring.verdict import Slide
+from grade.scoring.assertions import Slide
+from grade.scoring.scenario import Run, Scenario
+from grade.scoring.workbench import Workbench
 
 from ..reads import size
 
@@ -16,7 +16,7 @@ JOBS = " -- ".join(
 )
 
 
-def _scenario(bench: Bench) -> Scenario:
+def _scenario(bench: Workbench) -> Scenario:
     return Scenario(
         name="wait",
         script=f"beacon 1\niogen {JOBS} > /dev/null\nbeacon 2",
@@ -29,7 +29,7 @@ def _took_ms(run: Run) -> float:
     return (run.beacon(2) - run.beacon(1)) / 1e6
 
 
-def two_programs_that_compute_between_reads_wait_less(bench: Bench) -> Slide:
+def two_programs_that_compute_between_reads_wait_less(bench: Workbench) -> Slide:
     """Two programs each read a file in sequence, and compute after each block."""
     ahead = _scenario(bench)
     plain = replace(ahead, name="wait-none", args=ahead.args.replace("=oneblock", "=none"))

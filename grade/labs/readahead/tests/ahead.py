@@ -1,9 +1,9 @@
 """Of a file that is read in sequence the next block is under way before it is asked for, and
 only that one."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Run, Scenario
-from grade.scoring.verdict import expect
+from grade.scoring.assertions import expect
+from grade.scoring.scenario import Run, Scenario
+from grade.scoring.workbench import Workbench
 
 from ..reads import expect_blocks, expect_reads_ahead, size
 
@@ -11,7 +11,7 @@ BLOCKS = 40
 THINK_MS = 40
 
 
-def _run(bench: Bench) -> Run:
+def _run(bench: Workbench) -> Run:
     """The first blocks of a longer file are read."""
     return bench.run(
         Scenario(
@@ -25,14 +25,14 @@ iogen rw=read filename=/data/f bs=4k nr={BLOCKS} thinktime_us={1000 * THINK_MS} 
     )
 
 
-def the_block_after_the_last_one_asked_for_is_read_too(bench: Bench) -> None:
+def the_block_after_the_last_one_asked_for_is_read_too(bench: Workbench) -> None:
     """The first 40 blocks of a longer file are read one after the other, with pauses."""
     run = _run(bench)
     expect_reads_ahead(run, "/f")
     expect_blocks(run, "/f", 0, BLOCKS)
 
 
-def each_read_starts_one_block_and_no_more(bench: Bench) -> None:
+def each_read_starts_one_block_and_no_more(bench: Workbench) -> None:
     """The same: from one block's read to the next one's there is a pause of the program."""
     queued = expect_blocks(_run(bench), "/f", 0, BLOCKS)
     for block in range(1, BLOCKS):

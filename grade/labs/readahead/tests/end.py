@@ -1,15 +1,15 @@
 """A file's last block is read ahead as the others are, and nothing is past it."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Scenario
-from grade.scoring.verdict import expect
+from grade.scoring.assertions import expect
+from grade.scoring.scenario import Scenario
+from grade.scoring.workbench import Workbench
 
 from ..reads import expect_blocks, expect_reads_ahead
 
 THINK_MS = 40
 
 
-def a_whole_file_is_read_to_its_last_block(bench: Bench) -> None:
+def a_whole_file_is_read_to_its_last_block(bench: Workbench) -> None:
     """A file is read from its first block to its last, with pauses."""
     blocks = 2 * bench.random("length").randrange(4, 7)
     scenario = Scenario(

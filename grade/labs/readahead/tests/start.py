@@ -1,15 +1,15 @@
 """A read in the middle of a file begins a stream: nothing is read ahead before it goes on."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Scenario
-from grade.scoring.verdict import expect
+from grade.scoring.assertions import expect
+from grade.scoring.scenario import Scenario
+from grade.scoring.workbench import Workbench
 
 from ..reads import expect_blocks, size
 
 BLOCKS = 6
 
 
-def a_stream_in_the_middle_begins_with_its_second_read(bench: Bench) -> None:
+def a_stream_in_the_middle_begins_with_its_second_read(bench: Workbench) -> None:
     """Six blocks are read, the first of them somewhere in a file."""
     first = bench.random("first").randrange(20, 190)
     scenario = Scenario(

@@ -1,8 +1,8 @@
 """Who reads at random has nothing read that was not asked for."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Scenario
-from grade.scoring.verdict import expect
+from grade.scoring.assertions import expect
+from grade.scoring.scenario import Scenario
+from grade.scoring.workbench import Workbench
 
 from ..reads import expect_reads_ahead, reads, size
 
@@ -10,7 +10,7 @@ READS = 60
 BY_CHANCE = 5  # reads that happen to go on
 
 
-def random_reads_are_not_read_ahead(bench: Bench) -> None:
+def random_reads_are_not_read_ahead(bench: Workbench) -> None:
     """Ten blocks of one file are read in sequence, then sixty of another at random."""
     seed = bench.random("seed").randrange(1, 10**9)
     scenario = Scenario(

@@ -3,9 +3,9 @@
 from itertools import pairwise
 from statistics import mean
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Run, Scenario
-from grade.scoring.verdict import Slide, expect
+from grade.scoring.assertions import Slide, expect
+from grade.scoring.scenario import Run, Scenario
+from grade.scoring.workbench import Workbench
 
 BLOCKS = 4000
 PAUSE_NS = 100 * 10**6  # between scans, not between blocks of one
@@ -43,13 +43,13 @@ def _counting_ms(run: Run) -> float:
     return (run.beacon(2) - run.beacon(1)) / 1e6
 
 
-def a_scan_that_finds_nothing_due_costs_nothing(bench: Bench) -> Slide:
+def a_scan_that_finds_nothing_due_costs_nothing(bench: Workbench) -> Slide:
     """How long a program computes beside a scan every 10 ms, with 4000 blocks dirty."""
     best_ms, value_ms = _counting_ms(bench.reference(OFTEN)), _counting_ms(bench.run(OFTEN))
     return Slide("time to count", "ms", value_ms, 1.03 * best_ms, 1.1 * best_ms)
 
 
-def what_is_due_costs_a_fixed_time_a_block(bench: Bench) -> Slide:
+def what_is_due_costs_a_fixed_time_a_block(bench: Workbench) -> Slide:
     """The time between two of 4000 blocks that one scan queues."""
 
     def block_us(run: Run) -> float:

@@ -1,9 +1,9 @@
 """A block is written when it has been dirty for the age that was asked for: no sooner, and with
 AIPU within one scan of it."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import BLOCK_BYTES, Run, Scenario
-from grade.scoring.verdict import expect
+from grade.scoring.assertions import expect
+from grade.scoring.scenario import BLOCK_BYTES, Run, Scenario
+from grade.scoring.workbench import Workbench
 
 BLOCKS = 12
 SLACK_MS = 50
@@ -26,13 +26,13 @@ beacon 3
 )
 
 
-def _settings(bench: Bench) -> tuple[int, int]:
+def _settings(bench: Workbench) -> tuple[int, int]:
     """Age and time between scans, in ms."""
     rng = bench.random("settings")
     return rng.randrange(3000, 6000), rng.randrange(300, 700)
 
 
-def _run(bench: Bench) -> Run:
+def _run(bench: Workbench) -> Run:
     """Blocks are dirtied one by one, a beacon before each and after the last."""
     age_ms, scan_ms = _settings(bench)
     rng = bench.random("pauses")
@@ -59,7 +59,7 @@ def _written_ms(run: Run) -> dict[int, float]:
     return {w.block: w.request.queued_ns / 1e6 for w in reversed(writes)}
 
 
-def no_block_goes_before_its_age(bench: Bench) -> None:
+def no_block_goes_before_its_age(bench: Workbench) -> None:
     """With AIPU each of 12 blocks is at least age_ms old when its write is queued."""
     run, (age_ms, scan_ms) = _run(bench), _settings(bench)
     written_ms = _written_ms(run)
@@ -74,7 +74,7 @@ def no_block_goes_before_its_age(bench: Bench) -> None:
         )
 
 
-def each_block_goes_within_one_scan_of_its_age(bench: Bench) -> None:
+def each_block_goes_within_one_scan_of_its_age(bench: Workbench) -> None:
     """With AIPU each of 12 blocks is queued by the next scan after it is age_ms old."""
     run, (age_ms, scan_ms) = _run(bench), _settings(bench)
     written_ms = _written_ms(run)
@@ -88,7 +88,7 @@ def each_block_goes_within_one_scan_of_its_age(bench: Bench) -> None:
         )
 
 
-def smoothsync_writes_the_old_and_leaves_the_young(bench: Bench) -> None:
+def smoothsync_writes_the_old_and_leaves_the_young(bench: Workbench) -> None:
     """smoothsync of 5 s with one file dirty for 6 s and another for none."""
     run = bench.run(SMOOTHSYNC)
     old = run.writes_of("/old", run.beacon(1), run.beacon(2))

@@ -1,13 +1,13 @@
 """What is due at one time goes in the order of age: the oldest first."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import BLOCK_BYTES, Scenario
-from grade.scoring.verdict import expect
+from grade.scoring.assertions import expect
+from grade.scoring.scenario import BLOCK_BYTES, Scenario
+from grade.scoring.workbench import Workbench
 
 BLOCKS = 24
 
 
-def the_oldest_goes_first(bench: Bench) -> None:
+def the_oldest_goes_first(bench: Workbench) -> None:
     """Blocks dirtied in a random order become due within one scan."""
     rng = bench.random("order")
     order = rng.sample(range(BLOCKS), BLOCKS)

@@ -5,16 +5,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from statistics import mean, pstdev
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Run, Scenario
+from grade.scoring.assertions import Slide, expect
+from grade.scoring.scenario import Run, Scenario
 from grade.scoring.setting import TURNING
-from grade.scoring.verdict import Slide, expect
+from grade.scoring.workbench import Workbench
 
 READS = 3200
 SETTLED_NS = 12 * 10**9  # by then each policy has begun to write
 
 
-def _scenario(bench: Bench) -> Scenario:
+def _scenario(bench: Workbench) -> Scenario:
     """Mogul's two processes, section 4.1 of his paper, three times as fast and on smaller files."""
     seed = bench.random("seed").randrange(1, 10**9)
     return Scenario(
@@ -43,7 +43,7 @@ def _writes(run: Run) -> int:
     return len(run.writes_of("/write", end_ns=run.beacon(1)))
 
 
-def _measure(bench: Bench, what: str, measure: Callable[[list[float]], float]) -> Slide:
+def _measure(bench: Workbench, what: str, measure: Callable[[list[float]], float]) -> Slide:
     """Points from a little more than the reference's AIPU down to its PU."""
     scenario = _scenario(bench)
     periodic = replace(
@@ -60,11 +60,11 @@ def _measure(bench: Bench, what: str, measure: Callable[[list[float]], float]) -
     return Slide(what, "ms", value, full + 0.2 * (none - full), none)
 
 
-def reads_wait_evenly(bench: Bench) -> Slide:
+def reads_wait_evenly(bench: Workbench) -> Slide:
     """The standard deviation of random reads' response times."""
     return _measure(bench, "standard deviation of read response", pstdev)
 
 
-def the_worst_reads_wait_less(bench: Bench) -> Slide:
+def the_worst_reads_wait_less(bench: Workbench) -> Slide:
     """The mean response time of the 5 longest of them."""
     return _measure(bench, "mean of the 5 longest read responses", lambda ms: mean(ms[-5:]))

@@ -1,8 +1,8 @@
 """Writes are started and not waited for: what is due is in the disk's queue at once."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Scenario
-from grade.scoring.verdict import expect
+from grade.scoring.assertions import expect
+from grade.scoring.scenario import Scenario
+from grade.scoring.workbench import Workbench
 
 BLOCKS = 150
 
@@ -31,7 +31,7 @@ sleep 5
 )
 
 
-def a_scan_queues_all_that_is_due(bench: Bench) -> None:
+def a_scan_queues_all_that_is_due(bench: Workbench) -> None:
     """150 blocks become due at one scan; the disk takes seconds to write them."""
     run = bench.run(AIPU)
     writes = run.writes_of("/f", end_ns=run.beacon(1))
@@ -45,7 +45,7 @@ def a_scan_queues_all_that_is_due(bench: Bench) -> None:
     )
 
 
-def smoothsync_returns_before_the_disk_is_done(bench: Bench) -> None:
+def smoothsync_returns_before_the_disk_is_done(bench: Workbench) -> None:
     """smoothsync of age 0, with 150 blocks dirty."""
     run = bench.run(SMOOTHSYNC)
     writes = run.writes_of("/f", run.beacon(1), run.beacon(2))

@@ -2,9 +2,9 @@
 
 from statistics import mean
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Run
-from grade.scoring.verdict import Slide, expect
+from grade.scoring.assertions import Slide, expect
+from grade.scoring.scenario import Run
+from grade.scoring.workbench import Workbench
 
 from ..bursts import levels
 from ..readers import DONE, STEP_MS, WARM, args, scenario
@@ -23,7 +23,7 @@ def _high(run: Run) -> float:
     return mean(level.high for level in levels(run, STEP_MS * 10**6, DONE).values())
 
 
-def reads_that_reach_the_disk(bench: Bench) -> Slide:
+def reads_that_reach_the_disk(bench: Workbench) -> Slide:
     """A reader beside a writer, against the same policy without ghosts (ahlw)."""
     run = bench.run(scenario(bench, "printed", args("awol", "awol.reading=0")))
     best = bench.reference(scenario(bench, "printed", args("awol", "awol.reading=0")))

@@ -1,14 +1,14 @@
 """Below the marks a block goes when it is of age, at the next step."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import BLOCK_BYTES, Scenario
-from grade.scoring.verdict import expect
+from grade.scoring.assertions import expect
+from grade.scoring.scenario import BLOCK_BYTES, Scenario
+from grade.scoring.workbench import Workbench
 
 BLOCKS = 30
 STEP_MS, AGE_MS, SLACK_MS = 500, 4000, 100
 
 
-def each_block_goes_at_the_step_after_its_age(bench: Bench) -> None:
+def each_block_goes_at_the_step_after_its_age(bench: Workbench) -> None:
     """Thirty blocks become dirty, far below the high mark, 0.1 s later than they could.
 
     A ratio that is upside down shows only in some phases of the steps: not 0, 0.2 or 0.3 s later.

@@ -1,15 +1,15 @@
 """Above the high mark the oldest blocks are written, until as many as the low mark are left."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Scenario
-from grade.scoring.verdict import expect
+from grade.scoring.assertions import expect
+from grade.scoring.scenario import Scenario
+from grade.scoring.workbench import Workbench
 
 from ..bursts import SETTLED_NS, bursts
 
 BUFFERS = 1000
 
 
-def a_burst_goes_from_the_high_mark_down_to_the_low_one(bench: Bench) -> None:
+def a_burst_goes_from_the_high_mark_down_to_the_low_one(bench: Workbench) -> None:
     """A steady writer, and marks that have no time to adapt."""
     rng = bench.random("marks")
     high_percent, low_percent = rng.randrange(8, 16), rng.randrange(30, 71)

@@ -1,7 +1,7 @@
 """The faster blocks become dirty the lower the marks; no step more than halves or doubles them."""
 
-from grade.scoring.bench import Bench
-from grade.scoring.run import Scenario
+from grade.scoring.scenario import Scenario
+from grade.scoring.workbench import Workbench
 
 from ..bursts import expect_levels
 
@@ -23,22 +23,22 @@ def _scenario(name: str, rates: list[int], seconds: list[int]) -> Scenario:
     )
 
 
-def _doubled(bench: Bench) -> Scenario:
+def _doubled(bench: Workbench) -> Scenario:
     rate = bench.random("rate").randrange(18, 23)
     return _scenario("rates", [rate, 2 * rate, rate], [17, 17, 17])
 
 
-def the_high_mark_follows_the_rate(bench: Bench) -> None:
+def the_high_mark_follows_the_rate(bench: Workbench) -> None:
     """A writer's rate is doubled after 17 s, and halved again after 17 more."""
     expect_levels(bench, _doubled(bench), STEP_MS, 1, "high")
 
 
-def the_low_mark_follows_both_rates(bench: Bench) -> None:
+def the_low_mark_follows_both_rates(bench: Workbench) -> None:
     """The same."""
     expect_levels(bench, _doubled(bench), STEP_MS, 1, "low")
 
 
-def no_step_more_than_halves_the_high_mark(bench: Bench) -> None:
+def no_step_more_than_halves_the_high_mark(bench: Workbench) -> None:
     """A writer's rate grows to seven or eight times as much at once."""
     rate = bench.random("sudden").randrange(7, 10)
     scenario = _scenario("sudden", [rate, 60], [26, 18])

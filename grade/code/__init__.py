@@ -1,0 +1,1 @@
+"""What C sources, object files and linked kernels say, read without running them."""

@@ -1,0 +1,51 @@
+"""What object files define, use and were made from."""
+
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from grade.code import elf
+
+COMPILERS_OWN = frozenset({"memcpy", "memmove", "memset", "memcmp"})  # calls it makes
+PREFIX = os.environ.get("TOOLPREFIX", "riscv64-unknown-elf-")
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """An object's external symbols."""
+
+    defined: frozenset[str]
+    undefined: frozenset[str]
+
+
+def tool(name: str, *words: str | Path) -> str:
+    """The output of a program of the cross tool chain."""
+    return subprocess.run(
+        [PREFIX + name, *words], check=True, capture_output=True, text=True
+    ).stdout
+
+
+def external(file: elf.Elf) -> Symbols:
+    """The external symbols of an object that was read."""
+    found = [symbol for symbol in file.names if symbol.binding != elf.LOCAL]
+    undefined = frozenset(s.name for s in found if s.section == elf.UNDEFINED)
+    return Symbols(frozenset(s.name for s in found if s.section != elf.UNDEFINED), undefined)
+
+
+def symbols(path: Path) -> Symbols:
+    """The external symbols of an object; raises BadElf."""
+    return external(elf.read(path))
+
+
+def includes(path: Path) -> set[str]:
+    """The headers an object was compiled with, from its .d file: kernel/cache/bio.h, ..."""
+    rule = path.with_suffix(".d").read_text().replace("\\\n", " ").splitlines()[0]
+    return set(rule.split(":", 1)[1].split())
+
+
+def declared_functions(header: Path) -> set[str]:
+    """Names of the functions that a header declares and does not define."""
+    text = re.sub(r"/\*.*?\*/|^#.*?[^\\]$", "", header.read_text(), flags=re.S | re.M)
+    return set(re.findall(r"^(?!static|typedef)\w[\w\s*]*?\b(\w+)\([^;{}]*\);", text, re.M))

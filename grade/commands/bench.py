@@ -1,0 +1,18 @@
+"""`make bench`: the system's speeds, then those that were promised, each with its target."""
+
+import argparse
+
+from grade.speed import live, targets
+
+
+def main() -> None:
+    """Measure both, and print each table when it is there."""
+    options = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    options.add_argument("--repeats", type=int, default=5, help="boots of each measurement")
+    choice = options.parse_args()
+    live.show(choice.repeats)
+    targets.show()
+
+
+if __name__ == "__main__":
+    main()

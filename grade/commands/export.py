@@ -1,0 +1,144 @@
+"""`make export`: E= experiment, SIZE= how large, N= number of a run, FORMAT= (all), OUT= folder.
+
+LIST=1 shows what there is.
+"""
+
+import argparse
+import importlib
+import pkgutil
+import sys
+import tempfile
+from pathlib import Path
+from types import ModuleType
+
+from grade.export import formats
+from grade.export.recording import Recording, remake
+from grade.host.paths import BUILD
+from grade.measure.choose import EXPERIMENTS, list_runs
+from grade.measure.files import FOLDER
+from grade.measure.load import FULL, load
+from grade.measure.run import RunFailed
+from grade.measure.schema import BadExperiment, Experiment, Run
+
+ALL = "all"
+
+
+class BadChoice(ValueError):
+    """There is no such thing; says what there is."""
+
+
+def find_formats() -> dict[str, ModuleType]:
+    """The formats by name."""
+    names = sorted(module.name for module in pkgutil.iter_modules(formats.__path__))
+    return {name: importlib.import_module(f"{formats.__name__}.{name}") for name in names}
+
+
+def choose_formats(name: str) -> dict[str, ModuleType]:
+    """Those that FORMAT= means."""
+    found = find_formats()
+    if name == ALL:
+        return found
+    if name not in found:
+        raise BadChoice(f'no format "{name}"; there are {", ".join(found)} and {ALL}')
+    return {name: found[name]}
+
+
+def experiment_file(name: str | None) -> Path:
+    """The one that E= means: a name, the beginning of just one, or a path."""
+    if name and name.endswith(".toml"):
+        return Path(name)
+    names = sorted(path.stem for path in EXPERIMENTS.glob("*.toml"))
+    found = [n for n in names if name and n.startswith(name)]
+    exact = [n for n in found if n == name]
+    if len(exact or found) != 1:
+        said = f'"{name}" is {len(found) or "no"} experiments' if name else "which experiment (E=)?"
+        raise BadChoice(f"{said}; there are {', '.join(names)}")
+    return EXPERIMENTS / f"{(exact or found)[0]}.toml"
+
+
+def choose_run(experiment: Experiment, number: int | None) -> Run:
+    """The one that N= means."""
+    count = len(experiment.runs)
+    if number is None or not 1 <= number <= count:
+        said = "which run (N=)?" if number is None else f"no run {number};"
+        raise BadChoice(f"{said} {experiment.name} has 1 to {count}, LIST=1 lists them")
+    return experiment.runs[number - 1]
+
+
+def told(recording: Recording) -> str:
+    """What was recorded, in words."""
+    run, seconds = recording.run, (recording.end_ns - recording.start_ns) / 1e9
+    lines = [
+        f"{run.experiment} run {run.number}, {run.name}: "
+        f"{len(recording.requests)} requests in {seconds:.1f} s of virtual time"
+    ]
+    if recording.unfinished:
+        lines.append(f"{recording.unfinished} more, unfinished at its end, are left out")
+    if recording.lost:
+        lines.append(
+            f"{recording.lost} events were overwritten by newer ones, so the beginning may be "
+            "missing: raise trace_k in [machine]"
+        )
+    return "\n".join(lines)
+
+
+def write(recording: Recording, chosen: dict[str, ModuleType], out: Path) -> list[str]:
+    """All files, or none if one cannot be made; how to open them."""
+    BUILD.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=BUILD) as name:
+        lines = []
+        for format_name, module in chosen.items():
+            for command in module.write(recording, Path(name)):
+                lines.append(f"  {format_name:9} {command}")
+        out.mkdir(parents=True, exist_ok=True)
+        for path in sorted(Path(name).iterdir()):
+            (out / path.name).write_bytes(path.read_bytes())
+    return lines
+
+
+def show_all() -> None:
+    """Formats and experiments."""
+    for name, module in find_formats().items():
+        print(f"{name:9} {module.ABOUT}")
+    for path in sorted(EXPERIMENTS.glob("*.toml")):
+        print(f"{path.stem}: {len(load(path).runs)} runs")
+
+
+def do(choice: argparse.Namespace) -> None:
+    """The command."""
+    if choice.list and not choice.name:
+        show_all()
+        return
+    experiment = load(experiment_file(choice.name), choice.size)
+    if choice.list:
+        list_runs(experiment)
+        return
+    chosen = choose_formats(choice.format)
+    run = choose_run(experiment, choice.run)
+    recording = remake(run, choice.folder)
+    out = choice.out or BUILD / "exports" / f"{experiment.name}-{run.number:03}"
+    lines = write(recording, chosen, out)
+    print(told(recording))
+    print("\n".join([f"in {out}:", *lines]))
+
+
+def main() -> int:
+    """The exit status: 2 for a wrong choice, 1 if the run failed."""
+    options = argparse.ArgumentParser(prog="make export", description=__doc__)
+    options.add_argument("name", nargs="?", help="an experiment, or the beginning of its name")
+    options.add_argument("--run", type=int, help="its run of this number")
+    options.add_argument("--size", default=FULL, help="of the experiment, as its file has it")
+    options.add_argument("--format", default=ALL)
+    options.add_argument("--out", type=Path, help="folder for the files")
+    options.add_argument("--list", action="store_true", help="what there is")
+    options.add_argument("--folder", type=Path, default=FOLDER, help="of the results")
+    try:
+        do(options.parse_args())
+    except (BadChoice, BadExperiment, RunFailed) as error:
+        print(error, file=sys.stderr)
+        return 1 if isinstance(error, RunFailed) else 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

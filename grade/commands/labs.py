@@ -1,0 +1,213 @@
+"""`make skeleton`, `make grade`, `make class`, `make bundle`: labs handed out and scored.
+
+The options are the Makefile's variables; one that is empty has not been given.
+"""
+
+import argparse
+import os
+import secrets
+import shlex
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from grade.host.paths import BUILD, TREE
+from grade.host.workers import NoWorkers, workers
+from grade.scoring import bundle, classroom, formats, grading, sandbox, submission, tree
+from grade.scoring.classroom import BadClass
+from grade.scoring.formats import page, people
+from grade.scoring.grading import NoTest
+from grade.scoring.lab import BadLab, Lab, named
+from grade.scoring.submission import Refused
+
+GDB_SOCKET = BUILD / "gdb.sock"
+
+
+class BadCall(Exception):
+    """Something was not given, or is not there; says what."""
+
+
+def given(path: Path | None, variable: str, what: str) -> Path:
+    """A path that the command cannot do without."""
+    if path is None:
+        raise BadCall(f"{variable}= is missing: {what}")
+    return path
+
+
+def existing(path: Path) -> Path:
+    """A path of what must be there."""
+    if not path.exists():
+        raise BadCall(f"{path}: no such file or folder")
+    return path
+
+
+def made(folder: Path) -> Path:
+    """A folder, made unless it is there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadCall(f"{folder}: {error.strerror}") from None
+    return folder
+
+
+def warn() -> None:
+    """Say so if this machine keeps a submission's compiler less apart than others would."""
+    if sandbox.weakness():
+        print(
+            f"note: submissions are compiled {sandbox.weakness()} (see grade/labs/TRUST.md)",
+            file=sys.stderr,
+        )
+
+
+def take(lab: Lab, handed_in: Path | None) -> dict[str, str]:
+    """The lab's files, of this tree or as handed in."""
+    if handed_in is None:
+        for file in lab.files:
+            if (TREE / file).exists():
+                submission.text(file, (TREE / file).read_bytes())
+        return tree.here(lab)
+    return submission.take(existing(handed_in), lab.files, tree.as_handed_out(lab))
+
+
+def grade(choice: argparse.Namespace) -> int:
+    """Score this tree or a submission; write and print what came."""
+    lab = named(choice.lab)
+    command = f"make grade LAB={lab.name}"
+    if choice.submission:
+        warn()
+        command += f" SUBMISSION={shlex.quote(str(existing(choice.submission)))}"
+    nonce = choice.nonce or secrets.token_hex(4)
+    gdb = GDB_SOCKET if choice.gdb else None
+    folder = made(choice.out or BUILD / "grade" / lab.name)
+    record = grading.grade(
+        lab, lambda: take(lab, choice.submission), folder, nonce, command, choice.test, gdb, True
+    )
+    formats.write_all(record, folder)
+    print(people.text(record))
+    print(f"results in {folder}, with pictures in {folder / page.FILE}")
+    return 0
+
+
+def carried_on(lab: Lab, path: Path | None) -> dict[str, str]:
+    """A student's earlier work, completed by the solution's; says what is whose."""
+    if path is None:
+        return {}
+    files = tree.sources_before(lab)
+    if not files:
+        raise BadLab(f"before {lab.name} nothing was written: nothing of {path} to carry on")
+    work = submission.take_some(existing(path), files)
+    made, ours = tree.carried_on(lab, work)
+    print(f"carried on: {', '.join(sorted(work))}")
+    if ours:
+        print(f"the solution's: {', '.join(ours)}")
+    return made
+
+
+def skeleton(choice: argparse.Namespace) -> int:
+    """Hand a lab out."""
+    lab = named(choice.lab)
+    base = carried_on(lab, choice.base)
+    out = given(choice.out, "OUT", "the student's folder, to be made")
+    tree.skeleton(lab, out, base, choice.student)
+    print(f"{out}: {lab.title}; read {out}/grade/labs/{lab.name}/handout.md")
+    return 0
+
+
+def samples(choice: argparse.Namespace) -> int:
+    """Make submissions to try the rest with."""
+    out = given(choice.out, "OUT", "the folder of the samples, to be made")
+    for path in tree.samples(named(choice.lab), out):
+        print(path)
+    return 0
+
+
+def make_bundle(choice: argparse.Namespace) -> int:
+    """Make what Gradescope builds its autograder from."""
+    lab, out = named(choice.lab), given(choice.out, "OUT", "the archive, a .zip, to be made")
+    bundle.pack(lab, out)
+    print(f"{out}: to be uploaded to Gradescope as the autograder of {lab.name}")
+    return 0
+
+
+def step_line(step: classroom.Step) -> str:
+    """One submission, for a log."""
+    record = step.record
+    what = f"{record.score:g} of {record.most:g}" if record.status == "graded" else record.status
+    return f"{step.name}: {what}{', there already' if step.resumed else ''}"
+
+
+def score_class(choice: argparse.Namespace) -> int:
+    """Score a folder of submissions, with a bar on a terminal, else with a line for each."""
+    lab = named(choice.lab)
+    handed_in = existing(given(choice.submissions, "SUBMISSIONS", "a folder of submissions"))
+    folder = made(choice.out or BUILD / "class" / lab.name)
+    warn()
+    pool = partial(workers, choice.jobs, choice.scheduler)
+    console = Console()
+    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
+    with Progress(
+        *columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task(lab.name, total=len(list(handed_in.glob("[!.]*"))))
+
+        def report(step: classroom.Step) -> None:
+            bar.print(step_line(step), markup=False)
+            bar.advance(task)
+
+        classroom.score_class(lab, handed_in, folder, choice.nonce, report, pool)
+    print(f"table: {folder / 'class.csv'}\npage:  {folder / 'class.html'}")
+    return 0
+
+
+def path(text: str) -> Path | None:
+    """A path, if one is given."""
+    return Path(text) if text else None
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="grade.commands.labs", description=__doc__)
+    verbs = parser.add_subparsers(required=True)
+
+    def verb(name: str, do: Callable[[argparse.Namespace], int], out: str) -> Callable:
+        """A verb of a lab that makes something; how to add to its options."""
+        added = verbs.add_parser(name)
+        added.set_defaults(do=do)
+        added.add_argument("--lab", required=True)
+        added.add_argument("--out", type=path, help=out)
+        return added.add_argument
+
+    add = verb("grade", grade, "folder for the results")
+    add("--submission", type=path, help="a folder or archive; else this tree")
+    add("--test", default="", help="only these: GROUP or GROUP.TEST, with commas")
+    add("--nonce", default="", help="that of the grading to be repeated")
+    add("--gdb", action="store_true", help="the first machine waits for gdb")
+    add = verb("class", score_class, "folder for the results")
+    add("--submissions", type=path, help="a folder of folders or archives")
+    add("--nonce", default="", help="that of an earlier scoring; else kept or new")
+    add("--jobs", type=int, default=os.cpu_count(), help="submissions at a time")
+    add("--scheduler", default="", help="address of a Dask scheduler")
+    verb("samples", samples, "the folder, to be made")
+    verb("bundle", make_bundle, "the archive, a .zip")
+    add = verb("skeleton", skeleton, "the folder, to be made")
+    add("--student", default="", help="whose, if the lab is answered by numbers")
+    add("--base", type=path, help="a student's earlier work, to be carried on")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """The command; its exit status is 0 if results were written."""
+    choice = arguments()
+    try:
+        return choice.do(choice)
+    except (BadCall, BadClass, BadLab, NoTest, NoWorkers, Refused) as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

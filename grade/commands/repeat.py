@@ -1,0 +1,133 @@
+"""`make repeat`: experiments under two QEMUs, and whether all bytes of their results are equal.
+
+QEMU_OTHER= the other QEMU (grade/other_qemu.sh fetches one), E= which experiments (all), SIZE=
+how large (quick), JOBS= how many runs at a time.
+
+Results are kept by QEMU in build/repeat, as those of `make experiment` are: a run that was made
+by the same kernel under the same QEMU is not made again. The table has a row for each
+experiment; of a run that differs, it is told which numbers.
+"""
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from subprocess import CalledProcessError
+
+from grade.host.paths import BUILD
+from grade.measure import run as runs
+from grade.measure import runner
+from grade.measure.choose import ALL, chosen
+from grade.measure.progress import reporting
+from grade.measure.runner import OtherTree, Outcome
+from grade.measure.schema import BadExperiment, Experiment
+
+FOLDER = BUILD / "repeat"
+SHOWN = 5  # numbers of a run that differs
+
+
+@dataclass
+class Compared:
+    """An experiment under both: how many runs there are, how many are equal, what is wrong."""
+
+    name: str
+    runs: int
+    equal: int = 0
+    complaints: list[str] = field(default_factory=list)
+
+
+def version(qemu: str) -> str:
+    """What a QEMU calls itself, as the name of a folder. Raises OSError if there is none."""
+    os.environ["QEMU"] = qemu
+    runner.qemu_version.cache_clear()
+    return re.sub(r"[^\w.+-]+", "_", runner.qemu_version().split("version ")[1]).strip("_")
+
+
+def differences(one: object, other: object, at: str = "") -> Iterator[str]:
+    """Where two values of JSON differ, and how."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        for name in sorted(one.keys() | other.keys()):
+            yield from differences(one.get(name), other.get(name), f"{at}.{name}")
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for i, pair in enumerate(zip(one, other, strict=True)):
+            yield from differences(*pair, f"{at}[{i}]")
+    elif one != other:
+        yield f"{at.removeprefix('.')}: {str(one)[:40]} and {str(other)[:40]}"
+
+
+def compare(experiment: Experiment, one: Outcome, other: Outcome) -> Compared:
+    """The runs of an experiment, by the lines that they are in results.jsonl."""
+    compared = Compared(experiment.name, len(experiment.runs))
+    for outcome in (one, other):
+        compared.complaints += [f"{run}: {error}" for run, error in outcome.errors.items()]
+    rows = [{row["key"]: row for row in outcome.results} for outcome in (one, other)]
+    for run in experiment.runs:
+        here, there = (by_key.get(runs.key(run), {}) for by_key in rows)
+        if here and runner.to_line(here) == runner.to_line(there):
+            compared.equal += 1
+            continue
+        found = list(differences(here, there))
+        more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
+        compared.complaints.append(f"{run.name}: " + "; ".join(found[:SHOWN] + more))
+    return compared
+
+
+def made(experiments: list[Experiment], qemu: str, folder: Path, jobs: int) -> list[Outcome]:
+    """The outcomes of all experiments under one QEMU."""
+    os.environ["QEMU"] = qemu
+    asked = [(experiment, experiment.runs) for experiment in experiments]
+    with reporting(folder.name, sum(len(only) for _, only in asked)) as report:
+        return list(runner.execute_all(asked, jobs, report, folder))
+
+
+def table(rows: list[Compared]) -> str:
+    """The experiments, a line each, and what differs."""
+    lines = []
+    for row in rows:
+        lines.append(f"{row.name:24} {row.equal:4} of {row.runs:4} runs equal")
+        lines += [f"    {complaint}" for complaint in row.complaints]
+    equal, count = sum(row.equal for row in rows), sum(row.runs for row in rows)
+    return "\n".join([*lines, f"{'all':24} {equal:4} of {count:4} runs equal"])
+
+
+def do(experiments: list[Experiment], qemus: list[str], folder: Path, jobs: int) -> bool:
+    """Make all runs under both, and show the table; were they equal?"""
+    versions = [version(qemu) for qemu in qemus]
+    if versions[0] == versions[1]:
+        raise BadExperiment(f"QEMU_OTHER={qemus[1]} is the same QEMU: {versions[0]}")
+    outcomes = [
+        made(experiments, qemu, folder / name, jobs)
+        for qemu, name in zip(qemus, versions, strict=True)
+    ]
+    rows = [compare(*of_one) for of_one in zip(experiments, *outcomes, strict=True)]
+    print(f"\n{versions[0]} and {versions[1]}:\n{table(rows)}")
+    return all(row.equal == row.runs for row in rows)
+
+
+def main() -> int:
+    """The exit status: 1 if a run differs or failed, 2 for a wrong choice."""
+    options = argparse.ArgumentParser(prog="make repeat", description=__doc__)
+    options.add_argument("name", nargs="?", default=ALL, help="or the beginning of names")
+    options.add_argument("--other", default="", help="path of the other QEMU")
+    options.add_argument("--size", default="quick", help="of the experiments")
+    options.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
+    options.add_argument("--folder", type=Path, default=FOLDER, help="for the results")
+    choice = options.parse_args()
+    try:
+        if not choice.other:
+            raise BadExperiment(
+                "which other QEMU? make repeat QEMU_OTHER=$(grade/other_qemu.sh build/other)"
+            )
+        qemus = [os.environ.get("QEMU", "qemu-system-riscv64"), choice.other]
+        experiments = chosen(choice.name, choice.size)
+        return 0 if do(experiments, qemus, choice.folder, choice.jobs) else 1
+    except (BadExperiment, OtherTree, OSError, CalledProcessError) as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,48 @@
+"""`make report`: the report of results that are there, E= and SIZE= of which experiment.
+
+Of several experiments also their comparison.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from grade.measure import result
+from grade.measure.choose import DEFAULT, chosen
+from grade.measure.files import FOLDER
+from grade.measure.result import BadResult
+from grade.measure.schema import BadExperiment, Experiment
+from grade.report.comparison.write import has_results, write_comparison
+from grade.report.write import write_report
+
+
+def with_results(experiments: list[Experiment], folder: Path) -> list[Experiment]:
+    """Of several, those that have results. (That one has none is told when it is read.)"""
+    if len(experiments) == 1:
+        return experiments
+    return [e for e in experiments if has_results(e, folder)]
+
+
+def main() -> int:
+    """The command; its exit status."""
+    options = argparse.ArgumentParser(prog="make report", description=__doc__)
+    options.add_argument("name", nargs="?", default=DEFAULT, help="or the beginning of names")
+    options.add_argument("--size", help="full, or as the file has it; of `all`, quick")
+    options.add_argument("--folder", type=Path, default=FOLDER, help="where the results are")
+    choice = options.parse_args()
+    try:
+        experiments = chosen(choice.name, choice.size)
+        for experiment in with_results(experiments, choice.folder):
+            folder = choice.folder / experiment.name
+            results = result.read(folder / "results.jsonl")
+            print(f"report: {write_report(experiment, results, folder)}")
+        if len(experiments) > 1:
+            print(f"comparison: {write_comparison(experiments, choice.folder)}")
+    except (BadExperiment, BadResult) as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""`make results`: make experiments in full size, store the results, put them into documents.
+
+E= which one, or the beginning of names; without it, all whose results a document quotes.
+JOBS= how many runs at a time, SCHEDULER= the address of a Dask cluster. Runs that are there
+already are not made again. `make results-tables` only puts what is kept into the documents.
+"""
+
+import argparse
+import os
+import sys
+from functools import cache
+
+from grade.commands.experiment import do
+from grade.host.workers import NoWorkers
+from grade.measure import result
+from grade.measure.choose import chosen, named
+from grade.measure.files import FOLDER, write_whole
+from grade.measure.known import kernel_hash
+from grade.measure.load import FULL
+from grade.measure.result import BadResult
+from grade.measure.runner import OtherTree
+from grade.measure.schema import BadExperiment, Experiment
+from grade.results import documents, store
+
+
+def quoted() -> dict[str, set[str]]:
+    """The metrics that documents quote, by experiment."""
+    found: dict[str, set[str]] = {}
+    for path in documents.documents():
+        for figure in documents.figures(path):
+            found.setdefault(figure.source.get("from", ""), set()).add(figure.source.get("metric"))
+    return found
+
+
+def keep(experiments: list[Experiment]) -> None:
+    """Store the results that there are now; all or, if one's are not whole, none."""
+    metrics = quoted()
+    kept = []
+    for experiment in experiments:
+        results = result.read(FOLDER / experiment.name / "results.jsonl")
+        kept.append(store.digest(experiment, results, metrics.get(experiment.name, ())))
+    for one in kept:
+        print(f"stored: {store.write(one)}")
+
+
+def put_in(names: set[str]) -> None:
+    """Bring what the documents say of these experiments up to what is stored, or change nothing."""
+    read = cache(store.read)
+    new = {path: documents.put_in(path, read, names) for path in documents.documents()}
+    changed = {path: text for path, (text, said) in new.items() if said}
+    for path, text in changed.items():
+        write_whole(path, text)
+        print("\n".join(new[path][1]))
+    if not changed:
+        print("the documents say what the results do")
+    for name in sorted(names & quoted().keys()):
+        if read(name)["kernel"] != kernel_hash():
+            print(f"{name}: the stored results are of another kernel, at {read(name)['commit']}")
+
+
+def run(experiments: list[Experiment], choice: argparse.Namespace) -> bool:
+    """Make the runs, store their results and put them into the documents; was all well?"""
+    good = do(experiments, choice)
+    keep(experiments)
+    put_in({experiment.name for experiment in experiments})
+    return good
+
+
+def main() -> int:
+    """The command; its exit status."""
+    options = argparse.ArgumentParser(prog="make results", description=__doc__)
+    options.add_argument("name", nargs="?", help="or the beginning of names")
+    options.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
+    options.add_argument("--scheduler", default="", help="address of a Dask scheduler")
+    options.add_argument("--tables", action="store_true", help="make no runs")
+    choice = options.parse_args()
+    choice.run, choice.no_report, choice.folder = None, False, FOLDER
+    try:
+        names = [choice.name] if choice.name else sorted(quoted())
+        if choice.tables:
+            put_in({path.stem for name in names for path in named(name)})
+            return 0
+        good = run([one for name in names for one in chosen(name, FULL)], choice)
+    except (BadExperiment, BadResult, NoWorkers, OtherTree) as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

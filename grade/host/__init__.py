@@ -1,0 +1,1 @@
+"""The host: where files are, snapshots of the tree, limits against hangs, and Dask workers."""

@@ -1,0 +1,29 @@
+"""Where things are: what is read, and where results go.
+
+TREE has the sources of the kernel and what is built of them: this tree, or the snapshot of it
+that a command works on (snapshot.py, beside this file), which no `make` changes meanwhile.
+Results, the labs and the code of grade/ are those of ROOT.
+"""
+
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BUILD = ROOT / "build"  # where results go
+SNAPSHOTS = BUILD / "snapshots"
+SNAPSHOT = "SLUICE_SNAPSHOT"  # the environment's word for the one to be used
+
+
+def tree() -> Path:
+    """The snapshot in the environment if it is one of this tree's, else the tree itself."""
+    named = Path(os.environ.get(SNAPSHOT, ""))
+    return named if SNAPSHOTS in named.parents else ROOT
+
+
+TREE = tree()
+BUILT = TREE / "build"
+KERNEL = BUILT / "kernel" / "kernel.elf"
+DEBUG_KERNEL = BUILT / "debug" / "kernel" / "kernel.elf"
+MKFS = BUILT / "mkfs" / "mkfs"
+ROOT_FOLDER = BUILT / "root"
+NATIVE = BUILT / "native"

@@ -1,0 +1,92 @@
+"""Images of file systems: made by our mkfs, judged and read by e2fsprogs."""
+
+import errno
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from grade.host.paths import MKFS, ROOT_FOLDER
+
+
+def command(*words: str | Path, check: bool = True) -> subprocess.CompletedProcess[bytes]:
+    """Run a program of the host; its output is in stdout."""
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    if check and done.returncode != 0:
+        line = " ".join(str(word) for word in words)
+        raise AssertionError(f"{line}: status {done.returncode}\n{done.stdout.decode()}")
+    return done
+
+
+@dataclass(frozen=True)
+class Content:
+    """What goes into an image.
+
+    files: path in the image to contents; links: to the text of a symbolic
+    link; rc: the script init runs, if any; programs: put all of /bin in;
+    options: further ones of mkfs.
+    """
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
+    rc: str = ""
+    programs: bool = True
+    size: str = "32M"
+    block: str = "4K"
+    options: tuple[str, ...] = ()
+
+
+def link(source: str, target: str) -> None:
+    """Give a file a second name, or on another file system a copy."""
+    try:
+        os.link(source, target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        shutil.copy2(source, target)
+
+
+def make(path: Path, content: Content) -> Path:
+    """Make the image; returns its path."""
+    with tempfile.TemporaryDirectory(dir=path.parent) as name:
+        folder = Path(name)
+        if content.programs:
+            shutil.copytree(ROOT_FOLDER, folder, copy_function=link, dirs_exist_ok=True)
+        files = dict(content.files)
+        if content.rc:
+            files["/rc"] = content.rc.encode()
+        for inside, data in files.items():
+            target = folder / inside.lstrip("/")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.unlink(missing_ok=True)
+            target.write_bytes(data)
+        for inside, text in content.links.items():
+            (folder / inside.lstrip("/")).symlink_to(text)
+        command(
+            *(MKFS, "-s", content.size, "-b", content.block, "-d", folder),
+            *(*content.options, path),
+        )
+    return path
+
+
+def check(path: Path) -> None:
+    """Have e2fsck judge it: the least complaint is an error."""
+    command("e2fsck", "-fn", path)
+
+
+def debugfs(path: Path, request: str, write: bool = False) -> str:
+    """One request of debugfs; what it printed, less its banner."""
+    options = ["-w"] if write else []
+    text = command("debugfs", *options, "-R", request, path).stdout.decode(errors="replace")
+    return "\n".join(line for line in text.splitlines() if not line.startswith("debugfs 1."))
+
+
+def read(path: Path, inside: str) -> bytes:
+    """A file's bytes, read by debugfs."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out"
+        said = debugfs(path, f"dump {inside} {out}")
+        assert out.exists() and not said.strip(), f"debugfs found no {inside}: {said}"
+        return out.read_bytes()

@@ -1,0 +1,90 @@
+"""Files of experiments: written whole or not at all, images made once.
+
+An image is made by mkfs from its options, and is the same bytes each time; it
+is kept in the cache under the hash of what it was made from, and known in
+results by the hash of its bytes. Runs work on copies, without the holes.
+"""
+
+import json
+import os
+import tempfile
+import threading
+from dataclasses import dataclass
+from functools import cache
+from hashlib import file_digest, sha256
+from pathlib import Path
+
+from grade.host.paths import BUILD, MKFS, ROOT_FOLDER
+from grade.machine import image
+from grade.machine.image import Content
+
+FOLDER = BUILD / "experiments"
+CACHE = FOLDER / "cache"
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write the file so that nobody ever sees half of it."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.part")
+    part.write_text(text)
+    part.replace(path)
+
+
+def hash_of(what: object) -> str:
+    """The hash of anything that JSON can say."""
+    return sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
+
+
+@cache
+def hash_of_mkfs() -> str:
+    """The hash of the program that makes images."""
+    return hash_file(MKFS)
+
+
+def hash_file(path: Path) -> str:
+    """The hash of a file's bytes."""
+    with path.open("rb") as stream:
+        return file_digest(stream, "sha256").hexdigest()
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image in the cache, and the hash of its bytes."""
+
+    path: Path
+    digest: str
+
+
+@cache
+def programs() -> dict[str, str]:
+    """The hash of every program that goes into a root disk."""
+    files = sorted(path for path in ROOT_FOLDER.rglob("*") if path.is_file())
+    return {str(path.relative_to(ROOT_FOLDER)): hash_file(path) for path in files}
+
+
+def forget() -> None:
+    """What was built may have been built anew since."""
+    hash_of_mkfs.cache_clear()
+    programs.cache_clear()
+
+
+def cached(content: Content) -> Image:
+    """The image of this content, made if it is not there."""
+    made_from = {
+        "mkfs": hash_of_mkfs(),
+        "programs": programs() if content.programs else {},
+        "words": [content.size, content.block, *content.options],
+    }
+    path = CACHE / f"{hash_of(made_from)[:32]}.img"
+    digest = path.with_suffix(".sha256")
+    if not digest.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+            made = image.make(Path(folder) / "new.img", content)
+            made.replace(path)
+        write_whole(digest, hash_file(path))
+    return Image(path, digest.read_text())
+
+
+def copy_sparse(source: Path, target: Path) -> None:
+    """Copy a file; its holes stay holes, and its data is shared where that works."""
+    image.command("cp", "--sparse=always", "--reflink=auto", source, target)

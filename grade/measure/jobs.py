@@ -1,0 +1,89 @@
+"""What programs of a run report: lines `PROGRAM {JSON}` among all that was printed.
+
+Any program may print such lines, one for each process of each job it did. In the
+object are
+
+    job               the job's name: how metrics call it
+    response_ns       {min, max, mean, std} of its response times, and with them
+    histogram         [[low_ns, count], ...], the buckets of user/lib/histogram.h
+    NAME, NAME_ns     any numbers and times, which are metrics too; of a summary as
+                      that of response_ns, they are response_mean_ns and so on
+
+Only `job` must be there. A name in a file's commands is written `name=JOB`.
+"""
+
+import json
+import re
+from collections import Counter
+
+from grade.machine.devtext import BadText
+from grade.measure.result import BadResult
+
+LINE = re.compile(r'(\w+) (\{".*\})')
+NAMED = re.compile(r"\bname=([\w-]+)")
+TIME = "_ns"
+
+
+def lines(said: str) -> list[dict]:
+    """The jobs' lines in what a run printed, each with its `program`."""
+    found = []
+    for program, text in filter(None, map(parts, said.splitlines())):
+        try:
+            row = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise BadText(f"a line of {program} is not JSON: {error}") from None
+        if not isinstance(row.get("job"), str):
+            raise BadText(f'a line of {program} lacks the name of its "job": {text[:60]}')
+        found.append({"program": program, **row})
+    return found
+
+
+def parts(line: str) -> tuple[str, str] | None:
+    """Program and object, if it is a job's line."""
+    match = LINE.fullmatch(line)
+    return match and match.groups()
+
+
+def named(commands: str) -> list[str]:
+    """The jobs that commands name."""
+    return NAMED.findall(commands)
+
+
+def of(result: dict, job: str) -> list[dict]:
+    """The lines of a job's processes."""
+    rows = [row for row in result["jobs"] if row["job"] == job]
+    if not rows:
+        there = ", ".join(sorted({row["job"] for row in result["jobs"]})) or "none"
+        raise BadResult(f'{result["arm"]}: no job "{job}" printed a line; there is {there}')
+    return rows
+
+
+def numbers(row: dict) -> dict[str, float]:
+    """The numbers in a line by name, and those in the summaries of times in it."""
+    found = {name: value for name, value in row.items() if type(value) in (int, float)}
+    for name, part in row.items():
+        if isinstance(part, dict) and name.endswith(TIME):
+            base = name.removesuffix(TIME)
+            found |= {f"{base}_{field}{TIME}": value for field, value in part.items()}
+    return found
+
+
+def number(result: dict, job: str, name: str) -> float:
+    """A number that a job printed. Of several processes the times are the longest, other numbers
+    add up."""
+    rows = [numbers(row) for row in of(result, job)]
+    missing = [row for row in rows if name not in row]
+    if missing:
+        there = ", ".join(missing[0])
+        raise BadResult(f'{result["arm"]}: job "{job}" printed no number "{name}"; it has {there}')
+    return (max if name.endswith(TIME) else sum)(row[name] for row in rows)
+
+
+def response_counts(result: dict, job: str) -> Counter[int]:
+    """How many response times lie in the bucket that begins at so many ns, of all processes."""
+    counts: Counter[int] = Counter()
+    for row in of(result, job):
+        if "histogram" not in row:
+            raise BadResult(f'{result["arm"]}: job "{job}" printed no response times')
+        counts.update(dict(row["histogram"]))
+    return counts

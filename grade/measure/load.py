@@ -1,0 +1,341 @@
+"""Reads an experiment's file: checked as a whole, then taken apart into runs."""
+
+import itertools
+import re
+import tomllib
+from pathlib import Path
+
+from grade.measure import jobs, metrics, theory
+from grade.measure.check import Checker
+from grade.measure.known import known
+from grade.measure.locate import Lines
+from grade.measure.result import measured_drive
+from grade.measure.schema import (
+    ARM,
+    CONTEST,
+    DISK,
+    EXPECTATION,
+    MACHINE,
+    MODEL_SAYS,
+    PLOT,
+    PUBLISHED,
+    TOP,
+    WORKLOAD,
+    BadExperiment,
+    Experiment,
+    Field,
+    Run,
+)
+
+FILE = Field("size", "of a file", low=1, high=1 << 42)
+PLACE = Field("text", "GROUP or GROUP:BLOCK")
+SCATTER = Field("text", "COUNT:SIZE")
+# The machine's rows that are boot arguments.
+ALWAYS = ("cluster_kb", "drive_depth", "trace_k")
+IF_GIVEN = ("nbuf", "drive_command_us", "drive_bus_kb_s", "drive_segments")
+MAX_BOOT_ARGS = 1023  # bytes that the kernel takes
+FULL = "full"  # the size of an experiment that has but one, and the usual one
+
+
+def read_toml(path: Path) -> tuple[dict, str]:
+    """The file's values and its text."""
+    text = path.read_text()
+    try:
+        return tomllib.loads(text), text
+    except tomllib.TOMLDecodeError as error:
+        at = re.search(r" \(at line (\d+), column \d+\)$", str(error))
+        line = at[1] if at else len(text.splitlines())
+        said = str(error)[: at.start()] if at else str(error)
+        raise BadExperiment(f"{path}:{line}: not TOML: {said}") from None
+
+
+def check_sizes(c: Checker, sizes: dict, sweep: dict) -> None:
+    """Every size must be a table that gives the same variables."""
+    if sizes and FULL not in sizes:
+        c.problem(("sizes",), f"there is no [sizes.{FULL}]")
+    variables = {name for table in sizes.values() if isinstance(table, dict) for name in table}
+    for size, table in sizes.items():
+        if not isinstance(table, dict):
+            c.problem(("sizes", size), f"{size}: must be a table")
+            continue
+        for name in sorted(variables - table.keys()):
+            c.problem(("sizes", size), f'{size}: lacks the variable "{name}" of another size')
+        for name, value in table.items():
+            if isinstance(value, list) != (name in sweep):
+                told = "must be a list, as in [sweep]" if name in sweep else "not in [sweep]"
+                c.problem(("sizes", size, name), f"{name}: {told}")
+
+
+def of_size(c: Checker, top: dict, size: str) -> tuple[str, dict, dict]:
+    """The size that is meant, and its sweep and other variables."""
+    sizes, sweep = top["sizes"], top["sweep"]
+    check_sizes(c, sizes, sweep)
+    if not sizes:
+        return FULL, sweep, {}
+    if c.problems or not c.one_of(("sizes",), "size", size, list(sizes)):
+        return size, sweep, {}
+    chosen = sizes[size]
+    lists = {name: value for name, value in chosen.items() if name in sweep}
+    return size, sweep | lists, {k: v for k, v in chosen.items() if k not in sweep}
+
+
+def points(c: Checker, sweep: dict) -> list[dict]:
+    """Every combination of the variables' values."""
+    for name, values in sweep.items():
+        at = ("sweep", name)
+        if not isinstance(values, list) or not values:
+            c.problem(at, f"{name}: must be a list of values")
+        elif len(set(map(str, values))) < len(values):
+            c.problem(at, f"{name}: the same value twice")
+        elif not all(isinstance(value, str | int | float) for value in values):
+            c.problem(at, f"{name}: values must be texts or numbers")
+    if c.problems:
+        return []
+    return [dict(zip(sweep, values, strict=True)) for values in itertools.product(*sweep.values())]
+
+
+def disk(c: Checker, name: str, raw: dict) -> dict:
+    """A disk's checked table."""
+    keys = ("machine", name)
+    good = c.table(keys, raw, DISK)
+    for path, size in good["files"].items():
+        at = (*keys, "files", path)
+        c.value(at, size, FILE)
+    for path, place in good["at"].items():
+        c.one_of((*keys, "at", path), "file", path, list(good["files"]))
+        c.value((*keys, "at", path), place, PLACE)
+    for path, files in good["scatter"].items():
+        c.value((*keys, "scatter", path), files, SCATTER)
+    return good
+
+
+def boot_args(machine: dict, policies: dict, tunables: dict) -> str:
+    """The boot arguments, sorted but for the first."""
+    words = {"disk0.drive": machine["root"]["drive"]}
+    if machine["data"]:
+        words["disk1.drive"] = machine["data"]["drive"]
+    words |= {name: machine[name] for name in ALWAYS}
+    words |= {name: machine[name] for name in IF_GIVEN if machine[name] is not None}
+    words |= policies | dict(sorted(tunables.items()))
+    return " ".join(["check=1", *(f"{name}={value}" for name, value in words.items())])
+
+
+def of_arms(c: Checker, arms: list[dict], others: list[str]) -> list[dict]:
+    """The variables of each arm: of the same names in each, which nothing else has."""
+    good = [arm.get("variables", {}) for arm in arms]
+    names = {name for variables in good for name in variables}
+    for i, variables in enumerate(good):
+        for name in sorted(names - variables.keys()):
+            c.problem(("arms", i), f'lacks the variable "{name}" of another arm')
+        for name in variables.keys() & set(others):
+            c.problem(("arms", i, "variables"), f'"{name}" is a variable of the sweep or size')
+    return good
+
+
+def config(c: Checker, raw: dict, arm: int, variables: dict) -> dict:
+    """All that has a say in a run's result, checked."""
+
+    def table(*keys: str | int) -> dict:
+        value: object = raw
+        for key in keys:
+            value = value[key] if isinstance(key, int) else value.get(key, {})
+        return c.fill_in(keys, value, variables)
+
+    machine = c.table(("machine",), table("machine"), MACHINE)
+    machine["root"] = disk(c, "root", machine["root"])
+    machine["data"] = disk(c, "data", machine["data"]) if machine["data"] else None
+    policies, tunables = dict(c.known.defaults), {}
+    for keys in ((), ("arms", arm)):
+        policies |= c.policies((*keys, "policies"), table(*keys, "policies"))
+        tunables |= c.tunables((*keys, "tunables"), table(*keys, "tunables"))
+    args = boot_args(machine, policies, tunables)
+    if len(args) > MAX_BOOT_ARGS:
+        c.problem(("machine",), f"boot arguments of {len(args)} bytes: too many")
+    workload = c.table(("workload",), table("workload"), WORKLOAD)
+    return machine | {"policies": policies, "tunables": tunables, "args": args, **workload}
+
+
+def model(c: Checker, raw: dict, variables: dict, config: dict) -> dict[str, float]:
+    """What the model, if there is one, says of the run of a config."""
+    if "model" not in raw or c.problems:
+        return {}
+    return theory.predicted(c, c.fill_in(("model",), raw["model"], variables), config)
+
+
+def model_tells(c: Checker, keys: tuple, row: dict, runs: list[Run]) -> None:
+    """Check that the model has what the expectation compares with."""
+    crossing = row["crosses"] is not None and row["value"] is None
+    if row["than"] != MODEL_SAYS and not crossing:
+        return
+    if row["of"] in ("every", "any"):
+        c.problem(keys, f'of = "{row["of"]}": not with the model')
+    arms = (row["arm"], row["than"]) if crossing else (row["arm"],)
+    for run in runs:
+        here = run.arm in arms and row["where"].items() <= run.variables.items()
+        if here and row["metric"] not in run.predicted:
+            c.problem(keys, f"no model tells {row['metric']} of {run.name}")
+            return
+
+
+def metric(c: Checker, keys: tuple, name: str, commands: str) -> None:
+    """Check a metric's name."""
+    bad = metrics.wrong(name, c.known.counters, c.known.histograms)
+    if bad and bad[2]:
+        c.one_of(keys, bad[0], bad[1], bad[2])
+    elif bad:
+        c.problem(keys, f'"{name}" is no metric; one is "read.p99_ms" or "stat.disk.writes"', name)
+    for of in metrics.jobs_of(name) if not bad else ():
+        job(c, keys, of, commands)
+
+
+def job(c: Checker, keys: tuple, name: str, commands: str) -> None:
+    """Check the name of a job of the workload."""
+    c.one_of(keys, "job", name, jobs.named(commands))
+
+
+def shown(c: Checker, top: dict, runs: list[Run], size: str, sweep: dict) -> dict:
+    """Check what is shown and what is expected."""
+    arms = [arm["name"] for arm in top["arms"]]
+    commands = top["workload"].get("commands", "")
+    plot = c.table(("plot",), top["plot"], PLOT) if top["plot"] else {"columns": []}
+    for name in plot["columns"]:
+        metric(c, ("plot", "columns"), name, commands)
+    if plot.get("histogram"):
+        job(c, ("plot", "histogram"), plot["histogram"], commands)
+    if plot.get("distribution"):
+        kernels = [f"hist.{name}" for name in c.known.histograms]
+        c.one_of(("plot", "distribution"), "histogram", plot["distribution"], kernels)
+    predicted = top["model"].get("metrics")
+    for name in predicted if isinstance(predicted, dict) else ():
+        metric(c, ("model", "metrics", name), name, commands)
+    rows = {"published": PUBLISHED, "expectations": EXPECTATION}
+    good = {"plot": plot, "published": [], "expectations": []}
+    for key, fields in rows.items():
+        for i, raw in enumerate(top[key]):
+            before = len(c.problems)
+            row = c.table((key, i), raw, fields)
+            if len(c.problems) > before:
+                continue
+            metric(c, (key, i, "metric"), row["metric"], commands)
+            for name in ("arm", "than"):
+                if row.get(name) not in (None, MODEL_SAYS):
+                    c.one_of((key, i, name), "arm", row[name], arms)
+            if key == "expectations":
+                expectation(c, (key, i), row, top, size, sweep)
+                model_tells(c, (key, i), row, runs)
+            else:
+                where(c, (key, i, "where"), row["where"], values_of(top))
+            good[key].append(row)
+    good["contest"] = contest(c, top, arms, commands) if top["contest"] else None
+    return good
+
+
+def contest(c: Checker, top: dict, arms: list[str], commands: str) -> dict:
+    """Check the contest of one arm against the others."""
+    keys, before = ("contest",), len(c.problems)
+    row = c.table(keys, top["contest"], CONTEST)
+    if len(c.problems) > before:
+        return row
+    c.one_of((*keys, "arm"), "arm", row["arm"], arms)
+    for name in row["aside"]:
+        c.one_of((*keys, "aside"), "arm", name, arms)
+    for name in row["metrics"]:
+        metric(c, (*keys, "metrics"), name, commands)
+    if row["bound"] is not None:
+        metric(c, (*keys, "bound"), row["bound"], commands)
+    for name, other in row["no_more"].items():
+        metric(c, (*keys, "no_more", name), name, commands)
+        if c.one_of((*keys, "no_more", name), "arm", other, arms) and other == row["arm"]:
+            c.problem((*keys, "no_more", name), f'"{other}": is the arm of the contest', other)
+    return row
+
+
+def values_of(top: dict) -> dict[str, list]:
+    """The values of each variable of [sweep], in all sizes; what is no list is told elsewhere."""
+    tables = [t for t in (top["sweep"], *top["sizes"].values()) if isinstance(t, dict)]
+    lists = {name: [t[name] for t in tables if isinstance(t.get(name), list)] for name in tables[0]}
+    return {name: list(itertools.chain(*values)) for name, values in lists.items()}
+
+
+def where(c: Checker, keys: tuple, values: dict, sweep: dict) -> None:
+    """Check a choice of runs by values of their variables."""
+    for name, value in values.items():
+        if c.one_of(keys, "variable", name, list(sweep)) and value not in sweep[name]:
+            c.problem(keys, f"{name} = {value}: not one of its values in [sweep]")
+
+
+def expectation(c: Checker, keys: tuple, row: dict, top: dict, size: str, sweep: dict) -> None:
+    """Check what the columns of an expectation have to do with each other."""
+    if row["crosses"] is not None:
+        crosses(c, keys, row, list(sweep))
+    elif sum(row[key] is not None for key in ("value", "than", "along")) != 1:
+        c.problem(keys, 'an expectation has one of "value", "than" and "along"')
+    if row["times"] != 1 and (row["value"] is not None or row["crosses"] is not None):
+        c.problem(keys, f'times = {row["times"]:g}: not with "value" or "crosses"')
+    if row["within_percent"] is not None and row["op"] != "==":
+        c.problem(keys, f'within_percent: only with op = "==", not "{row["op"]}"')
+    others = (row["op"], row["than"], row["within_percent"])
+    if row["median_percent"] is not None and others != ("==", MODEL_SAYS, None):
+        only = f'op = "==", than = "{MODEL_SAYS}", and no within_percent'
+        c.problem(keys, f"median_percent: only with {only}")
+    if row["along"] is not None:
+        along(c, keys, row, list(sweep))
+    if row["size"] not in (None, size):
+        c.one_of((*keys, "size"), "size", row["size"], list(top["sizes"]))
+        return
+    where(c, (*keys, "where"), row["where"], sweep)
+
+
+def along(c: Checker, keys: tuple, row: dict, variables: list[str]) -> None:
+    """Check an expectation about what changes along a variable."""
+    c.one_of((*keys, "along"), "variable", row["along"], variables)
+    if row["along"] in row["where"]:
+        c.problem(keys, f'along = "{row["along"]}": "where" has it, too')
+    if row["of"] in ("every", "any", "point"):
+        c.problem(keys, f'of = "{row["of"]}": not with "along"')
+
+
+def crosses(c: Checker, keys: tuple, row: dict, variables: list[str]) -> None:
+    """Check an expectation about where two arms' values meet."""
+    c.one_of((*keys, "crosses"), "variable", row["crosses"], variables)
+    if row["than"] in (None, MODEL_SAYS) or row["along"] is not None:
+        c.problem(keys, f'crosses = "{row["crosses"]}": needs "than", an arm, and no "along"')
+    if row["crosses"] in row["where"]:
+        c.problem(keys, f'crosses = "{row["crosses"]}": "where" has it, too')
+
+
+def load(path: Path, size: str = FULL) -> Experiment:
+    """The experiment in a file, of a size; or BadExperiment with all that is wrong with it."""
+    raw, text = read_toml(path)
+    c = Checker(path, Lines(text), known())
+    top = c.table((), raw, TOP)
+    if c.problems:
+        raise BadExperiment("\n".join(c.problems))
+    names = []
+    for i, arm in enumerate(raw["arms"]):
+        names.append(c.table(("arms", i), arm, ARM)["name"])
+        if names[i] in names[:i]:
+            c.problem(("arms", i, "name"), f'a second arm "{names[i]}"')
+    if not names:
+        c.problem(("arms",), "there is no arm")
+    if MODEL_SAYS in names:
+        c.problem(("arms",), f'an arm "{MODEL_SAYS}": the name means the model', MODEL_SAYS)
+    if c.problems:
+        raise BadExperiment("\n".join(c.problems))
+    size, sweep, constants = of_size(c, top, size)
+    name = path.stem if size == FULL else f"{path.stem}-{size}"
+    own = of_arms(c, raw["arms"], [*sweep, *constants])
+    runs: list[Run] = []
+    for i, point in itertools.product(range(len(names)), points(c, sweep)):
+        variables = constants | own[i] | point
+        made = config(c, raw, i, variables)
+        limit_s = made.pop("host_limit_s")
+        said = model(c, raw, variables, made)
+        runs.append(Run(len(runs) + 1, name, names[i], point, made, limit_s, said))
+    rest = shown(c, top, runs, size, sweep)
+    rest["expectations"] = [e for e in rest["expectations"] if e["size"] in (None, size)]
+    if c.problems:
+        raise BadExperiment("\n".join(c.problems))
+    drives = dict.fromkeys(measured_drive(run.config) for run in runs)
+    drive = ", ".join(drives)
+    return Experiment(name, path, top["claim"], top["source"], drive, runs, names, **rest)

@@ -1,0 +1,228 @@
+"""Numbers of a run's result, by name.
+
+    stat.disk.writes               a counter of /dev/stat, its growth
+    stat.cpu.idle_s                a counter of ns, in other units; and
+    stat.cpu.idle_percent          as a share of the time that was measured
+    hist.bio.burst.max             of a histogram of /dev/hist
+    hist.disk1.write_response.p99_ms
+    read.mean_ms                   of the response times of the job `read`
+    job.build.reads                a number that the job `build` printed (jobs.py)
+    job.build.elapsed_s            a time that it printed, as elapsed_ns
+    stat.disk.reads / read.count   one divided by another; by 0 it is 0
+
+Of a histogram and of response times: count, mean, std, min, max, p50, p99.9
+and so on, and over_450 (how many were longer). Where the unit is time, all but
+count end in _ns, _us, _ms or _s. Percentiles are the upper ends of buckets,
+hence at most 1/128 too long.
+
+Over several runs the figures are means, but max and min are the extremes, and
+over_ and count are sums.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+from statistics import mean
+
+from grade.measure import jobs
+
+SCALE_NS = {"_ns": 1, "_us": 10**3, "_ms": 10**6, "_s": 10**9}
+FIELD = re.compile(r"(count|mean|std|min|max|p(?:100|\d\d?(?:\.\d+)?)|over_\d+)(_ns|_us|_ms|_s|)")
+JOB = re.compile(r"job\.([\w-]+)\.(\w+)")
+NAME = re.compile(
+    rf"(?:stat\.(?P<stat>.+)|(?P<job>{JOB.pattern})|(?P<series>.+?)\.(?P<field>{FIELD.pattern}))"
+)
+RATIO = " / "
+IN_UNIT = re.compile(r"(.+?)(_ns|_us|_ms|_s|_percent)")
+
+
+@dataclass(frozen=True)
+class Series:
+    """A distribution: buckets are [low, high, count], exact values if known."""
+
+    unit: str
+    buckets: list[list[int]]
+    exact: dict[str, float]
+
+    @property
+    def count(self) -> int:
+        return sum(n for _, _, n in self.buckets)
+
+    def middles(self) -> list[tuple[float, int]]:
+        return [((low + high - 1) / 2, n) for low, high, n in self.buckets]
+
+    def mean(self) -> float:
+        return sum(value * n for value, n in self.middles()) / self.count
+
+    def std(self) -> float:
+        centre = self.value("mean")
+        return math.sqrt(sum((v - centre) ** 2 * n for v, n in self.middles()) / self.count)
+
+    def percentile(self, percent: float) -> int:
+        need, seen = percent / 100 * self.count, 0
+        for _, high, n in self.buckets:
+            seen += n
+            if seen >= need:
+                return min(high - 1, self.exact.get("max", high))
+        raise AssertionError("a percentile over 100")
+
+    def value(self, field: str) -> float:
+        """A field, in the series' unit; of no values all are 0."""
+        if field == "count" or not self.count:
+            return self.count
+        if field in self.exact:
+            return self.exact[field]
+        if field.startswith("p"):
+            return self.percentile(float(field[1:]))
+        if field == "min":
+            return self.buckets[0][0]
+        if field == "max":
+            return self.buckets[-1][1] - 1
+        return self.mean() if field == "mean" else self.std()
+
+    def over(self, limit: int) -> int:
+        return sum(n for low, _, n in self.buckets if low >= limit)
+
+
+def bucket_end(low: int) -> int:
+    """Where the bucket of hist.h that begins here ends."""
+    return low + (1 << max(low.bit_length() - 8, 0))
+
+
+def merged(rows: list[dict]) -> dict[str, float]:
+    """The exact figures of several processes of a job, of all together."""
+    if len(rows) == 1:
+        return rows[0]["response_ns"]
+    counts = [sum(n for _, n in row["histogram"]) for row in rows]
+    parts = [(n, row["response_ns"]) for n, row in zip(counts, rows, strict=True) if n]
+    count = sum(n for n, _ in parts)
+    if not count:
+        return {}
+    centre = sum(n * part["mean"] for n, part in parts) / count
+    squares = sum(n * (part["std"] ** 2 + (part["mean"] - centre) ** 2) for n, part in parts)
+    return {
+        "min": min(part["min"] for _, part in parts),
+        "max": max(part["max"] for _, part in parts),
+        "mean": centre,
+        "std": math.sqrt(squares / count),
+    }
+
+
+def job_series(result: dict, job: str) -> Series:
+    """The response times of a job, of all its processes together."""
+    counts = jobs.response_counts(result, job)
+    buckets = [[low, bucket_end(low), n] for low, n in sorted(counts.items())]
+    return Series("ns", buckets, merged(jobs.of(result, job)))
+
+
+def series(result: dict, name: str) -> Series:
+    """A histogram of the kernel (hist.NAME) or a job's response times."""
+    if not name.startswith("hist."):
+        return job_series(result, name)
+    row = result["histograms"][name.removeprefix("hist.")]
+    exact = {"mean": row["sum"] / row["count"]} if row["count"] else {}
+    return Series(row["unit"], row["buckets"], exact)
+
+
+def split(name: str) -> tuple[str, str, str]:
+    """Series, field and unit suffix of a metric that is no counter."""
+    match = NAME.fullmatch(name)
+    field, suffix = FIELD.fullmatch(match["field"]).groups()
+    return match["series"], field, suffix
+
+
+def jobs_of(name: str) -> list[str]:
+    """The jobs that a metric is of."""
+    parts = [part for part in name.split(RATIO) if not part.startswith(("stat.", "hist."))]
+    matches = [(part, JOB.fullmatch(part)) for part in parts]
+    return [match[1] if match else split(part)[0] for part, match in matches]
+
+
+def counter(result: dict, name: str) -> float:
+    """The growth of a counter, in the unit that its name may end in."""
+    counters = result["counters"]
+    if name in counters:
+        return counters[name][0]
+    base, suffix = IN_UNIT.fullmatch(name).groups()
+    whole_ns = result["virtual_ms"] * SCALE_NS["_ms"]
+    return counters[base][0] / (whole_ns / 100 if suffix == "_percent" else SCALE_NS[suffix])
+
+
+def job_number(result: dict, job: str, name: str) -> float:
+    """A number that a job printed, in the unit of time that its name may end in."""
+    match = IN_UNIT.fullmatch(name)
+    if not match or match[2] not in SCALE_NS:
+        return jobs.number(result, job, name)
+    return jobs.number(result, job, match[1] + jobs.TIME) / SCALE_NS[match[2]]
+
+
+def of(result: dict, name: str) -> float:
+    """The metric's value in one run. BadResult if its job has not printed that."""
+    if RATIO in name:
+        above, below = (of(result, part) for part in name.split(RATIO))
+        return above / below if below else 0
+    if name.startswith("stat."):
+        return counter(result, name.removeprefix("stat."))
+    if match := JOB.fullmatch(name):
+        return job_number(result, *match.groups())
+    from_series, field, suffix = split(name)
+    row, scale = series(result, from_series), SCALE_NS.get(suffix, 1)
+    if field.startswith("over_"):
+        return row.over(int(field.removeprefix("over_")) * scale)
+    return row.value(field) / scale
+
+
+def over_runs(name: str) -> str:
+    """What several runs' values are put together by: mean, min, max or sum."""
+    if name.startswith("stat.") or RATIO in name or JOB.fullmatch(name):
+        return "mean"
+    _, field, _ = split(name)
+    if field in ("min", "max"):
+        return field
+    return "sum" if field == "count" or field.startswith("over_") else "mean"
+
+
+TOGETHER = {"mean": mean, "min": min, "max": max, "sum": sum}
+
+
+def together(results: list[dict], name: str, how: str | None = None) -> float:
+    """The metric over several runs."""
+    return TOGETHER[how or over_runs(name)]([of(result, name) for result in results])
+
+
+def wrong_counter(name: str, counters: dict[str, str]) -> tuple | None:
+    """The same of a counter's name."""
+    times = [
+        c + end for c, unit in counters.items() for end in (*SCALE_NS, "_percent") if unit == "ns"
+    ]
+    good = [*counters, *times]
+    return None if name in good else ("counter", name, good)
+
+
+def wrong(name: str, counters: dict[str, str], histograms: dict[str, str]) -> tuple | None:
+    """What is wrong with a metric's name: (what, the word, what there is), or None."""
+    if RATIO in name:
+        parts = name.split(RATIO)
+        found = [wrong(part, counters, histograms) for part in parts]
+        bad = [("metric", name, [])] if len(parts) > 2 else [row for row in found if row]
+        return bad[0] if bad else None
+    match = NAME.fullmatch(name)
+    if not match:
+        return ("metric", name, [])
+    if match["stat"]:
+        return wrong_counter(match["stat"], counters)
+    if match["job"]:
+        return None
+    series_name, field, suffix = split(name)
+    histogram = series_name.removeprefix("hist.")
+    if series_name.startswith("hist.") and histogram not in histograms:
+        return ("histogram", histogram, list(histograms))
+    is_time = not series_name.startswith("hist.") or histograms[histogram] == "ns"
+    if field != "count" and is_time != bool(suffix):
+        return (
+            "metric",
+            name,
+            [f"{series_name}.{field}{s}" for s in SCALE_NS if is_time]
+            or [f"{series_name}.{field}"],
+        )
+    return None

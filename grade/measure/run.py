@@ -1,0 +1,249 @@
+"""One run: copies of the images, a machine in lab mode, and what it came to.
+
+The commands are in /workload of the root disk; /rc runs them between two
+readings of /dev/stat and /dev/hist. A watchdog in the machine ends a run that
+takes too much virtual time: also one that is stuck, for when all wait, time
+jumps. The host's limit is for one that computes for ever.
+
+A result is one JSON object (result.py) that depends on the run's configuration,
+the kernel and the images alone. The machine's memory is a file, from which the
+event trace is read when the machine has ended.
+"""
+
+import re
+import signal
+import subprocess
+import tempfile
+import time
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from grade.machine import devtext, image, trace
+from grade.machine.image import Content
+from grade.machine.qemu import Config, Disk, start
+from grade.measure import jobs, series
+from grade.measure.files import CACHE, Image, cached, copy_sparse, hash_of
+from grade.measure.known import kernel_hash
+from grade.measure.schema import Run
+
+FORM = 3  # of a result; another one makes all runs anew
+STATUS_LIMIT = 99  # of a machine whose virtual time is up
+TAIL_LINES = 15
+# The text of a device is read by one call: between two it may have changed.
+READING = """uptime
+echo @stat; dd if=/dev/stat bs=256k count=1 2> /dev/null
+echo @hist; dd if=/dev/hist bs=256k count=1 2> /dev/null
+"""
+RC = """{mount}
+sh /setup || exit
+sync
+(sleep {limit}; echo @limit; poweroff {status}) &
+echo @start; {reading}
+echo @workload
+sh /workload || exit
+echo @end; {reading}
+echo @done
+"""
+MOUNT = "mkdir /data && mount disk1 /data || exit"
+SHOWN = re.compile(
+    r"@start\n(?P<start>.*)\n@stat\n(?P<stat0>.*)@hist\n(?P<hist0>.*)@workload\n(?P<said>.*)"
+    r"@end\n(?P<end>.*)\n@stat\n(?P<stat1>.*)@hist\n(?P<hist1>.*)@done\n",
+    re.S,
+)
+UPTIME = re.compile(r"up (?:(\d+) days?, )?(\d\d):(\d\d):(\d\d)\.(\d{3})")
+
+
+class RunFailed(Exception):
+    """A run without a result; says why."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A finished machine: its exit status, the console, what QEMU said, host seconds."""
+
+    status: int | None  # None: the host's limit
+    console: str
+    complaints: str
+    host_s: float
+
+
+def mkfs_options(disk: dict) -> tuple[str, ...]:
+    """The further options of mkfs for a disk of the schema."""
+    words = ["--group", disk["group"]] if disk["group"] else []
+    for path, size in disk["files"].items():
+        words += ["--file", f"{path}={size}"]
+    for path, place in disk["at"].items():
+        words += ["--at", f"{path}={place}"]
+    for path, files in disk["scatter"].items():
+        words += ["--scatter", f"{path}={files}"]
+    if disk["indirect"] == "far":
+        words.append("--far-indirect")
+    if disk["fill"]:
+        words += ["--fill", str(disk["fill"])]
+    if disk["fragment"]:
+        words += ["--fragment", str(disk["fragment"])]
+    return tuple(words)
+
+
+def content(run: Run, name: str, files: dict[str, str] | None = None) -> Content:
+    """What goes into the root or data disk of a run."""
+    disk = run.config[name]
+    return Content(
+        files={path: text.encode() for path, text in (files or {}).items()},
+        programs=name == "root",
+        size=disk["size"],
+        block=run.config["block"],
+        options=mkfs_options(disk),
+    )
+
+
+def images(run: Run) -> dict[str, Image]:
+    """The run's images in the cache; the root disk's without the run's scripts."""
+    names = [name for name in ("root", "data") if run.config[name]]
+    return {name: cached(content(run, name)) for name in names}
+
+
+def key(run: Run) -> str:
+    """Equal for runs that give equal results."""
+    digests = {name: made.digest for name, made in images(run).items()}
+    return hash_of([FORM, run.config, kernel_hash(), digests])
+
+
+def scripts(run: Run) -> dict[str, str]:
+    """The files that make the machine do the run."""
+    mount = MOUNT if run.config["data"] else ""
+    limit = run.config["virtual_limit_s"]
+    return {
+        "/rc": RC.format(mount=mount, reading=READING.strip(), limit=limit, status=STATUS_LIMIT),
+        "/setup": f"set -e\n{run.config['setup']}\n",
+        "/workload": f"set -e\n{run.config['commands']}\n",
+    }
+
+
+def disks(run: Run, folder: Path) -> tuple[Disk, ...]:
+    """The run's own disks: the root disk laid out with the scripts, the data disk copied."""
+    root = image.make(folder / "root.img", content(run, "root", scripts(run)))
+    if not run.config["data"]:
+        return (Disk(root),)
+    data = folder / "data.img"
+    copy_sparse(images(run)["data"].path, data)
+    return (Disk(root), Disk(data))
+
+
+def boot(machine: Config, console: Path, limit_s: float) -> Ended:
+    """Run the machine to its end. The console is a file, so that it never blocks."""
+    began_s = time.monotonic()
+    with console.open("wb") as out:
+        qemu = start(machine, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE)
+        try:
+            complaints = qemu.communicate(timeout=limit_s)[1].decode(errors="replace")
+            status = qemu.returncode
+        except subprocess.TimeoutExpired:
+            qemu.send_signal(signal.SIGKILL)
+            complaints, status = qemu.communicate()[1].decode(errors="replace"), None
+    text = console.read_text(errors="replace").replace("\r", "")
+    return Ended(status, text, complaints, time.monotonic() - began_s)
+
+
+def uptime_ms(text: str) -> int:
+    """The time of uptime's line."""
+    match = UPTIME.fullmatch(text)
+    if not match:
+        raise devtext.BadText(f"not a time: {text!r}")
+    days, hours, minutes, seconds, ms = (int(word or 0) for word in match.groups())
+    return (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000 + ms
+
+
+def trace_series(memory: Path, stats: list[devtext.Counters], times_ms: list[int]) -> dict:
+    """The trace's series between two readings of the counters and of the time."""
+    start, end = stats
+    lost, events = trace.read(memory, end["trace.phys"][0])
+    lost_since = max(0, lost - start["trace.written"][0])
+    return series.gather(events, lost_since, *times_ms)
+
+
+def result(run: Run, console: str, memory: Path) -> dict:
+    """The result in what the console showed and in the machine's memory.
+
+    Raises BadText or BadTrace if it is not all there.
+    """
+    shown = SHOWN.search(console)
+    if not shown:
+        raise devtext.BadText("the console lacks a part of what /rc prints")
+    stats = [devtext.stat(shown[name]) for name in ("stat0", "stat1")]
+    times_ms = [uptime_ms(shown[name]) for name in ("start", "end")]
+    return {
+        "experiment": run.experiment,
+        "arm": run.arm,
+        "variables": run.variables,
+        "key": key(run),
+        "config": run.config,
+        "kernel": kernel_hash(),
+        "images": {name: made.digest for name, made in images(run).items()},
+        "virtual_ms": times_ms[1] - times_ms[0],
+        "counters": devtext.counter_change(*stats),
+        "histograms": devtext.histogram_change(
+            devtext.histograms(shown["hist0"]), devtext.histograms(shown["hist1"])
+        ),
+        "jobs": jobs.lines(shown["said"]),
+        "series": trace_series(memory, stats, times_ms),
+    }
+
+
+def failure(run: Run, ended: Ended) -> str | None:
+    """Why the machine's end is none of a good run, or None."""
+    if ended.status == 0:
+        return None
+    if ended.status is None:
+        return f"took more than {run.host_limit_s} s of the host's time (host_limit_s)"
+    if ended.status == STATUS_LIMIT and "@limit\n" in ended.console:
+        limit = run.config["virtual_limit_s"]
+        return f"took more than {limit} s of virtual time (virtual_limit_s), or was stuck"
+    if "panic" in ended.console:
+        return "the kernel panicked"
+    if ended.status < 0:
+        return f"QEMU was ended by signal {-ended.status}"
+    return f"the machine ended with status {ended.status}"
+
+
+def tail(ended: Ended) -> str:
+    """The end of the console, for people."""
+    lines = ended.console.splitlines()[-TAIL_LINES:] or ended.complaints.splitlines()[-TAIL_LINES:]
+    return "\n".join(f"    | {line[:200]}" for line in lines)
+
+
+def evaluate(run: Run, ended: Ended, memory: Path) -> dict:
+    """The ended machine's result; raises RunFailed."""
+    why = failure(run, ended)
+    if not why:
+        try:
+            return result(run, ended.console, memory)
+        except (devtext.BadText, trace.BadTrace) as error:
+            why = str(error)
+    raise RunFailed(why)
+
+
+def make(run: Run, console: Path, memory: Path | None = None) -> tuple[dict, float]:
+    """Make the run: its result, and the host's seconds. Raises RunFailed.
+
+    memory: a file for the machine's memory, if that is to be kept.
+    """
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory(dir=CACHE, prefix="run-") as name,
+        nullcontext(memory) if memory else trace.memory_file() as memory,
+    ):
+        machine = Config(
+            disks(run, Path(name)),
+            memory=run.config["memory"],
+            args=run.config["args"],
+            lab=True,
+            cpu_shift=run.config["cpu_shift"],
+            options=trace.memory_options(memory, run.config["memory"]),
+        )
+        ended = boot(machine, console, run.host_limit_s)
+        try:
+            return evaluate(run, ended, memory), ended.host_s
+        except RunFailed as error:
+            raise RunFailed(f"{error}; the console ends in\n{tail(ended)}") from None

@@ -1,0 +1,238 @@
+"""Experiments as TOML: what a file may say, and a strict check of all of it.
+
+    claim = "..."                  what is to be shown, in words
+    source = "..."                 where it is from
+
+    [machine]                      see MACHINE below
+    [machine.root]                 the root disk, see DISK; its drive is `fixed`
+    [machine.data]                 a second disk, mounted at /data
+        files = {"/read" = "34M"}  laid down by mkfs, with all blocks
+
+    [policies]                     of all runs: kind = "name"
+    [tunables]                     "policy.name" = number, or "30 s"
+
+    [[arms]]                       what is compared
+    name = "delayed+PU"            also policies = {...}, tunables = {...}, and
+                                   variables = {nbuf = 614}, "{nbuf}" in its runs
+
+    [workload]
+    setup = "..."                  commands before the measurement
+    commands = "..."               commands measured; a failure ends the run
+
+    [sweep]                        variable = [values]; every arm is run for
+    seed = [1, 2, 3]               each combination. "{seed}" in any text
+                                   above stands for the value, and
+                                   "{8 * seed}" for what that comes to
+
+    [sizes.quick]                  what differs between sizes: SIZE= chooses one,
+    nr = 1000                      without it `full`. A list replaces the values
+    seed = [1, 2]                  of a variable of [sweep], anything else is a
+                                   variable "{nr}" like those; every size says
+                                   the same ones
+
+    [model]                        what theory says of each run: an analytic
+    name = "carson_setia"          model, which metrics it predicts, and its
+    metrics = {"read.mean_ms" = "read_ms"}    parameters; see theory.py
+    parameters = {reads_per_s = "{8 * iops}"}
+
+    [plot]
+    columns = ["read.max_ms"]      metrics of the table, see metrics.py
+    histogram = "read"             the response times to draw
+    distribution = "hist.bio.burst"    a histogram of the kernel to draw, cumulative
+
+    [[published]]                  a figure of the source: arm, metric, value;
+                                   where = {variable = value}
+
+    [[expectations]]               says, metric, arm, op, and value or `than`
+                                   (another arm, `times` a factor); of = "every"
+                                   run, "any", a mean, min, max or sum over the
+                                   runs, or at each "point": combination of the
+                                   variables; where = {variable = value};
+                                   size = "full": only at that size;
+                                   instead of value or `than`, along = a variable:
+                                   at each of its values in turn, compared with
+                                   the value before; with ==, within_percent.
+                                   than = "model": at each point compared with
+                                   what the model says; instead of within_percent,
+                                   median_percent: so far off is at most the median
+                                   of all points;
+                                   crosses = a variable, and `than` an arm: where
+                                   along it the two arms' values meet, compared
+                                   with value, or with where the model's do
+
+Nothing is guessed and nothing corrected: an unknown key, policy, tunable,
+unit or metric, a value of a wrong type or out of range is a problem, and a
+file with a problem is not run. All problems are told at once, each with its
+line and, if something is spelt alike, with what was probably meant.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from grade.host.limits import HANG_S
+
+OPS = ("<", "<=", ">", ">=", "==")
+MODEL_SAYS = "model"  # as than = in an expectation; no arm has this name
+OVER_RUNS = ("every", "any", "point", "mean", "min", "max", "sum")
+
+
+class BadExperiment(ValueError):
+    """A file that is refused; the message has a line for each problem."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """What a key may be: a kind, and a range for numbers and sizes (in bytes)."""
+
+    kind: str
+    about: str
+    default: object = None
+    low: int = 0
+    high: int = 2**63
+    choices: tuple[str, ...] = ()
+    required: bool = False
+
+
+MACHINE = {
+    "cpu_shift": Field("number", "an instruction takes 2^this ns", 5, 0, 10),
+    "memory": Field("size", "of the machine", "64M", 32 << 20, 8 << 30),
+    "block": Field("text", "block size of both disks", "4K", choices=("1K", "2K", "4K", "8K")),
+    "nbuf": Field("number", "buffers in the cache; if not given, as the kernel likes", None, 16),
+    "cluster_kb": Field("number", "neighbours join to commands of this size", 64, 0, 1024),
+    "drive_depth": Field("number", "commands in a drive; 0: as its model says", 0, 0, 256),
+    "drive_command_us": Field(
+        "number", "a command's way to a drive; if not given, 0", None, 0, 100000
+    ),
+    "drive_bus_kb_s": Field(
+        "number", "of a drive's bus; if not given, as its model says", None, 100
+    ),
+    "drive_segments": Field("text", "of a drive's cache, or adaptive; if not given, likewise"),
+    "trace_k": Field("number", "K events that the trace keeps: the last ones", 256, 1, 1 << 20),
+    "virtual_limit_s": Field("number", "a run that takes longer has failed", 7200, 1),
+    "host_limit_s": Field("number", "the same in time of the host, against hangs", HANG_S, 1),
+    "root": Field("table", "the root disk"),
+    "data": Field("table", "a second disk, mounted at /data"),
+}
+DISK = {
+    "drive": Field("drive", "its model", "fixed"),
+    "size": Field("size", "of the image", "16M", 1 << 20),
+    "group": Field("size", "of a block group; if not given, the largest", None, 1 << 20),
+    "files": Field("table", "path = size"),
+    "at": Field("table", "path = GROUP or GROUP:BLOCK, where the file begins"),
+    "scatter": Field("table", "path = COUNT:SIZE, files with numbers at random places"),
+    "indirect": Field("text", "where a file's indirect block is", "near", choices=("near", "far")),
+    "fill": Field("number", "percent in use, with other files", 0, 0, 100),
+    "fragment": Field("number", "percent of the other files' blocks freed again", 0, 0, 99),
+}
+TOP = {
+    "claim": Field("text", "what is to be shown", required=True),
+    "source": Field("text", "where it is from", required=True),
+    "machine": Field("table", "the machine"),
+    "policies": Field("table", "of all runs"),
+    "tunables": Field("table", "of all runs"),
+    "arms": Field("tables", "what is compared", required=True),
+    "workload": Field("table", "the commands", required=True),
+    "sweep": Field("table", "variables and their values"),
+    "sizes": Field("table", "what differs between sizes"),
+    "model": Field("table", "what theory says"),
+    "plot": Field("table", "what is shown"),
+    "published": Field("tables", "the source's figures"),
+    "expectations": Field("tables", "what must come out"),
+    "contest": Field("table", "of an arm against all others"),
+}
+ARM = {
+    "name": Field("text", "of the arm", required=True),
+    "policies": Field("table", "its policies"),
+    "tunables": Field("table", "its tunables"),
+    "variables": Field("table", "its own, as those of the sweep"),
+}
+WORKLOAD = {
+    "setup": Field("text", "commands before the measurement", ""),
+    "commands": Field("text", "commands measured", required=True),
+}
+MODEL = {
+    "name": Field("text", "of a file in grade/models", required=True),
+    "metrics": Field("table", "metric = quantity", required=True),
+    "parameters": Field("table", "of the model"),
+}
+PLOT = {
+    "columns": Field("list", "metrics of the table", required=True),
+    "histogram": Field("text", "the response times to draw"),
+    "distribution": Field("text", "a histogram to draw as a cumulative distribution"),
+}
+PUBLISHED = {
+    "arm": Field("text", "an arm", required=True),
+    "metric": Field("text", "a metric", required=True),
+    "value": Field("text", "as the source has it", required=True),
+    "where": Field("table", "only runs with these values"),
+}
+EXPECTATION = {
+    "says": Field("text", "in words", required=True),
+    "metric": Field("text", "a metric", required=True),
+    "arm": Field("text", "an arm", required=True),
+    "op": Field("text", "a comparison", required=True, choices=OPS),
+    "value": Field("real", "compared with"),
+    "than": Field("text", "or with this arm, or with the model"),
+    "along": Field("text", "or, for each value of this variable, with the value before"),
+    "crosses": Field("text", "or, along this variable, where the value meets that of `than`"),
+    "times": Field("real", "times this", 1.0),
+    "within_percent": Field("real", "so far off is still =="),
+    "median_percent": Field("real", "or half of the points are no farther off than this"),
+    "of": Field("text", "over the runs; if not given, as the table", choices=OVER_RUNS),
+    "where": Field("table", "only runs with these values"),
+    "size": Field("text", "only at this size"),
+}
+CONTEST = {
+    "arm": Field("text", "who is to be at least as good as the others", required=True),
+    "metrics": Field("list", "in these, of which less is better", required=True),
+    "bound": Field("text", "among arms of which this metric is no more than its own"),
+    "bound_times": Field("real", "times this", 1.0),
+    "no_more": Field("table", "metric = arm that has no less of it"),
+    "aside": Field("list", "arms that are not in it"),
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run, ready to be made. `config` is all that has a say in its result.
+
+    predicted: what the model says of it, metric by metric.
+    """
+
+    number: int
+    experiment: str
+    arm: str
+    variables: dict[str, object]
+    config: dict[str, object]
+    host_limit_s: int
+    predicted: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """For people and for file names."""
+        return "_".join([self.arm, *(f"{k}={v}" for k, v in self.variables.items())])
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A checked file."""
+
+    name: str
+    path: Path
+    claim: str
+    source: str
+    drive: str  # of the disk that is measured; of several machines, all
+    runs: list[Run]
+    arms: list[str]
+    plot: dict[str, object]
+    published: list[dict]
+    expectations: list[dict]
+    contest: dict | None = None
+
+    def predicted(self, result: dict) -> dict[str, float]:
+        """What the model says of the run that a result is of, metric by metric."""
+        arm, variables = result["arm"], result["variables"]
+        for run in self.runs:
+            if (run.arm, run.variables) == (arm, variables):
+                return run.predicted
+        return {}

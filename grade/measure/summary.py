@@ -1,0 +1,223 @@
+"""What the terminal shows of an experiment's results: a pure function of them.
+
+Runs that differ in `seed` alone are trials of one system: a row.
+"""
+
+import math
+from statistics import mean
+
+from grade.measure import expect, metrics
+from grade.measure.result import disk_series, measured_disk, setting
+from grade.measure.schema import Experiment
+
+ABREAST = 4  # systems of a histogram
+BAR = 14  # characters of the longest bar
+EIGHTHS = " ▏▎▍▌▋▊▉"
+PUBLISHED = "  published"  # begins a row with the source's figures
+MODEL = "  model"  # begins one with what theory says, and how far off was measured
+SPARKS = "▁▂▃▄▅▆▇█"  # the first is for nothing at all
+SPARK_COLUMNS = 60
+MS = 10**6
+
+
+def group_of(result: dict) -> str:
+    """The row that a result belongs to: its arm and what is swept, but for the seed."""
+    swept = [f"{k}={v}" for k, v in setting(result["variables"]).items()]
+    return " ".join([result["arm"], *swept])
+
+
+def groups(results: list[dict]) -> dict[str, list[dict]]:
+    """The trials of each row, in order."""
+    rows: dict[str, list[dict]] = {}
+    for result in results:
+        rows.setdefault(group_of(result), []).append(result)
+    return rows
+
+
+def number(value: float) -> str:
+    """Four digits or all before the point; a whole number as it is."""
+    if value == int(value) or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.{max(0, 3 - math.floor(math.log10(abs(value))))}f}"
+
+
+def aligned(rows: list[list[str]]) -> list[str]:
+    """The first column to the left, the others to the right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return [
+        "  ".join(
+            cell.rjust(width) if i else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def said(experiment: Experiment, result: dict, metric: str) -> str:
+    """The source's figure for runs like this one, or ""."""
+    for row in experiment.published:
+        here = row["where"].items() <= result["variables"].items()
+        if here and (row["arm"], row["metric"]) == (result["arm"], metric):
+            return row["value"]
+    return ""
+
+
+def foretold(experiment: Experiment, trials: list[dict], metric: str) -> str:
+    """What the model says of a metric of these runs, and by how much it was missed, or ""."""
+    values = [experiment.predicted(trial).get(metric) for trial in trials]
+    if None in values:
+        return ""
+    value = mean(values)
+    off = f" ({metrics.together(trials, metric) / value - 1:+.1%})" if value else ""
+    return number(value) + off
+
+
+def head(column: str) -> tuple[str, str]:
+    """The two lines of a column's head."""
+    if metrics.RATIO in column:
+        above, below = column.split(metrics.RATIO)
+        return above, f"/ {below}"
+    of_series = metrics.NAME.fullmatch(column)
+    if of_series and of_series["series"]:
+        return of_series["series"], of_series["field"]
+    above, _, name = column.rpartition(".")
+    return above, name
+
+
+def table(experiment: Experiment, results: list[dict]) -> list[list[str]]:
+    """Two rows of heads, then one for each system; under it what the model and the source say."""
+    columns = experiment.plot["columns"]
+    heads = [head(column) for column in columns]
+    rows = [["", "", *(above for above, _ in heads)], ["", "trials", *(name for _, name in heads)]]
+    for name, trials in groups(results).items():
+        values = [number(metrics.together(trials, column)) for column in columns]
+        rows.append([name, str(len(trials)), *values])
+        model = [foretold(experiment, trials, column) for column in columns]
+        published = [said(experiment, trials[0], column) for column in columns]
+        notes = ((MODEL, model), (PUBLISHED, published))
+        rows += [[name, "", *cells] for name, cells in notes if any(cells)]
+    return rows
+
+
+def octaves(trials: list[dict], job: str) -> dict[int, int]:
+    """How many response times lie in [2^k, 2^(k+1)) ms, by k; all shorter ones with k = 0."""
+    counts: dict[int, int] = {}
+    for trial in trials:
+        for low, _, n in metrics.series(trial, job).buckets:
+            k = max(0, (low // MS).bit_length() - 1) if low >= MS else -1
+            counts[k] = counts.get(k, 0) + n
+    return counts
+
+
+def bar(count: int, most: int) -> str:
+    """A bar as long as the count's logarithm; a count of 1 is seen."""
+    eighths = round(8 * BAR * math.log1p(count) / math.log1p(most)) if count else 0
+    whole, rest = divmod(eighths, 8)
+    return "█" * whole + EIGHTHS[rest].strip()
+
+
+def octave_label(k: int) -> str:
+    """The heading of a row of the histogram."""
+    return "< 1" if k < 0 else f"{2**k} - {2 ** (k + 1)}"
+
+
+def histogram_lines(counts: dict[str, dict[int, int]], most: int, last: int) -> list[str]:
+    """Some systems side by side."""
+    width = BAR + 8
+    lines = ["", " " * 12 + "".join(name.ljust(width) for name in counts)]
+    for k in range(-1, last + 1):
+        cells = [
+            f"{bar(row.get(k, 0), most):<{BAR}} {row.get(k) or '':>6}" for row in counts.values()
+        ]
+        lines.append(octave_label(k).rjust(11) + " " + "".join(c.ljust(width) for c in cells))
+    return [line.rstrip() for line in lines]
+
+
+def histogram(experiment: Experiment, results: list[dict]) -> list[str]:
+    """The response times of each system side by side, in octaves."""
+    job = experiment.plot["histogram"]
+    counts = {name: octaves(trials, job) for name, trials in groups(results).items()}
+    most = max((n for row in counts.values() for n in row.values()), default=0)
+    if not most:
+        return []
+    last = max(k for row in counts.values() for k in row)
+    lines = [f"response times of `{job}` in ms, all trials; bars are logarithmic"]
+    names = list(counts)
+    for i in range(0, len(names), ABREAST):
+        some = {name: counts[name] for name in names[i : i + ABREAST]}
+        lines += histogram_lines(some, most, last)
+    return lines
+
+
+def in_columns(result: dict, width_ms: int) -> list[float]:
+    """Writes a second, in columns of time."""
+    bin_ms, bins = result["series"]["bin_ms"], result["series"]["bins"]
+    columns = [0.0] * -(-bins * bin_ms // width_ms)
+    for i, writes in enumerate(disk_series(result)["writes"]):
+        columns[i * bin_ms // width_ms] += writes * 1000 / width_ms
+    return columns
+
+
+def column_width_ms(results: list[dict]) -> int:
+    """Whole bins of every run, and no more columns than there is room for."""
+    unit_ms = math.lcm(*(result["series"]["bin_ms"] for result in results))
+    longest_ms = max(r["series"]["bin_ms"] * r["series"]["bins"] for r in results)
+    return unit_ms * math.ceil(longest_ms / unit_ms / SPARK_COLUMNS)
+
+
+def spark(value: float, most: float) -> str:
+    """A character as high as the value; the least value is seen."""
+    return SPARKS[math.ceil(value / most * (len(SPARKS) - 1))] if value else SPARKS[0]
+
+
+def sparklines(results: list[dict]) -> list[str]:
+    """When each system writes: the first trial of each, on one scale."""
+    firsts = {name: trials[0] for name, trials in groups(results).items()}
+    width_ms = column_width_ms(list(firsts.values()))
+    rates = {name: in_columns(result, width_ms) for name, result in firsts.items()}
+    most = max(max(row) for row in rates.values())
+    if not most:
+        return []
+    disk = measured_disk(results[0])
+    about = f"{width_ms / 1000:g} s a character, the highest is {number(most)} a second"
+    lines = [f"writes completed on {disk} over time, first trials; {about}", ""]
+    widest = max(map(len, rates))
+    lines += [
+        f"{name:<{widest}}  {''.join(spark(v, most) for v in r)}" for name, r in rates.items()
+    ]
+    return lines
+
+
+def losses(results: list[dict]) -> list[str]:
+    """Which runs' traces are not whole."""
+    return [
+        f"trace: {group_of(result)} {result['variables']} lost its first "
+        f"{result['series']['lost']:,} events; a larger trace_k keeps them"
+        for result in results
+        if result["series"]["lost"]
+    ]
+
+
+def expectations(experiment: Experiment, results: list[dict]) -> list[str]:
+    """What was expected, and whether it came."""
+    lines = []
+    for verdict in expect.judge(experiment, results):
+        lines.append(f"{verdict.word:>7}  {verdict.says}")
+        lines += [f"         {line}" for line in (verdict.why, *verdict.details)]
+    return lines
+
+
+def text(experiment: Experiment, results: list[dict]) -> str:
+    """All of it."""
+    about = [f"{experiment.name}: {experiment.claim}", f"source: {experiment.source}"]
+    drive = f"drive {experiment.drive}, {len(results)} of {len(experiment.runs)} runs"
+    parts = [[*about, drive]]
+    if results and experiment.plot["columns"]:
+        parts.append(aligned(table(experiment, results)))
+    if results and experiment.plot.get("histogram"):
+        parts.append(histogram(experiment, results))
+    if results:
+        parts += [sparklines(results), losses(results)]
+    if experiment.expectations:
+        parts.append(expectations(experiment, results))
+    return "\n\n".join("\n".join(part) for part in parts if part)

@@ -1,0 +1,73 @@
+"""The [model] table: what an analytic model says of each run. Models: grade/models/.
+
+[model]
+name = "carson_setia"
+metrics = {"read.mean_ms" = "read_ms"}   a metric of the table = the model's quantity
+
+[model.parameters]                       each one that the model has, a number
+reads_per_s = "{8 * iops}"               or text that becomes one
+"""
+
+from types import ModuleType
+
+from grade import models
+from grade.measure.check import Checker
+from grade.measure.result import measured_drive
+from grade.measure.schema import MODEL
+from grade.models import System
+
+
+def number_of(raw: object) -> float | None:
+    """The number that a value is or says."""
+    if isinstance(raw, bool):
+        return None
+    try:
+        return float(raw)
+    except (TypeError, ValueError):
+        return None
+
+
+def parameters(c: Checker, raw: dict, module: ModuleType) -> dict[str, float]:
+    """The model's parameters: all of them, none that it does not have, each in its range."""
+    keys, good = ("model", "parameters"), {}
+    for name in raw:
+        c.one_of((*keys, name), "parameter", name, list(module.PARAMETERS))
+    for name, row in module.PARAMETERS.items():
+        value = number_of(raw.get(name))
+        if name not in raw:
+            c.problem(keys, f'the parameter "{name}" is missing ({row.about}; from {row.source})')
+        elif value is None:
+            c.problem((*keys, name), f"{name} = {raw[name]}: must be a number")
+        elif not row.low <= value <= row.high:
+            said = f"not in {row.low:g} to {row.high:g} ({row.about})"
+            c.problem((*keys, name), f"{name} = {raw[name]}: {said}")
+        else:
+            good[name] = value
+    return good
+
+
+def system(c: Checker, config: dict) -> System:
+    """What runs, as models know it."""
+    tunables = {name: row.default for name, row in c.known.tunables.items()} | config["tunables"]
+    return System(config["policies"], tunables, measured_drive(config))
+
+
+def predicted(c: Checker, raw: dict, config: dict) -> dict[str, float]:
+    """The model's value of each metric that it can tell of a run, from the checked config."""
+    table = c.table(("model",), raw, MODEL)
+    if c.problems or not c.one_of(("model", "name"), "model", table["name"], models.names()):
+        return {}
+    module = models.model(table["name"])
+    for name, quantity in table["metrics"].items():
+        at = ("model", "metrics", name)
+        c.one_of(at, "quantity", str(quantity), list(module.QUANTITIES))
+    given = parameters(c, table["parameters"], module)
+    if c.problems:
+        return {}
+    try:
+        values = module.predict(system(c, config), given)
+    except ValueError as error:
+        shown = ", ".join(f"{name} = {value:g}" for name, value in given.items())
+        c.problem(("model",), f"{table['name']}: {error}, with {shown}")
+        return {}
+    return {name: values[q] for name, q in table["metrics"].items() if q in values}

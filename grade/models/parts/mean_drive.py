@@ -1,0 +1,189 @@
+"""A drive in the mean: what is expected of it, where kernel/disk/drive.c says what comes.
+
+It knows the drive's row, how files that are read in order share its cache, and how far
+the arm reads ahead between two commands. Where on the platters a file begins is a mean
+over all places; the wait for the platter is left to who asks, who takes half a rotation.
+"""
+
+from dataclasses import dataclass, field
+from functools import cache
+
+from grade.models.parts.drive_row import DriveRow, Zone, drive_row
+from grade.models.parts.reader import Command
+
+GRID = 120  # places along the drive over which a mean is taken
+PHASES = 8  # of where in its track a file begins, likewise
+KIB = 1024
+SECTOR_BYTES = 512
+
+# ---- seeks ----
+
+
+@cache
+def seeks_ns(drive: str, n: int) -> tuple[float, float, float]:
+    """Mean seek between n files at random places: to the next one outwards, back from the
+    last to the first, and between any two."""
+    row = drive_row(drive)
+    cyls = [row.cylinder_at((i + 0.5) / GRID) for i in range(GRID)]
+    onward = back = pair = onwards = backs = pairs = 0.0
+    for i in range(GRID):
+        for j in range(i, GRID):
+            ns, gap = row.seek_ns[cyls[j] - cyls[i]], (j - i) / GRID
+            weight = 0.5 if i == j else 1.0
+            with_none_between = weight * (1 - gap) ** (n - 2)
+            with_all_between = weight * gap ** (n - 2)
+            onward, onwards = onward + ns * with_none_between, onwards + with_none_between
+            back, backs = back + ns * with_all_between, backs + with_all_between
+            pair, pairs = pair + ns * weight, pairs + weight
+    return onward / onwards, back / backs, pair / pairs
+
+
+def near_seek_ns(row: DriveRow, group_mb: float) -> float:
+    """Mean seek from a group's start, where the inodes are, to any place in it."""
+    sectors = sum(z.cylinders * z.sectors for z in row.zones) * row.heads
+    cyls = len(row.seek_ns) * group_mb * KIB * KIB / SECTOR_BYTES / sectors
+    distances = [row.seek_ns[int((i + 0.5) / GRID * cyls)] for i in range(GRID)]
+    return sum(distances) / GRID
+
+
+# ---- the platters ----
+
+
+@dataclass(frozen=True)
+class Tracks:
+    """A zone's tracks. Sectors count from the start of one of them."""
+
+    zone: Zone
+    slot_ns: float  # a sector under the head
+    skew: float  # slots from a track's end to the next one's start, in the mean
+
+    def read_ns(self, first: float, sectors: float) -> float:
+        """From the first one's start to the last one's end."""
+        crossed = (first + sectors - 1) // self.zone.sectors - first // self.zone.sectors
+        return self.slot_ns * (sectors + self.skew * crossed)
+
+    def read_in(self, first: float, ns: float) -> float:
+        """How many pass in that time, from the first on."""
+        slots, done = ns / self.slot_ns, 0.0
+        while slots > 0:
+            left = self.zone.sectors - (first + done) % self.zone.sectors
+            done += min(slots, left)
+            slots -= left + self.skew
+        return done
+
+
+def tracks(row: DriveRow, zone: Zone) -> Tracks:
+    skew = ((row.heads - 1) * zone.track_skew + zone.cyl_skew) / row.heads
+    return Tracks(zone, row.rotation_ns / zone.sectors, skew)
+
+
+def starts(row: DriveRow) -> list[tuple[Tracks, float, float]]:
+    """Where a file may begin: a zone, a sector of a track; and how much of the drive that
+    stands for."""
+    total = sum(z.cylinders * z.sectors for z in row.zones)
+    return [
+        (tracks(row, z), (i + 0.5) / PHASES * z.sectors, z.cylinders * z.sectors / total / PHASES)
+        for z in row.zones
+        for i in range(PHASES)
+    ]
+
+
+# ---- the cache ----
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A drive as it is used. Sizes in sectors."""
+
+    row: DriveRow
+    bus_ns: float  # a sector
+    segments: int  # of its cache, which stays as large
+    block: int  # of the file system
+
+    @property
+    def ahead(self) -> float:
+        """What is read ahead into a segment."""
+        room = self.row.segments * self.row.segment_sectors // self.segments
+        return room * self.row.read_ahead_sectors / self.row.segment_sectors
+
+
+@dataclass
+class Segment:
+    """What is left in the drive's cache of what was read ahead for a file."""
+
+    file: int
+    end: int  # the place up to which the file has been read
+    ahead: float = 0  # sectors from there on
+
+
+@dataclass(frozen=True)
+class Served:
+    moved: bool  # the arm went elsewhere: a seek and half a rotation, not in
+    ns: float  # from the command's arrival until its data are across the bus
+
+
+@dataclass
+class Drive:
+    """The drive, all files lying alike in its tracks. Segments: the last one used is last."""
+
+    s: Setting
+    tracks: Tracks
+    start: float  # the sector at which a file begins
+    segments: list[Segment] = field(default_factory=list)
+    reads: Segment | None = None  # that the arm reads ahead into
+
+    def __post_init__(self) -> None:
+        self.empty()
+
+    def empty(self) -> None:
+        self.segments, self.reads = [Segment(-1, 0) for _ in range(self.s.segments)], None
+
+    def sector(self, place: int) -> float:
+        return self.start + place * self.s.block
+
+    def read_ahead(self, ns: float) -> None:
+        """The arm goes on for so long, or until the segment is full."""
+        if self.reads:
+            reached = self.sector(self.reads.end) + self.reads.ahead
+            self.reads.ahead += self.tracks.read_in(reached, ns)
+            if self.reads.ahead >= self.s.ahead:
+                self.reads.ahead, self.reads = self.s.ahead, None
+
+    def segment(self, file: int, place: int) -> Segment:
+        """The file's, if there is one that goes on at this place; else the oldest, empty."""
+        mine = [s for s in self.segments if (s.file, s.end) == (file, place)]
+        found = mine[0] if mine else self.segments[0]
+        if not mine:
+            self.reads = None if self.reads is found else self.reads
+            found.file, found.end, found.ahead = file, place, 0
+        self.segments.remove(found)
+        self.segments.append(found)
+        return found
+
+    def divide(self) -> float:
+        """The cache is divided anew, which empties it: how long that takes."""
+        self.empty()
+        return self.s.row.read_miss_ns
+
+    def serve(self, file: int, command: Command, idle_ns: float) -> Served:
+        """A command reaches the drive so long after the last one was done."""
+        self.read_ahead(idle_ns)
+        segment = self.segment(file, command.place)
+        sectors = command.blocks * self.s.block
+        missing, joins = max(0.0, sectors - segment.ahead), self.reads is segment
+        begin = self.sector(segment.end) + segment.ahead
+        segment.end += command.blocks
+        segment.ahead = max(0.0, segment.ahead - sectors)
+        if not missing and not joins:
+            return Served(False, self.s.row.read_hit_ns + sectors * self.s.bus_ns)
+        media_ns = self.tracks.read_ns(begin, missing) if missing else 0
+        if joins:
+            overhead_ns, across_ns = self.s.row.read_hit_ns, sectors * self.s.bus_ns
+        else:
+            first_ns = self.tracks.slot_ns
+            overhead_ns = self.s.row.read_miss_ns
+            across_ns = first_ns + missing * self.s.bus_ns
+        done_ns = max(across_ns, media_ns + self.s.bus_ns)
+        self.reads = segment
+        self.read_ahead(done_ns - media_ns + joins * overhead_ns)
+        return Served(not joins, overhead_ns + done_ns)

@@ -1,0 +1,206 @@
+"""What a machine is to do for a test of a lab, and what was seen of it.
+
+A machine has three disks at least: one with the programs, the data disk, and a small one for
+beacons. The scenario's script reads sector n of the last (`beacon n`), which puts the moment
+into the trace: times need no word of the console's. Scenarios and tests call the data disk
+/dev/disk1, mounted at /data, and files by the names of the scenario; in the machine they have
+others (setting.py).
+"""
+
+import re
+from collections import defaultdict, deque
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from grade.machine import image, trace
+from grade.scoring.assertions import expect
+from grade.scoring.setting import DRIVES, MOUNT, PLAIN, Setting, chosen
+
+BEACON_BYTES = 1 << 20
+LAST_BEACON = BEACON_BYTES // 512 - 1
+BLOCK_BYTES = 4096
+BLOCK_SECTORS = BLOCK_BYTES // 512
+FOR_EVER = 2**64
+STUCK = 99
+EXTENT = re.compile(r"\((\d+)(?:-(\d+))?\):(\d+)")  # blocks of a file, as debugfs has them
+RC = """mkdir {mount} && mount disk{data} {mount} || exit
+{watchdog}
+{script}
+{last}
+"""
+WATCHDOG = f"(sleep {{}}; poweroff -n {STUCK}) &"
+BEACON = "dd if=/dev/disk{} of=/dev/null bs=512 count=1 skip={} 2> /dev/null"
+PAD = "/pad"  # a file
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What a machine is to do.
+
+    script: shell commands, with `beacon N` on lines of their own (N from 1); args:
+    boot arguments; files: of the root disk; data: of the data disk, made of zeros,
+    path to size; pattern: the seed of contents for these, if not 0; fields: of their inodes, by
+    debugfs's names; at: where in the disk they lie, as mkfs has it; drives: of which the data
+    disk's is chosen; virtual_s: after so long it is stuck (0: never; gdb's stops make the
+    clock jump to the next thing to come); check: what a policy's own check finds, or a wrong
+    answer, is a panic; logged: QEMU keeps the data disk's writes.
+    disk: the data disk's number, else one is chosen; like: scenarios of one such name are
+    played in one setting, each other in its own; varied: no: it is played as it stands.
+    """
+
+    name: str
+    script: str
+    args: str = ""
+    files: tuple[tuple[str, bytes], ...] = ()
+    data: tuple[tuple[str, str], ...] = ()
+    at: tuple[tuple[str, str], ...] = ()
+    size: str = "16M"
+    pattern: int = 0
+    fields: tuple[tuple[str, str, int], ...] = ()
+    drives: tuple[str, ...] = DRIVES
+    trace_k: int = 256
+    virtual_s: int = 600
+    check: bool = True
+    logged: bool = False
+    disk: int | None = None
+    like: str = ""
+    varied: bool = True
+    setting: Setting = PLAIN
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "like", self.like or self.name)  # also of what replace makes
+
+    def played(self, nonce: str) -> "Scenario":
+        """It, in the setting that the nonce chooses."""
+        if not self.varied:
+            return self
+        padded = not self.at and not self.logged  # the disk of a log is copied for each write
+        return replace(self, setting=chosen(nonce, self.like, self.drives, padded, self.disk))
+
+    def rc(self) -> str:
+        """What init runs."""
+        own = self.setting
+        words = own.script(self.script.strip(), frozenset(path for path, _ in self.files))
+        script = re.sub(
+            r"^beacon (\d+)$", lambda m: BEACON.format(own.beacons, m[1]), words, flags=re.M
+        )
+        return RC.format(
+            mount=own.inside(MOUNT),
+            data=own.data,
+            watchdog=WATCHDOG.format(self.virtual_s) if self.virtual_s else "",
+            script=script,
+            last=BEACON.format(own.beacons, LAST_BEACON),
+        )
+
+    def data_files(self) -> dict[str, str]:
+        """What is on the data disk from the beginning, in order: names there, and sizes."""
+        pad = {PAD: f"{self.setting.pad_kb}K"} if self.setting.pad_kb else {}
+        return {self.setting.inside(path): size for path, size in (pad | dict(self.data)).items()}
+
+    def data_kb(self) -> int:
+        """The size of the data disk."""
+        return int(self.size.removesuffix("M")) * 1024 + self.setting.pad_kb
+
+    def boot_arguments(self) -> str:
+        """What the kernel is told."""
+        models = self.setting.drives
+        drives = " ".join(f"disk{unit}.drive={model}" for unit, model in enumerate(models))
+        fixed = f"root=disk{self.setting.root} {drives} drive_depth=1 cluster_kb=0"
+        return f"{fixed} check={self.check:d} trace_k={self.trace_k} {self.args}".strip()
+
+
+@dataclass(frozen=True)
+class Request:
+    """A disk request, in nanoseconds of virtual time."""
+
+    disk: int
+    sector: int
+    sectors: int
+    write: bool
+    queued_ns: int
+    issued_ns: int
+    completed_ns: int
+
+    @property
+    def response_ms(self) -> float:
+        return (self.completed_ns - self.queued_ns) / 1e6
+
+
+@dataclass(frozen=True)
+class Write:
+    """The write of one block of a file, by its number there."""
+
+    block: int
+    request: Request
+
+
+@dataclass(frozen=True)
+class Run:
+    """What was seen of one machine."""
+
+    scenario: Scenario
+    folder: Path
+    events: list[trace.Event] = field(repr=False)
+
+    @property
+    def data_disk(self) -> int:
+        """The number of the data disk."""
+        return self.scenario.setting.data
+
+    @cached_property
+    def requests(self) -> list[Request]:
+        """All that were completed, in the order of completion."""
+        open_: dict[tuple, deque] = defaultdict(deque)
+        done = []
+        for event in self.events:
+            key = (event.disk, event.block, event.write)
+            if event.name == "queued":
+                open_[key].append([event.argument, event.time_ns, 0])
+            elif event.name == "issued" and open_[key]:
+                next(row for row in open_[key] if not row[2])[2] = event.time_ns
+            elif event.name == "completed" and open_[key]:
+                sectors, queued, issued = open_[key].popleft()
+                done.append(Request(*key[:2], sectors, key[2], queued, issued, event.time_ns))
+        return done
+
+    def data(self, write: bool) -> list[Request]:
+        """The data disk's writes or reads, in the order of completion."""
+        return [r for r in self.requests if r.disk == self.data_disk and r.write == write]
+
+    @cached_property
+    def beacons(self) -> dict[int, int]:
+        """When each beacon was passed."""
+        unit = self.scenario.setting.beacons
+        return {r.sector: r.queued_ns for r in self.requests if r.disk == unit and not r.write}
+
+    def beacon(self, number: int) -> int:
+        """When this one was, in nanoseconds; it must have been."""
+        expect(number in self.beacons, "the script to go on to its end", "it stopped before")
+        return self.beacons[number]
+
+    def sectors(self, path: str) -> dict[int, int]:
+        """Of a file on the data disk: its blocks' numbers, by their first sectors."""
+        inside = self.scenario.setting.inside(path)
+        text = image.debugfs(self.folder / "data.after.img", f"stat {inside}")
+        runs = EXTENT.findall(text)
+        return {
+            (int(start) + i) * BLOCK_SECTORS: int(first) + i
+            for first, last, start in runs
+            for i in range(int(last or first) - int(first) + 1)
+        }
+
+    def writes_of(self, path: str, start_ns: int = 0, end_ns: int = FOR_EVER) -> list[Write]:
+        """The writes of a file's data that were queued in that time, in this order."""
+        number = self.sectors(path)
+        found = [
+            Write(number[r.sector], r)
+            for r in self.data(write=True)
+            if r.sector in number and start_ns <= r.queued_ns < end_ns
+        ]
+        return sorted(found, key=lambda write: write.request.queued_ns)
+
+    def contents(self, path: str) -> bytes:
+        """What is in a file on the data disk at the end."""
+        inside = self.scenario.setting.inside(path)
+        return image.read(self.folder / "data.after.img", inside)

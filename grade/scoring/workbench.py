@@ -1,0 +1,232 @@
+"""Where a submission's kernel is put to work, and what is seen of it from outside.
+
+A test of a lab is a public function of one argument in tests/ or hidden/:
+
+    def a_delayed_write_waits_for_sync(bench: Workbench) -> Slide | None:
+        run = bench.run(SCENARIO)
+
+What its machine does and what is seen of it: scenario.py. What the kernel prints is not believed:
+evidence.py.
+
+One hart, virtual time. Limits: virtual seconds (a watchdog inside, for what is stuck), the
+host's processor seconds (for what computes for ever), bytes of a file (for floods). In virtual
+time a machine that does not compute waits for nothing that could come: it is stopped (watch).
+"""
+
+import os
+import random
+import resource
+import shlex
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from grade.host.limits import slowness
+from grade.machine import image, trace
+from grade.machine.image import Content
+from grade.machine.qemu import Config, Disk, die_with_parent, start
+from grade.scoring.assertions import Wrong, expect
+from grade.scoring.evidence import witnessed
+from grade.scoring.lab import BadLab
+from grade.scoring.scenario import BEACON_BYTES, STUCK, Run, Scenario
+from grade.scoring.watch import watched
+
+MEMORY = "64M"
+CPU_S = 20  # of a processor, a machine: 15 times what the longest takes (grade/host/limits.py)
+CACHE = {
+    "kernel/cache/bio.c",
+    "kernel/cache/flush.c",
+}  # what traces that a block is dirty, or written
+FILE_BYTES = 256 << 20
+TAIL_LINES = 8
+
+
+def limits(cpu_s: int) -> None:
+    """In the child, before exec."""
+    die_with_parent()
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 5))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def make_images(scenario: Scenario, folder: Path) -> list[Path]:
+    """The disks as they are before the run, by their numbers; beside them, what is what."""
+    own = scenario.setting
+    options = [f"--file={path}={size}" for path, size in scenario.data_files().items()]
+    options += [f"--at={own.inside(path)}={place}" for path, place in scenario.at]
+    options += ["--pattern", str(scenario.pattern)] if scenario.pattern else []
+    files = {own.inside(path): data for path, data in scenario.files}
+    names = ["spare"] * len(own.drives)
+    names[own.root], names[own.data], names[own.beacons] = "root", "data", "beacon"
+    disks = [
+        folder / (f"spare{unit}.img" if name == "spare" else f"{name}.img")
+        for unit, name in enumerate(names)
+    ]
+    image.make(disks[own.root], Content(files=files, rc=scenario.rc(), size="16M"))
+    blank = Content(programs=False, size=f"{scenario.data_kb()}K", options=tuple(options))
+    image.make(disks[own.data], blank)
+    for path, name, value in scenario.fields:
+        image.debugfs(disks[own.data], f"sif {own.inside(path)} {name} {value}", write=True)
+    for path, name in zip(disks, names, strict=True):
+        if name in ("beacon", "spare"):
+            with path.open("wb") as file:
+                file.truncate(BEACON_BYTES)
+    told = own.told([path for path, _ in (*scenario.files, *scenario.data)])
+    (folder / "setting.txt").write_text(told)
+    return disks
+
+
+def disk_of(path: Path, log: Path | None) -> Disk:
+    """A disk whose writes QEMU also keeps in the log, if there is one."""
+    if not log:
+        return Disk(path)
+    log.write_bytes(b"")
+    files = f"file.driver=file,file.filename={path},log.driver=file,log.filename={log}"
+    return Disk(drive=f"driver=blklogwrites,{files}")
+
+
+def machine(scenario: Scenario, kernel: Path, disks: list[Path], *options: str) -> Config:
+    """The machine of a scenario; its disks are by number."""
+    data = scenario.setting.data
+    logs = {data: disks[data].with_name("data.log")} if scenario.logged else {}
+    return Config(
+        tuple(disk_of(path, logs.get(unit)) for unit, path in enumerate(disks)),
+        memory=MEMORY,
+        args=scenario.boot_arguments(),
+        kernel=kernel,
+        options=options,
+        lab=True,
+    )
+
+
+def tail(console: Path) -> str:
+    """The end of what the kernel printed: for people."""
+    lines = console.read_bytes()[-4000:].decode(errors="replace").replace("\r", "").splitlines()
+    return "\n".join(f"    | {line[:160]}" for line in lines[-TAIL_LINES:])
+
+
+def end(status: int, stopped: str, console: Path) -> str:
+    """How a machine ended that should have ended well; empty if it did.
+
+    stopped: why it was, if it was.
+    """
+    if status == 0 or stopped:
+        return stopped
+    if status in (-signal.SIGXCPU, -signal.SIGKILL):
+        return f"it computed for more than {CPU_S} s of a processor"
+    if status == -signal.SIGXFSZ:
+        return "it flooded the console"
+    if status == STUCK:
+        return "it was stuck: the virtual time was up"
+    if status < 0:
+        return f"signal {-status} ended it"
+    return f"it ended with status {status}; the console, which proves nothing:\n{tail(console)}"
+
+
+@dataclass
+class Workbench:
+    """Runs scenarios on the submission's kernel and on the reference; each once."""
+
+    kernel: Path
+    reference_kernel: Path
+    folder: Path
+    nonce: str
+    budget_s: float  # of a processor as fast as ours, for all machines
+    gdb: Path | None = None  # a socket: the first machine waits there
+    files: Mapping[str, str] = field(default_factory=dict)  # what was handed in
+    facts: dict[str, int] = field(default_factory=dict)  # of a lab of answers (answers.py)
+    made: dict[tuple[Path, str], Run | Wrong] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)  # folders of runs, as they are asked for
+    scenarios: dict[str, Scenario] = field(default_factory=dict)  # of the submission, by name
+
+    def random(self, name: str) -> random.Random:
+        """Random numbers of this grading, the same for each name."""
+        return random.Random(f"{self.nonce}/{name}")
+
+    def run(self, scenario: Scenario) -> Run:
+        """What the submission does; raises Wrong if the machine did not end well."""
+        self.scenarios[scenario.name] = scenario
+        return self._once(self.kernel, "", scenario)
+
+    def reference(self, scenario: Scenario) -> Run:
+        """What the reference does."""
+        return self._once(self.reference_kernel, "reference-", scenario)
+
+    def has_reference(self, scenario: Scenario) -> bool:
+        """Has the reference been put to it?"""
+        return (self.reference_kernel, f"reference-{scenario.name}") in self.made
+
+    def _once(self, kernel: Path, prefix: str, scenario: Scenario) -> Run:
+        key = (kernel, f"{prefix}{scenario.name}")
+        self.asked.append(key[1])
+        if key not in self.made:
+            try:
+                self.made[key] = self._make(kernel, self.folder / key[1], scenario)
+            except Wrong as wrong:
+                self.made[key] = wrong
+        made = self.made[key]
+        if isinstance(made, Wrong):
+            raise made
+        return made
+
+    def _make(self, kernel: Path, folder: Path, scenario: Scenario) -> Run:
+        if self.budget_s <= 0:
+            raise Wrong("a run within the time for all", "earlier runs had used it up")
+        folder.mkdir(parents=True, exist_ok=True)
+        scenario = scenario.played(self.nonce)
+        if self.gdb:
+            scenario = replace(scenario, virtual_s=0)
+        try:
+            fresh = make_images(scenario, folder)
+        except AssertionError as error:
+            raise BadLab(f"scenario {scenario.name}: {error}") from None
+        used = [path.with_suffix(".after.img") for path in fresh]
+        for source, target in zip(fresh, used, strict=True):
+            image.command("cp", "--sparse=always", source, target)
+        with trace.memory_file() as memory, tempfile.TemporaryDirectory(dir=folder) as name:
+            log = Path(name) / "devices"
+            traced = ("-trace", "virtio_blk_handle_read", "-trace", "virtio_blk_handle_write")
+            if self.gdb:
+                wait_for_gdb(machine(scenario, kernel, used, "-S"), self.gdb, kernel)
+            config = machine(
+                scenario,
+                kernel,
+                used,
+                *trace.memory_options(memory, MEMORY),
+                *(*traced, "-D", str(log), "-nic", "none"),
+            )
+            how = self._boot(config, folder / "console.txt")
+            expect(not how, "the machine to run its commands and switch itself off", how)
+            run_of = partial(Run, scenario, folder)
+            return witnessed(run_of, kernel, memory, log, not CACHE & self.files.keys())
+
+    def _boot(self, config: Config, console: Path) -> str:
+        """Run the machine to its end; how that was, if it was not well."""
+        (console.parent / "machine.sh").write_text(shlex.join(config.command()) + "\n")
+        with console.open("wb") as out:
+            process = start(
+                config,
+                partial(limits, round(CPU_S * slowness())),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.DEVNULL,
+            )
+        with watched(process) as watch:
+            _, status, used = os.wait4(process.pid, 0)
+        self.budget_s -= (used.ru_utime + used.ru_stime) / slowness()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        return end(process.returncode, watch.stopped, console)
+
+
+def wait_for_gdb(config: Config, socket: Path, kernel: Path) -> None:
+    """Start the machine stopped, for gdb; ends this program with it."""
+    socket.unlink(missing_ok=True)
+    line = [*config.command(), "-gdb", "chardev:gdb"]
+    line += ["-chardev", f"socket,id=gdb,path={socket},server=on,wait=off"]
+    command = f"gdb-multiarch -q -x grade/gdb/attach.gdb {kernel}"
+    print(f"now, in another terminal: {command}", flush=True)
+    raise SystemExit(subprocess.call(line, stdin=subprocess.DEVNULL))

@@ -1,0 +1,129 @@
+"""Costs that must not grow with the cache, measured in virtual time.
+
+- A machine in lab mode runs a short script; what it costs is counted in
+  instructions, so the same kernel gives the same numbers to the last digit on
+  every host.
+- Blocks are of 1 KiB, so that a million of them fit a machine.
+"""
+
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from grade.host.paths import BUILD
+from grade.machine import devtext, image
+from grade.machine.image import Content
+from grade.machine.qemu import Config, Disk, run_rc
+
+KIB = 1024
+BUFFER_BYTES = 1536  # a block of 1 KiB, its buffer and its share of the tables: at most
+OTHER_MB = 64  # the rest of a machine
+
+
+@dataclass(frozen=True)
+class Readings:
+    """A run's console, and the counters it printed, in order."""
+
+    console: str
+    counters: list[devtext.Counters]
+
+    def change(self, name: str) -> int:
+        """By how much a counter grew from the first reading to the last."""
+        return self.counters[-1][name][0] - self.counters[0][name][0]
+
+
+def measure(script: str, nbuf: int, size_kib: int, files: dict[str, int], args: str) -> Readings:
+    """Run a script in a machine with nbuf buffers; files: sizes in KiB, by path."""
+    options = [word for path, kib in files.items() for word in ("--file", f"{path}={kib}K")]
+    memory_mb = OTHER_MB + nbuf * BUFFER_BYTES // KIB**2
+    content = Content(rc=script, size=f"{size_kib}K", block="1K", options=tuple(options))
+    with tempfile.TemporaryDirectory(dir=BUILD) as folder:
+        disk = image.make(Path(folder) / "disk.img", content)
+        config = Config(
+            (Disk(disk),),
+            memory=f"{memory_mb}M",
+            args=f"drive=fixed nbuf={nbuf} {args}",
+            lab=True,
+        )
+        result = run_rc(config)
+    if result.status:
+        raise AssertionError(result.console)
+    texts = re.findall(r"^@stat\n(.*?)^@end$", result.console, re.M | re.S)
+    return Readings(result.console, [devtext.stat(text) for text in texts])
+
+
+STAT = "echo @stat; cat /dev/stat; echo @end"
+IDLE_TICKS = f"""
+set -e
+dd if=/dev/zero of=/big bs=64k count={{calls}} 2> /dev/null
+{STAT}
+sleep 10
+{STAT}
+rm /big
+"""
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A look of the update policy that finds nothing due: its CPU time, the blocks it saw."""
+
+    cpu_ns: float
+    scanned: float
+
+
+def idle_tick(dirty: int) -> Tick:
+    """A look of aipu's among so many dirty blocks (in multiples of 64): the mean of 1,000."""
+    readings = measure(
+        IDLE_TICKS.format(calls=dirty // 64),
+        nbuf=dirty * 9 // 8 + 2048,
+        size_kib=dirty * 9 // 8 + 32 * KIB,
+        files={},
+        args="update=aipu aipu.scan_ms=10 aipu.age_ms=3600000 write=delayed",
+    )
+    assert readings.change("updated.written") == 0
+    assert readings.counters[0]["bio.dirty"][0] >= dirty // 64 * 64
+    looks = readings.change("aipu.scans")
+    return Tick(readings.change("updated.cpu") / looks, readings.change("bio.scanned") / looks)
+
+
+def took(name: str, readings: Readings) -> tuple[int, int]:
+    """How much a test of user/bench.c did, and the time it took in ns."""
+    match = re.search(rf"^{name} (\d+) \w+ (\d+) ns$", readings.console, re.M)
+    return int(match[1]), int(match[2])
+
+
+HIT_KIB = 256
+MISS_KIB = 8 * KIB
+READS = 2000
+GETBLKS = f"""
+set -e
+cat /fill > /dev/null
+bench cached /hit
+{STAT}
+bench random /miss {READS}
+{STAT}
+"""
+
+
+@dataclass(frozen=True)
+class Reads:
+    """CPU time of a 4 KiB read: of 4 blocks that are cached, and of 4 that are not."""
+
+    hit_ns: float
+    miss_ns: float
+
+
+def reads(nbuf: int) -> Reads:
+    """Reads in a cache of so many buffers, all in use."""
+    readings = measure(
+        GETBLKS,
+        nbuf=nbuf,
+        size_kib=nbuf * 9 // 8 + 64 * KIB,
+        files={"/fill": nbuf, "/hit": HIT_KIB, "/miss": MISS_KIB},
+        args="update=none replace=lru prefetch=none",
+    )
+    assert readings.change("bio.evictions") >= 4 * READS
+    hit_bytes, hit_ns = took("cached", readings)
+    _, miss_ns = took("random", readings)
+    return Reads(hit_ns * 4 * KIB / hit_bytes, (miss_ns - readings.change("cpu.idle")) / READS)

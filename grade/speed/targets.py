@@ -1,0 +1,141 @@
+"""`make bench`, second part: speeds that were promised, each with its target.
+
+Some are in virtual time, the same on every host: costs that must not
+grow with the cache, of a thousand and of a million buffers. Those of the host's
+clock are worth something when it has nothing else to do. Also in
+build/targets.json.
+"""
+
+import json
+import os
+import random
+import resource
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from grade.host.paths import BUILD, NATIVE, ROOT
+from grade.measure import runner
+from grade.measure.choose import chosen
+from grade.measure.schema import Experiment
+from grade.speed import scaling
+
+SMALL, LARGE = 1_000, 1_000_000  # dirty blocks
+SMALL_CACHE, LARGE_CACHE = 8 << 10, 1 << 20  # buffers
+REQUESTS = 10_000  # of a replayed trace
+REPLAYS = 5
+MOGUL = "mogul-4.1"  # both systems, 48 runs
+
+
+@dataclass(frozen=True)
+class Row:
+    """A speed: less is better; target: the most it may be, or None."""
+
+    name: str
+    value: float
+    unit: str
+    target: float | None = None
+
+    def cells(self) -> list[str]:
+        """The row as the table shows it."""
+        if self.target is None:
+            return [self.name, f"{self.value:.4g}", self.unit, "", ""]
+        verdict = "met" if self.value <= self.target else "MISSED"
+        return [self.name, f"{self.value:.4g}", self.unit, f"{self.target:.4g}", verdict]
+
+
+def growth(
+    name: str, small: float, large: float, sizes: tuple[int, int], bound: float
+) -> list[Row]:
+    """The cost at two sizes, in ns; the larger may be so many times the smaller."""
+    return [
+        Row(f"{name} {sizes[0]:,}", small / 1e3, "us"),
+        Row(f"{name} {sizes[1]:,}", large / 1e3, "us", small * bound / 1e3),
+    ]
+
+
+def scaling_rows() -> Iterator[Row]:
+    """Costs at both sizes."""
+    ticks = [scaling.idle_tick(dirty) for dirty in (SMALL, LARGE)]
+    name = "aipu's look with nothing due; dirty blocks:"
+    yield from growth(name, ticks[0].cpu_ns, ticks[1].cpu_ns, (SMALL, LARGE), 1.01)
+    small, large = scaling.reads(SMALL_CACHE), scaling.reads(LARGE_CACHE)
+    sizes = (SMALL_CACHE, LARGE_CACHE)
+    yield from growth("read of 4 cached blocks; buffers:", small.hit_ns, large.hit_ns, sizes, 1.01)
+    yield from growth("read of 4 others, CPU; buffers:", small.miss_ns, large.miss_ns, sizes, 1.03)
+
+
+def cpu_s() -> float:
+    """The processor time of this process and of those it has waited for."""
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+
+def made_s(experiments: list[Experiment], most_runs: int, jobs: int) -> tuple[float, float]:
+    """Host time to make runs of the experiments anew, and processor time."""
+    start_s, start_cpu_s = time.monotonic(), cpu_s()
+    with tempfile.TemporaryDirectory(dir=BUILD) as folder:
+        for experiment in experiments:
+            runs = experiment.runs[:most_runs]
+            outcome = runner.execute(experiment, runs, jobs, lambda step: None, Path(folder))
+            if outcome.errors:
+                raise AssertionError(outcome.errors)
+    return time.monotonic() - start_s, cpu_s() - start_cpu_s
+
+
+def experiment_rows() -> Iterator[Row]:
+    """One trial, and all of both systems."""
+    experiments = chosen(MOGUL, None)
+    count = sum(len(experiment.runs) for experiment in experiments)
+    jobs = os.cpu_count()
+    _, one_cpu_s = made_s(experiments[:1], 1, 1)
+    yield Row("trial of 10,000 reads, processor time", one_cpu_s, "s", 3)
+    all_s, all_cpu_s = made_s(experiments, count, jobs)
+    yield Row(f"{count} trials, processor time", all_cpu_s, "s")
+    yield Row(f"{count} trials, {jobs} jobs", all_s, "s", 120)
+
+
+def write_trace(path: Path) -> None:
+    """Requests at random places, half of them reads, as drive_replay_tool wants them."""
+    draw = random.Random(1)
+    lines = [
+        f"{draw.choice('RW')} Miss {draw.randrange(8_000_000)} {draw.choice((4, 8, 16))} 9000 9000"
+        for _ in range(REQUESTS)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def replay_s() -> float:
+    """Host time of a replay, the best of some."""
+    with tempfile.TemporaryDirectory(dir=BUILD) as folder:
+        trace = Path(folder) / "made.trace"
+        write_trace(trace)
+        times = []
+        for _ in range(REPLAYS):
+            start_s = time.monotonic()
+            subprocess.run([NATIVE / "drive_replay_tool", trace], check=True, capture_output=True)
+            times.append(time.monotonic() - start_s)
+    return min(times)
+
+
+def rows() -> Iterator[Row]:
+    """All, as they are measured."""
+    yield Row(f"replay of {REQUESTS:,} requests", replay_s(), "s", 0.2)
+    yield from experiment_rows()
+    yield from scaling_rows()
+
+
+def show() -> None:
+    """Measure, print each row when it is there, write the JSON."""
+    measured = []
+    print(f"{'':56} {'value':>9}      {'target':>9}")
+    for row in rows():
+        name, value, unit, target, verdict = row.cells()
+        print(f"{name:56} {value:>9} {unit:4} {target:>9} {verdict}", flush=True)
+        measured.append(asdict(row))
+    out = BUILD / "targets.json"
+    out.write_text(json.dumps(measured, indent=2))
+    print(f"also in {out.relative_to(ROOT)}")
