@@ -2,7 +2,8 @@
  * See ext2_rig.h.
  *
  * link: kernel/ext2/alloc.c kernel/ext2/dir.c kernel/ext2/data.c
- * link: kernel/ext2/inode.c kernel/ext2/map.c kernel/ext2/name.c
+ * link: kernel/ext2/inode.c kernel/ext2/make.c kernel/ext2/map.c
+ * link: kernel/ext2/remove.c kernel/ext2/rename.c kernel/ext2/walk.c
  * link: kernel/ext2/super.c grade/native/ext2_shim.c
  * link: grade/native/ext2_commands.c grade/native/ext2_image.c
  */

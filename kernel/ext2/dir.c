@@ -337,7 +337,7 @@ int dir_init(struct inode *dir, u32 parent_ino)
 
 /* ---- looking through all entries ---- */
 
-static bool is_dots(const struct ext2_entry *e)
+static bool entry_is_dots(const struct ext2_entry *e)
 {
     return e->name[0] == '.' &&
            (e->name_len == 1 || (e->name_len == 2 && e->name[1] == '.'));
@@ -379,7 +379,7 @@ static int empty_step(const struct ext2_entry *e, void *arg, u32 end)
 {
     (void)arg;
     (void)end;
-    return is_dots(e) ? 0 : -ENOTEMPTY;
+    return entry_is_dots(e) ? 0 : -ENOTEMPTY;
 }
 
 int dir_empty(struct inode *dir)
@@ -396,7 +396,7 @@ static int name_step(const struct ext2_entry *e, void *arg, u32 end)
 {
     struct naming *n = arg;
     (void)end;
-    if (e->ino != n->ino || is_dots(e))
+    if (e->ino != n->ino || entry_is_dots(e))
         return 0;
     memcpy(n->name, e->name, e->name_len);
     n->name[e->name_len] = 0;

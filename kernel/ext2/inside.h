@@ -6,16 +6,24 @@
  *   in two roles; a process that held it and asked for it would wait for
  *   itself.
  * - No lock is taken and fs_error is not called with a buffer held.
- * - Two directories are locked together only under tree_lock; who holds one
- *   without it waits for no other (name.c learns what an inode is before
- *   it locks it inside a directory). So nobody waits in a circle, even where
- *   the names on a damaged disk form one. Order: mount_lock, tree_lock,
- *   inodes, fs->lock, buffers.
+ * - Two directories are locked together only under tree_lock; a process that
+ *   holds one without tree_lock waits for no other (it learns an inode's type
+ *   before it locks the inode inside a directory). So no processes wait in a
+ *   circle, even where the names on a damaged disk form one. Order:
+ *   mount_lock, tree_lock, inodes, fs->lock, buffers.
  * - iput may lock the inode: it is called with none locked, except for one
  *   just made, which nobody else can reach.
  * - Every number read from the disk is checked before it is used.
  * - Structure that must reach the disk in order is written by write_now: if
  *   that fails, order is lost, and the file system goes read-only.
+ * - That order is such that after a power cut at any instant e2fsck -p repairs
+ *   what is left, and no name leads to an inode that can be given out again.
+ *   An inode that has contents but not quite a name yet, or is about to lose
+ *   its last one, is a husk on the disk: an empty directory without blocks,
+ *   which e2fsck -p clears together with its name. make.c, remove.c and
+ *   rename.c open with their orders.
+ * - `a ?: b` is the error of a, or if there is none, that of b, which is done
+ *   only then.
  */
 #ifndef SLUICE_EXT2_FS_H
 #define SLUICE_EXT2_FS_H
@@ -127,11 +135,8 @@ int iget(struct fs *, u32 ino, struct inode **);
 int inode_make(struct inode *dir, u32 mode, struct inode **);
 /* Copy to the disk's inode; wait: and write that now. Locked. */
 int inode_write(struct inode *, bool wait);
-/* Write a husk: an empty directory without blocks, which e2fsck -p clears
- * together with its name. The inode on the disk while it has not quite a
- * name yet, or is about to lose the last. */
-int inode_write_husk(struct inode *);
-int inodes_write(struct fs *); /* all dirty ones */
+int inode_write_husk(struct inode *); /* and wait; the inode stays as it is */
+int inodes_write(struct fs *);        /* all dirty ones */
 void inodes_free_nameless(struct fs *);
 bool inodes_busy(struct fs *);   /* icache_lock held */
 void inodes_forget(struct fs *); /* none referenced */
@@ -168,5 +173,50 @@ int dir_empty(struct inode *dir); /* 0, -ENOTEMPTY or -EIO */
 int dir_init(struct inode *dir, u32 parent_ino);
 /* The name by which dir knows inode ino. -ENOENT. */
 int dir_name_of(struct inode *dir, u32 ino, char name[NAME_BYTES + 1]);
+
+/* walk.c */
+struct walk {
+    struct inode *at; /* referenced: the directory `name` is looked up in */
+    const char *rest; /* of the path, after `name` */
+    char *page;       /* holds rest, once a link has been followed */
+    u32 links;
+    bool last;  /* `name` is the last of the path */
+    bool slash; /* ... with slashes after it */
+    char name[NAME_BYTES + 1];
+};
+int walk_start(struct walk *, const char *path);
+void walk_end(struct walk *);
+/* Go on to the last name of the path: walk->at is its directory. */
+int walk_parent(struct walk *);
+/* The first and the last of these; nothing to end if it fails. */
+int walk_to_parent(struct walk *, const char *path);
+/* May the path end at ip, to which its last name led? -EAGAIN: ip was a link
+ * that is followed, and the path has a new end. An error consumes ip. */
+int walk_arrived(struct walk *, struct inode *ip, bool follow);
+/* The inode of a name in a directory; mounts are not crossed. */
+int lookup(struct inode *dir, const char *name, struct inode **child);
+/* Locked: 0 if it is a directory in which names can be looked up. */
+int check_dir(struct inode *dir);
+/* Its S_IFMT bits; not locked. */
+int type_of(struct inode *, u32 *type);
+/* The root of the file system mounted there, or else ip; ip is consumed. */
+struct inode *cross_down(struct inode *ip);
+
+static inline bool is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* make.c, remove.c; for rename too. Inodes are locked. */
+/* Change the count of links on the disk. */
+int set_links(struct inode *, u32 nlink, bool wait);
+/* Make ready to lose a name; for the last one, on the disk it is a husk. */
+int before_removal(struct inode *);
+int after_removal(struct inode *); /* a name is gone */
+/* Remove the name found of ip. */
+int remove_name(struct inode *dir, const struct search *, struct inode *ip);
+/* May a name of this be removed? A directory must be empty; under tree_lock. */
+int check_removal(struct inode *);
+bool is_mounted_on(const struct inode *); /* takes icache_lock */
 
 #endif

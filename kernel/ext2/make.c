@@ -1,0 +1,261 @@
+/*
+ * Making names: new files, directories, links and devices, and second names
+ * of what is there.
+ *
+ * Order on the disk (why: inside.h):
+ * - Something new: its inode, then its name. What is not a plain empty file
+ *   is a husk until it has its name.
+ * - A second name: the count of links, then the name.
+ */
+#include "kernel/ext2/inside.h"
+
+/* ---- new inodes ---- */
+
+/* What a new name is to stand for. */
+struct making {
+    u32 mode, rdev;
+    const char *target; /* of a symbolic link */
+};
+
+static int init_link(struct inode *ip, const char *target)
+{
+    u32 blkno, n = strlen(target);
+    bool fresh;
+    ip->size = n;
+    if (n < EXT2_LINK_INLINE) {
+        memcpy(ip->block, target, n);
+        return 0;
+    }
+    int error = map_alloc(ip, 0, &blkno, &fresh);
+    if (error)
+        return error;
+    struct buf *b = getblk(ip->fs->disk, blkno);
+    memset(b->data, 0, ip->fs->block_bytes);
+    memcpy(b->data, target, n);
+    return write_now(ip->fs, b);
+}
+
+/* The contents of a new inode, on the disk where it has blocks. */
+static int init_contents(struct inode *ip, const struct making *m, u32 parent)
+{
+    if (S_ISDIR(m->mode))
+        return dir_init(ip, parent);
+    if (S_ISLNK(m->mode))
+        return init_link(ip, m->target);
+    ip->rdev = ip->block[0] = m->rdev;
+    return 0;
+}
+
+/* Make an inode and its name, for which dir has been searched. The result is
+ * locked, even if it has its name and could not be written then. */
+static int make_at(struct inode *dir, const struct search *s, const char *name,
+                   const struct making *m, struct inode **out)
+{
+    struct inode *ip;
+    bool plain = S_ISREG(m->mode), directory = S_ISDIR(m->mode);
+    if (directory && dir->nlink >= EXT2_LINK_MAX)
+        return -EMLINK;
+    int error = inode_make(dir, m->mode, &ip);
+    if (error)
+        return error;
+    error = plain ? inode_write(ip, true) : inode_write_husk(ip);
+    error = error ?: init_contents(ip, m, dir->ino);
+    error = error ?: dir_enter(dir, s, name, ip);
+    if (error) {
+        ip->nlink = 0;
+        iunlock(ip);
+        iput(ip);
+        return error;
+    }
+    if (!plain)
+        error = inode_write(ip, true);
+    if (directory) {
+        dir->nlink++;
+        inode_write(dir, false);
+    }
+    *out = ip;
+    return error;
+}
+
+/* Make m at w's name, in the directory locked. *made is as make_at leaves it,
+ * or NULL. -EEXIST: the name is there; then *out, if wanted, is what has it. */
+static int make_locked(struct walk *w, const struct making *m,
+                       struct inode **made, struct inode **out)
+{
+    struct search s;
+    struct inode *dir = w->at;
+    int error = check_dir(dir) ?: dir_search(dir, w->name, &s);
+    if (error)
+        return error;
+    if (s.found)
+        return (out ? iget(dir->fs, s.ino, out) : 0) ?: -EEXIST;
+    error = fs_writable(dir->fs);
+    if (error)
+        return error;
+    if (w->slash && !S_ISDIR(m->mode))
+        return S_ISREG(m->mode) ? -EISDIR : -ENOENT;
+    return make_at(dir, &s, w->name, m, made);
+}
+
+/* The same with the directory unlocked, as is *out. */
+static int make(struct walk *w, const struct making *m, struct inode **out)
+{
+    struct inode *made = NULL;
+    ilock(w->at);
+    int error = make_locked(w, m, &made, out);
+    iunlock(w->at);
+    if (!made)
+        return error;
+    iunlock(made);
+    if (out && !error)
+        *out = made;
+    else
+        iput(made);
+    return error;
+}
+
+static int make_path(const char *path, const struct making *m)
+{
+    struct walk w;
+    int error = walk_to_parent(&w, path);
+    if (error)
+        return error;
+    error = make(&w, m, NULL);
+    walk_end(&w);
+    return error;
+}
+
+/* One attempt at the name in w: -EAGAIN if it was a link, now followed. */
+static int create_step(struct walk *w, const struct making *m, bool exclusive,
+                       struct inode **out)
+{
+    int error = walk_parent(w) ?: make(w, m, out);
+    if (error != -EEXIST)
+        return error;
+    if (exclusive) {
+        iput(*out);
+        return -EEXIST;
+    }
+    *out = cross_down(*out);
+    return walk_arrived(w, *out, true);
+}
+
+int ext2_create(const char *path, u32 mode, bool exclusive, struct inode **out)
+{
+    struct making m = {.mode = S_IFREG | mode};
+    if (mode & ~07777U)
+        return -EINVAL;
+    struct walk w;
+    int error = walk_start(&w, path);
+    if (error)
+        return error;
+    do
+        error = create_step(&w, &m, exclusive, out);
+    while (error == -EAGAIN);
+    walk_end(&w);
+    return error;
+}
+
+int ext2_mknod(const char *path, u32 mode, u32 rdev)
+{
+    if (!S_ISCHR(mode) || (mode & ~(S_IFMT | 07777U)) || rdev > UINT16_MAX)
+        return -EINVAL;
+    return make_path(path, &(struct making){.mode = mode, .rdev = rdev});
+}
+
+int ext2_mkdir(const char *path, u32 mode)
+{
+    if (mode & ~07777U)
+        return -EINVAL;
+    return make_path(path, &(struct making){.mode = S_IFDIR | mode});
+}
+
+int ext2_symlink(const char *target, const char *path)
+{
+    size_t n = strlen(target);
+    if (n == 0)
+        return -ENOENT;
+    if (n >= MIN(bio_block_bytes(), PATH_BYTES))
+        return -ENAMETOOLONG;
+    struct making m = {.mode = S_IFLNK | 0777, .target = target};
+    return make_path(path, &m);
+}
+
+/* ---- second names ---- */
+
+int set_links(struct inode *ip, u32 nlink, bool wait)
+{
+    if (nlink > EXT2_LINK_MAX)
+        return -EMLINK;
+    ip->nlink = nlink;
+    ip->ctime_s = now_s();
+    return inode_write(ip, wait);
+}
+
+/* Both locked; dir has been searched for the name. */
+static int link_found(struct inode *dir, const struct search *s,
+                      const char *name, struct inode *ip)
+{
+    int error = ivalid(ip);
+    if (error)
+        return error;
+    if (ip->nlink == 0)
+        return -ENOENT;
+    error = set_links(ip, ip->nlink + 1, true);
+    if (error)
+        return error;
+    error = dir_enter(dir, s, name, ip);
+    if (error)
+        set_links(ip, ip->nlink - 1, false);
+    return error;
+}
+
+/* The directory is locked. */
+static int link_at(struct inode *dir, const char *name, struct inode *ip)
+{
+    struct search s;
+    int error = check_dir(dir) ?: fs_writable(dir->fs)
+                               ?: dir_search(dir, name, &s);
+    if (error)
+        return error;
+    if (s.found)
+        return -EEXIST;
+    ilock(ip);
+    error = link_found(dir, &s, name, ip);
+    iunlock(ip);
+    return error;
+}
+
+static int link_walked(struct walk *w, struct inode *ip)
+{
+    u32 type;
+    int error = type_of(ip, &type);
+    if (error)
+        return error;
+    if (type == S_IFDIR)
+        return -EPERM;
+    if (w->at->fs != ip->fs)
+        return -EXDEV;
+    if (w->slash)
+        return -ENOENT;
+    ilock(w->at);
+    error = link_at(w->at, w->name, ip);
+    iunlock(w->at);
+    return error;
+}
+
+int ext2_link(const char *from, const char *to)
+{
+    struct inode *ip;
+    struct walk w;
+    int error = namei(from, NAMEI_NOFOLLOW, &ip);
+    if (error)
+        return error;
+    error = walk_to_parent(&w, to);
+    if (!error) {
+        error = link_walked(&w, ip);
+        walk_end(&w);
+    }
+    iput(ip);
+    return error;
+}

@@ -1,0 +1,140 @@
+/*
+ * Removing names: unlink and rmdir, and what rename needs of them.
+ *
+ * Order on the disk (why: inside.h): the last name of something with contents
+ * goes when its inode is a husk there; only then its links and blocks are
+ * free to be reused. So after a power cut a file is either whole or gone.
+ *
+ * What is to be removed is found without a lock on it, and its type is
+ * learned; then its directory is locked and searched again.
+ */
+#include "kernel/ext2/inside.h"
+
+static bool has_contents(const struct inode *ip)
+{
+    return !S_ISREG(ip->mode) || ip->size || ip->sectors;
+}
+
+int before_removal(struct inode *ip)
+{
+    bool last = S_ISDIR(ip->mode) || ip->nlink == 1;
+    return last && has_contents(ip) ? inode_write_husk(ip) : 0;
+}
+
+int after_removal(struct inode *ip)
+{
+    return set_links(ip, S_ISDIR(ip->mode) ? 0 : ip->nlink - 1, false);
+}
+
+int remove_name(struct inode *dir, const struct search *s, struct inode *ip)
+{
+    int error = fs_writable(dir->fs) ?: before_removal(ip);
+    if (error)
+        return error;
+    error = dir_remove(dir, s);
+    if (error) {
+        inode_write(ip, true); /* no husk after all */
+        return error;
+    }
+    if (S_ISDIR(ip->mode)) {
+        dir->nlink--;
+        inode_write(dir, false);
+    }
+    return after_removal(ip);
+}
+
+bool is_mounted_on(const struct inode *ip)
+{
+    spin_lock(&icache_lock);
+    bool mounted = ip->mounted;
+    spin_unlock(&icache_lock);
+    return mounted;
+}
+
+int check_removal(struct inode *ip)
+{
+    int error = ivalid(ip);
+    if (error || !S_ISDIR(ip->mode))
+        return error;
+    assert(sleep_held(&tree_lock));
+    return is_mounted_on(ip) ? -EBUSY : dir_empty(ip);
+}
+
+/* ip has w's name, or had: is it what the call removes? */
+static int check_type(const struct walk *w, struct inode *ip, bool directory)
+{
+    u32 type;
+    int error = type_of(ip, &type);
+    if (error)
+        return error;
+    if (ip == w->at)
+        return fs_damaged(ip->fs, "directory %u is in itself", ip->ino);
+    if (directory != (type == S_IFDIR))
+        return directory ? -ENOTDIR : -EISDIR;
+    return w->slash && !directory ? -ENOTDIR : 0;
+}
+
+/* Remove w's name, if it is still ip's; else -EAGAIN. The directory is locked.
+ */
+static int remove_found(struct walk *w, struct inode *ip)
+{
+    struct search s;
+    int error = check_dir(w->at) ?: dir_search(w->at, w->name, &s);
+    if (error)
+        return error;
+    if (!s.found)
+        return -ENOENT;
+    if (s.ino != ip->ino)
+        return -EAGAIN;
+    ilock(ip);
+    error = check_removal(ip) ?: remove_name(w->at, &s, ip);
+    iunlock(ip);
+    return error;
+}
+
+/* For a directory, tree_lock is held. */
+static int remove_walked(struct walk *w, bool directory)
+{
+    int error;
+    do {
+        struct inode *ip;
+        error = lookup(w->at, w->name, &ip);
+        if (error)
+            return error;
+        error = check_type(w, ip, directory);
+        if (!error) {
+            ilock(w->at);
+            error = remove_found(w, ip);
+            iunlock(w->at);
+        }
+        iput(ip);
+    } while (error == -EAGAIN);
+    return error;
+}
+
+int ext2_unlink(const char *path)
+{
+    struct walk w;
+    int error = walk_to_parent(&w, path);
+    if (error)
+        return error;
+    error = is_dots(w.name) ? -EISDIR : remove_walked(&w, false);
+    walk_end(&w);
+    return error;
+}
+
+int ext2_rmdir(const char *path)
+{
+    struct walk w;
+    int error = walk_to_parent(&w, path);
+    if (error)
+        return error;
+    sleep_lock(&tree_lock);
+    if (is_dots(w.name))
+        error = w.name[1] ? -ENOTEMPTY : -EINVAL;
+    else
+        error = remove_walked(&w, true);
+    sleep_unlock(&tree_lock);
+    walk_end(&w);
+    return error;
+}

@@ -1,0 +1,324 @@
+/*
+ * Renaming.
+ *
+ * Order on the disk (why: inside.h):
+ * - The new name is there before the old one is removed; within one block
+ *   both change in one write. What is replaced keeps a name until the new one
+ *   is there. A file's count of links includes its second name before that
+ *   is written.
+ * - Only a directory whose new name lies in another block (of another
+ *   directory, or of its own if that is full) has two names for the time of
+ *   a few writes; e2fsck then wants to be asked (-y), nothing is lost.
+ *
+ * What is moved and what is replaced are found without a lock on them; then
+ * both directories, and after them both inodes, are locked and it is found
+ * again. tree_lock is held all the time.
+ */
+#include "kernel/ext2/inside.h"
+
+/* What one rename is about; tree_lock is held while it lives. */
+struct renaming {
+    struct walk *from, *to;
+    struct inode *moved, *replaced; /* replaced: or NULL */
+    bool directory;                 /* what is moved */
+    struct search old, new;
+};
+
+/* ---- looking, without a lock ---- */
+
+/* Is the directory ip the other, or above it? 1, 0 or -errno. */
+static int is_above(struct inode *ip, struct inode *below)
+{
+    struct inode *at = idup(below), *up;
+    u32 mark = 0, steps = 0, limit = 1;
+    int error = 0;
+    while (!error && at != ip && at != at->fs->root) {
+        if (at->ino == mark)
+            error = fs_damaged(at->fs, "directory %u is above itself", mark);
+        if (++steps == limit) { /* Brent's way to find a cycle */
+            mark = at->ino;
+            limit *= 2;
+        }
+        error = error ?: lookup(at, "..", &up);
+        if (!error) {
+            iput(at);
+            at = up;
+        }
+    }
+    bool above = at == ip;
+    iput(at);
+    return error ?: above;
+}
+
+/* May what is moved go there? */
+static int rename_look_moved(struct renaming *r)
+{
+    u32 type;
+    int error = type_of(r->moved, &type);
+    if (error)
+        return error;
+    r->directory = type == S_IFDIR;
+    if (!r->directory)
+        return r->from->slash || r->to->slash ? -ENOTDIR : 0;
+    error = is_above(r->moved, r->to->at);
+    return error > 0 ? -EINVAL : error;
+}
+
+/* May what is there be replaced? */
+static int rename_look_replaced(struct renaming *r)
+{
+    u32 type;
+    int error = lookup(r->to->at, r->to->name, &r->replaced);
+    if (error)
+        return error == -ENOENT ? 0 : error;
+    error = type_of(r->replaced, &type);
+    if (error || r->directory == (type == S_IFDIR))
+        return error;
+    return r->directory ? -ENOTDIR : -EISDIR;
+}
+
+/* Nothing may be locked twice; on a good disk only the last can happen. */
+static int rename_check(const struct renaming *r)
+{
+    const struct inode *from = r->from->at, *to = r->to->at;
+    if (r->moved == from || r->moved == to || r->replaced == to)
+        return fs_damaged(from->fs, "directory %u is in itself", from->ino);
+    if (r->replaced == from)
+        return -ENOTEMPTY;
+    return is_mounted_on(r->moved) ? -EBUSY : 0;
+}
+
+/* ---- the ways to do it; all is locked ---- */
+
+/* Have the ".." of a directory from another one name its new parent. */
+static int move_dotdot(struct renaming *r)
+{
+    struct inode *from = r->from->at, *to = r->to->at;
+    struct search s;
+    if (!r->directory || from == to)
+        return 0;
+    int error = dir_search(r->moved, "..", &s);
+    if (error)
+        return error;
+    if (!s.found)
+        return fs_damaged(from->fs, "directory %u has no ..", r->moved->ino);
+    error = dir_point(r->moved, &s, to);
+    if (error)
+        return error;
+    from->nlink--;
+    to->nlink++;
+    inode_write(from, false);
+    return inode_write(to, false);
+}
+
+/* Give it a second name, and remove the first. For a directory from another
+ * one, ".." follows between the two. */
+static int rename_move(struct renaming *r, bool replace)
+{
+    struct inode *from = r->from->at, *to = r->to->at, *ip = r->moved;
+    if (r->directory && from != to && to->nlink >= EXT2_LINK_MAX)
+        return -EMLINK;
+    int error = r->directory ? 0 : set_links(ip, ip->nlink + 1, true);
+    if (error)
+        return error;
+    error = replace ? dir_point(to, &r->new, ip)
+                    : dir_enter(to, &r->new, r->to->name, ip);
+    if (error) {
+        if (!r->directory)
+            set_links(ip, ip->nlink - 1, false);
+        return error;
+    }
+    error = move_dotdot(r) ?: dir_search(from, r->from->name, &r->old);
+    error = error ?: dir_remove(from, &r->old);
+    if (error)
+        return fs_error(from->fs, "a rename could not be finished");
+    return r->directory ? 0 : set_links(ip, ip->nlink - 1, false);
+}
+
+/* To a name that nothing has. */
+static int rename_to_free(struct renaming *r)
+{
+    struct inode *dir = r->from->at;
+    if (dir != r->to->at)
+        return rename_move(r, false);
+    int error = dir_rename(dir, &r->old, r->to->name, r->moved);
+    if (error != -ENOSPC)
+        return error;
+    return dir_search(dir, r->to->name, &r->new) ?: rename_move(r, false);
+}
+
+/* To the name of an empty directory. */
+static int rename_over_directory(struct renaming *r)
+{
+    struct inode *to = r->to->at;
+    int error = before_removal(r->replaced) ?: rename_move(r, true);
+    if (error) {
+        inode_write(r->replaced, true);
+        return error;
+    }
+    to->nlink--;
+    error = inode_write(to, false);
+    int links_error = after_removal(r->replaced);
+    return error ?: links_error;
+}
+
+/* The same within a block: the two change names, and the other is removed. If
+ * it cannot be, they change back. */
+static int rename_by_swap(struct renaming *r)
+{
+    struct inode *dir = r->from->at;
+    int error = dir_swap(dir, &r->old, &r->new);
+    if (error)
+        return error;
+    error = remove_name(dir, &r->old, r->replaced);
+    if (error)
+        dir_swap(dir, &r->old, &r->new);
+    return error;
+}
+
+/* To the name of a file whose last it is: first that gets another one, which
+ * then is removed as any. */
+static int rename_over_last(struct renaming *r)
+{
+    struct inode *from = r->from->at;
+    char spare[24];
+    struct search s;
+    if (from == r->to->at && r->old.block == r->new.block)
+        return rename_by_swap(r);
+    ksnprintf(spare, sizeof(spare), ".replaced.%u", r->replaced->ino);
+    int error = dir_search(from, spare, &s);
+    if (error)
+        return error;
+    if (s.found)
+        return -EEXIST;
+    if (r->moved->nlink >= EXT2_LINK_MAX)
+        return -EMLINK;
+    error = dir_enter(from, &s, spare, r->replaced);
+    if (error)
+        return error;
+    error = dir_search(r->to->at, r->to->name, &r->new) ?: rename_move(r, true);
+    error = error ?: dir_search(from, spare, &s);
+    error = error ?: remove_name(from, &s, r->replaced);
+    if (error)
+        return fs_error(from->fs, "a rename could not be finished");
+    return 0;
+}
+
+static int rename_any(struct renaming *r)
+{
+    struct inode *replaced = r->replaced;
+    if (!replaced)
+        return rename_to_free(r);
+    if (r->directory)
+        return rename_over_directory(r);
+    if (replaced->nlink == 1)
+        return rename_over_last(r);
+    return rename_move(r, true) ?: after_removal(replaced);
+}
+
+/* ---- find, lock, find again, do ---- */
+
+/* Search both directories, locked now. -EAGAIN: they have changed. */
+static int rename_search(struct renaming *r)
+{
+    struct inode *from = r->from->at, *to = r->to->at;
+    int error = check_dir(from) ?: check_dir(to);
+    error = error ?: dir_search(from, r->from->name, &r->old);
+    error = error ?: dir_search(to, r->to->name, &r->new);
+    if (error)
+        return error;
+    bool same = r->old.found && r->old.ino == r->moved->ino &&
+                r->new.found == !!r->replaced &&
+                (!r->replaced || r->new.ino == r->replaced->ino);
+    return same ? 0 : -EAGAIN;
+}
+
+/* All is found and locked. */
+static int rename_found(struct renaming *r)
+{
+    int error = ivalid(r->moved);
+    if (!error && r->replaced)
+        error = check_removal(r->replaced);
+    error = error ?: rename_any(r);
+    if (error)
+        return error;
+    r->moved->ctime_s = now_s();
+    return inode_write(r->moved, false);
+}
+
+/* The directories are locked. */
+static int rename_inodes(struct renaming *r)
+{
+    int error = rename_search(r);
+    if (error)
+        return error;
+    ilock(r->moved);
+    if (r->replaced)
+        ilock(r->replaced);
+    error = rename_found(r);
+    if (r->replaced)
+        iunlock(r->replaced);
+    iunlock(r->moved);
+    return error;
+}
+
+static int rename_locked(struct renaming *r)
+{
+    struct inode *from = r->from->at, *to = r->to->at;
+    ilock(from);
+    if (to != from)
+        ilock(to);
+    int error = rename_inodes(r);
+    if (to != from)
+        iunlock(to);
+    iunlock(from);
+    return error;
+}
+
+/* One attempt; what it finds is left in r. */
+static int rename_step(struct renaming *r)
+{
+    int error = lookup(r->from->at, r->from->name, &r->moved);
+    error = error ?: rename_look_moved(r);
+    error = error ?: rename_look_replaced(r);
+    if (error || r->moved == r->replaced)
+        return error;
+    return rename_check(r) ?: rename_locked(r);
+}
+
+static int rename_walked(struct walk *from, struct walk *to)
+{
+    if (is_dots(from->name) || is_dots(to->name))
+        return -EBUSY;
+    if (from->at->fs != to->at->fs)
+        return -EXDEV;
+    int error = fs_writable(from->at->fs);
+    if (error)
+        return error;
+    do {
+        struct renaming r = {.from = from, .to = to};
+        error = rename_step(&r);
+        if (r.moved)
+            iput(r.moved);
+        if (r.replaced)
+            iput(r.replaced);
+    } while (error == -EAGAIN);
+    return error;
+}
+
+int ext2_rename(const char *from, const char *to)
+{
+    struct walk f, t;
+    int error = walk_to_parent(&f, from);
+    if (error)
+        return error;
+    error = walk_to_parent(&t, to);
+    if (!error) {
+        sleep_lock(&tree_lock);
+        error = rename_walked(&f, &t);
+        sleep_unlock(&tree_lock);
+        walk_end(&t);
+    }
+    walk_end(&f);
+    return error;
+}

@@ -1,0 +1,328 @@
+/*
+ * Walking: from paths to inodes, and from a directory back to its path.
+ *
+ * - A walk holds a reference to one directory and the name to look up in it
+ *   next. It goes name by name; a symbolic link's text takes the place of
+ *   the link's name in what is left of the path.
+ * - An inode's type is learned before the inode is locked inside a directory:
+ *   so whoever waits for a directory with another one locked holds tree_lock
+ *   (inside.h).
+ * - Mounts are crossed downward after a name has been looked up, and upward
+ *   before ".." is.
+ */
+#include "kernel/ext2/inside.h"
+#include "kernel/proc/proc.h"
+
+#define LINKS_MAX 40 /* symbolic links followed in one path */
+
+struct sleeplock tree_lock;
+
+int walk_start(struct walk *w, const char *path)
+{
+    if (!*path)
+        return -ENOENT;
+    struct inode *cwd = myproc()->cwd;
+    w->at = idup(*path == '/' || !cwd ? root_inode() : cwd);
+    w->rest = path;
+    w->page = NULL;
+    w->links = 0;
+    return 0;
+}
+
+void walk_end(struct walk *w)
+{
+    iput(w->at);
+    if (w->page)
+        page_free(w->page);
+}
+
+/* The next name of the path; "." if the path is only slashes. */
+static int next_name(struct walk *w)
+{
+    const char *from = w->rest;
+    while (*from == '/')
+        from++;
+    const char *end = from;
+    while (*end && *end != '/')
+        end++;
+    if (end - from > NAME_BYTES)
+        return -ENAMETOOLONG;
+    memcpy(w->name, from, end - from);
+    w->name[end - from] = 0;
+    if (end == from)
+        strlcpy(w->name, ".", sizeof(w->name));
+    w->rest = end;
+    while (*end == '/')
+        end++;
+    w->last = !*end;
+    w->slash = end != w->rest;
+    return 0;
+}
+
+/* ---- one name ---- */
+
+int check_dir(struct inode *dir)
+{
+    if (!dir->valid)
+        return -EIO;
+    if (!S_ISDIR(dir->mode))
+        return -ENOTDIR;
+    return dir->nlink ? 0 : -ENOENT;
+}
+
+static int lookup_locked(struct inode *dir, const char *name,
+                         struct inode **child)
+{
+    struct search s;
+    int error = check_dir(dir);
+    if (error)
+        return error;
+    if (strcmp(name, ".") == 0) {
+        *child = idup(dir);
+        return 0;
+    }
+    error = dir_search(dir, name, &s);
+    if (error)
+        return error;
+    return s.found ? iget(dir->fs, s.ino, child) : -ENOENT;
+}
+
+int lookup(struct inode *dir, const char *name, struct inode **child)
+{
+    ilock(dir);
+    int error = lookup_locked(dir, name, child);
+    iunlock(dir);
+    return error;
+}
+
+int type_of(struct inode *ip, u32 *type)
+{
+    ilock(ip);
+    int error = ivalid(ip);
+    *type = error ? 0 : ip->mode & S_IFMT;
+    iunlock(ip);
+    return error;
+}
+
+struct inode *cross_down(struct inode *ip)
+{
+    spin_lock(&icache_lock);
+    struct inode *root = ip->mounted ? ip->mounted->root : NULL;
+    if (root)
+        root->refs++;
+    spin_unlock(&icache_lock);
+    if (!root)
+        return ip;
+    iput(ip);
+    return root;
+}
+
+/* From the root of a mounted file system to the directory it covers. */
+static void cross_up(struct walk *w)
+{
+    while (w->at == w->at->fs->root && w->at->fs->on) {
+        struct inode *on = idup(w->at->fs->on);
+        iput(w->at);
+        w->at = on;
+    }
+}
+
+/* The inode of w->name. */
+static int walk_lookup(struct walk *w, struct inode **child)
+{
+    if (strcmp(w->name, "..") == 0)
+        cross_up(w);
+    int error = lookup(w->at, w->name, child);
+    if (!error)
+        *child = cross_down(*child);
+    return error;
+}
+
+/* ---- symbolic links ---- */
+
+/* The text of a link to a page: its length, or -errno. */
+static int link_text(struct inode *link, char *page)
+{
+    struct uio u = {.addr = (u64)page, .left = PAGE_SIZE};
+    ilock(link);
+    int error = ivalid(link) ?: ext2_readlink(link, &u);
+    iunlock(link);
+    return error ?: (int)(PAGE_SIZE - u.left);
+}
+
+/* The text of a link, and after it what is left of the path. */
+static int new_rest(struct inode *link, const char *rest, char *page)
+{
+    int n = link_text(link, page);
+    size_t rest_bytes = strlen(rest) + 1;
+    if (n <= 0)
+        return n ?: -ENOENT;
+    if (n + rest_bytes > PAGE_SIZE)
+        return -ENAMETOOLONG;
+    memcpy(page + n, rest, rest_bytes);
+    return 0;
+}
+
+/* Go on with the text of a link and the rest. */
+static int walk_text(struct walk *w, struct inode *link)
+{
+    if (++w->links > LINKS_MAX)
+        return -ELOOP;
+    char *page = page_alloc();
+    if (!page)
+        return -ENOMEM;
+    int error = new_rest(link, w->rest, page);
+    if (error) {
+        page_free(page);
+        return error;
+    }
+    if (w->page)
+        page_free(w->page);
+    w->rest = w->page = page;
+    if (*page == '/') {
+        iput(w->at);
+        w->at = idup(root_inode());
+    }
+    return 0;
+}
+
+/* The same; the link is consumed. */
+static int walk_link(struct walk *w, struct inode *link)
+{
+    int error = walk_text(w, link);
+    iput(link);
+    return error;
+}
+
+/* ---- whole paths ---- */
+
+/* Go on with what a name led to (consumed): through a link, into all else. */
+static int walk_into(struct walk *w, struct inode *child)
+{
+    u32 type;
+    int error = type_of(child, &type);
+    if (!error && type == S_IFLNK)
+        return walk_link(w, child);
+    iput(w->at);
+    w->at = child;
+    return error;
+}
+
+int walk_parent(struct walk *w)
+{
+    for (;;) {
+        struct inode *child;
+        int error = next_name(w);
+        if (error || w->last)
+            return error;
+        error = walk_lookup(w, &child) ?: walk_into(w, child);
+        if (error)
+            return error;
+    }
+}
+
+int walk_arrived(struct walk *w, struct inode *ip, bool follow)
+{
+    u32 type;
+    int error = type_of(ip, &type);
+    if (!error && type == S_IFLNK && (follow || w->slash))
+        return walk_link(w, ip) ?: -EAGAIN;
+    if (!error && w->slash && type != S_IFDIR)
+        error = -ENOTDIR;
+    if (error)
+        iput(ip);
+    return error;
+}
+
+int namei(const char *path, u32 flags, struct inode **out)
+{
+    struct walk w;
+    bool follow = !(flags & NAMEI_NOFOLLOW);
+    int error = walk_start(&w, path);
+    if (error)
+        return error;
+    do
+        error = walk_parent(&w) ?: walk_lookup(&w, out)
+                                ?: walk_arrived(&w, *out, follow);
+    while (error == -EAGAIN);
+    walk_end(&w);
+    return error;
+}
+
+int walk_to_parent(struct walk *w, const char *path)
+{
+    int error = walk_start(w, path);
+    if (error)
+        return error;
+    error = walk_parent(w);
+    if (error)
+        walk_end(w);
+    return error;
+}
+
+/* ---- the path of a directory ---- */
+
+/* The directory above *at, in its place, and the name by which it knows the
+ * one that was there. */
+static int step_up(struct inode **at, char name[NAME_BYTES + 1])
+{
+    struct inode *dir = *at, *up;
+    int error = lookup(dir, "..", &up);
+    if (error)
+        return error;
+    ilock(up);
+    error = check_dir(up) ?: dir_name_of(up, dir->ino, name);
+    iunlock(up);
+    u32 ino = dir->ino;
+    iput(dir);
+    *at = up;
+    if (!error && ino == up->ino)
+        error = fs_damaged(up->fs, "directory %u is in itself", ino);
+    return error;
+}
+
+/* Put the name of *at before the text at *start, and go on to its parent.
+ * 1: it is the root. */
+static int path_step(struct inode **at, char *out, size_t *start)
+{
+    struct inode *dir = *at;
+    char name[NAME_BYTES + 1];
+    if (dir == dir->fs->root) {
+        if (!dir->fs->on)
+            return 1;
+        *at = idup(dir->fs->on);
+        iput(dir);
+        return 0;
+    }
+    int error = step_up(at, name);
+    if (error)
+        return error;
+    size_t n = strlen(name);
+    if (*start < n + 1)
+        return -ERANGE;
+    *start -= n + 1;
+    out[*start] = '/';
+    memcpy(out + *start + 1, name, n);
+    return 0;
+}
+
+int ext2_path(struct inode *dir, char *out, size_t n)
+{
+    if (n < 2)
+        return -ERANGE;
+    size_t start = n - 1;
+    int error = 0;
+    out[start] = 0;
+    struct inode *at = idup(dir);
+    sleep_lock(&tree_lock);
+    while (!error)
+        error = path_step(&at, out, &start);
+    sleep_unlock(&tree_lock);
+    iput(at);
+    if (error < 0)
+        return error;
+    if (start == n - 1)
+        out[--start] = '/';
+    memmove(out, out + start, n - start);
+    return n - start;
+}
