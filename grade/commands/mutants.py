@@ -26,11 +26,7 @@ ROOMS = {  # patterns of sources, and the least share of changes to be noticed, 
         "policies/*/*.c kernel/disk/detour.c kernel/cache/ghost.c kernel/cache/marks.c",
         95,
     ),
-    "cache": (
-        "kernel/cache/bio.c kernel/cache/flush.c kernel/cache/updated.c kernel/cache/prefetch.c"
-        " kernel/cache/stream.c",
-        90,
-    ),
+    "cache": ("kernel/cache/*.c", 90),
     "disk": ("kernel/disk/disk.c kernel/disk/queue.c kernel/disk/place.c kernel/disk/drive.c", 90),
     "ext2": ("kernel/ext2/*.c", 90),
 }

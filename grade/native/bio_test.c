@@ -11,7 +11,8 @@
  * - After each step the invariants at the head of bio.c are checked; at the
  *   end all is flushed and the device holds what the model says.
  *
- * link: kernel/cache/flush.c kernel/disk/disk.c kernel/disk/detour.c
+ * link: kernel/cache/flush.c kernel/cache/replace.c kernel/cache/updated.c
+ * link: kernel/cache/write.c kernel/disk/disk.c kernel/disk/detour.c
  * link: kernel/disk/queue.c kernel/disk/place.c kernel/policy/registry.c
  * link: kernel/disk/drive.c kernel/disk/drives.c kernel/measure/hist.c
  * link: kernel/measure/prochist.c kernel/measure/trace.c kernel/proc/turns.c
@@ -515,15 +516,11 @@ static void drop(void)
 static void look(void)
 {
     const struct write_hooks *write = &policy_in_use[POLICY_WRITE]->write;
-    bio_look_begins();
+    look_begins();
     policy_in_use[POLICY_UPDATE]->update.look(clock_ns());
     if (write->each_second)
         write->each_second(clock_ns());
-    bio_look_ends();
-}
-
-static void wants_to_look(void)
-{
+    look_ends();
 }
 
 /* A flush that is waited for, and nobody writes meanwhile: nothing is dirty or
@@ -608,6 +605,16 @@ static void step(void)
     check();
 }
 
+extern const struct stat_row __start_stats[], __stop_stats[];
+
+static u64 blocks_lost(void)
+{
+    for (const struct stat_row *s = __start_stats; s < __stop_stats; s++)
+        if (!strcmp(s->name, "bio.lost"))
+            return s->value;
+    panic("nothing counts the lost blocks");
+}
+
 static void finish(void)
 {
     fail_permille = 0;
@@ -639,8 +646,7 @@ int main(int argc, char **argv)
     disk_init();
     bio_init(BLOCK_BYTES);
     place_init();
-    bio_look_now = wants_to_look;
-    policy_own(POLICY_UPDATE, bio_update_switch);
+    policy_own(POLICY_UPDATE, (struct policy_owner){.swap = update_switch});
     take_offers_always();
     for (u64 i = 0; i < steps; i++)
         step();
@@ -648,6 +654,6 @@ int main(int argc, char **argv)
     printf("%lu steps, %lu hits, %lu misses, %lu evictions, %lu written, "
            "%lu failed, %lu lost\n",
            steps, hits.value, misses.value, evictions.value, written.value,
-           write_errors.value, lost.value);
+           write_errors.value, blocks_lost());
     return 0;
 }

@@ -8,7 +8,8 @@
  * link: kernel/disk/drive.c kernel/disk/drives.c kernel/measure/hist.c
  * link: kernel/disk/place.c kernel/cache/prefetch.c kernel/measure/prochist.c
  * link: kernel/disk/queue.c kernel/policy/registry.c kernel/cache/stream.c
- * link: kernel/measure/trace.c kernel/proc/turns.c kernel/cache/updated.c
+ * link: kernel/measure/trace.c kernel/proc/turns.c kernel/cache/replace.c
+ * link: kernel/cache/updated.c kernel/cache/write.c
  */
 #include "grade/native/test.h"
 

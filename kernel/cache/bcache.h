@@ -1,6 +1,15 @@
 /*
- * The inside of the buffer cache, which bio.c and flush.c share; others see
- * bio.h. bio.c says what the states and the invariants are.
+ * The inside of the buffer cache, which the files of this room share; other
+ * rooms see bio.h. The head of bio.c has the states of a buffer and the
+ * invariants.
+ *
+ *   bio.c      which block each buffer holds, its state, its transfers
+ *   flush.c    which dirty buffers are written now
+ *   replace.c  asks the replace policy which buffer gives way
+ *   write.c    asks the write policy how a write goes on
+ *   updated.c  asks the update policy when dirty blocks are written
+ *
+ * bcache.lock guards all of this but a busy buffer's data.
  */
 #ifndef SLUICE_BCACHE_H
 #define SLUICE_BCACHE_H
@@ -16,7 +25,7 @@ struct flush {
 };
 
 extern struct bcache {
-    struct spinlock lock; /* of all of it, but for a busy buffer's data */
+    struct spinlock lock;
     u32 block_bytes;
     u64 nbufs, used; /* buffers; of them, that have ever held a block */
     struct buf *bufs;
@@ -33,11 +42,10 @@ extern struct bcache {
     u64 write_number;       /* of the last write started */
     u64 look_started;       /* blocks that the policy's look found due */
     u64 look_number;        /* what that was when the policy began to look */
-    bool looking;           /* now; of write_lock, too */
-    u64 look_at_dirty; /* with so many dirty blocks the policy looks at once */
-    u32 holders;       /* processes that hold buffers */
-    struct turns may_hold; /* who waits to become one */
-    u32 waiting;           /* processes that wait for an evictable buffer */
+    bool looking;           /* now; changed with write.c's lock held, too */
+    u32 holders;            /* processes that hold buffers */
+    struct turns may_hold;  /* who waits to become one */
+    u32 waiting;            /* processes that wait for an evictable buffer */
 } bcache;
 
 static inline struct buf *buf_of(struct block *b)
@@ -52,7 +60,7 @@ static inline bool concerns(const struct buf *b, const struct disk *d,
     return (!d || b->disk == d) && (!owner || b->block.owner == owner);
 }
 
-/* For all of these the caller holds bcache.lock. */
+/* ---- bio.c. For all of these the caller holds bcache.lock. ---- */
 
 struct list *owner_list(u64 owner); /* where its dirty buffers are, by owned */
 
@@ -67,5 +75,78 @@ void buf_let_go(struct buf *b);
 /* Make the write of a busy buffer ready; the caller submits b->io without the
  * lock. */
 void buf_prepare_write(struct buf *b, bool waited);
+
+/* The block belongs to this owner from now on, as structure or as data. */
+void set_owner(struct buf *b, u64 owner, bool meta);
+
+/* Take a dirty buffer off all lists of dirty ones. */
+void undelay(struct buf *b);
+
+/* ---- bio.c, without the lock ---- */
+
+/* bdwrite, of structure or of data. */
+void make_dirty(struct buf *b, u64 owner, bool meta, bool held_back);
+
+/* ---- replace.c. For all of these the caller holds bcache.lock. ---- */
+
+void replace_init(void); /* but here: owns the replace kind */
+
+/* Does the policy have this buffer while nobody has it busy? */
+bool may_go(const struct buf *b);
+
+/* A buffer that is no more busy goes to the policy, if it may; and one that the
+ * policy has is taken from it. */
+void make_evictable(struct buf *b);
+void make_not_evictable(struct buf *b);
+
+/* The buffer that is to make room for a block, evictable still; NULL if no
+ * clean one can. It may be dirty, if the policy has those. */
+struct buf *replace_victim(u32 disk, u64 blkno);
+
+/* A victim is about to lose its block. */
+void replace_evicted(const struct buf *b);
+
+/* ---- write.c ---- */
+
+void write_init(void); /* owns the write kind */
+
+/* Wait until a buffer may have become evictable, and see to it that one does:
+ * write the oldest dirty blocks. Caller holds bcache.lock, which is released
+ * meanwhile. */
+void make_room(void);
+
+/* Does the policy want a call each second? The call: it may sleep. */
+bool write_wants_seconds(void);
+void write_second(u64 now_ns);
+
+/* A look begins, or ends: the policy is checked only outside looks. Caller
+ * holds bcache.lock. */
+void write_look(bool begins);
+
+/* ---- updated.c ---- */
+
+/* Have the daemon ask its policies again when to look. */
+void update_ask_again(void);
+
+/* Tell the policy that b has become dirty; that b, dirty, is about to be
+ * written or dropped; that a program reads b, whose contents were cached (hit)
+ * or not. Caller holds bcache.lock. */
+void update_dirtied(struct buf *b);
+void update_leaves(struct buf *b);
+void update_wanted(const struct buf *b, bool hit);
+
+/* Put an update policy to use, with the dirty blocks handed to it. */
+void update_switch(const struct policy *to);
+
+/* Around a policy's look: its flush_ calls try no block that was tried since it
+ * began, and policies are checked when it ends. Returns how many writes they
+ * have started. */
+void look_begins(void);
+u64 look_ends(void);
+
+/* ---- flush.c ---- */
+
+/* A burst: so many writes have been started at once. */
+void bio_burst(const struct disk *, u64 blocks);
 
 #endif

@@ -40,8 +40,6 @@
 #include "kernel/measure/trace.h"
 
 struct bcache bcache;
-void (*bio_look_now)(void);
-static struct spinlock write_lock; /* the write policy's answers and swap */
 static bool claim_offer(struct io *, const struct disk *);
 
 COUNTER(hits, "bio.hits", "blocks", "found in the cache");
@@ -58,10 +56,7 @@ COUNTER(absorbed, "bio.absorbed", "blocks", "dirty blocks modified again");
 COUNTER(cancelled, "bio.cancelled", "blocks", "dirty blocks freed unwritten");
 COUNTER(written, "bio.written", "blocks", "writes started");
 COUNTER(dirty_victims, "bio.dirty_victims", "blocks", "written to give way");
-COUNTER(no_clean, "bio.no_clean", "times", "no clean buffer was left");
-COUNTER(throttled, "bio.throttled", "times", "a writer waited for writes");
 COUNTER(write_errors, "bio.write_errors", "blocks", "writes that failed");
-COUNTER(lost, "bio.lost", "blocks", "unwritable blocks given up for room");
 
 HISTOGRAM(age_written, "bio.age_written", "ns",
           "age of a dirty block when its writing starts");
@@ -198,114 +193,13 @@ enum found bio_found(const struct disk *d, u64 blkno)
     return found;
 }
 
-/* ---- the replace policy ---- */
-
-static const struct replace_hooks *replace(void)
-{
-    return &policy_in_use[POLICY_REPLACE]->replace;
-}
-
-/* Is a buffer that nobody has busy one that the policy has? */
-static bool may_go(const struct buf *b)
-{
-    if (!(b->flags & B_DELWRI))
-        return true;
-    return replace()->takes_dirty && !(b->flags & B_ERROR);
-}
-
-static void make_evictable(struct buf *b)
-{
-    if (!may_go(b))
-        return;
-    b->flags |= B_EVICTABLE;
-    bcache.nevictable += !(b->flags & B_DELWRI);
-    replace()->insert(&b->block, !(b->flags & B_NOREUSE));
-}
-
-static void make_not_evictable(struct buf *b)
-{
-    b->flags &= ~B_EVICTABLE;
-    bcache.nevictable -= !(b->flags & B_DELWRI);
-    replace()->remove(&b->block);
-}
-
-/* Is this pointer, which a policy gave, an evictable buffer's? */
-static bool is_evictable(const struct block *v)
-{
-    u64 offset = (u64)v - (u64)bcache.bufs;
-    return (u64)v >= (u64)bcache.bufs &&
-           offset % sizeof *bcache.bufs == offsetof(struct buf, block) &&
-           offset / sizeof *bcache.bufs < bcache.used &&
-           bcache.bufs[offset / sizeof *bcache.bufs].flags & B_EVICTABLE;
-}
-
-/* Take from the policy what it has, in its order as long as its answers are
- * good. Caller holds the lock. */
-static void take_all(struct list *order)
-{
-    struct block *v;
-    while ((v = replace()->victim()) && is_evictable(v)) {
-        make_not_evictable(buf_of(v));
-        list_push_back(order, &v->link);
-    }
-}
-
-/* Take all from the policy in use, if it is trusted, and hand to the next, in
- * this order and then what else it may have. Caller holds the lock. */
-static void replace_switch(const struct policy *to, bool trust)
-{
-    struct list order, *n;
-    list_init(&order);
-    if (trust)
-        take_all(&order);
-    policy_switch(to);
-    bcache.nevictable = 0;
-    for (u64 i = 0; i < bcache.used; i++) {
-        struct buf *b = &bcache.bufs[i];
-        b->block.word[0] = b->block.word[1] = 0;
-        b->flags &= ~B_EVICTABLE;
-    }
-    while ((n = list_pop_front(&order)))
-        make_evictable(buf_of(LIST_ITEM(n, struct block, link)));
-    for (u64 i = 0; i < bcache.used; i++) {
-        if (!(bcache.bufs[i].flags & (B_BUSY | B_EVICTABLE)))
-            make_evictable(&bcache.bufs[i]);
-    }
-}
-
-static void replace_swap(const struct policy *to)
-{
-    spin_lock(&bcache.lock);
-    replace_switch(to, policy_in_use[POLICY_REPLACE] != NULL);
-    spin_unlock(&bcache.lock);
-}
-
-/* Which buffer is to make room for a block, or NULL: none can. */
-static struct buf *victim(u32 disk, u64 blkno)
-{
-    if (!bcache.nevictable)
-        return NULL;
-    if (replace()->coming)
-        replace()->coming(disk, blkno);
-    struct block *v = replace()->victim();
-    policy_check(policy_in_use[POLICY_REPLACE]);
-    if (!is_evictable(v)) {
-        replace_switch(
-            policy_fault(POLICY_REPLACE, "victim returned no evictable buffer"),
-            false);
-        v = replace()->victim();
-    }
-    return buf_of(v);
-}
-
 /* A buffer that is evictable no more loses its block. */
 static void evict(struct buf *b)
 {
     count(&evictions, 1);
     trace_block(TRACE_evicted, b, b->flags & B_AHEAD ? 1 : 0);
     settle_ahead(b, false);
-    if (replace()->evicted)
-        replace()->evicted(&b->block);
+    replace_evicted(b);
     hash_remove(b);
 }
 
@@ -321,7 +215,7 @@ static struct buf *claim(const struct disk *d, u64 blkno, struct buf **dirty)
         bcache.used++;
         return b;
     }
-    struct buf *b = victim(d->id, blkno);
+    struct buf *b = replace_victim(d->id, blkno);
     if (b && b->flags & B_DELWRI)
         *dirty = b;
     if (!b || *dirty)
@@ -389,31 +283,6 @@ struct list *owner_list(u64 owner)
     return &bcache.owned[(mixed >> 32) & (OWNER_LISTS - 1)];
 }
 
-/* The update policy in use; NULL early in the boot. */
-static const struct update_hooks *update(void)
-{
-    const struct policy *p = policy_in_use[POLICY_UPDATE];
-    return p ? &p->update : NULL;
-}
-
-/* Has it kept things right? A policy that looks changes them without locks. */
-static void check_update(void)
-{
-    if (update() && !bcache.looking)
-        policy_check(policy_in_use[POLICY_UPDATE]);
-}
-
-static void tell_update(struct buf *b)
-{
-    b->block.mark = 0;
-    if (update() && update()->dirtied)
-        update()->dirtied(&b->block, clock_ns());
-    if (bcache.ndirty < bcache.look_at_dirty)
-        return;
-    bcache.look_at_dirty = NEVER_NS;
-    bio_look_now();
-}
-
 /* Put a buffer on the delayed-write list, in the order of dirtied_ns: at the
  * end, but for one whose write has failed, which keeps its old time. */
 static void delay(struct buf *b)
@@ -426,8 +295,7 @@ static void delay(struct buf *b)
     list_insert_before(at, &b->dirty);
     list_push_back(owner_list(b->block.owner), &b->owned);
     bcache.ndirty++;
-    tell_update(b);
-    check_update();
+    update_dirtied(b);
 }
 
 static void set_held_back(struct buf *b, bool held_back)
@@ -436,10 +304,9 @@ static void set_held_back(struct buf *b, bool held_back)
     b->block.held_back = held_back;
 }
 
-static void undelay(struct buf *b)
+void undelay(struct buf *b)
 {
-    if (update() && update()->leaves)
-        update()->leaves(&b->block);
+    update_leaves(b);
     disk_withdraw(b->disk, &b->io);
     list_remove(&b->dirty);
     list_remove(&b->owned);
@@ -655,150 +522,6 @@ static void write_victim(struct buf *b)
         sleep_on(&b->io, &bcache.lock);
 }
 
-/* How many of the oldest dirty blocks to write now. */
-static u64 ask_no_clean(u64 dirty)
-{
-    u64 n = MAX(1, MIN(dirty, bcache.nbufs / 16));
-    spin_lock(&write_lock);
-    const struct policy *p = policy_in_use[POLICY_WRITE];
-    if (p->write.no_clean) {
-        u64 answer = p->write.no_clean(dirty, bcache.nbufs);
-        if (answer >= 1 && answer <= dirty)
-            n = answer;
-        else
-            policy_switch(
-                policy_fault(POLICY_WRITE, "no_clean: not from 1 to dirty"));
-    }
-    spin_unlock(&write_lock);
-    return n;
-}
-
-/* Start up to n writes of the oldest on the list that are not busy and can be
- * written. Caller holds the lock, which is released meanwhile. */
-static u64 start_oldest(struct list *l, u64 n)
-{
-    struct io *batch = NULL;
-    u64 started = 0;
-    for (struct list *i = l->next, *next; i != l && started < n; i = next) {
-        struct buf *b = LIST_ITEM(i, struct buf, dirty);
-        next = i->next;
-        if (b->flags & (B_BUSY | B_ERROR))
-            continue;
-        buf_take(b);
-        buf_prepare_write(b, false);
-        b->io.joined = batch;
-        batch = &b->io;
-        started++;
-    }
-    spin_unlock(&bcache.lock);
-    for (struct io *io = batch, *next; io; io = next) {
-        next = io->joined;
-        disk_submit(CONTAINER(io, struct buf, io)->disk, io);
-    }
-    spin_lock(&bcache.lock);
-    return started;
-}
-
-/* Only unwritable blocks are left: give up the oldest, if it is so. */
-static void give_up_one(void)
-{
-    LIST_EACH (n, &bcache.delayed) {
-        struct buf *b = LIST_ITEM(n, struct buf, dirty);
-        if (b->flags & B_BUSY || !(b->flags & B_ERROR))
-            continue;
-        kprintf("bio: %s: block %lu cannot be written and is lost\n",
-                b->disk->name, b->block.blkno);
-        count(&lost, 1);
-        buf_take(b);
-        undelay(b);
-        b->flags &= ~B_VALID;
-        buf_let_go(b);
-        return;
-    }
-}
-
-/*
- * Have a buffer become evictable: the oldest dirty ones are written, or
- * somebody lets go of one. Of all buffers at least one is not held by a
- * process (see hold), so it is in transfer, or dirty and can be written here,
- * or given up: the wait is for something that happens. Caller holds the lock.
- */
-static void make_room(void)
-{
-    count(&no_clean, 1);
-    if (bcache.ndirty && !bcache.nwriting) {
-        u64 n = ask_no_clean(bcache.ndirty);
-        if (!start_oldest(&bcache.pending, n) &&
-            !start_oldest(&bcache.delayed, n))
-            give_up_one();
-    }
-    if (bcache.nevictable)
-        return;
-    bcache.waiting++;
-    sleep_on(&bcache.nevictable, &bcache.lock);
-    bcache.waiting--;
-}
-
-/* The most blocks that may be dirty or being written. */
-static u64 ask_most_dirty(void)
-{
-    u64 most = NEVER_NS;
-    spin_lock(&write_lock);
-    const struct policy *p = policy_in_use[POLICY_WRITE];
-    if (p->write.most_dirty) {
-        most = p->write.most_dirty(bcache.nbufs);
-        if (!most)
-            policy_switch(policy_fault(POLICY_WRITE, "most_dirty: none"));
-    }
-    spin_unlock(&write_lock);
-    return most;
-}
-
-/* A writer waits while there is more dirty than the write policy allows; if
- * nothing is being written, it has the oldest written. */
-static void throttle(void)
-{
-    if (!policy_in_use[POLICY_WRITE]->write.most_dirty)
-        return;
-    spin_lock(&bcache.lock);
-    while (bcache.ndirty + bcache.nwriting > ask_most_dirty()) {
-        count(&throttled, 1);
-        u64 n = bcache.nwriting ? 0 : ask_no_clean(bcache.ndirty);
-        if (n && !start_oldest(&bcache.pending, n) &&
-            !start_oldest(&bcache.delayed, n))
-            break;
-        if (bcache.nwriting)
-            sleep_on(&bcache.nwriting, &bcache.lock);
-    }
-    spin_unlock(&bcache.lock);
-}
-
-/* ---- looks of policies ---- */
-
-void bio_look_begins(void)
-{
-    spin_lock(&bcache.lock);
-    bcache.look_number = bcache.write_number;
-    bcache.look_started = 0;
-    spin_lock(&write_lock);
-    bcache.looking = true;
-    spin_unlock(&write_lock);
-    spin_unlock(&bcache.lock);
-}
-
-u64 bio_look_ends(void)
-{
-    spin_lock(&bcache.lock);
-    u64 started = bcache.look_started;
-    spin_lock(&write_lock);
-    bcache.looking = false;
-    policy_check(policy_in_use[POLICY_WRITE]);
-    spin_unlock(&write_lock);
-    check_update();
-    spin_unlock(&bcache.lock);
-    return started;
-}
-
 /* ---- the interface ---- */
 
 /* getblk of a block whose contents are asked for, or not: to be overwritten. */
@@ -834,14 +557,6 @@ static struct buf *get(struct disk *d, u64 blkno, bool asked)
 struct buf *getblk(struct disk *d, u64 blkno)
 {
     return get(d, blkno, false);
-}
-
-static void tell_wanted(const struct buf *b, bool hit)
-{
-    spin_lock(&bcache.lock);
-    if (update() && update()->wanted)
-        update()->wanted(&b->block, hit);
-    spin_unlock(&bcache.lock);
 }
 
 /* A buffer that still has its block's number, but no more what is in it. */
@@ -921,7 +636,9 @@ struct buf *breada(struct disk *d, u64 blkno, const struct also *also)
     if (!on_disk(d, blkno))
         return NULL;
     struct buf *b = get(d, blkno, true);
-    tell_wanted(b, b->flags & B_VALID);
+    spin_lock(&bcache.lock);
+    update_wanted(b, b->flags & B_VALID);
+    spin_unlock(&bcache.lock);
     return read_with(b, also);
 }
 
@@ -968,8 +685,7 @@ void bawrite(struct buf *b)
     disk_submit(b->disk, &b->io);
 }
 
-/* The block belongs to this owner from now on. Caller holds the lock. */
-static void set_owner(struct buf *b, u64 owner, bool meta)
+void set_owner(struct buf *b, u64 owner, bool meta)
 {
     b->block.meta = meta;
     if (b->block.owner == owner)
@@ -981,8 +697,7 @@ static void set_owner(struct buf *b, u64 owner, bool meta)
     }
 }
 
-/* bdwrite, of structure or data. */
-static void make_dirty(struct buf *b, u64 owner, bool meta, bool held_back)
+void make_dirty(struct buf *b, u64 owner, bool meta, bool held_back)
 {
     struct disk *d = b->disk;
     spin_lock(&bcache.lock);
@@ -1003,47 +718,6 @@ static void make_dirty(struct buf *b, u64 owner, bool meta, bool held_back)
 void bdwrite(struct buf *b, u64 owner)
 {
     make_dirty(b, owner, true, false);
-}
-
-/* Which mode the write policy wants for b. */
-static enum write_mode ask_mode(const struct buf *b, bool filled)
-{
-    struct write_info info = {.disk = b->block.disk,
-                              .blkno = b->block.blkno,
-                              .filled = filled,
-                              .dirty = bcache.ndirty,
-                              .buffers = bcache.nbufs,
-                              .now_ns = clock_ns()};
-    struct disk_state at_disk = {0};
-    disk_state(info.disk, &at_disk);
-    info.queued = at_disk.queued_reads + at_disk.queued_writes;
-    spin_lock(&write_lock);
-    enum write_mode mode = policy_in_use[POLICY_WRITE]->write.decide(&info);
-    if (!bcache.looking)
-        policy_check(policy_in_use[POLICY_WRITE]);
-    if (mode > WRITE_HELD_BACK) {
-        policy_switch(policy_fault(POLICY_WRITE, "decide: no such mode"));
-        mode = WRITE_DELAYED;
-    }
-    spin_unlock(&write_lock);
-    return mode;
-}
-
-int bwrite_data(struct buf *b, u64 owner, bool filled)
-{
-    enum write_mode mode = ask_mode(b, filled);
-    if (mode == WRITE_DELAYED || mode == WRITE_HELD_BACK) {
-        make_dirty(b, owner, false, mode == WRITE_HELD_BACK);
-        throttle();
-        return 0;
-    }
-    spin_lock(&bcache.lock);
-    set_owner(b, owner, false);
-    spin_unlock(&bcache.lock);
-    if (mode == WRITE_THROUGH)
-        return bwrite(b);
-    bawrite(b);
-    return 0;
 }
 
 /* Drop what a buffer holds, when it is our turn. Caller holds the lock. */
@@ -1096,29 +770,6 @@ void binval_disk(struct disk *d)
 
 /* ---- set-up ---- */
 
-void bio_update_switch(const struct policy *to)
-{
-    spin_lock(&bcache.lock);
-    bcache.look_at_dirty = NEVER_NS;
-    policy_switch(to);
-    struct list *lists[] = {&bcache.pending, &bcache.delayed};
-    for (u32 i = 0; i < 2; i++) {
-        LIST_EACH (n, lists[i])
-            tell_update(LIST_ITEM(n, struct buf, dirty));
-    }
-    check_update();
-    spin_unlock(&bcache.lock);
-}
-
-static void write_swap(const struct policy *to)
-{
-    spin_lock(&write_lock);
-    policy_switch(to);
-    spin_unlock(&write_lock);
-    if (policy_tuned)
-        policy_tuned(); /* the daemon: does it want each second? */
-}
-
 static void reserve(u32 block_bytes, u64 nbufs)
 {
     for (bcache.nbuckets = 1; bcache.nbuckets < nbufs;)
@@ -1138,12 +789,10 @@ void bio_init(u32 block_bytes)
     u64 def = MAX(BUFFERS_MIN, quarter / block_bytes);
     bcache.nbufs = arg_number("nbuf", def, BUFFERS_MIN, 1UL << 32);
     bcache.block_bytes = block_bytes;
-    bcache.look_at_dirty = NEVER_NS;
     bcache.ahead_most =
         bcache.nbufs * arg_number("prefetch_percent", 25, 0, 100) / 100;
     reserve(block_bytes, bcache.nbufs);
     bcache.lock = SPINLOCK("bcache", RANK_BIO);
-    write_lock = SPINLOCK("write policy", RANK_POLICY);
     list_init(&bcache.delayed);
     list_init(&bcache.pending);
     list_init(&bcache.writing);
@@ -1151,6 +800,6 @@ void bio_init(u32 block_bytes)
     turns_init(&bcache.may_hold);
     for (u32 i = 0; i < OWNER_LISTS; i++)
         list_init(&bcache.owned[i]);
-    policy_own(POLICY_REPLACE, replace_swap);
-    policy_own(POLICY_WRITE, write_swap);
+    replace_init();
+    write_init();
 }

@@ -139,21 +139,6 @@ int bflush_owner(struct disk *, u64 owner);
  * Returns the number of blocks. */
 u64 bflush_smooth(struct disk *, u64 age_ns);
 
-/* Put the update policy to use, with the dirty blocks handed to it. Its swap is
- * the update daemon's; bio_look_now, which is the daemon's, has it look at
- * once, and is called with the cache's lock held. */
-void bio_update_switch(const struct policy *);
-extern void (*bio_look_now)(void);
-
-/* Around a policy's look: its flush_ calls try no block that was tried since it
- * began, and policies are checked when it ends. How many writes they have
- * started. */
-void bio_look_begins(void);
-u64 bio_look_ends(void);
-
-/* A burst: so many writes have been started at once. */
-void bio_burst(const struct disk *, u64 blocks);
-
 /* Counts for leak checks and the write policy. */
 u64 bio_dirty(void);
 u64 bio_busy(void);

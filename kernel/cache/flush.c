@@ -274,11 +274,6 @@ u64 bflush_smooth(struct disk *d, u64 age_ns)
 
 /* ---- the flush_ calls ---- */
 
-void look_at_dirty(u64 n)
-{
-    bcache.look_at_dirty = n;
-}
-
 u64 oldest_dirty_ns(void)
 {
     spin_lock(&bcache.lock);

@@ -47,7 +47,7 @@ static void swap(const struct policy *to)
 void prefetch_init(void)
 {
     prefetch_lock = SPINLOCK("prefetch", RANK_POLICY);
-    policy_own(POLICY_PREFETCH, swap);
+    policy_own(POLICY_PREFETCH, (struct policy_owner){.swap = swap});
 }
 
 bool prefetch_is_blind(void)

@@ -1,12 +1,16 @@
 /*
- * The update daemon (updated.h): the mechanism of bdflush and /etc/update,
- * without the policy.
+ * When dirty blocks are written: asks the update policy. Here is the update
+ * daemon, which is the mechanism of bdflush and /etc/update without the policy,
+ * and what the policy is told of blocks.
  *
- * - updated.asking, a sleep lock, is held while the policy answers or looks,
- *   so that a swap waits until it is done. updated.lock guards the wake-up.
+ * - updated.asking, a sleep lock, is held while a policy says when to look, or
+ *   looks, so that a swap waits until it is done. updated.lock guards the
+ *   wake-up, and is taken inside bcache.lock.
+ * - The policy is told of blocks with bcache.lock held. While it looks it
+ *   changes what it keeps without a lock, so it is not checked meanwhile.
  */
 #include "kernel/cache/updated.h"
-#include "kernel/cache/bio.h"
+#include "kernel/cache/bcache.h"
 #include "kernel/machine/clock.h"
 #include "kernel/proc/proc.h"
 #include "kernel/policy/registry.h"
@@ -17,10 +21,12 @@ static struct {
     struct spinlock lock;
     const struct proc *daemon; /* set when it is made */
     bool changed;              /* lock: another policy or tunable: ask again */
-    bool at_once;  /* lock: so much is dirty that it wanted to look */
-    u64 last_ns;   /* asking: when the policy last looked */
-    u64 second_ns; /* asking: when the write policy's each_second is next */
-} updated;
+    bool at_once;      /* lock: so much is dirty that it wanted to look */
+    u64 last_ns;       /* asking: when the policy last looked */
+    u64 second_ns;     /* asking: when write_second is next */
+    u64 look_at_dirty; /* bcache.lock: it looks at so many dirty blocks */
+} updated = {.lock = SPINLOCK("updated", RANK_POLICY),
+             .look_at_dirty = NEVER_NS};
 
 COUNTER(looks, "updated.looks", "looks", "times the update policy looked");
 COUNTER(started, "updated.written", "blocks", "whose writes looks started");
@@ -31,36 +37,121 @@ static u64 cpu_ns(void)
 }
 GAUGE(cpu, "updated.cpu", "ns", "the daemon has computed", cpu_ns);
 
-static void ask_again(void)
+/* ---- waking the daemon ---- */
+
+static void wake(bool *why)
 {
     spin_lock(&updated.lock);
-    updated.changed = true;
+    *why = true;
     wakeup(&updated);
     spin_unlock(&updated.lock);
 }
 
-static void look_now(void)
+void update_ask_again(void)
 {
-    spin_lock(&updated.lock);
-    updated.at_once = true;
-    wakeup(&updated);
-    spin_unlock(&updated.lock);
+    wake(&updated.changed);
+}
+
+void look_at_dirty(u64 n)
+{
+    updated.look_at_dirty = n;
+}
+
+/* ---- what the policy is told. Caller holds bcache.lock. ---- */
+
+/* The policy in use; NULL early in the boot. */
+static const struct update_hooks *update(void)
+{
+    const struct policy *p = policy_in_use[POLICY_UPDATE];
+    return p ? &p->update : NULL;
+}
+
+static void check_policy(void)
+{
+    if (update() && !bcache.looking)
+        policy_check(policy_in_use[POLICY_UPDATE]);
+}
+
+static void tell_dirtied(struct buf *b)
+{
+    b->block.mark = 0;
+    if (update() && update()->dirtied)
+        update()->dirtied(&b->block, clock_ns());
+    if (bcache.ndirty < updated.look_at_dirty)
+        return;
+    updated.look_at_dirty = NEVER_NS;
+    wake(&updated.at_once);
+}
+
+void update_dirtied(struct buf *b)
+{
+    tell_dirtied(b);
+    check_policy();
+}
+
+void update_leaves(struct buf *b)
+{
+    if (update() && update()->leaves)
+        update()->leaves(&b->block);
+}
+
+void update_wanted(const struct buf *b, bool hit)
+{
+    if (update() && update()->wanted)
+        update()->wanted(&b->block, hit);
+}
+
+/* ---- swaps ---- */
+
+void update_switch(const struct policy *to)
+{
+    struct list *lists[] = {&bcache.pending, &bcache.delayed};
+    spin_lock(&bcache.lock);
+    updated.look_at_dirty = NEVER_NS;
+    policy_switch(to);
+    for (u32 i = 0; i < NELEM(lists); i++) {
+        LIST_EACH (n, lists[i])
+            tell_dirtied(LIST_ITEM(n, struct buf, dirty));
+    }
+    check_policy();
+    spin_unlock(&bcache.lock);
 }
 
 static void swap(const struct policy *to)
 {
     sleep_lock(&updated.asking);
-    bio_update_switch(to);
+    update_switch(to);
     sleep_unlock(&updated.asking);
-    ask_again();
+    update_ask_again();
 }
 
-/* Have a policy look; what it starts is one burst. */
+/* ---- looks ---- */
+
+void look_begins(void)
+{
+    spin_lock(&bcache.lock);
+    bcache.look_number = bcache.write_number;
+    bcache.look_started = 0;
+    write_look(true);
+    spin_unlock(&bcache.lock);
+}
+
+u64 look_ends(void)
+{
+    spin_lock(&bcache.lock);
+    u64 n = bcache.look_started;
+    write_look(false);
+    check_policy();
+    spin_unlock(&bcache.lock);
+    return n;
+}
+
+/* Have a policy look; the writes that it starts are one burst. */
 static void look(void (*policy_looks)(u64 now_ns), u64 now_ns)
 {
-    bio_look_begins();
+    look_begins();
     policy_looks(now_ns);
-    u64 n = bio_look_ends();
+    u64 n = look_ends();
     count(&started, n);
     bio_burst(NULL, n);
 }
@@ -68,7 +159,7 @@ static void look(void (*policy_looks)(u64 now_ns), u64 now_ns)
 /* Have the update policy look, if it is time to. Returns when to wake. */
 static u64 look_if_due(bool at_once)
 {
-    const struct update_hooks *hooks = &policy_in_use[POLICY_UPDATE]->update;
+    const struct update_hooks *hooks = update();
     u64 now_ns = clock_ns();
     u64 next_ns = hooks->next_ns(updated.last_ns);
     if (next_ns > now_ns && !at_once)
@@ -82,19 +173,20 @@ static u64 look_if_due(bool at_once)
 /* The same for the write policy, if it wants each second. */
 static u64 each_second(void)
 {
-    const struct write_hooks *hooks = &policy_in_use[POLICY_WRITE]->write;
     u64 now_ns = clock_ns();
-    if (!hooks->each_second)
+    if (!write_wants_seconds())
         return NEVER_NS;
     if (now_ns >= updated.second_ns) {
         updated.second_ns = now_ns + NS_PER_S;
-        look(hooks->each_second, now_ns);
+        look(write_second, now_ns);
     }
     return updated.second_ns;
 }
 
-/* Sleep until then, or until there is something new. Was that much that is
- * dirty? */
+/* ---- the daemon ---- */
+
+/* Sleep until then, or until something wakes the daemon. True if the limit set
+ * by look_at_dirty did. */
 static bool rest(u64 until_ns)
 {
     int timeout = 0;
@@ -124,9 +216,7 @@ static void daemon(void *arg)
 void updated_init(void)
 {
     sleep_lock_init(&updated.asking, "updated");
-    updated.lock = SPINLOCK("updated", RANK_POLICY);
-    policy_own(POLICY_UPDATE, swap);
-    policy_tuned = ask_again;
-    bio_look_now = look_now;
+    policy_own(POLICY_UPDATE,
+               (struct policy_owner){.swap = swap, .tuned = update_ask_again});
     updated.daemon = kthread("updated", daemon, NULL);
 }

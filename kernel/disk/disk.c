@@ -783,5 +783,5 @@ void disk_init(void)
         queue_init(&d->queue, i);
         fit_drive(d, depth);
     }
-    policy_own(POLICY_SCHED, swap);
+    policy_own(POLICY_SCHED, (struct policy_owner){.swap = swap});
 }

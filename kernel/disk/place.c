@@ -15,7 +15,7 @@ static void swap(const struct policy *to)
 void place_init(void)
 {
     place_lock = SPINLOCK("place", RANK_POLICY);
-    policy_own(POLICY_PLACE, swap);
+    policy_own(POLICY_PLACE, (struct policy_owner){.swap = swap});
 }
 
 u64 place_physical(struct disk *d, u64 blkno, u32 block_bytes, bool write)

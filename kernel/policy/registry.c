@@ -69,18 +69,17 @@ static const char *lacks_place(const struct policy *p)
 static struct {
     const char *name, *def;
     const char *(*lacks)(const struct policy *);
-    policy_swap_fn *swap; /* the owner's; set once, at boot */
+    struct policy_owner owner; /* set once, at boot */
 } kinds[POLICY_KINDS] = {
-    [POLICY_UPDATE] = {"update", "pu", lacks_update, NULL},
-    [POLICY_WRITE] = {"write", "async", lacks_write, NULL},
-    [POLICY_SCHED] = {"sched", "clook", lacks_sched, NULL},
-    [POLICY_REPLACE] = {"replace", "lru", lacks_replace, NULL},
-    [POLICY_PREFETCH] = {"prefetch", "none", lacks_prefetch, NULL},
-    [POLICY_PLACE] = {"place", "inplace", lacks_place, NULL},
+    [POLICY_UPDATE] = {"update", "pu", lacks_update, {0}},
+    [POLICY_WRITE] = {"write", "async", lacks_write, {0}},
+    [POLICY_SCHED] = {"sched", "clook", lacks_sched, {0}},
+    [POLICY_REPLACE] = {"replace", "lru", lacks_replace, {0}},
+    [POLICY_PREFETCH] = {"prefetch", "none", lacks_prefetch, {0}},
+    [POLICY_PLACE] = {"place", "inplace", lacks_place, {0}},
 };
 
 const struct policy *policy_in_use[POLICY_KINDS];
-void (*policy_tuned)(void);
 
 static struct {
     struct sleeplock lock;
@@ -148,7 +147,7 @@ static const char *objection(const struct policy *p)
     return p->refuses ? p->refuses() : NULL;
 }
 
-void policy_own(enum policy_kind kind, policy_swap_fn *swap)
+void policy_own(enum policy_kind kind, struct policy_owner owner)
 {
     const char *name = arg_text(kinds[kind].name);
     const struct policy *p = find(kind, name ? name : kinds[kind].def);
@@ -157,8 +156,8 @@ void policy_own(enum policy_kind kind, policy_swap_fn *swap)
     const char *reason = objection(p);
     if (reason)
         boot_fail("%s=%s: %s", kinds[kind].name, p->name, reason);
-    kinds[kind].swap = swap;
-    swap(p);
+    kinds[kind].owner = owner;
+    owner.swap(p);
 }
 
 void policy_switch(const struct policy *to)
@@ -224,7 +223,7 @@ static int use(const char *kind_name, const char *name, char *why, size_t n)
             return -EINVAL;
         }
         if (p != policy_in_use[kind]) {
-            kinds[kind].swap(p);
+            kinds[kind].owner.swap(p);
             count(&swaps, 1);
         }
         return 0;
@@ -267,15 +266,16 @@ static int put(const struct policy *p, struct tunable *t, u64 value, char *why,
                size_t n)
 {
     u64 old = t->value;
+    bool in_use = policy_in_use[p->kind] == p;
     t->value = value;
-    const char *reason = policy_in_use[p->kind] == p ? objection(p) : NULL;
+    const char *reason = in_use ? objection(p) : NULL;
     if (reason) {
         t->value = old;
         ksnprintf(why, n, "%s.%s = %lu: %s", p->name, t->name, value, reason);
         return -EINVAL;
     }
-    if (policy_tuned)
-        policy_tuned();
+    if (in_use && kinds[p->kind].owner.tuned)
+        kinds[p->kind].owner.tuned();
     return 0;
 }
 

@@ -2,8 +2,8 @@
  * The registry of policies: finds them (the linker gathered them), checks
  * their tables, knows the one in use of each kind, and swaps.
  *
- * - The layer that asks a kind's questions owns the kind: it hands the
- *   registry a swap function, which freezes, drains, swaps and thaws.
+ * - The layer that asks a kind's questions owns the kind: it gives the registry
+ *   a struct policy_owner, whose functions the registry calls.
  * - A table that lacks a required hook or has a default outside its range is
  *   refused at boot, with a message, and is not listed.
  */
@@ -15,11 +15,16 @@
 /* The policy in use of each kind; written by the kind's owner alone. */
 extern const struct policy *policy_in_use[POLICY_KINDS];
 
-/*
- * Swap function of a kind's owner: have the policy in use (NULL at boot)
- * answer no more, start `to`, hand it what exists, make it the one in use.
- */
-typedef void policy_swap_fn(const struct policy *to);
+/* What the owner of a kind does when the registry calls. */
+struct policy_owner {
+    /* (required) Keep questions away from the policy in use (NULL at boot),
+     * start `to`, hand it what exists, and make it the policy in use. No lock
+     * held; may sleep. */
+    void (*swap)(const struct policy *to);
+    /* (optional) A tunable of the policy in use has been set: ask it again what
+     * it answered before. No spin lock held; may sleep. */
+    void (*tuned)(void);
+};
 
 /* The plain step of a swap, for the kind of `to`: stop the one in use, start
  * `to`, make it the one in use. The owner keeps questions away meanwhile. */
@@ -30,7 +35,7 @@ void registry_init(void);
 
 /* The layer owns this kind; it gets at once the policy named by the boot
  * argument (as update=pu), else the kind's default. */
-void policy_own(enum policy_kind, policy_swap_fn *);
+void policy_own(enum policy_kind, struct policy_owner);
 
 /*
  * The policy in use has answered wrongly: prints and counts it; panics under
@@ -51,7 +56,5 @@ int policy_control(const char *line, char *why, size_t n);
  * its policy starts with them. */
 void policy_boot_args(void);
 
-/* Called after a tunable has been set; the update daemon's. */
-extern void (*policy_tuned)(void);
 
 #endif

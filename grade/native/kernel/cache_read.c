@@ -507,7 +507,7 @@ TEST(a_block_of_the_same_call_whose_contents_were_dropped_is_read_again)
 TEST(the_update_policy_is_told_of_reads_of_files)
 {
     boot("nbuf=64 update=told");
-    policy_own(POLICY_UPDATE, bio_update_switch);
+    policy_own(POLICY_UPDATE, (struct policy_owner){.swap = update_switch});
     brelse(breada(disk0(), 5, NONE_ALSO));
     brelse(breada(disk0(), 5, NONE_ALSO));
     dirty(6, 0);
@@ -526,7 +526,7 @@ TEST(an_update_policy_may_do_without_being_told_of_reads)
     boot("nbuf=64 update=told");
     told_update.update.wanted = NULL;
     brelse(breada(disk0(), 5, NONE_ALSO));
-    policy_own(POLICY_UPDATE, bio_update_switch);
+    policy_own(POLICY_UPDATE, (struct policy_owner){.swap = update_switch});
     brelse(breada(disk0(), 5, NONE_ALSO));
     check_notes("");
 }

@@ -310,19 +310,19 @@ static void decide_wrongly(void)
 static void look_ends_wrongly(void)
 {
     told.wrong = "a mistake";
-    bio_look_ends();
+    look_ends();
 }
 
 TEST(a_write_policy_is_checked_after_each_answer_but_not_while_one_looks)
 {
     boot("nbuf=64 write=told check=1");
     check_panics(decide_wrongly, "policy check: write/told: a mistake");
-    bio_look_begins();
+    look_begins();
     told.wrong = "a mistake";
     write_data(5, true);
     told.wrong = NULL;
     check_panics(look_ends_wrongly, "policy check: write/told: a mistake");
-    bio_look_ends();
+    look_ends();
     check_panics(decide_wrongly, "policy check: write/told: a mistake");
 }
 

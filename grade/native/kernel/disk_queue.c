@@ -341,7 +341,9 @@ TEST(a_wrong_answer_of_a_scheduler_that_is_no_more_in_use_is_no_fault)
     struct disk *d = boot_slow("sched=clook");
     const struct policy *clook = policy_in_use[POLICY_SCHED];
     use("sched", "told");
-    policy_own(POLICY_SCHED, swaps_beside); /* of another hart: no lock here */
+    policy_own(POLICY_SCHED,
+               (struct policy_owner){
+                   .swap = swaps_beside}); /* of another hart: no lock here */
     policy_in_use[POLICY_SCHED] = &told_sched;
     check(d->sched == &told_sched && clook);
     told.next = replaced_meanwhile;

@@ -84,9 +84,9 @@ TEST(the_oldest_dirty_block_is_known)
 /* A look in which `fn` is called; how many writes it started in all. */
 static u64 look(u64 (*fn)(void))
 {
-    bio_look_begins();
+    look_begins();
     u64 n = fn();
-    check_eq(bio_look_ends(), n);
+    check_eq(look_ends(), n);
     return n;
 }
 
@@ -153,9 +153,9 @@ TEST(flush_owner_tells_owners_of_one_list_apart)
     boot("nbuf=64");
     dirty(5, 1);
     dirty(6, sharer(1));
-    bio_look_begins();
+    look_begins();
     check_eq(flush_owner(1), 1);
-    check_eq(bio_look_ends(), 1);
+    check_eq(look_ends(), 1);
     check(!is_dirty(5) && is_dirty(6));
     end_commands();
 }
@@ -362,8 +362,8 @@ TEST(a_look_begins_to_count_anew)
     boot_dirty("");
     check_eq(look(oldest), 2);
     check_eq(look(oldest), 2);
-    bio_look_begins();
-    check_eq(bio_look_ends(), 0);
+    look_begins();
+    check_eq(look_ends(), 0);
     end_commands();
 }
 

@@ -84,14 +84,21 @@ TEST(a_time_in_the_past_means_at_once)
     check_counters("updated.", "looks 1");
 }
 
-TEST(never_is_until_a_policy_or_a_tunable_changes)
+static struct tunable knobs[] = {{"knob", "", 0, 0, 9, "does nothing", 0}, {0}};
+
+TEST(never_is_until_a_policy_or_one_of_its_tunables_changes)
 {
+    told_update.tunables = knobs;
+    told_write.tunables = knobs;
     boot_daemon("");
     run_to_ns(100 * S);
     check_notes("");
-    policy_tuned();
+    control("set update/told.knob 1");
     run_others();
     check_notes("next after 0");
+    control("set write/told.knob 1");
+    run_others();
+    check_notes("");
     control("use update pu");
     run_others();
     check_notes("pu starts");
@@ -208,11 +215,12 @@ static void swap_update(void *arg)
 TEST(a_swap_waits_until_the_policy_has_looked)
 {
     told.next_ns = 5 * MS;
+    told_update.tunables = knobs;
     boot_daemon("");
     told.look = sleep_in_look;
     dirty(10, 1);
     forget("notes");
-    policy_tuned();
+    control("set update/told.knob 1");
     clock_now_ns = 5 * MS;
     run_others();
     check_notes("next after 0; look; leaves 10; 1");

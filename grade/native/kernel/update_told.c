@@ -3,13 +3,14 @@
  * are written or dropped.
  */
 #include "grade/native/kernel/blocks.h"
+#include "kernel/cache/updated.h"
 
 static void boot_told_update(const char *args)
 {
     char line[256];
     snprintf(line, sizeof line, "nbuf=64 update=told %s", args);
     boot(line);
-    policy_own(POLICY_UPDATE, bio_update_switch);
+    policy_own(POLICY_UPDATE, (struct policy_owner){.swap = update_switch});
 }
 
 TEST(the_update_policy_is_told_once_what_becomes_dirty_and_what_leaves)
@@ -76,13 +77,13 @@ static void dirty_wrongly(void)
 static void end_update_look_wrongly(void)
 {
     told.wrong = "a mistake";
-    bio_look_ends();
+    look_ends();
 }
 
 static void switch_wrongly(void)
 {
     told.wrong = "a mistake";
-    bio_update_switch(&told_update);
+    update_switch(&told_update);
 }
 
 TEST(an_update_policy_is_checked_when_a_block_is_dirty_and_after_its_look)
@@ -90,44 +91,46 @@ TEST(an_update_policy_is_checked_when_a_block_is_dirty_and_after_its_look)
     boot_told_update("check=1");
     check_panics(dirty_wrongly, "policy check: update/told: a mistake");
     check_panics(switch_wrongly, "policy check: update/told: a mistake");
-    bio_look_begins();
+    look_begins();
     told.wrong = "a mistake";
     dirty(5, 0);
     told.wrong = NULL;
     check_panics(end_update_look_wrongly, "policy check: update/told");
-    bio_look_ends();
+    look_ends();
     check_panics(dirty_wrongly, "policy check: update/told: a mistake");
 }
 
-static void note_look_now(void)
+/* How often the daemon has had the policy look, if it runs now. */
+static u64 looks(void)
 {
-    note("look now");
+    run_others();
+    return stat_of("updated.looks");
 }
 
 TEST(the_policy_looks_at_once_when_so_many_blocks_are_dirty_as_it_named)
 {
-    boot_told_update("");
-    bio_look_now = note_look_now;
+    boot("nbuf=64 update=told");
+    updated_init();
     told.quiet = true;
     dirty_all(5, 2);
-    check_notes("");
+    check_eq(looks(), 0);
     look_at_dirty(4);
     dirty(7, 0);
     dirty(7, 0);
-    check_notes("");
+    check_eq(looks(), 0);
     dirty(8, 0);
-    check_notes("look now");
+    check_eq(looks(), 1);
     dirty(9, 0);
-    check_notes("");
+    check_eq(looks(), 1);
     look_at_dirty(3);
     dirty(10, 0);
-    check_notes("look now");
+    check_eq(looks(), 2);
     look_at_dirty(8);
     look_at_dirty(NEVER_NS);
     dirty_all(20, 5);
-    check_notes("");
+    check_eq(looks(), 2);
     look_at_dirty(20);
-    bio_update_switch(&told_update);
+    update_switch(&told_update);
     dirty_all(30, 10);
-    check_notes("");
+    check_eq(looks(), 2);
 }

@@ -1,0 +1,114 @@
+/*
+ * Which buffer gives way: asks the replace policy. The policy has exactly the
+ * buffers that may be victims (invariant 5 of bio.c), and bcache.lock is held
+ * whenever it is called.
+ */
+#include "kernel/cache/bcache.h"
+#include "kernel/policy/registry.h"
+
+static const struct replace_hooks *replace(void)
+{
+    return &policy_in_use[POLICY_REPLACE]->replace;
+}
+
+bool may_go(const struct buf *b)
+{
+    if (!(b->flags & B_DELWRI))
+        return true;
+    return replace()->takes_dirty && !(b->flags & B_ERROR);
+}
+
+void make_evictable(struct buf *b)
+{
+    if (!may_go(b))
+        return;
+    b->flags |= B_EVICTABLE;
+    bcache.nevictable += !(b->flags & B_DELWRI);
+    replace()->insert(&b->block, !(b->flags & B_NOREUSE));
+}
+
+void make_not_evictable(struct buf *b)
+{
+    b->flags &= ~B_EVICTABLE;
+    bcache.nevictable -= !(b->flags & B_DELWRI);
+    replace()->remove(&b->block);
+}
+
+/* Is this pointer, which a policy gave, an evictable buffer's? */
+static bool is_evictable(const struct block *v)
+{
+    u64 offset = (u64)v - (u64)bcache.bufs;
+    return (u64)v >= (u64)bcache.bufs &&
+           offset % sizeof *bcache.bufs == offsetof(struct buf, block) &&
+           offset / sizeof *bcache.bufs < bcache.used &&
+           bcache.bufs[offset / sizeof *bcache.bufs].flags & B_EVICTABLE;
+}
+
+/* Take from the policy the buffers that it has, in its order, as long as its
+ * answers are good. */
+static void take_all(struct list *order)
+{
+    struct block *v;
+    while ((v = replace()->victim()) && is_evictable(v)) {
+        make_not_evictable(buf_of(v));
+        list_push_back(order, &v->link);
+    }
+}
+
+/* Hand all evictable buffers to another policy: those that the policy in use
+ * gives up, if it is trusted, in its order, and then the others. */
+static void replace_switch(const struct policy *to, bool trust)
+{
+    struct list order, *n;
+    list_init(&order);
+    if (trust)
+        take_all(&order);
+    policy_switch(to);
+    bcache.nevictable = 0;
+    for (u64 i = 0; i < bcache.used; i++) {
+        struct buf *b = &bcache.bufs[i];
+        b->block.word[0] = b->block.word[1] = 0;
+        b->flags &= ~B_EVICTABLE;
+    }
+    while ((n = list_pop_front(&order)))
+        make_evictable(buf_of(LIST_ITEM(n, struct block, link)));
+    for (u64 i = 0; i < bcache.used; i++) {
+        if (!(bcache.bufs[i].flags & (B_BUSY | B_EVICTABLE)))
+            make_evictable(&bcache.bufs[i]);
+    }
+}
+
+struct buf *replace_victim(u32 disk, u64 blkno)
+{
+    if (!bcache.nevictable)
+        return NULL;
+    if (replace()->coming)
+        replace()->coming(disk, blkno);
+    struct block *v = replace()->victim();
+    policy_check(policy_in_use[POLICY_REPLACE]);
+    if (!is_evictable(v)) {
+        replace_switch(
+            policy_fault(POLICY_REPLACE, "victim returned no evictable buffer"),
+            false);
+        v = replace()->victim();
+    }
+    return buf_of(v);
+}
+
+void replace_evicted(const struct buf *b)
+{
+    if (replace()->evicted)
+        replace()->evicted(&b->block);
+}
+
+static void swap(const struct policy *to)
+{
+    spin_lock(&bcache.lock);
+    replace_switch(to, policy_in_use[POLICY_REPLACE] != NULL);
+    spin_unlock(&bcache.lock);
+}
+
+void replace_init(void)
+{
+    policy_own(POLICY_REPLACE, (struct policy_owner){.swap = swap});
+}

@@ -1,0 +1,235 @@
+/*
+ * How a write of file data goes on: asks the write policy, and does what it
+ * answers.
+ *
+ * - decide: does this write go to the disk now (bwrite_data)?
+ * - no_clean: no clean buffer is left, so how many dirty blocks are written
+ *   (make_room)?
+ * - most_dirty: how much may be dirty before a writer has to wait (throttle)?
+ * - each_second: the update daemon calls it.
+ *
+ * write_lock guards the policy's answers and its swap. It is taken inside
+ * bcache.lock.
+ */
+#include "kernel/cache/bcache.h"
+#include "kernel/machine/print.h"
+#include "kernel/policy/registry.h"
+#include "kernel/measure/stat.h"
+
+static struct spinlock write_lock;
+
+COUNTER(no_clean, "bio.no_clean", "times", "no clean buffer was left");
+COUNTER(throttled, "bio.throttled", "times", "a writer waited for writes");
+COUNTER(lost, "bio.lost", "blocks", "unwritable blocks given up for room");
+
+static const struct write_hooks *hooks(void)
+{
+    return &policy_in_use[POLICY_WRITE]->write;
+}
+
+/* The policy's answer was wrong: the default takes over. Caller holds
+ * write_lock. */
+static void fault(const char *what)
+{
+    policy_switch(policy_fault(POLICY_WRITE, what));
+}
+
+/* ---- what a write does ---- */
+
+static enum write_mode ask_mode(const struct buf *b, bool filled)
+{
+    struct write_info info = {.disk = b->block.disk,
+                              .blkno = b->block.blkno,
+                              .filled = filled,
+                              .dirty = bcache.ndirty,
+                              .buffers = bcache.nbufs,
+                              .now_ns = clock_ns()};
+    struct disk_state at_disk = {0};
+    disk_state(info.disk, &at_disk);
+    info.queued = at_disk.queued_reads + at_disk.queued_writes;
+    spin_lock(&write_lock);
+    enum write_mode mode = hooks()->decide(&info);
+    if (!bcache.looking)
+        policy_check(policy_in_use[POLICY_WRITE]);
+    if (mode > WRITE_HELD_BACK) {
+        fault("decide: no such mode");
+        mode = WRITE_DELAYED;
+    }
+    spin_unlock(&write_lock);
+    return mode;
+}
+
+/* ---- when there is no clean victim ---- */
+
+/* How many of the oldest dirty blocks to write now. */
+static u64 ask_no_clean(u64 dirty)
+{
+    u64 n = MAX(1, MIN(dirty, bcache.nbufs / 16));
+    spin_lock(&write_lock);
+    if (hooks()->no_clean) {
+        u64 answer = hooks()->no_clean(dirty, bcache.nbufs);
+        if (answer >= 1 && answer <= dirty)
+            n = answer;
+        else
+            fault("no_clean: not from 1 to dirty");
+    }
+    spin_unlock(&write_lock);
+    return n;
+}
+
+/* Start up to n writes of the oldest on the list that are not busy and can be
+ * written. Caller holds bcache.lock, which is released meanwhile. */
+static u64 start_oldest(struct list *l, u64 n)
+{
+    struct io *batch = NULL;
+    u64 started = 0;
+    for (struct list *i = l->next, *next; i != l && started < n; i = next) {
+        struct buf *b = LIST_ITEM(i, struct buf, dirty);
+        next = i->next;
+        if (b->flags & (B_BUSY | B_ERROR))
+            continue;
+        buf_take(b);
+        buf_prepare_write(b, false);
+        b->io.joined = batch;
+        batch = &b->io;
+        started++;
+    }
+    spin_unlock(&bcache.lock);
+    for (struct io *io = batch, *next; io; io = next) {
+        next = io->joined;
+        disk_submit(CONTAINER(io, struct buf, io)->disk, io);
+    }
+    spin_lock(&bcache.lock);
+    return started;
+}
+
+/* Start as many of the oldest writes as the policy says; false: no dirty block
+ * can be written now. Caller holds bcache.lock, which is released meanwhile. */
+static bool write_oldest(void)
+{
+    u64 n = ask_no_clean(bcache.ndirty);
+    return start_oldest(&bcache.pending, n) || start_oldest(&bcache.delayed, n);
+}
+
+/* Give up the oldest block whose write failed, if there is one. Caller holds
+ * bcache.lock. */
+static void give_up_one(void)
+{
+    LIST_EACH (n, &bcache.delayed) {
+        struct buf *b = LIST_ITEM(n, struct buf, dirty);
+        if (b->flags & B_BUSY || !(b->flags & B_ERROR))
+            continue;
+        kprintf("bio: %s: block %lu cannot be written and is lost\n",
+                b->disk->name, b->block.blkno);
+        count(&lost, 1);
+        buf_take(b);
+        undelay(b);
+        b->flags &= ~B_VALID;
+        buf_let_go(b);
+        return;
+    }
+}
+
+/*
+ * The wait ends: of all buffers at least one is not held by a process
+ * (invariant 8), so it is in transfer, or dirty and can be written here, or
+ * given up.
+ */
+void make_room(void)
+{
+    count(&no_clean, 1);
+    if (bcache.ndirty && !bcache.nwriting && !write_oldest())
+        give_up_one();
+    if (bcache.nevictable)
+        return;
+    bcache.waiting++;
+    sleep_on(&bcache.nevictable, &bcache.lock);
+    bcache.waiting--;
+}
+
+/* ---- when too much is dirty ---- */
+
+/* The most blocks that may be dirty or being written. */
+static u64 ask_most_dirty(void)
+{
+    u64 most = NEVER_NS;
+    spin_lock(&write_lock);
+    if (hooks()->most_dirty) {
+        most = hooks()->most_dirty(bcache.nbufs);
+        if (!most)
+            fault("most_dirty: none");
+    }
+    spin_unlock(&write_lock);
+    return most;
+}
+
+/* A writer waits while more is dirty than the policy allows; if nothing is
+ * being written, it starts writes of the oldest blocks. */
+static void throttle(void)
+{
+    if (!hooks()->most_dirty)
+        return;
+    spin_lock(&bcache.lock);
+    while (bcache.ndirty + bcache.nwriting > ask_most_dirty()) {
+        count(&throttled, 1);
+        if (!bcache.nwriting && !write_oldest())
+            break;
+        if (bcache.nwriting)
+            sleep_on(&bcache.nwriting, &bcache.lock);
+    }
+    spin_unlock(&bcache.lock);
+}
+
+int bwrite_data(struct buf *b, u64 owner, bool filled)
+{
+    enum write_mode mode = ask_mode(b, filled);
+    if (mode == WRITE_DELAYED || mode == WRITE_HELD_BACK) {
+        make_dirty(b, owner, false, mode == WRITE_HELD_BACK);
+        throttle();
+        return 0;
+    }
+    spin_lock(&bcache.lock);
+    set_owner(b, owner, false);
+    spin_unlock(&bcache.lock);
+    if (mode == WRITE_THROUGH)
+        return bwrite(b);
+    bawrite(b);
+    return 0;
+}
+
+/* ---- the update daemon's calls ---- */
+
+bool write_wants_seconds(void)
+{
+    return hooks()->each_second;
+}
+
+void write_second(u64 now_ns)
+{
+    void (*each_second)(u64) = hooks()->each_second;
+    if (each_second) /* another policy may be in use by now */
+        each_second(now_ns);
+}
+
+void write_look(bool begins)
+{
+    spin_lock(&write_lock);
+    bcache.looking = begins;
+    if (!begins)
+        policy_check(policy_in_use[POLICY_WRITE]);
+    spin_unlock(&write_lock);
+}
+
+static void swap(const struct policy *to)
+{
+    spin_lock(&write_lock);
+    policy_switch(to);
+    spin_unlock(&write_lock);
+    update_ask_again(); /* it may want each second */
+}
+
+void write_init(void)
+{
+    write_lock = SPINLOCK("write policy", RANK_POLICY);
+    policy_own(POLICY_WRITE, (struct policy_owner){.swap = swap});
+}
