@@ -124,9 +124,12 @@ static void trace_block_at(u64 now_ns, enum trace_event event,
 
 /* ---- the hash ---- */
 
+/* Multiplicative hashing (Knuth, volume 3, section 6.4). The disk's number is
+ * above every block's, and the factor is odd, so equal blocks of two disks are
+ * never in one bucket. */
 static struct buf **bucket(u32 disk, u64 blkno)
 {
-    u64 mixed = (blkno ^ (u64)disk << 56) * 0x9e3779b97f4a7c15UL;
+    u64 mixed = (blkno ^ (u64)disk << 32) * 0x9e3779b97f4a7c15UL;
     return &bcache.buckets[(mixed >> 32) & (bcache.nbuckets - 1)];
 }
 

@@ -635,6 +635,22 @@ static void check_spread(u64 step)
     check(used > 550);
 }
 
+/* File systems are alike: their structure is at equal numbers of each disk. */
+TEST(equal_blocks_of_two_disks_are_in_different_buckets)
+{
+    boot("nbuf=1000");
+    for (u64 i = 0; i < 400; i++) {
+        brelse(getblk(disk0(), i));
+        brelse(getblk(disk_get(1), i));
+    }
+    u64 alike = 0;
+    for (u64 i = 0; i < bcache.nbuckets; i++)
+        for (struct buf *b = bcache.buckets[i]; b; b = b->hash)
+            for (struct buf *other = b->hash; other; other = other->hash)
+                alike += other->block.blkno == b->block.blkno;
+    check_eq(alike, 0);
+}
+
 TEST(blocks_are_spread_over_as_many_buckets_as_buffers)
 {
     boot("nbuf=1000");
