@@ -10,6 +10,7 @@
 #include "kernel/machine/clock.h"
 #include "kernel/machine/mem.h"
 #include "kernel/cache/prefetch.h"
+#include "kernel/cache/readers.h"
 #include "kernel/machine/print.h"
 #include "kernel/proc/proc.h"
 #include "kernel/base/string.h"
@@ -759,7 +760,7 @@ void bunwanted(struct disk *d, u64 blkno)
 
 static u64 ended;
 
-void prefetch_end(struct disk *d, const struct streams *s)
+void readers_end(const struct disk *d, const struct streams *s)
 {
     (void)d, (void)s;
     ended++;

@@ -9,7 +9,7 @@
  * link: kernel/disk/place.c kernel/cache/prefetch.c kernel/measure/prochist.c
  * link: kernel/disk/queue.c kernel/policy/registry.c kernel/cache/stream.c
  * link: kernel/measure/trace.c kernel/proc/turns.c kernel/cache/replace.c
- * link: kernel/cache/updated.c kernel/cache/write.c
+ * link: kernel/cache/readers.c kernel/cache/updated.c kernel/cache/write.c
  */
 #include "grade/native/test.h"
 

@@ -1,29 +1,14 @@
 /*
- * Prefetching (prefetch.h), and how many sequential streams each disk has, for
- * drives whose caches adapt to that.
- *
- * - prefetch.lock guards the policy's answers and its swap, the words of all
- *   streams, and the readers.
- * - A reader is a stream that has gone on less than READER_IDLE_NS ago and
- *   whose file has not been closed since. It is known by its address, which is
- *   not followed.
+ * Prefetching (prefetch.h): asks the prefetch policy. prefetch_lock guards its
+ * answers and its swap, and the words of all streams.
  */
 #include "kernel/cache/prefetch.h"
-#include "kernel/machine/clock.h"
-#include "kernel/disk/disk.h"
+#include "kernel/cache/readers.h"
 #include "kernel/machine/lock.h"
 #include "kernel/policy/registry.h"
 
-#define READER_IDLE_NS 1000000000UL
-
-struct reader {
-    const struct stream *stream;
-    u64 read_ns; /* last; 0: this row is free */
-};
-
 static struct spinlock prefetch_lock;
 static u64 starts; /* of policies, so far */
-static struct reader readers[MAX_DISKS][MAX_SEGMENTS];
 
 static const struct prefetch_hooks *hooks(void)
 {
@@ -92,62 +77,18 @@ static struct wish ask(struct stream *s, const struct access *a)
     return (struct wish){0};
 }
 
-/* ---- the streams of a disk ---- */
-
-/* The reader's row, or the one that has not been used for longest. */
-static struct reader *reader_of(struct disk *d, const struct stream *s)
-{
-    struct reader *row = readers[d->id], *oldest = row;
-    for (u32 i = 0; i < MAX_SEGMENTS; i++) {
-        if (row[i].stream == s)
-            return &row[i];
-        if (row[i].read_ns < oldest->read_ns)
-            oldest = &row[i];
-    }
-    return oldest;
-}
-
-/* The stream has gone on. How many of the disk's are being read? Caller holds
- * the lock. */
-static u32 count_readers(struct disk *d, const struct stream *s)
-{
-    u64 now_ns = clock_ns();
-    u32 n = 0;
-    *reader_of(d, s) = (struct reader){s, now_ns};
-    for (u32 i = 0; i < MAX_SEGMENTS; i++) {
-        const struct reader *r = &readers[d->id][i];
-        n += r->read_ns && now_ns - r->read_ns < READER_IDLE_NS;
-    }
-    return n;
-}
-
-void prefetch_end(struct disk *d, const struct streams *f)
-{
-    spin_lock(&prefetch_lock);
-    for (u32 i = 0; i < MAX_SEGMENTS; i++) {
-        const struct stream *s = readers[d->id][i].stream;
-        if (s >= f->stream && s < f->stream + STREAMS)
-            readers[d->id][i] = (struct reader){0};
-    }
-    spin_unlock(&prefetch_lock);
-}
-
-/* ---- */
-
 struct wish prefetch_ahead(struct disk *d, struct streams *f, struct access *a)
 {
-    u32 nreaders = 0;
     a->hint = f->hint;
     spin_lock(&prefetch_lock);
     if (f->policy != starts)
         *f = (struct streams){.policy = starts, .hint = f->hint};
     struct stream *s = stream_of(f, a, hooks());
     struct wish wish = ask(s, a);
-    if (d->adapts && s->next_block && goes_on(s, a))
-        nreaders = count_readers(d, s);
+    bool sequential = s->next_block && goes_on(s, a);
     s->next_block = a->block + a->nblocks;
     spin_unlock(&prefetch_lock);
-    if (nreaders)
-        disk_streams(d, nreaders);
+    if (sequential)
+        readers_go_on(d, s);
     return wish;
 }

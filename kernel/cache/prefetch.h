@@ -12,9 +12,6 @@ void prefetch_init(void); /* owns the prefetch kind */
  * Inode locked. */
 struct wish prefetch_ahead(struct disk *, struct streams *, struct access *);
 
-/* The open file is closed: nobody reads its streams any more. */
-void prefetch_end(struct disk *, const struct streams *);
-
 /* Does the policy in use not look at what has become of a block? */
 bool prefetch_is_blind(void);
 

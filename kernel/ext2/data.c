@@ -11,6 +11,7 @@
  */
 #include "kernel/ext2/inside.h"
 #include "kernel/cache/prefetch.h"
+#include "kernel/cache/readers.h"
 
 #define WINDOW 32 /* blocks of one call being read before they are copied */
 
@@ -155,7 +156,7 @@ int ext2_read(struct inode *ip, struct uio *u, struct streams *s)
 void ext2_end_reads(struct inode *ip, const struct streams *s)
 {
     if (s->reads)
-        prefetch_end(ip->fs->disk, s);
+        readers_end(ip->fs->disk, s);
 }
 
 /* ---- what a program says it will read ---- */

@@ -5,6 +5,7 @@
  */
 #include "grade/native/kernel/blocks.h"
 #include "kernel/cache/prefetch.h"
+#include "kernel/cache/readers.h"
 
 #define MS 1000000UL
 
@@ -367,8 +368,8 @@ TEST(a_file_that_is_closed_counts_no_more)
         check_eq(segments(), 5);
     }
     clock_now_ns += 500 * MS;
-    prefetch_end(disk0(), &files[0]);
-    prefetch_end(disk_get(1), &files[1]);
+    readers_end(disk0(), &files[0]);
+    readers_end(disk_get(1), &files[1]);
     read_on(1);
     check_eq(segments(), 3);
 }
@@ -381,7 +382,7 @@ TEST(closing_a_file_frees_the_row_of_each_of_its_streams)
     check_eq(segments(), 16);
     clock_now_ns += 999 * MS;
     for (u32 i = 0; i < 10; i++)
-        prefetch_end(disk0(), &files[i]);
+        readers_end(disk0(), &files[i]);
     read_on(16);
     check_eq(segments(), 16);
     clock_now_ns += 2 * MS;

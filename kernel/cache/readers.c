@@ -1,0 +1,66 @@
+/*
+ * The sequential streams of each disk (readers.h).
+ *
+ * - A reader is a stream that has gone on less than READER_IDLE_NS ago and
+ *   whose file has not been closed since. It is known by its address, which is
+ *   not followed.
+ * - Nothing is counted for a disk whose drive does not adapt.
+ */
+#include "kernel/cache/readers.h"
+
+#define READER_IDLE_NS NS_PER_S
+
+struct reader {
+    const struct stream *stream;
+    u64 read_ns; /* last; 0: this row is free */
+};
+
+static struct spinlock readers_lock = SPINLOCK("readers", RANK_POLICY);
+static struct reader readers[MAX_DISKS][MAX_SEGMENTS]; /* readers_lock */
+
+/* The reader's row, or the one that has not been used for longest. */
+static struct reader *reader_of(const struct disk *d, const struct stream *s)
+{
+    struct reader *row = readers[d->id], *oldest = row;
+    for (u32 i = 0; i < MAX_SEGMENTS; i++) {
+        if (row[i].stream == s)
+            return &row[i];
+        if (row[i].read_ns < oldest->read_ns)
+            oldest = &row[i];
+    }
+    return oldest;
+}
+
+/* Count the disk's readers, of which this is one. */
+static u32 count_readers(const struct disk *d, const struct stream *s)
+{
+    u64 now_ns = clock_ns();
+    u32 n = 0;
+    spin_lock(&readers_lock);
+    *reader_of(d, s) = (struct reader){s, now_ns};
+    for (u32 i = 0; i < MAX_SEGMENTS; i++) {
+        const struct reader *r = &readers[d->id][i];
+        n += r->read_ns && now_ns - r->read_ns < READER_IDLE_NS;
+    }
+    spin_unlock(&readers_lock);
+    return n;
+}
+
+void readers_go_on(struct disk *d, const struct stream *s)
+{
+    if (d->adapts)
+        disk_streams(d, count_readers(d, s));
+}
+
+void readers_end(const struct disk *d, const struct streams *f)
+{
+    if (!d->adapts)
+        return;
+    spin_lock(&readers_lock);
+    for (u32 i = 0; i < MAX_SEGMENTS; i++) {
+        const struct stream *s = readers[d->id][i].stream;
+        if (s >= f->stream && s < f->stream + STREAMS)
+            readers[d->id][i] = (struct reader){0};
+    }
+    spin_unlock(&readers_lock);
+}
