@@ -1,28 +1,57 @@
 /*
- * The buffer cache (bio.h). A buffer's life:
+ * The buffers of the cache (bio.h): which block each holds, and its state.
  *
- *   free      holds no block                       (at boot; claim)
- *   busy      one process has it, or a transfer    (getblk)
- *   clean     let go, equal to the disk            (brelse, biodone)
- *   dirty     let go, newer than the disk: delayed (bdwrite)
- *   pending   dirty and due                        (bflush_smooth)
- *   writing   in transfer, off both lists          (start_write)
- *   clean     or dirty again if the write failed   (biodone)
+ *   +---------+                    +------+                      +---------+
+ *   |  free   | ----- assign ----> |      | ----- prepare -----> | reading |
+ *   +---------+                    |      | <---- biodone ------ +---------+
+ *        ^ evict                   |      |
+ *   +---------+                    |      |
+ *   |  clean  | ---- buf_take ---> |      |
+ *   +---------+ <-- buf_let_go --- |      |
+ *                                  | busy |
+ *   +---------+                    |      |
+ *   |  dirty  | ---- buf_take ---> |      |
+ *   +---------+ <-- buf_let_go --- |      |
+ *        | make_due                |      |  buf_prepare_write   +---------+
+ *        v                         |      | -------------------> | writing |
+ *   +---------+                    |      | <---- biodone ------ +---------+
+ *   | pending | ---- buf_take ---> |      |
+ *   +---------+ <-- buf_let_go --- +------+
  *
- * Invariants
- * - A block has at most one buffer, found by the hash; its cost does not grow
- *   with the cache.
- * - B_DELWRI: on the delayed-write list, or with B_PENDING on the pending
- *   list, exactly once. dirtied_ns is set when the buffer is let go dirty for
- *   the first time, so the delayed-write list is in the order of age and a
- *   scan for what is due stops at the first that is not.
- * - B_EVICTABLE: nobody has it, not in transfer, and clean (or dirty, if the
- *   policy takes those); exactly then it is with the replace policy, and only
- *   then may it be a victim. A dirty victim is written first.
- * - B_AHEAD: on the list of what was prefetched and not asked for yet, in the
- *   order in which the reads were started; ahead_most of them at most.
- * - No deadlock: a process begins to hold buffers only while holders times
- *   BUFFERS_HELD fit the cache, and transfers end by themselves.
+ *   free     holds no block: never used, or evict has just taken it
+ *   busy     one process has it; those who wait for it have it next
+ *   reading  in transfer from the disk; writing: to the disk. At the end it is
+ *            busy again, and with B_ASYNC biodone lets it go at once
+ *   clean    equal to the disk, or its contents are not valid
+ *   dirty    newer than the disk: a delayed write (make_dirty), or a write that
+ *            failed. A dirty buffer that a process takes and lets go is as
+ *            dirty, and as old, as before
+ *   pending  dirty, and a flush has found it due (make_due in flush.c)
+ *
+ * Invariants. An assertion of one of them cites its number; bio_test checks all
+ * of them after random steps.
+ * 1. A block has at most one buffer, which the hash finds at a cost that does
+ *    not grow with the cache.
+ * 2. A buffer is B_BUSY exactly while one process has it, or it is in transfer;
+ *    B_READ or B_WRITE says which way, and both are never set.
+ * 3. A buffer that was let go with B_DELWRI is on the delayed-write list, or
+ *    with B_PENDING on the pending list, and on its owner's list, once on each,
+ *    until it is written or dropped; ndirty of them are. Its dirtied_ns is when
+ *    it was let go dirty for the first time; that of a clean one is 0.
+ * 4. The delayed-write list is in the order of dirtied_ns, so a scan for what
+ *    is due stops at the first buffer that is not.
+ * 5. A buffer is B_EVICTABLE exactly while it is not busy, and clean (or dirty
+ *    and not failed, if the policy takes those). Exactly then the replace
+ *    policy has it, and only then it may be a victim. A dirty one is written
+ *    first.
+ * 6. A buffer is B_AHEAD exactly while its block was prefetched and not asked
+ *    for yet. Then it is on the list of those, in the order in which the reads
+ *    were started, which has at most ahead_most.
+ * 7. A buffer in transfer to the disk is on the writing list, which is in the
+ *    order of write_number; nwriting of them are.
+ * 8. A process begins to hold buffers only while all processes that hold some,
+ *    at BUFFERS_HELD each, fit the cache. So at least one buffer is held by no
+ *    process, and as transfers end by themselves, there is no deadlock.
  *
  * bcache.lock guards all of it but a busy buffer's data.
  */
@@ -144,6 +173,7 @@ static struct buf *lookup(const struct disk *d, u64 blkno)
 static void hash_insert(struct buf *b)
 {
     struct buf **head = bucket(b->block.disk, b->block.blkno);
+    debug_assert(!lookup(b->disk, b->block.blkno)); /* 1 */
     b->hash = *head;
     *head = b;
 }
@@ -160,6 +190,7 @@ static void hash_remove(struct buf *b)
 
 static void mark_ahead(struct buf *b)
 {
+    assert(!(b->flags & B_AHEAD) && bcache.nahead < bcache.ahead_most); /* 6 */
     b->flags |= B_AHEAD;
     b->ahead_ns = clock_ns();
     list_push_back(&bcache.ahead, &b->ahead);
@@ -199,6 +230,7 @@ enum found bio_found(const struct disk *d, u64 blkno)
 /* A buffer that is evictable no more loses its block. */
 static void evict(struct buf *b)
 {
+    assert(!(b->flags & (B_BUSY | B_DELWRI | B_EVICTABLE))); /* 5 */
     count(&evictions, 1);
     trace_block(TRACE_evicted, b, b->flags & B_AHEAD ? 1 : 0);
     settle_ahead(b, false);
@@ -263,6 +295,8 @@ static void assign(struct buf *b, struct disk *d, u64 blkno)
 /* Make a buffer that nobody has busy. Caller holds the lock. */
 void buf_take(struct buf *b)
 {
+    debug_assert(spin_held(&bcache.lock));
+    assert(!(b->flags & B_BUSY)); /* 2 */
     if (b->flags & B_EVICTABLE)
         make_not_evictable(b);
     b->flags |= B_BUSY;
@@ -291,6 +325,7 @@ struct list *owner_list(u64 owner)
 static void delay(struct buf *b)
 {
     struct list *at = &bcache.delayed;
+    assert(b->flags & B_DELWRI && b->block.dirtied_ns); /* 3 */
     while (at->prev != &bcache.delayed &&
            LIST_ITEM(at->prev, struct buf, dirty)->block.dirtied_ns >
                b->block.dirtied_ns)
@@ -309,6 +344,7 @@ static void set_held_back(struct buf *b, bool held_back)
 
 void undelay(struct buf *b)
 {
+    assert(b->flags & B_BUSY && b->block.dirtied_ns && bcache.ndirty); /* 3 */
     update_leaves(b);
     disk_withdraw(b->disk, &b->io);
     list_remove(&b->dirty);
@@ -359,6 +395,8 @@ static void set_dirtied(struct buf *b)
 
 void buf_let_go(struct buf *b)
 {
+    debug_assert(spin_held(&bcache.lock));
+    assert((b->flags & (B_BUSY | B_READ | B_WRITE)) == B_BUSY); /* 2 */
     set_dirtied(b);
     b->flags &= ~B_ASYNC;
     if (turns_give(&b->turns)) {
@@ -379,6 +417,7 @@ void buf_let_go(struct buf *b)
 /* Make b's transfer ready: the caller submits it, without the lock. */
 static void prepare(struct buf *b, u32 direction, bool waited)
 {
+    assert((b->flags & (B_BUSY | B_READ | B_WRITE)) == B_BUSY); /* 2 */
     b->flags &= ~B_ERROR;
     b->flags |= direction | (waited ? 0 : B_ASYNC);
     set_io(b, direction == B_WRITE, waited);
@@ -431,6 +470,7 @@ static void write_failed(struct buf *b)
 
 static void write_ended(struct buf *b, int error)
 {
+    assert(bcache.nwriting); /* 7 */
     list_remove(&b->dirty);
     bcache.nwriting--;
     wakeup(&bcache.nwriting);
@@ -451,6 +491,7 @@ void biodone(struct io *io, int error)
 {
     struct buf *b = CONTAINER(io, struct buf, io);
     spin_lock(&bcache.lock);
+    assert(b->flags & B_BUSY && b->flags & (B_READ | B_WRITE)); /* 2 */
     if (b->flags & B_WRITE)
         write_ended(b, error);
     else if (!error)
@@ -492,7 +533,7 @@ static bool on_disk(const struct disk *d, u64 blkno)
 static void hold(void)
 {
     struct proc *p = myproc();
-    assert(p->buffers_held < BUFFERS_HELD);
+    assert(p->buffers_held < BUFFERS_HELD); /* 8 */
     if (p->buffers_held++)
         return;
     if (bcache.holders >= bcache.nbufs / BUFFERS_HELD)
@@ -504,7 +545,7 @@ static void hold(void)
 static void unhold(void)
 {
     struct proc *p = myproc();
-    assert(p->buffers_held);
+    assert(p->buffers_held && bcache.holders); /* 8 */
     if (--p->buffers_held == 0 && !turns_give(&bcache.may_hold))
         bcache.holders--;
 }

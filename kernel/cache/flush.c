@@ -220,6 +220,7 @@ static u64 make_due(struct buf *b, u64 last_write)
     if (!(b->flags & B_DELWRI) || !b->block.dirtied_ns ||
         b->flags & B_PENDING || b->write_number > last_write)
         return 0;
+    assert(!(b->flags & B_WRITE)); /* 3 */
     b->flags |= B_PENDING;
     list_remove(&b->dirty);
     list_push_back(&bcache.pending, &b->dirty);

@@ -20,6 +20,7 @@ bool may_go(const struct buf *b)
 
 void make_evictable(struct buf *b)
 {
+    assert(!(b->flags & (B_BUSY | B_EVICTABLE))); /* 5 */
     if (!may_go(b))
         return;
     b->flags |= B_EVICTABLE;
@@ -29,6 +30,7 @@ void make_evictable(struct buf *b)
 
 void make_not_evictable(struct buf *b)
 {
+    assert(b->flags & B_EVICTABLE); /* 5 */
     b->flags &= ~B_EVICTABLE;
     bcache.nevictable -= !(b->flags & B_DELWRI);
     replace()->remove(&b->block);
@@ -91,6 +93,7 @@ struct buf *replace_victim(u32 disk, u64 blkno)
             policy_fault(POLICY_REPLACE, "victim returned no evictable buffer"),
             false);
         v = replace()->victim();
+        assert(is_evictable(v)); /* 5 */
     }
     return buf_of(v);
 }

@@ -156,7 +156,7 @@ TEST(a_process_holds_four_buffers_at_most)
 {
     boot("");
     check_panics(have_five, "hold: assertion failed");
-    check_panics(let_go_of_none, "unhold: assertion failed");
+    check_panics(let_go_of_none, "buf_let_go: assertion failed");
     struct buf *b[4];
     for (u64 i = 0; i < 4; i++)
         b[i] = bread(disk0(), i);
@@ -165,6 +165,56 @@ TEST(a_process_holds_four_buffers_at_most)
     for (u64 i = 0; i < 4; i++)
         brelse(b[i]);
     check_at_rest();
+}
+
+static void let_go_of_anothers(void)
+{
+    brelse(buffer_of(5));
+}
+
+static void hold_for_good(void *blkno)
+{
+    bread(disk0(), *(u64 *)blkno);
+}
+
+TEST(a_process_lets_go_only_of_as_many_buffers_as_it_holds)
+{
+    u64 five = 5;
+    boot("");
+    read_in(5);
+    start(30, hold_for_good, &five);
+    check_eq(bio_busy(), 1);
+    check_panics(let_go_of_anothers, "unhold: assertion failed");
+}
+
+static struct buf *held;
+
+static void write_again(void)
+{
+    bwrite(held);
+}
+
+static void let_go_in_transfer(void)
+{
+    brelse(held);
+}
+
+static void end_anew(void)
+{
+    biodone(&held->io, 0);
+}
+
+TEST(a_buffer_in_transfer_is_not_transferred_or_let_go_and_ends_once)
+{
+    boot("");
+    rig.idle = nothing_ends;
+    held = getblk(disk0(), 5);
+    bawrite(held);
+    check_panics(write_again, "prepare: assertion failed");
+    check_panics(let_go_in_transfer, "buf_let_go: assertion failed");
+    end_commands();
+    check_panics(end_anew, "biodone: assertion failed");
+    check_panics(let_go_in_transfer, "buf_let_go: assertion failed");
 }
 
 static u64 may_let_go;
