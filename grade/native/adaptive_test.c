@@ -5,6 +5,8 @@
  * link: grade/native/test.c
  */
 #include "grade/native/cache_model.h"
+#include "policies/lib/ghost.h"
+#include "policies/lib/marks.h"
 
 static void dirty_n(u64 first, u64 n)
 {

@@ -12,11 +12,10 @@
  *   end all is flushed and the device holds what the model says.
  *
  * link: kernel/cache/flush.c kernel/cache/replace.c kernel/cache/updated.c
- * link: kernel/cache/write.c kernel/disk/disk.c kernel/disk/detour.c
+ * link: kernel/cache/write.c kernel/disk/disk.c policies
  * link: kernel/disk/queue.c kernel/disk/place.c kernel/policy/registry.c
  * link: kernel/disk/drive.c kernel/disk/drives.c kernel/measure/hist.c
  * link: kernel/measure/prochist.c kernel/measure/trace.c kernel/proc/turns.c
- * link: kernel/cache/ghost.c kernel/cache/marks.c policies
  */
 #include "kernel/cache/bio.c"
 

@@ -4,6 +4,7 @@
  * link: grade/native/test.c
  */
 #include "grade/native/test.h"
+#include "policies/lib/ghost.h"
 
 #define MOST  40
 #define NAMES 64

@@ -6,7 +6,7 @@
  * TRACE has the number of a block for each use; the cache holds SIZE blocks
  * and is empty at first. Prints the hits.
  *
- * link: kernel/cache/ghost.c policies/replace
+ * link: policies/lib/ghost.c policies/replace
  */
 #include <stdio.h>
 #include <stdlib.h>

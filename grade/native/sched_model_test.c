@@ -7,6 +7,7 @@
  */
 #include "grade/native/toy_drive.h"
 #include "kernel/disk/queue.h"
+#include "policies/lib/detour.h"
 
 #define MOST      24
 #define STEPS     1500
@@ -564,12 +565,12 @@ static u64 none_late(const struct request *write, u64 late_ns)
 /* Detours have a test of their own (detour_test.c): this asks the kernel's. */
 static struct request *free_write(const struct request *to, u64 *begin_ns)
 {
-    struct lateness late = queue.late;
+    struct lateness late = *lateness_of(&queue);
     struct detour detour = {.dir = OFFERS,
                             .near_sector = queue.head_sector,
                             .most_late_ns = none_late};
     struct request *write = queue_detour(&queue, to, &detour);
-    queue.late = late;
+    *lateness_of(&queue) = late;
     *begin_ns = detour.begin_ns;
     return write;
 }

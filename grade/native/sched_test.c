@@ -6,6 +6,7 @@
 #include "grade/native/cache_model.h"
 #include "grade/native/toy_drive.h"
 #include "kernel/disk/queue.h"
+#include "policies/lib/detour.h"
 
 #define MANY 500
 
@@ -433,6 +434,8 @@ TEST(wow_serves_what_is_queued_first)
     check_served(p, (u64[]){60, 70, 2, 3}, 4);
 }
 
+static struct lateness *late;
+
 /* freeblock with the toy drive, and an empty queue where both commands have
  * lately gone so late. */
 static const struct policy *freeblock(u64 late_us)
@@ -440,7 +443,8 @@ static const struct policy *freeblock(u64 late_us)
     const struct policy *p = policy_named(POLICY_SCHED, "freeblock");
     drive_approaches = toy_drive;
     queue_init(&queue, 0);
-    queue.late.go_ns = queue.late.ask_ns = late_us * 1000;
+    late = lateness_of(&queue);
+    late->go_ns = late->ask_ns = late_us * 1000;
     return p;
 }
 
@@ -485,14 +489,11 @@ TEST(a_detour_measures_how_late_commands_go)
     offer(p, offers, (u64[]){10, 345}, 2);
     submit(p, &requests[0], 350, false);
     check(serve_at(p, 1000000) == &offers[0]);
-    clock_now_ns = 1041250;
-    queue_goes(&queue, &offers[0]);
-    check_eq(queue.late.go_ns, 50000);
-    drive_done_ns = 1051000;
+    queue_dispatched(&queue, &offers[0], 1041250);
+    queue.done_ns = 1051000;
     next_at(p, 1053000);
-    check_eq(queue.late.ask_ns, 2500);
-    check_eq(queue.late.go_ns, 50000 - 50000 / 8192);
-    drive_done_ns = 0;
+    check_eq(late->ask_ns, 2500);
+    check_eq(late->go_ns, 50000 - 50000 / 8192);
 }
 
 /* Not of what cannot go, nor after a command that was no detour. */
@@ -502,17 +503,27 @@ TEST(a_detour_measures_only_what_it_found)
     struct request offers[1];
     offer(p, offers, (u64[]){10}, 1);
     submit(p, &requests[0], 350, false);
-    drive_done_ns = 900000;
+    queue.done_ns = 900000;
     check(next_at(p, 1000000) == &offers[0]);
-    queue_goes(&queue, NULL);
     check(next_at(p, 1000000) == &offers[0]);
-    check_eq(queue.late.ask_ns, 0);
-    queue_goes(&queue, NULL);
-    clock_now_ns = 2000000;
-    queue_goes(&queue, NULL);
-    queue_goes(&queue, &offers[0]);
-    check_eq(queue.late.go_ns, 0);
-    drive_done_ns = 0;
+    check_eq(late->ask_ns, 0);
+    queue_dispatched(&queue, &requests[0], 2000000);
+    queue_dispatched(&queue, &offers[0], 2000000);
+    next_at(p, 2000000);
+    check_eq(late->go_ns, 0);
+    queue_dispatched(&queue, &requests[0], 3000000);
+    next_at(p, 3000000);
+    check_eq(late->go_ns, 0);
+}
+
+/* As if it had just been booted: what went before is forgotten. */
+TEST(how_late_commands_went_is_forgotten_when_the_scheduler_starts)
+{
+    freeblock(1000);
+    check_eq(late->go_ns, 1000000);
+    policy_start(policy_named(POLICY_SCHED, "sluice"));
+    check_eq(late->go_ns, 0);
+    check_eq(late->ask_ns, 0);
 }
 
 /* Each look at the clock takes 1 us: there is time for two. */

@@ -2,8 +2,8 @@
  * What unit tests of policies on the host share (test.h): all policies and
  * what they call.
  *
- * link: grade/native/main.c grade/native/cache_model.c kernel/disk/detour.c
- * link: kernel/cache/ghost.c kernel/cache/marks.c kernel/disk/queue.c policies
+ * link: grade/native/main.c grade/native/cache_model.c kernel/disk/queue.c
+ * link: policies
  */
 #include "grade/native/test.h"
 
@@ -32,14 +32,6 @@ struct approach queue_approach(const struct queue *q, u64 start_ns,
     if (drive_approaches)
         return drive_approaches(q, start_ns, first, gap_ns, r);
     return (struct approach){NEVER_NS, NEVER_NS};
-}
-
-u64 drive_done_ns;
-
-u64 queue_done_ns(const struct queue *q)
-{
-    (void)q;
-    return drive_done_ns;
 }
 
 seek_edge_fn *drive_to_edge;

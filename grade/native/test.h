@@ -7,7 +7,7 @@
  *   with a name runs that one; a failed check says where and ends it with 1.
  * - policy_named finds a policy of those linked in, and starts it with its
  *   tunables at their defaults. What policies call is the kernel's own
- *   queue.c and ghost.c, and for update and write policies cache_model.h.
+ *   queue.c and policies/lib, and for update and write policies cache_model.h.
  * - With --counters, it runs all tests and prints the counters,
  * KIND/NAME.COUNTER, that none of them has asked counter_of for and found
  * moved.
@@ -78,7 +78,6 @@ typedef struct approach approach_fn(const struct queue *, u64 start_ns,
                                     const struct request *first, u64 gap_ns,
                                     const struct request *);
 extern approach_fn *drive_approaches;
-extern u64 drive_done_ns; /* when its last command is done */
 
 /* The one that queue_seek_edge moves the arm of; NULL, as at first: none. */
 typedef u64 seek_edge_fn(bool last);

@@ -265,7 +265,7 @@ def pairs(lab: Lab, handed: list[Handed]) -> list[likeness.Pair]:
     reference, cut = tree.here(lab), tree.cut(lab, {})
     skeleton = {file: cut.get(file, reference[file]) for file in lab.files}
     solutions[REFERENCE] = reference
-    headers = [path.read_text() for path in sorted((ROOT / "kernel").rglob("*.h"))]
+    headers = [path.read_text() for path in sorted(ROOT.glob("[kp]*/**/*.h"))]
     return likeness.alike(solutions, skeleton, headers)
 
 

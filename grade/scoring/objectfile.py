@@ -8,8 +8,8 @@ a strict reader (grade/code/elf.py), and has only what C leads to here:
   group, and none that the linker treats in a way of its own. What headers register in (`policies`,
   `stats`, ...) holds whole rows, each a variable; pointers lead to the object's own data.
 - Symbols: plain names, each once; no absolute, weak or common one; for others (global) only what
-  the solution has for others. What is used of others is what policy.h declares, or the solution
-  uses.
+  the solution has for others. What is used of others is what policy.h and the headers of
+  policies/lib declare, or the solution uses.
 - Instructions: none that reads or writes the processor's state, found by their bits in all that
   can be executed.
 - Sizes: SIZE_MOST in all, ALIGN_MOST for what must be aligned.
@@ -22,10 +22,10 @@ from functools import cache
 
 from grade.code import elf
 from grade.code.elf import ALLOC, EXEC, MERGE, NOBITS, PROGBITS, STRINGS, WRITE, Elf, Symbol
-from grade.code.objects import COMPILERS_OWN, declared_functions, external
-from grade.host.paths import BUILT, TREE
+from grade.code.objects import COMPILERS_OWN, external
+from grade.host.paths import BUILT
 from grade.scoring.lab import Lab
-from grade.scoring.sourcefile import BOUNDARY, is_policy, may_define, may_use
+from grade.scoring.sourcefile import is_policy, is_shared, may_define, may_use, offered
 from grade.scoring.submission import Refused
 
 SIZE_MOST = 16 << 20
@@ -53,10 +53,8 @@ SECTIONS = {
 }
 # What macros of the headers register in: pointers to tables, or tables, one after the other.
 POINTERS = {(PROGBITS, ALLOC), (PROGBITS, ALLOC | WRITE)}
-REGISTERS = {
-    True: {"policies": POINTERS},
-    False: {"stats": DATA, "histograms": DATA, "devices": POINTERS},
-}
+OF_KERNEL = {"stats": DATA, "histograms": DATA, "devices": POINTERS}
+OF_POLICY = {"policies": POINTERS}
 
 POINTER = 2  # R_RISCV_64
 # Calls, branches, addresses relative to the code's, and jump tables.
@@ -76,11 +74,17 @@ def refuse(file: str, what: str) -> Refused:
 # ---- sections ----
 
 
+def registers(file: str) -> dict[str, set[tuple[int, int]]]:
+    """Where an object may register something; what policies share is none itself."""
+    if is_shared(file):
+        return {}
+    return OF_POLICY if is_policy(file) else OF_KERNEL
+
+
 def kinds(file: str, name: str) -> set[tuple[int, int]]:
     """The types and flags that a section of this name may have; none if there may be none."""
-    registers = REGISTERS[is_policy(file)]
-    if name in registers:
-        return registers[name]
+    if name in registers(file):
+        return registers(file)[name]
     return next(
         (kind for names, kind in SECTIONS.items() if re.fullmatch(names, name, re.A)), set()
     )
@@ -130,7 +134,7 @@ def lies_in(made: Elf, symbol: Symbol, section: str) -> bool:
 def check_registered(file: str, made: Elf) -> None:
     """Raises Refused unless what is registered is whole rows, and pointers are to own data."""
     for number, section in enumerate(made.sections):
-        if section.name not in REGISTERS[is_policy(file)]:
+        if section.name not in registers(file):
             continue
         size = row_bytes(section.name)
         rows = sorted(
@@ -140,7 +144,7 @@ def check_registered(file: str, made: Elf) -> None:
         )
         if rows != [(at, size) for at in range(0, section.size, size)]:
             raise refuse(file, f"registers in {section.name} what is no row of {size} bytes")
-        if REGISTERS[is_policy(file)][section.name] is POINTERS:
+        if registers(file)[section.name] is POINTERS:
             check_pointers(file, made, number)
 
 
@@ -208,15 +212,15 @@ def check_symbols(file: str, made: Elf, lab: Lab) -> None:
         check_place(file, symbol, made)
     theirs = external(made)
     check_uses(file, theirs.undefined, lab)
-    extra = sorted(theirs.defined - (set() if is_policy(file) else may_define(lab)))
+    private = is_policy(file) and not is_shared(file)
+    extra = sorted(theirs.defined - (set() if private else may_define(lab)))
     if extra:
         raise Refused(f"{file} defines {', '.join(extra)} for other files: make it static")
 
 
 def check_uses(file: str, used: frozenset[str], lab: Lab) -> None:
     """Raises Refused if an object uses of others what it may not."""
-    offered = declared_functions(TREE / BOUNDARY) if is_policy(file) else may_use(lab)
-    wrong = sorted(used - COMPILERS_OWN - offered)
+    wrong = sorted(used - COMPILERS_OWN - (offered() if is_policy(file) else may_use(lab)))
     if wrong:
         whose = "policy.h does not offer" if is_policy(file) else "the lab has no use for"
         raise Refused(f"{file} uses {', '.join(wrong)}, which {whose}")

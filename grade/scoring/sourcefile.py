@@ -4,9 +4,9 @@ The text as it was written (check_text):
 
 - Characters: none that the compiler passes over or takes for the end of a line while others see
   something else.
-- Directives: macros, conditions, and `#include "kernel/..."`, a policy policy.h only. Nothing
-  that reads another file of the host, tells where a line is from, or joins words so that they
-  are not seen.
+- Directives: macros, conditions, and `#include "kernel/..."`, a policy policy.h and the headers
+  of policies/lib only. Nothing that reads another file of the host, tells where a line is from,
+  or joins words so that they are not seen.
 - Macros: none has the name of a word that an included header uses, or that belongs to the
   language, so the staff's macros and declarations mean in a submission what they mean elsewhere.
 - No assembler, no attributes, no raw strings: there ends where only the compiler knows.
@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from grade.code.objects import symbols
+from grade.code.objects import declared_functions, symbols
 from grade.code.source import COMMENT, LITERAL
 from grade.host.paths import BUILT, TREE
 from grade.scoring.lab import Lab
@@ -38,8 +38,9 @@ LEFT_OUT = re.compile(rf"""{COMMENT}|({LITERAL}|["'][^\n]*)""", re.S)
 CONTROL = re.compile(r"[^\n\t\x20-\x7e\x80-\U0010ffff]")
 DIRECTIVE = re.compile(r"^[ \t]*(?:#|%:|\?\?=)[ \t]*(\w*)(.*)$", re.M)
 ALLOWED = {"define", "undef", "if", "ifdef", "ifndef", "else", "elif", "endif", "error"}
-INCLUDE = re.compile(r'[ \t]*"(kernel/[\w/]+\.h)"[ \t]*')
-OWN_INCLUDE = re.compile(r'^#include "(kernel/[\w/]+\.h)"', re.M)
+HEADER = r'"((?:kernel|policies/lib)/[\w/]+\.h)"'
+INCLUDE = re.compile(rf"[ \t]*{HEADER}[ \t]*")
+OWN_INCLUDE = re.compile(rf"^#include {HEADER}", re.M)
 ASSEMBLER = frozenset({"asm", "__asm", "__asm__", "_Pragma", "__pragma"})
 ATTRIBUTE = frozenset({"__attribute", "__attribute__", "__declspec"})
 WORDS = re.compile(
@@ -54,6 +55,7 @@ LANGUAGE = re.compile(
     r"|typedef|typeof|union|unsigned|void|volatile|while|_[A-Z_]\w*"
 )
 BOUNDARY = "kernel/policy/policy.h"
+LIBRARY = "policies/lib/"  # what policies share, beside its headers
 PRINTING = frozenset({"kprintf", "panic"})
 CALLS = "calls.txt"  # in a lab that was handed out: what may_use found
 DEFINES = "defines.txt"  # and what may_define found
@@ -71,10 +73,20 @@ def with_its_own(header: str) -> set[str]:
     return {header}.union(*(with_its_own(other) for other in own))
 
 
+def boundary() -> list[str]:
+    """The headers that are made for policies."""
+    return [BOUNDARY, *sorted(str(path.relative_to(TREE)) for path in TREE.glob(f"{LIBRARY}*.h"))]
+
+
+def offered() -> set[str]:
+    """The functions that a policy may call."""
+    return set().union(*(declared_functions(TREE / header) for header in boundary()))
+
+
 def headers_for(file: str) -> set[str]:
     """What a source may include."""
     if is_policy(file):
-        return with_its_own(BOUNDARY)
+        return set().union(*map(with_its_own, boundary()))
     return {str(path.relative_to(TREE)) for path in (TREE / "kernel").rglob("*.h")}
 
 
@@ -95,9 +107,15 @@ def check_include(file: str, rest: str) -> None:
     """Raises Refused for what may not be included."""
     found = INCLUDE.fullmatch(rest)
     if not found:
-        raise Refused(f"{file}: #include{rest}: only headers of kernel/ may be included")
+        raise Refused(
+            f"{file}: #include{rest}: only headers of kernel/ and {LIBRARY} may be included"
+        )
     if found[1] not in headers_for(file):
-        whose = f"a policy has {BOUNDARY}" if is_policy(file) else "there is no such header"
+        whose = (
+            f"a policy has {BOUNDARY} and the headers of {LIBRARY}"
+            if is_policy(file)
+            else "there is no such header"
+        )
         raise Refused(f"{file}: #include{rest}: {whose}")
 
 
@@ -282,8 +300,13 @@ def built(folder: Path, file: str) -> Path:
 
 
 def is_policy(file: str) -> bool:
-    """Is it of a policy?"""
+    """Is it of policies: one, or what they share?"""
     return file.startswith("policies/")
+
+
+def is_shared(file: str) -> bool:
+    """Is it what policies share, and has names for them?"""
+    return file.startswith(LIBRARY)
 
 
 def is_source(file: str) -> bool:
@@ -296,6 +319,12 @@ def of_kernel(lab: Lab) -> list[Path]:
     return [built(BUILT, file) for file in lab.files if is_source(file) and not is_policy(file)]
 
 
+def with_names(lab: Lab) -> list[Path]:
+    """The solution's objects of the lab's files that have names for others."""
+    shared = [built(BUILT, file) for file in lab.files if is_source(file) and is_shared(file)]
+    return of_kernel(lab) + shared
+
+
 def may_use(lab: Lab) -> set[str]:
     """The symbols of others that the lab's files of the kernel may use."""
     handed_out = lab.folder / CALLS
@@ -306,8 +335,8 @@ def may_use(lab: Lab) -> set[str]:
 
 
 def may_define(lab: Lab) -> set[str]:
-    """The names that the lab's files of the kernel may have for others."""
+    """The names that the lab's files of the kernel, or that policies share, may have for others."""
     handed_out = lab.folder / DEFINES
     if handed_out.exists():
         return set(handed_out.read_text().split())
-    return set().union(*(symbols(path).defined for path in of_kernel(lab)))
+    return set().union(*(symbols(path).defined for path in with_names(lab)))

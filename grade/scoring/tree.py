@@ -50,8 +50,8 @@ def here(lab: Lab) -> dict[str, str]:
 
 
 def lay_out_sources(folder: Path, files: Mapping[str, str]) -> None:
-    """What is needed to compile these files: themselves and the kernel's headers."""
-    for header in (TREE / "kernel").rglob("*.h"):
+    """What is needed to compile these files: themselves, the kernel's headers and the policies'."""
+    for header in (*(TREE / "kernel").rglob("*.h"), *TREE.glob(f"{check.LIBRARY}*.h")):
         copy = folder / header.relative_to(TREE)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(header, copy)

@@ -504,6 +504,13 @@ def test_a_policy_has_its_boundary_only() -> None:
     ):
         sourcefile.check_text("policies/sched/a.c", '#include "kernel/machine/riscv.h"\n')
     sourcefile.check_text("kernel/a.c", '#include "kernel/machine/riscv.h"\n')
+    for file in ("policies/sched/a.c", "policies/lib/a.c"):
+        sourcefile.check_text(file, '#include "policies/lib/ghost.h"\n')
+        for header in ("policies/lib/nosuch.h", "policies/sched/a.h", "policies/lib/../a.h"):
+            with pytest.raises(Refused):
+                sourcefile.check_text(file, f'#include "{header}"\n')
+    with pytest.raises(Refused):
+        sourcefile.check_text("policies/lib/a.c", '#include "kernel/machine/riscv.h"\n')
 
 
 def test_what_the_preprocessor_has_read_is_asked_too() -> None:

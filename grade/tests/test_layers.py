@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from grade.code.objects import COMPILERS_OWN, Symbols, declared_functions, symbols, tool
+from grade.code import elf
+from grade.code.objects import COMPILERS_OWN, Symbols, declared_functions, includes, symbols, tool
 from grade.host.paths import BUILD, ROOT
 
 # The rooms of the kernel, the highest first, are the rows of ARCHITECTURE.md's code map; main.c
@@ -18,7 +19,10 @@ ROOMS = ["kernel", *re.findall(r"^\| `kernel/(\w+)/` \|", MAP, re.M)]
 DRIVES = {("drives.c", "none"), ("disk.c", "none")}
 
 OBJECTS = sorted(p for p in (BUILD / "kernel").rglob("*.o") if p.stem != "ksyms")
-POLICIES = sorted((BUILD / "policies").glob("*/*.o"))
+OF_POLICIES = sorted((BUILD / "policies").glob("*/*.o"))
+SHARED = [path for path in OF_POLICIES if path.parent.name == "lib"]
+POLICIES = [path for path in OF_POLICIES if path not in SHARED]
+BOUNDARY = "kernel/policy/policy.h"
 KERNEL_SOURCES = sorted(ROOT.glob("kernel/**/*.[chS]"))
 
 
@@ -61,15 +65,31 @@ def test_a_file_includes_headers_of_its_room_and_of_those_below_only() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def declared_by(headers: set[str]) -> set[str]:
+    """What these headers declare."""
+    return set().union(*(declared_functions(ROOT / header) for header in headers))
+
+
 @pytest.mark.parametrize("path", POLICIES, ids=lambda p: f"{p.parent.name}/{p.stem}")
-def test_a_policy_uses_only_what_policy_h_declares(path: Path) -> None:
-    declared = declared_functions(ROOT / "kernel" / "policy" / "policy.h")
+def test_a_policy_uses_only_what_policy_h_and_the_library_declare(path: Path) -> None:
+    library = {header for header in includes(path) if header.startswith("policies/lib/")}
+    declared = declared_by({BOUNDARY} | library)
     assert {"flush_all", "queue_at_or_after"} <= declared
     used = symbols(path).undefined - COMPILERS_OWN
-    assert used <= declared, f"not in policy.h: {sorted(used - declared)}"
+    assert used <= declared, f"not in policy.h or policies/lib: {sorted(used - declared)}"
 
 
-@pytest.mark.parametrize("path", POLICIES, ids=lambda p: f"{p.parent.name}/{p.stem}")
+@pytest.mark.parametrize("path", SHARED, ids=lambda p: p.stem)
+def test_what_policies_share_uses_policy_h_only_and_is_no_policy(path: Path) -> None:
+    own = f"policies/lib/{path.stem}.h"
+    theirs = {header for header in includes(path) if header.startswith("policies/")}
+    assert theirs == {own, f"policies/lib/{path.stem}.c"}
+    assert declared_functions(ROOT / own) == symbols(path).defined
+    assert symbols(path).undefined - COMPILERS_OWN <= declared_by({BOUNDARY})
+    assert "policies" not in [section.name for section in elf.read(path).sections]
+
+
+@pytest.mark.parametrize("path", OF_POLICIES, ids=lambda p: f"{p.parent.name}/{p.stem}")
 def test_a_policy_takes_no_lock_and_touches_no_kernel_list(path: Path) -> None:
     source = ROOT / "policies" / path.parent.name / f"{path.stem}.c"
     code = re.sub(r"/\*.*?\*/|\"[^\"]*\"", "", source.read_text(), flags=re.S)
@@ -77,11 +97,17 @@ def test_a_policy_takes_no_lock_and_touches_no_kernel_list(path: Path) -> None:
     found = [match[0] for match in re.finditer(kernels, code)]
     assert not found, f"{source.name} uses {found}"
     headers = re.findall(r'#include [<"]([^>"]+)', source.read_text())
-    assert headers == ["kernel/policy/policy.h"]
+    theirs = [header for header in headers if not re.fullmatch(r"policies/lib/\w+\.h", header)]
+    assert theirs == ([] if path in SHARED else [BOUNDARY])
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("policies/lib/*.h")), ids=lambda p: p.stem)
+def test_a_header_that_policies_share_includes_policy_h_only(path: Path) -> None:
+    assert re.findall(r'#include [<"]([^>"]+)', path.read_text()) == [BOUNDARY]
 
 
 def test_no_kernel_file_names_a_policy_except_one_default_per_kind() -> None:
-    names = {path.stem for path in ROOT.glob("policies/*/*.c")}
+    names = {path.stem for path in POLICIES}
     symbols_of_policies = {name for path in POLICIES for name in symbols(path).defined}
     assert not symbols_of_policies, "a policy is reached through its table only"
     named: dict[str, list[str]] = {}
@@ -90,7 +116,7 @@ def test_no_kernel_file_names_a_policy_except_one_default_per_kind() -> None:
         for literal in re.findall(r'"([^"\n]*)"', code):
             if literal in names and (source.name, literal) not in DRIVES:
                 named.setdefault(source.name, []).append(literal)
-    kinds = [path.name for path in (ROOT / "policies").iterdir()]
+    kinds = {path.parent.name for path in POLICIES}
     assert list(named) == ["registry.c"], named
     assert len(named["registry.c"]) == len(kinds), named
 
@@ -99,7 +125,7 @@ def test_only_clock_reads_a_clock() -> None:
     """And machine mode, which holds the trace's times against it."""
     reads = re.compile(r"\b(rdtimeh?|rdcycle|rdinstret|c?s?time|stimecmp|mcycle|cycle)\b")
     readers = set()
-    for path in [*OBJECTS, *POLICIES]:
+    for path in [*OBJECTS, *OF_POLICIES]:
         code = tool("objdump", "-d", "--no-show-raw-insn", path)
         instructions = (line.split("\t", 1)[1] for line in code.splitlines() if "\t" in line)
         if any(reads.search(line.split("#")[0].split("<")[0]) for line in instructions):

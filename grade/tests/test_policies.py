@@ -9,8 +9,8 @@ from grade.host.paths import DEBUG_KERNEL, KERNEL, ROOT
 from grade.machine import image
 from grade.machine.qemu import Disk, Machine
 
-POLICIES = sorted(path for path in (ROOT / "policies").glob("*/*.c"))
-KINDS = sorted(path.name for path in (ROOT / "policies").iterdir() if path.is_dir())
+KINDS = sorted({path.name for path in (ROOT / "policies").iterdir()} - {"lib"})
+POLICIES = sorted(path for path in ROOT.glob("policies/*/*.c") if path.parent.name in KINDS)
 
 
 def of_kind(kind: str) -> list[str]:

@@ -235,6 +235,7 @@ static struct io *gather(struct disk *d, struct request *r, u64 now_ns)
     while (!io->alone && join(d, &c, next_before(d, c.first), now_ns))
         ;
     d->queue.head_sector = end_of(c.last);
+    queue_dispatched(&d->queue, r, now_ns);
     trace_io(now_ns, TRACE_issued, d, c.first, c.nsectors);
     return c.first;
 }
@@ -289,8 +290,8 @@ static void drive_take(struct disk *d, u64 now_ns)
     d->in_drive = *p;
     *p = d->in_drive->held;
     d->later_ns = NEVER_NS;
-    timer_set(&d->drive_timer, drive_time(d, &d->drive, d->in_drive, now_ns),
-              drive_done, d);
+    d->queue.done_ns = drive_time(d, &d->drive, d->in_drive, now_ns);
+    timer_set(&d->drive_timer, d->queue.done_ns, drive_done, d);
 }
 
 /* The drive model's time has come: the data is moved within this instant. */
@@ -340,11 +341,6 @@ struct approach queue_approach(const struct queue *q, u64 start_ns,
     return drive_approach(&trial, next_ns, r->sector, r->nsectors, r->write);
 }
 
-u64 queue_done_ns(const struct queue *q)
-{
-    return CONTAINER(q, struct disk, queue)->drive.free_ns;
-}
-
 u64 queue_seek_edge(struct queue *q, bool last)
 {
     struct disk *d = CONTAINER(q, struct disk, queue);
@@ -391,7 +387,6 @@ static struct io *next_offer(struct disk *d, const struct io *io)
  * released meanwhile. */
 static bool take_up(struct disk *d, struct io *io)
 {
-    const struct request *chosen = &io->request;
     struct io *taken = NULL;
     u64 nsectors = 0;
     while (io && claim(d, io)) {
@@ -405,7 +400,6 @@ static bool take_up(struct disk *d, struct io *io)
         count(&offers_taken, 1);
         arrive(d, i);
     }
-    queue_goes(&d->queue, taken ? chosen : NULL);
     return taken && d->in_flight < d->depth;
 }
 

@@ -55,6 +55,13 @@ void queue_take(struct queue *q, struct request *r)
     q->length[set]--;
 }
 
+void queue_dispatched(struct queue *q, const struct request *r, u64 now_ns)
+{
+    q->last = r;
+    q->last_ns = now_ns;
+    q->commands++;
+}
+
 struct request *queue_at_or_after(const struct queue *q, enum direction dir,
                                   u64 sector)
 {

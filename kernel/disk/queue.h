@@ -10,11 +10,8 @@ void queue_add(struct queue *,
                struct request *); /* sets queue, arrival, word */
 void queue_take(struct queue *, struct request *); /* it leaves */
 
-/* The scheduler has chosen an offer, and it goes now; NULL: it could not. */
-void queue_goes(struct queue *, const struct request *);
-
-/* When the last command is done, by the drive model. */
-u64 queue_done_ns(const struct queue *);
+/* A command goes to the drive by this choice of the scheduler's. */
+void queue_dispatched(struct queue *, const struct request *, u64 now_ns);
 
 static inline bool queue_empty(const struct queue *q)
 {

@@ -214,28 +214,21 @@ struct request {
 
 #define QUEUE_SETS 3 /* reads, writes, offers */
 
-/* How late commands go (detour.c): the longest of late, and a fourth more. */
-struct lateness {
-    u64 go_ns;  /* from the end of a look until an offer goes */
-    u64 ask_ns; /* from the end of a write until the next look */
-    /* The offer that is to go, and the request for which one was found; NULL:
-     * there is nothing to measure. When the look was over. */
-    const struct request *goes, *waits;
-    u64 looked_ns;
-};
-
 /* One disk's queue. The kernel keeps it by sector and by age. */
 struct queue {
     u32 disk;
-    u64 turn_ns;            /* of the modelled platter; 0: there is none */
-    u64 head_sector;        /* where the last dispatched request ended */
+    u64 turn_ns;     /* of the modelled platter; 0: there is none */
+    u64 head_sector; /* where the last command ended */
+    /* The last command: the scheduler's choice for it, when it was dispatched,
+     * and when the modelled drive has done it. How many there were. */
+    const struct request *last;
+    u64 last_ns, done_ns, commands;
     u64 length[QUEUE_SETS]; /* queued reads, queued writes, offers */
     u64 arrivals;           /* requests that ever entered */
     u64 word[4];            /* the policy's own, per disk; 0 when it starts */
 
     struct tree sorted[QUEUE_SETS];  /* the kernel's, by sector */
     struct list arrived[QUEUE_SETS]; /* the kernel's, by age */
-    struct lateness late;            /* the kernel's, of detours */
 };
 
 /*
@@ -275,27 +268,6 @@ struct approach queue_approach(const struct queue *, u64 start_ns,
  * the drive has a command. */
 u64 queue_seek_edge(struct queue *, bool last);
 
-/* ---- detours: writes on the way to a request ---- */
-
-struct detour {
-    enum direction dir; /* what to look among */
-    u64 near_sector;    /* from here on, both ways */
-    /* How much later, at most late_ns, the request may begin for the sake of
-     * this write; NEVER_NS: it may not go. */
-    u64 (*most_late_ns)(const struct request *write, u64 late_ns);
-    u64 late_ns;
-    /* The answer's: when the request begins after the write, and how much
-     * later that is than without. */
-    u64 begin_ns, price_ns;
-};
-
-/* The write to do before the request: of those looked at, one that makes it
- * least late, and of these the one that the arm is soonest at. NULL if none is
- * worth it, or there is no model. For a drive that takes a command at a time.
- */
-struct request *queue_detour(struct queue *, const struct request *,
-                             struct detour *);
-
 struct sched_hooks {
     /* (required) Choose the next request to dispatch. The queue is not
      * empty, or has offers alone and the policy `takes_offers`. NULL: none
@@ -316,58 +288,6 @@ struct sched_hooks {
     bool joins_offers; /* offers that go on where one ends that is dispatched
                           are joined to it, as queued neighbours are */
 };
-
-/* ---- ghosts: names of blocks that are remembered without their data ---- */
-
-/* One name. */
-struct ghost {
-    struct tree_node by_name;
-    struct list by_age;
-};
-
-/* A policy's own list of names, the oldest first. The lock that is held when
- * its hooks are called guards it. */
-struct ghosts {
-    u64 n;              /* remembered now */
-    struct ghost *room; /* the rest is ghost.c's */
-    u64 most, used;     /* of the room; of it, ever used */
-    struct tree names;
-    struct list oldest_first, spare;
-};
-
-/* An empty list, whose names live in room[0] to room[most - 1], a static array
- * of the policy; most is at least 1. */
-void ghosts_init(struct ghosts *, struct ghost *room, u64 most);
-
-/* Make a name the youngest, whether it is there or not; if there is no room,
- * the oldest is forgotten. O(log n), as the next two. */
-void ghosts_remember(struct ghosts *, u32 disk, u64 blkno);
-
-/* Is it there? ghosts_forget: if so, it is no more. */
-bool ghosts_have(const struct ghosts *, u32 disk, u64 blkno);
-bool ghosts_forget(struct ghosts *, u32 disk, u64 blkno);
-
-/* Forget the oldest until no more than n are left. */
-void ghosts_shrink(struct ghosts *, u64 n);
-
-/* ---- marks: limits of what is dirty, which adapt ---- */
-
-/* With more than `high` blocks dirty, write all but `low`. marks.c says how
- * they adapt. */
-struct marks {
-    u64 high, low; /* blocks; the rest is marks.c's */
-    u64 exact_high, exact_low;
-    u64 steps;
-    u64 dirtied, cleaned; /* in the last step */
-    u64 all_dirtied, all_cleaned;
-};
-
-/* Begin with these. */
-void marks_start(struct marks *, u64 high, u64 low);
-
-/* A step of time has passed: adapt them to what it did to the cache; then 1 <=
- * high <= MAX(1, most), low <= high. Steps are to be equally long. */
-void marks_step(struct marks *, const struct cache_state *, u64 most);
 
 /* ---- replace: which clean buffer is the victim ---- */
 

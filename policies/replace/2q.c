@@ -18,6 +18,7 @@
  * Management Replacement Algorithm", VLDB 1994 (the full version).
  */
 #include "kernel/policy/policy.h"
+#include "policies/lib/ghost.h"
 
 #define GHOSTS 8192
 

@@ -21,6 +21,7 @@
  * Cache", FAST 2003, figure 4.
  */
 #include "kernel/policy/policy.h"
+#include "policies/lib/ghost.h"
 
 #define GHOSTS 8192
 

@@ -16,6 +16,7 @@
  * They search the whole of both tracks and those between.
  */
 #include "kernel/policy/policy.h"
+#include "policies/lib/detour.h"
 
 /* The words of a queue: where the last queued request ended; for which one,
  * by arrival + 1, a free write went; where that one starts, and when it is to.
@@ -92,6 +93,7 @@ static const struct policy freeblock = {
     .name = "freeblock",
     .about = "circular elevator; writes that fit while the platter turns",
     .counters = counters,
+    .start = detours_start,
     .refuses = freeblock_refuses,
     .sched = {.next = freeblock_next},
 };

@@ -44,6 +44,7 @@
  * Seltzer, Chen and Ousterhout's (USENIX Winter 1990).
  */
 #include "kernel/policy/policy.h"
+#include "policies/lib/detour.h"
 
 #define NS_PER_MS 1000000UL
 #define TICK_NS   (250 * NS_PER_MS)
@@ -159,6 +160,7 @@ static void sluice_start(void)
 {
     for (u32 i = 0; i < MAX_DISKS; i++)
         paces[i] = (struct pace){.owed_ns = NEVER_NS};
+    detours_start();
 }
 
 /* Somebody waits for this request, which nothing was before: how long was the

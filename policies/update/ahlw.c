@@ -2,7 +2,7 @@
  * AHLW, adaptive high and low watermarks. As soon as more blocks are dirty
  * than the high mark, the oldest are written until only as many as the low
  * mark are. Every step_ms the marks adapt to the rates at which blocks became
- * dirty and clean (kernel/cache/marks.c): fast writers lower the high mark, a
+ * dirty and clean (policies/lib/marks.c): fast writers lower the high mark, a
  * slow disk the low one. Blocks that have been dirty for age_ms are written
  * too, at each step.
  *
@@ -15,6 +15,7 @@
  * Write Optimizations Layer", FAST 2008.
  */
 #include "kernel/policy/policy.h"
+#include "policies/lib/marks.h"
 
 #define NS_PER_MS 1000000UL
 

@@ -33,6 +33,8 @@
  * Write Optimizations Layer", FAST 2008.
  */
 #include "kernel/policy/policy.h"
+#include "policies/lib/ghost.h"
+#include "policies/lib/marks.h"
 
 #define NS_PER_MS 1000000UL
 #define NAMES     8192

@@ -250,13 +250,17 @@ TEST(without_a_model_nothing_is_known_of_an_approach)
     check_eq(a.begin_ns, NEVER_NS);
 }
 
-TEST(a_detour_learns_when_the_last_command_is_done)
+TEST(a_queue_knows_its_last_command_and_when_the_drive_has_done_it)
 {
-    u64 queue_done_ns(const struct queue *);
     boot_disks("drive=fixed");
     submit("R0:100+2");
-    check_eq(queue_done_ns(&disk_get(0)->queue), clock_now_ns + 10 * MS);
-    check_eq(queue_done_ns(&disk_get(1)->queue), 0);
+    const struct queue *q = &disk_get(0)->queue, *idle = &disk_get(1)->queue;
+    check_eq(q->commands, 1);
+    check_eq(q->last->sector, 100);
+    check_eq(q->last_ns, clock_now_ns);
+    check_eq(q->done_ns, clock_now_ns + 10 * MS);
+    check_eq(idle->commands, 0);
+    check_eq(idle->done_ns, 0);
 }
 
 /* ---- the arm alone ---- */

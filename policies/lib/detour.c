@@ -1,5 +1,5 @@
 /*
- * Detours (policy.h): what to write before a request, by the model of the
+ * Detours (detour.h): what to write before a request, by the model of the
  * drive.
  *
  * - To look takes time, and it is the request's. The platter gives some: a
@@ -20,38 +20,48 @@
  * Utilization: Extracting Free Bandwidth From Busy Disk Drives", OSDI 2000.
  * They search the whole of both tracks and those between.
  */
-#include "kernel/disk/queue.h"
+#include "policies/lib/detour.h"
 
 #define LOOK_SHARE 16
 #define FADES      8192 /* looks, until the longest time counts for less */
 
+static struct lateness latenesses[MAX_DISKS];
+
 /* ---- how late commands go ---- */
 
-static void measure(u64 *longest_ns, u64 from_ns)
+struct lateness *lateness_of(const struct queue *q)
 {
-    u64 now_ns = clock_ns();
-    u64 ns = now_ns - MIN(now_ns, from_ns);
+    return &latenesses[q->disk];
+}
+
+void detours_start(void)
+{
+    for (u32 disk = 0; disk < MAX_DISKS; disk++)
+        latenesses[disk] = (struct lateness){0};
+}
+
+static void measure(u64 *longest_ns, u64 from_ns, u64 until_ns)
+{
+    u64 ns = until_ns - MIN(until_ns, from_ns);
     *longest_ns = MAX(*longest_ns, ns + ns / 4);
 }
 
-void queue_goes(struct queue *q, const struct request *r)
+/* A look before this request begins. Has what the last look found gone, as the
+ * command after that look? If a write was found for this request and has gone,
+ * the look now is what comes after the write's end. */
+static void look_begins(struct lateness *late, const struct queue *q,
+                        const struct request *to)
 {
-    if (r && q->late.goes == r)
-        measure(&q->late.go_ns, q->late.looked_ns);
-    q->late.goes = NULL;
-}
-
-/* A look before this request begins. If the write that was found for it has
- * gone since, this is what comes after the write's end. */
-static void look_begins(struct queue *q, const struct request *to)
-{
-    q->late.go_ns -= q->late.go_ns / FADES;
-    q->late.ask_ns -= q->late.ask_ns / FADES;
-    if (q->late.waits == to && queue_done_ns(q) > q->late.looked_ns)
-        measure(&q->late.ask_ns, queue_done_ns(q));
-    q->late.waits = NULL;
-    if (q->late.goes != to)
-        q->late.goes = NULL;
+    bool gone = q->commands == late->commands + 1 && q->last == late->goes;
+    if (late->goes && gone)
+        measure(&late->go_ns, late->looked_ns, q->last_ns);
+    late->go_ns -= late->go_ns / FADES;
+    late->ask_ns -= late->ask_ns / FADES;
+    if (late->waits == to && q->done_ns > late->looked_ns)
+        measure(&late->ask_ns, q->done_ns, clock_ns());
+    late->waits = NULL;
+    if (late->goes != to || gone)
+        late->goes = NULL;
 }
 
 /* ---- the search ---- */
@@ -110,16 +120,17 @@ static void judge(struct search *s, struct request *write)
     s->after_ns = after_ns;
 }
 
-struct request *queue_detour(struct queue *q, const struct request *to,
+struct request *queue_detour(const struct queue *q, const struct request *to,
                              struct detour *d)
 {
     u64 now_ns = clock_ns();
     struct approach alone = queue_approach(q, now_ns, NULL, 0, to);
-    look_begins(q, to);
+    struct lateness *late = lateness_of(q);
+    look_begins(late, q, to);
     if (alone.begin_ns == NEVER_NS)
         return NULL;
     u64 spare_ns = alone.begin_ns - alone.there_ns;
-    if (!d->late_ns && spare_ns < q->late.go_ns + q->late.ask_ns)
+    if (!d->late_ns && spare_ns < late->go_ns + late->ask_ns)
         return NULL;
     u64 until_ns = now_ns + spare_ns / LOOK_SHARE;
     struct search s = {
@@ -128,8 +139,8 @@ struct request *queue_detour(struct queue *q, const struct request *to,
         .detour = d,
         .up = queue_at_or_after(q, d->dir, d->near_sector),
         .down = queue_before(q, d->dir, d->near_sector),
-        .start_ns = until_ns + q->late.go_ns,
-        .gap_ns = q->late.ask_ns + (to->offer ? q->late.go_ns : 0),
+        .start_ns = until_ns + late->go_ns,
+        .gap_ns = late->ask_ns + (to->offer ? late->go_ns : 0),
         .alone_ns = alone.begin_ns,
         .best_ns = NEVER_NS,
         .after_ns = NEVER_NS,
@@ -137,9 +148,10 @@ struct request *queue_detour(struct queue *q, const struct request *to,
     struct request *r = nearest(&s);
     for (; r; r = clock_ns() < until_ns ? nearest(&s) : NULL)
         judge(&s, r);
-    q->late.waits = s.best ? to : NULL;
-    q->late.goes = s.best ? s.best : to->offer ? to : NULL;
-    q->late.looked_ns = until_ns;
+    late->waits = s.best ? to : NULL;
+    late->goes = s.best ? s.best : to->offer ? to : NULL;
+    late->looked_ns = until_ns;
+    late->commands = q->commands;
     d->begin_ns = s.after_ns;
     d->price_ns = s.after_ns - MIN(s.after_ns, s.alone_ns);
     return s.best;

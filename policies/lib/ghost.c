@@ -1,9 +1,9 @@
 /*
- * Ghosts (policy.h): names of blocks, the oldest first. Two orders, by name
+ * Ghosts (ghost.h): names of blocks, the oldest first. Two orders, by name
  * and by age, over the array that the policy gave; what of it has never been
  * used is not touched.
  */
-#include "kernel/policy/policy.h"
+#include "policies/lib/ghost.h"
 
 static u64 name_of(u32 disk, u64 blkno)
 {
@@ -13,21 +13,21 @@ static u64 name_of(u32 disk, u64 blkno)
 static struct ghost *find(const struct ghosts *g, u64 name)
 {
     struct tree_node *n = tree_at_or_after(&g->names, name);
-    return n && n->key == name ? TREE_ITEM(n, struct ghost, by_name) : NULL;
+    return n && n->key == name ? TREE_ITEM(n, struct ghost, named) : NULL;
 }
 
 static void forget(struct ghosts *g, struct ghost *ghost)
 {
-    tree_remove(&g->names, &ghost->by_name);
-    list_remove(&ghost->by_age);
-    list_push_back(&g->spare, &ghost->by_age);
+    tree_remove(&g->names, &ghost->named);
+    list_remove(&ghost->aged);
+    list_push_back(&g->spare, &ghost->aged);
     g->n--;
 }
 
 static struct ghost *spare(struct ghosts *g)
 {
     struct list *n = list_pop_front(&g->spare);
-    return n ? LIST_ITEM(n, struct ghost, by_age) : &g->room[g->used++];
+    return n ? LIST_ITEM(n, struct ghost, aged) : &g->room[g->used++];
 }
 
 void ghosts_init(struct ghosts *g, struct ghost *room, u64 most)
@@ -40,8 +40,7 @@ void ghosts_init(struct ghosts *g, struct ghost *room, u64 most)
 void ghosts_shrink(struct ghosts *g, u64 n)
 {
     while (g->n > n)
-        forget(g,
-               LIST_ITEM(list_first(&g->oldest_first), struct ghost, by_age));
+        forget(g, LIST_ITEM(list_first(&g->oldest_first), struct ghost, aged));
 }
 
 void ghosts_remember(struct ghosts *g, u32 disk, u64 blkno)
@@ -49,8 +48,8 @@ void ghosts_remember(struct ghosts *g, u32 disk, u64 blkno)
     ghosts_forget(g, disk, blkno);
     ghosts_shrink(g, g->most - 1);
     struct ghost *ghost = spare(g);
-    tree_insert(&g->names, &ghost->by_name, name_of(disk, blkno));
-    list_push_back(&g->oldest_first, &ghost->by_age);
+    tree_insert(&g->names, &ghost->named, name_of(disk, blkno));
+    list_push_back(&g->oldest_first, &ghost->aged);
     g->n++;
 }
 

@@ -1,5 +1,5 @@
 /*
- * Marks (policy.h): a high and a low limit of how many blocks are dirty, which
+ * Marks (marks.h): a high and a low limit of how many blocks are dirty, which
  * adapt to the rates at which blocks become dirty, d, and clean, c:
  *
  *     high(t) = high(t-1) d(t-1)/d(t)
@@ -15,7 +15,7 @@
  * Source: Batsakis, Burns, Kanevsky, Lentini and Talpey, "AWOL: An Adaptive
  * Write Optimizations Layer", FAST 2008.
  */
-#include "kernel/policy/policy.h"
+#include "policies/lib/marks.h"
 
 #define ONE   65536UL /* ratios are in so many parts */
 #define LARGE (ONE * ONE / 2)

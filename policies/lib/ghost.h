@@ -1,0 +1,40 @@
+/*
+ * Ghosts: names of blocks that a policy remembers without their data, the
+ * oldest first. The lock that the kernel holds while it calls the policy's
+ * hooks guards the list.
+ */
+#ifndef SLUICE_LIB_GHOST_H
+#define SLUICE_LIB_GHOST_H
+
+#include "kernel/policy/policy.h"
+
+/* One name. */
+struct ghost {
+    struct tree_node named;
+    struct list aged;
+};
+
+struct ghosts {
+    u64 n;              /* remembered now */
+    struct ghost *room; /* the rest is ghost.c's */
+    u64 most, used;     /* of the room; of it, ever used */
+    struct tree names;
+    struct list oldest_first, spare;
+};
+
+/* An empty list, whose names live in room[0] to room[most - 1], a static array
+ * of the policy; most is at least 1. */
+void ghosts_init(struct ghosts *, struct ghost *room, u64 most);
+
+/* Make a name the youngest, whether it is there or not. If there is no room,
+ * the oldest name is forgotten. O(log n), as the next two. */
+void ghosts_remember(struct ghosts *, u32 disk, u64 blkno);
+
+/* Is the name there? ghosts_forget: if so, it is there no more. */
+bool ghosts_have(const struct ghosts *, u32 disk, u64 blkno);
+bool ghosts_forget(struct ghosts *, u32 disk, u64 blkno);
+
+/* Forget the oldest names until no more than n are left. */
+void ghosts_shrink(struct ghosts *, u64 n);
+
+#endif
