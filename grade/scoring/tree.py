@@ -51,7 +51,7 @@ def here(lab: Lab) -> dict[str, str]:
 
 def lay_out_sources(folder: Path, files: Mapping[str, str]) -> None:
     """What is needed to compile these files: themselves, the kernel's headers and the policies'."""
-    for header in (*(TREE / "kernel").rglob("*.h"), *TREE.glob(f"{check.LIBRARY}*.h")):
+    for header in (*(TREE / "kernel").rglob("*.h"), *TREE.glob(f"{sourcefile.LIBRARY}*.h")):
         copy = folder / header.relative_to(TREE)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(header, copy)

@@ -14,7 +14,7 @@
 #include "kernel/cache/bcache.h"
 #include "kernel/machine/print.h"
 #include "kernel/policy/registry.h"
-#include "kernel/measure/stat.h"
+#include "kernel/base/stat.h"
 
 static struct spinlock write_lock;
 
