@@ -56,5 +56,4 @@ int policy_control(const char *line, char *why, size_t n);
  * its policy starts with them. */
 void policy_boot_args(void);
 
-
 #endif
