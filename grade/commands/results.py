@@ -20,7 +20,7 @@ from grade.measure.load import FULL
 from grade.measure.result import BadResult
 from grade.measure.runner import OtherTree
 from grade.measure.schema import BadExperiment, Experiment
-from grade.results import documents, store
+from grade.results import documents, picture, store
 
 
 def quoted() -> dict[str, set[str]]:
@@ -35,12 +35,16 @@ def quoted() -> dict[str, set[str]]:
 def keep(experiments: list[Experiment]) -> None:
     """Store the results that there are now; all or, if one's are not whole, none."""
     metrics = quoted()
-    kept = []
+    kept, drawn = [], {}
     for experiment in experiments:
         results = result.read(FOLDER / experiment.name / "results.jsonl")
         kept.append(store.digest(experiment, results, metrics.get(experiment.name, ())))
+        if experiment.name == picture.EXPERIMENT:
+            drawn = picture.pick(results)
     for one in kept:
         print(f"stored: {store.write(one)}")
+    if drawn:
+        print(f"drawn: {picture.write(drawn)}")
 
 
 def put_in(names: set[str]) -> None:
