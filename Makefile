@@ -85,8 +85,17 @@ $(foreach disk,$(value DISKS),$(if $(shell test -f $(call word_of,$(disk)) && \
 $(if $(word 8,$(value DISKS)),$(error DISKS: the machine has room for 7 further disks))
 endif
 ifneq ($(filter experiment export,$(MAKECMDGOALS)),)
-$(call must_be,N,([1-9][0-9]*)?,the number of a run)
+$(call must_be,N,([1-9][0-9]*)?,the number of a run; LIST=1 lists them)
 endif
+# Stop if a goal lacks a variable. $(1) goals, $(2) the variable, $(3) what to give
+needed = $(if $(filter $(1),$(MAKECMDGOALS)),$(if $(value $(2)),,$(error \
+    $(filter $(1),$(MAKECMDGOALS)) lacks $(2): give $(3))))
+LABS := $(sort $(patsubst grade/labs/%/lab.toml,%,$(wildcard grade/labs/*/lab.toml)))
+$(call needed,grade class skeleton samples bundle,LAB,one of the labs as LAB=$(firstword \
+    $(LABS)); they are $(LABS))
+$(call needed,class,SUBMISSIONS,the folder of the submissions)
+$(call needed,skeleton samples,OUT,the folder to be made)
+$(call needed,bundle,OUT,the .zip to be made)
 
 # ---- tools ----
 

@@ -7,16 +7,20 @@ came, and writes the report.
 
 import argparse
 import os
+import signal
 import sys
-from concurrent.futures import Executor, ProcessPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextlib import closing, contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 
+from grade.host.interrupt import INTERRUPT, held_back, stoppable
 from grade.host.workers import NoWorkers
-from grade.measure import expect, runner, summary
+from grade.measure import expect, result, runner, summary
 from grade.measure.choose import DEFAULT, asked_for, chosen, list_experiments, list_runs
 from grade.measure.files import FOLDER
-from grade.measure.progress import reporting
+from grade.measure.progress import counted, counting, reporting
 from grade.measure.result import BadResult
 from grade.measure.runner import OtherTree, Outcome
 from grade.measure.schema import BadExperiment, Experiment
@@ -24,33 +28,100 @@ from grade.report.comparison.write import write_comparison
 from grade.report.write import write_report
 
 
-def show(
-    experiment: Experiment, outcome: Outcome, choice: argparse.Namespace, aside: Executor
-) -> bool:
-    """Show what came; was all well? aside: draws, for while this process draws it starts no run."""
-    folder = choice.folder / experiment.name
+@contextmanager
+def drawing() -> Iterator[Executor]:
+    """A process that draws: while this one draws, it starts no run. ^C ends it without a word."""
+    with ProcessPoolExecutor(1, get_context("spawn"), end_silently) as aside:
+        try:
+            yield aside
+        except BaseException:
+            aside.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def end_silently() -> None:
+    """In the process that draws, which gets no ^C until here."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPT)
+
+
+def drawn(aside: Executor, draw: Callable[..., Path], *what: object) -> Future[Path]:
+    """Have it draw. The first call starts the process, which no ^C may disturb in that."""
+    with held_back():
+        return aside.submit(draw, *what)
+
+
+def show(experiment: Experiment, outcome: Outcome, folder: Path) -> bool:
+    """Show what came; was all well?"""
     print(f"\n{summary.text(experiment, outcome.results)}\n")
     for name, error in outcome.errors.items():
         print(f"FAILED {name}: {error}")
-    print(f"{outcome.made} runs made; results in {folder / 'results.jsonl'}")
-    if outcome.results and not choice.no_report:
-        report = aside.submit(write_report, experiment, outcome.results, folder).result()
-        print(f"report: {report}", flush=True)
+    failed = f", {len(outcome.errors)} failed" if outcome.errors else ""
+    where = f"; results in {folder / 'results.jsonl'}" if outcome.results else ""
+    print(f"{counted(outcome.made, 'run')} made{failed}{where}", flush=True)
     unmet = any(verdict.failed for verdict in expect.judge(experiment, outcome.results))
     return not outcome.errors and not unmet
 
 
-def do(experiments: list[Experiment], choice: argparse.Namespace) -> bool:
-    """Make the runs and show what came of each experiment; was all well?"""
+def show_pages(experiments: list[Experiment], pages: list[Future[Path]]) -> None:
+    """Tell of each page as it is there: an experiment's report, or the comparison of all."""
+    with counting("reports", len(pages)) as count:
+        for page in pages:
+            kind = "comparison" if len(experiments) > 1 and page is pages[-1] else "report"
+            print(f"{kind}: {page.result()}", flush=True)
+            count()
+
+
+def made(
+    experiments: list[Experiment], choice: argparse.Namespace
+) -> Iterator[tuple[Experiment, Outcome]]:
+    """Make the runs: each experiment when its own are done."""
     asked = [(experiment, asked_for(experiment, choice.run)) for experiment in experiments]
     runs = sum(len(only) for _, only in asked)
     what = experiments[0].name if len(experiments) == 1 else f"{len(experiments)} experiments"
-    with reporting(what, runs) as report, ProcessPoolExecutor(1, get_context("spawn")) as aside:
-        outcomes = runner.execute_all(asked, choice.jobs, report, choice.folder, choice.scheduler)
-        good = [show(*of_one, choice, aside) for of_one in zip(experiments, outcomes, strict=True)]
-    if len(experiments) > 1 and not choice.no_report:
-        print(f"comparison: {write_comparison(experiments, choice.folder)}")
+    with (
+        reporting(what, runs) as report,
+        closing(
+            runner.execute_all(asked, choice.jobs, report, choice.folder, choice.scheduler)
+        ) as outcomes,
+    ):
+        yield from zip(experiments, outcomes, strict=True)
+
+
+def make_and_show(experiments: list[Experiment], choice: argparse.Namespace) -> bool:
+    """Make the runs and show what came of each experiment; was all well?"""
+    good, pages = [], []
+    with drawing() as aside, closing(made(experiments, choice)) as outcomes:
+        for experiment, outcome in outcomes:
+            folder = choice.folder / experiment.name
+            good.append(show(experiment, outcome, folder))
+            if outcome.results and not choice.no_report:
+                pages.append(drawn(aside, write_report, experiment, outcome.results, folder))
+        if len(experiments) > 1 and not choice.no_report:
+            pages.append(drawn(aside, write_comparison, experiments, choice.folder))
+        show_pages(experiments, pages)
     return all(good)
+
+
+def kept(experiments: list[Experiment], folder: Path) -> str:
+    """What is there after ^C."""
+    files = [folder / experiment.name / "results.jsonl" for experiment in experiments]
+    done = sum(len(result.read(path)) for path in files if path.exists())
+    runs = sum(len(experiment.runs) for experiment in experiments)
+    where = folder / experiments[0].name if len(experiments) == 1 else folder
+    are = "is" if done == 1 else "are"
+    return (
+        f"{done} of {counted(runs, 'run')} {are} done and kept in {where}; "
+        "the same command goes on from there"
+    )
+
+
+def do(experiments: list[Experiment], choice: argparse.Namespace) -> bool:
+    """As make_and_show; after ^C the exception says what is kept."""
+    try:
+        return make_and_show(experiments, choice)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(kept(experiments, choice.folder)) from None
 
 
 def main() -> int:
@@ -84,4 +155,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(stoppable(main))

@@ -13,6 +13,7 @@ from types import ModuleType
 
 from grade.export import formats
 from grade.export.recording import Recording, remake
+from grade.host.interrupt import stoppable
 from grade.host.paths import BUILD
 from grade.measure.choose import EXPERIMENTS, list_runs
 from grade.measure.files import FOLDER
@@ -141,4 +142,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(stoppable(main, "no file was written"))

@@ -15,6 +15,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from grade.host.interrupt import stoppable
 from grade.host.paths import BUILD, TREE
 from grade.host.workers import NoWorkers, workers
 from grade.scoring import bundle, classroom, formats, grading, sandbox, submission, tree
@@ -152,13 +153,20 @@ def score_class(choice: argparse.Namespace) -> int:
     with Progress(
         *columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal
     ) as bar:
-        task = bar.add_task(lab.name, total=len(list(handed_in.glob("[!.]*"))))
+        total = len(list(handed_in.glob("[!.]*")))
+        task = bar.add_task(lab.name, total=total)
 
         def report(step: classroom.Step) -> None:
             bar.print(step_line(step), markup=False)
             bar.advance(task)
 
-        classroom.score_class(lab, handed_in, folder, choice.nonce, report, pool)
+        try:
+            classroom.score_class(lab, handed_in, folder, choice.nonce, report, pool)
+        except KeyboardInterrupt:
+            scored = f"{bar.tasks[task].completed} of {total} submissions"
+            raise KeyboardInterrupt(
+                f"{scored} are scored and kept in {folder}; the same command scores the others"
+            ) from None
     print(f"table: {folder / 'class.csv'}\npage:  {folder / 'class.html'}")
     return 0
 
@@ -210,4 +218,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(stoppable(main, "nothing was scored or written"))

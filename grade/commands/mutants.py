@@ -17,6 +17,7 @@ from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 
+from grade.host.interrupt import stoppable
 from grade.host.paths import BUILD, ROOT
 from grade.mutants.campaign import EQUAL, KILLED, LISTED_AS, SURVIVED, BadTree, Outcome, Tree
 from grade.mutants.change import Change, Source
@@ -182,9 +183,11 @@ def main() -> int:
         print(f"make mutants: without any change the tests fail:\n{error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(f"\nstopped after {len(found)} changes; of those:", file=sys.stderr)
+        if found:
+            show(found, args)
+        raise KeyboardInterrupt(f"changes tried so far: {len(found)}") from None
     return show(found, args)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(stoppable(main))

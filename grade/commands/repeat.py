@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import CalledProcessError
 
+from grade.host.interrupt import stoppable
 from grade.host.paths import BUILD
 from grade.measure import run as runs
 from grade.measure import runner
@@ -130,4 +131,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(stoppable(main, f"runs that are done are kept in {FOLDER}; the same command goes on"))

@@ -7,6 +7,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from grade.host.interrupt import stoppable
 from grade.measure import result
 from grade.measure.choose import DEFAULT, chosen
 from grade.measure.files import FOLDER
@@ -45,4 +46,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(stoppable(main, "the reports named above are written; the results are as before"))

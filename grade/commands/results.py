@@ -11,6 +11,7 @@ import sys
 from functools import cache
 
 from grade.commands.experiment import do
+from grade.host.interrupt import stoppable
 from grade.host.workers import NoWorkers
 from grade.measure import result
 from grade.measure.choose import chosen, named
@@ -92,4 +93,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(stoppable(main, "what is printed above as stored or changed is written"))

@@ -24,9 +24,11 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from grade.host import paths
+from grade.host.interrupt import stoppable
 
 FOLDERS = ("kernel", "policies", "user", "mkfs", "build/kernel", "build/policies", "build/root")
 FILES = ("Makefile", "*.toml", "build/*.command", "build/mkfs/mkfs", "build/native/*_tool")
@@ -110,4 +112,4 @@ def run(module: str, arguments: list[str]) -> None:
 if __name__ == "__main__":
     if len(sys.argv) < 3 or sys.argv[1] != "-m":
         sys.exit(USAGE)
-    run(sys.argv[2], sys.argv[3:])
+    sys.exit(stoppable(partial(run, sys.argv[2], sys.argv[3:])))

@@ -13,9 +13,11 @@ grade/setup.sh has told them. Those of another Python do not, and are named.
 
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from distributed import Client, LocalCluster
+
+from grade.host.interrupt import held_back
 
 CONNECT_S = 30  # to a scheduler
 WAIT_S = 60  # for its first worker
@@ -66,10 +68,10 @@ def of_this_machine(count: int, threads: bool) -> Iterator[Client]:
         "dashboard_address": "127.0.0.1:0",
         "scheduler_kwargs": {"dashboard": False},
     }
-    with (
-        LocalCluster(processes=not threads, memory_limit=0, **quiet, **how) as made,
-        Client(made) as client,
-    ):
+    # ^C is this process's: it closes the others. Threads' children get it too, and end at once.
+    with nullcontext() if threads else held_back():
+        cluster = LocalCluster(processes=not threads, memory_limit=0, **quiet, **how)
+    with cluster, Client(cluster) as client:
         yield client
 
 

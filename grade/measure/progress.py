@@ -1,12 +1,17 @@
 """How far a command is that makes runs: a bar on a terminal, else a line for each run."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from grade.measure.runner import Report, Step
+
+
+def counted(count: int, what: str) -> str:
+    """A number of things: "1 run", "2 runs"."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def step_line(step: Step) -> str:
@@ -17,15 +22,20 @@ def step_line(step: Step) -> str:
     return f"{name}: " + ("there already" if step.resumed else f"{step.host_s:.1f} s")
 
 
+def bar(console: Console) -> Progress:
+    """A bar on the terminal, which goes when it is full."""
+    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
+    return Progress(*columns, TimeRemainingColumn(), console=console, transient=True)
+
+
 @contextmanager
 def reporting(what: str, total: int) -> Iterator[Report]:
-    """Show how far it is: a bar on a terminal, else a line for each run."""
+    """Show how many of the runs are done."""
     console = Console()
     if not console.is_terminal:
         yield lambda step: print(step_line(step), flush=True)
         return
-    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
-    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as progress:
+    with bar(console) as progress:
         task = progress.add_task(what, total=total)
 
         def report(step: Step) -> None:
@@ -35,3 +45,15 @@ def reporting(what: str, total: int) -> Iterator[Report]:
             progress.advance(task)
 
         yield report
+
+
+@contextmanager
+def counting(what: str, total: int) -> Iterator[Callable[[], None]]:
+    """Show on a terminal how many things are done that print a line each; tell it of each."""
+    console = Console()
+    if not console.is_terminal:
+        yield lambda: None
+        return
+    with bar(console) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda: progress.advance(task)

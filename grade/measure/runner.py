@@ -79,7 +79,7 @@ class Step:
 
 @dataclass
 class Outcome:
-    """Results in the order of the runs; errors by run."""
+    """Results in the order of the runs, errors by run, and how many results were made now."""
 
     results: list[dict] = field(default_factory=list)
     errors: dict[str, str] = field(default_factory=dict)
@@ -215,7 +215,8 @@ def take(batch: Batch, job: Job, made: Made) -> Step:
     step = keep(batch.folder, job, made)
     if step.error:
         batch.outcome.errors[step.run.name] = step.error
-    batch.outcome.made += 1
+    else:
+        batch.outcome.made += 1
     batch.left -= 1
     return step
 
@@ -252,11 +253,16 @@ def execute_all(
                     given[client.submit(make_one, job, pure=False)] = (batch, job)
             stack.callback(client.cancel, list(given))
         done = as_completed(given) if given else iter(())
-        for batch in batches:
-            while batch.left:
-                future = next(done)
-                report(take(*given[future], made_of(future)))
-            yield end(batch)
+        waiting = list(batches)
+        try:
+            while waiting:
+                while waiting[0].left:
+                    future = next(done)
+                    report(take(*given[future], made_of(future)))
+                yield end(waiting.pop(0))
+        finally:  # after ^C: what is done by now
+            for batch in waiting:
+                end(batch)
 
 
 def execute(

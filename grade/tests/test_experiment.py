@@ -338,6 +338,7 @@ def test_a_run_that_fails_is_shown_and_the_others_go_on(tmp_path: Path):
     assert "| before\n" in done.stdout
     assert "FAILED only_nbuf=100_command=sleep 2000: took more than 1000 s of virt" in done.stdout
     assert "FAILED only_nbuf=99999999_command=true: the machine ended with status" in done.stdout
+    assert "\n1 run made, 5 failed; results in" in done.stdout
     lines = (tmp_path / "out" / "failing" / "results.jsonl").read_text().splitlines()
     assert len(lines) == 1
     assert '"command":"true"' in lines[0]

@@ -229,7 +229,12 @@ def test_odd_paths_of_disks_reach_qemu(tmp_path: Path) -> None:
         ("all", "FS_MB=4'", "FS_MB=4': must be a number of MiB from 1"),
         ("all", "DEBUG=yes", "DEBUG=yes: must be 1 or nothing"),
         ("all", "JOBS=0", "JOBS=0: must be a number from 1"),
-        ("experiment", "N=last", "N=last: must be the number of a run"),
+        ("experiment", "N=last", "N=last: must be the number of a run; LIST=1 lists them"),
+        ("grade", "LAB=", "grade lacks LAB: give one of the labs as LAB=crash; they are crash "),
+        ("class", "LAB=elevator", "class lacks SUBMISSIONS: give the folder of the submissions"),
+        ("skeleton", "LAB=elevator", "skeleton lacks OUT: give the folder to be made"),
+        ("samples", "LAB=elevator", "samples lacks OUT: give the folder to be made"),
+        ("bundle", "LAB=elevator", "bundle lacks OUT: give the .zip to be made"),
     ],
 )
 def test_a_wrong_value_is_named_with_what_it_must_be(goal: str, word: str, why: str) -> None:

@@ -1,0 +1,41 @@
+"""^C at a command: it ends with status 130 and says what is kept, without a traceback.
+
+The first ^C unwinds the command, which puts away what it has begun; a second one kills it.
+"""
+
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.resource_tracker import ensure_running
+
+INTERRUPT = {signal.SIGINT}
+STATUS = 128 + signal.SIGINT  # what a shell says of a program that ^C ended
+NOTHING = "nothing was done"
+
+
+def first(number: int, frame: object) -> None:
+    """Handle the first ^C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def held_back() -> Iterator[None]:
+    """A ^C waits for the end of the context. Processes and threads begun in it get none."""
+    ensure_running()  # multiprocessing's helper, whose start would let ^C through again
+    signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPT)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPT)
+
+
+def stoppable(main: Callable[[], int | None], kept: str = NOTHING) -> int:
+    """Run a command; its exit status. kept: what to say after ^C, unless the exception says it."""
+    signal.signal(signal.SIGINT, first)
+    try:
+        return main() or 0
+    except KeyboardInterrupt as stop:
+        print(f"\nstopped: {str(stop) or kept}", file=sys.stderr)
+        return STATUS

@@ -1,0 +1,106 @@
+"""^C at a command: status 130, no traceback, and a word about what is kept."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grade.host.interrupt import STATUS, held_back, stoppable
+from grade.host.limits import HANG_S
+from grade.host.paths import ROOT
+
+COMMANDS = sorted((ROOT / "grade" / "commands").glob("[!_]*.py"))
+RUNS = """
+claim = "a run is kept"
+source = "this test"
+[machine]
+nbuf = 100
+virtual_limit_s = 100000
+[machine.data]
+drive = "rz58"
+size = "16M"
+files = {"/read" = "4M"}
+[[arms]]
+name = "only"
+[workload]
+commands = "iogen seed={seed} name=read rw=randread filename=/data/read nr={reads}"
+[sweep]
+reads = [100, 1000000]
+seed = [1]
+[plot]
+columns = ["read.p99_ms"]
+histogram = "read"
+"""
+
+
+def started(words: list[str | Path]) -> subprocess.Popen[str]:
+    """A command in a group of its own, as a shell starts it."""
+    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    return subprocess.Popen(
+        [sys.executable, "-m", *words], cwd=ROOT, start_new_session=True, **both
+    )
+
+
+def interrupted(process: subprocess.Popen[str]) -> str:
+    """All that it prints once ^C has been typed; it must end as it should."""
+    os.killpg(process.pid, signal.SIGINT)
+    said = process.communicate(timeout=HANG_S)[0]
+    assert "Traceback" not in said
+    assert process.returncode == STATUS, said
+    return said
+
+
+def test_an_experiment_says_what_is_kept_and_goes_on_from_there(tmp_path: Path) -> None:
+    path = tmp_path / "runs.toml"
+    path.write_text(RUNS)
+    words = ["grade.host.snapshot", "-m", "grade.commands.experiment", "--jobs=1", "--no-report"]
+    for shown in (" s\n", "there already\n"):
+        process = started([*words, f"--folder={tmp_path}", path])
+        assert process.stdout is not None
+        assert process.stdout.readline().endswith(shown)
+        said = interrupted(process)
+        where = tmp_path / "runs"
+        assert f"1 of 2 runs is done and kept in {where}; the same command goes on" in said
+        assert len((where / "results.jsonl").read_text().splitlines()) == 1
+    assert "failed" not in (where / "host.jsonl").read_text()
+
+
+def test_a_class_ends_with_its_workers(tmp_path: Path) -> None:
+    samples = [sys.executable, "-m", "grade.commands.labs", "samples", "--lab=elevator"]
+    subprocess.run([*samples, f"--out={tmp_path / 'in'}"], cwd=ROOT, check=True, timeout=HANG_S)
+    words = ["grade.commands.labs", "class", "--lab=elevator", "--jobs=1"]
+    process = started([*words, f"--submissions={tmp_path / 'in'}", f"--out={tmp_path / 'out'}"])
+    assert process.stdout is not None
+    assert "refused" in process.stdout.readline()  # by the first look, before a machine
+    assert "1 of 3 submissions are scored and kept in" in interrupted(process)
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=lambda p: p.stem)
+def test_every_command_can_be_stopped(path: Path) -> None:
+    assert "    sys.exit(stoppable(main" in path.read_text()
+
+
+def test_a_command_that_is_stopped_says_what_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    def stop(*words: str) -> None:
+        raise KeyboardInterrupt(*words)
+
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        assert stoppable(stop, "all is as it was") == STATUS
+        assert stoppable(lambda: stop("two are kept"), "all is as it was") == STATUS
+        assert (stoppable(lambda: None), stoppable(lambda: 2)) == (0, 2)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    said = capsys.readouterr().err
+    assert said == "\nstopped: all is as it was\n\nstopped: two are kept\n"
+
+
+def test_what_must_not_be_disturbed_is_not() -> None:
+    done = []
+    with pytest.raises(KeyboardInterrupt), held_back():
+        os.kill(os.getpid(), signal.SIGINT)
+        done.append("the rest of it")
+    assert done
