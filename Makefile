@@ -22,8 +22,13 @@ endif
 SHELL := /bin/sh
 
 export PATH := $(PATH):/usr/sbin:/sbin
-export TOOLPREFIX ?= riscv64-unknown-elf-
-export GDB ?= gdb-multiarch
+ifeq ($(value TOOLPREFIX),)
+TOOLPREFIX := $(shell sh grade/find_tool.sh prefix 2>/dev/null)
+endif
+ifeq ($(value GDB),)
+GDB := $(shell sh grade/find_tool.sh gdb 2>/dev/null)
+endif
+export TOOLPREFIX GDB
 export QEMU ?= qemu-system-riscv64
 export HOSTCC ?= cc
 PYTHON := .venv/bin/python
@@ -136,10 +141,11 @@ KLINK := $(KCC) $(KCFLAGS) -static -Wl,--build-id=none \
 
 # ---- user programs ----
 
+# _LIBC_LIMITS_H_: the limits.h of a compiler for Linux leaves out that of its libc.
 UCFLAGS := -std=gnu11 -O2 -g -ffunction-sections -fdata-sections -Wall -Wextra -Werror \
     -march=rv64imac_zicsr_zifencei -mabi=lp64 -mcmodel=medany -mno-relax \
     -ffreestanding -nostdlib -fno-omit-frame-pointer -fno-common -fno-pic \
-    -fno-stack-protector -I. $(CFLAGS_EXTRA)
+    -fno-stack-protector -D_LIBC_LIMITS_H_ -I. $(CFLAGS_EXTRA)
 # A program is a file user/NAME.c, or a folder user/NAME/ with all its sources.
 ULIBSRC := $(sort $(wildcard user/lib/*.c user/lib/*.S))
 USINGLE := $(sort $(wildcard user/*.c))

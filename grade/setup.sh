@@ -6,10 +6,11 @@
 # - Installs packages on Debian and its kin as root or with a sudo that asks
 #   no password. Elsewhere it names what is missing and the command to install
 #   it, changes nothing, and fails.
+# - Names packages as Debian does, and for dnf, pacman and brew as those do.
 set -eu
 cd "$(dirname "$0")/.."
 PATH=$PATH:/usr/sbin:/sbin
-prefix=${TOOLPREFIX:-riscv64-unknown-elf-}
+prefix=$(sh grade/find_tool.sh prefix)
 
 # have PATH-GLOB: does such a file exist?
 have() { [ -e "$1" ]; }
@@ -29,7 +30,7 @@ need() {
 need gcc-riscv64-unknown-elf "${prefix}gcc"
 need binutils-riscv64-unknown-elf "${prefix}ld" "${prefix}nm" "${prefix}objdump"
 need qemu-system-misc "${QEMU:-qemu-system-riscv64}"
-need gdb-multiarch "${GDB:-gdb-multiarch}"
+need gdb-multiarch "$(sh grade/find_tool.sh gdb)"
 need e2fsprogs mke2fs e2fsck debugfs dumpe2fs
 need blktrace blkparse btt iowatcher
 need bubblewrap bwrap
@@ -39,12 +40,53 @@ have .venv/bin/python || need python3 python3
 have .venv/bin/python || python3 -c 'import ensurepip, venv' 2>/dev/null ||
     missing="$missing python3-venv"
 
+# there MANAGER: the names that the missing packages have for another manager of
+# packages. One that is not listed has the same name there.
+there() {
+    for package in $missing; do
+        fedora=$package arch=$package brew=$package
+        while read -r debian f a b; do
+            [ "$debian" = "$package" ] && fedora=$f arch=$a brew=$b
+        done <<EOF
+gcc-riscv64-unknown-elf      gcc-riscv64-linux-gnu      riscv64-elf-gcc      riscv64-elf-gcc
+binutils-riscv64-unknown-elf binutils-riscv64-linux-gnu riscv64-elf-binutils riscv64-elf-binutils
+qemu-system-misc             qemu-system-riscv-core     qemu-system-riscv    qemu
+gdb-multiarch                gdb                        riscv64-elf-gdb      riscv64-elf-gdb
+libc6-dev                    glibc-devel                glibc                glibc
+python3                      python3                    python               python
+python3-venv                 python3                    python               python
+EOF
+        case $1 in
+        dnf) echo "$fedora" ;;
+        pacman) echo "$arch" ;;
+        brew) echo "$brew" ;;
+        esac
+    done
+}
+
+# Say how to install what is missing where there is no apt-get.
+elsewhere() {
+    for manager in dnf pacman brew; do
+        command -v $manager >/dev/null || continue
+        case $manager in
+        dnf) install="sudo dnf install" ;;
+        pacman) install="sudo pacman -S --needed" ;;
+        brew) install="brew install" ;;
+        esac
+        echo "setup: missing:$missing (Debian's names)"
+        # shellcheck disable=SC2046 # a word each
+        echo "setup: install them with:" $install $(there $manager)
+        return
+    done
+    echo "setup: these are missing (the names are Debian's):$missing"
+    echo "setup: install them with your system's package manager;" \
+        "on Debian: apt-get update && $install"
+}
+
 if [ -n "$missing" ]; then
     install="apt-get install --no-install-recommends -y$missing"
     if ! command -v apt-get >/dev/null; then
-        echo "setup: these are missing (the names are Debian's):$missing"
-        echo "setup: install them with your system's package manager;" \
-            "on Debian: apt-get update && $install"
+        elsewhere
         exit 1
     elif [ "$(id -u)" = 0 ]; then
         sudo=

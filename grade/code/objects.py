@@ -1,15 +1,17 @@
 """What object files define, use and were made from."""
 
-import os
 import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from grade.code import elf
+from grade.host.paths import ROOT
 
 COMPILERS_OWN = frozenset({"memcpy", "memmove", "memset", "memcmp"})  # calls it makes
-PREFIX = os.environ.get("TOOLPREFIX", "riscv64-unknown-elf-")
+PREFIX = subprocess.run(
+    ["sh", ROOT / "grade" / "find_tool.sh", "prefix"], check=True, capture_output=True, text=True
+).stdout.strip()  # of the cross tool chain's programs
 
 
 @dataclass(frozen=True)

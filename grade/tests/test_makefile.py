@@ -124,29 +124,6 @@ def test_compile_commands_name_every_source(tree: Path) -> None:
     assert all(entry["directory"] == str(tree) for entry in entries)
 
 
-def test_without_root_or_sudo_the_missing_packages_are_named(tmp_path: Path) -> None:
-    """With a PATH that has no tool chain, as a user who may not install."""
-    (tmp_path / "bin").mkdir()
-    for name in ["sh", "dirname", "cmp", "apt-get", "python3", "cc"]:
-        found = shutil.which(name)
-        if found:
-            (tmp_path / "bin" / name).symlink_to(found)
-    (tmp_path / "bin" / "id").write_text("#!/bin/sh\necho 1000\n")
-    (tmp_path / "bin" / "id").chmod(0o755)
-    (tmp_path / "grade").mkdir()
-    script = tmp_path / "grade" / "setup.sh"
-    script.write_text((ROOT / "grade" / "setup.sh").read_text().replace(":/usr/sbin:/sbin", ""))
-    done = subprocess.run(
-        ["/bin/sh", script], env={"PATH": str(tmp_path / "bin")}, capture_output=True, text=True
-    )
-    assert done.returncode != 0
-    command = next(line for line in done.stdout.splitlines() if "apt-get install" in line)
-    assert "sudo apt-get update && sudo apt-get install" in command
-    for package in ["gcc-riscv64-unknown-elf", "qemu-system-misc", "gdb-multiarch", "e2fsprogs"]:
-        assert package in command
-    assert not (tmp_path / ".venv").exists()
-
-
 def test_set_up_a_second_time_installs_nothing() -> None:
     done = subprocess.run([ROOT / "grade/setup.sh"], capture_output=True, text=True, check=True)
     assert done.stdout == ""
