@@ -220,20 +220,17 @@ typedef struct stream FILE;
 extern FILE *const stdin, *const stdout, *const stderr;
 
 FILE *fopen(const char *path, const char *mode); /* "r", "w" or "a" */
-FILE *fdopen(int fd, const char *mode);
 int fclose(FILE *); /* EOF if something was not written */
 int fflush(FILE *); /* NULL: all */
 int fileno(FILE *);
 int ferror(FILE *);
 int getc(FILE *);
 int getchar(void);
-int putc(int c, FILE *);
 int putchar(int c);
 int fputs(const char *, FILE *);
 int puts(const char *);
 size_t fread(void *, size_t size, size_t n, FILE *);
 size_t fwrite(const void *, size_t size, size_t n, FILE *);
-int vfprintf(FILE *, const char *fmt, va_list);
 int fprintf(FILE *, const char *fmt, ...) PRINTF(2, 3);
 int printf(const char *fmt, ...) PRINTF(1, 2);
 
@@ -258,10 +255,9 @@ struct dirent *readdir(DIR *); /* NULL: at the end; or errno is not 0 */
 int closedir(DIR *);
 bool is_dot(const char *name); /* "." or ".." */
 
-/* Does name match the pattern: * ? [a-z] [!a-z], \\ takes a meaning away? */
-bool glob_match(const char *pattern, const char *name);
-/* Call found for each file that matches a pattern with or without slashes,
- * in no order; names that begin with a dot only if the pattern does. */
+/* Call found for each file that matches a pattern with or without slashes
+ * (* ? [a-z] [!a-z], and \\ takes a meaning away), in no order; names that
+ * begin with a dot only if the pattern does. */
 void glob(const char *pattern, void (*found)(void *, const char *path),
           void *arg);
 
@@ -283,11 +279,8 @@ void usage_exit(const char *usage) NORETURN; /* wrong operands: status 2 */
 
 /* ---- time (lib/time.c) ---- */
 
-struct civil {
-    u32 year, month, day, hour, minute, second; /* month and day from 1 */
-};
-struct civil civil_time(u64 seconds); /* UTC, from seconds since 1970 */
-/* As 2026-11-21 09:07:03 into text, which is returned. */
+/* Seconds since 1970 as 2026-11-21 09:07:03 (UTC) into text, which is
+ * returned. */
 #define DATE_BYTES 32
 char *date_text(char text[DATE_BYTES], u64 seconds);
 

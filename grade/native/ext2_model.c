@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "grade/native/ext2_shim.h"
 #include "kernel/base/string.h"

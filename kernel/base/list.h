@@ -71,16 +71,4 @@ static inline struct list *list_pop_front(struct list *head)
     return n;
 }
 
-/* Move everything on `from` to the back of `to`; `from` is left empty. */
-static inline void list_splice_back(struct list *to, struct list *from)
-{
-    if (list_empty(from))
-        return;
-    from->next->prev = to->prev;
-    to->prev->next = from->next;
-    from->prev->next = to;
-    to->prev = from->prev;
-    list_init(from);
-}
-
 #endif

@@ -120,15 +120,9 @@ size_t strlen(const char *s)
 
 int strcmp(const char *a, const char *b)
 {
-    return strncmp(a, b, SIZE_MAX);
-}
-
-int strncmp(const char *a, const char *b, size_t n)
-{
-    for (; n; n--, a++, b++)
-        if (*a != *b || !*a)
-            return (u8)*a - (u8)*b;
-    return 0;
+    while (*a && *a == *b)
+        a++, b++;
+    return (u8)*a - (u8)*b;
 }
 
 char *strchr(const char *s, int c)

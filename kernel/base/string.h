@@ -10,7 +10,6 @@ void *memset(void *to, int byte, size_t n);
 int memcmp(const void *a, const void *b, size_t n);
 size_t strlen(const char *);
 int strcmp(const char *, const char *);
-int strncmp(const char *, const char *, size_t n);
 char *strchr(const char *, int c);
 
 /* Copy at most n - 1 bytes and end with 0; returns strlen(from). */

@@ -41,7 +41,7 @@ static bool match_plain(const char **pattern, const char **name)
     return true;
 }
 
-bool glob_match(const char *pattern, const char *name)
+static bool glob_match(const char *pattern, const char *name)
 {
     if (!match_plain(&pattern, &name))
         return false;

@@ -31,12 +31,12 @@ static struct stream *streams = &err;
 
 FILE *const stdin = &in, *const stdout = &out, *const stderr = &err;
 
-FILE *fdopen(int fd, const char *mode)
+static FILE *stream_of(int fd, bool writes)
 {
     FILE *f = malloc(sizeof *f + BUFSIZ);
     if (!f)
         return NULL;
-    *f = (FILE){.fd = fd, .writes = *mode != 'r', .buf = (char *)(f + 1)};
+    *f = (FILE){.fd = fd, .writes = writes, .buf = (char *)(f + 1)};
     f->next = streams;
     streams = f;
     return f;
@@ -50,7 +50,7 @@ FILE *fopen(const char *path, const char *mode)
     int fd = open(path, flags, 0666);
     if (fd < 0)
         return NULL;
-    FILE *f = fdopen(fd, mode);
+    FILE *f = stream_of(fd, *mode != 'r');
     if (!f)
         close(fd);
     return f;
@@ -193,16 +193,11 @@ static int done(FILE *f)
     return f->error ? EOF : 0;
 }
 
-int putc(int c, FILE *f)
-{
-    char byte = c;
-    put(f, &byte, 1);
-    return done(f) ? EOF : (u8)c;
-}
-
 int putchar(int c)
 {
-    return putc(c, stdout);
+    char byte = c;
+    put(stdout, &byte, 1);
+    return done(stdout) ? EOF : (u8)c;
 }
 
 int fputs(const char *s, FILE *f)
@@ -236,7 +231,7 @@ static void stream_put(struct sink *sink, const char *text, size_t n)
     s->total += n;
 }
 
-int vfprintf(FILE *f, const char *fmt, va_list args)
+static int print(FILE *f, const char *fmt, va_list args)
 {
     struct stream_sink s = {{stream_put}, f, 0};
     sink_format(&s.sink, fmt, args);
@@ -247,7 +242,7 @@ int fprintf(FILE *f, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    int total = vfprintf(f, fmt, args);
+    int total = print(f, fmt, args);
     va_end(args);
     return total;
 }
@@ -256,7 +251,7 @@ int printf(const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    int total = vfprintf(stdout, fmt, args);
+    int total = print(stdout, fmt, args);
     va_end(args);
     return total;
 }

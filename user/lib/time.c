@@ -14,7 +14,11 @@ static u32 days_in(u32 month, u32 year)
     return days[month - 1] + (month == 2 && leap(year));
 }
 
-struct civil civil_time(u64 seconds)
+struct civil {
+    u32 year, month, day, hour, minute, second; /* month and day from 1 */
+};
+
+static struct civil civil_time(u64 seconds)
 {
     u64 day = seconds / DAY_S;
     u32 s = seconds % DAY_S;
