@@ -52,7 +52,7 @@ static void plant(const struct policy *p, const char *variable, u32 word,
 static void sluice(const struct policy *p)
 {
     /* the words of a struct pace */
-    enum { DIRTY = 128, TICK, TODO, OWED_NS, PROMISED, WORDS };
+    enum { DIRTY = 128, TICK, TODO, OWED_NS, WORDS };
     for (u32 disk = 0; disk < MAX_DISKS; disk++) {
         plant(p, "paces", disk * WORDS + DIRTY, 1,
               "not every dirty block is due in one tick");

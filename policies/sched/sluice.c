@@ -2,12 +2,11 @@
  * Sluice: reads go first, and dirty blocks are let out one at a time, evenly,
  * where that costs the reads least.
  *
- * - Pace. A dirty block is due age_ms after it became dirty, and may go when
- *   only `early` percent of that are left. At each tick the writes to do within
- *   it are the fewest that leave no later tick with more: the most, over all k,
- *   of what is due within k ticks divided by k. They are owed one after the
- *   other, evenly spaced. So what became dirty in one burst does not leave in
- *   one, and what becomes dirty evenly leaves at its age.
+ * - Pace (policies/lib/pace.h). A dirty block is due age_ms after it became
+ *   dirty, and may go when only `early` percent of that are left. Over this
+ *   time writes are spread: they are owed one after the other, evenly spaced.
+ *   So what became dirty in one burst does not leave in one, and what becomes
+ *   dirty evenly leaves at its age.
  * - Price. What a write costs is how much later the next read begins for it, as
  *   the model of the drive says. What costs nothing, for it fits while the
  *   platter turns, goes as soon as only `free` percent of its age are left,
@@ -45,12 +44,10 @@
  */
 #include "kernel/policy/policy.h"
 #include "policies/lib/detour.h"
+#include "policies/lib/pace.h"
 
-#define NS_PER_MS 1000000UL
-#define TICK_NS   (250 * NS_PER_MS)
-#define LATE_NS   (TICK_NS / 2)
-#define SLOTS     256 /* ticks: the longest age and more */
-#define LOOKS     4   /* requests to either side of the head */
+#define LATE_NS (PACE_TICK_NS / 2)
+#define LOOKS   4 /* requests to either side of the head */
 
 enum { AGE, EARLY, FREE, PATIENCE, AGEING, PAUSE, GAP, STAY };
 
@@ -88,20 +85,11 @@ enum { WAITED, LET_OUT, DONE_NS, GAP_NS };
 
 enum { NOTHING, A_WRITE, IN_A_GAP };
 
-/* The word of an offer: the tick by whose end it is to be written. Until it is
- * due there is a tick more, for what has to wait. */
+/* The word of an offer: the tick by whose end it is to be written. */
 enum { DUE };
 
-/* What is due at one disk. A block whose tick has passed is in the slot of the
- * tick that is now. */
-static struct pace {
-    u32 due[SLOTS]; /* dirty blocks to write in a tick, at tick % SLOTS */
-    u64 dirty;      /* all of them */
-    u64 tick;       /* now */
-    u64 todo;       /* writes to do within it */
-    u64 owed_ns;    /* when the next of them is owed */
-    u64 promised;   /* the sector + 1 of the write that goes next */
-} paces[MAX_DISKS];
+static struct pace paces[MAX_DISKS];
+static u64 promised[MAX_DISKS]; /* the sector + 1 of the write that goes next */
 
 static u64 age_ns(void)
 {
@@ -113,53 +101,23 @@ static u64 turn_ns(const struct queue *q, u32 share)
     return q->turn_ns * tunables[share].value / 100;
 }
 
-/* ---- pace ---- */
-
 /* This share of the age, in ticks. */
 static u64 ticks(u32 share)
 {
-    return age_ns() / 100 * tunables[share].value / TICK_NS;
+    return age_ns() / 100 * tunables[share].value / PACE_TICK_NS;
 }
 
-/* The least number of writes in this tick that leaves no later one with more.
- */
-static u64 least_now(const struct pace *p)
+static void keep_pace(const struct queue *q, u64 now_ns)
 {
-    u64 least = 0, due = 0;
-    for (u64 k = 1; k <= ticks(EARLY) + 1; k++) {
-        due += p->due[(p->tick + k - 1) % SLOTS];
-        if (due / k > least)
-            least = due / k;
-    }
-    return least;
-}
-
-/* Go on to the tick that is now; what is left of those before is due in it. */
-static void keep_pace(struct pace *p, u64 now_ns)
-{
-    u64 tick = now_ns / TICK_NS, left = 0;
-    if (tick == p->tick)
-        return;
-    for (u64 t = p->tick; t < tick && t < p->tick + SLOTS; t++) {
-        left += p->due[t % SLOTS];
-        p->due[t % SLOTS] = 0;
-    }
-    p->tick = tick;
-    p->due[tick % SLOTS] += left;
-    p->todo = least_now(p);
-    p->owed_ns = p->todo ? tick * TICK_NS : NEVER_NS;
-}
-
-static u32 *slot(struct pace *p, const struct request *offer)
-{
-    u64 due = offer->word[DUE];
-    return &p->due[(due > p->tick ? due : p->tick) % SLOTS];
+    pace_keep(&paces[q->disk], now_ns, ticks(EARLY));
 }
 
 static void sluice_start(void)
 {
-    for (u32 i = 0; i < MAX_DISKS; i++)
-        paces[i] = (struct pace){.owed_ns = NEVER_NS};
+    for (u32 i = 0; i < MAX_DISKS; i++) {
+        pace_start(&paces[i]);
+        promised[i] = 0;
+    }
     detours_start();
 }
 
@@ -176,12 +134,10 @@ static void note_gap(struct queue *q, u64 now_ns)
 
 static void sluice_queued(struct queue *q, struct request *r, u64 now_ns)
 {
-    struct pace *p = &paces[q->disk];
-    keep_pace(p, now_ns);
+    keep_pace(q, now_ns);
     if (r->offer) {
-        r->word[DUE] = (r->queued_ns + age_ns()) / TICK_NS - 2;
-        ++*slot(p, r);
-        p->dirty++;
+        r->word[DUE] = pace_due(r->queued_ns + age_ns());
+        pace_add(&paces[q->disk], r->word[DUE]);
     } else if (r->write) {
         q->word[WAITED] += r->waited;
     }
@@ -192,20 +148,10 @@ static void sluice_queued(struct queue *q, struct request *r, u64 now_ns)
 static void sluice_leaves(struct queue *q, struct request *r, u64 now_ns)
 {
     (void)now_ns;
-    struct pace *p = &paces[q->disk];
-    if (r->offer) {
-        --*slot(p, r);
-        p->dirty--;
-    } else if (r->write) {
+    if (r->offer)
+        pace_drop(&paces[q->disk], r->word[DUE]);
+    else if (r->write)
         q->word[WAITED] -= r->waited;
-    }
-}
-
-/* Another write is owed later, for this one. */
-static void owe_next(struct pace *p, const struct request *write)
-{
-    if (write->offer && p->todo)
-        p->owed_ns += TICK_NS / p->todo;
 }
 
 /* Will it be due by then? */
@@ -304,7 +250,8 @@ static struct detour detour_of(const struct queue *q)
 /* Let a write out that costs something. */
 static struct request *let_out(struct queue *q, struct request *write)
 {
-    owe_next(&paces[q->disk], write);
+    if (write->offer)
+        pace_owe_next(&paces[q->disk]);
     return write;
 }
 
@@ -317,7 +264,7 @@ static struct request *on_the_way_to(struct queue *q, struct request *write)
     if (!first)
         return let_out(q, write);
     counters[BARGAINS].value++;
-    paces[q->disk].promised = write->sector + 1;
+    promised[q->disk] = write->sector + 1;
     return first;
 }
 
@@ -325,12 +272,12 @@ static struct request *on_the_way_to(struct queue *q, struct request *write)
  * or it has gone otherwise. */
 static struct request *take_promised(struct queue *q)
 {
-    u64 promised = paces[q->disk].promised;
-    if (!promised)
+    u64 sector = promised[q->disk] - 1;
+    if (!promised[q->disk])
         return NULL;
-    paces[q->disk].promised = 0;
-    struct request *r = queue_at_or_after(q, OFFERS | WRITES, promised - 1);
-    return r && r->sector == promised - 1 && !r->waited ? r : NULL;
+    promised[q->disk] = 0;
+    struct request *r = queue_at_or_after(q, OFFERS | WRITES, sector);
+    return r && r->sector == sector && !r->waited ? r : NULL;
 }
 
 /* How much later this read may begin for a second write, where one has gone in
@@ -413,7 +360,7 @@ static struct request *alone(struct queue *q, bool reads, u64 now_ns)
 
 static struct request *sluice_next(struct queue *q, u64 now_ns)
 {
-    keep_pace(&paces[q->disk], now_ns);
+    keep_pace(q, now_ns);
     struct request *next = take_promised(q);
     if (next)
         return let_out(q, next);
@@ -443,24 +390,15 @@ static u64 sluice_again_ns(const struct queue *q, u64 now_ns)
     if (!oldest)
         return NEVER_NS;
     u64 due = oldest->word[DUE], early = ticks(EARLY);
-    return (due > p->tick + early ? due - early : p->tick + 1) * TICK_NS;
+    return (due > p->tick + early ? due - early : p->tick + 1) * PACE_TICK_NS;
 }
 
-/* What is kept count of at a disk: each dirty block, in one tick, at most SLOTS
- * from now; and if writes are to be done now, when the next is owed. */
 static const char *sluice_check(void)
 {
-    for (u32 i = 0; i < MAX_DISKS; i++) {
-        const struct pace *p = &paces[i];
-        u64 due = 0;
-        for (u32 t = 0; t < SLOTS && p->dirty; t++)
-            due += p->due[t];
-        if (due != p->dirty)
-            return "not every dirty block is due in one tick";
-        if ((p->owed_ns == NEVER_NS) != (p->todo == 0))
-            return "writes are to be done now, and none is owed";
-    }
-    return NULL;
+    const char *wrong = NULL;
+    for (u32 i = 0; i < MAX_DISKS && !wrong; i++)
+        wrong = pace_check(&paces[i]);
+    return wrong;
 }
 
 static const struct policy sluice = {

@@ -1,0 +1,77 @@
+/* See pace.h. */
+#include "policies/lib/pace.h"
+
+void pace_start(struct pace *p)
+{
+    *p = (struct pace){.owed_ns = NEVER_NS};
+}
+
+/* The least number of writes in this tick that leaves no later one with more.
+ */
+static u64 least_now(const struct pace *p, u64 early)
+{
+    u64 least = 0, due = 0;
+    for (u64 k = 1; k <= early + 1; k++) {
+        due += p->due[(p->tick + k - 1) % PACE_SLOTS];
+        if (due / k > least)
+            least = due / k;
+    }
+    return least;
+}
+
+void pace_keep(struct pace *p, u64 now_ns, u64 early)
+{
+    u64 tick = now_ns / PACE_TICK_NS, left = 0;
+    if (tick == p->tick)
+        return;
+    for (u64 t = p->tick; t < tick && t < p->tick + PACE_SLOTS; t++) {
+        left += p->due[t % PACE_SLOTS];
+        p->due[t % PACE_SLOTS] = 0;
+    }
+    p->tick = tick;
+    p->due[tick % PACE_SLOTS] += left;
+    p->todo = least_now(p, early);
+    p->owed_ns = p->todo ? tick * PACE_TICK_NS : NEVER_NS;
+}
+
+u64 pace_due(u64 at_ns)
+{
+    return at_ns / PACE_TICK_NS - 2;
+}
+
+static u32 *slot(struct pace *p, u64 due)
+{
+    return &p->due[MAX(due, p->tick) % PACE_SLOTS];
+}
+
+void pace_add(struct pace *p, u64 due)
+{
+    ++*slot(p, due);
+    p->dirty++;
+}
+
+void pace_drop(struct pace *p, u64 due)
+{
+    --*slot(p, due);
+    p->dirty--;
+}
+
+void pace_owe_next(struct pace *p)
+{
+    if (p->todo)
+        p->owed_ns += PACE_TICK_NS / p->todo;
+}
+
+/* Each dirty block is due in one tick, at most PACE_SLOTS from now; and if
+ * writes are to be done now, the next is owed at some time. */
+const char *pace_check(const struct pace *p)
+{
+    u64 due = 0;
+    for (u32 t = 0; t < PACE_SLOTS && p->dirty; t++)
+        due += p->due[t];
+    if (due != p->dirty)
+        return "not every dirty block is due in one tick";
+    if ((p->owed_ns == NEVER_NS) != (p->todo == 0))
+        return "writes are to be done now, and none is owed";
+    return NULL;
+}
