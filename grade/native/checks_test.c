@@ -70,18 +70,18 @@ static void ahlw(const struct policy *p)
 {
     enum { HIGH, LOW };
     model_start("ahlw");
-    plant(p, "marks", LOW, 50, NULL); /* as high */
-    plant(p, "marks", LOW, 51, "the low mark is above the high one");
-    plant(p, "marks", HIGH, -51, "the low mark is above the high one");
+    plant(p, "watermarks", LOW, 50, NULL); /* as high */
+    plant(p, "watermarks", LOW, 51, "the low mark is above the high one");
+    plant(p, "watermarks", HIGH, -51, "the low mark is above the high one");
 }
 
 static void awol(const struct policy *p)
 {
     enum { HIGH, LOW };
     model_start("awol");
-    plant(p, "marks", LOW, 50, NULL);
-    plant(p, "marks", LOW, 51, "the low mark is above the high one");
-    plant(p, "marks", HIGH, -51, "the low mark is above the high one");
+    plant(p, "watermarks", LOW, 50, NULL);
+    plant(p, "watermarks", LOW, 51, "the low mark is above the high one");
+    plant(p, "watermarks", HIGH, -51, "the low mark is above the high one");
 }
 
 static void bsd_syncer(const struct policy *p)

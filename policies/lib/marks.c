@@ -72,3 +72,60 @@ void marks_step(struct marks *m, const struct cache_state *s, u64 most)
     m->all_dirtied = s->dirtied;
     m->all_cleaned = all_cleaned;
 }
+
+/* ---- the policy ---- */
+
+void watermarks_start(struct watermarks *w)
+{
+    const struct tunable *t = w->tunables;
+    struct cache_state s;
+    cache_state(&s);
+    u64 high = s.buffers * t[HIGH_PERCENT].value / 100;
+    marks_start(&w->marks, high, high * t[LOW_PERCENT].value / 100);
+    w->stepped_ns = 0;
+}
+
+const char *watermarks_refuse(const struct watermarks *w)
+{
+    const struct tunable *t = w->tunables;
+    return t[HIGH_PERCENT].value > t[MOST_PERCENT].value
+               ? "high_percent would be more than most_percent"
+               : NULL;
+}
+
+const char *watermarks_check(const struct watermarks *w)
+{
+    return w->marks.low > w->marks.high ? "the low mark is above the high one"
+                                        : NULL;
+}
+
+u64 watermarks_next_ns(const struct watermarks *w)
+{
+    look_at_dirty(w->marks.high + 1);
+    return w->stepped_ns + w->tunables[STEP_MS].value * NS_PER_MS;
+}
+
+static void watermarks_step(struct watermarks *w, u64 now_ns)
+{
+    struct policy_counter *c = w->counters;
+    struct cache_state s;
+    cache_state(&s);
+    w->stepped_ns = now_ns;
+    marks_step(&w->marks, &s, w->most(s.buffers));
+    c[STEPS].value++;
+    c[HIGH_SUM].value += w->marks.high;
+    c[LOW_SUM].value += w->marks.low;
+    c[DUE].value += flush_older(w->tunables[AGE_MS].value * NS_PER_MS);
+}
+
+void watermarks_look(struct watermarks *w, u64 now_ns)
+{
+    struct cache_state s;
+    if (now_ns >= watermarks_next_ns(w))
+        watermarks_step(w, now_ns);
+    cache_state(&s);
+    if (s.dirty <= w->marks.high)
+        return;
+    w->counters[ABOVE_HIGH].value++;
+    w->counters[WRITTEN].value += flush_oldest(s.dirty - w->marks.low);
+}

@@ -1,7 +1,9 @@
 /*
  * Marks: a high and a low limit of how many blocks are dirty, which adapt to
- * the load. With more than `high` blocks dirty, write all but `low`. marks.c
- * says how they adapt.
+ * the load; marks.c says how. And what the update policy AHLW does by them,
+ * for it and for those that vary it: as soon as more than `high` blocks are
+ * dirty, the oldest are written until only `low` are. Every step_ms the marks
+ * adapt, and blocks that have been dirty for age_ms are written.
  */
 #ifndef SLUICE_LIB_MARKS_H
 #define SLUICE_LIB_MARKS_H
@@ -22,5 +24,45 @@ void marks_start(struct marks *, u64 high, u64 low);
 /* A step of time has passed: adapt the marks to what it did to the cache. Then
  * 1 <= high <= MAX(1, most), and low <= high. Steps are to be equally long. */
 void marks_step(struct marks *, const struct cache_state *, u64 most);
+
+/* ---- the policy; its hooks call the functions below ---- */
+
+/* The first rows of the policy's tunables and of its counters. */
+enum {
+    STEP_MS,
+    AGE_MS,
+    HIGH_PERCENT, /* of the cache: the high mark at first */
+    LOW_PERCENT,  /* of the high mark: the low one at first */
+    MOST_PERCENT, /* of the cache: no high mark at first is above it */
+    WATERMARK_TUNABLES,
+};
+enum {
+    STEPS,
+    HIGH_SUM, /* high marks of all steps */
+    LOW_SUM,
+    DUE, /* blocks written because of their age */
+    ABOVE_HIGH,
+    WRITTEN, /* because of that */
+    WATERMARK_COUNTERS,
+};
+
+struct watermarks {
+    struct marks marks;
+    u64 stepped_ns; /* when the last step was */
+    const struct tunable *tunables;
+    struct policy_counter *counters;
+    /* The most that the high mark may be; asked at each step. */
+    u64 (*most)(u64 buffers);
+};
+
+void watermarks_start(struct watermarks *);
+const char *watermarks_refuse(const struct watermarks *);
+const char *watermarks_check(const struct watermarks *);
+
+/* Asked at the start and after each look, this is also where the high mark is
+ * told to the kernel. */
+u64 watermarks_next_ns(const struct watermarks *);
+
+void watermarks_look(struct watermarks *, u64 now_ns);
 
 #endif

@@ -17,8 +17,7 @@
 #include "kernel/policy/policy.h"
 #include "policies/lib/marks.h"
 
-#define NS_PER_MS 1000000UL
-
+/* The rows that marks.h names, in its order. */
 static struct tunable tunables[] = {
     {"step_ms", "ms", 5000, 1, 3600000, "time between two steps"},
     {"age_ms", "ms", 30000, 0, 3600000, "age at which a block is due"},
@@ -27,7 +26,6 @@ static struct tunable tunables[] = {
     {"most_percent", "% of the cache", 40, 1, 100, "most of the high mark"},
     {0},
 };
-enum { STEP_MS, AGE_MS, HIGH_PERCENT, LOW_PERCENT, MOST_PERCENT };
 
 static struct policy_counter counters[] = {
     {"steps", "steps", "of the marks"},
@@ -38,63 +36,39 @@ static struct policy_counter counters[] = {
     {"written", "blocks", "written because of that"},
     {0},
 };
-enum { STEPS, HIGH_SUM, LOW_SUM, DUE, ABOVE_HIGH, WRITTEN };
 
-static struct marks marks;
-static u64 stepped_ns; /* when the last step was */
+static u64 most(u64 buffers)
+{
+    return buffers * tunables[MOST_PERCENT].value / 100;
+}
+
+static struct watermarks watermarks = {
+    .tunables = tunables, .counters = counters, .most = most};
 
 static void ahlw_start(void)
 {
-    struct cache_state s;
-    cache_state(&s);
-    u64 high = s.buffers * tunables[HIGH_PERCENT].value / 100;
-    marks_start(&marks, high, high * tunables[LOW_PERCENT].value / 100);
-    stepped_ns = 0;
+    watermarks_start(&watermarks);
 }
 
-/* Asked at the start and after each look, this is also where the high mark is
- * told to the kernel. */
 static u64 ahlw_next_ns(u64 last_ns)
 {
     (void)last_ns;
-    look_at_dirty(marks.high + 1);
-    return stepped_ns + tunables[STEP_MS].value * NS_PER_MS;
-}
-
-static void ahlw_step(u64 now_ns)
-{
-    struct cache_state s;
-    cache_state(&s);
-    stepped_ns = now_ns;
-    marks_step(&marks, &s, s.buffers * tunables[MOST_PERCENT].value / 100);
-    counters[STEPS].value++;
-    counters[HIGH_SUM].value += marks.high;
-    counters[LOW_SUM].value += marks.low;
-    counters[DUE].value += flush_older(tunables[AGE_MS].value * NS_PER_MS);
+    return watermarks_next_ns(&watermarks);
 }
 
 static void ahlw_look(u64 now_ns)
 {
-    struct cache_state s;
-    if (now_ns >= ahlw_next_ns(0))
-        ahlw_step(now_ns);
-    cache_state(&s);
-    if (s.dirty <= marks.high)
-        return;
-    counters[ABOVE_HIGH].value++;
-    counters[WRITTEN].value += flush_oldest(s.dirty - marks.low);
+    watermarks_look(&watermarks, now_ns);
 }
 
 static const char *ahlw_refuses(void)
 {
-    return tunables[HIGH_PERCENT].value > tunables[MOST_PERCENT].value
-               ? "high_percent would be more than most_percent"
-               : NULL;
+    return watermarks_refuse(&watermarks);
 }
 
 static const char *ahlw_check(void)
 {
-    return marks.low > marks.high ? "the low mark is above the high one" : NULL;
+    return watermarks_check(&watermarks);
 }
 
 static const struct policy ahlw = {

@@ -36,9 +36,9 @@
 #include "policies/lib/ghost.h"
 #include "policies/lib/marks.h"
 
-#define NS_PER_MS 1000000UL
-#define NAMES     8192
+#define NAMES 8192
 
+/* The first rows are those that marks.h names, in its order. */
 static struct tunable tunables[] = {
     {"step_ms", "ms", 5000, 1, 3600000, "time between two steps"},
     {"age_ms", "ms", 30000, 0, 3600000, "age at which a block is due"},
@@ -48,16 +48,16 @@ static struct tunable tunables[] = {
     {"reading", "0, 1 or 2", 0, 0, 2, "of the formula"},
     {0},
 };
-enum { STEP_MS, AGE_MS, HIGH_PERCENT, LOW_PERCENT, MOST_PERCENT, READING };
+enum { READING = WATERMARK_TUNABLES };
 
 static struct policy_counter counters[] = {
     {"steps", "steps", "of the marks"},
     {"high_sum", "blocks", "high marks of all steps; over steps: the mean"},
     {"low_sum", "blocks", "low marks, likewise"},
-    {"most_sum", "blocks", "most of the high marks, likewise"},
     {"due", "blocks", "written because of their age"},
     {"above_high", "times", "more was dirty than the high mark"},
     {"written", "blocks", "written because of that"},
+    {"most_sum", "blocks", "most of the high marks of all steps"},
     {"reads", "blocks", "wanted by reads, of those followed"},
     {"hits", "blocks", "of the reads, those that were cached"},
     {"ghost_hits", "blocks", "of the hits, lost with more write buffering"},
@@ -65,13 +65,7 @@ static struct policy_counter counters[] = {
     {0},
 };
 enum {
-    STEPS,
-    HIGH_SUM,
-    LOW_SUM,
-    MOST_SUM,
-    DUE,
-    ABOVE_HIGH,
-    WRITTEN,
+    MOST_SUM = WATERMARK_COUNTERS,
     WANTED,
     HITS,
     GHOST_HITS,
@@ -79,9 +73,7 @@ enum {
     COUNTERS,
 };
 
-static struct marks marks;
-static u64 stepped_ns;     /* when the last step was */
-static u64 seen[COUNTERS]; /* the counters, then */
+static u64 seen[COUNTERS]; /* the counters when the last step was */
 
 static u64 percent(u64 of, u64 tunable)
 {
@@ -132,16 +124,6 @@ static void awol_dirtied(struct block *b, u64 now_ns)
 
 /* ---- the marks ---- */
 
-static void awol_start(void)
-{
-    struct cache_state s;
-    cache_state(&s);
-    u64 high = percent(s.buffers, HIGH_PERCENT);
-    marks_start(&marks, high, percent(high, LOW_PERCENT));
-    stepped_ns = 0;
-    size_ghosts(s.buffers);
-}
-
 /* How much a counter grew since this was last asked. */
 static u64 growth(u64 counter)
 {
@@ -151,7 +133,7 @@ static u64 growth(u64 counter)
 }
 
 /* The high mark's most, by what the ghosts saw since the last step. */
-static u64 most(u64 buffers)
+static u64 bound(u64 buffers)
 {
     u64 reads = growth(WANTED), c = growth(HITS);
     u64 gh = growth(GHOST_HITS), gm = growth(GHOST_MISSES);
@@ -163,51 +145,43 @@ static u64 most(u64 buffers)
     return n < reads ? max * (reads - n) / reads : 0;
 }
 
-/* Asked at the start and after each look, this is also where the high mark is
- * told to the kernel. */
-static u64 awol_next_ns(u64 last_ns)
+static u64 most(u64 buffers)
 {
-    (void)last_ns;
-    look_at_dirty(marks.high + 1);
-    return stepped_ns + tunables[STEP_MS].value * NS_PER_MS;
+    u64 blocks = bound(buffers);
+    counters[MOST_SUM].value += blocks;
+    return blocks;
 }
 
-static void awol_step(u64 now_ns)
+static struct watermarks watermarks = {
+    .tunables = tunables, .counters = counters, .most = most};
+
+static void awol_start(void)
 {
     struct cache_state s;
     cache_state(&s);
-    u64 high_most = most(s.buffers);
-    stepped_ns = now_ns;
-    marks_step(&marks, &s, high_most);
-    counters[STEPS].value++;
-    counters[HIGH_SUM].value += marks.high;
-    counters[LOW_SUM].value += marks.low;
-    counters[MOST_SUM].value += high_most;
-    counters[DUE].value += flush_older(tunables[AGE_MS].value * NS_PER_MS);
+    watermarks_start(&watermarks);
+    size_ghosts(s.buffers);
+}
+
+static u64 awol_next_ns(u64 last_ns)
+{
+    (void)last_ns;
+    return watermarks_next_ns(&watermarks);
 }
 
 static void awol_look(u64 now_ns)
 {
-    struct cache_state s;
-    if (now_ns >= awol_next_ns(0))
-        awol_step(now_ns);
-    cache_state(&s);
-    if (s.dirty <= marks.high)
-        return;
-    counters[ABOVE_HIGH].value++;
-    counters[WRITTEN].value += flush_oldest(s.dirty - marks.low);
+    watermarks_look(&watermarks, now_ns);
 }
 
 static const char *awol_refuses(void)
 {
-    return tunables[HIGH_PERCENT].value > tunables[MOST_PERCENT].value
-               ? "high_percent would be more than most_percent"
-               : NULL;
+    return watermarks_refuse(&watermarks);
 }
 
 static const char *awol_check(void)
 {
-    return marks.low > marks.high ? "the low mark is above the high one" : NULL;
+    return watermarks_check(&watermarks);
 }
 
 static const struct policy awol = {
