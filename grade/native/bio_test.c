@@ -450,7 +450,11 @@ static void acquire(void)
     for (u32 i = 0; i < NELEM(more); i++)
         more[i] = (blkno + 1 + i) % BLOCKS;
     struct also also = {more, more + 3, random_below(4), random_below(4)};
-    struct buf *b = breada(d, blkno, &also);
+    enum found found;
+    struct buf *b = random_below(2) ? bcached(d, blkno, &found) : NULL;
+    assert(!b || found == CACHED);
+    if (!b)
+        b = breada(d, blkno, &also);
     if (!b) {
         assert(fail_permille);
         return;

@@ -698,21 +698,28 @@ void bprefetch(struct disk *d, const u64 *blkno, u32 n)
     tell(d, 'p', blkno, n);
 }
 
-struct buf *breada(struct disk *d, u64 blkno, const struct also *also)
+void bstart(struct disk *d, const struct also *also)
 {
     tell(d, 'a', also->asked, also->nasked);
     tell(d, 'w', also->ahead, also->nahead);
+}
+
+struct buf *breada(struct disk *d, u64 blkno, const struct also *also)
+{
+    bstart(d, also);
     return bread(d, blkno);
+}
+
+struct buf *bcached(struct disk *d, u64 blkno, enum found *found)
+{
+    const struct shim_buf *s = find(d, blkno);
+    *found = s ? CACHED : MISSING;
+    return s && !(s->buf.flags & B_BUSY) ? bread(d, blkno) : NULL;
 }
 
 u64 bio_ahead_most(void)
 {
     return shim.ahead_most;
-}
-
-enum found bio_found(const struct disk *d, u64 blkno)
-{
-    return find(d, blkno) ? CACHED : MISSING;
 }
 
 static void make_dirty(struct buf *b)
@@ -769,11 +776,6 @@ void readers_end(const struct disk *d, const struct streams *s)
 u64 shim_ended(void)
 {
     return ended;
-}
-
-bool prefetch_is_blind(void)
-{
-    return shim.blind;
 }
 
 bool prefetch_takes_hints(void)

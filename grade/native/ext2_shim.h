@@ -26,7 +26,6 @@ struct shim_options {
     u32 through_permille;    /* chance that file data is written through */
     u32 now_s;               /* the time; 0: it moves by itself */
     u32 ahead_most;          /* what bio_ahead_most says */
-    bool blind;              /* so is the prefetch policy */
     bool no_hints;           /* it does not take any */
     const struct wish *wish; /* what it answers; NULL: at random */
     bool log;

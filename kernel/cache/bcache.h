@@ -60,6 +60,14 @@ static inline bool concerns(const struct buf *b, const struct disk *d,
     return (!d || b->disk == d) && (!owner || b->block.owner == owner);
 }
 
+/* What has become of a block whose buffer is b, or NULL: it has none. */
+static inline enum found found_of(const struct buf *b)
+{
+    if (!b || !(b->flags & (B_VALID | B_READ)))
+        return MISSING;
+    return b->flags & B_READ ? COMING : CACHED;
+}
+
 /* ---- bio.c. For all of these the caller holds bcache.lock. ---- */
 
 struct list *owner_list(u64 owner); /* where its dirty buffers are, by owned */

@@ -216,17 +216,6 @@ u64 bio_ahead_most(void)
     return bcache.ahead_most;
 }
 
-enum found bio_found(const struct disk *d, u64 blkno)
-{
-    spin_lock(&bcache.lock);
-    const struct buf *b = lookup(d, blkno);
-    enum found found = !b || !(b->flags & (B_VALID | B_READ)) ? MISSING
-                       : b->flags & B_READ                    ? COMING
-                                                              : CACHED;
-    spin_unlock(&bcache.lock);
-    return found;
-}
-
 /* A buffer that is evictable no more loses its block. */
 static void evict(struct buf *b)
 {
@@ -528,18 +517,26 @@ static bool on_disk(const struct disk *d, u64 blkno)
     return blkno < d->nsectors / (bcache.block_bytes / SECTOR_BYTES);
 }
 
-/* The current process is about to hold one more buffer. A first one waits
- * until all holders together fit the cache. Caller holds the lock. */
-static void hold(void)
+/* The current process is about to hold one more buffer. False, if that is its
+ * first and not all holders together would fit the cache. Caller holds the
+ * lock. */
+static bool hold_at_once(void)
 {
     struct proc *p = myproc();
     assert(p->buffers_held < BUFFERS_HELD); /* 8 */
-    if (p->buffers_held++)
+    if (!p->buffers_held && bcache.holders >= bcache.nbufs / BUFFERS_HELD)
+        return false;
+    bcache.holders += !p->buffers_held++;
+    return true;
+}
+
+/* The same, but waits until it may. */
+static void hold(void)
+{
+    if (hold_at_once())
         return;
-    if (bcache.holders >= bcache.nbufs / BUFFERS_HELD)
-        turns_wait(&bcache.may_hold, &bcache.lock);
-    else
-        bcache.holders++;
+    turns_wait(&bcache.may_hold, &bcache.lock);
+    myproc()->buffers_held = 1;
 }
 
 static void unhold(void)
@@ -568,39 +565,64 @@ static void write_victim(struct buf *b)
 
 /* ---- the interface ---- */
 
-/* getblk of a block whose contents are asked for, or not: to be overwritten. */
+/* Have the buffer that holds a block. Caller holds the lock. */
+static struct buf *hit(struct buf *b, bool asked)
+{
+    settle_ahead(b, asked);
+    buf_get(b);
+    b->block.used = ++bcache.uses;
+    count(&hits, 1);
+    trace_block(TRACE_hit, b, 0);
+    return b;
+}
+
+/* Have a claimed buffer for a block. Caller holds the lock. */
+static struct buf *miss(struct buf *b, struct disk *d, u64 blkno)
+{
+    count(&misses, 1);
+    assign(b, d, blkno);
+    trace_block(TRACE_miss, b, 0);
+    return b;
+}
+
+/* getblk of a block whose contents are asked for, or not: to be overwritten.
+ * Caller holds the lock, which is released while it waits. */
 static struct buf *get(struct disk *d, u64 blkno, bool asked)
 {
     struct buf *b, *dirty;
     assert(on_disk(d, blkno));
-    spin_lock(&bcache.lock);
     hold();
     for (;;) {
-        if ((b = lookup(d, blkno))) {
-            settle_ahead(b, asked);
-            buf_get(b);
-            b->block.used = ++bcache.uses;
-            count(&hits, 1);
-            trace_block(TRACE_hit, b, 0);
-            break;
-        } else if ((b = claim(d, blkno, &dirty))) {
-            count(&misses, 1);
-            assign(b, d, blkno);
-            trace_block(TRACE_miss, b, 0);
-            break;
-        } else if (dirty) {
+        if ((b = lookup(d, blkno)))
+            return hit(b, asked);
+        if ((b = claim(d, blkno, &dirty)))
+            return miss(b, d, blkno);
+        if (dirty)
             write_victim(dirty);
-        } else {
+        else
             make_room();
-        }
     }
-    spin_unlock(&bcache.lock);
-    return b;
 }
 
 struct buf *getblk(struct disk *d, u64 blkno)
 {
-    return get(d, blkno, false);
+    spin_lock(&bcache.lock);
+    struct buf *b = get(d, blkno, false);
+    spin_unlock(&bcache.lock);
+    return b;
+}
+
+struct buf *bcached(struct disk *d, u64 blkno, enum found *found)
+{
+    spin_lock(&bcache.lock);
+    struct buf *b = lookup(d, blkno);
+    *found = found_of(b);
+    if (*found == CACHED && !(b->flags & B_BUSY) && hold_at_once())
+        update_wanted(hit(b, true), true);
+    else
+        b = NULL;
+    spin_unlock(&bcache.lock);
+    return b;
 }
 
 /* A buffer that still has its block's number, but no more what is in it. */
@@ -646,10 +668,12 @@ static void start_read(struct disk *d, u64 blkno, bool asked)
         disk_submit(d, &b->io);
 }
 
-static void start_reads(struct disk *d, const u64 *blkno, u32 n, bool asked)
+static void start_also(struct disk *d, const struct also *also)
 {
-    for (u32 i = 0; i < n; i++)
-        start_read(d, blkno[i], asked);
+    for (u32 i = 0; i < also->nasked; i++)
+        start_read(d, also->asked[i], true);
+    for (u32 i = 0; i < also->nahead; i++)
+        start_read(d, also->ahead[i], false);
 }
 
 /* bread, with further reads started. */
@@ -666,8 +690,7 @@ static struct buf *read_with(struct buf *b, const struct also *also)
         spin_unlock(&bcache.lock);
         disk_submit(d, &b->io);
     }
-    start_reads(d, also->asked, also->nasked, true);
-    start_reads(d, also->ahead, also->nahead, false);
+    start_also(d, also);
     disk_unplug(d);
     if (valid || !biowait(b))
         return b;
@@ -679,8 +702,8 @@ struct buf *breada(struct disk *d, u64 blkno, const struct also *also)
 {
     if (!on_disk(d, blkno))
         return NULL;
-    struct buf *b = get(d, blkno, true);
     spin_lock(&bcache.lock);
+    struct buf *b = get(d, blkno, true);
     update_wanted(b, b->flags & B_VALID);
     spin_unlock(&bcache.lock);
     return read_with(b, also);
@@ -689,14 +712,26 @@ struct buf *breada(struct disk *d, u64 blkno, const struct also *also)
 struct buf *bread(struct disk *d, u64 blkno)
 {
     static const struct also nothing;
-    return on_disk(d, blkno) ? read_with(get(d, blkno, true), &nothing) : NULL;
+    if (!on_disk(d, blkno))
+        return NULL;
+    spin_lock(&bcache.lock);
+    struct buf *b = get(d, blkno, true);
+    spin_unlock(&bcache.lock);
+    return read_with(b, &nothing);
+}
+
+void bstart(struct disk *d, const struct also *also)
+{
+    if (!also->nasked && !also->nahead)
+        return;
+    disk_plug(d);
+    start_also(d, also);
+    disk_unplug(d);
 }
 
 void bprefetch(struct disk *d, const u64 *blkno, u32 n)
 {
-    disk_plug(d);
-    start_reads(d, blkno, n, false);
-    disk_unplug(d);
+    bstart(d, &(struct also){.ahead = blkno, .nahead = n});
 }
 
 void brelse(struct buf *b)

@@ -85,15 +85,20 @@ struct also {
  * and start reading those others too. */
 struct buf *breada(struct disk *, u64 blkno, const struct also *);
 
+/* The same if nothing has to be waited for: the block's buffer, if it is cached
+ * and nobody has it; else NULL, and breada is to be called. In any case what
+ * has become of the block. */
+struct buf *bcached(struct disk *, u64 blkno, enum found *);
+
+/* Only start reading those others. */
+void bstart(struct disk *, const struct also *);
+
 /* Start reading these unless they are cached, or no buffer is free without
  * writing one; holds nothing on return. What is prefetched and not asked for
  * yet fills bio_ahead_most() buffers at most: then no more is read, but in the
  * place of what was not asked for in AHEAD_STALE_NS. */
 void bprefetch(struct disk *, const u64 *blkno, u32 n);
 u64 bio_ahead_most(void);
-
-/* What has become of a block; for one that is asked for. */
-enum found bio_found(const struct disk *, u64 blkno);
 
 /* Let go of a buffer: unchanged, or (dirty already) as it was. */
 void brelse(struct buf *);

@@ -35,11 +35,6 @@ void prefetch_init(void)
     policy_own(POLICY_PREFETCH, (struct policy_owner){.swap = swap});
 }
 
-bool prefetch_is_blind(void)
-{
-    return hooks()->blind;
-}
-
 bool prefetch_takes_hints(void)
 {
     return hooks()->takes_hints;

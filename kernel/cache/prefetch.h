@@ -12,9 +12,6 @@ void prefetch_init(void); /* owns the prefetch kind */
  * Inode locked. */
 struct wish prefetch_ahead(struct disk *, struct streams *, struct access *);
 
-/* Does the policy in use not look at what has become of a block? */
-bool prefetch_is_blind(void);
-
 /* Does the policy in use act on what programs say they will need, or not? */
 bool prefetch_takes_hints(void);
 

@@ -19,36 +19,28 @@
 
 /* Where a read is. */
 struct reading {
+    struct streams *streams;
+    bool planned;      /* the policy has been asked */
     u64 next;          /* first block of the file not yet started */
     u64 end;           /* what the call asked for ends before this block */
     struct wish wish;  /* the policy's */
     u64 ahead, nahead; /* its blocks that have been started; all of them */
 };
 
-/* What has become of a file's block, if the policy wants to know. A hole needs
- * no reading. */
-static enum found find_block(struct inode *ip, u64 block)
-{
-    u32 blkno;
-    if (prefetch_is_blind() || map(ip, block, &blkno) || !blkno)
-        return CACHED;
-    return bio_found(ip->fs->disk, blkno);
-}
-
-static void plan(struct inode *ip, const struct uio *u, u64 n,
-                 struct streams *streams, struct reading *r)
+/* Ask the policy what to read ahead. first: the block that the read begins
+ * with; found: what had become of it. */
+static void plan(struct inode *ip, u64 first, enum found found,
+                 struct reading *r)
 {
     const struct fs *fs = ip->fs;
-    u64 first = u->offset >> fs->block_shift;
-    *r = (struct reading){.next = first + 1,
-                          .end = blocks_of(fs, u->offset + n)};
     struct access access = {.block = first,
                             .nblocks = r->end - first,
                             .file_blocks = blocks_of(fs, ip->size),
                             .block_bytes = fs->block_bytes,
-                            .found = find_block(ip, first)};
-    r->wish = prefetch_ahead(fs->disk, streams, &access);
+                            .found = found};
+    r->wish = prefetch_ahead(fs->disk, r->streams, &access);
     r->nahead = MIN(r->wish.n * r->wish.times, bio_ahead_most());
+    r->planned = true;
 }
 
 /* The disk's block of a file's, added to out[*n] if there is one. */
@@ -77,37 +69,61 @@ static u32 map_ahead(struct inode *ip, struct reading *r, u64 out[WINDOW])
     return n;
 }
 
-/* Read a block, after starting to read what should follow it. */
-static struct buf *read_block(struct inode *ip, u64 block, u32 blkno,
-                              struct reading *r)
+/* What should follow a block. No buffer is held: to map may need one. */
+static struct also following(struct inode *ip, u64 block, struct reading *r,
+                             u64 out[2 * WINDOW])
 {
-    u64 asked[WINDOW], ahead[WINDOW];
-    struct also also = {.asked = asked, .ahead = ahead};
+    struct also also = {.asked = out, .ahead = out + WINDOW};
     if (r->next <= block + WINDOW / 2)
-        also.nasked = map_asked(ip, r, asked);
+        also.nasked = map_asked(ip, r, out);
     if (r->next >= r->end)
-        also.nahead = map_ahead(ip, r, ahead);
-    return breada(ip->fs->disk, blkno, &also);
+        also.nahead = map_ahead(ip, r, out + WINDOW);
+    return also;
 }
 
-static int read_part(struct inode *ip, struct uio *u, u64 n, struct reading *r)
+/* Copy from a block to the program, and let go of it. */
+static int copy_out(struct buf *b, u64 n, struct uio *u)
 {
-    u64 block = u->offset >> ip->fs->block_shift;
-    u32 at = u->offset & (ip->fs->block_bytes - 1), blkno;
-    int error = map(ip, block, &blkno);
-    if (error)
-        return error;
-    if (!blkno)
-        return uio_zero(n, u);
-    struct buf *b = read_block(ip, block, blkno, r);
-    if (!b)
-        return -EIO;
-    error = uio_move((char *)b->data + at, n, u);
+    u32 at = u->offset & (bio_block_bytes() - 1);
+    int error = uio_move((char *)b->data + at, n, u);
     brelse(b);
     return error;
 }
 
-/* Start what the policy wished for beyond what read_block has started. */
+/* The same of a block that is not cached; start reading the others, too. */
+static int read_out(struct disk *d, u64 blkno, const struct also *also, u64 n,
+                    struct uio *u)
+{
+    struct buf *b = breada(d, blkno, also);
+    return b ? copy_out(b, n, u) : -EIO;
+}
+
+/* What follows a cached block is started when that has been let go of. */
+static int read_part(struct inode *ip, struct uio *u, u64 n, struct reading *r)
+{
+    struct disk *d = ip->fs->disk;
+    u64 block = u->offset >> ip->fs->block_shift, out[2 * WINDOW];
+    u32 blkno;
+    int error = map(ip, block, &blkno);
+    if (error)
+        return error;
+    enum found found = CACHED; /* a hole needs no reading */
+    struct buf *b = blkno ? bcached(d, blkno, &found) : NULL;
+    if (!r->planned)
+        plan(ip, block, found, r);
+    if (!blkno)
+        return uio_zero(n, u);
+    bool cached = b;
+    if (cached)
+        error = copy_out(b, n, u);
+    struct also also = following(ip, block, r, out);
+    if (!cached)
+        return read_out(d, blkno, &also, n, u);
+    bstart(d, &also);
+    return error;
+}
+
+/* Start what the policy wished for beyond what read_part has started. */
 static void read_ahead(struct inode *ip, struct reading *r)
 {
     u64 blocks[WINDOW];
@@ -140,8 +156,9 @@ int ext2_read(struct inode *ip, struct uio *u, struct streams *s)
     if (u->offset >= ip->size || u->left == 0)
         return 0;
     u64 left = MIN(u->left, ip->size - u->offset);
-    struct reading r;
-    plan(ip, u, left, s, &r);
+    struct reading r = {.streams = s,
+                        .next = (u->offset >> ip->fs->block_shift) + 1,
+                        .end = blocks_of(ip->fs, u->offset + left)};
     int error = 0;
     while (left && !error) {
         u64 n = part(ip, u, left);

@@ -59,6 +59,15 @@ static inline struct buf *buffer_of(u64 blkno)
     return NULL;
 }
 
+/* What has become of a disk's block. */
+static inline enum found found_on(const struct disk *d, u64 blkno)
+{
+    for (u64 i = 0; i < bcache.used; i++)
+        if (bcache.bufs[i].disk == d && bcache.bufs[i].block.blkno == blkno)
+            return found_of(&bcache.bufs[i]);
+    return MISSING;
+}
+
 static inline bool is_dirty(u64 blkno)
 {
     struct buf *b = buffer_of(blkno);

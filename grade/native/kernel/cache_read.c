@@ -68,7 +68,7 @@ TEST(a_failed_read_is_an_error_and_is_tried_again)
     fail_sector(0, 11, false, 1);
     check(!bread(disk0(), 5));
     check_at_rest();
-    check_eq(bio_found(disk0(), 5), MISSING);
+    check_eq(found_on(disk0(), 5), MISSING);
     struct buf *b = bread(disk0(), 5);
     check(b && b->flags & B_VALID && !(b->flags & B_ERROR));
     brelse(b);
@@ -82,7 +82,7 @@ TEST(a_block_to_be_overwritten_is_not_read)
     check(!(b->flags & B_VALID));
     brelse(b);
     check_commands("");
-    check_eq(bio_found(disk0(), 5), MISSING);
+    check_eq(found_on(disk0(), 5), MISSING);
     check_counters("bio.", "misses 1");
 }
 
@@ -100,15 +100,15 @@ TEST(what_became_of_a_block_can_be_asked)
 {
     boot("");
     rig.idle = nothing_ends;
-    check_eq(bio_found(disk0(), 5), MISSING);
+    check_eq(found_on(disk0(), 5), MISSING);
     bprefetch(disk0(), &(u64){5}, 1);
-    check_eq(bio_found(disk0(), 5), COMING);
+    check_eq(found_on(disk0(), 5), COMING);
     end_commands();
-    check_eq(bio_found(disk0(), 5), CACHED);
-    check_eq(bio_found(disk_get(1), 5), MISSING);
+    check_eq(found_on(disk0(), 5), CACHED);
+    check_eq(found_on(disk_get(1), 5), MISSING);
     struct buf *b = getblk(disk0(), 5);
     bawrite(b);
-    check_eq(bio_found(disk0(), 5), CACHED);
+    check_eq(found_on(disk0(), 5), CACHED);
     end_commands();
 }
 
@@ -155,7 +155,7 @@ static void let_go_of_none(void)
 TEST(a_process_holds_four_buffers_at_most)
 {
     boot("");
-    check_panics(have_five, "hold: assertion failed");
+    check_panics(have_five, "hold_at_once: assertion failed");
     check_panics(let_go_of_none, "buf_let_go: assertion failed");
     struct buf *b[4];
     for (u64 i = 0; i < 4; i++)
@@ -394,7 +394,7 @@ TEST(what_nobody_asked_for_in_10_s_gives_way_to_other_prefetched_blocks)
     check(!buffer_of(5) && buffer_of(6));
     check_trace("evicted disk0 5 7 1; ahead disk0 6 7 0; "
                 "queued disk0 12 7 2; issued disk0 12 7 2");
-    check_eq(bio_found(disk0(), 6), COMING);
+    check_eq(found_on(disk0(), 6), COMING);
     /* What is still coming does not give way. */
     clock_now_ns += AHEAD_STALE_NS;
     prefetch(7, 1);
@@ -414,7 +414,7 @@ TEST(a_dropped_block_is_prefetched_into_its_buffer)
     prefetch(5, 1);
     end_commands();
     check_commands("R0:10+2");
-    check_eq(bio_found(disk0(), 5), CACHED);
+    check_eq(found_on(disk0(), 5), CACHED);
     check_eq(bio_busy(), 0);
     binval(disk0(), 5);
     prefetch(6, 1);
@@ -525,6 +525,95 @@ TEST(beside_a_cached_block_the_others_are_started_and_not_waited_for)
     check_at_rest();
 }
 
+TEST(others_can_be_started_without_a_block_that_is_waited_for)
+{
+    static const u64 asked[] = {6}, ahead[] = {7};
+    boot("nbuf=64");
+    bstart(disk0(), NONE_ALSO);
+    check_commands("");
+    bstart(disk0(), &(struct also){asked, ahead, 1, 1});
+    check_commands("R0:12+4=2");
+    end_commands();
+    check_counters("bio.", "ahead 1");
+    check_at_rest();
+}
+
+/* ---- a cached block ---- */
+
+static struct buf *cached(u64 blkno, enum found want)
+{
+    enum found found;
+    struct buf *b = bcached(disk0(), blkno, &found);
+    check_eq(found, want);
+    return b;
+}
+
+static u64 locks;
+
+static void count_a_lock(void)
+{
+    locks++;
+}
+
+/* Lock and unlock once, and once more to let go of it. */
+TEST(a_cached_block_costs_the_caches_lock_once)
+{
+    boot("nbuf=64 update=told");
+    policy_own(POLICY_UPDATE, (struct policy_owner){.swap = update_switch});
+    read_in(5);
+    forget_all();
+    rig.unlocked = count_a_lock;
+    struct buf *b = cached(5, CACHED);
+    check_eq(locks, 1);
+    check(b == buffer_of(5) && b->flags & B_BUSY && b->flags & B_VALID);
+    brelse(b);
+    check_eq(locks, 2);
+    check_notes("wanted 5 hit");
+    check_trace("hit disk0 5 7 0");
+    check_counters("bio.", "misses 1, hits 1");
+    check_at_rest();
+}
+
+TEST(of_what_is_not_cached_or_in_use_nothing_is_counted_or_waited_for)
+{
+    boot("nbuf=64 update=told");
+    policy_own(POLICY_UPDATE, (struct policy_owner){.swap = update_switch});
+    rig.idle = nothing_ends;
+    check(!cached(5, MISSING));
+    prefetch(5, 1);
+    check(!cached(5, COMING));
+    end_commands();
+    bawrite(getblk(disk0(), 6));
+    forget_all();
+    check(!cached(6, CACHED));
+    check_notes("");
+    check_trace("");
+    check_counters("bio.", "misses 1, ahead 1, written 1");
+    check_eq(myproc()->buffers_held, 0);
+    end_commands();
+    brelse(cached(5, CACHED));
+    check_notes("wanted 5 hit");
+    check_counters("bio.",
+                   "misses 1, hits 1, ahead 1, ahead_used 1, written 1");
+    check_at_rest();
+}
+
+TEST(a_cached_block_waits_for_no_other_holder)
+{
+    u64 blocks[4] = {0, 1, 2, 3};
+    boot("nbuf=16");
+    fill(0, 5);
+    for (u32 i = 0; i < 4; i++)
+        start(20 + i, hold_until_told, &blocks[i]);
+    check_eq(bcache.holders, 4);
+    check(!cached(4, CACHED));
+    may_let_go = 1;
+    wakeup(&may_let_go);
+    run_others();
+    brelse(cached(4, CACHED));
+    check_at_rest();
+}
+
 TEST(a_failed_read_beside_others_is_an_error)
 {
     static const u64 asked[] = {6};
@@ -534,7 +623,7 @@ TEST(a_failed_read_beside_others_is_an_error)
     check(!breada(disk0(), 5, &also));
     end_commands();
     check_at_rest();
-    check_eq(bio_found(disk0(), 6), CACHED);
+    check_eq(found_on(disk0(), 6), CACHED);
 }
 
 TEST(a_block_of_the_same_call_whose_contents_were_dropped_is_read_again)
@@ -548,7 +637,7 @@ TEST(a_block_of_the_same_call_whose_contents_were_dropped_is_read_again)
     brelse(breada(disk0(), 5, &also));
     end_commands();
     check_commands("R0:10+4=2");
-    check_eq(bio_found(disk0(), 6), CACHED);
+    check_eq(found_on(disk0(), 6), CACHED);
     check_eq(bio_busy(), 0);
 }
 

@@ -114,7 +114,7 @@ TEST(a_dropped_or_unwanted_block_is_known_as_such_to_the_policy)
     check_notes("");
     brelse(b);
     check_notes("insert 5");
-    check_eq(bio_found(disk0(), 6), CACHED);
+    check_eq(found_on(disk0(), 6), CACHED);
     read_in(6); /* wanted again */
     check_notes("remove 6; insert 6");
     check_eq(bcache.nevictable, 3);
@@ -574,7 +574,7 @@ TEST(a_block_that_was_given_up_is_read_again_if_its_buffer_is_still_there)
     read_in(5);
     check_console("bio: disk0: block 100 cannot be written and is lost\n");
     check(buffer_of(100) && !buffer_of(200));
-    check_eq(bio_found(disk0(), 100), MISSING);
+    check_eq(found_on(disk0(), 100), MISSING);
 }
 
 static void read_block(void *blkno)

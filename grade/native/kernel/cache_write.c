@@ -433,7 +433,7 @@ TEST(to_drop_a_block_waits_for_its_transfer)
     check(!has_ended(t));
     end_commands();
     check(has_ended(t));
-    check_eq(bio_found(disk0(), 5), MISSING);
+    check_eq(found_on(disk0(), 5), MISSING);
     check_at_rest();
 }
 
@@ -444,8 +444,8 @@ TEST(to_drop_a_disk_leaves_the_other_as_it_was)
     brelse(bread(disk_get(1), 5));
     binval_disk(disk0());
     for (u64 i = 5; i < 8; i++)
-        check_eq(bio_found(disk0(), i), MISSING);
-    check_eq(bio_found(disk_get(1), 5), CACHED);
+        check_eq(found_on(disk0(), i), MISSING);
+    check_eq(found_on(disk_get(1), 5), CACHED);
     check_at_rest();
 }
 

@@ -63,15 +63,12 @@ TEST(a_policy_that_wishes_nothing_reads_nothing)
     check_eq(read_blocks(3, 2).n, 0);
 }
 
-TEST(what_the_policy_in_use_looks_at_is_known)
+TEST(whether_the_policy_in_use_takes_hints_is_known)
 {
     boot_prefetch("prefetch=told");
-    check(!prefetch_is_blind() && !prefetch_takes_hints());
-    told_prefetch.prefetch.blind = true;
-    check(prefetch_is_blind() && !prefetch_takes_hints());
-    told_prefetch.prefetch.blind = false;
+    check(!prefetch_takes_hints());
     told_prefetch.prefetch.takes_hints = true;
-    check(!prefetch_is_blind() && prefetch_takes_hints());
+    check(prefetch_takes_hints());
 }
 
 static enum hint hint_seen;
