@@ -40,8 +40,7 @@ static void read_file(u64 block, u64 n)
     struct access *a = &file.access;
     a->block = block;
     a->nblocks = n;
-    bool told = !file.policy->prefetch.blind;
-    a->found = told && !file.cached[block] ? MISSING : CACHED;
+    a->found = file.cached[block] ? CACHED : MISSING;
     struct stream *s = stream_of(&file.streams, a, &file.policy->prefetch);
     file.wish = (struct wish){.times = 1};
     file.policy->prefetch.ahead(s, a, &file.wish);

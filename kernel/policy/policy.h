@@ -341,7 +341,7 @@ struct access {
     u64 block, nblocks; /* what is asked for */
     u64 file_blocks;    /* length of the file */
     u32 block_bytes;
-    enum found found; /* the first of them; CACHED for who is blind */
+    enum found found; /* the first of them */
     enum hint hint;
 };
 
@@ -369,7 +369,6 @@ struct prefetch_hooks {
     /* (optional; without it: goes_on) Does this read belong to the stream,
      * which has had one at least? If to none, it begins one. Likewise. */
     bool (*follows)(const struct stream *, const struct access *);
-    bool blind;       /* does not look at `found`, which spares looking it up */
     bool takes_hints; /* not asked while the hint is HINT_RANDOM; and the kernel
                          starts to read what a program says it will need, and
                          evicts next what it says it will not */

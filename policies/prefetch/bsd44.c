@@ -48,6 +48,6 @@ static const struct policy bsd44 = {
     .name = "bsd44",
     .about = "ahead of sequential reads, growing to a cluster",
     .tunables = tunables,
-    .prefetch = {.ahead = bsd44_ahead, .blind = true, .takes_hints = true},
+    .prefetch = {.ahead = bsd44_ahead, .takes_hints = true},
 };
 POLICY(bsd44);

@@ -14,6 +14,6 @@ static const struct policy none = {
     .kind = POLICY_PREFETCH,
     .name = "none",
     .about = "read nothing ahead",
-    .prefetch = {.ahead = none_ahead, .blind = true},
+    .prefetch = {.ahead = none_ahead},
 };
 POLICY(none);

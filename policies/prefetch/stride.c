@@ -97,7 +97,6 @@ static const struct policy stride = {
     .tunables = tunables,
     .prefetch = {.ahead = stride_ahead,
                  .follows = stride_follows,
-                 .blind = true,
                  .takes_hints = true},
 };
 POLICY(stride);
