@@ -9,6 +9,9 @@
  *   write.c    asks the write policy how a write goes on
  *   updated.c  asks the update policy when dirty blocks are written
  *
+ * Not shared: prefetch.c asks the prefetch policy about the streams of open
+ * files (stream.c), and readers.c counts those of each disk.
+ *
  * bcache.lock guards all of this but a busy buffer's data.
  */
 #ifndef SLUICE_BCACHE_H
@@ -18,7 +21,7 @@
 
 #define OWNER_LISTS 1024 /* of dirty buffers, by owner; a power of two */
 
-/* Somebody who waits for a set of writes. */
+/* A flush that waits for its writes. */
 struct flush {
     u64 started, outstanding;
     int error;
@@ -27,7 +30,7 @@ struct flush {
 extern struct bcache {
     struct spinlock lock;
     u32 block_bytes;
-    u64 nbufs, used; /* buffers; of them, that have ever held a block */
+    u64 nbufs, used; /* buffers; those of them that have ever held a block */
     struct buf *bufs;
     u8 *data;             /* nbufs * block_bytes */
     struct buf **buckets; /* nbuckets, a power of two */
@@ -36,16 +39,16 @@ extern struct bcache {
     struct list ahead; /* prefetched, not asked for yet: the oldest first */
     struct list owned[OWNER_LISTS];
     u64 ndirty, nheld_back, nwriting, nbusy;
-    u64 nevictable;         /* and clean */
+    u64 nevictable;         /* buffers that are evictable and clean */
     u64 uses;               /* of buffers, by processes, ever */
-    u64 nahead, ahead_most; /* on that list; may be */
+    u64 nahead, ahead_most; /* how many are on that list, and may be */
     u64 write_number;       /* of the last write started */
     u64 look_started;       /* blocks that the policy's look found due */
-    u64 look_number;        /* what that was when the policy began to look */
-    bool looking;           /* now; changed with write.c's lock held, too */
-    u32 holders;            /* processes that hold buffers */
-    struct turns may_hold;  /* who waits to become one */
-    u32 waiting;            /* processes that wait for an evictable buffer */
+    u64 look_number;        /* write_number when the policy began to look */
+    bool looking; /* a policy is looking; write.c's lock guards it, too */
+    u32 holders;  /* processes that hold buffers */
+    struct turns may_hold; /* processes that wait to become one */
+    u32 waiting;           /* processes that wait for an evictable buffer */
 } bcache;
 
 static inline struct buf *buf_of(struct block *b)

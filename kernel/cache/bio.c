@@ -143,8 +143,8 @@ static void trace_block(enum trace_event event, const struct buf *b, u64 arg)
     trace(event, b->block.disk, b->block.blkno, myproc()->pid, arg);
 }
 
-/* The same for what the buffer or a histogram has a time of: the trace has the
- * same. Caller holds the lock, and has traced nothing since. */
+/* The same at a time that the buffer or a histogram has, too, so that the trace
+ * agrees with it. Caller holds the lock, and has traced nothing since then. */
 static void trace_block_at(u64 now_ns, enum trace_event event,
                            const struct buf *b, u64 arg)
 {
@@ -198,7 +198,8 @@ static void mark_ahead(struct buf *b)
     count(&ahead, 1);
 }
 
-/* If b was prefetched and not asked for yet: now it is, or never will be. */
+/* If b was prefetched and not asked for yet: now it is asked for, or it never
+ * will be. */
 static void settle_ahead(struct buf *b, bool asked)
 {
     if (!(b->flags & B_AHEAD))
@@ -249,8 +250,8 @@ static struct buf *claim(const struct disk *d, u64 blkno, struct buf **dirty)
     return b;
 }
 
-/* The same for a block to be prefetched. If those fill their share, only what
- * is stale of them gives way; who waits for a buffer goes first. */
+/* The same for a block to be prefetched. If those fill their share, only a
+ * stale one of them gives way. A process that waits for a buffer goes first. */
 static struct buf *claim_ahead(const struct disk *d, u64 blkno)
 {
     struct buf *dirty;

@@ -3,10 +3,10 @@
  * Names and meanings are the classical ones (Bach, "The Design of the UNIX
  * Operating System", chapter 3; Leffler et al., 4.3BSD, section 7.3).
  *
- * - A block has at most one buffer. getblk, bread and breada return it busy:
- *   the caller alone may touch it, until brelse, bwrite, bawrite or bdwrite
- *   lets it go, to whoever has waited longest. A process holds at most
- *   BUFFERS_HELD at once.
+ * - A block has at most one buffer. getblk, bread, breada and bcached return it
+ * busy: the caller alone may touch it, until brelse, bwrite, bawrite or bdwrite
+ *   lets it go. Then the process that has waited longest for it has it. A
+ *   process holds at most BUFFERS_HELD at once.
  * - Dirty (delayed) means: on the delayed-write list exactly once, which is
  *   in the order of first dirtying. The timestamp is set when a clean buffer
  *   becomes dirty and not refreshed by further writes.
@@ -24,9 +24,11 @@
 #define BUFFERS_HELD 4 /* most a process may hold at once */
 #define BUFFERS_MIN  16
 
-#define AHEAD_STALE_NS 10000000000UL /* nobody will want it any more: 10 s */
+/* A prefetched block that no program has asked for in so long is not expected
+ * to be asked for any more. */
+#define AHEAD_STALE_NS (10 * NS_PER_S)
 
-/* b_flags; bcache.lock */
+/* The flags of a buffer; bcache.lock guards them. */
 #define B_BUSY      0x01  /* held by a process, or in transfer */
 #define B_VALID     0x04  /* holds the block's contents */
 #define B_DELWRI    0x08  /* dirty: to be written later */
@@ -47,13 +49,13 @@ struct buf {
     u32 flags;
     struct disk *disk;
     struct buf *hash;    /* the next of its bucket */
-    struct turns turns;  /* who waits for it while it is busy */
+    struct turns turns;  /* processes that wait for it while it is busy */
     struct list dirty;   /* on the delayed-write, pending or writing list */
     struct list owned;   /* while dirty: on its owner's list */
     struct list ahead;   /* with B_AHEAD: on the list of those */
-    u64 ahead_ns;        /* likewise: when its read was started */
-    struct flush *flush; /* who waits for this write, or NULL */
-    u64 write_number;    /* while in transfer to the disk: of that write */
+    u64 ahead_ns;        /* with B_AHEAD: when its read was started */
+    struct flush *flush; /* the flush that waits for this write, or NULL */
+    u64 write_number;    /* of its last write */
     /* the holder's */
     void *data;   /* bio_block_bytes() */
     struct io io; /* its transfer */
@@ -74,29 +76,29 @@ struct buf *getblk(struct disk *, u64 blkno);
  * outside it (-EIO to the user). */
 struct buf *bread(struct disk *, u64 blkno);
 
-/* What the same call will ask for beside a block, and what it should prefetch,
- * or NULL. */
+/* Further blocks to start reading beside one: those that the same call of a
+ * program will ask for, and those to be prefetched. */
 struct also {
     const u64 *asked, *ahead;
     u32 nasked, nahead;
 };
 
-/* bread for a program that reads a file, of which update policies are told;
- * and start reading those others too. */
+/* bread for a program that reads a file, of which the update policy is told;
+ * starts reading the further blocks, too. */
 struct buf *breada(struct disk *, u64 blkno, const struct also *);
 
-/* The same if nothing has to be waited for: the block's buffer, if it is cached
- * and nobody has it; else NULL, and breada is to be called. In any case what
- * has become of the block. */
-struct buf *bcached(struct disk *, u64 blkno, enum found *);
+/* The same if it needs no waiting: the buffer, if the block is cached and no
+ * process has it; else NULL, and the caller goes on with breada. *found tells
+ * what had become of the block. */
+struct buf *bcached(struct disk *, u64 blkno, enum found *found);
 
-/* Only start reading those others. */
+/* Start reading the further blocks alone; holds no buffer on return. */
 void bstart(struct disk *, const struct also *);
 
-/* Start reading these unless they are cached, or no buffer is free without
- * writing one; holds nothing on return. What is prefetched and not asked for
- * yet fills bio_ahead_most() buffers at most: then no more is read, but in the
- * place of what was not asked for in AHEAD_STALE_NS. */
+/* Prefetch these blocks, but for those that are cached or for which no buffer
+ * is free without writing one. Blocks that were prefetched and not asked for
+ * yet fill bio_ahead_most() buffers at most: then a further one is prefetched
+ * only in the place of one that is stale (AHEAD_STALE_NS). */
 void bprefetch(struct disk *, const u64 *blkno, u32 n);
 u64 bio_ahead_most(void);
 

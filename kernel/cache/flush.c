@@ -5,8 +5,8 @@
  * - A flush goes in two steps. First what is due moves to the pending list, in
  *   one go under the lock; then that list is written, a batch under one plug
  *   at a time. So it is linear in what was looked at, and what becomes dirty
- *   meanwhile is not its business. (Mogul's smoothsync does it so, and 4.2BSD
- *   did not: policies/update/bflush.c.)
+ *   meanwhile is left to the next one. (Mogul's smoothsync does it so,
+ * and 4.2BSD did not: policies/update/bflush.c.)
  * - A block whose write fails is dirty again. To get done, a flush tries no
  *   block whose last write is newer than the flush, and all flushes of one
  *   look of a policy count as one.
@@ -43,7 +43,7 @@ struct wanted {
     u64 owner;           /* 0: any */
     u64 before_ns;       /* dirty at that time */
     u64 last_write;      /* and not tried by a later write than this */
-    struct flush *flush; /* who waits for them, or NULL */
+    struct flush *flush; /* the flush that waits for them, or NULL */
 };
 
 static bool is_wanted(const struct buf *b, const struct wanted *w)
@@ -78,8 +78,8 @@ static void start(struct buf *b, const struct wanted *w)
     w->flush->outstanding++;
 }
 
-/* Have a busy buffer, when it is our turn; but let go of it again, and return
- * false, if by then it is not dirty as it was. */
+/* Wait for a busy buffer, and have it. False, and without it, if it is not the
+ * same delayed write any more. */
 static bool get_dirty(struct buf *b, const struct wanted *w)
 {
     u64 dirtied_ns = b->block.dirtied_ns;
