@@ -15,13 +15,10 @@
 #include <limits.h>
 #include <stdarg.h>
 #include "kernel/base/abi.h"
+#include "kernel/base/units.h"
 
 #define PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #define NORETURN          __attribute__((noreturn))
-
-#define NS_PER_S  1000000000UL
-#define NS_PER_MS 1000000UL
-#define NS_PER_US 1000UL
 
 /* ---- system calls (kernel/base/abi.h), stubs in lib/syscall.c ---- */
 

@@ -40,7 +40,7 @@ const struct policy *model_start(const char *name)
     log_ns = NEVER_NS;
     list_init(&by_age);
     model = (struct cache_model){
-        .bad_blkno = NEVER_NS, .now.buffers = 1000, .disks = 1};
+        .bad_blkno = UNLIMITED, .now.buffers = 1000, .disks = 1};
     model_use_write("delayed");
     return model_use_update(name);
 }
@@ -116,7 +116,7 @@ static void tell_update(struct block *b)
         update->update.dirtied(b, model.now_ns);
     if (model.now.dirty < look_at)
         return;
-    look_at = NEVER_NS;
+    look_at = UNLIMITED;
     at_once = true;
 }
 
@@ -318,7 +318,7 @@ static u64 flush_first(u64 most, u64 age_ns)
 
 u64 flush_all(void)
 {
-    return flush_first(NEVER_NS, 0);
+    return flush_first(UNLIMITED, 0);
 }
 
 u64 flush_older(u64 age_ns)
@@ -339,35 +339,16 @@ static void make_owner_due(u64 owner, struct list *due)
     }
 }
 
-u64 flush_owner(u64 owner)
-{
-    struct list due;
-    list_init(&due);
-    make_owner_due(owner, &due);
-    return write_due(&due);
-}
-
-static u64 flush_listed(struct list *blocks, bool files)
+u64 flush_files(struct list *blocks)
 {
     struct list due;
     list_init(&due);
     LIST_EACH (n, blocks) {
         struct block *b = LIST_ITEM(n, struct block, owing);
-        if (make_due(CONTAINER(b, struct buffer, block), &due) && files &&
-            b->owner)
+        if (make_due(CONTAINER(b, struct buffer, block), &due) && b->owner)
             make_owner_due(b->owner, &due);
     }
     return write_due(&due);
-}
-
-u64 flush_list(struct list *blocks)
-{
-    return flush_listed(blocks, false);
-}
-
-u64 flush_files(struct list *blocks)
-{
-    return flush_listed(blocks, true);
 }
 
 /* ---- the update daemon ---- */
@@ -432,7 +413,7 @@ void stall_to_ms(u64 ms)
 
 const struct policy *model_use_update(const char *name)
 {
-    look_at = NEVER_NS;
+    look_at = UNLIMITED;
     start(&update, POLICY_UPDATE, name);
     LIST_EACH (n, &by_age)
         tell_update(&LIST_ITEM(n, struct buffer, by_age)->block);

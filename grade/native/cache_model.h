@@ -21,12 +21,10 @@
 
 #include "grade/native/test.h"
 
-#define NS_PER_MS 1000000UL
-
 /* What a test may set, and read. model_start sets it anew. */
 extern struct cache_model {
     u64 now_ns;
-    u64 bad_blkno;           /* writes of this block fail; NEVER_NS: none */
+    u64 bad_blkno;           /* writes of this block fail; UNLIMITED: none */
     struct cache_state now;  /* buffers: 1000; dirty is counted by the model */
     struct disk_state queue; /* at disk 0 */
     u32 disks;               /* 1 */

@@ -9,11 +9,10 @@
 #include "kernel/disk/queue.h"
 #include "policies/lib/detour.h"
 
-#define MOST      24
-#define STEPS     1500
-#define SEEDS     20
-#define COUNTERS  4
-#define NS_PER_MS 1000000UL
+#define MOST     24
+#define STEPS    1500
+#define SEEDS    20
+#define COUNTERS 4
 
 static struct queue queue;
 static struct request requests[MOST]; /* queued, if `queue` is set */

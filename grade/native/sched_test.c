@@ -626,7 +626,7 @@ TEST(sluice_lets_out_evenly_what_became_dirty_at_once)
         check_eq(clock_now_ns / 1000000, ms[i]);
     }
     check_eq(counter_of(p, "unwatched"), 8); /* no read waited */
-    check_eq(queue.length[2], 0);
+    check_eq(queue.length[SET_OFFERS], 0);
 }
 
 /* One each second, in the last tick but one and not before: none is let out

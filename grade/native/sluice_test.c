@@ -13,12 +13,11 @@
 #include "kernel/disk/queue.h"
 #include "policies/lib/detour.h"
 
-#define NS_PER_MS 1000000UL
-#define READERS   4
-#define ROOM      600 /* requests */
-#define SECTORS   1000
-#define BEGIN_NS  (100000 * NS_PER_MS)
-#define END_NS    (BEGIN_NS + 6000 * NS_PER_MS)
+#define READERS  4
+#define ROOM     600 /* requests */
+#define SECTORS  1000
+#define BEGIN_NS (100000 * NS_PER_MS)
+#define END_NS   (BEGIN_NS + 6000 * NS_PER_MS)
 
 /* The mean times between are in us; 0: none. */
 struct load {

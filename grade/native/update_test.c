@@ -400,7 +400,7 @@ TEST(nothing_stays_dirty_for_ever_also_when_one_block_cannot_be_written)
         }
         run_to_ms(600000);
         check_eq(model.now.dirty, 1);
-        model.bad_blkno = NEVER_NS;
+        model.bad_blkno = UNLIMITED;
         run_to_ms(1200000);
         check_eq(model.now.dirty, 0);
     }

@@ -101,6 +101,12 @@ def test_a_policy_takes_no_lock_and_touches_no_kernel_list(path: Path) -> None:
     assert theirs == ([] if path in SHARED else [BOUNDARY])
 
 
+@pytest.mark.parametrize("path", POLICIES, ids=lambda p: f"{p.parent.name}/{p.stem}")
+def test_a_policy_reaches_its_tunables_and_counters_by_name(path: Path) -> None:
+    source = (ROOT / "policies" / path.parent.name / f"{path.stem}.c").read_text()
+    assert not re.findall(r"\b(?:tunables|counters)\[\d", source)
+
+
 @pytest.mark.parametrize("path", sorted(ROOT.glob("policies/lib/*.h")), ids=lambda p: p.stem)
 def test_a_header_that_policies_share_includes_policy_h_only(path: Path) -> None:
     assert re.findall(r'#include [<"]([^>"]+)', path.read_text()) == [BOUNDARY]

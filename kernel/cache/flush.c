@@ -336,7 +336,7 @@ u64 flush_older(u64 age_ns)
 {
     spin_lock(&bcache.lock);
     return finish(
-        make_oldest_due(NULL, ago(age_ns), NEVER_NS, bcache.look_number));
+        make_oldest_due(NULL, ago(age_ns), UNLIMITED, bcache.look_number));
 }
 
 u64 flush_oldest(u64 most)
@@ -347,7 +347,7 @@ u64 flush_oldest(u64 most)
 
 u64 flush_all(void)
 {
-    return flush_oldest(NEVER_NS);
+    return flush_oldest(UNLIMITED);
 }
 
 static u64 make_owner_due(u64 owner)
@@ -362,15 +362,8 @@ static u64 make_owner_due(u64 owner)
     return n;
 }
 
-u64 flush_owner(u64 owner)
-{
-    spin_lock(&bcache.lock);
-    return finish(make_owner_due(owner));
-}
-
-/* Flush a list of a policy's, and what else the files of its blocks have. A
- * block that is due already is so with its file. */
-static u64 flush_listed(struct list *l, bool files)
+/* A block that is due already is so with its file. */
+u64 flush_files(struct list *l)
 {
     u64 n = 0;
     spin_lock(&bcache.lock);
@@ -379,18 +372,8 @@ static u64 flush_listed(struct list *l, bool files)
         count(&scanned, 1);
         u64 made = make_due(b, bcache.look_number);
         n += made;
-        if (made && files && b->block.owner)
+        if (made && b->block.owner)
             n += make_owner_due(b->block.owner);
     }
     return finish(n);
-}
-
-u64 flush_list(struct list *l)
-{
-    return flush_listed(l, false);
-}
-
-u64 flush_files(struct list *l)
-{
-    return flush_listed(l, true);
 }

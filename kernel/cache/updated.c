@@ -26,7 +26,7 @@ static struct {
     u64 second_ns;     /* asking: when write_second is next */
     u64 look_at_dirty; /* bcache.lock: it looks at so many dirty blocks */
 } updated = {.lock = SPINLOCK("updated", RANK_POLICY),
-             .look_at_dirty = NEVER_NS};
+             .look_at_dirty = UNLIMITED};
 
 COUNTER(looks, "updated.looks", "looks", "times the update policy looked");
 COUNTER(started, "updated.written", "blocks", "whose writes looks started");
@@ -79,7 +79,7 @@ static void tell_dirtied(struct buf *b)
         update()->dirtied(&b->block, clock_ns());
     if (bcache.ndirty < updated.look_at_dirty)
         return;
-    updated.look_at_dirty = NEVER_NS;
+    updated.look_at_dirty = UNLIMITED;
     wake(&updated.at_once);
 }
 
@@ -107,7 +107,7 @@ void update_switch(const struct policy *to)
 {
     struct list *lists[] = {&bcache.pending, &bcache.delayed};
     spin_lock(&bcache.lock);
-    updated.look_at_dirty = NEVER_NS;
+    updated.look_at_dirty = UNLIMITED;
     policy_switch(to);
     for (u32 i = 0; i < NELEM(lists); i++) {
         LIST_EACH (n, lists[i])

@@ -152,7 +152,7 @@ void make_room(void)
 /* The most blocks that may be dirty or being written. */
 static u64 ask_most_dirty(void)
 {
-    u64 most = NEVER_NS;
+    u64 most = UNLIMITED;
     spin_lock(&write_lock);
     if (hooks()->most_dirty) {
         most = hooks()->most_dirty(bcache.nbufs);

@@ -23,7 +23,7 @@
 #include "kernel/measure/trace.h"
 #include "kernel/disk/virtio_blk.h"
 
-#define SEGMENTS_KEPT_NS 1000000000UL /* of a drive, when no more needed */
+#define SEGMENTS_KEPT_NS NS_PER_S /* of a drive, when no more needed */
 
 static struct {
     struct disk disk[MAX_DISKS];
@@ -137,7 +137,7 @@ static bool is_told(const struct disk *d, const struct request *r)
 
 static u64 queue_length(const struct disk *d)
 {
-    return d->queue.length[0] + d->queue.length[1];
+    return d->queue.length[SET_READS] + d->queue.length[SET_WRITES];
 }
 
 /* The queue is about to change. Caller holds d->lock. */
@@ -358,7 +358,8 @@ u64 queue_seek_edge(struct queue *q, bool last)
 static bool idle(const struct disk *d)
 {
     const struct queue *q = &d->queue;
-    return queue_empty(q) && !(d->sched->sched.takes_offers && q->length[2]);
+    return queue_empty(q) &&
+           !(d->sched->sched.takes_offers && q->length[SET_OFFERS]);
 }
 
 /* Make an offer a write; false if it cannot be one now. Caller holds d->lock,
@@ -653,8 +654,8 @@ bool disk_state(u32 disk, struct disk_state *s)
     const struct disk *d = &disks.disk[disk];
     u64 since_ns = clock_ns() - d->measured_ns;
     *s = (struct disk_state){.modelled = d->drive.model->modelled,
-                             .queued_reads = d->queue.length[0],
-                             .queued_writes = d->queue.length[1],
+                             .queued_reads = d->queue.length[SET_READS],
+                             .queued_writes = d->queue.length[SET_WRITES],
                              .in_flight = d->in_flight,
                              .queued_ns =
                                  d->queued_ns + queue_length(d) * since_ns};
@@ -742,7 +743,7 @@ static void fit_cache(struct disk *d)
     d->drive.cache = c;
     u64 bus_kb_s = arg_number("drive_bus_kb_s", 0, 100, 1000000);
     if (bus_kb_s)
-        d->drive.bus_ns = SECTOR_BYTES * 1000000UL / bus_kb_s;
+        d->drive.bus_ns = SECTOR_BYTES * NS_PER_MS / bus_kb_s;
 }
 
 /* How many commands it takes: as the ring holds (d->depth so far) without a

@@ -18,9 +18,9 @@ static struct request *oldest(const struct list *arrived)
 }
 
 /* Which of the queue's sets a request is in. */
-static u32 set_of(const struct request *r)
+static enum queue_set set_of(const struct request *r)
 {
-    return r->offer ? 2 : r->write;
+    return r->offer ? SET_OFFERS : r->write ? SET_WRITES : SET_READS;
 }
 
 /* The sets a question is about, as an index that grows. */

@@ -15,7 +15,7 @@ void queue_dispatched(struct queue *, const struct request *, u64 now_ns);
 
 static inline bool queue_empty(const struct queue *q)
 {
-    return q->length[0] + q->length[1] == 0;
+    return q->length[SET_READS] + q->length[SET_WRITES] == 0;
 }
 
 #endif

@@ -1,32 +1,33 @@
 /*
- * Everything a policy may know: the one boundary between the kernel's
- * mechanism and the policies under policies/.
+ * The boundary between the kernel's mechanism and the policies: everything that
+ * a policy may know.
  *
- * - Mechanism owns the set, policy owns the order. The kernel keeps every
- *   buffer and every request and all locks; a policy only answers questions.
- *   It takes no lock, touches no kernel list and reads no clock: the time
- *   comes as an argument. So a policy can be swapped under load.
- * - A policy is one file that ends in one table:
- *
- *       static const struct policy clook = {.kind = POLICY_SCHED, ...};
- *       POLICY(clook);
- *
+ * - Mechanism owns the set, policy owns the order. The kernel keeps all
+ *   buffers, requests and locks; a policy only answers questions. It takes no
+ *   lock, touches no kernel list and reads no clock: the time is an argument.
+ *   So a policy can be swapped under load.
  * - A wrong answer is caught, named and counted (`policy fault: sched/mine:
- *   next returned a request that is not queued`); the kernel goes on with the
+ *   next returned a request that is not queued`). The kernel goes on with the
  *   kind's default, or panics under check=1.
- * - Compiles natively: a policy needs this header and nothing else.
+ * - Compiles natively. A policy needs this header, and those of policies/lib
+ *   if it wants what policies share.
  *
- * Each hook below says required or optional, the locks the kernel holds when
- * it calls, whether it may sleep, and what its return means.
+ * A policy's file has, in this order: the algorithm and its source, as a
+ * comment; enum { INTERVAL_MS, ... }, which names the rows of tunables[] that
+ * follow; the same of counters[]; state; hooks; a table of hooks, and POLICY.
+ * A row is reached by its name, as tunables[INTERVAL_MS].value.
+ *
+ * Each hook says whether it is required, which locks the kernel holds when it
+ * calls, and what the return means. None may sleep unless it says so.
  */
 #ifndef SLUICE_POLICY_H
 #define SLUICE_POLICY_H
 
-#include "kernel/policy/approach.h"
 #include "kernel/base/list.h"
 #include "kernel/base/tree.h"
 #include "kernel/base/types.h"
 #include "kernel/base/units.h"
+#include "kernel/policy/approach.h"
 
 enum policy_kind {
     POLICY_UPDATE,   /* when do dirty blocks go to the disk */
@@ -66,13 +67,16 @@ struct block {
     u64 owner;      /* equal for blocks of one file; 0: of none */
     u64 dirtied_ns; /* when it became dirty; 0: clean */
     u64 used;       /* grows from block to block with each use by a process */
-    union {         /* the replace policy's own while it has the block */
+    /* The replace policy's own: while it has the block; while the buffer holds
+     * this block. */
+    union {
         struct list link;
         struct tree_node node; /* for an order by number */
     };
-    u64 word[2];       /* the replace policy's own while it holds this block */
-    struct list owing; /* the update policy's own while dirty */
-    u64 mark;          /* likewise; 0 at first */
+    u64 word[2];
+    /* The update policy's own while the block is dirty; mark is 0 at first. */
+    struct list owing;
+    u64 mark;
 };
 
 /* The cache now, and what it counted since power-on. */
@@ -80,16 +84,16 @@ struct cache_state {
     u64 buffers, dirty, writing; /* now */
     u64 held_back;               /* of the dirty ones */
     u64 dirtied, absorbed, written, hits, misses;
-    u64 ahead, ahead_used, ahead_late, ahead_wasted; /* blocks read ahead; of
-        them asked for; of those still under way; never asked for */
+    /* Blocks read ahead; of them asked for; of those still under way; never
+     * asked for. */
+    u64 ahead, ahead_used, ahead_late, ahead_wasted;
 };
 
 /* The requests at one disk now. */
 struct disk_state {
     bool modelled; /* by a drive model: queue_approach knows */
     u64 queued_reads, queued_writes, in_flight;
-    u64 queued_ns; /* the number queued, summed over time since power-on: what
-                      it grew by, over the time that took, is the mean */
+    u64 queued_ns; /* the number queued, summed over time since power-on */
 };
 
 /* Both may be asked in any hook but sched's. */
@@ -101,57 +105,53 @@ bool disk_state(u32 disk, struct disk_state *); /* false: no such disk */
 struct update_hooks {
     /* (required) When must the update daemon look again? last_ns is when it
      * last looked (power-on: 0). A time in the past means at once; NEVER_NS,
-     * not before the policy or a tunable changes. No lock; may not sleep. */
+     * not before the policy or a tunable changes. No lock. */
     u64 (*next_ns)(u64 last_ns);
     /* (required) The time has come: start what is due, with the flush_ calls.
      * No lock; may sleep. */
     void (*look)(u64 now_ns);
-    /* (optional) b has become dirty, or is dirty and the policy starts (then
-     * the oldest comes first). It may be put on a list of the policy's by
-     * `owing`. Cache lock held; may not sleep. */
+    /* (optional) b has become dirty, or is dirty when the policy starts (the
+     * oldest comes first). It may be put on a list of the policy's by `owing`.
+     * Cache lock held. */
     void (*dirtied)(struct block *b, u64 now_ns);
-    /* (optional) b, dirty, is about to be written, or is dropped: off the
-     * policy's lists. Cache lock held; may not sleep. */
+    /* (optional) b, dirty, is about to be written or dropped: take it off the
+     * policy's lists. Cache lock held. */
     void (*leaves)(struct block *b);
     /* (optional) A program reads a file's block b, whose contents are cached
-     * (hit; then they may be dirty) or not. Cache lock held; may not sleep. */
+     * (hit; then they may be dirty) or not. Cache lock held. */
     void (*wanted)(const struct block *b, bool hit);
 };
 
-/*
- * For update policies in look(), and write policies in each_second(): start
+/* For update policies in look(), and write policies in each_second(): start
  * writes. Each returns how many. No block is tried twice in one look, so that
- * one which cannot be written does not hold it up.
- */
+ * one which cannot be written does not hold it up. */
 u64 flush_all(void);               /* every dirty block */
-u64 flush_older(u64 age_ns);       /* dirty for at least so long */
-u64 flush_oldest(u64 n);           /* up to n, the oldest */
-u64 flush_owner(u64 owner);        /* the dirty blocks of one file, not 0 */
-u64 flush_list(struct list *due);  /* on this list of the policy's, by owing */
-u64 flush_files(struct list *due); /* those, and the rest of their files */
+u64 flush_older(u64 age_ns);       /* those dirty for at least so long */
+u64 flush_oldest(u64 n);           /* the oldest, up to n */
+u64 flush_files(struct list *due); /* those on a list of the policy's, by owing,
+                                      and the rest of their files */
 
 /* What to do with a block that is shown. */
 enum visit {
     PASS,       /* nothing */
     FLUSH,      /* write it, if it is dirty */
-    FLUSH_LAST, /* likewise, and if so show no more */
+    FLUSH_LAST, /* write it, if it is dirty, and then show no more */
     STOP,       /* nothing, and show no more */
 };
 
-/* Show the policy every dirty block, the oldest first; start the writes of
- * those it says. Cache lock held while visit runs; it may not sleep. */
+/* Show the policy every dirty block, the oldest first, and start the writes
+ * that it says. visit is called with the cache's lock held. */
 u64 flush_by_age(enum visit (*visit)(struct block *, u64 now_ns));
 
-/* The same for the cache's buffers first to first + n - 1, clean or dirty, in
- * the order of buffers. */
+/* The same for buffers first to first + n - 1 of the cache, clean or dirty. */
 u64 flush_in_cache(u64 first, u64 n,
                    enum visit (*visit)(struct block *, u64 now_ns));
 
 /* When the oldest dirty block became dirty; NEVER_NS if none is. */
 u64 oldest_dirty_ns(void);
 
-/* Have the update daemon look, before its time too, as soon as n blocks are
- * dirty: once. NEVER_NS takes that back. */
+/* Have the update daemon look once, before its time too, as soon as n blocks
+ * are dirty. UNLIMITED takes that back. */
 void look_at_dirty(u64 n);
 
 /* ---- write: what does a write do now ---- */
@@ -160,7 +160,7 @@ enum write_mode {
     WRITE_THROUGH,   /* write, and wait for the disk */
     WRITE_ASYNC,     /* start the write now, do not wait */
     WRITE_DELAYED,   /* only make the block dirty */
-    WRITE_HELD_BACK, /* likewise, and mark it held_back */
+    WRITE_HELD_BACK, /* make it dirty, and mark it held_back */
 };
 
 /* A write of file data that has just changed one block. */
@@ -175,16 +175,15 @@ struct write_info {
 };
 
 struct write_hooks {
-    /* (required) What to do with it. Lock of the kind held; may not sleep. */
+    /* (required) What to do with it. Lock of the kind held. */
     enum write_mode (*decide)(const struct write_info *);
     /* (optional; without it: one in 16 of the cache, at least one) No clean
-     * buffer is left and somebody waits for one: of `dirty` dirty blocks,
-     * how many of the oldest to write now. 1 to dirty, else a fault.
-     * Lock of the kind held; may not sleep. */
+     * buffer is left and a process waits for one: how many of the oldest of
+     * `dirty` dirty blocks to write now, 1 to dirty. Lock of the kind held. */
     u64 (*no_clean)(u64 dirty, u64 buffers);
     /* (optional) The most blocks that may be dirty or being written, at least
-     * 1: a writer that makes it more waits, and the oldest are written, until
-     * it is not. Lock of the kind held; may not sleep. */
+     * 1. A writer that makes it more waits, and the oldest are written, until
+     * it is not. Lock of the kind held. */
     u64 (*most_dirty)(u64 buffers);
     /* (optional) Called about once a second, by the update daemon: start
      * writes with the flush_ calls. No lock; may sleep. */
@@ -198,21 +197,24 @@ struct request {
     u32 nsectors;
     bool write;
     bool waited;   /* a process waits for this one */
-    bool offer;    /* a dirty block: may be written, need not */
+    bool offer;    /* a dirty block: it may be written, and need not */
+    bool again;    /* the offer's block was modified again; the policy clears */
     u32 pid;       /* on whose behalf; 0: the kernel's own */
     u64 queued_ns; /* when it entered the queue; an offer: became dirty */
     u64 arrival;   /* its number among all that entered this queue */
-    bool again;    /* an offer: its block was modified again; the policy's to
-                      clear */
     u64 word[2];   /* the policy's own while queued; 0 at first */
     const struct queue *queue; /* it is queued here; NULL: not queued */
 
-    /* The queue's: a policy reaches other requests by the queue_ calls. */
-    struct tree_node by_sector; /* among those of its direction */
-    struct list by_age;         /* likewise */
+    /* The queue's orders of its set: a policy asks by the queue_ calls. */
+    struct tree_node by_sector;
+    struct list by_age;
 };
 
-#define QUEUE_SETS 3 /* reads, writes, offers */
+/* The sets that a queue keeps its requests in. */
+enum queue_set { SET_READS, SET_WRITES, SET_OFFERS, QUEUE_SETS };
+
+/* The sets that a question is about, as bits. */
+enum direction { READS = 1, WRITES = 2, BOTH = READS | WRITES, OFFERS = 4 };
 
 /* One disk's queue. The kernel keeps it by sector and by age. */
 struct queue {
@@ -223,7 +225,7 @@ struct queue {
      * and when the modelled drive has done it. How many there were. */
     const struct request *last;
     u64 last_ns, done_ns, commands;
-    u64 length[QUEUE_SETS]; /* queued reads, queued writes, offers */
+    u64 length[QUEUE_SETS]; /* requests in each set */
     u64 arrivals;           /* requests that ever entered */
     u64 word[4];            /* the policy's own, per disk; 0 when it starts */
 
@@ -232,61 +234,56 @@ struct queue {
 };
 
 /*
- * Which requests a question is about. Every dirty block is an offer: a write
- * that the scheduler may dispatch, and need not, for the update policy will
- * have it queued when it is due. A dispatched offer that turns out to be in
- * use is withdrawn, and the scheduler is asked again.
+ * Every dirty block is an offer: a write that the scheduler may dispatch, and
+ * need not, for the update policy has it queued when it is due. A chosen offer
+ * that turns out to be in use is withdrawn, and the scheduler is asked again.
+ *
+ * Of those sets, the request that starts first at or after the sector; that
+ * starts last before it; that has been queued longest. NULL if there is none.
+ * O(log n), O(log n), O(1).
  */
-enum direction { READS = 1, WRITES = 2, BOTH = 3, OFFERS = 4 };
-
-/* The queued request of those directions that starts first at or after the
- * sector; that starts last before it; that has been queued longest. NULL if
- * there is none. O(log n), O(log n), O(1). */
 struct request *queue_at_or_after(const struct queue *, enum direction,
                                   u64 sector);
 struct request *queue_before(const struct queue *, enum direction, u64 sector);
 struct request *queue_oldest(const struct queue *, enum direction);
 
-/* Those of them in circular order: the first at or after the sector, or if
- * there is none, of all. */
+/* In circular order: the first at or after the sector, or else of all. */
 struct request *queue_circular(const struct queue *, enum direction,
                                u64 sector);
 
 /* The time now: it goes on while a policy thinks. */
 u64 clock_ns(void);
 
-/* What if: how would the arm come to r, if the drive were given first (NULL:
- * nothing) at start_ns, and r gap_ns after that is done? Both times are
- * NEVER_NS without a model. */
+/* How would the arm come to r, if the drive were given `first` (NULL: nothing)
+ * at start_ns, and r gap_ns after that is done? Without a model both times are
+ * NEVER_NS. */
 struct approach queue_approach(const struct queue *, u64 start_ns,
                                const struct request *first, u64 gap_ns,
                                const struct request *r);
 
-/* Move the arm of the drive, with nothing to transfer, to its first cylinder or
- * its last; returns when it is there, which a command waits for. 0 where no arm
- * can be moved: without a model, of a model that is one service time, and while
- * the drive has a command. */
+/* Move the arm of the drive to its first cylinder or its last, with nothing to
+ * transfer. Returns when it is there, which a command waits for; 0 where no arm
+ * can be moved: without a model, with a model that is one service time, and
+ * while the drive has a command. */
 u64 queue_seek_edge(struct queue *, bool last);
 
 struct sched_hooks {
-    /* (required) Choose the next request to dispatch. The queue is not
-     * empty, or has offers alone and the policy `takes_offers`. NULL: none
-     * yet; asked again when one arrives or completes, and
-     * a fault if nothing is in flight. Disk lock held; may not sleep. */
+    /* (required) Choose the next request to dispatch. The queue is not empty,
+     * or it has offers alone and the policy takes_offers. NULL: none yet; then
+     * it is asked again when a request arrives or completes. NULL is a fault
+     * if nothing is in flight, and there is no again_ns. Disk lock held. */
     struct request *(*next)(struct queue *, u64 now_ns);
-    /* (optional; without it, next must choose when nothing is in flight) next
-     * has chosen none, and nothing is in flight: when to ask again, if no
-     * request is queued before; another offer is no reason. NEVER_NS: not until
-     * then, or there is one. Disk lock held; may not sleep. */
+    /* (optional) next has chosen none, and nothing is in flight: when to ask
+     * again, if no request is queued before (an offer does not count);
+     * NEVER_NS: not before one is. Disk lock held. */
     u64 (*again_ns)(const struct queue *, u64 now_ns);
-    /* (optional) A request has been queued. Disk lock held; may not sleep. */
+    /* (optional) A request has been queued. Disk lock held. */
     void (*queued)(struct queue *, struct request *, u64 now_ns);
-    /* (optional) A request leaves the queue: dispatched, by next's choice or
-     * joined to a neighbour. Disk lock held; may not sleep. */
+    /* (optional) A request leaves the queue: it is dispatched, by next's choice
+     * or merged with a neighbour, or withdrawn. Disk lock held. */
     void (*leaves)(struct queue *, struct request *, u64 now_ns);
     bool takes_offers; /* ask also when there are none but offers */
-    bool joins_offers; /* offers that go on where one ends that is dispatched
-                          are joined to it, as queued neighbours are */
+    bool joins_offers; /* merge offers with one that ends where they begin */
 };
 
 /* ---- replace: which clean buffer is the victim ---- */
@@ -296,21 +293,19 @@ struct sched_hooks {
  * they can be written. */
 struct replace_hooks {
     /* (required) b has become evictable; `reuse` is false when nobody will
-     * want its contents again. Cache lock held; may not sleep. */
+     * want its contents again. Cache lock held, as in all of these. */
     void (*insert)(struct block *b, bool reuse);
     /* (required) b is evictable no more: it is used again, or is the victim
-     * just chosen. Cache lock held; may not sleep. */
+     * just chosen. */
     void (*remove)(struct block *b);
     /* (required) Choose a victim among the evictable ones, and do not remove
-     * it: the kernel calls remove. NULL only if it has none. If it is dirty,
-     * it is written, and the question asked again. Cache lock held; may not
-     * sleep. */
+     * it: the kernel calls remove. NULL only if there is none. If it is dirty,
+     * it is written, and the question asked again. */
     struct block *(*victim)(void);
     /* (optional) A victim will be asked for, to make room for this block, which
-     * is not cached. Cache lock held; may not sleep. */
+     * is not cached. */
     void (*coming)(u32 disk, u64 blkno);
-    /* (optional) b, as the victim, loses its block, to ghost lists say; word
-     * is cleared after. Cache lock held; may not sleep. */
+    /* (optional) b, as the victim, loses its block; word is cleared after. */
     void (*evicted)(const struct block *b);
     bool takes_dirty; /* have the dirty ones, too */
 };
@@ -364,22 +359,22 @@ struct prefetch_hooks {
     /* (required) Which blocks to start reading, beside what is asked for. The
      * kernel leaves out what is cached, and what goes beyond the share of the
      * cache that prefetching may fill. Before the file's first block or past
-     * its last is a fault. Lock of the kind held; may not sleep. */
+     * its last is a fault. Lock of the kind held. */
     void (*ahead)(struct stream *, const struct access *, struct wish *);
     /* (optional; without it: goes_on) Does this read belong to the stream,
-     * which has had one at least? If to none, it begins one. Likewise. */
+     * which has had one at least? If it belongs to none, it begins one. Lock
+     * of the kind held. */
     bool (*follows)(const struct stream *, const struct access *);
-    bool takes_hints; /* not asked while the hint is HINT_RANDOM; and the kernel
-                         starts to read what a program says it will need, and
-                         evicts next what it says it will not */
+    /* Do not ask while the hint is HINT_RANDOM; start to read what a program
+     * says it will need, and evict next what it says it will not. */
+    bool takes_hints;
 };
 
 /* ---- place: where a logical block lives ---- */
 
 struct place_hooks {
     /* (required) The physical block a transfer of this logical block goes
-     * to. Outside the disk is a fault. Lock of the kind held; may not
-     * sleep. */
+     * to. Outside the disk is a fault. Lock of the kind held. */
     u64 (*physical)(u32 disk, u64 blkno, bool write);
 };
 
@@ -390,21 +385,20 @@ struct policy {
     const char *name;                /* a word */
     const char *about;               /* one line */
     struct tunable *tunables;        /* NULL, or ends with a row of zeros */
-    struct policy_counter *counters; /* likewise */
+    struct policy_counter *counters; /* NULL, or ends with a row of zeros */
     /* (optional) Before the first question and after the last. start sees no
-     * buffers or requests yet: those there are follow by insert and queued.
-     * May not sleep. */
+     * buffers or requests yet: insert and queued tell of those there are. */
     void (*start)(void);
     void (*stop)(void);
     /* (optional) Why it cannot do its work on this machine with its tunables
-     * as they are, or NULL. Then it is not put to use; and in use, a tunable is
-     * not set so. Before start, too. No lock; may not sleep. */
+     * as they are, or NULL. If there is a reason, the policy is not put to use,
+     * or, in use, the tunable is not set. Asked before start, too. No lock. */
     const char *(*refuses)(void);
     /* (optional) Under check=1, after each answer: what is wrong with what the
-     * policy keeps, which is a panic; NULL if nothing is. Locks as for that;
-     * may not sleep. An update policy's: after it has been told of a block that
-     * became dirty, and after each look, with the cache's lock. While a policy
-     * looks, neither it nor a write policy is checked. */
+     * policy keeps, which is a panic, or NULL. Locks as for the answer. An
+     * update policy is checked after it has been told of a block that became
+     * dirty and after each look, with the cache's lock; while a policy looks,
+     * neither it nor a write policy is checked. */
     const char *(*check)(void);
     union {
         struct update_hooks update;

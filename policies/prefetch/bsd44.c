@@ -11,17 +11,19 @@
  */
 #include "kernel/policy/policy.h"
 
-enum { FROM, TO }; /* words: where what was read ahead last begins, and ends */
+enum { CLUSTER_KB };
 
 static struct tunable tunables[] = {
     {"cluster_kb", "KB", 64, 1, 1024, "most to read ahead at a time"},
     {0},
 };
 
+enum { FROM, TO }; /* words: where what was read ahead last begins, and ends */
+
 /* How many blocks next, after `last` blocks? */
 static u64 grown(u64 last, const struct access *a)
 {
-    u64 most = MAX(1, tunables[0].value * 1024 / a->block_bytes);
+    u64 most = MAX(1, tunables[CLUSTER_KB].value * 1024 / a->block_bytes);
     if (a->hint == HINT_SEQUENTIAL)
         return most;
     return last ? MIN(2 * last, most) : 1;

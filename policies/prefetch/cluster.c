@@ -9,17 +9,19 @@
  */
 #include "kernel/policy/policy.h"
 
-enum { TO }; /* word: the stream's clusters are read up to here */
+enum { CLUSTER_KB };
 
 static struct tunable tunables[] = {
     {"cluster_kb", "KB", 64, 1, 1024, "of a cluster"},
     {0},
 };
 
+enum { TO }; /* word: the stream's clusters are read up to here */
+
 /* The first block that is no more to be read, as far as this read says. */
 static u64 wanted_end(const struct stream *s, const struct access *a)
 {
-    u64 blocks = MAX(1, tunables[0].value * 1024 / a->block_bytes);
+    u64 blocks = MAX(1, tunables[CLUSTER_KB].value * 1024 / a->block_bytes);
     u64 end = a->block + a->nblocks;
     u64 cluster_end = (end + blocks - 1) / blocks * blocks;
     bool sequential = s->next_block;

@@ -10,19 +10,21 @@
  */
 #include "kernel/policy/policy.h"
 
-enum { TO }; /* word: read ahead up to here */
+enum { WINDOW_KB };
 
 static struct tunable tunables[] = {
     {"window_kb", "KB", 128, 4, 4096, "kept ahead of a sequential reader"},
     {0},
 };
 
+enum { TO }; /* word: read ahead up to here */
+
 static void hints_ahead(struct stream *s, const struct access *a,
                         struct wish *w)
 {
     if (a->hint != HINT_SEQUENTIAL)
         return;
-    u64 window = MAX(2, tunables[0].value * 1024 / a->block_bytes);
+    u64 window = MAX(2, tunables[WINDOW_KB].value * 1024 / a->block_bytes);
     u64 end = a->block + a->nblocks;
     u64 from = a->found == MISSING ? end : MAX(s->word[TO], end);
     u64 to = MIN(end + window, a->file_blocks);

@@ -12,14 +12,14 @@
  */
 #include "kernel/policy/policy.h"
 
-/* Words: the window's first block, its blocks, the mark; and the limit, in
- * sixteenths of a block, after a miss inside it, else 0. */
-enum { START, SIZE, MARK, LIMIT };
+enum { MAX_KB };
 
 static struct tunable tunables[] = {
     {"max_kb", "KB", 128, 4, 4096, "of the largest window"},
     {0},
 };
+
+enum { OPENED, PUSHED, SHRUNK };
 
 static struct policy_counter counters[] = {
     {"opened", "windows", "by a sequential read that missed"},
@@ -28,9 +28,13 @@ static struct policy_counter counters[] = {
     {0},
 };
 
+/* Words: the window's first block, its blocks, the mark; and the limit, in
+ * sixteenths of a block, after a miss inside it, else 0. */
+enum { START, SIZE, MARK, LIMIT };
+
 static u64 most_blocks(const struct stream *s, const struct access *a)
 {
-    u64 most = MAX(2, tunables[0].value * 1024 / a->block_bytes);
+    u64 most = MAX(2, tunables[MAX_KB].value * 1024 / a->block_bytes);
     return s->word[LIMIT] ? MIN(most, s->word[LIMIT] / 16) : most;
 }
 
@@ -64,7 +68,7 @@ static void push_window(struct stream *s, const struct access *a)
         s->word[LIMIT]++;
     s->word[START] = s->word[MARK] = MAX(start, end);
     s->word[SIZE] = next_size(s->word[SIZE], most_blocks(s, a));
-    counters[1].value++;
+    counters[PUSHED].value++;
 }
 
 static void shrink_window(struct stream *s, const struct access *a)
@@ -72,7 +76,7 @@ static void shrink_window(struct stream *s, const struct access *a)
     u64 half = MAX(2, s->word[SIZE] / 2);
     s->word[LIMIT] = 16 * half;
     open_window(s, a, half);
-    counters[2].value++;
+    counters[SHRUNK].value++;
 }
 
 /* Was this block read ahead, and evicted before it was asked for? */
@@ -90,7 +94,7 @@ static bool move_window(struct stream *s, const struct access *a)
         if (!sequential || a->found != MISSING)
             return false;
         open_window(s, a, first_size(a->nblocks, most_blocks(s, a)));
-        counters[0].value++;
+        counters[OPENED].value++;
         return true;
     }
     if (has_lost(s, a))

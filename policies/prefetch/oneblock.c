@@ -11,6 +11,8 @@
  */
 #include "kernel/policy/policy.h"
 
+enum { SEQUENTIAL, AHEAD };
+
 static struct policy_counter counters[] = {
     {"sequential", "reads", "that went on where the last one ended"},
     {"ahead", "blocks", "wanted ahead of what was asked for"},
@@ -23,10 +25,10 @@ static void oneblock_ahead(struct stream *s, const struct access *a,
     u64 end = a->block + a->nblocks;
     if (!goes_on(s, a) || end <= s->next_block)
         return;
-    counters[0].value++;
+    counters[SEQUENTIAL].value++;
     if (end >= a->file_blocks)
         return;
-    counters[1].value++;
+    counters[AHEAD].value++;
     w->first = end;
     w->n = 1;
 }

@@ -13,9 +13,7 @@
  */
 #include "kernel/policy/policy.h"
 
-/* Words: the last read's block; the distance to it, signed; how often that has
- * come in a row; how many of the reads expected have been begun. */
-enum { LAST, STEP, TIMES, BEGUN };
+enum { CONFIRM, DEPTH, REACH_BLOCKS };
 
 static struct tunable tunables[] = {
     {"confirm", "times", 2, 1, 16, "a distance must come"},
@@ -23,6 +21,10 @@ static struct tunable tunables[] = {
     {"reach_blocks", "blocks", 256, 1, 1 << 20, "longest distance"},
     {0},
 };
+
+/* Words: the last read's block; the distance to it, signed; how often that has
+ * come in a row; how many of the reads expected have been begun. */
+enum { LAST, STEP, TIMES, BEGUN };
 
 static i64 distance(const struct stream *s, const struct access *a)
 {
@@ -34,7 +36,7 @@ static bool stride_follows(const struct stream *s, const struct access *a)
     i64 d = distance(s, a);
     if (d && s->word[TIMES] >= 2)
         return d == (i64)s->word[STEP];
-    return (u64)(d < 0 ? -d : d) <= tunables[2].value;
+    return (u64)(d < 0 ? -d : d) <= tunables[REACH_BLOCKS].value;
 }
 
 /* Note what this read says of the stream's distance. */
@@ -63,10 +65,10 @@ static u64 in_file(const struct access *a, i64 first, i64 step, u64 most)
 /* How many reads may be begun ahead of the reader? */
 static u64 depth(const struct stream *s)
 {
-    u64 times = s->word[TIMES], confirm = tunables[0].value;
+    u64 times = s->word[TIMES], confirm = tunables[CONFIRM].value;
     if (times < confirm)
         return 0;
-    return MIN(1UL << MIN(times - confirm, 6), tunables[1].value);
+    return MIN(1UL << MIN(times - confirm, 6), tunables[DEPTH].value);
 }
 
 static void stride_ahead(struct stream *s, const struct access *a,

@@ -22,10 +22,7 @@
 
 #define GHOSTS 8192
 
-/* The words of a block: the list it is on, or was when it was last let go,
- * and its place in the order of that list. */
-enum { WHERE, PLACE };
-enum { NEW, UNWANTED, A1IN, AM, LISTS };
+enum { KIN_PERCENT, KOUT_PERCENT };
 
 static struct tunable tunables[] = {
     {"kin_percent", "percent", 25, 1, 99, "of the blocks, those A1in keeps"},
@@ -33,12 +30,19 @@ static struct tunable tunables[] = {
     {0},
 };
 
+enum { FROM_A1IN, FROM_AM, REMEMBERED };
+
 static struct policy_counter counters[] = {
     {"from_a1in", "blocks", "victims that had not proved themselves"},
     {"from_am", "blocks", "victims that had"},
     {"remembered", "blocks", "that came again while A1out had their name"},
     {0},
 };
+
+/* The words of a block: the list it is on, or was when it was last let go,
+ * and its place in the order of that list. */
+enum { WHERE, PLACE };
+enum { NEW, UNWANTED, A1IN, AM, LISTS };
 
 static struct {
     struct tree blocks; /* the next victim has the lowest PLACE */
@@ -53,7 +57,7 @@ static struct ghosts a1out;
 static bool recall(const struct block *b)
 {
     bool remembered = ghosts_forget(&a1out, b->disk, b->blkno);
-    counters[2].value += remembered;
+    counters[REMEMBERED].value += remembered;
     return remembered;
 }
 
@@ -91,7 +95,7 @@ static void two_q_remove(struct block *b)
 
 static struct block *two_q_victim(void)
 {
-    u64 kin = most_evictable * tunables[0].value / 100;
+    u64 kin = most_evictable * tunables[KIN_PERCENT].value / 100;
     u32 from = lists[UNWANTED].n                     ? UNWANTED
                : lists[A1IN].n > kin || !lists[AM].n ? A1IN
                                                      : AM;
@@ -103,10 +107,11 @@ static void two_q_evicted(const struct block *b)
 {
     if (b->word[WHERE] == A1IN) {
         ghosts_remember(&a1out, b->disk, b->blkno);
-        ghosts_shrink(&a1out, most_evictable * tunables[1].value / 100);
+        ghosts_shrink(&a1out,
+                      most_evictable * tunables[KOUT_PERCENT].value / 100);
     }
-    counters[0].value += b->word[WHERE] == A1IN;
-    counters[1].value += b->word[WHERE] == AM;
+    counters[FROM_A1IN].value += b->word[WHERE] == A1IN;
+    counters[FROM_AM].value += b->word[WHERE] == AM;
 }
 
 static const char *two_q_check(void)

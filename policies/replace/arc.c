@@ -25,9 +25,7 @@
 
 #define GHOSTS 8192
 
-/* The word of a block: the list it belongs to. */
-enum { WHERE };
-enum { NONE, UNWANTED, T1, T2, LISTS };
+enum { FROM_T1, FROM_T2, IN_B1, IN_B2 };
 
 static struct policy_counter counters[] = {
     {"from_t1", "blocks", "victims that had been used once"},
@@ -36,6 +34,10 @@ static struct policy_counter counters[] = {
     {"in_b2", "blocks", "that came while B2 had their name"},
     {0},
 };
+
+/* The word of a block: the list it belongs to. */
+enum { WHERE };
+enum { NONE, UNWANTED, T1, T2, LISTS };
 
 static struct {
     struct list evictable; /* oldest use first */
@@ -73,8 +75,8 @@ static bool recall(const struct block *b)
 {
     bool in_b1 = ghosts_forget(&b1, b->disk, b->blkno);
     bool in_b2 = ghosts_forget(&b2, b->disk, b->blkno);
-    counters[2].value += in_b1;
-    counters[3].value += in_b2;
+    counters[IN_B1].value += in_b1;
+    counters[IN_B2].value += in_b2;
     return in_b1 || in_b2;
 }
 
@@ -130,8 +132,8 @@ static void arc_evicted(const struct block *b)
     if (from == UNWANTED)
         return;
     ghosts_remember(from == T1 ? &b1 : &b2, b->disk, b->blkno);
-    counters[0].value += from == T1;
-    counters[1].value += from == T2;
+    counters[FROM_T1].value += from == T1;
+    counters[FROM_T2].value += from == T2;
 }
 
 /* The paper's A.2 and A.3, of what is not unwanted. */

@@ -16,11 +16,15 @@
  */
 #include "kernel/policy/policy.h"
 
+enum { WINDOW_PERCENT };
+
 static struct tunable tunables[] = {
     {"window_percent", "% of the blocks", 25, 0, 100,
      "least recently used, of which clean ones go first"},
     {0},
 };
+
+enum { SPARED, DIRTY };
 
 static struct policy_counter counters[] = {
     {"spared", "blocks", "dirty ones, passed over for a clean one"},
@@ -51,17 +55,17 @@ static void cflru_remove(struct block *b)
 
 static struct block *cflru_victim(void)
 {
-    u64 window = blocks * tunables[0].value / 100, passed = 0;
+    u64 window = blocks * tunables[WINDOW_PERCENT].value / 100, passed = 0;
     struct tree_node *first = tree_at_or_after(&by_use, 0);
     for (struct tree_node *n = first; n && passed < MAX(1, window);
          n = tree_next(n), passed++) {
         struct block *b = TREE_ITEM(n, struct block, node);
         if (b->dirtied_ns)
             continue;
-        counters[0].value += passed;
+        counters[SPARED].value += passed;
         return b;
     }
-    counters[1].value += first != NULL;
+    counters[DIRTY].value += first != NULL;
     return first ? TREE_ITEM(first, struct block, node) : NULL;
 }
 

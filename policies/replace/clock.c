@@ -12,16 +12,18 @@
  */
 #include "kernel/policy/policy.h"
 
-/* The words of a block. */
-enum { PLACE, MARK }; /* PLACE 0: has none yet */
-
-static struct tree first_to_last; /* by PLACE */
-static u64 last_place;
+enum { CHANCES };
 
 static struct policy_counter counters[] = {
     {"chances", "blocks", "marked blocks that the hand passed over"},
     {0},
 };
+
+/* The words of a block. */
+enum { PLACE, MARK }; /* PLACE 0: has none yet */
+
+static struct tree first_to_last; /* by PLACE */
+static u64 last_place;
 
 static void clock_start(void)
 {
@@ -57,7 +59,7 @@ static struct block *clock_victim(void)
         struct block *b = TREE_ITEM(n, struct block, node);
         if (!b->word[MARK])
             return b;
-        counters[0].value++;
+        counters[CHANCES].value++;
         clock_remove(b);
         put(b, ++last_place, false);
     }

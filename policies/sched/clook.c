@@ -9,6 +9,8 @@
  */
 #include "kernel/policy/policy.h"
 
+enum { RETURNS };
+
 static struct policy_counter counters[] = {
     {"returns", "sweeps", "times the head went back to the lowest request"},
     {0},
@@ -20,7 +22,7 @@ static struct request *clook_next(struct queue *q, u64 now_ns)
     struct request *r = queue_at_or_after(q, BOTH, q->head_sector);
     if (r)
         return r;
-    counters[0].value++;
+    counters[RETURNS].value++;
     return queue_at_or_after(q, BOTH, 0);
 }
 

@@ -16,8 +16,7 @@
  */
 #include "kernel/policy/policy.h"
 
-/* The words of a queue: when the head is back at the beginning; is it there? */
-enum { BACK_NS, BACK };
+enum { RETURNS, TRAVELLED };
 
 static struct policy_counter counters[] = {
     {"returns", "sweeps", "times the head went to the end and back"},
@@ -25,14 +24,18 @@ static struct policy_counter counters[] = {
     {0},
 };
 
+/* The words of a queue: when the head is back at the beginning; is it there? */
+enum { BACK_NS, BACK };
+
 /* Send the head to the end and back. */
 static void turn(struct queue *q, u64 now_ns)
 {
     queue_seek_edge(q, true);
     q->word[BACK_NS] = queue_seek_edge(q, false);
     q->word[BACK] = true;
-    counters[0].value++;
-    counters[1].value += q->word[BACK_NS] ? q->word[BACK_NS] - now_ns : 0;
+    counters[RETURNS].value++;
+    counters[TRAVELLED].value +=
+        q->word[BACK_NS] ? q->word[BACK_NS] - now_ns : 0;
 }
 
 static struct request *cscan_next(struct queue *q, u64 now_ns)

@@ -16,13 +16,7 @@
  */
 #include "kernel/policy/policy.h"
 
-#define NS_PER_MS 1000000UL
-
-/* The words of a queue: is it the writes' batch? how many more may go in it;
- * how often in turn writes were passed over; where the other sweep stopped. */
-enum { WRITING, LEFT, PASSED, OTHER_SWEEP };
-
-enum { READ_EXPIRE, WRITE_EXPIRE, STARVED, FIFO_BATCH };
+enum { READ_EXPIRE_MS, WRITE_EXPIRE_MS, WRITES_STARVED, FIFO_BATCH };
 
 static struct tunable tunables[] = {
     {"read_expire_ms", "ms", 500, 0, 3600000, "age at which a read is due"},
@@ -33,12 +27,18 @@ static struct tunable tunables[] = {
     {0},
 };
 
+enum { READ_BATCHES, WRITE_BATCHES, EXPIRED };
+
 static struct policy_counter counters[] = {
     {"read_batches", "batches", "of reads"},
     {"write_batches", "batches", "of writes"},
     {"expired", "batches", "begun with the oldest since it was due"},
     {0},
 };
+
+/* The words of a queue: is it the writes' batch? how many more may go in it;
+ * how often in turn writes were passed over; where the other sweep stopped. */
+enum { WRITING, LEFT, PASSED, OTHER_SWEEP };
 
 static enum direction kind(const struct queue *q)
 {
@@ -49,7 +49,8 @@ static enum direction kind(const struct queue *q)
 static bool turn_of_writes(struct queue *q)
 {
     bool reads = queue_oldest(q, READS), writes = queue_oldest(q, WRITES);
-    return writes && (!reads || q->word[PASSED]++ >= tunables[STARVED].value);
+    return writes &&
+           (!reads || q->word[PASSED]++ >= tunables[WRITES_STARVED].value);
 }
 
 /* Go over to a sweep; returns where it stopped. */
@@ -73,9 +74,10 @@ static struct request *begin_batch(struct queue *q, u64 now_ns)
         queue_at_or_after(q, writing ? WRITES : READS, resume(q, writing));
     struct request *oldest = queue_oldest(q, kind(q));
     u64 age_ms = (now_ns - oldest->queued_ns) / NS_PER_MS;
-    bool expired = age_ms >= tunables[READ_EXPIRE + writing].value;
-    counters[writing].value++;
-    counters[2].value += expired;
+    bool expired =
+        age_ms >= tunables[writing ? WRITE_EXPIRE_MS : READ_EXPIRE_MS].value;
+    counters[writing ? WRITE_BATCHES : READ_BATCHES].value++;
+    counters[EXPIRED].value += expired;
     q->word[LEFT] = tunables[FIFO_BATCH].value - 1;
     return expired || !ahead ? oldest : ahead;
 }

@@ -18,11 +18,6 @@
 #include "kernel/policy/policy.h"
 #include "policies/lib/detour.h"
 
-/* The words of a queue: where the last queued request ended; for which one,
- * by arrival + 1, a free write went; where that one starts, and when it is to.
- */
-enum { SWEEP, FOR, FOR_SECTOR, PROMISED_NS };
-
 enum { FREE, LATE };
 
 static struct policy_counter counters[] = {
@@ -30,6 +25,11 @@ static struct policy_counter counters[] = {
     {"late", "requests", "that such a write made late"},
     {0},
 };
+
+/* The words of a queue: where the last queued request ended; for which one,
+ * by arrival + 1, a free write went; where that one starts, and when it is to.
+ */
+enum { SWEEP, FOR, FOR_SECTOR, PROMISED_NS };
 
 static u64 not_late(const struct request *write, u64 late_ns)
 {

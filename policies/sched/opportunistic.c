@@ -14,10 +14,7 @@
  */
 #include "kernel/policy/policy.h"
 
-/* The word of a queue: commands since the last queued request. */
-enum { TAKEN };
-
-enum { NEAR, MOST };
+enum { NEAR_SECTORS, MOST };
 
 static struct tunable tunables[] = {
     {"near_sectors", "sectors", 1024, 1, 1UL << 40,
@@ -26,16 +23,21 @@ static struct tunable tunables[] = {
     {0},
 };
 
+enum { TAKEN };
+
 static struct policy_counter counters[] = {
     {"taken", "commands", "opportunistic ones chosen"},
     {0},
 };
 
+/* The word of a queue: commands since the last queued request. */
+enum { IN_TURN };
+
 /* A dirty block between the head and a request, near either; else NULL. */
 static struct request *on_the_way(const struct queue *q,
                                   const struct request *to)
 {
-    u64 head = q->head_sector, near = tunables[NEAR].value;
+    u64 head = q->head_sector, near = tunables[NEAR_SECTORS].value;
     struct request *first = queue_at_or_after(q, OFFERS, head);
     if (!first || first->sector >= to->sector)
         return NULL;
@@ -50,10 +52,10 @@ static struct request *opportunistic_next(struct queue *q, u64 now_ns)
     (void)now_ns;
     struct request *r = queue_circular(q, BOTH, q->head_sector);
     struct request *offer = NULL;
-    if (q->word[TAKEN] < tunables[MOST].value)
+    if (q->word[IN_TURN] < tunables[MOST].value)
         offer = on_the_way(q, r);
-    q->word[TAKEN] = offer ? q->word[TAKEN] + 1 : 0;
-    counters[0].value += offer != NULL;
+    q->word[IN_TURN] = offer ? q->word[IN_TURN] + 1 : 0;
+    counters[TAKEN].value += offer != NULL;
     return offer ? offer : r;
 }
 

@@ -14,13 +14,15 @@
  */
 #include "kernel/policy/policy.h"
 
-#define NS_PER_MS 1000000UL
+enum { BOUND_MS };
 
 static struct tunable tunables[] = {
     {"bound_ms", "ms", 0, 0, 3600000,
      "a write queued so long goes before reads; 0: none does"},
     {0},
 };
+
+enum { OVERTAKEN, OVERDUE };
 
 static struct policy_counter counters[] = {
     {"overtaken", "requests", "reads that went before an older write"},
@@ -30,7 +32,7 @@ static struct policy_counter counters[] = {
 
 static bool overdue(const struct request *write, u64 now_ns)
 {
-    u64 bound_ns = tunables[0].value * NS_PER_MS;
+    u64 bound_ns = tunables[BOUND_MS].value * NS_PER_MS;
     return bound_ns && now_ns - write->queued_ns >= bound_ns;
 }
 
@@ -41,10 +43,10 @@ static struct request *purp_next(struct queue *q, u64 now_ns)
     if (!read || !write)
         return read ? read : write;
     if (overdue(write, now_ns)) {
-        counters[1].value++;
+        counters[OVERDUE].value++;
         return write;
     }
-    counters[0].value += write->arrival < read->arrival;
+    counters[OVERTAKEN].value += write->arrival < read->arrival;
     return read;
 }
 

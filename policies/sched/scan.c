@@ -13,13 +13,15 @@
  */
 #include "kernel/policy/policy.h"
 
-/* The words of a queue. */
-enum { FALLING, LAST_START };
+enum { TURNS };
 
 static struct policy_counter counters[] = {
     {"turns", "turns", "times the head changed direction"},
     {0},
 };
+
+/* The words of a queue. */
+enum { FALLING, LAST_START };
 
 static struct request *nearest_ahead(const struct queue *q, u64 from)
 {
@@ -37,7 +39,7 @@ static struct request *scan_next(struct queue *q, u64 now_ns)
     struct request *r = nearest_ahead(q, from);
     if (!r) {
         q->word[FALLING] = !q->word[FALLING];
-        counters[0].value++;
+        counters[TURNS].value++;
         r = nearest_ahead(q, from);
     }
     q->word[LAST_START] = r->sector;

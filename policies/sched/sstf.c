@@ -9,6 +9,8 @@
  */
 #include "kernel/policy/policy.h"
 
+enum { PASSED_OVER };
+
 static struct policy_counter counters[] = {
     {"passed_over", "requests", "choices that were not the oldest request"},
     {0},
@@ -28,7 +30,7 @@ static struct request *sstf_next(struct queue *q, u64 now_ns)
 {
     (void)now_ns;
     struct request *r = nearest(q);
-    counters[0].value += r != queue_oldest(q, BOTH);
+    counters[PASSED_OVER].value += r != queue_oldest(q, BOTH);
     return r;
 }
 

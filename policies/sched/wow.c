@@ -18,11 +18,7 @@
  */
 #include "kernel/policy/policy.h"
 
-/* The words of a queue: the sector under the hand; where the group ends that
- * is being written; are dirty blocks written until low_blocks are left? */
-enum { HAND, GROUP_END, DRAINING };
-
-enum { HIGH, LOW, GROUP, SPARE };
+enum { HIGH_BLOCKS, LOW_BLOCKS, GROUP_SECTORS, SPARE };
 
 static struct tunable tunables[] = {
     {"high_blocks", "blocks", 256, 0, 1UL << 32,
@@ -34,11 +30,17 @@ static struct tunable tunables[] = {
     {0},
 };
 
+enum { GROUPS, SPARED };
+
 static struct policy_counter counters[] = {
     {"groups", "groups", "that were written"},
     {"spared", "groups", "that the hand passed over"},
     {0},
 };
+
+/* The words of a queue: the sector under the hand; where the group ends that
+ * is being written; are dirty blocks written until low_blocks are left? */
+enum { HAND, GROUP_END, DRAINING };
 
 /* Was a block of the group modified again? From now on, none was. */
 static bool was_modified(const struct queue *q, struct request *r, u64 end)
@@ -55,16 +57,16 @@ static bool was_modified(const struct queue *q, struct request *r, u64 end)
 /* Move the hand to the next group that is to be written; its first block. */
 static struct request *next_group(struct queue *q)
 {
-    u64 sectors = tunables[GROUP].value;
+    u64 sectors = tunables[GROUP_SECTORS].value;
     for (;;) {
         struct request *r = queue_circular(q, OFFERS, q->word[HAND]);
         u64 end = (r->sector / sectors + 1) * sectors;
         q->word[GROUP_END] = q->word[HAND] = end;
         if (!tunables[SPARE].value || !was_modified(q, r, end)) {
-            counters[0].value++;
+            counters[GROUPS].value++;
             return r;
         }
-        counters[1].value++;
+        counters[SPARED].value++;
     }
 }
 
@@ -83,14 +85,15 @@ static struct request *wow_next(struct queue *q, u64 now_ns)
     struct request *r = queue_circular(q, BOTH, q->head_sector);
     if (r)
         return r;
-    u64 dirty = q->length[2];
-    q->word[DRAINING] = dirty > tunables[q->word[DRAINING] ? LOW : HIGH].value;
+    u64 dirty = q->length[SET_OFFERS];
+    q->word[DRAINING] =
+        dirty > tunables[q->word[DRAINING] ? LOW_BLOCKS : HIGH_BLOCKS].value;
     return q->word[DRAINING] ? next_dirty(q) : NULL;
 }
 
 static const char *wow_refuses(void)
 {
-    return tunables[LOW].value > tunables[HIGH].value
+    return tunables[LOW_BLOCKS].value > tunables[HIGH_BLOCKS].value
                ? "low_blocks would be more than high_blocks"
                : NULL;
 }

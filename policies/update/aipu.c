@@ -17,7 +17,7 @@
  */
 #include "kernel/policy/policy.h"
 
-#define NS_PER_MS 1000000UL
+enum { SCAN_MS, AGE_MS, META_MS };
 
 static struct tunable tunables[] = {
     {"scan_ms", "ms", 1000, 1, 3600000, "time between two scans"},
@@ -26,6 +26,8 @@ static struct tunable tunables[] = {
      "time between writes of structure; 0: off"},
     {0},
 };
+
+enum { SCANS, WRITTEN, EMPTY_SCANS, FORCED };
 
 static struct policy_counter counters[] = {
     {"scans", "scans", "times it looked for what is due"},
@@ -39,7 +41,7 @@ static u64 forced_ns; /* when structure was last written */
 
 static u64 aipu_next_ns(u64 last_ns)
 {
-    return last_ns + tunables[0].value * NS_PER_MS;
+    return last_ns + tunables[SCAN_MS].value * NS_PER_MS;
 }
 
 static enum visit structure(struct block *b, u64 now_ns)
@@ -51,22 +53,22 @@ static enum visit structure(struct block *b, u64 now_ns)
 /* Write structure, if it is time to. Returns how many blocks. */
 static u64 force_structure(u64 now_ns)
 {
-    u64 meta_ns = tunables[2].value * NS_PER_MS;
+    u64 meta_ns = tunables[META_MS].value * NS_PER_MS;
     if (!meta_ns || now_ns < forced_ns + meta_ns)
         return 0;
     forced_ns = now_ns;
     u64 n = flush_by_age(structure);
-    counters[3].value += n;
+    counters[FORCED].value += n;
     return n;
 }
 
 static void aipu_look(u64 now_ns)
 {
-    u64 n = flush_older(tunables[1].value * NS_PER_MS);
+    u64 n = flush_older(tunables[AGE_MS].value * NS_PER_MS);
     n += force_structure(now_ns);
-    counters[0].value++;
-    counters[1].value += n;
-    counters[2].value += !n;
+    counters[SCANS].value++;
+    counters[WRITTEN].value += n;
+    counters[EMPTY_SCANS].value += !n;
 }
 
 static const struct policy aipu = {

@@ -13,10 +13,14 @@
  */
 #include "kernel/policy/policy.h"
 
+enum { INTERVAL_MS };
+
 static struct tunable tunables[] = {
     {"interval_ms", "ms", 30000, 1, 3600000, "time between two updates"},
     {0},
 };
+
+enum { UPDATES, WRITTEN, SCANNED };
 
 static struct policy_counter counters[] = {
     {"updates", "updates", "times all dirty blocks were written"},
@@ -27,22 +31,22 @@ static struct policy_counter counters[] = {
 
 static u64 bflush_next_ns(u64 last_ns)
 {
-    return last_ns + tunables[0].value * 1000000;
+    return last_ns + tunables[INTERVAL_MS].value * NS_PER_MS;
 }
 
 static enum visit first_dirty(struct block *b, u64 now_ns)
 {
     (void)b, (void)now_ns;
-    counters[2].value++;
+    counters[SCANNED].value++;
     return FLUSH_LAST;
 }
 
 static void bflush_look(u64 now_ns)
 {
     (void)now_ns;
-    counters[0].value++;
-    while (flush_in_cache(0, NEVER_NS, first_dirty))
-        counters[1].value++;
+    counters[UPDATES].value++;
+    while (flush_in_cache(0, UNLIMITED, first_dirty))
+        counters[WRITTEN].value++;
 }
 
 static const struct policy bflush = {

@@ -18,14 +18,18 @@
  */
 #include "kernel/policy/policy.h"
 
-#define NS_PER_S 1000000000UL
-#define SLOTS    64 /* seconds; more than the longest delay */
+#define SLOTS     64 /* seconds; more than the longest delay */
+#define NOT_BEGUN (~0UL)
+
+enum { FILE_S, META_S };
 
 static struct tunable tunables[] = {
     {"file_s", "s", 30, 1, 60, "delay of files"},
     {"meta_s", "s", 10, 1, 60, "delay of the file system's structure"},
     {0},
 };
+
+enum { TICKS, WRITTEN, EMPTY_TICKS };
 
 static struct policy_counter counters[] = {
     {"ticks", "slots", "slots whose time came"},
@@ -37,8 +41,7 @@ static struct policy_counter counters[] = {
 /* A block's mark is the second of its slot. */
 static struct list wheel[SLOTS];
 static u64 on_wheel; /* blocks */
-static u64 done_s;   /* the slots up to this second are done; or not begun: */
-#define NOT_BEGUN NEVER_NS
+static u64 done_s;   /* the slots up to this second are done, or NOT_BEGUN */
 
 static void bsd_syncer_start(void)
 {
@@ -52,7 +55,7 @@ static void bsd_syncer_start(void)
 static void bsd_syncer_dirtied(struct block *b, u64 now_ns)
 {
     u64 now_s = now_ns / NS_PER_S;
-    u64 delay_s = tunables[b->meta && !b->owner].value;
+    u64 delay_s = tunables[b->meta && !b->owner ? META_S : FILE_S].value;
     b->mark = MAX(b->dirtied_ns / NS_PER_S + delay_s, now_s + 1);
     if (done_s == NOT_BEGUN)
         done_s = now_s;
@@ -74,9 +77,9 @@ static u64 bsd_syncer_next_ns(u64 last_ns)
 static void tick(u64 s)
 {
     u64 n = flush_files(&wheel[s % SLOTS]);
-    counters[0].value++;
-    counters[1].value += n;
-    counters[2].value += !n;
+    counters[TICKS].value++;
+    counters[WRITTEN].value += n;
+    counters[EMPTY_TICKS].value += !n;
 }
 
 /* The slots of the seconds since the last look, which may have taken long. */

@@ -21,7 +21,7 @@
  */
 #include "kernel/policy/policy.h"
 
-#define NS_PER_MS 1000000UL
+enum { LOOK_MS, QUEUE, SHARE_PERCENT, AGE_MS };
 
 static struct tunable tunables[] = {
     {"look_ms", "ms", 100, 1, 3600000, "time between two looks"},
@@ -30,7 +30,8 @@ static struct tunable tunables[] = {
     {"age_ms", "ms", 30000, 0, 3600000, "age at which a block is due"},
     {0},
 };
-enum { LOOK_MS, QUEUE, SHARE_PERCENT, AGE_MS };
+
+enum { LOOKS, BUSY_LOOKS, MOVED, DUE };
 
 static struct policy_counter counters[] = {
     {"looks", "looks", "times it looked at the queues"},
@@ -39,7 +40,6 @@ static struct policy_counter counters[] = {
     {"due", "blocks", "written because of their age"},
     {0},
 };
-enum { LOOKS, BUSY_LOOKS, MOVED, DUE };
 
 /* In the last look: the queue that was accepted, what there was at each disk
  * with what was added, and how much room is left in all. */

@@ -12,13 +12,16 @@
  */
 #include "kernel/policy/policy.h"
 
-#define NS_PER_MS 1000000UL
-#define RETRY_NS  (1000 * NS_PER_MS) /* after a write that failed */
+#define RETRY_NS (1000 * NS_PER_MS) /* after a write that failed */
+
+enum { AGE_MS };
 
 static struct tunable tunables[] = {
     {"age_ms", "ms", 30000, 1, 3600000, "age at which a block is written"},
     {0},
 };
+
+enum { WAKEUPS, WRITTEN, EMPTY_WAKEUPS };
 
 static struct policy_counter counters[] = {
     {"wakeups", "wakeups", "times the daemon woke to write"},
@@ -29,7 +32,7 @@ static struct policy_counter counters[] = {
 
 static u64 age_ns(void)
 {
-    return tunables[0].value * NS_PER_MS;
+    return tunables[AGE_MS].value * NS_PER_MS;
 }
 
 /* A block that was of age at the last look, and is still dirty, could not be
@@ -47,9 +50,9 @@ static void ipu_look(u64 now_ns)
 {
     (void)now_ns;
     u64 n = flush_older(age_ns());
-    counters[0].value++;
-    counters[1].value += n;
-    counters[2].value += !n;
+    counters[WAKEUPS].value++;
+    counters[WRITTEN].value += n;
+    counters[EMPTY_WAKEUPS].value += !n;
 }
 
 static const struct policy ipu = {

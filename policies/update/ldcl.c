@@ -17,8 +17,9 @@
  */
 #include "kernel/policy/policy.h"
 
-#define NS_PER_S  1000000000UL
 #define AGE_MAX_S 3600
+
+enum { AGE_S, THRESHOLD, RANGE_S };
 
 static struct tunable tunables[] = {
     {"age_s", "s", 60, 1, AGE_MAX_S, "age at which a dirty block is due"},
@@ -26,7 +27,8 @@ static struct tunable tunables[] = {
     {"range_s", "s", 10, 0, AGE_MAX_S, "most that one scan adds to an age"},
     {0},
 };
-enum { AGE_S, THRESHOLD, RANGE_S };
+
+enum { SCANS, SCANNED, WRITTEN, MOVED, MOVED_S, OVERFULL };
 
 static struct policy_counter counters[] = {
     {"scans", "scans", "times all dirty blocks were looked at"},
@@ -37,7 +39,6 @@ static struct policy_counter counters[] = {
     {"overfull", "times", "no age in range had room"},
     {0},
 };
-enum { SCANS, SCANNED, WRITTEN, MOVED, MOVED_S, OVERFULL };
 
 /* Blocks of each age, in the last scan; how many it looked at, of how many no
  * age had room, and what it went by. block.mark is what was added to its age,

@@ -15,7 +15,7 @@
  */
 #include "kernel/policy/policy.h"
 
-#define NS_PER_MS 1000000UL
+enum { WRITEBACK_MS, EXPIRE_MS, BACKGROUND_PERCENT, CHUNK };
 
 static struct tunable tunables[] = {
     {"writeback_ms", "ms", 5000, 1, 3600000, "time between two looks"},
@@ -25,7 +25,8 @@ static struct tunable tunables[] = {
     {"chunk", "blocks", 32, 1, 1000000, "least to write because of it"},
     {0},
 };
-enum { WRITEBACK_MS, EXPIRE_MS, BACKGROUND_PERCENT, CHUNK };
+
+enum { LOOKS, EXPIRED, BACKGROUND };
 
 static struct policy_counter counters[] = {
     {"looks", "looks", "times it looked for what is due"},
@@ -33,7 +34,6 @@ static struct policy_counter counters[] = {
     {"background", "blocks", "written because of the limit"},
     {0},
 };
-enum { LOOKS, EXPIRED, BACKGROUND };
 
 /* In the last look: how many blocks were above the limit, the least to write
  * then, and how many were written because of it. */

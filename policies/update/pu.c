@@ -11,10 +11,14 @@
  */
 #include "kernel/policy/policy.h"
 
+enum { INTERVAL_MS };
+
 static struct tunable tunables[] = {
     {"interval_ms", "ms", 30000, 1, 3600000, "time between two updates"},
     {0},
 };
+
+enum { UPDATES, WRITTEN };
 
 static struct policy_counter counters[] = {
     {"updates", "updates", "times all dirty blocks were written"},
@@ -24,14 +28,14 @@ static struct policy_counter counters[] = {
 
 static u64 pu_next_ns(u64 last_ns)
 {
-    return last_ns + tunables[0].value * 1000000;
+    return last_ns + tunables[INTERVAL_MS].value * NS_PER_MS;
 }
 
 static void pu_look(u64 now_ns)
 {
     (void)now_ns;
-    counters[0].value++;
-    counters[1].value += flush_all();
+    counters[UPDATES].value++;
+    counters[WRITTEN].value += flush_all();
 }
 
 static const struct policy pu = {

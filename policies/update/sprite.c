@@ -12,13 +12,15 @@
  */
 #include "kernel/policy/policy.h"
 
-#define NS_PER_MS 1000000UL
+enum { SCAN_MS, AGE_MS };
 
 static struct tunable tunables[] = {
     {"scan_ms", "ms", 5000, 1, 3600000, "time between two scans"},
     {"age_ms", "ms", 30000, 0, 3600000, "age at which a block's file is due"},
     {0},
 };
+
+enum { SCANS, OF_AGE, WRITTEN };
 
 static struct policy_counter counters[] = {
     {"scans", "scans", "times it looked for what is due"},
@@ -49,27 +51,27 @@ static void sprite_leaves(struct block *b)
 
 static enum visit of_age(struct block *b, u64 now_ns)
 {
-    if (b->dirtied_ns + tunables[1].value * NS_PER_MS > now_ns)
+    if (b->dirtied_ns + tunables[AGE_MS].value * NS_PER_MS > now_ns)
         return STOP;
     if (!list_on(&b->owing)) {
         list_push_back(&due, &b->owing);
         due_ns = MAX(due_ns, b->dirtied_ns);
-        counters[1].value++;
+        counters[OF_AGE].value++;
     }
     return PASS;
 }
 
 static u64 sprite_next_ns(u64 last_ns)
 {
-    return last_ns + tunables[0].value * NS_PER_MS;
+    return last_ns + tunables[SCAN_MS].value * NS_PER_MS;
 }
 
 static void sprite_look(u64 now_ns)
 {
     (void)now_ns;
-    counters[0].value++;
+    counters[SCANS].value++;
     flush_by_age(of_age);
-    counters[2].value += flush_files(&due);
+    counters[WRITTEN].value += flush_files(&due);
 }
 
 /* What is due is dirty, and has been since it was found. */

@@ -16,14 +16,15 @@
  */
 #include "kernel/policy/policy.h"
 
-#define NS_PER_MS 1000000UL
-#define NS_PER_S  1000000000UL
+enum { SCAN_MS, AUTOUP_S };
 
 static struct tunable tunables[] = {
     {"scan_ms", "ms", 1000, 1, 60000, "time between two scans"},
     {"autoup_s", "s", 60, 1, 3600, "age of structure, and time of a round"},
     {0},
 };
+
+enum { SCANS, SCANNED, WRITTEN_BY_AGE, WRITTEN_BY_TURN };
 
 static struct policy_counter counters[] = {
     {"scans", "scans", "times it looked"},
@@ -46,12 +47,12 @@ static void svr4_start(void)
 
 static u64 svr4_next_ns(u64 last_ns)
 {
-    return last_ns + tunables[0].value * NS_PER_MS;
+    return last_ns + tunables[SCAN_MS].value * NS_PER_MS;
 }
 
 static enum visit structure_of_age(struct block *b, u64 now_ns)
 {
-    if (b->dirtied_ns + tunables[1].value * NS_PER_S > now_ns)
+    if (b->dirtied_ns + tunables[AUTOUP_S].value * NS_PER_S > now_ns)
         return STOP;
     return b->meta ? FLUSH : PASS;
 }
@@ -59,7 +60,7 @@ static enum visit structure_of_age(struct block *b, u64 now_ns)
 static enum visit data(struct block *b, u64 now_ns)
 {
     (void)now_ns;
-    counters[1].value++;
+    counters[SCANNED].value++;
     return b->meta ? PASS : FLUSH;
 }
 
@@ -68,7 +69,8 @@ static u64 flush_by_turn(void)
 {
     struct cache_state now;
     u64 turns =
-        (tunables[1].value * 1000 + tunables[0].value - 1) / tunables[0].value;
+        (tunables[AUTOUP_S].value * 1000 + tunables[SCAN_MS].value - 1) /
+        tunables[SCAN_MS].value;
     cache_state(&now);
     last.turn = last.turn % turns + 1;
     last.turns = turns;
@@ -81,14 +83,14 @@ static u64 flush_by_turn(void)
 static void svr4_look(u64 now_ns)
 {
     (void)now_ns;
-    counters[0].value++;
-    counters[2].value += flush_by_age(structure_of_age);
-    counters[3].value += flush_by_turn();
+    counters[SCANS].value++;
+    counters[WRITTEN_BY_AGE].value += flush_by_age(structure_of_age);
+    counters[WRITTEN_BY_TURN].value += flush_by_turn();
 }
 
 static const char *svr4_refuses(void)
 {
-    return tunables[0].value > tunables[1].value * 1000
+    return tunables[SCAN_MS].value > tunables[AUTOUP_S].value * 1000
                ? "scans would be further apart than autoup_s"
                : NULL;
 }
@@ -104,7 +106,7 @@ static const char *svr4_check(void)
         return "a round does not begin with the first buffer";
     if (last.turn == last.turns && last.end != last.buffers)
         return "a round does not end with the last buffer";
-    return counters[3].value > counters[1].value
+    return counters[WRITTEN_BY_TURN].value > counters[SCANNED].value
                ? "more was written by turn than looked at"
                : NULL;
 }

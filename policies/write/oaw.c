@@ -17,7 +17,7 @@
  */
 #include "kernel/policy/policy.h"
 
-#define NS_PER_S 1000000000UL
+enum { FLOOR, PROBE_S };
 
 static struct tunable tunables[] = {
     {"floor", "requests", 5, 0, 1000, "least mean of the queue's length"},
@@ -25,13 +25,14 @@ static struct tunable tunables[] = {
     {0},
 };
 
+enum { AT_ONCE, HELD_BACK, RELEASED };
+
 static struct policy_counter counters[] = {
     {"at_once", "blocks", "whose writes started when they were filled"},
     {"held_back", "blocks", "that were filled while the queue was long"},
     {"released", "blocks", "held back, whose writes a second started"},
     {0},
 };
-enum { AT_ONCE, HELD_BACK, RELEASED };
 
 /* Of each disk: the sum of disk_state at the last probe, and the mean then; of
  * the last second the most requests that may queue, how many did, and how many
@@ -52,7 +53,7 @@ static void oaw_start(void)
 
 static u64 queue_limit(u32 disk)
 {
-    return MAX(tunables[0].value, disks[disk].mean);
+    return MAX(tunables[FLOOR].value, disks[disk].mean);
 }
 
 static enum write_mode oaw_decide(const struct write_info *w)
@@ -113,7 +114,7 @@ static void drain(void)
 
 static void oaw_each_second(u64 now_ns)
 {
-    u64 probe_ns = tunables[1].value * NS_PER_S;
+    u64 probe_ns = tunables[PROBE_S].value * NS_PER_S;
     if (!probed_ns || now_ns - probed_ns >= probe_ns)
         probe(now_ns);
     drain();

@@ -13,6 +13,8 @@
  */
 #include "kernel/policy/policy.h"
 
+enum { DIRTY_PERCENT };
+
 static struct tunable tunables[] = {
     {"dirty_percent", "% of the cache", 20, 1, 100, "limit for writers"},
     {0},
@@ -27,7 +29,7 @@ static enum write_mode throttled_decide(const struct write_info *w)
 /* Rounded up: at least one block. */
 static u64 throttled_most_dirty(u64 buffers)
 {
-    return (buffers * tunables[0].value + 99) / 100;
+    return (buffers * tunables[DIRTY_PERCENT].value + 99) / 100;
 }
 
 static const struct policy throttled = {

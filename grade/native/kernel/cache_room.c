@@ -674,7 +674,7 @@ TEST(what_is_being_written_counts_for_the_limit)
 
 TEST(a_writer_goes_on_when_no_block_can_be_written)
 {
-    boot_limited(NEVER_NS);
+    boot_limited(UNLIMITED);
     told.quiet = true;
     for (u64 i = 0; i < 4; i++) {
         fail_sector(0, 2 * i, true, 1);

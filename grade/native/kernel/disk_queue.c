@@ -577,7 +577,7 @@ TEST(an_offer_waits_as_a_write_if_the_drive_was_filled_while_it_was_claimed)
     disk_poke(disk_get(0));
     check_commands("R0:500+2");
     check_eq(in_flight(), 1);
-    check_eq(disk_get(0)->queue.length[1], 1);
+    check_eq(disk_get(0)->queue.length[SET_WRITES], 1);
     end_commands();
     check_commands("W0:100+2");
 }

@@ -35,7 +35,7 @@ struct rig rig = {.disks = 2,
                   .ring = COMMANDS,
                   .idle = end_oldest,
                   .memory_pages = 1024,
-                  .reservations = NEVER_NS};
+                  .reservations = UNLIMITED};
 u64 clock_now_ns = 1000000, clock_look_ns;
 
 /* ---- what is printed ---- */

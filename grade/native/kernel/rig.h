@@ -39,7 +39,7 @@ extern struct rig {
     bool (*idle)(void);     /* false: there is nothing to wait for */
     u64 kicks;              /* times that the device was told of commands */
     u64 memory_pages;       /* of the machine, 1,024 */
-    u64 reservations;       /* of memory that succeed; NEVER_NS: all */
+    u64 reservations;       /* of memory that succeed; UNLIMITED: all */
 } rig;
 
 /* Start the registry and the disks with these boot arguments. boot also starts

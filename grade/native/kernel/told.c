@@ -108,7 +108,8 @@ static char letter(const struct request *r)
 
 static struct request *sched_next(struct queue *q, u64 now_ns)
 {
-    tell("next R%lu W%lu O%lu", q->length[0], q->length[1], q->length[2]);
+    tell("next R%lu W%lu O%lu", q->length[SET_READS], q->length[SET_WRITES],
+         q->length[SET_OFFERS]);
     if (told.next)
         return told.next(q, now_ns);
     struct request *r = queue_oldest(q, BOTH);
@@ -117,7 +118,8 @@ static struct request *sched_next(struct queue *q, u64 now_ns)
 
 u64 told_again(const struct queue *q, u64 now_ns)
 {
-    tell("again R%lu W%lu O%lu", q->length[0], q->length[1], q->length[2]);
+    tell("again R%lu W%lu O%lu", q->length[SET_READS], q->length[SET_WRITES],
+         q->length[SET_OFFERS]);
     check_eq(now_ns, clock_now_ns);
     return told.again_ns;
 }

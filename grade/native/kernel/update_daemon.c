@@ -200,7 +200,7 @@ TEST(the_sooner_of_both_times_wakes_the_daemon)
 static void sleep_in_look(u64 now_ns)
 {
     (void)now_ns;
-    note("%lu", flush_owner(1));
+    note("%lu", flush_oldest(1));
     bflush(NULL);
     note("end of look");
 }

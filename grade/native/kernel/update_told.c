@@ -126,7 +126,7 @@ TEST(the_policy_looks_at_once_when_so_many_blocks_are_dirty_as_it_named)
     dirty(10, 0);
     check_eq(looks(), 2);
     look_at_dirty(8);
-    look_at_dirty(NEVER_NS);
+    look_at_dirty(UNLIMITED);
     dirty_all(20, 5);
     check_eq(looks(), 2);
     look_at_dirty(20);
