@@ -16,7 +16,7 @@ MAP = (ROOT / "ARCHITECTURE.md").read_text()
 ROOMS = ["kernel", *re.findall(r"^\| `kernel/(\w+)/` \|", MAP, re.M)]
 
 # "none" is a drive too.
-DRIVES = {("drives.c", "none"), ("disk.c", "none")}
+DRIVES = {("drives.c", "none"), ("model.c", "none")}
 
 OBJECTS = sorted(p for p in (BUILD / "kernel").rglob("*.o") if p.stem != "ksyms")
 OF_POLICIES = sorted((BUILD / "policies").glob("*/*.o"))

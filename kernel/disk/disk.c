@@ -1,7 +1,23 @@
 /*
- * Request queues (disk.h). A request goes: submitted - queued - dispatched,
- * alone or joined to a neighbour - inside the drive model, if there is one -
- * with the device - done.
+ * Request queues (disk.h): queue, dispatch, merge, complete.
+ *
+ * The states of a transfer (struct io), and what takes it from one to the next.
+ * enqueue() and remove() alone change whether it is queued; an offer is queued,
+ * too, in a set of its own.
+ *
+ *     idle ---- disk_submit ----> queued ---- gather ----> dispatched
+ *     |  ^                         ^  ^                     |   |
+ *     |  |               take_up:  |  |  disk_command_done: |   |
+ *     |  |       claim() says yes  |  +-- failed with its --+   |
+ *     |  |                         |      neighbours            |
+ *     |  +---- disk_command_done: done() -----------------------+
+ *     |  |                         |
+ *     |  +-- disk_withdraw, or ----+
+ *     |      claim() says no       |
+ *     +------ disk_offer ----> offered
+ *
+ * While a transfer is dispatched, the drive model (model.c), if there is one,
+ * and then the device have its command.
  *
  * - d->lock guards the queue and what is in flight. done() is called without
  *   it, so it may submit.
@@ -16,14 +32,13 @@
 #include "kernel/measure/hist.h"
 #include "kernel/machine/print.h"
 #include "kernel/proc/proc.h"
+#include "kernel/disk/model.h"
 #include "kernel/disk/queue.h"
 #include "kernel/policy/registry.h"
 #include "kernel/base/stat.h"
 #include "kernel/base/string.h"
 #include "kernel/measure/trace.h"
 #include "kernel/disk/virtio_blk.h"
-
-#define SEGMENTS_KEPT_NS NS_PER_S /* of a drive, when no more needed */
 
 static struct {
     struct disk disk[MAX_DISKS];
@@ -39,8 +54,6 @@ COUNTER(commands, "disk.commands", "commands", "dispatched to drives");
 COUNTER(flushes, "disk.flushes", "flushes", "barriers done");
 COUNTER(offers_taken, "disk.offers_taken", "requests",
         "dirty blocks written by the scheduler's choice");
-COUNTER(mode_selects, "disk.mode_selects", "commands",
-        "that divided a drive's cache anew");
 COUNTER(errors, "disk.errors", "requests", "that failed");
 
 DISK_HISTOGRAM(read_response, "read_response", "ns", "queueing and service");
@@ -66,11 +79,6 @@ static void trace_io(u64 now_ns, enum trace_event event, const struct disk *d,
 {
     trace_at(now_ns, event, d->id, io->request.sector, io->request.pid,
              argument | direction_of(io));
-}
-
-static u64 end_of(const struct io *io)
-{
-    return io->request.sector + io->request.nsectors;
 }
 
 /* ---- the scheduler ---- */
@@ -151,6 +159,7 @@ static void measure_queue(struct disk *d)
 /* Caller holds d->lock. */
 static void enqueue(struct disk *d, struct io *io)
 {
+    assert(!io->request.queue);
     measure_queue(d);
     queue_add(&d->queue, &io->request);
     if (is_told(d, &io->request) && d->sched->sched.queued)
@@ -168,6 +177,7 @@ static void arrive(struct disk *d, struct io *io)
 /* Caller holds d->lock. */
 static void remove(struct disk *d, struct request *r)
 {
+    assert(r->queue == &d->queue);
     if (is_told(d, r) && d->sched->sched.leaves)
         d->sched->sched.leaves(&d->queue, r, clock_ns());
     measure_queue(d);
@@ -177,6 +187,7 @@ static void remove(struct disk *d, struct request *r)
 /* Take a request off the queue, to be dispatched. Caller holds d->lock. */
 static void take(struct disk *d, struct request *r, u64 now_ns)
 {
+    assert(!r->offer);
     remove(d, r);
     io_of(r)->issued_ns = now_ns;
     io_of(r)->joined = NULL;
@@ -187,15 +198,15 @@ static void take(struct disk *d, struct request *r, u64 now_ns)
 static struct io *next_to(struct disk *d, const struct io *io)
 {
     enum direction dir = io->request.write ? WRITES : READS;
-    struct io *n = io_of(queue_at_or_after(&d->queue, dir, end_of(io)));
-    return n && n->request.sector == end_of(io) && !n->alone ? n : NULL;
+    struct io *n = io_of(queue_at_or_after(&d->queue, dir, io_end(io)));
+    return n && n->request.sector == io_end(io) && !n->alone ? n : NULL;
 }
 
 static struct io *next_before(struct disk *d, const struct io *io)
 {
     enum direction dir = io->request.write ? WRITES : READS;
     struct io *n = io_of(queue_before(&d->queue, dir, io->request.sector));
-    return n && end_of(n) == io->request.sector && !n->alone ? n : NULL;
+    return n && io_end(n) == io->request.sector && !n->alone ? n : NULL;
 }
 
 /* A command in the making: requests that lie one after the other. */
@@ -234,122 +245,10 @@ static struct io *gather(struct disk *d, struct request *r, u64 now_ns)
         ;
     while (!io->alone && join(d, &c, next_before(d, c.first), now_ns))
         ;
-    d->queue.head_sector = end_of(c.last);
+    d->queue.head_sector = io_end(c.last);
     queue_dispatched(&d->queue, r, now_ns);
     trace_io(now_ns, TRACE_issued, d, c.first, c.nsectors);
     return c.first;
-}
-
-static void to_device(struct disk *d, struct io *io)
-{
-    if (!virtio_blk_start(d, io))
-        panic("disk: %s: more commands than its depth", d->name);
-}
-
-/* ---- the drive model ---- */
-
-/* A drive, which may be a copy to ask what if, takes up a command: now, or when
- * it has come its way. */
-static u64 drive_time(const struct disk *d, struct drive *drive,
-                      const struct io *io, u64 now_ns)
-{
-    u64 end = end_of(io);
-    for (const struct io *i = io->joined; i; i = i->joined)
-        end = end_of(i);
-    return drive_service(drive, MAX(now_ns, io->issued_ns + d->command_ns),
-                         io->request.sector, end - io->request.sector,
-                         io->request.write);
-}
-
-/* Which of the commands that it holds a drive takes up: the one it will have
- * done first. An eighth of the time that a command has been held counts in its
- * favour, so that none starves. */
-static struct io **soonest(struct disk *d, u64 now_ns)
-{
-    struct io **best = NULL;
-    u64 best_ns = 0;
-    for (struct io **p = &d->held; *p; p = &(*p)->held) {
-        struct drive trial = d->drive;
-        u64 ns = drive_time(d, &trial, *p, now_ns) + (*p)->issued_ns / 8;
-        if (!best || ns < best_ns) {
-            best = p;
-            best_ns = ns;
-        }
-    }
-    return best;
-}
-
-static void drive_done(void *arg);
-
-/* The drive, if it is free, takes up a command. Caller holds d->lock. */
-static void drive_take(struct disk *d, u64 now_ns)
-{
-    if (d->in_drive || !d->held)
-        return;
-    struct io **p = d->held->held ? soonest(d, now_ns) : &d->held;
-    d->in_drive = *p;
-    *p = d->in_drive->held;
-    d->later_ns = NEVER_NS;
-    d->queue.done_ns = drive_time(d, &d->drive, d->in_drive, now_ns);
-    timer_set(&d->drive_timer, d->queue.done_ns, drive_done, d);
-}
-
-/* The drive model's time has come: the data is moved within this instant. */
-static void drive_done(void *arg)
-{
-    struct disk *d = arg;
-    spin_lock(&d->lock);
-    struct io *io = d->in_drive;
-    d->in_drive = NULL;
-    drive_take(d, clock_ns());
-    spin_unlock(&d->lock);
-    clock_stop();
-    to_device(d, io);
-    virtio_blk_kick(d);
-    virtio_blk_settle(d);
-    clock_go();
-}
-
-/* The drive as it will be at that time, if it is told nothing until then. It is
- * kept, for many questions are about one time. */
-static const struct drive *later(struct disk *d, u64 at_ns)
-{
-    if (d->later_ns != at_ns) {
-        d->later = d->drive;
-        d->later_ns = at_ns;
-        drive_catch_up(&d->later, at_ns);
-    }
-    return &d->later;
-}
-
-struct approach queue_approach(const struct queue *q, u64 start_ns,
-                               const struct request *first, u64 gap_ns,
-                               const struct request *r)
-{
-    struct disk *d = CONTAINER(q, struct disk, queue);
-    if (!d->drive.model->modelled)
-        return (struct approach){NEVER_NS, NEVER_NS};
-    u64 at_ns = start_ns + d->command_ns;
-    if (!first)
-        return drive_approach(later(d, at_ns), at_ns, r->sector, r->nsectors,
-                              r->write);
-    struct drive trial = *later(d, at_ns);
-    u64 done_ns = drive_service(&trial, at_ns, first->sector, first->nsectors,
-                                first->write);
-    u64 next_ns = done_ns + gap_ns + d->command_ns;
-    drive_catch_up(&trial, next_ns);
-    return drive_approach(&trial, next_ns, r->sector, r->nsectors, r->write);
-}
-
-u64 queue_seek_edge(struct queue *q, bool last)
-{
-    struct disk *d = CONTAINER(q, struct disk, queue);
-    d->later_ns = NEVER_NS;
-    u64 told_ns = clock_ns() + d->command_ns;
-    u64 there_ns = d->in_flight ? 0 : drive_seek_edge(&d->drive, told_ns, last);
-    if (there_ns)
-        trace(TRACE_sought, d->id, last, 0, told_ns);
-    return there_ns;
 }
 
 /* ---- dispatch to the drive or the device ---- */
@@ -367,6 +266,7 @@ static bool idle(const struct disk *d)
 static bool claim(struct disk *d, struct io *io)
 {
     bool (*claim_io)(struct io *, const struct disk *) = io->claim;
+    assert(claim_io && io->request.offer);
     remove(d, &io->request);
     spin_unlock(&d->lock);
     bool claimed = claim_io(io, d);
@@ -379,8 +279,8 @@ static struct io *next_offer(struct disk *d, const struct io *io)
 {
     if (!d->sched->sched.joins_offers)
         return NULL;
-    struct request *r = queue_at_or_after(&d->queue, OFFERS, end_of(io));
-    return r && r->sector == end_of(io) ? io_of(r) : NULL;
+    struct request *r = queue_at_or_after(&d->queue, OFFERS, io_end(io));
+    return r && r->sector == io_end(io) ? io_of(r) : NULL;
 }
 
 /* The scheduler has chosen an offer: queue it, and those that may be joined to
@@ -431,14 +331,7 @@ static void dispatch(struct disk *d)
         struct io *command = gather(d, r, now_ns);
         d->in_flight++;
         count(&commands, 1);
-        if (d->drive.model->modelled) {
-            command->held = d->held;
-            d->held = command;
-            drive_take(d, now_ns);
-        } else {
-            to_device(d, command);
-            started = true;
-        }
+        started |= model_start(d, command, now_ns);
     }
     if (started)
         virtio_blk_kick(d);
@@ -478,7 +371,8 @@ static void swap(const struct policy *to)
 
 void disk_submit(struct disk *d, struct io *io)
 {
-    assert(end_of(io) <= d->nsectors && io->request.nsectors);
+    assert(io_end(io) <= d->nsectors && io->request.nsectors);
+    assert(io->done && !io->request.offer);
     io->alone = false;
     spin_lock(&d->lock);
     hist_add_request(&queued, d->id, io->request.pid, queue_length(d));
@@ -489,6 +383,7 @@ void disk_submit(struct disk *d, struct io *io)
 
 void disk_offer(struct disk *d, struct io *io)
 {
+    assert(io->request.write && io->claim && io_end(io) <= d->nsectors);
     io->request.offer = true;
     spin_lock(&d->lock);
     enqueue(d, io);
@@ -522,6 +417,7 @@ void disk_plug(struct disk *d)
 void disk_unplug(struct disk *d)
 {
     spin_lock(&d->lock);
+    assert(d->plugged);
     d->plugged--;
     dispatch(d);
     spin_unlock(&d->lock);
@@ -553,6 +449,7 @@ void disk_command_done(struct disk *d, struct io *io, int error)
     bool split = error && io->joined;
     struct io *next;
     spin_lock(&d->lock);
+    assert(d->in_flight && !io->request.queue);
     d->in_flight--;
     for (struct io *i = split ? io : NULL; i; i = next) {
         next = i->joined;
@@ -582,6 +479,7 @@ static void waiter_done(struct io *io, int error)
     spin_lock(&d->lock);
     if (error)
         w->error = error;
+    assert(w->outstanding);
     if (--w->outstanding == 0)
         wakeup(w);
     wakeup(d); /* a ring slot is free for a flush that waits */
@@ -613,17 +511,6 @@ int disk_transfer(struct disk *d, struct io *ios, u32 n)
     return wait_for(&w);
 }
 
-/* Have the device flush within this instant: models have no time for it. */
-static void flush_modelled(struct disk *d, struct io *io)
-{
-    clock_stop();
-    if (!virtio_blk_start_flush(d, io))
-        panic("disk: %s: more commands than its depth", d->name);
-    virtio_blk_kick(d);
-    virtio_blk_settle(d);
-    clock_go();
-}
-
 static void flush_device(struct disk *d, struct io *io)
 {
     spin_lock(&d->lock);
@@ -640,7 +527,7 @@ int disk_flush(struct disk *d)
     struct waiter w = {.disk = d, .outstanding = 1};
     struct io io = {.done = waiter_done, .arg = &w};
     if (d->drive.model->modelled)
-        flush_modelled(d, &io);
+        model_flush(d, &io);
     else
         flush_device(d, &io);
     count(&flushes, 1);
@@ -660,26 +547,6 @@ bool disk_state(u32 disk, struct disk_state *s)
                              .queued_ns =
                                  d->queued_ns + queue_length(d) * since_ns};
     return true;
-}
-
-void disk_streams(struct disk *d, u32 n)
-{
-    if (!d->adapts)
-        return;
-    spin_lock(&d->lock);
-    u64 now_ns = clock_ns();
-    u32 segments = d->drive.cache.segments;
-    n = MAX(1, MIN(n, MAX_SEGMENTS));
-    if (n >= segments)
-        d->streams_ns = now_ns;
-    if (n > segments || now_ns - d->streams_ns >= SEGMENTS_KEPT_NS) {
-        struct drive_cache cache = drive_cache_in(d->drive.model, n);
-        drive_set_cache(&d->drive, now_ns, &cache);
-        d->later_ns = NEVER_NS;
-        d->streams_ns = now_ns;
-        count(&mode_selects, 1);
-    }
-    spin_unlock(&d->lock);
 }
 
 /* ---- set-up ---- */
@@ -703,69 +570,6 @@ struct disk *disk_named(const char *name)
     return NULL;
 }
 
-/* The drive of this disk: diskN.drive=, else drive=, else none. */
-static const struct drive_model *drive_wanted(const struct disk *d)
-{
-    char own[16];
-    ksnprintf(own, sizeof own, "%s.drive", d->name);
-    const char *all = arg_text("drive"), *name = arg_text(own);
-    if (!name)
-        name = all ? all : "none";
-    const struct drive_model *model = drive_find(name);
-    if (!model)
-        boot_fail("drive=%s: there is no such drive", name);
-    if (model->sectors && d->nsectors > model->sectors)
-        boot_fail("drive=%s: holds %lu sectors, %s has %lu", name,
-                  model->sectors, d->name, d->nsectors);
-    return model;
-}
-
-static u32 sectors_wanted(const char *name, u32 sectors, u64 min_kb)
-{
-    return arg_text(name) ? 2 * arg_number(name, 0, min_kb, 65536) : sectors;
-}
-
-/* Divide the drive's cache as the boot arguments want it, and set its bus. */
-static void fit_cache(struct disk *d)
-{
-    const struct drive_model *m = d->drive.model;
-    const char *segments = arg_text("drive_segments");
-    d->adapts = segments && !strcmp(segments, "adaptive");
-    d->streams_ns = clock_ns(); /* the drive's own number counts as needed */
-    u32 n = d->adapts
-                ? m->segments
-                : arg_number("drive_segments", m->segments, 1, MAX_SEGMENTS);
-    struct drive_cache c = drive_cache_in(m, n);
-    u32 sectors = sectors_wanted("drive_segment_kb", c.segment_sectors, 1);
-    u64 ahead = (u64)c.read_ahead_sectors * sectors / c.segment_sectors;
-    c.segment_sectors = sectors;
-    c.read_ahead_sectors = sectors_wanted("drive_read_ahead_kb", ahead, 0);
-    d->drive.cache = c;
-    u64 bus_kb_s = arg_number("drive_bus_kb_s", 0, 100, 1000000);
-    if (bus_kb_s)
-        d->drive.bus_ns = SECTOR_BYTES * NS_PER_MS / bus_kb_s;
-}
-
-/* How many commands it takes: as the ring holds (d->depth so far) without a
- * model, else as drive_depth= or the model says. */
-static void fit_drive(struct disk *d, u32 wanted)
-{
-    drive_start(&d->drive, drive_wanted(d));
-    const struct drive_model *m = d->drive.model;
-    d->queue.turn_ns = m->rpm ? drive_rotation_ns(m) : 0;
-    d->later_ns = NEVER_NS;
-    if (!m->modelled)
-        return;
-    u32 depth = wanted ? wanted : d->drive.model->depth;
-    if (depth > d->depth)
-        boot_fail("drive_depth=%u: %s takes up to %u", depth, d->name,
-                  d->depth);
-    d->depth = depth;
-    d->command_ns = arg_number("drive_command_us", 0, 0, 100000) * 1000;
-    if (d->drive.model->segments)
-        fit_cache(d);
-}
-
 void disk_init(void)
 {
     disks.n = virtio_blk_init(disks.disk, MAX_DISKS);
@@ -776,7 +580,7 @@ void disk_init(void)
         struct disk *d = &disks.disk[i];
         d->lock = SPINLOCK("disk", RANK_DISK);
         queue_init(&d->queue, i);
-        fit_drive(d, depth);
+        model_fit(d, depth);
     }
     policy_own(POLICY_SCHED, (struct policy_owner){.swap = swap});
 }

@@ -65,6 +65,12 @@ struct disk {
     struct timer ask_timer;   /* when to ask the scheduler again */
 };
 
+/* The sector after its last. */
+static inline u64 io_end(const struct io *io)
+{
+    return io->request.sector + io->request.nsectors;
+}
+
 /* Find the disks, read the boot arguments drive=, drive_*=, cluster_kb=, own
  * sched. */
 void disk_init(void);

@@ -714,3 +714,46 @@ TEST(the_queue_answers_for_the_sets_a_question_is_about)
     check_eq(q->disk, 0);
     check_eq(disk_get(1)->queue.disk, 1);
 }
+
+/* ---- changes of state that there are not ---- */
+
+static struct io *queued_io(void)
+{
+    boot_disks("drive=fixed drive_depth=1");
+    submit("R0:100+2");
+    return submit("R0:200+2");
+}
+
+static void submit_twice(void)
+{
+    disk_submit(disk_get(0), queued_io());
+}
+
+static void offer_queued(void)
+{
+    struct io *io = queued_io();
+    io->request.write = true;
+    io->claim = claim_and_submit;
+    disk_offer(disk_get(0), io);
+}
+
+static void submit_nobody_waits(void)
+{
+    struct io io = {.request = {.nsectors = 1}};
+    boot_disks("");
+    disk_submit(disk_get(0), &io);
+}
+
+static void unplug_alone(void)
+{
+    boot_disks("");
+    disk_unplug(disk_get(0));
+}
+
+TEST(a_change_of_state_that_there_is_not_panics)
+{
+    check_panics(submit_twice, "enqueue: assertion failed");
+    check_panics(offer_queued, "enqueue: assertion failed");
+    check_panics(submit_nobody_waits, "disk_submit: assertion failed");
+    check_panics(unplug_alone, "disk_unplug: assertion failed");
+}

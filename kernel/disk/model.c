@@ -1,0 +1,249 @@
+/*
+ * The drive model's side of a disk (model.h).
+ *
+ * - A command goes: held - in the drive - with the device. model_start() has
+ *   the drive hold it; take_up() gives the drive the next one when it is free,
+ *   and sets a timer for when that is done; drive_done() then has the device
+ *   move the data within that instant.
+ * - The drive holds up to the disk's depth of commands and chooses among them.
+ * - What a scheduler may ask of the drive is asked of a copy.
+ */
+#include "kernel/disk/model.h"
+#include "kernel/disk/disk.h"
+#include "kernel/disk/virtio_blk.h"
+#include "kernel/machine/args.h"
+#include "kernel/machine/print.h"
+#include "kernel/base/stat.h"
+#include "kernel/measure/trace.h"
+#include "kernel/base/string.h"
+
+#define SEGMENTS_KEPT_NS NS_PER_S /* of a drive, when no more needed */
+
+COUNTER(mode_selects, "disk.mode_selects", "commands",
+        "that divided a drive's cache anew");
+
+/* ---- commands ---- */
+
+static void to_device(struct disk *d, struct io *io)
+{
+    if (!virtio_blk_start(d, io))
+        panic("disk: %s: more commands than its depth", d->name);
+}
+
+/* A drive, which may be a copy to ask what if, takes up a command: now, or when
+ * it has come its way. */
+static u64 drive_time(const struct disk *d, struct drive *drive,
+                      const struct io *io, u64 now_ns)
+{
+    u64 end = io_end(io);
+    for (const struct io *i = io->joined; i; i = i->joined)
+        end = io_end(i);
+    return drive_service(drive, MAX(now_ns, io->issued_ns + d->command_ns),
+                         io->request.sector, end - io->request.sector,
+                         io->request.write);
+}
+
+/* Which of the commands that it holds a drive takes up: the one it will have
+ * done first. An eighth of the time that a command has been held counts in its
+ * favour, so that none starves. */
+static struct io **soonest(struct disk *d, u64 now_ns)
+{
+    struct io **best = NULL;
+    u64 best_ns = 0;
+    for (struct io **p = &d->held; *p; p = &(*p)->held) {
+        struct drive trial = d->drive;
+        u64 ns = drive_time(d, &trial, *p, now_ns) + (*p)->issued_ns / 8;
+        if (!best || ns < best_ns) {
+            best = p;
+            best_ns = ns;
+        }
+    }
+    return best;
+}
+
+static void drive_done(void *arg);
+
+/* The drive, if it is free, takes up a command. Caller holds d->lock. */
+static void take_up(struct disk *d, u64 now_ns)
+{
+    if (d->in_drive || !d->held)
+        return;
+    struct io **p = d->held->held ? soonest(d, now_ns) : &d->held;
+    d->in_drive = *p;
+    *p = d->in_drive->held;
+    d->in_drive->held = NULL;
+    d->later_ns = NEVER_NS;
+    d->queue.done_ns = drive_time(d, &d->drive, d->in_drive, now_ns);
+    timer_set(&d->drive_timer, d->queue.done_ns, drive_done, d);
+}
+
+/* The drive model's time has come: the data is moved within this instant. */
+static void drive_done(void *arg)
+{
+    struct disk *d = arg;
+    spin_lock(&d->lock);
+    struct io *io = d->in_drive;
+    assert(io && d->in_flight);
+    d->in_drive = NULL;
+    take_up(d, clock_ns());
+    spin_unlock(&d->lock);
+    clock_stop();
+    to_device(d, io);
+    virtio_blk_kick(d);
+    virtio_blk_settle(d);
+    clock_go();
+}
+
+bool model_start(struct disk *d, struct io *command, u64 now_ns)
+{
+    if (!d->drive.model->modelled) {
+        to_device(d, command);
+        return true;
+    }
+    assert(command != d->in_drive);
+    command->held = d->held;
+    d->held = command;
+    take_up(d, now_ns);
+    return false;
+}
+
+void model_flush(struct disk *d, struct io *io)
+{
+    clock_stop();
+    if (!virtio_blk_start_flush(d, io))
+        panic("disk: %s: more commands than its depth", d->name);
+    virtio_blk_kick(d);
+    virtio_blk_settle(d);
+    clock_go();
+}
+
+/* ---- what a scheduler may ask (policy.h) ---- */
+
+/* The drive as it will be at that time, if it is told nothing until then. It is
+ * kept, for many questions are about one time. */
+static const struct drive *later(struct disk *d, u64 at_ns)
+{
+    if (d->later_ns != at_ns) {
+        d->later = d->drive;
+        d->later_ns = at_ns;
+        drive_catch_up(&d->later, at_ns);
+    }
+    return &d->later;
+}
+
+struct approach queue_approach(const struct queue *q, u64 start_ns,
+                               const struct request *first, u64 gap_ns,
+                               const struct request *r)
+{
+    struct disk *d = CONTAINER(q, struct disk, queue);
+    if (!d->drive.model->modelled)
+        return (struct approach){NEVER_NS, NEVER_NS};
+    u64 at_ns = start_ns + d->command_ns;
+    if (!first)
+        return drive_approach(later(d, at_ns), at_ns, r->sector, r->nsectors,
+                              r->write);
+    struct drive trial = *later(d, at_ns);
+    u64 done_ns = drive_service(&trial, at_ns, first->sector, first->nsectors,
+                                first->write);
+    u64 next_ns = done_ns + gap_ns + d->command_ns;
+    drive_catch_up(&trial, next_ns);
+    return drive_approach(&trial, next_ns, r->sector, r->nsectors, r->write);
+}
+
+u64 queue_seek_edge(struct queue *q, bool last)
+{
+    struct disk *d = CONTAINER(q, struct disk, queue);
+    d->later_ns = NEVER_NS;
+    u64 told_ns = clock_ns() + d->command_ns;
+    u64 there_ns = d->in_flight ? 0 : drive_seek_edge(&d->drive, told_ns, last);
+    if (there_ns)
+        trace(TRACE_sought, d->id, last, 0, told_ns);
+    return there_ns;
+}
+
+/* ---- a cache that adapts (disk.h) ---- */
+
+void disk_streams(struct disk *d, u32 n)
+{
+    if (!d->adapts)
+        return;
+    spin_lock(&d->lock);
+    u64 now_ns = clock_ns();
+    u32 segments = d->drive.cache.segments;
+    n = MAX(1, MIN(n, MAX_SEGMENTS));
+    if (n >= segments)
+        d->streams_ns = now_ns;
+    if (n > segments || now_ns - d->streams_ns >= SEGMENTS_KEPT_NS) {
+        struct drive_cache cache = drive_cache_in(d->drive.model, n);
+        drive_set_cache(&d->drive, now_ns, &cache);
+        d->later_ns = NEVER_NS;
+        d->streams_ns = now_ns;
+        count(&mode_selects, 1);
+    }
+    spin_unlock(&d->lock);
+}
+
+/* ---- the boot arguments ---- */
+
+/* The drive of this disk: diskN.drive=, else drive=, else none. */
+static const struct drive_model *drive_wanted(const struct disk *d)
+{
+    char own[16];
+    ksnprintf(own, sizeof own, "%s.drive", d->name);
+    const char *all = arg_text("drive"), *name = arg_text(own);
+    if (!name)
+        name = all ? all : "none";
+    const struct drive_model *model = drive_find(name);
+    if (!model)
+        boot_fail("drive=%s: there is no such drive", name);
+    if (model->sectors && d->nsectors > model->sectors)
+        boot_fail("drive=%s: holds %lu sectors, %s has %lu", name,
+                  model->sectors, d->name, d->nsectors);
+    return model;
+}
+
+static u32 sectors_wanted(const char *name, u32 sectors, u64 min_kb)
+{
+    return arg_text(name) ? 2 * arg_number(name, 0, min_kb, 65536) : sectors;
+}
+
+/* Divide the drive's cache as the boot arguments want it, and set its bus. */
+static void fit_cache(struct disk *d)
+{
+    const struct drive_model *m = d->drive.model;
+    const char *segments = arg_text("drive_segments");
+    d->adapts = segments && !strcmp(segments, "adaptive");
+    d->streams_ns = clock_ns(); /* the drive's own number counts as needed */
+    u32 n = d->adapts
+                ? m->segments
+                : arg_number("drive_segments", m->segments, 1, MAX_SEGMENTS);
+    struct drive_cache c = drive_cache_in(m, n);
+    u32 sectors = sectors_wanted("drive_segment_kb", c.segment_sectors, 1);
+    u64 ahead = (u64)c.read_ahead_sectors * sectors / c.segment_sectors;
+    c.segment_sectors = sectors;
+    c.read_ahead_sectors = sectors_wanted("drive_read_ahead_kb", ahead, 0);
+    d->drive.cache = c;
+    u64 bus_kb_s = arg_number("drive_bus_kb_s", 0, 100, 1000000);
+    if (bus_kb_s)
+        d->drive.bus_ns = SECTOR_BYTES * NS_PER_MS / bus_kb_s;
+}
+
+/* How many commands it takes: as the ring holds (d->depth so far) without a
+ * model, else as drive_depth= or the model says. */
+void model_fit(struct disk *d, u32 wanted)
+{
+    drive_start(&d->drive, drive_wanted(d));
+    const struct drive_model *m = d->drive.model;
+    d->queue.turn_ns = m->rpm ? drive_rotation_ns(m) : 0;
+    d->later_ns = NEVER_NS;
+    if (!m->modelled)
+        return;
+    u32 depth = wanted ? wanted : d->drive.model->depth;
+    if (depth > d->depth)
+        boot_fail("drive_depth=%u: %s takes up to %u", depth, d->name,
+                  d->depth);
+    d->depth = depth;
+    d->command_ns = arg_number("drive_command_us", 0, 0, 100000) * 1000;
+    if (d->drive.model->segments)
+        fit_cache(d);
+}
