@@ -69,7 +69,7 @@ define newline
 
 
 endef
-$(foreach v,ARGS DISKS CPUS MEM FS_MB JOBS T E N SIZE SCHEDULER FORMAT OUT LAB \
+$(foreach v,ARGS DISKS CPUS MEM FS_MB JOBS T E N SIZE WITH SCHEDULER FORMAT OUT LAB \
     SUBMISSION SUBMISSIONS TEST NONCE BASE STUDENT FILES MUTANT QEMU_OTHER \
     CFLAGS_EXTRA,$(if \
     $(findstring $(newline),$(value $(v))),$(error $(v): must be one line)))
@@ -355,8 +355,8 @@ bench: all build/native/drive_replay_tool ## measure speeds, as tables, build/be
 
 # E is a name, the beginning of names, or all; without it, mogul-4.1 on both
 # systems.
-experiment: all build/native/drive_replay_tool ## run an experiment (E=name or all, SIZE=quick, N=one run, JOBS=, SCHEDULER=address of a Dask cluster, LIST=1 lists)
-	@$(RUN) grade.commands.experiment --jobs $(JOBS) $(call option,run,N) $(call option,size,SIZE) \
+experiment: all build/native/drive_replay_tool ## run an experiment (E=name or all, SIZE=quick, WITH=one more policy, N=one run, JOBS=, SCHEDULER=address of a Dask cluster, LIST=1 lists)
+	@$(RUN) grade.commands.experiment --jobs $(JOBS) $(call option,run,N) $(call option,size,SIZE) $(call option,with,WITH) \
 	    $(call option,scheduler,SCHEDULER) $(if $(filter 1,$(LIST)),--list) $(call operand,E)
 
 repeat: all build/native/drive_replay_tool ## make experiments under two QEMUs and compare all bytes (QEMU_OTHER=path, E=name, SIZE=quick, JOBS=)

@@ -1,7 +1,8 @@
 """`make experiment`: E= which one or all, SIZE= how large, N= one run of it.
 
 JOBS= how many runs at a time, SCHEDULER= the address of a Dask cluster that is to
-make them, LIST=1 shows what there is. Makes the runs that are lacking, shows what
+make them, WITH= a policy that is measured beside those of the experiment, LIST=1 shows what
+there is. Makes the runs that are lacking, shows what
 came, and writes the report.
 """
 
@@ -132,6 +133,7 @@ def main() -> int:
     options.add_argument("--size", help="full, or as the file has it; of `all`, quick")
     options.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
     options.add_argument("--scheduler", default="", help="address of a Dask scheduler")
+    options.add_argument("--with", dest="policy", default="", help="one more policy to measure")
     options.add_argument("--list", action="store_true", help="what there is")
     options.add_argument("--folder", type=Path, default=FOLDER, help="for the results")
     options.add_argument("--no-report", action="store_true", help="numbers only")
@@ -142,7 +144,7 @@ def main() -> int:
         if choice.list and choice.name == DEFAULT:
             list_experiments()
             return 0
-        experiments = chosen(choice.name, choice.size)
+        experiments = chosen(choice.name, choice.size, choice.policy)
         if choice.list:
             for experiment in experiments:
                 list_runs(experiment)

@@ -25,10 +25,10 @@ def named(name: str) -> list[Path]:
     return found
 
 
-def chosen(name: str, size: str | None) -> list[Experiment]:
-    """The experiments meant, of the size."""
+def chosen(name: str, size: str | None, policy: str = "") -> list[Experiment]:
+    """The experiments meant, of the size; with a policy that is measured in them, too."""
     size = size or ("quick" if name == ALL else FULL)
-    return [load(path, size) for path in named(name)]
+    return [load(path, size, policy) for path in named(name)]
 
 
 def asked_for(experiment: Experiment, number: int | None) -> list[Run]:

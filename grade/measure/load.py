@@ -304,13 +304,29 @@ def crosses(c: Checker, keys: tuple, row: dict, variables: list[str]) -> None:
         c.problem(keys, f'crosses = "{row["crosses"]}": "where" has it, too')
 
 
-def load(path: Path, size: str = FULL) -> Experiment:
-    """The experiment in a file, of a size; or BadExperiment with all that is wrong with it."""
+def beside(raw: dict, policy: str) -> dict:
+    """One more arm: the first, with this policy in the place of its kind's."""
+    kinds = [kind for kind, names in known().policies.items() if policy in names]
+    if not kinds:
+        raise BadExperiment(f"WITH={policy}: there is no policy of this name in policies/")
+    first = raw["arms"][0]
+    if policy in first.get("policies", {}).values():
+        raise BadExperiment(f'WITH={policy}: the first arm, "{first["name"]}", has this policy')
+    return first | {"name": policy, "policies": first.get("policies", {}) | {kinds[0]: policy}}
+
+
+def load(path: Path, size: str = FULL, policy: str = "") -> Experiment:
+    """The experiment in a file, of a size; or BadExperiment with all that is wrong with it.
+
+    policy: one that is measured, too, in an arm of its name beside those of the file.
+    """
     raw, text = read_toml(path)
     c = Checker(path, Lines(text), known())
     top = c.table((), raw, TOP)
     if c.problems:
         raise BadExperiment("\n".join(c.problems))
+    if policy and raw["arms"]:
+        raw["arms"].append(beside(raw, policy))
     names = []
     for i, arm in enumerate(raw["arms"]):
         names.append(c.table(("arms", i), arm, ARM)["name"])
@@ -324,6 +340,7 @@ def load(path: Path, size: str = FULL) -> Experiment:
         raise BadExperiment("\n".join(c.problems))
     size, sweep, constants = of_size(c, top, size)
     name = path.stem if size == FULL else f"{path.stem}-{size}"
+    name += f"+{policy}" if policy else ""
     own = of_arms(c, raw["arms"], [*sweep, *constants])
     runs: list[Run] = []
     for i, point in itertools.product(range(len(names)), points(c, sweep)):

@@ -532,3 +532,31 @@ def test_a_line_that_is_no_result_is_refused_with_words(
         result.read(path)
     assert str(refused.value).startswith(f"{path}:2: ")
     assert said in str(refused.value)
+
+
+def test_a_policy_can_be_measured_beside_those_of_an_experiment(tmp_path: Path) -> None:
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    alone, more = load(path), load(path, policy="sstf")
+    assert (alone.name, more.name) == ("small", "small+sstf")
+    assert more.arms == [*alone.arms, "sstf"]
+    made = [run.config["policies"] for run in more.runs if run.arm == "sstf"]
+    first = [run.config["policies"] for run in alone.runs if run.arm == alone.arms[0]]
+    assert made == [policies | {"sched": "sstf"} for policies in first]
+
+
+@pytest.mark.parametrize(
+    ("policy", "why"),
+    [
+        ("nosuch", "WITH=nosuch: there is no policy of this name in policies/"),
+        ("async", 'WITH=async: the first arm, "async", has this policy'),
+    ],
+)
+def test_a_policy_to_be_measured_too_must_be_there_and_another(
+    tmp_path: Path, policy: str, why: str
+) -> None:
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    with pytest.raises(BadExperiment) as raised:
+        load(path, policy=policy)
+    assert str(raised.value) == why
