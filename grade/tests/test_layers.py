@@ -139,12 +139,31 @@ def test_only_clock_reads_a_clock() -> None:
     assert readers == {"clock", "entry"}
 
 
-def test_grade_uses_the_console_the_dev_files_and_the_image_only() -> None:
-    doors = re.compile(r"-qmp|-gdb\b|pmemsave|virtio-9p|hostfwd|semihosting")
-    users = [
-        path.name
-        for path in (ROOT / "grade").glob("*.py")
-        if doors.search(re.sub(r'""".*?"""', "", path.read_text(), flags=re.S))
-    ]
-    assert not users
+# What looks into a machine, or lets something else in: one that reads its memory, or gdb.
+DOORS = re.compile(
+    r"-qmp|\s-gdb\b|\"-gdb\"|^import gdb$|target remote|mem-path|mmap\.mmap|memory\.open"
+    r"|pmemsave|virtio-9p|hostfwd|semihosting",
+    re.M,
+)
+# Who may, and why (ARCHITECTURE.md, invariant 6, says so too).
+LOOK_INSIDE = {
+    "machine/trace.py": "reads the trace, which is in the machine's memory",
+    "scoring/evidence.py": "holds a submission's memory against its file: it is not believed",
+    "scoring/workbench.py": "opens gdb for a person who asks for it, GDB=1",
+    "labs/first-block/solution.py": "the lab asks what gdb shows, and this finds what is right",
+    "gdb/sluice.py": "is gdb's commands, which a person types",
+    "tests/test_gdb.py": "tests them",
+    "tests/test_escape.py": "makes memories that evidence.py must refuse",
+    "tests/test_scoring.py": "makes memories that evidence.py must refuse",
+    "tests/test_layers.py": "names the doors",
+}
+
+
+def test_grade_uses_the_console_the_dev_files_the_trace_and_the_image_only() -> None:
+    users = {
+        path.relative_to(ROOT / "grade").as_posix()
+        for path in (ROOT / "grade").rglob("*.py")
+        if DOORS.search(re.sub(r'""".*?"""', "", path.read_text(), flags=re.S))
+    }
+    assert users == set(LOOK_INSIDE)
     assert '"-monitor", "none"' in (ROOT / "grade" / "machine" / "qemu.py").read_text()
