@@ -107,7 +107,7 @@ $(call needed,bundle,OUT,the .zip to be made)
 # The harmless goals need no tools; all others set them up first.
 # SETUP=no: they are there.
 SETUP ?= yes
-ifneq ($(filter-out help clean setup,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help version clean setup,$(or $(MAKECMDGOALS),all)),)
 ifeq ($(DRY_RUN)$(filter no,$(SETUP)),)
 ifneq ($(shell sh grade/setup.sh >&2 && echo done),done)
 $(error the tools are not set up: see above)
@@ -172,7 +172,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
 
-.PHONY: all native qemu qemu-gdb gdb test mutants bench experiment repeat results results-tables export report grade skeleton class samples bundle format setup clean help FORCE
+.PHONY: all native qemu qemu-gdb gdb test mutants bench experiment repeat results results-tables export report grade skeleton class samples bundle format setup clean version help FORCE
 
 FORCE:
 
@@ -424,6 +424,9 @@ setup: ## install what is missing (every command does so by itself)
 
 clean: ## remove what was built; tools and .venv stay
 	rm -rf build compile_commands.json
+
+version: ## print the version, which CHANGELOG.md has
+	@awk '/^## [0-9]/ { print "Sluice " $$2; exit }' CHANGELOG.md
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z][a-z_.-]*:.*## / { printf "make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -7,6 +7,7 @@
 #   no password. Elsewhere it names what is missing and the command to install
 #   it, changes nothing, and fails.
 # - Names packages as Debian does, and for dnf, pacman and brew as those do.
+# - With the word `packages` it leaves the Python environment out.
 set -eu
 cd "$(dirname "$0")/.."
 PATH=$PATH:/usr/sbin:/sbin
@@ -101,6 +102,8 @@ if [ -n "$missing" ]; then
     $sudo apt-get update -q
     DEBIAN_FRONTEND=noninteractive $sudo $install
 fi
+
+[ "${1:-}" = packages ] && exit
 
 # The environment is complete once it holds a copy of what it was made from.
 if ! cmp -s grade/requirements.txt .venv/requirements.txt; then

@@ -24,7 +24,7 @@ LINKED = (
     *("build/kernel/**/*.o", "build/policies/*/*.o"),
 )
 NOT_HANDED_OUT = shutil.ignore_patterns(
-    ".git", ".venv", ".ci", "build", "__pycache__", ".*_cache", "compile_commands.json"
+    ".git", ".github", ".venv", ".ci", "build", "__pycache__", ".*_cache", "compile_commands.json"
 )
 SAMPLE_STUDENT = "A. Sample"  # of solutions to try things with
 

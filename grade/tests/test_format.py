@@ -46,5 +46,6 @@ def test_the_top_level_stays_as_it_is() -> None:
     shown = {name for name in top if not name.startswith(".")}
     assert shown == {
         *("README.md", "ARCHITECTURE.md", "LICENSE", "Makefile"),
+        "CHANGELOG.md",  # what a course that pins a version looks for
         *("kernel", "user", "mkfs", "policies", "grade"),
     }

@@ -1,0 +1,68 @@
+"""What sets up other machines: a container for development, a workflow, and the version."""
+
+import json
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import yaml
+from trees import make
+
+from grade.host.paths import ROOT
+
+WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text())
+CONTAINER = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
+DOCKERFILE = (ROOT / ".devcontainer" / "Dockerfile").read_text()
+STEPS = [step["run"] for step in WORKFLOW["jobs"]["test"]["steps"] if "run" in step]
+SAID = [
+    *STEPS,
+    CONTAINER["postCreateCommand"],
+    *re.findall(r"^#   docker run (.*)$", DOCKERFILE, re.M),
+]
+
+
+def goals(command: str) -> list[str]:
+    """The goals of every make in a command."""
+    words = re.findall(r"(?:^|&& |sluice )make ((?:[a-z-]+ ?)+)", command)
+    return [goal for word in words for goal in shlex.split(word)]
+
+
+def test_each_command_is_a_goal_of_the_makefile() -> None:
+    listed = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
+    asked = {goal for command in SAID for goal in goals(command)}
+    assert asked == {"version", "setup", "test", "all", "qemu"}
+    assert asked <= listed
+
+
+def test_the_workflow_runs_what_ci_runs() -> None:
+    assert "exec make test\n" in (ROOT / ".ci" / "run").read_text()
+    assert STEPS[-1] == "make test"
+
+
+def test_the_container_is_made_of_files_that_are_there() -> None:
+    folder = ROOT / ".devcontainer"
+    assert (folder / CONTAINER["build"]["dockerfile"]).exists()
+    context = (folder / CONTAINER["build"]["context"]).resolve()
+    copied = re.search(r"^COPY (.*) grade/$", DOCKERFILE, re.M)
+    assert copied
+    assert all((context / name).exists() for name in copied[1].split())
+    assert WORKFLOW["jobs"]["test"]["container"]["image"] in DOCKERFILE.split()
+
+
+def test_setting_up_packages_alone_makes_no_environment(tmp_path: Path) -> None:
+    """As in the container: of the tree there are the copied scripts only."""
+    (tmp_path / "grade").mkdir()
+    for name in ("setup.sh", "find_tool.sh"):
+        (tmp_path / "grade" / name).write_text((ROOT / "grade" / name).read_text())
+    done = subprocess.run(
+        ["sh", "grade/setup.sh", "packages"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert not (tmp_path / ".venv").exists()
+
+
+def test_the_version_is_that_of_the_changelog() -> None:
+    version = re.search(r"^## (\d+\.\d+\.\d+)$", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    assert version
+    assert make(ROOT, "version").stdout == f"Sluice {version[1]}\n"
