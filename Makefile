@@ -172,7 +172,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
 
-.PHONY: all native qemu qemu-gdb gdb test mutants bench experiment repeat results results-tables export report grade skeleton class samples bundle format setup clean version help FORCE
+.PHONY: all native qemu qemu-gdb gdb test mutants bench experiment repeat results results-tables export report book grade skeleton class samples bundle format setup clean version help FORCE
 
 FORCE:
 
@@ -376,6 +376,9 @@ export: all build/native/drive_replay_tool ## a run's trace as files for other t
 
 report: all build/native/drive_replay_tool ## write the report of results that are there (E=name, SIZE=)
 	@$(RUN) grade.commands.report $(call option,size,SIZE) $(call operand,E)
+
+book: all build/native/drive_replay_tool ## build the book as a site that opens offline, build/book/index.html (FULL=1 measures anew what it shows, JOBS=)
+	@$(RUN) grade.book --jobs $(JOBS) $(if $(filter 1,$(FULL)),--full)
 
 # ---- labs ----
 

@@ -21,15 +21,16 @@ from grade.measure.load import FULL
 from grade.measure.result import BadResult
 from grade.measure.runner import OtherTree
 from grade.measure.schema import BadExperiment, Experiment
-from grade.results import documents, picture, store
+from grade.results import documents, picture, roles, store
 
 
 def quoted() -> dict[str, set[str]]:
     """The metrics that documents quote, by experiment."""
     found: dict[str, set[str]] = {}
     for path in documents.documents():
-        for figure in documents.figures(path):
-            found.setdefault(figure.source.get("from", ""), set()).add(figure.source.get("metric"))
+        sources = [figure.source for figure in documents.figures(path)]
+        for source in [*sources, *roles.asked(path)]:
+            found.setdefault(source.get("from", ""), set()).add(source.get("metric"))
     return found
 
 

@@ -5,9 +5,16 @@ rows                          arm, at (the setting, without the seed), trials, a
     measured, model, published
                               values by metric: over the trials, as the table of the
                               experiment has it; of the model; of the source
+verdicts                      says, word, why: what was expected, whether it came, and the
+                              figures; of a contest too, where `word` is won or LOST
+contest                       a row for each setting and metric: at, metric, won, and
+    best, behind              the best of the other arms, and by what share of its value
+                              the arm is above it; null: that value is 0
+    against                   the one arm that it may have no more than; "" if it is all
 """
 
 import json
+import math
 import re
 import subprocess
 from collections.abc import Iterable
@@ -15,7 +22,7 @@ from pathlib import Path
 from statistics import mean
 
 from grade.host.paths import ROOT
-from grade.measure import metrics, summary
+from grade.measure import contest, expect, metrics, summary
 from grade.measure.files import write_whole
 from grade.measure.known import kernel_hash
 from grade.measure.result import BadResult, setting
@@ -59,6 +66,16 @@ def row(experiment: Experiment, trials: list[dict], names: Iterable[str]) -> dic
     }
 
 
+def of_contest(match: contest.Match) -> dict:
+    """A metric in a setting, and how far the arm is from the best of those it is held against."""
+    best = match.rivals[0][0] if match.rivals else ""
+    off = max(match.behind, 0) if match.rivals else 0
+    return {
+        **{"at": match.at, "metric": match.metric, "won": match.won, "best": best},
+        **{"behind": number(off) if math.isfinite(off) else None, "against": match.against},
+    }
+
+
 def digest(experiment: Experiment, results: list[dict], quoted: Iterable[str]) -> dict:
     """What is kept of whole results: the table's metrics, and those that documents quote."""
     if len(results) != len(experiment.runs):
@@ -72,16 +89,34 @@ def digest(experiment: Experiment, results: list[dict], quoted: Iterable[str]) -
     groups = summary.groups(results).values()
     rows = [row(experiment, trials, names) for trials in groups]
     about = {"experiment": experiment.name, "commit": commit(), "kernel": kernel_hash()}
-    return {**about, "rows": rows}
+    return {
+        **about,
+        "rows": rows,
+        "verdicts": [
+            {"says": one.says, "word": one.word, "why": one.why}
+            for one in expect.judge(experiment, results)
+        ],
+        "contest": [of_contest(match) for match in contest.matches(experiment, results)],
+    }
 
 
 def write(kept: dict, folder: Path = FOLDER) -> Path:
-    """Keep it: a line for each row, so that changes can be read."""
+    """Keep it: a line for each row of each list, so that changes can be read."""
     path = folder / f"{kept['experiment']}.json"
-    about = [f" {json.dumps(name)}: {json.dumps(kept[name])}," for name in kept if name != "rows"]
-    rows = ",\n".join("  " + json.dumps(row, ensure_ascii=False) for row in kept["rows"])
-    write_whole(path, "\n".join(["{", *about, ' "rows": [', rows, " ]", "}", ""]))
+    parts = [
+        f" {json.dumps(name)}: "
+        + (in_lines(value) if isinstance(value, list) else json.dumps(value))
+        for name, value in kept.items()
+    ]
+    write_whole(path, "{\n" + ",\n".join(parts) + "\n}\n")
     return path
+
+
+def in_lines(rows: list) -> str:
+    """JSON of a list, a line for each row."""
+    if not rows:
+        return "[]"
+    return "[\n" + ",\n".join("  " + json.dumps(row, ensure_ascii=False) for row in rows) + "\n ]"
 
 
 def read(name: str, folder: Path = FOLDER) -> dict:

@@ -29,8 +29,11 @@ from grade.measure.known import known
 from grade.scoring.lab import labs
 
 DOCUMENTS = ["README.md", "ARCHITECTURE.md", "grade/labs/README.md"]
+CHAPTERS = sorted(path.relative_to(ROOT) for path in ROOT.glob("grade/book/pages/**/*.md"))
 HANDOUTS = sorted(path.relative_to(ROOT) for path in ROOT.glob("grade/labs/*/handout.md"))
 DOCSTRINGS = ["grade/host/workers.py", "grade/host/snapshot.py"]
+SHELL_FENCE = re.compile(r"```(sh$|\{typed\})")
+OPTION = re.compile(r":\w+:")  # of a directive
 NO_COMMANDS = ("syscall >", "|prefetch", "came:", "*--")  # blocks that show something else
 FOLDERS = {path.name for path in ROOT.glob("user/*/")} - {"lib"}
 PROGRAMS = (
@@ -63,7 +66,7 @@ class Shown:
 
 def texts() -> Iterator[tuple[str, str]]:
     """Each document, and its text."""
-    for name in (*DOCUMENTS, *HANDOUTS):
+    for name in (*DOCUMENTS, *HANDOUTS, *CHAPTERS):
         yield str(name), (ROOT / name).read_text()
     for name in DOCSTRINGS:
         yield name, ast.get_docstring(ast.parse((ROOT / name).read_text()))
@@ -80,11 +83,15 @@ def is_command(line: str) -> bool:
 
 
 def blocks(text: str) -> Iterator[str]:
-    """The lines of code blocks: indented, after an empty line or one that is."""
-    inside = False
+    """The lines of code blocks: indented, after an empty line or one that is; or between fences
+    that say ```sh or ```{typed}."""
+    inside = fenced = False
     for before, line in pairwise(["", *text.splitlines()]):
+        if line.startswith("```"):
+            fenced = bool(SHELL_FENCE.match(line))
+            continue
         inside = line.startswith("    ") and (inside or not before.strip())
-        if inside:
+        if inside or (fenced and line.strip() and not OPTION.match(line)):
             yield line
 
 

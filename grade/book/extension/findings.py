@@ -1,0 +1,98 @@
+"""{findings}: what a paper says and what we find, experiment by experiment.
+
+The directive's argument is a part of the experiments' `source`, or names of theirs after `of:`;
+`rest` stands for all experiments that no other page shows.
+"""
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from grade.book import markdown, stored
+from grade.book.extension.drawing import PAGES
+from grade.book.source import Experiment, experiments
+
+MARK = "{findings}"
+
+
+def about(words: str) -> list[Experiment]:
+    """The experiments whose source has these words, or that have these names."""
+    if words.startswith("of:"):
+        names = words[3:].split()
+        return [one for one in experiments() if one.name in names]
+    return [one for one in experiments() if words.lower() in one.source.lower()]
+
+
+def shown() -> set[str]:
+    """The experiments that pages show, without those of `rest`."""
+    found: set[str] = set()
+    for path in PAGES.rglob("*.md"):
+        for line in path.read_text().splitlines():
+            words = line.partition(MARK)[2].strip()
+            if line.lstrip("`:").startswith(MARK) and words != "rest":
+                found |= {one.name for one in about(words)}
+    return found
+
+
+def rest() -> list[Experiment]:
+    hidden = shown()
+    return [one for one in experiments() if one.name not in hidden]
+
+
+def beside(one: Experiment) -> str:
+    """The paper's figures and ours, as a table; "" if the experiment names none."""
+    rows = []
+    for row in one.toml.get("published", []):
+        where = {name: str(said) for name, said in row.get("where", {}).items()}
+        come_from = {"from": one.name, "arm": row["arm"], "metric": row["metric"], **where}
+        try:
+            ours = stored.value(come_from)
+        except stored.NotStored:
+            ours = "·"
+        except stored.BadResult:
+            ours = "(several settings)"
+        at = ", ".join(f"{name} {said}" for name, said in where.items())
+        told = [row["arm"], at, f"`{row['metric']}`", f"*{markdown.plain(row['value'])}*", ours]
+        rows.append(told)
+    heads = ["arm", "at", "metric", "the paper", "here"]
+    return markdown.table(heads, rows) if rows else ""
+
+
+def verdicts(one: Experiment) -> str:
+    """What was expected, and what came of it as far as it is stored."""
+    kept = stored.read(one.name).get("verdicts") if stored.is_stored(one.name) else None
+    if kept:
+        rows = [[markdown.plain(v["says"]), v["word"], markdown.plain(v["why"])] for v in kept]
+        return markdown.table(["expected", "came", "figures"], rows)
+    rows = [[markdown.plain(row["says"])] for row in one.toml.get("expectations", [])]
+    return markdown.table(["expected"], rows) if rows else ""
+
+
+def told(one: Experiment) -> str:
+    """An experiment as Markdown."""
+    lacking = stored.not_measured(one.name)
+    parts = [
+        f"**{{doc}}`/reference/experiments/{one.name}`.** {markdown.plain(one.claim)}\n",
+        beside(one),
+        verdicts(one),
+        f"*{lacking[0].upper()}{lacking[1:]}.*\n" if lacking else "",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+class Findings(SphinxDirective):
+    """See the head of the file."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self) -> list[nodes.Node]:
+        words = self.arguments[0]
+        chosen = rest() if words == "rest" else about(words)
+        if not chosen and words != "rest":
+            raise self.error(f'{{findings}}: no experiment has the source "{words}"')
+        return self.parse_text_to_nodes("\n\n".join(map(told, chosen)))
+
+
+def setup(app: Sphinx) -> None:
+    app.add_directive("findings", Findings)

@@ -1,0 +1,67 @@
+"""What Sluice's shell answers to the commands that pages show ({typed}).
+
+The commands of a page are made one script, which a machine in virtual time runs from its /rc: so
+the answers are the same at each build, and the machine needs a second of the host. A command that
+fails is an error, unless it is written with a `!` before it, as in the shell.
+"""
+
+import re
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from grade import image
+from grade.image import Content
+from grade.machine import Config, ConsoleError, Disk, run_rc
+
+PAGES = Path(__file__).resolve().parent / "pages"
+FENCE = re.compile(r"^```\{typed\}[^\n]*\n(.*?)^```", re.M | re.S)
+ARGS = "drive=rz58 update=aipu"
+LIMIT_S = 120
+
+
+class Failed(Exception):
+    """A command that did not do what the page says."""
+
+
+def commands(page: Path) -> list[str]:
+    """Those of a page, in order; each once, where it first stands."""
+    found = []
+    for body in FENCE.findall(page.read_text()):
+        lines = [line for line in body.splitlines() if line.strip()]
+        found += [line for line in lines if not re.match(r":\w+:", line)]
+    return list(dict.fromkeys(found))
+
+
+def script(typed: list[str]) -> str:
+    """An /rc that tells the answers apart."""
+    lines = [f"echo @{i} begins\n{line}\necho @{i} ends $?\n" for i, line in enumerate(typed)]
+    return "".join(lines)
+
+
+def answers_of(typed: list[str]) -> dict[str, str]:
+    """What a machine answers to these commands."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = image.make(Path(folder) / "root.img", Content(rc=script(typed), size="64M"))
+        try:
+            console = run_rc(Config((Disk(root),), args=ARGS, lab=True), LIMIT_S).console
+        except ConsoleError as error:
+            raise Failed(str(error).splitlines()[0]) from None
+    found = {}
+    for i, line in enumerate(typed):
+        told = re.search(rf"^@{i} begins\n(.*?)^@{i} ends (\d+)$", console, re.M | re.S)
+        if not told or told[2] != "0":
+            said = told[1].strip().splitlines()[-1:] if told else ["nothing"]
+            raise Failed(f"`{line}` failed; it said: {' '.join(said)}")
+        found[line] = told[1]
+    return found
+
+
+@cache
+def answers(docname: str) -> dict[str, str]:
+    return answers_of(commands(PAGES / f"{docname}.md"))
+
+
+def answer(docname: str, command: str) -> str:
+    """What a machine answers to a command of a page, after those before it. May raise Failed."""
+    return answers(docname)[command]

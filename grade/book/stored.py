@@ -1,0 +1,83 @@
+"""Stored results as the book's pages ask for them, and what to say where there are none."""
+
+from functools import cache
+
+from grade.book.source import experiments
+from grade.experiment.result import BadResult
+from grade.experiment.summary import number
+from grade.results import documents, store
+from grade.results.documents import Source
+
+
+class NotStored(Exception):
+    """The experiment exists, but its results, or this metric of them, are not stored."""
+
+
+@cache
+def named(name: str) -> dict:
+    """The TOML of an experiment. BadResult for a name that is none."""
+    for one in experiments():
+        if one.name == name:
+            return one.toml
+    raise BadResult(f"there is no experiment {name}")
+
+
+@cache
+def read(name: str) -> dict:
+    """What is stored of an experiment; NotStored if nothing is."""
+    named(name)
+    try:
+        return store.read(name)
+    except BadResult:
+        raise NotStored(name) from None
+
+
+def is_stored(name: str) -> bool:
+    try:
+        return bool(read(name))
+    except NotStored:
+        return False
+
+
+def arms(toml: dict) -> list[str]:
+    return [arm["name"] for arm in toml["arms"]]
+
+
+def check(come_from: Source) -> None:
+    """Raise BadResult if the source names an experiment or an arm that there is not."""
+    for key in ("from", "metric"):
+        if key not in come_from:
+            raise BadResult(f"{come_from}: lacks {key}")
+    toml = named(come_from["from"])
+    arm = come_from.get("arm")
+    if arm not in arms(toml):
+        raise BadResult(f"{come_from['from']} has no arm {arm}: it has {', '.join(arms(toml))}")
+    known = {"from", "metric", "arm", "is", "digits", *toml.get("sweep", {})}
+    for variable in sorted(come_from.keys() - known):
+        raise BadResult(f"{come_from['from']} has no variable {variable}")
+
+
+def value(come_from: Source) -> str:
+    """The number that a source names, as it is to be printed.
+
+    BadResult if there is no such experiment, arm, variable or metric; NotStored if it has not
+    been measured yet.
+    """
+    check(come_from)
+    wanted = {name: said for name, said in come_from.items() if name != "digits"}
+    kept = read(wanted["from"])
+    metrics = {metric for row in kept["rows"] for metric in row["measured"]}
+    if wanted.get("is", "measured") == "measured" and wanted["metric"] not in metrics:
+        asked_later = wanted["metric"]
+        raise BadResult(
+            f"{wanted['from']} has no metric {asked_later} stored: make results E={wanted['from']}"
+        )
+    found = documents.value(wanted, read)
+    digits = come_from.get("digits")
+    return number(found) if digits is None else f"{found:,.{digits}f}"
+
+
+def not_measured(*names: str) -> str:
+    """What stands in place of figures that are lacking."""
+    lacking = [name for name in dict.fromkeys(names) if not is_stored(name)]
+    return "; ".join(f"not measured yet: make results E={name}" for name in lacking)

@@ -1,0 +1,321 @@
+"""The book (grade/book): all there is has its entry, no figure is typed in, and it opens offline."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from bs4 import BeautifulSoup
+from trees import make
+
+from grade.book import build, clang, markdown, sessions, source, stored
+from grade.book.build import BadBook
+from grade.book.extension import findings
+from grade.experiment.known import known
+from grade.paths import ROOT
+from grade.results import documents, roles
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*MystReferenceResolver")
+PAGES = sorted(build.PAGES.rglob("*.md"))
+LOADS = {"script": "src", "link": "href", "img": "src", "source": "src", "iframe": "src"}
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the whole book, built."""
+    folder = tmp_path_factory.mktemp("book")
+    build.build(folder / "site", folder / "work")
+    return folder / "site"
+
+
+def soup(path: Path) -> BeautifulSoup:
+    return BeautifulSoup(path.read_text(), "html.parser")
+
+
+def codes(path: Path) -> set[str]:
+    """What a page shows as code."""
+    return {code.get_text() for code in soup(path).find_all("code")}
+
+
+def built(folder: Path, text: str) -> str:
+    """The text of a book of one page."""
+    pages = folder / "pages"
+    (pages / "_static").mkdir(parents=True)
+    shutil.copy(build.PAGES / "_static" / "book.css", pages / "_static")
+    (pages / "index.md").write_text(text)
+    build.build(folder / "site", folder / "work", pages, dict)
+    return soup(folder / "site" / "index.html").find("article").get_text()
+
+
+# ---- the reference has all there is ----
+
+
+def test_every_policy_has_its_entry(book: Path) -> None:
+    for path in ROOT.glob("policies/*/*.c"):
+        if "\nPOLICY(" in path.read_text():
+            page = soup(book / "reference" / f"policies-{path.parent.name}.html")
+            headings = [h.get_text().rstrip("¶") for h in page.find_all("h2")]
+            assert path.stem in headings, path
+
+
+def test_every_experiment_has_its_page_and_is_in_a_chapter_on_papers(book: Path) -> None:
+    chapters = {one.name for one in findings.rest()} | findings.shown()
+    for path in ROOT.glob("grade/experiments/*.toml"):
+        assert (book / "reference" / "experiments" / f"{path.stem}.html").exists(), path
+        assert path.stem in chapters
+
+
+def test_every_command_of_make_has_its_entry(book: Path) -> None:
+    listed = re.findall(r"^make (\S+)", make(ROOT, "SETUP=no", "help").stdout, re.M)
+    assert "qemu" in listed
+    assert {f"make {goal}" for goal in listed} <= codes(book / "reference" / "make.html")
+
+
+def test_every_program_has_its_entry(book: Path) -> None:
+    headings = codes(book / "reference" / "commands.html")
+    for path in (ROOT / "build" / "root" / "bin").iterdir():
+        assert path.name in headings, path
+
+
+def test_every_tunable_is_there_as_the_kernel_has_it() -> None:
+    kernel = known().tunables
+    read = {f"{p.name}.{t.name}": t for p in source.policies() for t in p.tunables}
+    assert read.keys() == kernel.keys()
+    for name, row in kernel.items():
+        own = read[name]
+        told = (own.unit, own.default, own.low, own.high, own.about)
+        assert told == (row.unit, str(row.default), str(row.low), str(row.high), row.about), name
+
+
+def test_every_policy_counter_and_histogram_is_there_as_the_kernel_has_it() -> None:
+    kernel = known()
+    for kind, names in kernel.policies.items():
+        assert {p.name for p in source.policies() if p.kind == kind} == set(names)
+    own = {f"{p.name}.{c.name}": c.unit for p in source.policies() for c in p.counters}
+    rows = {c.name: c.unit for c in source.statistics() if c.kind in ("counter", "gauge")}
+    assert rows | own == kernel.counters
+    histograms = {c.name for c in source.statistics() if "histogram" in c.kind}
+    assert {re.sub(r"^disk\d\.", "", name) for name in kernel.histograms} == histograms
+
+
+def test_every_drive_event_and_boot_argument_has_its_entry(book: Path) -> None:
+    assert {*known().drives, "none"} == {drive.name for drive in source.drives()}
+    for name, rows in (
+        ("drives", source.drives()),
+        ("events", source.events()),
+        ("arguments", source.arguments()),
+    ):
+        shown = {code.rstrip("=") for code in codes(book / "reference" / f"{name}.html")}
+        assert len(rows) > 5
+        assert {row.name for row in rows} <= shown
+
+
+def test_a_boot_argument_that_nobody_described_is_named(monkeypatch, tmp_path: Path) -> None:
+    short = tmp_path / "arguments.toml"
+    text = source.ARGUMENTS.read_text()
+    short.write_text(re.sub(r"\[nbuf\]\n(.+\n)+", "", text))
+    monkeypatch.setattr(source, "ARGUMENTS", short)
+    monkeypatch.setattr(source, "place", str)
+    with pytest.raises(source.BadSource, match=r"does not say what nbuf= means"):
+        source.arguments()
+
+
+# ---- numbers come from the stored results ----
+
+
+def test_no_page_has_a_table_of_figures_that_were_typed_in() -> None:
+    typed = {path.name: documents.unmarked(path) for path in PAGES}
+    assert not {name: lines for name, lines in typed.items() if lines}
+
+
+def test_a_number_is_the_stored_one(tmp_path: Path) -> None:
+    said = built(
+        tmp_path, "# A\n\n{result}`from=mogul-4.1-fast, arm=delayed+PU, read.max_ms, digits=2`\n"
+    )
+    rows = stored.read("mogul-4.1-fast")["rows"]
+    [value] = [r["measured"]["read.max_ms"] for r in rows if r["arm"] == "delayed+PU"]
+    assert f"{value:,.2f}" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("from=mogul-9, arm=PU, read.max_ms", "there is no experiment mogul-9"),
+        ("from=mogul-4.1-fast, arm=PU, read.max_ms", "mogul-4.1-fast has no arm PU"),
+        ("from=mogul-4.1-fast, arm=delayed+PU, read.huge_ms", "has no metric read.huge_ms"),
+        ("from=sweep-age, arm=PU, aeg_s=5, read.max_ms", "sweep-age has no variable aeg_s"),
+    ],
+)
+def test_an_unknown_number_is_refused_by_name_and_place(
+    tmp_path: Path, words: str, says: str
+) -> None:
+    with pytest.raises(BadBook) as wrong:
+        built(tmp_path, f"# A\n\nfirst\n\n{{result}}`{words}`\n")
+    assert says in str(wrong.value)
+    assert "index.md:5" in str(wrong.value)
+
+
+def test_tables_and_charts_refuse_what_is_unknown_too(tmp_path: Path) -> None:
+    for i, body in enumerate(
+        (
+            "{results}\nfrom: mogul-9\ncolumns: {mean: read.mean_ms}",
+            "{results}\nfrom: mogul-4.1-fast\ncolumns: {mean: read.huge_ms}",
+            "{results}\nfrom: mogul-4.1-fast\ncolumns: {mean: read.mean_ms}\nrows: {PU: arm=PU}",
+            "{chart}\nfrom: mogul-4.1-fast\narms: [PU]\nsays: x\nmetrics: {mean: read.mean_ms}",
+            "{measured} mogul-9\nwords",
+            "{findings} A Worse Update Policy",
+        )
+    ):
+        with pytest.raises(BadBook, match=r"index\.md:3"):
+            built(tmp_path / str(i), f"# A\n\n```{body}\n```\n")
+
+
+def test_what_is_not_measured_yet_says_how_to_measure_it(tmp_path: Path, monkeypatch) -> None:
+    def nothing(name: str) -> dict:
+        raise stored.NotStored(name)
+
+    monkeypatch.setattr(stored, "read", nothing)
+    words = "from=sweep-age, arm=PU, age_s=5, read.max_ms"
+    said = built(tmp_path, f"# A\n\n{{result}}`{words}`\n\n```{{measured}} wow\nhidden\n```\n")
+    assert "not measured yet: make results E=sweep-age" in said
+    assert "Not measured yet: make results E=wow" in said
+    assert "hidden" not in said
+
+
+def test_make_results_stores_what_pages_ask_for(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "{result}`from=wow, arm=LRW, a.b`\n"
+        "```{results}\nfrom: wow\ncolumns:\n  head: c.d, digits=1\n```\n"
+        "```{chart}\nfrom: sweep-age\nmetrics: {head: e.f}\n```\n"
+    )
+    asked = [(one["from"], one["metric"]) for one in roles.asked(page)]
+    assert asked == [("wow", "a.b"), ("wow", "c.d"), ("sweep-age", "e.f")]
+
+
+# ---- pages ----
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{doc}`nowhere`", "nowhere"),
+        ("[words](nowhere.md)", "nowhere.md"),
+        ("{file}`kernel/nowhere.c`", "the tree has no kernel/nowhere.c"),
+        ("{c}`nowhere`", "no C file defines a function nowhere"),
+        ("```{drawing} nowhere.svg\n```", "there is no drawing nowhere.svg"),
+        ("```{typed}\ncat /nowhere\n```", "`cat /nowhere` failed"),
+    ],
+)
+def test_what_leads_nowhere_fails_the_build(
+    tmp_path: Path, monkeypatch, text: str, says: str
+) -> None:
+    monkeypatch.setattr(sessions, "PAGES", tmp_path / "pages")
+    with pytest.raises(BadBook) as wrong:
+        built(tmp_path, f"# A\n\n{text}\n")
+    assert says in str(wrong.value)
+    assert "index.md" in str(wrong.value)
+
+
+def test_a_build_that_fails_leaves_the_book_that_there_was(tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "index.html").write_text("before")
+    with pytest.raises(BadBook):
+        built(tmp_path, "# A\n\n{doc}`nowhere`\n")
+    assert (tmp_path / "site" / "index.html").read_text() == "before"
+
+
+def test_drawings_take_the_colours_of_the_page() -> None:
+    drawings = sorted(build.PAGES.rglob("*.svg"))
+    assert len(drawings) > 3
+    for path in drawings:
+        root = ElementTree.parse(path).getroot()
+        assert "currentColor" in path.read_text(), path
+        colours = {
+            v for one in root.iter() for k, v in one.attrib.items() if k in ("fill", "stroke")
+        }
+        assert not colours & {"black", "white", "#000", "#fff", "#000000", "#ffffff"}, path
+
+
+# ---- the site ----
+
+
+def test_no_page_needs_the_network(book: Path) -> None:
+    pages = list(book.rglob("*.html"))
+    assert len(pages) > 60
+    for path in pages:
+        for tag, attribute in LOADS.items():
+            for element in soup(path).find_all(tag):
+                assert not re.match(r"(https?:)?//", element.get(attribute) or ""), (path, element)
+    for path in book.rglob("*.css"):
+        assert not re.search(r"@import|url\(['\"]?(https?:)?//", path.read_text()), path
+
+
+def test_every_link_between_pages_and_into_the_tree_leads_somewhere(book: Path) -> None:
+    """Those into the tree are relative to build/book/."""
+    for path in book.rglob("*.html"):
+        page = ROOT / "build" / "book" / path.relative_to(book)
+        for link in soup(path).find_all("a", href=True):
+            target = link["href"].partition("#")[0]
+            if target and not re.match(r"\w+:", target):
+                real = Path((page.parent / target).as_posix())
+                inside = (
+                    book / real.resolve().relative_to(ROOT / "build" / "book")
+                    if ((ROOT / "build" / "book") in real.resolve().parents)
+                    else real
+                )
+                assert inside.exists(), f"{path.relative_to(book)}: {link['href']}"
+
+
+def test_the_search_works_without_a_server(book: Path) -> None:
+    """Its index is a script, which a page from a file may load, not data that it would fetch."""
+    scripts = [script.get("src") for script in soup(book / "search.html").find_all("script")]
+    assert "searchindex.js" in scripts
+    text = (book / "searchindex.js").read_text()
+    index = json.loads(re.fullmatch(r"Search\.setIndex\((.*)\)", text, re.S)[1])
+    assert any("rotat" in term for term in index["terms"])
+    options = (book / "_static" / "documentation_options.js").read_text()
+    assert re.search(r"SHOW_SEARCH_SUMMARY: false", options)
+
+
+# ---- reading C, writing Markdown ----
+
+
+def test_tables_in_c_are_read_as_the_compiler_does() -> None:
+    code = """
+    static struct tunable tunables[] = {
+        [AGE] = {"age_ms", "ms", 30 * 1000, 0, 1UL << 20,
+                 "how old, \\"dirty\\" "
+                 "or {not}"},
+        {0},
+    };
+    """
+    [row] = clang.rows(code, 0)
+    assert row == ["age_ms", "ms", "30 * 1000", "0", "1UL << 20", 'how old, "dirty" or {not}']
+    numbers = [clang.number(cell, {}) for cell in row[2:5]]
+    assert numbers == [30000, 0, 1 << 20]
+    assert clang.number("2 * MOST", {"MOST": "(1 << 3)"}) == 16
+    assert clang.number("sizeof(x)", {}) is None
+
+
+def test_text_shows_as_it_is_written() -> None:
+    assert markdown.plain("a*b of age_ms, <x> and `c|d`") == r"a\*b of `age_ms`, \<x\> and `c|d`"
+    assert markdown.table(["a"], [["`x | y`"]]).splitlines()[2] == r"| `x \| y` |"
+
+
+def test_comments_keep_their_lists_and_formulas() -> None:
+    comment = "It does:\n- one thing,\n  and more\n- another\n\n    a = b\n    c = d\n\nThe end."
+    assert markdown.prose(comment) == (
+        "It does:\n\n- one thing, and more\n\n- another\n\n"
+        "```text\n  a = b\n  c = d\n```\n\nThe end.\n"
+    )
+
+
+def test_make_book_says_where_the_book_is() -> None:
+    said = subprocess.run(
+        ["make", "-n", "SETUP=no", "book"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert "-m grade.book" in said.stdout
