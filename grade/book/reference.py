@@ -1,6 +1,7 @@
 """The reference pages, made of what source.py reads: `pages()` is their Markdown, by name."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from grade.book import source, stored
 from grade.book.extension.findings import beside, verdicts
@@ -61,7 +62,8 @@ def policies(kind: str) -> str:
 
 def programs() -> str:
     entries = [
-        f"(program-{one.name})=\n## `{one.name}`\n\n{prose(one.about)}\n{file_link(place(one.path))}\n"
+        f"(program-{one.name})=\n## `{one.name}`\n\n{prose(one.about)}\n"
+        f"{file_link(place(one.path))}\n"
         for one in source.programs()
     ]
     rows = [[f"`{row.name}`", plain(row.about)] for row in source.builtins()]
@@ -96,8 +98,8 @@ def arguments() -> str:
     return "\n".join(
         [
             "# Boot arguments\n",
-            "`make qemu ARGS='sched=fcfs nbuf=1000'` passes boot arguments to the kernel. "
-            "An unknown argument, or a value that is out of range, stops the boot with a message.\n",
+            "`make qemu ARGS='sched=fcfs nbuf=1000'` passes boot arguments to the kernel. An "
+            "unknown argument, or a value that is out of range, stops the boot with a message.\n",
             table(["argument", "meaning", "values", "default", "read in"], rows),
             f"{kinds} choose the policy of a kind, and `POLICY.TUNABLE=NUMBER` sets a tunable, "
             "as in `pu.interval_ms=1000`.\n",
@@ -112,8 +114,8 @@ def events() -> str:
             "# Events of the trace\n",
             "A machine that is booted with `trace_k=N` keeps its last N * 1024 events. "
             "`cat /dev/trace` prints them, the oldest first, a line each: "
-            "`TIME_NS EVENT DISK BLOCK PID ARGUMENT`. The name of a write's event ends in `-write`. "
-            f"The events are declared in {file_link('kernel/measure/trace.h')}.\n",
+            "`TIME_NS EVENT DISK BLOCK PID ARGUMENT`. The name of a write's event ends in "
+            f"`-write`. The events are declared in {file_link('kernel/measure/trace.h')}.\n",
             table(["event", "block; argument"], rows),
         ]
     )
@@ -157,11 +159,12 @@ def drives() -> str:
 
 
 def results() -> str:
+    path = place(Path(result.__file__))
     return "\n".join(
         [
             "# Fields of a result\n",
-            f"`make experiment` writes a line for each run to `results.jsonl`. {file_link('grade/' + result.__name__.split('.', 1)[1].replace('.', '/') + '.py')} "
-            "says what a line holds:\n",
+            "`make experiment` writes a line for each run to `results.jsonl`. "
+            f"{file_link(path)} says what a line holds:\n",
             block(result.__doc__),
         ]
     )
@@ -187,7 +190,7 @@ def arm_rows(one: Experiment) -> str:
 def measured(one: Experiment) -> str:
     """The stored rows, with the metrics of the experiment's own table."""
     if not stored.is_stored(one.name):
-        return f"*{stored.not_measured(one.name).capitalize()}.*\n".replace("e=", "E=")
+        return f"*{stored.sentence(one.name)}*\n"
     kept = stored.read(one.name)
     columns = [c for c in one.toml["plot"]["columns"] if c in kept["rows"][0]["measured"]]
     rows = []

@@ -16,7 +16,8 @@ from grade.machine import Config, ConsoleError, Disk, run_rc
 
 PAGES = Path(__file__).resolve().parent / "pages"
 FENCE = re.compile(r"^```\{typed\}[^\n]*\n(.*?)^```", re.M | re.S)
-ARGS = "drive=rz58 update=aipu"
+MACHINE = re.compile(r"^% machine: (.*)$", re.M)  # a comment of a page: its boot arguments
+ARGS = "drive=rz58"
 LIMIT_S = 120
 
 
@@ -39,12 +40,18 @@ def script(typed: list[str]) -> str:
     return "".join(lines)
 
 
-def answers_of(typed: list[str]) -> dict[str, str]:
+def arguments(page: Path) -> str:
+    """The boot arguments of a page's machine."""
+    found = MACHINE.search(page.read_text())
+    return found[1] if found else ARGS
+
+
+def answers_of(typed: list[str], args: str = ARGS) -> dict[str, str]:
     """What a machine answers to these commands."""
     with tempfile.TemporaryDirectory() as folder:
         root = image.make(Path(folder) / "root.img", Content(rc=script(typed), size="64M"))
         try:
-            console = run_rc(Config((Disk(root),), args=ARGS, lab=True), LIMIT_S).console
+            console = run_rc(Config((Disk(root),), args=args, lab=True), LIMIT_S).console
         except ConsoleError as error:
             raise Failed(str(error).splitlines()[0]) from None
     found = {}
@@ -59,7 +66,8 @@ def answers_of(typed: list[str]) -> dict[str, str]:
 
 @cache
 def answers(docname: str) -> dict[str, str]:
-    return answers_of(commands(PAGES / f"{docname}.md"))
+    page = PAGES / f"{docname}.md"
+    return answers_of(commands(page), arguments(page))
 
 
 def answer(docname: str, command: str) -> str:

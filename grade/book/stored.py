@@ -81,3 +81,9 @@ def not_measured(*names: str) -> str:
     """What stands in place of figures that are lacking."""
     lacking = [name for name in dict.fromkeys(names) if not is_stored(name)]
     return "; ".join(f"not measured yet: make results E={name}" for name in lacking)
+
+
+def sentence(*names: str) -> str:
+    """The same as a sentence; "" if nothing is lacking."""
+    words = not_measured(*names)
+    return words and f"{words[0].upper()}{words[1:]}."

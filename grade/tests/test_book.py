@@ -1,4 +1,4 @@
-"""The book (grade/book): all there is has its entry, no figure is typed in, and it opens offline."""
+"""The book: everything has its entry, no figure is typed in, and it opens without a network."""
 
 import json
 import re

@@ -132,7 +132,14 @@ def test_a_table_of_figures_without_a_source_is_found(tmp_path: Path) -> None:
 
 def test_whole_results_of_this_kernel_only_are_stored(tmp_path: Path) -> None:
     full = load(EXPERIMENTS / "mogul-4.1-fast.toml", "quick")
-    experiment = replace(full, plot={"columns": ["stat.disk.writes"]}, runs=full.runs[:2])
+    says = {"says": "few", "metric": "stat.disk.writes", "arm": "delayed+PU", "op": "<"}
+    expected = full.expectations[0] | says | {"value": 6, "of": "every"}
+    experiment = replace(
+        full,
+        plot={"columns": ["stat.disk.writes"]},
+        runs=full.runs[:2],
+        expectations=[expected],
+    )
 
     def result(seed: int, writes: int, kernel: str) -> dict:
         counters = {"disk.writes": (writes, "requests"), "disk.reads": (2 * writes, "requests")}
@@ -145,6 +152,9 @@ def test_whole_results_of_this_kernel_only_are_stored(tmp_path: Path) -> None:
     [row] = kept["rows"]
     assert (row["arm"], row["at"], row["trials"]) == ("delayed+PU", {}, 2)
     assert row["measured"] == {"stat.disk.reads": 9, "stat.disk.writes": 4.5}
+    [verdict] = kept["verdicts"]
+    assert (verdict["says"], verdict["word"]) == ("few", "NOT SO")
+    assert kept["contest"] == []
     with pytest.raises(BadResult, match="1 of 2 runs are there"):
         store.digest(experiment, results[:1], [])
     with pytest.raises(BadResult, match="another kernel"):

@@ -70,12 +70,12 @@ def verdicts(one: Experiment) -> str:
 
 def told(one: Experiment) -> str:
     """An experiment as Markdown."""
-    lacking = stored.not_measured(one.name)
+    lacking = stored.sentence(one.name)
     parts = [
         f"**{{doc}}`/reference/experiments/{one.name}`.** {markdown.plain(one.claim)}\n",
         beside(one),
         verdicts(one),
-        f"*{lacking[0].upper()}{lacking[1:]}.*\n" if lacking else "",
+        f"*{lacking}*\n" if lacking else "",
     ]
     return "\n".join(part for part in parts if part)
 

@@ -33,8 +33,7 @@ class ResultRole(SphinxRole):
 
 def missing(names: list[str]) -> nodes.paragraph:
     """What stands in place of figures that are lacking."""
-    words = stored.not_measured(*names)
-    return nodes.paragraph("", words[0].upper() + words[1:] + ".", classes=["not-measured"])
+    return nodes.paragraph("", stored.sentence(*names), classes=["not-measured"])
 
 
 class FromYaml(SphinxDirective):
