@@ -26,12 +26,12 @@ class Failed(Exception):
 
 
 def commands(page: Path) -> list[str]:
-    """Those of a page, in order; each once, where it first stands."""
+    """Those of a page, in order."""
     found = []
     for body in FENCE.findall(page.read_text()):
         lines = [line for line in body.splitlines() if line.strip()]
         found += [line for line in lines if not re.match(r":\w+:", line)]
-    return list(dict.fromkeys(found))
+    return found
 
 
 def script(typed: list[str]) -> str:
@@ -46,30 +46,26 @@ def arguments(page: Path) -> str:
     return found[1] if found else ARGS
 
 
-def answers_of(typed: list[str], args: str = ARGS) -> dict[str, str]:
-    """What a machine answers to these commands."""
+def answers_of(typed: list[str], args: str = ARGS) -> list[str]:
+    """What a machine answers to each of these commands."""
     with tempfile.TemporaryDirectory() as folder:
         root = image.make(Path(folder) / "root.img", Content(rc=script(typed), size="64M"))
         try:
             console = run_rc(Config((Disk(root),), args=args, lab=True), LIMIT_S).console
         except ConsoleError as error:
             raise Failed(str(error).splitlines()[0]) from None
-    found = {}
+    found = []
     for i, line in enumerate(typed):
         told = re.search(rf"^@{i} begins\n(.*?)^@{i} ends (\d+)$", console, re.M | re.S)
         if not told or told[2] != "0":
             said = told[1].strip().splitlines()[-1:] if told else ["nothing"]
             raise Failed(f"`{line}` failed; it said: {' '.join(said)}")
-        found[line] = told[1]
+        found.append(told[1])
     return found
 
 
 @cache
-def answers(docname: str) -> dict[str, str]:
+def answers(docname: str) -> list[str]:
+    """What a machine answers to the commands of a page. May raise Failed."""
     page = PAGES / f"{docname}.md"
     return answers_of(commands(page), arguments(page))
-
-
-def answer(docname: str, command: str) -> str:
-    """What a machine answers to a command of a page, after those before it. May raise Failed."""
-    return answers(docname)[command]

@@ -94,5 +94,52 @@ class Findings(SphinxDirective):
         return self.parse_text_to_nodes("\n\n".join(map(told, chosen)))
 
 
+# ---- contests ----
+
+COLUMNS = ("settings", "mean", "spread", "longest", "writes", "others")
+KINDS = {"mean": "mean", "std": "spread", "max": "longest"}
+
+
+def column(match: dict) -> str:
+    """The column of a metric of a contest."""
+    if match["against"]:
+        return "writes"
+    return KINDS.get(match["metric"].rpartition(".")[2].split("_")[0], "others")
+
+
+def tally(matches: list[dict]) -> str:
+    """In how many settings the arm won, and who was ahead at most otherwise."""
+    won = sum(match["won"] is True for match in matches)
+    lost = [match for match in matches if match["won"] is False and match["behind"] is not None]
+    if not lost:
+        return str(won)
+    worst = max(lost, key=lambda match: match["behind"])
+    return f"{won}; {markdown.plain(worst['best'])}, {100 * worst['behind']:.2g} %"
+
+
+def contest_row(one: Experiment) -> list[str]:
+    """An experiment's row."""
+    label = f"{{doc}}`/reference/experiments/{one.name}`"
+    kept = stored.read(one.name).get("contest") if stored.is_stored(one.name) else None
+    if not kept:
+        return [label, *"·" * len(COLUMNS)]
+    settings = {str(match["at"]) for match in kept}
+    cells = [tally([m for m in kept if column(m) == name]) for name in COLUMNS[1:]]
+    played = {column(match) for match in kept}
+    shown = [c if name in played else "" for name, c in zip(COLUMNS[1:], cells, strict=True)]
+    return [label, str(len(settings)), *shown]
+
+
+class Contest(SphinxDirective):
+    """All contests: the experiments that have one, and where their arm won."""
+
+    def run(self) -> list[nodes.Node]:
+        there = [one for one in experiments() if "contest" in one.toml]
+        lacking = stored.sentence(*(one.name for one in there))
+        text = markdown.table(["", *COLUMNS], map(contest_row, there))
+        return self.parse_text_to_nodes(f"{text}\n{f'*{lacking}*' if lacking else ''}\n")
+
+
 def setup(app: Sphinx) -> None:
     app.add_directive("findings", Findings)
+    app.add_directive("contest", Contest)

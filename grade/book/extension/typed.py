@@ -29,14 +29,20 @@ class Typed(SphinxDirective):
     has_content = True
     option_spec = {"lines": directives.nonnegative_int, "quiet": directives.flag}  # noqa: RUF012
 
+    def answer(self) -> str:
+        """What the machine answers to the page's next command."""
+        number = self.env.current_document.get("typed", 0)
+        self.env.current_document["typed"] = number + 1
+        try:
+            return sessions.answers(self.env.docname)[number]
+        except sessions.Failed as error:
+            raise self.error(f"{{typed}}: {error}") from None
+
     def run(self) -> list[nodes.Node]:
         most = 0 if "quiet" in self.options else self.options.get("lines")
         shown = []
         for command in filter(str.strip, self.content):
-            try:
-                answer = sessions.answer(self.env.docname, command)
-            except sessions.Failed as error:
-                raise self.error(f"{{typed}}: {error}") from None
+            answer = self.answer()
             shown.append(PROMPT + command)
             shown += [] if "quiet" in self.options else cut(answer, most)
         text = "\n".join(shown)
