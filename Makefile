@@ -378,7 +378,7 @@ report: all build/native/drive_replay_tool ## write the report of results that a
 	@$(RUN) grade.commands.report $(call option,size,SIZE) $(call operand,E)
 
 book: all build/native/drive_replay_tool ## build the book as a site that opens offline, build/book/index.html (FULL=1 measures anew what it shows, JOBS=)
-	@$(RUN) grade.book --jobs $(JOBS) $(if $(filter 1,$(FULL)),--full)
+	@$(RUN) grade.commands.book --jobs $(JOBS) $(if $(filter 1,$(FULL)),--full)
 
 # ---- labs ----
 

@@ -7,7 +7,6 @@ leaves the book that there is.
 import io
 import re
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,9 +16,9 @@ from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from grade.book import reference
 from grade.book.extension.places import BOOK
-from grade.book.source import BadSource
-from grade.experiment.result import BadResult
-from grade.paths import BUILD
+from grade.book.inventory import BadSource
+from grade.host.paths import BUILD
+from grade.measure.result import BadResult
 
 PAGES = Path(__file__).resolve().parent / "pages"
 WORK = BUILD / "book-work"  # what Sphinx reads, and what it makes
@@ -104,17 +103,3 @@ def build(
     shutil.rmtree(site, ignore_errors=True)
     out.rename(site)
     shutil.rmtree(work)
-
-
-def main() -> int:
-    """The command; its exit status."""
-    try:
-        build()
-    except BadBook as error:
-        print(f"make book: the book was not built:\n{error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("\nmake book: stopped; the book that was there before is unchanged", file=sys.stderr)
-        return 130
-    print(f"the book: {BOOK.relative_to(BUILD.parent)}/index.html")
-    return 0

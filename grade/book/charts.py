@@ -6,7 +6,7 @@ colours of arms (grade/report/theme.py).
 
 import vl_convert
 
-from grade.experiment.result import BadResult
+from grade.measure.result import BadResult
 from grade.report import theme
 
 INK = "#123456"  # stands for the colour of the page's text; no arm has it

@@ -1,13 +1,13 @@
-"""The reference pages, made of what source.py reads: `pages()` is their Markdown, by name."""
+"""The reference pages, made of what inventory.py reads: `pages()` is their Markdown, by name."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from grade.book import source, stored
+from grade.book import inventory, stored
 from grade.book.extension.findings import beside, verdicts
+from grade.book.inventory import Experiment, Policy, place
 from grade.book.markdown import block, plain, prose, table
-from grade.book.source import Experiment, Policy, place
-from grade.experiment import result
+from grade.measure import result
 
 KINDS = {
     "update": "Update: when do dirty blocks go to the disk?",
@@ -51,8 +51,8 @@ def policy(one: Policy) -> str:
 
 def policies(kind: str) -> str:
     """The page of a kind. A kind without a title here is shown under its name."""
-    entries = [policy(one) for one in source.policies() if one.kind == kind]
-    names = [one for one in source.policies() if one.kind == kind]
+    entries = [policy(one) for one in inventory.policies() if one.kind == kind]
+    names = [one for one in inventory.policies() if one.kind == kind]
     head = table(
         ["policy", "in one line"],
         [[f"{{ref}}`{p.name} <policy-{p.kind}-{p.name}>`", plain(p.about)] for p in names],
@@ -64,9 +64,9 @@ def programs() -> str:
     entries = [
         f"(program-{one.name})=\n## `{one.name}`\n\n{prose(one.about)}\n"
         f"{file_link(place(one.path))}\n"
-        for one in source.programs()
+        for one in inventory.programs()
     ]
-    rows = [[f"`{row.name}`", plain(row.about)] for row in source.builtins()]
+    rows = [[f"`{row.name}`", plain(row.about)] for row in inventory.builtins()]
     return "\n".join(
         [
             "# Commands of Sluice's shell\n",
@@ -79,7 +79,7 @@ def programs() -> str:
 
 
 def goals() -> str:
-    rows = [[f"`make {row.name}`", plain(row.about)] for row in source.goals()]
+    rows = [[f"`make {row.name}`", plain(row.about)] for row in inventory.goals()]
     return "\n".join(
         [
             "# Commands of make\n",
@@ -92,9 +92,9 @@ def goals() -> str:
 def arguments() -> str:
     rows = [
         [f"`{a.name}=`", plain(a.meaning), plain(a.values), plain(a.default), file_link(a.where)]
-        for a in source.arguments()
+        for a in inventory.arguments()
     ]
-    kinds = " ".join(f"`{kind}=`" for kind in source.kinds())
+    kinds = " ".join(f"`{kind}=`" for kind in inventory.kinds())
     return "\n".join(
         [
             "# Boot arguments\n",
@@ -108,7 +108,7 @@ def arguments() -> str:
 
 
 def events() -> str:
-    rows = [[f"`{row.name}`", plain(row.about)] for row in source.events()]
+    rows = [[f"`{row.name}`", plain(row.about)] for row in inventory.events()]
     return "\n".join(
         [
             "# Events of the trace\n",
@@ -122,7 +122,7 @@ def events() -> str:
 
 
 def statistics() -> str:
-    rows = source.statistics()
+    rows = inventory.statistics()
     parts = ["# Counters, gauges and histograms\n"]
     parts.append(
         "`cat /dev/stat` prints the counters and the gauges, `cat /dev/hist` the histograms. "
@@ -140,12 +140,12 @@ def statistics() -> str:
 
 
 def drives() -> str:
-    rows = [[f"[`{d.name}`](#drive-{d.name})", plain(d.about)] for d in source.drives()]
+    rows = [[f"[`{d.name}`](#drive-{d.name})", plain(d.about)] for d in inventory.drives()]
     entries = [
         f"(drive-{d.name})=\n## `{d.name}`\n\n{plain(d.about)}\n\n{block(d.row, 'c')}"
-        for d in source.drives()
+        for d in inventory.drives()
     ]
-    comment = source.clang.head(source.text(source.ROOT / "kernel" / "disk" / "drives.c"))
+    comment = inventory.clang.head(inventory.text(inventory.ROOT / "kernel" / "disk" / "drives.c"))
     return "\n".join(
         [
             "# Drives\n",
@@ -226,8 +226,10 @@ def experiment(one: Experiment) -> str:
 
 
 def experiments() -> str:
-    rows = [[f"{{doc}}`experiments/{one.name}`", plain(one.claim)] for one in source.experiments()]
-    names = "\n".join(f"experiments/{one.name}" for one in source.experiments())
+    rows = [
+        [f"{{doc}}`experiments/{one.name}`", plain(one.claim)] for one in inventory.experiments()
+    ]
+    names = "\n".join(f"experiments/{one.name}" for one in inventory.experiments())
     return "\n".join(
         [
             "# Experiments\n",
@@ -248,7 +250,7 @@ def index(names: list[str]) -> str:
 
 
 def named_pages() -> Iterator[tuple[str, str]]:
-    for kind in source.kinds():
+    for kind in inventory.kinds():
         yield f"policies-{kind}", policies(kind)
     yield "experiments", experiments()
     yield "arguments", arguments()
@@ -263,5 +265,5 @@ def named_pages() -> Iterator[tuple[str, str]]:
 def pages() -> dict[str, str]:
     """All of them, by name below reference/."""
     found = dict(named_pages())
-    single = {f"experiments/{one.name}": experiment(one) for one in source.experiments()}
+    single = {f"experiments/{one.name}": experiment(one) for one in inventory.experiments()}
     return {"index": index(list(found)), **found, **single}

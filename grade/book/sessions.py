@@ -10,9 +10,9 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from grade import image
-from grade.image import Content
-from grade.machine import Config, ConsoleError, Disk, run_rc
+from grade.machine import image
+from grade.machine.image import Content
+from grade.machine.qemu import Config, ConsoleError, Disk, run_rc
 
 PAGES = Path(__file__).resolve().parent / "pages"
 FENCE = re.compile(r"^```\{typed\}[^\n]*\n(.*?)^```", re.M | re.S)

@@ -2,9 +2,9 @@
 
 from functools import cache
 
-from grade.book.source import experiments
-from grade.experiment.result import BadResult
-from grade.experiment.summary import number
+from grade.book.inventory import experiments
+from grade.measure.result import BadResult
+from grade.measure.summary import number
 from grade.results import documents, store
 from grade.results.documents import Source
 

@@ -1,6 +1,7 @@
 """The book: everything has its entry, no figure is typed in, and it opens without a network."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -11,11 +12,12 @@ import pytest
 from bs4 import BeautifulSoup
 from trees import make
 
-from grade.book import build, clang, markdown, sessions, source, stored
+from grade.book import build, clang, inventory, markdown, sessions, stored
 from grade.book.build import BadBook
 from grade.book.extension import findings
-from grade.experiment.known import known
-from grade.paths import ROOT
+from grade.host.paths import ROOT
+from grade.measure.known import known
+from grade.measure.load import load
 from grade.results import documents, roles
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*MystReferenceResolver")
@@ -82,7 +84,7 @@ def test_every_program_has_its_entry(book: Path) -> None:
 
 def test_every_tunable_is_there_as_the_kernel_has_it() -> None:
     kernel = known().tunables
-    read = {f"{p.name}.{t.name}": t for p in source.policies() for t in p.tunables}
+    read = {f"{p.name}.{t.name}": t for p in inventory.policies() for t in p.tunables}
     assert read.keys() == kernel.keys()
     for name, row in kernel.items():
         own = read[name]
@@ -93,20 +95,20 @@ def test_every_tunable_is_there_as_the_kernel_has_it() -> None:
 def test_every_policy_counter_and_histogram_is_there_as_the_kernel_has_it() -> None:
     kernel = known()
     for kind, names in kernel.policies.items():
-        assert {p.name for p in source.policies() if p.kind == kind} == set(names)
-    own = {f"{p.name}.{c.name}": c.unit for p in source.policies() for c in p.counters}
-    rows = {c.name: c.unit for c in source.statistics() if c.kind in ("counter", "gauge")}
+        assert {p.name for p in inventory.policies() if p.kind == kind} == set(names)
+    own = {f"{p.name}.{c.name}": c.unit for p in inventory.policies() for c in p.counters}
+    rows = {c.name: c.unit for c in inventory.statistics() if c.kind in ("counter", "gauge")}
     assert rows | own == kernel.counters
-    histograms = {c.name for c in source.statistics() if "histogram" in c.kind}
+    histograms = {c.name for c in inventory.statistics() if "histogram" in c.kind}
     assert {re.sub(r"^disk\d\.", "", name) for name in kernel.histograms} == histograms
 
 
 def test_every_drive_event_and_boot_argument_has_its_entry(book: Path) -> None:
-    assert {*known().drives, "none"} == {drive.name for drive in source.drives()}
+    assert {*known().drives, "none"} == {drive.name for drive in inventory.drives()}
     for name, rows in (
-        ("drives", source.drives()),
-        ("events", source.events()),
-        ("arguments", source.arguments()),
+        ("drives", inventory.drives()),
+        ("events", inventory.events()),
+        ("arguments", inventory.arguments()),
     ):
         shown = {code.rstrip("=") for code in codes(book / "reference" / f"{name}.html")}
         assert len(rows) > 5
@@ -115,12 +117,12 @@ def test_every_drive_event_and_boot_argument_has_its_entry(book: Path) -> None:
 
 def test_a_boot_argument_that_nobody_described_is_named(monkeypatch, tmp_path: Path) -> None:
     short = tmp_path / "arguments.toml"
-    text = source.ARGUMENTS.read_text()
+    text = inventory.ARGUMENTS.read_text()
     short.write_text(re.sub(r"\[nbuf\]\n(.+\n)+", "", text))
-    monkeypatch.setattr(source, "ARGUMENTS", short)
-    monkeypatch.setattr(source, "place", str)
-    with pytest.raises(source.BadSource, match=r"does not say what nbuf= means"):
-        source.arguments()
+    monkeypatch.setattr(inventory, "ARGUMENTS", short)
+    monkeypatch.setattr(inventory, "place", str)
+    with pytest.raises(inventory.BadSource, match=r"does not say what nbuf= means"):
+        inventory.arguments()
 
 
 # ---- numbers come from the stored results ----
@@ -281,6 +283,33 @@ def test_the_search_works_without_a_server(book: Path) -> None:
     assert re.search(r"SHOW_SEARCH_SUMMARY: false", options)
 
 
+# ---- examples that pages show ----
+
+
+def examples(page: str, language: str) -> list[str]:
+    """The blocks of code of a page that are in a language."""
+    text = (build.PAGES / page).read_text()
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
+
+
+@pytest.mark.parametrize("page", ["adding/policy.md", "adding/program.md"])
+def test_examples_in_c_compile_as_they_are_printed(page: str) -> None:
+    prefix = os.environ.get("TOOLPREFIX", "riscv64-unknown-elf-")
+    line = [f"{prefix}gcc", "-std=gnu11", "-ffreestanding", "-fsyntax-only", "-Wall", "-Wextra"]
+    line += ["-Werror", "-Wno-missing-field-initializers", "-I", ROOT, "-x", "c", "-"]
+    [code] = examples(page, "c")
+    done = subprocess.run(line, input=code, capture_output=True, text=True, cwd=ROOT)
+    assert not done.stderr
+
+
+def test_the_example_of_an_experiment_is_one(tmp_path: Path) -> None:
+    [toml] = examples("adding/experiment.md", "toml")
+    (tmp_path / "example.toml").write_text(toml)
+    experiment = load(tmp_path / "example.toml", "full")
+    assert experiment.arms == ["FCFS", "C-LOOK"]
+    assert len(experiment.runs) == 10
+
+
 # ---- reading C, writing Markdown ----
 
 
@@ -318,4 +347,4 @@ def test_make_book_says_where_the_book_is() -> None:
     said = subprocess.run(
         ["make", "-n", "SETUP=no", "book"], cwd=ROOT, capture_output=True, text=True
     )
-    assert "-m grade.book" in said.stdout
+    assert "-m grade.commands.book" in said.stdout

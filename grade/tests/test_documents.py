@@ -32,7 +32,8 @@ DOCUMENTS = ["README.md", "ARCHITECTURE.md", "grade/labs/README.md"]
 CHAPTERS = sorted(path.relative_to(ROOT) for path in ROOT.glob("grade/book/pages/**/*.md"))
 HANDOUTS = sorted(path.relative_to(ROOT) for path in ROOT.glob("grade/labs/*/handout.md"))
 DOCSTRINGS = ["grade/host/workers.py", "grade/host/snapshot.py"]
-SHELL_FENCE = re.compile(r"```(sh$|\{typed\})")
+FENCED = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.M | re.S)
+TO_BE_WRITTEN = re.compile(r"new file `policies/\w+/(\w+)\.c`")  # by who reads the book
 OPTION = re.compile(r":\w+:")  # of a directive
 NO_COMMANDS = ("syscall >", "|prefetch", "came:", "*--")  # blocks that show something else
 FOLDERS = {path.name for path in ROOT.glob("user/*/")} - {"lib"}
@@ -58,6 +59,7 @@ class Shown:
     where: str
     line: str
     in_block: bool
+    typed: bool = False  # the book types it and shows the answer: a failure fails its build
 
     @property
     def first(self) -> str:
@@ -83,22 +85,29 @@ def is_command(line: str) -> bool:
 
 
 def blocks(text: str) -> Iterator[str]:
-    """The lines of code blocks: indented, after an empty line or one that is; or between fences
-    that say ```sh or ```{typed}."""
-    inside = fenced = False
+    """The lines of code blocks: indented, after an empty line or one that is."""
+    inside = False
     for before, line in pairwise(["", *text.splitlines()]):
-        if line.startswith("```"):
-            fenced = bool(SHELL_FENCE.match(line))
-            continue
         inside = line.startswith("    ") and (inside or not before.strip())
-        if inside or (fenced and line.strip() and not OPTION.match(line)):
+        if inside:
             yield line
+
+
+def fenced(text: str) -> Iterator[tuple[str, bool]]:
+    """The lines between fences that say ```sh, or ```{typed}; is it the latter?"""
+    for kind, body in FENCED.findall(text):
+        for line in body.splitlines() if kind in ("sh", "{typed}") else ():
+            if line.strip() and not OPTION.match(line):
+                yield line.removeprefix("! "), kind == "{typed}"
 
 
 def shown() -> Iterator[Shown]:
     """All that the documents show."""
     for where, text in texts():
         text = re.sub(r"<!--.*?-->", "", text, flags=re.S)
+        for line, typed in fenced(text):
+            yield Shown(where, line, True, typed)
+        text = FENCED.sub("", text)
         for line in blocks(text):
             code = re.sub(r"\s+#\s.*$", "", line.strip())
             if code and not code.startswith(NO_COMMANDS):
@@ -143,6 +152,7 @@ def check_boot_argument(word: str) -> None:
     kernel = known()
     if name in kernel.policies:
         new = {Path(file).stem for lab in labs() for file in lab.new}
+        new |= {name for _, text in texts() for name in TO_BE_WRITTEN.findall(text)}
         expect(value in {*kernel.policies[name], *new}, f"{word}: no such policy")
     elif "." in name and not name.startswith("disk"):
         expect(name in kernel.tunables, f"{word}: no such tunable")
@@ -212,7 +222,8 @@ def check(command: Shown) -> None:
             f"{first}: not here",
         )
     else:
-        expect(first in PROGRAMS, f"{first}: no command of any kind")
+        of_shell = command.typed and first == "."
+        expect(first in PROGRAMS or of_shell, f"{first}: no command of any kind")
 
 
 def test_every_command_that_a_document_shows_exists() -> None:
@@ -263,13 +274,13 @@ def test_the_documents_show_commands_of_every_kind() -> None:
 
 # ---- run for real ----
 
-NOT_TO_BE_RUN = re.compile(r"\[|^usertests$|^edit|build/|\bown\b|disk1|/cache|\b[A-Z]{3,}\b")
+NOT_TO_BE_RUN = re.compile(r"\[|^usertests$|^edit|build/|grade/|\bown\b|disk1|/cache|\b[A-Z]{3,}\b")
 LONG = {"usertests": "usertests -l"}  # the whole of it is a test of its own
 
 
 def programs_shown() -> list[str]:
     """Commands of Sluice's shell that can be typed as they stand."""
-    lines = [c.line for c in shown() if c.first in PROGRAMS]
+    lines = [c.line for c in shown() if c.first in PROGRAMS and not c.typed]
     typed = dict.fromkeys(LONG.get(line, line) for line in lines)
     return [line for line in typed if not NOT_TO_BE_RUN.search(line)]
 

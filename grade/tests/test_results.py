@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from grade.commands.results import quoted
 from grade.host.paths import ROOT
 from grade.measure.choose import EXPERIMENTS
 from grade.measure.known import kernel_hash
@@ -58,7 +57,7 @@ def wrong(path: Path) -> list[tuple[int, str]]:
     return [(f.line, f.printed) for f in found if documents.now(f, stored) != f.printed]
 
 
-@pytest.mark.parametrize("name", sorted(quoted()))
+@pytest.mark.parametrize("name", sorted({one.source["from"] for one in ALL}))
 def test_documents_say_what_was_measured_last(name: str) -> None:
     def stale(figure: Figure) -> str:
         new = documents.now(figure, read)

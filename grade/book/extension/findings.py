@@ -10,7 +10,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from grade.book import markdown, stored
 from grade.book.extension.drawing import PAGES
-from grade.book.source import Experiment, experiments
+from grade.book.inventory import Experiment, experiments
 
 MARK = "{findings}"
 

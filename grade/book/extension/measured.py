@@ -10,7 +10,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from grade.book import charts, markdown, stored
 from grade.book.extension.drawing import inline
 from grade.book.stored import NotStored
-from grade.experiment.result import BadResult
+from grade.measure.result import BadResult
 from grade.results import roles
 from grade.results.documents import Source, source
 

@@ -9,8 +9,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxRole
 
-from grade.book.source import place, text
-from grade.paths import BUILD, ROOT
+from grade.book.inventory import place, text
+from grade.host.paths import BUILD, ROOT
 
 BOOK = BUILD / "book"  # where the built pages are, from where links lead
 FOLDERS = ("kernel", "policies", "user", "mkfs")

@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 
 from grade.book import clang
-from grade.paths import ROOT
+from grade.host.paths import ROOT
 
 SOURCE = re.compile(r"^Sources?: (.*)\Z", re.S | re.M)
 GOAL = re.compile(r"^([a-z][a-z_.-]*):[^\n]*?## (.*)$", re.M)

@@ -1,0 +1,57 @@
+"""`make book`: build the book as a site in build/book/, which opens offline.
+
+FULL=1 measures first what it shows, as `make results` does; JOBS= how many runs at a time.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+
+from grade.book import build, inventory
+from grade.book.build import BOOK, BadBook
+from grade.host.paths import ROOT
+
+STOPPED = 130  # as the shell has it
+
+
+def measure(jobs: int) -> int:
+    """Make the runs of all experiments and store their results; the first bad exit status, or 0."""
+    for one in inventory.experiments():
+        line = [sys.executable, "-m", "grade.commands.results", f"--jobs={jobs}", "--", one.name]
+        status = subprocess.run(line).returncode
+        if status:
+            print(f"make book: {one.name} could not be measured", file=sys.stderr)
+            return status
+    return 0
+
+
+def make(choice: argparse.Namespace) -> int:
+    """What was asked for; the exit status."""
+    status = measure(choice.jobs) if choice.full else 0
+    if status:
+        return status
+    try:
+        build.build()
+    except BadBook as error:
+        print(f"make book: the book was not built:\n{error}", file=sys.stderr)
+        return 1
+    print(f"the book: {BOOK.relative_to(ROOT)}/index.html")
+    return 0
+
+
+def main() -> int:
+    """The command; its exit status."""
+    options = argparse.ArgumentParser(prog="make book", description=__doc__)
+    options.add_argument("--full", action="store_true", help="measure first")
+    options.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
+    choice = options.parse_args()
+    try:
+        return make(choice)
+    except KeyboardInterrupt:
+        print("\nmake book: stopped; the book that was there is unchanged", file=sys.stderr)
+        return STOPPED
+
+
+if __name__ == "__main__":
+    sys.exit(main())
