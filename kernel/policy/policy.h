@@ -29,14 +29,15 @@
 #include "kernel/base/units.h"
 #include "kernel/policy/approach.h"
 
+/* The kinds of policies; below, each has a section, headed by its question. */
 enum policy_kind {
-    POLICY_UPDATE,   /* when do dirty blocks go to the disk */
-    POLICY_WRITE,    /* what does a write do now */
-    POLICY_SCHED,    /* which request next */
-    POLICY_REPLACE,  /* which clean buffer is the victim */
-    POLICY_PREFETCH, /* what to read before it is asked for */
-    POLICY_PLACE,    /* where on the disk a logical block lives */
-    POLICY_KINDS,
+    POLICY_UPDATE,
+    POLICY_WRITE,
+    POLICY_SCHED,
+    POLICY_REPLACE,
+    POLICY_PREFETCH,
+    POLICY_PLACE,
+    POLICY_KINDS
 };
 
 #define MAX_DISKS 8 /* they are numbered from 0 */
@@ -46,7 +47,7 @@ struct tunable {
     const char *name, *unit;
     u64 def, min, max; /* default and range, both ends included */
     const char *about; /* one sentence */
-    u64 value;         /* in force; the registry sets it to def */
+    u64 value;         /* now; the registry sets it to def */
 };
 
 /* A number the policy counts up; shown in /dev/stat as `name.counter`. */
@@ -102,6 +103,7 @@ bool disk_state(u32 disk, struct disk_state *); /* false: no such disk */
 
 /* ---- update: when do dirty blocks go to the disk ---- */
 
+/* But for the first two, the cache's lock is held. */
 struct update_hooks {
     /* (required) When must the update daemon look again? last_ns is when it
      * last looked (power-on: 0). A time in the past means at once; NEVER_NS,
@@ -111,14 +113,12 @@ struct update_hooks {
      * No lock; may sleep. */
     void (*look)(u64 now_ns);
     /* (optional) b has become dirty, or is dirty when the policy starts (the
-     * oldest comes first). It may be put on a list of the policy's by `owing`.
-     * Cache lock held. */
+     * oldest comes first). It may be put on a list of the policy's by owing. */
     void (*dirtied)(struct block *b, u64 now_ns);
-    /* (optional) b, dirty, is about to be written or dropped: take it off the
-     * policy's lists. Cache lock held. */
+    /* (optional) b, dirty, is about to be written or dropped: unlist it. */
     void (*leaves)(struct block *b);
     /* (optional) A program reads a file's block b, whose contents are cached
-     * (hit; then they may be dirty) or not. Cache lock held. */
+     * (hit; then they may be dirty) or not. */
     void (*wanted)(const struct block *b, bool hit);
 };
 
@@ -139,13 +139,12 @@ enum visit {
     STOP,       /* nothing, and show no more */
 };
 
-/* Show the policy every dirty block, the oldest first, and start the writes
- * that it says. visit is called with the cache's lock held. */
-u64 flush_by_age(enum visit (*visit)(struct block *, u64 now_ns));
-
-/* The same for buffers first to first + n - 1 of the cache, clean or dirty. */
-u64 flush_in_cache(u64 first, u64 n,
-                   enum visit (*visit)(struct block *, u64 now_ns));
+/* Show the policy every dirty block, the oldest first; or buffers first to
+ * first + n - 1 of the cache, clean or dirty. Start the writes that it says.
+ * A visit is made with the cache's lock held. */
+typedef enum visit visit_fn(struct block *, u64 now_ns);
+u64 flush_by_age(visit_fn *);
+u64 flush_in_cache(u64 first, u64 n, visit_fn *);
 
 /* When the oldest dirty block became dirty; NEVER_NS if none is. */
 u64 oldest_dirty_ns(void);
@@ -167,23 +166,23 @@ enum write_mode {
 struct write_info {
     u32 disk;
     u64 blkno;
-    bool filled; /* the write reached the end of the block */
-    u64 dirty;   /* blocks dirty now */
-    u64 buffers; /* in the cache */
-    u64 queued;  /* requests queued at the disk now */
+    bool filled;        /* the write reached the end of the block */
+    u64 dirty, buffers; /* blocks dirty now; buffers in the cache */
+    u64 queued;         /* requests queued at the disk now */
     u64 now_ns;
 };
 
+/* But for the last, the lock of the kind is held. */
 struct write_hooks {
-    /* (required) What to do with it. Lock of the kind held. */
+    /* (required) What to do with it. */
     enum write_mode (*decide)(const struct write_info *);
     /* (optional; without it: one in 16 of the cache, at least one) No clean
      * buffer is left and a process waits for one: how many of the oldest of
-     * `dirty` dirty blocks to write now, 1 to dirty. Lock of the kind held. */
+     * `dirty` dirty blocks to write now, 1 to dirty. */
     u64 (*no_clean)(u64 dirty, u64 buffers);
-    /* (optional) The most blocks that may be dirty or being written, at least
-     * 1. A writer that makes it more waits, and the oldest are written, until
-     * it is not. Lock of the kind held. */
+    /* (optional) The most blocks that may be dirty or being written, from 1. A
+     * writer that makes it more waits, and the oldest are written, meanwhile.
+     */
     u64 (*most_dirty)(u64 buffers);
     /* (optional) Called about once a second, by the update daemon: start
      * writes with the flush_ calls. No lock; may sleep. */
@@ -233,23 +232,20 @@ struct queue {
     struct list arrived[QUEUE_SETS]; /* the kernel's, by age */
 };
 
-/*
- * Every dirty block is an offer: a write that the scheduler may dispatch, and
+/* Every dirty block is an offer: a write that the scheduler may dispatch, and
  * need not, for the update policy has it queued when it is due. A chosen offer
  * that turns out to be in use is withdrawn, and the scheduler is asked again.
  *
- * Of those sets, the request that starts first at or after the sector; that
- * starts last before it; that has been queued longest. NULL if there is none.
- * O(log n), O(log n), O(1).
- */
+ * Of those sets, the request that starts first at or after the sector; the
+ * same in circular order: if there is none, the first of all; that starts last
+ * before it; that has been queued longest. NULL if there is none. O(log n) but
+ * for the last, O(1). */
 struct request *queue_at_or_after(const struct queue *, enum direction,
                                   u64 sector);
-struct request *queue_before(const struct queue *, enum direction, u64 sector);
-struct request *queue_oldest(const struct queue *, enum direction);
-
-/* In circular order: the first at or after the sector, or else of all. */
 struct request *queue_circular(const struct queue *, enum direction,
                                u64 sector);
+struct request *queue_before(const struct queue *, enum direction, u64 sector);
+struct request *queue_oldest(const struct queue *, enum direction);
 
 /* The time now: it goes on while a policy thinks. */
 u64 clock_ns(void);
@@ -267,20 +263,20 @@ struct approach queue_approach(const struct queue *, u64 start_ns,
  * while the drive has a command. */
 u64 queue_seek_edge(struct queue *, bool last);
 
+/* The disk's lock is held. */
 struct sched_hooks {
     /* (required) Choose the next request to dispatch. The queue is not empty,
      * or it has offers alone and the policy takes_offers. NULL: none yet; then
      * it is asked again when a request arrives or completes. NULL is a fault
-     * if nothing is in flight, and there is no again_ns. Disk lock held. */
+     * if nothing is in flight, and there is no again_ns. */
     struct request *(*next)(struct queue *, u64 now_ns);
     /* (optional) next has chosen none, and nothing is in flight: when to ask
      * again, if no request is queued before (an offer does not count);
-     * NEVER_NS: not before one is. Disk lock held. */
+     * NEVER_NS: not before one is. */
     u64 (*again_ns)(const struct queue *, u64 now_ns);
-    /* (optional) A request has been queued. Disk lock held. */
+    /* (optional) A request has been queued. It leaves the queue: dispatched, by
+     * next's choice or merged with a neighbour, or withdrawn. */
     void (*queued)(struct queue *, struct request *, u64 now_ns);
-    /* (optional) A request leaves the queue: it is dispatched, by next's choice
-     * or merged with a neighbour, or withdrawn. Disk lock held. */
     void (*leaves)(struct queue *, struct request *, u64 now_ns);
     bool takes_offers; /* ask also when there are none but offers */
     bool joins_offers; /* merge offers with one that ends where they begin */
@@ -288,15 +284,14 @@ struct sched_hooks {
 
 /* ---- replace: which clean buffer is the victim ---- */
 
-/* A buffer is evictable while it is clean, unreferenced, not in transfer. A
- * policy that takes_dirty has also those that are dirty (dirtied_ns tells), if
- * they can be written. */
+/* A buffer is evictable while it is clean, unreferenced, not in transfer. If
+ * the policy takes_dirty, also while it is dirty (dirtied_ns tells) and can be
+ * written. The cache's lock is held. */
 struct replace_hooks {
     /* (required) b has become evictable; `reuse` is false when nobody will
-     * want its contents again. Cache lock held, as in all of these. */
+     * want its contents again. */
     void (*insert)(struct block *b, bool reuse);
-    /* (required) b is evictable no more: it is used again, or is the victim
-     * just chosen. */
+    /* (required) b is evictable no more: used again, or the chosen victim. */
     void (*remove)(struct block *b);
     /* (required) Choose a victim among the evictable ones, and do not remove
      * it: the kernel calls remove. NULL only if there is none. If it is dirty,
