@@ -125,6 +125,7 @@ static u32 find_block(const u8 *map, u32 goal, u32 n)
 static int take_block(struct fs *fs, u32 g, u32 goal, u32 *blkno)
 {
     struct ext2_group *gd = group_of(fs, g);
+    assert(sleep_held(&fs->lock));
     if (gd->free_blocks_count == 0)
         return -ENOSPC;
     struct buf *b = bread(fs->disk, gd->block_bitmap);

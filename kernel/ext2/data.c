@@ -283,7 +283,7 @@ int ext2_write(struct inode *ip, struct uio *u)
     int inode_error = inode_write(ip, false);
     if (!error && u->left)
         error = -EFBIG;
-    return error ? error : inode_error;
+    return error ?: inode_error;
 }
 
 /* ---- truncate ---- */
@@ -312,9 +312,7 @@ int ext2_truncate(struct inode *ip, u64 size)
         return S_ISDIR(ip->mode) ? -EISDIR : -EINVAL;
     if (size > fs->max_bytes)
         return -EFBIG;
-    int error = fs_writable(fs);
-    if (!error)
-        error = fs_allow_size(fs, size);
+    int error = fs_writable(fs) ?: fs_allow_size(fs, size);
     if (!error && size < ip->size)
         error = zero_tail(ip, size);
     if (error)

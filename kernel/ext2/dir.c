@@ -167,6 +167,7 @@ static void erase(void *data, struct ext2_entry *e)
 static int dir_begin(struct inode *dir)
 {
     int error = fs_writable(dir->fs);
+    assert(sleep_held(&dir->lock) && S_ISDIR(dir->mode));
     if (error || !(dir->flags & EXT2_INDEX_FL))
         return error;
     dir->flags &= ~EXT2_INDEX_FL;
@@ -184,9 +185,7 @@ static int dir_changed(struct inode *dir)
 static int change_bread(struct inode *dir, u32 block, u32 at, struct buf **b,
                         struct ext2_entry **e)
 {
-    int error = dir_begin(dir);
-    if (!error)
-        error = dir_bread(dir, block, b);
+    int error = dir_begin(dir) ?: dir_bread(dir, block, b);
     if (!error && !block_ok(dir->fs, (*b)->data, at)) {
         brelse(*b);
         error = dir_damaged(dir, block);
@@ -199,7 +198,7 @@ static int change_bread(struct inode *dir, u32 block, u32 at, struct buf **b,
 static int change_write(struct inode *dir, struct buf *b)
 {
     int error = write_now(dir->fs, b);
-    return error ? error : dir_changed(dir);
+    return error ?: dir_changed(dir);
 }
 
 /* Make the directory longer by an empty block. */

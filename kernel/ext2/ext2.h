@@ -41,7 +41,7 @@ struct inode {
     u32 generation;
     u64 size;    /* bytes */
     u32 sectors; /* 512-byte units in use */
-    u32 atime_s, mtime_s, ctime_s, dtime_s;
+    u32 atime_s, mtime_s, ctime_s;
     u32 flags;         /* ext2's i_flags, kept as found */
     u32 block[15];     /* 12 direct, indirect, double, triple */
     u32 next_dir_slot; /* where the last search in it ended */

@@ -28,6 +28,11 @@ struct inode_page {
 #define PER_PAGE \
     ((PAGE_SIZE - sizeof(struct inode_page)) / sizeof(struct inode))
 
+#define SLOT_EACH(ip)                                                         \
+    for (struct inode_page *page_ = pages; page_; page_ = page_->next)        \
+        for (struct inode *ip = page_->inodes; ip < page_->inodes + PER_PAGE; \
+             ip++)
+
 struct spinlock icache_lock;
 static struct list buckets[BUCKETS], idle, unused; /* icache_lock */
 static struct inode_page *pages;                   /* icache_lock */
@@ -70,6 +75,7 @@ static struct inode *find(const struct fs *fs, u32 ino)
 /* One more reference. */
 static void hold(struct inode *ip)
 {
+    assert(ip->fs);
     if (ip->refs++ == 0) {
         in_use++;
         if (list_on(&ip->idle)) {
@@ -82,6 +88,7 @@ static void hold(struct inode *ip)
 /* Take an inode without references out of the table. */
 static void forget(struct inode *ip)
 {
+    assert(ip->refs == 0 && !ip->dirty);
     list_remove(&ip->hash);
     if (list_on(&ip->idle)) {
         list_remove(&ip->idle);
@@ -121,6 +128,7 @@ static struct inode *enter(struct fs *fs, u32 ino)
     struct inode *ip = take_slot();
     if (!ip)
         return NULL;
+    assert(ip->refs == 0 && !ip->fs && !list_on(&ip->hash));
     ip->fs = fs;
     ip->ino = ino;
     ip->mounted = NULL;
@@ -202,20 +210,17 @@ static int each_inode(struct fs *fs, bool (*test)(const struct inode *),
 {
     int first = 0;
     spin_lock(&icache_lock);
-    for (struct inode_page *page = pages; page; page = page->next) {
-        for (u32 i = 0; i < PER_PAGE; i++) {
-            struct inode *ip = &page->inodes[i];
-            if (ip->fs != fs || ip->refs == 0 || !test(ip))
-                continue;
-            ip->refs++;
-            spin_unlock(&icache_lock);
-            sleep_lock(&ip->lock);
-            int error = ip->valid ? fn(ip) : 0;
-            sleep_unlock(&ip->lock);
-            iput(ip);
-            first = first ? first : error;
-            spin_lock(&icache_lock);
-        }
+    SLOT_EACH (ip) {
+        if (ip->fs != fs || ip->refs == 0 || !test(ip))
+            continue;
+        ip->refs++;
+        spin_unlock(&icache_lock);
+        sleep_lock(&ip->lock);
+        int error = ip->valid ? fn(ip) : 0;
+        sleep_unlock(&ip->lock);
+        iput(ip);
+        first = first ?: error;
+        spin_lock(&icache_lock);
     }
     spin_unlock(&icache_lock);
     return first;
@@ -257,22 +262,18 @@ void inodes_free_nameless(struct fs *fs)
  * and the caller's? */
 bool inodes_busy(struct fs *fs)
 {
-    for (struct inode_page *page = pages; page; page = page->next)
-        for (u32 i = 0; i < PER_PAGE; i++) {
-            const struct inode *ip = &page->inodes[i];
-            if (ip->fs == fs && ip->refs > (ip == fs->root ? 2 : 0))
-                return true;
-        }
+    SLOT_EACH (ip)
+        if (ip->fs == fs && ip->refs > (ip == fs->root ? 2 : 0))
+            return true;
     return false;
 }
 
 void inodes_forget(struct fs *fs)
 {
     spin_lock(&icache_lock);
-    for (struct inode_page *page = pages; page; page = page->next)
-        for (u32 i = 0; i < PER_PAGE; i++)
-            if (page->inodes[i].fs == fs)
-                forget(&page->inodes[i]);
+    SLOT_EACH (ip)
+        if (ip->fs == fs)
+            forget(ip);
     spin_unlock(&icache_lock);
 }
 
@@ -308,7 +309,6 @@ static void unpack(struct inode *ip, const struct ext2_inode *raw)
     ip->atime_s = raw->atime;
     ip->mtime_s = raw->mtime;
     ip->ctime_s = raw->ctime;
-    ip->dtime_s = raw->dtime;
     ip->flags = raw->flags;
     memcpy(ip->block, raw->block, sizeof(ip->block));
     ip->rdev = S_ISCHR(raw->mode) ? raw->block[0] : 0;
@@ -389,16 +389,18 @@ static void pack(const struct inode *ip, struct ext2_inode *raw)
     memcpy(raw->block, ip->block, sizeof(raw->block));
 }
 
-/* An inode without names or blocks. */
-static void pack_empty(struct ext2_inode *raw)
+/* An inode without names or blocks; dtime: when it lost them, or 0. */
+static void pack_empty(struct ext2_inode *raw, u32 dtime)
 {
     raw->links_count = 0;
     raw->size = raw->size_high = raw->blocks = raw->flags = 0;
+    raw->dtime = dtime;
     memset(raw->block, 0, sizeof(raw->block));
 }
 
 int inode_write(struct inode *ip, bool wait)
 {
+    assert(sleep_held(&ip->lock) && ip->valid);
     ip->dirty = false;
     int error = fs_writable(ip->fs);
     if (error)
@@ -407,12 +409,10 @@ int inode_write(struct inode *ip, bool wait)
     struct buf *b = raw_read(ip, &raw);
     if (!b)
         return fs_error(ip->fs, "inode %u cannot be written", ip->ino);
-    if (ip->nlink) {
+    if (ip->nlink)
         pack(ip, raw);
-    } else {
-        pack_empty(raw);
-        raw->dtime = MAX(now_s(), 1);
-    }
+    else
+        pack_empty(raw, MAX(now_s(), 1));
     if (wait)
         return write_now(ip->fs, b);
     bdwrite(b, 0);
@@ -421,14 +421,14 @@ int inode_write(struct inode *ip, bool wait)
 
 int inode_write_husk(struct inode *ip)
 {
+    assert(sleep_held(&ip->lock) && ip->valid);
     struct ext2_inode *raw;
     struct buf *b = raw_read(ip, &raw);
     if (!b)
         return -EIO;
-    pack_empty(raw);
+    pack_empty(raw, 0);
     raw->mode = S_IFDIR | 0700;
     raw->links_count = 2;
-    raw->dtime = 0;
     return write_now(ip->fs, b);
 }
 
@@ -459,6 +459,7 @@ static void init(struct inode *ip, u32 mode)
             __atomic_fetch_add(&ip->fs->generation, 1, __ATOMIC_RELAXED),
     };
     empty.atime = empty.mtime = empty.ctime = now_s();
+    assert(sleep_held(&ip->lock) && !ip->valid);
     unpack(ip, &empty);
     ip->valid = true;
 }
@@ -523,6 +524,7 @@ static void inode_free(struct inode *ip)
 {
     struct fs *fs = ip->fs;
     bool directory = S_ISDIR(ip->mode);
+    assert(sleep_held(&ip->lock) && ip->valid && ip->nlink == 0);
     int error = map_cut(ip, 0);
     ip->valid = ip->dirty = false;
     struct ext2_inode *raw;
@@ -531,8 +533,7 @@ static void inode_free(struct inode *ip)
         return;
     u32 xattr = raw->file_acl;
     raw->file_acl = 0;
-    pack_empty(raw);
-    raw->dtime = MAX(now_s(), 1);
+    pack_empty(raw, MAX(now_s(), 1));
     bdwrite(b, 0);
     if (xattr && xattr_free(fs, xattr))
         return;

@@ -281,25 +281,13 @@ static int take_pointers(struct inode *ip, u32 table, u32 at, u32 n,
     return 0;
 }
 
-/* Free a block and, if depth is not 0, all it points to. A block that is
- * reached twice ends it, because it is free already. */
-static int free_tree(struct freed *f, u32 blkno, u32 depth)
-{
-    u32 n = depth ? 1U << pointer_shift(f->ip->fs) : 0, p[BATCH];
-    for (u32 at = 0; at < n; at += BATCH) {
-        int error = take_pointers(f->ip, blkno, at, BATCH, p, false);
-        for (u32 i = 0; i < BATCH && !error; i++)
-            if (p[i])
-                error = free_tree(f, p[i], depth - 1);
-        if (error)
-            return error;
-    }
-    return free_block(f, blkno);
-}
-
-/* Free all of a tree but its first `keep` blocks of the file, 0 < keep. */
+/* Free all of a tree but its first `keep` blocks of the file; without any to
+ * keep, its own block too. A block that is reached twice ends it, because it
+ * is free already. */
 static int cut_tree(struct freed *f, u32 blkno, u32 depth, u64 keep)
 {
+    if (depth == 0)
+        return free_block(f, blkno);
     u32 shift = pointer_shift(f->ip->fs), child_shift = shift * (depth - 1);
     u32 at = keep >> child_shift, p[BATCH];
     u64 rest = keep & ((1UL << child_shift) - 1);
@@ -313,36 +301,43 @@ static int cut_tree(struct freed *f, u32 blkno, u32 depth, u64 keep)
     }
     for (u32 n; at < 1U << shift; at += n) {
         n = MIN(BATCH, (1U << shift) - at);
-        int error = take_pointers(f->ip, blkno, at, n, p, true);
+        int error = take_pointers(f->ip, blkno, at, n, p, keep > 0);
         for (u32 i = 0; i < n && !error; i++)
             if (p[i])
-                error = free_tree(f, p[i], depth - 1);
+                error = cut_tree(f, p[i], depth - 1, 0);
         if (error)
             return error;
     }
-    return 0;
+    return keep ? 0 : free_block(f, blkno);
 }
 
-/* Free what the pointers of the inode in old[], that it has no more, reached,
- * and cut the trees that straddle the end. */
+/* How many levels of pointer blocks the inode's i-th pointer leads to, and how
+ * many blocks of the file. */
+static u32 depth_of(u32 i)
+{
+    return i < EXT2_DIRECT ? 0 : i - EXT2_DIRECT + 1;
+}
+
+static u64 span_of(const struct fs *fs, u32 i)
+{
+    return 1UL << pointer_shift(fs) * depth_of(i);
+}
+
+/* Free what the pointers of the inode in old[] reached past the end. */
 static int free_cut(struct inode *ip, const u32 old[EXT2_POINTERS], u64 keep)
 {
     struct freed f = {.ip = ip};
-    int error = 0;
-    u64 start = EXT2_DIRECT;
-    for (u32 i = 0; i < EXT2_DIRECT && !error; i++)
-        if (old[i] && !ip->block[i])
-            error = free_block(&f, old[i]);
-    for (u32 depth = 1; depth <= 3 && !error; depth++) {
-        u32 i = EXT2_DIRECT + depth - 1;
-        u64 span = 1UL << pointer_shift(ip->fs) * depth;
-        if (old[i] && !ip->block[i])
-            error = free_tree(&f, old[i], depth);
-        else if (old[i] && keep < start + span)
-            error = cut_tree(&f, old[i], depth, keep - start);
-        start += span;
+    u64 start = 0, end;
+    for (u32 i = 0; i < EXT2_POINTERS; i++, start = end) {
+        end = start + span_of(ip->fs, i);
+        if (!old[i] || keep >= end)
+            continue;
+        u64 inside = keep > start ? keep - start : 0;
+        int error = cut_tree(&f, old[i], depth_of(i), inside);
+        if (error)
+            return error;
     }
-    return error ? error : free_run(&f);
+    return free_run(&f);
 }
 
 /* Take the pointers past the end out of the inode; were there any? */
@@ -355,8 +350,7 @@ static bool drop_pointers(struct inode *ip, u64 keep)
             ip->block[i] = 0;
             any = true;
         }
-        u32 depth = i < EXT2_DIRECT ? 0 : i - EXT2_DIRECT + 1;
-        start += 1UL << pointer_shift(ip->fs) * depth;
+        start += span_of(ip->fs, i);
     }
     return any;
 }
@@ -371,10 +365,6 @@ int map_cut(struct inode *ip, u64 keep)
     ip->run_blocks = 0;
     ip->goal = 0;
     bool wait = drop_pointers(ip, keep) && ip->nlink;
-    error = inode_write(ip, wait);
-    if (!error)
-        error = free_cut(ip, old, keep);
-    if (!error)
-        error = inode_write(ip, false);
-    return error;
+    error = inode_write(ip, wait) ?: free_cut(ip, old, keep);
+    return error ?: inode_write(ip, false);
 }

@@ -265,6 +265,7 @@ static int rename_inodes(struct renaming *r)
 static int rename_locked(struct renaming *r)
 {
     struct inode *from = r->from->at, *to = r->to->at;
+    assert(sleep_held(&tree_lock));
     ilock(from);
     if (to != from)
         ilock(to);

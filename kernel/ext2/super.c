@@ -291,9 +291,7 @@ static int groups_read(struct fs *fs)
 
 static int groups_open(struct fs *fs, u32 head)
 {
-    int error = groups_alloc(fs);
-    if (!error)
-        error = groups_read(fs);
+    int error = groups_alloc(fs) ?: groups_read(fs);
     fs->own_end = fs->first_data_block + head;
     fs->own_blocks = fs->first_data_block;
     for (u32 g = 0; !error && g < fs->groups; g++)
@@ -332,15 +330,12 @@ static int super_open(struct fs *fs)
     struct buf *b = super_read(fs, &sb);
     if (!b)
         return refuse(fs, -EIO, "the superblock cannot be read");
-    int error = check_block_size(fs, sb);
-    if (!error)
-        error = check_features(fs, sb);
-    if (!error)
-        error = check_sizes(fs, sb);
+    int error = check_block_size(fs, sb) ?: check_features(fs, sb)
+                                         ?: check_sizes(fs, sb);
     u32 head = error ? 0 : head_blocks(fs, sb);
     fs->found_state = sb->state;
     brelse(b);
-    return error ? error : groups_open(fs, head);
+    return error ?: groups_open(fs, head);
 }
 
 static int root_open(struct fs *fs)
@@ -374,14 +369,13 @@ static struct fs *free_row(const struct disk *d)
 static int fs_open(struct disk *d, u32 flags, struct fs **out)
 {
     struct fs *fs = free_row(d);
+    assert(sleep_held(&mount_lock));
     if (!fs)
         return -EBUSY;
     *fs = (struct fs){.disk = d, .generation = now_s()};
     sleep_lock_init(&fs->lock, "fs");
     fs->read_only = d->read_only || (flags & MS_RDONLY);
-    int error = super_open(fs);
-    if (!error)
-        error = root_open(fs);
+    int error = super_open(fs) ?: root_open(fs);
     if (error) {
         inodes_forget(fs);
         groups_free(fs);
@@ -403,15 +397,11 @@ int ext2_mount_root(struct disk *d)
     return error;
 }
 
-/* Cover the directory. */
+/* Cover the directory; NULL: could it be covered? */
 static int cover(struct inode *on, struct fs *fs)
 {
     ilock(on);
-    int error = ivalid(on);
-    if (!error && !S_ISDIR(on->mode))
-        error = -ENOTDIR;
-    if (!error && on->nlink == 0)
-        error = -ENOENT;
+    int error = check_dir(on);
     spin_lock(&icache_lock);
     if (!error && (on->mounted || on == on->fs->root))
         error = -EBUSY;
@@ -430,9 +420,7 @@ int ext2_mount(struct disk *d, struct inode *on, u32 flags)
         return -EINVAL;
     struct fs *fs;
     sleep_lock(&mount_lock);
-    int error = cover(on, NULL);
-    if (!error)
-        error = fs_open(d, flags, &fs);
+    int error = cover(on, NULL) ?: fs_open(d, flags, &fs);
     if (!error) {
         fs->on = on;
         error = cover(on, fs);
@@ -449,23 +437,29 @@ int ext2_mount(struct disk *d, struct inode *on, u32 flags)
 static int fs_sync(struct fs *fs)
 {
     int error = 0;
+    assert(sleep_held(&mount_lock) && fs->disk);
     if (fs_writable(fs) == 0) {
         error = inodes_write(fs);
         sleep_lock(&fs->lock);
         int super_error = super_write(fs, false);
         sleep_unlock(&fs->lock);
-        error = error ? error : super_error;
+        error = error ?: super_error;
     }
     int flush_error = bflush(fs->disk);
-    return error ? error : flush_error;
+    return error ?: flush_error;
+}
+
+static int sync_one(struct fs *fs)
+{
+    int error = fs_sync(fs);
+    int flush_error = disk_flush(fs->disk);
+    return error ?: flush_error;
 }
 
 /* Everything to the disk, and then the mark that it is whole. */
 static int fs_mark_clean(struct fs *fs)
 {
-    int error = fs_sync(fs);
-    int flush_error = disk_flush(fs->disk);
-    error = error ? error : flush_error;
+    int error = sync_one(fs);
     if (!error && fs_writable(fs) == 0)
         error = super_update(fs, true, true);
     if (!error)
@@ -477,6 +471,7 @@ static int fs_mark_clean(struct fs *fs)
 /* Empty the row of a file system nobody can reach. mount_lock held. */
 static int fs_close(struct fs *fs)
 {
+    assert(!fs->on || fs->on->mounted != fs);
     iput(fs->root);
     int error = fs_mark_clean(fs);
     inodes_forget(fs);
@@ -529,24 +524,17 @@ static int each_mount(int (*fn)(struct fs *))
     sleep_lock(&mount_lock);
     for (u32 i = 0; i < MAX_DISKS; i++) {
         int error = mounts[i].disk ? fn(&mounts[i]) : 0;
-        first = first ? first : error;
+        first = first ?: error;
     }
     sleep_unlock(&mount_lock);
     return first;
-}
-
-static int sync_one(struct fs *fs)
-{
-    int error = fs_sync(fs);
-    int flush_error = disk_flush(fs->disk);
-    return error ? error : flush_error;
 }
 
 int ext2_sync(void)
 {
     int error = each_mount(sync_one);
     int flush_error = bflush(NULL); /* what went past ext2, to a raw disk */
-    return error ? error : flush_error;
+    return error ?: flush_error;
 }
 
 static int shut_one(struct fs *fs)
@@ -576,6 +564,7 @@ void ext2_init(void)
 
 struct inode *root_inode(void)
 {
+    assert(root_fs);
     return root_fs->root;
 }
 
