@@ -5,7 +5,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from grade.measure import jobs, metrics, theory
+from grade.measure import jobs, metrics, theory, sets
 from grade.measure.check import Checker
 from grade.measure.known import known
 from grade.measure.locate import Lines
@@ -200,6 +200,8 @@ def shown(c: Checker, top: dict, runs: list[Run], size: str, sweep: dict) -> dic
     plot = c.table(("plot",), top["plot"], PLOT) if top["plot"] else {"columns": []}
     for name in plot["columns"]:
         metric(c, ("plot", "columns"), name, commands)
+    if plot.get("lead"):
+        metric(c, ("plot", "lead"), plot["lead"], commands)
     if plot.get("histogram"):
         job(c, ("plot", "histogram"), plot["histogram"], commands)
     if plot.get("distribution"):
@@ -322,6 +324,7 @@ def load(path: Path, size: str = FULL, policy: str = "") -> Experiment:
     """
     raw, text = read_toml(path)
     c = Checker(path, Lines(text), known())
+    raw = sets.with_arms(c, raw)
     top = c.table((), raw, TOP)
     if c.problems:
         raise BadExperiment("\n".join(c.problems))

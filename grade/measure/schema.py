@@ -14,6 +14,8 @@
     [[arms]]                       what is compared
     name = "delayed+PU"            also policies = {...}, tunables = {...}, and
                                    variables = {nbuf = 614}, "{nbuf}" in its runs
+    sets = "core"                  above all tables: the named sets of that file are
+                                   arms, too, see sets.py
 
     [workload]
     setup = "..."                  commands before the measurement
@@ -37,6 +39,8 @@
 
     [plot]
     columns = ["read.max_ms"]      metrics of the table, see metrics.py
+    lead = "read.max_ms"           the metric that the report begins with; if not given,
+                                   that of the most expectations
     histogram = "read"             the response times to draw
     distribution = "hist.bio.burst"    a histogram of the kernel to draw, cumulative
 
@@ -131,6 +135,7 @@ TOP = {
     "policies": Field("table", "of all runs"),
     "tunables": Field("table", "of all runs"),
     "arms": Field("tables", "what is compared", required=True),
+    "sets": Field("text", "named sets that are arms, too"),
     "workload": Field("table", "the commands", required=True),
     "sweep": Field("table", "variables and their values"),
     "sizes": Field("table", "what differs between sizes"),
@@ -157,6 +162,7 @@ MODEL = {
 }
 PLOT = {
     "columns": Field("list", "metrics of the table", required=True),
+    "lead": Field("text", "the metric that the report begins with"),
     "histogram": Field("text", "the response times to draw"),
     "distribution": Field("text", "a histogram to draw as a cumulative distribution"),
 }

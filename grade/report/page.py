@@ -1,4 +1,6 @@
-"""The page: the words and tables around the figures, put into page.html."""
+"""The page of an experiment, from the top: its claim, what came of it in one sentence, the
+picture that shows it, what was expected, the numbers, all other figures, and last what the
+runs were made of. The words and tables are made here and put into page.html."""
 
 import json
 from functools import cache
@@ -10,12 +12,14 @@ import vl_convert
 
 from grade.host.paths import ROOT
 from grade.measure import expect, summary
-from grade.report import theme
-from grade.report.figures import Figure
+from grade.measure.verdict import Verdict
+from grade.report import lead, theme, wording
+from grade.report.figures import LEAD, Figure
 from grade.report.study import Study
 
 TEMPLATE = Path(__file__).with_name("page.html")
 STYLE = Path(__file__).with_name("style.css")
+FIGURES_STYLE = Path(__file__).with_name("figures.css")
 DRAW = Path(__file__).with_name("draw.js")
 VERDICTS = {True: "met", False: "unmet", None: "open"}
 
@@ -31,40 +35,73 @@ def cells(row: list[str], tag: str) -> str:
     return "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row)
 
 
+def heads(study: Study) -> str:
+    """The heads of the table: each metric in words, its unit below."""
+    said = [wording.words(column) for column in study.experiment.plot["columns"]]
+    units = [f"<small>{escape(w.unit)}</small>" if w.heading != w.text else "" for w in said]
+    cells_of = [f"<th>{escape(w.capital)}{u}</th>" for w, u in zip(said, units, strict=True)]
+    return f"<tr><th></th><th>Trials</th>{''.join(cells_of)}</tr>"
+
+
 def table(study: Study) -> str:
-    """The table that the terminal shows."""
+    """The table that the terminal shows, its heads in words."""
     if not study.experiment.plot["columns"]:
         return "<p>The experiment names no columns to show.</p>"
-    rows = summary.table(study.experiment, study.results)
-    head = "".join(f"<tr>{cells(row, 'th')}</tr>" for row in rows[:2])
     body = ""
-    for row in rows[2:]:
+    for row in summary.table(study.experiment, study.results)[2:]:
         note = row[0] in (summary.PUBLISHED, summary.MODEL)
         kind = f' class="{row[0].strip()}"' if note else ""
         body += f"<tr{kind}>{cells(row, 'td')}</tr>\n"
-    return f"<table><thead>{head}</thead>\n<tbody>{body}</tbody></table>"
+    return f'<table class="numbers"><thead>{heads(study)}</thead>\n<tbody>{body}</tbody></table>'
 
 
 def arms(study: Study) -> str:
-    """Each arm, its colour, and what is its own."""
-    colours, own = theme.colours(study), theme.own(study)
-    rows = ""
-    for arm in study.arms:
-        swatch = f'<span class="swatch" style="background: {colours[arm]}"></span>'
-        rows += f"<tr><td>{swatch}{escape(arm)}</td><td>{escape(own[arm])}</td></tr>\n"
+    """Each arm, and what is its own."""
+    own = theme.own(study)
+    rows = "".join(
+        f"<tr><td>{escape(arm)}</td><td>{escape(own[arm])}</td></tr>\n" for arm in study.arms
+    )
     return f'<table class="arms">{rows}</table>'
+
+
+def metrics_of(study: Study) -> list[str]:
+    """The metrics that verdicts may name."""
+    of = study.experiment
+    named = [row["metric"] for row in of.expectations]
+    return named + ([*of.contest["metrics"], *of.contest["no_more"]] if of.contest else [])
+
+
+def verdict_row(study: Study, verdict: Verdict) -> str:
+    """What was expected, and what came."""
+    names = metrics_of(study)
+    says, *came = (
+        escape(wording.in_words(line, names))
+        for line in (verdict.says, verdict.why, *verdict.details)
+    )
+    kind = VERDICTS[verdict.met]
+    told = "<br>".join(came)
+    return f'<tr class="{kind}"><td><b>{verdict.word}</b></td><td>{says}</td><td>{told}</td></tr>\n'
 
 
 def expectations(study: Study) -> str:
     """What was expected, and whether it came."""
-    items = [
-        f'<li class="{VERDICTS[verdict.met]}"><b>{verdict.word}</b> {escape(verdict.says)}'
-        f"<small>{'<br>'.join(map(escape, (verdict.why, *verdict.details)))}</small></li>"
-        for verdict in expect.judge(study.experiment, study.results)
-    ]
-    if not items:
+    verdicts = expect.judge(study.experiment, study.results)
+    if not verdicts:
         return "<p>The experiment states no expectations.</p>"
-    return f'<ul class="expectations">{"".join(items)}</ul>'
+    body = "".join(verdict_row(study, verdict) for verdict in verdicts)
+    head = cells(["", "Expected", "What came"], "th")
+    return (
+        f'<table class="expectations"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    )
+
+
+def answer(study: Study) -> str:
+    """What came of the claim, in a sentence with its numbers, and how many expectations held."""
+    verdicts = expect.judge(study.experiment, study.results)
+    sentence, tally = lead.sentence(study), lead.tally(verdicts)
+    kind = VERDICTS[not any(v.failed for v in verdicts)] if verdicts else VERDICTS[None]
+    mark = f' <span class="tally {kind}">{escape(tally)}</span>' if tally else ""
+    return f'<p class="answer">{escape(sentence)}{mark}</p>'
 
 
 def warnings(study: Study) -> str:
@@ -76,16 +113,23 @@ def warnings(study: Study) -> str:
     return "".join(f'<p class="warning">{escape(line)}</p>' for line in lines)
 
 
-def place(figure: Figure) -> str:
-    """Where a figure will be drawn."""
+def place(figure: Figure, picture: str) -> str:
+    """A figure: its title, its picture, and below what is seen in it."""
     name = escape(figure.name)
-    caption = f"<figcaption>{escape(figure.about)}</figcaption>"
-    return f'<figure>{caption}<div id="{name}-choice"></div><div id="{name}"></div></figure>'
+    return (
+        f'<figure><h3>{escape(figure.title)}</h3><div id="{name}-choice"></div>'
+        f'<div id="{name}" class="plot">{picture}</div>'
+        f"<figcaption>{escape(figure.about)}</figcaption></figure>"
+    )
+
+
+def places(figures: list[Figure], pictures: dict[str, str]) -> str:
+    return "\n".join(place(figure, pictures[figure.name]) for figure in figures)
 
 
 def specs(figures: list[Figure]) -> str:
     """The specifications as a script's value."""
-    value = {figure.name: figure.spec for figure in figures}
+    value = {figure.name: figure.bare for figure in figures if figure.live}
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).replace("</", "<\\/")
 
 
@@ -94,8 +138,7 @@ def filled(
 ) -> str:
     """A page: words to be escaped and parts that are HTML put in, with what all pages have."""
     common = {
-        "style": STYLE.read_text(),
-        "figures": "\n".join(map(place, figures)),
+        "style": STYLE.read_text() + FIGURES_STYLE.read_text(),
         "library": library(),
         "specs": specs(figures),
         "draw": DRAW.read_text(),
@@ -104,8 +147,8 @@ def filled(
     return Template(template.read_text()).substitute(escaped, **parts, **common)
 
 
-def text(study: Study, figures: list[Figure]) -> str:
-    """The whole page."""
+def text(study: Study, figures: list[Figure], pictures: dict[str, str]) -> str:
+    """The whole page; pictures: what it shows of each figure, by name."""
     experiment = study.experiment
     path = experiment.path.resolve()
     words = {
@@ -115,11 +158,15 @@ def text(study: Study, figures: list[Figure]) -> str:
         "about": theme.shared(study),
         "file": path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name,
         "kernel": ", ".join(sorted({result["kernel"][:16] for result in study.results})),
+        "runs": len(study.results),
     }
     parts = {
         "warnings": warnings(study),
-        "arms": arms(study),
-        "table": table(study),
+        "answer": answer(study),
+        "lead": places([f for f in figures if f.name == LEAD], pictures),
         "expectations": expectations(study),
+        "table": table(study),
+        "figures": places([f for f in figures if f.name != LEAD], pictures),
+        "arms": arms(study),
     }
     return filled(TEMPLATE, words, parts, figures)

@@ -1,66 +1,89 @@
 """How all figures look, and the words at their heads.
 
-An arm has one colour everywhere, from palettes made to be told apart by the
-colour-blind (M. Okabe and K. Ito, 2002; then P. Tol's "muted", 2012). The font
-comes with the renderer, so that a picture is the same on every machine.
+Up to as many arms as there are colours, an arm has one colour everywhere, from a palette
+made to be told apart by the colour-blind (M. Okabe and K. Ito, 2002). With more arms than
+colours, the few that the page's first sentence names keep a colour, and all are labelled
+where they are drawn: no colour stands for two. The font comes with the renderer, so that a
+picture is the same on every machine. INK, RULE and PAPER are what a dark page replaces.
 """
 
 import math
 
 from grade.measure.result import measured_drive
+from grade.report import lead
 from grade.report.study import Study
 
 ARM_COLOURS = (
-    *("#0072B2", "#E69F00", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#000000"),
-    *("#332288", "#AA4499", "#999933", "#882255", "#117733", "#DDCC77", "#661100"),
+    *("#0072B2", "#E69F00", "#D55E00", "#009E73", "#CC79A7", "#56B4E9"),
+    *("#8467B5", "#9A6A1E"),
 )
-GREY = "#777777"
+GREY = "#8C8C8C"
+INK = "#222222"
+RULE = "#E3E3E3"
+PAPER = "#FFFFFF"
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
-WIDTH = 960  # of what is inside a figure's axes, all columns together
+WIDTH = 880  # of what is inside a figure's axes, all columns together
+WHOLE = 1040  # of a figure with its labels
+NARROW = 360  # of the whole of a figure for a telephone
 CACHE = ("block", "nbuf")  # what is told of the machine, beside its drive
 CONFIG = {
     "font": FONT,
-    "background": "white",
+    "background": PAPER,
     "axis": {
         **{"labelFontSize": 13, "titleFontSize": 14, "titleFontWeight": "normal"},
-        **{"labelColor": "#333", "titleColor": "#333", "titlePadding": 8},
-        **{"gridColor": "#e8e8e8", "domainColor": "#999", "tickColor": "#999"},
+        **{"labelColor": INK, "titleColor": INK, "titlePadding": 8},
+        **{"gridColor": RULE, "domainColor": GREY, "tickColor": GREY},
     },
     "legend": {
         **{"labelFontSize": 14, "titleFontSize": 13, "titleFontWeight": "normal"},
         **{"orient": "top", "symbolStrokeWidth": 3, "labelLimit": 400, "columnPadding": 18},
+        **{"labelColor": INK, "titleColor": INK},
     },
     "title": {
-        **{"fontSize": 20, "subtitleFontSize": 13, "subtitleColor": "#555", "anchor": "start"},
-        **{"offset": 16, "subtitlePadding": 6, "subtitleLineHeight": 17, "frame": "bounds"},
+        **{"fontSize": 20, "subtitleFontSize": 13, "subtitleColor": INK, "anchor": "start"},
+        **{"offset": 16, "subtitlePadding": 6, "frame": "bounds", "color": INK},
     },
-    "header": {"labelFontSize": 14, "titleFontSize": 14, "labelFontWeight": "bold"},
-    "view": {"stroke": "#ccc"},
+    "header": {
+        **{"labelFontSize": 14, "titleFontSize": 14, "labelFontWeight": "bold"},
+        **{"labelColor": INK, "titleColor": INK},
+    },
+    "text": {"color": INK, "fontSize": 13},
+    "rule": {"color": INK},
+    "view": {"stroke": RULE},
     "concat": {"spacing": 12},
     "aria": False,  # would double the size of the pictures; the page says what they show
 }
 DASHES = ([1, 0], [10, 5], [4, 3], [14, 4, 3, 4])  # so that a line shows under another
-ABOUT_WIDTH = 130  # characters of a line under a title
+
+
+def crowded(study: Study) -> bool:
+    """Are there more arms than colours?"""
+    return len(study.experiment.arms) > len(ARM_COLOURS)
 
 
 def colours(study: Study) -> dict[str, str]:
     """The colour of each arm; of those not run too, so that a colour never changes."""
     arms = study.experiment.arms
-    return {arm: ARM_COLOURS[i % len(ARM_COLOURS)] for i, arm in enumerate(arms)}
+    if not crowded(study):
+        return dict(zip(arms, ARM_COLOURS, strict=False))
+    own = dict(zip(lead.named(study), (ARM_COLOURS[0], *ARM_COLOURS[2:]), strict=False))
+    return {arm: own.get(arm, GREY) for arm in arms}
 
 
 def arm_colour(study: Study, **more: object) -> dict:
-    """The channel that colours by the field `arm`."""
+    """The channel that colours by the field `arm`; a legend only where colours tell arms apart."""
     of = colours(study)
     scale = {"domain": study.arms, "range": [of[arm] for arm in study.arms]}
-    return {"field": "arm", "type": "nominal", "scale": scale, "title": None, **more}
+    crowd = {"legend": None} if crowded(study) else {}
+    return {"field": "arm", "type": "nominal", "scale": scale, "title": None, **more, **crowd}
 
 
 def arm_dash(study: Study) -> dict:
     """The channel that tells lines apart by the field `arm`, beside the colour."""
     dashes = [DASHES[i % len(DASHES)] for i in range(len(study.arms))]
     scale = {"domain": study.arms, "range": dashes}
-    return {"field": "arm", "type": "nominal", "scale": scale, "title": None}
+    crowd = {"legend": None} if crowded(study) else {}
+    return {"field": "arm", "type": "nominal", "scale": scale, "title": None, **crowd}
 
 
 def log_axis(low: float, high: float) -> dict:
@@ -87,17 +110,6 @@ def said(values: dict[str, list]) -> str:
     )
 
 
-def folded(parts: list[str]) -> list[str]:
-    """The parts in as few lines as they fit in."""
-    lines: list[str] = []
-    for part in parts:
-        if lines and len(lines[-1]) + len(part) < ABOUT_WIDTH:
-            lines[-1] += f";  {part}"
-        else:
-            lines.append(part)
-    return lines
-
-
 def in_all(study: Study) -> dict[str, list]:
     """The settings that all runs share."""
     return {name: row for name, row in study.values(setup).items() if len(row) == 1}
@@ -118,14 +130,14 @@ def own(study: Study) -> dict[str, str]:
     }
 
 
-def about(study: Study) -> list[str]:
-    """Drive, seeds and policies, in lines: first what all runs share, then each arm."""
-    arms = [f"{arm}: {words}" for arm, words in own(study).items() if words]
-    return [f"{study.experiment.name}: {shared(study)}", *folded(arms)]
+def about(study: Study) -> str:
+    """What a picture is of, where it stands without its page: experiment, drive and seeds."""
+    seeds = f"; seeds {', '.join(map(str, study.seeds))}" if study.seeds else ""
+    return f"{study.experiment.name}; drive {study.experiment.drive}{seeds}"
 
 
 def title(study: Study, text: str) -> dict:
-    """The head of a figure."""
+    """The head of a figure. A page writes the text itself and leaves the rest to its end."""
     return {"text": text, "subtitle": about(study)}
 
 
@@ -134,6 +146,6 @@ def panel_title(text: str, **more: object) -> dict:
     return {"text": text, "fontSize": 15, "anchor": "middle", "offset": 6, "frame": "group", **more}
 
 
-def finished(spec: dict) -> dict:
+def finished(spec: dict, padding: int = 16) -> dict:
     """The specification with what all have."""
-    return {"config": CONFIG, "padding": 16, **spec}
+    return {"config": CONFIG, "padding": padding, **spec}

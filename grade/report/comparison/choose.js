@@ -1,5 +1,6 @@
 /* Shows the sets that are ticked, in the picture and in the tables, and marks the best of each
- * case among them. */
+ * case among them. The boxes are the only record of what is chosen: all else follows them, the
+ * picture too, as soon as it is drawn. */
 const boxes = [...document.querySelectorAll(".choice input")];
 const rows = [...document.querySelectorAll("tr[data-set]")];
 
@@ -22,14 +23,18 @@ function choose() {
     groups.get(row.dataset.case).push(row);
   }
   for (const group of groups.values()) mark(group);
+  document.getElementById("shown").textContent =
+    chosen.size + " of " + boxes.length + " sets are shown";
   drawn.comparison?.then(({view}) => view.signal("chosen", [...chosen]).runAsync());
 }
 
-function chooseAll() {
-  for (const box of boxes) box.checked = true;
+function tick(wanted) {
+  for (const box of boxes) box.checked = wanted(box);
   choose();
 }
 
 for (const box of boxes) box.addEventListener("change", choose);
-document.querySelector("button").addEventListener("click", chooseAll);
-choose();
+document.getElementById("all").addEventListener("click", () => tick(() => true));
+document.getElementById("core").addEventListener("click", () => tick((box) => box.defaultChecked));
+document.addEventListener("drawn", choose);
+addEventListener("pageshow", choose);  // after a browser has put its own memory of boxes back

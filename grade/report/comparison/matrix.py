@@ -7,7 +7,7 @@ set of policies that is chosen. Above, the geometric mean over the rows that hav
 import json
 
 from grade.report import theme
-from grade.report.comparison.rows import MEASURES, Measure, Row, cases, common, sets
+from grade.report.comparison.rows import MEASURES, Measure, Row, cases, sets
 
 BEST = "the best in each row"
 ROW = 20  # of a cell, high
@@ -15,6 +15,7 @@ COLUMN = 46
 LEAST = 0.01  # the least ratio that is told apart
 COLOURS = {"domain": [-3, 0, 3], "range": ["#0072B2", "#f7f7f7", "#D55E00"], "clamp": True}
 LABEL = {"labelFontSize": 11}
+SUBTITLE = "each cell as a multiple of the best in its row"
 SMALL = {"fontSize": 11}
 NOMINAL = {"type": "nominal"}
 
@@ -99,8 +100,8 @@ def parameters(measure: Measure, names: list[str], chosen: list[str]) -> list[di
     ]
 
 
-def spec(found: list[Row], measure: Measure) -> dict:
-    """The picture, with this measure chosen at first."""
+def spec(found: list[Row], measure: Measure, chosen: list[str]) -> dict:
+    """The picture, with this measure and these sets chosen at first."""
     names, shown = sets(found), cases(found)
     names = [name for name in names if any(r.policies == name and r.case in shown for r in found)]
     axis = {"labelAngle": -60, "labelLimit": 400, "orient": "top", **LABEL}
@@ -117,13 +118,14 @@ def spec(found: list[Row], measure: Measure) -> dict:
     }
     abouts = {m.name: f"{m.about}, {m.unit}" for m in MEASURES}
     about = {"expr": f"{json.dumps(abouts)}[measure] + '; as a multiple of ' + reference"}
-    title = {"text": "Sets of policies over all cases", "subtitle": about}
+    title = {"text": f"Sets of policies over all cases: {measure.about}", "subtitle": SUBTITLE}
+    head = {"text": about, "anchor": "start", "fontSize": 13, "fontWeight": "normal"}
     return theme.finished(
         {
             "title": title,
-            "params": parameters(measure, names, common(found)),
+            "params": parameters(measure, names, chosen),
             "data": {"values": data(found, shown)},
-            "vconcat": [grid, overall(x, width)],
+            "vconcat": [{"title": head, **grid}, overall(x, width)],
             "resolve": {"scale": {"x": "shared", "color": "shared", "y": "independent"}},
         }
     )

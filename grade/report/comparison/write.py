@@ -9,9 +9,9 @@ from grade.measure.result import BadResult
 from grade.measure.schema import Experiment
 from grade.measure.summary import number
 from grade.report import page, study
-from grade.report.comparison import contests, matrix
+from grade.report.comparison import contests, core, matrix, questions
+from grade.report.comparison.core import Load
 from grade.report.comparison.rows import (
-    FEW,
     MEASURES,
     Row,
     cases,
@@ -23,7 +23,7 @@ from grade.report.comparison.rows import (
 )
 from grade.report.figures import Figure
 from grade.report.study import Study, words
-from grade.report.write import pictures
+from grade.report.write import Tell, silent, write_pictures
 
 HERE = Path(__file__).parent
 NAME = "comparison"
@@ -87,17 +87,45 @@ def table(of: Study, found: list[Row], kinds: str) -> str:
     )
 
 
-def text(of: list[Study], found: list[Row], without: list[str], figures: list[Figure]) -> str:
+def chosen(found: list[Row]) -> list[str]:
+    """The sets that are shown at first: the core sets, or else those of several cases."""
+    return core.policies_of(found) or common(found)
+
+
+def answers(loads: list[Load], pictures: dict[str, str]) -> str:
+    """The questions that the results can answer."""
+    asked = questions.asked(loads)
+    if not asked:
+        return f"<p>No experiment with results ran {core.LEAST} of the core sets under one load.</p>"
+    parts = [
+        questions.section(loads, question, pictures[f"question-{question.measure}"])
+        for question in asked
+    ]
+    return "\n".join(parts)
+
+
+def text(
+    of: list[Study],
+    found: list[Row],
+    without: list[str],
+    figures: list[Figure],
+    pictures: dict[str, str],
+) -> str:
     """The whole page."""
     alike = same(of)
     kinds = " ".join(kind for kind in of[0].results[0]["config"]["policies"] if kind not in alike)
     lacking = [f"{s.experiment.name} lacks some of its runs." for s in of if lacks(s)]
     if without:
         lacking.append(f"Without results: {', '.join(without)}.")
+    loads = core.loads(found)
+    grid = [figure for figure in figures if figure.name == NAME]
     parts = {
         "warnings": "".join(f'<p class="warning">{escape(line)}</p>' for line in lacking),
+        "questions": answers(loads, pictures),
+        "core": questions.sets_table(loads),
+        "matrix": page.places(grid, pictures).replace("<div id=", "<div data-live id="),
         "contests": contests.table(of),
-        "choice": choice(sets(found), common(found)),
+        "choice": choice(sets(found), chosen(found)),
         "tables": "\n".join(
             table(s, [row for row in found if row.study is s], escape(kinds)) for s in of
         ),
@@ -106,34 +134,40 @@ def text(of: list[Study], found: list[Row], without: list[str], figures: list[Fi
     all_have = ", ".join(f"{kind} {name}" for kind, name in alike.items())
     told = {
         "number": len(of),
-        "few": FEW,
+        "shown": len(chosen(found)),
+        "all": len(sets(found)),
         "kinds": kinds,
         "same": f"All have {all_have}." if alike else "",
     }
-    return page.filled(HERE / "page.html", told, parts, figures)
+    return page.filled(HERE / "page.html", told, parts, grid)
 
 
 def lacks(of: Study) -> bool:
     return len(of.results) < len(of.experiment.runs)
 
 
-def write_comparison(experiments: list[Experiment], folder: Path) -> Path:
+def figures_of(found: list[Row]) -> list[Figure]:
+    """The pictures of the questions, and of each measure over all cases."""
+    loads = core.loads(found)
+    of_questions = [questions.figure(loads, question) for question in questions.asked(loads)]
+    if not cases(found):
+        return of_questions
+    grids = [(m.name, m.about, matrix.spec(found, m, chosen(found))) for m in MEASURES]
+    first = Figure(NAME, ABOUT, grids[0][2])
+    return [*of_questions, first, *(Figure(*grid) for grid in grids)]
+
+
+def write_comparison(experiments: list[Experiment], folder: Path, tell: Tell = silent) -> Path:
     """Write the comparison of what results there are into the folder; the page's path.
 
-    Raises BadResult, before anything is written, if there are none, or any that are not
-    the experiment's.
+    tell hears of each figure before it is drawn. Raises BadResult, before anything is
+    written, if there are no results, or any that are not the experiment's.
     """
     of, without = studies(experiments, folder)
     if not of:
         raise BadResult(f"{folder}: no experiment has results")
     found = rows(of)
-    figures = []
-    if cases(found):
-        figures = [Figure(NAME, ABOUT, matrix.spec(found, MEASURES[0]))]
-    text_of_page = text(of, found, without, figures)
-    where = folder / NAME
-    where.mkdir(exist_ok=True)
-    for measure in MEASURES if figures else ():
-        pictures(Figure(measure.name, measure.about, matrix.spec(found, measure)), where)
-    write_whole(folder / f"{NAME}.html", text_of_page)
+    figures = figures_of(found)
+    pictures = write_pictures(figures, folder / NAME, tell)
+    write_whole(folder / f"{NAME}.html", text(of, found, without, figures, pictures))
     return folder / f"{NAME}.html"

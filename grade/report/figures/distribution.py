@@ -4,7 +4,7 @@ from itertools import accumulate
 
 from grade.measure import metrics
 from grade.measure.metrics import SCALE_NS
-from grade.report import theme
+from grade.report import theme, wording
 from grade.report.study import Study, System, words
 
 ORDER = 3.5
@@ -89,11 +89,12 @@ def specs(study: Study) -> dict[str, dict]:
     if not name:
         return {}
     shown_in, divisor = unit(study)
+    said = wording.noun(name)[0]
     values = rows(study, divisor)
     panels = [
-        panel(study, words(at), values, field, f"{name}, {shown_in}")
+        panel(study, words(at), values, field, f"{said}, {shown_in}")
         for at in study.settings
         for field in PANELS
     ]
-    head = theme.title(study, f"{name}: cumulative distribution")
+    head = theme.title(study, f"Of each {said}: how large, and how much of the whole")
     return {"distribution": {"title": head, "concat": panels, "columns": len(PANELS)}}

@@ -1,16 +1,19 @@
 """How many responses took how long, in logarithmic buckets."""
 
 from grade.measure.series import bucket_high, bucket_low
+from grade.measure.summary import number
 from grade.report import theme
 from grade.report.study import Study, System, words
 
 ORDER = 2
 ABOUT = (
     "All trials together, in buckets a quarter of a power of two wide. The counts are "
-    "logarithmic too, so that one late response among thousands is seen."
+    "logarithmic too, so that one late response among thousands is seen; the longest is marked."
 )
 US = 1000
-LEAST_COUNT = 0.7  # where the bars stand on, so that a count of 1 is seen
+MS = 10**6
+HEADROOM = 4  # above the highest bar, for the mark's text
+LEAST_COUNT = 0.25  # where the bars stand on, so that a count of 1 is high enough to be seen
 
 
 def counts(system: System, job: str) -> dict[int, int]:
@@ -37,26 +40,57 @@ def rows(study: Study) -> list[dict]:
     ]
 
 
+def marks(study: Study) -> list[dict]:
+    """The longest response of each system, and how it is labelled."""
+    found = []
+    for system in study.systems:
+        series = system.responses(study.job)
+        if series.count:
+            most_ms = series.value("max") / MS
+            text = f"longest {number(most_ms)} ms, of {series.count:,}"
+            row = {"arm": system.arm, "setting": words(system.setting), "text": text}
+            found.append({**row, "from_ms": round(most_ms, 3)})
+    return found
+
+
+def longest(least_ms: float, most_ms: float, height: int) -> list[dict]:
+    """The layers that mark it: an arrow head over the place, and the text left of it."""
+    middle = (least_ms * most_ms) ** 0.5
+    text = {"type": "text", "y": 9, "fontSize": 12, "baseline": "middle"}
+    own = {"filter": "datum.text"}
+    layers = [{"transform": [own], "mark": {"type": "rule", "y": 16, "y2": height - 1}}]
+    layers[0]["mark"] |= {"strokeDash": [2, 3], "opacity": 0.7}
+    for rule, side in ((f"datum.from_ms >= {middle}", "right"), (f"datum.from_ms < {middle}", "left")):
+        step = {"transform": [own, {"filter": rule}], "mark": {**text, "align": side}}
+        layers.append({**step, "encoding": {"text": {"field": "text"}}})
+    return layers
+
+
 def panel(study: Study, values: list[dict], columns: int, height: int) -> dict:
     """The bars of one system."""
     least_ms, most_ms = (f(row[k] for row in values) for f, k in ((min, "from_ms"), (max, "to_ms")))
     most = max(row["count"] for row in values)
     x = {"scale": {"type": "log", "nice": False}, "axis": theme.log_axis(least_ms, most_ms)}
-    y = {"scale": {"type": "log", "domain": [LEAST_COUNT, 1.3 * most], "nice": False}}
-    y["axis"] = theme.log_axis(LEAST_COUNT, 1.3 * most)
+    y = {"scale": {"type": "log", "domain": [LEAST_COUNT, HEADROOM * most], "nice": False}}
+    y["axis"] = theme.log_axis(LEAST_COUNT, HEADROOM * most)
     tips = [{"field": f, "type": "nominal"} for f in ("arm", "from_ms", "to_ms", "count")]
-    return {
-        "width": theme.WIDTH // columns - 10,
-        "height": height,
-        "mark": {"type": "rect", "stroke": "white", "strokeWidth": 0.5},
+    bars = {
+        "transform": [{"filter": "datum.count"}],
+        "mark": {"type": "rect", "strokeWidth": 0.5},
         "encoding": {
-            "x": {"field": "from_ms", "type": "quantitative", "title": "response, ms", **x},
             "x2": {"field": "to_ms"},
             "y": {"field": "count", "type": "quantitative", "title": "responses", **y},
             "y2": {"datum": LEAST_COUNT},
             "color": theme.arm_colour(study, legend=None),
             "tooltip": tips,
         },
+    }
+    across = {"field": "from_ms", "type": "quantitative", "title": "response, ms", **x}
+    return {
+        "width": theme.WIDTH // columns - 10,
+        "height": height,
+        "encoding": {"x": across},
+        "layer": [bars, *longest(least_ms, most_ms, height)],
     }
 
 
@@ -72,8 +106,8 @@ def specs(study: Study) -> dict[str, dict]:
         order = [words(at) for at in study.settings]
         facet["column"] = {"field": "setting", "sort": order, "header": {"title": None}}
     spec = {
-        "title": theme.title(study, f"Response times of “{study.job}”, in logarithmic buckets"),
-        "data": {"values": values},
+        "title": theme.title(study, f"How many responses of {study.job} took how long"),
+        "data": {"values": [*values, *marks(study)]},
         "facet": facet,
         "spec": panel(study, values, columns, 90 if len(study.arms) > 2 else 140),
         "spacing": 10,

@@ -16,6 +16,7 @@ STEPS = 40  # points from one nine to the next
 NINES = 4  # up to 99.99 %
 MS = 10**6
 ROOM = 1.2  # above the longest
+CROWD_COLUMNS = 4  # of panels, where each arm has its own
 MEASURE = {"type": "quantitative"}
 LABELS = "datum.value == 1 ? '0 %' : format(100 - 100 / datum.value, '~r') + ' %'"
 
@@ -82,14 +83,35 @@ def panel(study: Study, values: list[dict], ends_ms: tuple[float, float]) -> dic
     }
 
 
+def alone(study: Study, arm: str, values: list[dict], ends_ms: tuple[float, float]) -> dict:
+    """The panel of one arm of a crowd: the others' lines are grey and have no name."""
+    others = [{**row, "of": row["arm"], "arm": ""} for row in values if row["arm"] != arm]
+    whole = panel(study, [row for row in values if row["arm"] == arm], ends_ms)
+    del whole["encoding"]["color"], whole["layer"][0]["encoding"]
+    crowd = {
+        "data": {"values": others},
+        "mark": {"type": "line", "strokeWidth": 1, "color": theme.GREY, "opacity": 0.35},
+        "encoding": {"detail": {"field": "of"}},
+    }
+    colour = theme.ARM_COLOURS[0]
+    whole["layer"][0]["mark"] |= {"color": colour}
+    whole["layer"].insert(0, crowd)
+    whole["encoding"]["x"]["axis"] |= {"values": [1, 100, 10**NINES]}
+    return {"title": theme.panel_title(arm, color=colour), **whole}
+
+
 def specs(study: Study) -> dict[str, dict]:
     """The picture, if there is a job to show; a panel for each setting."""
     if not study.job:
         return {}
-    head = theme.title(study, f"Response times of “{study.job}” by percentile")
+    head = theme.title(study, f"Responses of {study.job} by percentile")
     values = rows(study)
     times_ms = [row["ms"] for row in values]
     ends_ms = (min(times_ms), ROOM * max(times_ms))
+    if theme.crowded(study):
+        size = {"width": theme.WIDTH // CROWD_COLUMNS - 70, "height": 130}
+        panels = [{**alone(study, arm, values, ends_ms), **size} for arm in study.arms]
+        return {"percentiles": {"title": head, "concat": panels, "columns": CROWD_COLUMNS}}
     if len(study.settings) == 1:
         size = {"width": theme.WIDTH, "height": 420}
         return {"percentiles": {"title": head, **size, **panel(study, values, ends_ms)}}

@@ -1,10 +1,11 @@
 """The table's metrics against what was swept, a line an arm."""
 
+import textwrap
 from statistics import mean
 
 from grade.measure import metrics
 from grade.measure.result import setting
-from grade.report import theme
+from grade.report import theme, wording
 from grade.report.study import Study, words
 
 ORDER = 4
@@ -15,6 +16,7 @@ ABOUT = (
 MODEL = "model"
 WIDE = 20  # the largest value so many times the least: a logarithmic axis
 COLUMNS = 3
+HEAD = 40  # letters in a line of the head of a panel
 
 
 def rows(study: Study, variable: str, metric: str) -> list[dict]:
@@ -49,6 +51,11 @@ def across(values: list, name: str) -> dict:
     return {**encoding, "type": "quantitative", "scale": scale, "axis": axis}
 
 
+def folded(text: str) -> list[str]:
+    """The head of a panel in lines no wider than it."""
+    return textwrap.wrap(text, HEAD)
+
+
 def panel(study: Study, variable: str, metric: str) -> dict:
     """One metric."""
     values = [at[variable] for at in study.settings]
@@ -56,7 +63,7 @@ def panel(study: Study, variable: str, metric: str) -> dict:
     several = len({words(setting(r["variables"])) for r in study.results}) > len(set(values))
     encoding = {
         "x": across(values, variable),
-        "y": {"field": "value", "type": "quantitative", "title": metric, "scale": {"zero": True}},
+        "y": {"field": "value", "type": "quantitative", "title": None, "scale": {"zero": True}},
         "color": theme.arm_colour(study),
     }
     if several:
@@ -74,7 +81,9 @@ def panel(study: Study, variable: str, metric: str) -> dict:
         "transform": [{"filter": f"datum.trial == '{MODEL}'"}],
         "encoding": {"tooltip": tips},
     }
+    head = {"text": folded(wording.words(metric).heading), "fontSize": 13, "anchor": "start"}
     return {
+        "title": {**head, "frame": "group", "offset": 6, "fontWeight": "normal"},
         "data": {"values": rows(study, variable, metric)},
         "width": theme.WIDTH // COLUMNS - 60,
         "height": 220,
@@ -91,7 +100,7 @@ def specs(study: Study) -> dict[str, dict]:
     ]
     return {
         f"sweep-{variable}": {
-            "title": theme.title(study, f"Metrics against {variable}"),
+            "title": theme.title(study, f"All measures against {variable}"),
             "concat": [panel(study, variable, metric) for metric in columns],
             "columns": COLUMNS,
         }

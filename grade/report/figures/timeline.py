@@ -17,9 +17,9 @@ SECTOR = 512
 MIB = 1 << 20
 STRIP = {"name": "zoom", "select": {"type": "interval", "encodings": ["x"]}}
 TIME = {"title": "time, s"}
-READ_COLOUR = "#999999"
+READ_COLOUR = theme.GREY
 GAP = 14  # between columns
-LEAST_WIDTH = 120  # of a column
+ABREAST = 4  # columns; further arms stand below
 TIPS = {
     **{"s": "from s", "writes": "writes / s", "reads": "reads / s", "queue": "most in queue"},
     **{"low": "from ms", "high": "to ms", "cell": "reads"},
@@ -135,7 +135,7 @@ class Place:
         line = {
             **bins,
             "transform": [*bins["transform"], pointed],
-            "mark": {"type": "rule", "color": "black", "opacity": 0.5, "clip": True},
+            "mark": {"type": "rule", "color": theme.INK, "opacity": 0.5, "clip": True},
             "encoding": {"x": self.time()},
         }
         return {"width": self.width, "height": self.height, "layer": [felt, *layers, line]}
@@ -207,15 +207,21 @@ def head(place: Place) -> dict:
 PANELS = ((writes, 100), (queue, 100), (heat, 190), (head, 130))
 
 
-def panels(study: Study) -> list[dict]:
-    """Row by row: a row for each quantity, a column for each arm."""
+def abreast(study: Study) -> list[list[str]]:
+    """The arms, as many together as have room beside one another."""
+    return [study.arms[i : i + ABREAST] for i in range(0, len(study.arms), ABREAST)]
+
+
+def panels(study: Study, arms: list[str]) -> list[dict]:
+    """Row by row: a row for each quantity, a column for each of these arms."""
     ends, colours = domains(study), theme.colours(study)
-    width = max(theme.WIDTH // len(study.arms) - GAP, LEAST_WIDTH)
+    width = theme.WIDTH // min(len(study.arms), ABREAST) - GAP
     found = []
     for row, (make, height) in enumerate(PANELS):
-        for i, arm in enumerate(study.arms):
-            last = row == len(PANELS) - 1
-            panel = make(Place(i, i == 0, last, width, height, ends, colours[arm]))
+        for arm in arms:
+            first, last = arm == arms[0], row == len(PANELS) - 1
+            place = Place(study.arms.index(arm), first, last, width, height, ends, colours[arm])
+            panel = make(place)
             if row == 0:
                 panel["title"] = theme.panel_title(arm, color=colours[arm])
             found.append(panel)
@@ -280,13 +286,19 @@ def specs(study: Study) -> dict[str, dict]:
     if not any(study.disk in result["series"]["disks"] for result in study.results):
         return {}
     shared = {"scale": {"x": "shared", "color": "shared"}, "legend": {"color": "shared"}}
-    grid = {"concat": panels(study), "columns": len(study.arms), "resolve": shared, "align": "each"}
+    grids = [
+        {
+            **{"concat": panels(study, arms), "columns": len(arms), "resolve": shared},
+            **{"align": "each", "spacing": {"row": 8, "column": GAP}},
+        }
+        for arms in abreast(study)
+    ]
     return {
         "timeline": {
-            "title": theme.title(study, f"{study.disk} over time"),
+            "title": theme.title(study, f"What {study.disk} did over time"),
             "params": [trial(study), pointed(study)],
             "datasets": {"bins": "\n".join(bin_rows(study)), "heat": "\n".join(heat_rows(study))},
-            "vconcat": [strip(study), {**grid, "spacing": {"row": 8, "column": GAP}}],
+            "vconcat": [strip(study), *grids],
             "resolve": {"scale": {"x": "independent", "color": "independent"}},
         }
     }

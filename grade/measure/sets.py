@@ -1,0 +1,54 @@
+"""Named sets of policies, which experiments share as arms: files in grade/experiments/sets.
+
+    [[sets]]
+    name = "PU"                    of the set, and of the arm that it becomes
+    about = "periodic update"      in one sentence
+    policies = {update = "pu"}     and tunables = {...}, as those of an arm
+
+An experiment with `sets = "core"` has the sets of core.toml as arms, after its own.
+"""
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from grade.host.paths import ROOT
+from grade.measure.check import Checker
+
+SETS = ROOT / "grade" / "experiments" / "sets"
+
+
+@dataclass(frozen=True)
+class NamedSet:
+    """A set of policies and their tunables, with its name and what it does."""
+
+    name: str
+    about: str
+    policies: dict[str, str]
+    tunables: dict[str, object]
+
+    @property
+    def arm(self) -> dict:
+        """As an arm of an experiment's file."""
+        return {"name": self.name, "policies": self.policies, "tunables": self.tunables}
+
+
+def files() -> dict[str, Path]:
+    """The files of named sets, by name."""
+    return {path.stem: path for path in sorted(SETS.glob("*.toml"))}
+
+
+def read(name: str) -> list[NamedSet]:
+    """The sets of a file, in order."""
+    rows = tomllib.loads(files()[name].read_text())["sets"]
+    return [NamedSet(**{"tunables": {}, **row}) for row in rows]
+
+
+def with_arms(c: Checker, raw: dict) -> dict:
+    """The experiment's values with the arms of the sets that it asks for."""
+    name = raw.get("sets")
+    if not isinstance(name, str) or not c.one_of(("sets",), "file of sets", name, list(files())):
+        return raw
+    arms = raw.get("arms", [])
+    own = arms if isinstance(arms, list) else []
+    return raw | {"arms": [*own, *(row.arm for row in read(name))]}

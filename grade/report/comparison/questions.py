@@ -1,0 +1,248 @@
+"""What the comparison begins with: questions, each with an answer made of the results, a
+picture, and a table of all core sets.
+
+The *champion* is the core set that has the shortest longest wait under the most loads;
+the other questions are what that costs.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+
+from grade.measure.summary import number
+from grade.report import theme
+from grade.report.comparison.core import Load, core
+from grade.report.comparison.rows import MEASURES
+from grade.report.figures import Figure, without_title
+from grade.report.page import place
+
+UNITS = {measure.name: measure.unit for measure in MEASURES}
+ROW = 46  # height of a load in a picture
+LETTER = 6.6
+MARGIN = 24
+ABOUT = (
+    "A row is a load, a point a core set: how many times the least value it has. The least is "
+    "named at the left, the most at the right; {champion} is blue. The axis is logarithmic."
+)
+
+
+def least(load: Load, measure: str) -> tuple[str, float]:
+    """The set with the least value."""
+    return next(iter(load.of(measure).items()))
+
+
+def most(load: Load, measure: str) -> tuple[str, float]:
+    return list(load.of(measure).items())[-1]
+
+
+def having(loads: list[Load], measure: str) -> list[Load]:
+    """The loads in which the measure tells sets apart: it is of several, and above 0."""
+    return [load for load in loads if len(load.of(measure)) > 1 and least(load, measure)[1] > 0]
+
+
+def champion(loads: list[Load]) -> str:
+    """The set that is the best in the longest wait under the most loads."""
+    wins = Counter(least(load, "worst")[0] for load in having(loads, "worst"))
+    return wins.most_common(1)[0][0]
+
+
+def ratios(loads: list[Load], measure: str, name: str) -> list[tuple[float, Load]]:
+    """How many times the least a set has, where it ran, the fewest first."""
+    found = [
+        (load.of(measure)[name] / least(load, measure)[1], load)
+        for load in having(loads, measure)
+        if name in load.of(measure)
+    ]
+    return sorted(found, key=lambda row: row[0])
+
+
+def times(value: float) -> str:
+    """A ratio for people."""
+    return f"{value:.0f}" if value >= 9.95 else f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def span(values: list[float]) -> str:
+    """From the least to the most of ratios."""
+    low, high = times(min(values)), times(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def who_waits_least(loads: list[Load]) -> str:
+    """How many loads each winner has, and how far the last set is behind."""
+    shown = having(loads, "worst")
+    wins: dict[str, list[str]] = {}
+    for load in shown:
+        wins.setdefault(least(load, "worst")[0], []).append(load.name)
+    order = sorted(wins.items(), key=lambda row: -len(row[1]))
+    first, *rest = order
+    told = [f"{first[0]} under {len(first[1])} of {len(shown)} loads"]
+    told += [f"{name} under {', '.join(where)}" for name, where in rest]
+    spread = span([most(load, "worst")[1] / least(load, "worst")[1] for load in shown])
+    return f"{'; '.join(told)}. The last set's longest wait is {spread} times the shortest."
+
+
+def cost(what: str) -> Callable[[list[Load], str], str]:
+    """The answer to what the champion costs in a measure."""
+
+    def told(loads: list[Load], measure: str) -> str:
+        best = champion(loads)
+        found = ratios(loads, measure, best)
+        if not found:
+            return f"No load in which {best} ran tells that."
+        worst, load = found[-1]
+        by, value = least(load, measure)
+        own = f"{number(load.of(measure)[best])} {UNITS[measure]}"
+        compared = f"{number(value)} {UNITS[measure]} of {by}"
+        wins = sum(ratio == 1 for ratio, _ in found)
+        said = f"{best} {what} {span([ratio for ratio, _ in found])} times the least of all sets"
+        if worst == 1:
+            return f"Nothing: {best} has the least of all sets under each of {len(found)} loads."
+        most_of_all = f"the most under {load.name}: {own}, beside {compared}"
+        return f"{said} (the least itself under {wins} of {len(found)} loads), {most_of_all}."
+
+    return told
+
+
+def little_apart(loads: list[Load], measure: str) -> str:
+    """How far the sets are apart in the mean, and in the longest wait."""
+
+    def spread(of: str) -> str:
+        shown = having(loads, of)
+        return span([most(load, of)[1] / least(load, of)[1] for load in shown])
+
+    return (
+        f"Less than the longest wait does: the largest mean is {spread(measure)} times the "
+        f"smallest, where the longest of the longest waits is {spread('worst')} times the shortest."
+    )
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question about a measure, and how it is answered."""
+
+    text: str
+    measure: str
+    answer: Callable[[list[Load], str], str]
+
+
+QUESTIONS = (
+    Question(
+        "Which set has the shortest longest wait under each load?",
+        "worst",
+        lambda loads, _: who_waits_least(loads),
+    ),
+    Question("What does that cost in writes?", "writes", cost("writes")),
+    Question(
+        "How old does a block become before it is written, and is lost in a crash?",
+        "oldest",
+        cost("keeps its oldest block"),
+    ),
+    Question("Does the mean response tell the sets apart?", "mean", little_apart),
+    Question("What does it cost in CPU time?", "cpu", cost("takes")),
+)
+
+
+def points(loads: list[Load], measure: str) -> list[dict]:
+    """A point for each set and load; texts at the least and the most."""
+    found = []
+    for load in having(loads, measure):
+        values = load.of(measure)
+        low = least(load, measure)[1]
+        ends = {least(load, measure)[0]: "low", most(load, measure)[0]: "high"}
+        for name, value in values.items():
+            text = f"{name} {number(value)} {UNITS[measure]}"
+            end = ends.get(name, "")
+            row = {"load": load.name, "set": name, "times": round(value / low, 4)}
+            found.append({**row, "text": text if end else "", "end": end})
+    return found
+
+
+def spec(loads: list[Load], measure: str, width: int) -> dict:
+    """The picture of a question."""
+    values, best = points(loads, measure), champion(loads)
+    names = list(dict.fromkeys(row["load"] for row in values))
+    label = min(max(map(len, names)) * LETTER + 12, 0.34 * width)
+    far = max(row["times"] for row in values)
+    scale = {"type": "log", "domain": [1, max(far, 1.1)], "nice": False, "padding": 10}
+    axis = {**theme.log_axis(1, far), "title": "times the least"}
+    rule = f"datum.set == {best!r}"
+    colour = {"condition": {"test": rule, "value": theme.ARM_COLOURS[0]}, "value": theme.GREY}
+    y = {"field": "load", "type": "nominal", "sort": names, "title": None}
+    y["axis"] = {"labelLimit": label, "grid": True, "ticks": False, "domain": False}
+    tips = [{"field": f, "type": "nominal"} for f in ("load", "set", "times")]
+    dot = {"type": "point", "filled": True, "size": 110, "opacity": 0.85}
+    layers = [{"mark": dot, "encoding": {"color": colour, "tooltip": tips}}]
+    for end, side, up in (("low", "left", -13), ("high", "right", -13)):
+        text = {"type": "text", "align": side, "dy": up, "fontSize": 12}
+        layers.append(
+            {
+                "transform": [{"filter": f"datum.end == '{end}'"}],
+                "mark": text,
+                "encoding": {"text": {"field": "text"}},
+            }
+        )
+    return {
+        "data": {"values": values},
+        "width": width - label - 2 * MARGIN,
+        "height": {"step": ROW},
+        "encoding": {
+            "x": {"field": "times", "type": "quantitative", "scale": scale, "axis": axis},
+            "y": y,
+        },
+        "layer": layers,
+    }
+
+
+def figure(loads: list[Load], question: Question) -> Figure:
+    """The picture of a question, for wide and narrow pages."""
+    title = {"text": question.text, "subtitle": f"core sets under {len(loads)} loads"}
+    wide = theme.finished({"title": title, **spec(loads, question.measure, theme.WHOLE)})
+    narrow = without_title(spec(loads, question.measure, theme.NARROW))
+    about = ABOUT.format(champion=champion(loads))
+    return Figure(f"question-{question.measure}", about, wide, narrow, live=False)
+
+
+def asked(loads: list[Load]) -> list[Question]:
+    """The questions that the results can answer."""
+    if not having(loads, "worst"):
+        return []
+    return [question for question in QUESTIONS if having(loads, question.measure)]
+
+
+def table(loads: list[Load], measure: str) -> str:
+    """Every core set under every load; what was not run says so."""
+    heads = "".join(f"<th>{escape(load.name)}</th>" for load in loads)
+    body = ""
+    for of in core():
+        cells = ""
+        for load in loads:
+            value = load.of(measure).get(of.name)
+            best = value is not None and value == least(load, measure)[1]
+            kind = ' class="best"' if best else ' class="none"' if value is None else ""
+            cells += f"<td{kind}>{'not run' if value is None else number(value)}</td>"
+        body += f'<tr><td title="{escape(of.about)}">{escape(of.name)}</td>{cells}</tr>\n'
+    return (
+        f'<details><summary>All core sets, {UNITS[measure]}</summary><div class="scroll">'
+        f'<table class="numbers"><thead><tr><th></th>{heads}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div></details>"
+    )
+
+
+def section(loads: list[Load], question: Question, picture: str) -> str:
+    """A question, its answer, its picture and its table."""
+    of = figure(loads, question)
+    answer = escape(question.answer(loads, question.measure))
+    shown = place(of, picture).replace("</h3>", f'</h3><p class="answer">{answer}</p>', 1)
+    return shown.replace("</figure>", f"{table(loads, question.measure)}</figure>")
+
+
+def sets_table(loads: list[Load]) -> str:
+    """What each core set is."""
+    ran = {name for load in loads for name in load.values}
+    rows = "".join(
+        f"<tr><td>{escape(of.name)}</td><td>{escape(of.about)}"
+        f"{'' if of.name in ran else ' (not run)'}</td></tr>"
+        for of in core()
+    )
+    return f'<table class="arms">{rows}</table>'
