@@ -21,7 +21,7 @@ from grade.measure.load import FULL
 from grade.measure.result import BadResult
 from grade.measure.runner import OtherTree
 from grade.measure.schema import BadExperiment, Experiment
-from grade.results import documents, picture, roles, store
+from grade.results import documents, frontpage, roles, store
 
 
 def quoted() -> dict[str, set[str]]:
@@ -41,12 +41,12 @@ def keep(experiments: list[Experiment]) -> None:
     for experiment in experiments:
         results = result.read(FOLDER / experiment.name / "results.jsonl")
         kept.append(store.digest(experiment, results, metrics.get(experiment.name, ())))
-        if experiment.name == picture.EXPERIMENT:
-            drawn = picture.pick(results)
+        if experiment.name == frontpage.EXPERIMENT:
+            drawn = frontpage.pick(results)
     for one in kept:
         print(f"stored: {store.write(one)}")
     if drawn:
-        print(f"drawn: {picture.write(drawn)}")
+        print(f"drawn: {frontpage.write(drawn)}")
 
 
 def put_in(names: set[str]) -> None:

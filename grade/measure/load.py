@@ -5,7 +5,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from grade.measure import jobs, metrics, theory, sets
+from grade.measure import jobs, metrics, sets, theory
 from grade.measure.check import Checker
 from grade.measure.known import known
 from grade.measure.locate import Lines

@@ -58,7 +58,9 @@ def size(svg: str) -> tuple[float, float]:
 def headed(svg: str, title: dict) -> str:
     """The SVG below its title and subtitle."""
     width, height = size(svg)
-    place = f'width="{width:g}" height="{height + HEAD:g}" viewBox="0 0 {width:g} {height + HEAD:g}"'
+    place = (
+        f'width="{width:g}" height="{height + HEAD:g}" viewBox="0 0 {width:g} {height + HEAD:g}"'
+    )
     words = f'x="16" font-family="{theme.FONT}" fill="{theme.INK}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" version="1.1" {place}>'

@@ -13,7 +13,7 @@ from grade.measure.known import kernel_hash
 from grade.measure.load import load
 from grade.measure.result import BadResult
 from grade.measure.series import bucket_high
-from grade.results import documents, picture, store
+from grade.results import documents, frontpage, store
 from grade.results.documents import Figure
 
 read = cache(store.read)
@@ -163,8 +163,8 @@ def test_whole_results_of_this_kernel_only_are_stored(tmp_path: Path) -> None:
 
 
 def test_the_picture_shows_what_is_kept_of_the_runs() -> None:
-    shown = json.loads(picture.DATA.read_text())
-    assert picture.PICTURE.read_text() == picture.drawn(shown), "make results draws it anew"
+    shown = json.loads(frontpage.DATA.read_text())
+    assert frontpage.PICTURE.read_text() == frontpage.drawn(shown), "make results draws it anew"
     longest = {row["arm"]: row["measured"]["read.max_ms"] for row in read("mogul-4.1-fast")["rows"]}
     for arm, panel in shown.items():
         assert 0.9 * longest[arm] < panel["longest_ms"] <= longest[arm]
@@ -175,11 +175,11 @@ def test_the_picture_shows_what_is_kept_of_the_runs() -> None:
 def test_a_long_read_is_a_dot_and_a_short_one_a_cell() -> None:
     panel = {"longest_ms": 500, "bin_ms": 1000, "bins": 60, "read_heat": []}
     for heat, dots, cells in [([], 0, 0), ([[3, 14336, 9]], 0, 1), ([[3, 458752, 1]], 1, 0)]:
-        made = picture.drawn({arm: {**panel, "read_heat": heat} for arm in picture.PANELS})
+        made = frontpage.drawn({arm: {**panel, "read_heat": heat} for arm in frontpage.PANELS})
         assert made.count("<circle") == 2 * dots
         assert made.count("fill-opacity") == 2 * cells
 
 
 def test_a_picture_wants_a_run_of_each_of_its_sets() -> None:
     with pytest.raises(BadResult, match=r"no run of delayed\+PU"):
-        picture.pick([])
+        frontpage.pick([])

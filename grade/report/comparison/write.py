@@ -96,7 +96,9 @@ def answers(loads: list[Load], pictures: dict[str, str]) -> str:
     """The questions that the results can answer."""
     asked = questions.asked(loads)
     if not asked:
-        return f"<p>No experiment with results ran {core.LEAST} of the core sets under one load.</p>"
+        return (
+            f"<p>No experiment with results ran {core.LEAST} of the core sets under one load.</p>"
+        )
     parts = [
         questions.section(loads, question, pictures[f"question-{question.measure}"])
         for question in asked

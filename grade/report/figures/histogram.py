@@ -60,7 +60,10 @@ def longest(least_ms: float, most_ms: float, height: int) -> list[dict]:
     own = {"filter": "datum.text"}
     layers = [{"transform": [own], "mark": {"type": "rule", "y": 16, "y2": height - 1}}]
     layers[0]["mark"] |= {"strokeDash": [2, 3], "opacity": 0.7}
-    for rule, side in ((f"datum.from_ms >= {middle}", "right"), (f"datum.from_ms < {middle}", "left")):
+    for rule, side in (
+        (f"datum.from_ms >= {middle}", "right"),
+        (f"datum.from_ms < {middle}", "left"),
+    ):
         step = {"transform": [own, {"filter": rule}], "mark": {**text, "align": side}}
         layers.append({**step, "encoding": {"text": {"field": "text"}}})
     return layers
