@@ -157,8 +157,8 @@ def score_class(choice: argparse.Namespace) -> int:
         task = bar.add_task(lab.name, total=total)
 
         def report(step: classroom.Step) -> None:
-            bar.print(step_line(step), markup=False)
             bar.advance(task)
+            bar.print(step_line(step), markup=False)
 
         try:
             classroom.score_class(lab, handed_in, folder, choice.nonce, report, pool)
