@@ -61,7 +61,6 @@
 #include "kernel/measure/hist.h"
 #include "kernel/machine/mem.h"
 #include "kernel/disk/place.h"
-#include "kernel/machine/print.h"
 #include "kernel/proc/proc.h"
 #include "kernel/policy/registry.h"
 #include "kernel/base/stat.h"

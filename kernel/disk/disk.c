@@ -27,10 +27,8 @@
  *   so that one bad sector fails one request.
  */
 #include "kernel/disk/disk.h"
-#include "kernel/base/abi.h"
 #include "kernel/machine/args.h"
 #include "kernel/measure/hist.h"
-#include "kernel/machine/print.h"
 #include "kernel/proc/proc.h"
 #include "kernel/disk/model.h"
 #include "kernel/disk/queue.h"

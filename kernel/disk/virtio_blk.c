@@ -14,7 +14,6 @@
 #include "kernel/machine/mem.h"
 #include "kernel/machine/print.h"
 #include "kernel/machine/riscv.h"
-#include "kernel/base/string.h"
 
 /* Registers, VIRTIO 1.2 section 4.2.2. */
 enum {

@@ -293,11 +293,9 @@ void console_init(void)
     uart_listen(true);
 }
 
-static const struct device console = {
-    .id = CONSOLE_ID,
-    .name = "console",
-    .read = console_read,
-    .write = console_write,
-    .ioctl = console_ioctl,
-};
+static const struct device console = {.id = CONSOLE_ID,
+                                      .name = "console",
+                                      .read = console_read,
+                                      .write = console_write,
+                                      .ioctl = console_ioctl};
 DEVICE(console);

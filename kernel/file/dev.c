@@ -8,7 +8,6 @@
 #include "kernel/ext2/ext2.h"
 #include "kernel/machine/mem.h"
 #include "kernel/machine/print.h"
-#include "kernel/base/string.h"
 
 extern const struct device *const __start_devices[];
 extern const struct device *const __stop_devices[];
@@ -25,19 +24,6 @@ const struct device *device_find(u32 number)
         if ((*d)->id == number >> 8 && (number & 0xff) < device_units(*d))
             return *d;
     return NULL;
-}
-
-void device_each(void (*fn)(const char *name, u32 number))
-{
-    for (const struct device *const *d = __start_devices; d < __stop_devices;
-         d++) {
-        u32 units = device_units(*d);
-        for (u32 unit = 0; unit < units; unit++) {
-            char name[16];
-            ksnprintf(name, sizeof(name), (*d)->name, unit);
-            fn(name, (*d)->id << 8 | unit);
-        }
-    }
 }
 
 /* Is there a node of that number at path? 0, -ENOENT, -EEXIST: something
@@ -73,13 +59,26 @@ static void node_make(const char *name, u32 number)
         kprintf("dev: cannot make %s: error %d\n", path, -error);
 }
 
+static void nodes_make(const struct device *d)
+{
+    u32 units = device_units(d);
+    for (u32 unit = 0; unit < units; unit++) {
+        char name[16];
+        ksnprintf(name, sizeof(name), d->name, unit);
+        node_make(name, d->id << 8 | unit);
+    }
+}
+
 void dev_make_nodes(void)
 {
     int error = ext2_mkdir("/dev", 0755);
-    if (error && error != -EEXIST)
+    if (error && error != -EEXIST) {
         kprintf("dev: cannot make /dev: error %d\n", -error);
-    else
-        device_each(node_make);
+        return;
+    }
+    for (const struct device *const *d = __start_devices; d < __stop_devices;
+         d++)
+        nodes_make(*d);
 }
 
 /* ---- moving bytes ---- */

@@ -13,9 +13,6 @@ const struct device *device_find(u32 number); /* or NULL */
 int device_read(const struct device *, u32 unit, struct uio *);
 int device_write(const struct device *, u32 unit, struct uio *);
 
-/* Call fn with the name and number of every node there should be. */
-void device_each(void (*fn)(const char *name, u32 number));
-
 /* Make the nodes in /dev that are missing or have a wrong number. What
  * cannot be made is named in a message. */
 void dev_make_nodes(void);

@@ -106,12 +106,10 @@ static int disk_write(u32 unit, struct uio *uio)
     return disk_move(unit, uio);
 }
 
-static const struct device disk_device = {
-    .id = 8,
-    .name = "disk%u",
-    .units = disk_units,
-    .read = disk_read,
-    .write = disk_write,
-    .size = disk_bytes,
-};
+static const struct device disk_device = {.id = 8,
+                                          .name = "disk%u",
+                                          .units = disk_units,
+                                          .read = disk_read,
+                                          .write = disk_write,
+                                          .size = disk_bytes};
 DEVICE(disk_device);

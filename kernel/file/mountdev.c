@@ -21,8 +21,5 @@ static void print_mounts(struct text *t)
 }
 
 static const struct device mounts = {
-    .id = 5,
-    .name = "mounts",
-    .print = print_mounts,
-};
+    .id = 5, .name = "mounts", .print = print_mounts};
 DEVICE(mounts);

@@ -25,17 +25,9 @@ static int zero_read(u32, struct uio *u)
 }
 
 static const struct device null = {
-    .id = 2,
-    .name = "null",
-    .read = null_read,
-    .write = discard,
-};
+    .id = 2, .name = "null", .read = null_read, .write = discard};
 DEVICE(null);
 
 static const struct device zero = {
-    .id = 3,
-    .name = "zero",
-    .read = zero_read,
-    .write = discard,
-};
+    .id = 3, .name = "zero", .read = zero_read, .write = discard};
 DEVICE(zero);

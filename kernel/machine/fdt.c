@@ -17,7 +17,7 @@
  */
 #include "kernel/machine/fdt.h"
 
-#include "kernel/machine/lock.h"
+#include "kernel/machine/panic.h"
 #include "kernel/base/string.h"
 
 #define MAGIC     0xd00dfeedU

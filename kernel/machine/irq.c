@@ -11,7 +11,7 @@
 #include "kernel/machine/irq.h"
 
 #include "kernel/machine/fdt.h"
-#include "kernel/machine/lock.h"
+#include "kernel/machine/panic.h"
 #include "kernel/machine/mem.h"
 #include "kernel/machine/cpu.h"
 #include "kernel/machine/riscv.h"

@@ -13,7 +13,6 @@
  * - Names come from the section .ksyms, which symbols.awk makes from a first
  *   link of the kernel; in that first link it is empty.
  */
-#include "kernel/machine/uart.h"
 #include "kernel/machine/fdt.h"
 #include "kernel/machine/cpu.h"
 #include "kernel/machine/mem.h"

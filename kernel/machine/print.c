@@ -12,7 +12,7 @@
 #include "kernel/machine/print.h"
 
 #include "kernel/machine/uart.h"
-#include "kernel/machine/lock.h"
+#include "kernel/machine/panic.h"
 #include "kernel/base/string.h"
 
 #define LINE_BYTES 256

@@ -7,7 +7,7 @@
  */
 #ifdef DEBUG
 
-#include "kernel/machine/lock.h"
+#include "kernel/machine/panic.h"
 
 struct place {
     const char *file;

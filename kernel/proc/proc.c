@@ -13,7 +13,6 @@
  */
 #include "kernel/base/abi.h"
 #include "kernel/machine/args.h"
-#include "kernel/machine/print.h"
 #include "kernel/proc/runqueue.h"
 #include "kernel/base/stat.h"
 #include "kernel/base/string.h"
@@ -310,7 +309,7 @@ static i64 kill_pid(u32 pid)
     return result;
 }
 
-static u32 kill_group(u32 pgrp)
+u32 proc_kill_group(u32 pgrp)
 {
     u32 killed = 0;
     spin_lock(&runqueue.lock);
@@ -329,12 +328,7 @@ i64 proc_kill(i64 pid)
 {
     if (pid >= 0)
         return kill_pid(pid);
-    return kill_group(-pid) > 0 ? 0 : -ESRCH;
-}
-
-void proc_kill_group(u32 pgrp)
-{
-    kill_group(pgrp);
+    return proc_kill_group(-pid) > 0 ? 0 : -ESRCH;
 }
 
 i64 proc_setpgrp(u32 pid, u32 pgrp)
@@ -362,7 +356,7 @@ u32 proc_parent(void)
     return pid;
 }
 
-/* ---- memory, the table as text ---- */
+/* ---- memory ---- */
 
 i64 proc_sbrk(i64 increment)
 {
@@ -381,23 +375,4 @@ i64 proc_sbrk(i64 increment)
         return -ENOMEM;
     p->brk = old + change;
     return old;
-}
-
-bool proc_row(u32 i, struct proc_info *info)
-{
-    if (i >= MAX_PROCS)
-        return false;
-    struct proc *p = &procs[i];
-    spin_lock(&runqueue.lock);
-    *info = (struct proc_info){.state = p->state,
-                               .pid = p->pid,
-                               .ppid = p->parent ? p->parent->pid : 0,
-                               .pgrp = p->pgrp,
-                               .user_ns = p->user_ns,
-                               .system_ns = p->system_ns};
-    if (p->pagetable)
-        info->memory_bytes = p->brk - USER_BASE;
-    strlcpy(info->name, p->name, sizeof(info->name));
-    spin_unlock(&runqueue.lock);
-    return true;
 }

@@ -66,6 +66,8 @@ struct proc {
     void *start_arg;
 };
 
+extern struct proc procs[MAX_PROCS];
+
 struct proc *myproc(void); /* the idle thread's outside any process */
 
 void proc_init(void);
@@ -95,18 +97,7 @@ i64 proc_wait(i64 pid, int *status, u32 flags);
 i64 proc_kill(i64 pid);
 i64 proc_setpgrp(u32 pid, u32 pgrp);
 i64 proc_sbrk(i64 increment);
-void proc_kill_group(u32 pgrp); /* ^C; from any context */
-u32 proc_parent(void);          /* the parent's pid */
-
-/* What /dev/proc shows of the process in slot i of the table. False past the
- * last slot; state UNUSED in one that is free. */
-struct proc_info {
-    u32 pid, ppid, pgrp;
-    enum proc_state state;
-    u64 user_ns, system_ns;
-    u64 memory_bytes; /* program and heap, touched or not */
-    char name[PROC_NAME_BYTES];
-};
-bool proc_row(u32 i, struct proc_info *);
+u32 proc_kill_group(u32 pgrp); /* how many; from any context */
+u32 proc_parent(void);         /* the parent's pid */
 
 #endif

@@ -6,8 +6,7 @@
  *   caller can tell from it how much of a failed transfer took place.
  */
 #include "kernel/proc/uio.h"
-#include "kernel/base/abi.h"
-#include "kernel/machine/lock.h"
+#include "kernel/machine/panic.h"
 #include "kernel/base/string.h"
 #include "kernel/proc/vm.h"
 
