@@ -189,9 +189,10 @@ def tally(verdicts: list[Verdict]) -> str:
     matches = [v for v in verdicts if v.contest and v.met is not None]
     met, unknown = sum(v.met is True for v in own), sum(v.met is None for v in own)
     parts = []
-    if own:
-        all_met = met == len(own)
-        said = f"All {met}" if all_met and met > 1 else f"{met} of {len(own)}"
+    if len(own) == 1 and met:
+        parts.append("The one expectation was met.")
+    elif own:
+        said = f"All {met}" if met == len(own) else f"{met} of {len(own)}"
         parts.append(f"{said} expectations were met.")
     if unknown:
         parts.append(f"{unknown} cannot be judged, as runs are missing.")

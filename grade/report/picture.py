@@ -58,13 +58,12 @@ def size(svg: str) -> tuple[float, float]:
 def headed(svg: str, title: dict) -> str:
     """The SVG below its title and subtitle."""
     width, height = size(svg)
-    place = (
-        f'width="{width:g}" height="{height + HEAD:g}" viewBox="0 0 {width:g} {height + HEAD:g}"'
-    )
+    size_of = f'width="{width:g}" height="{height + HEAD:g}"'
+    place = f'{size_of} viewBox="0 0 {width:g} {height + HEAD:g}"'
     words = f'x="16" font-family="{theme.FONT}" fill="{theme.INK}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" version="1.1" {place}>'
-        f'<rect width="{width:g}" height="{height + HEAD:g}" fill="{theme.PAPER}"/>'
+        f'<rect {size_of} fill="{theme.PAPER}"/>'
         f'<text y="34" font-size="20" font-weight="bold" {words}>{escape(title["text"])}</text>'
         f'<text y="56" font-size="13" {words}>{escape(title["subtitle"])}</text>'
         f'{svg.replace("<svg ", f"""<svg y="{HEAD}" """, 1)}</svg>'

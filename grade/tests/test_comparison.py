@@ -1,20 +1,21 @@
 """The comparison of sets of policies over experiments: right, whole and offline."""
 
+import json
 import re
 import subprocess
 import sys
 from dataclasses import replace
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-
 from grade.host.paths import ROOT
 from grade.measure import metrics, result
 from grade.measure.load import load
-from grade.measure.schema import Experiment
+from grade.measure.schema import BadExperiment, Experiment
 from grade.report import study
-from grade.report.comparison import matrix
+from grade.report.comparison import core, matrix, questions
 from grade.report.comparison.rows import MEASURES, Row, cases, common, rows, sets
 from grade.report.study import Study
 
@@ -47,6 +48,14 @@ policies = {update = "aipu"}
 "aipu.scan_ms" = "2 s"
 "aipu.meta_ms" = 0  # as it is by default
 "pu.interval_ms" = "9 s"
+
+[[arms]]
+name = "IPU"
+policies = {update = "ipu"}
+
+[[arms]]
+name = "syncer"
+policies = {update = "bsd_syncer"}
 
 [sweep]
 wait_s = [3, 6]
@@ -119,7 +128,7 @@ def value(row: Row, measure: str) -> float | None:
 
 
 def test_a_set_is_what_differs_and_the_tunables_of_its_own_policies(shown: list[Study]):
-    assert set(sets(rows(shown))) == {"pu", "aipu aipu.scan_ms=2000"}
+    assert set(sets(rows(shown))) == {"pu", "aipu aipu.scan_ms=2000", "ipu", "bsd_syncer"}
 
 
 def test_sets_of_few_cases_are_not_chosen_at_first(shown: list[Study]):
@@ -127,14 +136,12 @@ def test_sets_of_few_cases_are_not_chosen_at_first(shown: list[Study]):
     rare = replace(found[0], policies="rare")
     assert common([*found, rare]) == sets(found)
     assert common([rare]) == ["rare"]
-    [*_, chosen] = matrix.spec([*found, rare], MEASURES[0])["params"]
-    assert chosen["value"] == sets(found)
 
 
 def test_each_experiment_in_each_setting_is_a_case(shown: list[Study]):
     found = [f"{name}: wait_s = {wait_s}" for name in MADE for wait_s in (3, 6)]
     assert cases(rows(shown)) == found
-    assert len(rows(shown)) == 8
+    assert len(rows(shown)) == 16
 
 
 def test_the_measures_are_the_metrics(shown: list[Study]):
@@ -170,7 +177,7 @@ class Table(HTMLParser):
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.rows, self.loads, self.boxes = [], [], []
+        self.rows, self.loads, self.boxes, self.ticked = [], [], [], []
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -179,7 +186,9 @@ class Table(HTMLParser):
             self.rows.append((values["data-set"], values["data-case"]))
         if tag == "input":
             self.boxes.append(values["value"])
-        self.loads += [values[name] for name in ("src", "srcset", "data") if name in values]
+            self.ticked += [values["value"]] if "checked" in values else []
+        sources = [values[name] for name in ("src", "srcset", "data") if name in values]
+        self.loads += [source for source in sources if not source.startswith("data:")]
         self.loads += [values["href"]] if tag == "link" else []
 
 
@@ -195,6 +204,82 @@ def test_the_page_has_every_system_and_says_what_is_lacking(page: str, shown: li
     assert "<td>AIPU</td><td>r.mean_ms</td><td>all that promise as much</td><td>2</td>" in page
 
 
+CORE = {"PU": "PU", "IPU": "IPU", "BSD syncer": "syncer"}  # and the arms here that are of it
+
+
+def worst_ms(shown: list[Study], arm: str, wait_s: int) -> float:
+    """The longest response of an arm, from the results themselves."""
+    [reads] = [s for s in shown if s.experiment.name == "reads"]
+    [found] = [r for r in reads.results if (r["arm"], r["variables"]["wait_s"]) == (arm, wait_s)]
+    return metrics.of(found, "r.max_ms")
+
+
+def test_the_first_answer_is_what_the_results_say(shown: list[Study], page: str):
+    loads = core.loads(rows(shown))
+    wins = {}
+    for wait_s in (3, 6):
+        by_name = {name: worst_ms(shown, arm, wait_s) for name, arm in CORE.items()}
+        [load] = [row for row in loads if row.name == f"reads: wait_s = {wait_s}"]
+        assert load.of("worst") == by_name
+        wins.setdefault(min(by_name, key=by_name.get), []).append(wait_s)
+    answer = questions.QUESTIONS[0].answer(loads, "worst")
+    first = max(wins, key=lambda name: len(wins[name]))
+    assert answer.startswith(f"{first} under {len(wins[first])} of 2 loads")
+    assert escape(answer) in page
+
+
+def test_the_cost_is_told_as_multiples_of_the_least(shown: list[Study]):
+    loads = core.loads(rows(shown))
+    best = questions.champion(loads)
+    found = []
+    for of in shown:
+        for wait_s in (3, 6):
+            here = {
+                r["arm"]: r["counters"]["disk.writes"][0]
+                for r in of.results
+                if r["variables"]["wait_s"] == wait_s and r["arm"] in CORE.values()
+            }
+            found.append(here[CORE[best]] / min(here.values()))
+    told = [ratio for ratio, _ in questions.ratios(loads, "writes", best)]
+    assert told == pytest.approx(sorted(found))
+    answer = questions.QUESTIONS[1].answer(loads, "writes")
+    assert questions.span(found) in answer or answer.startswith(f"Nothing: {best}")
+
+
+def test_the_page_asks_first_and_opens_on_the_longest_wait(page: str):
+    body = page[page.index("<body") :]
+    assert body.index('id="question-worst"') < body.index("<h2>All sets") < body.index("<input")
+    assert MEASURES[0].name == "worst"
+    assert '"name":"measure","value":"worst"' in page
+
+
+def test_a_core_set_that_was_not_run_says_so(page: str):
+    first = page[page.index("<summary>All core sets, ms") :]
+    [linux] = re.findall(r"<tr><td[^>]*>Linux</td>(.*?)</tr>", first[: first.index("</table>")])
+    assert set(re.findall(r"<td[^>]*>([^<]*)</td>", linux)) == {"not run"}
+
+
+def test_what_is_ticked_is_what_the_picture_shows(page: str, shown: list[Study]):
+    ticked = Table(page).ticked
+    assert ticked == core.policies_of(rows(shown)) == ["pu", "ipu", "bsd_syncer"]
+    chosen = re.search(r'"name":"chosen","value":(\[.*?\])', page)[1]
+    assert json.loads(chosen) == ticked
+    assert f"{len(ticked)} of 4 sets are shown" in page
+
+
+def test_an_experiment_may_take_its_arms_from_the_named_sets(folder: Path):
+    own = FILE[FILE.index("[[arms]]") : FILE.index("[sweep]")]
+    text = 'sets = "core"\n' + FILE.replace(own, "") + WRITES
+    (folder.parent / "core.toml").write_text(text)
+    made = load(folder.parent / "core.toml")
+    assert made.arms == [of.name for of in core.core()]
+    policies = {run.arm: run.config["policies"] for run in made.runs}
+    assert (policies["Sluice"]["update"], policies["Sluice"]["sched"]) == ("ipu", "sluice")
+    (folder.parent / "core.toml").write_text(text.replace('"core"', '"cor"', 1))
+    with pytest.raises(BadExperiment, match='unknown file of sets "cor"; did you mean "core"'):
+        load(folder.parent / "core.toml")
+
+
 def test_the_page_loads_nothing(page: str):
     assert Table(page).loads == []
     assert "default-src 'none'" in page
@@ -203,7 +288,7 @@ def test_the_page_loads_nothing(page: str):
 def test_the_same_results_give_the_same_bytes(folder: Path, page: str):
     pictures = sorted((folder / "comparison").iterdir())
     before = [path.read_bytes() for path in pictures]
-    assert len(pictures) == 2 * len(MEASURES)
+    assert len(pictures) == 2 * (len(MEASURES) + 1 + page.count('id="question-'))
     assert command("grade.commands.report", f"{folder}/", folder).returncode == 0
     assert (folder / "comparison.html").read_text() == page
     assert [path.read_bytes() for path in pictures] == before

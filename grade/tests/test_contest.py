@@ -113,7 +113,7 @@ def test_the_terminal_and_the_page_say_lost(tmp_path: Path):
     told = "\n".join(summary.expectations(experiment, found))
     assert re.search(r"LOST  ours has the least r.mean_ms of 2 arms at load 1", told)
     html = page.expectations(Study(experiment, found))
-    assert '<li class="unmet"><b>LOST</b> ours has the least' in html
+    assert '<tr class="unmet"><td><b>LOST</b></td><td>ours has the least' in html
 
 
 def test_the_comparison_tells_of_each_measure_how_often_it_is_won_and_what_is_lost(tmp_path: Path):

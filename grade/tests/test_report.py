@@ -12,12 +12,11 @@ from xml.etree import ElementTree
 
 import pytest
 import vl_convert
-
 from grade.host.paths import ROOT
 from grade.measure import metrics, result
 from grade.measure.load import load
 from grade.measure.schema import Experiment
-from grade.report import figures, study, theme, write
+from grade.report import figures, lead, picture, study, theme, wording, write
 from grade.report.study import Study
 
 SWEPT = """\
@@ -81,7 +80,7 @@ arm = "AIPU"
 op = "<"
 value = 1
 """
-PICTURES = {"trials", "histogram", "percentiles", "distribution", "sweep-wait_s", "timeline"}
+PICTURES = {"lead", "tails", "histogram", "percentiles", "distribution", "sweep-wait_s", "timeline"}
 
 
 def command(module: str, *words: object) -> subprocess.CompletedProcess[str]:
@@ -133,7 +132,8 @@ class Page(HTMLParser):
         values = dict(attrs)
         self.inside = tag
         self.ids += [values["id"]] if "id" in values else []
-        self.loads += [name for name in ("src", "href", "srcset", "data") if name in values]
+        of = {name: values.get(name) or "data:" for name in ("src", "href", "srcset", "data")}
+        self.loads += [name for name, value in of.items() if not value.startswith("data:")]
         if values.get("http-equiv") == "Content-Security-Policy":
             self.policy = values["content"]
 
@@ -152,7 +152,8 @@ def test_the_page_shows_claim_table_arms_and_verdicts(made: Path):
     page = Page(text)
     said = ["larger <the bursts>", "this test", "drive rz58", "seeds 1, 2", "sched fcfs"]
     said += ["update pu, pu.interval_ms swept", "update aipu, aipu.age_ms swept"]
-    said += ["PU wait_s=1", "AIPU wait_s=2", "about 31", "few writes", "hardly any", "p99_ms"]
+    said += ["PU wait_s=1", "AIPU wait_s=2", "about 31", "few writes", "hardly any"]
+    said += ["1 of 2 expectations were met."]
     for words in said:
         assert words in page.words, words
     assert text.count('class="met"') == text.count('class="unmet"') == 1
@@ -182,7 +183,7 @@ def test_every_figure_is_there_as_picture_and_tells_what_it_is_of(made: Path):
         svg = ElementTree.parse(folder / f"{name}.svg").getroot()
         assert svg.tag == "{http://www.w3.org/2000/svg}svg"
         words = " ".join(svg.itertext())
-        told = ["drive rz58", "seeds 1, 2", "sched fcfs", "PU: update pu", "AIPU: update aipu"]
+        told = ["swept", "drive rz58", "seeds 1, 2"]
         for part in told:
             assert part in words, (name, part)
         assert name != "timeline" or "wait_s = 1, seed = 1" in words
@@ -205,7 +206,7 @@ def test_the_same_results_give_the_same_bytes(made: Path, tmp_path: Path):
 
 def test_a_picture_is_drawn_without_what_answers_the_pointer_and_shows_the_same(shown: Study):
     for figure in figures.all_of(shown):
-        still = write.still(figure.spec)
+        still = picture.still(figure.spec)
         assert "tooltip" not in json.dumps(still), figure.name
         pngs = [
             vl_convert.svg_to_png(vl_convert.vegalite_to_svg(spec)) for spec in (figure.spec, still)
@@ -216,15 +217,142 @@ def test_a_picture_is_drawn_without_what_answers_the_pointer_and_shows_the_same(
             assert "pointed" not in json.dumps(still)
 
 
+# ---- the order of the page, and its words ----
+
+
+def test_the_sentence_and_its_picture_come_before_every_table(made: Path):
+    text = (made / "swept" / "report.html").read_text()
+    order = [text.index(f) for f in ('class="answer"', 'id="lead"', "<table", "<h2>More figures")]
+    assert order == sorted(order)
+    assert text.index("<h2>What was run") > text.index("<figcaption>", text.index('id="timeline"'))
+
+
+def test_the_sentence_has_the_numbers_of_the_metric_on_which_most_rests(shown: Study):
+    assert lead.metric(shown) == "stat.disk.writes"
+    writes = {
+        (arm, wait_s): sum(
+            r["counters"]["disk.writes"][0]
+            for r in shown.results
+            if (r["arm"], r["variables"]["wait_s"]) == (arm, wait_s)
+        )
+        / 2
+        for arm in ("PU", "AIPU")
+        for wait_s in (1, 2)
+    }
+    ratios = {s: max(writes["PU", s], writes["AIPU", s]) for s in (1, 2)}
+    ratios = {s: m / min(writes["PU", s], writes["AIPU", s]) for s, m in ratios.items()}
+    at = max(ratios, key=ratios.get)
+    sentence = lead.sentence(shown)
+    assert sentence.startswith(f"Writes to the disk (at wait_s = {at}): ")
+    for arm in ("PU", "AIPU"):
+        said = wording.words("stat.disk.writes").value(writes[arm, at])
+        assert f"{said} with {arm}" in sentence
+
+
+def test_a_file_may_say_which_metric_comes_first(shown: Study):
+    plot = {**shown.experiment.plot, "lead": "read.p99_ms"}
+    other = replace(shown, experiment=replace(shown.experiment, plot=plot))
+    assert lead.sentence(other).startswith("99th percentile of response of read")
+    assert specs(other)["lead"]["title"]["text"] == "99th percentile of response of read"
+
+
+def metrics_of_all() -> set[str]:
+    """Every metric that the experiments here show."""
+    shown = [load(path) for path in sorted((ROOT / "grade" / "experiments").glob("*.toml"))]
+    columns = {name for e in shown for name in e.plot["columns"]}
+    return columns | {row["metric"] for e in shown for row in e.expectations}
+
+
+def test_every_metric_has_words():
+    for name in metrics_of_all():
+        heading = wording.words(name).heading
+        assert not re.search(r"hist\.|stat\.|job\.|\w_\w|\w\.[a-z]", heading), (name, heading)
+
+
+def test_no_heading_is_the_raw_name_of_a_metric(made: Path):
+    text = (made / "swept" / "report.html").read_text()
+    heads = re.findall(r"<(?:th|h1|h2|h3)\b[^>]*>(.*?)</(?:th|h1|h2|h3)>", text)
+    assert "99th percentile of response of read<small>ms</small>" in heads
+    for head in heads:
+        assert not re.search(r"hist\.|stat\.|read\.p99", head), head
+
+
+def test_wide_tables_and_figures_scroll_in_boxes_of_their_own(made: Path):
+    text = (made / "swept" / "report.html").read_text()
+    for table in re.finditer(r"<table class=\"(numbers|arms)\">", text):
+        assert text[: table.start()].endswith('<div class="scroll">')
+    style = re.sub(r"\s+", " ", text[text.index("<style>") : text.index("</style>")])
+    assert ".scroll, figure { overflow-x: auto; }" in style
+    assert ".plot { overflow-x: auto; }" in style
+    assert ".still > * { display: block; max-width: 100%;" in style
+    assert ".numbers :is(th, td):first-child { position: sticky; left: 0;" in style
+
+
+def test_the_first_pictures_are_drawn_for_a_narrow_page_too(shown: Study):
+    for figure in figures.all_of(shown):
+        assert (figure.narrow is not None) == (figure.name in ("lead", "tails")), figure.name
+        if figure.narrow:
+            assert picture.size(picture.drawn(figure.narrow))[0] <= theme.NARROW + 10
+
+
+def test_a_page_shows_its_pictures_without_scripts_and_their_ids_are_their_own(made: Path):
+    text = (made / "swept" / "report.html").read_text()
+    body = text[: text.index("<script")]
+    for name in PICTURES:
+        assert re.search(rf'id="{name}" class="plot"><div class="still \w+"><(svg|img) ', body)
+    ids = re.findall(r' id="([^"]+)"', body)
+    assert len(ids) == len(set(ids))
+
+
+def test_in_a_crowd_no_colour_stands_for_two_arms(shown: Study):
+    many = [f"arm {i}" for i in range(17)]
+    results = [{**r, "arm": many[i]} for i in range(17) for r in shown.results if r["arm"] == "PU"]
+    crowd = Study(replace(shown.experiment, arms=many, expectations=[]), results)
+    own = [colour for colour in theme.colours(crowd).values() if colour != theme.GREY]
+    assert own and len(own) == len(set(own))
+    few = theme.colours(shown)
+    assert len(set(few.values())) == len(few)
+    found = specs(crowd)
+    for name in ("lead", "tails", "percentiles", "timeline"):
+        words = picture.drawn(found[name])
+        assert all(f">{arm}<" in words for arm in many), name
+        assert picture.size(words)[0] < 1200, name
+
+
+def test_who_writes_reports_hears_how_far_it_is(shown: Study, tmp_path: Path):
+    told: list[str] = []
+    write.write_report(shown.experiment, shown.results, tmp_path, told.append)
+    assert told == [f"figure {i} of {len(PICTURES)}" for i in range(1, len(PICTURES) + 1)]
+
+
 # ---- the numbers in the figures ----
 
 
 def test_the_histogram_has_every_response(shown: Study, results: list[dict]):
-    rows = specs(shown)["histogram"]["data"]["values"]
+    rows = [row for row in specs(shown)["histogram"]["data"]["values"] if "count" in row]
     for arm in ("PU", "AIPU"):
         found = sum(row["count"] for row in rows if row["arm"] == arm)
         assert found == sum(metrics.of(r, "read.count") for r in results if r["arm"] == arm)
     assert max(row["to_ms"] for row in rows) > max(metrics.of(r, "read.max_ms") for r in results)
+
+
+def test_the_tails_are_the_metrics(shown: Study):
+    panels = specs(shown)["tails"]["concat"]
+    rows = {(r["arm"], r["at"]): r for panel in panels for r in panel["data"]["values"]}
+    for system in shown.systems:
+        row = rows[system.arm, study.words(system.setting)]
+        longest = max(metrics.of(trial, "read.max_ms") for trial in system.trials)
+        assert row["max_ms"] == pytest.approx(longest, abs=0.001)
+        assert row["p50_ms"] <= row["p99_ms"] <= row["max_ms"]
+
+
+def test_the_histogram_marks_the_longest_response_of_each_arm(shown: Study):
+    rows = [row for row in specs(shown)["histogram"]["data"]["values"] if "text" in row]
+    for arm in ("PU", "AIPU"):
+        longest = [metrics.of(r, "read.max_ms") for r in shown.of_arm(arm)]
+        assert max(row["from_ms"] for row in rows if row["arm"] == arm) == pytest.approx(
+            max(longest), abs=0.001
+        )
 
 
 def test_the_percentiles_are_the_metrics(shown: Study, results: list[dict]):
@@ -276,7 +404,7 @@ def test_bins_of_which_events_were_lost_are_left_out(experiment: Experiment, res
 
 def test_the_sweep_shows_what_the_table_shows(shown: Study):
     spec = specs(shown)["sweep-wait_s"]
-    [writes] = [p for p in spec["concat"] if p["encoding"]["y"]["title"] == "stat.disk.writes"]
+    [writes] = [p for p in spec["concat"] if p["title"]["text"] == ["writes to the disk, requests"]]
     rows = writes["data"]["values"]
     together = {(r["arm"], r["x"]): r["value"] for r in rows if r["trial"] == "all trials"}
     for system in shown.systems:
@@ -295,7 +423,7 @@ def test_an_arm_has_the_same_colour_everywhere(experiment: Experiment, results: 
 
 
 def test_what_there_is_nothing_for_is_left_out(experiment: Experiment, results: list[dict]):
-    bare = replace(experiment, plot={"columns": []})
+    bare = replace(experiment, plot={"columns": []}, expectations=[])
     for row in results:
         row["series"]["disks"] = {}
         row["variables"] = {"wait_s": 1, "seed": row["variables"]["seed"]}

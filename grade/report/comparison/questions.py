@@ -18,12 +18,12 @@ from grade.report.figures import Figure, without_title
 from grade.report.page import place
 
 UNITS = {measure.name: measure.unit for measure in MEASURES}
-ROW = 46  # height of a load in a picture
+ROW = 54  # height of a load in a picture
 LETTER = 6.6
 MARGIN = 24
 ABOUT = (
     "A row is a load, a point a core set: how many times the least value it has. The least is "
-    "named at the left, the most at the right; {champion} is blue. The axis is logarithmic."
+    "named above its point, the most below; {champion} is blue. The axis is logarithmic."
 )
 
 
@@ -105,15 +105,18 @@ def cost(what: str) -> Callable[[list[Load], str], str]:
 
 
 def little_apart(loads: list[Load], measure: str) -> str:
-    """How far the sets are apart in the mean, and in the longest wait."""
+    """How far the sets are apart in the mean, and under how many loads that is less than in
+    the longest wait."""
 
-    def spread(of: str) -> str:
-        shown = having(loads, of)
-        return span([most(load, of)[1] / least(load, of)[1] for load in shown])
+    def apart(load: Load, of: str) -> float:
+        return most(load, of)[1] / least(load, of)[1]
 
+    shown = [load for load in having(loads, measure) if load in having(loads, "worst")]
+    less = sum(apart(load, measure) < apart(load, "worst") for load in shown)
+    means, waits = (span([apart(load, of) for load in shown]) for of in (measure, "worst"))
     return (
-        f"Less than the longest wait does: the largest mean is {spread(measure)} times the "
-        f"smallest, where the longest of the longest waits is {spread('worst')} times the shortest."
+        f"Less than the longest wait does under {less} of {len(shown)} loads: the largest mean is "
+        f"{means} times the smallest, the longest of the longest waits {waits} times the shortest."
     )
 
 
@@ -173,15 +176,15 @@ def spec(loads: list[Load], measure: str, width: int) -> dict:
     tips = [{"field": f, "type": "nominal"} for f in ("load", "set", "times")]
     dot = {"type": "point", "filled": True, "size": 110, "opacity": 0.85}
     layers = [{"mark": dot, "encoding": {"color": colour, "tooltip": tips}}]
-    for end, side, up in (("low", "left", -13), ("high", "right", -13)):
-        text = {"type": "text", "align": side, "dy": up, "fontSize": 12}
-        layers.append(
-            {
-                "transform": [{"filter": f"datum.end == '{end}'"}],
-                "mark": text,
-                "encoding": {"text": {"field": "text"}},
-            }
-        )
+    middle = far**0.5
+    for rule, side, down in (
+        ("datum.end == 'low'", "left", -13),
+        (f"datum.end == 'high' && datum.times < {middle}", "left", 15),
+        (f"datum.end == 'high' && datum.times >= {middle}", "right", 15),
+    ):
+        mark = {"type": "text", "align": side, "dy": down, "fontSize": 12}
+        text = {"text": {"field": "text"}}
+        layers.append({"transform": [{"filter": rule}], "mark": mark, "encoding": text})
     return {
         "data": {"values": values},
         "width": width - label - 2 * MARGIN,

@@ -117,8 +117,6 @@ def text(
     alike = same(of)
     kinds = " ".join(kind for kind in of[0].results[0]["config"]["policies"] if kind not in alike)
     lacking = [f"{s.experiment.name} lacks some of its runs." for s in of if lacks(s)]
-    if without:
-        lacking.append(f"Without results: {', '.join(without)}.")
     loads = core.loads(found)
     grid = [figure for figure in figures if figure.name == NAME]
     parts = {
@@ -139,6 +137,7 @@ def text(
         "shown": len(chosen(found)),
         "all": len(sets(found)),
         "kinds": kinds,
+        "without": f"Without results: {', '.join(without)}." if without else "",
         "same": f"All have {all_have}." if alike else "",
     }
     return page.filled(HERE / "page.html", told, parts, grid)

@@ -54,19 +54,20 @@ def marks(study: Study) -> list[dict]:
 
 
 def longest(least_ms: float, most_ms: float, height: int) -> list[dict]:
-    """The layers that mark it: an arrow head over the place, and the text left of it."""
-    middle = (least_ms * most_ms) ** 0.5
+    """The layers that mark it: a line down to its bar, and the text beside its upper end."""
+    rule = {"type": "rule", "y": 16, "y2": height - 1, "strokeDash": [2, 3], "opacity": 0.7}
     text = {"type": "text", "y": 9, "fontSize": 12, "baseline": "middle"}
-    own = {"filter": "datum.text"}
-    layers = [{"transform": [own], "mark": {"type": "rule", "y": 16, "y2": height - 1}}]
-    layers[0]["mark"] |= {"strokeDash": [2, 3], "opacity": 0.7}
-    for rule, side in (
-        (f"datum.from_ms >= {middle}", "right"),
-        (f"datum.from_ms < {middle}", "left"),
-    ):
-        step = {"transform": [own, {"filter": rule}], "mark": {**text, "align": side}}
-        layers.append({**step, "encoding": {"text": {"field": "text"}}})
-    return layers
+    middle = (least_ms * most_ms) ** 0.5
+    sides = {"right": f"datum.from_ms >= {middle}", "left": f"datum.from_ms < {middle}"}
+    texts = [
+        {
+            "transform": [{"filter": f"datum.text && {there}"}],
+            "mark": {**text, "align": side},
+            "encoding": {"text": {"field": "text"}},
+        }
+        for side, there in sides.items()
+    ]
+    return [{"transform": [{"filter": "datum.text"}], "mark": rule}, *texts]
 
 
 def panel(study: Study, values: list[dict], columns: int, height: int) -> dict:

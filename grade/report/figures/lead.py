@@ -14,7 +14,7 @@ from grade.report.study import words as in_words
 from grade.report.wording import Words, words
 
 ORDER = 0
-ABOUT = "All trials together, as the table has it. Short strokes, if there are any, are the trials."
+ABOUT = "All trials together, as in the table. Of several trials, a short stroke is each one."
 WIDE = 20  # the largest value so many times the least: points on a logarithmic axis
 BAR = 30  # height of a row
 BAR_OF_CROWD = 23
