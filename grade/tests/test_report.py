@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 import vl_convert
+
 from grade.host.paths import ROOT
 from grade.measure import metrics, result
 from grade.measure.load import load

@@ -37,8 +37,18 @@ def most(load: Load, measure: str) -> tuple[str, float]:
 
 
 def having(loads: list[Load], measure: str) -> list[Load]:
-    """The loads in which the measure tells sets apart: it is of several, and above 0."""
-    return [load for load in loads if len(load.of(measure)) > 1 and least(load, measure)[1] > 0]
+    """The loads in which the measure tells sets apart: its values differ, and are above 0."""
+    return [
+        load
+        for load in loads
+        if load.of(measure) and 0 < least(load, measure)[1] < most(load, measure)[1]
+    ]
+
+
+def winners(load: Load, measure: str) -> str:
+    """The set with the least value, or all that share it."""
+    low = least(load, measure)[1]
+    return " and ".join(name for name, value in load.of(measure).items() if value == low)
 
 
 def champion(loads: list[Load]) -> str:
@@ -73,7 +83,7 @@ def who_waits_least(loads: list[Load]) -> str:
     shown = having(loads, "worst")
     wins: dict[str, list[str]] = {}
     for load in shown:
-        wins.setdefault(least(load, "worst")[0], []).append(load.name)
+        wins.setdefault(winners(load, "worst"), []).append(load.name)
     order = sorted(wins.items(), key=lambda row: -len(row[1]))
     first, *rest = order
     told = [f"{first[0]} under {len(first[1])} of {len(shown)} loads"]
