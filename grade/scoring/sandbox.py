@@ -41,8 +41,8 @@ MERGED = tuple(map(Path, ("/bin", "/sbin", "/lib", "/lib64")))  # links into /us
 # The command is the first of its processes: all others end with it, and its time is counted.
 APART = ("--unshare-pid", "--as-pid-1", "--unshare-net", "--unshare-ipc", "--unshare-uts")
 
-ENDED = "Z"  # state of such a process
-LINGER_S = 60  # at most, for what was killed to be gone
+ENDED = "Z"  # the state of a process that has ended and was not waited for
+LINGER_S = 60  # the most that a killed process may take to end
 
 
 class TooLong(Exception):

@@ -107,7 +107,7 @@ static int start(struct job *job, struct node *n, int out, int unused)
         complain("fork: %s", strerror(errno));
         return -1;
     }
-    if (interactive) /* on both sides: neither can know who is first */
+    if (interactive) /* in both processes, as either may run first */
         setpgrp(pid, job->pgrp);
     if (pid == 0)
         begin(job, n, out, unused);

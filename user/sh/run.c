@@ -221,7 +221,8 @@ static int judge(int result)
     return status;
 }
 
-/* a; b, where a is most often such a list: without recursion for it. */
+/* A list `a; b`. Its left side is often a list again: a loop, not a recursion,
+ * goes down it. */
 static int run_list(struct node *n)
 {
     int count = 0;

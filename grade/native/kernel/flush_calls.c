@@ -1,6 +1,7 @@
 /*
- * Flushes that nobody waits for: bflush_smooth, and the flush_ calls by which
- * policies say what is due. What they look at, start and count.
+ * Flushes for which no process waits: bflush_smooth, and the flush_ calls of
+ * policies. The tests check which buffers they look at, which writes they
+ * start, and what they count.
  */
 #include "grade/native/kernel/flush.h"
 
