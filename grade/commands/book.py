@@ -10,9 +10,8 @@ import sys
 
 from grade.book import build, inventory
 from grade.book.build import BOOK, BadBook
+from grade.host.interrupt import stoppable
 from grade.host.paths import ROOT
-
-STOPPED = 130  # as the shell has it
 
 
 def measure(jobs: int) -> int:
@@ -46,12 +45,8 @@ def main() -> int:
     options.add_argument("--full", action="store_true", help="measure first")
     options.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
     choice = options.parse_args()
-    try:
-        return make(choice)
-    except KeyboardInterrupt:
-        print("\nmake book: stopped; the book that was there is unchanged", file=sys.stderr)
-        return STOPPED
+    return make(choice)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(stoppable(main, "the book that was there is unchanged"))
