@@ -305,6 +305,13 @@ def test_a_page_shows_its_pictures_without_scripts_and_their_ids_are_their_own(m
     assert len(ids) == len(set(ids))
 
 
+def test_two_pictures_of_a_page_share_no_id():
+    drawn = '<svg width="9" height="9"><clipPath id="clip0"/><g clip-path="url(#clip0)"/></svg>'
+    one, other = (picture.inline(drawn, name, "a title") for name in ("one", "other"))
+    assert 'id="one-clip0"' in one and "url(#one-clip0)" in one
+    assert 'id="other-clip0"' in other and "url(#other-clip0)" in other
+
+
 def test_in_a_crowd_no_colour_stands_for_two_arms(shown: Study):
     many = [f"arm {i}" for i in range(17)]
     results = [{**r, "arm": many[i]} for i in range(17) for r in shown.results if r["arm"] == "PU"]
