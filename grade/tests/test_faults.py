@@ -129,7 +129,8 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tree = tmp_path_factory.mktemp("faults")
     for folder in ("kernel", "policies", "build/kernel", "build/policies"):
         shutil.copytree(ROOT / folder, tree / folder)
-    for file in ("Makefile", "build/kernel.command"):
+    (tree / "grade").mkdir()
+    for file in ("Makefile", "build/kernel.command", "grade/find_tool.sh"):
         shutil.copy2(ROOT / file, tree / file)
     for wrong in (*WRONG, *REFUSED, LEAVES, FINDS):
         (tree / "policies" / wrong.kind / f"{wrong.name}.c").write_text(wrong.text())
