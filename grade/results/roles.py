@@ -4,7 +4,7 @@
 
 stands for a number, and a fence of one of DIRECTIVES holds YAML that names an experiment and
 metrics (grade/book/extension/measured.py draws them). The source of a number is written as in
-documents.py. No number stands in such a page, so none can be stale.
+documents.py. The page itself holds no number, so its numbers cannot go stale.
 """
 
 import re

@@ -362,7 +362,7 @@ static u64 make_owner_due(u64 owner)
     return n;
 }
 
-/* A block that is due already is so with its file. */
+/* A block that is due on its own is due with its file, too. */
 u64 flush_files(struct list *l)
 {
     u64 n = 0;

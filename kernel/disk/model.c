@@ -2,9 +2,9 @@
  * The drive model's side of a disk (model.h).
  *
  * - A command goes: held - in the drive - with the device. model_start() has
- *   the drive hold it; take_up() gives the drive the next one when it is free,
- *   and sets a timer for when that is done; drive_done() then has the device
- *   move the data within that instant.
+ *   the drive hold it; start_next() gives the drive the next one when it is
+ * free, and sets a timer for when that is done; drive_done() then has the
+ * device move the data within that instant.
  * - The drive holds up to the disk's depth of commands and chooses among them.
  * - What a scheduler may ask of the drive is asked of a copy.
  */
@@ -64,7 +64,7 @@ static struct io **soonest(struct disk *d, u64 now_ns)
 static void drive_done(void *arg);
 
 /* The drive, if it is free, takes up a command. Caller holds d->lock. */
-static void take_up(struct disk *d, u64 now_ns)
+static void start_next(struct disk *d, u64 now_ns)
 {
     if (d->in_drive || !d->held)
         return;
@@ -85,7 +85,7 @@ static void drive_done(void *arg)
     struct io *io = d->in_drive;
     assert(io && d->in_flight);
     d->in_drive = NULL;
-    take_up(d, clock_ns());
+    start_next(d, clock_ns());
     spin_unlock(&d->lock);
     clock_stop();
     to_device(d, io);
@@ -103,7 +103,7 @@ bool model_start(struct disk *d, struct io *command, u64 now_ns)
     assert(command != d->in_drive);
     command->held = d->held;
     d->held = command;
-    take_up(d, now_ns);
+    start_next(d, now_ns);
     return false;
 }
 

@@ -25,7 +25,7 @@ struct cpu {
     struct proc *proc; /* runs here; the idle thread's when idle */
     u32 hart;          /* its number; trap.S knows where it is */
     u32 pid;           /* of that process, for messages and counts */
-    const char *name;  /* of it, likewise */
+    const char *name;  /* of that process */
     u32 irq_depth;     /* irq_push_off nesting */
     bool irq_waiting;  /* sstatus.SIE is off until depth is 0 */
     bool online;

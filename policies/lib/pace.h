@@ -3,11 +3,11 @@
  * that became dirty in one burst do not leave in one?
  *
  * Time goes in ticks. Each dirty block is due by the end of a tick. The writes
- * to do within the tick that is now are the fewest that leave no later tick
- * with more: the most, over all k, of what is due within k ticks divided by k.
- * They are owed one after the other, evenly spaced over the tick. So a burst is
- * spread over the ticks before it is due, and what becomes dirty evenly is
- * written as evenly.
+ * to do within the present tick are the fewest that leave no later tick with
+ * more. For each k, what is due within k ticks needs its k-th part of writes a
+ * tick; the largest of these parts is done now. The writes are owed one after
+ * the other, evenly spaced over the tick. So a burst is spread over the ticks
+ * before it is due, and what becomes dirty evenly is written as evenly.
  *
  * A scheduler keeps one struct pace for each disk, and calls pace_keep before
  * it looks at one. The lock that the kernel holds while it asks the scheduler
