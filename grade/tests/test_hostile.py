@@ -433,7 +433,9 @@ def test_no_cell_of_a_table_is_a_formula() -> None:
 def test_a_console_that_commands_a_terminal_is_shown_as_text(tmp_path: Path) -> None:
     lab, old = named("delayed-write"), "spin_lock(&bcache.lock);"
     forged = rf'kprintf("\x1b[2J\x1b[H<script>100 of 100\n"); panic("]]>\x07");{old}'
-    files = tree.solution(lab, (Edit("kernel/cache/bio.c", "make_dirty", old, forged),))
+    cache = "kernel/cache/bio.c"
+    files = tree.solution(lab, (Edit(cache, "make_dirty", old, forged),))
+    files[cache] = f'#include "kernel/machine/print.h"\n{files[cache]}'
     record = grading.grade(lab, lambda: files, tmp_path, "3", "make grade", "delay")
     formats.write_all(record, tmp_path)
     expect_all_forms(tmp_path)
