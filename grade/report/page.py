@@ -7,10 +7,11 @@ from functools import cache
 from html import escape
 from pathlib import Path
 from string import Template
+from tempfile import TemporaryDirectory
 
 import vl_convert
 
-from grade.host.paths import ROOT
+from grade.host.paths import BUILD, ROOT
 from grade.measure import expect, summary
 from grade.measure.verdict import Verdict
 from grade.report import lead, theme, wording
@@ -24,10 +25,22 @@ DRAW = Path(__file__).with_name("draw.js")
 VERDICTS = {True: "met", False: "unmet", None: "open"}
 
 
+LIBRARY = BUILD / f"drawing-{vl_convert.__version__}.js"
+
+
 @cache
 def library() -> str:
-    """The script that draws, with all that it needs."""
-    return vl_convert.javascript_bundle().replace("</script", "<\\/script")
+    """The script that draws, with all that it needs.
+
+    Bundling it takes 12 s of a processor, so the first page of a tree keeps it for all others.
+    """
+    if not LIBRARY.exists():
+        LIBRARY.parent.mkdir(exist_ok=True)
+        with TemporaryDirectory(dir=LIBRARY.parent) as folder:
+            made = Path(folder, LIBRARY.name)
+            made.write_text(vl_convert.javascript_bundle().replace("</script", "<\\/script"))
+            made.replace(LIBRARY)
+    return LIBRARY.read_text()
 
 
 def cells(row: list[str], tag: str) -> str:

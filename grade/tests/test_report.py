@@ -17,7 +17,7 @@ from grade.host.paths import ROOT
 from grade.measure import metrics, result
 from grade.measure.load import load
 from grade.measure.schema import Experiment
-from grade.report import figures, lead, picture, study, theme, wording, write
+from grade.report import figures, lead, page, picture, study, theme, wording, write
 from grade.report.study import Study
 
 SWEPT = """\
@@ -475,3 +475,14 @@ def test_without_results_there_is_no_report(made: Path, tmp_path: Path):
     done = command("grade.commands.report", made / "swept.toml", "--folder", tmp_path)
     assert done.returncode == 2
     assert "swept: no run of it has a result" in done.stderr
+
+
+def test_the_script_that_draws_is_bundled_once_in_a_tree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundled = ["<script></script>"]
+    monkeypatch.setattr(page, "LIBRARY", tmp_path / "build" / "drawing.js")
+    monkeypatch.setattr(vl_convert, "javascript_bundle", bundled.pop)
+    first, second = (page.library.__wrapped__() for _ in range(2))
+    assert first == second == "<script><\\/script>"
+    assert [path.name for path in (tmp_path / "build").iterdir()] == ["drawing.js"]
