@@ -35,6 +35,7 @@ SETTINGS = {
     "html_copy_source": False,
     "html_show_sourcelink": False,
     "html_show_search_summary": False,  # would fetch pages, which a browser refuses for file://
+    "html_show_copyright": False,
     "html_show_sphinx": False,
     "html_domain_indices": False,
     "html_use_index": False,

@@ -44,9 +44,8 @@ def scaled(values: list[float]) -> dict:
 
 
 def colour(arms: list[str]) -> dict:
-    """An arm's colour, as in the reports; black is the ink of the page here."""
-    palette = [INK if c == "#000000" else c for c in theme.ARM_COLOURS if c != "#332288"]
-    chosen = [palette[i % len(palette)] for i in range(len(arms))]
+    """An arm's colour, as in the reports."""
+    chosen = [theme.ARM_COLOURS[i % len(theme.ARM_COLOURS)] for i in range(len(arms))]
     return {
         "field": "arm",
         "type": "nominal",
