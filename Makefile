@@ -341,7 +341,7 @@ gdb: $(KERNEL) ## attach to `make qemu-gdb`, with commands for the kernel's stat
 
 # T with .py in it is a file or a test in one, else words of tests' names.
 TEST_CHOICE = $(if $(value T),$(if $(findstring .py,$(value T)),grade/tests/$(call quoted,T),\
-    -k $(call quoted,T) grade/tests),-n $(JOBS) grade/tests)
+    -k $(call quoted,T) grade/tests),-n $(JOBS) --dist loadgroup grade/tests)
 test: all native ## run the tests; T='name' or T='test_file.py' selects, FULL=1: labs in full
 	@$(MAKE) --no-print-directory DEBUG=1 build/debug/kernel/kernel.elf
 	$(PYTHON) -m pytest -c grade/pyproject.toml --rootdir=. $(TEST_CHOICE)

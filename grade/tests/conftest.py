@@ -102,6 +102,8 @@ def pytest_runtest_makereport(
     """Add to a failure's report the one command that reproduces it."""
     report = yield
     if report.failed:
-        name = item.nodeid.removeprefix("grade/tests/")
+        group = item.get_closest_marker("xdist_group")  # xdist adds its name to the test's
+        name = item.nodeid.removesuffix(f"@{group.args[0]}" if group else "")
+        name = name.removeprefix("grade/tests/")
         report.sections.append(("to reproduce", f"make test T={shlex.quote(name)}"))
     return report

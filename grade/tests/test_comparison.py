@@ -21,6 +21,7 @@ from grade.report.comparison import core, matrix, questions
 from grade.report.comparison.rows import MEASURES, Row, cases, common, rows, sets
 from grade.report.study import Study
 
+pytestmark = pytest.mark.xdist_group("comparison")  # its runs are made once
 FILE = """\
 claim = "one of <several>"
 source = "this test"

@@ -1,9 +1,9 @@
 """Each lab proves itself: the reference has all points, the skeleton few, mistakes are named.
 
 In the quick form, which every `make test` runs, mistakes and attacks are held against those
-groups that must notice them. The full form (`make test T=test_labs.py FULL=1`) also wants every
-other group to be content with a mistake, each hole to matter on its own, and scores to be the
-same again.
+groups that must notice them, a mistake until one test of each group has noticed it. The full form
+(`make test T=test_labs.py FULL=1`) runs all tests, also wants every other group to be content with
+a mistake, each hole to matter on its own, and scores to be the same again.
 """
 
 import os
@@ -12,13 +12,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from grade.host.limits import slowness
 from grade.host.paths import ROOT
 from grade.scoring import grading, tree
 from grade.scoring.formats import people
 from grade.scoring.lab import FULL, Attack, Hole, Lab, Mistake, attacks, labs, mistakes
-from grade.scoring.record import Record, parse
+from grade.scoring.record import Outcome, Record, parse
 from grade.scoring.scenario import Run, Scenario
 from grade.scoring.workbench import Workbench
 
@@ -33,7 +34,14 @@ SKELETON_MOST = 20
 MISTAKES_LEAST = 5
 MEMORY_MB, PROCESSOR_S = 512, 120  # of a grading, at most
 
-each_lab = pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
+
+def beside_its_lab(lab: Lab, *of: Mistake | Attack | Hole, name: str = "") -> ParameterSet:
+    """Parameters of a test. All tests of a lab share a worker, so its reference runs once."""
+    test_id = "-".join((lab.name, name)) if name else lab.name
+    return pytest.param(lab, *of, id=test_id, marks=pytest.mark.xdist_group(lab.name))
+
+
+each_lab = pytest.mark.parametrize("lab", [beside_its_lab(lab) for lab in LABS])
 in_full = pytest.mark.skipif(not WHOLE, reason="only with FULL=1")
 
 
@@ -103,9 +111,30 @@ def test_a_lab_has_mistakes_enough_to_prove_each_group(lab: Lab) -> None:
     assert noticed == {group.name for group in lab.groups}
 
 
+@pytest.fixture
+def a_group_ends_when_it_has_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the quick form: the tests after the first one of a group that fails count as passed."""
+    ask, lost_points = grading.ask, set()
+
+    def ask_until_lost(test: grading.Test, *rest: object) -> Outcome:
+        group = test.group.name
+        if group in lost_points:
+            return Outcome(
+                group, test.name, test.about, test.group.hidden, test.points, test.points
+            )
+        outcome = ask(test, *rest)
+        if not outcome.passed:
+            lost_points.add(group)
+        return outcome
+
+    if not WHOLE:
+        monkeypatch.setattr(grading, "ask", ask_until_lost)
+
+
 @pytest.mark.parametrize(
-    ("lab", "mistake"), WRONG, ids=[f"{lab.name}-{mistake.name}" for lab, mistake in WRONG]
+    ("lab", "mistake"), [beside_its_lab(lab, one, name=one.name) for lab, one in WRONG]
 )
+@pytest.mark.usefixtures("a_group_ends_when_it_has_lost")
 def test_a_mistake_costs_points_where_it_belongs(
     lab: Lab, mistake: Mistake, tmp_path: Path
 ) -> None:
@@ -116,7 +145,7 @@ def test_a_mistake_costs_points_where_it_belongs(
 
 
 @pytest.mark.parametrize(
-    ("lab", "attack"), ATTACKS, ids=[f"{lab.name}-{attack.name}" for lab, attack in ATTACKS]
+    ("lab", "attack"), [beside_its_lab(lab, one, name=one.name) for lab, one in ATTACKS]
 )
 def test_an_attack_scores_as_it_deserves_and_is_named(
     lab: Lab, attack: Attack, tmp_path: Path
@@ -130,7 +159,7 @@ def test_an_attack_scores_as_it_deserves_and_is_named(
 
 @in_full
 @pytest.mark.parametrize(
-    ("lab", "hole"), HOLES, ids=[f"{lab.name}-{hole.function}" for lab, hole in HOLES]
+    ("lab", "hole"), [beside_its_lab(lab, one, name=one.function) for lab, one in HOLES]
 )
 def test_each_hole_matters(lab: Lab, hole: Hole, tmp_path: Path) -> None:
     record = graded(lab, tree.with_hole(hole), tmp_path)

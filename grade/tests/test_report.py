@@ -20,6 +20,7 @@ from grade.measure.schema import Experiment
 from grade.report import figures, lead, page, picture, study, theme, wording, write
 from grade.report.study import Study
 
+pytestmark = pytest.mark.xdist_group("report")  # its runs are made once
 SWEPT = """\
 claim = "The longer the interval, the larger <the bursts>"
 source = "this test"
