@@ -106,7 +106,7 @@ static void start_first(u64 dtb_phys)
 
 static void start_other(void)
 {
-    vm_hart_init();
+    vm_use(NULL);
     irq_hart_init();
     clock_hart_init();
 }

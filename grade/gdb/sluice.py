@@ -147,8 +147,8 @@ def calls(proc: gdb.Value) -> Iterator[int]:
     word = gdb.lookup_type("unsigned long").pointer()
     yield int(proc["context"]["ra"])
     frame = int(proc["context"]["s"][0])
-    top = int(proc["kstack"]) + int(gdb.parse_and_eval("0x4000"))
-    while int(proc["kstack"]) < frame <= top:
+    top = int(proc["trapframe"])
+    while top - 0x4000 < frame <= top:
         yield int(gdb.Value(frame - 8).cast(word).dereference())
         frame = int(gdb.Value(frame - 16).cast(word).dereference())
 

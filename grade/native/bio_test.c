@@ -73,11 +73,16 @@ void kprintf(const char *fmt, ...)
     (void)fmt;
 }
 
+int kvsnprintf(char *out, size_t n, const char *fmt, va_list args)
+{
+    return vsnprintf(out, n, fmt, args);
+}
+
 int ksnprintf(char *out, size_t n, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    int length = vsnprintf(out, n, fmt, args);
+    int length = kvsnprintf(out, n, fmt, args);
     va_end(args);
     return length;
 }

@@ -1,15 +1,16 @@
 /*
  * Memory and text.
  *
- * - memcpy and memset move the block cache's pages, so their cost is the
- *   machine's: they go by 8-byte words, 8 words to a turn, with single bytes
- *   only before the first aligned word of the target and after the last. The
- *   rest is seldom called, for a few bytes.
+ * - memcpy and memset move the contents of blocks, so their cost is much of
+ *   the machine's. They go by 8-byte words, 8 words to a turn; single bytes
+ *   come only before the first aligned word of the target and after the last.
+ *   The other functions are called seldom, and for a few bytes.
  * - Every access is aligned. When source and target differ in alignment, a
  *   target word is put together from the two source words it straddles. The
  *   words read are those that hold wanted bytes: no page is touched that the
  *   caller did not name.
- * - The compiler must not see in these loops the very functions they are.
+ * - The compiler must not replace these loops by calls of the functions that
+ *   they are.
  */
 #pragma GCC optimize("no-tree-loop-distribute-patterns")
 
@@ -25,7 +26,8 @@ static bool aligned(const void *p)
     return (uintptr_t)p % WORD == 0;
 }
 
-/* Both aligned, n > 0 words. Upwards, so `to` may lie below `from`. */
+/* Copy n > 0 words between aligned addresses, upwards: `to` may lie below
+ * `from`. */
 static void copy_words(word *to, const word *from, size_t n)
 {
     for (; n >= TURN; n -= TURN, to += TURN, from += TURN) {
@@ -38,7 +40,7 @@ static void copy_words(word *to, const word *from, size_t n)
         *to++ = *from++;
 }
 
-/* The same from an unaligned source. The machine is little-endian. */
+/* Like copy_words, from an unaligned source. The machine is little-endian. */
 static void copy_words_shifted(word *to, const u8 *from, size_t n)
 {
     u32 low = (uintptr_t)from % WORD * 8, high = 64 - low;
@@ -50,7 +52,7 @@ static void copy_words_shifted(word *to, const u8 *from, size_t n)
     }
 }
 
-/* Upwards: right whenever `to` does not lie within [from, from + n). */
+/* Copy upwards; `to` must not lie within [from, from + n). */
 static void copy_up(u8 *to, const u8 *from, size_t n)
 {
     if (n >= 2 * WORD) {
@@ -144,32 +146,15 @@ size_t strlcpy(char *to, const char *from, size_t n)
     return length;
 }
 
-/* 0 to 15, or 16 if c is no digit of any base. */
-static u32 digit_of(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return 16;
-}
-
 bool parse_u64(const char *text, u64 *value)
 {
-    u32 base = 10;
-    if (text[0] == '0' && text[1] == 'x') {
-        base = 16;
-        text += 2;
-    }
+    u64 sum = 0;
     if (!*text)
         return false;
-    u64 sum = 0;
     for (; *text; text++) {
-        u32 digit = digit_of(*text);
-        if (digit >= base || __builtin_mul_overflow(sum, base, &sum) ||
-            __builtin_add_overflow(sum, digit, &sum))
+        if (*text < '0' || *text > '9' ||
+            __builtin_mul_overflow(sum, 10, &sum) ||
+            __builtin_add_overflow(sum, *text - '0', &sum))
             return false;
     }
     *value = sum;

@@ -15,10 +15,8 @@ char *strchr(const char *, int c);
 /* Copy at most n - 1 bytes and end with 0; returns strlen(from). */
 size_t strlcpy(char *to, const char *from, size_t n);
 
-/*
- * Parse all of text as a number: decimal, or hexadecimal after 0x. False,
- * and *value unchanged, if anything else is in it or it exceeds 64 bits.
- */
+/* Parse all of text as a decimal number. False, and *value unchanged, if it
+ * holds anything else or exceeds 64 bits. */
 bool parse_u64(const char *text, u64 *value);
 
 #endif

@@ -23,34 +23,36 @@ struct tree {
 
 #define TREE_ITEM(node, type, member) CONTAINER(node, type, member)
 
+/* The last node with a key < the given one, and the first with one >= it. */
+struct tree_gap_ {
+    struct tree_node *before, *after;
+};
+
+static inline struct tree_gap_ tree_gap_(const struct tree *t, u64 key)
+{
+    struct tree_gap_ gap = {NULL, NULL};
+    for (struct tree_node *n = t->root; n;) {
+        if (n->key < key) {
+            gap.before = n;
+            n = n->right;
+        } else {
+            gap.after = n;
+            n = n->left;
+        }
+    }
+    return gap;
+}
+
 /* The first node with a key >= the given one, or NULL. */
 static inline struct tree_node *tree_at_or_after(const struct tree *t, u64 key)
 {
-    struct tree_node *best = NULL;
-    for (struct tree_node *n = t->root; n;) {
-        if (n->key >= key) {
-            best = n;
-            n = n->left;
-        } else {
-            n = n->right;
-        }
-    }
-    return best;
+    return tree_gap_(t, key).after;
 }
 
 /* The last node with a key < the given one, or NULL. */
 static inline struct tree_node *tree_before(const struct tree *t, u64 key)
 {
-    struct tree_node *best = NULL;
-    for (struct tree_node *n = t->root; n;) {
-        if (n->key < key) {
-            best = n;
-            n = n->right;
-        } else {
-            n = n->left;
-        }
-    }
-    return best;
+    return tree_gap_(t, key).before;
 }
 
 /* The node after n, or NULL. */
@@ -66,10 +68,26 @@ static inline struct tree_node *tree_next(struct tree_node *n)
     return n->up;
 }
 
+/* Put `to`, which may be NULL, below `up` (NULL: at the root) in the place
+ * where n is. */
+static inline void tree_replace_(struct tree *t, struct tree_node *up,
+                                 struct tree_node *n, struct tree_node *to)
+{
+    if (to)
+        to->up = up;
+    if (!up)
+        t->root = to;
+    else if (up->left == n)
+        up->left = to;
+    else
+        up->right = to;
+}
+
 /* Turn n and its parent about, so that n is the upper one. */
 static inline void tree_rotate_up_(struct tree *t, struct tree_node *n)
 {
-    struct tree_node *p = n->up, *g = p->up, *moved;
+    struct tree_node *p = n->up, *moved;
+    tree_replace_(t, p->up, p, n);
     if (p->left == n) {
         moved = p->left = n->right;
         n->right = p;
@@ -80,13 +98,6 @@ static inline void tree_rotate_up_(struct tree *t, struct tree_node *n)
     if (moved)
         moved->up = p;
     p->up = n;
-    n->up = g;
-    if (!g)
-        t->root = n;
-    else if (g->left == p)
-        g->left = n;
-    else
-        g->right = n;
 }
 
 static inline void tree_insert(struct tree *t, struct tree_node *n, u64 key)
@@ -110,15 +121,7 @@ static inline void tree_remove(struct tree *t, struct tree_node *n)
     while (n->left && n->right)
         tree_rotate_up_(t, n->left->priority > n->right->priority ? n->left
                                                                   : n->right);
-    struct tree_node *child = n->left ? n->left : n->right;
-    if (child)
-        child->up = n->up;
-    if (!n->up)
-        t->root = child;
-    else if (n->up->left == n)
-        n->up->left = child;
-    else
-        n->up->right = child;
+    tree_replace_(t, n->up, n, n->left ? n->left : n->right);
     n->up = n->left = n->right = NULL;
 }
 

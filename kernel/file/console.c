@@ -112,7 +112,7 @@ static void interrupt_job(void)
     tty.shown = MIN(tty.shown, tty.end);
     uart_put("^C\n", 3);
     if (tty.foreground)
-        proc_kill_group(tty.foreground);
+        proc_kill(-(i64)tty.foreground);
 }
 
 static void edit(char c)

@@ -35,6 +35,8 @@ struct cpu {
     struct spinlock timer_lock;
     struct list timers; /* timer_lock: soonest first */
     u64 slice_ns;       /* end of the slice, 0: none */
+    u64 *pagetable;     /* in use (vm_use) */
+    bool fence_due;     /* before user mode (vm_fence) */
 };
 
 extern struct cpu cpus[MAX_HARTS];

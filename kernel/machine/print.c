@@ -26,11 +26,11 @@ struct out {
     bool to_uart;  /* text is written out when full, not cut off */
 };
 
-/* One conversion. */
+/* What stands between the '%' and the letter of a conversion. */
 struct spec {
-    bool left, zeros;
-    u32 longs;          /* how many times 'l', or 'z' */
-    size_t width, most; /* most: the precision, for %s */
+    bool left;
+    size_t width;
+    bool is_long; /* 'l' or 'z' */
 };
 
 static void put_char(struct out *out, char c)
@@ -44,49 +44,36 @@ static void put_char(struct out *out, char c)
     out->length++;
 }
 
-static void put_times(struct out *out, char c, size_t n)
+static void put_spaces(struct out *out, size_t n)
 {
     while (n--)
-        put_char(out, c);
+        put_char(out, ' ');
 }
 
-/* Text with a sign or the like before it, padded to the width. */
+/* Text padded to the width. */
 static void put_field(struct out *out, const struct spec *spec,
-                      const char *prefix, const char *text, size_t n)
+                      const char *text)
 {
-    size_t used = strlen(prefix) + n;
-    size_t pad = spec->width > used ? spec->width - used : 0;
-    if (!spec->left && !spec->zeros)
-        put_times(out, ' ', pad);
-    while (*prefix)
-        put_char(out, *prefix++);
-    if (!spec->left && spec->zeros)
-        put_times(out, '0', pad);
-    while (n--)
+    size_t n = strlen(text), pad = spec->width > n ? spec->width - n : 0;
+    if (!spec->left)
+        put_spaces(out, pad);
+    while (*text)
         put_char(out, *text++);
     if (spec->left)
-        put_times(out, ' ', pad);
+        put_spaces(out, pad);
 }
 
 static void put_number(struct out *out, const struct spec *spec,
                        const char *prefix, u64 n, u32 base)
 {
-    char digits[20], *first = digits + sizeof(digits);
+    char text[24], *first = text + sizeof(text) - 1;
+    *first = 0;
     do
         *--first = "0123456789abcdef"[n % base];
     while (n /= base);
-    put_field(out, spec, prefix, first, digits + sizeof(digits) - first);
-}
-
-static void put_string(struct out *out, struct spec *spec, const char *s)
-{
-    if (!s)
-        s = "(null)";
-    size_t n = 0;
-    while (n < spec->most && s[n])
-        n++;
-    spec->zeros = false;
-    put_field(out, spec, "", s, n);
+    first -= strlen(prefix);
+    memcpy(first, prefix, strlen(prefix));
+    put_field(out, spec, first);
 }
 
 /* va_list by reference: an argument type in C may be an array. */
@@ -94,87 +81,66 @@ struct args {
     va_list list;
 };
 
-static size_t number_or_star(const char **fmt, struct args *args)
+static struct spec parse_spec(const char **fmt)
 {
-    int n = 0;
-    if (**fmt == '*') {
-        n = va_arg(args->list, int);
-        ++*fmt;
-    }
-    for (; **fmt >= '0' && **fmt <= '9'; ++*fmt)
-        n = n * 10 + (**fmt - '0');
-    return n < 0 ? 0 : n;
-}
-
-static struct spec parse_spec(const char **fmt, struct args *args)
-{
-    struct spec spec = {.most = SIZE_MAX};
-    for (; **fmt == '-' || **fmt == '0'; ++*fmt)
-        *(**fmt == '-' ? &spec.left : &spec.zeros) = true;
-    spec.width = number_or_star(fmt, args);
-    if (**fmt == '.') {
-        ++*fmt;
-        spec.most = number_or_star(fmt, args);
-    }
+    struct spec spec = {.left = **fmt == '-'};
+    for (*fmt += spec.left; **fmt >= '0' && **fmt <= '9'; ++*fmt)
+        spec.width = spec.width * 10 + (**fmt - '0');
     for (; **fmt == 'l' || **fmt == 'z'; ++*fmt)
-        spec.longs++;
+        spec.is_long = true;
     return spec;
 }
 
-static void put_conversion(struct out *out, char kind, struct spec *spec,
-                           struct args *args)
+static void put_conversion(struct out *out, const char *kind,
+                           const struct spec *spec, struct args *args)
 {
     i64 n;
-    char c;
-    switch (kind) {
+    const char *text;
+    switch (*kind) {
     case 'd':
-        n = spec->longs ? va_arg(args->list, i64) : va_arg(args->list, i32);
+        n = spec->is_long ? va_arg(args->list, i64) : va_arg(args->list, i32);
         put_number(out, spec, n < 0 ? "-" : "", n < 0 ? -(u64)n : (u64)n, 10);
         break;
     case 'u':
     case 'x':
-        n = spec->longs ? va_arg(args->list, u64) : va_arg(args->list, u32);
-        put_number(out, spec, "", n, kind == 'x' ? 16 : 10);
+        n = spec->is_long ? va_arg(args->list, u64) : va_arg(args->list, u32);
+        put_number(out, spec, "", n, *kind == 'x' ? 16 : 10);
         break;
     case 'p':
         put_number(out, spec, "0x", (u64)va_arg(args->list, void *), 16);
         break;
     case 's':
-        put_string(out, spec, va_arg(args->list, const char *));
-        break;
-    case 'c':
-        c = (char)va_arg(args->list, int);
-        put_field(out, spec, "", &c, 1);
+        text = va_arg(args->list, const char *);
+        put_field(out, spec, text ? text : "(null)");
         break;
     case '%':
         put_char(out, '%');
         break;
     default:
-        panic("print: no conversion %%%c", kind);
+        panic("print: there is no conversion as in %%%s", kind);
     }
 }
 
-static void format(struct out *out, const char *fmt, struct args *args)
+static void format(struct out *out, const char *fmt, va_list list)
 {
-    while (*fmt) {
+    struct args args;
+    va_copy(args.list, list);
+    for (; *fmt; fmt++) {
         if (*fmt != '%') {
-            put_char(out, *fmt++);
+            put_char(out, *fmt);
             continue;
         }
         fmt++;
-        struct spec spec = parse_spec(&fmt, args);
-        put_conversion(out, *fmt, &spec, args);
-        fmt++;
+        struct spec spec = parse_spec(&fmt);
+        put_conversion(out, fmt, &spec, &args);
     }
+    va_end(args.list);
 }
 
 int kvsnprintf(char *text, size_t n, const char *fmt, va_list list)
 {
     struct out out = {.text = text, .room = n ? n - 1 : 0};
-    struct args args;
-    va_copy(args.list, list);
-    format(&out, fmt, &args);
-    va_end(args.list);
+    format(&out, fmt, list);
     if (n)
         text[out.used] = 0;
     return (int)out.length;
@@ -193,10 +159,7 @@ void kvprintf(const char *fmt, va_list list)
 {
     char line[LINE_BYTES];
     struct out out = {.text = line, .room = sizeof(line), .to_uart = true};
-    struct args args;
-    va_copy(args.list, list);
-    format(&out, fmt, &args);
-    va_end(args.list);
+    format(&out, fmt, list);
     uart_put(line, out.used);
 }
 

@@ -1,10 +1,9 @@
 /*
  * Kernel output and its formats.
  *
- * Formats: %d %u %x %ld %lu %lx %lld %llu %llx %zu %p %s %c %%, with width,
- * '-', '0' and a precision for %s; width and precision may be '*'. kprintf
- * writes a whole line at once even when several harts print; it may be called
- * from any context.
+ * Conversions: %d %u %x, also as %ld and %zu; %p %s %%. A width pads with
+ * spaces on the left, or after '-' on the right. kprintf writes a whole line at
+ * once even when several harts print, and may be called from any context.
  */
 #ifndef SLUICE_PRINT_H
 #define SLUICE_PRINT_H

@@ -1,5 +1,5 @@
-/* Histograms of the system and of disks (hist.h). Counts are atomic; nothing is
- * locked. */
+/* Histograms of the system and of disks (hist.h). Counts are atomic, so there
+ * is no lock. */
 #include "kernel/measure/hist.h"
 #include "kernel/machine/args.h"
 #include "kernel/machine/mem.h"
@@ -7,17 +7,16 @@
 #include "kernel/measure/prochist.h"
 #include "kernel/base/string.h"
 
-/* The place of the highest bit; RV64 without Zbb has no instruction for it. */
+/* The number of the highest bit set; RV64 without Zbb has no instruction for
+ * it. */
 static u32 highest_bit(u64 value)
 {
-    u32 place = 0;
+    u32 bit = 0;
     for (u32 step = 32; step; step /= 2) {
-        if (value >> step) {
-            value >>= step;
-            place += step;
-        }
+        if (value >> bit >> step)
+            bit += step;
     }
-    return place;
+    return bit;
 }
 
 u32 hist_bucket(u64 value)
@@ -36,21 +35,15 @@ u64 hist_low(u32 bucket)
     return (u64)(128 + bucket % 128) << power;
 }
 
-static void make(struct histogram *h, u32 nunits)
-{
-    u64 bytes = nunits * sizeof(struct hist_unit);
-    h->units = mem_reserve(bytes);
-    if (!h->units)
-        boot_fail("%s: no memory for the histogram", h->name);
-    memset(h->units, 0, bytes);
-    h->nunits = nunits;
-}
-
 void hist_init(u32 disks)
 {
     u32 of_disks = 0;
     for (struct histogram *h = __start_histograms; h < __stop_histograms; h++) {
-        make(h, h->of_disks ? disks : 1);
+        h->nunits = h->of_disks ? disks : 1;
+        h->units = mem_reserve(h->nunits * sizeof *h->units);
+        if (!h->units)
+            boot_fail("%s: no memory for the histogram", h->name);
+        memset(h->units, 0, h->nunits * sizeof *h->units);
         if (h->of_disks)
             h->place = of_disks++;
     }

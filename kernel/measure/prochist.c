@@ -3,14 +3,14 @@
  * `process PID NAME`, then its histograms, as hist.h says, with names like
  * proc14.read_response.
  *
- * - Requests count for the process that queued them; delayed writes for the
- *   update daemon, or whoever flushes; those that the scheduler took up by
- *   itself for process 0, "offers". The name is the one that the process had
- *   when it last queued a request or had one done.
+ * - A request counts for the process that queued it: a delayed write for the
+ *   update daemon or the process that flushes, and a candidate write that the
+ *   scheduler chose for process 0, "offers". The name is the one that the
+ *   process had when it last queued a request or had one done.
  * - Memory is bounded: MAX_ACCOUNTS processes, and a pool of groups of buckets
  *   (hist.h), which a process takes as its values need them. Processes that
- *   have ended stay. When there is no room, the process that was longest
- *   without a request gives way to a new one, and is counted.
+ *   have ended stay. When there is no room, the account that was longest
+ *   without a request is emptied for a new one, and counted.
  */
 #include "kernel/measure/prochist.h"
 #include "kernel/machine/args.h"
@@ -31,17 +31,17 @@ struct sparse {
 };
 
 struct account {
-    struct list by_pid, by_use;
+    struct list link;
+    bool used; /* by a process: of this pid */
     u32 pid;
     char name[PROC_NAME_BYTES];
     struct sparse hist[];
 };
 
 static struct {
-    struct spinlock lock;                     /* of all of it */
-    u32 histograms;                           /* of an account */
-    struct list unused;                       /* accounts */
-    struct list by_pid[MAX_ACCOUNTS], by_use; /* the longest unused first */
+    struct spinlock lock; /* guards all of this */
+    u32 histograms;       /* in an account */
+    struct list accounts; /* first the unused, then the longest not used */
     u32 (*pool)[HIST_GROUP];
     u64 groups, fresh; /* of the pool; those from fresh on were never used */
     u32 *freed;        /* given back; each begins with the next */
@@ -54,18 +54,22 @@ static u64 account_bytes(void)
     return sizeof(struct account) + store.histograms * sizeof(struct sparse);
 }
 
+static void *reserve(u64 bytes)
+{
+    void *start = mem_reserve(bytes);
+    if (!start)
+        boot_fail("no memory for the histograms of processes");
+    return start;
+}
+
 static void make_accounts(void)
 {
-    u8 *accounts = mem_reserve(MAX_ACCOUNTS * account_bytes());
-    if (!accounts)
-        boot_fail("no memory for the histograms of processes");
+    u8 *accounts = reserve(MAX_ACCOUNTS * account_bytes());
     memset(accounts, 0, MAX_ACCOUNTS * account_bytes());
-    list_init(&store.unused);
-    list_init(&store.by_use);
+    list_init(&store.accounts);
     for (u32 i = 0; i < MAX_ACCOUNTS; i++) {
         struct account *a = (struct account *)(accounts + i * account_bytes());
-        list_push_back(&store.unused, &a->by_use);
-        list_init(&store.by_pid[i]);
+        list_push_back(&store.accounts, &a->link);
     }
 }
 
@@ -75,9 +79,7 @@ static void make_pool(void)
     u64 most = MAX_ACCOUNTS * store.histograms * GROUPS_EXPECTED;
     u64 share = mem_total_pages() * PAGE_SIZE / POOL_SHARE;
     store.groups = MAX(least, MIN(most, share / sizeof *store.pool));
-    store.pool = mem_reserve(store.groups * sizeof *store.pool);
-    if (!store.pool)
-        boot_fail("no memory for the histograms of processes");
+    store.pool = reserve(store.groups * sizeof *store.pool);
 }
 
 void prochist_init(u32 histograms)
@@ -96,19 +98,18 @@ static void group_free(u32 *group)
     store.freed = group;
 }
 
-/* The process that was longest without a request gives way. */
-static void give_way(void)
+/* Empty an account, if it is used. */
+static void give_way(struct account *a)
 {
-    struct list *oldest = list_pop_front(&store.by_use);
-    struct account *a = LIST_ITEM(oldest, struct account, by_use);
-    list_remove(&a->by_pid);
+    if (!a->used)
+        return;
     for (u32 i = 0; i < store.histograms * HIST_GROUPS; i++) {
         u32 *group = a->hist[i / HIST_GROUPS].group[i % HIST_GROUPS];
         if (group)
             group_free(group);
     }
-    memset(a, 0, account_bytes());
-    list_push_back(&store.unused, &a->by_use);
+    memset(a->hist, 0, store.histograms * sizeof *a->hist);
+    a->used = false;
     count(&lost, 1);
 }
 
@@ -116,8 +117,10 @@ static void give_way(void)
 static u32 *group_make(void)
 {
     u32 *group;
-    while (!store.freed && store.fresh == store.groups)
-        give_way();
+    if (store.fresh == store.groups) {
+        for (struct list *n = store.accounts.next; !store.freed; n = n->next)
+            give_way(LIST_ITEM(n, struct account, link));
+    }
     if (store.freed) {
         group = store.freed;
         memcpy(&store.freed, group, sizeof store.freed);
@@ -127,16 +130,14 @@ static u32 *group_make(void)
     return memset(group, 0, sizeof *store.pool);
 }
 
-static struct list *bucket_of(u32 pid)
-{
-    return &store.by_pid[pid % MAX_ACCOUNTS];
-}
-
+/* A process's account, or NULL. Few processes have requests at a time, so it is
+ * among the last. */
 static struct account *account_find(u32 pid)
 {
-    LIST_EACH (n, bucket_of(pid)) {
-        struct account *a = LIST_ITEM(n, struct account, by_pid);
-        if (a->pid == pid)
+    for (struct list *n = store.accounts.prev; n != &store.accounts;
+         n = n->prev) {
+        struct account *a = LIST_ITEM(n, struct account, link);
+        if (a->used && a->pid == pid)
             return a;
     }
     return NULL;
@@ -144,27 +145,24 @@ static struct account *account_find(u32 pid)
 
 static struct account *account_make(u32 pid)
 {
-    if (list_empty(&store.unused))
-        give_way();
-    struct list *n = list_pop_front(&store.unused);
-    struct account *a = LIST_ITEM(n, struct account, by_use);
+    struct account *a = LIST_ITEM(store.accounts.next, struct account, link);
+    give_way(a);
+    a->used = true;
     a->pid = pid;
     strlcpy(a->name, pid ? "" : "offers", sizeof a->name);
-    list_push_front(bucket_of(pid), &a->by_pid);
     return a;
 }
 
 /* ---- counting ---- */
 
-/* A process's account, as the one used last. */
+/* A process's account, which becomes the one used last. */
 static struct account *account_of(u32 pid)
 {
     struct account *a = account_find(pid);
     if (!a)
         a = account_make(pid);
-    else
-        list_remove(&a->by_use);
-    list_push_back(&store.by_use, &a->by_use);
+    list_remove(&a->link);
+    list_push_back(&store.accounts, &a->link);
     if (pid && mycpu()->pid == pid)
         strlcpy(a->name, mycpu()->name, sizeof a->name);
     return a;
@@ -184,14 +182,14 @@ void prochist_add(const struct histogram *h, u32 pid, u32 bucket, u64 value)
 
 /* ---- as text ---- */
 
-/* Of the accounts of pids from `first` on, that of the least; or NULL. Caller
- * holds the lock. */
+/* The account of the least pid that is not below `first`, or NULL. Caller holds
+ * the lock. */
 static struct account *account_from(u32 first)
 {
     struct account *least = NULL;
-    LIST_EACH (n, &store.by_use) {
-        struct account *a = LIST_ITEM(n, struct account, by_use);
-        if (a->pid >= first && (!least || a->pid < least->pid))
+    LIST_EACH (n, &store.accounts) {
+        struct account *a = LIST_ITEM(n, struct account, link);
+        if (a->used && a->pid >= first && (!least || a->pid < least->pid))
             least = a;
     }
     return least;

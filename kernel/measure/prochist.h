@@ -1,13 +1,10 @@
-/*
- * Histograms of each process: what hist_add_request is given, by pid. Inside
- * hist.c's; others see hist.h.
- */
+/* Histograms of each process, for hist.c alone; other files see hist.h. */
 #ifndef SLUICE_PROCHIST_H
 #define SLUICE_PROCHIST_H
 
 #include "kernel/measure/hist.h"
 
-/* At boot: room for so many histograms a process. */
+/* At boot: make room for so many histograms of each process. */
 void prochist_init(u32 histograms);
 
 /* From any context. */

@@ -4,8 +4,8 @@
  * - Control is text: "use KIND NAME", "set POLICY.TUNABLE VALUE". A line that
  *   is wrong in any way changes nothing; the reason stays readable as the
  *   last line of /dev/policy.
- * - One control line is done at a time (control.lock, a sleep lock); what the
- *   policies answer meanwhile is the owners' affair.
+ * - One control line is done at a time (control.lock, a sleep lock). Policies
+ *   may be asked meanwhile: their owners see to that.
  */
 #include "kernel/policy/registry.h"
 #include "kernel/base/abi.h"
@@ -19,64 +19,46 @@
 extern const struct policy *const __start_policies[];
 extern const struct policy *const __stop_policies[];
 
-/* Every table that was linked in, the refused ones too. */
+/* Every table that was linked in, with those that are refused. */
 #define TABLE_EACH(p)                                      \
     for (const struct policy *const *p = __start_policies; \
          p < __stop_policies; p++)
 
-/* Every policy: a refused table has perhaps no name, and is nowhere shown. */
+/* Every policy. A refused table may lack a name, and is never shown. */
 #define POLICY_EACH(p) \
     TABLE_EACH (p)     \
         if (!refusal(*p))
 
 #define LINE_BYTES 128 /* most of a control line, and of a reason */
 
-/* The first required hook that a table lacks, or NULL. */
-static const char *lacks_update(const struct policy *p)
-{
-    return !p->update.next_ns ? "next_ns" : !p->update.look ? "look" : NULL;
-}
-
-static const char *lacks_write(const struct policy *p)
-{
-    return !p->write.decide ? "decide" : NULL;
-}
-
-static const char *lacks_sched(const struct policy *p)
-{
-    return !p->sched.next ? "next" : NULL;
-}
-
-static const char *lacks_replace(const struct policy *p)
-{
-    return !p->replace.insert   ? "insert"
-           : !p->replace.remove ? "remove"
-           : !p->replace.victim ? "victim"
-                                : NULL;
-}
-
-static const char *lacks_prefetch(const struct policy *p)
-{
-    return !p->prefetch.ahead ? "ahead" : NULL;
-}
-
-static const char *lacks_place(const struct policy *p)
-{
-    return !p->place.physical ? "physical" : NULL;
-}
-
 /* The kinds; the only place in the kernel that names policies. */
 static struct {
     const char *name, *def;
-    const char *(*lacks)(const struct policy *);
     struct policy_owner owner; /* set once, at boot */
 } kinds[POLICY_KINDS] = {
-    [POLICY_UPDATE] = {"update", "pu", lacks_update, {0}},
-    [POLICY_WRITE] = {"write", "async", lacks_write, {0}},
-    [POLICY_SCHED] = {"sched", "clook", lacks_sched, {0}},
-    [POLICY_REPLACE] = {"replace", "lru", lacks_replace, {0}},
-    [POLICY_PREFETCH] = {"prefetch", "none", lacks_prefetch, {0}},
-    [POLICY_PLACE] = {"place", "inplace", lacks_place, {0}},
+    [POLICY_UPDATE] = {"update", "pu", {0}},
+    [POLICY_WRITE] = {"write", "async", {0}},
+    [POLICY_SCHED] = {"sched", "clook", {0}},
+    [POLICY_REPLACE] = {"replace", "lru", {0}},
+    [POLICY_PREFETCH] = {"prefetch", "none", {0}},
+    [POLICY_PLACE] = {"place", "inplace", {0}},
+};
+
+/* The hooks that a policy of a kind must have. */
+#define REQUIRED(KIND, hook)                                \
+    {                                                       \
+        POLICY_##KIND, #hook, offsetof(struct policy, hook) \
+    }
+static const struct {
+    enum policy_kind kind;
+    const char *name;
+    size_t at; /* of a pointer in struct policy */
+} required[] = {
+    REQUIRED(UPDATE, update.next_ns),  REQUIRED(UPDATE, update.look),
+    REQUIRED(WRITE, write.decide),     REQUIRED(SCHED, sched.next),
+    REQUIRED(REPLACE, replace.insert), REQUIRED(REPLACE, replace.remove),
+    REQUIRED(REPLACE, replace.victim), REQUIRED(PREFETCH, prefetch.ahead),
+    REQUIRED(PLACE, place.physical),
 };
 
 const struct policy *policy_in_use[POLICY_KINDS];
@@ -107,6 +89,18 @@ static bool tunables_good(const struct policy *p)
     return true;
 }
 
+/* The name of the first required hook that a policy lacks, or NULL. */
+static const char *lacks(const struct policy *p)
+{
+    for (u32 i = 0; i < NELEM(required); i++) {
+        u64 hook;
+        memcpy(&hook, (const char *)p + required[i].at, sizeof hook);
+        if (required[i].kind == p->kind && !hook)
+            return required[i].name;
+    }
+    return NULL;
+}
+
 /* Why a table is refused, or NULL if it is good. */
 static const char *refusal(const struct policy *p)
 {
@@ -114,7 +108,7 @@ static const char *refusal(const struct policy *p)
         return "no such kind, or no name, or no description";
     if (!tunables_good(p))
         return "a tunable's default is outside its range";
-    return kinds[p->kind].lacks(p);
+    return lacks(p);
 }
 
 void registry_init(void)
@@ -141,7 +135,7 @@ static const struct policy *find(enum policy_kind kind, const char *name)
     return NULL;
 }
 
-/* Why it cannot be in use as things are, or NULL. */
+/* Why a policy cannot be in use now, or NULL. */
 static const char *objection(const struct policy *p)
 {
     return p->refuses ? p->refuses() : NULL;
@@ -191,6 +185,12 @@ void policy_check(const struct policy *p)
 
 /* ---- control ---- */
 
+/* Where the reason goes if a control line is refused. */
+struct answer {
+    char *why;
+    size_t n;
+};
+
 /* Cut the next word off *line; NULL if there is none. */
 static char *next_word(char **line)
 {
@@ -207,32 +207,38 @@ static char *next_word(char **line)
     return word;
 }
 
-static int use(const char *kind_name, const char *name, char *why, size_t n)
+/* Say why a control line is wrong. */
+static int __attribute__((format(printf, 2, 3)))
+refuse(struct answer *a, const char *fmt, ...)
+{
+    va_list list;
+    va_start(list, fmt);
+    kvsnprintf(a->why, a->n, fmt, list);
+    va_end(list);
+    return -EINVAL;
+}
+
+static int use(const char *kind_name, const char *name, struct answer *a)
 {
     for (u32 kind = 0; kind < POLICY_KINDS; kind++) {
         if (strcmp(kinds[kind].name, kind_name))
             continue;
         const struct policy *p = find(kind, name);
-        if (!p) {
-            ksnprintf(why, n, "no %s policy \"%s\"", kind_name, name);
-            return -EINVAL;
-        }
+        if (!p)
+            return refuse(a, "no %s policy \"%s\"", kind_name, name);
         const char *reason = objection(p);
-        if (reason) {
-            ksnprintf(why, n, "%s/%s: %s", kind_name, name, reason);
-            return -EINVAL;
-        }
+        if (reason)
+            return refuse(a, "%s/%s: %s", kind_name, name, reason);
         if (p != policy_in_use[kind]) {
             kinds[kind].owner.swap(p);
             count(&swaps, 1);
         }
         return 0;
     }
-    ksnprintf(why, n, "no kind of policy \"%s\"", kind_name);
-    return -EINVAL;
+    return refuse(a, "no kind of policy \"%s\"", kind_name);
 }
 
-/* Does text read policy.tunable, or kind/policy.tunable, for this row? */
+/* Is text POLICY.TUNABLE, or KIND/POLICY.TUNABLE, of this row? */
 static bool names_row(const char *text, const struct policy *p,
                       const struct tunable *t)
 {
@@ -242,7 +248,7 @@ static bool names_row(const char *text, const struct policy *p,
     return !strcmp(text, full) || !strcmp(text, full + kind);
 }
 
-/* How many rows are named so, and the last of them, and its policy. */
+/* How many rows have this name; *last is the last of them, *of its policy. */
 static u32 rows_named(const char *name, struct tunable **last,
                       const struct policy **of)
 {
@@ -260,10 +266,10 @@ static u32 rows_named(const char *name, struct tunable **last,
     return rows;
 }
 
-/* Set a tunable to a value of its range, unless the policy is in use and that
- * does not go with its others. */
-static int put(const struct policy *p, struct tunable *t, u64 value, char *why,
-               size_t n)
+/* Set a tunable to a value of its range. A policy in use may refuse a value
+ * that contradicts its other tunables. */
+static int put(const struct policy *p, struct tunable *t, u64 value,
+               struct answer *a)
 {
     u64 old = t->value;
     bool in_use = policy_in_use[p->kind] == p;
@@ -271,54 +277,44 @@ static int put(const struct policy *p, struct tunable *t, u64 value, char *why,
     const char *reason = in_use ? objection(p) : NULL;
     if (reason) {
         t->value = old;
-        ksnprintf(why, n, "%s.%s = %lu: %s", p->name, t->name, value, reason);
-        return -EINVAL;
+        return refuse(a, "%s.%s = %lu: %s", p->name, t->name, value, reason);
     }
     if (in_use && kinds[p->kind].owner.tuned)
         kinds[p->kind].owner.tuned();
     return 0;
 }
 
-static int set(const char *name, const char *value_text, char *why, size_t n)
+static int set(const char *name, const char *value_text, struct answer *a)
 {
     struct tunable *found;
     const struct policy *of;
     u64 value;
     u32 rows = rows_named(name, &found, &of);
-    if (rows != 1) {
-        ksnprintf(why, n,
-                  rows ? "\"%s\" is ambiguous: say KIND/NAME.TUNABLE"
-                       : "no tunable \"%s\"",
-                  name);
-        return -EINVAL;
-    }
-    if (!parse_u64(value_text, &value)) {
-        ksnprintf(why, n, "%s: \"%s\" is not a number", name, value_text);
-        return -EINVAL;
-    }
-    if (value < found->min || value > found->max) {
-        ksnprintf(why, n, "%s: %lu is not in %lu to %lu %s", name, value,
-                  found->min, found->max, found->unit);
-        return -EINVAL;
-    }
-    return put(of, found, value, why, n);
+    if (!rows)
+        return refuse(a, "no tunable \"%s\"", name);
+    if (rows > 1)
+        return refuse(a, "\"%s\" is ambiguous: say KIND/NAME.TUNABLE", name);
+    if (!parse_u64(value_text, &value))
+        return refuse(a, "%s: \"%s\" is not a number", name, value_text);
+    if (value < found->min || value > found->max)
+        return refuse(a, "%s: %lu is not in %lu to %lu %s", name, value,
+                      found->min, found->max, found->unit);
+    return put(of, found, value, a);
 }
 
 int policy_control(const char *line, char *why, size_t n)
 {
+    struct answer a = {why, n};
     char copy[LINE_BYTES], *rest = copy;
-    if (strlcpy(copy, line, sizeof copy) >= sizeof copy) {
-        ksnprintf(why, n, "line too long");
-        return -EINVAL;
-    }
+    if (strlcpy(copy, line, sizeof copy) >= sizeof copy)
+        return refuse(&a, "line too long");
     char *verb = next_word(&rest), *object = next_word(&rest),
          *value = next_word(&rest);
     if (value && !next_word(&rest) && !strcmp(verb, "use"))
-        return use(object, value, why, n);
+        return use(object, value, &a);
     if (value && !next_word(&rest) && !strcmp(verb, "set"))
-        return set(object, value, why, n);
-    ksnprintf(why, n, "want \"use KIND NAME\" or \"set POLICY.TUNABLE N\"");
-    return -EINVAL;
+        return set(object, value, &a);
+    return refuse(&a, "want \"use KIND NAME\" or \"set POLICY.TUNABLE N\"");
 }
 
 static bool boot_tunable(const char *name, const char *value)
@@ -328,7 +324,7 @@ static bool boot_tunable(const char *name, const char *value)
     const struct policy *p;
     if (!rows_named(name, &t, &p))
         return false;
-    if (set(name, value, why, sizeof why))
+    if (set(name, value, &(struct answer){why, sizeof why}))
         boot_fail("%s", why);
     return true;
 }

@@ -15,19 +15,19 @@
 /* The policy in use of each kind; written by the kind's owner alone. */
 extern const struct policy *policy_in_use[POLICY_KINDS];
 
-/* What the owner of a kind does when the registry calls. */
+/* The functions of a kind's owner, which the registry calls. */
 struct policy_owner {
     /* (required) Keep questions away from the policy in use (NULL at boot),
      * start `to`, hand it what exists, and make it the policy in use. No lock
      * held; may sleep. */
     void (*swap)(const struct policy *to);
-    /* (optional) A tunable of the policy in use has been set: ask it again what
-     * it answered before. No spin lock held; may sleep. */
+    /* (optional) A tunable of the policy in use has been set: ask the policy
+     * its questions again. No spin lock held; may sleep. */
     void (*tuned)(void);
 };
 
-/* The plain step of a swap, for the kind of `to`: stop the one in use, start
- * `to`, make it the one in use. The owner keeps questions away meanwhile. */
+/* The step that all swaps share: stop the policy in use of `to`'s kind, start
+ * `to`, put it to use. The owner keeps questions away meanwhile. */
 void policy_switch(const struct policy *to);
 
 /* Read the section, check the tables. Before any layer asks for a policy. */
@@ -44,8 +44,8 @@ void policy_own(enum policy_kind, struct policy_owner);
  */
 const struct policy *policy_fault(enum policy_kind, const char *what);
 
-/* Under check=1, panics if what this policy keeps is not as it should be. The
- * layer calls it after each question, with the lock of the kind. */
+/* Under check=1, panics if the policy finds its own records wrong. The layer
+ * calls it after each question, with the lock of the kind. */
 void policy_check(const struct policy *);
 
 /* One control line, "use KIND NAME" or "set POLICY.TUNABLE VALUE". 0, or

@@ -3,7 +3,8 @@
  * kernel threads. proc.h has the states, runqueue.c gives them harts. What a
  * process has open is copied and closed by syscall/process.c.
  *
- * - A slot of the table keeps its kernel stack from one process to the next.
+ * - A slot of the table keeps its kernel stack from one process to the next;
+ *   the pages are allocated when the slot is first used.
  * - Pids only grow. The first kernel thread is process 1: it boots, then loads
  *   the first program and goes to user mode.
  * - An exiting process frees its memory itself; wait() frees the slot and the
@@ -28,22 +29,17 @@ static struct {
     struct list free;   /* runqueue.lock: slots */
     u32 last_pid;       /* runqueue.lock */
     struct proc *first; /* process 1 */
-    u64 kstack_pages;   /* runqueue.lock: mapped, never given back */
 } table;
 
-static u64 kstack_pages(void)
-{
-    return table.kstack_pages;
-}
-
-GAUGE(kstacks, "mem.kstacks", "pages", "kept as kernel stacks", kstack_pages);
+COUNTER(kstacks, "mem.kstacks", "pages", "kept as kernel stacks");
 
 void proc_init(void)
 {
     runqueue_init();
     list_init(&table.free);
     for (u32 i = 0; i < MAX_PROCS; i++) {
-        procs[i].kstack = KSTACK_BASE + i * STACK_STRIDE + PAGE_SIZE;
+        u64 top = KSTACK_BASE + (i + 1) * STACK_STRIDE;
+        procs[i].trapframe = (struct trapframe *)top - 1;
         list_push_back(&table.free, &procs[i].link);
     }
 }
@@ -59,33 +55,26 @@ static void begin(void)
     panic("begin: process %u (%s) has returned", p->pid, p->name);
 }
 
-/* The slot's stack, kept from its last process or new. */
+/* Complete the slot's stack. False if there is no memory; the pages that it
+ * has are kept. */
 static bool have_kstack(struct proc *p)
 {
-    void *page[STACK_PAGES];
-    if (p->trapframe)
-        return true;
-    for (u32 i = 0; i < STACK_PAGES; i++) {
-        page[i] = page_alloc();
-        if (page[i])
-            continue;
-        while (i > 0)
-            page_free(page[--i]);
-        return false;
+    u64 top = (u64)(p->trapframe + 1);
+    while (p->stack_pages < STACK_PAGES) {
+        void *page = page_alloc();
+        if (!page)
+            return false;
+        vm_map_kernel(top - ++p->stack_pages * PAGE_SIZE, page);
+        count(&kstacks, 1);
     }
-    for (u32 i = 0; i < STACK_PAGES; i++)
-        if (vm_map_kernel(p->kstack + i * PAGE_SIZE, page[i]) < 0)
-            panic("have_kstack: vm_init made no table for it");
-    u64 top = p->kstack + STACK_PAGES * PAGE_SIZE;
-    p->trapframe = (struct trapframe *)top - 1;
-    __atomic_fetch_add(&table.kstack_pages, STACK_PAGES, __ATOMIC_RELAXED);
     return true;
 }
 
 /* Caller holds runqueue.lock. */
 static void free_slot(struct proc *p)
 {
-    *p = (struct proc){.kstack = p->kstack, .trapframe = p->trapframe};
+    *p =
+        (struct proc){.trapframe = p->trapframe, .stack_pages = p->stack_pages};
     list_push_front(&table.free, &p->link);
 }
 
@@ -266,7 +255,7 @@ static i64 wait_locked(struct proc *p, i64 pid, int *status, u32 flags)
             return 0;
         if (p->killed)
             return -EINTR;
-        run_sleep(p, true);
+        run_sleep(p);
     }
 }
 
@@ -280,55 +269,30 @@ i64 proc_wait(i64 pid, int *status, u32 flags)
 
 /* ---- kill, groups ---- */
 
+static bool is_meant(const struct proc *p, i64 pid)
+{
+    return p->state != UNUSED &&
+           (pid < 0 ? pid == -(i64)p->pgrp : pid == p->pid);
+}
+
 /* Neither kernel threads nor process 1 can be killed. */
-static bool is_killable(const struct proc *p)
-{
-    return p->state != UNUSED && !p->is_thread;
-}
-
-/* Caller holds runqueue.lock. */
-static void kill(struct proc *p)
-{
-    p->killed = true;
-    run_interrupt(p);
-}
-
-static i64 kill_pid(u32 pid)
+i64 proc_kill(i64 pid)
 {
     i64 result = -ESRCH;
     spin_lock(&runqueue.lock);
-    for (u32 i = 0; i < MAX_PROCS && result == -ESRCH; i++) {
-        struct proc *p = &procs[i];
-        if (p->state == UNUSED || p->pid != pid)
+    for (struct proc *p = procs; p < procs + MAX_PROCS; p++) {
+        if (!is_meant(p, pid))
             continue;
-        result = is_killable(p) ? 0 : -EPERM;
-        if (result == 0)
-            kill(p);
+        if (p->is_thread) {
+            result = MAX(result, -EPERM);
+            continue;
+        }
+        result = 0;
+        p->killed = true;
+        run_interrupt(p);
     }
     spin_unlock(&runqueue.lock);
     return result;
-}
-
-u32 proc_kill_group(u32 pgrp)
-{
-    u32 killed = 0;
-    spin_lock(&runqueue.lock);
-    for (u32 i = 0; i < MAX_PROCS; i++) {
-        struct proc *p = &procs[i];
-        if (p->pgrp != pgrp || !is_killable(p))
-            continue;
-        kill(p);
-        killed++;
-    }
-    spin_unlock(&runqueue.lock);
-    return killed;
-}
-
-i64 proc_kill(i64 pid)
-{
-    if (pid >= 0)
-        return kill_pid(pid);
-    return proc_kill_group(-pid) > 0 ? 0 : -ESRCH;
 }
 
 i64 proc_setpgrp(u32 pid, u32 pgrp)

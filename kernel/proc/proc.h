@@ -52,9 +52,9 @@ struct proc {
 
     /* private to the process */
     char name[PROC_NAME_BYTES];
-    u64 kstack; /* kernel address of its lowest page */
     struct context context;
     struct trapframe *trapframe; /* at the top of the kernel stack */
+    u32 stack_pages;             /* of the kernel stack, mapped so far */
     u64 *pagetable;              /* root; NULL for a kernel thread */
     u64 brk;                     /* end of the heap */
     u64 heap;                    /* where it began */
@@ -94,10 +94,9 @@ void proc_end(int status) __attribute__((noreturn));
 
 /* The process calls of abi.h that concern nothing else. */
 i64 proc_wait(i64 pid, int *status, u32 flags);
-i64 proc_kill(i64 pid);
+i64 proc_kill(i64 pid); /* from any context */
 i64 proc_setpgrp(u32 pid, u32 pgrp);
 i64 proc_sbrk(i64 increment);
-u32 proc_kill_group(u32 pgrp); /* how many; from any context */
-u32 proc_parent(void);         /* the parent's pid */
+u32 proc_parent(void); /* the parent's pid */
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * Who runs: the run queue, the sleep queues, the switch between processes,
- * and the idle loop. lock.h has the contract of sleeping.
+ * and the idle loop. sleep.h has the contract of sleeping.
  *
- * - A hart switches from one process straight to the next, holding
- * runqueue.lock on both sides; the one switched to releases it.
+ * - A hart switches from one process straight to the next and holds
+ *   runqueue.lock on both sides; the process switched to releases it.
  * - A process sleeping on a channel is on that channel's hash bucket. It gets
  *   there before it lets go of the lock its condition is under, so whoever
  *   changes the condition under that lock finds it there.
@@ -120,22 +120,26 @@ void run_other(void)
     switch_to(&from->context, &to->context);
 }
 
+/* A hart that waits for a process, this one first; NULL if there is none. */
+static struct cpu *idle_hart(void)
+{
+    if (mycpu()->idle)
+        return mycpu();
+    for (u32 hart = 0; hart < machine.nharts; hart++)
+        if (cpus[hart].idle)
+            return &cpus[hart];
+    return NULL;
+}
+
 /* Wake a hart for a process just made runnable, or see that it gets a turn. */
 static void find_hart(void)
 {
-    struct cpu *self = mycpu();
-    if (self->idle) { /* in an interrupt: the idle loop looks next */
-        self->idle = false;
-        return;
-    }
-    for (u32 hart = 0; hart < machine.nharts; hart++) {
-        if (!cpus[hart].idle)
-            continue;
-        cpus[hart].idle = false;
-        ipi_send(hart);
-        return;
-    }
-    if (!self->slice_ns && self->proc != &idle_procs[self->hart])
+    struct cpu *self = mycpu(), *found = idle_hart();
+    if (found)
+        found->idle = false; /* this one, in an interrupt, looks next */
+    if (found && found != self)
+        ipi_send(found->hart);
+    if (!found && !self->slice_ns && self->proc != &idle_procs[self->hart])
         clock_set_slice(clock_ns() + SLICE_NS);
 }
 
@@ -150,11 +154,9 @@ void run_later(struct proc *p)
  * saves both copying what the other writes and one refilling of the TLB. */
 void run_next(struct proc *p)
 {
-    for (u32 hart = 0; hart < machine.nharts; hart++) {
-        if (cpus[hart].idle) {
-            run_later(p);
-            return;
-        }
+    if (idle_hart()) {
+        run_later(p);
+        return;
     }
     p->state = RUNNABLE;
     list_push_front(&runqueue.runnable, &p->link);
@@ -234,9 +236,9 @@ static void fall_asleep(const void *chan, bool interruptible)
     list_push_back(bucket_of(chan), &p->link);
 }
 
-void run_sleep(const void *chan, bool interruptible)
+void run_sleep(const void *chan)
 {
-    fall_asleep(chan, interruptible);
+    fall_asleep(chan, true);
     run_other();
 }
 

@@ -29,7 +29,7 @@ void run_next(struct proc *p);
  * caller has set, gets one again. No other spin lock may be held. */
 void run_other(void);
 
-void run_sleep(const void *chan, bool interruptible);
+void run_sleep(const void *chan); /* kill ends it */
 void run_wakeup(const void *chan);
 
 /* p has been killed: end its sleep, or its stay in user mode. */

@@ -36,12 +36,6 @@ extern char text_start[], text_end[], rodata_end[], kernel_end[];
 
 static u64 *kernel_table;
 
-/* A hart's own; touched by it alone. */
-static struct hart_vm {
-    u64 *pagetable; /* in use, vm_use */
-    bool fence_due; /* before user mode, vm_fence */
-} hart_vm[MAX_HARTS];
-
 static u64 pte_make(const void *page, u64 flags)
 {
     return phys_of(page) >> 12 << 10 | flags;
@@ -78,11 +72,17 @@ static u64 *walk(u64 *root, u64 va, u32 to_level, bool make)
 
 /* ---- the kernel's table ---- */
 
-static void map_kernel(u64 va, u32 level, u64 flags)
+static void map_kernel(u64 va, u32 level, void *page, u64 flags)
 {
     u64 *pte = walk(kernel_table, va, level, true);
-    assert(pte);
-    *pte = pte_make((void *)va, flags | PTE_KERNEL);
+    assert(pte && !(*pte & PTE_V));
+    *pte = pte_make(page, flags | PTE_KERNEL);
+}
+
+/* In the direct map. */
+static void map_direct(u64 va, u32 level, u64 flags)
+{
+    map_kernel(va, level, (void *)va, flags);
 }
 
 static u64 image_flags(u64 va)
@@ -97,9 +97,9 @@ static void map_image_gib(u64 start)
 {
     u64 image_end = ROUND_UP((u64)kernel_end, MEGAPAGE);
     for (u64 va = start; va < image_end; va += PAGE_SIZE)
-        map_kernel(va, 0, image_flags(va));
+        map_direct(va, 0, image_flags(va));
     for (u64 va = image_end; va < start + GIGAPAGE; va += MEGAPAGE)
-        map_kernel(va, 1, PTE_W);
+        map_direct(va, 1, PTE_W);
 }
 
 void vm_init(void)
@@ -112,55 +112,40 @@ void vm_init(void)
         if (va == image_gib)
             map_image_gib(va);
         else
-            map_kernel(va, 2, PTE_W);
+            map_direct(va, 2, PTE_W);
     }
     u64 stacks_end = KSTACK_BASE + MAX_PROCS * STACK_STRIDE;
     for (u64 va = KSTACK_BASE; va < stacks_end; va += MEGAPAGE)
         assert(walk(kernel_table, va, 0, true));
-    vm_hart_init();
-}
-
-void vm_hart_init(void)
-{
     vm_use(NULL);
 }
 
-int vm_map_kernel(u64 va, void *page)
+/* vm_init has made the tables for it. */
+void vm_map_kernel(u64 va, void *page)
 {
-    u64 *pte = walk(kernel_table, va, 0, true);
-    if (!pte)
-        return -ENOMEM;
-    assert(!(*pte & PTE_V));
-    *pte = pte_make(page, PTE_KERNEL | PTE_W);
+    map_kernel(va, 0, page, PTE_W);
     sfence();
-    return 0;
-}
-
-static struct hart_vm *my_vm(void)
-{
-    return &hart_vm[mycpu()->hart];
 }
 
 void vm_use(u64 *pagetable)
 {
-    struct hart_vm *mine = my_vm();
+    struct cpu *c = mycpu();
     if (!pagetable)
         pagetable = kernel_table;
-    if (mine->pagetable == pagetable)
+    if (c->pagetable == pagetable)
         return;
-    mine->pagetable = pagetable;
-    mine->fence_due = false;
+    c->pagetable = pagetable;
+    c->fence_due = false;
     csr_write(satp, SATP_SV39 | phys_of(pagetable) >> 12);
     sfence();
 }
 
 void vm_fence(void)
 {
-    struct hart_vm *mine = my_vm();
-    if (!mine->fence_due)
-        return;
-    mine->fence_due = false;
-    sfence();
+    struct cpu *c = mycpu();
+    if (c->fence_due)
+        sfence();
+    c->fence_due = false;
 }
 
 /* ---- user tables ---- */
@@ -168,42 +153,32 @@ void vm_fence(void)
 u64 *vm_create(void)
 {
     u64 *root = page_alloc();
-    if (!root)
-        return NULL;
-    u64 half_bytes = USER_HALF * sizeof(u64);
-    memset(root, 0, half_bytes);
-    memcpy(root + USER_HALF, kernel_table + USER_HALF, half_bytes);
-    return root;
+    return root ? memcpy(root, kernel_table, PAGE_SIZE) : NULL;
 }
 
-/* Free what a table below the root refers to, and the table. */
-static void free_table(u64 *table, u32 level)
+/* Free all that the first n entries of a table refer to. */
+static void free_entries(u64 *table, u32 n, u32 level)
 {
-    for (u32 i = 0; i < ENTRIES; i++) {
+    for (u32 i = 0; i < n; i++) {
+        void *page = pte_page(table[i]);
         if (!(table[i] & PTE_V))
             continue;
+        table[i] = 0;
         if (level > 0)
-            free_table(pte_page(table[i]), level - 1);
-        else
-            page_free(pte_page(table[i]));
+            free_entries(page, ENTRIES, level - 1);
+        page_free(page);
     }
-    page_free(table);
 }
 
 void vm_empty(u64 *pagetable)
 {
-    for (u32 i = 0; i < USER_HALF; i++) {
-        u64 pte = pagetable[i];
-        pagetable[i] = 0;
-        if (pte & PTE_V)
-            free_table(pte_page(pte), 1);
-    }
-    my_vm()->fence_due = true;
+    free_entries(pagetable, USER_HALF, 2);
+    mycpu()->fence_due = true;
 }
 
 void vm_destroy(u64 *pagetable)
 {
-    assert(my_vm()->pagetable != pagetable);
+    assert(mycpu()->pagetable != pagetable);
     vm_empty(pagetable);
     page_free(pagetable);
 }
@@ -245,14 +220,14 @@ static bool break_cow(u64 *pte)
     memcpy(page, old, PAGE_SIZE);
     *pte = pte_make(page, flags);
     page_free(old);
-    my_vm()->fence_due = true;
+    mycpu()->fence_due = true;
     return true;
 }
 
 int vm_fork(u64 *from, u64 *to, u64 hot_va)
 {
     int error = fork_table(from, to, USER_HALF, 2);
-    my_vm()->fence_due = true;
+    mycpu()->fence_due = true;
     if (error || hot_va >= USER_TOP)
         return error;
     u64 *theirs = walk(to, hot_va, 0, false), *ours;
@@ -288,7 +263,7 @@ void vm_unmap(u64 *pagetable, u64 from, u64 to)
         }
         from += PAGE_SIZE;
     }
-    my_vm()->fence_due = true;
+    mycpu()->fence_due = true;
 }
 
 static bool map_zero(struct proc *p, u64 va)
@@ -326,7 +301,7 @@ bool vm_trap(u64 va, u64 access)
     struct proc *p = myproc();
     u64 *pte = va < USER_TOP ? walk(p->pagetable, va, 0, false) : NULL;
     if (pte && (*pte & PTE_V) && (*pte & access)) {
-        my_vm()->fence_due = true; /* the hart remembered an older entry */
+        mycpu()->fence_due = true; /* the hart remembered an older entry */
         return true;
     }
     return access != PTE_X && vm_fault(va, access == PTE_W);
@@ -334,34 +309,31 @@ bool vm_trap(u64 va, u64 access)
 
 /* ---- copies ---- */
 
-int copyin(void *to, u64 from_user, u64 n)
+/* Copy n bytes from `from` to `to`, one of which is the user address. */
+static int copy(u64 to, u64 from, u64 n, bool out)
 {
     while (n > 0) {
-        u64 piece = MIN(n, PAGE_SIZE - from_user % PAGE_SIZE);
-        const void *from = vm_fault(from_user, false);
-        if (!from)
+        u64 user = out ? to : from;
+        u64 piece = MIN(n, PAGE_SIZE - user % PAGE_SIZE);
+        void *page = vm_fault(user, out);
+        if (!page)
             return -EFAULT;
-        memcpy(to, from, piece);
-        to = (char *)to + piece;
-        from_user += piece;
+        memcpy(out ? page : (void *)to, out ? (void *)from : page, piece);
+        to += piece;
+        from += piece;
         n -= piece;
     }
     return 0;
 }
 
+int copyin(void *to, u64 from_user, u64 n)
+{
+    return copy((u64)to, from_user, n, false);
+}
+
 int copyout(u64 to_user, const void *from, u64 n)
 {
-    while (n > 0) {
-        u64 piece = MIN(n, PAGE_SIZE - to_user % PAGE_SIZE);
-        void *to = vm_fault(to_user, true);
-        if (!to)
-            return -EFAULT;
-        memcpy(to, from, piece);
-        from = (const char *)from + piece;
-        to_user += piece;
-        n -= piece;
-    }
-    return 0;
+    return copy(to_user, (u64)from, n, true);
 }
 
 int copyinstr(char *to, u64 from_user, u64 n)

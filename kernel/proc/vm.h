@@ -33,10 +33,8 @@
 #define PTE_D   0x080UL
 #define PTE_COW 0x100UL /* software: writable once copied */
 
-void vm_init(void);      /* the kernel's own table, with guards */
-void vm_hart_init(void); /* use it on this hart */
-/* Map a page of kernel stack at va; for proc.c. 0 or -ENOMEM. */
-int vm_map_kernel(u64 va, void *page);
+void vm_init(void); /* make the kernel's own table; use it on this hart */
+void vm_map_kernel(u64 va, void *page); /* a page of a kernel stack */
 
 u64 *vm_create(void);            /* an empty user half; NULL: no memory */
 void vm_empty(u64 *pagetable);   /* free all user pages; still usable */
