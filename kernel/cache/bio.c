@@ -216,15 +216,17 @@ u64 bio_ahead_most(void)
     return bcache.ahead_most;
 }
 
-/* A buffer that is evictable no more loses its block. */
-static void evict(struct buf *b)
+/* A buffer that is evictable loses its block, and is free. */
+static struct buf *evict(struct buf *b)
 {
+    make_not_evictable(b);
     assert(!(b->flags & (B_BUSY | B_DELWRI | B_EVICTABLE))); /* 5 */
     count(&evictions, 1);
     trace_block(TRACE_evicted, b, b->flags & B_AHEAD ? 1 : 0);
     settle_ahead(b, false);
     replace_evicted(b);
     hash_remove(b);
+    return b;
 }
 
 /* A buffer for a block that is not cached: never used, or a victim; NULL if
@@ -242,11 +244,7 @@ static struct buf *claim(const struct disk *d, u64 blkno, struct buf **dirty)
     struct buf *b = replace_victim(d->id, blkno);
     if (b && b->flags & B_DELWRI)
         *dirty = b;
-    if (!b || *dirty)
-        return NULL;
-    make_not_evictable(b);
-    evict(b);
-    return b;
+    return b && !*dirty ? evict(b) : NULL;
 }
 
 /* The same for a block to be prefetched. If those fill their share, only a
@@ -262,11 +260,7 @@ static struct buf *claim_ahead(const struct disk *d, u64 blkno)
         return NULL;
     struct buf *b = LIST_ITEM(bcache.ahead.next, struct buf, ahead);
     bool stale = clock_ns() - b->ahead_ns >= AHEAD_STALE_NS;
-    if (!stale || !(b->flags & B_EVICTABLE))
-        return NULL;
-    make_not_evictable(b);
-    evict(b);
-    return b;
+    return stale && b->flags & B_EVICTABLE ? evict(b) : NULL;
 }
 
 /* Give a claimed buffer its block, busy. Caller holds the lock. */
@@ -676,11 +670,18 @@ static void start_also(struct disk *d, const struct also *also)
         start_read(d, also->ahead[i], false);
 }
 
-/* bread, with further reads started. */
-static struct buf *read_with(struct buf *b, const struct also *also)
+/* bread, with further reads started; told: the update policy is told. */
+static struct buf *read(struct disk *d, u64 blkno, const struct also *also,
+                        bool told)
 {
-    struct disk *d = b->disk;
+    if (!on_disk(d, blkno))
+        return NULL;
+    spin_lock(&bcache.lock);
+    struct buf *b = get(d, blkno, true);
     bool valid = b->flags & B_VALID;
+    if (told)
+        update_wanted(b, valid);
+    spin_unlock(&bcache.lock);
     if (valid && !also->nasked && !also->nahead)
         return b;
     disk_plug(d);
@@ -700,24 +701,12 @@ static struct buf *read_with(struct buf *b, const struct also *also)
 
 struct buf *breada(struct disk *d, u64 blkno, const struct also *also)
 {
-    if (!on_disk(d, blkno))
-        return NULL;
-    spin_lock(&bcache.lock);
-    struct buf *b = get(d, blkno, true);
-    update_wanted(b, b->flags & B_VALID);
-    spin_unlock(&bcache.lock);
-    return read_with(b, also);
+    return read(d, blkno, also, true);
 }
 
 struct buf *bread(struct disk *d, u64 blkno)
 {
-    static const struct also nothing;
-    if (!on_disk(d, blkno))
-        return NULL;
-    spin_lock(&bcache.lock);
-    struct buf *b = get(d, blkno, true);
-    spin_unlock(&bcache.lock);
-    return read_with(b, &nothing);
+    return read(d, blkno, &(struct also){0}, false);
 }
 
 void bstart(struct disk *d, const struct also *also)

@@ -29,6 +29,10 @@ extern const struct policy *const __stop_policies[];
     TABLE_EACH (p)     \
         if (!refusal(*p))
 
+/* Every tunable of a policy. */
+#define TUNABLE_EACH(t, p) \
+    for (struct tunable *t = (p)->tunables; t && t->name; t++)
+
 #define LINE_BYTES 128 /* most of a control line, and of a reason */
 
 /* The kinds; the only place in the kernel that names policies. */
@@ -45,14 +49,14 @@ static struct {
 };
 
 /* The hooks that a policy of a kind must have. */
-#define REQUIRED(KIND, hook)                                \
-    {                                                       \
-        POLICY_##KIND, #hook, offsetof(struct policy, hook) \
+#define REQUIRED(KIND, hook)                                            \
+    {                                                                   \
+        POLICY_##KIND, "it lacks " #hook, offsetof(struct policy, hook) \
     }
 static const struct {
     enum policy_kind kind;
-    const char *name;
-    size_t at; /* of a pointer in struct policy */
+    const char *lack; /* what is said without it */
+    size_t at;        /* of a pointer in struct policy */
 } required[] = {
     REQUIRED(UPDATE, update.next_ns),  REQUIRED(UPDATE, update.look),
     REQUIRED(WRITE, write.decide),     REQUIRED(SCHED, sched.next),
@@ -74,29 +78,23 @@ COUNTER(swaps, "policy.swaps", "swaps", "times another policy was put to use");
 
 /* ---- tables ---- */
 
-static struct tunable *tunable_row(const struct policy *p, u32 i)
-{
-    return p->tunables && p->tunables[i].name ? &p->tunables[i] : NULL;
-}
-
 static bool tunables_good(const struct policy *p)
 {
-    struct tunable *t;
-    for (u32 i = 0; (t = tunable_row(p, i)); i++) {
+    TUNABLE_EACH (t, p) {
         if (t->def < t->min || t->def > t->max)
             return false;
     }
     return true;
 }
 
-/* The name of the first required hook that a policy lacks, or NULL. */
+/* Says which required hook a policy lacks; NULL: none. */
 static const char *lacks(const struct policy *p)
 {
     for (u32 i = 0; i < NELEM(required); i++) {
         u64 hook;
         memcpy(&hook, (const char *)p + required[i].at, sizeof hook);
         if (required[i].kind == p->kind && !hook)
-            return required[i].name;
+            return required[i].lack;
     }
     return NULL;
 }
@@ -117,11 +115,12 @@ void registry_init(void)
     control.strict = arg_number("check", 0, 0, 1);
     TABLE_EACH (p) {
         const char *why = refusal(*p), *name = (*p)->name;
-        if (why)
+        if (why) {
             kprintf("policy %s refused: %s\n", name ? name : "without a name",
                     why);
-        struct tunable *t;
-        for (u32 i = 0; !why && (t = tunable_row(*p, i)); i++)
+            continue;
+        }
+        TUNABLE_EACH (t, *p)
             t->value = t->def;
     }
 }
@@ -252,10 +251,9 @@ static bool names_row(const char *text, const struct policy *p,
 static u32 rows_named(const char *name, struct tunable **last,
                       const struct policy **of)
 {
-    struct tunable *t;
     u32 rows = 0;
     POLICY_EACH (p) {
-        for (u32 i = 0; (t = tunable_row(*p, i)); i++) {
+        TUNABLE_EACH (t, *p) {
             if (!names_row(name, *p, t))
                 continue;
             *last = t;
@@ -352,9 +350,8 @@ static void print_policies(struct text *t)
 
 static void print_tunables(struct text *t)
 {
-    struct tunable *row;
     POLICY_EACH (p) {
-        for (u32 i = 0; (row = tunable_row(*p, i)); i++)
+        TUNABLE_EACH (row, *p)
             text_printf(t, "%s.%s = %lu %s (%lu to %lu): %s\n", (*p)->name,
                         row->name, row->value, row->unit, row->min, row->max,
                         row->about);
@@ -388,11 +385,10 @@ DEVICE(policy_device);
 static void print_counters(struct text *t)
 {
     POLICY_EACH (p) {
-        for (u32 i = 0; (*p)->counters && (*p)->counters[i].name; i++) {
-            const struct policy_counter *c = &(*p)->counters[i];
+        const struct policy_counter *c = (*p)->counters;
+        for (; c && c->name; c++)
             text_printf(t, "%s.%s %lu %s\n", (*p)->name, c->name, c->value,
                         c->unit);
-        }
     }
 }
 

@@ -1,33 +1,34 @@
 /*
- * Detours (detour.h): what to write before a request, by the model of the
+ * Detours (detour.h): which write to do before a request, by the model of the
  * drive.
  *
- * - To look takes time, and it is the request's. The platter gives some: a
- *   sixteenth of that is spent, and each write judged as if all had passed.
- * - What is found goes later still: the last look goes on a little, a dirty
- *   block must be claimed, its command made. So does the request after it: the
- *   end of the write must be noticed, and the scheduler think. A command that
- *   comes too late waits for a turn of the platter. So both times are measured,
- *   and all is judged as if they were the longest of late, and a fourth more.
- *   Where the platter gives less than the two, nothing is free, and of what may
- *   cost something one write is looked at.
- * - Nearest first, by sector, up and down. Most would come under the head after
- *   the request: their own approach alone says so, and the rest of the question
- *   is not asked.
- * - Compiles natively, for tests of schedulers.
+ * - Searching delays the request, so the search may use only a sixteenth of
+ *   the rotational slack. Each write is judged as if all of this time had
+ *   passed.
+ * - Dispatch takes time, too. Before a write the search ends, a dirty block
+ *   must be claimed and its command made; before the request after it, the end
+ *   of the write must be noticed and the scheduler asked. A command that comes
+ *   too late waits for a turn of the platter. So both latencies are measured,
+ *   and every write is judged by their recent maximum plus 25 %. If the slack
+ *   is less than both together, no write is free; then, of the writes that may
+ *   delay the request, only one is looked at.
+ * - Writes are looked at nearest first, by sector, on both sides. Most of them
+ *   would come under the head after the request; their own approach shows
+ *   that, and the second half of the model's work is saved.
+ * - This file compiles natively, for tests of schedulers.
  *
  * Source: Lumb, Schindler, Ganger, Nagle and Riedel, "Towards Higher Disk Head
  * Utilization: Extracting Free Bandwidth From Busy Disk Drives", OSDI 2000.
- * They search the whole of both tracks and those between.
+ * They search all of both tracks and of the tracks between.
  */
 #include "policies/lib/detour.h"
 
 #define LOOK_SHARE 16
-#define FADES      8192 /* looks, until the longest time counts for less */
+#define FADES      8192 /* searches in which a maximum fades */
 
 static struct lateness latenesses[MAX_DISKS];
 
-/* ---- how late commands go ---- */
+/* ---- dispatch latency ---- */
 
 struct lateness *lateness_of(const struct queue *q)
 {
@@ -46,9 +47,9 @@ static void measure(u64 *longest_ns, u64 from_ns, u64 until_ns)
     *longest_ns = MAX(*longest_ns, ns + ns / 4);
 }
 
-/* A look before this request begins. Has what the last look found gone, as the
- * command after that look? If a write was found for this request and has gone,
- * the look now is what comes after the write's end. */
+/* A search before this request begins. If the offer that the last search found
+ * became the next command, its dispatch latency is known. If that search was
+ * for this request, so is the time from the end of the write to this search. */
 static void look_begins(struct lateness *late, const struct queue *q,
                         const struct request *to)
 {
@@ -72,15 +73,15 @@ struct search {
     const struct request *to;
     struct detour *detour;
     struct request *up, *down; /* the next to look at, on either side */
-    u64 start_ns;              /* when a write would go */
-    u64 gap_ns;                /* after its end, when the request would */
+    u64 start_ns;              /* when a write would be dispatched */
+    u64 gap_ns;                /* from its end to the dispatch of the request */
     u64 alone_ns;              /* when the request would begin without one */
-    /* The best so far: when it would begin, and then the request. */
+    /* The best write so far; when it, and the request after it, would begin. */
     struct request *best;
     u64 best_ns, after_ns;
 };
 
-/* The nearest of those not looked at yet; NULL after the last. */
+/* The nearest write not looked at yet; NULL after the last. */
 static struct request *nearest(struct search *s)
 {
     const struct detour *d = s->detour;

@@ -1,7 +1,7 @@
 /*
- * Ghosts (ghost.h): names of blocks, the oldest first. Two orders, by name
- * and by age, over the array that the policy gave; what of it has never been
- * used is not touched.
+ * Ghosts (ghost.h): names of blocks, the oldest first. Two orders, by name and
+ * by age, lie over the array that the policy gave. The part of the array that
+ * was never used is not touched.
  */
 #include "policies/lib/ghost.h"
 

@@ -15,9 +15,9 @@ struct ghost {
 };
 
 struct ghosts {
-    u64 n;              /* remembered now */
-    struct ghost *room; /* the rest is ghost.c's */
-    u64 most, used;     /* of the room; of it, ever used */
+    u64 n;              /* names remembered now */
+    struct ghost *room; /* this and all below belongs to ghost.c */
+    u64 most, used;     /* names that fit; of those, ever used */
     struct tree names;
     struct list oldest_first, spare;
 };
@@ -27,10 +27,10 @@ struct ghosts {
 void ghosts_init(struct ghosts *, struct ghost *room, u64 most);
 
 /* Make a name the youngest, whether it is there or not. If there is no room,
- * the oldest name is forgotten. O(log n), as the next two. */
+ * the oldest name is forgotten. This and the next two take O(log n). */
 void ghosts_remember(struct ghosts *, u32 disk, u64 blkno);
 
-/* Is the name there? ghosts_forget: if so, it is there no more. */
+/* Is the name there? ghosts_forget also removes it. */
 bool ghosts_have(const struct ghosts *, u32 disk, u64 blkno);
 bool ghosts_forget(struct ghosts *, u32 disk, u64 blkno);
 

@@ -5,12 +5,12 @@
  *     high(t) = high(t-1) d(t-1)/d(t)
  *     low(t)  = low(t-1)  d(t-1)/d(t)  c(t)/c(t-1)
  *
- * The faster blocks become dirty the sooner writing begins, and the less the
- * disk keeps up the longer it goes on. No step more than doubles or halves a
- * mark. What the formulas leave open: 0/0 is 1, so an idle step changes
- * nothing; the marks are at most the cache, high at least one block. The limits
- * that a caller sees, `most` and low no more than high, do not bend what the
- * formulas go on from, so that they pass with their cause.
+ * The faster blocks become dirty, the sooner writing begins; the less the disk
+ * keeps up, the longer it goes on. No step more than doubles or halves a mark.
+ * The paper leaves these points open: 0/0 counts as 1, so an idle step changes
+ * nothing; both marks are at most the cache, and the high mark is at least one
+ * block. The limits that a caller sees (`most`, and low no more than high) do
+ * not enter the formulas, so they end when their cause ends.
  *
  * Source: Batsakis, Burns, Kanevsky, Lentini and Talpey, "AWOL: An Adaptive
  * Write Optimizations Layer", FAST 2008.
@@ -50,8 +50,7 @@ static void adapt(struct marks *m, u64 dirtied, u64 cleaned, u64 buffers)
     m->exact_low = MIN(step(m->exact_low, by_both), most);
 }
 
-/* What `most` takes off the high mark, it takes off the low one in
- * proportion. */
+/* Where `most` lowers the high mark, it lowers the low mark in proportion. */
 static void limit(struct marks *m, u64 most)
 {
     u64 by = MIN(ONE, ratio(most * PARTS, m->exact_high));

@@ -1,9 +1,10 @@
 /*
  * Marks: a high and a low limit of how many blocks are dirty, which adapt to
- * the load; marks.c says how. And what the update policy AHLW does by them,
- * for it and for those that vary it: as soon as more than `high` blocks are
- * dirty, the oldest are written until only `low` are. Every step_ms the marks
- * adapt, and blocks that have been dirty for age_ms are written.
+ * the load (marks.c). This is also the update policy of adaptive high and low
+ * watermarks (AHLW), for policies/update/ahlw.c and its variants: as soon as
+ * more than `high` blocks are dirty, the oldest are written until only `low`
+ * are dirty. Every step_ms the marks adapt, and blocks that have been dirty
+ * for age_ms are written.
  */
 #ifndef SLUICE_LIB_MARKS_H
 #define SLUICE_LIB_MARKS_H
@@ -18,11 +19,12 @@ struct marks {
     u64 all_dirtied, all_cleaned;
 };
 
-/* Begin with these. */
+/* Begin with these marks. */
 void marks_start(struct marks *, u64 high, u64 low);
 
-/* A step of time has passed: adapt the marks to what it did to the cache. Then
- * 1 <= high <= MAX(1, most), and low <= high. Steps are to be equally long. */
+/* A step of time has passed: adapt the marks to the rates during it. Then
+ * 1 <= high <= MAX(1, most), and low <= high. All steps have the same length.
+ */
 void marks_step(struct marks *, const struct cache_state *, u64 most);
 
 /* ---- the policy; its hooks call the functions below ---- */
@@ -33,7 +35,7 @@ enum {
     AGE_MS,
     HIGH_PERCENT, /* of the cache: the high mark at first */
     LOW_PERCENT,  /* of the high mark: the low one at first */
-    MOST_PERCENT, /* of the cache: no high mark at first is above it */
+    MOST_PERCENT, /* of the cache: the high mark never exceeds it */
     WATERMARK_TUNABLES,
 };
 enum {
@@ -42,7 +44,7 @@ enum {
     LOW_SUM,
     DUE, /* blocks written because of their age */
     ABOVE_HIGH,
-    WRITTEN, /* because of that */
+    WRITTEN, /* blocks written because of that */
     WATERMARK_COUNTERS,
 };
 
@@ -59,8 +61,8 @@ void watermarks_start(struct watermarks *);
 const char *watermarks_refuse(const struct watermarks *);
 const char *watermarks_check(const struct watermarks *);
 
-/* Asked at the start and after each look, this is also where the high mark is
- * told to the kernel. */
+/* The kernel calls this at the start and after each look, so it also tells the
+ * kernel the high mark. */
 u64 watermarks_next_ns(const struct watermarks *);
 
 void watermarks_look(struct watermarks *, u64 now_ns);

@@ -1,4 +1,4 @@
-/* See pace.h. */
+/* Pace (pace.h): when to write dirty blocks. */
 #include "policies/lib/pace.h"
 
 void pace_start(struct pace *p)
@@ -6,8 +6,7 @@ void pace_start(struct pace *p)
     *p = (struct pace){.owed_ns = NEVER_NS};
 }
 
-/* The least number of writes in this tick that leaves no later one with more.
- */
+/* The fewest writes in this tick that leave no later tick with more. */
 static u64 least_now(const struct pace *p, u64 early)
 {
     u64 least = 0, due = 0;
@@ -62,8 +61,8 @@ void pace_owe_next(struct pace *p)
         p->owed_ns += PACE_TICK_NS / p->todo;
 }
 
-/* Each dirty block is due in one tick, at most PACE_SLOTS from now; and if
- * writes are to be done now, the next is owed at some time. */
+/* Each dirty block is due in one tick, at most PACE_SLOTS from now; the next
+ * write has a time exactly if writes are to be done in this tick. */
 const char *pace_check(const struct pace *p)
 {
     u64 due = 0;

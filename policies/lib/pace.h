@@ -1,16 +1,16 @@
 /*
- * Pace: when are dirty blocks written, so that each goes by its time and those
- * that became dirty in one burst do not leave in one?
+ * Pace: when to write dirty blocks, so that each is written by its time and
+ * those that became dirty in one burst are not written in one burst.
  *
  * Time goes in ticks. Each dirty block is due by the end of a tick. The writes
- * to do within the present tick are the fewest that leave no later tick with
- * more. For each k, what is due within k ticks needs its k-th part of writes a
- * tick; the largest of these parts is done now. The writes are owed one after
- * the other, evenly spaced over the tick. So a burst is spread over the ticks
- * before it is due, and what becomes dirty evenly is written as evenly.
+ * to do in the present tick are the fewest that leave no later tick with more:
+ * for each k, the blocks due within k ticks need a k-th part of their number
+ * in each tick; the largest of these parts is done now. The writes are spaced
+ * evenly over the tick. So a burst is spread over the ticks before it is due,
+ * and blocks that become dirty evenly are written as evenly.
  *
  * A scheduler keeps one struct pace for each disk, and calls pace_keep before
- * it looks at one. The lock that the kernel holds while it asks the scheduler
+ * it reads one. The lock that the kernel holds while it asks the scheduler
  * guards it.
  */
 #ifndef SLUICE_LIB_PACE_H
@@ -21,35 +21,36 @@
 #define PACE_TICK_NS (250 * NS_PER_MS)
 #define PACE_SLOTS   256 /* ticks: no block may be due later than these */
 
-/* What is due at one disk. A block whose tick has passed is in the slot of the
- * tick that is now. */
+/* The blocks that are due at one disk. A block whose tick has passed is in the
+ * slot of the present tick. */
 struct pace {
     u32 due[PACE_SLOTS]; /* blocks to write in a tick, at tick % PACE_SLOTS */
-    u64 dirty;           /* all of them */
-    u64 tick;            /* now */
+    u64 dirty;           /* sum of all slots */
+    u64 tick;            /* the present one */
     u64 todo;            /* writes to do within it */
-    u64 owed_ns;         /* when the next of them is owed; NEVER_NS: none is */
+    u64 owed_ns;         /* time of the next of them; NEVER_NS: none */
 };
 
 /* No block is dirty. */
 void pace_start(struct pace *);
 
-/* Go on to the tick that is now; what is left of those before is due in it.
- * Writes are spread over this tick and `early` more. */
+/* Go on to the present tick; blocks that were due in earlier ones are due in
+ * it. Writes are spread over this tick and `early` more. */
 void pace_keep(struct pace *, u64 now_ns, u64 early);
 
-/* The tick by whose end a block is to be written, for which it is time at
- * at_ns: there is a tick more until then, for blocks that have to wait. */
+/* The tick by whose end a block is to be written that must be written at at_ns.
+ * There is one tick to spare, for blocks that have to wait. */
 u64 pace_due(u64 at_ns);
 
-/* A block that is due by then has become dirty; it is dirty no more. */
+/* A block that is due by the end of this tick has become dirty; has become
+ * clean. */
 void pace_add(struct pace *, u64 due);
 void pace_drop(struct pace *, u64 due);
 
-/* The write that was owed is done: the next is owed later. */
+/* The write that was owed is done: fix the time of the next. */
 void pace_owe_next(struct pace *);
 
-/* For check=1: what is wrong with it, or NULL. */
+/* For check=1: the fault that was found, or NULL. */
 const char *pace_check(const struct pace *);
 
 #endif

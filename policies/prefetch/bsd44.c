@@ -1,9 +1,11 @@
 /*
- * As 4.4BSD: a read that goes on where the last one of its stream ended has
- * the blocks after it read ahead, one at first. When the reader comes to what
- * was read ahead last, twice as much is read ahead after that, up to a cluster:
- * so the drive has the next part to read while the program has this one. A
- * program that says it reads sequentially has a cluster read ahead at once.
+ * The read-ahead of 4.4BSD: a read that goes on where the last one of its
+ * stream ended has the blocks after it read ahead, one block at first.
+ *
+ * When the reader comes to the blocks that were read ahead last, twice as many
+ * are read ahead after them, up to cluster_kb. So the drive has the next part
+ * to read while the program uses this one. If a program says that it reads
+ * sequentially, a whole cluster is read ahead at once.
  *
  * Source: McKusick, Bostic, Karels, Quarterman, "The Design and Implementation
  * of the 4.4BSD Operating System", clustering in section 8.2; Shriver, Small,

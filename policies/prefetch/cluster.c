@@ -1,8 +1,11 @@
 /*
  * Whole clusters: when a block must be read, the rest of its cluster is read
- * with it, sequential or not, for the head is there. A read that goes on where
- * the last one of its stream ended has the next cluster read too, in time.
- * Clusters begin at multiples of their size in the file.
+ * with it, whether the reader is sequential or not, because the head is there
+ * already.
+ *
+ * A read that goes on where the last one of its stream ended also has the next
+ * cluster read ahead. Clusters have cluster_kb and begin at multiples of their
+ * size in the file.
  *
  * Source: Shriver, Small, Smith, "Why does file system prefetching work?"
  * (USENIX 1999), the first proposal of their conclusions.
@@ -18,7 +21,7 @@ static struct tunable tunables[] = {
 
 enum { TO }; /* word: the stream's clusters are read up to here */
 
-/* The first block that is no more to be read, as far as this read says. */
+/* The block before which reading ahead is to stop, by this read alone. */
 static u64 wanted_end(const struct stream *s, const struct access *a)
 {
     u64 blocks = MAX(1, tunables[CLUSTER_KB].value * 1024 / a->block_bytes);

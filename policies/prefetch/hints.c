@@ -1,12 +1,14 @@
 /*
- * What programs say, and nothing else: of a file that is said to be read
- * sequentially, `window_kb` are kept ahead of the reader, topped up when half
- * of that is used up. What is said to be needed is read, what is said to be
- * not is evicted next: that the kernel does.
+ * Hints: only what programs announce is read ahead.
  *
- * Source: Patterson, Gibson, Ginting, Stodolsky, Zelenka, "Informed prefetching
- * and caching" (SOSP 1995): disclosure by hints; the hints are those of
- * posix_fadvise.
+ * If a program says that it reads a file sequentially, window_kb are kept
+ * ahead of the reader; when half of that is used up, the window is filled
+ * again. If it says that it will need blocks, or will not need them again, the
+ * kernel itself reads or evicts them.
+ *
+ * Source: Patterson, Gibson, Ginting, Stodolsky, Zelenka, "Informed
+ * prefetching and caching" (SOSP 1995): disclosure by hints; the hints are
+ * those of posix_fadvise.
  */
 #include "kernel/policy/policy.h"
 

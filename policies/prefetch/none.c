@@ -1,5 +1,5 @@
 /*
- * None: nothing is read that was not asked for.
+ * None: only blocks that were asked for are read.
  */
 #include "kernel/policy/policy.h"
 

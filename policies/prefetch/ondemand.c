@@ -1,11 +1,12 @@
 /*
- * On-demand window, as Linux has it. A sequential read that misses opens a
- * window: what it asks for, and some blocks after it. The first of those is the
- * mark: when the reader comes to it, the next window, twice as large or more,
- * is read; its first block is the mark then. Windows grow up to a limit.
- *   A read that misses inside what was read ahead shows that the cache cannot
- * hold so much: the window is halved, and that is the limit, which grows by a
- * block with every 16 windows from then on.
+ * On-demand window, the read-ahead of Linux: a sequential read that misses
+ * opens a window, which has the blocks asked for and some after them.
+ *
+ * The first block after those asked for is the mark. When the reader comes to
+ * it, the next window is read, at least twice as large and at most max_kb; the
+ * mark is then its first block. A read that misses inside a window shows that
+ * the cache cannot hold so much: the window is halved, and that becomes the
+ * limit. From then on, the limit grows by one block with every 16 windows.
  *
  * Source: Wu, Xi, Li, Zou, "Linux readahead: less tricks for more" (OLS 2007);
  * Wu, Xi, Xu, "On the design of a new Linux readahead framework" (2008).
@@ -24,12 +25,13 @@ enum { OPENED, PUSHED, SHRUNK };
 static struct policy_counter counters[] = {
     {"opened", "windows", "by a sequential read that missed"},
     {"pushed", "windows", "read because the mark was reached"},
-    {"shrunk", "windows", "halved: what they had read was evicted unused"},
+    {"shrunk", "windows",
+     "halved: blocks that they had read were evicted unused"},
     {0},
 };
 
-/* Words: the window's first block, its blocks, the mark; and the limit, in
- * sixteenths of a block, after a miss inside it, else 0. */
+/* Words: the window's first block, its number of blocks, the mark; and the
+ * limit in sixteenths of a block, or 0 if there was no miss inside a window. */
 enum { START, SIZE, MARK, LIMIT };
 
 static u64 most_blocks(const struct stream *s, const struct access *a)
@@ -38,7 +40,7 @@ static u64 most_blocks(const struct stream *s, const struct access *a)
     return s->word[LIMIT] ? MIN(most, s->word[LIMIT] / 16) : most;
 }
 
-/* Small reads open a window of four times as much, larger ones of twice. */
+/* Small reads open a window four times their size, larger ones twice. */
 static u64 first_size(u64 asked, u64 most)
 {
     u64 size = 1;
@@ -60,7 +62,7 @@ static void open_window(struct stream *s, const struct access *a, u64 size)
     s->word[MARK] = a->block + a->nblocks;
 }
 
-/* The window after the last, or after what is asked for. */
+/* Go on to the window after the last one, or after the blocks asked for. */
 static void push_window(struct stream *s, const struct access *a)
 {
     u64 start = s->word[START] + s->word[SIZE], end = a->block + a->nblocks;
@@ -86,7 +88,7 @@ static bool has_lost(const struct stream *s, const struct access *a)
            a->block < s->word[START] + s->word[SIZE];
 }
 
-/* Move the window as this read says. Is there something to read? */
+/* Move the window as this read demands. True if there is something to read. */
 static bool move_window(struct stream *s, const struct access *a)
 {
     if (!s->word[SIZE]) {

@@ -2,9 +2,9 @@
  * One block ahead: when a read goes on where the last one of its stream ended,
  * the block after it is read too, without being waited for.
  *
- * A read goes on if it begins at the next block, or in the last one read, and
- * reaches a block not read before; so small reads ask once a block. A stream
- * that begins is at the file's first block: reading from there goes on.
+ * A read goes on if it begins at the next block, or in the last block read,
+ * and reaches a block not read before. So small reads ask once for each block.
+ * A new stream stands at the file's first block: a read from there goes on.
  *
  * Source: breada of the classical kernel: Bach, "The Design of the UNIX
  * Operating System", sections 3.4 and 5.2.

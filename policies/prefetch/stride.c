@@ -1,11 +1,13 @@
 /*
- * Strides: reads that each begin as many blocks after the one before, or before
- * it, are one stream. When that distance has come `confirm` times in a row, the
- * read expected next is begun; each time it comes again twice as many are begun
- * ahead of the reader, up to `depth`, so that a chance costs one read. A
- * sequential reader is one whose distance is the size of its reads.
- *   Until its distance has come twice a stream takes any read within
- * `reach_blocks` of its last; from then on only the one expected.
+ * Strides: reads that each begin at the same distance from the one before,
+ * forward or backward, are one stream, whose next reads can be predicted.
+ *
+ * When a distance has come `confirm` times in a row, the read expected next is
+ * started. Each time it comes again, twice as many reads are started ahead of
+ * the reader, up to `depth`; so a distance that came by chance costs one read.
+ * For a sequential reader the distance is the size of its reads. Until its
+ * distance has come twice, a stream takes any read within reach_blocks of its
+ * last one; from then on only the read that is expected.
  *
  * Source: Chen and Baer, "Effective hardware-based data prefetching for high
  * performance processors" (IEEE Trans. Computers, 1995): the states of their
@@ -16,14 +18,14 @@
 enum { CONFIRM, DEPTH, REACH_BLOCKS };
 
 static struct tunable tunables[] = {
-    {"confirm", "times", 2, 1, 16, "a distance must come"},
-    {"depth", "reads", 4, 1, 64, "begun ahead"},
+    {"confirm", "times", 2, 1, 16, "a distance must come in a row"},
+    {"depth", "reads", 4, 1, 64, "started ahead of the reader"},
     {"reach_blocks", "blocks", 256, 1, 1 << 20, "longest distance"},
     {0},
 };
 
-/* Words: the last read's block; the distance to it, signed; how often that has
- * come in a row; how many of the reads expected have been begun. */
+/* Words: the last read's block; the distance to it, signed; how often that
+ * distance has come in a row; how many expected reads have been started. */
 enum { LAST, STEP, TIMES, BEGUN };
 
 static i64 distance(const struct stream *s, const struct access *a)
@@ -39,7 +41,7 @@ static bool stride_follows(const struct stream *s, const struct access *a)
     return (u64)(d < 0 ? -d : d) <= tunables[REACH_BLOCKS].value;
 }
 
-/* Note what this read says of the stream's distance. */
+/* Update the stream's distance by this read. */
 static void learn(struct stream *s, const struct access *a)
 {
     i64 d = distance(s, a);
@@ -51,8 +53,8 @@ static void learn(struct stream *s, const struct access *a)
     s->word[LAST] = a->block;
 }
 
-/* How many reads `step` apart, the first of them at `first`, lie in the file,
- * up to most? */
+/* How many reads `step` apart, the first at `first`, lie in the file; at most
+ * `most`. */
 static u64 in_file(const struct access *a, i64 first, i64 step, u64 most)
 {
     u64 n = 0;
@@ -62,7 +64,7 @@ static u64 in_file(const struct access *a, i64 first, i64 step, u64 most)
     return n;
 }
 
-/* How many reads may be begun ahead of the reader? */
+/* How many reads may be started ahead of the reader. */
 static u64 depth(const struct stream *s)
 {
     u64 times = s->word[TIMES], confirm = tunables[CONFIRM].value;

@@ -1,18 +1,21 @@
 /*
- * 2Q: a block must prove itself. It first goes through A1in, a FIFO where
- * further uses, being most likely of one occasion, change nothing; when it
- * leaves, its name is remembered in A1out, which holds no data. Read again
- * while it is remembered, it goes to Am, an LRU list. So what is read once,
- * as in a scan, passes through A1in and leaves Am alone.
+ * 2Q, two queues: a block must prove itself before it may stay long.
  *
- * The victim: from A1in while that has more than kin_percent of the blocks,
- * else from Am. A1out remembers up to kout_percent of the blocks, and at most
- * GHOSTS. "The blocks" are the most that were evictable at once: about the
- * cache, whose size is no affair of a policy.
+ * A block first goes through A1in, a queue in which further uses change
+ * nothing, since most of them belong to the same occasion. When it leaves
+ * A1in, its name is remembered in A1out, which holds no data. A block that is
+ * read again while its name is remembered goes to Am, a list in the order of
+ * last use. So blocks that are read once, as in a scan, pass through A1in and
+ * leave Am alone.
  *
- * A use shows as remove and insert, so a block in A1in keeps its place as a
- * number, in word[PLACE], and is put back by it. A block nobody will want
- * again goes before all others and is not remembered.
+ * The victim is from A1in while that has more than kin_percent of the blocks,
+ * else from Am. A1out remembers names for up to kout_percent of the blocks,
+ * and at most GHOSTS. "The blocks" are the most that were evictable at once,
+ * which is about the cache: a policy is not told its size. A block that will
+ * not be wanted again is the next victim, and is not remembered.
+ *
+ * A use shows as remove and insert. So a block in A1in keeps its place as a
+ * number, in word[PLACE], and is put back there.
  *
  * Source: Johnson and Shasha, "2Q: A Low Overhead High Performance Buffer
  * Management Replacement Algorithm", VLDB 1994 (the full version).
@@ -25,8 +28,9 @@
 enum { KIN_PERCENT, KOUT_PERCENT };
 
 static struct tunable tunables[] = {
-    {"kin_percent", "percent", 25, 1, 99, "of the blocks, those A1in keeps"},
-    {"kout_percent", "percent", 50, 0, 400, "names A1out has, of the blocks"},
+    {"kin_percent", "percent", 25, 1, 99, "of the blocks, which A1in keeps"},
+    {"kout_percent", "percent", 50, 0, 400,
+     "of the blocks, whose names A1out has"},
     {0},
 };
 
@@ -53,7 +57,7 @@ static u64 most_evictable, last_place;
 static struct ghost room[GHOSTS];
 static struct ghosts a1out;
 
-/* Was it remembered? If so, it is no more. */
+/* Was the block's name remembered? If so, forget it. */
 static bool recall(const struct block *b)
 {
     bool remembered = ghosts_forget(&a1out, b->disk, b->blkno);

@@ -1,21 +1,22 @@
 /*
- * ARC, the adaptive replacement cache. T1 has the blocks used once since they
- * came, T2 those used again; each gives way oldest use first. B1 and B2 are
- * their ghosts: names of blocks that were the victims of T1 and T2. A block
- * that comes and is in B1 shows that T1 was too small, one in B2 that T2 was:
- * `target`, how many blocks T1 is to have, goes up or down, the more the
- * shorter that ghost list is beside the other. Either block goes to T2. So
- * the cache learns how much of it recency deserves and how much frequency; a
- * scan passes through T1.
+ * ARC, the adaptive replacement cache: it learns how much of the cache
+ * recently used blocks deserve and how much frequently used ones.
  *
- * With c the blocks of the cache, T1 and B1 have at most c together, and all
- * four at most 2 c. A policy is not told c: it is the most blocks that the
- * lists had at once. Blocks that are dirty or in use belong to their lists as
- * in the paper, but are no victims; if a list has no other, the victim is the
- * other list's. Steps of the target are whole blocks. The ghost lists have
- * room for GHOSTS names each, which matters to caches larger than that.
+ * T1 has the blocks used once since they came, T2 those used again; each
+ * evicts the least recently used first. B1 and B2 are their ghost lists: they
+ * remember the names of the victims of T1 and T2. If a block that comes is in
+ * B1, T1 was too small; if it is in B2, T2 was. So `target`, the number of
+ * blocks that T1 is to have, goes up or down, by more when that ghost list is
+ * the shorter one. Either block goes to T2. A scan passes through T1 only.
  *
- * A block nobody will want again goes before all others and is not remembered.
+ * With c the size of the cache, T1 and B1 have at most c blocks together, and
+ * all four lists at most 2 c. A policy is not told c: it is the most blocks
+ * that T1 and T2 had at once. Blocks that are dirty or in use belong to their
+ * lists as in the paper, but cannot be victims; if a list has no other block,
+ * the victim is from the other list. The target moves by whole blocks. Each
+ * ghost list has room for GHOSTS names, which matters to larger caches. A
+ * block that will not be wanted again is the next victim, and is not
+ * remembered. There is no tunable.
  *
  * Source: Megiddo and Modha, "ARC: A Self-Tuning, Low Overhead Replacement
  * Cache", FAST 2003, figure 4.
@@ -41,7 +42,7 @@ enum { NONE, UNWANTED, T1, T2, LISTS };
 
 static struct {
     struct list evictable; /* oldest use first */
-    u64 n;                 /* blocks that belong here; of NONE, no meaning */
+    u64 n;                 /* blocks that belong here; unused for NONE */
 } lists[LISTS];
 static u64 target, most; /* blocks of T1; of the cache: the paper's p and c */
 static bool comes_from_b2;
@@ -60,7 +61,7 @@ static void arc_start(void)
     comes_from_b2 = false;
 }
 
-/* Does a ghost list know this block? Then it was too short. */
+/* If a ghost list has the block's name, its list of blocks was too short. */
 static void arc_coming(u32 disk, u64 blkno)
 {
     comes_from_b2 = ghosts_have(&b2, disk, blkno);
@@ -70,7 +71,7 @@ static void arc_coming(u32 disk, u64 blkno)
         target = MIN(target + MAX(1, b2.n / b1.n), most);
 }
 
-/* Was it remembered? If so, it is no more. */
+/* Was the block's name remembered? If so, forget it. */
 static bool recall(const struct block *b)
 {
     bool in_b1 = ghosts_forget(&b1, b->disk, b->blkno);
@@ -136,7 +137,7 @@ static void arc_evicted(const struct block *b)
     counters[FROM_T2].value += from == T2;
 }
 
-/* The paper's A.2 and A.3, of what is not unwanted. */
+/* The paper's A.2 and A.3, for the blocks that are not UNWANTED. */
 static const char *arc_check(void)
 {
     u64 first = lists[T1].n + b1.n, second = lists[T2].n + b2.n;

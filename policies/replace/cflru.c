@@ -1,15 +1,18 @@
 /*
- * CFLRU, clean first: LRU over all blocks, dirty ones too, but the victim is
- * the first clean block among the least recently used, window_percent of all.
- * Only if all those are dirty, the least recently used of them is written and
- * gives way. So a dirty block that is in use may stay and be modified again
- * before it is written, and one that is not makes no reader's block go in its
- * place.
+ * CFLRU, clean first, least recently used: the victim is the least recently
+ * used clean block, if it is among the window_percent of all blocks that are
+ * least recently used. If all blocks of this window are dirty, the least
+ * recently used of them is written and evicted.
  *
- * The other policies see clean blocks alone: they do as window_percent 100,
- * but a block that has been written counts to them as just used. Here only a
- * process's use counts. The paper leaves the window open, and measures several;
- * 25 is ours. A block nobody will want again goes first.
+ * So a dirty block that is in use may stay, and be modified again before it is
+ * written; and a dirty block that is not in use does not displace a reader's
+ * block.
+ *
+ * The other policies see clean blocks only. They do the same as window_percent
+ * 100, except that a block that has been written counts as just used; here
+ * only a process's use counts. The paper leaves the window open and measures
+ * several; 25 is ours. A block that will not be wanted again is the next
+ * victim.
  *
  * Source: Park, Jung, Kang, Kim and Lee, "CFLRU: A Replacement Algorithm for
  * Flash Memory", CASES 2006, section 3.

@@ -1,12 +1,14 @@
 /*
- * Clock, or second chance: blocks stand in the order they came. A use only
- * sets a block's mark and leaves it where it is. The hand looks at the block
- * that came first: marked, it loses the mark and goes to the end; else it is
- * the victim. A block comes in without the mark, having been used once.
+ * Clock, or second chance: blocks stand in the order in which they came, and a
+ * use only sets a block's mark.
  *
- * A use shows as remove and insert, so a block keeps its place as a number,
- * in word[PLACE], and is put back by it. A block nobody will want again
- * stands before all others.
+ * The hand looks at the block that came first. If it is marked, it loses the
+ * mark and goes to the end; else it is the victim. A block comes in without
+ * the mark, since it has been used once. A block that will not be wanted again
+ * stands before all others. There is no tunable.
+ *
+ * A use shows as remove and insert. So a block keeps its place as a number, in
+ * word[PLACE], and is put back there.
  *
  * Source: Corbato, "A Paging Experiment with the Multics System", 1968.
  */
@@ -20,7 +22,7 @@ static struct policy_counter counters[] = {
 };
 
 /* The words of a block. */
-enum { PLACE, MARK }; /* PLACE 0: has none yet */
+enum { PLACE, MARK }; /* PLACE 0: the block has none yet */
 
 static struct tree first_to_last; /* by PLACE */
 static u64 last_place;

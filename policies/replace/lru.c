@@ -1,7 +1,10 @@
 /*
- * LRU, least recently used: the victim is the buffer let go longest ago. One
- * list, oldest first; a buffer nobody will want again goes to the front, to
- * be the next victim.
+ * LRU, least recently used: the victim is the buffer that was let go longest
+ * ago.
+ *
+ * The buffers are on one list, the oldest first. A buffer that will not be
+ * wanted again goes to the front, so that it is the next victim. There is no
+ * tunable.
  *
  * Source: the free list of the classical cache: Bach, "The Design of the UNIX
  * Operating System", section 3.2.

@@ -1,15 +1,17 @@
 /*
- * AHLW, adaptive high and low watermarks. As soon as more blocks are dirty
+ * AHLW, adaptive high and low watermarks: as soon as more blocks are dirty
  * than the high mark, the oldest are written until only as many as the low
- * mark are. Every step_ms the marks adapt to the rates at which blocks became
- * dirty and clean (policies/lib/marks.c): fast writers lower the high mark, a
- * slow disk the low one. Blocks that have been dirty for age_ms are written
- * too, at each step.
+ * mark are dirty.
  *
- * The marks begin at high_percent and low_percent; the high one is never above
- * most_percent of the cache, whatever it began at. What the paper leaves open
- * is when the steps are and where the marks begin: here, as the default system
- * it is compared with looks and begins to write.
+ * Every step_ms the marks adapt to the rates at which blocks became dirty and
+ * clean (policies/lib/marks.c): fast writers lower the high mark, a slow disk
+ * lowers the low mark. At each step, blocks that have been dirty for age_ms
+ * are written too. The marks begin at high_percent and low_percent, and the
+ * high mark never exceeds most_percent of the cache.
+ *
+ * The paper does not say how long a step is and where the marks begin. Here
+ * these are the values at which the paper's "default" system (linux.c) looks
+ * and begins to write.
  *
  * Source: Batsakis, Burns, Kanevsky, Lentini and Talpey, "AWOL: An Adaptive
  * Write Optimizations Layer", FAST 2008.
@@ -30,10 +32,10 @@ static struct tunable tunables[] = {
 static struct policy_counter counters[] = {
     {"steps", "steps", "of the marks"},
     {"high_sum", "blocks", "high marks of all steps; over steps: the mean"},
-    {"low_sum", "blocks", "low marks, likewise"},
+    {"low_sum", "blocks", "low marks of all steps; over steps: the mean"},
     {"due", "blocks", "written because of their age"},
     {"above_high", "times", "more was dirty than the high mark"},
-    {"written", "blocks", "written because of that"},
+    {"written", "blocks", "written because of that mark"},
     {0},
 };
 

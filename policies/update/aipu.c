@@ -2,16 +2,18 @@
  * AIPU, approximate interval periodic update: every scan_ms, the blocks that
  * have been dirty for at least age_ms are written, oldest first.
  *
- * A block goes when it is age_ms old, or up to scan_ms later, so that what was
- * made dirty over a time is written over as long a time, and not at once as
- * under periodic update. The kernel's list is in order of age: a scan that
- * finds nothing due costs nothing. scan_ms 1000 is the paper's AIPU-1, and
- * 30000 its AIPU-30 (a block goes when it is 30 to 60 s old).
+ * Each block is written when it is age_ms old, or up to scan_ms later. So
+ * blocks that became dirty over some time are written over as long a time, and
+ * not all at once as under periodic update (pu.c). The kernel's list is in the
+ * order of age, so a scan that finds nothing due costs nothing. scan_ms 1000
+ * is the paper's AIPU-1. scan_ms 30000 is its AIPU-30, which writes a block at
+ * an age of 30 to 60 s.
  *
- * With meta_ms, structure of the file system is written every so often (at the
- * scan that comes then), whatever its age. The paper's system did so every 30
- * s, because its inodes reached the cache only by that. Here a change of an
- * inode is in the cache at once, and of age like any other: so it is off.
+ * With meta_ms, the first scan after each meta_ms also writes all dirty
+ * structure of the file system, whatever its age. The paper's system did so
+ * every 30 s, because its inodes reached the cache only then. Here a changed
+ * inode is in the cache at once and ages like any other block, so meta_ms is
+ * 0: off.
  *
  * Source: Mogul, "A Better Update Policy", USENIX Summer 1994, section 3.
  */

@@ -1,33 +1,40 @@
 /*
- * AWOL's memory manager: AHLW (ahlw.c), and ghost caches that say how much of
- * the cache the high mark may take. With sched=opportunistic, which writes
- * dirty blocks near the head's way, it is the whole of AWOL; with another
- * scheduler it is the paper's AHLW+ghost.
+ * AWOL, an adaptive write optimizations layer, its memory manager: adaptive
+ * high and low watermarks (AHLW, ahlw.c), and ghost caches that bound the high
+ * mark. With sched=opportunistic, which writes dirty blocks near the head's
+ * way, it is the whole of AWOL. With another scheduler it is the paper's
+ * AHLW+ghost.
  *
- * Two ghost caches, names only, hold the blocks that reads want, and give way
- * oldest use first:
- * - `full` is as large as the cache, and has what was written too: what would
- *   be cached if dirty blocks could give way as clean ones do. A read that
- *   misses but finds its name there is a ghost miss GM: the block was evicted
- *   only because of write buffering.
- * - `least` is as large as the cache without most_percent of it: what would
- *   still be cached with the most of write buffering. A read that hits a clean
- *   block but does not find its name there is a ghost hit GH: it was in the
- *   part that more write buffering would take.
- * At each step, with C hits of all reads since the last, the high mark is at
- * most
+ * Two ghost caches hold names of blocks without their data, and forget the
+ * least recently used first.
+ *
+ * - `full` is as large as the cache, and gets the names of blocks that are
+ *   read or made dirty: it shows what would be cached if dirty blocks could be
+ *   evicted as clean ones are. A read that misses although `full` has the name
+ *   is a ghost miss (GM): the block was evicted only because of write
+ *   buffering.
+ * - `least` is as large as the cache without most_percent of it, and gets the
+ *   names of blocks that are read: it shows what would still be cached with
+ *   the most write buffering. A read that hits a clean block whose name
+ *   `least` does not have is a ghost hit (GH): more write buffering would take
+ *   its place.
+ *
+ * At each step the high mark is bounded by the reads since the last step, of
+ * which C hit. The tunable `reading` chooses the formula:
  *
  *     most_percent of the cache * (1 - (C - GH + GM) / reads)    reading 0
  *     most_percent of the cache * (1 - (C + GH + GM) / reads)    reading 1
  *     most_percent of the cache * (1 - (GH + GM) / reads)        reading 2
  *
- * The first is as the paper prints it. Its text implies that GH and GM both
- * argue for less write buffering: so the second; and the third, since with the
- * first two a reader's hits do so too, also where it would lose none. Less than
- * 0 is 0. Without reads it is most_percent.
+ * Reading 0 is the formula as printed. The paper's text implies that GH and GM
+ * both argue for less write buffering: reading 1. Under both, a reader's hits
+ * lower the mark even if write buffering would lose none of them; reading 2
+ * leaves C out. A negative bound counts as 0. Without reads the bound is
+ * most_percent of the cache.
  *
  * The ghost caches have room for NAMES names each. In a larger cache they
- * follow every second, third ... block number only and are smaller by as much.
+ * follow only every second, third, ... block number, and are smaller by as
+ * much. The other tunables are those of AHLW.
  *
  * Source: Batsakis, Burns, Kanevsky, Lentini and Talpey, "AWOL: An Adaptive
  * Write Optimizations Layer", FAST 2008.
@@ -45,7 +52,7 @@ static struct tunable tunables[] = {
     {"high_percent", "% of the cache", 10, 1, 100, "high mark at first"},
     {"low_percent", "% of the high mark", 50, 0, 100, "low mark at first"},
     {"most_percent", "% of the cache", 40, 1, 99, "most of the high mark"},
-    {"reading", "0, 1 or 2", 0, 0, 2, "of the formula"},
+    {"reading", "0, 1 or 2", 0, 0, 2, "which formula bounds the high mark"},
     {0},
 };
 enum { READING = WATERMARK_TUNABLES };
@@ -53,11 +60,11 @@ enum { READING = WATERMARK_TUNABLES };
 static struct policy_counter counters[] = {
     {"steps", "steps", "of the marks"},
     {"high_sum", "blocks", "high marks of all steps; over steps: the mean"},
-    {"low_sum", "blocks", "low marks, likewise"},
+    {"low_sum", "blocks", "low marks of all steps; over steps: the mean"},
     {"due", "blocks", "written because of their age"},
     {"above_high", "times", "more was dirty than the high mark"},
-    {"written", "blocks", "written because of that"},
-    {"most_sum", "blocks", "most of the high marks of all steps"},
+    {"written", "blocks", "written because of that mark"},
+    {"most_sum", "blocks", "bounds of the high mark, of all steps"},
     {"reads", "blocks", "wanted by reads, of those followed"},
     {"hits", "blocks", "of the reads, those that were cached"},
     {"ghost_hits", "blocks", "of the hits, lost with more write buffering"},
@@ -73,7 +80,7 @@ enum {
     COUNTERS,
 };
 
-static u64 seen[COUNTERS]; /* the counters when the last step was */
+static u64 seen[COUNTERS]; /* the counters at the last step */
 
 static u64 percent(u64 of, u64 tunable)
 {
@@ -132,7 +139,7 @@ static u64 growth(u64 counter)
     return *last - old;
 }
 
-/* The high mark's most, by what the ghosts saw since the last step. */
+/* The bound of the high mark, by the reads since the last step. */
 static u64 bound(u64 buffers)
 {
     u64 reads = growth(WANTED), c = growth(HITS);
@@ -187,7 +194,7 @@ static const char *awol_check(void)
 static const struct policy awol = {
     .kind = POLICY_UPDATE,
     .name = "awol",
-    .about = "as ahlw, with ghost caches to say how much may be dirty",
+    .about = "like ahlw, with ghost caches that bound the high mark",
     .tunables = tunables,
     .counters = counters,
     .refuses = awol_refuses,

@@ -1,12 +1,13 @@
 /*
  * Bflush, periodic update as 4.2BSD first had it: every interval_ms, all dirty
- * blocks are written, and after each write the search for the next dirty one
+ * blocks are written, and after each write the search for the next dirty block
  * begins again at the head of the one queue of all valid buffers.
  *
- * What is written is what PU writes. But a write leaves its buffer in front
- * of those still to be found, so n writes look at about n * n / 2 buffers: the
- * cost grows nearly with the square of the cache, and PU's with what is dirty.
- * Here the queue is the cache's buffers, in the order of their first use.
+ * It writes the same blocks as periodic update (PU, pu.c). But a buffer that
+ * has been written stays in front of those still to be found, so n writes look
+ * at about n * n / 2 buffers. The cost grows nearly with the square of the
+ * cache; that of PU grows with the number of dirty blocks. Here the queue is
+ * the cache's buffers in the order of their first use.
  *
  * Source: bflush of 4.2BSD, as described by Mogul, "A Better Update Policy",
  * USENIX Summer 1994, section 3.

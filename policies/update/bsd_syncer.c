@@ -4,13 +4,15 @@
  * all dirty blocks of the files whose slot has come. Structure of the file
  * system (inodes, bitmaps, descriptors) has slots of its own, meta_s ahead.
  *
- * - What is of one file goes together and by the oldest block's time, so files
- *   that become dirty over half a minute are written over half a minute.
- * - A block is in the slot of its own time; when that of the file's first
- *   comes, the others leave theirs. Blocks that map a file go with the file.
- * - The BSDs have a third delay, 15 s, for directories. It has no use here:
- *   names are written synchronously, in the order of FFS, so no directory is
- *   ever left dirty. meta_s does for whatever is structure and of no file.
+ * - The blocks of one file are written together, at the time of the oldest. So
+ *   files that became dirty over half a minute are written over half a minute.
+ * - Each block joins the slot of its own time. When the slot of its file's
+ *   oldest block comes, the file's other blocks leave theirs. Blocks that map
+ *   a file go with the file.
+ * - The BSDs have a third delay, 15 s, for directories. Here it would have no
+ *   use: names are written synchronously, in the order of FFS, so no directory
+ *   is ever left dirty. meta_s applies to all structure that belongs to no
+ *   file.
  *
  * Source: McKusick and Neville-Neil, "The Design and Implementation of the
  * FreeBSD Operating System", section on the syncer; syncer(4) and the defaults
@@ -51,7 +53,8 @@ static void bsd_syncer_start(void)
     done_s = NOT_BEGUN;
 }
 
-/* One that was dirty before the syncer started may be due already: next. */
+/* A block that was dirty before the syncer started may be due already: it joins
+ * the next slot. */
 static void bsd_syncer_dirtied(struct block *b, u64 now_ns)
 {
     u64 now_s = now_ns / NS_PER_S;
@@ -82,7 +85,8 @@ static void tick(u64 s)
     counters[EMPTY_TICKS].value += !n;
 }
 
-/* The slots of the seconds since the last look, which may have taken long. */
+/* Do the slots of all seconds since the last look, which may have taken long.
+ */
 static void bsd_syncer_look(u64 now_ns)
 {
     u64 now_s = now_ns / NS_PER_S;
@@ -94,8 +98,8 @@ static void bsd_syncer_look(u64 now_ns)
         tick(++done_s);
 }
 
-/* Every dirty block is on the wheel, in the slot of its second, and was not
- * passed over when that had come and came again. */
+/* Every dirty block is on the wheel, in the slot of its second, and no block
+ * was passed over when its slot came. */
 static const char *bsd_syncer_check(void)
 {
     struct cache_state s;

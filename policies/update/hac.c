@@ -1,23 +1,24 @@
 /*
- * Hac's: whether dirty blocks move to a disk's queue depends on how long that
- * is and on how much is being written. The paper is about concepts; the
- * reading here is:
+ * Hac's update policy: dirty blocks are written while the disk's queue is
+ * short, and a longer queue is accepted when more blocks are dirty.
  *
- * Every look_ms, each disk's queue may have
+ * Every look_ms, the queue of each disk may have
  *
  *     queue * dirty / (share_percent of the cache)
  *
- * requests, rounded down: the more is dirty, the longer a queue is accepted,
- * `queue` requests when share_percent of the cache is dirty. As many of the
- * disk's blocks, oldest first, are written as bring its queue to that. A disk
- * that is busy with reads is left alone; an idle one is used; and when writers
- * are ahead of the disk their blocks go whatever its queue. The paper says
- * nothing of a bound on age: a block that has been dirty for age_ms is written
+ * requests, rounded down: `queue` requests when share_percent of the cache is
+ * dirty. If it has fewer, as many of the disk's blocks are written, oldest
+ * first, as fill it up to that. So a disk that is busy with reads is left
+ * alone, an idle disk is used, and when writers are ahead of the disk their
+ * blocks are written however long its queue is.
+ *
+ * The paper describes concepts; the formula is our reading of it. The paper
+ * has no bound on age; here a block that has been dirty for age_ms is written
  * in any case.
  *
  * Source: A. Hac, "Design Algorithms for Asynchronous Write Operations in
- * Disk-Buffer-Cache Memory", J. of Systems and Software 16, 1991; as Mogul
- * puts it, "A Better Update Policy", USENIX Summer 1994.
+ * Disk-Buffer-Cache Memory", J. of Systems and Software 16, 1991; as
+ * summarised by Mogul, "A Better Update Policy", USENIX Summer 1994.
  */
 #include "kernel/policy/policy.h"
 
@@ -35,14 +36,14 @@ enum { LOOKS, BUSY_LOOKS, MOVED, DUE };
 
 static struct policy_counter counters[] = {
     {"looks", "looks", "times it looked at the queues"},
-    {"busy_looks", "looks", "of the looks, when some queue had no room"},
+    {"busy_looks", "looks", "of the looks, those when some queue had no room"},
     {"moved", "blocks", "written because a queue had room"},
     {"due", "blocks", "written because of their age"},
     {0},
 };
 
-/* In the last look: the queue that was accepted, what there was at each disk
- * with what was added, and how much room is left in all. */
+/* Of the last look: the queue that was accepted, the length of each disk's
+ * queue and the writes added to it, and how much room is left in all. */
 static struct {
     u64 accepted, rooms;
     u32 disks;
@@ -106,8 +107,8 @@ static void hac_look(u64 now_ns)
         counters[MOVED].value += flush_by_age(hac_visit);
 }
 
-/* A look added to no queue beyond what it accepted, and knew how much room was
- * left. */
+/* No look makes a queue longer than it accepted, and the room left is counted
+ * correctly. */
 static const char *hac_check(void)
 {
     u64 rooms = 0;

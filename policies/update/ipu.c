@@ -1,10 +1,11 @@
 /*
  * IPU, interval periodic update: a block is written when it has been dirty for
- * age_ms: at that time, by an exact timer, and not at the next tick.
+ * age_ms, at that time exactly and not at the next tick.
  *
- * The daemon sleeps until the oldest dirty block is of age. While nothing is
- * dirty it looks every age_ms: what becomes dirty meanwhile is not of age
- * before then. AIPU (aipu.c) comes near to this with fewer wake-ups.
+ * The daemon sleeps until the oldest dirty block has that age. While nothing
+ * is dirty it looks every age_ms, because a block that becomes dirty meanwhile
+ * is not due before then. Approximate interval periodic update (AIPU, aipu.c)
+ * comes near to this with fewer wake-ups.
  *
  * Source: Carson and Setia, "Analysis of the Periodic Update Write Policy for
  * Disk Cache", IEEE Transactions on Software Engineering 18(1), 1992; named
@@ -35,8 +36,8 @@ static u64 age_ns(void)
     return tunables[AGE_MS].value * NS_PER_MS;
 }
 
-/* A block that was of age at the last look, and is still dirty, could not be
- * written then. */
+/* A block that was due at the last look and is still dirty could not be written
+ * then. */
 static u64 ipu_next_ns(u64 last_ns)
 {
     u64 oldest_ns = oldest_dirty_ns();

@@ -1,16 +1,20 @@
 /*
- * LDCL, local burst declustering. IPU in steps of a second: each second a scan
- * writes the blocks that have been dirty for age_s. But the scan also counts
- * the blocks of each age, in whole seconds. Where it comes to a block of an age
- * that `threshold` blocks have already, it moves the block up to the next age,
- * of range_s, that fewer have; and if there is none, to the one that fewest
- * have, which may be its own. So what became dirty at one moment is written
- * over several seconds. Ages only grow: a block is written earlier, not later.
+ * LDCL, local burst declustering: each second a scan writes the blocks that
+ * have been dirty for age_s, and spreads the blocks of a burst over several
+ * seconds.
  *
- * What the paper leaves open: the scan is from the oldest block to the
- * youngest. age_s is the last age to move to, and who is moved there is
- * written in this scan, with those that are due. With range_s 0 none is moved,
- * which is the paper's IPU.
+ * The scan counts the blocks of each age, in whole seconds. When it comes to a
+ * block of an age that `threshold` blocks have already, it moves the block to
+ * the next higher age, at most range_s higher, that fewer than `threshold`
+ * have. If there is none, it moves the block to the age that the fewest have,
+ * which may be its own. So blocks that became dirty at one moment are written
+ * over several seconds. Ages only grow: a block is written earlier, never
+ * later.
+ *
+ * The paper does not fix everything. Here the scan goes from the oldest block
+ * to the youngest; age_s is the highest age to move to, and a block that is
+ * moved there is written in the same scan as those that are due. With range_s
+ * 0 no block is moved: that is the paper's interval periodic update.
  *
  * Source: "Achieving Predictable Response Time with an Intelligent File System
  * Updater" (for Unix SVR4/MP), the section on LDCL.
@@ -40,9 +44,9 @@ static struct policy_counter counters[] = {
     {0},
 };
 
-/* Blocks of each age, in the last scan; how many it looked at, of how many no
- * age had room, and what it went by. block.mark is what was added to its age,
- * in seconds. */
+/* Of the last scan: the blocks of each age, how many blocks it looked at, for
+ * how many of them no age had room, and its tunables. block.mark is the number
+ * of seconds that were added to a block's age. */
 static u64 of_age[AGE_MAX_S + 1];
 static struct {
     u64 scanned, overfull;
@@ -99,7 +103,7 @@ static void ldcl_look(u64 now_ns)
 }
 
 /* Each block that a scan looks at has one age, and an age has more blocks than
- * the threshold only for want of room. */
+ * the threshold only if no other age had room. */
 static const char *ldcl_check(void)
 {
     u64 blocks = 0, beyond = 0;

@@ -1,13 +1,14 @@
 /*
- * Linux's way: every writeback_ms, the blocks that have been dirty for
- * expire_ms are written. And as soon as more than background_percent of the
- * cache is dirty, at once, the oldest are written until it is not, at least
- * `chunk`. The third limit, at which writers wait, is the write policy's:
- * write=throttled.
+ * The update policy of Linux: every writeback_ms, the blocks that have been
+ * dirty for expire_ms are written. Besides, as soon as more than
+ * background_percent of the cache is dirty, the oldest blocks are written
+ * until no more than that is dirty, but at least `chunk` blocks.
  *
- * Linux writes in chunks of 1024 pages; 32 are as much of 8192 buffers as those
- * were of 1 GiB. It goes by inodes where this goes by blocks; and it begins to
- * slow writers down half-way between the two limits, which is left out.
+ * Linux has a third limit, at which writers wait: here that is the write
+ * policy `throttled`. Linux writes in chunks of 1024 pages; 32 are the same
+ * part of 8192 buffers as 1024 pages are of 1 GiB. Linux writes inode by
+ * inode, this policy block by block. Linux also begins to slow writers down
+ * half-way between the two limits; that is left out.
  *
  * Source: Linux, Documentation/admin-guide/sysctl/vm.rst,
  * dirty_background_ratio, dirty_expire_centisecs, dirty_writeback_centisecs.
@@ -22,7 +23,8 @@ static struct tunable tunables[] = {
     {"expire_ms", "ms", 30000, 0, 3600000, "age at which a block is due"},
     {"background_percent", "% of the cache", 10, 0, 100,
      "dirty share above which the oldest are written at once"},
-    {"chunk", "blocks", 32, 1, 1000000, "least to write because of it"},
+    {"chunk", "blocks", 32, 1, 1000000,
+     "fewest to write because of that share"},
     {0},
 };
 
@@ -35,8 +37,8 @@ static struct policy_counter counters[] = {
     {0},
 };
 
-/* In the last look: how many blocks were above the limit, the least to write
- * then, and how many were written because of it. */
+/* Of the last look: how many blocks were above the limit, the fewest to write
+ * then, and how many were written because of the limit. */
 static struct {
     u64 above, chunk, written;
 } last;
@@ -48,8 +50,8 @@ static u64 background_blocks(void)
     return s.buffers * tunables[BACKGROUND_PERCENT].value / 100;
 }
 
-/* Asked at the start, after each look and when a tunable is set, this is also
- * where the limit is told to the kernel. */
+/* The kernel calls this at the start, after each look and when a tunable is
+ * set, so it also tells the kernel the limit. */
 static u64 linux_next_ns(u64 last_ns)
 {
     look_at_dirty(background_blocks() + 1);
@@ -71,7 +73,7 @@ static void linux_look(u64 now_ns)
     counters[BACKGROUND].value += last.written;
 }
 
-/* A look writes no more because of the limit than was above it, or a chunk. */
+/* Because of the limit, a look writes no more than was above it, or a chunk. */
 static const char *linux_check(void)
 {
     u64 most = last.above ? MAX(last.above, last.chunk) : 0;

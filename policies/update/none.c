@@ -1,9 +1,10 @@
 /*
- * None: the update daemon does nothing. A user program calls sync() or
- * smoothsync() instead, as /etc/update did, or nothing bounds a block's age.
+ * None: the update daemon writes nothing. A user program may call sync() or
+ * smoothsync() instead, as /etc/update did; without one, nothing bounds the
+ * age of a dirty block.
  *
- * Source: Mogul, "A Better Update Policy", USENIX Summer 1994, section 3
- * (the update daemon as a user program).
+ * Source: Mogul, "A Better Update Policy", USENIX Summer 1994, section 3 (the
+ * update daemon as a user program).
  */
 #include "kernel/policy/policy.h"
 

@@ -1,13 +1,13 @@
 /*
  * PU, periodic update: every interval_ms, all dirty blocks are written.
  *
- * The Unix classic: /etc/update called sync() every 30 seconds. A block waits
- * half the interval on average, and all that became dirty in one interval
- * reaches the disk queue at once.
+ * This is the Unix classic: /etc/update called sync() every 30 seconds. A
+ * block waits half the interval on average, and all blocks that became dirty
+ * in one interval reach the disk's queue at once.
  *
  * Source: Ritchie and Thompson, "The UNIX Time-Sharing System", 1974; named
- * and measured by Mogul, "A Better Update Policy", USENIX Summer 1994,
- * section 2.
+ * and measured by Mogul, "A Better Update Policy", USENIX Summer 1994, section
+ * 2.
  */
 #include "kernel/policy/policy.h"
 

@@ -1,14 +1,16 @@
 /*
- * Sprite: every scan_ms, each file whose oldest dirty block has been dirty for
- * at least age_ms has all its dirty blocks written, young ones too.
+ * Sprite's update policy, whole files: every scan_ms, each file whose oldest
+ * dirty block has been dirty for at least age_ms has all its dirty blocks
+ * written, also those that are younger.
  *
  * So a file is written once and whole, and its blocks are likely to lie
- * together; a file that lives for less than age_ms is not written at all. A
- * block of no file (structure of the file system) goes by its own age.
+ * together. A file that lives for less than age_ms is never written. A block
+ * that belongs to no file (structure of the file system) is written at its own
+ * age.
  *
  * Source: Nelson, Welch and Ousterhout, "Caching in the Sprite Network File
- * System", ACM TOCS 6(1), 1988; Mogul, "A Better Update Policy", USENIX
- * Summer 1994.
+ * System", ACM TOCS 6(1), 1988; Mogul, "A Better Update Policy", USENIX Summer
+ * 1994.
  */
 #include "kernel/policy/policy.h"
 
@@ -24,12 +26,12 @@ enum { SCANS, OF_AGE, WRITTEN };
 
 static struct policy_counter counters[] = {
     {"scans", "scans", "times it looked for what is due"},
-    {"of_age", "blocks", "found to be of age; other blocks written are not"},
+    {"of_age", "blocks", "that were due; other blocks written were younger"},
     {"written", "blocks", "blocks whose writing a scan started"},
     {0},
 };
 
-static struct list due; /* blocks of age, until they are written */
+static struct list due; /* blocks that are due, until they are written */
 static u64 due_ns;      /* none of them became dirty later */
 
 static void sprite_start(void)
@@ -74,7 +76,7 @@ static void sprite_look(u64 now_ns)
     counters[WRITTEN].value += flush_files(&due);
 }
 
-/* What is due is dirty, and has been since it was found. */
+/* A block that is due is dirty, and has been since it was found. */
 static const char *sprite_check(void)
 {
     LIST_EACH (l, &due) {

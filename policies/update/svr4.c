@@ -1,14 +1,16 @@
 /*
- * SVR4's fsflush: every scan_ms it does two things.
+ * The fsflush daemon of SVR4: every scan_ms it writes structure of the file
+ * system by age, and file data by turns round the cache.
+ *
  * - By age: blocks of structure that have been dirty for at least autoup_s are
  *   written. (In SVR4 the buffer cache holds only those.)
- * - By turn: the next scan_ms / autoup_s of the cache, one sixtieth by default,
- *   is looked at, and its dirty blocks of file data are written whatever their
- *   age. (SVR4 has file data in a pool of pages.)
+ * - By turn: the next scan_ms / autoup_s of the cache, one sixtieth by
+ *   default, is looked at, and its dirty blocks of file data are written
+ *   whatever their age. (SVR4 has file data in a pool of pages.)
  *
- * So data is written within autoup_s of becoming dirty, after half of it on
- * average, and the work of a scan is bounded by a share of the cache and not
- * by what is dirty.
+ * So data is written within autoup_s after it became dirty, on average after
+ * half of that. The work of a scan is bounded by a share of the cache, not by
+ * how much is dirty.
  *
  * Source: "Achieving Predictable Response Time with an Intelligent File System
  * Updater" (fsflush of SVR4/MP, its base of comparison); Goodheart and Cox,
@@ -34,7 +36,7 @@ static struct policy_counter counters[] = {
     {0},
 };
 
-/* The last turn, in its round, and the buffers that it was about. */
+/* The last turn, in its round, and the buffers that it looked at. */
 static struct {
     u64 turn, turns;
     u64 first, end, buffers;
@@ -64,7 +66,7 @@ static enum visit data(struct block *b, u64 now_ns)
     return b->meta ? PASS : FLUSH;
 }
 
-/* The part of the cache whose turn it is; all parts are a whole round. */
+/* Write the part of the cache whose turn it is; all parts make a round. */
 static u64 flush_by_turn(void)
 {
     struct cache_state now;
@@ -95,8 +97,8 @@ static const char *svr4_refuses(void)
                : NULL;
 }
 
-/* A round begins with the first buffer and ends with the last; only what was
- * looked at was written by turn. */
+/* A round begins with the first buffer and ends with the last; no more blocks
+ * were written by turn than were looked at. */
 static const char *svr4_check(void)
 {
     if (last.turn > last.turns || last.first > last.end ||

@@ -1,7 +1,7 @@
 /*
- * Async: a write that reaches the end of its block starts at once and is not
- * waited for; a block filled in part is delayed, since more of it is likely
- * to follow.
+ * Async, asynchronous writes: a write that reaches the end of its block starts
+ * at once and is not waited for. A block that is filled only in part is
+ * delayed, because the next write is likely to fill it.
  *
  * Source: the default of 4.3BSD (Leffler et al., section 7.4); Mogul, "A
  * Better Update Policy", USENIX Summer 1994, section 2.

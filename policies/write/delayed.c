@@ -1,6 +1,6 @@
 /*
- * Delayed: a write only makes the block dirty; the update policy decides when
- * it goes, or the cache, when it has no clean buffer left.
+ * Delayed: a write only makes the block dirty. The block is written when the
+ * update policy decides so, or when the cache has no clean buffer left.
  *
  * Source: Mogul, "A Better Update Policy", USENIX Summer 1994, section 2.
  */

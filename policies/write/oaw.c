@@ -1,16 +1,19 @@
 /*
- * OAW, opportunistic asynchronous write, with SAPRO, the activity probe. As
- * `async`, but a filled block's write starts only if the disk's queue is no
- * longer than its mean of late; else the block is held back. The probe takes
- * the mean length of the queue over probe_s, at least `floor`, every probe_s,
- * and each second starts writes that are held back, first in first out, until
- * the queue is longer than that. So a burst of writes does not stand before
- * the reads, and an idle moment is used.
+ * OAW, opportunistic asynchronous write, with SAPRO, its activity probe: a
+ * write that fills its block starts at once only if the disk's queue is no
+ * longer than its recent mean; else the block is held back until the queue is
+ * short.
  *
- * A block that is held back is a dirty one: the update policy writes it at its
- * age at the latest, a sync or fsync at once. First in is the one first
- * dirtied. Until the first probe the mean is the floor. The paper has a floor
- * whose value we do not know: 5 is ours.
+ * Every probe_s the probe takes the mean length of each queue since the last
+ * probe, or `floor` if that is more. Each second it starts writes that were
+ * held back, first in first out, until the queue is longer than the mean. So a
+ * burst of writes does not stand before the reads, and idle moments are used.
+ * As under `async`, a block that is filled only in part is delayed.
+ *
+ * A block that is held back is dirty: the update policy writes it at its age
+ * at the latest, and a sync or fsync writes it at once. The first in is the
+ * block that became dirty first. Until the first probe the mean is `floor`.
+ * The paper has a floor but does not give its value; 5 is ours.
  *
  * Source: "Achieving Predictable Response Time with an Intelligent File System
  * Updater" (for Unix SVR4/MP), the sections on OAW and SAPRO.
@@ -34,9 +37,9 @@ static struct policy_counter counters[] = {
     {0},
 };
 
-/* Of each disk: the sum of disk_state at the last probe, and the mean then; of
- * the last second the most requests that may queue, how many did, and how many
- * blocks were started. */
+/* Of each disk, at the last probe: the sum of disk_state, and the mean. In the
+ * last second: the most requests that may queue, how many were queued, and how
+ * many writes were started. */
 static struct {
     u64 queued_ns, mean;
     u64 most, queued, started;
@@ -65,8 +68,8 @@ static enum write_mode oaw_decide(const struct write_info *w)
     return at_once ? WRITE_ASYNC : WRITE_HELD_BACK;
 }
 
-/* The mean of each disk's queue since the last probe, rounded. The first only
- * begins. */
+/* Take the mean of each disk's queue since the last probe, rounded. The first
+ * probe has no mean yet. */
 static void probe(u64 now_ns)
 {
     struct disk_state s;
@@ -95,7 +98,7 @@ static enum visit release(struct block *b, u64 now_ns)
     return FLUSH;
 }
 
-/* Start what is held back, until each queue is longer than its mean. */
+/* Start writes that are held back, until each queue is longer than its mean. */
 static void drain(void)
 {
     struct disk_state s;
@@ -120,8 +123,8 @@ static void oaw_each_second(u64 now_ns)
     drain();
 }
 
-/* A second makes no queue longer than it may be, and releases what was held
- * back before. */
+/* No second makes a queue longer than it may be, and no more blocks were
+ * released than were held back. */
 static const char *oaw_check(void)
 {
     for (u32 disk = 0; disk < MAX_DISKS; disk++) {

@@ -1,13 +1,14 @@
 /*
- * Throttled: as `delayed`, but no more of the cache than dirty_percent may be
- * dirty or being written. A writer that makes it more waits for the disk, and
- * so writes at the disk's speed and not at the memory's.
+ * Throttled: all writes are delayed, as under `delayed`, but at most
+ * dirty_percent of the cache may be dirty or being written. A writer that
+ * exceeds the limit waits for the disk, and so writes at the disk's speed and
+ * not at the memory's.
  *
- * The limit is meant to stand above what the update policy writes by itself:
- * with update=linux, above linux.background_percent, so that writers meet it
- * only when the disk cannot keep up. Below that it holds all the same, since a
- * writer that waits has the oldest blocks written; then the update policy
- * finds little to do. At 100 it is not met: `delayed`.
+ * The limit is meant to stand above the share at which the update policy
+ * begins to write: with update=linux, above linux.background_percent, so that
+ * writers meet it only when the disk cannot keep up. A lower limit holds too,
+ * because a writer that waits has the oldest blocks written; then the update
+ * policy finds little to do. With dirty_percent 100 no writer waits.
  *
  * Source: Linux, Documentation/admin-guide/sysctl/vm.rst, dirty_ratio.
  */

@@ -1,8 +1,9 @@
 /*
- * WT, write-through as it is in the papers: every write starts at once,
- * whether it fills its block or not, and is not waited for. Nothing is left
- * for the update policy, and nothing is gained from a block that is written
- * twice. (`through` waits too.)
+ * WT, write-through as the papers have it: every write starts at once, whether
+ * it fills its block or not, and is not waited for.
+ *
+ * So the update policy finds nothing to do, and a block that is written twice
+ * goes to the disk twice. (The policy `through` also waits for the disk.)
  *
  * Source: Carson and Setia, "Analysis of the Periodic Update Write Policy for
  * Disk Cache", 1992; Mogul, "A Better Update Policy", USENIX Summer 1994.
