@@ -7,14 +7,14 @@
  *   forwards interrupts between harts and keeps the trace, and enters
  *   start(hart, dtb) in supervisor mode, paging on, on its own boot stack.
  *   Harts other than 0 wait until hart 0 sends them their first ipi.
- * - Supervisor mode, whatever it does to its page tables, cannot write this
- *   page, the kernel's code and constants, the trace, or the clock: physical
- *   memory protection. It may have a record appended, and no other changed, and
- *   those whose time is not the clock's are counted. So the trace of a kernel
- *   that is not to be trusted tells what was traced when, in this order.
- * - Linked at its physical address, so that a breakpoint on a symbol here
- *   works before paging. All else is linked in the direct map, out of reach
- *   of relative addressing: such addresses come from .dwords.
+ * - Physical memory protection keeps supervisor mode, whatever its page tables
+ *   say, from writing this page, the kernel's code and constants, the trace and
+ *   the clock. It can have a record appended, but change none; records whose
+ *   time is not the clock's are counted. So the trace of a kernel that is not
+ *   trusted shows the order and the times at which it traced.
+ * - This file is linked at its physical address, so that a breakpoint on a
+ *   symbol here works before paging. All else is linked in the direct map, out
+ *   of reach of relative addressing: those addresses come from .dwords.
  * - bss needs no clearing: QEMU's loader does it.
  */
 #include "kernel/machine/riscv.h"
@@ -26,15 +26,14 @@
 #define STACK_LOG2 14        /* of STACK_STRIDE, cpu.h */
 #define NOT_PHYS   26        /* bits that the direct map adds to an address */
 
-/* Regions of protected memory, a byte of pmpcfg0 each, the first that fits
- * counts: this page, read and execute; (from) to: code and constants, read and
- * execute; (from) to: the trace, read; (from) to: the clock's registers,
- * nothing; all else, read, write, execute. */
-#define REGIONS      0x1f080000000d001d
-#define TRACE_REGION 0x0000000900000000 /* with a trace: QEMU 7.2 takes an empty
+/* What each region of protected memory allows, a byte of pmpcfg0 for each row of
+ * `regions`: 1d and 0d read and execute, 09 read, 08 nothing, 1f all; 00 is where
+ * the next region begins. The first region that fits counts. */
+#define REGIONS      0x1f000008000d001d
+#define TRACE_REGION 0x0009000000000000 /* with a trace: QEMU 7.2 takes an empty
                                            region for all there is */
 #define TICK_NS      100
-#define ASTRAY_NS    4000000 /* a record tells of no moment further back */
+#define ASTRAY_NS    4000000 /* no honest record is older than this */
 
 #define SUPERVISOR_ECALL 9
 
@@ -112,31 +111,16 @@ forward_ipi:
     csrsi mip, MIP_SSIP
     mret
 
-/* Protect what is to be protected; returns to t2. */
+/* Set up the protected regions; returns to t2. */
 protect:
-    lla t0, _start
-    srli t0, t0, 2
-    ori t0, t0, 0x1ff       /* 4 KiB */
-    csrw pmpaddr0, t0
-    ld t0, code_address
+    lla t1, regions
+    .irp row, 0, 1, 2, 3, 4, 5, 6
+    ld t0, \row*8(t1)
     slli t0, t0, NOT_PHYS
     srli t0, t0, NOT_PHYS + 2
-    csrw pmpaddr1, t0
-    ld t0, constants_end_address
-    slli t0, t0, NOT_PHYS
-    srli t0, t0, NOT_PHYS + 2
-    csrw pmpaddr2, t0
-    ld t0, trace_at
-    srli t0, t0, 2
-    csrw pmpaddr3, t0
-    ld t0, trace_end
-    srli t0, t0, 2
-    csrw pmpaddr4, t0
-    li t0, (CLINT + 0x4000) >> 2
-    csrw pmpaddr5, t0
-    li t0, (CLINT + 0x10000) >> 2
-    csrw pmpaddr6, t0
-    li t0, (1 << 54) - 1
+    csrw pmpaddr\row, t0
+    .endr
+    li t0, (1 << 54) - 1    /* all addresses */
     csrw pmpaddr7, t0
     li t0, REGIONS
     ld t1, trace_at
@@ -208,17 +192,18 @@ return:
 
     .balign 8
     .globl trace_at, trace_on_phys
+regions:
+    .dword _start + 0x7fc   /* this page: its low ones tell the size */
+    .dword text_start       /* code and constants */
+    .dword rodata_end
+    .dword CLINT + 0x4000   /* the clock's registers */
+    .dword CLINT + 0x10000
 trace_at:                   /* physical; 0: there is no trace */
     .dword 0
-trace_end:
     .dword 0
 trace_on_phys:              /* trace_on in kernel.ld, where C finds it */
     .dword 0
 
-code_address:
-    .dword text_start
-constants_end_address:
-    .dword rodata_end
 start_address:
     .dword start
 stacks_address:

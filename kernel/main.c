@@ -2,8 +2,8 @@
  * The order in which the kernel comes up.
  *
  * entry.S enters start() on every hart: on hart 0 at power-on, on the others
- * when hart 0 sends them their first ipi. What may sleep is done by the
- * kernel thread "boot", which becomes process 1.
+ * when hart 0 sends them their first ipi. The kernel thread "boot", which
+ * becomes process 1, makes the steps that may sleep.
  */
 #include "kernel/machine/args.h"
 #include "kernel/cache/bio.h"
@@ -64,7 +64,7 @@ static void boot(void *)
     process_start_init("/bin/init");
 }
 
-/* Too small a machine is refused. Of too large a one, a part is used. */
+/* Refuse a machine that is too small; use a part of one that is too large. */
 static void fit_machine(void)
 {
     u64 mib = machine.memory_bytes >> 20;

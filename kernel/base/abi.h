@@ -211,14 +211,14 @@ struct rusage {
     u64 system_ns;
 };
 
-/* advise(): of an open file. The first three are about all of it, offset and
- * n 0; the others about n bytes from offset on, 0: to the end. What becomes of
- * it is the prefetch policy's affair. */
+/* advise(): how an open file will be used. The first three concern the whole
+ * file, with offset and n 0; the others n bytes from offset on (n 0: up to the
+ * end). The prefetch policy decides what follows from it. */
 #define ADVICE_NORMAL     0
-#define ADVICE_RANDOM     1 /* reads will be here and there */
-#define ADVICE_SEQUENTIAL 2 /* reads will go on, each where one ended */
-#define ADVICE_WILLNEED   3 /* it will be read soon */
-#define ADVICE_DONTNEED   4 /* it will not be read again soon */
+#define ADVICE_RANDOM     1 /* reads will be in no order */
+#define ADVICE_SEQUENTIAL 2 /* each read will begin where one ended */
+#define ADVICE_WILLNEED   3 /* these bytes will be read soon */
+#define ADVICE_DONTNEED   4 /* they will not be read again soon */
 
 /* The console's device number, in st_rdev. */
 #define CONSOLE_NUMBER 0x100

@@ -1,6 +1,6 @@
 /*
- * Intrusive circular doubly linked lists. The head is a node of its own; a
- * node that is on no list points at itself or is zero. Nothing here locks.
+ * Intrusive circular doubly linked lists. The head is a node that belongs to no
+ * item. A node that is on no list points at itself or is zero. Callers lock.
  */
 #ifndef SLUICE_LIST_H
 #define SLUICE_LIST_H

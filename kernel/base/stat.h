@@ -26,7 +26,7 @@ struct stat_row {
     STAT_ROW_(id) = {                          \
         .name = name_, .unit = unit_, .about = about_, .read = read_}
 
-/* Rows that come from elsewhere: a function that prints them, as text.h says.
+/* A function that prints further rows, by text_printf (text.h):
  * STAT_SOURCE(policy_counters); */
 struct text;
 typedef void stat_source_fn(struct text *);

@@ -2,8 +2,8 @@
  * Intrusive ordered sets: a treap, a binary search tree by (key, insertion)
  * that is also a heap by a priority drawn from a mixed counter, so its depth
  * is logarithmic whatever the order of insertion. Equal keys are kept in the
- * order they came. Seidel and Aragon, "Randomized search trees", 1996. Nothing
- * here locks or allocates.
+ * order they came. Seidel and Aragon, "Randomized search trees", 1996. Callers
+ * lock; no function allocates.
  */
 #ifndef SLUICE_TREE_H
 #define SLUICE_TREE_H

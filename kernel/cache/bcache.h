@@ -63,7 +63,7 @@ static inline bool concerns(const struct buf *b, const struct disk *d,
     return (!d || b->disk == d) && (!owner || b->block.owner == owner);
 }
 
-/* What has become of a block whose buffer is b, or NULL: it has none. */
+/* The state of a block whose buffer is b (NULL: it has none). */
 static inline enum found found_of(const struct buf *b)
 {
     if (!b || !(b->flags & (B_VALID | B_READ)))
@@ -75,43 +75,43 @@ static inline enum found found_of(const struct buf *b)
 
 struct list *owner_list(u64 owner); /* where its dirty buffers are, by owned */
 
-/* Make a buffer that nobody has busy, or any, waiting for a turn: it holds the
- * same block then. */
+/* buf_take makes a buffer busy that no process has. buf_get takes any buffer;
+ * it may wait for its turn, after which the buffer holds the same block. */
 void buf_take(struct buf *b);
 void buf_get(struct buf *b);
 
-/* Let go of it: the first in line has it then, or nobody. */
+/* Let go of a busy buffer: hand it to the first that waits, if any. */
 void buf_let_go(struct buf *b);
 
-/* Make the write of a busy buffer ready; the caller submits b->io without the
+/* Prepare the write of a busy buffer; the caller submits b->io without the
  * lock. */
 void buf_prepare_write(struct buf *b, bool waited);
 
-/* The block belongs to this owner from now on, as structure or as data. */
+/* From now on the block belongs to this owner, as structure or as data. */
 void set_owner(struct buf *b, u64 owner, bool meta);
 
-/* Take a dirty buffer off all lists of dirty ones. */
+/* Take a dirty buffer off all lists of dirty buffers. */
 void undelay(struct buf *b);
 
 /* ---- bio.c, without the lock ---- */
 
-/* bdwrite, of structure or of data. */
+/* bdwrite for structure or for data. */
 void make_dirty(struct buf *b, u64 owner, bool meta, bool held_back);
 
 /* ---- replace.c. For all of these the caller holds bcache.lock. ---- */
 
-void replace_init(void); /* but here: owns the replace kind */
+void replace_init(void); /* without the lock: owns the replace kind */
 
-/* Does the policy have this buffer while nobody has it busy? */
+/* Does the policy have this buffer while it is not busy? */
 bool may_go(const struct buf *b);
 
-/* A buffer that is no more busy goes to the policy, if it may; and one that the
- * policy has is taken from it. */
+/* Give a buffer that is not busy any more to the policy, if the policy may have
+ * it. Take a buffer that the policy has from it. */
 void make_evictable(struct buf *b);
 void make_not_evictable(struct buf *b);
 
-/* The buffer that is to make room for a block, evictable still; NULL if no
- * clean one can. It may be dirty, if the policy has those. */
+/* The victim for a block, which is still evictable; NULL if there is no clean
+ * one. It may be dirty, if the policy takes dirty buffers. */
 struct buf *replace_victim(u32 disk, u64 blkno);
 
 /* A victim is about to lose its block. */
@@ -121,9 +121,8 @@ void replace_evicted(const struct buf *b);
 
 void write_init(void); /* owns the write kind */
 
-/* Wait until a buffer may have become evictable, and see to it that one does:
- * write the oldest dirty blocks. Caller holds bcache.lock, which is released
- * meanwhile. */
+/* Start writing the oldest dirty blocks, and wait until a buffer may have
+ * become evictable. Caller holds bcache.lock, which is released meanwhile. */
 void make_room(void);
 
 /* Does the policy want a call each second? The call: it may sleep. */
@@ -139,9 +138,9 @@ void write_look(bool begins);
 /* Have the daemon ask its policies again when to look. */
 void update_ask_again(void);
 
-/* Tell the policy that b has become dirty; that b, dirty, is about to be
- * written or dropped; that a program reads b, whose contents were cached (hit)
- * or not. Caller holds bcache.lock. */
+/* Tell the policy that b has become dirty; that dirty b is about to be written
+ * or dropped; that a program reads b, whose contents were cached (hit) or not.
+ * Caller holds bcache.lock. */
 void update_dirtied(struct buf *b);
 void update_leaves(struct buf *b);
 void update_wanted(const struct buf *b, bool hit);
@@ -149,15 +148,15 @@ void update_wanted(const struct buf *b, bool hit);
 /* Put an update policy to use, with the dirty blocks handed to it. */
 void update_switch(const struct policy *to);
 
-/* Around a policy's look: its flush_ calls try no block that was tried since it
- * began, and policies are checked when it ends. Returns how many writes they
- * have started. */
+/* The calls around a policy's look: its flush_ calls try no block twice, and
+ * policies are checked when it ends. look_ends returns how many writes the look
+ * has started. */
 void look_begins(void);
 u64 look_ends(void);
 
 /* ---- flush.c ---- */
 
-/* A burst: so many writes have been started at once. */
+/* Count a burst: so many writes have been started at once. */
 void bio_burst(const struct disk *, u64 blocks);
 
 #endif

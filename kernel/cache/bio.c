@@ -142,8 +142,8 @@ static void trace_block(enum trace_event event, const struct buf *b, u64 arg)
     trace(event, b->block.disk, b->block.blkno, myproc()->pid, arg);
 }
 
-/* The same at a time that the buffer or a histogram has, too, so that the trace
- * agrees with it. Caller holds the lock, and has traced nothing since then. */
+/* trace_block at a time that the buffer or a histogram stores too, so that the
+ * trace agrees with it. Caller holds the lock, and has traced nothing since. */
 static void trace_block_at(u64 now_ns, enum trace_event event,
                            const struct buf *b, u64 arg)
 {
@@ -185,7 +185,7 @@ static void hash_remove(struct buf *b)
     *at = b->hash;
 }
 
-/* ---- what was prefetched. Caller holds the lock. ---- */
+/* ---- prefetched buffers. Caller holds the lock. ---- */
 
 static void mark_ahead(struct buf *b)
 {
@@ -197,8 +197,8 @@ static void mark_ahead(struct buf *b)
     count(&ahead, 1);
 }
 
-/* If b was prefetched and not asked for yet: now it is asked for, or it never
- * will be. */
+/* If b was prefetched and not asked for yet: count that it is asked for now, or
+ * that it never will be. */
 static void settle_ahead(struct buf *b, bool asked)
 {
     if (!(b->flags & B_AHEAD))
@@ -247,8 +247,8 @@ static struct buf *claim(const struct disk *d, u64 blkno, struct buf **dirty)
     return b && !*dirty ? evict(b) : NULL;
 }
 
-/* The same for a block to be prefetched. If those fill their share, only a
- * stale one of them gives way. A process that waits for a buffer goes first. */
+/* claim for a block to be prefetched. When prefetched blocks fill their share,
+ * only a stale one gives way. A process that waits for a buffer goes first. */
 static struct buf *claim_ahead(const struct disk *d, u64 blkno)
 {
     struct buf *dirty;
@@ -275,7 +275,7 @@ static void assign(struct buf *b, struct disk *d, u64 blkno)
     hash_insert(b);
 }
 
-/* Make a buffer that nobody has busy. Caller holds the lock. */
+/* Make a buffer busy that no process has. Caller holds the lock. */
 void buf_take(struct buf *b)
 {
     debug_assert(spin_held(&bcache.lock));
@@ -337,7 +337,7 @@ void undelay(struct buf *b)
     bcache.ndirty--;
 }
 
-/* Say where b's transfer goes. */
+/* Fill in b's transfer: where on the disk, which way, for which process. */
 static void set_io(struct buf *b, bool write, bool waited)
 {
     u32 sectors = bcache.block_bytes / SECTOR_BYTES;
@@ -355,7 +355,7 @@ static void set_io(struct buf *b, bool write, bool waited)
     };
 }
 
-/* Let the scheduler know of a dirty buffer that it may write. */
+/* Offer a dirty buffer to the scheduler, as a candidate write. */
 static void offer(struct buf *b)
 {
     set_io(b, true, false);
@@ -363,7 +363,7 @@ static void offer(struct buf *b)
     disk_offer(b->disk, &b->io);
 }
 
-/* A buffer that is let go is dirty since now, if it was clean before. */
+/* A buffer that is let go dirty has been dirty since now, if it was clean. */
 static void set_dirtied(struct buf *b)
 {
     if (!(b->flags & B_DELWRI)) {
@@ -397,7 +397,7 @@ void buf_let_go(struct buf *b)
 
 /* ---- transfers ---- */
 
-/* Make b's transfer ready: the caller submits it, without the lock. */
+/* Prepare b's transfer; the caller submits it, without the lock. */
 static void prepare(struct buf *b, u32 direction, bool waited)
 {
     assert((b->flags & (B_BUSY | B_READ | B_WRITE)) == B_BUSY); /* 2 */
@@ -423,8 +423,8 @@ void buf_prepare_write(struct buf *b, bool waited)
     prepare(b, B_WRITE, waited);
 }
 
-/* The scheduler has chosen to write a dirty buffer: ready, if nobody has it.
- * By now it may even hold another block. */
+/* The scheduler has chosen a candidate write: prepare it, if the buffer is
+ * still dirty and free. By now the buffer may even hold another block. */
 static bool claim_offer(struct io *io, const struct disk *d)
 {
     struct buf *b = CONTAINER(io, struct buf, io);
@@ -511,8 +511,8 @@ static bool on_disk(const struct disk *d, u64 blkno)
     return blkno < d->nsectors / (bcache.block_bytes / SECTOR_BYTES);
 }
 
-/* The current process is about to hold one more buffer. False, if that is its
- * first and not all holders together would fit the cache. Caller holds the
+/* The current process is about to hold one more buffer. False if it is the
+ * first one and not all holders together would fit the cache. Caller holds the
  * lock. */
 static bool hold_at_once(void)
 {
@@ -524,7 +524,7 @@ static bool hold_at_once(void)
     return true;
 }
 
-/* The same, but waits until it may. */
+/* hold_at_once, but waits until it may. */
 static void hold(void)
 {
     if (hold_at_once())
@@ -543,8 +543,8 @@ static void unhold(void)
 
 /* ---- when there is no clean victim ---- */
 
-/* The victim is dirty: write it, so that it is clean when the policy is asked
- * again. Caller holds the lock, which is released meanwhile. */
+/* Write a dirty victim, so that it is clean when the policy is asked again.
+ * Caller holds the lock, which is released meanwhile. */
 static void write_victim(struct buf *b)
 {
     count(&dirty_victims, 1);
@@ -559,7 +559,7 @@ static void write_victim(struct buf *b)
 
 /* ---- the interface ---- */
 
-/* Have the buffer that holds a block. Caller holds the lock. */
+/* Get the buffer that holds a block. Caller holds the lock. */
 static struct buf *hit(struct buf *b, bool asked)
 {
     settle_ahead(b, asked);
@@ -570,7 +570,7 @@ static struct buf *hit(struct buf *b, bool asked)
     return b;
 }
 
-/* Have a claimed buffer for a block. Caller holds the lock. */
+/* Get a claimed buffer for a block. Caller holds the lock. */
 static struct buf *miss(struct buf *b, struct disk *d, u64 blkno)
 {
     count(&misses, 1);
@@ -619,7 +619,7 @@ struct buf *bcached(struct disk *d, u64 blkno, enum found *found)
     return b;
 }
 
-/* A buffer that still has its block's number, but no more what is in it. */
+/* A buffer that has its block's number still, but not the contents. */
 static bool is_emptied(const struct buf *b)
 {
     return b->flags & B_EVICTABLE && !(b->flags & B_VALID);
@@ -788,7 +788,7 @@ void bdwrite(struct buf *b, u64 owner)
     make_dirty(b, owner, true, false);
 }
 
-/* Drop what a buffer holds, when it is our turn. Caller holds the lock. */
+/* Wait for a buffer and drop its contents. Caller holds the lock. */
 static void invalidate(struct buf *b)
 {
     buf_get(b);

@@ -4,8 +4,8 @@
  * Operating System", chapter 3; Leffler et al., 4.3BSD, section 7.3).
  *
  * - A block has at most one buffer. getblk, bread, breada and bcached return it
- * busy: the caller alone may touch it, until brelse, bwrite, bawrite or bdwrite
- *   lets it go. Then the process that has waited longest for it has it. A
+ *   busy: the caller alone may touch it, until brelse, bwrite, bawrite or
+ *   bdwrite lets it go and hands it to the process that has waited longest. A
  *   process holds at most BUFFERS_HELD at once.
  * - Dirty (delayed) means: on the delayed-write list exactly once, which is
  *   in the order of first dirtying. The timestamp is set when a clean buffer
@@ -24,8 +24,8 @@
 #define BUFFERS_HELD 4 /* most a process may hold at once */
 #define BUFFERS_MIN  16
 
-/* A prefetched block that no program has asked for in so long is not expected
- * to be asked for any more. */
+/* A prefetched block that no program has asked for after this time is stale: it
+ * may give way to another one. */
 #define AHEAD_STALE_NS (10 * NS_PER_S)
 
 /* The flags of a buffer; bcache.lock guards them. */
@@ -87,12 +87,12 @@ struct also {
  * starts reading the further blocks, too. */
 struct buf *breada(struct disk *, u64 blkno, const struct also *);
 
-/* The same if it needs no waiting: the buffer, if the block is cached and no
- * process has it; else NULL, and the caller goes on with breada. *found tells
- * what had become of the block. */
+/* breada without waiting: the buffer, if the block is cached and no process has
+ * it; else NULL, and the caller goes on with breada. *found is the state that
+ * the block was in. */
 struct buf *bcached(struct disk *, u64 blkno, enum found *found);
 
-/* Start reading the further blocks alone; holds no buffer on return. */
+/* Start reading the further blocks only; holds no buffer on return. */
 void bstart(struct disk *, const struct also *);
 
 /* Prefetch these blocks, but for those that are cached or for which no buffer
@@ -119,8 +119,8 @@ void bdwrite(struct buf *, u64 owner);
  * from) its end if `filled`, as the write policy decides. 0 or -EIO. */
 int bwrite_data(struct buf *, u64 owner, bool filled);
 
-/* The block will not be read again soon: if it is cached and clean, and nobody
- * has it, it is among the next to be evicted. */
+/* The block will not be read again soon: if it is cached and clean, and no
+ * process has it, it is among the next to be evicted. */
 void bunwanted(struct disk *, u64 blkno);
 
 /* The block belongs to nothing any more: drop its contents and any delayed
@@ -138,7 +138,7 @@ void biodone(struct io *, int error);
  * -EIO. Then the data is with the disk: disk_flush makes it durable. */
 int bflush(struct disk *);
 
-/* The same for one owner's blocks. */
+/* bflush for one owner's blocks. */
 int bflush_owner(struct disk *, u64 owner);
 
 /* Start writing what has been dirty for at least age_ns, oldest first: moves

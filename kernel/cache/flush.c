@@ -4,12 +4,12 @@
  *
  * - A flush goes in two steps. First what is due moves to the pending list, in
  *   one go under the lock; then that list is written, a batch under one plug
- *   at a time. So it is linear in what was looked at, and what becomes dirty
- *   meanwhile is left to the next one. (Mogul's smoothsync does it so,
- * and 4.2BSD did not: policies/update/bflush.c.)
- * - A block whose write fails is dirty again. To get done, a flush tries no
- *   block whose last write is newer than the flush, and all flushes of one
- *   look of a policy count as one.
+ *   at a time. So its cost is linear in the blocks looked at, and blocks that
+ *   become dirty meanwhile are left to the next flush. (Mogul's smoothsync
+ * works like this. 4.2BSD did not: policies/update/bflush.c.)
+ * - A block whose write fails is dirty again. So that a flush ends, it tries no
+ *   block whose last write is newer than the flush; all flushes of one look of
+ *   a policy count as one.
  */
 #include "kernel/base/abi.h"
 #include "kernel/cache/bcache.h"
@@ -67,7 +67,7 @@ static void submit(struct buf **batch, u32 n)
     }
 }
 
-/* Make the write of a buffer that we have ready. */
+/* Prepare the write of a buffer that this process has. */
 static void start(struct buf *b, const struct wanted *w)
 {
     buf_prepare_write(b, false);
@@ -78,8 +78,8 @@ static void start(struct buf *b, const struct wanted *w)
     w->flush->outstanding++;
 }
 
-/* Wait for a busy buffer, and have it. False, and without it, if it is not the
- * same delayed write any more. */
+/* Wait for a busy buffer and take it. False, without taking it, if it is not
+ * the same delayed write any more. */
 static bool get_dirty(struct buf *b, const struct wanted *w)
 {
     u64 dirtied_ns = b->block.dirtied_ns;
@@ -97,10 +97,9 @@ static struct buf *item(struct list *n, bool by_owner)
                     : LIST_ITEM(n, struct buf, dirty);
 }
 
-/* Start, up to a batch of them, the writes of those on the list that are
- * wanted; one that is busy is waited for, and ends the batch, for meanwhile
- * the list changes. False when there are none left. The lock is released
- * meanwhile. */
+/* Start the writes of wanted buffers on the list, up to a batch. A busy buffer
+ * is waited for and ends the batch, because the list changes meanwhile. False
+ * when none is left. The lock is released meanwhile. */
 static bool start_batch(struct list *l, bool by_owner, const struct wanted *w)
 {
     struct buf *batch[BATCH];
@@ -150,7 +149,7 @@ static void wait_writing(struct disk *d, u64 owner)
     }
 }
 
-/* Is one on the list dirty because its last write failed? Caller holds the
+/* Is a buffer on the list dirty because its last write failed? Caller holds the
  * lock. */
 static bool any_failed(struct list *l, bool by_owner, const struct wanted *w)
 {
@@ -172,9 +171,9 @@ static bool one_failed(const struct wanted *w)
 }
 
 /*
- * What others had started is waited for first: if it fails, it is dirty again
- * and tried here. So it is at the end: a scheduler may have taken up what is
- * wanted, as an offer.
+ * Writes that others had started are waited for first: a block whose write
+ * fails is dirty again and tried here. They are waited for at the end, too: a
+ * scheduler may have taken up wanted blocks as candidate writes.
  */
 static int flush(struct disk *d, u64 owner)
 {
@@ -211,10 +210,11 @@ int bflush_owner(struct disk *d, u64 owner)
     return flush(d, owner);
 }
 
-/* ---- flushes that are not ---- */
+/* ---- flushes that are not waited for ---- */
 
 /* Move a dirty buffer to the pending list, unless it is there or was tried
- * since last_write. Returns how many that were. Caller holds the lock. */
+ * since last_write. Returns 1 if it was moved, else 0. Caller holds the lock.
+ */
 static u64 make_due(struct buf *b, u64 last_write)
 {
     if (!(b->flags & B_DELWRI) || !b->block.dirtied_ns ||
@@ -235,8 +235,8 @@ static void start_pending(struct disk *d, u64 last_write)
         ;
 }
 
-/* Make due, the oldest first, up to `most` of the disk's that were dirty at
- * before_ns. Caller holds the lock. */
+/* Make due, the oldest first, up to `most` of the disk's buffers that were
+ * dirty at before_ns. Returns how many. Caller holds the lock. */
 static u64 make_oldest_due(const struct disk *d, u64 before_ns, u64 most,
                            u64 last_write)
 {
@@ -285,7 +285,7 @@ u64 oldest_dirty_ns(void)
     return ns;
 }
 
-/* Write what has been found due; returns how many. Releases the lock. */
+/* Write the n blocks found due; returns n. Releases the lock. */
 static u64 finish(u64 n)
 {
     if (n)

@@ -1,6 +1,6 @@
 /*
- * Prefetching (prefetch.h): asks the prefetch policy. prefetch_lock guards its
- * answers and its swap, and the words of all streams.
+ * Prefetching (prefetch.h): this file asks the prefetch policy. prefetch_lock
+ * guards its answers and its swap, and the words of all streams.
  */
 #include "kernel/cache/prefetch.h"
 #include "kernel/cache/readers.h"
@@ -8,7 +8,7 @@
 #include "kernel/policy/registry.h"
 
 static struct spinlock prefetch_lock;
-static u64 starts; /* of policies, so far */
+static u64 starts; /* how often a policy has been put to use */
 
 static const struct prefetch_hooks *hooks(void)
 {

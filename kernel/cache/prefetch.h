@@ -8,11 +8,11 @@ struct disk;
 
 void prefetch_init(void); /* owns the prefetch kind */
 
-/* What to start reading beside what this access to a file on the disk asks for.
- * Inode locked. */
+/* The blocks to start reading besides those that this access to a file on the
+ * disk asks for. The inode is locked. */
 struct wish prefetch_ahead(struct disk *, struct streams *, struct access *);
 
-/* Does the policy in use act on what programs say they will need, or not? */
+/* Does the policy in use act on the hints of programs? */
 bool prefetch_takes_hints(void);
 
 /* Block i of a wish, i from 0 to n * times - 1. */

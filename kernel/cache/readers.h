@@ -1,7 +1,7 @@
 /*
  * How many sequential streams read each disk, for drives whose caches adapt to
- * that. It is counted here because only here are the reads of an open file told
- * apart into streams, while a disk knows requests and no files; no policy is
+ * that number. They are counted in this room because it tells the streams of an
+ * open file apart, while a disk knows requests and no files. No policy is
  * asked.
  */
 #ifndef SLUICE_READERS_H
@@ -13,7 +13,7 @@
 /* A stream of a file on the disk has gone on. */
 void readers_go_on(struct disk *, const struct stream *);
 
-/* The open file is closed: nobody reads its streams any more. */
+/* The open file is closed: its streams end. */
 void readers_end(const struct disk *, const struct streams *);
 
 #endif

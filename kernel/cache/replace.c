@@ -1,7 +1,7 @@
 /*
- * Which buffer gives way: asks the replace policy. The policy has exactly the
- * buffers that may be victims (invariant 5 of bio.c), and bcache.lock is held
- * whenever it is called.
+ * Which buffer is evicted: this file asks the replace policy. The policy has
+ * exactly the buffers that may be victims (invariant 5 of bio.c), and
+ * bcache.lock is held whenever it is called.
  */
 #include "kernel/cache/bcache.h"
 #include "kernel/policy/registry.h"
@@ -57,8 +57,8 @@ static void take_all(struct list *order)
     }
 }
 
-/* Hand all evictable buffers to another policy: those that the policy in use
- * gives up, if it is trusted, in its order, and then the others. */
+/* Hand all evictable buffers to another policy: first, in its order, those that
+ * the policy in use returns as victims, if it is trusted; then the others. */
 static void replace_switch(const struct policy *to, bool trust)
 {
     struct list order, *n;

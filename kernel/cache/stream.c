@@ -9,8 +9,8 @@ static bool belongs(const struct stream *s, const struct access *a,
     return hooks->follows ? hooks->follows(s, a) : goes_on(s, a);
 }
 
-/* The number of the one read last of those the read belongs to, or of the one
- * not read for longest, begun anew. */
+/* The number of the stream to which the read belongs; of several, the one read
+ * last. Without one, the stream not read for longest begins anew. */
 static u32 choose(struct streams *f, const struct access *a,
                   const struct prefetch_hooks *hooks)
 {

@@ -19,8 +19,8 @@ struct streams {
     enum hint hint;
 };
 
-/* The stream that this read belongs to: the one read last of those it follows;
- * else a new one, in place of the one that has not been read for longest. */
+/* The stream to which this read belongs; of several, the one read last. Without
+ * one, a new stream takes the place of that not read for longest. */
 struct stream *stream_of(struct streams *, const struct access *,
                          const struct prefetch_hooks *);
 

@@ -1,13 +1,13 @@
 /*
- * When dirty blocks are written: asks the update policy. Here is the update
- * daemon, which is the mechanism of bdflush and /etc/update without the policy,
- * and what the policy is told of blocks.
+ * When dirty blocks are written: this file asks the update policy. It has the
+ * update daemon, which is the mechanism of bdflush and /etc/update without the
+ * policy, and tells the policy of blocks that become dirty or clean.
  *
  * - updated.asking, a sleep lock, is held while a policy says when to look, or
  *   looks, so that a swap waits until it is done. updated.lock guards the
  *   wake-up, and is taken inside bcache.lock.
  * - The policy is told of blocks with bcache.lock held. While it looks it
- *   changes what it keeps without a lock, so it is not checked meanwhile.
+ * changes its own records without a lock, so it is not checked meanwhile.
  */
 #include "kernel/cache/updated.h"
 #include "kernel/cache/bcache.h"
@@ -21,10 +21,10 @@ static struct {
     struct spinlock lock;
     const struct proc *daemon; /* set when it is made */
     bool changed;              /* lock: another policy or tunable: ask again */
-    bool at_once;      /* lock: so much is dirty that it wanted to look */
-    u64 last_ns;       /* asking: when the policy last looked */
-    u64 second_ns;     /* asking: when write_second is next */
-    u64 look_at_dirty; /* bcache.lock: it looks at so many dirty blocks */
+    bool at_once;              /* lock: the limit of look_at_dirty is reached */
+    u64 last_ns;               /* asking: when the policy last looked */
+    u64 second_ns;             /* asking: when write_second is next */
+    u64 look_at_dirty;         /* bcache.lock: dirty blocks at which it looks */
 } updated = {.lock = SPINLOCK("updated", RANK_POLICY),
              .look_at_dirty = UNLIMITED};
 
@@ -57,7 +57,7 @@ void look_at_dirty(u64 n)
     updated.look_at_dirty = n;
 }
 
-/* ---- what the policy is told. Caller holds bcache.lock. ---- */
+/* ---- telling the policy. Caller holds bcache.lock. ---- */
 
 /* The policy in use; NULL early in the boot. */
 static const struct update_hooks *update(void)
@@ -170,7 +170,8 @@ static u64 look_if_due(bool at_once)
     return hooks->next_ns(now_ns);
 }
 
-/* The same for the write policy, if it wants each second. */
+/* Have the write policy look each second, if it wants that. Returns when to
+ * wake. */
 static u64 each_second(void)
 {
     u64 now_ns = clock_ns();

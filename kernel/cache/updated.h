@@ -1,4 +1,4 @@
-/* The update daemon: asks the update policy when to look again, sleeps until
+/* The update daemon asks the update policy when to look again, sleeps until
  * then, and has it look. */
 #ifndef SLUICE_UPDATED_H
 #define SLUICE_UPDATED_H

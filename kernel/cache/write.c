@@ -1,6 +1,6 @@
 /*
- * How a write of file data goes on: asks the write policy, and does what it
- * answers.
+ * How a write of file data goes on: this file asks the write policy and carries
+ * out its answer.
  *
  * - decide: does this write go to the disk now (bwrite_data)?
  * - no_clean: no clean buffer is left, so how many dirty blocks are written
@@ -34,7 +34,7 @@ static void fault(const char *what)
     policy_switch(policy_fault(POLICY_WRITE, what));
 }
 
-/* ---- what a write does ---- */
+/* ---- one write ---- */
 
 static enum write_mode ask_mode(const struct buf *b, bool filled)
 {
@@ -77,8 +77,8 @@ static u64 ask_no_clean(u64 dirty)
     return n;
 }
 
-/* Start up to n writes of the oldest on the list that are not busy and can be
- * written. Caller holds bcache.lock, which is released meanwhile. */
+/* Start up to n writes, of the oldest buffers on the list that are not busy and
+ * can be written. Caller holds bcache.lock, which is released meanwhile. */
 static u64 start_oldest(struct list *l, u64 n)
 {
     struct io *batch = NULL;
@@ -131,9 +131,8 @@ static void give_up_one(void)
 }
 
 /*
- * The wait ends: of all buffers at least one is not held by a process
- * (invariant 8), so it is in transfer, or dirty and can be written here, or
- * given up.
+ * This wait ends: at least one buffer is held by no process (invariant 8), so
+ * it is in transfer, or it is dirty and is written or given up here.
  */
 void make_room(void)
 {

@@ -3,8 +3,8 @@
  *
  * - The text is copied and cut into words once; the strings handed out live
  *   as long as the kernel.
- * - Read and written by hart 0's boot only, so there is no lock: later calls
- *   (args_check is the last) would be too late to be heard.
+ * - Only the boot on hart 0 reads and writes them, so there is no lock. No call
+ *   comes after args_check.
  * - Every mistake in them stops the boot: a machine that runs with other
  *   settings than were asked for is worse than none.
  */

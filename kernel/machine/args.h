@@ -1,7 +1,7 @@
 /*
  * Boot arguments: `name=value` words, separated by spaces, from the device
  * tree (QEMU's -append). Every argument must be asked for by some layer:
- * args_check, called last in boot, refuses those nobody asked for.
+ * args_check, called last in boot, refuses one that no layer asked for.
  */
 #ifndef SLUICE_ARGS_H
 #define SLUICE_ARGS_H

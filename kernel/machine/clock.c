@@ -7,12 +7,13 @@
  *   slice_ns and armed_ns are the hart's own, touched with interrupts off.
  * - The compare register is armed for a time not later than the soonest timer
  *   and the slice's end. It may be earlier: when a timer is cancelled or a
- *   slice put off, the interrupt that comes for nothing costs less than arming
- *   anew each time. armed_ns is NEVER_NS when no interrupt is to come; then
- *   the timer interrupt is masked, and no far time is written: QEMU 7.2 would
- *   keep a timer for it, and in lab mode jump to it when idle.
- * - A timer is off its list and its cpu is NULL before its function is called,
- *   after which it is not looked at: its owner may reuse or free it.
+ *   slice put off, a needless interrupt costs less than arming anew each time.
+ *   armed_ns is NEVER_NS when no interrupt is to come. Then the timer interrupt
+ *   is masked, and no far time is written: QEMU 7.2 would keep a timer for it,
+ *   and in lab mode jump to it when idle.
+ * - Before a timer's function is called, the timer is off its list and its cpu
+ *   is NULL; afterwards the clock does not touch it. So its owner may reuse or
+ *   free it.
  */
 #include "kernel/machine/clock.h"
 
@@ -40,12 +41,12 @@ enum {
     ALARM_CLEAR = 7
 };
 
-static bool lab;         /* instructions make the time (in_lab) */
+static bool lab;         /* time counts instructions (in_lab) */
 static u64 boot_wall_ns; /* wall time when clock_ns was 0 */
-static u64 ahead_ticks;  /* a few instructions take less */
+static u64 ahead_ticks;  /* longer than a few instructions take */
 static u64 armed_ns[MAX_HARTS];
 
-/* What clock_go takes up again. */
+/* The state that clock_go restores. */
 static struct {
     u64 armed_ns;
     bool irq_was_on;
@@ -80,7 +81,7 @@ u64 clock_wall_s(void)
     return clock_wall_ns() / NS_PER_S;
 }
 
-/* Have an interrupt no later than when_ns. Interrupts are off. */
+/* See that an interrupt comes no later than when_ns. Interrupts are off. */
 static void arm(struct cpu *cpu, u64 when_ns)
 {
     if (armed_ns[cpu->hart] <= when_ns)
@@ -126,7 +127,7 @@ bool timer_cancel(struct timer *t)
     struct cpu *cpu;
     while ((cpu = __atomic_load_n(&t->cpu, __ATOMIC_ACQUIRE))) {
         spin_lock(&cpu->timer_lock);
-        bool set = t->cpu == cpu; /* not fired, and set anew, meanwhile */
+        bool set = t->cpu == cpu; /* else it has fired meanwhile */
         if (set)
             unset(t);
         spin_unlock(&cpu->timer_lock);
@@ -144,7 +145,8 @@ void clock_set_slice(u64 when_ns)
         arm(cpu, when_ns);
 }
 
-/* Or else have an interrupt when the next one is due. */
+/* Fire the first timer if it is due; else see that an interrupt comes when it
+ * is. Returns whether one fired. */
 static bool fire_one_due(struct cpu *cpu)
 {
     spin_lock(&cpu->timer_lock);
@@ -167,15 +169,16 @@ static bool fire_one_due(struct cpu *cpu)
 /*
  * Wait for the interrupt, and then until end, to the instruction.
  *
- * - When all is idle QEMU adds to its clock what is left until the next timer,
- *   as of when it last looked: when the clock was read, or the hart had come to
- *   rest. Its thread that does so may come between wfi and that rest, and then
- *   adds too much: the instructions since the clock was read. They are two.
+ * - When all is idle, QEMU adds to its clock the time left until the next
+ * timer, counted from when it last looked: when the clock was read, or the hart
+ * had come to rest. If its thread runs between wfi and that rest, it adds too
+ *   much: the instructions since the clock was read. They are two.
  * - QEMU up to 10.0 counts the instructions that it translates together with
  *   wfi, and counts them again when they are executed; 11.1 counts them once.
  *   They are two, unless a timer fires before them.
- * - So a loop of two goes on until end: by then the interrupt has come and
- *   these instructions have passed in any case. It makes a turn or two fewer.
+ * - So a loop of two instructions goes on until `end`. By then the interrupt
+ * has come and the extra instructions have passed in any case; they only make
+ * the loop a turn or two shorter.
  */
 static void wait_exactly(u64 interrupt, u64 end)
 {
@@ -214,9 +217,9 @@ void clock_rest(void)
     wait_exactly(INT_EXTERNAL, csr_read(time) + ahead_ticks);
 }
 
-/* QEMU 7.2 does not disarm its timer when a later time is written: so have it
- * fire, a little ahead, unseen. A time that is over when it is written would
- * leave the old timer armed. */
+/* QEMU 7.2 does not disarm its timer when a later time is written. So it is
+ * made to fire a little later, unseen. A time already past would leave the old
+ * timer armed. */
 void clock_stop(void)
 {
     bool irq_was_on = irq_off();
@@ -255,9 +258,9 @@ void clock_interrupt(void)
 }
 
 /* The machine timer's interrupt is pending from reset until a far time is
- * written. Nobody takes it, but each return to QEMU's loop pays for it. In lab
- * mode it stays: QEMU would keep a timer for the far time, and jump to that
- * time when all is idle. */
+ * written. It is never taken, but costs time at each return to QEMU's loop. In
+ * lab mode it stays pending: QEMU would keep a timer for the far time, and jump
+ * to that time when all is idle. */
 void clock_hart_init(void)
 {
     struct cpu *cpu = mycpu();
@@ -299,11 +302,11 @@ static bool in_lab(void)
 
 /*
  * Until here the number of instructions depends on the device tree, the boot
- * arguments and what the disks are capable of: versions of QEMU differ in it.
- * So time goes on at START_NS, to the instruction, by the RTC's alarm. That
- * rings to the ns, while a timer's ns are those of when it was set. Nothing
- * that was measured earlier may be used later: it depends on where in a tick it
- * began.
+ * arguments and the features of the disks, in which versions of QEMU differ.
+ * So the boot waits for the RTC's alarm and goes on at START_NS, to the
+ * instruction. The alarm is exact to the ns; a timer would depend on the ns at
+ * which it was set. No time measured earlier may be used later, since it
+ * depends on where in a tick it began.
  */
 static void start_evenly(void)
 {
@@ -318,8 +321,9 @@ static void start_evenly(void)
     irq_dispatch();
 }
 
-/* How long 16 instructions take, at any speed of the CPU (-icount shift=): the
- * least of a few tries, as the host may take time from a live machine. */
+/* How long 16 instructions take, at any speed of the CPU (-icount shift=). The
+ * least of a few tries counts, because the host may interrupt a live machine.
+ */
 static u64 few_instructions_ticks(void)
 {
     u64 least = ~0UL;

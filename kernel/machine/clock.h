@@ -1,6 +1,6 @@
 /*
- * Time. The only place that reads a clock or sets a timer; machine mode
- * reads it too, to hold the trace against it (entry.S).
+ * Time. No other file reads a clock or sets a timer, except machine mode, which
+ * compares the times in the trace with it (entry.S).
  *
  * - clock_ns() counts nanoseconds since power-on, in steps of the time base
  *   (100 ns on QEMU's virt machine); it is virtual time in lab mode.

@@ -5,8 +5,8 @@
  * - A hart's own fields are touched by that hart alone, with interrupts off,
  *   unless a lock is named. tp holds the address of its struct cpu while it
  *   is in the kernel.
- * - Which process runs is proc/'s to know. This room carries the pointer, and
- *   the number and name that messages give.
+ * - This room knows no processes. It carries a pointer to the one that runs
+ *   here, and its number and name, for messages.
  */
 #ifndef SLUICE_CPU_H
 #define SLUICE_CPU_H
@@ -23,7 +23,7 @@ struct proc;
 
 struct cpu {
     struct proc *proc; /* runs here; the idle thread's when idle */
-    u32 hart;          /* its number; trap.S knows where it is */
+    u32 hart;          /* its number; trap.S has its offset */
     u32 pid;           /* of that process, for messages and counts */
     const char *name;  /* of that process */
     u32 irq_depth;     /* irq_push_off nesting */
@@ -44,10 +44,10 @@ extern char boot_stacks[MAX_HARTS][STACK_STRIDE]; /* each a hart's first */
 
 struct cpu *mycpu(void); /* interrupts must be off */
 
-/* Make the code that runs this hart's. Locks need it. */
+/* Point tp to this hart's structure. Locks need it. */
 void cpu_init(u32 hart);
 
-/* Interrupt a hart, out of its idle wait too. */
+/* Interrupt a hart; this also ends its idle wait. */
 void ipi_send(u32 hart);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Devices that are files: one table each, gathered by the linker. The room
- * that has something to show or to be told declares its device; file/ makes
- * the nodes in /dev and moves the bytes.
+ * Devices that are files: one table each, gathered by the linker. Any room may
+ * declare a device, to show something or to be controlled; file/ makes the
+ * nodes in /dev and moves the bytes.
  *
  *   static const struct device null = {.id = 2, .name = "null", ...};
  *   DEVICE(null);
@@ -23,8 +23,8 @@ struct device {
     u32 id;             /* 1 to 255 */
     const char *name;   /* of the node; with units, "disk%u" */
     u32 (*units)(void); /* how many there are; NULL: one */
-    /* Move bytes; advance the uio. 0 or -errno; what was read before an
-     * error counts, what was written does not. NULL: -ENODEV. */
+    /* Move bytes; advance the uio. 0 or -errno. Bytes read before an error
+     * count, bytes written before it do not. NULL: -ENODEV. */
     int (*read)(u32 unit, struct uio *);
     int (*write)(u32 unit, struct uio *);
     void (*print)(struct text *);     /* all of the text; may sleep */

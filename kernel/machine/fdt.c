@@ -8,12 +8,12 @@
  * - Devices are known by `compatible`, wherever they are; their registers are
  *   read with the cell counts of the parent. Buses are taken to map addresses
  *   one to one, as QEMU's do.
- * - Nothing in the tree is believed: every read is checked against the bounds
- *   of its block, the blocks against the size in the header, and that against
- *   MAX_BYTES. A tree that is wrong, or lacks what the kernel cannot do
- *   without, panics. So do more devices than there is room for; of harts, those
- *   from MAX_HARTS on are counted only.
- * - Everything is copied: the tree's memory is free afterwards.
+ * - Nothing in the tree is trusted: every read is checked against the bounds of
+ *   its block, the blocks against the size in the header, and that against
+ *   MAX_BYTES. The kernel panics if the tree is wrong, lacks something that the
+ *   kernel needs, or has more devices than there is room for. Harts from
+ *   MAX_HARTS on are only counted.
+ * - Everything needed is copied, so the tree's memory is free afterwards.
  */
 #include "kernel/machine/fdt.h"
 
@@ -101,7 +101,7 @@ static u64 take_cells(struct span *from, u32 cells)
 {
     u64 n = 0;
     if (cells > 2)
-        panic("fdt: a number of %u cells", cells);
+        panic("fdt: a number has %u cells, not 0 to 2", cells);
     while (cells--)
         n = n << 32 | take_u32(from);
     return n;
@@ -113,7 +113,7 @@ static const char *string_in(struct span s)
     for (u32 i = 0; i < s.bytes; i++)
         if (!s.at[i])
             return (const char *)s.at;
-    panic("fdt: a string does not end");
+    panic("fdt: a string has no end");
 }
 
 /* Is text one of the strings in the span? */
@@ -210,7 +210,7 @@ static void read_node(const struct node *parent, u32 depth)
 {
     struct node node = {.parent = parent, .name = string_in(structs)};
     if (depth == MAX_DEPTH)
-        panic("fdt: nodes more than %d deep", MAX_DEPTH);
+        panic("fdt: nodes are nested more than %d deep", MAX_DEPTH);
     take(&structs, ROUND_UP(strlen(node.name) + 1, 4));
     for (;;) {
         u32 token = take_u32(&structs);
@@ -247,22 +247,24 @@ static struct header read_header(const void *dtb)
     if (h.magic != MAGIC)
         panic("fdt: there is no device tree at %p", dtb);
     if (h.version < VERSION || h.last_compatible > VERSION)
-        panic("fdt: version %u, not %d", h.version, VERSION);
+        panic("fdt: the device tree has version %u, not %d", h.version,
+              VERSION);
     if (h.total_bytes > MAX_BYTES)
-        panic("fdt: a device tree of %u bytes", h.total_bytes);
+        panic("fdt: the device tree has %u bytes", h.total_bytes);
     return h;
 }
 
 static void check_machine(void)
 {
     if (!machine.memory_bytes)
-        panic("fdt: no memory");
+        panic("fdt: the device tree has no memory");
     if (!machine.timebase_hz)
-        panic("fdt: no timebase-frequency");
+        panic("fdt: the device tree has no timebase-frequency");
     if (!machine.plic.phys || !machine.uart.phys || !machine.test.phys)
-        panic("fdt: no interrupt controller, serial port or test device");
+        panic("fdt: the interrupt controller, serial port or test device is "
+              "missing");
     if (!machine.nharts || hart_mask != (1U << machine.nharts) - 1)
-        panic("fdt: %u harts, numbered not from 0", machine.nharts);
+        panic("fdt: the %u harts are not numbered from 0 on", machine.nharts);
 }
 
 void fdt_init(const void *dtb)

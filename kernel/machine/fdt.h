@@ -20,7 +20,7 @@ struct device_node {
 struct machine {
     u64 memory_phys, memory_bytes;
     u32 nharts;      /* hart ids 0 .. nharts - 1 */
-    u32 spare_harts; /* further ones, for which there is no room */
+    u32 spare_harts; /* further harts, which are not used */
     u64 timebase_hz;
     struct device_node uart, plic, test, rtc, clint; /* phys 0: absent */
     struct device_node virtio[MAX_VIRTIO]; /* by address, lowest first */
@@ -30,7 +30,7 @@ struct machine {
 
 extern struct machine machine;
 
-/* Read the tree at dtb (a kernel address). Panics if it is none. */
+/* Read the tree at dtb (a kernel address). Panics if there is no tree. */
 void fdt_init(const void *dtb);
 
 #endif

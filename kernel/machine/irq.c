@@ -4,9 +4,9 @@
  * machine mode and 2h + 1 its supervisor mode.
  *
  * - Every registered interrupt has the same priority and is enabled on all
- *   harts: whoever claims it first handles it, the others find nothing.
- * - The table is filled during boot by one hart, each row before its
- *   interrupt is enabled, and only read afterwards: no lock.
+ *   harts. The hart that claims it first handles it; the others find nothing.
+ * - One hart fills the table during boot, each row before its interrupt is
+ *   enabled. Afterwards it is only read, so there is no lock.
  */
 #include "kernel/machine/irq.h"
 

@@ -1,5 +1,5 @@
-/* Calls of machine mode, which entry.S answers: machine_call, declared in
- * machine.h. It changes what a call may change. */
+/* machine_call of machine.h: entry.S answers it. Like a function of C, it may
+ * change the registers that a caller saves. */
     .text
     .globl machine_call
 machine_call:

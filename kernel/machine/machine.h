@@ -1,4 +1,5 @@
-/* Calls of machine mode (entry.S), which does what the kernel may not. */
+/* Calls of machine mode (entry.S), which may do things that the kernel may not.
+ */
 #ifndef SLUICE_MACHINE_H
 #define SLUICE_MACHINE_H
 

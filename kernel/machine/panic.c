@@ -1,11 +1,11 @@
 /*
  * Panic: a broken invariant ends the machine.
  *
- * - Prints what, the hart, the process, and the calls that led there; then
- *   powers off with STATUS_PANIC (101). Nothing is written to any disk.
- * - The first hart to panic is the one that prints. The others are stopped
- *   where they next take an interrupt, spin for a lock, print or panic: all
- *   of them ask panicking().
+ * - A panic prints its message, the hart, the process, and the calls that led
+ *   there; then it powers off with STATUS_PANIC (101). Nothing is written to
+ *   any disk.
+ * - The first hart to panic prints. The others stop where they next take an
+ *   interrupt, spin for a lock, print or panic: there they call panicking().
  * - A panic while panicking prints only its message, a third nothing.
  * - A function's frame holds its return address below the frame pointer, and
  *   below that the caller's frame pointer (RISC-V ELF psABI, "Frame Pointer
@@ -46,7 +46,8 @@ bool panicking(void)
     return true;
 }
 
-/* A call returns behind itself, perhaps behind the end of its function. */
+/* The return address is after the call, perhaps after the end of its function.
+ */
 static void print_call(u64 return_address)
 {
     const struct symbol *in = NULL;
@@ -61,8 +62,8 @@ static void print_call(u64 return_address)
 }
 
 /*
- * Can there be a frame that ends at fp? Frames lie above those they called,
- * but for a change of stacks, which is how trap.S reports an overflow.
+ * Can there be a frame that ends at fp? A caller's frame lies above `below`,
+ * its callee's, unless trap.S has changed the stack because of an overflow.
  */
 static bool has_frame(u64 fp, u64 below)
 {
@@ -78,7 +79,7 @@ static void backtrace(u64 fp)
     u64 below = 0;
     for (u32 i = 0; i < MAX_FRAMES && has_frame(fp, below); i++) {
         const struct frame *frame = (struct frame *)fp - 1;
-        if (frame->caller) /* else the first of its stack: from nowhere */
+        if (frame->caller) /* else it is the first of its stack */
             print_call(frame->return_address);
         below = fp;
         fp = frame->caller;
@@ -104,11 +105,11 @@ static void print_place(void)
 void panic(const char *fmt, ...)
 {
     static u32 depth;
-    struct cpu *nobody = NULL;
+    struct cpu *none = NULL;
     irq_off();
-    __atomic_compare_exchange_n(&panic_cpu, &nobody, mycpu(), false,
+    __atomic_compare_exchange_n(&panic_cpu, &none, mycpu(), false,
                                 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-    panicking(); /* another hart came first: this one stops */
+    panicking(); /* stops this hart if another one was first */
     if (depth++ < 2) {
         va_list list;
         va_start(list, fmt);

@@ -17,8 +17,8 @@
 #define debug_assert(cond) ((void)sizeof(!!(cond)))
 #endif
 
-/* Is this hart panicking? Does not return if another one is: whoever spins
- * for a lock or takes an ipi asks, so that a panic stops all harts. */
+/* Is this hart panicking? Does not return if another one is. Every hart calls
+ * this when it spins for a lock or takes an ipi, so a panic stops all harts. */
 bool panicking(void);
 
 /* Print "panic: " and the message, where it happened and the calls that led

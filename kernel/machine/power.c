@@ -1,8 +1,8 @@
 /*
  * Power-off through SiFive's test device, as QEMU implements it: a 32-bit
  * write of PASS ends QEMU with status 0, of FAIL with the status in the upper
- * half. Used by panic, so it takes no lock and trusts nothing that boot has
- * yet to set up.
+ * half. Because panic uses it, it takes no lock and needs nothing that boot
+ * sets up.
  */
 #include "kernel/machine/power.h"
 

@@ -117,7 +117,7 @@ static void put_conversion(struct out *out, const char *kind,
         put_char(out, '%');
         break;
     default:
-        panic("print: there is no conversion as in %%%s", kind);
+        panic("print: unknown conversion in %%%s", kind);
     }
 }
 

@@ -56,8 +56,8 @@ static inline bool irq_off(void)
     return before & SSTATUS_SIE;
 }
 
-/* Memory accesses before it in the program come before those after it, for
- * this hart's interrupts. */
+/* This hart's interrupts see the memory accesses before this point in the
+ * program as done, and none of those after it. */
 static inline void compiler_barrier(void)
 {
     asm volatile("" ::: "memory");

@@ -1,9 +1,9 @@
 /*
  * Text made on reading (text.h).
  *
- * - A text is printed whole each time. Only the bytes in [from, to) are kept,
- *   in pages allocated when the first of them comes; the others are counted.
- *   So no text has to fit anywhere, and no device keeps state between reads.
+ * - Each read prints the whole text. Only the bytes in [from, to) are kept, in
+ *   pages that are allocated as they fill; the others are counted. So a text
+ * may have any length, and no device keeps state between reads.
  * - A printing function may hold spin locks while it calls text_printf, but
  *   none inside RANK_MEM.
  */

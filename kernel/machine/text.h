@@ -1,6 +1,6 @@
 /*
- * Text made on reading: a function prints all of it by text_printf, and the
- * part that is asked for is kept. The text may be of any length. One
+ * Text made on reading: a function prints the whole text by text_printf, and
+ * the part that was asked for is kept. The text may have any length; one
  * text_printf prints less than a page.
  */
 #ifndef SLUICE_TEXT_H
@@ -8,7 +8,7 @@
 
 #include "kernel/base/types.h"
 
-#define TEXT_PAGES 64 /* most that are kept of one printing */
+#define TEXT_PAGES 64 /* most that one read keeps */
 
 struct text {
     u64 at;                 /* offset of the next byte printed */

@@ -3,10 +3,10 @@
  * section 8), its registers a byte apart.
  *
  * - Output is polled: it works in any context, from the first instruction in
- *   C on, and nothing is lost when the kernel dies. The one who waits for a
- *   slow line is the one who prints.
- * - A call's bytes stay together: print_lock is held over them, and is the
- *   innermost of all locks. A panic does without it: the hart that holds it
+ *   C on, and nothing is lost when the kernel dies. The hart that prints waits
+ *   for a slow line.
+ * - A call's bytes stay together: print_lock, the innermost of all locks, is
+ *   held meanwhile. A panic prints without it, because the hart that holds it
  *   may be stopped, or be this one.
  * - The FIFOs stay off: turning them on would drop what has been received
  *   before, and with it the beginning of a script fed to the machine.
@@ -18,7 +18,7 @@
 #include "kernel/machine/lock.h"
 #include "kernel/machine/mem.h"
 
-/* On QEMU's virt: before the tree is read. */
+/* The address on QEMU's virt machine, until the device tree is read. */
 #define VIRT_UART_PHYS 0x10000000
 
 enum { DATA, INT_ENABLE, FIFO_CONTROL, LINE_CONTROL, MODEM_CONTROL, STATUS };

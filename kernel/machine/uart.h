@@ -4,9 +4,9 @@
 
 #include "kernel/base/types.h"
 
-void uart_init(void); /* output only; before the device tree is read */
+void uart_init(void); /* output works; before the device tree is read */
 void uart_put(const char *, u64 n); /* polled, from any context */
-void uart_drain(void);              /* wait until all of it is on the line */
+void uart_drain(void);              /* wait until all is on the line */
 int uart_get(void);                 /* the next byte received, or -1 */
 void uart_listen(bool on);          /* interrupts for bytes received */
 

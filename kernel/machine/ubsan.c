@@ -1,9 +1,9 @@
 /*
- * What the compiler's undefined-behaviour checks call in a debug build
- * (gcc 12, -fsanitize=undefined): each panics with the kind of mistake and
- * its place. The first argument of every handler begins with the place; the
- * others are not looked at. The handlers get their names by asm labels,
- * since to the compiler they are builtins of other types.
+ * The handlers that the compiler's undefined-behaviour checks call in a debug
+ * build (gcc 12, -fsanitize=undefined). Each panics with the kind of mistake
+ * and its place. The first argument of every handler begins with the place; the
+ * others are ignored. The handlers get their names by asm labels, because the
+ * compiler knows them as builtins of other types.
  */
 #ifdef DEBUG
 

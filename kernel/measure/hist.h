@@ -14,8 +14,8 @@
  *   DISK_HISTOGRAM(response, "response", "ns", "of requests");
  *   hist_add_request(&response, disk, pid, ns);
  *
- * - The second is disk0.response ... in /dev/hist and, by the process that
- *   the request is from, proc14.response ... in /dev/prochist (prochist.c).
+ * - DISK_HISTOGRAM makes one for each disk, disk0.response ... in /dev/hist,
+ * and one for each process, proc14.response ... in /dev/prochist (prochist.c).
  */
 #ifndef SLUICE_HIST_H
 #define SLUICE_HIST_H
@@ -50,8 +50,8 @@ struct histogram {
 
 extern struct histogram __start_histograms[], __stop_histograms[];
 
-/* At boot: make all, for so many disks. Stops the boot if memory does not
- * suffice. */
+/* At boot: make all histograms, for so many disks. Stops the boot if memory
+ * does not suffice. */
 void hist_init(u32 disks);
 
 void hist_add(struct histogram *, u64 value);
@@ -61,7 +61,7 @@ void hist_add_request(struct histogram *, u32 disk, u32 pid, u64 value);
 u32 hist_bucket(u64 value);
 u64 hist_low(u32 bucket);
 
-/* Print the lines of one, whose counts are in groups; NULL for one that is all
+/* Print the lines of a histogram whose counts are in groups; NULL: a group of
  * zeros. */
 void hist_print(struct text *, const char *name, const char *unit, u64 sum,
                 const u32 *const group[HIST_GROUPS]);

@@ -1,6 +1,6 @@
 /*
- * /dev/stat: every counter and gauge, and what further sources print (the
- * policies' counters), as `name value unit` lines.
+ * /dev/stat: every counter and gauge, and the rows of further sources (the
+ * policies' counters), as lines `name value unit`.
  */
 #include "kernel/base/stat.h"
 #include "kernel/machine/device.h"

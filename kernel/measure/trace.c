@@ -1,8 +1,8 @@
-/* The event trace (trace.h). A record's place is taken atomically; nothing is
- * locked, so a reader beside writers may see the newest records half done.
+/* The event trace (trace.h). A record's place is taken atomically and there is
+ * no lock, so a reader may see the newest records half written.
  *
- * From trace_init on, the ring and trace_on are machine mode's, which appends
- * records at our call and lets nobody else write there (entry.S). */
+ * From trace_init on, the ring and trace_on belong to machine mode. It appends
+ * records at our call; no other code can write there (entry.S). */
 #include "kernel/measure/trace.h"
 #include "kernel/machine/args.h"
 #include "kernel/machine/clock.h"
@@ -71,8 +71,8 @@ void trace_write_at(u64 time_ns, enum trace_event event, u32 disk, u64 block,
                  pid | (u64)event << 32 | (u64)disk << 48, TRACE_APPEND);
 }
 
-/* An interrupt between the two, the time and its place, would have what it
- * traces stand before what was earlier. */
+/* An interrupt between the reading of the clock and the append would put a
+ * later record before this one. */
 void trace_write(enum trace_event event, u32 disk, u64 block, u32 pid,
                  u64 argument)
 {

@@ -66,9 +66,9 @@ void trace_write(enum trace_event, u32 disk, u64 block, u32 pid, u64 argument);
 void trace_write_at(u64 time_ns, enum trace_event, u32 disk, u64 block, u32 pid,
                     u64 argument);
 
-extern bool trace_on; /* machine mode's, as the ring is: nobody writes them */
+extern bool trace_on; /* only machine mode writes it, and the ring */
 
-/* What happens now. */
+/* Record an event that happens now. */
 static inline void trace(enum trace_event event, u32 disk, u64 block, u32 pid,
                          u64 argument)
 {

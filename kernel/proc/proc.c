@@ -46,7 +46,7 @@ void proc_init(void)
 
 /* ---- making ---- */
 
-/* Where every process starts, with runqueue.lock held by the switch. */
+/* Every process starts here. The switch to it holds runqueue.lock. */
 static void begin(void)
 {
     struct proc *p = myproc();
@@ -225,8 +225,8 @@ static u32 reap(struct proc *p, struct proc *child, int *status)
     return pid;
 }
 
-/* A dead child that pid means; *any says if a living one is meant. Caller
- * holds runqueue.lock. */
+/* A dead child that pid stands for, or NULL; *any: does it stand for a living
+ * one? Caller holds runqueue.lock. */
 static struct proc *find_dead(struct proc *p, i64 pid, bool *any)
 {
     *any = false;
@@ -269,6 +269,7 @@ i64 proc_wait(i64 pid, int *status, u32 flags)
 
 /* ---- kill, groups ---- */
 
+/* Does pid, as kill() takes it, stand for this process or its group? */
 static bool is_meant(const struct proc *p, i64 pid)
 {
     return p->state != UNUSED &&

@@ -6,8 +6,8 @@
  * RUNNABLE ... - ZOMBIE (exit) - UNUSED (wait).
  *
  * - runqueue.lock guards state, chan and links of every process, the run queue
- *   and the sleep queues. It is held across a switch of stacks and released
- *   by whoever is switched to.
+ *   and the sleep queues. It is held across a switch of stacks; the process
+ *   that is switched to releases it.
  * - A kernel thread is a process without user memory.
  */
 #ifndef SLUICE_PROC_H
@@ -38,8 +38,7 @@ struct proc {
     struct list link; /* run queue, sleep queue or free list */
     const void *chan; /* sleeps on this */
     bool woken, timed_out;
-    bool interruptible; /* asleep in sleep_until: kill and its deadline end
-                           it */
+    bool interruptible; /* asleep so that kill ends it (sleep_until) */
     bool killed;
     int exit_status;
     u32 pid, pgrp;
@@ -74,15 +73,15 @@ void proc_init(void);
 void proc_hart_init(void); /* what runs is this hart's idle thread */
 void proc_idle(void) __attribute__((noreturn));
 
-/* Start a kernel thread; fn does not return. The first there is, is process 1.
- * Panics if there is no room: at boot only. */
+/* Start a kernel thread; fn does not return. The first one is process 1. Panics
+ * if there is no room: at boot only. */
 struct proc *kthread(const char *name, void (*fn)(void *), void *arg);
 
 /* Name a process, cut to what fits. */
 void proc_name(struct proc *, const char *name);
 
 void yield(void);                 /* let others run */
-void proc_account(bool was_user); /* time up to now was of that kind */
+void proc_account(bool was_user); /* the time up to now was user time */
 
 /* A copy of the current process's memory and registers, which will begin with
  * start(NULL). The caller gives it files, then starts it. 0 or -errno. */

@@ -1,8 +1,7 @@
 /*
  * /dev/proc: the process table as text, a line for each process. Times are
- * of the process alone, without its children; memory is its program and heap,
- * touched or not. Each line is true by itself: the table may change between
- * two of them.
+ * those of the process alone, without its children; memory is its program and
+ * heap, touched or not. The table may change between two lines.
  */
 #include "kernel/machine/device.h"
 #include "kernel/proc/runqueue.h"

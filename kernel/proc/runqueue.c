@@ -1,20 +1,20 @@
 /*
- * Who runs: the run queue, the sleep queues, the switch between processes,
+ * Which process runs: the run queue, the sleep queues, the switch of processes,
  * and the idle loop. sleep.h has the contract of sleeping.
  *
  * - A hart switches from one process straight to the next and holds
  *   runqueue.lock on both sides; the process switched to releases it.
- * - A process sleeping on a channel is on that channel's hash bucket. It gets
- *   there before it lets go of the lock its condition is under, so whoever
- *   changes the condition under that lock finds it there.
- * - Time slices exist only while there is somebody to take over: one is set
- *   when a process becomes runnable and no hart is idle, or when a hart
- *   switches with others still waiting. A lone process is not interrupted.
- * - An idle hart is in wfi with cpu.idle set; who makes a process runnable
- *   clears one hart's flag and sends it an interrupt.
+ * - A process that sleeps on a channel is in that channel's hash bucket. It
+ *   goes there before it releases the lock that guards its condition, so a
+ *   process that changes the condition under that lock finds it there.
+ * - Time slices exist only while another process waits for a hart: a slice is
+ *   set when a process becomes runnable and no hart is idle, or when a hart
+ *   switches and further processes wait. A lone process is not interrupted.
+ * - An idle hart is in wfi with cpu.idle set. find_hart, when a process becomes
+ *   runnable, clears one hart's flag and sends it an interrupt.
  * - The kernel is not preempted: a hart switches where the code sleeps or
- *   yields, and on the way back to user mode. It switches with interrupts on
- *   but for the one irq_depth of runqueue.lock, so nothing of that is saved.
+ *   yields, and on the way back to user mode. At a switch irq_depth is 1, for
+ *   runqueue.lock, so it need not be saved.
  */
 #include "kernel/proc/runqueue.h"
 #include "kernel/base/abi.h"
@@ -35,7 +35,7 @@ COUNTER(idle, "cpu.idle", "ns",
 
 void switch_to(struct context *from, struct context *to);
 
-/* One instruction, so that interrupts may be on. */
+/* This is one instruction, so interrupts may be on. */
 struct proc *myproc(void)
 {
     struct proc *p;
@@ -69,7 +69,7 @@ void proc_hart_init(void)
 
 /* ---- switching ---- */
 
-/* The time since the last call was user or system time. */
+/* Count the time since the last call as user or as system time. */
 static void charge(struct proc *p, u64 now_ns, bool was_user)
 {
     u64 *sum = was_user ? &p->user_ns : &p->system_ns;
@@ -82,7 +82,7 @@ void proc_account(bool was_user)
     charge(myproc(), clock_ns(), was_user);
 }
 
-/* The hart goes to a process: for how long? */
+/* The hart goes to a process, for a time slice if others wait. */
 static void start_slice(struct cpu *c, u64 now_ns)
 {
     c->reschedule = false;
@@ -163,8 +163,8 @@ void run_next(struct proc *p)
     mycpu()->reschedule = true;
 }
 
-/* More want to run than there are harts: have those without a slice, whose
- * processes came when nobody waited, take part. */
+/* Processes wait for harts: interrupt the harts that have no slice, whose
+ * processes started when none waited, so that they switch too. */
 static void share_harts(void)
 {
     for (u32 hart = 0; hart < machine.nharts; hart++) {
@@ -186,8 +186,8 @@ void yield(void)
     spin_unlock(&runqueue.lock);
 }
 
-/* Interrupts are off from the look at the run queue to the wait, so that one
- * that comes between them ends it at once. */
+/* Interrupts are off from the look at the run queue to the wait. So an
+ * interrupt that comes in between ends the wait at once. */
 static void idle_until_interrupt(struct cpu *c)
 {
     irq_off();
@@ -225,7 +225,7 @@ static struct list *bucket_of(const void *chan)
 }
 _Static_assert(SLEEP_BUCKETS == 1 << (64 - 58), "bits of bucket_of");
 
-/* Join the sleepers on chan; the caller switches away next. */
+/* Put this process to sleep on chan; the caller switches away next. */
 static void fall_asleep(const void *chan, bool interruptible)
 {
     struct proc *p = myproc();
@@ -299,7 +299,7 @@ static void deadline_reached(void *arg)
     spin_unlock(&runqueue.lock);
 }
 
-/* After this, deadline_reached will not run for this sleep any more. */
+/* Afterwards, deadline_reached does not run for this sleep any more. */
 static void end_deadline(struct proc *p, struct timer *timer)
 {
     if (timer_cancel(timer))

@@ -22,17 +22,17 @@ void runqueue_init(void);
 /* Make p, which is on no queue, runnable. */
 void run_later(struct proc *p);
 
-/* The same for a new child, which goes before its parent. */
+/* Make a new child runnable, to run before its parent goes on. */
 void run_next(struct proc *p);
 
-/* Give the hart to the next; returns when this process, whose state the
- * caller has set, gets one again. No other spin lock may be held. */
+/* Give the hart to the next process. Returns when this process, whose state the
+ * caller has set, gets a hart again. No other spin lock may be held. */
 void run_other(void);
 
 void run_sleep(const void *chan); /* kill ends it */
 void run_wakeup(const void *chan);
 
-/* p has been killed: end its sleep, or its stay in user mode. */
+/* p has been killed: end its sleep, or its run in user mode. */
 void run_interrupt(struct proc *p);
 
 #endif

@@ -2,9 +2,9 @@
  * Sleeping for an event, turns, and sleep locks.
  *
  * - A sleep lock is held by a process, may be held across disk transfers, and
- *   is never taken by an interrupt handler. Those who wait for it get it in
- *   the order they came: so long as each holds it for a bounded time, each
- *   waits for a bounded time.
+ *   is never taken by an interrupt handler. Processes get it in the order in
+ *   which they came. So if each holds it for a bounded time, each waits for a
+ *   bounded time.
  * - Sleep locks are ordered as ext2.h says; taking one with a spin lock held
  *   panics.
  */
@@ -35,13 +35,13 @@ int sleep_until(const void *chan, struct spinlock *lk, u64 deadline_ns);
 void wakeup(const void *chan);
 
 /*
- * Processes in line for a thing that one at a time may have. The lock that
- * guards the thing guards its turns; all of these want it held.
+ * The wait queue of a resource that one process at a time may have. The lock
+ * that guards the resource guards its turns, and must be held for all calls.
  *
- * Who lets go of the thing gives it to the first in line, which has it from
- * then on, before it runs. (Were the thing only set free, who let go of it
- * could have it again at once, and again, while those woken never find it
- * free.)
+ * A process that releases the resource hands it to the first in the queue,
+ * which has it from then on, before it runs. (If the resource were only set
+ * free, the process that released it could take it again and again, before a
+ * woken process runs.)
  */
 struct turns {
     struct list line;
@@ -49,10 +49,11 @@ struct turns {
 
 void turns_init(struct turns *);
 
-/* Join the line; on return the caller has been given the thing. */
+/* Join the queue; on return the caller has the resource. */
 void turns_wait(struct turns *, struct spinlock *lk);
 
-/* Give the thing to the first in line: who that is, NULL if nobody waits. */
+/* Hand the resource to the first in the queue. Returns that process, or NULL if
+ * none waits. */
 struct proc *turns_give(struct turns *);
 
 struct sleeplock {

@@ -1,4 +1,4 @@
-/* Sleep locks (sleep.h): a spin lock guards who holds one and who waits. */
+/* Sleep locks (sleep.h): a spin lock guards the holder and the wait queue. */
 #include "kernel/machine/cpu.h"
 #include "kernel/proc/proc.h"
 

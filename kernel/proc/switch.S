@@ -1,6 +1,6 @@
 /*
  * switch_to(from, to): save the registers a C function keeps in *from and
- * return as the process whose registers are in *to. struct context, proc.h.
+ * return as the process whose registers are in *to (struct context, proc.h).
  */
     .macro move_registers op, context
     .set at, 0

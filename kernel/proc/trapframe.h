@@ -1,4 +1,4 @@
-/* What trap.S saves of a program when it enters the kernel. */
+/* The registers of a program that trap.S saves when it enters the kernel. */
 #ifndef SLUICE_TRAPFRAME_H
 #define SLUICE_TRAPFRAME_H
 

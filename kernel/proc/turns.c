@@ -1,5 +1,5 @@
-/* Turns (sleep.h). A process is in one line at most, so its place in it is a
- * part of the process; off the line, it has been given the thing. */
+/* Turns (sleep.h). A process is in at most one queue, so its node is a part of
+ * the process. Once it is off the queue, it has the resource. */
 #include "kernel/proc/proc.h"
 
 void turns_init(struct turns *t)

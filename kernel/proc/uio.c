@@ -1,9 +1,9 @@
 /*
- * Moving bytes between the kernel and where a transfer wants them, and
- * keeping count of how far it came. See uio.h.
+ * Moving bytes between the kernel and the memory that a transfer is about
+ * (uio.h).
  *
- * - The uio is advanced only by what has been moved for certain, so that a
- *   caller can tell from it how much of a failed transfer took place.
+ * - The uio is advanced only over bytes that have certainly been moved, so it
+ *   tells the caller how much of a failed transfer took place.
  */
 #include "kernel/proc/uio.h"
 #include "kernel/machine/panic.h"

@@ -23,14 +23,14 @@ struct uio {
  */
 int uio_move(void *data, u64 n, struct uio *);
 
-/* The same with zeros as data; reading only. */
+/* uio_move with zeros as data, for reads. */
 int uio_zero(u64 n, struct uio *);
 
 /* Count n <= left bytes as moved. */
 void uio_advance(struct uio *, u64 n);
 
-/* The result of a transfer that wanted so many bytes: those it moved, or if
- * there are none the error (0 without one). */
+/* The result of a transfer of `wanted` bytes: the number moved, or if that is 0
+ * the error (0 if there was none). */
 static inline i64 uio_result(const struct uio *u, u64 wanted, int error)
 {
     return u->left < wanted ? (i64)(wanted - u->left) : error;

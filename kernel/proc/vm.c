@@ -9,8 +9,8 @@
  *   software: sstatus.SUM stays off.
  * - sfence.vma empties QEMU's whole TLB, and filling it again is most of what
  *   a fork costs. It is left out where an entry only becomes valid or more
- *   permissive: should the old one linger, the fault it causes finds nothing
- *   to do but a fence. Else it is put off to the return to user mode
+ *   permissive: if the TLB still has the old entry, the fault that follows
+ *   only makes a fence. Else it is put off to the return to user mode
  *   (fence_due), where a switch of tables may have made it needless: the
  *   kernel itself never reads a user address through the TLB.
  * - A hart uses the table of a process only while it runs there or, when it
@@ -51,9 +51,9 @@ static u32 index_at(u64 va, u32 level)
     return va >> (12 + 9 * level) & (ENTRIES - 1);
 }
 
-/* The entry for va in a table of the given level (0: of pages), from the
- * root down. Missing tables are made if so asked; else, or without memory,
- * NULL. */
+/* The entry for va in a table of the given level (0: of pages), from the root
+ * down. If a table is missing, it is made if `make` is set; without that, or
+ * without memory, NULL. */
 static u64 *walk(u64 *root, u64 va, u32 to_level, bool make)
 {
     u64 *table = root;
@@ -92,7 +92,7 @@ static u64 image_flags(u64 va)
     return va < (u64)rodata_end ? 0 : PTE_W;
 }
 
-/* The gibibyte the kernel lies in: by pages where its image is. */
+/* Map the gibibyte in which the kernel lies, by pages where its image is. */
 static void map_image_gib(u64 start)
 {
     u64 image_end = ROUND_UP((u64)kernel_end, MEGAPAGE);

@@ -39,8 +39,8 @@ void vm_map_kernel(u64 va, void *page); /* a page of a kernel stack */
 u64 *vm_create(void);            /* an empty user half; NULL: no memory */
 void vm_empty(u64 *pagetable);   /* free all user pages; still usable */
 void vm_destroy(u64 *pagetable); /* empty and free; in use nowhere */
-/* Share all, copy on write, but for the page at hot_va, which both are about
- * to write: it is copied now. 0 or -ENOMEM. */
+/* Share all pages, copy on write. The page at hot_va, which both processes are
+ * about to write, is copied now. 0 or -ENOMEM. */
 int vm_fork(u64 *from, u64 *to, u64 hot_va);
 int vm_map(u64 *pagetable, u64 va, void *page, u64 perm); /* user page */
 void vm_unmap(u64 *pagetable, u64 from, u64 to);          /* and free */
@@ -48,14 +48,14 @@ void vm_use(u64 *pagetable); /* switch; NULL: the kernel's own */
 void vm_fence(void); /* before user mode: the fence that is due, if any */
 
 /*
- * Make [va's page] present, for writing if so asked, in the current process:
- * lazily zero heap and stack, copy on write. The kernel address of the
- * byte, or NULL if the process has no such memory (or none is left).
+ * Make va's page present in the current process, and writable if `write`: zero
+ * heap and stack pages, copy shared ones. The kernel address of the byte; NULL
+ * if va is not the process's, or no memory is left.
  */
 void *vm_fault(u64 va, bool write);
 
-/* After a page fault in user mode: the same, for an access that needs this
- * permission (PTE_R, PTE_W or PTE_X). False: the process has no such memory. */
+/* Handle a page fault of user mode, by an access that needs this permission
+ * (PTE_R, PTE_W or PTE_X). False: the process may not access va so. */
 bool vm_trap(u64 va, u64 access);
 
 /* Copies to and from the current process's memory. 0 or -EFAULT. */
