@@ -43,62 +43,56 @@ static void plan(struct inode *ip, u64 first, enum found found,
     r->planned = true;
 }
 
-/* The disk's block of a file's, added to out[*n] if there is one. */
-static void map_one(struct inode *ip, u64 block, u64 *out, u32 *n)
+/* The disk's blocks of the file's next ones: from *next on, WINDOW at most, and
+ * none from `end` on. With a wish these are numbers of blocks of the wish. */
+static u32 map_next(struct inode *ip, const struct wish *wish, u64 *next,
+                    u64 end, u64 out[WINDOW])
 {
-    u32 blkno;
-    if (map(ip, block, &blkno) == 0 && blkno)
-        out[(*n)++] = blkno;
-}
-
-/* The disk's blocks of the next part of what the call asked for. */
-static u32 map_asked(struct inode *ip, struct reading *r, u64 out[WINDOW])
-{
-    u32 n = 0;
-    for (u32 i = 0; i < WINDOW && r->next < r->end; i++)
-        map_one(ip, r->next++, out, &n);
+    u32 blkno, n = 0;
+    for (u64 stop = MIN(end, *next + WINDOW); *next < stop; ++*next)
+        if (map(ip, wish ? wish_block(wish, *next) : *next, &blkno) == 0 &&
+            blkno)
+            out[n++] = blkno;
     return n;
 }
 
-/* Likewise of what the policy wished for. */
-static u32 map_ahead(struct inode *ip, struct reading *r, u64 out[WINDOW])
+/* Prefetch all of these. */
+static void prefetch(struct inode *ip, const struct wish *wish, u64 next,
+                     u64 end)
 {
-    u32 n = 0;
-    for (u32 i = 0; i < WINDOW && r->ahead < r->nahead; i++)
-        map_one(ip, wish_block(&r->wish, r->ahead++), out, &n);
-    return n;
+    u64 blocks[WINDOW];
+    while (next < end) {
+        u32 n = map_next(ip, wish, &next, end, blocks);
+        bprefetch(ip->fs->disk, blocks, n);
+    }
 }
 
-/* What should follow a block. No buffer is held: to map may need one. */
+/* The blocks to be started beside a block. The caller holds no buffer, because
+ * mapping may need one. */
 static struct also following(struct inode *ip, u64 block, struct reading *r,
                              u64 out[2 * WINDOW])
 {
     struct also also = {.asked = out, .ahead = out + WINDOW};
     if (r->next <= block + WINDOW / 2)
-        also.nasked = map_asked(ip, r, out);
+        also.nasked = map_next(ip, NULL, &r->next, r->end, out);
     if (r->next >= r->end)
-        also.nahead = map_ahead(ip, r, out + WINDOW);
+        also.nahead =
+            map_next(ip, &r->wish, &r->ahead, r->nahead, out + WINDOW);
     return also;
 }
 
-/* Copy from a block to the program, and let go of it. */
+/* Copy from a block to the program, and let go of it. NULL: -EIO. */
 static int copy_out(struct buf *b, u64 n, struct uio *u)
 {
     u32 at = u->offset & (bio_block_bytes() - 1);
+    if (!b)
+        return -EIO;
     int error = uio_move((char *)b->data + at, n, u);
     brelse(b);
     return error;
 }
 
-/* The same of a block that is not cached; start reading the others, too. */
-static int read_out(struct disk *d, u64 blkno, const struct also *also, u64 n,
-                    struct uio *u)
-{
-    struct buf *b = breada(d, blkno, also);
-    return b ? copy_out(b, n, u) : -EIO;
-}
-
-/* What follows a cached block is started when that has been let go of. */
+/* The blocks after a cached block are started when it has been let go of. */
 static int read_part(struct inode *ip, struct uio *u, u64 n, struct reading *r)
 {
     struct disk *d = ip->fs->disk;
@@ -118,19 +112,9 @@ static int read_part(struct inode *ip, struct uio *u, u64 n, struct reading *r)
         error = copy_out(b, n, u);
     struct also also = following(ip, block, r, out);
     if (!cached)
-        return read_out(d, blkno, &also, n, u);
+        return copy_out(breada(d, blkno, &also), n, u);
     bstart(d, &also);
     return error;
-}
-
-/* Start what the policy wished for beyond what read_part has started. */
-static void read_ahead(struct inode *ip, struct reading *r)
-{
-    u64 blocks[WINDOW];
-    while (r->ahead < r->nahead) {
-        u32 n = map_ahead(ip, r, blocks);
-        bprefetch(ip->fs->disk, blocks, n);
-    }
 }
 
 static void accessed(struct inode *ip)
@@ -142,6 +126,14 @@ static void accessed(struct inode *ip)
     }
 }
 
+/* Has it contents to be read and written? 0, -EISDIR or -EINVAL. */
+static int check_file(const struct inode *ip)
+{
+    if (S_ISREG(ip->mode))
+        return 0;
+    return S_ISDIR(ip->mode) ? -EISDIR : -EINVAL;
+}
+
 /* The bytes of a transfer that lie in its first block. */
 static u64 part(const struct inode *ip, const struct uio *u, u64 left)
 {
@@ -151,21 +143,19 @@ static u64 part(const struct inode *ip, const struct uio *u, u64 left)
 
 int ext2_read(struct inode *ip, struct uio *u, struct streams *s)
 {
-    if (!S_ISREG(ip->mode))
-        return S_ISDIR(ip->mode) ? -EISDIR : -EINVAL;
-    if (u->offset >= ip->size || u->left == 0)
-        return 0;
+    int error = check_file(ip);
+    if (error || u->offset >= ip->size || u->left == 0)
+        return error;
     u64 left = MIN(u->left, ip->size - u->offset);
     struct reading r = {.streams = s,
                         .next = (u->offset >> ip->fs->block_shift) + 1,
                         .end = blocks_of(ip->fs, u->offset + left)};
-    int error = 0;
     while (left && !error) {
         u64 n = part(ip, u, left);
         error = read_part(ip, u, n, &r);
         left -= n;
     }
-    read_ahead(ip, &r);
+    prefetch(ip, &r.wish, r.ahead, r.nahead);
     accessed(ip);
     return error;
 }
@@ -188,17 +178,10 @@ static u64 end_of(const struct inode *ip, u64 offset, u64 n)
 
 void ext2_will_need(struct inode *ip, u64 offset, u64 n)
 {
-    u64 block = offset >> ip->fs->block_shift, blocks[WINDOW];
+    u64 block = offset >> ip->fs->block_shift;
     u64 end = blocks_of(ip->fs, end_of(ip, offset, n));
-    if (!prefetch_takes_hints())
-        return;
-    end = MIN(end, block + bio_ahead_most());
-    while (block < end) {
-        u32 found = 0;
-        for (u32 i = 0; i < WINDOW && block < end; i++)
-            map_one(ip, block++, blocks, &found);
-        bprefetch(ip->fs->disk, blocks, found);
-    }
+    if (prefetch_takes_hints())
+        prefetch(ip, NULL, block, MIN(end, block + bio_ahead_most()));
 }
 
 void ext2_dont_need(struct inode *ip, u64 offset, u64 n)
@@ -263,9 +246,7 @@ static void changed(struct inode *ip)
 int ext2_write(struct inode *ip, struct uio *u)
 {
     struct fs *fs = ip->fs;
-    int error = fs_writable(fs);
-    if (!S_ISREG(ip->mode))
-        return S_ISDIR(ip->mode) ? -EISDIR : -EINVAL;
+    int error = check_file(ip) ?: fs_writable(fs);
     if (error || u->left == 0)
         return error;
     if (u->offset >= fs->max_bytes)
@@ -308,16 +289,14 @@ static int zero_tail(struct inode *ip, u64 size)
 int ext2_truncate(struct inode *ip, u64 size)
 {
     struct fs *fs = ip->fs;
-    if (!S_ISREG(ip->mode))
-        return S_ISDIR(ip->mode) ? -EISDIR : -EINVAL;
-    if (size > fs->max_bytes)
-        return -EFBIG;
-    int error = fs_writable(fs) ?: fs_allow_size(fs, size);
-    if (!error && size < ip->size)
-        error = zero_tail(ip, size);
+    bool shorter = size < ip->size;
+    int error = check_file(ip);
+    if (!error && size > fs->max_bytes)
+        error = -EFBIG;
+    error = error ?: fs_writable(fs) ?: fs_allow_size(fs, size);
+    error = error ?: shorter ? zero_tail(ip, size) : 0;
     if (error)
         return error;
-    bool shorter = size < ip->size;
     ip->size = size;
     changed(ip);
     return shorter ? map_cut(ip, blocks_of(fs, size)) : inode_write(ip, false);
@@ -347,16 +326,9 @@ int ext2_readlink(struct inode *ip, struct uio *u)
         return uio_move(ip->block, n, u);
     u32 blkno;
     int error = map(ip, 0, &blkno);
-    if (error)
-        return error;
-    if (!blkno)
-        return fs_damaged(ip->fs, "link %u has no text", ip->ino);
-    struct buf *b = bread(ip->fs->disk, blkno);
-    if (!b)
-        return -EIO;
-    error = uio_move(b->data, n, u);
-    brelse(b);
-    return error;
+    if (!error && !blkno)
+        error = fs_damaged(ip->fs, "link %u has no text", ip->ino);
+    return error ?: copy_out(bread(ip->fs->disk, blkno), n, u);
 }
 
 /* ---- attributes ---- */
@@ -378,11 +350,9 @@ void ext2_stat(struct inode *ip, struct stat *st)
     };
 }
 
-int ext2_chmod(struct inode *ip, u32 mode)
+int ext2_chmod(struct inode *ip, u64 mode)
 {
-    if (mode & ~07777U)
-        return -EINVAL;
-    int error = fs_writable(ip->fs);
+    int error = mode & ~07777UL ? -EINVAL : fs_writable(ip->fs);
     if (error)
         return error;
     ip->mode = (ip->mode & S_IFMT) | mode;
@@ -392,9 +362,8 @@ int ext2_chmod(struct inode *ip, u32 mode)
 
 int ext2_utime(struct inode *ip, u64 atime_s, u64 mtime_s)
 {
-    if (atime_s > UINT32_MAX || mtime_s > UINT32_MAX)
-        return -EINVAL;
-    int error = fs_writable(ip->fs);
+    int error =
+        MAX(atime_s, mtime_s) > UINT32_MAX ? -EINVAL : fs_writable(ip->fs);
     if (error)
         return error;
     ip->atime_s = atime_s;

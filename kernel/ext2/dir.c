@@ -117,7 +117,7 @@ int dir_search(struct inode *dir, const char *name, struct search *s)
 {
     u32 n = dir_blocks(dir), len = strlen(name);
     u32 block = dir->next_dir_slot < n ? dir->next_dir_slot : 0;
-    *s = (struct search){0};
+    *s = (struct search){.room_block = n};
     for (u32 i = 0; i < n && !s->found; i++) {
         int error = search_block(dir, block, name, len, s);
         if (error)
@@ -222,25 +222,18 @@ static int dir_extend(struct inode *dir)
 int dir_enter(struct inode *dir, const struct search *s, const char *name,
               const struct inode *ip)
 {
-    u32 block = s->room_block, at = s->room_at;
-    int error = dir_begin(dir);
-    if (!error && !s->room) {
-        block = dir_blocks(dir);
-        at = 0;
-        error = dir_extend(dir);
-    }
     struct buf *b;
     struct ext2_entry *e;
-    if (!error)
-        error = change_bread(dir, block, at, &b, &e);
+    int error = dir_begin(dir) ?: s->room ? 0 : dir_extend(dir);
+    error = error ?: change_bread(dir, s->room_block, s->room_at, &b, &e);
     if (error)
         return error;
     if (spare(e) < EXT2_ENTRY_BYTES(strlen(name))) {
         brelse(b);
-        return dir_damaged(dir, block);
+        return dir_damaged(dir, s->room_block);
     }
     insert(e, name, dir->fs, ip->ino, ip->mode);
-    dir->next_dir_slot = block;
+    dir->next_dir_slot = s->room_block;
     return change_write(dir, b);
 }
 
@@ -273,8 +266,7 @@ int dir_swap(struct inode *dir, const struct search *s, const struct search *t)
     int error = change_bread(dir, s->block, s->at, &b, &e);
     if (error)
         return error;
-    struct ext2_entry *other = (void *)((char *)b->data + t->at);
-    struct ext2_entry was = *e;
+    struct ext2_entry *other = (void *)((char *)b->data + t->at), was = *e;
     e->ino = other->ino;
     e->type = other->type;
     other->ino = was.ino;
@@ -320,13 +312,11 @@ int dir_rename(struct inode *dir, const struct search *s, const char *name,
 
 int dir_init(struct inode *dir, u32 parent_ino)
 {
-    u32 blkno;
-    bool fresh;
-    int error = map_alloc(dir, 0, &blkno, &fresh);
+    struct buf *b;
+    int error = first_block(dir, &b);
     if (error)
         return error;
-    struct buf *b = getblk(dir->fs->disk, blkno);
-    struct ext2_entry *e = memset(b->data, 0, dir->fs->block_bytes);
+    struct ext2_entry *e = b->data;
     e->length = dir->fs->block_bytes;
     insert(e, ".", dir->fs, dir->ino, S_IFDIR);
     insert(e, "..", dir->fs, parent_ino, S_IFDIR);
@@ -342,8 +332,8 @@ static bool entry_is_dots(const struct ext2_entry *e)
            (e->name_len == 1 || (e->name_len == 2 && e->name[1] == '.'));
 }
 
-/* Call fn for the entries of one block from byte `from` on, till it returns
- * something else than 0; which is returned. */
+/* Call fn for the entries of one block from byte `from` on, until it returns a
+ * result other than 0; return that. */
 static int each_in_block(struct inode *dir, u32 block, u32 from,
                          int (*fn)(const struct ext2_entry *, void *, u32 end),
                          void *arg)
@@ -364,12 +354,12 @@ static int each_in_block(struct inode *dir, u32 block, u32 from,
     return e ? result : dir_damaged(dir, block);
 }
 
-static int each_entry(struct inode *dir, u32 block,
+static int each_entry(struct inode *dir,
                       int (*fn)(const struct ext2_entry *, void *, u32 end),
                       void *arg)
 {
     int result = 0;
-    for (u32 n = dir_blocks(dir); block < n && !result; block++)
+    for (u32 block = 0; block < dir_blocks(dir) && !result; block++)
         result = each_in_block(dir, block, 0, fn, arg);
     return result;
 }
@@ -383,7 +373,7 @@ static int empty_step(const struct ext2_entry *e, void *arg, u32 end)
 
 int dir_empty(struct inode *dir)
 {
-    return each_entry(dir, 0, empty_step, NULL);
+    return each_entry(dir, empty_step, NULL);
 }
 
 struct naming {
@@ -405,8 +395,8 @@ static int name_step(const struct ext2_entry *e, void *arg, u32 end)
 int dir_name_of(struct inode *dir, u32 ino, char name[NAME_BYTES + 1])
 {
     struct naming n = {ino, name};
-    int result = each_entry(dir, 0, name_step, &n);
-    return result < 0 ? result : result ? 0 : -ENOENT;
+    int result = each_entry(dir, name_step, &n);
+    return result ? MIN(result, 0) : -ENOENT;
 }
 
 /* ---- getdents ---- */
@@ -440,10 +430,7 @@ static int list_step(const struct ext2_entry *e, void *arg, u32 end)
     if (length > l->u->left)
         return l->any ? 1 : -EINVAL;
     memset(&out, 0, length);
-    out.d.ino = e->ino;
-    out.d.length = length;
-    out.d.type = e->type;
-    out.d.name_len = e->name_len;
+    out.d = (struct dirent){e->ino, length, e->type, e->name_len};
     memcpy(out.d.name, e->name, e->name_len);
     int error = uio_move(&out, length, l->u);
     if (!error) {

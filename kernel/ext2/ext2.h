@@ -60,7 +60,7 @@ int ext2_probe(struct disk *);
 /* Mount the root, or a disk at a directory (referenced, unlocked; consumed
  * on success). -EINVAL, -EIO, -EBUSY, -ENOTDIR; prints the reason. */
 int ext2_mount_root(struct disk *);
-int ext2_mount(struct disk *, struct inode *on, u32 flags);
+int ext2_mount(struct disk *, struct inode *on, u64 flags);
 /* Unmount what is mounted with this root (referenced; consumed on success).
  * -EBUSY if anything in it is in use, -EINVAL if it is no root. */
 int ext2_umount(struct inode *root);
@@ -75,7 +75,10 @@ struct inode *idup(struct inode *);
 void iput(struct inode *);
 void ilock(struct inode *); /* -EIO shows later: see ivalid */
 void iunlock(struct inode *);
-int ivalid(struct inode *);   /* locked: 0, or -EIO: could not be read */
+int ivalid(struct inode *);      /* locked: 0, or -EIO: could not be read */
+int ilock_valid(struct inode *); /* 0; or -EIO, and it is not locked */
+/* Unlock; returns the result of what was done while it was locked. */
+int iunlock_with(struct inode *, int result);
 u64 ext2_inodes_in_use(void); /* in memory with references: leak check */
 
 int fs_writable(const struct fs *); /* 0 or -EROFS */
@@ -85,10 +88,11 @@ int fs_writable(const struct fs *); /* 0 or -EROFS */
 #define NAMEI_NOFOLLOW 1
 int namei(const char *path, u32 flags, struct inode **);
 
-/* open() with O_CREAT: the file made or found; exclusive: -EEXIST if found. */
-int ext2_create(const char *path, u32 mode, bool exclusive, struct inode **);
-int ext2_mknod(const char *path, u32 mode, u32 rdev);
-int ext2_mkdir(const char *path, u32 mode);
+/* open() with O_CREAT: the file made or found; exclusive: -EEXIST if found.
+ * A mode with other bits than it may have is -EINVAL. */
+int ext2_create(const char *path, u64 mode, bool exclusive, struct inode **);
+int ext2_mknod(const char *path, u64 mode, u64 rdev);
+int ext2_mkdir(const char *path, u64 mode);
 int ext2_symlink(const char *target, const char *path);
 int ext2_link(const char *from, const char *to);
 int ext2_unlink(const char *path);
@@ -117,7 +121,7 @@ int ext2_readlink(struct inode *, struct uio *);
 int ext2_getdents(struct inode *dir, struct uio *);
 void ext2_stat(struct inode *, struct stat *);
 int ext2_statfs(struct inode *, struct statfs *);
-int ext2_chmod(struct inode *, u32 mode);
+int ext2_chmod(struct inode *, u64 mode);
 int ext2_utime(struct inode *, u64 atime_s, u64 mtime_s);
 /* The file's data, indirect blocks and inode on the disk, flushed. */
 int ext2_fsync(struct inode *);

@@ -72,16 +72,21 @@ static struct inode *find(const struct fs *fs, u32 ino)
     return NULL;
 }
 
+static void leave_idle(struct inode *ip)
+{
+    if (list_on(&ip->idle)) {
+        list_remove(&ip->idle);
+        idle_count--;
+    }
+}
+
 /* One more reference. */
 static void hold(struct inode *ip)
 {
     assert(ip->fs);
     if (ip->refs++ == 0) {
         in_use++;
-        if (list_on(&ip->idle)) {
-            list_remove(&ip->idle);
-            idle_count--;
-        }
+        leave_idle(ip);
     }
 }
 
@@ -90,10 +95,7 @@ static void forget(struct inode *ip)
 {
     assert(ip->refs == 0 && !ip->dirty);
     list_remove(&ip->hash);
-    if (list_on(&ip->idle)) {
-        list_remove(&ip->idle);
-        idle_count--;
-    }
+    leave_idle(ip);
     ip->fs = NULL;
     list_push_back(&unused, &ip->idle);
 }
@@ -203,20 +205,25 @@ void iput(struct inode *ip)
     spin_unlock(&icache_lock);
 }
 
-/* Call fn, locked, for every inode of fs that is in use and passes the test,
- * which is made without the inode's lock. The first error. */
-static int each_inode(struct fs *fs, bool (*test)(const struct inode *),
-                      int (*fn)(struct inode *))
+static bool to_settle(const struct inode *ip, bool nameless)
+{
+    return ip->valid && (nameless ? ip->nlink == 0 : ip->dirty);
+}
+
+int inodes_settle(struct fs *fs, bool nameless)
 {
     int first = 0;
     spin_lock(&icache_lock);
     SLOT_EACH (ip) {
-        if (ip->fs != fs || ip->refs == 0 || !test(ip))
+        if (ip->fs != fs || ip->refs == 0 || !to_settle(ip, nameless))
             continue;
         ip->refs++;
         spin_unlock(&icache_lock);
         sleep_lock(&ip->lock);
-        int error = ip->valid ? fn(ip) : 0;
+        bool still = to_settle(ip, nameless);
+        int error = still && !nameless ? inode_write(ip, false) : 0;
+        if (still && nameless)
+            inode_free(ip);
         sleep_unlock(&ip->lock);
         iput(ip);
         first = first ?: error;
@@ -224,38 +231,6 @@ static int each_inode(struct fs *fs, bool (*test)(const struct inode *),
     }
     spin_unlock(&icache_lock);
     return first;
-}
-
-static bool is_dirty(const struct inode *ip)
-{
-    return ip->dirty;
-}
-
-static int write_back(struct inode *ip)
-{
-    return ip->dirty ? inode_write(ip, false) : 0;
-}
-
-int inodes_write(struct fs *fs)
-{
-    return each_inode(fs, is_dirty, write_back);
-}
-
-static bool is_nameless(const struct inode *ip)
-{
-    return ip->valid && ip->nlink == 0;
-}
-
-static int free_nameless(struct inode *ip)
-{
-    if (ip->nlink == 0)
-        inode_free(ip);
-    return 0;
-}
-
-void inodes_free_nameless(struct fs *fs)
-{
-    each_inode(fs, is_nameless, free_nameless);
 }
 
 /* Has anything but the root references, or the root others than the mount's
@@ -367,9 +342,21 @@ void iunlock(struct inode *ip)
     sleep_unlock(&ip->lock);
 }
 
+int iunlock_with(struct inode *ip, int result)
+{
+    iunlock(ip);
+    return result;
+}
+
 int ivalid(struct inode *ip)
 {
     return ip->valid ? 0 : -EIO;
+}
+
+int ilock_valid(struct inode *ip)
+{
+    ilock(ip);
+    return ip->valid ? 0 : iunlock_with(ip, -EIO);
 }
 
 static void pack(const struct inode *ip, struct ext2_inode *raw)

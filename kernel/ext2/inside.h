@@ -104,7 +104,6 @@ int fs_damaged(struct fs *, const char *fmt, ...)
 /* Print, go read-only, set the ERROR flag if that can be. Returns -EIO. */
 int fs_error(struct fs *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-int super_write(struct fs *, bool wait);
 /* Make sure the superblock says that there are files of this size. */
 int fs_allow_size(struct fs *, u64 bytes);
 /* bwrite; a failure is the file system's. 0 or -EIO. */
@@ -136,8 +135,9 @@ int inode_make(struct inode *dir, u32 mode, struct inode **);
 /* Copy to the disk's inode; wait: and write that now. Locked. */
 int inode_write(struct inode *, bool wait);
 int inode_write_husk(struct inode *); /* and wait; the inode stays as it is */
-int inodes_write(struct fs *);        /* all dirty ones */
-void inodes_free_nameless(struct fs *);
+/* Of the inodes in use, free those without names, or write all dirty ones to
+ * their buffers. The first error. */
+int inodes_settle(struct fs *, bool nameless);
 bool inodes_busy(struct fs *);   /* icache_lock held */
 void inodes_forget(struct fs *); /* none referenced */
 
@@ -146,6 +146,8 @@ void inodes_forget(struct fs *); /* none referenced */
 int map(struct inode *, u64 block, u32 *blkno);
 /* The same, allocated if need be; fresh: just now, contents undefined. */
 int map_alloc(struct inode *, u64 block, u32 *blkno, bool *fresh);
+/* A buffer of zeros for the first block of a new inode, now allocated. */
+int first_block(struct inode *, struct buf **);
 /* Free every block from the given one on; writes the inode. */
 int map_cut(struct inode *, u64 keep_blocks);
 
@@ -184,11 +186,11 @@ struct walk {
     bool slash; /* ... with slashes after it */
     char name[NAME_BYTES + 1];
 };
-int walk_start(struct walk *, const char *path);
+void walk_start(struct walk *, const char *path);
 void walk_end(struct walk *);
 /* Go on to the last name of the path: walk->at is its directory. */
 int walk_parent(struct walk *);
-/* The first and the last of these; nothing to end if it fails. */
+/* walk_start, then walk_parent; walk_end is due even if it fails. */
 int walk_to_parent(struct walk *, const char *path);
 /* May the path end at ip, to which its last name led? -EAGAIN: ip was a link
  * that is followed, and the path has a new end. An error consumes ip. */
@@ -197,8 +199,8 @@ int walk_arrived(struct walk *, struct inode *ip, bool follow);
 int lookup(struct inode *dir, const char *name, struct inode **child);
 /* Locked: 0 if it is a directory in which names can be looked up. */
 int check_dir(struct inode *dir);
-/* Its S_IFMT bits; not locked. */
-int type_of(struct inode *, u32 *type);
+/* Its S_IFMT bits, or -EIO; not locked. */
+int type_of(struct inode *);
 /* The root of the file system mounted there, or else ip; ip is consumed. */
 struct inode *cross_down(struct inode *ip);
 

@@ -19,19 +19,16 @@ struct making {
 
 static int init_link(struct inode *ip, const char *target)
 {
-    u32 blkno, n = strlen(target);
-    bool fresh;
-    ip->size = n;
-    if (n < EXT2_LINK_INLINE) {
-        memcpy(ip->block, target, n);
+    struct buf *b;
+    ip->size = strlen(target);
+    if (!has_blocks(ip)) {
+        memcpy(ip->block, target, ip->size);
         return 0;
     }
-    int error = map_alloc(ip, 0, &blkno, &fresh);
+    int error = first_block(ip, &b);
     if (error)
         return error;
-    struct buf *b = getblk(ip->fs->disk, blkno);
-    memset(b->data, 0, ip->fs->block_bytes);
-    memcpy(b->data, target, n);
+    memcpy(b->data, target, ip->size);
     return write_now(ip->fs, b);
 }
 
@@ -90,11 +87,9 @@ static int make_locked(struct walk *w, const struct making *m,
     if (s.found)
         return (out ? iget(dir->fs, s.ino, out) : 0) ?: -EEXIST;
     error = fs_writable(dir->fs);
-    if (error)
-        return error;
-    if (w->slash && !S_ISDIR(m->mode))
-        return S_ISREG(m->mode) ? -EISDIR : -ENOENT;
-    return make_at(dir, &s, w->name, m, made);
+    if (!error && w->slash && !S_ISDIR(m->mode))
+        error = S_ISREG(m->mode) ? -EISDIR : -ENOENT;
+    return error ?: make_at(dir, &s, w->name, m, made);
 }
 
 /* The same with the directory unlocked, as is *out. */
@@ -102,8 +97,7 @@ static int make(struct walk *w, const struct making *m, struct inode **out)
 {
     struct inode *made = NULL;
     ilock(w->at);
-    int error = make_locked(w, m, &made, out);
-    iunlock(w->at);
+    int error = iunlock_with(w->at, make_locked(w, m, &made, out));
     if (!made)
         return error;
     iunlock(made);
@@ -117,10 +111,7 @@ static int make(struct walk *w, const struct making *m, struct inode **out)
 static int make_path(const char *path, const struct making *m)
 {
     struct walk w;
-    int error = walk_to_parent(&w, path);
-    if (error)
-        return error;
-    error = make(&w, m, NULL);
+    int error = walk_to_parent(&w, path) ?: make(&w, m, NULL);
     walk_end(&w);
     return error;
 }
@@ -140,15 +131,14 @@ static int create_step(struct walk *w, const struct making *m, bool exclusive,
     return walk_arrived(w, *out, true);
 }
 
-int ext2_create(const char *path, u32 mode, bool exclusive, struct inode **out)
+int ext2_create(const char *path, u64 mode, bool exclusive, struct inode **out)
 {
     struct making m = {.mode = S_IFREG | mode};
-    if (mode & ~07777U)
+    if (mode & ~07777UL)
         return -EINVAL;
     struct walk w;
-    int error = walk_start(&w, path);
-    if (error)
-        return error;
+    int error;
+    walk_start(&w, path);
     do
         error = create_step(&w, &m, exclusive, out);
     while (error == -EAGAIN);
@@ -156,16 +146,16 @@ int ext2_create(const char *path, u32 mode, bool exclusive, struct inode **out)
     return error;
 }
 
-int ext2_mknod(const char *path, u32 mode, u32 rdev)
+int ext2_mknod(const char *path, u64 mode, u64 rdev)
 {
-    if (!S_ISCHR(mode) || (mode & ~(S_IFMT | 07777U)) || rdev > UINT16_MAX)
+    if (!S_ISCHR(mode) || (mode & ~(S_IFMT | 07777UL)) || rdev > UINT16_MAX)
         return -EINVAL;
     return make_path(path, &(struct making){.mode = mode, .rdev = rdev});
 }
 
-int ext2_mkdir(const char *path, u32 mode)
+int ext2_mkdir(const char *path, u64 mode)
 {
-    if (mode & ~07777U)
+    if (mode & ~07777UL)
         return -EINVAL;
     return make_path(path, &(struct making){.mode = S_IFDIR | mode});
 }
@@ -196,12 +186,7 @@ int set_links(struct inode *ip, u32 nlink, bool wait)
 static int link_found(struct inode *dir, const struct search *s,
                       const char *name, struct inode *ip)
 {
-    int error = ivalid(ip);
-    if (error)
-        return error;
-    if (ip->nlink == 0)
-        return -ENOENT;
-    error = set_links(ip, ip->nlink + 1, true);
+    int error = ip->nlink ? set_links(ip, ip->nlink + 1, true) : -ENOENT;
     if (error)
         return error;
     error = dir_enter(dir, s, name, ip);
@@ -216,32 +201,21 @@ static int link_at(struct inode *dir, const char *name, struct inode *ip)
     struct search s;
     int error = check_dir(dir) ?: fs_writable(dir->fs)
                                ?: dir_search(dir, name, &s);
-    if (error)
-        return error;
-    if (s.found)
-        return -EEXIST;
-    ilock(ip);
-    error = link_found(dir, &s, name, ip);
-    iunlock(ip);
-    return error;
+    error = error ?: s.found ? -EEXIST : ilock_valid(ip);
+    return error ?: iunlock_with(ip, link_found(dir, &s, name, ip));
 }
 
 static int link_walked(struct walk *w, struct inode *ip)
 {
-    u32 type;
-    int error = type_of(ip, &type);
-    if (error)
-        return error;
-    if (type == S_IFDIR)
-        return -EPERM;
+    int type = type_of(ip);
+    if (type < 0 || type == S_IFDIR)
+        return type < 0 ? type : -EPERM;
     if (w->at->fs != ip->fs)
         return -EXDEV;
     if (w->slash)
         return -ENOENT;
     ilock(w->at);
-    error = link_at(w->at, w->name, ip);
-    iunlock(w->at);
-    return error;
+    return iunlock_with(w->at, link_at(w->at, w->name, ip));
 }
 
 int ext2_link(const char *from, const char *to)
@@ -251,11 +225,8 @@ int ext2_link(const char *from, const char *to)
     int error = namei(from, NAMEI_NOFOLLOW, &ip);
     if (error)
         return error;
-    error = walk_to_parent(&w, to);
-    if (!error) {
-        error = link_walked(&w, ip);
-        walk_end(&w);
-    }
+    error = walk_to_parent(&w, to) ?: link_walked(&w, ip);
+    walk_end(&w);
     iput(ip);
     return error;
 }

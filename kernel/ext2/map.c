@@ -116,29 +116,13 @@ static int prepare(struct inode *ip, u32 blkno, bool pointers)
     return write_now(fs, b);
 }
 
-/* Allocate a block for the inode. */
-static int grow(struct inode *ip, u32 goal, bool pointers, u32 *blkno)
-{
-    u32 sectors = sectors_of(ip->fs);
-    if (ip->sectors > UINT32_MAX - sectors)
-        return -EFBIG;
-    int error = block_alloc(ip, goal, blkno);
-    if (error)
-        return error;
-    error = prepare(ip, *blkno, pointers);
-    if (error) {
-        blocks_free(ip->fs, *blkno, 1);
-        return error;
-    }
-    ip->sectors += sectors;
-    ip->goal = *blkno + 1;
-    ip->dirty = true;
-    return 0;
-}
-
-/* Store a new pointer. */
+/* Store pointer `at` of `table`, or of the inode if that is 0. */
 static int write_pointer(struct inode *ip, u32 table, u32 at, u32 blkno)
 {
+    if (!table) {
+        ip->block[at] = blkno;
+        return 0;
+    }
     struct buf *b = bread(ip->fs->disk, table);
     if (!b)
         return -EIO;
@@ -147,6 +131,29 @@ static int write_pointer(struct inode *ip, u32 table, u32 at, u32 blkno)
         return write_now(ip->fs, b);
     bdwrite(b, owner_of(ip));
     return 0;
+}
+
+/* Allocate a block for the inode, and store its pointer. */
+static int grow(struct inode *ip, u32 goal, bool pointers, u32 table, u32 at,
+                u32 *blkno)
+{
+    u32 sectors = sectors_of(ip->fs);
+    if (ip->sectors > UINT32_MAX - sectors)
+        return -EFBIG;
+    int error = block_alloc(ip, goal, blkno);
+    if (error)
+        return error;
+    error = prepare(ip, *blkno, pointers);
+    if (!error) {
+        ip->goal = *blkno + 1;
+        ip->dirty = true;
+        error = write_pointer(ip, table, at, *blkno);
+    }
+    if (error)
+        blocks_free(ip->fs, *blkno, 1);
+    else
+        ip->sectors += sectors;
+    return error;
 }
 
 /* Where the block would best lie: after the one before it in the file. */
@@ -163,26 +170,6 @@ static bool begins_table(const struct fs *fs, u64 block)
 {
     u32 mask = (1U << pointer_shift(fs)) - 1;
     return block >= EXT2_DIRECT && ((block - EXT2_DIRECT) & mask) == 0;
-}
-
-/* The last step of an allocation: pointer `at` of `table`, or of the inode
- * if that is 0, to a new block. */
-static int grow_at(struct inode *ip, u32 goal, bool pointers, u32 table, u32 at,
-                   u32 *blkno)
-{
-    int error = grow(ip, goal, pointers, blkno);
-    if (error)
-        return error;
-    if (!table) {
-        ip->block[at] = *blkno;
-        return 0;
-    }
-    error = write_pointer(ip, table, at, *blkno);
-    if (error) {
-        blocks_free(ip->fs, *blkno, 1);
-        ip->sectors -= sectors_of(ip->fs);
-    }
-    return error;
 }
 
 /* A block at the end of the remembered run makes it longer. */
@@ -212,7 +199,7 @@ int map_alloc(struct inode *ip, u64 block, u32 *blkno, bool *fresh)
         else
             error = read_pointer(ip, table, way[i], false, block, blkno);
         if (!error && *blkno == 0) {
-            error = grow_at(ip, goal, i < n - 1, table, way[i], blkno);
+            error = grow(ip, goal, i < n - 1, table, way[i], blkno);
             goal = *blkno + 1;
         }
         if (error)
@@ -221,6 +208,18 @@ int map_alloc(struct inode *ip, u64 block, u32 *blkno, bool *fresh)
     }
     extend_run(ip, block, *blkno);
     *fresh = true;
+    return 0;
+}
+
+int first_block(struct inode *ip, struct buf **b)
+{
+    u32 blkno;
+    bool fresh;
+    int error = map_alloc(ip, 0, &blkno, &fresh);
+    if (error)
+        return error;
+    *b = getblk(ip->fs->disk, blkno);
+    memset((*b)->data, 0, ip->fs->block_bytes);
     return 0;
 }
 

@@ -63,10 +63,9 @@ int check_removal(struct inode *ip)
 /* ip has w's name, or had: is it what the call removes? */
 static int check_type(const struct walk *w, struct inode *ip, bool directory)
 {
-    u32 type;
-    int error = type_of(ip, &type);
-    if (error)
-        return error;
+    int type = type_of(ip);
+    if (type < 0)
+        return type;
     if (ip == w->at)
         return fs_damaged(ip->fs, "directory %u is in itself", ip->ino);
     if (directory != (type == S_IFDIR))
@@ -87,9 +86,7 @@ static int remove_found(struct walk *w, struct inode *ip)
     if (s.ino != ip->ino)
         return -EAGAIN;
     ilock(ip);
-    error = check_removal(ip) ?: remove_name(w->at, &s, ip);
-    iunlock(ip);
-    return error;
+    return iunlock_with(ip, check_removal(ip) ?: remove_name(w->at, &s, ip));
 }
 
 /* For a directory, tree_lock is held. */
@@ -104,8 +101,7 @@ static int remove_walked(struct walk *w, bool directory)
         error = check_type(w, ip, directory);
         if (!error) {
             ilock(w->at);
-            error = remove_found(w, ip);
-            iunlock(w->at);
+            error = iunlock_with(w->at, remove_found(w, ip));
         }
         iput(ip);
     } while (error == -EAGAIN);
@@ -116,9 +112,8 @@ int ext2_unlink(const char *path)
 {
     struct walk w;
     int error = walk_to_parent(&w, path);
-    if (error)
-        return error;
-    error = is_dots(w.name) ? -EISDIR : remove_walked(&w, false);
+    if (!error)
+        error = is_dots(w.name) ? -EISDIR : remove_walked(&w, false);
     walk_end(&w);
     return error;
 }
@@ -127,14 +122,13 @@ int ext2_rmdir(const char *path)
 {
     struct walk w;
     int error = walk_to_parent(&w, path);
-    if (error)
-        return error;
-    sleep_lock(&tree_lock);
-    if (is_dots(w.name))
+    if (!error && is_dots(w.name))
         error = w.name[1] ? -ENOTEMPTY : -EINVAL;
-    else
+    if (!error) {
+        sleep_lock(&tree_lock);
         error = remove_walked(&w, true);
-    sleep_unlock(&tree_lock);
+        sleep_unlock(&tree_lock);
+    }
     walk_end(&w);
     return error;
 }

@@ -53,27 +53,25 @@ static int is_above(struct inode *ip, struct inode *below)
 /* May what is moved go there? */
 static int rename_look_moved(struct renaming *r)
 {
-    u32 type;
-    int error = type_of(r->moved, &type);
-    if (error)
-        return error;
+    int type = type_of(r->moved);
     r->directory = type == S_IFDIR;
+    if (type < 0)
+        return type;
     if (!r->directory)
         return r->from->slash || r->to->slash ? -ENOTDIR : 0;
-    error = is_above(r->moved, r->to->at);
-    return error > 0 ? -EINVAL : error;
+    int above = is_above(r->moved, r->to->at);
+    return above > 0 ? -EINVAL : above;
 }
 
 /* May what is there be replaced? */
 static int rename_look_replaced(struct renaming *r)
 {
-    u32 type;
     int error = lookup(r->to->at, r->to->name, &r->replaced);
     if (error)
         return error == -ENOENT ? 0 : error;
-    error = type_of(r->replaced, &type);
-    if (error || r->directory == (type == S_IFDIR))
-        return error;
+    int type = type_of(r->replaced);
+    if (type < 0 || r->directory == (type == S_IFDIR))
+        return MIN(type, 0);
     return r->directory ? -ENOTDIR : -EISDIR;
 }
 
@@ -98,11 +96,9 @@ static int move_dotdot(struct renaming *r)
     if (!r->directory || from == to)
         return 0;
     int error = dir_search(r->moved, "..", &s);
-    if (error)
-        return error;
-    if (!s.found)
-        return fs_damaged(from->fs, "directory %u has no ..", r->moved->ino);
-    error = dir_point(r->moved, &s, to);
+    if (!error && !s.found)
+        error = fs_damaged(from->fs, "directory %u has no ..", r->moved->ino);
+    error = error ?: dir_point(r->moved, &s, to);
     if (error)
         return error;
     from->nlink--;
@@ -187,21 +183,17 @@ static int rename_over_last(struct renaming *r)
         return rename_by_swap(r);
     ksnprintf(spare, sizeof(spare), ".replaced.%u", r->replaced->ino);
     int error = dir_search(from, spare, &s);
-    if (error)
-        return error;
-    if (s.found)
-        return -EEXIST;
-    if (r->moved->nlink >= EXT2_LINK_MAX)
-        return -EMLINK;
-    error = dir_enter(from, &s, spare, r->replaced);
+    if (!error && s.found)
+        error = -EEXIST;
+    if (!error && r->moved->nlink >= EXT2_LINK_MAX)
+        error = -EMLINK;
+    error = error ?: dir_enter(from, &s, spare, r->replaced);
     if (error)
         return error;
     error = dir_search(r->to->at, r->to->name, &r->new) ?: rename_move(r, true);
     error = error ?: dir_search(from, spare, &s);
     error = error ?: remove_name(from, &s, r->replaced);
-    if (error)
-        return fs_error(from->fs, "a rename could not be finished");
-    return 0;
+    return error ? fs_error(from->fs, "a rename could not be finished") : 0;
 }
 
 static int rename_any(struct renaming *r)
@@ -258,8 +250,7 @@ static int rename_inodes(struct renaming *r)
     error = rename_found(r);
     if (r->replaced)
         iunlock(r->replaced);
-    iunlock(r->moved);
-    return error;
+    return iunlock_with(r->moved, error);
 }
 
 static int rename_locked(struct renaming *r)
@@ -272,14 +263,14 @@ static int rename_locked(struct renaming *r)
     int error = rename_inodes(r);
     if (to != from)
         iunlock(to);
-    iunlock(from);
-    return error;
+    return iunlock_with(from, error);
 }
 
 /* One attempt; what it finds is left in r. */
 static int rename_step(struct renaming *r)
 {
-    int error = lookup(r->from->at, r->from->name, &r->moved);
+    int error = fs_writable(r->from->at->fs);
+    error = error ?: lookup(r->from->at, r->from->name, &r->moved);
     error = error ?: rename_look_moved(r);
     error = error ?: rename_look_replaced(r);
     if (error || r->moved == r->replaced)
@@ -289,13 +280,12 @@ static int rename_step(struct renaming *r)
 
 static int rename_walked(struct walk *from, struct walk *to)
 {
+    int error;
     if (is_dots(from->name) || is_dots(to->name))
         return -EBUSY;
     if (from->at->fs != to->at->fs)
         return -EXDEV;
-    int error = fs_writable(from->at->fs);
-    if (error)
-        return error;
+    sleep_lock(&tree_lock);
     do {
         struct renaming r = {.from = from, .to = to};
         error = rename_step(&r);
@@ -304,6 +294,7 @@ static int rename_walked(struct walk *from, struct walk *to)
         if (r.replaced)
             iput(r.replaced);
     } while (error == -EAGAIN);
+    sleep_unlock(&tree_lock);
     return error;
 }
 
@@ -311,13 +302,8 @@ int ext2_rename(const char *from, const char *to)
 {
     struct walk f, t;
     int error = walk_to_parent(&f, from);
-    if (error)
-        return error;
-    error = walk_to_parent(&t, to);
     if (!error) {
-        sleep_lock(&tree_lock);
-        error = rename_walked(&f, &t);
-        sleep_unlock(&tree_lock);
+        error = walk_to_parent(&t, to) ?: rename_walked(&f, &t);
         walk_end(&t);
     }
     walk_end(&f);

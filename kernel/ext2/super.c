@@ -64,7 +64,9 @@ static struct buf *super_read(const struct fs *fs, struct ext2_super **sb)
     return b;
 }
 
-static int super_update(struct fs *fs, bool clean, bool wait)
+/* Bring the disk's superblock up to date; clean: with the mark that the file
+ * system is whole. */
+static int super_write(struct fs *fs, bool clean, bool wait)
 {
     struct ext2_super *sb;
     struct buf *b = super_read(fs, &sb);
@@ -86,11 +88,6 @@ static int super_update(struct fs *fs, bool clean, bool wait)
     return 0;
 }
 
-int super_write(struct fs *fs, bool wait)
-{
-    return super_update(fs, false, wait);
-}
-
 int fs_error(struct fs *fs, const char *fmt, ...)
 {
     if (__atomic_exchange_n(&fs->failed, true, __ATOMIC_RELAXED))
@@ -101,7 +98,7 @@ int fs_error(struct fs *fs, const char *fmt, ...)
     va_end(ap);
     kprintf("ext2: %s: now read-only: run e2fsck\n", fs->disk->name);
     if (!__atomic_exchange_n(&fs->read_only, true, __ATOMIC_RELAXED))
-        super_write(fs, true);
+        super_write(fs, false, true);
     return -EIO;
 }
 
@@ -116,7 +113,7 @@ int fs_allow_size(struct fs *fs, u64 bytes)
         return 0;
     sleep_lock(&fs->lock);
     fs->ro_compat |= EXT2_RO_COMPAT_LARGE_FILE;
-    int error = super_write(fs, true);
+    int error = super_write(fs, false, true);
     sleep_unlock(&fs->lock);
     return error;
 }
@@ -239,19 +236,6 @@ static void groups_free(struct fs *fs)
     fs->group_pages = NULL;
 }
 
-static int groups_alloc(struct fs *fs)
-{
-    fs->group_pages = page_alloc_zero();
-    if (!fs->group_pages)
-        return -ENOMEM;
-    for (u32 i = 0; i * PER_PAGE < fs->groups; i++) {
-        fs->group_pages[i] = page_alloc();
-        if (!fs->group_pages[i])
-            return -ENOMEM;
-    }
-    return 0;
-}
-
 /* Are a group's structures inside it and apart from each other? Sums up. */
 static bool group_ok(struct fs *fs, u32 g, u32 head)
 {
@@ -259,8 +243,9 @@ static bool group_ok(struct fs *fs, u32 g, u32 head)
     u64 start = fs->first_data_block + (u64)g * fs->blocks_per_group;
     u64 end = start + group_blocks(fs, g);
     u64 table_end = (u64)gd->inode_table + fs->table_blocks;
-    start += has_super(fs, g) ? head : 0;
-    fs->own_blocks += (has_super(fs, g) ? head : 0) + 2 + fs->table_blocks;
+    head = has_super(fs, g) ? head : 0;
+    start += head;
+    fs->own_blocks += head + 2 + fs->table_blocks;
     fs->free_blocks += gd->free_blocks_count;
     fs->free_inodes += gd->free_inodes_count;
     return gd->block_bitmap >= start && gd->block_bitmap < end &&
@@ -273,9 +258,15 @@ static bool group_ok(struct fs *fs, u32 g, u32 head)
            gd->free_inodes_count <= fs->inodes_per_group;
 }
 
+/* Read the descriptors into pages of their own. */
 static int groups_read(struct fs *fs)
 {
     u32 per_block = fs->block_bytes / sizeof(struct ext2_group);
+    if (!(fs->group_pages = page_alloc_zero()))
+        return -ENOMEM;
+    for (u32 i = 0; i * PER_PAGE < fs->groups; i++)
+        if (!(fs->group_pages[i] = page_alloc()))
+            return -ENOMEM;
     for (u32 g = 0; g < fs->groups; g += per_block) {
         struct buf *b =
             bread(fs->disk, fs->first_data_block + 1 + g / per_block);
@@ -291,7 +282,7 @@ static int groups_read(struct fs *fs)
 
 static int groups_open(struct fs *fs, u32 head)
 {
-    int error = groups_alloc(fs) ?: groups_read(fs);
+    int error = groups_read(fs);
     fs->own_end = fs->first_data_block + head;
     fs->own_blocks = fs->first_data_block;
     for (u32 g = 0; !error && g < fs->groups; g++)
@@ -318,7 +309,7 @@ static void super_begin(struct fs *fs)
         sb->mnt_count++;
         bdwrite(b, 0);
     }
-    if (super_write(fs, true) < 0) {
+    if (super_write(fs, false, true) < 0) {
         refuse(fs, 0, "read-only: the superblock cannot be written");
         fs->read_only = true;
     }
@@ -343,14 +334,11 @@ static int root_open(struct fs *fs)
     int error = iget(fs, EXT2_ROOT_INO, &fs->root);
     if (error)
         return error;
-    ilock(fs->root);
-    error = ivalid(fs->root);
-    if (!error && !S_ISDIR(fs->root->mode))
-        error = refuse(fs, -EIO, "the root is no directory");
-    iunlock(fs->root);
-    if (error)
-        iput(fs->root);
-    return error;
+    int type = type_of(fs->root);
+    if (type == S_IFDIR)
+        return 0;
+    iput(fs->root);
+    return type < 0 ? type : refuse(fs, -EIO, "the root is no directory");
 }
 
 static struct fs *free_row(const struct disk *d)
@@ -414,7 +402,7 @@ static int cover(struct inode *on, struct fs *fs)
 
 static int fs_close(struct fs *);
 
-int ext2_mount(struct disk *d, struct inode *on, u32 flags)
+int ext2_mount(struct disk *d, struct inode *on, u64 flags)
 {
     if (flags & ~MS_RDONLY)
         return -EINVAL;
@@ -439,9 +427,9 @@ static int fs_sync(struct fs *fs)
     int error = 0;
     assert(sleep_held(&mount_lock) && fs->disk);
     if (fs_writable(fs) == 0) {
-        error = inodes_write(fs);
+        error = inodes_settle(fs, false);
         sleep_lock(&fs->lock);
-        int super_error = super_write(fs, false);
+        int super_error = super_write(fs, false, false);
         sleep_unlock(&fs->lock);
         error = error ?: super_error;
     }
@@ -461,7 +449,7 @@ static int fs_mark_clean(struct fs *fs)
 {
     int error = sync_one(fs);
     if (!error && fs_writable(fs) == 0)
-        error = super_update(fs, true, true);
+        error = super_write(fs, true, true);
     if (!error)
         error = disk_flush(fs->disk);
     __atomic_store_n(&fs->read_only, true, __ATOMIC_RELAXED);
@@ -486,21 +474,18 @@ static int fs_close(struct fs *fs)
 static int umount_locked(struct inode *root)
 {
     struct fs *fs = root->fs;
+    struct inode *on = fs->on;
     if (root != fs->root)
         return -EINVAL;
-    if (!fs->on)
-        return -EBUSY;
-    int error = fs_sync(fs);
+    int error = on ? fs_sync(fs) : -EBUSY;
+    spin_lock(&icache_lock);
+    if (!error && inodes_busy(fs))
+        error = -EBUSY;
+    if (!error)
+        on->mounted = NULL;
+    spin_unlock(&icache_lock);
     if (error)
         return error;
-    spin_lock(&icache_lock);
-    bool busy = inodes_busy(fs);
-    if (!busy)
-        fs->on->mounted = NULL;
-    spin_unlock(&icache_lock);
-    if (busy)
-        return -EBUSY;
-    struct inode *on = fs->on;
     iput(root);
     error = fs_close(fs);
     iput(on);
@@ -539,7 +524,7 @@ int ext2_sync(void)
 
 static int shut_one(struct fs *fs)
 {
-    inodes_free_nameless(fs);
+    inodes_settle(fs, true);
     return fs_mark_clean(fs);
 }
 

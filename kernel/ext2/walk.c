@@ -17,16 +17,13 @@
 
 struct sleeplock tree_lock;
 
-int walk_start(struct walk *w, const char *path)
+void walk_start(struct walk *w, const char *path)
 {
-    if (!*path)
-        return -ENOENT;
     struct inode *cwd = myproc()->cwd;
     w->at = idup(*path == '/' || !cwd ? root_inode() : cwd);
     w->rest = path;
     w->page = NULL;
     w->links = 0;
-    return 0;
 }
 
 void walk_end(struct walk *w)
@@ -75,33 +72,23 @@ static int lookup_locked(struct inode *dir, const char *name,
 {
     struct search s;
     int error = check_dir(dir);
-    if (error)
-        return error;
-    if (strcmp(name, ".") == 0) {
+    if (!error && strcmp(name, ".") == 0) {
         *child = idup(dir);
         return 0;
     }
-    error = dir_search(dir, name, &s);
-    if (error)
-        return error;
-    return s.found ? iget(dir->fs, s.ino, child) : -ENOENT;
+    error = error ?: dir_search(dir, name, &s);
+    return error ?: s.found ? iget(dir->fs, s.ino, child) : -ENOENT;
 }
 
 int lookup(struct inode *dir, const char *name, struct inode **child)
 {
     ilock(dir);
-    int error = lookup_locked(dir, name, child);
-    iunlock(dir);
-    return error;
+    return iunlock_with(dir, lookup_locked(dir, name, child));
 }
 
-int type_of(struct inode *ip, u32 *type)
+int type_of(struct inode *ip)
 {
-    ilock(ip);
-    int error = ivalid(ip);
-    *type = error ? 0 : ip->mode & S_IFMT;
-    iunlock(ip);
-    return error;
+    return ilock_valid(ip) ?: iunlock_with(ip, ip->mode & S_IFMT);
 }
 
 struct inode *cross_down(struct inode *ip)
@@ -144,52 +131,38 @@ static int walk_lookup(struct walk *w, struct inode **child)
 static int link_text(struct inode *link, char *page)
 {
     struct uio u = {.addr = (u64)page, .left = PAGE_SIZE};
-    ilock(link);
-    int error = ivalid(link) ?: ext2_readlink(link, &u);
-    iunlock(link);
+    int error = ilock_valid(link);
+    error = error ?: iunlock_with(link, ext2_readlink(link, &u));
     return error ?: (int)(PAGE_SIZE - u.left);
 }
 
-/* The text of a link, and after it what is left of the path. */
-static int new_rest(struct inode *link, const char *rest, char *page)
+/* Put the text of a link before what is left of the path. */
+static int new_rest(struct walk *w, struct inode *link)
 {
-    int n = link_text(link, page);
-    size_t rest_bytes = strlen(rest) + 1;
-    if (n <= 0)
-        return n ?: -ENOENT;
-    if (n + rest_bytes > PAGE_SIZE)
-        return -ENAMETOOLONG;
-    memcpy(page + n, rest, rest_bytes);
-    return 0;
-}
-
-/* Go on with the text of a link and the rest. */
-static int walk_text(struct walk *w, struct inode *link)
-{
-    if (++w->links > LINKS_MAX)
-        return -ELOOP;
     char *page = page_alloc();
     if (!page)
         return -ENOMEM;
-    int error = new_rest(link, w->rest, page);
-    if (error) {
+    int n = link_text(link, page);
+    size_t rest_bytes = strlen(w->rest) + 1;
+    if (n <= 0 || n + rest_bytes > PAGE_SIZE) {
         page_free(page);
-        return error;
+        return n < 0 ? n : n ? -ENAMETOOLONG : -ENOENT;
     }
+    memcpy(page + n, w->rest, rest_bytes);
     if (w->page)
         page_free(w->page);
     w->rest = w->page = page;
-    if (*page == '/') {
-        iput(w->at);
-        w->at = idup(root_inode());
-    }
     return 0;
 }
 
-/* The same; the link is consumed. */
+/* Go on with the text of a link (consumed) and the rest of the path. */
 static int walk_link(struct walk *w, struct inode *link)
 {
-    int error = walk_text(w, link);
+    int error = ++w->links > LINKS_MAX ? -ELOOP : new_rest(w, link);
+    if (!error && *w->rest == '/') {
+        iput(w->at);
+        w->at = idup(root_inode());
+    }
     iput(link);
     return error;
 }
@@ -199,17 +172,18 @@ static int walk_link(struct walk *w, struct inode *link)
 /* Go on with what a name led to (consumed): through a link, into all else. */
 static int walk_into(struct walk *w, struct inode *child)
 {
-    u32 type;
-    int error = type_of(child, &type);
-    if (!error && type == S_IFLNK)
+    int type = type_of(child);
+    if (type == S_IFLNK)
         return walk_link(w, child);
     iput(w->at);
     w->at = child;
-    return error;
+    return MIN(type, 0);
 }
 
 int walk_parent(struct walk *w)
 {
+    if (!*w->rest)
+        return -ENOENT;
     for (;;) {
         struct inode *child;
         int error = next_name(w);
@@ -223,12 +197,11 @@ int walk_parent(struct walk *w)
 
 int walk_arrived(struct walk *w, struct inode *ip, bool follow)
 {
-    u32 type;
-    int error = type_of(ip, &type);
-    if (!error && type == S_IFLNK && (follow || w->slash))
+    int type = type_of(ip);
+    if (type == S_IFLNK && (follow || w->slash))
         return walk_link(w, ip) ?: -EAGAIN;
-    if (!error && w->slash && type != S_IFDIR)
-        error = -ENOTDIR;
+    int error = w->slash && type != S_IFDIR ? -ENOTDIR : 0;
+    error = MIN(type, 0) ?: error;
     if (error)
         iput(ip);
     return error;
@@ -238,9 +211,8 @@ int namei(const char *path, u32 flags, struct inode **out)
 {
     struct walk w;
     bool follow = !(flags & NAMEI_NOFOLLOW);
-    int error = walk_start(&w, path);
-    if (error)
-        return error;
+    int error;
+    walk_start(&w, path);
     do
         error = walk_parent(&w) ?: walk_lookup(&w, out)
                                 ?: walk_arrived(&w, *out, follow);
@@ -251,13 +223,8 @@ int namei(const char *path, u32 flags, struct inode **out)
 
 int walk_to_parent(struct walk *w, const char *path)
 {
-    int error = walk_start(w, path);
-    if (error)
-        return error;
-    error = walk_parent(w);
-    if (error)
-        walk_end(w);
-    return error;
+    walk_start(w, path);
+    return walk_parent(w);
 }
 
 /* ---- the path of a directory ---- */
@@ -270,10 +237,9 @@ static int step_up(struct inode **at, char name[NAME_BYTES + 1])
     int error = lookup(dir, "..", &up);
     if (error)
         return error;
-    ilock(up);
-    error = check_dir(up) ?: dir_name_of(up, dir->ino, name);
-    iunlock(up);
     u32 ino = dir->ino;
+    ilock(up);
+    error = iunlock_with(up, check_dir(up) ?: dir_name_of(up, ino, name));
     iput(dir);
     *at = up;
     if (!error && ino == up->ino)
