@@ -15,7 +15,7 @@
  * - fs->lock guards bitmaps, descriptors and sums. The descriptors are kept
  *   in memory, checked at mount, and copied to their buffers at each change.
  * - A bitmap that contradicts its count, or the blocks of the system itself,
- *   makes the file system read-only: nothing is given out on its word.
+ *   makes the file system read-only: nothing is allocated from it.
  */
 #include "kernel/ext2/inside.h"
 

@@ -17,7 +17,7 @@
 
 /* ---- read ---- */
 
-/* Where a read is. */
+/* The progress of one read. */
 struct reading {
     struct streams *streams;
     bool planned;      /* the policy has been asked */

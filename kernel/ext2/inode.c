@@ -8,8 +8,8 @@
  * - icache_lock guards lists, hash, references and mounted. It is a spin
  *   lock: nothing is read or written under it.
  * - An idle inode is clean: the last iput writes a dirty one to its buffer.
- *   So a slot can be reused at once, and nobody waits for the lock of an
- *   inode he has not asked for.
+ *   So a slot can be reused at once, and no process waits for the lock of an
+ *   inode that it has not asked for.
  * - What changes an inode copies it to its buffer (inode_write) before it
  *   unlocks; only a new access time alone may wait for the last iput.
  * - An inode without names lives on in memory only. On the disk it has no
@@ -163,14 +163,15 @@ struct inode *idup(struct inode *ip)
 
 static void inode_free(struct inode *);
 
-/* Only the caller has a reference: must the inode be looked after first? */
+/* If the caller's reference is the last one: must the inode be written or
+ * freed before it is given up? */
 static bool needs_care(const struct inode *ip)
 {
     return ip->refs == 1 && ip->valid && (ip->dirty || ip->nlink == 0);
 }
 
-/* While one waits for the lock, somebody may have found the inode by name,
- * used it, and even removed the name. */
+/* Write or free it. While this process waited for the lock, another one may
+ * have found the inode by name, used it, and even removed the name. */
 static void take_care(struct inode *ip)
 {
     sleep_lock(&ip->lock);
@@ -233,8 +234,7 @@ int inodes_settle(struct fs *fs, bool nameless)
     return first;
 }
 
-/* Has anything but the root references, or the root others than the mount's
- * and the caller's? */
+/* Is any inode referenced, apart from the root by the mount and the caller? */
 bool inodes_busy(struct fs *fs)
 {
     SLOT_EACH (ip)
@@ -291,7 +291,7 @@ static void unpack(struct inode *ip, const struct ext2_inode *raw)
     ip->run_blocks = 0;
 }
 
-/* What can be told to be wrong of an inode by itself. */
+/* Can the inode be right, as far as its own fields tell? */
 static bool sound(const struct inode *ip)
 {
     const struct fs *fs = ip->fs;
@@ -451,8 +451,9 @@ static void init(struct inode *ip, u32 mode)
     ip->valid = true;
 }
 
-/* Lock the slot of a new inode and clear that on the disk. If the slot holds
- * one, the bitmap lied; its lock, which may be our own, is not waited for. */
+/* Lock the slot of a new inode and clear that on the disk. If the slot holds a
+ * valid inode, the bitmap is wrong; that inode's lock is not waited for,
+ * because this process may hold it. */
 static int lock_new(struct inode *ip)
 {
     if (ip->valid)
@@ -506,7 +507,7 @@ static int xattr_free(struct fs *fs, u32 blkno)
     return blocks_free(fs, blkno, 1);
 }
 
-/* The disk's inode is without names: give back what it had. Locked. */
+/* Free an inode without names, with its blocks and attributes. Locked. */
 static void inode_free(struct inode *ip)
 {
     struct fs *fs = ip->fs;

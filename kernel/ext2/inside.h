@@ -1,5 +1,5 @@
 /*
- * What the files of ext2 share. Nobody else includes it.
+ * Declarations that the files of ext2 share. No other room includes it.
  *
  * Rules that hold in all of them, and why:
  * - At most one buffer is held at a time. A damaged disk may name one block

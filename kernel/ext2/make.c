@@ -1,17 +1,17 @@
 /*
  * Making names: new files, directories, links and devices, and second names
- * of what is there.
+ * of inodes that exist.
  *
  * Order on the disk (why: inside.h):
- * - Something new: its inode, then its name. What is not a plain empty file
- *   is a husk until it has its name.
+ * - A new inode: the inode, then its name. All but a plain empty file is a
+ *   husk until it has its name.
  * - A second name: the count of links, then the name.
  */
 #include "kernel/ext2/inside.h"
 
 /* ---- new inodes ---- */
 
-/* What a new name is to stand for. */
+/* The inode that a new name is to have. */
 struct making {
     u32 mode, rdev;
     const char *target; /* of a symbolic link */
@@ -74,8 +74,8 @@ static int make_at(struct inode *dir, const struct search *s, const char *name,
     return error;
 }
 
-/* Make m at w's name, in the directory locked. *made is as make_at leaves it,
- * or NULL. -EEXIST: the name is there; then *out, if wanted, is what has it. */
+/* Make m at w's name; the directory is locked. *made is as make_at leaves it,
+ * or NULL. -EEXIST: the name is there; then *out, if wanted, is its inode. */
 static int make_locked(struct walk *w, const struct making *m,
                        struct inode **made, struct inode **out)
 {
@@ -92,7 +92,7 @@ static int make_locked(struct walk *w, const struct making *m,
     return error ?: make_at(dir, &s, w->name, m, made);
 }
 
-/* The same with the directory unlocked, as is *out. */
+/* Lock the directory and make m there; *out is not locked. */
 static int make(struct walk *w, const struct making *m, struct inode **out)
 {
     struct inode *made = NULL;

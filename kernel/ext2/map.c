@@ -102,8 +102,8 @@ int map(struct inode *ip, u64 block, u32 *blkno)
 
 /* ---- growing ---- */
 
-/* Put a new block into the state that may be pointed to from the disk. The
- * first of a directory is its maker's business. */
+/* Prepare a new block so that a pointer on the disk may lead to it. dir_init
+ * prepares the first one of a directory. */
 static int prepare(struct inode *ip, u32 blkno, bool pointers)
 {
     struct fs *fs = ip->fs;
@@ -281,8 +281,8 @@ static int take_pointers(struct inode *ip, u32 table, u32 at, u32 n,
 }
 
 /* Free all of a tree but its first `keep` blocks of the file; without any to
- * keep, its own block too. A block that is reached twice ends it, because it
- * is free already. */
+ * keep, its own block too. A block that is reached twice ends the cut with an
+ * error, because it is free already. */
 static int cut_tree(struct freed *f, u32 blkno, u32 depth, u64 keep)
 {
     if (depth == 0)

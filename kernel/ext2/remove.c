@@ -1,12 +1,12 @@
 /*
- * Removing names: unlink and rmdir, and what rename needs of them.
+ * Removing names: unlink and rmdir, and the steps that rename shares with them.
  *
  * Order on the disk (why: inside.h): the last name of something with contents
  * goes when its inode is a husk there; only then its links and blocks are
  * free to be reused. So after a power cut a file is either whole or gone.
  *
- * What is to be removed is found without a lock on it, and its type is
- * learned; then its directory is locked and searched again.
+ * The inode to be removed is found, and its type learned, before its directory
+ * is locked; then the directory is locked and searched again.
  */
 #include "kernel/ext2/inside.h"
 
@@ -60,7 +60,7 @@ int check_removal(struct inode *ip)
     return is_mounted_on(ip) ? -EBUSY : dir_empty(ip);
 }
 
-/* ip has w's name, or had: is it what the call removes? */
+/* ip has or had w's name: is it of the type that the call removes? */
 static int check_type(const struct walk *w, struct inode *ip, bool directory)
 {
     int type = type_of(ip);

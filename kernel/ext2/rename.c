@@ -10,13 +10,13 @@
  *   directory, or of its own if that is full) has two names for the time of
  *   a few writes; e2fsck then wants to be asked (-y), nothing is lost.
  *
- * What is moved and what is replaced are found without a lock on them; then
- * both directories, and after them both inodes, are locked and it is found
- * again. tree_lock is held all the time.
+ * The inode that is moved and the one that is replaced are found without
+ * locking them; then both directories are locked and searched again, and after
+ * them both inodes are locked. tree_lock is held all the time.
  */
 #include "kernel/ext2/inside.h"
 
-/* What one rename is about; tree_lock is held while it lives. */
+/* One rename; tree_lock is held while it lives. */
 struct renaming {
     struct walk *from, *to;
     struct inode *moved, *replaced; /* replaced: or NULL */
@@ -50,7 +50,7 @@ static int is_above(struct inode *ip, struct inode *below)
     return error ?: above;
 }
 
-/* May what is moved go there? */
+/* May the moved inode go there? */
 static int rename_look_moved(struct renaming *r)
 {
     int type = type_of(r->moved);
@@ -63,7 +63,7 @@ static int rename_look_moved(struct renaming *r)
     return above > 0 ? -EINVAL : above;
 }
 
-/* May what is there be replaced? */
+/* May the inode that has the new name be replaced? */
 static int rename_look_replaced(struct renaming *r)
 {
     int error = lookup(r->to->at, r->to->name, &r->replaced);
@@ -86,9 +86,9 @@ static int rename_check(const struct renaming *r)
     return is_mounted_on(r->moved) ? -EBUSY : 0;
 }
 
-/* ---- the ways to do it; all is locked ---- */
+/* ---- the kinds of rename; directories and inodes are locked ---- */
 
-/* Have the ".." of a directory from another one name its new parent. */
+/* Point the ".." of a directory that changes its parent to the new one. */
 static int move_dotdot(struct renaming *r)
 {
     struct inode *from = r->from->at, *to = r->to->at;
@@ -107,8 +107,8 @@ static int move_dotdot(struct renaming *r)
     return inode_write(to, false);
 }
 
-/* Give it a second name, and remove the first. For a directory from another
- * one, ".." follows between the two. */
+/* Give the inode its new name, then remove the old one. A directory that
+ * changes its parent gets its new ".." in between. */
 static int rename_move(struct renaming *r, bool replace)
 {
     struct inode *from = r->from->at, *to = r->to->at, *ip = r->moved;
@@ -131,7 +131,7 @@ static int rename_move(struct renaming *r, bool replace)
     return r->directory ? 0 : set_links(ip, ip->nlink - 1, false);
 }
 
-/* To a name that nothing has. */
+/* Rename to a name that is free. */
 static int rename_to_free(struct renaming *r)
 {
     struct inode *dir = r->from->at;
@@ -143,7 +143,7 @@ static int rename_to_free(struct renaming *r)
     return dir_search(dir, r->to->name, &r->new) ?: rename_move(r, false);
 }
 
-/* To the name of an empty directory. */
+/* Rename a directory over an empty one. */
 static int rename_over_directory(struct renaming *r)
 {
     struct inode *to = r->to->at;
@@ -158,8 +158,9 @@ static int rename_over_directory(struct renaming *r)
     return error ?: links_error;
 }
 
-/* The same within a block: the two change names, and the other is removed. If
- * it cannot be, they change back. */
+/* Rename over a file's last name in the same block: the two names exchange
+ * their inodes in one write, then the replaced file loses the old name. If that
+ * fails, they are exchanged again. */
 static int rename_by_swap(struct renaming *r)
 {
     struct inode *dir = r->from->at;
@@ -172,8 +173,8 @@ static int rename_by_swap(struct renaming *r)
     return error;
 }
 
-/* To the name of a file whose last it is: first that gets another one, which
- * then is removed as any. */
+/* Rename over a file's last name: the file gets a spare name first, which is
+ * removed as any other name when the rename is done. */
 static int rename_over_last(struct renaming *r)
 {
     struct inode *from = r->from->at;
@@ -225,7 +226,7 @@ static int rename_search(struct renaming *r)
     return same ? 0 : -EAGAIN;
 }
 
-/* All is found and locked. */
+/* Both inodes have been found again and are locked. */
 static int rename_found(struct renaming *r)
 {
     int error = ivalid(r->moved);
@@ -266,7 +267,7 @@ static int rename_locked(struct renaming *r)
     return iunlock_with(from, error);
 }
 
-/* One attempt; what it finds is left in r. */
+/* One attempt. r keeps the inodes found, referenced. */
 static int rename_step(struct renaming *r)
 {
     int error = fs_writable(r->from->at->fs);

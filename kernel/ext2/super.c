@@ -236,7 +236,8 @@ static void groups_free(struct fs *fs)
     fs->group_pages = NULL;
 }
 
-/* Are a group's structures inside it and apart from each other? Sums up. */
+/* Are a group's structures inside it and apart from each other? Adds
+ * its counts to the sums. */
 static bool group_ok(struct fs *fs, u32 g, u32 head)
 {
     const struct ext2_group *gd = group_of(fs, g);
@@ -385,7 +386,7 @@ int ext2_mount_root(struct disk *d)
     return error;
 }
 
-/* Cover the directory; NULL: could it be covered? */
+/* Cover the directory with fs; with NULL only check whether it can be. */
 static int cover(struct inode *on, struct fs *fs)
 {
     ilock(on);
@@ -456,7 +457,7 @@ static int fs_mark_clean(struct fs *fs)
     return error;
 }
 
-/* Empty the row of a file system nobody can reach. mount_lock held. */
+/* Empty the row of a file system that no process can reach. mount_lock held. */
 static int fs_close(struct fs *fs)
 {
     assert(!fs->on || fs->on->mounted != fs);
@@ -518,7 +519,7 @@ static int each_mount(int (*fn)(struct fs *))
 int ext2_sync(void)
 {
     int error = each_mount(sync_one);
-    int flush_error = bflush(NULL); /* what went past ext2, to a raw disk */
+    int flush_error = bflush(NULL); /* blocks of disks that are not mounted */
     return error ?: flush_error;
 }
 

@@ -5,8 +5,8 @@
  *   next. It goes name by name; a symbolic link's text takes the place of
  *   the link's name in what is left of the path.
  * - An inode's type is learned before the inode is locked inside a directory:
- *   so whoever waits for a directory with another one locked holds tree_lock
- *   (inside.h).
+ *   so a process that waits for a directory while it has locked another one
+ *   holds tree_lock (inside.h).
  * - Mounts are crossed downward after a name has been looked up, and upward
  *   before ".." is.
  */
