@@ -1,16 +1,16 @@
 /*
  * The console: a terminal on the serial port, as a device.
  *
- * What was typed lies in a ring:  first <= ready <= end <= first + RING_BYTES.
+ * Typed bytes lie in a ring:  first <= ready <= end <= first + RING_BYTES.
  *   [first, ready)  is for readers
  *   [ready, end)    is the line being edited; empty in raw mode
  * - Cooked mode: a line becomes ready whole, by newline or ^D. The ^D stays
  *   in the ring as the mark where a read ends.
  * - Raw mode: every byte is ready as it comes.
- * - What is typed is echoed once somebody reads it: at once if a reader
- *   waits, else when one comes. So a script fed to the console all at once
+ * - A byte is echoed once a process reads it: at once if a reader waits, else
+ *   when one comes. So a script fed to the console all at once
  *   gives the same picture as one typed slowly.
- * - What was typed ahead is not lost. With the ring full no byte is taken from
+ * - Bytes typed ahead are not lost. With the ring full no byte is taken from
  *   the serial port, and the sender waits, until a reader makes room; a line
  *   that fills all of it becomes ready as it is. A change to cooked mode edits
  *   what is in the ring as if it were typed now. A ^C acts when it comes (or
@@ -159,7 +159,7 @@ static void typed_byte(char c)
         make_ready();
 }
 
-/* Take what the serial port has, as far as there is room. */
+/* Take the bytes that the serial port has, while there is room. */
 static void receive(void)
 {
     int c;

@@ -48,11 +48,8 @@ static void node_make(const char *name, u32 number)
     char path[32];
     ksnprintf(path, sizeof(path), "/dev/%s", name);
     int error = node_check(path, number);
-    if (error == -EEXIST) {
-        error = ext2_unlink(path);
-        if (!error)
-            error = -ENOENT;
-    }
+    if (error == -EEXIST)
+        error = ext2_unlink(path) ?: -ENOENT;
     if (error == -ENOENT)
         error = ext2_mknod(path, S_IFCHR | 0600, number);
     if (error)
@@ -83,7 +80,7 @@ void dev_make_nodes(void)
 
 /* ---- moving bytes ---- */
 
-/* Move what has been kept, and free the pages. */
+/* Move the text to the reader, and free its pages. */
 static int text_move(struct text *t, struct uio *u)
 {
     u64 end = MIN(t->at, t->to);

@@ -72,10 +72,8 @@ static int move_piece(struct disk *d, struct uio *uio, u64 bytes)
     if (!p)
         return -ENOMEM;
     int error = uio->write ? move_data(p, uio) : 0;
-    if (!error)
-        error = disk_transfer(d, p->ios, p->n);
-    if (!error && !uio->write)
-        error = move_data(p, uio);
+    error = error ?: disk_transfer(d, p->ios, p->n);
+    error = error ?: uio->write ? 0 : move_data(p, uio);
     free_pages(p);
     return error;
 }
@@ -92,11 +90,6 @@ static int disk_move(u32 unit, struct uio *uio)
     return error;
 }
 
-static int disk_read(u32 unit, struct uio *uio)
-{
-    return disk_move(unit, uio);
-}
-
 static int disk_write(u32 unit, struct uio *uio)
 {
     if (disk_get(unit)->mounted)
@@ -109,7 +102,7 @@ static int disk_write(u32 unit, struct uio *uio)
 static const struct device disk_device = {.id = 8,
                                           .name = "disk%u",
                                           .units = disk_units,
-                                          .read = disk_read,
+                                          .read = disk_move,
                                           .write = disk_write,
                                           .size = disk_bytes};
 DEVICE(disk_device);

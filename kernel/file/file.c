@@ -12,10 +12,10 @@
  *   transfer to or from an inode that moves the offset, so that two processes
  *   that share the file never read or write the same place twice.
  * - A device's transfer may wait for ever, as the console's does; so
- *   file.lock is not held over it, and who finishes last sets the offset.
+ *   file.lock is not held over it, and the last to finish sets the offset.
  * - A transfer that moved some bytes before an error returns their number.
- *   But an error of a device's write stands for all of it: that bytes were
- *   taken does not say what became of them.
+ *   But an error of a device's write is returned even if bytes were taken,
+ *   because the device may not have acted on them.
  */
 #include "kernel/file/file.h"
 #include "kernel/file/dev.h"
@@ -44,7 +44,7 @@ void file_init(void)
     }
 }
 
-struct file *file_alloc(void)
+struct file *file_alloc(u32 flags)
 {
     spin_lock(&file_table.lock);
     struct file *f = file_table.free;
@@ -55,7 +55,7 @@ struct file *file_alloc(void)
     spin_unlock(&file_table.lock);
     if (!f)
         return NULL;
-    *f = (struct file){.refs = 1, .type = FILE_NONE};
+    *f = (struct file){.refs = 1, .type = FILE_NONE, .flags = flags};
     sleep_lock_init(&f->lock, "file");
     return f;
 }
@@ -118,13 +118,11 @@ static int attach_regular(struct file *f)
     if (!may_write(f))
         return 0;
     int error = fs_writable(f->inode->fs);
-    if (!error && (f->flags & O_TRUNC))
-        error = ext2_truncate(f->inode, 0);
-    return error;
+    return error ?: f->flags & O_TRUNC ? ext2_truncate(f->inode, 0) : 0;
 }
 
-/* Make f, which has its flags and inode, stand for what the inode is. Inode
- * locked. */
+/* Make f, which has its flags and inode, an open file of the inode's type. The
+ * inode is locked. */
 static int attach_inode(struct file *f)
 {
     struct inode *ip = f->inode;
@@ -147,7 +145,7 @@ static int attach_inode(struct file *f)
 
 /* The inode that open is about. An exclusive create never follows a link in
  * the last place, so with O_NOFOLLOW the file is first tried that way. */
-static int open_inode(const char *path, u32 flags, u32 mode, struct inode **ip)
+static int open_inode(const char *path, u32 flags, u64 mode, struct inode **ip)
 {
     if (flags & O_CREAT) {
         bool exclusive = flags & (O_EXCL | O_NOFOLLOW);
@@ -158,57 +156,50 @@ static int open_inode(const char *path, u32 flags, u32 mode, struct inode **ip)
     return namei(path, flags & O_NOFOLLOW ? NAMEI_NOFOLLOW : 0, ip);
 }
 
-int file_open(const char *path, u32 flags, u32 mode, struct file **out)
+/* The end of each open: give the file out, or close it if there is an error. */
+static int opened(struct file *f, int error, struct file **out)
 {
-    struct file *f = file_alloc();
-    if (!f)
-        return -ENFILE;
-    f->flags = flags;
-    struct inode *ip;
-    int error = open_inode(path, flags, mode, &ip);
-    if (!error) {
-        f->inode = ip;
-        ilock(ip);
-        error = ivalid(ip);
-        if (!error)
-            error = attach_inode(f);
-        iunlock(ip);
-    }
     if (error)
         file_close(f);
     else
         *out = f;
     return error;
+}
+
+int file_open(const char *path, u32 flags, u64 mode, struct file **out)
+{
+    struct inode *ip;
+    struct file *f = file_alloc(flags);
+    if (!f)
+        return -ENFILE;
+    int error = open_inode(path, flags, mode, &ip);
+    if (!error) {
+        f->inode = ip;
+        error = ilock_valid(ip) ?: iunlock_with(ip, attach_inode(f));
+    }
+    return opened(f, error, out);
 }
 
 int file_open_device(u32 number, u32 flags, struct file **out)
 {
-    struct file *f = file_alloc();
-    if (!f)
-        return -ENFILE;
-    f->flags = flags;
-    int error = attach_device(f, number);
-    if (error)
-        file_close(f);
-    else
-        *out = f;
-    return error;
+    struct file *f = file_alloc(flags);
+    return f ? opened(f, attach_device(f, number), out) : -ENFILE;
 }
 
 /* Transfers at uio.offset: 0 or -errno, the uio says how far they came. The
  * inode is locked and valid. */
-typedef int inode_transfer(struct file *, struct uio *);
+typedef int inode_transfer(struct file *, struct uio *, bool own);
 
-static int inode_read(struct file *f, struct uio *u)
+static int inode_read(struct file *f, struct uio *u, bool)
 {
-    if (S_ISDIR(f->inode->mode))
-        return -EISDIR;
     return ext2_read(f->inode, u, &f->streams);
 }
 
-/* With O_SYNC, what could not be made durable counts as not written. */
-static int inode_write(struct file *f, struct uio *u)
+/* With O_SYNC, bytes that could not be made durable count as not written. */
+static int inode_write(struct file *f, struct uio *u, bool own)
 {
+    if (own && (f->flags & O_APPEND))
+        u->offset = f->inode->size;
     struct uio before = *u;
     int error = ext2_write(f->inode, u);
     if ((f->flags & O_SYNC) && u->left < before.left) {
@@ -221,84 +212,59 @@ static int inode_write(struct file *f, struct uio *u)
     return error;
 }
 
-static int inode_append(struct file *f, struct uio *u)
+static int inode_getdents(struct file *f, struct uio *u, bool)
 {
-    if (f->flags & O_APPEND)
-        u->offset = f->inode->size;
-    return inode_write(f, u);
-}
-
-static int inode_getdents(struct file *f, struct uio *u)
-{
-    if (!S_ISDIR(f->inode->mode))
-        return -ENOTDIR;
     return ext2_getdents(f->inode, u);
 }
 
-static i64 inode_io_at(struct file *f, struct uio *u, inode_transfer *transfer)
+static i64 inode_io(struct file *f, struct uio *u, bool own,
+                    inode_transfer *transfer)
 {
     u64 wanted = u->left;
-    ilock(f->inode);
-    int error = ivalid(f->inode);
-    if (!error)
-        error = transfer(f, u);
-    iunlock(f->inode);
+    if (own) {
+        sleep_lock(&f->lock);
+        u->offset = f->offset;
+    }
+    int error = ilock_valid(f->inode);
+    error = error ?: iunlock_with(f->inode, transfer(f, u, own));
+    if (own) {
+        f->offset = u->offset;
+        sleep_unlock(&f->lock);
+    }
     return uio_result(u, wanted, error);
 }
 
-/* inode_io_at, at the file's own offset, which moves. */
-static i64 inode_io(struct file *f, struct uio *u, inode_transfer *transfer)
-{
-    sleep_lock(&f->lock);
-    u->offset = f->offset;
-    i64 n = inode_io_at(f, u, transfer);
-    f->offset = u->offset;
-    sleep_unlock(&f->lock);
-    return n;
-}
-
-static i64 device_io_at(struct file *f, struct uio *u)
+static i64 device_io(struct file *f, struct uio *u, bool own)
 {
     u64 wanted = u->left;
+    if (own)
+        u->offset = __atomic_load_n(&f->offset, __ATOMIC_RELAXED);
     int error = u->write ? device_write(f->device, f->unit, u)
                          : device_read(f->device, f->unit, u);
-    return error && u->write ? error : uio_result(u, wanted, error);
-}
-
-static i64 device_io(struct file *f, struct uio *u)
-{
-    u->offset = __atomic_load_n(&f->offset, __ATOMIC_RELAXED);
-    i64 n = device_io_at(f, u);
-    if (n > 0)
+    i64 n = error && u->write ? error : uio_result(u, wanted, error);
+    if (own && n > 0)
         __atomic_store_n(&f->offset, u->offset, __ATOMIC_RELAXED);
     return n;
 }
 
-i64 file_io(struct file *f, struct uio *u)
+i64 file_io(struct file *f, struct uio *u, bool own)
 {
     if (!(u->write ? may_write(f) : may_read(f)))
         return -EBADF;
     if (f->type == FILE_INODE)
-        return inode_io(f, u, u->write ? inode_append : inode_read);
+        return inode_io(f, u, own, u->write ? inode_write : inode_read);
     if (f->type == FILE_DEVICE)
-        return device_io(f, u);
+        return device_io(f, u, own);
+    if (!own)
+        return -ESPIPE;
     return u->write ? pipe_write(f->pipe, u) : pipe_read(f->pipe, u);
-}
-
-i64 file_io_at(struct file *f, struct uio *u)
-{
-    if (!(u->write ? may_write(f) : may_read(f)))
-        return -EBADF;
-    if (f->type == FILE_INODE)
-        return inode_io_at(f, u, u->write ? inode_write : inode_read);
-    return f->type == FILE_DEVICE ? device_io_at(f, u) : -ESPIPE;
 }
 
 i64 file_getdents(struct file *f, struct uio *u)
 {
     if (f->type != FILE_INODE)
         return -ENOTDIR;
-    return inode_io(f, u, inode_getdents);
+    return inode_io(f, u, true, inode_getdents);
 }
 
 static u64 device_size(const struct device *d, u32 unit)
@@ -306,31 +272,16 @@ static u64 device_size(const struct device *d, u32 unit)
     return d->size ? d->size(unit) : 0;
 }
 
-/* Where the file ends, for SEEK_END. */
-static i64 file_end(struct file *f)
-{
-    if (f->type == FILE_DEVICE)
-        return device_size(f->device, f->unit);
-    ilock(f->inode);
-    i64 end = ivalid(f->inode);
-    if (end == 0)
-        end = f->inode->size;
-    iunlock(f->inode);
-    return end;
-}
-
 i64 file_seek(struct file *f, i64 offset, int whence)
 {
+    struct stat st = {0};
     if (f->type == FILE_PIPE)
         return -ESPIPE;
-    if (whence != SEEK_SET && whence != SEEK_CUR && whence != SEEK_END)
-        return -EINVAL;
-    i64 base = whence == SEEK_END ? file_end(f) : 0;
-    if (base < 0)
-        return base;
+    int error = whence == SEEK_END ? file_stat(f, &st) : 0;
+    if (error)
+        return error;
     sleep_lock(&f->lock);
-    if (whence == SEEK_CUR)
-        base = f->offset;
+    i64 base = whence == SEEK_CUR ? f->offset : st.st_size;
     i64 to;
     if (__builtin_add_overflow(base, offset, &to) || to < 0)
         to = -EINVAL;
@@ -363,39 +314,28 @@ int file_advise(struct file *f, u64 offset, u64 n, u32 advice)
 {
     if (f->type != FILE_INODE)
         return f->type == FILE_PIPE ? -ESPIPE : -EINVAL;
-    ilock(f->inode);
-    int error = ivalid(f->inode);
-    if (!error)
-        error = inode_advise(f, offset, n, advice);
-    iunlock(f->inode);
-    return error;
+    return ilock_valid(f->inode)
+               ?: iunlock_with(f->inode, inode_advise(f, offset, n, advice));
 }
 
-void file_stat_inode(struct inode *ip, struct stat *st)
+int file_stat_inode(struct inode *ip, struct stat *st)
 {
     ext2_stat(ip, st);
-    if (!S_ISCHR(ip->mode))
-        return;
-    const struct device *d = device_find(ip->rdev);
+    const struct device *d = S_ISCHR(ip->mode) ? device_find(ip->rdev) : NULL;
     if (d)
         st->st_size = device_size(d, ip->rdev & 0xff);
+    return 0;
 }
 
 int file_stat(struct file *f, struct stat *st)
 {
-    if (f->inode) {
-        ilock(f->inode);
-        int error = ivalid(f->inode);
-        if (!error)
-            file_stat_inode(f->inode, st);
-        iunlock(f->inode);
-        return error;
-    }
-    *st = (struct stat){.st_nlink = 1, .st_blksize = PAGE_SIZE};
-    if (f->pipe) {
-        st->st_mode = S_IFIFO | 0600;
-    } else {
-        st->st_mode = S_IFCHR | 0600;
+    if (f->inode)
+        return ilock_valid(f->inode)
+                   ?: iunlock_with(f->inode, file_stat_inode(f->inode, st));
+    *st = (struct stat){.st_nlink = 1,
+                        .st_blksize = PAGE_SIZE,
+                        .st_mode = (f->pipe ? S_IFIFO : S_IFCHR) | 0600};
+    if (f->device) {
         st->st_rdev = f->device->id << 8 | f->unit;
         st->st_size = device_size(f->device, f->unit);
     }

@@ -29,26 +29,25 @@ struct file {
 };
 
 void file_init(void);
-struct file *file_alloc(void);        /* one reference; NULL: table full */
+struct file *file_alloc(u32 flags);   /* one reference; NULL: table full */
 struct file *file_dup(struct file *); /* one more */
 void file_close(struct file *);       /* one fewer; the last closes */
 
-int file_open(const char *path, u32 flags, u32 mode, struct file **);
+int file_open(const char *path, u32 flags, u64 mode, struct file **);
 /* Open the console without a path: init's first descriptors. */
 int file_open_device(u32 number, u32 flags, struct file **);
-/* Read or (uio.write) write: bytes or -errno. file_io is at the file's own
- * offset, which moves; file_io_at is at uio.offset. */
-i64 file_io(struct file *, struct uio *);
-i64 file_io_at(struct file *, struct uio *);
+/* Read or (uio.write) write: bytes or -errno. own: at the file's own offset,
+ * which moves; else at uio.offset. */
+i64 file_io(struct file *, struct uio *, bool own);
 i64 file_seek(struct file *, i64 offset, int whence);
 int file_advise(struct file *, u64 offset, u64 n, u32 advice);
 i64 file_getdents(struct file *, struct uio *); /* bytes of struct dirent */
 int file_stat(struct file *, struct stat *);
-/* What stat says of a locked inode: as ext2_stat, with a device's size. */
-void file_stat_inode(struct inode *, struct stat *);
+/* What stat says of a locked inode: as ext2_stat, with a device's size. 0. */
+int file_stat_inode(struct inode *, struct stat *);
 int file_ioctl(struct file *, u32 request, u64 arg);
 
-/* pipe.c */
+/* pipe.c; on an error pipe_make stores nothing */
 int pipe_make(struct file **reader, struct file **writer);
 void pipe_close(struct pipe *, bool writer);
 i64 pipe_read(struct pipe *, struct uio *);

@@ -1,6 +1,6 @@
 /*
- * /dev/null and /dev/zero. Both take and forget all that is written; reading
- * null is at the end at once, reading zero never ends.
+ * /dev/null and /dev/zero. Both discard all that is written. A read of null is
+ * at the end of the file at once, a read of zero never.
  */
 #include "kernel/file/dev.h"
 

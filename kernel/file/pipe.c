@@ -156,24 +156,18 @@ static struct pipe *pipe_alloc(void)
         .reader_open = true,
         .writer_open = true,
     };
-    bool complete = true;
-    for (u32 i = 0; i < PIPE_PAGES; i++) {
-        p->page[i] = page_alloc();
-        complete &= p->page[i] != NULL;
-    }
-    if (complete)
-        return p;
-    pipe_free(p);
-    return NULL;
+    for (u32 i = 0; i < PIPE_PAGES; i++)
+        if (!(p->page[i] = page_alloc())) {
+            pipe_free(p);
+            return NULL;
+        }
+    return p;
 }
 
 void pipe_close(struct pipe *p, bool writer)
 {
     spin_lock(&p->lock);
-    if (writer)
-        p->writer_open = false;
-    else
-        p->reader_open = false;
+    *(writer ? &p->writer_open : &p->reader_open) = false;
     pipe_wake(&p->readers);
     pipe_wake(&p->writers);
     bool last = !p->reader_open && !p->writer_open;
@@ -187,19 +181,18 @@ int pipe_make(struct file **reader, struct file **writer)
     struct pipe *p = pipe_alloc();
     if (!p)
         return -ENOMEM;
-    *reader = file_alloc();
-    *writer = file_alloc();
-    if (!*reader || !*writer) {
-        if (*reader)
-            file_close(*reader);
-        if (*writer)
-            file_close(*writer);
+    struct file *r = file_alloc(O_RDONLY), *w = file_alloc(O_WRONLY);
+    if (!r || !w) {
+        if (r)
+            file_close(r);
+        if (w)
+            file_close(w);
         pipe_free(p);
         return -ENFILE;
     }
-    (*reader)->type = (*writer)->type = FILE_PIPE;
-    (*reader)->pipe = (*writer)->pipe = p;
-    (*reader)->flags = O_RDONLY;
-    (*writer)->flags = O_WRONLY;
+    r->type = w->type = FILE_PIPE;
+    r->pipe = w->pipe = p;
+    *reader = r;
+    *writer = w;
     return 0;
 }

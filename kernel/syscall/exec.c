@@ -4,8 +4,8 @@
  *
  * - Headers are checked before anything is done. The new address space is
  *   built beside the old one, which stays as it is if anything fails.
- * - What a segment has beyond its file bytes (bss) is not mapped: it comes
- *   as zero pages when touched, like the heap behind it.
+ * - The bytes of a segment that are not in the file (bss) are not mapped. They
+ *   come as zero pages when touched, like the heap behind them.
  * - The stack begins with the argument strings, highest, below them argv.
  *   The program gets argc in a0 and argv in a1.
  */
@@ -59,9 +59,7 @@ static int read_exactly(struct program *g, void *to, u64 offset, u64 n)
 {
     struct uio u = {.addr = (u64)to, .left = n, .offset = offset};
     int error = ext2_read(g->file, &u, &g->streams);
-    if (error)
-        return error;
-    return u.left ? -ENOEXEC : 0;
+    return error ?: u.left ? -ENOEXEC : 0;
 }
 
 static bool segment_is_sound(const struct segment *s, u64 lowest, u64 file_size)
@@ -106,11 +104,9 @@ static int read_headers(struct program *g)
         return -ENOEXEC;
     g->entry = h.entry;
     error = read_segments(g, &h);
-    if (error)
-        return error;
-    return h.entry >= USER_BASE && h.entry < g->end && h.entry % 2 == 0
-               ? 0
-               : -ENOEXEC;
+    if (h.entry < USER_BASE || h.entry >= g->end || h.entry % 2)
+        error = error ?: -ENOEXEC;
+    return error;
 }
 
 /* ---- building ---- */
@@ -142,16 +138,6 @@ static int load_segment(struct program *g, const struct segment *s)
         va += n;
         offset += n;
         left -= n;
-    }
-    return 0;
-}
-
-static int load_segments(struct program *g)
-{
-    for (u32 i = 0; i < g->nsegments; i++) {
-        int error = load_segment(g, &g->segments[i]);
-        if (error)
-            return error;
     }
     return 0;
 }
@@ -195,13 +181,11 @@ static int build_stack(struct program *g, char *const argv[])
 static int build(struct program *g, char *const argv[])
 {
     int error = read_headers(g);
-    if (error)
-        return error;
-    g->pagetable = vm_create();
-    if (!g->pagetable)
-        return -ENOMEM;
-    error = load_segments(g);
-    return error ? error : build_stack(g, argv);
+    if (!error && !(g->pagetable = vm_create()))
+        error = -ENOMEM;
+    for (u32 i = 0; i < g->nsegments && !error; i++)
+        error = load_segment(g, &g->segments[i]);
+    return error ?: build_stack(g, argv);
 }
 
 /* ---- the change ---- */
@@ -231,18 +215,12 @@ i64 exec(const char *path, char *const argv[])
     int error = namei(path, 0, &g.file);
     if (error)
         return error;
-    ilock(g.file);
-    error = ivalid(g.file);
-    if (!error)
-        error = build(&g, argv);
-    iunlock(g.file);
+    error = ilock_valid(g.file) ?: iunlock_with(g.file, build(&g, argv));
     ext2_end_reads(g.file, &g.streams);
     iput(g.file);
-    if (!error) {
+    if (!error)
         become(&g, path);
-        return g.argc;
-    }
-    if (g.pagetable)
+    else if (g.pagetable)
         vm_destroy(g.pagetable);
-    return error;
+    return error ?: (i64)g.argc;
 }

@@ -81,7 +81,7 @@ void process_exit(int status)
 
 static void cannot_start(const char *what, i64 error)
 {
-    ext2_shutdown(); /* what the boot has written */
+    ext2_shutdown(); /* to write what the boot has changed */
     boot_fail("cannot start process 1: %s: error %ld", what, -error);
 }
 

@@ -1,4 +1,4 @@
-/* Processes with what they have open: fork, exit, exec, and process 1. */
+/* Processes with their open files: fork, exit, exec, and process 1. */
 #ifndef SLUICE_PROCESS_H
 #define SLUICE_PROCESS_H
 

@@ -3,8 +3,10 @@
  * the file or ext2 layer, and gives its result back.
  *
  * - Descriptors belong to the process alone: fds[] needs no lock.
- * - A number is checked where it enters: nothing below this file sees a
- *   negative size or offset, or a flag it does not know.
+ * - Nothing below this file sees a negative size or offset. Modes, and the
+ *   flags of mount, are checked by ext2.
+ * - `a ?: b` is the result of a, here an error, or if that is 0, the result of
+ *   b, which is called only then.
  */
 #include "kernel/syscall/syscall.h"
 #include "kernel/cache/bio.h"
@@ -13,7 +15,6 @@
 #include "kernel/proc/proc.h"
 #include "kernel/proc/vm.h"
 
-#define MODE_BITS 07777
 #define OPEN_FLAGS                                                     \
     (O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND | O_DIRECTORY | \
      O_NOFOLLOW | O_SYNC)
@@ -23,10 +24,11 @@ static bool negative(u64 number)
     return (i64)number < 0;
 }
 
-/* The open file of a descriptor, or NULL. */
-static struct file *file_of(u64 fd)
+/* The open file of a descriptor, or -EBADF. */
+static int file_of(u64 fd, struct file **f)
 {
-    return fd < MAX_FDS ? myproc()->fds[fd] : NULL;
+    *f = fd < MAX_FDS ? myproc()->fds[fd] : NULL;
+    return *f ? 0 : -EBADF;
 }
 
 /* The lowest free descriptor from `from` on, or -EMFILE. */
@@ -43,11 +45,10 @@ static int free_fd(u32 from)
 static int path_inode(const u64 *path_user, u32 flags, struct inode **ip)
 {
     PAGE_OWNED char *path = NULL;
-    int error = user_paths(path_user, 1, &path);
-    return error ? error : namei(path, flags, ip);
+    return user_paths(path_user, 1, &path) ?: namei(path, flags, ip);
 }
 
-static i64 unlock_put(struct inode *ip, i64 result)
+static int unlock_put(struct inode *ip, int result)
 {
     iunlock(ip);
     iput(ip);
@@ -80,24 +81,21 @@ static bool open_flags_valid(u64 flags)
 
 i64 sys_open(const u64 *arg)
 {
-    if (!open_flags_valid(arg[1]) ||
-        ((arg[1] & O_CREAT) && (arg[2] & ~(u64)MODE_BITS)))
-        return -EINVAL;
-    int fd = free_fd(0);
+    PAGE_OWNED char *path = NULL;
+    int fd = open_flags_valid(arg[1]) ? free_fd(0) : -EINVAL;
     if (fd < 0)
         return fd;
-    PAGE_OWNED char *path = NULL;
-    int error = user_paths(arg, 1, &path);
-    if (!error)
-        error = file_open(path, arg[1], arg[2], &myproc()->fds[fd]);
-    return error ? error : fd;
+    return user_paths(arg, 1, &path)
+               ?: file_open(path, arg[1], arg[2], &myproc()->fds[fd])
+               ?: fd;
 }
 
 i64 sys_close(const u64 *arg)
 {
-    struct file *f = file_of(arg[0]);
-    if (!f)
-        return -EBADF;
+    struct file *f;
+    int error = file_of(arg[0], &f);
+    if (error)
+        return error;
     myproc()->fds[arg[0]] = NULL;
     file_close(f);
     return 0;
@@ -105,10 +103,8 @@ i64 sys_close(const u64 *arg)
 
 i64 sys_dup(const u64 *arg)
 {
-    struct file *f = file_of(arg[0]);
-    if (!f)
-        return -EBADF;
-    int fd = free_fd(0);
+    struct file *f;
+    int fd = file_of(arg[0], &f) ?: free_fd(0);
     if (fd >= 0)
         myproc()->fds[fd] = file_dup(f);
     return fd;
@@ -116,46 +112,37 @@ i64 sys_dup(const u64 *arg)
 
 i64 sys_dup2(const u64 *arg)
 {
-    struct file *f = file_of(arg[0]);
+    struct file *f, *before;
     u64 to = arg[1];
-    if (!f || to >= MAX_FDS)
+    if (file_of(arg[0], &f) || to >= MAX_FDS)
         return -EBADF;
     if (to == arg[0])
         return to;
-    struct file *before = file_of(to);
+    bool open = file_of(to, &before) == 0;
     myproc()->fds[to] = file_dup(f);
-    if (before)
+    if (open)
         file_close(before);
     return to;
 }
 
 i64 sys_pipe(const u64 *arg)
 {
-    int fd[2];
-    fd[0] = free_fd(0);
-    if (fd[0] < 0)
-        return fd[0];
-    fd[1] = free_fd(fd[0] + 1);
+    struct file **fds = myproc()->fds;
+    int fd[2] = {free_fd(0)};
+    fd[1] = fd[0] < 0 ? fd[0] : free_fd(fd[0] + 1);
     if (fd[1] < 0)
         return fd[1];
-    if (copyout(arg[0], fd, sizeof(fd)))
-        return -EFAULT;
-    struct proc *p = myproc();
-    struct file *reader, *writer;
-    int error = pipe_make(&reader, &writer);
-    if (error)
-        return error;
-    p->fds[fd[0]] = reader;
-    p->fds[fd[1]] = writer;
-    return 0;
+    return copyout(arg[0], fd, sizeof(fd))
+               ?: pipe_make(&fds[fd[0]], &fds[fd[1]]);
 }
 
 i64 sys_ioctl(const u64 *arg)
 {
-    struct file *f = file_of(arg[0]);
-    if (!f)
-        return -EBADF;
-    return arg[1] > UINT32_MAX ? -EINVAL : file_ioctl(f, arg[1], arg[2]);
+    struct file *f;
+    int error = file_of(arg[0], &f);
+    if (!error && arg[1] > UINT32_MAX)
+        error = -EINVAL;
+    return error ?: file_ioctl(f, arg[1], arg[2]);
 }
 
 /* ---- transfers ---- */
@@ -163,16 +150,12 @@ i64 sys_ioctl(const u64 *arg)
 /* Of (fd, buffer, bytes), at the file's own offset or at arg[3]. */
 static i64 transfer(const u64 *arg, bool write, bool at)
 {
-    struct file *f = file_of(arg[0]);
-    if (!f)
-        return -EBADF;
-    if (negative(arg[2]) || (at && negative(arg[3])))
-        return -EINVAL;
-    struct uio u = {arg[1], arg[2], 0, .user = true, .write = write};
-    if (!at)
-        return file_io(f, &u);
-    u.offset = arg[3];
-    return file_io_at(f, &u);
+    struct file *f;
+    struct uio u = {arg[1], arg[2], at ? arg[3] : 0, true, write};
+    int error = file_of(arg[0], &f);
+    if (!error && (negative(u.left) || negative(u.offset)))
+        error = -EINVAL;
+    return error ?: file_io(f, &u, !at);
 }
 
 i64 sys_read(const u64 *arg)
@@ -197,45 +180,40 @@ i64 sys_pwrite(const u64 *arg)
 
 i64 sys_getdents(const u64 *arg)
 {
-    struct file *f = file_of(arg[0]);
-    if (!f)
-        return -EBADF;
-    if (negative(arg[2]))
-        return -EINVAL;
-    struct uio u = {arg[1], arg[2], 0, .user = true, .write = false};
-    return file_getdents(f, &u);
+    struct file *f;
+    struct uio u = {arg[1], arg[2], .user = true};
+    int error = file_of(arg[0], &f);
+    if (!error && negative(arg[2]))
+        error = -EINVAL;
+    return error ?: file_getdents(f, &u);
 }
 
 i64 sys_lseek(const u64 *arg)
 {
-    struct file *f = file_of(arg[0]);
-    if (!f)
-        return -EBADF;
-    return arg[2] > SEEK_END ? -EINVAL : file_seek(f, arg[1], arg[2]);
+    struct file *f;
+    int error = file_of(arg[0], &f);
+    if (!error && arg[2] > SEEK_END)
+        error = -EINVAL;
+    return error ?: file_seek(f, arg[1], arg[2]);
 }
 
 /* ---- about one file ---- */
 
 i64 sys_fstat(const u64 *arg)
 {
-    struct file *f = file_of(arg[0]);
-    if (!f)
-        return -EBADF;
+    struct file *f;
     struct stat st;
-    int error = file_stat(f, &st);
-    return error ? error : copyout(arg[1], &st, sizeof(st));
+    return file_of(arg[0], &f)
+               ?: file_stat(f, &st) ?: copyout(arg[1], &st, sizeof(st));
 }
 
 static i64 stat_path(const u64 *arg, u32 flags)
 {
     struct inode *ip;
-    int error = path_lock(arg, flags, &ip);
-    if (error)
-        return error;
     struct stat st;
-    file_stat_inode(ip, &st);
-    unlock_put(ip, 0);
-    return copyout(arg[1], &st, sizeof(st));
+    int error = path_lock(arg, flags, &ip);
+    error = error ?: unlock_put(ip, file_stat_inode(ip, &st));
+    return error ?: copyout(arg[1], &st, sizeof(st));
 }
 
 i64 sys_stat(const u64 *arg)
@@ -250,164 +228,118 @@ i64 sys_lstat(const u64 *arg)
 
 i64 sys_readlink(const u64 *arg)
 {
+    struct inode *ip;
+    struct uio u = {arg[1], arg[2], .user = true};
     if (negative(arg[2]) || arg[2] == 0)
         return -EINVAL;
-    struct inode *ip;
     int error = path_lock(arg, NAMEI_NOFOLLOW, &ip);
-    if (error)
-        return error;
-    struct uio u = {arg[1], arg[2], 0, .user = true, .write = false};
-    error = S_ISLNK(ip->mode) ? ext2_readlink(ip, &u) : -EINVAL;
-    return unlock_put(ip, uio_result(&u, arg[2], error));
+    error = error ?: unlock_put(ip, ext2_readlink(ip, &u));
+    return uio_result(&u, arg[2], error);
 }
 
 i64 sys_chmod(const u64 *arg)
 {
-    if (arg[1] & ~(u64)MODE_BITS)
-        return -EINVAL;
     struct inode *ip;
-    int error = path_lock(arg, 0, &ip);
-    return error ? error : unlock_put(ip, ext2_chmod(ip, arg[1]));
+    return path_lock(arg, 0, &ip) ?: unlock_put(ip, ext2_chmod(ip, arg[1]));
 }
 
 i64 sys_utime(const u64 *arg)
 {
-    if (arg[1] > UINT32_MAX || arg[2] > UINT32_MAX)
-        return -EINVAL;
     struct inode *ip;
-    int error = path_lock(arg, 0, &ip);
-    return error ? error : unlock_put(ip, ext2_utime(ip, arg[1], arg[2]));
-}
-
-static int truncate_locked(struct inode *ip, u64 size)
-{
-    if (S_ISDIR(ip->mode))
-        return -EISDIR;
-    return S_ISREG(ip->mode) ? ext2_truncate(ip, size) : -EINVAL;
+    return path_lock(arg, 0, &ip)
+               ?: unlock_put(ip, ext2_utime(ip, arg[1], arg[2]));
 }
 
 i64 sys_truncate(const u64 *arg)
 {
+    struct inode *ip;
     if (negative(arg[1]))
         return -EINVAL;
-    struct inode *ip;
-    int error = path_lock(arg, 0, &ip);
-    return error ? error : unlock_put(ip, truncate_locked(ip, arg[1]));
+    return path_lock(arg, 0, &ip) ?: unlock_put(ip, ext2_truncate(ip, arg[1]));
 }
 
-/* The inode of a descriptor, locked and valid. */
-static int fd_lock(u64 fd, struct inode **ip)
+/* The inode of an open file, locked and valid. */
+static int file_lock(const struct file *f, struct inode **ip)
 {
-    struct file *f = file_of(fd);
-    if (!f)
-        return -EBADF;
-    if (f->type != FILE_INODE)
-        return -EINVAL;
-    ilock(f->inode);
-    int error = ivalid(f->inode);
-    if (error)
-        iunlock(f->inode);
     *ip = f->inode;
-    return error;
+    return f->type == FILE_INODE ? ilock_valid(*ip) : -EINVAL;
 }
 
 i64 sys_ftruncate(const u64 *arg)
 {
-    struct file *f = file_of(arg[0]);
-    if (f && (f->flags & O_ACCMODE) == O_RDONLY)
-        return -EBADF;
-    if (negative(arg[1]))
-        return -EINVAL;
+    struct file *f;
     struct inode *ip;
-    int error = fd_lock(arg[0], &ip);
-    if (error)
-        return error;
-    error = truncate_locked(ip, arg[1]);
-    iunlock(ip);
-    return error;
+    int error = file_of(arg[0], &f);
+    if (!error && (f->flags & O_ACCMODE) == O_RDONLY)
+        error = -EBADF;
+    if (!error && negative(arg[1]))
+        error = -EINVAL;
+    error = error ?: file_lock(f, &ip);
+    return error ?: iunlock_with(ip, ext2_truncate(ip, arg[1]));
 }
 
 i64 sys_fsync(const u64 *arg)
 {
+    struct file *f;
     struct inode *ip;
-    int error = fd_lock(arg[0], &ip);
-    if (error)
-        return error;
-    error = ext2_fsync(ip);
-    iunlock(ip);
-    return error;
+    int error = file_of(arg[0], &f) ?: file_lock(f, &ip);
+    return error ?: iunlock_with(ip, ext2_fsync(ip));
 }
 
 i64 sys_advise(const u64 *arg)
 {
-    struct file *f = file_of(arg[0]);
-    if (!f)
-        return -EBADF;
+    struct file *f;
+    int error = file_of(arg[0], &f);
     bool whole = arg[3] < ADVICE_WILLNEED;
-    if (negative(arg[1]) || negative(arg[2]) || arg[3] > ADVICE_DONTNEED ||
-        (whole && (arg[1] || arg[2])))
-        return -EINVAL;
-    return file_advise(f, arg[1], arg[2], arg[3]);
+    if (!error && (negative(arg[1]) || negative(arg[2]) ||
+                   arg[3] > ADVICE_DONTNEED || (whole && (arg[1] || arg[2]))))
+        error = -EINVAL;
+    return error ?: file_advise(f, arg[1], arg[2], arg[3]);
 }
 
 /* ---- names ---- */
 
-/* A call of one path, or of two. */
-static i64 with_path(const u64 *arg, int (*fn)(const char *))
-{
-    PAGE_OWNED char *path = NULL;
-    int error = user_paths(arg, 1, &path);
-    return error ? error : fn(path);
-}
-
-static i64 with_paths(const u64 *arg, int (*fn)(const char *, const char *))
-{
-    PAGE_OWNED char *paths = NULL;
-    int error = user_paths(arg, 2, &paths);
-    return error ? error : fn(paths, paths + PATH_BYTES);
-}
-
 i64 sys_link(const u64 *arg)
 {
-    return with_paths(arg, ext2_link);
+    PAGE_OWNED char *paths = NULL;
+    return user_paths(arg, 2, &paths) ?: ext2_link(paths, paths + PATH_BYTES);
 }
 
 i64 sys_symlink(const u64 *arg)
 {
-    return with_paths(arg, ext2_symlink);
+    PAGE_OWNED char *paths = NULL;
+    return user_paths(arg, 2, &paths)
+               ?: ext2_symlink(paths, paths + PATH_BYTES);
 }
 
 i64 sys_rename(const u64 *arg)
 {
-    return with_paths(arg, ext2_rename);
+    PAGE_OWNED char *paths = NULL;
+    return user_paths(arg, 2, &paths) ?: ext2_rename(paths, paths + PATH_BYTES);
 }
 
 i64 sys_unlink(const u64 *arg)
 {
-    return with_path(arg, ext2_unlink);
+    PAGE_OWNED char *path = NULL;
+    return user_paths(arg, 1, &path) ?: ext2_unlink(path);
 }
 
 i64 sys_rmdir(const u64 *arg)
 {
-    return with_path(arg, ext2_rmdir);
+    PAGE_OWNED char *path = NULL;
+    return user_paths(arg, 1, &path) ?: ext2_rmdir(path);
 }
 
 i64 sys_mkdir(const u64 *arg)
 {
-    if (arg[1] & ~(u64)MODE_BITS)
-        return -EINVAL;
     PAGE_OWNED char *path = NULL;
-    int error = user_paths(arg, 1, &path);
-    return error ? error : ext2_mkdir(path, arg[1]);
+    return user_paths(arg, 1, &path) ?: ext2_mkdir(path, arg[1]);
 }
 
 i64 sys_mknod(const u64 *arg)
 {
-    if ((arg[1] & ~(u64)MODE_BITS) != S_IFCHR || arg[2] > 0xffff)
-        return -EINVAL;
     PAGE_OWNED char *path = NULL;
-    int error = user_paths(arg, 1, &path);
-    return error ? error : ext2_mknod(path, arg[1], arg[2]);
+    return user_paths(arg, 1, &path) ?: ext2_mknod(path, arg[1], arg[2]);
 }
 
 i64 sys_chdir(const u64 *arg)
@@ -441,18 +373,22 @@ i64 sys_getcwd(const u64 *arg)
 i64 sys_statfs(const u64 *arg)
 {
     struct inode *ip;
-    int error = path_lock(arg, 0, &ip);
-    if (error)
-        return error;
     struct statfs st;
-    error = unlock_put(ip, ext2_statfs(ip, &st));
-    return error ? error : copyout(arg[1], &st, sizeof(st));
+    int error = path_lock(arg, 0, &ip) ?: unlock_put(ip, ext2_statfs(ip, &st));
+    return error ?: copyout(arg[1], &st, sizeof(st));
+}
+
+/* mount and umount consume their inode only on success. */
+static int put_if(struct inode *ip, int error)
+{
+    if (error)
+        iput(ip);
+    return error;
 }
 
 i64 sys_mount(const u64 *arg)
 {
-    if (arg[2] & ~(u64)MS_RDONLY)
-        return -EINVAL;
+    struct inode *ip;
     char name[sizeof(((struct disk *)0)->name)];
     int length = copyinstr(name, arg[0], sizeof(name));
     if (length < 0)
@@ -460,26 +396,14 @@ i64 sys_mount(const u64 *arg)
     struct disk *disk = disk_named(name);
     if (!disk)
         return -ENXIO;
-    struct inode *ip;
-    int error = path_inode(&arg[1], 0, &ip);
-    if (error)
-        return error;
-    error = ext2_mount(disk, ip, arg[2]);
-    if (error)
-        iput(ip);
-    return error;
+    return path_inode(&arg[1], 0, &ip)
+               ?: put_if(ip, ext2_mount(disk, ip, arg[2]));
 }
 
 i64 sys_umount(const u64 *arg)
 {
     struct inode *ip;
-    int error = path_inode(arg, 0, &ip);
-    if (error)
-        return error;
-    error = ext2_umount(ip);
-    if (error)
-        iput(ip);
-    return error;
+    return path_inode(arg, 0, &ip) ?: put_if(ip, ext2_umount(ip));
 }
 
 i64 sys_sync(const u64 *)

@@ -73,24 +73,17 @@ static int args_add_page(struct args *a)
     return 0;
 }
 
+/* Copy a string behind the others or, if it does not fit there, to a new page:
+ * then it is too long, or fits. */
 static int args_add(struct args *a, u64 string_user, char **out)
 {
-    for (;;) {
-        char *to = a->page[a->npages - 1] + a->used;
-        int n = copyinstr(to, string_user, PAGE_SIZE - a->used);
-        if (n >= 0) {
-            a->used += n + 1;
-            *out = to;
-            return 0;
-        }
-        if (n != -ENAMETOOLONG)
-            return n;
-        if (a->used == 0)
-            return -E2BIG;
-        int error = args_add_page(a);
-        if (error)
-            return error;
-    }
+    *out = a->page[a->npages - 1] + a->used;
+    int n = copyinstr(*out, string_user, PAGE_SIZE - a->used);
+    if (n == -ENAMETOOLONG && a->used)
+        return args_add_page(a) ?: args_add(a, string_user, out);
+    if (n >= 0)
+        a->used += n + 1;
+    return n == -ENAMETOOLONG ? -E2BIG : MIN(n, 0);
 }
 
 static int args_copy(struct args *a, u64 argv_user)
@@ -112,13 +105,9 @@ static int args_copy(struct args *a, u64 argv_user)
 i64 sys_exec(const u64 *arg)
 {
     PAGE_OWNED char *path = NULL;
-    i64 result = user_paths(arg, 1, &path);
-    if (result)
-        return result;
     struct args a = {0};
-    result = args_copy(&a, arg[1]);
-    if (!result)
-        result = exec(path, a.argv);
+    i64 result = user_paths(arg, 1, &path) ?: args_copy(&a, arg[1]);
+    result = result ?: exec(path, a.argv);
     args_free(&a);
     return result;
 }
@@ -153,7 +142,7 @@ i64 sys_sbrk(const u64 *arg)
     return proc_sbrk(arg[0]);
 }
 
-/* Nobody wakes a sleeper: the clock does, or kill. */
+/* Only the clock or kill wakes a sleeper. */
 i64 sys_sleep(const u64 *arg)
 {
     static struct spinlock lock = SPINLOCK("sleep", RANK_PIPE);
@@ -171,14 +160,9 @@ i64 sys_sleep(const u64 *arg)
 
 i64 sys_gettime(const u64 *arg)
 {
-    switch (arg[0]) {
-    case CLOCK_VIRTUAL:
+    if (arg[0] == CLOCK_VIRTUAL)
         return clock_ns();
-    case CLOCK_WALL:
-        return clock_wall_ns();
-    default:
-        return -EINVAL;
-    }
+    return arg[0] == CLOCK_WALL ? (i64)clock_wall_ns() : -EINVAL;
 }
 
 /* Only the process itself and its own wait() change these times. */

@@ -1,6 +1,6 @@
 /*
  * Traps, sorted by cause: system calls, page faults of user programs,
- * interrupts, and what should not happen. trap.S saves and restores.
+ * interrupts, and exceptions that should not happen. trap.S saves and restores.
  *
  * - From user mode: time is accounted, the trap handled (system calls with
  *   interrupts on), then the hart given up if the slice is over, and the
@@ -36,25 +36,30 @@ _Static_assert(offsetof(struct cpu, hart) == 8, "trap.S");
 _Static_assert(STACK_STRIDE == 1 << 14, "trap.S, entry.S");
 _Static_assert(MAX_HARTS == 8, "entry.S");
 
-static const char *const causes[] = {
-    [0] = "misaligned jump",
-    [1] = "fetch access fault",
-    [2] = "illegal instruction",
-    [3] = "breakpoint",
-    [4] = "misaligned load",
-    [5] = "load access fault",
-    [6] = "misaligned store",
-    [7] = "store access fault",
-    [CAUSE_USER_ECALL] = "ecall",
-    [CAUSE_FETCH_FAULT] = "fetch page fault",
-    [CAUSE_LOAD_FAULT] = "load page fault",
-    [CAUSE_STORE_FAULT] = "store page fault",
+/* The name of each exception, and the permission that a page fault wanted. */
+static const struct cause {
+    const char *words;
+    u64 access; /* PTE_..., 0: no page fault */
+} causes[] = {
+    [0] = {"misaligned jump"},
+    [1] = {"fetch access fault"},
+    [2] = {"illegal instruction"},
+    [3] = {"breakpoint"},
+    [4] = {"misaligned load"},
+    [5] = {"load access fault"},
+    [6] = {"misaligned store"},
+    [7] = {"store access fault"},
+    [CAUSE_USER_ECALL] = {"ecall"},
+    [CAUSE_FETCH_FAULT] = {"fetch page fault", PTE_X},
+    [CAUSE_LOAD_FAULT] = {"load page fault", PTE_R},
+    [CAUSE_STORE_FAULT] = {"store page fault", PTE_W},
 };
 
-static const char *cause_words(u64 cause)
+static struct cause cause_of(u64 number)
 {
-    const char *words = cause < NELEM(causes) ? causes[cause] : NULL;
-    return words ? words : "unknown trap";
+    if (number < NELEM(causes) && causes[number].words)
+        return causes[number];
+    return (struct cause){"unknown trap", 0};
 }
 
 void trap_hart_init(void)
@@ -85,35 +90,20 @@ static void interrupt(u64 number)
 
 /* ---- from user mode ---- */
 
-static u64 access_of(u64 cause)
+static void user_exception(struct trapframe *frame, struct cause cause,
+                           u64 address)
 {
-    switch (cause) {
-    case CAUSE_FETCH_FAULT:
-        return PTE_X;
-    case CAUSE_LOAD_FAULT:
-        return PTE_R;
-    case CAUSE_STORE_FAULT:
-        return PTE_W;
-    default:
-        return 0;
-    }
-}
-
-static void user_exception(struct trapframe *frame, u64 cause, u64 address)
-{
-    u64 access = access_of(cause);
-    if (access && vm_trap(address, access))
+    if (cause.access && vm_trap(address, cause.access))
         return;
     struct proc *p = myproc();
-    bool no_memory = access && mem_free_pages() == 0;
+    bool no_memory = cause.access && mem_free_pages() == 0;
     kprintf("pid %u %s: killed: %s at 0x%lx, pc 0x%lx\n", p->pid, p->name,
-            no_memory ? "out of memory" : cause_words(cause), address,
-            frame->epc);
+            no_memory ? "out of memory" : cause.words, address, frame->epc);
     irq_on();
     process_exit(WKILLED);
 }
 
-/* What there is to do before user mode; leaves interrupts off. */
+/* The last steps before user mode. Interrupts are off on return. */
 static void leave_kernel(void)
 {
     for (irq_off(); mycpu()->reschedule; irq_off()) {
@@ -139,7 +129,7 @@ void user_trap(struct trapframe *frame)
     } else if (cause & CAUSE_INTERRUPT) {
         interrupt(cause & ~CAUSE_INTERRUPT);
     } else {
-        user_exception(frame, cause, csr_read(stval));
+        user_exception(frame, cause_of(cause), csr_read(stval));
     }
     leave_kernel();
 }
@@ -156,7 +146,7 @@ void kernel_trap(struct trapframe *frame)
 {
     u64 cause = csr_read(scause);
     if (!(cause & CAUSE_INTERRUPT))
-        panic("kernel trap: %s at 0x%lx, pc 0x%lx", cause_words(cause),
+        panic("kernel trap: %s at 0x%lx, pc 0x%lx", cause_of(cause).words,
               csr_read(stval), frame->epc);
     struct cpu *c = mycpu();
     if (c->irq_depth > 0) { /* not now: lock.c */
