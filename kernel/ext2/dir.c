@@ -23,12 +23,10 @@ static u32 dir_blocks(const struct inode *dir)
     return dir->size >> dir->fs->block_shift;
 }
 
-/* Its result is named here, where the compiler sees that it is an error: what
- * a caller reads after success, such as a buffer, is then known to be set. */
 static int dir_damaged(const struct inode *dir, u32 block)
 {
-    fs_damaged(dir->fs, "directory %u: block %u is damaged", dir->ino, block);
-    return -EIO;
+    return fs_damaged(dir->fs, "directory %u: block %u is damaged", dir->ino,
+                      block);
 }
 
 static int dir_bread(struct inode *dir, u32 block, struct buf **b)

@@ -98,12 +98,16 @@ static inline bool has_blocks(const struct inode *ip)
 }
 
 /* super.c */
-/* Print; for damage that leaves the rest usable. Returns -EIO. */
-int fs_damaged(struct fs *, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-/* Print, go read-only, set the ERROR flag if that can be. Returns -EIO. */
-int fs_error(struct fs *, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
+enum trouble {
+    REFUSED, /* the disk is not mounted as it was wanted */
+    DAMAGED, /* the rest is usable: print, but not more than eight times */
+    FAILED   /* print once, go read-only, set the ERROR flag if that can be */
+};
+/* Print a line about a file system. Returns the error. */
+int fs_report(struct fs *, enum trouble, int error, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+#define fs_damaged(fs, ...) fs_report(fs, DAMAGED, -EIO, __VA_ARGS__)
+#define fs_error(fs, ...)   fs_report(fs, FAILED, -EIO, __VA_ARGS__)
 /* Make sure the superblock says that there are files of this size. */
 int fs_allow_size(struct fs *, u64 bytes);
 /* bwrite; a failure is the file system's. 0 or -EIO. */

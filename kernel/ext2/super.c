@@ -18,40 +18,13 @@
 #define MAX_BITS   65528 /* of a bitmap in use: counts have 16 bits */
 #define MAX_GROUPS (PAGE_SIZE / sizeof(struct ext2_group *) * PER_PAGE)
 
+/* Print why a disk is not mounted, or not for writing. Returns the error. */
+#define refuse(fs, error, ...) fs_report(fs, REFUSED, error, __VA_ARGS__)
+
 struct fs mounts[MAX_DISKS];
 bool far_indirect;
 static struct sleeplock mount_lock;
 static struct fs *root_fs;
-
-static void say(const struct fs *fs, const char *fmt, va_list ap)
-{
-    char line[128];
-    kvsnprintf(line, sizeof(line), fmt, ap);
-    kprintf("ext2: %s: %s\n", fs->disk->name, line);
-}
-
-static int refuse(const struct fs *fs, int error, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static int refuse(const struct fs *fs, int error, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    say(fs, fmt, ap);
-    va_end(ap);
-    return error;
-}
-
-int fs_damaged(struct fs *fs, const char *fmt, ...)
-{
-    if (__atomic_fetch_add(&fs->complaints, 1, __ATOMIC_RELAXED) < 8) {
-        va_list ap;
-        va_start(ap, fmt);
-        say(fs, fmt, ap);
-        va_end(ap);
-    }
-    return -EIO;
-}
 
 /* ---- the superblock ---- */
 
@@ -88,18 +61,26 @@ static int super_write(struct fs *fs, bool clean, bool wait)
     return 0;
 }
 
-int fs_error(struct fs *fs, const char *fmt, ...)
+int fs_report(struct fs *fs, enum trouble trouble, int error, const char *fmt,
+              ...)
 {
-    if (__atomic_exchange_n(&fs->failed, true, __ATOMIC_RELAXED))
-        return -EIO;
+    char line[128];
     va_list ap;
+    if ((trouble == DAMAGED &&
+         __atomic_fetch_add(&fs->complaints, 1, __ATOMIC_RELAXED) >= 8) ||
+        (trouble == FAILED &&
+         __atomic_exchange_n(&fs->failed, true, __ATOMIC_RELAXED)))
+        return error;
     va_start(ap, fmt);
-    say(fs, fmt, ap);
+    kvsnprintf(line, sizeof(line), fmt, ap);
     va_end(ap);
+    kprintf("ext2: %s: %s\n", fs->disk->name, line);
+    if (trouble != FAILED)
+        return error;
     kprintf("ext2: %s: now read-only: run e2fsck\n", fs->disk->name);
     if (!__atomic_exchange_n(&fs->read_only, true, __ATOMIC_RELAXED))
         super_write(fs, false, true);
-    return -EIO;
+    return error;
 }
 
 int fs_writable(const struct fs *fs)
