@@ -43,16 +43,18 @@ static void plan(struct inode *ip, u64 first, enum found found,
     r->planned = true;
 }
 
-/* The disk's blocks of the file's next ones: from *next on, WINDOW at most, and
- * none from `end` on. With a wish these are numbers of blocks of the wish. */
+/* Find the disk's blocks of the file's next ones: from *next on, at most WINDOW
+ * of them, and none from `end` on. With a wish, *next and `end` count the
+ * blocks of the wish instead. */
 static u32 map_next(struct inode *ip, const struct wish *wish, u64 *next,
                     u64 end, u64 out[WINDOW])
 {
     u32 blkno, n = 0;
-    for (u64 stop = MIN(end, *next + WINDOW); *next < stop; ++*next)
-        if (map(ip, wish ? wish_block(wish, *next) : *next, &blkno) == 0 &&
-            blkno)
+    for (u64 stop = MIN(end, *next + WINDOW); *next < stop; ++*next) {
+        u64 block = wish ? wish_block(wish, *next) : *next;
+        if (map(ip, block, &blkno) == 0 && blkno)
             out[n++] = blkno;
+    }
     return n;
 }
 

@@ -69,15 +69,6 @@ struct file *file_dup(struct file *f)
     return f;
 }
 
-static void file_free(struct file *f)
-{
-    spin_lock(&file_table.lock);
-    f->next_free = file_table.free;
-    file_table.free = f;
-    file_table.open--;
-    spin_unlock(&file_table.lock);
-}
-
 void file_close(struct file *f)
 {
     spin_lock(&file_table.lock);
@@ -92,12 +83,11 @@ void file_close(struct file *f)
         ext2_end_reads(f->inode, &f->streams);
         iput(f->inode);
     }
-    file_free(f);
-}
-
-static bool may_read(const struct file *f)
-{
-    return (f->flags & O_ACCMODE) != O_WRONLY;
+    spin_lock(&file_table.lock);
+    f->next_free = file_table.free;
+    file_table.free = f;
+    file_table.open--;
+    spin_unlock(&file_table.lock);
 }
 
 static bool may_write(const struct file *f)
@@ -249,7 +239,7 @@ static i64 device_io(struct file *f, struct uio *u, bool own)
 
 i64 file_io(struct file *f, struct uio *u, bool own)
 {
-    if (!(u->write ? may_write(f) : may_read(f)))
+    if ((f->flags & O_ACCMODE) == (u->write ? O_RDONLY : O_WRONLY))
         return -EBADF;
     if (f->type == FILE_INODE)
         return inode_io(f, u, own, u->write ? inode_write : inode_read);
