@@ -7,7 +7,7 @@ from grade.book import inventory, stored
 from grade.book.extension.findings import beside, verdicts
 from grade.book.inventory import Experiment, Policy, place
 from grade.book.markdown import block, plain, prose, table
-from grade.measure import result
+from grade.measure import result, sets
 
 KINDS = {
     "update": "Update: when do dirty blocks go to the disk?",
@@ -180,7 +180,7 @@ def sweep(one: Experiment) -> str:
 
 def arm_rows(one: Experiment) -> str:
     rows = []
-    for arm in one.toml["arms"]:
+    for arm in sets.arms_of(one.toml):
         said = {**arm.get("policies", {}), **arm.get("tunables", {}), **arm.get("variables", {})}
         words = ", ".join(f"{name} = {said[name]}" for name in said)
         rows.append([plain(arm["name"]), f"`{words}`" if words else ""])

@@ -3,6 +3,7 @@
 from functools import cache
 
 from grade.book.inventory import experiments
+from grade.measure import sets
 from grade.measure.result import BadResult
 from grade.measure.summary import number
 from grade.results import documents, store
@@ -40,7 +41,7 @@ def is_stored(name: str) -> bool:
 
 
 def arms(toml: dict) -> list[str]:
-    return [arm["name"] for arm in toml["arms"]]
+    return [arm["name"] for arm in sets.arms_of(toml)]
 
 
 def check(come_from: Source) -> None:

@@ -44,6 +44,12 @@ def read(name: str) -> list[NamedSet]:
     return [NamedSet(**{"tunables": {}, **row}) for row in rows]
 
 
+def arms_of(raw: dict) -> list[dict]:
+    """The arms of an experiment's file that is right: its own, then those of its sets."""
+    shared = read(raw["sets"]) if "sets" in raw else []
+    return [*raw.get("arms", []), *(row.arm for row in shared)]
+
+
 def with_arms(c: Checker, raw: dict) -> dict:
     """The experiment's values with the arms of the sets that it asks for."""
     name = raw.get("sets")
