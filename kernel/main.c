@@ -16,7 +16,6 @@
 #include "kernel/machine/cpu.h"
 #include "kernel/machine/irq.h"
 #include "kernel/machine/uart.h"
-#include "kernel/disk/place.h"
 #include "kernel/cache/prefetch.h"
 #include "kernel/machine/print.h"
 #include "kernel/proc/proc.h"
@@ -52,7 +51,6 @@ static void boot(void *)
     if (block_bytes < 0)
         boot_fail("no ext2 on %s: error %d", root->name, -block_bytes);
     bio_init(block_bytes);
-    place_init();
     prefetch_init();
     ext2_init();
     updated_init();

@@ -310,7 +310,7 @@ static bool timer_step(void)
 
 static void move(u32 disk, struct io *io)
 {
-    u8 *at = (u8 *)device[disk] + io->request.sector * SECTOR_BYTES;
+    u8 *at = (u8 *)device[disk] + io->request.physical * SECTOR_BYTES;
     u64 bytes = io->request.nsectors * SECTOR_BYTES;
     if (io->request.write)
         memcpy(at, io->data, bytes);
@@ -654,7 +654,6 @@ int main(int argc, char **argv)
     registry_init();
     disk_init();
     bio_init(BLOCK_BYTES);
-    place_init();
     policy_own(POLICY_UPDATE, (struct policy_owner){.swap = update_switch});
     take_offers_always();
     for (u64 i = 0; i < steps; i++)

@@ -93,10 +93,10 @@ WRONG = [
     Wrong(
         "place",
         "off_disk",
-        "physical returned a block off the disk",
-        ".physical = physical",
-        """static u64 physical(u32 disk, u64 blkno, bool write)
-        { (void)disk, (void)blkno, (void)write; return ~0UL; }""",
+        "place returned a sector off the disk",
+        ".place = place",
+        """static u64 place(const struct queue *q, const struct request *r)
+        { (void)q, (void)r; return ~0UL; }""",
     ),
 ]
 REFUSED = [
@@ -105,10 +105,9 @@ REFUSED = [
 ]
 # It lacks what every line about it would begin with.
 NAMELESS = """#include "kernel/policy/policy.h"
-static u64 physical(u32 disk, u64 blkno, bool write) { (void)disk, (void)write; return blkno; }
 static struct tunable rows[] = {{"odd_row", .unit = "ms", .max = 1, .about = "odd"}, {0}};
 static const struct policy nameless = {
-    .kind = POLICY_PLACE, .about = "has no name", .tunables = rows, .place = {physical}};
+    .kind = POLICY_PLACE, .about = "has no name", .tunables = rows};
 POLICY(nameless);
 """
 # One leaves words in every stream; the other's wish is off the file if it finds any.

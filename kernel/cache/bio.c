@@ -60,7 +60,6 @@
 #include "kernel/machine/args.h"
 #include "kernel/measure/hist.h"
 #include "kernel/machine/mem.h"
-#include "kernel/disk/place.h"
 #include "kernel/proc/proc.h"
 #include "kernel/policy/registry.h"
 #include "kernel/base/stat.h"
@@ -337,14 +336,12 @@ void undelay(struct buf *b)
     bcache.ndirty--;
 }
 
-/* Fill in b's transfer: where on the disk, which way, for which process. */
+/* Describe b's transfer: which block, which way, for which process. */
 static void set_io(struct buf *b, bool write, bool waited)
 {
     u32 sectors = bcache.block_bytes / SECTOR_BYTES;
-    u64 physical =
-        place_physical(b->disk, b->block.blkno, bcache.block_bytes, write);
     b->io = (struct io){
-        .request = {.sector = physical * sectors,
+        .request = {.sector = b->block.blkno * sectors,
                     .nsectors = sectors,
                     .write = write,
                     .waited = waited,

@@ -31,6 +31,7 @@
 #include "kernel/measure/hist.h"
 #include "kernel/proc/proc.h"
 #include "kernel/disk/model.h"
+#include "kernel/disk/place.h"
 #include "kernel/disk/queue.h"
 #include "kernel/policy/registry.h"
 #include "kernel/base/stat.h"
@@ -182,17 +183,19 @@ static void remove(struct disk *d, struct request *r)
     queue_take(&d->queue, r);
 }
 
-/* Take a request off the queue, to be dispatched. Caller holds d->lock. */
-static void take(struct disk *d, struct request *r, u64 now_ns)
+/* Take a request off the queue, to be dispatched to this physical sector.
+ * Caller holds d->lock. */
+static void take(struct disk *d, struct request *r, u64 physical, u64 now_ns)
 {
     assert(!r->offer);
     remove(d, r);
+    place_confirm(d, r, physical, now_ns);
     io_of(r)->issued_ns = now_ns;
     io_of(r)->joined = NULL;
 }
 
 /* The queued requests that go on where io ends, and end where it begins, if
- * they may be joined. */
+ * they may be joined. The queue's order is logical. */
 static struct io *next_to(struct disk *d, const struct io *io)
 {
     enum direction dir = io->request.write ? WRITES : READS;
@@ -207,27 +210,35 @@ static struct io *next_before(struct disk *d, const struct io *io)
     return n && io_end(n) == io->request.sector && !n->alone ? n : NULL;
 }
 
-/* A command in the making: requests that lie one after the other. */
+/* A command in the making: requests that lie one after the other, by their
+ * logical sectors and on the platters. */
 struct command {
     struct io *first, *last;
     u32 nsectors, segments;
 };
 
-/* Take a neighbour (NULL: there is none) off the queue into the command, if it
- * has room. Caller holds d->lock. */
+/* Take a neighbour (NULL: there is none) off the queue into the command, if
+ * that has room and the neighbour's place is next to it. Caller holds d->lock.
+ */
 static bool join(struct disk *d, struct command *c, struct io *io, u64 now_ns)
 {
     if (!io || c->segments == d->max_segments ||
         c->nsectors + io->request.nsectors > disks.cluster_sectors)
         return false;
-    take(d, &io->request, now_ns);
-    if (io->request.sector < c->first->request.sector) {
+    struct request *r = &io->request, *first = &c->first->request;
+    bool before = r->sector < first->sector;
+    u64 physical = place_of(d, r);
+    if (before ? physical + r->nsectors != first->physical
+               : physical != io_physical_end(c->last))
+        return false;
+    take(d, r, physical, now_ns);
+    if (before) {
         io->joined = c->first;
         c->first = io;
     } else {
         c->last = c->last->joined = io;
     }
-    c->nsectors += io->request.nsectors;
+    c->nsectors += r->nsectors;
     c->segments++;
     return true;
 }
@@ -238,12 +249,12 @@ static struct io *gather(struct disk *d, struct request *r, u64 now_ns)
 {
     struct io *io = io_of(r);
     struct command c = {io, io, r->nsectors, 1};
-    take(d, r, now_ns);
+    take(d, r, place_of(d, r), now_ns);
     while (!io->alone && join(d, &c, next_to(d, c.last), now_ns))
         ;
     while (!io->alone && join(d, &c, next_before(d, c.first), now_ns))
         ;
-    d->queue.head_sector = io_end(c.last);
+    d->queue.head_sector = io_physical_end(c.last);
     queue_dispatched(&d->queue, r, now_ns);
     trace_io(now_ns, TRACE_issued, d, c.first, c.nsectors);
     return c.first;
@@ -499,6 +510,7 @@ int disk_transfer(struct disk *d, struct io *ios, u32 n)
     struct waiter w = {.disk = d, .outstanding = n};
     disk_plug(d);
     for (u32 i = 0; i < n; i++) {
+        ios[i].request.raw = true;
         ios[i].request.waited = true;
         ios[i].request.pid = myproc()->pid;
         ios[i].done = waiter_done;
@@ -581,4 +593,5 @@ void disk_init(void)
         model_fit(d, depth);
     }
     policy_own(POLICY_SCHED, (struct policy_owner){.swap = swap});
+    place_init();
 }

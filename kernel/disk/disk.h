@@ -47,7 +47,7 @@ struct disk {
     void *device;     /* the driver's */
     struct spinlock lock;
     /* lock */
-    const struct policy *sched; /* adopted from policy_in_use */
+    const struct policy *sched, *place; /* adopted from policy_in_use */
     struct queue queue;
     u64 queued_ns;   /* the number of requests in it, summed over time */
     u64 measured_ns; /* until then */
@@ -65,14 +65,19 @@ struct disk {
     struct timer ask_timer;   /* when to ask the scheduler again */
 };
 
-/* The sector after its last. */
+/* The sector after its last; the physical one, once it is dispatched. */
 static inline u64 io_end(const struct io *io)
 {
     return io->request.sector + io->request.nsectors;
 }
 
+static inline u64 io_physical_end(const struct io *io)
+{
+    return io->request.physical + io->request.nsectors;
+}
+
 /* Find the disks, read the boot arguments drive=, drive_*=, cluster_kb=, own
- * sched. */
+ * sched and place. */
 void disk_init(void);
 u32 disk_count(void);
 struct disk *disk_get(u32 id);             /* NULL if there is none */
@@ -101,8 +106,8 @@ void disk_poke(struct disk *);
 void disk_plug(struct disk *);
 void disk_unplug(struct disk *);
 
-/* Do these transfers, outside the cache, and wait. The caller sets sector,
- * nsectors, write and data of each. 0 or -EIO. May sleep. */
+/* Do these raw transfers, outside the cache, and wait. The caller sets sector
+ * (a physical one), nsectors, write and data of each. 0 or -EIO. May sleep. */
 int disk_transfer(struct disk *, struct io *ios, u32 n);
 
 /* So many sequential streams read the disk now. Under drive_segments=adaptive

@@ -10,6 +10,7 @@
  */
 #include "kernel/disk/model.h"
 #include "kernel/disk/disk.h"
+#include "kernel/disk/place.h"
 #include "kernel/disk/virtio_blk.h"
 #include "kernel/machine/args.h"
 #include "kernel/machine/print.h"
@@ -35,12 +36,11 @@ static void to_device(struct disk *d, struct io *io)
 static u64 drive_time(const struct disk *d, struct drive *drive,
                       const struct io *io, u64 now_ns)
 {
-    u64 end = io_end(io);
+    u64 first = io->request.physical, end = io_physical_end(io);
     for (const struct io *i = io->joined; i; i = i->joined)
-        end = io_end(i);
+        end = io_physical_end(i);
     return drive_service(drive, MAX(now_ns, io->issued_ns + d->command_ns),
-                         io->request.sector, end - io->request.sector,
-                         io->request.write);
+                         first, end - first, io->request.write);
 }
 
 /* Which of the commands that it holds a drive takes up: the one it will have
@@ -139,15 +139,16 @@ struct approach queue_approach(const struct queue *q, u64 start_ns,
     if (!d->drive.model->modelled)
         return (struct approach){NEVER_NS, NEVER_NS};
     u64 at_ns = start_ns + d->command_ns;
+    u64 sector = place_of(d, r);
     if (!first)
-        return drive_approach(later(d, at_ns), at_ns, r->sector, r->nsectors,
+        return drive_approach(later(d, at_ns), at_ns, sector, r->nsectors,
                               r->write);
     struct drive trial = *later(d, at_ns);
-    u64 done_ns = drive_service(&trial, at_ns, first->sector, first->nsectors,
-                                first->write);
+    u64 done_ns = drive_service(&trial, at_ns, place_of(d, first),
+                                first->nsectors, first->write);
     u64 next_ns = done_ns + gap_ns + d->command_ns;
     drive_catch_up(&trial, next_ns);
-    return drive_approach(&trial, next_ns, r->sector, r->nsectors, r->write);
+    return drive_approach(&trial, next_ns, sector, r->nsectors, r->write);
 }
 
 u64 queue_seek_edge(struct queue *q, bool last)

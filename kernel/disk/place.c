@@ -1,36 +1,61 @@
-/* Placement (place.h). place.lock guards the policy's answers and its swap. */
+/* Placement (place.h). A disk's lock guards the answers for its requests. */
 #include "kernel/disk/place.h"
-#include "kernel/disk/disk.h"
+#include "kernel/measure/trace.h"
 #include "kernel/policy/registry.h"
 
-static struct spinlock place_lock;
-
+/* The one put to use starts before, and the other stops after, all disks
+ * have gone over. */
 static void swap(const struct policy *to)
 {
-    spin_lock(&place_lock);
-    policy_switch(to);
-    spin_unlock(&place_lock);
+    const struct policy *from = policy_in_use[POLICY_PLACE];
+    if (to->start)
+        to->start();
+    policy_in_use[POLICY_PLACE] = to;
+    for (u32 i = 0; i < disk_count(); i++) {
+        struct disk *d = disk_get(i);
+        spin_lock(&d->lock);
+        d->place = to;
+        spin_unlock(&d->lock);
+    }
+    if (from && from->stop)
+        from->stop();
 }
 
 void place_init(void)
 {
-    place_lock = SPINLOCK("place", RANK_POLICY);
     policy_own(POLICY_PLACE, (struct policy_owner){.swap = swap});
 }
 
-u64 place_physical(struct disk *d, u64 blkno, u32 block_bytes, bool write)
+/* The policy has answered wrongly: this disk goes to the default now, each
+ * other one when it is given a wrong answer, too. */
+static void fault(struct disk *d)
 {
-    u64 blocks = d->nsectors / (block_bytes / SECTOR_BYTES);
-    spin_lock(&place_lock);
-    const struct policy *p = policy_in_use[POLICY_PLACE];
-    u64 physical = p->place.physical(d->id, blkno, write);
-    policy_check(p);
-    if (physical >= blocks) {
-        policy_switch(policy_fault(POLICY_PLACE,
-                                   "physical returned a block off the disk"));
-        p = policy_in_use[POLICY_PLACE];
-        physical = p->place.physical(d->id, blkno, write);
+    if (d->place == policy_in_use[POLICY_PLACE]) {
+        const struct policy *def =
+            policy_fault(POLICY_PLACE, "place returned a sector off the disk");
+        if (def->start)
+            def->start();
+        policy_in_use[POLICY_PLACE] = def;
     }
-    spin_unlock(&place_lock);
-    return physical;
+    d->place = policy_in_use[POLICY_PLACE];
+}
+
+u64 place_ask(struct disk *d, const struct request *r)
+{
+    u64 physical = d->place->place.place(&d->queue, r);
+    policy_check(d->place);
+    if (physical <= d->nsectors - r->nsectors)
+        return physical;
+    fault(d);
+    return place_of(d, r);
+}
+
+void place_confirm(struct disk *d, struct request *r, u64 physical, u64 now_ns)
+{
+    r->physical = physical;
+    if (physical != r->sector)
+        trace_at(now_ns, TRACE_placed, d->id, r->sector, r->pid,
+                 physical | (r->write ? TRACE_WRITE : 0));
+    if (!r->raw && d->place->place.placed)
+        d->place->place.placed(&d->queue, r);
 }

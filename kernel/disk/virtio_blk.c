@@ -149,7 +149,7 @@ static bool start(struct virtio_blk *v, u32 type, struct io *io)
     s->status = 0xff;
     s->header.type = type;
     s->header.reserved = 0;
-    s->header.sector = type == TYPE_FLUSH ? 0 : io->request.sector;
+    s->header.sector = type == TYPE_FLUSH ? 0 : io->request.physical;
     u32 n = add_piece(s, 0, &s->header, sizeof s->header, DESC_NEXT);
     u16 flags = DESC_NEXT | (type == TYPE_IN ? DESC_WRITE : 0);
     for (struct io *i = type == TYPE_FLUSH ? NULL : io; i; i = i->joined)

@@ -35,7 +35,8 @@
     X(writing, "block; how long it was dirty in ns, or 0")          \
     X(named, "the process's new name, 8 bytes; the other 8")        \
     X(counted, "0; 0: /dev/stat was printed")                       \
-    X(sought, "0: to the first cylinder, 1: the last; told in ns")
+    X(sought, "0: to the first cylinder, 1: the last; told in ns")  \
+    X(placed, "sector; another sector to which it goes, bit 63: a write")
 
 enum trace_event {
 #define X(name, meaning) TRACE_##name,

@@ -192,15 +192,17 @@ struct write_hooks {
 /* ---- sched: which request next ---- */
 
 struct request {
-    u64 sector; /* first, 512 bytes each */
+    u64 sector; /* first, 512 bytes each; logical, see place */
     u32 nsectors;
     bool write;
+    bool raw;      /* its sector is physical */
     bool waited;   /* a process waits for this one */
     bool offer;    /* a dirty block: it may be written, and need not */
     bool again;    /* the offer's block was modified again; the policy clears */
     u32 pid;       /* on whose behalf; 0: the kernel's own */
     u64 queued_ns; /* when it entered the queue; an offer: became dirty */
     u64 arrival;   /* its number among all that entered this queue */
+    u64 physical;  /* first sector on the platters; set at dispatch */
     u64 word[2];   /* the policy's own while queued; 0 at first */
     const struct queue *queue; /* it is queued here; NULL: not queued */
 
@@ -219,7 +221,7 @@ enum direction { READS = 1, WRITES = 2, BOTH = READS | WRITES, OFFERS = 4 };
 struct queue {
     u32 disk;
     u64 turn_ns;     /* of the modelled platter; 0: there is none */
-    u64 head_sector; /* where the last command ended */
+    u64 head_sector; /* where the last command ended; physical */
     /* The last command: the scheduler's choice for it, when it was dispatched,
      * and when the modelled drive has done it. How many there were. */
     const struct request *last;
@@ -365,12 +367,18 @@ struct prefetch_hooks {
     bool takes_hints;
 };
 
-/* ---- place: where a logical block lives ---- */
+/* ---- place: where on the disk does a request go ---- */
 
+/* The disk's lock is held. */
 struct place_hooks {
-    /* (required) The physical block a transfer of this logical block goes
-     * to. Outside the disk is a fault. Lock of the kind held. */
-    u64 (*physical)(u32 disk, u64 blkno, bool write);
+    /* (optional; without it: r->sector) The first physical sector of the
+     * request, if it were dispatched now: where a read's data are, where a
+     * write may go. Not on the disk is a fault. It is asked once of a request
+     * that is dispatched, once of a neighbour that may be merged with that, and
+     * by queue_approach, but of no raw request. An answer has no effect yet. */
+    u64 (*place)(const struct queue *, const struct request *r);
+    /* (optional) The request goes to r->physical, the last answer for it. */
+    void (*placed)(const struct queue *, const struct request *r);
 };
 
 /* ---- the table ---- */

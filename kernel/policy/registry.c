@@ -62,7 +62,6 @@ static const struct {
     REQUIRED(WRITE, write.decide),     REQUIRED(SCHED, sched.next),
     REQUIRED(REPLACE, replace.insert), REQUIRED(REPLACE, replace.remove),
     REQUIRED(REPLACE, replace.victim), REQUIRED(PREFETCH, prefetch.ahead),
-    REQUIRED(PLACE, place.physical),
 };
 
 const struct policy *policy_in_use[POLICY_KINDS];

@@ -1,20 +1,12 @@
 /*
- * In place: a logical block lives where the file system put it, and is
- * updated there.
+ * In place: a block lives where the file system put it, and is updated there.
+ * That is what the kernel does without a hook.
  */
 #include "kernel/policy/policy.h"
-
-static u64 inplace_physical(u32 disk, u64 blkno, bool write)
-{
-    (void)disk;
-    (void)write;
-    return blkno;
-}
 
 static const struct policy inplace = {
     .kind = POLICY_PLACE,
     .name = "inplace",
     .about = "update in place: logical is physical",
-    .place = {.physical = inplace_physical},
 };
 POLICY(inplace);

@@ -11,7 +11,6 @@
 #include "kernel/machine/text.h"
 #include "kernel/measure/hist.h"
 #include "kernel/machine/mem.h"
-#include "kernel/disk/place.h"
 #include "kernel/machine/power.h"
 #include "kernel/machine/print.h"
 #include "kernel/proc/proc.h"
@@ -507,9 +506,9 @@ bool virtio_blk_start(struct disk *d, struct io *io)
 {
     if (!fly(d, io, false))
         return false;
-    u64 at = io->request.sector, n = 0, pieces = 0;
+    u64 at = io->request.physical, n = 0, pieces = 0;
     for (struct io *i = io; i; i = i->joined) {
-        if (i->request.sector != at + n)
+        if (i->request.physical != at + n)
             panic("rig: a command's pieces do not lie one after the other");
         n += i->request.nsectors;
         pieces++;
@@ -548,8 +547,7 @@ static bool touches(const struct bad *b, const struct started *s)
     if (s->flush || b->write != s->io->request.write || b->disk != s->disk->id)
         return false;
     for (const struct io *i = s->io; i; i = i->joined)
-        if (i->request.sector <= b->sector &&
-            b->sector < i->request.sector + i->request.nsectors)
+        if (i->request.physical <= b->sector && b->sector < io_physical_end(i))
             return true;
     return false;
 }
@@ -568,7 +566,7 @@ static bool fails(const struct started *s)
 static void move(const struct started *s)
 {
     for (struct io *i = s->flush ? NULL : s->io; i; i = i->joined) {
-        void *at = contents[s->disk->id][i->request.sector];
+        void *at = contents[s->disk->id][i->request.physical];
         u64 bytes = i->request.nsectors * SECTOR_BYTES;
         if (!i->data)
             continue;
@@ -700,7 +698,6 @@ void boot(const char *args)
 {
     boot_disks(args);
     bio_init(1024);
-    place_init();
     forget("notes");
 }
 

@@ -225,10 +225,16 @@ POLICY(told_prefetch);
 
 /* ---- place ---- */
 
-static u64 place_physical_(u32 disk, u64 blkno, bool write)
+static u64 place_(const struct queue *q, const struct request *r)
 {
-    (void)disk, (void)write;
-    return blkno + told.shift;
+    tell("place %c%lu", r->write ? 'W' : 'R', r->sector);
+    return told.place ? told.place(q, r) : r->sector;
+}
+
+static void placed_(const struct queue *q, const struct request *r)
+{
+    (void)q;
+    tell("placed %lu at %lu", r->sector, r->physical);
 }
 
 struct policy told_place = {
@@ -236,7 +242,7 @@ struct policy told_place = {
     .name = "told",
     .about = "tells what it is asked",
     .check = find_wrong,
-    .place = {.physical = place_physical_},
+    .place = {.place = place_, .placed = placed_},
 };
 POLICY(told_place);
 
@@ -323,10 +329,4 @@ static void none_ahead(struct stream *s, const struct access *a, struct wish *w)
 
 DEFAULT(none, POLICY_PREFETCH, .prefetch = {.ahead = none_ahead});
 
-static u64 inplace_physical(u32 disk, u64 blkno, bool write)
-{
-    (void)disk, (void)write;
-    return blkno;
-}
-
-DEFAULT(inplace, POLICY_PLACE, .place = {.physical = inplace_physical});
+DEFAULT(inplace, POLICY_PLACE, .place = {NULL, NULL});

@@ -42,8 +42,8 @@ extern struct told {
     /* prefetch: "ahead 3+2 of 10" */
     struct wish wish;
 
-    /* place */
-    u64 shift; /* added to the number of each block */
+    /* place: "place R10", "placed 10 at 12" */
+    u64 (*place)(const struct queue *, const struct request *); /* or NULL */
 } told;
 
 /* Hooks that the tables do not have at first. */
