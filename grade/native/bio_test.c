@@ -39,8 +39,11 @@ static struct timer *timers[DISKS]; /* that are set */
 static struct proc process = {.pid = 7};
 static u8 device[DISKS][BLOCKS][BLOCK_BYTES];
 static u32 model[DISKS][BLOCKS]; /* what each block was last filled with */
-static struct io *ring[DISKS][RING];
-static struct disk *attached;
+static struct virtio_blk {
+    struct disk *disk;
+    struct span *ring[RING];
+} devices[DISKS];
+static const struct virtio_blk_client *client;
 
 /* splitmix64: Steele, Lea and Flood, OOPSLA 2014. */
 static u64 random_u64(void)
@@ -220,44 +223,42 @@ u64 mem_total_pages(void)
 
 /* ---- the device ---- */
 
-u32 virtio_blk_init(struct disk *d, u32 n)
+struct virtio_blk *virtio_blk_open(u32 i, const struct virtio_blk_client *of,
+                                   void *arg, struct virtio_blk_facts *facts)
 {
-    (void)n;
-    for (u32 i = 0; i < DISKS; i++)
-        d[i] = (struct disk){.id = i,
-                             .nsectors = BLOCKS * BLOCK_BYTES / SECTOR_BYTES,
-                             .depth = RING,
-                             .max_segments = 4};
-    for (u32 i = 0; i < DISKS; i++)
-        snprintf(d[i].name, sizeof d[i].name, "disk%u", i);
-    attached = d;
-    return DISKS;
+    if (i == DISKS)
+        return NULL;
+    *facts = (struct virtio_blk_facts){
+        .nsectors = BLOCKS * BLOCK_BYTES / SECTOR_BYTES,
+        .depth = RING,
+        .max_segments = 4,
+    };
+    client = of;
+    devices[i].disk = arg;
+    return &devices[i];
 }
 
-bool virtio_blk_start(struct disk *d, struct io *io)
+bool virtio_blk_start(struct virtio_blk *v, enum command_kind kind, u64 sector,
+                      struct span *first)
 {
+    (void)kind, (void)sector;
     for (u32 i = 0; i < RING; i++) {
-        if (!ring[d->id][i]) {
-            ring[d->id][i] = io;
+        if (!v->ring[i]) {
+            v->ring[i] = first;
             return true;
         }
     }
     return false;
 }
 
-bool virtio_blk_start_flush(struct disk *d, struct io *io)
+void virtio_blk_kick(struct virtio_blk *v)
 {
-    return virtio_blk_start(d, io);
+    (void)v;
 }
 
-void virtio_blk_kick(struct disk *d)
+void virtio_blk_settle(struct virtio_blk *v)
 {
-    (void)d;
-}
-
-void virtio_blk_settle(struct disk *d)
-{
-    (void)d;
+    (void)v;
 }
 
 void clock_stop(void)
@@ -313,9 +314,9 @@ static void move(u32 disk, struct io *io)
     u8 *at = (u8 *)device[disk] + io->request.physical * SECTOR_BYTES;
     u64 bytes = io->request.nsectors * SECTOR_BYTES;
     if (io->request.write)
-        memcpy(at, io->data, bytes);
+        memcpy(at, io->span.data, bytes);
     else
-        memcpy(io->data, at, bytes);
+        memcpy(io->span.data, at, bytes);
 }
 
 /* Complete one command, if any is in flight; else let time pass. */
@@ -324,14 +325,14 @@ static bool device_step(void)
     u32 begin = random_below(DISKS * RING);
     for (u32 i = 0; i < DISKS * RING; i++) {
         u32 disk = (begin + i) / RING % DISKS, slot = (begin + i) % RING;
-        struct io *io = ring[disk][slot];
-        if (!io)
+        struct span *first = devices[disk].ring[slot];
+        if (!first)
             continue;
         bool fail = random_below(1000) < fail_permille;
-        for (struct io *j = fail ? NULL : io; j; j = j->joined)
-            move(disk, j);
-        ring[disk][slot] = NULL;
-        disk_command_done(&attached[disk], io, fail ? -EIO : 0);
+        for (struct span *s = fail ? NULL : first; s; s = s->next)
+            move(disk, CONTAINER(s, struct io, span));
+        devices[disk].ring[slot] = NULL;
+        client->ended(devices[disk].disk, first, fail ? -EIO : 0);
         return true;
     }
     return timer_step();
@@ -340,7 +341,7 @@ static bool device_step(void)
 /* Another process prefetches. While one waits for a buffer it gets none. */
 static void prefetch_meanwhile(void)
 {
-    struct disk *d = &attached[random_below(DISKS)];
+    struct disk *d = disk_get(random_below(DISKS));
     u64 before = ahead.value, blkno = random_below(BLOCKS);
     bprefetch(d, &blkno, 1);
     assert(!bcache.waiting || ahead.value == before);
@@ -427,7 +428,7 @@ static u32 nheld;
 
 static struct disk *any_disk(void)
 {
-    return &attached[random_below(DISKS)];
+    return disk_get(random_below(DISKS));
 }
 
 static bool is_held(struct disk *d, u64 blkno)

@@ -492,7 +492,7 @@ int disk_transfer(struct disk *d, struct io *ios, u32 n)
     if (fails(FAULT_READ, d))
         return -EIO;
     for (u32 i = 0; i < n; i++)
-        memcpy(ios[i].data,
+        memcpy(ios[i].span.data,
                shim_of(d)->now + ios[i].request.sector * SECTOR_BYTES,
                ios[i].request.nsectors * SECTOR_BYTES);
     return 0;

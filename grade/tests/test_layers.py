@@ -65,6 +65,23 @@ def test_a_file_includes_headers_of_its_room_and_of_those_below_only() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+# The driver moves bytes and the model's arithmetic tells times: neither knows a disk or a queue.
+INDEPENDENT = ("virtio_blk", "drive", "drives")
+
+
+def test_the_driver_and_the_drives_use_nothing_of_the_disks(table: dict[Path, Symbols]) -> None:
+    room = {path: names for path, names in table.items() if path.parent.name == "disk"}
+    assert set(INDEPENDENT) < {stem(path) for path in room}
+    disks = {n for path, s in room.items() if stem(path) not in INDEPENDENT for n in s.defined}
+    assert {"disk_plug", "queue_add", "model_start", "place_ask"} <= disks
+    wrong = {stem(p): s.undefined & disks for p, s in room.items() if stem(p) in INDEPENDENT}
+    assert not any(wrong.values()), wrong
+    for path in KERNEL_SOURCES:
+        if path.parent.name == "disk" and stem(path) in INDEPENDENT:
+            theirs = re.findall(r'^#include "kernel/disk/([^"]+)\.h"', path.read_text(), re.M)
+            assert set(theirs) <= set(INDEPENDENT), f"{path.name} includes {theirs}"
+
+
 def declared_by(headers: set[str]) -> set[str]:
     """What these headers declare."""
     return set().union(*(declared_functions(ROOT / header) for header in headers))

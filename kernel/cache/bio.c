@@ -346,7 +346,7 @@ static void set_io(struct buf *b, bool write, bool waited)
                     .write = write,
                     .waited = waited,
                     .pid = myproc()->pid},
-        .data = b->data,
+        .span.data = b->data,
         .done = biodone,
         .claim = claim_offer,
     };

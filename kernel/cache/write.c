@@ -90,13 +90,13 @@ static u64 start_oldest(struct list *l, u64 n)
             continue;
         buf_take(b);
         buf_prepare_write(b, false);
-        b->io.joined = batch;
+        io_set_next(&b->io, batch);
         batch = &b->io;
         started++;
     }
     spin_unlock(&bcache.lock);
     for (struct io *io = batch, *next; io; io = next) {
-        next = io->joined;
+        next = io_next(io);
         disk_submit(CONTAINER(io, struct buf, io)->disk, io);
     }
     spin_lock(&bcache.lock);

@@ -7,10 +7,10 @@
  *
  *     idle ---- disk_submit ----> queued ---- gather ----> dispatched
  *     |  ^                         ^  ^                     |   |
- *     |  |               take_up:  |  |  disk_command_done: |   |
+ *     |  |               take_up:  |  |  command_ended:     |   |
  *     |  |       claim() says yes  |  +-- failed with its --+   |
  *     |  |                         |      neighbours            |
- *     |  +---- disk_command_done: done() -----------------------+
+ *     |  +---- command_ended: done() ---------------------------+
  *     |  |                         |
  *     |  +-- disk_withdraw, or ----+
  *     |      claim() says no       |
@@ -28,6 +28,7 @@
  */
 #include "kernel/disk/disk.h"
 #include "kernel/machine/args.h"
+#include "kernel/machine/print.h"
 #include "kernel/measure/hist.h"
 #include "kernel/proc/proc.h"
 #include "kernel/disk/model.h"
@@ -37,7 +38,6 @@
 #include "kernel/base/stat.h"
 #include "kernel/base/string.h"
 #include "kernel/measure/trace.h"
-#include "kernel/disk/virtio_blk.h"
 
 static struct {
     struct disk disk[MAX_DISKS];
@@ -191,7 +191,8 @@ static void take(struct disk *d, struct request *r, u64 physical, u64 now_ns)
     remove(d, r);
     place_confirm(d, r, physical, now_ns);
     io_of(r)->issued_ns = now_ns;
-    io_of(r)->joined = NULL;
+    io_of(r)->span.bytes = r->nsectors * SECTOR_BYTES;
+    io_set_next(io_of(r), NULL);
 }
 
 /* The queued requests that go on where io ends, and end where it begins, if
@@ -233,10 +234,11 @@ static bool join(struct disk *d, struct command *c, struct io *io, u64 now_ns)
         return false;
     take(d, r, physical, now_ns);
     if (before) {
-        io->joined = c->first;
+        io_set_next(io, c->first);
         c->first = io;
     } else {
-        c->last = c->last->joined = io;
+        io_set_next(c->last, io);
+        c->last = io;
     }
     c->nsectors += r->nsectors;
     c->segments++;
@@ -300,13 +302,13 @@ static bool take_up(struct disk *d, struct io *io)
     struct io *taken = NULL;
     u64 nsectors = 0;
     while (io && claim(d, io)) {
-        io->joined = taken;
+        io_set_next(io, taken);
         taken = io;
         nsectors += io->request.nsectors;
         io = nsectors < disks.cluster_sectors ? next_offer(d, io) : NULL;
     }
     for (struct io *i = taken, *next; i; i = next) {
-        next = i->joined;
+        next = io_next(i);
         count(&offers_taken, 1);
         arrive(d, i);
     }
@@ -343,7 +345,7 @@ static void dispatch(struct disk *d)
         started |= model_start(d, command, now_ns);
     }
     if (started)
-        virtio_blk_kick(d);
+        virtio_blk_kick(d->device);
     if (!d->plugged && !d->in_flight && !idle(d))
         ask_later(d);
 }
@@ -453,26 +455,50 @@ static void account(const struct disk *d, const struct io *io, int error)
         count(&errors, 1);
 }
 
-void disk_command_done(struct disk *d, struct io *io, int error)
+static void command_ended(struct disk *d, struct io *io, int error)
 {
-    bool split = error && io->joined;
+    bool split = error && io_next(io);
     struct io *next;
     spin_lock(&d->lock);
     assert(d->in_flight && !io->request.queue);
     d->in_flight--;
     for (struct io *i = split ? io : NULL; i; i = next) {
-        next = i->joined;
+        next = io_next(i);
         i->alone = true;
         enqueue(d, i);
     }
     dispatch(d);
     spin_unlock(&d->lock);
     for (struct io *i = split ? NULL : io; i; i = next) {
-        next = i->joined;
+        next = io_next(i);
         account(d, i, error);
         i->done(i, error);
     }
 }
+
+/* ---- what the driver tells ---- */
+
+static void begin(void *arg)
+{
+    disk_plug(arg);
+}
+
+/* A command or, without sectors, a flush has ended. */
+static void ended(void *arg, struct span *first, int error)
+{
+    struct io *io = CONTAINER(first, struct io, span);
+    if (io->request.nsectors)
+        command_ended(arg, io, error);
+    else
+        io->done(io, error);
+}
+
+static void end(void *arg)
+{
+    disk_unplug(arg);
+}
+
+/* ---- callers that wait ---- */
 
 /* Somebody who waits for transfers. */
 struct waiter {
@@ -524,10 +550,10 @@ int disk_transfer(struct disk *d, struct io *ios, u32 n)
 static void flush_device(struct disk *d, struct io *io)
 {
     spin_lock(&d->lock);
-    while (!virtio_blk_start_flush(d, io))
+    while (!virtio_blk_start(d->device, COMMAND_FLUSH, 0, &io->span))
         sleep_on(d, &d->lock);
     spin_unlock(&d->lock);
-    virtio_blk_kick(d);
+    virtio_blk_kick(d->device);
 }
 
 int disk_flush(struct disk *d)
@@ -580,18 +606,35 @@ struct disk *disk_named(const char *name)
     return NULL;
 }
 
+/* Take the driver's next device as a disk; false if there is none. */
+static bool attach(u32 id)
+{
+    static const struct virtio_blk_client client = {begin, ended, end};
+    struct disk *d = &disks.disk[id];
+    struct virtio_blk_facts facts;
+    if (!(d->device = virtio_blk_open(id, &client, d, &facts)))
+        return false;
+    d->id = id;
+    ksnprintf(d->name, sizeof d->name, "disk%u", id);
+    d->nsectors = facts.nsectors;
+    d->read_only = facts.read_only;
+    d->can_flush = facts.can_flush;
+    d->depth = facts.depth;
+    d->max_segments = facts.max_segments;
+    d->lock = SPINLOCK("disk", RANK_DISK);
+    queue_init(&d->queue, id);
+    return true;
+}
+
 void disk_init(void)
 {
-    disks.n = virtio_blk_init(disks.disk, MAX_DISKS);
+    while (disks.n < MAX_DISKS && attach(disks.n))
+        disks.n++;
     hist_init(disks.n);
     disks.cluster_sectors = arg_number("cluster_kb", 64, 0, 1024) * 2;
     u32 depth = arg_number("drive_depth", 0, 0, MAX_DEPTH);
-    for (u32 i = 0; i < disks.n; i++) {
-        struct disk *d = &disks.disk[i];
-        d->lock = SPINLOCK("disk", RANK_DISK);
-        queue_init(&d->queue, i);
-        model_fit(d, depth);
-    }
+    for (u32 i = 0; i < disks.n; i++)
+        model_fit(&disks.disk[i], depth);
     policy_own(POLICY_SCHED, (struct policy_owner){.swap = swap});
     place_init();
 }

@@ -13,26 +13,25 @@
 
 #include "kernel/machine/clock.h"
 #include "kernel/disk/drive.h"
+#include "kernel/disk/virtio_blk.h"
 #include "kernel/machine/lock.h"
 #include "kernel/policy/policy.h"
 
-#define SECTOR_BYTES 512
-#define MAX_DEPTH    256 /* as many tags as SCSI has */
+#define MAX_DEPTH 256 /* as many tags as SCSI has */
 
 struct disk;
 
 struct io {
     struct request request; /* the caller sets sector, nsectors, write,
                                waited and pid */
-    void *data;             /* nsectors * 512 bytes, contiguous */
+    struct span span;       /* the caller sets data: nsectors * 512 bytes */
     void (*done)(struct io *, int error);            /* 0 or -EIO */
     bool (*claim)(struct io *, const struct disk *); /* see disk_offer */
     void *arg;                                       /* done's own */
     /* disk.lock */
-    struct io *joined; /* the next of the same command */
-    struct io *held;   /* the next of the commands that the drive holds */
-    bool alone;        /* joins no neighbour: it failed with one */
-    u64 issued_ns;     /* dispatched to the drive */
+    struct io *held; /* the next of the commands that the drive holds */
+    bool alone;      /* joins no neighbour: it failed with one */
+    u64 issued_ns;   /* dispatched to the drive */
 };
 
 struct disk {
@@ -44,7 +43,7 @@ struct disk {
     bool can_flush;   /* the device has a volatile cache to flush */
     u32 depth;        /* commands at a time */
     u32 max_segments; /* most pieces of one command */
-    void *device;     /* the driver's */
+    struct virtio_blk *device;
     struct spinlock lock;
     /* lock */
     const struct policy *sched, *place; /* adopted from policy_in_use */
@@ -65,7 +64,7 @@ struct disk {
     struct timer ask_timer;   /* when to ask the scheduler again */
 };
 
-/* The sector after its last; the physical one, once it is dispatched. */
+/* The sector after its last, logical and physical. */
 static inline u64 io_end(const struct io *io)
 {
     return io->request.sector + io->request.nsectors;
@@ -74,6 +73,17 @@ static inline u64 io_end(const struct io *io)
 static inline u64 io_physical_end(const struct io *io)
 {
     return io->request.physical + io->request.nsectors;
+}
+
+/* The next of the same command, or NULL. */
+static inline struct io *io_next(const struct io *io)
+{
+    return io->span.next ? CONTAINER(io->span.next, struct io, span) : NULL;
+}
+
+static inline void io_set_next(struct io *io, struct io *next)
+{
+    io->span.next = next ? &next->span : NULL;
 }
 
 /* Find the disks, read the boot arguments drive=, drive_*=, cluster_kb=, own

@@ -11,7 +11,6 @@
 #include "kernel/disk/model.h"
 #include "kernel/disk/disk.h"
 #include "kernel/disk/place.h"
-#include "kernel/disk/virtio_blk.h"
 #include "kernel/machine/args.h"
 #include "kernel/machine/print.h"
 #include "kernel/base/stat.h"
@@ -27,7 +26,9 @@ COUNTER(mode_selects, "disk.mode_selects", "commands",
 
 static void to_device(struct disk *d, struct io *io)
 {
-    if (!virtio_blk_start(d, io))
+    bool write = io->request.write;
+    if (!virtio_blk_start(d->device, write ? COMMAND_WRITE : COMMAND_READ,
+                          io->request.physical, &io->span))
         panic("disk: %s: more commands than its depth", d->name);
 }
 
@@ -37,7 +38,7 @@ static u64 drive_time(const struct disk *d, struct drive *drive,
                       const struct io *io, u64 now_ns)
 {
     u64 first = io->request.physical, end = io_physical_end(io);
-    for (const struct io *i = io->joined; i; i = i->joined)
+    for (const struct io *i = io_next(io); i; i = io_next(i))
         end = io_physical_end(i);
     return drive_service(drive, MAX(now_ns, io->issued_ns + d->command_ns),
                          first, end - first, io->request.write);
@@ -89,8 +90,8 @@ static void drive_done(void *arg)
     spin_unlock(&d->lock);
     clock_stop();
     to_device(d, io);
-    virtio_blk_kick(d);
-    virtio_blk_settle(d);
+    virtio_blk_kick(d->device);
+    virtio_blk_settle(d->device);
     clock_go();
 }
 
@@ -110,10 +111,10 @@ bool model_start(struct disk *d, struct io *command, u64 now_ns)
 void model_flush(struct disk *d, struct io *io)
 {
     clock_stop();
-    if (!virtio_blk_start_flush(d, io))
+    if (!virtio_blk_start(d->device, COMMAND_FLUSH, 0, &io->span))
         panic("disk: %s: more commands than its depth", d->name);
-    virtio_blk_kick(d);
-    virtio_blk_settle(d);
+    virtio_blk_kick(d->device);
+    virtio_blk_settle(d->device);
     clock_go();
 }
 

@@ -11,6 +11,7 @@
 #include "kernel/machine/clock.h"
 #include "kernel/machine/fdt.h"
 #include "kernel/machine/irq.h"
+#include "kernel/machine/lock.h"
 #include "kernel/machine/mem.h"
 #include "kernel/machine/print.h"
 #include "kernel/machine/riscv.h"
@@ -64,6 +65,7 @@ enum {
 
 #define RING_MAX     256 /* commands a device may have */
 #define SEGMENTS_MAX 64  /* pieces of data in a command */
+#define DEVICES_MAX  8   /* devices that are used */
 #define BLOCK_DEVICE 2   /* device id */
 
 struct descriptor {
@@ -91,13 +93,14 @@ struct slot {
         u64 sector;
     } header;
     u8 status; /* 0: done; the device's */
-    struct io *io;
+    struct span *first;
 };
 
 static struct virtio_blk {
     u64 registers; /* kernel address */
     u32 irq;
-    struct disk *disk;
+    const struct virtio_blk_client *client; /* NULL: not opened */
+    void *arg;                              /* the client's */
     u64 features;
     u32 max_segments;
     u32 ring_size, nfree;
@@ -109,7 +112,7 @@ static struct virtio_blk {
     struct available *available;
     volatile struct used *used;
     struct slot *slots;
-} devices[MAX_DISKS];
+} devices[DEVICES_MAX];
 
 static u32 ndevices;
 
@@ -127,17 +130,18 @@ static void set_address(struct virtio_blk *v, u32 offset, const void *p)
 
 /* ---- commands ---- */
 
-static u32 add_piece(struct slot *s, u32 n, const void *p, u32 bytes, u16 flags)
+static u32 describe(struct slot *s, u32 n, const void *p, u32 bytes, u16 flags)
 {
     s->table[n] = (struct descriptor){
         .phys = phys_of(p), .bytes = bytes, .flags = flags, .next = n + 1};
     return n + 1;
 }
 
-/* Lay out the command of this type in a free slot and publish it. The pieces
- * are those of io and what is joined to it; none for a flush. */
-static bool start(struct virtio_blk *v, u32 type, struct io *io)
+/* Lay out the command in a free slot and publish it. */
+bool virtio_blk_start(struct virtio_blk *v, enum command_kind kind, u64 sector,
+                      struct span *first)
 {
+    static const u32 type[] = {TYPE_IN, TYPE_OUT, TYPE_FLUSH};
     spin_lock(&v->lock);
     if (!v->nfree) {
         spin_unlock(&v->lock);
@@ -145,16 +149,16 @@ static bool start(struct virtio_blk *v, u32 type, struct io *io)
     }
     u16 id = v->free[--v->nfree];
     struct slot *s = &v->slots[id];
-    s->io = io;
+    s->first = first;
     s->status = 0xff;
-    s->header.type = type;
+    s->header.type = type[kind];
     s->header.reserved = 0;
-    s->header.sector = type == TYPE_FLUSH ? 0 : io->request.physical;
-    u32 n = add_piece(s, 0, &s->header, sizeof s->header, DESC_NEXT);
-    u16 flags = DESC_NEXT | (type == TYPE_IN ? DESC_WRITE : 0);
-    for (struct io *i = type == TYPE_FLUSH ? NULL : io; i; i = i->joined)
-        n = add_piece(s, n, i->data, i->request.nsectors * SECTOR_BYTES, flags);
-    n = add_piece(s, n, &s->status, 1, DESC_WRITE);
+    s->header.sector = sector;
+    u32 n = describe(s, 0, &s->header, sizeof s->header, DESC_NEXT);
+    u16 flags = DESC_NEXT | (kind == COMMAND_READ ? DESC_WRITE : 0);
+    for (; first && kind != COMMAND_FLUSH; first = first->next)
+        n = describe(s, n, first->data, first->bytes, flags);
+    n = describe(s, n, &s->status, 1, DESC_WRITE);
     v->ring[id] = (struct descriptor){.phys = phys_of(s->table),
                                       .bytes = n * sizeof s->table[0],
                                       .flags = DESC_INDIRECT};
@@ -166,69 +170,45 @@ static bool start(struct virtio_blk *v, u32 type, struct io *io)
     return true;
 }
 
-bool virtio_blk_start(struct disk *d, struct io *io)
+void virtio_blk_kick(struct virtio_blk *v)
 {
-    return start(d->device, io->request.write ? TYPE_OUT : TYPE_IN, io);
-}
-
-bool virtio_blk_start_flush(struct disk *d, struct io *io)
-{
-    return start(d->device, TYPE_FLUSH, io);
-}
-
-void virtio_blk_kick(struct disk *d)
-{
-    struct virtio_blk *v = d->device;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     *reg(v, QUEUE_NOTIFY) = 0;
 }
 
 /* The next command that has ended, its slot freed; NULL if there is none. */
-static struct io *reap(struct virtio_blk *v, int *error, bool *flush)
+static struct span *reap(struct virtio_blk *v, int *error)
 {
-    struct io *io = NULL;
+    struct span *first = NULL;
     spin_lock(&v->lock);
     if (v->used_seen != __atomic_load_n(&v->used->index, __ATOMIC_ACQUIRE)) {
         u32 id = v->used->ring[v->used_seen++ % v->ring_size].id;
         struct slot *s = &v->slots[id];
-        io = s->io;
+        first = s->first;
         *error = s->status ? -EIO : 0;
-        *flush = s->header.type == TYPE_FLUSH;
         v->free[v->nfree++] = id;
     }
     spin_unlock(&v->lock);
-    return io;
+    return first;
 }
 
-static void reap_all(struct virtio_blk *v)
-{
-    struct io *io;
-    int error;
-    bool flush;
-    while ((io = reap(v, &error, &flush))) {
-        if (flush)
-            io->done(io, error);
-        else
-            disk_command_done(v->disk, io, error);
-    }
-}
-
-void virtio_blk_interrupt(u32 irq)
+static void interrupt(u32 irq)
 {
     for (u32 i = 0; i < ndevices; i++) {
         struct virtio_blk *v = &devices[i];
         if (v->irq != irq)
             continue;
         *reg(v, INTERRUPT_ACK) = *reg(v, INTERRUPT_STATUS);
-        disk_plug(v->disk);
-        reap_all(v);
-        disk_unplug(v->disk);
+        v->client->begin(v->arg);
+        int error;
+        for (struct span *first; (first = reap(v, &error));)
+            v->client->ended(v->arg, first, error);
+        v->client->end(v->arg);
     }
 }
 
-void virtio_blk_settle(struct disk *d)
+void virtio_blk_settle(struct virtio_blk *v)
 {
-    struct virtio_blk *v = d->device;
     /* Another hart may take the interrupt, after which none comes here: so
      * only a hart that is alone rests. */
     while (__atomic_load_n(&v->nfree, __ATOMIC_ACQUIRE) < v->ring_size) {
@@ -300,14 +280,14 @@ static bool set_up(struct virtio_blk *v)
     }
     u32 segments = v->features & F_SEG_MAX ? *reg(v, CONFIG + 12) : 1;
     v->max_segments = MIN(segments, SEGMENTS_MAX);
-    irq_register(v->irq, virtio_blk_interrupt);
+    irq_register(v->irq, interrupt);
     *reg(v, STATUS) = *reg(v, STATUS) | STATUS_DRIVER_OK;
     return true;
 }
 
 void virtio_blk_probe(void)
 {
-    for (u32 i = 0; i < machine.nvirtio && ndevices < MAX_DISKS; i++) {
+    for (u32 i = 0; i < machine.nvirtio && ndevices < DEVICES_MAX; i++) {
         u64 registers = (u64)virt_of(machine.virtio[i].phys);
         if (!present(registers))
             continue;
@@ -322,22 +302,21 @@ void virtio_blk_probe(void)
     }
 }
 
-static void describe(struct virtio_blk *v, struct disk *d, u32 id)
+struct virtio_blk *virtio_blk_open(u32 i,
+                                   const struct virtio_blk_client *client,
+                                   void *arg, struct virtio_blk_facts *facts)
 {
-    d->id = id;
-    ksnprintf(d->name, sizeof d->name, "disk%u", id);
-    d->nsectors = *reg(v, CONFIG) | (u64)*reg(v, CONFIG + 4) << 32;
-    d->read_only = v->features & F_RO;
-    d->can_flush = v->features & F_FLUSH;
-    d->max_segments = v->max_segments;
-    d->depth = v->ring_size - 1; /* one slot is kept for a flush */
-    d->device = v;
-    v->disk = d;
-}
-
-u32 virtio_blk_init(struct disk *disks, u32 n)
-{
-    for (u32 id = 0; id < MIN(ndevices, n); id++)
-        describe(&devices[id], &disks[id], id);
-    return MIN(ndevices, n);
+    if (i >= ndevices)
+        return NULL;
+    struct virtio_blk *v = &devices[i];
+    v->client = client;
+    v->arg = arg;
+    *facts = (struct virtio_blk_facts){
+        .nsectors = *reg(v, CONFIG) | (u64)*reg(v, CONFIG + 4) << 32,
+        .read_only = v->features & F_RO,
+        .can_flush = v->features & F_FLUSH,
+        .depth = v->ring_size - 1, /* one slot is kept for a flush */
+        .max_segments = v->max_segments,
+    };
+    return v;
 }

@@ -3,42 +3,67 @@
  * sections 2.7 (split virtqueues), 4.2 (MMIO), 5.2 (block device); modern
  * devices only.
  *
+ * - It knows devices, sectors and memory; disks and requests are its client's.
  * - Asynchronous: start() puts a command in the ring, kick() tells the device
- *   of all those started, done() is called from the interrupt. A command's
- *   pieces go in one request (scatter-gather, indirect descriptors).
- * - Errors are reported upward, never a panic.
+ *   of all those started, the client is told when one has ended. A command's
+ *   spans go in one request (scatter-gather, indirect descriptors).
+ * - Errors are reported to the client, never a panic.
  */
 #ifndef SLUICE_VIRTIO_BLK_H
 #define SLUICE_VIRTIO_BLK_H
 
-#include "kernel/disk/disk.h"
+#include "kernel/base/types.h"
+
+#define SECTOR_BYTES 512
+
+struct virtio_blk; /* a device */
+
+/* A span of memory that a command reads or writes. The next span of the same
+ * command goes on, on the disk, where this one ends. */
+struct span {
+    void *data;
+    u32 bytes; /* whole sectors */
+    struct span *next;
+};
+
+enum command_kind { COMMAND_READ, COMMAND_WRITE, COMMAND_FLUSH };
+
+/* What the driver says about a device. */
+struct virtio_blk_facts {
+    u64 nsectors;
+    bool read_only;
+    bool can_flush;   /* it has a volatile cache */
+    u32 depth;        /* commands at a time, and besides them one flush */
+    u32 max_segments; /* most spans of a command */
+};
+
+/* How the driver calls its client, with no lock held: for each interrupt begin,
+ * then ended for each command that has ended, then end. A command is named by
+ * its first span; error is 0 or -EIO. */
+struct virtio_blk_client {
+    void (*begin)(void *arg);
+    void (*ended)(void *arg, struct span *first, int error);
+    void (*end)(void *arg);
+};
 
 /* Find the machine's devices and make them ready. Before clock_init, for it
  * takes more or fewer instructions by what a device is capable of, which
  * differs between versions of QEMU. */
 void virtio_blk_probe(void);
 
-/* Fill in id, name, nsectors, read_only, can_flush, depth, max_segments and
- * device of up to n disks. Returns how many there are. */
-u32 virtio_blk_init(struct disk *disks, u32 n);
+/* Take the i-th device, whose client gets arg; NULL past the last. */
+struct virtio_blk *virtio_blk_open(u32 i, const struct virtio_blk_client *,
+                                   void *arg, struct virtio_blk_facts *);
 
-/* Start the command made of io and those joined to it, which lie one after
- * the other on the disk. False if the ring is full. */
-bool virtio_blk_start(struct disk *, struct io *);
+/* Start a command on the spans, at this sector; of a flush the span only names
+ * it. False if the ring is full. */
+bool virtio_blk_start(struct virtio_blk *, enum command_kind, u64 sector,
+                      struct span *first);
 
-/* Start a flush of the device's cache; as above. */
-bool virtio_blk_start_flush(struct disk *, struct io *);
-
-void virtio_blk_kick(struct disk *);
+void virtio_blk_kick(struct virtio_blk *);
 
 /* Wait, with interrupts off, until the device has done all it was given; the
  * ends of commands are reported as by the interrupt. */
-void virtio_blk_settle(struct disk *);
-
-/* Called by the interrupt, no lock held, for each command that has ended. */
-void disk_command_done(struct disk *, struct io *, int error);
-
-/* The interrupt of the device in this slot. */
-void virtio_blk_interrupt(u32 irq);
+void virtio_blk_settle(struct virtio_blk *);
 
 #endif

@@ -543,7 +543,7 @@ int ext2_probe(struct disk *d)
     struct io io = {
         .request = {.sector = EXT2_SUPER_OFFSET / SECTOR_BYTES,
                     .nsectors = EXT2_SUPER_BYTES / SECTOR_BYTES},
-        .data = sb,
+        .span.data = sb,
     };
     int error = disk_transfer(d, &io, 1);
     if (!error && (sb->magic != EXT2_MAGIC || sb->log_block_size > 3))

@@ -32,7 +32,7 @@ static u64 disk_bytes(u32 unit)
 static void free_pages(struct piece *p)
 {
     for (u32 i = 0; i < p->n; i++)
-        page_free(p->ios[i].data);
+        page_free(p->ios[i].span.data);
     page_free(p);
 }
 
@@ -44,7 +44,7 @@ static struct piece *make_piece(u64 offset, u64 bytes, bool write)
     for (; p && bytes && p->n < PAGES; p->n++) {
         struct io *io = &p->ios[p->n];
         u64 n = MIN(bytes, PAGE_SIZE);
-        if (!(io->data = page_alloc())) {
+        if (!(io->span.data = page_alloc())) {
             free_pages(p);
             return NULL;
         }
@@ -61,7 +61,7 @@ static int move_data(struct piece *p, struct uio *uio)
 {
     int error = 0;
     for (u32 i = 0; i < p->n && !error; i++)
-        error = uio_move(p->ios[i].data,
+        error = uio_move(p->ios[i].span.data,
                          p->ios[i].request.nsectors * SECTOR_BYTES, uio);
     return error;
 }

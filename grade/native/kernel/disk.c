@@ -175,9 +175,9 @@ TEST(more_commands_than_the_device_takes_are_a_mistake)
 static u8 bytes[4][SECTOR_BYTES];
 
 static struct io pieces[3] = {
-    {.request = {.sector = 100, .nsectors = 1}, .data = bytes[0]},
-    {.request = {.sector = 101, .nsectors = 2}, .data = bytes[1]},
-    {.request = {.sector = 300, .nsectors = 1}, .data = bytes[3]},
+    {.request = {.sector = 100, .nsectors = 1}, .span.data = bytes[0]},
+    {.request = {.sector = 101, .nsectors = 2}, .span.data = bytes[1]},
+    {.request = {.sector = 300, .nsectors = 1}, .span.data = bytes[3]},
 };
 
 TEST(a_transfer_moves_its_pieces_together_and_waits)

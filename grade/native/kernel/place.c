@@ -122,7 +122,8 @@ TEST(raw_transfers_are_not_placed)
 {
     static u8 bytes[SECTOR_BYTES];
     boot_placed("place=told", shifted);
-    struct io io = {.request = {.sector = 100, .nsectors = 1}, .data = bytes};
+    struct io io = {.request = {.sector = 100, .nsectors = 1},
+                    .span.data = bytes};
     check_eq(disk_transfer(disk0(), &io, 1), 0);
     check_notes("");
     check_commands("R0:100+1");

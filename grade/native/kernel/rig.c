@@ -454,10 +454,16 @@ void run_to_ns(u64 when_ns)
 /* ---- the device ---- */
 
 static u8 contents[MAX_DISKS][SECTORS][SECTOR_BYTES];
-static struct started {
+static struct virtio_blk {
     struct disk *disk;
-    struct io *io;
-    bool flush, kicked;
+} devices[MAX_DISKS];
+static const struct virtio_blk_client *client;
+static struct started {
+    struct virtio_blk *device;
+    enum command_kind kind;
+    u64 sector;
+    struct span *first;
+    bool kicked;
 } flying[COMMANDS];
 static u32 nflying;
 static struct bad {
@@ -480,60 +486,61 @@ void fail_sector(u32 disk, u64 sector, bool write, u32 times)
     bads[i] = (struct bad){disk, sector, write, times};
 }
 
-u32 virtio_blk_init(struct disk *d, u32 n)
+struct virtio_blk *virtio_blk_open(u32 i, const struct virtio_blk_client *of,
+                                   void *arg, struct virtio_blk_facts *facts)
 {
-    check(rig.disks <= n);
-    for (u32 i = 0; i < rig.disks; i++) {
-        d[i] = (struct disk){.id = i,
-                             .nsectors = rig.sectors,
-                             .depth = rig.depth,
-                             .max_segments = rig.max_segments,
-                             .can_flush = rig.can_flush};
-        snprintf(d[i].name, sizeof d[i].name, "disk%c", '0' + i % 10);
-    }
-    return rig.disks;
+    check(rig.disks <= MAX_DISKS);
+    if (i == rig.disks)
+        return NULL;
+    *facts = (struct virtio_blk_facts){
+        .nsectors = rig.sectors,
+        .can_flush = rig.can_flush,
+        .depth = rig.depth,
+        .max_segments = rig.max_segments,
+    };
+    client = of;
+    devices[i].disk = arg;
+    return &devices[i];
 }
 
-static bool fly(struct disk *d, struct io *io, bool flush)
+static u32 id_of(const struct virtio_blk *v)
+{
+    return v - devices;
+}
+
+static void say_command(const struct started *s)
+{
+    if (s->kind == COMMAND_FLUSH) {
+        say("commands", "F%u", id_of(s->device));
+        return;
+    }
+    u64 bytes = 0, spans = 0;
+    for (const struct span *i = s->first; i; i = i->next) {
+        bytes += i->bytes;
+        spans++;
+    }
+    char joined[32] = "";
+    if (spans > 1)
+        snprintf(joined, sizeof joined, "=%lu", spans);
+    say("commands", "%c%u:%lu+%lu%s", s->kind == COMMAND_WRITE ? 'W' : 'R',
+        id_of(s->device), s->sector, bytes / SECTOR_BYTES, joined);
+}
+
+bool virtio_blk_start(struct virtio_blk *v, enum command_kind kind, u64 sector,
+                      struct span *first)
 {
     if (nflying >= rig.ring)
         return false;
-    flying[nflying++] = (struct started){d, io, flush, false};
+    flying[nflying] = (struct started){v, kind, sector, first, false};
+    say_command(&flying[nflying++]);
     return true;
 }
 
-bool virtio_blk_start(struct disk *d, struct io *io)
-{
-    if (!fly(d, io, false))
-        return false;
-    u64 at = io->request.physical, n = 0, pieces = 0;
-    for (struct io *i = io; i; i = i->joined) {
-        if (i->request.physical != at + n)
-            panic("rig: a command's pieces do not lie one after the other");
-        n += i->request.nsectors;
-        pieces++;
-    }
-    char joined[32] = "";
-    if (pieces > 1)
-        snprintf(joined, sizeof joined, "=%lu", pieces);
-    say("commands", "%c%u:%lu+%lu%s", io->request.write ? 'W' : 'R', d->id, at,
-        n, joined);
-    return true;
-}
-
-bool virtio_blk_start_flush(struct disk *d, struct io *io)
-{
-    if (!fly(d, io, true))
-        return false;
-    say("commands", "F%u", d->id);
-    return true;
-}
-
-void virtio_blk_kick(struct disk *d)
+void virtio_blk_kick(struct virtio_blk *v)
 {
     bool any = false;
     for (u32 i = 0; i < nflying; i++) {
-        if (flying[i].disk != d || flying[i].kicked)
+        if (flying[i].device != v || flying[i].kicked)
             continue;
         flying[i].kicked = any = true;
     }
@@ -544,12 +551,12 @@ void virtio_blk_kick(struct disk *d)
 
 static bool touches(const struct bad *b, const struct started *s)
 {
-    if (s->flush || b->write != s->io->request.write || b->disk != s->disk->id)
-        return false;
-    for (const struct io *i = s->io; i; i = i->joined)
-        if (i->request.physical <= b->sector && b->sector < io_physical_end(i))
-            return true;
-    return false;
+    u64 end = s->sector;
+    for (const struct span *i = s->first; i; i = i->next)
+        end += i->bytes / SECTOR_BYTES;
+    return b->disk == id_of(s->device) && s->sector <= b->sector &&
+           b->sector < end &&
+           s->kind == (b->write ? COMMAND_WRITE : COMMAND_READ);
 }
 
 static bool fails(const struct started *s)
@@ -565,13 +572,16 @@ static bool fails(const struct started *s)
 
 static void move(const struct started *s)
 {
-    for (struct io *i = s->flush ? NULL : s->io; i; i = i->joined) {
-        void *at = contents[s->disk->id][i->request.physical];
-        u64 bytes = i->request.nsectors * SECTOR_BYTES;
+    u8 *at = contents[id_of(s->device)][s->sector];
+    if (s->kind == COMMAND_FLUSH)
+        return;
+    for (const struct span *i = s->first; i; at += i->bytes, i = i->next) {
         if (!i->data)
             continue;
-        memcpy(i->request.write ? at : i->data, i->request.write ? i->data : at,
-               bytes);
+        if (s->kind == COMMAND_WRITE)
+            memcpy(at, i->data, i->bytes);
+        else
+            memcpy(i->data, at, i->bytes);
     }
 }
 
@@ -588,10 +598,7 @@ void end_command(u32 i)
     bool failed = fails(&s);
     if (!failed)
         move(&s);
-    if (s.flush)
-        s.io->done(s.io, 0);
-    else
-        disk_command_done(s.disk, s.io, failed ? -EIO : 0);
+    client->ended(s.device->disk, s.first, failed ? -EIO : 0);
 }
 
 void end_commands(void)
@@ -603,11 +610,11 @@ void end_commands(void)
     } while (nflying);
 }
 
-void virtio_blk_settle(struct disk *d)
+void virtio_blk_settle(struct virtio_blk *v)
 {
     check(stopped);
     for (u32 i = 0; i < nflying;) {
-        if (flying[i].disk == d)
+        if (flying[i].device == v)
             end_command(i);
         else
             i++;
