@@ -175,10 +175,8 @@ static struct block *modify(u64 blkno, u64 owner, bool meta, bool held_back)
     b->block.owner = owner;
     b->block.meta = meta;
     set_held_back(b, held_back);
-    if (b->block.dirtied_ns) {
-        model.now.absorbed++;
+    if (b->block.dirtied_ns)
         return &b->block;
-    }
     b->block.dirtied_ns = model.now_ns;
     model.now.dirtied++;
     become_dirty(b);

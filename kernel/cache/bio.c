@@ -121,14 +121,9 @@ void cache_state(struct cache_state *s)
                               .writing = bcache.nwriting,
                               .held_back = bcache.nheld_back,
                               .dirtied = dirtied.value,
-                              .absorbed = absorbed.value,
                               .written = written.value,
                               .hits = hits.value,
-                              .misses = misses.value,
-                              .ahead = ahead.value,
-                              .ahead_used = ahead_used.value,
-                              .ahead_late = ahead_late.value,
-                              .ahead_wasted = ahead_wasted.value};
+                              .misses = misses.value};
 }
 
 u32 bio_block_bytes(void)

@@ -296,8 +296,6 @@ static u64 finish(u64 n)
     return n;
 }
 
-typedef enum visit visit_fn(struct block *, u64 now_ns);
-
 /* Show one buffer; false: show no more. Caller holds the lock. */
 static bool show(struct buf *b, visit_fn *visit, u64 now_ns, u64 *n)
 {

@@ -6,19 +6,19 @@
  *   buffers, requests and locks; a policy only answers questions. It takes no
  *   lock, touches no kernel list and reads no clock: the time is an argument.
  *   So a policy can be swapped under load.
- * - A wrong answer is caught, named and counted (`policy fault: sched/mine:
- *   next returned a request that is not queued`). The kernel goes on with the
- *   kind's default, or panics under check=1.
- * - Compiles natively. A policy needs this header, and those of policies/lib
- *   if it wants what policies share.
+ * - A wrong answer is caught, printed and counted (`policy fault: sched/mine:
+ *   next returned a request that is not queued`). Then the kind's default takes
+ *   over, or the kernel panics under check=1.
+ * - A policy needs this header and, if it wants what policies share, those of
+ *   policies/lib. It compiles natively, too.
  *
  * A policy's file has, in this order: the algorithm and its source, as a
  * comment; enum { INTERVAL_MS, ... }, which names the rows of tunables[] that
- * follow; the same of counters[]; state; hooks; a table of hooks, and POLICY.
+ * follow; the same for counters[]; state; hooks; a table of hooks, and POLICY.
  * A row is reached by its name, as tunables[INTERVAL_MS].value.
  *
- * Each hook says whether it is required, which locks the kernel holds when it
- * calls, and what the return means. None may sleep unless it says so.
+ * Above each table of hooks stands which lock the kernel holds when it calls
+ * them. A hook that does not say so may not sleep.
  */
 #ifndef SLUICE_POLICY_H
 #define SLUICE_POLICY_H
@@ -29,7 +29,7 @@
 #include "kernel/base/units.h"
 #include "kernel/policy/approach.h"
 
-/* The kinds of policies; below, each has a section, headed by its question. */
+/* The kinds of policies. Each has a section below, headed by its question. */
 enum policy_kind {
     POLICY_UPDATE,
     POLICY_WRITE,
@@ -42,7 +42,7 @@ enum policy_kind {
 
 #define MAX_DISKS 8 /* they are numbered from 0 */
 
-/* A number the user may change: `set pu.interval_ms 1000`. */
+/* A number that the user may change: `set pu.interval_ms 1000`. */
 struct tunable {
     const char *name, *unit;
     u64 def, min, max; /* default and range, both ends included */
@@ -50,10 +50,9 @@ struct tunable {
     u64 value;         /* now; the registry sets it to def */
 };
 
-/* A number the policy counts up; shown in /dev/stat as `name.counter`. */
+/* A number that the policy counts up; shown in /dev/stat as `name.counter`. */
 struct policy_counter {
-    const char *name, *unit;
-    const char *about; /* one sentence */
+    const char *name, *unit, *about;
     u64 value;
 };
 
@@ -63,73 +62,68 @@ struct policy_counter {
 struct block {
     u32 disk;
     bool held_back; /* dirty by WRITE_HELD_BACK */
-    bool meta; /* last written as structure of the file system, not as data */
+    bool meta;      /* last written as structure of the file system, not data */
     u64 blkno;
     u64 owner;      /* equal for blocks of one file; 0: of none */
     u64 dirtied_ns; /* when it became dirty; 0: clean */
     u64 used;       /* grows from block to block with each use by a process */
-    /* The replace policy's own: while it has the block; while the buffer holds
-     * this block. */
+    /* The replace policy's: while it has the block, a node of a list or of a
+     * tree; while the buffer holds the block, word, 0 at first. */
     union {
         struct list link;
-        struct tree_node node; /* for an order by number */
+        struct tree_node node;
     };
     u64 word[2];
-    /* The update policy's own while the block is dirty; mark is 0 at first. */
+    /* The update policy's, while the block is dirty; mark is 0 at first. */
     struct list owing;
     u64 mark;
 };
 
-/* The cache now, and what it counted since power-on. */
+/* The cache now, and counts since power-on. */
 struct cache_state {
     u64 buffers, dirty, writing; /* now */
     u64 held_back;               /* of the dirty ones */
-    u64 dirtied, absorbed, written, hits, misses;
-    /* Blocks read ahead; of them asked for; of those still under way; never
-     * asked for. */
-    u64 ahead, ahead_used, ahead_late, ahead_wasted;
+    u64 dirtied, written, hits, misses;
 };
 
 /* The requests at one disk now. */
 struct disk_state {
-    bool modelled; /* by a drive model: queue_approach knows */
+    bool modelled; /* by a drive model, so queue_approach knows */
     u64 queued_reads, queued_writes, in_flight;
     u64 queued_ns; /* the number queued, summed over time since power-on */
 };
 
-/* Both may be asked in any hook but sched's. */
+/* These may be called in any hook but those of sched and place. */
 void cache_state(struct cache_state *);
 bool disk_state(u32 disk, struct disk_state *); /* false: no such disk */
 
-/* ---- update: when do dirty blocks go to the disk ---- */
+/* ---- update: when do dirty blocks go to the disk? ---- */
 
-/* But for the first two, the cache's lock is held. */
+/* The cache's lock is held, but not for the first two. */
 struct update_hooks {
-    /* (required) When must the update daemon look again? last_ns is when it
-     * last looked (power-on: 0). A time in the past means at once; NEVER_NS,
-     * not before the policy or a tunable changes. No lock. */
+    /* (required) When must the update daemon look again? It last looked at
+     * last_ns (0: never). A time in the past means at once; NEVER_NS, not
+     * before the policy or a tunable changes. */
     u64 (*next_ns)(u64 last_ns);
-    /* (required) The time has come: start what is due, with the flush_ calls.
-     * No lock; may sleep. */
+    /* (required) The time has come: start the writes that are due, with the
+     * flush_ calls. May sleep. */
     void (*look)(u64 now_ns);
     /* (optional) b has become dirty, or is dirty when the policy starts (the
-     * oldest comes first). It may be put on a list of the policy's by owing. */
+     * oldest comes first). The policy may list it by `owing`. */
     void (*dirtied)(struct block *b, u64 now_ns);
     /* (optional) b, dirty, is about to be written or dropped: unlist it. */
     void (*leaves)(struct block *b);
-    /* (optional) A program reads a file's block b, whose contents are cached
-     * (hit; then they may be dirty) or not. */
+    /* (optional) A program reads block b of a file. Its contents are cached
+     * (hit; they may be dirty) or not. */
     void (*wanted)(const struct block *b, bool hit);
 };
 
-/* For update policies in look(), and write policies in each_second(): start
- * writes. Each returns how many. No block is tried twice in one look, so that
- * one which cannot be written does not hold it up. */
-u64 flush_all(void);               /* every dirty block */
-u64 flush_older(u64 age_ns);       /* those dirty for at least so long */
-u64 flush_oldest(u64 n);           /* the oldest, up to n */
-u64 flush_files(struct list *due); /* those on a list of the policy's, by owing,
-                                      and the rest of their files */
+/* Start writes, in look() or each_second(); each returns how many. A block is
+ * tried once in one look, so one that cannot be written holds nothing up. */
+u64 flush_all(void);            /* every dirty block */
+u64 flush_older(u64 age_ns);    /* those dirty for at least so long */
+u64 flush_oldest(u64 n);        /* the oldest, up to n */
+u64 flush_files(struct list *); /* those on it by owing, with all their files */
 
 /* What to do with a block that is shown. */
 enum visit {
@@ -139,21 +133,19 @@ enum visit {
     STOP,       /* nothing, and show no more */
 };
 
-/* Show the policy every dirty block, the oldest first; or buffers first to
- * first + n - 1 of the cache, clean or dirty. Start the writes that it says.
- * A visit is made with the cache's lock held. */
+/* Show the policy, with the cache's lock held, every dirty block, the oldest
+ * first; or buffers first to first + n - 1 of the cache, clean or dirty. */
 typedef enum visit visit_fn(struct block *, u64 now_ns);
 u64 flush_by_age(visit_fn *);
 u64 flush_in_cache(u64 first, u64 n, visit_fn *);
 
-/* When the oldest dirty block became dirty; NEVER_NS if none is. */
-u64 oldest_dirty_ns(void);
+u64 oldest_dirty_ns(void); /* since when; NEVER_NS: no block is dirty */
 
-/* Have the update daemon look once, before its time too, as soon as n blocks
- * are dirty. UNLIMITED takes that back. */
+/* Have the update daemon look, once, as soon as n blocks are dirty; UNLIMITED
+ * takes that back. */
 void look_at_dirty(u64 n);
 
-/* ---- write: what does a write do now ---- */
+/* ---- write: what does a write do now? ---- */
 
 enum write_mode {
     WRITE_THROUGH,   /* write, and wait for the disk */
@@ -172,76 +164,71 @@ struct write_info {
     u64 now_ns;
 };
 
-/* But for the last, the lock of the kind is held. */
+/* The lock of the kind is held, but not for the last. */
 struct write_hooks {
     /* (required) What to do with it. */
     enum write_mode (*decide)(const struct write_info *);
-    /* (optional; without it: one in 16 of the cache, at least one) No clean
-     * buffer is left and a process waits for one: how many of the oldest of
-     * `dirty` dirty blocks to write now, 1 to dirty. */
+    /* (optional; without it: a 16th of the cache) A process waits, for no clean
+     * buffer is left: how many of the oldest dirty blocks to write, from 1. */
     u64 (*no_clean)(u64 dirty, u64 buffers);
     /* (optional) The most blocks that may be dirty or being written, from 1. A
-     * writer that makes it more waits, and the oldest are written, meanwhile.
-     */
+     * writer that makes it more waits while the oldest are written. */
     u64 (*most_dirty)(u64 buffers);
-    /* (optional) Called about once a second, by the update daemon: start
-     * writes with the flush_ calls. No lock; may sleep. */
+    /* (optional) About a second has passed: start writes. May sleep. */
     void (*each_second)(u64 now_ns);
 };
 
-/* ---- sched: which request next ---- */
+/* ---- sched: which request goes next? ---- */
 
+/* Every dirty block is a candidate write (an offer): the scheduler may dispatch
+ * it and need not, for the update policy has it queued when it is due. If a
+ * chosen one turns out to be in use, the scheduler is asked again. */
 struct request {
-    u64 sector; /* first, 512 bytes each; logical, see place */
+    u64 sector; /* the first, of 512 bytes each, as the file system knows it */
     u32 nsectors;
     bool write;
-    bool raw;      /* its sector is physical */
     bool waited;   /* a process waits for this one */
-    bool offer;    /* a dirty block: it may be written, and need not */
-    bool again;    /* the offer's block was modified again; the policy clears */
+    bool offer;    /* it is a candidate write */
+    bool again;    /* its block was modified again; the policy may clear it */
+    bool raw;      /* past the cache and the place policy */
     u32 pid;       /* on whose behalf; 0: the kernel's own */
-    u64 queued_ns; /* when it entered the queue; an offer: became dirty */
+    u64 queued_ns; /* when it was queued; of an offer: became dirty */
     u64 arrival;   /* its number among all that entered this queue */
-    u64 physical;  /* first sector on the platters; set at dispatch */
-    u64 word[2];   /* the policy's own while queued; 0 at first */
-    const struct queue *queue; /* it is queued here; NULL: not queued */
+    u64 physical;  /* the first sector on the disk, set at dispatch */
+    u64 word[2];   /* the policy's, while it is queued; 0 at first */
 
-    /* The queue's orders of its set: a policy asks by the queue_ calls. */
+    /* The kernel's: the queue that it is in, or NULL, and the orders there. */
+    const struct queue *queue;
     struct tree_node by_sector;
     struct list by_age;
 };
 
-/* The sets that a queue keeps its requests in. */
+/* The sets that a queue keeps its requests in, and as bits for questions. */
 enum queue_set { SET_READS, SET_WRITES, SET_OFFERS, QUEUE_SETS };
-
-/* The sets that a question is about, as bits. */
 enum direction { READS = 1, WRITES = 2, BOTH = READS | WRITES, OFFERS = 4 };
 
-/* One disk's queue. The kernel keeps it by sector and by age. */
+/* One disk's queue. */
 struct queue {
     u32 disk;
     u64 turn_ns;     /* of the modelled platter; 0: there is none */
-    u64 head_sector; /* where the last command ended; physical */
+    u64 head_sector; /* where the last command ended, on the disk */
     /* The last command: the scheduler's choice for it, when it was dispatched,
      * and when the modelled drive has done it. How many there were. */
     const struct request *last;
     u64 last_ns, done_ns, commands;
     u64 length[QUEUE_SETS]; /* requests in each set */
-    u64 arrivals;           /* requests that ever entered */
-    u64 word[4];            /* the policy's own, per disk; 0 when it starts */
+    u64 word[4];            /* the policy's, per disk; 0 when it starts */
 
-    struct tree sorted[QUEUE_SETS];  /* the kernel's, by sector */
-    struct list arrived[QUEUE_SETS]; /* the kernel's, by age */
+    /* The kernel's: how many ever entered, and each set by sector and by age.
+     */
+    u64 arrivals;
+    struct tree sorted[QUEUE_SETS];
+    struct list arrived[QUEUE_SETS];
 };
 
-/* Every dirty block is an offer: a write that the scheduler may dispatch, and
- * need not, for the update policy has it queued when it is due. A chosen offer
- * that turns out to be in use is withdrawn, and the scheduler is asked again.
- *
- * Of those sets, the request that starts first at or after the sector; the
- * same in circular order: if there is none, the first of all; that starts last
- * before it; that has been queued longest. NULL if there is none. O(log n) but
- * for the last, O(1). */
+/* Of the sets asked about, the request that starts first at or after the
+ * sector; the same, or if there is none, the first of all; the one that starts
+ * last before the sector; the oldest. NULL if there is none. O(log n). */
 struct request *queue_at_or_after(const struct queue *, enum direction,
                                   u64 sector);
 struct request *queue_circular(const struct queue *, enum direction,
@@ -249,83 +236,91 @@ struct request *queue_circular(const struct queue *, enum direction,
 struct request *queue_before(const struct queue *, enum direction, u64 sector);
 struct request *queue_oldest(const struct queue *, enum direction);
 
-/* The time now: it goes on while a policy thinks. */
-u64 clock_ns(void);
+u64 clock_ns(void); /* the time now: it goes on while a policy thinks */
 
 /* How would the arm come to r, if the drive were given `first` (NULL: nothing)
- * at start_ns, and r gap_ns after that is done? Without a model both times are
- * NEVER_NS. */
+ * at start_ns, and r gap_ns after that is done? Without a drive model both
+ * times of the answer are NEVER_NS. */
 struct approach queue_approach(const struct queue *, u64 start_ns,
                                const struct request *first, u64 gap_ns,
                                const struct request *r);
 
-/* Move the arm of the drive to its first cylinder or its last, with nothing to
- * transfer. Returns when it is there, which a command waits for; 0 where no arm
- * can be moved: without a model, with a model that is one service time, and
- * while the drive has a command. */
+/* Move the arm to the drive's first cylinder or its last, with nothing to
+ * transfer. Returns when it is there, until which a command waits; 0 if no arm
+ * can be moved: there is no model of one, or the drive has a command. */
 u64 queue_seek_edge(struct queue *, bool last);
 
 /* The disk's lock is held. */
 struct sched_hooks {
     /* (required) Choose the next request to dispatch. The queue is not empty,
-     * or it has offers alone and the policy takes_offers. NULL: none yet; then
-     * it is asked again when a request arrives or completes. NULL is a fault
-     * if nothing is in flight, and there is no again_ns. */
+     * or it has offers alone and the policy takes_offers. NULL: none until a
+     * request arrives or completes, which is a fault if nothing is in flight
+     * and there is no again_ns. */
     struct request *(*next)(struct queue *, u64 now_ns);
     /* (optional) next has chosen none, and nothing is in flight: when to ask
-     * again, if no request is queued before (an offer does not count);
-     * NEVER_NS: not before one is. */
+     * again. It is asked earlier if a request is queued that is no offer. */
     u64 (*again_ns)(const struct queue *, u64 now_ns);
-    /* (optional) A request has been queued. It leaves the queue: dispatched, by
-     * next's choice or merged with a neighbour, or withdrawn. */
+    /* (optional) A request has been queued; it leaves the queue, for it is
+     * chosen, merged with a neighbour, or withdrawn. */
     void (*queued)(struct queue *, struct request *, u64 now_ns);
     void (*leaves)(struct queue *, struct request *, u64 now_ns);
     bool takes_offers; /* ask also when there are none but offers */
     bool joins_offers; /* merge offers with one that ends where they begin */
 };
 
-/* ---- replace: which clean buffer is the victim ---- */
+/* ---- place: where on the disk does a request go? ---- */
 
-/* A buffer is evictable while it is clean, unreferenced, not in transfer. If
- * the policy takes_dirty, also while it is dirty (dirtied_ns tells) and can be
- * written. The cache's lock is held. */
+/* The disk's lock is held. The order of the queue is by `sector`, wherever that
+ * is on the disk. The hooks are not called for a raw request. */
+struct place_hooks {
+    /* (optional; without it: r->sector) Where on the disk would r begin, if it
+     * were dispatched now? For a read, where its data are. Asked once when r is
+     * dispatched, or might be merged with a neighbour that is, and by
+     * queue_approach. The answer has no effect yet. Off the disk is a fault. */
+    u64 (*place)(const struct queue *, const struct request *r);
+    /* (optional) r is dispatched to r->physical, the last answer for it. */
+    void (*placed)(const struct queue *, const struct request *r);
+};
+
+/* ---- replace: which clean buffer is the victim? ---- */
+
+/* The cache's lock is held. A buffer is evictable while it is clean and neither
+ * referenced nor in transfer; if the policy takes_dirty, also while it is dirty
+ * (dirtied_ns tells) and can be written. */
 struct replace_hooks {
-    /* (required) b has become evictable; `reuse` is false when nobody will
-     * want its contents again. */
+    /* (required) b is evictable now. !reuse: no program will want it again. */
     void (*insert)(struct block *b, bool reuse);
     /* (required) b is evictable no more: used again, or the chosen victim. */
     void (*remove)(struct block *b);
-    /* (required) Choose a victim among the evictable ones, and do not remove
-     * it: the kernel calls remove. NULL only if there is none. If it is dirty,
-     * it is written, and the question asked again. */
+    /* (required) Choose an evictable buffer; NULL only if there is none. The
+     * kernel removes it; a dirty one is written, and the question asked anew.
+     */
     struct block *(*victim)(void);
-    /* (optional) A victim will be asked for, to make room for this block, which
-     * is not cached. */
+    /* (optional) A victim will be asked for, to make room for this block. */
     void (*coming)(u32 disk, u64 blkno);
     /* (optional) b, as the victim, loses its block; word is cleared after. */
     void (*evicted)(const struct block *b);
-    bool takes_dirty; /* have the dirty ones, too */
+    bool takes_dirty;
 };
 
-/* ---- prefetch: what to read before it is asked for ---- */
+/* ---- prefetch: what to read before it is asked for? ---- */
 
 /* One of the sequences in which an open file is read, told apart by `follows`.
  * All zero when it begins, and when the policy is put to use. */
 struct stream {
-    u64 next_block; /* the kernel's: the block after the last one read; 0: it
-                       begins with this read */
-    u64 used;       /* the kernel's: the number of its last read; 0: none */
-    u64 word[4];    /* the policy's own */
+    u64 next_block; /* after the last block read; 0: this read begins it */
+    u64 used;       /* the number of its last read; 0: none */
+    u64 word[4];    /* the policy's */
 };
 
 /* What had become of a block when it was asked for. */
 enum found {
-    MISSING, /* it must be read: never was, or was evicted since */
+    MISSING, /* it must be read */
     COMING,  /* its read is under way */
     CACHED,
 };
 
-/* What the program has said of an open file (abi.h, advise). */
+/* What the program has said about an open file (abi.h, advise). */
 enum hint { HINT_NONE, HINT_SEQUENTIAL, HINT_RANDOM };
 
 /* A read of file blocks, about to be done. */
@@ -344,64 +339,46 @@ static inline bool goes_on(const struct stream *s, const struct access *a)
     return a->block <= s->next_block && a->block + 1 >= s->next_block;
 }
 
-/* Blocks of the file: first to first + n - 1, and as many again `step` blocks
- * further on, or back, `times` times in all. */
+/* Blocks of a file: n from `first` on, n from first + step on, and so on, in
+ * all `times` times. The hook is given n = 0 (none) and times = 1. */
 struct wish {
-    u64 first, n; /* n = 0: none */
+    u64 first, n, times;
     i64 step;
-    u64 times; /* 1 unless the hook sets it */
 };
 
+/* The lock of the kind is held. */
 struct prefetch_hooks {
-    /* (required) Which blocks to start reading, beside what is asked for. The
-     * kernel leaves out what is cached, and what goes beyond the share of the
-     * cache that prefetching may fill. Before the file's first block or past
-     * its last is a fault. Lock of the kind held. */
+    /* (required) Which blocks to start reading, beside what is asked for. Those
+     * that are cached, or beyond the share of the cache that prefetching may
+     * fill, are left out. Blocks off the file are a fault. */
     void (*ahead)(struct stream *, const struct access *, struct wish *);
     /* (optional; without it: goes_on) Does this read belong to the stream,
-     * which has had one at least? If it belongs to none, it begins one. Lock
-     * of the kind held. */
+     * which has had one at least? If it belongs to none, it begins one. */
     bool (*follows)(const struct stream *, const struct access *);
     /* Do not ask while the hint is HINT_RANDOM; start to read what a program
      * says it will need, and evict next what it says it will not. */
     bool takes_hints;
 };
 
-/* ---- place: where on the disk does a request go ---- */
-
-/* The disk's lock is held. */
-struct place_hooks {
-    /* (optional; without it: r->sector) The first physical sector of the
-     * request, if it were dispatched now: where a read's data are, where a
-     * write may go. Not on the disk is a fault. It is asked once of a request
-     * that is dispatched, once of a neighbour that may be merged with that, and
-     * by queue_approach, but of no raw request. An answer has no effect yet. */
-    u64 (*place)(const struct queue *, const struct request *r);
-    /* (optional) The request goes to r->physical, the last answer for it. */
-    void (*placed)(const struct queue *, const struct request *r);
-};
-
 /* ---- the table ---- */
 
 struct policy {
     enum policy_kind kind;
-    const char *name;                /* a word */
-    const char *about;               /* one line */
+    const char *name, *about;        /* a word, a line */
     struct tunable *tunables;        /* NULL, or ends with a row of zeros */
     struct policy_counter *counters; /* NULL, or ends with a row of zeros */
-    /* (optional) Before the first question and after the last. start sees no
-     * buffers or requests yet: insert and queued tell of those there are. */
+    /* (optional) Before the first question and after the last. After start, the
+     * hooks dirtied, insert and queued are called for all that there is. */
     void (*start)(void);
     void (*stop)(void);
     /* (optional) Why it cannot do its work on this machine with its tunables
-     * as they are, or NULL. If there is a reason, the policy is not put to use,
-     * or, in use, the tunable is not set. Asked before start, too. No lock. */
+     * as they are, or NULL. For a reason the policy is not put to use or, if it
+     * is in use, the tunable not set. Asked before start, too. No lock. */
     const char *(*refuses)(void);
-    /* (optional) Under check=1, after each answer: what is wrong with what the
-     * policy keeps, which is a panic, or NULL. Locks as for the answer. An
-     * update policy is checked after it has been told of a block that became
-     * dirty and after each look, with the cache's lock; while a policy looks,
-     * neither it nor a write policy is checked. */
+    /* (optional) Under check=1: what is wrong with what the policy keeps, which
+     * is a panic, or NULL. Asked after each answer, with the answer's lock; an
+     * update policy after dirtied and after look, with the cache's lock; while
+     * it looks, neither it nor a write policy. */
     const char *(*check)(void);
     union {
         struct update_hooks update;

@@ -695,14 +695,12 @@ TEST(policies_see_the_state_of_the_cache)
     check_eq(s.writing, 2);
     check_eq(s.held_back, 3);
     check_eq(s.dirtied, 4);
-    check_eq(s.absorbed, 1);
     check_eq(s.written, 2);
     check_eq(s.hits, 3);
     check_eq(s.misses, 7);
-    check_eq(s.ahead, 5);
-    check_eq(s.ahead_used, 2);
-    check_eq(s.ahead_late, 1);
-    check_eq(s.ahead_wasted, 1);
+    check_counters("bio.",
+                   "hits 3, misses 7, dirtied 4, absorbed 1, written 2, "
+                   "ahead 5, ahead_used 2, ahead_late 1, ahead_wasted 1");
     check_eq(stat_of("bio.buffers"), 64);
     check_eq(stat_of("bio.dirty"), 4);
     check_eq(stat_of("bio.ahead_unused"), 2);
