@@ -56,9 +56,9 @@ COUNTER(offers_taken, "disk.offers_taken", "requests",
 COUNTER(errors, "disk.errors", "requests", "that failed");
 
 DISK_HISTOGRAM(read_response, "read_response", "ns", "queueing and service");
-DISK_HISTOGRAM(write_response, "write_response", "ns", "likewise");
+DISK_HISTOGRAM(write_response, "write_response", "ns", "queueing and service");
 DISK_HISTOGRAM(read_service, "read_service", "ns", "at the drive");
-DISK_HISTOGRAM(write_service, "write_service", "ns", "likewise");
+DISK_HISTOGRAM(write_service, "write_service", "ns", "at the drive");
 DISK_HISTOGRAM(queued, "queued", "requests",
                "how many a new request finds queued");
 
@@ -72,7 +72,7 @@ static u64 direction_of(const struct io *io)
     return io->request.write ? TRACE_WRITE : 0;
 }
 
-/* What is counted and traced has one time. */
+/* An event that is counted and traced has one time. */
 static void trace_io(u64 now_ns, enum trace_event event, const struct disk *d,
                      const struct io *io, u64 argument)
 {
@@ -86,7 +86,7 @@ static void trace_io(u64 now_ns, enum trace_event event, const struct disk *d,
 static void adopt(struct disk *d)
 {
     d->sched = policy_in_use[POLICY_SCHED];
-    timer_cancel(&d->ask_timer); /* when the old one wanted to be asked */
+    timer_cancel(&d->ask_timer); /* the old one set it */
     memset(d->queue.word, 0, sizeof d->queue.word);
     const struct sched_hooks *hooks = &d->sched->sched;
     u32 sets = hooks->takes_offers ? QUEUE_SETS : QUEUE_SETS - 1;
@@ -99,7 +99,7 @@ static void adopt(struct disk *d)
     }
 }
 
-/* The scheduler has answered wrongly: this disk goes to the default now, the
+/* The scheduler has answered wrongly: this disk changes to the default now, the
  * others before their next question. Caller holds d->lock. */
 static void fault(struct disk *d, const char *what)
 {
@@ -134,8 +134,8 @@ static struct request *choose(struct disk *d)
 
 /* ---- dispatch ---- */
 
-/* Is the scheduler told of what happens to this request? Not if it was put to
- * use just now: adopt will tell it all. Caller holds d->lock. */
+/* Is the scheduler told of what happens to this request? Not while a swap is
+ * pending: adopt() presents the whole queue. Caller holds d->lock. */
 static bool is_told(const struct disk *d, const struct request *r)
 {
     return d->sched == policy_in_use[POLICY_SCHED] &&
@@ -165,7 +165,7 @@ static void enqueue(struct disk *d, struct io *io)
         d->sched->sched.queued(&d->queue, &io->request, clock_ns());
 }
 
-/* A request comes now. Caller holds d->lock. */
+/* A request is queued now. Caller holds d->lock. */
 static void arrive(struct disk *d, struct io *io)
 {
     io->request.queued_ns = clock_ns();
@@ -264,7 +264,7 @@ static struct io *gather(struct disk *d, struct request *r, u64 now_ns)
 
 /* ---- dispatch to the drive or the device ---- */
 
-/* Is there anything to ask the scheduler about? Caller holds d->lock. */
+/* Is there nothing to ask the scheduler about? Caller holds d->lock. */
 static bool idle(const struct disk *d)
 {
     const struct queue *q = &d->queue;
@@ -272,8 +272,8 @@ static bool idle(const struct disk *d)
            !(d->sched->sched.takes_offers && q->length[SET_OFFERS]);
 }
 
-/* Make an offer a write; false if it cannot be one now. Caller holds d->lock,
- * which is released meanwhile. */
+/* Make an offer a write; false if the block is in use or clean. Caller holds
+ * d->lock, which is released meanwhile. */
 static bool claim(struct disk *d, struct io *io)
 {
     bool (*claim_io)(struct io *, const struct disk *) = io->claim;
@@ -317,8 +317,8 @@ static bool take_up(struct disk *d, struct io *io)
 
 static void ask_again(void *arg);
 
-/* Nothing goes: have the scheduler asked again when it says. Caller holds
- * d->lock. */
+/* No command was dispatched: set a timer for when the scheduler wants to be
+ * asked again. Caller holds d->lock. */
 static void ask_later(struct disk *d)
 {
     if (!d->sched->sched.again_ns)
@@ -329,7 +329,7 @@ static void ask_later(struct disk *d)
         timer_set(&d->ask_timer, when_ns, ask_again, d);
 }
 
-/* Hand out commands while the drive takes them. Caller holds d->lock. */
+/* Dispatch commands while the drive takes them. Caller holds d->lock. */
 static void dispatch(struct disk *d)
 {
     bool started = false;
@@ -358,9 +358,9 @@ static void ask_again(void *arg)
     spin_unlock(&d->lock);
 }
 
-/* The one put to use starts before, and the other stops after, all disks
- * have gone over. It is asked at once: the other may have let what is queued
- * wait. */
+/* The new policy starts before all disks have changed over to it, and the old
+ * one stops after. The new one is asked at once, because the old one may have
+ * let queued requests wait. */
 static void swap(const struct policy *to)
 {
     const struct policy *from = policy_in_use[POLICY_SCHED];
@@ -500,7 +500,7 @@ static void end(void *arg)
 
 /* ---- callers that wait ---- */
 
-/* Somebody who waits for transfers. */
+/* A caller that waits for transfers. */
 struct waiter {
     struct disk *disk;
     u32 outstanding; /* disk.lock */

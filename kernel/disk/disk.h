@@ -53,13 +53,13 @@ struct disk {
     u32 in_flight;   /* commands */
     u32 plugged;     /* submitters that hold back dispatch */
     struct drive drive;
-    struct drive later;  /* the same, as it will be ... */
-    u64 later_ns;        /* at this time; NEVER_NS: not worked out */
-    u64 command_ns;      /* a command's way to it: through adapter and bus */
-    bool adapts;         /* drive_segments=adaptive; set once, at boot */
-    u64 streams_ns;      /* when its segments were last all needed */
-    struct io *held;     /* commands the drive has not taken up yet */
-    struct io *in_drive; /* the one it has */
+    struct drive later;       /* the same, as it will be ... */
+    u64 later_ns;             /* at this time; NEVER_NS: not worked out */
+    u64 command_ns;           /* until a command is there, by adapter and bus */
+    bool adapts;              /* drive_segments=adaptive; set once, at boot */
+    u64 streams_ns;           /* when its segments were last all needed */
+    struct io *held;          /* commands the drive has not taken up yet */
+    struct io *in_drive;      /* the one it has */
     struct timer drive_timer; /* when that will be done */
     struct timer ask_timer;   /* when to ask the scheduler again */
 };
@@ -90,8 +90,8 @@ static inline void io_set_next(struct io *io, struct io *next)
  * sched and place. */
 void disk_init(void);
 u32 disk_count(void);
-struct disk *disk_get(u32 id);             /* NULL if there is none */
-struct disk *disk_named(const char *name); /* likewise */
+struct disk *disk_get(u32 id); /* NULL if there is none, as the next */
+struct disk *disk_named(const char *name);
 
 /* Queue a transfer. */
 void disk_submit(struct disk *, struct io *);
@@ -107,12 +107,12 @@ void disk_submit(struct disk *, struct io *);
 void disk_offer(struct disk *, struct io *);
 void disk_withdraw(struct disk *, struct io *);
 
-/* There are more offers: ask the scheduler, if it takes them and has not said
- * when to ask again. */
+/* There are more offers: ask the scheduler, if it takes them and no time is
+ * set at which it is asked again. */
 void disk_poke(struct disk *);
 
-/* Between the two, submissions are only queued, so that the scheduler sees
- * them together. Nests; do not sleep between. */
+/* Between these calls, submissions are only queued, so that the scheduler sees
+ * them together. The calls nest; the caller does not sleep between them. */
 void disk_plug(struct disk *);
 void disk_unplug(struct disk *);
 
@@ -120,9 +120,9 @@ void disk_unplug(struct disk *);
  * (a physical one), nsectors, write and data of each. 0 or -EIO. May sleep. */
 int disk_transfer(struct disk *, struct io *ios, u32 n);
 
-/* So many sequential streams read the disk now. Under drive_segments=adaptive
- * the drive's cache is given as many segments: more at once, fewer when they
- * have not been needed for a second. */
+/* n sequential streams read the disk now. Under drive_segments=adaptive the
+ * drive's cache gets as many segments: more of them at once, fewer when the
+ * rest has not been needed for a second. */
 void disk_streams(struct disk *, u32 n);
 
 /* A barrier: all writes completed before the call are durable after it.

@@ -164,7 +164,8 @@ static u64 pass(struct drive *d, const struct spot *s, u64 n, bool write,
 
 /* ---- the cache ---- */
 
-/* The segment holds more; it has room for so many sectors, the last. */
+/* The segment holds more, up to `end`. If it has no room, its first sectors
+ * give way. */
 static void extend(const struct drive *d, struct segment *s, u64 end)
 {
     s->end = end;
@@ -186,8 +187,8 @@ static void catch_up(struct drive *d, u64 now_ns)
     }
 }
 
-/* The segment that holds most from this sector on, if only where to go on; or
- * NONE. */
+/* The segment that holds the most from this sector on; one that ends there
+ * holds 0. NONE if there is none. */
 static u32 segment_with(const struct drive *d, u64 sector)
 {
     u32 best = NONE;
@@ -210,7 +211,7 @@ static u32 oldest_segment(const struct drive *d)
     return oldest;
 }
 
-/* Use segment i for what begins at this sector. */
+/* Use segment i for data that begin at this sector. */
 static void begin_segment(struct drive *d, u32 i, u64 sector)
 {
     d->segment[i].first = d->segment[i].end = sector;
@@ -246,7 +247,7 @@ static u64 read_and_send(struct drive *d, u64 sector, u64 end, u64 bus_ns)
     return bus_ns;
 }
 
-/* The arm, having read up to the end of segment i for this request, goes on. */
+/* The arm has read up to the end of segment i for this request, and goes on. */
 static void read_ahead(struct drive *d, u32 i, u64 end)
 {
     u64 to = MIN(end + d->cache.read_ahead_sectors, d->model->sectors);
@@ -304,8 +305,8 @@ static void write_out(struct drive *d, u64 sector, u64 end, u64 ready_ns)
         s = locate(d->model, sector);
 }
 
-/* When such a write will be done, if it is written behind: when its data are
- * here, and all of the stream but a segment's worth is on the platters. */
+/* When a write up to `end` is done, if it is written behind: when its data have
+ * come, and all of the stream but a segment's worth is on the platters. */
 static u64 behind_ns(const struct drive *d, const struct segment *s, u64 end,
                      u64 here_ns)
 {

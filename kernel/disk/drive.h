@@ -28,10 +28,10 @@ struct seek_point {
     u32 cyls, ns;
 };
 
-/* What a seek over d cylinders takes: what the table says, as far as it goes;
- * then a + b sqrt(d) below the knee, and c + e d from there on. */
+/* The time of a seek over d cylinders: by the table, as far as that goes; then
+ * a + b sqrt(d) below the knee, and c + e d from the knee on. */
 struct seek_curve {
-    const struct seek_point *table; /* rising, up to one of 0 cyls; or NULL */
+    const struct seek_point *table; /* rising, ends with 0 cyls; or NULL */
     u32 knee_cyls;
     u32 a_ns, b_ns, c_ns, e_ns;
 };
@@ -48,24 +48,24 @@ struct drive_model {
     /* The platters. */
     u64 sectors; /* capacity, as published; 0: any */
     u32 rpm, heads;
-    const struct zone *zones; /* up to one of 0 sectors */
-    u32 spares, spare_tracks; /* of each so many tracks of a zone the last so
-                                 many sectors are spare; 0: none */
+    const struct zone *zones; /* ends with one of 0 sectors */
+    u32 spares, spare_tracks; /* the last `spares` sectors of each spare_tracks
+                                 tracks of a zone hold no data; 0: none */
 
     /* The arm. */
     struct seek_curve seek;
     u32 head_switch_ns;
-    u32 write_settle_ns; /* more, before a write on another track */
+    u32 write_settle_ns; /* added before a write on another track */
 
-    /* The controller: from a command's arrival to the arm's leaving or the
-     * data's. A hit is served by the cache, or joins what the arm does. */
+    /* The controller: from a command's arrival until the arm or the data leave.
+     * A hit is served by the cache, or by what the arm is already doing. */
     u32 read_hit_ns[2], read_miss_ns[2], write_hit_ns[2], write_miss_ns[2];
     u32 bus_ns; /* to move a sector to or from the host */
     u32 depth;  /* commands it takes at a time */
 
     /* The cache. */
     u32 segments, segment_sectors; /* at most MAX_SEGMENTS */
-    u32 read_ahead_sectors; /* beyond a request; over it, if there is no room */
+    u32 read_ahead_sectors; /* beyond a request, whose data may give way */
     bool write_behind;      /* a write is done when its data are in the cache */
 };
 
@@ -75,7 +75,7 @@ struct segment {
     u64 used; /* the number of the last command that used it */
 };
 
-/* How the cache is divided: what a SCSI mode select of the caching page sets.
+/* How the cache is divided, as a SCSI mode select of the caching page sets it.
  */
 struct drive_cache {
     u32 segments, segment_sectors, read_ahead_sectors;
@@ -84,18 +84,20 @@ struct drive_cache {
 /* One drive: its model and what it remembers between requests. */
 struct drive {
     const struct drive_model *model;
-    struct drive_cache cache; /* as the model has it, or otherwise */
-    u32 bus_ns;               /* likewise */
+    struct drive_cache cache; /* of the model, or as it was set */
+    u32 bus_ns;               /* of the model, or as it was set */
     u64 commands;             /* so far */
     u64 free_ns;              /* when the last of them is done */
     u32 after;                /* AFTER_READ or AFTER_WRITE: what that was */
-    u64 arm_ns;    /* when the arm will have done what it was told ... */
-    u32 cyl, head; /* ... and where it will be then */
+    u64 arm_ns;               /* when the arm will have done what it was told */
+    u32 cyl, head;            /* where it will be then */
     struct segment segment[MAX_SEGMENTS];
-    /* Numbers of segments, or MAX_SEGMENTS for none. */
-    u32 ahead;     /* that the arm is reading ahead into ... */
-    u64 ahead_end; /* ... up to here */
-    u32 written;   /* that the last write went through */
+    /* Numbers of segments, or MAX_SEGMENTS for none: the one that the arm reads
+     * ahead into, up to the sector ahead_end; the one that the last write used.
+     */
+    u32 ahead;
+    u64 ahead_end;
+    u32 written;
 };
 
 /* The row of that name, or NULL. */
@@ -104,7 +106,7 @@ const struct drive_model *drive_find(const char *name);
 /* The i-th row, or NULL past the last. */
 const struct drive_model *drive_row(u32 i);
 
-/* The drive has platters: its rpm is not 0. */
+/* For models with platters, whose rpm is not 0. */
 u64 drive_rotation_ns(const struct drive_model *);
 u64 drive_seek_ns(const struct drive_model *, u32 cyls);
 
@@ -117,23 +119,23 @@ void drive_start(struct drive *, const struct drive_model *);
  * and as large a part of a segment is read ahead. */
 struct drive_cache drive_cache_in(const struct drive_model *, u32 segments);
 
-/* Divide the cache otherwise, which empties it and takes a command's time. */
+/* Divide the cache anew, which empties it and takes a command's time. */
 void drive_set_cache(struct drive *, u64 now_ns, const struct drive_cache *);
 
-/* It is told at now_ns to move its arm to the first cylinder or the last;
- * returns when it will be there; 0 if the model has no arm. */
+/* At now_ns the drive is told to move its arm to the first cylinder or the
+ * last. Returns when the arm will be there; 0 if the model has no arm. */
 u64 drive_seek_edge(struct drive *, u64 now_ns, bool last);
 
-/* It is told nothing until now_ns: it reads ahead. */
+/* The drive gets no command until now_ns: it reads ahead. */
 void drive_catch_up(struct drive *, u64 now_ns);
 
-/* How its arm would come to a request that reached it at now_ns, to which it
- * has caught up. */
+/* How the arm would come to a request that reached the drive at now_ns, to
+ * which the drive has caught up. */
 struct approach drive_approach(const struct drive *, u64 now_ns, u64 sector,
                                u32 nsectors, bool write);
 
-/* A request reaches the drive at now_ns, which never goes back; returns when it
- * will be done. It lies within the drive's sectors. */
+/* A request reaches the drive at now_ns, which is no earlier than in the call
+ * before. It lies within the drive's sectors. Returns when it will be done. */
 u64 drive_service(struct drive *, u64 now_ns, u64 sector, u32 nsectors,
                   bool write);
 

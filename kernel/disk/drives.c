@@ -5,7 +5,7 @@
  *   published  the papers that measured with the drive, disktab, data sheets
  *   measured   the validated parameters of DiskSim 4.0 for that drive
  *   derived    follows from other figures, as said
- *   class      not known: that of a like drive, which is named
+ *   class      not known: the figure of a similar drive, which is named
  *   chosen     not known: what was usual in its years
  *
  * Where skews are derived: the fewest sectors that cover a head switch, and a
@@ -158,7 +158,7 @@ static const struct drive_model rows[] = {
                  .c_ns = 5152000,
                  .e_ns = 3403},
         .head_switch_ns = 890000,  /* class: HP C2249A, measured */
-        .write_settle_ns = 650000, /* likewise */
+        .write_settle_ns = 650000, /* class: HP C2249A, measured */
         /* chosen */
         .read_hit_ns = {500000, 500000},
         .read_miss_ns = {1000000, 1000000},

@@ -17,7 +17,7 @@
 #include "kernel/measure/trace.h"
 #include "kernel/base/string.h"
 
-#define SEGMENTS_KEPT_NS NS_PER_S /* of a drive, when no more needed */
+#define SEGMENTS_KEPT_NS NS_PER_S /* for so long, when not needed any more */
 
 COUNTER(mode_selects, "disk.mode_selects", "commands",
         "that divided a drive's cache anew");
@@ -32,8 +32,8 @@ static void to_device(struct disk *d, struct io *io)
         panic("disk: %s: more commands than its depth", d->name);
 }
 
-/* A drive, which may be a copy to ask what if, takes up a command: now, or when
- * it has come its way. */
+/* A drive, or a copy of one for a "what if" question, takes up a command: now,
+ * or when that has arrived. Returns when it is done. */
 static u64 drive_time(const struct disk *d, struct drive *drive,
                       const struct io *io, u64 now_ns)
 {
@@ -44,9 +44,9 @@ static u64 drive_time(const struct disk *d, struct drive *drive,
                          first, end - first, io->request.write);
 }
 
-/* Which of the commands that it holds a drive takes up: the one it will have
- * done first. An eighth of the time that a command has been held counts in its
- * favour, so that none starves. */
+/* The command that a drive takes up next, of those that it holds: the one that
+ * would be done first. An eighth of the time that a command has been held
+ * counts in its favour, so that none starves. */
 static struct io **soonest(struct disk *d, u64 now_ns)
 {
     struct io **best = NULL;
@@ -120,8 +120,8 @@ void model_flush(struct disk *d, struct io *io)
 
 /* ---- what a scheduler may ask (policy.h) ---- */
 
-/* The drive as it will be at that time, if it is told nothing until then. It is
- * kept, for many questions are about one time. */
+/* The drive as it will be at that time, if it gets no command until then. The
+ * answer is kept, because many questions are about one time. */
 static const struct drive *later(struct disk *d, u64 at_ns)
 {
     if (d->later_ns != at_ns) {
@@ -209,7 +209,8 @@ static u32 sectors_wanted(const char *name, u32 sectors, u64 min_kb)
     return arg_text(name) ? 2 * arg_number(name, 0, min_kb, 65536) : sectors;
 }
 
-/* Divide the drive's cache as the boot arguments want it, and set its bus. */
+/* Divide the drive's cache, and set the speed of its bus, as the boot arguments
+ * want it. */
 static void fit_cache(struct disk *d)
 {
     const struct drive_model *m = d->drive.model;
@@ -230,8 +231,8 @@ static void fit_cache(struct disk *d)
         d->drive.bus_ns = SECTOR_BYTES * NS_PER_MS / bus_kb_s;
 }
 
-/* How many commands it takes: as the ring holds (d->depth so far) without a
- * model, else as drive_depth= or the model says. */
+/* The depth: without a model, what the device's ring holds (d->depth so far);
+ * else what drive_depth= or the model says. */
 void model_fit(struct disk *d, u32 wanted)
 {
     drive_start(&d->drive, drive_wanted(d));

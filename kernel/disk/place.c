@@ -3,8 +3,8 @@
 #include "kernel/measure/trace.h"
 #include "kernel/policy/registry.h"
 
-/* The one put to use starts before, and the other stops after, all disks
- * have gone over. */
+/* The new policy starts before all disks have changed over to it, and the old
+ * one stops after. */
 static void swap(const struct policy *to)
 {
     const struct policy *from = policy_in_use[POLICY_PLACE];
@@ -26,8 +26,8 @@ void place_init(void)
     policy_own(POLICY_PLACE, (struct policy_owner){.swap = swap});
 }
 
-/* The policy has answered wrongly: this disk goes to the default now, each
- * other one when it is given a wrong answer, too. */
+/* The policy has answered wrongly: this disk changes to the default now,
+ * another one when it gets a wrong answer, too. */
 static void fault(struct disk *d)
 {
     if (d->place == policy_in_use[POLICY_PLACE]) {

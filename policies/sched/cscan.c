@@ -1,13 +1,13 @@
 /*
  * C-SCAN, the circular scan: the head serves requests by rising sector; past
- * the last one it goes on to the end of the disk, returns to its beginning,
- * serving none, and sweeps again. C-LOOK (clook.c) spares both ways.
+ * the last one it goes on to the end of the disk, returns to its beginning
+ * without serving any, and sweeps again. C-LOOK (clook.c) spares both seeks.
  *
- * The way to the end and back is a movement of the arm with nothing to
- * transfer, as a SCSI drive's SEEK. It is not broken off: what arrives
- * meanwhile is of the next sweep, wherever it lies. An idle disk's head stays
- * where it is; and where no arm can be moved (policy.h), so with a drive that
- * holds several commands, the order is C-LOOK's.
+ * These seeks move the arm with nothing to transfer, as a SCSI drive's SEEK
+ * does. They are not broken off: a request that arrives meanwhile belongs to
+ * the next sweep, wherever it lies. The head of an idle disk stays where it is.
+ * Where no arm can be moved (policy.h), as with a drive that holds several
+ * commands, the order is C-LOOK's.
  *
  * Source: Seaman, Lind and Wilson, "An Analysis of Auxiliary-Storage Activity",
  * IBM Systems Journal 5(3), 1966; named and compared with others by Teorey and
@@ -20,7 +20,7 @@ enum { RETURNS, TRAVELLED };
 
 static struct policy_counter counters[] = {
     {"returns", "sweeps", "times the head went to the end and back"},
-    {"travelled", "ns", "on these ways, in which nothing was served"},
+    {"travelled", "ns", "of these seeks, in which nothing was served"},
     {0},
 };
 
@@ -51,7 +51,7 @@ static struct request *cscan_next(struct queue *q, u64 now_ns)
     return r;
 }
 
-/* When the head is back, for which next waits. */
+/* When the head is back: next waits for that. */
 static u64 cscan_again_ns(const struct queue *q, u64 now_ns)
 {
     (void)now_ns;

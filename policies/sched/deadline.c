@@ -6,9 +6,9 @@
  * 1. Reads go before writes, but after the writes that wait have been passed
  *    over writes_starved times it is their turn.
  * 2. The batch goes on where the sweep of its kind stopped; but if the oldest
- *    of the kind has waited for its expiry, or nothing lies ahead, from the
- *    oldest. So expiry is when a request is preferred, no promise that it is
- *    served by then.
+ *    of the kind has waited for its expiry, or nothing lies ahead, it begins
+ *    with the oldest. So a request is preferred from its expiry on; it need
+ *    not be served by then.
  *
  * Source: mq-deadline, the scheduler of Linux, as its manual describes it
  * (Documentation/block/deadline-iosched.rst; Axboe, 2002), whose defaults
@@ -36,16 +36,20 @@ static struct policy_counter counters[] = {
     {0},
 };
 
-/* The words of a queue: is it the writes' batch? how many more may go in it;
- * how often in turn writes were passed over; where the other sweep stopped. */
-enum { WRITING, LEFT, PASSED, OTHER_SWEEP };
+/* The words of a queue. */
+enum {
+    WRITING,     /* is it a batch of writes? */
+    LEFT,        /* how many more requests may go in it */
+    PASSED,      /* how many times in turn writes were passed over */
+    OTHER_SWEEP, /* where the other sweep stopped */
+};
 
 static enum direction kind(const struct queue *q)
 {
     return q->word[WRITING] ? WRITES : READS;
 }
 
-/* Whose turn is it? Writes that are passed over are so once more. */
+/* Is it the writes' turn? If not, and some wait, they are passed over. */
 static bool turn_of_writes(struct queue *q)
 {
     bool reads = queue_oldest(q, READS), writes = queue_oldest(q, WRITES);

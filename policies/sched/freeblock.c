@@ -1,15 +1,16 @@
 /*
  * Freeblock scheduling: the order is C-LOOK's. While the platter turns towards
  * the next request, the head may write a dirty block that is not due yet, if
- * it is still in time for the request: by the model of the drive, that would
- * begin no later than without. Such a write is free.
+ * it is still in time for the request: by the drive model, the request would
+ * begin no later than without the write. Then the write is free.
  *
- * Looked at are the dirty blocks nearest to the head, for a sixteenth of the
- * time that the platter gives, and the one that the arm is soonest at goes.
- * What follows a look or a write takes time: a fit must be one also if that is
- * as long as it lately has been. What comes late all the same is counted. The
- * promise is for a drive that takes one command at a time; without a model
- * nothing is free. An idle disk is left idle.
+ * The search begins with the dirty blocks nearest to the head and may use a
+ * sixteenth of the rotational slack; of the blocks that fit, the one that the
+ * arm is soonest at is written. A block fits only if it does so with the
+ * longest dispatch latency of late added (policies/lib/detour.c). A request
+ * that is late all the same is counted. All this is for a drive that takes one
+ * command at a time; without a model no write is free. An idle disk is left
+ * idle.
  *
  * Source: Lumb, Schindler, Ganger, Nagle and Riedel, "Towards Higher Disk Head
  * Utilization: Extracting Free Bandwidth From Busy Disk Drives", OSDI 2000.
@@ -26,10 +27,13 @@ static struct policy_counter counters[] = {
     {0},
 };
 
-/* The words of a queue: where the last queued request ended; for which one,
- * by arrival + 1, a free write went; where that one starts, and when it is to.
- */
-enum { SWEEP, FOR, FOR_SECTOR, PROMISED_NS };
+/* The words of a queue. */
+enum {
+    SWEEP,       /* where the last queued request ended */
+    FOR,         /* the request that a free write went before: arrival + 1 */
+    FOR_SECTOR,  /* where that starts */
+    PROMISED_NS, /* when it is to begin */
+};
 
 static u64 not_late(const struct request *write, u64 late_ns)
 {
@@ -38,7 +42,7 @@ static u64 not_late(const struct request *write, u64 late_ns)
     return 0;
 }
 
-/* Has a free write gone before this request, and was it one? */
+/* If a free write has gone before this request: was it free? */
 static void keep_promise(struct queue *q, const struct request *r, u64 now_ns)
 {
     if (q->word[FOR] != r->arrival + 1)
@@ -47,8 +51,9 @@ static void keep_promise(struct queue *q, const struct request *r, u64 now_ns)
     counters[LATE].value += begin_ns > q->word[PROMISED_NS];
 }
 
-/* The next of the sweep; after a free write the one that it went for, also if
- * one that is nearer has come since: the arm is on its way. */
+/* The next request of the sweep. After a free write it is the request that the
+ * write went before, even if a nearer one has come since: the arm is on its
+ * way. */
 static struct request *next_queued(struct queue *q)
 {
     struct request *r = queue_at_or_after(q, BOTH, q->word[FOR_SECTOR]);

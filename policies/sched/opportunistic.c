@@ -1,11 +1,11 @@
 /*
  * Opportunistic queuing: the order is C-LOOK's, but on its way to the next
  * request the head also writes dirty blocks that are not due yet, if they lie
- * near where it leaves or where it goes. A block so written costs little, and
- * no seek of its own later.
+ * near where it leaves or where it goes. Writing them there costs little, and
+ * spares a seek later.
  *
- * `most` is how many such commands go before each queued request, which they
- * delay; dirty blocks that follow one on the disk are of one command with it.
+ * `most` is how many of these commands go before each queued request, which
+ * they delay; dirty blocks that follow one on the disk are merged with it.
  * An idle disk is left idle.
  *
  * Source: the opportunistic queue of Batsakis, Burns, Kanevsky, Lentini and
@@ -33,7 +33,7 @@ static struct policy_counter counters[] = {
 /* The word of a queue: commands since the last queued request. */
 enum { IN_TURN };
 
-/* A dirty block between the head and a request, near either; else NULL. */
+/* A dirty block between the head and a request, near one of them, or NULL. */
 static struct request *on_the_way(const struct queue *q,
                                   const struct request *to)
 {

@@ -1,13 +1,13 @@
 /*
- * PURP, reads before writes: a write goes only when no read is queued; reads
- * among themselves, and writes, go first come, first served. With the update
- * policy pu it is Carson and Setia's periodic update with read priority: a
- * burst of writes delays a read by the one in service at most. But while
- * reads keep coming, writes starve.
+ * PURP, periodic update with read priority: a write goes only when no read is
+ * queued; reads among themselves, and writes, go first come, first served. The
+ * name is Carson and Setia's for this order with the update policy pu: a burst
+ * of writes delays a read by no more than the write in service. But while reads
+ * keep coming, writes starve.
  *
  * bound_ms, which the source does not have, ends that: a write that has been
  * queued so long goes before all reads. It then waits for no more than the
- * writes before it and one request in service. 0 is the source's: no bound.
+ * writes before it and one request in service. 0, as in the source: no bound.
  *
  * Source: Carson and Setia, "Analysis of the Periodic Update Write Policy for
  * Disk Cache", IEEE Transactions on Software Engineering, January 1992.

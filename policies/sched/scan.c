@@ -1,12 +1,12 @@
 /*
- * SCAN, the elevator: the head serves what lies ahead of it in one direction,
- * and turns when nothing is left there. It does not go on to the edge of the
- * disk, which some call LOOK. Requests near the edges wait longer than those
- * in the middle, which each sweep passes twice.
+ * SCAN, the elevator: the head serves the requests ahead of it in one
+ * direction, and turns when none is left there. It does not go on to the edge
+ * of the disk; this variant is also called LOOK. Requests near the edges wait
+ * longer than those in the middle, which the head passes twice as often.
  *
  * Rising, it looks from where the last request ended; falling, below where it
- * started, so that one written again and again does not hold up the sweep.
- * What is not ahead of such a point is behind it: one turn always suffices.
+ * started, so that a block written again and again does not hold up the sweep.
+ * A request that is not ahead of that point is behind it, so one turn suffices.
  *
  * Source: Denning, "Effects of Scheduling on File Memory Operations", AFIPS
  * Spring Joint Computer Conference 1967.

@@ -1,46 +1,49 @@
 /*
- * Sluice: reads go first, and dirty blocks are let out one at a time, evenly,
- * where that costs the reads least.
+ * Sluice: reads go first, and dirty blocks are written one at a time, evenly,
+ * where a write delays the reads least.
  *
  * - Pace (policies/lib/pace.h). A dirty block is due age_ms after it became
- *   dirty, and may go when only `early` percent of that are left. Over this
- *   time writes are spread: they are owed one after the other, evenly spaced.
- *   So what became dirty in one burst does not leave in one, and what becomes
- *   dirty evenly leaves at its age.
- * - Price. What a write costs is how much later the next read begins for it, as
- *   the model of the drive says. What costs nothing, for it fits while the
- *   platter turns, goes as soon as only `free` percent of its age are left,
- *   unless it was modified again: such a block will be once more. What is owed
- *   may cost `patience` percent of the time for which it has been, so it waits
- *   a little for a cheaper moment, and never long. Most of what costs anything
- *   costs a turn of the platter; until that much is allowed, only what is free
- *   is looked for. Of equal prices, the one that the arm is soonest at leaves
- *   most time for another.
- * - One write that costs something, then a read. But a way that is gone anyway
- *   is used: what fits in on the way to such a write goes before it.
- * - No read waits. If readers have lately come back at once, the next is
- *   expected for a turn of the platter (`pause`), for beside it a write is
+ *   dirty, and may be written when only `early` percent of that time are left.
+ *   Over this time the writes are spread: they are owed one after the other,
+ *   evenly spaced, where owed means that the pace wants one written now. So
+ *   the blocks of one burst are not written in one burst, and blocks that
+ *   become dirty evenly are written at their age.
+ * - Price. The price of a write is how much later the next read begins for it,
+ *   as the drive model says. A write that is free, because it fits into the
+ *   rotational slack, goes as soon as only `free` percent of its block's age
+ *   are left, unless the block was modified again: then it probably will be
+ *   once more. A write that is owed may cost `patience` percent of the time for
+ *   which it has been owed, so it waits a little for a cheaper moment, and
+ *   never long. Most writes that are not free cost a turn of the platter; until
+ *   that much is allowed, only free writes are looked for. Of equal prices, the
+ *   write that the arm is soonest at wins, since it leaves most time for
+ *   another.
+ * - After a write that costs something, a read goes. But a free write on the
+ *   way to that write goes before it.
+ * - No read waits. If readers have lately come back at once, the next read is
+ *   expected for a turn of the platter (`pause`), because beside it a write is
  *   cheaper. If they took longer than `gap`, a write that has been owed for as
- *   long as the pause goes now, at the beginning of the gap, not in its midst.
- *   The arm has left where they read, so one write more goes, owed or not,
- *   before the read that has come, if that waits no longer than `stay` for it.
- * - Reads, and writes that somebody waits for, go by which the arm is soonest
- *   at, less `ageing` percent of the time that each has waited, divided by how
- *   many wait, so that none starves.
- *   Other queued writes are owed from when they were queued.
+ *   long as the pause goes at once, at the beginning of the gap and not in its
+ *   midst. The arm has left the place where they read, so one more write, owed
+ *   or not, goes before the read that has come, if that waits no longer than
+ *   `stay` for it.
+ * - Among reads, and writes that a process waits for, the one that the arm is
+ *   soonest at goes. `ageing` percent of the time that each has waited, divided
+ *   by how many wait, count in its favour, so that none starves. Other queued
+ *   writes are owed from when they were queued.
  * - Without a platter that turns, or a model of it, no write is cheaper beside
- *   a read than alone: what is owed goes as soon as no read waits, or before
- *   one once it has been owed for half a tick.
+ *   a read than alone: a write that is owed goes as soon as no read waits, or
+ *   before a read once it has been owed for half a tick.
  *
- * The disk is left idle when nothing is owed: an early write may be one more.
- * Who bounds the age is the update policy: use update=ipu with the same age,
- * which finds nothing to do as long as this one keeps its pace.
+ * The disk is left idle when nothing is owed, because a block written early may
+ * become dirty again. The update policy bounds the age: use update=ipu with the
+ * same age, which finds nothing to do as long as this policy keeps its pace.
  *
  * Sources: the pace and the price are ours. Of their parts, reads first and
  * writing by age are PURP and IPU of Carson and Setia (IEEE TSE 18(1), 1992);
- * writes while the platter turns, Lumb and others' (OSDI 2000); to expect a
- * read, Iyer and Druschel's (SOSP 2001); shortest time first with ageing,
- * Seltzer, Chen and Ousterhout's (USENIX Winter 1990).
+ * writes while the platter turns are from Lumb and others (OSDI 2000); the
+ * expectation of a read is from Iyer and Druschel (SOSP 2001); shortest time
+ * first with ageing, from Seltzer, Chen and Ousterhout (USENIX Winter 1990).
  */
 #include "kernel/policy/policy.h"
 #include "policies/lib/detour.h"
@@ -78,12 +81,16 @@ static struct policy_counter counters[] = {
 
 enum { BARGAINS, PAID, PRICE, UNWATCHED };
 
-/* The words of a queue: how many of the queued writes are waited for; what has
- * been let out since the last of the others; when that was done, or NEVER_NS
- * while it is not; how long after such a moment the next has come lately. */
-enum { WAITED, LET_OUT, DONE_NS, GAP_NS };
+/* The words of a queue, where a foreground request is a read or a write that a
+ * process waits for. */
+enum {
+    WAITED,  /* queued writes that a process waits for */
+    LET_OUT, /* the write since the last foreground request, as below */
+    DONE_NS, /* when that request was done; NEVER_NS: it is not */
+    GAP_NS,  /* how long after such a time the next has come lately */
+};
 
-enum { NOTHING, A_WRITE, IN_A_GAP };
+enum { NOTHING, A_WRITE, IN_A_GAP }; /* of LET_OUT */
 
 /* The word of an offer: the tick by whose end it is to be written. */
 enum { DUE };
@@ -101,7 +108,7 @@ static u64 turn_ns(const struct queue *q, u32 share)
     return q->turn_ns * tunables[share].value / 100;
 }
 
-/* This share of the age, in ticks. */
+/* A share of the age, in ticks. */
 static u64 ticks(u32 share)
 {
     return age_ns() / 100 * tunables[share].value / PACE_TICK_NS;
@@ -121,8 +128,8 @@ static void sluice_start(void)
     detours_start();
 }
 
-/* Somebody waits for this request, which nothing was before: how long was the
- * disk left alone? The average moves by an eighth. */
+/* A foreground request has come, and it is the only one: how long was the disk
+ * left alone? The average moves by an eighth. */
 static void note_gap(struct queue *q, u64 now_ns)
 {
     u64 done_ns = q->word[DONE_NS], alone_ns = now_ns - done_ns;
@@ -154,13 +161,13 @@ static void sluice_leaves(struct queue *q, struct request *r, u64 now_ns)
         q->word[WAITED] -= r->waited;
 }
 
-/* Will it be due by then? */
+/* Is the block due within so many ticks? */
 static bool is_due_in(const struct request *r, u64 in_ticks)
 {
     return !r->offer || r->word[DUE] <= paces[r->queue->disk].tick + in_ticks;
 }
 
-/* ---- by which the arm is soonest at ---- */
+/* ---- the request that the arm is soonest at ---- */
 
 struct choice {
     const struct queue *queue;
@@ -183,7 +190,7 @@ static void look_at(struct choice *c, struct request *r)
     }
 }
 
-/* Of a few to either side of the head, the next round it, and the oldest. */
+/* The soonest of a few requests to either side of the head and the oldest. */
 static struct request *soonest(const struct queue *q, enum direction dir,
                                u64 now_ns)
 {
@@ -202,7 +209,7 @@ static struct request *soonest(const struct queue *q, enum direction dir,
     return c.best;
 }
 
-/* ---- reads, and writes that are waited for ---- */
+/* ---- foreground requests ---- */
 
 static struct request *foreground(const struct queue *q, u64 now_ns)
 {
@@ -211,9 +218,9 @@ static struct request *foreground(const struct queue *q, u64 now_ns)
     return n > 1 ? soonest(q, dir, now_ns) : queue_oldest(q, dir);
 }
 
-/* ---- the others ---- */
+/* ---- background writes ---- */
 
-/* Those that may go now as they are owed. */
+/* The set of which a write is owed now; 0 if none is. */
 static enum direction owed(const struct queue *q, u64 now_ns)
 {
     if (q->length[1] && !q->word[WAITED])
@@ -236,8 +243,8 @@ static u64 most_late_ns(const struct request *r, u64 late_ns)
     return !r->again && is_due_in(r, ticks(FREE)) ? 0 : NEVER_NS;
 }
 
-/* What may be written before this request, if that makes it no later; the
- * caller may allow more. */
+/* The search for a write that makes the next request no later; the caller may
+ * allow more. */
 static struct detour detour_of(const struct queue *q)
 {
     return (struct detour){
@@ -247,7 +254,7 @@ static struct detour detour_of(const struct queue *q)
     };
 }
 
-/* Let a write out that costs something. */
+/* Choose a write that costs something. */
 static struct request *let_out(struct queue *q, struct request *write)
 {
     if (write->offer)
@@ -255,8 +262,7 @@ static struct request *let_out(struct queue *q, struct request *write)
     return write;
 }
 
-/* The same, but if another fits in on the way to it, that goes first, and it
- * next. */
+/* Like let_out, but a free write on the way goes first, and this one next. */
 static struct request *on_the_way_to(struct queue *q, struct request *write)
 {
     struct detour detour = detour_of(q);
@@ -268,8 +274,8 @@ static struct request *on_the_way_to(struct queue *q, struct request *write)
     return first;
 }
 
-/* The write that another went before, on the way to it; NULL if there is none,
- * or it has gone otherwise. */
+/* The write that a free write has gone before; NULL if there is none, or it is
+ * gone already. */
 static struct request *take_promised(struct queue *q)
 {
     u64 sector = promised[q->disk] - 1;
@@ -280,8 +286,7 @@ static struct request *take_promised(struct queue *q)
     return r && r->sector == sector && !r->waited ? r : NULL;
 }
 
-/* How much later this read may begin for a second write, where one has gone in
- * a gap. */
+/* How much later this read may begin for a second write, after one in a gap. */
 static u64 stay_ns(const struct queue *q, const struct request *read,
                    u64 now_ns)
 {
@@ -290,7 +295,7 @@ static u64 stay_ns(const struct queue *q, const struct request *read,
     return most_ns - MIN(begin_ns, most_ns);
 }
 
-/* The write to let out before this read; NULL if none is worth it. */
+/* The write to dispatch before this read; NULL if none is worth it. */
 static struct request *before(struct queue *q, const struct request *read,
                               u64 now_ns)
 {
@@ -332,16 +337,16 @@ static bool quiet(const struct queue *q, u64 now_ns)
             now_ns - owed_since_ns(q) >= turn_ns(q, PAUSE));
 }
 
-/* Has a write been owed for so long that it goes before a read, though nothing
- * makes that cheaper? */
+/* Has a write been owed for so long that it goes before a read, at any price?
+ */
 static bool late(const struct queue *q, u64 now_ns)
 {
     return !q->word[LET_OUT] && now_ns - owed_since_ns(q) >= LATE_NS;
 }
 
-/* The write to let out while no read waits, or where no platter turns. Those
- * queued go by the way to them. Dirty blocks on an idle disk do not: written
- * too early, one may be one more, so it is the oldest's turn. */
+/* The write to dispatch while no read waits, or without a platter. Of queued
+ * writes, the arm's nearest goes; of dirty blocks on an idle disk the oldest,
+ * because one that is written too early may become dirty again. */
 static struct request *alone(struct queue *q, bool reads, u64 now_ns)
 {
     enum direction dir = owed(q, now_ns);
@@ -376,7 +381,7 @@ static struct request *sluice_next(struct queue *q, u64 now_ns)
     return read;
 }
 
-/* When a write may be let out, if nothing else comes. */
+/* When a write may be dispatched, if nothing else comes. */
 static u64 sluice_again_ns(const struct queue *q, u64 now_ns)
 {
     const struct pace *p = &paces[q->disk];

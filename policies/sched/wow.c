@@ -1,17 +1,17 @@
 /*
  * WOW, wise ordering for writes: dirty blocks are written in circular order of
- * where they lie, which is short ways for the head, but what was modified
- * again lately is passed over once, as Clock does. They are dealt with in
- * groups, the parts of the disk of group_sectors each: if a block of the
- * group under the hand was modified again since the hand was last there, the
- * hand moves on; else the group is written. With spare 0 the order is circular
- * alone, which is the source's CSCAN.
+ * their sectors, which keeps seeks short, but blocks that were modified again
+ * lately are passed over once, as Clock does. The unit is a group, a part of
+ * the disk of group_sectors: if a block of the group under the hand was
+ * modified again since the hand was last there, the hand moves on; else the
+ * group is written. With spare 0 the order is only circular, which is the
+ * source's CSCAN.
  *
  * Queued requests go first, in C-LOOK order. When there are none, and more
  * than high_blocks are dirty, dirty blocks are written until low_blocks are
- * left. The source's marks are shares of its cache, whose size is no affair
- * of a scheduler: set them to fit. A block added to a group is no reason to
- * pass that over, or sequential writes would be.
+ * left. The source's limits are shares of its cache, whose size a scheduler
+ * does not know: set them to fit. A block that is added to a group does not
+ * make it modified again, or sequential writes would be passed over.
  *
  * Source: Gill and Modha, "WOW: Wise Ordering for Writes - Combining Spatial
  * and Temporal Locality in Non-Volatile Caches", FAST 2005.
@@ -38,9 +38,12 @@ static struct policy_counter counters[] = {
     {0},
 };
 
-/* The words of a queue: the sector under the hand; where the group ends that
- * is being written; are dirty blocks written until low_blocks are left? */
-enum { HAND, GROUP_END, DRAINING };
+/* The words of a queue. */
+enum {
+    HAND,      /* the sector under the hand */
+    GROUP_END, /* where the group that is being written ends */
+    DRAINING,  /* are dirty blocks written until low_blocks are left? */
+};
 
 /* Was a block of the group modified again? From now on, none was. */
 static bool was_modified(const struct queue *q, struct request *r, u64 end)
