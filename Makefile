@@ -2,12 +2,12 @@
 #
 # - Sources are found by wildcard: adding a kernel file, a policy, a user
 #   program or a test edits no list.
-# - What is built is built by a make of its own, which holds a lock meanwhile:
-#   two makes, or a make and a snapshot (grade/host/snapshot.py), wait for each other.
+# - A second make, which holds a lock meanwhile, does all building: two makes, or a make
+#   and a snapshot (grade/host/snapshot.py), wait for each other.
 # - Every object depends on the headers it includes (-MMD) and on a file that
-#   holds its command, so that other flags (CFLAGS_EXTRA=-g3) rebuild it.
+#   holds its command, so other flags (CFLAGS_EXTRA=-g3) rebuild it.
 # - The debug kernel (DEBUG=1) lives in build/debug, beside the other.
-# - grade/setup.sh runs first: it installs what is missing, else does nothing.
+# - grade/setup.sh runs first. It installs what is missing.
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -44,9 +44,9 @@ DEBUG ?=#      1: assertions, lock order, UBSan
 FS_MB ?= 64#   size of the root disk in MiB
 V ?=#          1: print whole commands
 
-# Text as one word of the shell, whatever is in it. $(1) the text
+# The text $(1) as one word of the shell, whatever it contains.
 word_of = '$(subst ','\'',$(1))'
-# The same of a variable as it was given: people's names and paths. $(1) its name
+# The variable named $(1), as it was given, as one word: for people's names and paths.
 quoted = $(call word_of,$(value $(1)))
 
 # A program's option, and its last word, if the variable is set. $(1) option,
@@ -57,7 +57,7 @@ operand = $(if $(value $(1)),-- $(call quoted,$(1)))
 # Print a word and the file made, or with V=1 the whole command, and run it.
 run = $(if $(filter 1,$(V)),$(2),@echo '  $(1) $@' && $(2))
 
-# ---- what is given ----
+# ---- checks of the variables that were given ----
 
 # Was a variable given, with make or in the environment? $(1) its name
 given = $(filter environment command,$(firstword $(origin $(1))))
@@ -92,7 +92,7 @@ endif
 ifneq ($(filter experiment export,$(MAKECMDGOALS)),)
 $(call must_be,N,([1-9][0-9]*)?,the number of a run; LIST=1 lists them)
 endif
-# Stop if a goal lacks a variable. $(1) goals, $(2) the variable, $(3) what to give
+# Stop if one of the goals $(1) lacks the variable $(2); $(3) says what to give.
 needed = $(if $(filter $(1),$(MAKECMDGOALS)),$(if $(value $(2)),,$(error \
     $(filter $(1),$(MAKECMDGOALS)) lacks $(2): give $(3))))
 LABS := $(sort $(patsubst grade/labs/%/lab.toml,%,$(wildcard grade/labs/*/lab.toml)))
@@ -104,8 +104,8 @@ $(call needed,bundle,OUT,the .zip to be made)
 
 # ---- tools ----
 
-# The harmless goals need no tools; all others set them up first.
-# SETUP=no: they are there.
+# Some goals need no tools; all others set them up first. With SETUP=no the tools
+# are taken to be there.
 SETUP ?= yes
 ifneq ($(filter-out help version clean setup,$(or $(MAKECMDGOALS),all)),)
 ifeq ($(DRY_RUN)$(filter no,$(SETUP)),)
@@ -129,8 +129,8 @@ ifeq ($(filter 1,$(DEBUG)),1)
 KCFLAGS += -DDEBUG -fsanitize=undefined
 endif
 
-# The compiler's own library for this ABI. Asked by -march as above it names that
-# for floating point, which cannot be linked with the rest.
+# The compiler's own library for this ABI. With -march as above the compiler names the
+# library for floating point, which cannot be linked with the rest.
 LIBGCC := -L$(dir $(shell $(KCC) -march=rv64imac -mabi=lp64 -print-libgcc-file-name 2>/dev/null))
 
 KSRC := $(sort $(wildcard kernel/*.[cS] kernel/*/*.[cS] policies/*/*.c))
@@ -141,7 +141,7 @@ KLINK := $(KCC) $(KCFLAGS) -static -Wl,--build-id=none \
 
 # ---- user programs ----
 
-# _LIBC_LIMITS_H_: the limits.h of a compiler for Linux leaves out that of its libc.
+# _LIBC_LIMITS_H_: keeps the limits.h of a compiler for Linux from including its libc's.
 UCFLAGS := -std=gnu11 -O2 -g -ffunction-sections -fdata-sections -Wall -Wextra -Werror \
     -march=rv64imac_zicsr_zifencei -mabi=lp64 -mcmodel=medany -mno-relax \
     -ffreestanding -nostdlib -fno-omit-frame-pointer -fno-common -fno-pic \
@@ -176,8 +176,8 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 FORCE:
 
-# The first make builds nothing: it runs a second one, which holds the lock
-# until all is built, and no longer. LOCK=held says that this is the second.
+# The first make builds nothing. It runs a second one, which holds the lock until
+# everything is built. LOCK=held marks the second.
 ifneq ($(LOCK),held)
 
 .NOTPARALLEL:
@@ -196,8 +196,8 @@ else
 
 all: $(KERNEL) $(MKFS) $(UPROG) build/fs.img
 
-# A file that holds the command of a kind of object, or what a program is made
-# of: new when that changes, so that a removed source is noticed too.
+# A file that holds the command for a kind of object, or the list of a program's
+# parts. It is written when that changes, so that a removed source is noticed too.
 # $(1) file, $(2) command
 define command_file
 $(1): FORCE
@@ -224,9 +224,9 @@ $(K)/kernel/%.S.o: kernel/%.S
 	@mkdir -p $(@D)
 	$(call run,CC,$(KCC) $(KCFLAGS) -MMD -MP -c -o $@ $<)
 
-# The kernel is linked twice: the second time with a table of the symbols
-# that the first had, which must not have moved.
-# Objects of sources that are no more go then: the grader takes all there are.
+# The kernel is linked twice, the second time with a table of the first's symbols,
+# which must not have moved. Objects whose sources are gone are removed, because the
+# grader links all objects that it finds.
 KOBJ_OLD := $(filter-out $(KOBJ),$(wildcard $(K)/kernel/*/*.o $(K)/policies/*/*.o))
 $(K)/kernel/kernel1.elf: $(KOBJ) kernel/machine/kernel.ld $(K)/link.command
 	$(if $(KOBJ_OLD),@rm -f $(KOBJ_OLD) $(KOBJ_OLD:%.o=%.d))
@@ -255,8 +255,8 @@ build/user/lib.a: $(ULIB) build/lib.command
 $(USINGLE:%.c=build/%): build/user/%: build/user/%.o build/user/lib.a $(wildcard user/user.ld)
 	$(call run,LD,$(ULINK) -o $@ $< build/user/lib.a -lgcc)
 
-# The objects of a folder's program; a program and a folder cannot both be
-# build/user/NAME.
+# The objects of a folder's program. They are not in build/user/NAME, because that is
+# the program.
 build/parts/%.o: user/%.c
 	@mkdir -p $(@D)
 	$(call run,CC,$(KCC) $(UCFLAGS) -MMD -MP -c -o $@ $<)
@@ -277,9 +277,9 @@ $(MKFS): $(MKFS_OBJ) build/mkfs.command
 	$(call run,LD,$(HOSTCC) $(HCFLAGS) -o $@ $(MKFS_OBJ))
 
 # Kernel code that runs on the host, under ASan and UBSan. Each program
-# grade/native/NAME_test.c or NAME_tool.c names in a line "link:" the other
-# sources it consists of, and so do those in grade/native that it names; a
-# folder stands for all in it.
+# grade/native/NAME_test.c or NAME_tool.c names its other sources in a line "link:".
+# Those of them that are in grade/native may name more. A folder stands for all
+# sources in it.
 NATIVE := $(patsubst grade/%.c,build/%,$(filter %_test.c %_tool.c,$(HOSTSRC)))
 links = $(foreach s,$(shell sed -n 's/^ \* link: //p' $(1)),$(if \
     $(filter %.c,$(s)),$(s),$(wildcard $(s)/*.c $(s)/*/*.c)))
@@ -298,7 +298,7 @@ build/native/%.o: %.c build/native.command
 	@mkdir -p $(@D)
 	$(call run,CC,$(HOSTCC) $(NATIVE_CFLAGS) -MMD -MP -c -o $@ $<)
 
-# The root disk of `make qemu`: made anew, without what was written to it,
+# The root disk of `make qemu`. It is made again, and what was written to it is lost,
 # only when a program in it or FS_MB has changed.
 build/fs.img: $(UPROG) $(MKFS) build/image.command
 	@rm -rf build/root && mkdir -p build/root/bin
@@ -331,8 +331,8 @@ GDB_SOCKET := build/gdb.sock
 qemu: $(KERNEL) build/fs.img ## boot to a shell (CPUS= MEM= DISKS= ARGS= DEBUG=); leave with poweroff, or ^] x
 	$(QEMU_COMMAND)
 
-qemu-gdb: $(KERNEL) build/fs.img ## the same, waiting for `make gdb` in another terminal
-	@echo '*** now run "make gdb" in another terminal'
+qemu-gdb: $(KERNEL) build/fs.img ## as `make qemu`, and wait for `make gdb` in another terminal
+	@echo '*** now type "make gdb" in another terminal'
 	$(QEMU_COMMAND) -S -gdb chardev:gdb -chardev \
 	    socket,id=gdb,path=$(GDB_SOCKET),server=on,wait=off
 
@@ -353,31 +353,31 @@ mutants: all native ## change the sources at random and count what the tests not
 bench: all build/native/drive_replay_tool ## measure speeds, as tables, build/bench.json and build/targets.json
 	@$(RUN) grade.commands.bench
 
-# E is a name, the beginning of names, or all; without it, mogul-4.1 on both
+# E is a name, the beginning of names, or all. Without it, mogul-4.1 is made on both
 # systems.
 experiment: all build/native/drive_replay_tool ## run an experiment (E=name or all, SIZE=quick, WITH=one more policy, N=one run, JOBS=, SCHEDULER=address of a Dask cluster, LIST=1 lists)
 	@$(RUN) grade.commands.experiment --jobs $(JOBS) $(call option,run,N) $(call option,size,SIZE) $(call option,with,WITH) \
 	    $(call option,scheduler,SCHEDULER) $(if $(filter 1,$(LIST)),--list) $(call operand,E)
 
-repeat: all build/native/drive_replay_tool ## make experiments under two QEMUs and compare all bytes (QEMU_OTHER=path, E=name, SIZE=quick, JOBS=)
+repeat: all build/native/drive_replay_tool ## make experiments under two QEMUs and compare all bytes of the results (QEMU_OTHER=path, E=name, SIZE=quick, JOBS=)
 	@$(RUN) grade.commands.repeat --jobs $(JOBS) $(call option,other,QEMU_OTHER) \
 	    $(call option,size,SIZE) $(call operand,E)
 
-results: all build/native/drive_replay_tool ## make experiments in full size, store the results in grade/results and put them into the documents (E=name, JOBS=, SCHEDULER=; without E, all that a document quotes)
+results: all build/native/drive_replay_tool ## make experiments in full size, store the results in grade/results and put them into the documents (E=name, JOBS=, SCHEDULER=; without E=, all that a document quotes)
 	@$(RUN) grade.commands.results --jobs $(JOBS) $(call option,scheduler,SCHEDULER) $(call operand,E)
 
-results-tables: all ## put what grade/results holds into the documents (E=name)
+results-tables: all ## put the stored results of grade/results into the documents (E=name)
 	@$(RUN) grade.commands.results --tables $(call operand,E)
 
-export: all build/native/drive_replay_tool ## a run's trace as files for other tools (E=name SIZE= N=run FORMAT=all OUT=dir, LIST=1 lists)
+export: all build/native/drive_replay_tool ## write one run's trace as files for other tools (E=name SIZE= N=run FORMAT=all OUT=dir, LIST=1 lists)
 	@$(RUN) grade.commands.export $(call option,run,N) $(call option,size,SIZE) \
 	    $(call option,format,FORMAT) $(call option,out,OUT) \
 	    $(if $(filter 1,$(LIST)),--list) $(call operand,E)
 
-report: all build/native/drive_replay_tool ## write the report of results that are there (E=name, SIZE=)
+report: all build/native/drive_replay_tool ## write the report of results that have been made (E=name, SIZE=)
 	@$(RUN) grade.commands.report $(call option,size,SIZE) $(call operand,E)
 
-book: all build/native/drive_replay_tool ## build the book as a site that opens offline, build/book/index.html (FULL=1 measures anew what it shows, JOBS=)
+book: all build/native/drive_replay_tool ## build the book as a site that opens offline, build/book/index.html (FULL=1 first measures again what it shows, JOBS=)
 	@$(RUN) grade.commands.book --jobs $(JOBS) $(if $(filter 1,$(FULL)),--full)
 
 # ---- labs ----
@@ -392,14 +392,14 @@ class: all build/native/drive_times_tool ## score all SUBMISSIONS= of LAB=; tabl
 	    --submissions=$(call quoted,SUBMISSIONS) --out=$(call quoted,OUT) \
 	    --jobs='$(JOBS)' --nonce=$(call quoted,NONCE) --scheduler=$(call quoted,SCHEDULER)
 
-skeleton: all build/native/drive_times_tool ## make in OUT= what a student of LAB= gets (BASE= the student's earlier work, STUDENT= whose answers)
+skeleton: all build/native/drive_times_tool ## make in OUT= the folder that a student of LAB= gets (BASE= the student's earlier work, STUDENT= the student's name)
 	@$(RUN) grade.commands.labs skeleton --lab=$(call quoted,LAB) --out=$(call quoted,OUT) \
 	    --base=$(call quoted,BASE) --student=$(call quoted,STUDENT)
 
-samples: all ## make in OUT= three submissions of LAB= to try a class with: good, half-done, cheating
+samples: all ## make in OUT= three submissions of LAB= to try `make class` with: good, half-done, cheating
 	@$(RUN) grade.commands.labs samples --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
 
-bundle: ## make in OUT= the .zip that Gradescope builds an autograder of LAB= from
+bundle: ## make in OUT= the .zip from which Gradescope builds an autograder of LAB=
 	@$(PYTHON) -m grade.commands.labs bundle --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
 
 # ---- the rest ----
@@ -407,7 +407,7 @@ bundle: ## make in OUT= the .zip that Gradescope builds an autograder of LAB= fr
 FORMAT_C = $(sort $(wildcard kernel/*.[ch] kernel/*/*.[ch] policies/*/*.[ch] user/*.[ch] \
     user/*/*.[ch] mkfs/*.[ch] grade/native/*.[ch] \
     grade/native/*/*.[ch]))
-format: ## lay out all sources as the checked-in settings say
+format: ## format all sources by the checked-in settings
 	.venv/bin/clang-format -i $(FORMAT_C)
 	.venv/bin/ruff check -q --no-cache --fix grade
 	.venv/bin/ruff format -q --no-cache grade

@@ -1,5 +1,5 @@
-"""What the goals of the Makefile start: one module a goal, `labs` for those about labs.
+"""The commands that the goals of the Makefile start: a module for each, `labs` for all about labs.
 
-A command reads what was typed, calls the packages below, and prints what came. It imports
-any of them, and none of them imports a command.
+A command reads what was typed, calls the packages below, and prints the outcome. It may import any
+of them, and none of them imports a command.
 """

@@ -1,4 +1,4 @@
-"""`make bench`: the system's speeds, then those that were promised, each with its target."""
+"""`make bench`: the system's speeds, then the promised speeds, each with its target."""
 
 import argparse
 import sys
@@ -8,13 +8,15 @@ from grade.speed import live, targets
 
 
 def main() -> None:
-    """Measure both, and print each table when it is there."""
+    """Measure both, and print each table when it is done."""
     options = argparse.ArgumentParser(prog="make bench", description=__doc__)
-    options.add_argument("--repeats", type=int, default=5, help="boots of each measurement")
+    options.add_argument("--repeats", type=int, default=5, help="boots for each measurement")
     choice = options.parse_args()
     live.show(choice.repeats)
     targets.show()
 
 
 if __name__ == "__main__":
-    sys.exit(stoppable(main, "tables that were not printed are not kept"))
+    sys.exit(
+        stoppable(main, "tables that are not printed above are lost; nothing else was changed")
+    )

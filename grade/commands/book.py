@@ -1,6 +1,7 @@
 """`make book`: build the book as a site in build/book/, which opens offline.
 
-FULL=1 measures first what it shows, as `make results` does; JOBS= how many runs at a time.
+FULL=1 first measures what the book shows, as `make results` does. JOBS= is the number of runs at a
+time.
 """
 
 import argparse
@@ -15,18 +16,19 @@ from grade.host.paths import ROOT
 
 
 def measure(jobs: int) -> int:
-    """Make the runs of all experiments and store their results; the first bad exit status, or 0."""
+    """Make the runs of all experiments and store their results. Returns the first bad exit status,
+    or 0."""
     for one in inventory.experiments():
         line = [sys.executable, "-m", "grade.commands.results", f"--jobs={jobs}", "--", one.name]
         status = subprocess.run(line).returncode
         if status:
-            print(f"make book: {one.name} could not be measured", file=sys.stderr)
+            print(f"make book: {one.name} could not be measured: see above", file=sys.stderr)
             return status
     return 0
 
 
 def make(choice: argparse.Namespace) -> int:
-    """What was asked for; the exit status."""
+    """Build the book, after measuring if that was asked for. Returns the exit status."""
     status = measure(choice.jobs) if choice.full else 0
     if status:
         return status
@@ -40,7 +42,7 @@ def make(choice: argparse.Namespace) -> int:
 
 
 def main() -> int:
-    """The command; its exit status."""
+    """Run the command. Returns its exit status."""
     options = argparse.ArgumentParser(prog="make book", description=__doc__)
     options.add_argument("--full", action="store_true", help="measure first")
     options.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")

@@ -1,9 +1,9 @@
-"""`make experiment`: E= which one or all, SIZE= how large, N= one run of it.
+"""`make experiment`: make an experiment's runs, show the results, and write the report.
 
-JOBS= how many runs at a time, SCHEDULER= the address of a Dask cluster that is to
-make them, WITH= a policy that is measured beside those of the experiment, LIST=1 shows what
-there is. Makes the runs that are lacking, shows what
-came, and writes the report.
+E= names an experiment, or the beginning of several names, or all. SIZE= chooses a size, N= one run
+of it. JOBS= is the number of runs at a time, SCHEDULER= the address of a Dask cluster that makes
+them. WITH= names a policy that is measured beside those of the experiment. LIST=1 lists experiments
+or, with E=, runs. Runs that have been made already are not made again.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from grade.report.write import write_report
 
 @contextmanager
 def drawing() -> Iterator[Executor]:
-    """A process that draws: while this one draws, it starts no run. ^C ends it without a word."""
+    """A process that draws pages, so that this one can go on to start runs. ^C ends it silently."""
     with ProcessPoolExecutor(1, get_context("spawn"), end_silently) as aside:
         try:
             yield aside
@@ -41,19 +41,19 @@ def drawing() -> Iterator[Executor]:
 
 
 def end_silently() -> None:
-    """In the process that draws, which gets no ^C until here."""
+    """Let ^C end the process that draws. It gets no ^C until this call."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPT)
 
 
 def drawn(aside: Executor, draw: Callable[..., Path], *what: object) -> Future[Path]:
-    """Have it draw. The first call starts the process, which no ^C may disturb in that."""
+    """Have the process draw. The first call starts it, and no ^C may interrupt the start."""
     with held_back():
         return aside.submit(draw, *what)
 
 
 def show(experiment: Experiment, outcome: Outcome, folder: Path) -> bool:
-    """Show what came; was all well?"""
+    """Print the results. Returns true if no run failed and all expectations were met."""
     print(f"\n{summary.text(experiment, outcome.results)}\n")
     for name, error in outcome.errors.items():
         print(f"FAILED {name}: {error}")
@@ -65,7 +65,7 @@ def show(experiment: Experiment, outcome: Outcome, folder: Path) -> bool:
 
 
 def show_pages(experiments: list[Experiment], pages: list[Future[Path]]) -> None:
-    """Tell of each page as it is there: an experiment's report, or the comparison of all."""
+    """Print the path of each page when it is written: reports, and the comparison of all."""
     with counting("reports", len(pages)) as count:
         for page in pages:
             kind = "comparison" if len(experiments) > 1 and page is pages[-1] else "report"
@@ -76,7 +76,7 @@ def show_pages(experiments: list[Experiment], pages: list[Future[Path]]) -> None
 def made(
     experiments: list[Experiment], choice: argparse.Namespace
 ) -> Iterator[tuple[Experiment, Outcome]]:
-    """Make the runs: each experiment when its own are done."""
+    """Make the runs. Yields each experiment when its own runs are done."""
     asked = [(experiment, asked_for(experiment, choice.run)) for experiment in experiments]
     runs = sum(len(only) for _, only in asked)
     what = experiments[0].name if len(experiments) == 1 else f"{len(experiments)} experiments"
@@ -90,7 +90,7 @@ def made(
 
 
 def make_and_show(experiments: list[Experiment], choice: argparse.Namespace) -> bool:
-    """Make the runs and show what came of each experiment; was all well?"""
+    """Make the runs and show each experiment's results. Returns true if all is well."""
     good, pages = [], []
     with drawing() as aside, closing(made(experiments, choice)) as outcomes:
         for experiment, outcome in outcomes:
@@ -105,7 +105,7 @@ def make_and_show(experiments: list[Experiment], choice: argparse.Namespace) -> 
 
 
 def kept(experiments: list[Experiment], folder: Path) -> str:
-    """What is there after ^C."""
+    """A line that says, after ^C, what is kept."""
     files = [folder / experiment.name / "results.jsonl" for experiment in experiments]
     done = sum(len(result.read(path)) for path in files if path.exists())
     runs = sum(len(experiment.runs) for experiment in experiments)
@@ -118,7 +118,7 @@ def kept(experiments: list[Experiment], folder: Path) -> str:
 
 
 def do(experiments: list[Experiment], choice: argparse.Namespace) -> bool:
-    """As make_and_show; after ^C the exception says what is kept."""
+    """Like make_and_show. After ^C the exception says what is kept."""
     try:
         return make_and_show(experiments, choice)
     except KeyboardInterrupt:
@@ -126,17 +126,24 @@ def do(experiments: list[Experiment], choice: argparse.Namespace) -> bool:
 
 
 def main() -> int:
-    """The command; its exit status."""
+    """Run the command. Returns its exit status."""
     options = argparse.ArgumentParser(prog="make experiment", description=__doc__)
-    options.add_argument("name", nargs="?", default=DEFAULT, help="or the beginning of names")
+    options.add_argument(
+        "name",
+        nargs="?",
+        default=DEFAULT,
+        help="an experiment, the beginning of several names, or all",
+    )
     options.add_argument("--run", type=int, help="only the run of this number")
-    options.add_argument("--size", help="full, or as the file has it; of `all`, quick")
+    options.add_argument(
+        "--size", help="a size that the experiment has; if not given, full, and quick for `all`"
+    )
     options.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
     options.add_argument("--scheduler", default="", help="address of a Dask scheduler")
     options.add_argument("--with", dest="policy", default="", help="one more policy to measure")
-    options.add_argument("--list", action="store_true", help="what there is")
-    options.add_argument("--folder", type=Path, default=FOLDER, help="for the results")
-    options.add_argument("--no-report", action="store_true", help="numbers only")
+    options.add_argument("--list", action="store_true", help="list experiments or runs")
+    options.add_argument("--folder", type=Path, default=FOLDER, help="folder for the results")
+    options.add_argument("--no-report", action="store_true", help="print numbers only")
     choice = options.parse_args()
     if choice.jobs < 1:
         options.error("--jobs: at least 1")

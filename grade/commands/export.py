@@ -1,6 +1,7 @@
-"""`make export`: E= experiment, SIZE= how large, N= number of a run, FORMAT= (all), OUT= folder.
+"""`make export`: write one run's trace as files for other tools.
 
-LIST=1 shows what there is.
+E= names the experiment, SIZE= its size, and N= the run. FORMAT= chooses one format, if not all, and
+OUT= the folder for the files. LIST=1 lists formats and experiments or, with E=, runs.
 """
 
 import argparse
@@ -25,7 +26,7 @@ ALL = "all"
 
 
 class BadChoice(ValueError):
-    """There is no such thing; says what there is."""
+    """Something was named that does not exist; the text says what exists."""
 
 
 def find_formats() -> dict[str, ModuleType]:
@@ -35,56 +36,66 @@ def find_formats() -> dict[str, ModuleType]:
 
 
 def choose_formats(name: str) -> dict[str, ModuleType]:
-    """Those that FORMAT= means."""
+    """The formats that FORMAT= means."""
     found = find_formats()
     if name == ALL:
         return found
     if name not in found:
-        raise BadChoice(f'no format "{name}"; there are {", ".join(found)} and {ALL}')
+        raise BadChoice(
+            f"FORMAT={name}: there is no such format; there are {', '.join(found)} and {ALL}"
+        )
     return {name: found[name]}
 
 
 def experiment_file(name: str | None) -> Path:
-    """The one that E= means: a name, the beginning of just one, or a path."""
+    """The file that E= means: a name, the beginning of exactly one name, or a path."""
     if name and name.endswith(".toml"):
         return Path(name)
     names = sorted(path.stem for path in EXPERIMENTS.glob("*.toml"))
     found = [n for n in names if name and n.startswith(name)]
     exact = [n for n in found if n == name]
     if len(exact or found) != 1:
-        said = f'"{name}" is {len(found) or "no"} experiments' if name else "which experiment (E=)?"
+        said = (
+            f"E={name}: {len(found) or 'no'} experiments begin so; give one"
+            if name
+            else "E= is missing: give an experiment"
+        )
         raise BadChoice(f"{said}; there are {', '.join(names)}")
     return EXPERIMENTS / f"{(exact or found)[0]}.toml"
 
 
 def choose_run(experiment: Experiment, number: int | None) -> Run:
-    """The one that N= means."""
+    """The run that N= means."""
     count = len(experiment.runs)
     if number is None or not 1 <= number <= count:
-        said = "which run (N=)?" if number is None else f"no run {number};"
-        raise BadChoice(f"{said} {experiment.name} has 1 to {count}, LIST=1 lists them")
+        said = (
+            "N= is missing: give a run" if number is None else f"N={number}: there is no such run"
+        )
+        raise BadChoice(f"{said}; {experiment.name} has runs 1 to {count}, and LIST=1 lists them")
     return experiment.runs[number - 1]
 
 
 def told(recording: Recording) -> str:
-    """What was recorded, in words."""
+    """Lines that say what was recorded."""
     run, seconds = recording.run, (recording.end_ns - recording.start_ns) / 1e9
     lines = [
         f"{run.experiment} run {run.number}, {run.name}: "
         f"{len(recording.requests)} requests in {seconds:.1f} s of virtual time"
     ]
     if recording.unfinished:
-        lines.append(f"{recording.unfinished} more, unfinished at its end, are left out")
+        lines.append(
+            f"{recording.unfinished} more requests were not finished at its end, and are left out"
+        )
     if recording.lost:
         lines.append(
             f"{recording.lost} events were overwritten by newer ones, so the beginning may be "
-            "missing: raise trace_k in [machine]"
+            "missing: raise trace_k in [machine] of the experiment's file"
         )
     return "\n".join(lines)
 
 
 def write(recording: Recording, chosen: dict[str, ModuleType], out: Path) -> list[str]:
-    """All files, or none if one cannot be made; how to open them."""
+    """Write all files, or none if one cannot be made. Returns how to open each."""
     BUILD.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=BUILD) as name:
         lines = []
@@ -98,7 +109,7 @@ def write(recording: Recording, chosen: dict[str, ModuleType], out: Path) -> lis
 
 
 def show_all() -> None:
-    """Formats and experiments."""
+    """List formats and experiments."""
     for name, module in find_formats().items():
         print(f"{name:9} {module.ABOUT}")
     for path in sorted(EXPERIMENTS.glob("*.toml")):
@@ -106,7 +117,7 @@ def show_all() -> None:
 
 
 def do(choice: argparse.Namespace) -> None:
-    """The command."""
+    """Run the command."""
     if choice.list and not choice.name:
         show_all()
         return
@@ -124,15 +135,15 @@ def do(choice: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    """The exit status: 2 for a wrong choice, 1 if the run failed."""
+    """Returns the exit status: 2 for a wrong choice, 1 if the run failed."""
     options = argparse.ArgumentParser(prog="make export", description=__doc__)
     options.add_argument("name", nargs="?", help="an experiment, or the beginning of its name")
-    options.add_argument("--run", type=int, help="its run of this number")
-    options.add_argument("--size", default=FULL, help="of the experiment, as its file has it")
-    options.add_argument("--format", default=ALL)
+    options.add_argument("--run", type=int, help="the number of a run")
+    options.add_argument("--size", default=FULL, help="a size that the experiment has")
+    options.add_argument("--format", default=ALL, help="one format; if not given, all")
     options.add_argument("--out", type=Path, help="folder for the files")
-    options.add_argument("--list", action="store_true", help="what there is")
-    options.add_argument("--folder", type=Path, default=FOLDER, help="of the results")
+    options.add_argument("--list", action="store_true", help="list formats, experiments or runs")
+    options.add_argument("--folder", type=Path, default=FOLDER, help="folder of the results")
     try:
         do(options.parse_args())
     except (BadChoice, BadExperiment, RunFailed) as error:

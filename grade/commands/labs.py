@@ -1,6 +1,6 @@
-"""`make skeleton`, `make grade`, `make class`, `make bundle`: labs handed out and scored.
+"""`make skeleton`, `make grade`, `make class`, `make bundle`: labs are handed out and scored.
 
-The options are the Makefile's variables; one that is empty has not been given.
+The options are the Makefile's variables. An empty one has not been given.
 """
 
 import argparse
@@ -29,25 +29,25 @@ GDB_SOCKET = BUILD / "gdb.sock"
 
 
 class BadCall(Exception):
-    """Something was not given, or is not there; says what."""
+    """Something was not given, or does not exist; the text says what."""
 
 
 def given(path: Path | None, variable: str, what: str) -> Path:
-    """A path that the command cannot do without."""
+    """A path that the command needs. Raises BadCall if it was not given."""
     if path is None:
-        raise BadCall(f"{variable}= is missing: {what}")
+        raise BadCall(f"{variable}= is missing: give {what}")
     return path
 
 
 def existing(path: Path) -> Path:
-    """A path of what must be there."""
+    """A path of a file or folder that must exist. Raises BadCall if it does not."""
     if not path.exists():
         raise BadCall(f"{path}: no such file or folder")
     return path
 
 
 def made(folder: Path) -> Path:
-    """A folder, made unless it is there."""
+    """A folder, made unless it exists."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -56,7 +56,7 @@ def made(folder: Path) -> Path:
 
 
 def warn() -> None:
-    """Say so if this machine keeps a submission's compiler less apart than others would."""
+    """Print a note if this machine isolates a submission's compiler less than others would."""
     if sandbox.weakness():
         print(
             f"note: submissions are compiled {sandbox.weakness()} (see grade/labs/TRUST.md)",
@@ -65,7 +65,7 @@ def warn() -> None:
 
 
 def take(lab: Lab, handed_in: Path | None) -> dict[str, str]:
-    """The lab's files, of this tree or as handed in."""
+    """The lab's files, from this tree or from what was handed in."""
     if handed_in is None:
         for file in lab.files:
             if (TREE / file).exists():
@@ -75,7 +75,7 @@ def take(lab: Lab, handed_in: Path | None) -> dict[str, str]:
 
 
 def grade(choice: argparse.Namespace) -> int:
-    """Score this tree or a submission; write and print what came."""
+    """Score this tree or a submission; write and print the results."""
     lab = named(choice.lab)
     command = f"make grade LAB={lab.name}"
     if choice.submission:
@@ -94,17 +94,19 @@ def grade(choice: argparse.Namespace) -> int:
 
 
 def carried_on(lab: Lab, path: Path | None) -> dict[str, str]:
-    """A student's earlier work, completed by the solution's; says what is whose."""
+    """A student's earlier work, completed by the solution's. Prints which is which."""
     if path is None:
         return {}
     files = tree.sources_before(lab)
     if not files:
-        raise BadLab(f"before {lab.name} nothing was written: nothing of {path} to carry on")
+        raise BadLab(
+            f"BASE={path}: no lab before {lab.name} has files to carry on; leave BASE= out"
+        )
     work = submission.take_some(existing(path), files)
     made, ours = tree.carried_on(lab, work)
-    print(f"carried on: {', '.join(sorted(work))}")
+    print(f"taken from BASE: {', '.join(sorted(work))}")
     if ours:
-        print(f"the solution's: {', '.join(ours)}")
+        print(f"taken from the solution: {', '.join(ours)}")
     return made
 
 
@@ -112,39 +114,39 @@ def skeleton(choice: argparse.Namespace) -> int:
     """Hand a lab out."""
     lab = named(choice.lab)
     base = carried_on(lab, choice.base)
-    out = given(choice.out, "OUT", "the student's folder, to be made")
+    out = given(choice.out, "OUT", "the folder to be made for the student")
     tree.skeleton(lab, out, base, choice.student)
-    print(f"{out}: {lab.title}; read {out}/grade/labs/{lab.name}/handout.md")
+    print(f"{out}: the lab {lab.title}; begin with {out}/grade/labs/{lab.name}/handout.md")
     return 0
 
 
 def samples(choice: argparse.Namespace) -> int:
-    """Make submissions to try the rest with."""
-    out = given(choice.out, "OUT", "the folder of the samples, to be made")
+    """Make submissions to try the other commands with."""
+    out = given(choice.out, "OUT", "the folder to be made for the samples")
     for path in tree.samples(named(choice.lab), out):
         print(path)
     return 0
 
 
 def make_bundle(choice: argparse.Namespace) -> int:
-    """Make what Gradescope builds its autograder from."""
-    lab, out = named(choice.lab), given(choice.out, "OUT", "the archive, a .zip, to be made")
+    """Make the archive from which Gradescope builds its autograder."""
+    lab, out = named(choice.lab), given(choice.out, "OUT", "the .zip to be made")
     bundle.pack(lab, out)
-    print(f"{out}: to be uploaded to Gradescope as the autograder of {lab.name}")
+    print(f"{out}: upload it to Gradescope as the autograder of {lab.name}")
     return 0
 
 
 def step_line(step: classroom.Step) -> str:
-    """One submission, for a log."""
+    """A line about one submission, for a log."""
     record = step.record
     what = f"{record.score:g} of {record.most:g}" if record.status == "graded" else record.status
     return f"{step.name}: {what}{', there already' if step.resumed else ''}"
 
 
 def score_class(choice: argparse.Namespace) -> int:
-    """Score a folder of submissions, with a bar on a terminal, else with a line for each."""
+    """Score a folder of submissions. Shows a bar on a terminal, and otherwise a line for each."""
     lab = named(choice.lab)
-    handed_in = existing(given(choice.submissions, "SUBMISSIONS", "a folder of submissions"))
+    handed_in = existing(given(choice.submissions, "SUBMISSIONS", "the folder of the submissions"))
     folder = made(choice.out or BUILD / "class" / lab.name)
     warn()
     pool = partial(workers, choice.jobs, choice.scheduler)
@@ -182,7 +184,7 @@ def arguments() -> argparse.Namespace:
     verbs = parser.add_subparsers(required=True)
 
     def verb(name: str, do: Callable[[argparse.Namespace], int], out: str) -> Callable:
-        """A verb of a lab that makes something; how to add to its options."""
+        """Add a verb about a lab. Returns the function that adds an option to it."""
         added = verbs.add_parser(name)
         added.set_defaults(do=do)
         added.add_argument("--lab", required=True)
@@ -190,25 +192,29 @@ def arguments() -> argparse.Namespace:
         return added.add_argument
 
     add = verb("grade", grade, "folder for the results")
-    add("--submission", type=path, help="a folder or archive; else this tree")
-    add("--test", default="", help="only these: GROUP or GROUP.TEST, with commas")
-    add("--nonce", default="", help="that of the grading to be repeated")
+    add("--submission", type=path, help="a folder or archive; if not given, this tree")
+    add("--test", default="", help="run only these: GROUP or GROUP.TEST, separated by commas")
+    add("--nonce", default="", help="the nonce of the grading to repeat")
     add("--gdb", action="store_true", help="the first machine waits for gdb")
     add = verb("class", score_class, "folder for the results")
-    add("--submissions", type=path, help="a folder of folders or archives")
-    add("--nonce", default="", help="that of an earlier scoring; else kept or new")
+    add("--submissions", type=path, help="a folder of folders and archives")
+    add(
+        "--nonce",
+        default="",
+        help="the nonce of an earlier scoring; if not given, the kept one or a new one",
+    )
     add("--jobs", type=int, default=os.cpu_count(), help="submissions at a time")
     add("--scheduler", default="", help="address of a Dask scheduler")
-    verb("samples", samples, "the folder, to be made")
-    verb("bundle", make_bundle, "the archive, a .zip")
-    add = verb("skeleton", skeleton, "the folder, to be made")
-    add("--student", default="", help="whose, if the lab is answered by numbers")
-    add("--base", type=path, help="a student's earlier work, to be carried on")
+    verb("samples", samples, "the folder to make")
+    verb("bundle", make_bundle, "the .zip to make")
+    add = verb("skeleton", skeleton, "the folder to make")
+    add("--student", default="", help="the student's name, if the lab is answered by numbers")
+    add("--base", type=path, help="a student's earlier work, to carry on")
     return parser.parse_args()
 
 
 def main() -> int:
-    """The command; its exit status is 0 if results were written."""
+    """Run the command. Its exit status is 0 if results were written."""
     choice = arguments()
     try:
         return choice.do(choice)

@@ -36,11 +36,11 @@ RESULTS = BUILD / "mutants.json"
 
 
 class BadChoice(Exception):
-    """There is no such file or change."""
+    """A file or a change was named that does not exist."""
 
 
 def room_of(file: str) -> str:
-    """The room that a source counts to."""
+    """The room to which a source belongs."""
     for room, (patterns, _) in ROOMS.items():
         if any(Path(file).match(pattern) for pattern in patterns.split()):
             return room
@@ -48,7 +48,7 @@ def room_of(file: str) -> str:
 
 
 def sources(patterns: list[str]) -> list[Source]:
-    """The sources that match; without patterns those of all rooms."""
+    """The sources that match the patterns; if there are none, those of all rooms."""
     patterns = patterns or [p for room, _ in ROOMS.values() for p in room.split()]
     found = []
     for pattern in patterns:
@@ -67,7 +67,9 @@ def chosen(args: argparse.Namespace) -> list[Change]:
         file = args.mutant.split(":")[0]
         found = [c for c in sources([file])[0].changes() if c.name == args.mutant]
         if not found:
-            raise BadChoice(f"MUTANT={args.mutant}: {file} offers no such change today")
+            raise BadChoice(
+                f"MUTANT={args.mutant}: {file} has no such change; has the source changed?"
+            )
         return found
     changes = [change for source in sources(args.files.split()) for change in source.changes()]
     random.Random(args.seed).shuffle(changes)
@@ -75,11 +77,11 @@ def chosen(args: argparse.Namespace) -> list[Change]:
 
 
 def outcomes(changes: list[Change], count: int, jobs: int) -> Iterator[Outcome]:
-    """What became of the changes, one after another, until `count` of them could be judged."""
+    """Try the changes until `count` of them could be judged. Yields each outcome."""
     with tempfile.TemporaryDirectory(prefix="sluice-mutants-") as name:
         trees: queue.SimpleQueue[Tree] = queue.SimpleQueue()
         first = Tree(Path(name) / "0" / "tree")
-        print("running the tests without a change", file=sys.stderr, flush=True)
+        print("running the tests on the unchanged sources", file=sys.stderr, flush=True)
         first.measure({change.file for change in changes})
         trees.put(first)
         for i in range(1, jobs):
@@ -105,13 +107,13 @@ def outcomes(changes: list[Change], count: int, jobs: int) -> Iterator[Outcome]:
 
 
 def share(states: Counter[str]) -> float:
-    """The percentage of changes that were noticed, of those that could be."""
+    """The percentage of changes that were noticed, of those that could be noticed."""
     judged = states[KILLED] + states[SURVIVED]
     return 100 * states[KILLED] / judged if judged else 100.0
 
 
 def table(found: list[Outcome]) -> str:
-    """Rows by file and by room."""
+    """A table with a row for each file and each room."""
     files: dict[str, Counter[str]] = {}
     for outcome in found:
         for name in (outcome.change.file, f"({room_of(outcome.change.file)})"):
@@ -125,23 +127,25 @@ def table(found: list[Outcome]) -> str:
 
 
 def below(found: list[Outcome]) -> list[str]:
-    """The rooms whose share is below the bar."""
+    """A line for each room whose share of noticed changes is below its bar."""
     said = []
     for room, (_, bar) in ROOMS.items():
         states = Counter(o.state for o in found if room_of(o.change.file) == room)
         if share(states) < bar:
-            said.append(f"{room}: {share(states):.1f} % of the changes were noticed, not {bar} %")
+            said.append(
+                f"{room}: {share(states):.1f} % of the changes were noticed; {bar} % are wanted"
+            )
     return said
 
 
 def write_results(found: list[Outcome], args: argparse.Namespace) -> None:
-    """Keep what was found."""
+    """Write the outcomes as JSON."""
     rows = [{"name": o.change.name, "state": o.state, "by": o.by} | asdict(o.change) for o in found]
     RESULTS.write_text(json.dumps({"seed": args.seed, "outcomes": rows}, indent=1) + "\n")
 
 
 def show(found: list[Outcome], args: argparse.Namespace) -> int:
-    """Print and keep what was found; the status."""
+    """Print the outcomes and write them as JSON. Returns the exit status."""
     write_results(found, args)
     print(table(found))
     for outcome in found:
@@ -155,11 +159,11 @@ def show(found: list[Outcome], args: argparse.Namespace) -> int:
 def options() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="make mutants", description=__doc__)
-    parser.add_argument("--seed", type=int, default=1, help="of the choice of changes")
-    parser.add_argument("--count", type=int, default=100, help="how many are tested")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random choice of changes")
+    parser.add_argument("--count", type=int, default=100, help="how many changes to try")
     parser.add_argument("--files", default="", help="patterns of sources, as policies/sched/*.c")
-    parser.add_argument("--mutant", default="", help="one change, by the name printed of it")
-    parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
+    parser.add_argument("--mutant", default="", help="one change, by the name that was printed")
+    parser.add_argument("--jobs", type=int, default=2, help="how many changes at a time")
     args = parser.parse_args()
     if args.count < 1 or args.jobs < 1:
         parser.error("COUNT and JOBS are whole numbers from 1")
@@ -184,7 +188,10 @@ def main() -> int:
         print(f"make mutants: {error}", file=sys.stderr)
         return 2
     except BadTree as error:
-        print(f"make mutants: without any change the tests fail:\n{error}", file=sys.stderr)
+        print(
+            f"make mutants: the tests fail on the unchanged sources; correct that first:\n{error}",
+            file=sys.stderr,
+        )
         return 2
     except KeyboardInterrupt:
         if found:

@@ -1,11 +1,11 @@
-"""`make repeat`: experiments under two QEMUs, and whether all bytes of their results are equal.
+"""`make repeat`: make experiments under two QEMUs, and compare all bytes of their results.
 
-QEMU_OTHER= the other QEMU (grade/other_qemu.sh fetches one), E= which experiments (all), SIZE=
-how large (quick), JOBS= how many runs at a time.
+QEMU_OTHER= is the other QEMU (grade/other_qemu.sh fetches one), E= the experiments (all), SIZE=
+their size (quick), and JOBS= the number of runs at a time.
 
-Results are kept by QEMU in build/repeat, as those of `make experiment` are: a run that was made
-by the same kernel under the same QEMU is not made again. The table has a row for each
-experiment; of a run that differs, it is told which numbers.
+Results are kept in build/repeat, in a folder for each QEMU: a run that was made by the same kernel
+under the same QEMU is not made again. The table has a row for each experiment, and names the
+numbers that differ.
 """
 
 import argparse
@@ -27,12 +27,12 @@ from grade.measure.runner import OtherTree, Outcome
 from grade.measure.schema import BadExperiment, Experiment
 
 FOLDER = BUILD / "repeat"
-SHOWN = 5  # numbers of a run that differs
+SHOWN = 5  # numbers that differ, for each run
 
 
 @dataclass
 class Compared:
-    """An experiment under both: how many runs there are, how many are equal, what is wrong."""
+    """An experiment under both QEMUs: how many runs it has, how many are equal, what differs."""
 
     name: str
     runs: int
@@ -41,14 +41,14 @@ class Compared:
 
 
 def version(qemu: str) -> str:
-    """What a QEMU calls itself, as the name of a folder. Raises OSError if there is none."""
+    """A QEMU's version, as the name of a folder. Raises OSError if there is no such QEMU."""
     os.environ["QEMU"] = qemu
     runner.qemu_version.cache_clear()
     return re.sub(r"[^\w.+-]+", "_", runner.qemu_version().split("version ")[1]).strip("_")
 
 
 def differences(one: object, other: object, at: str = "") -> Iterator[str]:
-    """Where two values of JSON differ, and how."""
+    """The places where two values of JSON differ, each with both values."""
     if isinstance(one, dict) and isinstance(other, dict):
         for name in sorted(one.keys() | other.keys()):
             yield from differences(one.get(name), other.get(name), f"{at}.{name}")
@@ -60,7 +60,7 @@ def differences(one: object, other: object, at: str = "") -> Iterator[str]:
 
 
 def compare(experiment: Experiment, one: Outcome, other: Outcome) -> Compared:
-    """The runs of an experiment, by the lines that they are in results.jsonl."""
+    """Compare the runs of an experiment by their lines in results.jsonl."""
     compared = Compared(experiment.name, len(experiment.runs))
     for outcome in (one, other):
         compared.complaints += [f"{run}: {error}" for run, error in outcome.errors.items()]
@@ -85,7 +85,7 @@ def made(experiments: list[Experiment], qemu: str, folder: Path, jobs: int) -> l
 
 
 def table(rows: list[Compared]) -> str:
-    """The experiments, a line each, and what differs."""
+    """A line for each experiment, followed by what differs."""
     lines = []
     for row in rows:
         lines.append(f"{row.name:24} {row.equal:4} of {row.runs:4} runs equal")
@@ -95,10 +95,12 @@ def table(rows: list[Compared]) -> str:
 
 
 def do(experiments: list[Experiment], qemus: list[str], folder: Path, jobs: int) -> bool:
-    """Make all runs under both, and show the table; were they equal?"""
+    """Make all runs under both QEMUs and print the table. Returns true if all are equal."""
     versions = [version(qemu) for qemu in qemus]
     if versions[0] == versions[1]:
-        raise BadExperiment(f"QEMU_OTHER={qemus[1]} is the same QEMU: {versions[0]}")
+        raise BadExperiment(
+            f"QEMU_OTHER={qemus[1]}: this is the same version as {qemus[0]}, {versions[0]}"
+        )
     outcomes = [
         made(experiments, qemu, folder / name, jobs)
         for qemu, name in zip(qemus, versions, strict=True)
@@ -109,18 +111,21 @@ def do(experiments: list[Experiment], qemus: list[str], folder: Path, jobs: int)
 
 
 def main() -> int:
-    """The exit status: 1 if a run differs or failed, 2 for a wrong choice."""
+    """Returns the exit status: 1 if a run differs or failed, 2 for a wrong choice."""
     options = argparse.ArgumentParser(prog="make repeat", description=__doc__)
-    options.add_argument("name", nargs="?", default=ALL, help="or the beginning of names")
+    options.add_argument(
+        "name", nargs="?", default=ALL, help="an experiment, the beginning of several names, or all"
+    )
     options.add_argument("--other", default="", help="path of the other QEMU")
     options.add_argument("--size", default="quick", help="of the experiments")
     options.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
-    options.add_argument("--folder", type=Path, default=FOLDER, help="for the results")
+    options.add_argument("--folder", type=Path, default=FOLDER, help="folder for the results")
     choice = options.parse_args()
     try:
         if not choice.other:
             raise BadExperiment(
-                "which other QEMU? make repeat QEMU_OTHER=$(grade/other_qemu.sh build/other)"
+                "QEMU_OTHER= is missing: give the path of another QEMU, as in\n"
+                "make repeat QEMU_OTHER=$(grade/other_qemu.sh build/other)"
             )
         qemus = [os.environ.get("QEMU", "qemu-system-riscv64"), choice.other]
         experiments = chosen(choice.name, choice.size)

@@ -1,6 +1,5 @@
-"""`make report`: the report of results that are there, E= and SIZE= of which experiment.
-
-Of several experiments also their comparison.
+"""`make report`: write the report of results that have been made. E= and SIZE= say of which
+experiment. For several experiments their comparison is written too.
 """
 
 import argparse
@@ -18,17 +17,24 @@ from grade.report.write import write_report
 
 
 def with_results(experiments: list[Experiment], folder: Path) -> list[Experiment]:
-    """Of several, those that have results. (That one has none is told when it is read.)"""
+    """If there are several, those that have results. (A single one is reported when it is read.)"""
     if len(experiments) == 1:
         return experiments
     return [e for e in experiments if has_results(e, folder)]
 
 
 def main() -> int:
-    """The command; its exit status."""
+    """Run the command. Returns its exit status."""
     options = argparse.ArgumentParser(prog="make report", description=__doc__)
-    options.add_argument("name", nargs="?", default=DEFAULT, help="or the beginning of names")
-    options.add_argument("--size", help="full, or as the file has it; of `all`, quick")
+    options.add_argument(
+        "name",
+        nargs="?",
+        default=DEFAULT,
+        help="an experiment, the beginning of several names, or all",
+    )
+    options.add_argument(
+        "--size", help="a size that the experiment has; if not given, full, and quick for `all`"
+    )
     options.add_argument("--folder", type=Path, default=FOLDER, help="where the results are")
     choice = options.parse_args()
     try:

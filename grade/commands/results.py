@@ -1,8 +1,9 @@
 """`make results`: make experiments in full size, store the results, put them into documents.
 
-E= which one, or the beginning of names; without it, all whose results a document quotes.
-JOBS= how many runs at a time, SCHEDULER= the address of a Dask cluster. Runs that are there
-already are not made again. `make results-tables` only puts what is kept into the documents.
+E= names an experiment, or the beginning of several names; without it, all experiments are made that
+a document quotes. JOBS= is the number of runs at a time, SCHEDULER= the address of a Dask cluster.
+Runs that have been made already are not made again. `make results-tables` makes no runs: it puts
+the stored results into the documents.
 """
 
 import argparse
@@ -35,7 +36,7 @@ def quoted() -> dict[str, set[str]]:
 
 
 def keep(experiments: list[Experiment]) -> None:
-    """Store the results that there are now; all or, if one's are not whole, none."""
+    """Store the results of all these experiments, or, if those of one are incomplete, of none."""
     metrics = quoted()
     kept, drawn = [], {}
     for experiment in experiments:
@@ -50,7 +51,7 @@ def keep(experiments: list[Experiment]) -> None:
 
 
 def put_in(names: set[str]) -> None:
-    """Bring what the documents say of these experiments up to what is stored, or change nothing."""
+    """Put the stored results of these experiments into the documents: into all, or none."""
     read = cache(store.read)
     new = {path: documents.put_in(path, read, names) for path in documents.documents()}
     changed = {path: text for path, (text, said) in new.items() if said}
@@ -58,14 +59,15 @@ def put_in(names: set[str]) -> None:
         write_whole(path, text)
         print("\n".join(new[path][1]))
     if not changed:
-        print("the documents say what the results do")
+        print("the documents agree with the stored results: nothing was changed")
     for name in sorted(names & quoted().keys()):
         if read(name)["kernel"] != kernel_hash():
             print(f"{name}: the stored results are of another kernel, at {read(name)['commit']}")
 
 
 def run(experiments: list[Experiment], choice: argparse.Namespace) -> bool:
-    """Make the runs, store their results and put them into the documents; was all well?"""
+    """Make the runs, store their results and put them into the documents. Returns true if no run
+    failed and all expectations were met."""
     good = do(experiments, choice)
     keep(experiments)
     put_in({experiment.name for experiment in experiments})
@@ -73,9 +75,9 @@ def run(experiments: list[Experiment], choice: argparse.Namespace) -> bool:
 
 
 def main() -> int:
-    """The command; its exit status."""
+    """Run the command. Returns its exit status."""
     options = argparse.ArgumentParser(prog="make results", description=__doc__)
-    options.add_argument("name", nargs="?", help="or the beginning of names")
+    options.add_argument("name", nargs="?", help="an experiment, or the beginning of several names")
     options.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
     options.add_argument("--scheduler", default="", help="address of a Dask scheduler")
     options.add_argument("--tables", action="store_true", help="make no runs")

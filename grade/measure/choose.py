@@ -1,4 +1,4 @@
-"""Which experiments are meant: by a name, the beginning of names, a file, or a folder."""
+"""The experiments that a word means: a name, the beginning of names, a file, or a folder."""
 
 from pathlib import Path
 
@@ -8,11 +8,11 @@ from grade.measure.schema import BadExperiment, Experiment, Run
 
 EXPERIMENTS = ROOT / "grade" / "experiments"
 ALL = "all"
-DEFAULT = "mogul-4.1"  # of these words begin the names of those run without a name
+DEFAULT = "mogul-4.1"  # the beginning of the names that are run if none is given
 
 
 def named(name: str) -> list[Path]:
-    """The files meant: a path, a folder of them with its `/`, a name, or the beginning of names."""
+    """The files that a word means: a path, a folder with its `/`, or the beginning of names."""
     if name.endswith(".toml"):
         return [Path(name)]
     if name == ALL or name.endswith("/"):
@@ -21,22 +21,24 @@ def named(name: str) -> list[Path]:
     found = [exact] if exact.exists() else sorted(EXPERIMENTS.glob(f"{name}*.toml"))
     if not found:
         names = ", ".join(path.stem for path in sorted(EXPERIMENTS.glob("*.toml")))
-        raise BadExperiment(f'no experiment "{name}"; there are {names}')
+        raise BadExperiment(f"E={name}: there is no such experiment; there are {names}")
     return found
 
 
 def chosen(name: str, size: str | None, policy: str = "") -> list[Experiment]:
-    """The experiments meant, of the size; with a policy that is measured in them, too."""
+    """The experiments that a word means, in this size; with `policy` measured in each, too."""
     size = size or ("quick" if name == ALL else FULL)
     return [load(path, size, policy) for path in named(name)]
 
 
 def asked_for(experiment: Experiment, number: int | None) -> list[Run]:
-    """The runs meant."""
+    """The run of this number, or all runs."""
     if number is None:
         return experiment.runs
     if not 1 <= number <= len(experiment.runs):
-        raise BadExperiment(f"{experiment.name} has runs 1 to {len(experiment.runs)}, no {number}")
+        raise BadExperiment(
+            f"N={number}: {experiment.name} has runs 1 to {len(experiment.runs)}; LIST=1 lists them"
+        )
     return [experiment.runs[number - 1]]
 
 

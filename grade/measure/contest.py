@@ -1,9 +1,9 @@
 """A contest: is one arm at least as good as every other, in metrics of which less is better?
 
-It is judged in each setting, over its seeds. Only arms that give the same promise are in
-it: those of which the `bound`, such as the age of the oldest block written, is no more than
-`bound_times` the arm's own. Beside that, the arm may have no more of a metric than one
-other arm has. To lose is a result, which is told, and no failure.
+It is judged in each setting, over its seeds. Only arms that give the same promise take part: those
+whose `bound`, such as the age of the oldest block written, is at most `bound_times` the arm's own.
+Besides, `no_more` names metrics in which the arm must not exceed one other arm. A lost contest is a
+result, which is reported, and not a failure.
 """
 
 import math
@@ -32,7 +32,7 @@ def entries(experiment: Experiment, results: list[dict], at: dict, wanted: int) 
 
 
 def bound_to(row: dict, own: Entry, others: list[Entry]) -> list[Entry]:
-    """Those of the others that give the same promise."""
+    """The other arms that give the same promise."""
     if row["bound"] is None:
         return others
     limit = own.value(row["bound"]) * row["bound_times"]
@@ -41,9 +41,9 @@ def bound_to(row: dict, own: Entry, others: list[Entry]) -> list[Entry]:
 
 @dataclass(frozen=True)
 class Match:
-    """A metric in a setting: the arm's value and those it is held against, the best first.
+    """A metric in a setting: the arm's value and its rivals' values, the best first.
 
-    against: the one arm that it may have no more than; "" if all that give its promise."""
+    against: the one arm that it must not exceed; "" if all that give the same promise."""
 
     metric: str
     at: dict
@@ -53,12 +53,12 @@ class Match:
 
     @property
     def won(self) -> bool | None:
-        """None if there is nobody to win against."""
+        """None if there is no rival."""
         return self.own <= self.rivals[0][1] if self.rivals else None
 
     @property
     def behind(self) -> float:
-        """By what share of the best value the arm's, which has lost, is above it."""
+        """By what share of the best value the arm's value, which has lost, is above it."""
         best = self.rivals[0][1]
         return self.own / best - 1 if best else math.inf
 
@@ -88,16 +88,20 @@ def matches(experiment: Experiment, results: list[dict]) -> list[Match]:
 
 
 def told(arm: str, of: Match) -> str:
-    """The arm's value and those that are better, the best first; or the next best."""
+    """The arm's value, and the values that are better, the best first; or the next best."""
     if of.won is None:
-        return "not all of its runs are there" if of.against else "no other arm gives the promise"
+        return (
+            "not all of its runs have been made"
+            if of.against
+            else "no other arm gives the same promise"
+        )
     better = [rival for rival in of.rivals if rival[1] < of.own]
     shown = [f"{name} {value:,.6g}" for name, value in better or of.rivals[:1]]
     return f"{arm} {of.own:,.6g}; {'better' if better else 'next'}: {', '.join(shown)}"
 
 
 def verdict(arm: str, of: Match) -> Verdict:
-    """What is said of a match."""
+    """The verdict of a match."""
     says = (
         f"{arm} has no more {of.metric} than {of.against}"
         if of.against

@@ -1,4 +1,4 @@
-"""Whether results are as the experiment expects them to be."""
+"""Whether results are as the experiment expects, and a sentence that says so for each."""
 
 import itertools
 import math
@@ -12,7 +12,7 @@ from grade.measure.result import setting
 from grade.measure.schema import MODEL_SAYS, Experiment
 from grade.measure.verdict import Verdict, by_setting, trials, words
 
-Predicted = Callable[[dict], dict[str, float]]  # what the model says of a result's run
+Predicted = Callable[[dict], dict[str, float]]  # the model's figures for a result's run
 Curve = dict[float, float]
 
 COMPARE = {
@@ -22,6 +22,9 @@ COMPARE = {
     ">=": operator.ge,
     "==": operator.eq,
 }
+WORDS = {"<": "less than ", "<=": "at most ", ">": "more than ", ">=": "at least ", "==": ""}
+SHARES = {0.5: "half of ", 1: "", 2: "twice "}
+OVER_RUNS = {"mean": "the mean", "min": "the smallest", "max": "the largest", "sum": "the sum"}
 
 
 def compared(row: dict, value: float, limit: float) -> bool:
@@ -31,15 +34,32 @@ def compared(row: dict, value: float, limit: float) -> bool:
     return COMPARE[row["op"]](value, limit)
 
 
-def expected(row: dict, limit: float) -> str:
-    """What the limit is, for people."""
+def figure(value: float, name: str) -> str:
+    """A metric's value, with the unit that its name ends in."""
+    unit = None if metrics.RATIO in name else metrics.IN_UNIT.fullmatch(name)
+    return f"{value:,.6g}{unit[2].replace('_', ' ').replace('percent', '%') if unit else ''}"
+
+
+def share(row: dict) -> str:
+    """What a limit is of another value: words to put before that value."""
+    return SHARES.get(row["times"], f"{row['times']:g} times ")
+
+
+def expected(row: dict, limit: str) -> str:
+    """The limit in words; `limit` is its figure, with a unit if it has one."""
     within = f" within {row['within_percent']:g} %" if row["within_percent"] is not None else ""
-    of = f" of {row['times']:g} x {row['than']}" if row["than"] else ""
-    return f"expected {row['op']} {limit:,.6g}{within}{of}"
+    whose = "the model" if row["than"] == MODEL_SAYS else row["than"]
+    of = f" ({share(row)}{whose}'s)" if whose else ""
+    return f"expected {WORDS[row['op']]}{limit}{within}{of}"
+
+
+def over_runs(how: str, runs: int) -> str:
+    """How a value was made from the values of several runs."""
+    return f" ({OVER_RUNS[how]} of {runs} runs)" if runs > 1 else ""
 
 
 def judge_along(row: dict, mine: list[dict]) -> Verdict:
-    """Of an expectation about how a metric changes along a variable."""
+    """The verdict of an expectation about how a metric changes along a variable."""
     name, along = row["metric"], row["along"]
     points: dict[object, list[dict]] = {}
     for result in mine:
@@ -48,16 +68,19 @@ def judge_along(row: dict, mine: list[dict]) -> Verdict:
     met = all(
         compared(row, value, before * row["times"]) for before, value in itertools.pairwise(values)
     )
-    shown = ", ".join(f"{value:,.6g}" for value in values)
+    shown = ", ".join(figure(value, name) for value in values)
     at = ", ".join(map(str, points))
-    last = "the last" if row["times"] == 1 else f"{row['times']:g} x the last"
-    why = f"{row['arm']}: {name} is {shown} at {along} {at}; expected each {row['op']} {last}"
+    before = f"{share(row)}the one before it"
+    why = (
+        f"{row['arm']}: {name} is {shown} at {along} {at}; "
+        f"expected each to be {WORDS[row['op']]}{before}"
+    )
     return Verdict(row["says"], met, why)
 
 
 @dataclass(frozen=True)
 class Point:
-    """A combination of variables: what came, what was expected, and is that met?"""
+    """A combination of variables: the value, the limit, and whether the value is as expected."""
 
     at: dict
     value: float
@@ -69,15 +92,16 @@ class Point:
         return abs(self.value - self.limit) / abs(self.limit or 1)
 
 
-def worst(row: dict, points: list[Point], what: str) -> Verdict:
-    """The verdict of an expectation that must be met at all points. It tells of the worst: of
-    bad ones the farthest off, of good ones that which is the nearest to being bad."""
+def worst(row: dict, points: list[Point], what: str, unit: str) -> Verdict:
+    """The verdict of an expectation that must be met at all points. It shows one of them: the bad
+    point that is farthest off, or, if all are good, the one that is closest to being bad."""
     bad = [point for point in points if not point.met]
     far = bad or row["op"] == "=="
     point = max(bad or points, key=lambda point: point.off if far else -point.off)
-    count = f"{len(bad)} of {len(points)} not so, the worst" if bad else f"worst of {len(points)}"
-    came = f"{row['arm']}: {what}{words(point.at)} is {point.value:,.6g} ({count})"
-    return Verdict(row["says"], not bad, f"{came}; {expected(row, point.limit)}")
+    count = f"the worst of {len(points)}" + (f"; {len(bad)} not as expected" if bad else "")
+    value, limit = (f"{number:,.6g}{unit}" for number in (point.value, point.limit))
+    came = f"{row['arm']}: {what}{words(point.at)} is {value} ({count})"
+    return Verdict(row["says"], not bad, f"{came}; {expected(row, limit)}")
 
 
 def in_the_middle(row: dict, points: list[Point]) -> Verdict:
@@ -85,11 +109,11 @@ def in_the_middle(row: dict, points: list[Point]) -> Verdict:
     off = 100 * median(point.off for point in points)
     came = f"{row['arm']}: {row['metric']} is {off:.2g} % off in the median of {len(points)}"
     limit = row["median_percent"]
-    return Verdict(row["says"], off <= limit, f"{came}; expected <= {limit:g} % of {row['than']}")
+    return Verdict(row["says"], off <= limit, f"{came}; expected at most {limit:g} %")
 
 
 def judge_points(row: dict, mine: list[dict], others: list[dict], predicted: Predicted) -> Verdict:
-    """Of an expectation about each combination of variables."""
+    """The verdict of an expectation about each combination of variables."""
     name, points = row["metric"], []
     how = row["of"] if row["of"] != "point" else None
     for at, group in by_setting(mine):
@@ -102,12 +126,12 @@ def judge_points(row: dict, mine: list[dict], others: list[dict], predicted: Pre
         points.append(Point(at, value, limit, compared(row, value, limit)))
     if row["median_percent"] is not None:
         return in_the_middle(row, points)
-    return worst(row, points, name)
+    return worst(row, points, name, figure(0, name)[1:])
 
 
 def meeting(one: Curve, other: Curve) -> float | None:
-    """Where two curves of positive values cross, if it is once: between two of their points,
-    as if their ratio's logarithm were a straight line there."""
+    """The place where two curves of positive values cross, if they cross once. Between two points
+    the logarithm of their ratio is taken to be a straight line."""
     ratios = [(x, math.log(one[x] / other[x])) for x in sorted(one.keys() & other.keys())]
     found = [
         x0 + (x1 - x0) * r0 / (r0 - r1)
@@ -124,12 +148,12 @@ def curve(results: list[dict], variable: str, at: dict, of: Callable[[list[dict]
 
 
 def meeting_line(op: str, point: Point) -> str:
-    """Where the curves meet with these variables, and where they were expected to."""
-    return f"{point.value:.4g} (expected {op} {point.limit:.4g}){words(point.at)}"
+    """A line for one crossing: where it is, and where it was expected."""
+    return f"{point.value:.4g} (expected {WORDS[op]}{point.limit:.4g}){words(point.at)}"
 
 
 def judge_crosses(row: dict, mine: list[dict], others: list[dict], predicted: Predicted) -> Verdict:
-    """Of an expectation about where along a variable two arms' values meet."""
+    """The verdict of an expectation about where two arms' values meet along a variable."""
     name, variable, points = row["metric"], row["crosses"], []
 
     def measured(group: list[dict]) -> float:
@@ -145,23 +169,23 @@ def judge_crosses(row: dict, mine: list[dict], others: list[dict], predicted: Pr
             limit = meeting(*(curve(arm, variable, at, model) for arm in (mine, others)))
         if value is None or limit is None:
             whose = f"{name} of {row['arm']} and {row['than']}"
-            who = "measured" if value is None else "the model's"
-            why = f"{who}, {whose} do not meet once along {variable}{words(at)}"
+            where = "as measured" if value is None else "in the model"
+            why = f"{where}, {whose} do not meet exactly once along {variable}{words(at)}"
             return Verdict(row["says"], False, why)
         points.append(Point(at, value, limit, compared(row, value, limit)))
     what = f"{variable} where {name} meets that of {row['than']}"
-    verdict = worst({**row, "than": None}, points, what)
+    verdict = worst({**row, "than": None}, points, what, "")
     return replace(verdict, details=tuple(meeting_line(row["op"], p) for p in points))
 
 
 def judge_one(row: dict, results: list[dict], wanted: int, predicted: Predicted) -> Verdict:
-    """One expectation; `wanted` is how many runs its arm should have."""
+    """The verdict of one expectation; `wanted` is how many runs its arm should have."""
     name, where = row["metric"], row["where"]
     other = row["than"] if row["than"] != MODEL_SAYS else None
     mine = trials(results, row["arm"], where)
     others = trials(results, other, where) if other else []
     if len(mine) < wanted or (other and len(others) < wanted):
-        return Verdict(row["says"], None, "not all of its runs are there")
+        return Verdict(row["says"], None, "not all of its runs have been made")
     if row["along"]:
         return judge_along(row, mine)
     if row["crosses"]:
@@ -173,11 +197,14 @@ def judge_one(row: dict, results: list[dict], wanted: int, predicted: Predicted)
     if how in ("every", "any"):
         values = [metrics.of(result, name) for result in mine]
         met = (all if how == "every" else any)(compared(row, value, limit) for value in values)
-        shown = f"{min(values):,.6g} to {max(values):,.6g}"
+        shown = f"{figure(min(values), name)} to {figure(max(values), name)}"
+        needed = f"{expected(row, figure(limit, name))} in {how} run"
     else:
         value = metrics.together(mine, name, how)
-        met, shown = compared(row, value, limit), f"{value:,.6g}"
-    why = f"{row['arm']}: {name} ({how}) is {shown}; {expected(row, limit)}"
+        met = compared(row, value, limit)
+        shown = figure(value, name) + over_runs(how, len(mine))
+        needed = expected(row, figure(limit, name))
+    why = f"{row['arm']}: {name} is {shown}; {needed}"
     return Verdict(row["says"], met, why)
 
 

@@ -1,4 +1,4 @@
-"""How far a command is that makes runs: a bar on a terminal, else a line for each run."""
+"""The progress of a command that makes runs: a bar on a terminal, otherwise a line for each run."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,15 +15,15 @@ def counted(count: int, what: str) -> str:
 
 
 def step_line(step: Step) -> str:
-    """One run, for a log."""
+    """A line about one run, for a log."""
     name = f"{step.run.experiment} {step.run.name}"
     if step.error:
         return f"FAILED {name}"
-    return f"{name}: " + ("there already" if step.resumed else f"{step.host_s:.1f} s")
+    return f"{name}: " + ("made before" if step.resumed else f"{step.host_s:.1f} s")
 
 
 def bar(console: Console) -> Progress:
-    """A bar on the terminal, which goes when it is full."""
+    """A bar on the terminal, which disappears when it is full."""
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
     return Progress(*columns, TimeRemainingColumn(), console=console, transient=True)
 
@@ -39,7 +39,7 @@ def reporting(what: str, total: int) -> Iterator[Report]:
         task = progress.add_task(what, total=total)
 
         def report(step: Step) -> None:
-            if step.resumed:  # took no time: no ground to estimate from
+            if step.resumed:  # it took no time, so the estimate must not count it
                 progress.update(task, total=progress.tasks[task].total - 1)
                 return
             progress.advance(task)
@@ -49,7 +49,7 @@ def reporting(what: str, total: int) -> Iterator[Report]:
 
 @contextmanager
 def counting(what: str, total: int) -> Iterator[Callable[[], None]]:
-    """Show on a terminal how many things are done that print a line each; tell it of each."""
+    """Show on a terminal how many of `total` things are done. Call the result for each of them."""
     console = Console()
     if not console.is_terminal:
         yield lambda: None

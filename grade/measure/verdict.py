@@ -1,4 +1,4 @@
-"""What is said of an expectation, and which runs it is about."""
+"""The verdict on an expectation, and the runs that it is about."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,8 @@ from grade.measure.result import setting
 
 @dataclass(frozen=True)
 class Verdict:
-    """met is None if runs are lacking; details: further lines, if the whole is to be seen;
-    contest: what is not met is lost, and no failure."""
+    """met: None if runs are missing. details: further lines, for those who want to see more.
+    contest: an expectation that is not met is a lost contest, and not a failure."""
 
     says: str
     met: bool | None

@@ -1,8 +1,8 @@
-"""What a test of a lab says: nothing if all is right, else what it expected and what came.
+"""How a test of a lab reports: it returns if all is right, and otherwise raises Wrong.
 
-A test that measures returns a Slide: points fall evenly from all at `full` to none at
-`none`. Both come from the reference measured in the same run, so that another compiler
-or QEMU changes nothing. Less is better.
+Wrong says what the test expected and what it found. A test that measures returns a Slide: the
+points fall evenly from all at `full` to none at `none`. Both come from the reference measured in
+the same run, so that another compiler or QEMU changes nothing. Less is better.
 """
 
 from dataclasses import dataclass
@@ -13,20 +13,20 @@ BAR = 40  # characters
 
 
 def figure(number: float) -> str:
-    """With four digits, or all those of a whole."""
+    """A number as text: four digits, or all digits of a larger whole number."""
     return f"{number:.4g}" if abs(number) < 9999.5 else f"{number:.0f}"
 
 
 class Wrong(Exception):
-    """The submission does not do what it should."""
+    """The submission does not do what it should: what was expected, and what came instead."""
 
     def __init__(self, expected: str, came: str) -> None:
-        super().__init__(f"expected {expected}; came {came}")
+        super().__init__(f"expected {expected}; found {came}")
         self.expected, self.came = expected, came
 
 
 def expect(condition: bool, expected: str, came: str) -> None:
-    """Go on if the condition holds."""
+    """Raise Wrong unless the condition holds. Its text is "expected ...; found ..."."""
     if not condition:
         raise Wrong(expected, came)
 
@@ -43,11 +43,13 @@ class Slide:
 
     def __post_init__(self) -> None:
         if self.none <= self.full:
-            raise BadLab(f"{self.what}: the reference is no better than what it is held against")
+            raise BadLab(
+                f"{self.what}: the reference is no better than the figure that gets no points"
+            )
 
     @property
     def share(self) -> float:
-        """Of the points: from 0 to 1."""
+        """The share of the points that it earns, from 0 to 1."""
         return min(1.0, max(0.0, (self.none - self.value) / (self.none - self.full)))
 
     def expected(self) -> str:

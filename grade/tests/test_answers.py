@@ -113,7 +113,7 @@ def test_checks_know_right_from_wrong_and_tell_no_number(
         ask(right, question)
     with pytest.raises(Wrong, match=r"all of all to be right: count them \(many, few are checked"):
         ask(right | {"many": 1234566})
-    with pytest.raises(Wrong, match="many = a number; came no answer yet"):
+    with pytest.raises(Wrong, match="many = a number; found no answer yet"):
         ask({"few": 3})
     with pytest.raises(Wrong, match='student = "me"'):
         ask(right, who="you")

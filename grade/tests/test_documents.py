@@ -35,7 +35,7 @@ DOCSTRINGS = ["grade/host/workers.py", "grade/host/snapshot.py"]
 FENCED = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.M | re.S)
 TO_BE_WRITTEN = re.compile(r"new file `policies/\w+/(\w+)\.c`")  # by who reads the book
 OPTION = re.compile(r":\w+:")  # of a directive
-NO_COMMANDS = ("syscall >", "|prefetch", "came:", "*--")  # blocks that show something else
+NO_COMMANDS = ("syscall >", "|prefetch", "found:", "*--")  # blocks that show something else
 FOLDERS = {path.name for path in ROOT.glob("user/*/")} - {"lib"}
 PROGRAMS = (
     {path.stem for path in ROOT.glob("user/*.c")} | FOLDERS | {"help"}

@@ -352,7 +352,7 @@ def test_an_expectation_that_is_not_met_is_shown_and_is_the_status(small: Path, 
     done = command(small, tmp_path / "out")
     assert done.returncode == 1
     assert "NOT SO  few writes" in done.stdout
-    assert "expected < 1" in done.stdout
+    assert "expected less than 1" in done.stdout
     assert "0 runs made" in done.stdout
 
 

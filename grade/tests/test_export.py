@@ -464,12 +464,15 @@ def test_the_command_writes_one_format_and_tells_how_to_open_it(toml, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "which experiment (E=)?; there are "),
-        (["nonesuch"], '"nonesuch" is no experiments; there are '),
-        (["mogul-4.1"], '"mogul-4.1" is 2 experiments; there are '),
-        (["TOML"], "which run (N=)? small has 1 to 1, LIST=1 lists them"),
-        (["TOML", "--run", 2], "no run 2; small has 1 to 1"),
-        (["TOML", "--run", 1, "--format", "pcap"], 'no format "pcap"; there are blktrace, '),
+        ([], "E= is missing: give an experiment; there are "),
+        (["nonesuch"], "E=nonesuch: no experiments begin so; give one; there are "),
+        (["mogul-4.1"], "E=mogul-4.1: 2 experiments begin so; give one; there are "),
+        (["TOML"], "N= is missing: give a run; small has runs 1 to 1, and LIST=1 lists them"),
+        (["TOML", "--run", 2], "N=2: there is no such run; small has runs 1 to 1"),
+        (
+            ["TOML", "--run", 1, "--format", "pcap"],
+            "FORMAT=pcap: there is no such format; there are blktrace, ",
+        ),
     ],
 )
 def test_a_wrong_choice_is_told_with_what_there_is_and_changes_nothing(toml, tmp_path, words, said):

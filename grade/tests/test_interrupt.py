@@ -57,7 +57,7 @@ def test_an_experiment_says_what_is_kept_and_goes_on_from_there(tmp_path: Path) 
     path = tmp_path / "runs.toml"
     path.write_text(RUNS)
     words = ["grade.host.snapshot", "-m", "grade.commands.experiment", "--jobs=1", "--no-report"]
-    for shown in (" s\n", "there already\n"):
+    for shown in (" s\n", "made before\n"):
         process = started([*words, f"--folder={tmp_path}", path])
         assert process.stdout is not None
         assert process.stdout.readline().endswith(shown)

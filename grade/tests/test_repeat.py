@@ -198,10 +198,10 @@ def test_make_repeat_tells_which_runs_differ_between_two_qemus_and_how(
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        ([], "which other QEMU? make repeat QEMU_OTHER="),
+        ([], "QEMU_OTHER= is missing: give the path of another QEMU"),
         (["--other=/nonexistent"], "/nonexistent"),
-        (["--other=qemu-system-riscv64"], "is the same QEMU"),
-        (["--other=false", "nosuch"], 'no experiment "nosuch"'),
+        (["--other=qemu-system-riscv64"], "this is the same version as "),
+        (["--other=false", "nosuch"], "E=nosuch: there is no such experiment"),
     ],
 )
 def test_make_repeat_says_what_is_wrong_with_what_it_was_given(words: list[str], complaint: str):

@@ -1,8 +1,8 @@
 """The disk as a power cut would have left it, after each write that it did.
 
-QEMU keeps the writes of the data disk as they come. So the disk can be had as it was after
-the first n of them, for every n. Of each one e2fsck must be able to make a good file system
-without asking anybody (-p), and files must then be what a program may expect.
+QEMU keeps the writes of the data disk in their order. So for every n the disk can be made as it
+was after the first n writes. e2fsck must be able to repair each of these disks without asking (-p),
+and the files must then be what a program may expect.
 
 Source of the log's format: the kernel documentation's "dm-log-writes", which QEMU's
 blklogwrites follows: a superblock, then entries, each a sector and its data.
@@ -24,15 +24,17 @@ ENTRY = struct.Struct("<QQQQ")  # sector, sectors, flags, bytes of data
 FLUSH, DISCARD, MARK = 1, 4, 8
 REPAIRED = (0, 1)  # e2fsck: nothing to do; done
 
-SOON = "write=delayed update=aipu aipu.age_ms=60 aipu.scan_ms=20 nbuf=300"  # anything may go
+SOON = (
+    "write=delayed update=aipu aipu.age_ms=60 aipu.scan_ms=20 nbuf=300"  # blocks are written soon
+)
 
-Files = dict[str, bytes | None]  # None: there is none of that name
+Files = dict[str, bytes | None]  # None: there is no file of that name
 
 
 def scenario(
     name: str, lines: list[str], files: dict[str, bytes], args: str = SOON, size: str = "2M"
 ) -> Scenario:
-    """What a machine is to do while its writes are kept; the files are in / of the root disk."""
+    """A machine's work while its writes are kept. The files are in / of the root disk."""
     script = "\n".join(lines)
     return Scenario(name, script, args, files=tuple(files.items()), size=size, logged=True)
 
@@ -42,12 +44,12 @@ class Cut:
     """The disk after some of the writes, repaired."""
 
     writes: int
-    until_ns: int  # it was like this until the next write was done
+    until_ns: int  # when the next write was done: until then the disk was so
     path: Path
     setting: Setting
 
     def files(self, paths: list[str]) -> Files:
-        """What is in these files."""
+        """The contents of these files."""
         with tempfile.TemporaryDirectory() as name:
             outs = {path: Path(name) / str(i) for i, path in enumerate(paths)}
             requests = "".join(
@@ -63,7 +65,7 @@ Check = Callable[[Cut], None]
 
 
 def logged(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The writes in a log: where, in bytes, and what."""
+    """The writes in a log: the place in bytes, and the data."""
     data = path.read_bytes()
     at = SECTOR
     while at + ENTRY.size <= len(data):
@@ -76,7 +78,7 @@ def logged(path: Path) -> Iterator[tuple[int, bytes]]:
 
 @dataclass(frozen=True)
 class Write:
-    """A write, and when it was done, as the trace tells it."""
+    """A write, and the time when it was done, from the trace."""
 
     at: int
     data: bytes
@@ -88,25 +90,26 @@ def writes(run: Run) -> list[Write]:
     done = run.data(write=True)
     found = list(logged(run.folder / "data.log"))
     places = [r.sector * SECTOR for r in done]
-    expect([at for at, _ in found] == places, "the writes that the trace tells of", "others")
+    expect(
+        [at for at, _ in found] == places, "the disk's writes to be those of the trace", "others"
+    )
     return [Write(at, data, r.completed_ns) for (at, data), r in zip(found, done, strict=True)]
 
 
 def repair(path: Path, count: int) -> None:
-    """Have e2fsck mend the disk by itself."""
+    """Have e2fsck repair the disk without asking; raises Wrong if it cannot."""
     done = image.command("e2fsck", "-fp", path, check=False)
     if done.returncode not in REPAIRED:
         said = " ".join(done.stdout.decode(errors="replace").replace(f"{path}: ", "").split())
         raise Wrong(
-            "e2fsck -p to repair the disk by itself, wherever the power is cut",
-            f"after write {count} of the data disk: {said[:200]}",
+            "e2fsck -p to repair the disk without asking, after a power cut at any time",
+            f"after write {count} of the data disk it says: {said[:200]}",
         )
 
 
 def each_cut(run: Run, start_ns: int, least: int, check: Check) -> None:
-    """Cut the power between any two writes, from this moment on; repair the disk, and check.
-
-    There must be so many writes at least.
+    """Cut the power after each write that ends the disk's state at or after start_ns; repair the
+    disk, and check it. There must be at least `least` writes.
     """
     disk = bytearray((run.folder / "data.img").read_bytes())
     path = run.folder / "cut.img"
@@ -118,4 +121,4 @@ def each_cut(run: Run, start_ns: int, least: int, check: Check) -> None:
             path.write_bytes(disk)
             repair(path, count)
             check(Cut(count, until_ns, path, run.scenario.setting))
-    expect(len(done) >= least, f"{least} writes or more", f"{len(done)}")
+    expect(len(done) >= least, f"at least {least} writes of the data disk", f"{len(done)}")

@@ -1,11 +1,11 @@
-"""The writes of a file's blocks, with what the trace tells of them."""
+"""The writes of a file's blocks, as the trace shows them."""
 
 from dataclasses import dataclass
 
 from grade.scoring.assertions import expect
 from grade.scoring.scenario import BLOCK_SECTORS, Run, Write
 
-PAUSE_NS = 500 * 10**6  # between scans, which come each second, not within one
+PAUSE_NS = 500 * 10**6  # a longer gap is between two scans, which come each second
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,16 @@ def dirtyings(run: Run, path: str, start_ns: int, end_ns: int) -> list[Dirtying]
 
 
 def expect_written(found: list[Dirtying], most_s: float) -> None:
-    """Each was, within that time."""
+    """Expect each of these blocks to be written within that time."""
     expect(bool(found), "blocks to become dirty", "none did")
     for one in found:
-        expect(one.queued_ns is not None, f"block {one.block} to be written", "it never was")
+        expect(
+            one.queued_ns is not None, f"block {one.block} to be written", "it was never written"
+        )
         expect(
             one.age_s <= most_s,
-            f"block {one.block} to be written {most_s:g} s after it became dirty, at the latest",
-            f"{one.age_s:.3f} s after",
+            f"block {one.block} to be written at most {most_s:g} s after it became dirty",
+            f"it was written {one.age_s:.3f} s after",
         )
 
 
@@ -64,7 +66,7 @@ def bursts(writes: list[Write]) -> list[list[Write]]:
 
 
 def most_queued(run: Run, end_ns: int) -> int:
-    """The most of the data disk's writes that waited in its queue at one time, until then."""
+    """The largest number of writes that waited in the data disk's queue, until then."""
     waiting = most = 0
     for event in run.events:
         if event.disk == run.data_disk and event.write and event.time_ns < end_ns:

@@ -12,13 +12,13 @@ def choice(queued: list[int], head: int) -> int:
 
 
 def some(queued: list[int]) -> str:
-    """Sectors, for a message."""
+    """A list of sectors, for a message."""
     rest = len(queued) - SHOWN
     return f"{', '.join(map(str, queued[:SHOWN]))}{f' and {rest} more' if rest > 0 else ''}"
 
 
 def check(run: Run, start_ns: int = 0, end_ns: int = FOR_EVER, least: int = 10) -> None:
-    """Hold each choice made in that time against C-LOOK's; at least so many must be."""
+    """Compare each choice in that time with C-LOOK's. At least `least` choices must be made."""
     queued: list[int] = []
     head = choices = 0
     for event in run.events:
@@ -31,11 +31,15 @@ def check(run: Run, start_ns: int = 0, end_ns: int = FOR_EVER, least: int = 10) 
             in_time = len(queued) > 1 and start_ns <= event.time_ns < end_ns
             if in_time and event.block != wanted:
                 raise Wrong(
-                    f"at {event.time_ns / 1e6:.3f} ms, the head at sector {head} and queued "
-                    f"{some(there)}: sector {wanted}",
-                    f"{event.block}",
+                    f"sector {wanted} next, at {event.time_ns / 1e6:.3f} ms, with the head at "
+                    f"sector {head} and requests queued for sectors {some(there)}",
+                    f"sector {event.block}",
                 )
             choices += in_time
             queued.remove(event.block)
             head = event.block + event.argument
-    expect(choices >= least, "a queue to choose from", f"{choices} choices")
+    expect(
+        choices >= least,
+        f"at least {least} choices between queued requests",
+        f"{choices}",
+    )

@@ -1,8 +1,8 @@
 """The student's own machine: a disk with a few files, and two reads of one of them.
 
-The student's name decides how the files are called, how deep they lie and where on the disk,
-which bytes are read, and which block's read is to be followed in gdb. Everybody's first byte
-lies behind two blocks of pointers.
+The student's name determines the names of the files, how deep they lie and where on the disk,
+which bytes are read, and which block's read is to be followed in gdb. For every student the
+first byte lies behind two blocks of pointers.
 """
 
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ SHELVES = ("amber", "birch", "cedar", "dune", "elm", "fern", "gorse", "heath")
 BOOKS = ("atlas", "ballads", "cookery", "diary", "essays", "fables", "grammar", "herbal")
 DIRECT, POINTERS = 12, BLOCK_BYTES // 4  # blocks of a file: before, and of, a block of pointers
 FIRST, LAST = 5000, 30000  # blocks of the disk, between which the book begins
-# What a student's tree can check, and with what (answers.py): no group without an answer of many
-# bits, and none in it that follows from the others' by trying a few numbers. How deep a call is,
-# is one of ten numbers: it is checked where it is handed in.
+# The groups that a student's tree can check, and the answers in the hash of each (answers.py).
+# Each hash has an answer of many bits that does not follow from the other answers by trying a few
+# numbers. The depth of a call is one of ten numbers, so it is checked only when it is handed in.
 FILE = ("inode", "block", "generation")
 MAP = ("double_indirect", "indirect", "data_block", "word")
 TIME = ("response_ns", "waited_ns", "waited_again_ns")
@@ -32,7 +32,7 @@ CHECKED = {
     "time": TIME,
     "requests": (*TIME, "requests", "requests_again"),
 }
-FOLLOWED = {  # the blocks of which one is to be followed, by what they are to the reader
+FOLLOWED = {  # the blocks of which one is followed, and how the console names each
     "directory": "the directory that has the book",
     "double_indirect": "the block of pointers to blocks of pointers",
     "data_block": "the block that has the byte",
@@ -41,7 +41,7 @@ FOLLOWED = {  # the blocks of which one is to be followed, by what they are to t
 
 @dataclass(frozen=True)
 class Task:
-    """A student's own: the book and its blocks, the bytes to be read, the block to be followed."""
+    """One student's book and its blocks, the bytes to be read, and the block to be followed."""
 
     book: str
     blocks: int
@@ -55,13 +55,13 @@ class Task:
 
 
 def later_block(rng: Random, block: int) -> int:
-    """Of the byte that is read later: in the same block, near it, or behind one pointer only."""
+    """The block of the byte that is read later: the same, a near one, or one behind one pointer."""
     return rng.choice((block, block + rng.randrange(20, 90), DIRECT + rng.randrange(POINTERS)))
 
 
 @cache
 def task(student: str) -> Task:
-    """What the student's name decides."""
+    """The task that the student's name determines."""
     rng = Random(f"first-block/{student}")
     shelves = ["/" + "/".join(rng.sample(SHELVES, rng.randrange(1, 4))) for _ in range(3)]
     paths = sorted({f"{shelf}/{name}" for shelf in shelves for name in rng.sample(BOOKS, 4)})
@@ -82,12 +82,12 @@ def task(student: str) -> Task:
 
 
 def shown(command: str) -> str:
-    """The command, printed before it is run."""
+    """Lines of a script that print the command and run it."""
     return f'echo "$ {command}"\n{command}\n'
 
 
 def scenario(student: str) -> Scenario:
-    """What the student's machine is to do."""
+    """The work of the student's machine."""
     mine = task(student)
     sizes = (*mine.others, (mine.book, mine.blocks))
     reads = [
@@ -116,15 +116,15 @@ beacon 3
 
 
 def run(bench: Workbench, student: str) -> Run:
-    """It has been done by the reference's kernel, which is the same for all.
+    """Run the student's machine with the reference's kernel, which is the same for all.
 
-    Who comes with gdb gets a machine with the kernel of this tree, whose lines gdb knows.
+    Under GDB=1 it runs the kernel of this tree, whose source lines gdb knows.
     """
     made = scenario(student)
     return bench.run(made) if bench.gdb else bench.reference(made)
 
 
 def expect_right(bench: Workbench, question: str, look: str) -> None:
-    """The answer is right for the student's own machine."""
+    """Raises Wrong if the answer is not right for the student's own machine."""
     run(bench, answers.student(bench))
     answers.expect_right(LAB, bench, question, look)

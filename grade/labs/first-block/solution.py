@@ -1,7 +1,7 @@
-"""What is right, and what is often taken for it: from the image, the trace and gdb.
+"""The right answers, and the usual wrong ones: from the image, the trace and gdb.
 
-The image is asked through debugfs, the trace through Run, and the kernel, in a second run of
-the same machine, through gdb. Only the staff's tree has this file.
+The image is read by debugfs, the trace by Run, and the kernel's calls by gdb, in a second run of
+the same machine. Only the staff's tree has this file.
 """
 
 import os
@@ -57,7 +57,7 @@ def of_the_image(seen: Run, mine: Task) -> dict[str, int]:
 
 
 def of_the_drive(data_block: int) -> dict[str, int]:
-    """Where on the platters the block with the byte begins."""
+    """The place on the platters at which the block with the byte begins."""
     sector = data_block * BLOCK_SECTORS
     track = sector // TRACK_SECTORS
     return {
@@ -94,7 +94,7 @@ def of_the_trace(seen: Run, sector: int) -> dict[str, int]:
 
 
 def gdb(attach: str, kernel: Path, *commands: str) -> str:
-    """What gdb prints, which starts the machine itself as `attach` says."""
+    """What gdb prints. It starts the machine itself, by the command in `attach`."""
     lines = (ROOT / "grade/gdb/attach.gdb").read_text().splitlines()
     ours = [f"target remote {attach}" if x.startswith("target remote") else x for x in lines]
     words = [word for line in (*ours, *commands) for word in ("-ex", line) if line[:1] != "#"]
@@ -135,7 +135,7 @@ def calls(bench: Workbench, student: str, block: int) -> list[str]:
 
 
 def facts(bench: Workbench, student: str) -> dict[str, int]:
-    """All of them."""
+    """All right answers, and the usual wrong ones, by name."""
     seen, mine = run(bench, student), task(student)
     known = of_the_image(seen, mine)
     known |= of_the_drive(known["data_block"])

@@ -1,5 +1,5 @@
-"""Reads beside writers, under three sets of policies: the submission's, the best we have, and
-the classic one. What is measured of each counts only while blocks are written at all."""
+"""Reads beside writers, under three sets of policies: the submission's, the best set that we have,
+and the classic one. A figure counts only if blocks are also written in time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,16 +14,16 @@ OURS = "write=delayed update=ipu sched=sluice"
 CLASSIC = "write=delayed update=pu sched=clook"
 
 READ, DONE, WRITTEN = 1, 2, 3  # beacons: a first part of the load, all of it, and a sync after it
-FAR_TOO_OLD = 1.5  # times the oldest block of the classic set: then nothing counts
+FAR_TOO_OLD = 1.5  # times the oldest block of the classic set: with an older one nothing counts
 SYNCED = 120  # blocks
 LONGEST = 5  # reads
-FILES = ("r0", "r1", "r2")  # of readers, one each: two reads of one file would wait for each other
+FILES = ("r0", "r1", "r2")  # one for each reader: reads of one file would wait for each other
 READ_FILES = tuple((f"/{name}", "12M") for name in FILES)
 
 
 @dataclass(frozen=True)
 class Three:
-    """A load's runs."""
+    """The runs of a load under the three sets."""
 
     own: Run
     ours: Run
@@ -52,8 +52,8 @@ def readers(seed: int, words: str) -> str:
 
 
 def visible(bench: Workbench) -> Scenario:
-    """A reader beside a steady writer, then three who read now and then, beside a burst and one
-    who writes the same blocks again and again."""
+    """A reader beside a steady writer; then three that read now and then, beside a burst and a
+    writer of the same blocks again and again."""
     seed = bench.random("load").randrange(1, 10**9)
     return Scenario(
         name="load",
@@ -76,8 +76,8 @@ beacon {WRITTEN}
 
 
 def busy(bench: Workbench) -> Scenario:
-    """Three who read and read; beside them one file's blocks are written and waited for, another
-    one's written and left."""
+    """Three readers without a pause. Beside them, one file's blocks are written and fsynced, and
+    another file's are written and left."""
     seed = bench.random("busy").randrange(1, 10**9)
     return Scenario(
         name="busy",
@@ -113,12 +113,12 @@ def reads_ms(run: Run) -> list[float]:
 
 
 def writes(run: Run) -> list[Request]:
-    """All of the load's."""
+    """All writes of the load."""
     return [r for r in run.data(write=True) if r.queued_ns < run.beacon(WRITTEN)]
 
 
 def oldest_s(run: Run) -> float:
-    """The longest that a block was dirty: from its first dirtying until the disk had it."""
+    """The longest time that a block was dirty: from when it became dirty until the disk had it."""
     since_ns: dict[int, int] = {}
     ages_ns = [0]
     for event in run.events:
@@ -134,7 +134,7 @@ def oldest_s(run: Run) -> float:
 
 
 def expect_bounds(runs: Three) -> None:
-    """Blocks are written some time, and what is read is the same."""
+    """Expect no block to be dirty far longer than under the classic set."""
     most_s = FAR_TOO_OLD * oldest_s(runs.classic)
     came_s = oldest_s(runs.own)
     expect(
@@ -157,7 +157,7 @@ def response(
 
 
 def longest(ms: list[float]) -> float:
-    """The mean of the longest."""
+    """The mean of the longest response times."""
     return mean(ms[-LONGEST:])
 
 

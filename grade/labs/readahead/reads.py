@@ -6,36 +6,38 @@ from grade.scoring.workbench import Workbench
 
 
 def size(bench: Workbench, name: str) -> str:
-    """Of a file, about a megabyte."""
+    """The size of a file: about a megabyte."""
     return f"{4 * bench.random(f'size of {name}').randrange(200, 400)}K"
 
 
 def reads(run: Run, path: str) -> list[tuple[int, Request]]:
-    """Block and request of each read, as they were queued."""
+    """Block and request of each read, in the order in which they were queued."""
     number = run.sectors(path)
     found = [(number[r.sector], r) for r in run.data(write=False) if r.sector in number]
     return sorted(found, key=lambda read: read[1].queued_ns)
 
 
 def expect_blocks(run: Run, path: str, first: int, last: int) -> dict[int, Request]:
-    """Exactly these blocks were read, each once; the requests by block."""
+    """Expect reads of exactly these blocks, each once. Returns the requests by block."""
     came = [block for block, _ in reads(run, path)]
     wanted = list(range(first, last + 1))
-    expect(sorted(came) == wanted, f"reads of blocks {first} to {last}, each once", f"{came}")
+    expect(
+        sorted(came) == wanted, f"reads of blocks {first} to {last}, each once", f"blocks {came}"
+    )
     return dict(reads(run, path))
 
 
 def expect_reads_ahead(run: Run, path: str, first: int = 0) -> None:
-    """The block after this one was queued before this one had been read."""
+    """Expect the read of the block after `first` to be queued before that of `first` is done."""
     found = dict(reads(run, path))
     expect(
         {first, first + 1} <= found.keys(),
         f"reads of blocks {first} and {first + 1}",
-        f"{list(found)}",
+        f"blocks {list(found)}",
     )
     late_ns = found[first + 1].queued_ns - found[first].completed_ns
     expect(
         late_ns < 0,
         f"block {first + 1} to be queued before block {first} is done",
-        f"{late_ns / 1e6:.3f} ms after",
+        f"it was queued {late_ns / 1e6:.3f} ms after that",
     )

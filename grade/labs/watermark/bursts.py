@@ -1,4 +1,5 @@
-"""The bursts in which dirty blocks leave, as the trace tells them, and how many are dirty."""
+"""The bursts in which dirty blocks are written, as the trace shows them, and how many blocks are
+dirty before and after each."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,10 +8,10 @@ from grade.scoring.assertions import expect
 from grade.scoring.scenario import FOR_EVER, Run, Scenario
 from grade.scoring.workbench import Workbench
 
-SETTLED_NS = 3 * 10**9  # until then the programs are loaded
-SHARES = {"high": 0.05, "low": 0.15}  # by which a mark may be off
+SETTLED_NS = 3 * 10**9  # by then the programs have been loaded
+SHARES = {"high": 0.05, "low": 0.15}  # by which a mark may differ from the reference's
 ENOUGH = 0.75  # of the steps
-PAUSE_NS = 15 * 10**6  # between two bursts at least
+PAUSE_NS = 15 * 10**6  # least time between two bursts
 
 Block = tuple[int, int]  # disk, number
 
@@ -23,7 +24,7 @@ class Burst:
     before: int  # blocks dirty when it began
     left: int  # when it ended
     blocks: list[Block]  # in the order in which they were started
-    oldest: list[Block]  # as many, those that had been dirty longest
+    oldest: list[Block]  # as many blocks: those that had been dirty longest
 
 
 def bursts(run: Run, start_ns: int = 0, end_ns: int = FOR_EVER) -> Iterator[Burst]:
@@ -49,15 +50,15 @@ def bursts(run: Run, start_ns: int = 0, end_ns: int = FOR_EVER) -> Iterator[Burs
 
 @dataclass(frozen=True)
 class Level:
-    """What was seen of the marks between two steps."""
+    """The marks between two steps, as far as bursts show them."""
 
     step: int
-    high: int  # the most blocks that were dirty before a burst, less the one too many
-    low: int  # the least that a burst left
+    high: int  # the most blocks that were dirty before a burst, less one
+    low: int  # the fewest that a burst left
 
 
 def levels(run: Run, step_ns: int, last: int) -> dict[int, Level]:
-    """The marks between steps, up to the last, where anything was written.
+    """The marks in each step with writes, until beacon `last`.
 
     A step begins when the time since power-on is a multiple of step_ns, or a little later.
     """
@@ -72,12 +73,12 @@ def levels(run: Run, step_ns: int, last: int) -> dict[int, Level]:
 
 
 def close(value: int, wanted: int, share: float) -> bool:
-    """Is it, but for this share or two blocks?"""
+    """Is the value as wanted, within this share or two blocks?"""
     return abs(value - wanted) <= max(2, share * wanted)
 
 
 def expect_levels(bench: Workbench, scenario: Scenario, step_ms: int, last: int, mark: str) -> None:
-    """A mark, `high` or `low`, is where the reference's is, in nearly all steps."""
+    """Expect a mark, `high` or `low`, to be close to the reference's in nearly all steps."""
     step_ns = step_ms * 10**6
     own = levels(bench.run(scenario), step_ns, last)
     best = levels(bench.reference(scenario), step_ns, last)
@@ -87,11 +88,14 @@ def expect_levels(bench: Workbench, scenario: Scenario, step_ms: int, last: int,
     good = sum(close(came.get(step, -9), value, share) for step, value in wanted.items())
     expect(
         good >= ENOUGH * len(wanted),
-        f"the {mark} mark, step by step of {step_ms} ms: {told(wanted)}",
+        f"the {mark} mark in each step of {step_ms} ms, as step: blocks, to be {told(wanted)}",
         told(came),
     )
 
 
 def told(marks: dict[int, int]) -> str:
-    """For a message."""
-    return ", ".join(f"{step}: {blocks}" for step, blocks in marks.items()) or "none was seen"
+    """The marks by step, for a message."""
+    return (
+        ", ".join(f"{step}: {blocks}" for step, blocks in marks.items())
+        or "no burst of writes that shows it"
+    )

@@ -1,21 +1,21 @@
-"""Readers beside a writer, who fight for the cache."""
+"""Loads in which a reader and a writer compete for the cache."""
 
 from grade.scoring.scenario import Scenario
 from grade.scoring.workbench import Workbench
 
 STEP_MS = 4000
-FAST = ("rz58", "lps540s", "st31230n")  # enough for both
+FAST = ("rz58", "lps540s", "st31230n")  # drives that are fast enough for both
 WARM, DONE = 1, 2  # beacons
 
 
 def args(policy: str, more: str = "") -> str:
-    """The high mark begins at its most, so that only the ghosts bring it down."""
+    """Boot arguments. The high mark begins at its most, so that only the ghosts lower it."""
     tunables = f"{policy}.step_ms={STEP_MS} {policy}.age_ms=60000 {policy}.high_percent=40"
     return f"write=delayed update={policy} nbuf=1000 {tunables} {more}"
 
 
 def scenario(bench: Workbench, name: str, set_args: str, seconds: int = 32) -> Scenario:
-    """Who reads nearly as many blocks as fit the cache, at random, beside a steady writer."""
+    """A reader of nearly as many random blocks as fit into the cache, beside a steady writer."""
     seed = bench.random("readers").randrange(1, 10**9)
     return Scenario(
         name=name,
@@ -34,7 +34,7 @@ beacon {DONE}
 
 
 def late_writer(bench: Workbench, name: str, set_args: str) -> Scenario:
-    """Who reads some blocks at random that all are cached, and then a writer comes."""
+    """A reader of random blocks that are all cached; a writer starts later."""
     seed = bench.random("late").randrange(1, 10**9)
     read = f"bs=4k seed={seed} name=r rw=randread filename=/data/r rate_iops=60"
     return Scenario(

@@ -31,7 +31,7 @@ def shown(test: Outcome, again: str = "", debug: str = "") -> str:
         return "A hidden test."
     lines = [test.about]
     if test.expected:
-        lines += [f"expected: {test.expected}", f"came:     {test.came}"]
+        lines += [f"expected: {test.expected}", f"found:    {test.came}"]
     if test.picture:
         lines.append(f"          {test.picture}")
     if not test.passed:

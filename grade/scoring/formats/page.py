@@ -41,7 +41,7 @@ def bar(test: Outcome) -> str:
 
 def details(test: Outcome) -> str:
     """What was expected and came, and how to see it again."""
-    rows = [("expected", escape(clipped(test.expected))), ("came", escape(clipped(test.came)))]
+    rows = [("expected", escape(clipped(test.expected))), ("found", escape(clipped(test.came)))]
     if test.value is not None:
         rows.append(("", bar(test)))
     if not test.passed or test.measured:

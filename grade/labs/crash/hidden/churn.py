@@ -1,4 +1,4 @@
-"""Whatever programs do, the disk can be repaired."""
+"""The disk can be repaired whatever programs did before the power cut."""
 
 from grade.scoring.workbench import Workbench
 
@@ -8,7 +8,7 @@ STEPS = 30
 NAMES = 6
 
 
-def a_power_cut_in_a_random_churn_can_be_repaired(bench: Workbench) -> None:
+def the_disk_can_be_repaired_after_random_changes(bench: Workbench) -> None:
     """Random files are made, written, linked, renamed, replaced and removed."""
     rng = bench.random("churn")
 
@@ -32,6 +32,6 @@ def a_power_cut_in_a_random_churn_can_be_repaired(bench: Workbench) -> None:
     run = bench.run(scenario("churn", [*lines, "sync", "beacon 2"], {"/text": bytes(20_000)}))
 
     def check(_cut: Cut) -> None:
-        """To be repaired is all that is asked."""
+        """The repair alone is checked."""
 
     each_cut(run, run.beacon(1), 2 * STEPS, check)

@@ -1,4 +1,4 @@
-"""What was fsynced is there, whole, from the moment on when fsync returns."""
+"""A file that was fsynced is there, whole, from the moment when fsync returns."""
 
 from grade.scoring.assertions import expect
 from grade.scoring.workbench import Workbench
@@ -23,7 +23,7 @@ def what_was_fsynced_is_kept(bench: Workbench) -> None:
         synced = [i for i in range(len(SIZES)) if run.beacon(i + 1) < cut.until_ns]
         found = cut.files([f"/d/f{i}" for i in synced])
         for i, (path, came) in zip(synced, found.items(), strict=True):
-            what = "none" if came is None else f"{len(came)} bytes, not all as written"
-            expect(came == texts[f"/in{i}"], f"{path} whole, for it was fsynced", what)
+            what = "no file" if came is None else f"{len(came)} bytes, not all as written"
+            expect(came == texts[f"/in{i}"], f"{path} to be whole, as it was fsynced", what)
 
     each_cut(run, run.beacon(1), 30, check)

@@ -1,4 +1,4 @@
-"""What is made is there whole or not at all, and once it was synced, it is there."""
+"""What is made is there whole or not at all, and after a sync it is there."""
 
 from grade.machine import image
 from grade.scoring.assertions import expect
@@ -6,11 +6,11 @@ from grade.scoring.workbench import Workbench
 
 from ..cuts import Cut, each_cut, scenario
 
-LONG = "d/" * 60  # a link's text that does not fit the inode
+LONG = "d/" * 60  # a link's text that does not fit into the inode
 
 
 def files_directories_and_links_are_made(bench: Workbench) -> None:
-    """Some of each are made; then comes sync. The power is cut between any two writes."""
+    """Some of each are made, then synced. The power is cut between any two writes."""
     lines = ["beacon 1"]
     for i in range(3):
         lines += [
@@ -28,7 +28,7 @@ def files_directories_and_links_are_made(bench: Workbench) -> None:
             return
         path = "/d2/e/f"
         came = cut.files([path])[path]
-        what = "none" if came is None else f"{len(came)} bytes, not all as written"
+        what = "no file" if came is None else f"{len(came)} bytes, not all as written"
         expect(came == b"text\n", f"{path} to be there after the sync", what)
         for link in ("/s2", "/l2"):
             found = image.debugfs(cut.path, f"stat {cut.setting.inside(link)}")

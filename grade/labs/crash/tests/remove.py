@@ -9,12 +9,12 @@ FILES = {"/small": 3000, "/large": 60_000, "/d/f": 9000}  # bytes
 
 
 def _source(path: str) -> str:
-    """Where the root disk has a file's contents."""
+    """The path on the root disk of a file's contents."""
     return f"/in{path.replace('/', '.')}"
 
 
 def files_directories_and_links_are_removed(bench: Workbench) -> None:
-    """A small file, a large one and a tree are removed, between any two writes the power is cut."""
+    """A small file, a large one and a tree are removed. The power is cut between any two writes."""
     rng = bench.random("removed")
     data = {path: rng.randbytes(size) for path, size in FILES.items()}
     lines = ["mkdir /data/d", "ln -s small /data/l"]
@@ -26,7 +26,7 @@ def files_directories_and_links_are_removed(bench: Workbench) -> None:
     def check(cut: Cut) -> None:
         found = cut.files(list(FILES))
         for path, came in found.items():
-            some = f"{len(came or b'')} bytes, or others"
-            expect(came in (None, data[path]), f"{path} whole or gone after a cut", some)
+            some = f"{len(came or b'')} bytes, not all as they were"
+            expect(came in (None, data[path]), f"{path} to be whole or gone after a cut", some)
 
     each_cut(run, run.beacon(1), 40, check)

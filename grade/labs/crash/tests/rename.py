@@ -1,4 +1,4 @@
-"""What is renamed has its old name or its new one, or for a moment both."""
+"""A renamed file has its old name or its new one, or for a moment both."""
 
 from grade.scoring.assertions import expect
 from grade.scoring.workbench import Workbench
@@ -9,7 +9,7 @@ FILES = 4
 
 
 def a_file_moved_to_another_directory_is_never_lost(bench: Workbench) -> None:
-    """Four files go from one directory to another; between any two writes the power is cut."""
+    """Four files are moved to another directory. The power is cut between any two writes."""
     text = bench.random("renamed").randbytes(6000)
     lines = ["mkdir /data/a /data/b"]
     lines += [f"cp /text /data/a/f{i}" for i in range(FILES)]
@@ -23,8 +23,11 @@ def a_file_moved_to_another_directory_is_never_lost(bench: Workbench) -> None:
             found = cut.files([f"/a/f{i}", f"/b/a-longer-name-{i}"])
             expect(
                 text in found.values() and set(found.values()) <= {None, text},
-                f"file {i} whole, by its old name or its new one",
-                ", ".join(f"{p}: {'none' if d is None else len(d)}" for p, d in found.items()),
+                f"file {i} to be whole, under its old name or its new one",
+                ", ".join(
+                    f"{p}: {'no file' if d is None else f'{len(d)} bytes'}"
+                    for p, d in found.items()
+                ),
             )
 
     each_cut(run, run.beacon(1), 40, check)

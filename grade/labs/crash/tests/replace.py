@@ -1,4 +1,4 @@
-"""A file that another one replaces is the old one or the new one, at any moment."""
+"""When a file replaces another, at any moment the name has the old file or the new one."""
 
 from grade.scoring.assertions import expect
 from grade.scoring.workbench import Workbench
@@ -9,7 +9,7 @@ DOCUMENTS = ["/here", "/there/document"]
 
 
 def a_document_is_always_there(bench: Workbench) -> None:
-    """A new text is written beside a document, fsynced, and moved over it: in one directory, and
+    """A new text is written to a file, fsynced, and moved over a document: in one directory, and
     from another. The power is cut between any two writes."""
     rng = bench.random("replaced")
     old, new = rng.randbytes(5000), rng.randbytes(7000)
@@ -22,7 +22,7 @@ def a_document_is_always_there(bench: Workbench) -> None:
 
     def check(cut: Cut) -> None:
         for path, came in cut.files(DOCUMENTS).items():
-            what = "none" if came is None else f"{len(came)} bytes"
-            expect(came in (old, new), f"{path} as it was, or the new one", what)
+            what = "no file" if came is None else f"{len(came)} bytes, not all as written"
+            expect(came in (old, new), f"{path} to have the old text or the new one", what)
 
     each_cut(run, run.beacon(1), 30, check)

@@ -1,4 +1,4 @@
-"""A scan costs the processor little for each dirty block."""
+"""A scan takes little processor time for each dirty block."""
 
 from grade.scoring.assertions import Slide, expect
 from grade.scoring.scenario import Run, Scenario
@@ -27,11 +27,11 @@ beacon 3
 def _counting_ms(run: Run) -> float:
     """How long the counting took."""
     written = len(run.writes_of("/f", end_ns=run.beacon(3)))
-    expect(written == BLOCKS, f"{BLOCKS} blocks to be written some time", f"{written} were")
+    expect(written == BLOCKS, f"all {BLOCKS} blocks to be written", f"{written} were")
     return (run.beacon(2) - run.beacon(1)) / 1e6
 
 
-def of_4000_dirty_blocks_a_scan_costs_little(bench: Workbench) -> Slide:
+def a_scan_of_4000_dirty_blocks_costs_little(bench: Workbench) -> Slide:
     """How long a program computes beside a scan each second, with 4000 blocks dirty."""
     best_ms, value_ms = _counting_ms(bench.reference(SCENARIO)), _counting_ms(bench.run(SCENARIO))
     return Slide("time to count", "ms", value_ms, 1.03 * best_ms, 1.2 * best_ms)

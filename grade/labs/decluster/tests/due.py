@@ -1,4 +1,4 @@
-"""A block is written when it is of age: no sooner, unless it is moved up, and never later."""
+"""A block is written at its age: no sooner, unless its age was raised, and never later."""
 
 from grade.scoring.assertions import expect
 from grade.scoring.scenario import BLOCK_BYTES, Run, Scenario
@@ -6,7 +6,7 @@ from grade.scoring.workbench import Workbench
 
 from ..writes import Dirtying, dirtyings, expect_written
 
-SCAN_S = 1.05  # from one to the next, and what it takes
+SCAN_S = 1.05  # from one scan to the end of the next
 BLOCKS = 12
 BUSY_S = 12
 
@@ -39,23 +39,23 @@ def _dirtyings(run: Run) -> list[Dirtying]:
 
 
 def a_block_that_is_alone_is_not_written_before_its_age(bench: Workbench) -> None:
-    """Twelve blocks become dirty, one or two a second."""
+    """Twelve blocks become dirty, one or two each second."""
     found = _dirtyings(_alone(bench))
     expect_written(found, _age_s(bench) + BLOCKS)
     for one in found:
         expect(
             one.age_s >= _age_s(bench),
             f"block {one.block} to stay for ldcl.age_s={_age_s(bench)} s",
-            f"its write after {one.age_s:.3f} s",
+            f"it was written after {one.age_s:.3f} s",
         )
 
 
-def each_is_written_by_the_next_scan_after_its_age(bench: Workbench) -> None:
-    """The same twelve."""
+def each_block_is_written_by_the_next_scan_after_its_age(bench: Workbench) -> None:
+    """The same twelve blocks are each written by the next scan."""
     expect_written(_dirtyings(_alone(bench)), _age_s(bench) + SCAN_S)
 
 
-def none_grows_older_in_bursts_either(bench: Workbench) -> None:
+def no_block_grows_older_in_bursts_either(bench: Workbench) -> None:
     """Four programs dirty blocks of one file, now and then many at once."""
     rng, age_s = bench.random("bursts"), _age_s(bench)
     jobs = " -- ".join(

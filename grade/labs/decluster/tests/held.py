@@ -14,7 +14,7 @@ def _floor(bench: Workbench) -> int:
     return bench.random("floor").randrange(2, 8)
 
 
-def a_short_queue_takes_a_write_at_once_and_a_long_one_none(bench: Workbench) -> None:
+def a_write_starts_at_once_only_while_the_queue_is_short(bench: Workbench) -> None:
     """Sixty blocks are filled one after the other, faster than the disk can write."""
     floor = _floor(bench)
     scenario = Scenario(
@@ -32,9 +32,9 @@ beacon 2
     early = run.writes_of("/f", run.beacon(1), run.beacon(2))
     expect(
         floor < len(early) < BLOCKS / 2,
-        f"{floor + 1} writes or a few more to be queued at once (oaw.floor={floor}), and nobody "
-        "to wait for them",
-        f"{len(early)} before the program went on",
+        f"{floor + 1} writes or a few more to be queued at once (oaw.floor={floor}), and the "
+        "program not to wait for them",
+        f"{len(early)} were queued before the program went on",
     )
     most = most_queued(run, run.beacon(2))
     expect(

@@ -1,4 +1,4 @@
-"""What was held back is written when the disk is idle: some each second."""
+"""Blocks that were held back are written when the disk is idle: some each second."""
 
 from math import ceil
 
@@ -12,7 +12,7 @@ BLOCKS = 60
 SLACK_S = 2
 
 
-def it_is_written_soon_and_without_a_long_queue(bench: Workbench) -> None:
+def held_back_blocks_are_written_soon_and_without_a_long_queue(bench: Workbench) -> None:
     """Sixty blocks are filled in a random order; then the disk has nothing else to do."""
     rng = bench.random("idle")
     floor = rng.randrange(6, 10)
@@ -36,7 +36,7 @@ sync
     expect(len(began) < BLOCKS / 2, "most of the blocks to be held back", f"{len(began)} were not")
     expect(
         not late,
-        f"all to be written in {seconds} s (oaw.floor={floor})",
+        f"all blocks to be written in {seconds} s (oaw.floor={floor})",
         f"{len(late)} were left to the sync after that",
     )
     most = most_queued(run, run.beacon(2))

@@ -1,4 +1,5 @@
-"""Where all ages in range have what they may, those that have fewest get more: evenly."""
+"""Where all ages in the range are full, the ages with the fewest blocks get more: the blocks are
+spread evenly."""
 
 from grade.scoring.assertions import expect
 from grade.scoring.scenario import Scenario
@@ -7,7 +8,7 @@ from grade.scoring.workbench import Workbench
 from ..writes import bursts
 
 AGE_S, THRESHOLD = 8, 4
-UNEVEN = 1.4  # a second may have so many times its share
+UNEVEN = 1.4  # a second may have this many times its share
 
 
 def too_many_are_spread_evenly(bench: Workbench) -> None:
@@ -38,5 +39,5 @@ beacon 2
     expect(
         max(sizes) <= UNEVEN * share,
         f"about {share} writes a second for {range_s + 1} s",
-        f"{sizes}, second by second",
+        f"{sizes} in the seconds with writes",
     )

@@ -1,5 +1,5 @@
-"""Random reads beside bursts of writes: they wait less, and more evenly, than with periodic
-update or with writes that all start at once."""
+"""Random reads beside bursts of writes wait less, and more evenly, than under periodic update or
+with writes that all start at once."""
 
 from statistics import pstdev
 
@@ -56,8 +56,8 @@ def _measure(bench: Workbench, better: tuple[str, str], worse: tuple[str, str]) 
     run = bench.run(good)
     expect(
         _writes(run) >= 0.8 * _writes(best),
-        f"about {_writes(best)} blocks written meanwhile, as by the reference",
-        f"{_writes(run)}",
+        f"about as many blocks to be written meanwhile as by the reference, {_writes(best)}",
+        f"{_writes(run)} were",
     )
     value, full, none = (pstdev(_reads_ms(r)) for r in (run, best, worst))
     return Slide(
@@ -66,10 +66,12 @@ def _measure(bench: Workbench, better: tuple[str, str], worse: tuple[str, str]) 
 
 
 def reads_beside_delayed_writes_wait_evenly(bench: Workbench) -> Slide:
-    """The standard deviation of reads' response times, with LDCL; none as with periodic update."""
+    """The standard deviation of reads' response times with LDCL; no points if it is as large as
+    with periodic update."""
     return _measure(bench, ("ldcl", LDCL), ("pu", PERIODIC))
 
 
 def reads_beside_filled_blocks_wait_evenly(bench: Workbench) -> Slide:
-    """The standard deviation with OAW; none as with writes that start at once."""
+    """The standard deviation with OAW; no points if it is as large as with writes that all start at
+    once."""
     return _measure(bench, ("oaw", OAW), ("async", ASYNC))

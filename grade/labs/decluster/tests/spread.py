@@ -1,5 +1,5 @@
-"""What became dirty at one moment is written over several seconds, as long as there is room: no
-more of one age than the threshold, and moved up no further than the range."""
+"""Blocks that became dirty at one moment are written over several seconds, as long as there is
+room: at most `threshold` blocks have the same age, and no age is raised by more than range_s."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from grade.scoring.workbench import Workbench
 
 from ..writes import bursts, dirtyings
 
-OTHERS = 5  # dirty blocks, of inodes, that take room too
+OTHERS = 5  # dirty blocks of inodes, which need room too
 
 
 @dataclass(frozen=True)
@@ -56,22 +56,24 @@ def no_second_has_more_than_the_threshold(bench: Workbench) -> None:
     """As many blocks become dirty at once as the ages in range have room for."""
     run, made = _run(bench), _settings(bench)
     sizes = [len(burst) for burst in bursts(run.writes_of("/f", end_ns=run.beacon(2)))]
-    expect(bool(sizes), "the blocks to be written some time", "none ever was")
+    expect(bool(sizes), "the blocks to be written", "none was written")
     expect(
         max(sizes) <= made.threshold,
-        f"no more than {made.threshold} writes a second ({made.arguments()})",
-        f"{sizes}, second by second",
+        f"at most {made.threshold} writes a second ({made.arguments()})",
+        f"{sizes} in the seconds with writes",
     )
 
 
-def none_is_moved_further_than_the_range(bench: Workbench) -> None:
-    """The same blocks: the first of them goes range_s before its age, at the soonest."""
+def no_age_is_raised_by_more_than_the_range(bench: Workbench) -> None:
+    """The same blocks: the first of them is written at most range_s before its age."""
     run, made = _run(bench), _settings(bench)
     first_s = made.age_s - made.range_s
     for one in dirtyings(run, "/f", run.beacon(1), run.beacon(2)):
-        expect(one.queued_ns is not None, f"block {one.block} to be written", "it never was")
+        expect(
+            one.queued_ns is not None, f"block {one.block} to be written", "it was never written"
+        )
         expect(
             one.age_s >= first_s,
             f"block {one.block} to stay for {first_s} s at least ({made.arguments()})",
-            f"its write after {one.age_s:.3f} s",
+            f"it was written after {one.age_s:.3f} s",
         )

@@ -1,4 +1,4 @@
-"""A flush costs the processor a fixed time a block, however many there are."""
+"""A flush takes a fixed processor time for each block, however many are dirty."""
 
 from grade.scoring.assertions import Slide, expect
 from grade.scoring.scenario import Scenario, Write
@@ -6,7 +6,7 @@ from grade.scoring.workbench import Workbench
 
 
 def _scenario(bench: Workbench) -> Scenario:
-    """Some 2400 blocks are dirty."""
+    """About 2400 blocks are dirty."""
     blocks = bench.random("cost").randrange(2000, 2800)
     return Scenario(
         name="cost",
@@ -23,16 +23,16 @@ beacon 2
 
 
 def _block_us(burst: list[Write]) -> float:
-    """From one block's entering the disk's queue to the next one's, on average."""
+    """The mean time between two blocks' entering the disk's queue."""
     span_ns = burst[-1].request.queued_ns - burst[0].request.queued_ns
     return span_ns / (len(burst) - 1) / 1000
 
 
-def of_many_dirty_blocks_each_costs_as_little_as_with_few(bench: Workbench) -> Slide:
-    """The time between two blocks that a sync of many queues."""
+def a_block_takes_no_longer_when_many_are_dirty(bench: Workbench) -> Slide:
+    """The time between two blocks that a sync queues, when many are dirty."""
     scenario = _scenario(bench)
     runs = bench.reference(scenario), bench.run(scenario)
     best, burst = (run.writes_of("/f", run.beacon(1), run.beacon(2)) for run in runs)
-    expect(len(burst) == len(best), f"sync to write {len(best)} blocks", f"{len(burst)}")
+    expect(len(burst) == len(best), f"sync to write {len(best)} blocks", f"it wrote {len(burst)}")
     best_us = _block_us(best)
-    return Slide("time a block", "us", _block_us(burst), 1.5 * best_us, 4 * best_us)
+    return Slide("time per block", "us", _block_us(burst), 1.5 * best_us, 4 * best_us)

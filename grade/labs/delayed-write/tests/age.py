@@ -1,4 +1,5 @@
-"""A dirty block's age counts from its first dirtying: flushes write the oldest first."""
+"""A dirty block's age counts from when it first became dirty, and a flush writes the oldest
+block first."""
 
 from grade.scoring.assertions import expect
 from grade.scoring.scenario import BLOCK_BYTES, Run, Scenario
@@ -12,7 +13,7 @@ def _dirty(block: int) -> str:
 
 
 def _scenario(name: str, before: list[int], after: list[int]) -> Scenario:
-    """Blocks dirtied before and after a sync; then a second one."""
+    """Blocks become dirty before and after a sync; then there is a second sync."""
     return Scenario(
         name=name,
         script="".join(map(_dirty, before))
@@ -28,11 +29,11 @@ def _scenario(name: str, before: list[int], after: list[int]) -> Scenario:
 def _expect_order(run: Run, between: tuple[int, int], wanted: list[int]) -> None:
     start_ns, end_ns = map(run.beacon, between)
     came = [write.block for write in run.writes_of("/f", start_ns, end_ns)]
-    expect(came == wanted, f"the sync to queue blocks {wanted}, in this order", f"{came}")
+    expect(came == wanted, f"the sync to queue blocks {wanted}, in this order", f"blocks {came}")
 
 
 def writing_a_dirty_block_again_does_not_make_it_younger(bench: Workbench) -> None:
-    """Blocks are dirtied in a random order, then the oldest again; then comes sync."""
+    """Blocks are written in a random order, then the oldest again; then there is a sync."""
     rng = bench.random("again")
     order = rng.sample(range(BLOCKS), BLOCKS)
     again = rng.sample(order[: BLOCKS // 2], BLOCKS // 3)
@@ -41,7 +42,7 @@ def writing_a_dirty_block_again_does_not_make_it_younger(bench: Workbench) -> No
 
 
 def once_clean_a_block_is_young_again(bench: Workbench) -> None:
-    """Blocks are dirtied, written by sync, and dirtied again in another order."""
+    """Blocks become dirty, are written by sync, and become dirty again in another order."""
     rng = bench.random("clean")
     first = rng.sample(range(BLOCKS), BLOCKS)
     second = rng.sample(range(BLOCKS), BLOCKS)

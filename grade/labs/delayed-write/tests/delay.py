@@ -1,4 +1,4 @@
-"""A delayed write only makes the block dirty: the disk hears of it when somebody flushes."""
+"""A delayed write only makes the block dirty. The disk gets it in a flush."""
 
 from grade.scoring.assertions import expect
 from grade.scoring.scenario import BLOCK_BYTES, Scenario
@@ -32,7 +32,7 @@ AGAIN = Scenario(
 
 
 def what_is_written_stays_in_memory(bench: Workbench) -> None:
-    """Some 300 blocks are written to a file; nothing flushes them for 20 s."""
+    """A program writes 300 blocks to a file; there is no flush for 20 s."""
     run = bench.run(ONCE)
     early = run.writes_of("/f", end_ns=run.beacon(1))
     expect(
@@ -40,13 +40,13 @@ def what_is_written_stays_in_memory(bench: Workbench) -> None:
         f"no write of the file's {BLOCKS} blocks before the first sync",
         f"{len(early)} were queued, the first of block {early[0].block}" if early else "",
     )
-    expect(bool(run.writes_of("/f")), "the blocks to be written some time", "none ever was")
+    expect(bool(run.writes_of("/f")), "the sync to write the blocks", "it wrote none")
 
 
 def a_block_written_five_times_goes_to_the_disk_once(bench: Workbench) -> None:
     """The same 20 blocks are written five times before one sync."""
     run = bench.run(AGAIN)
     writes = run.writes_of("/f")
-    expect(len(writes) == 20, "20 writes of blocks in all", f"{len(writes)}")
+    expect(len(writes) == 20, "one write of each of the 20 blocks", f"{len(writes)} writes")
     early = run.writes_of("/f", end_ns=run.beacon(1))
-    expect(not early, "none before the sync", f"{len(early)} before it")
+    expect(not early, "no write before the sync", f"{len(early)} before it")

@@ -1,4 +1,4 @@
-"""A flush waits until the disk has all that it started, and for nothing more."""
+"""A flush waits until the disk has all writes that it started, and for nothing more."""
 
 from grade.scoring.assertions import expect
 from grade.scoring.scenario import BLOCK_BYTES, Scenario
@@ -42,12 +42,12 @@ sleep {WRITER_S}
 def _expect_waited(bench: Workbench, first: int, what: str) -> None:
     run = bench.run(QUIET)
     writes = run.writes_of("/f", run.beacon(first), run.beacon(first + 1))
-    expect(bool(writes), f"{what} to write the dirty blocks", "no write between its ends")
+    expect(bool(writes), f"{what} to write the dirty blocks", "it wrote none")
     late = [w for w in writes if w.request.completed_ns > run.beacon(first + 1)]
     expect(
         not late,
         f"{what} to return when all {len(writes)} writes that it queued are done",
-        f"it returned before {len(late)} of them were",
+        f"it returned before {len(late)} of them were done",
     )
 
 
@@ -57,7 +57,7 @@ def sync_returns_when_the_disk_has_it_all(bench: Workbench) -> None:
 
 
 def fsync_returns_when_the_disk_has_it_all(bench: Workbench) -> None:
-    """The same of fsync."""
+    """The writes that fsync queues are done when it returns."""
     _expect_waited(bench, 3, "fsync")
 
 
@@ -66,9 +66,9 @@ def sync_ends_though_a_writer_goes_on(bench: Workbench) -> None:
     run = bench.run(BUSY)
     took_s = (run.beacon(2) - run.beacon(1)) / 1e9
     writes = run.writes_of("/f", run.beacon(1), run.beacon(2))
-    expect(len(writes) > 100, "sync to write what is dirty", f"{len(writes)} writes")
+    expect(len(writes) > 100, "sync to write the dirty blocks", f"{len(writes)} writes")
     expect(
         took_s < WRITER_S / 2,
-        "sync to be about what was dirty when it was called, some seconds of writes",
+        "sync to write only what was dirty when it was called, which takes some seconds",
         f"it took {took_s:.1f} s, while the writer wrote for {WRITER_S} s",
     )

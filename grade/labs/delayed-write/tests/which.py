@@ -1,4 +1,4 @@
-"""A flush writes all that it is about, each block once, and nothing else."""
+"""A flush writes every block that it was asked for, once, and nothing else."""
 
 from grade.scoring.assertions import expect
 from grade.scoring.scenario import BLOCK_BYTES, Run, Scenario
@@ -17,7 +17,7 @@ def _content(bench: Workbench, name: str) -> bytes:
 
 
 def _run(bench: Workbench) -> Run:
-    """Two files are dirtied; one is fsynced, then all."""
+    """Two files become dirty; one is fsynced, then everything is synced."""
     return bench.run(
         Scenario(
             name="which",
@@ -42,11 +42,11 @@ def _expect_each_once(run: Run, path: str, first: int, last: int, what: str) -> 
     missing = sorted(set(range(BLOCKS)) - set(blocks))
     twice = sorted({block for block in blocks if blocks.count(block) > 1})
     expect(not missing, f"{what} to write all {BLOCKS} blocks of {path}", f"not {missing}")
-    expect(not twice, f"{what} to write each block once", f"{twice} more often")
+    expect(not twice, f"{what} to write each block once", f"it wrote blocks {twice} more than once")
 
 
 def fsync_writes_the_files_blocks(bench: Workbench) -> None:
-    """Of two files with dirty blocks one is fsynced."""
+    """Two files have dirty blocks, and one of them is fsynced."""
     _expect_each_once(_run(bench), "/b", 1, 2, "fsync of /b")
 
 
@@ -54,11 +54,11 @@ def fsync_leaves_other_files_alone(bench: Workbench) -> None:
     """The other file's blocks stay dirty until sync."""
     run = _run(bench)
     others = run.writes_of("/a", end_ns=run.beacon(2))
-    expect(not others, "fsync of /b to write no block of /a", f"{len(others)} of them")
+    expect(not others, "fsync of /b to write no block of /a", f"it wrote {len(others)} of them")
 
 
 def sync_writes_all_the_rest(bench: Workbench) -> None:
-    """Then sync writes the other file's blocks."""
+    """After the fsync, sync writes the other file's blocks."""
     _expect_each_once(_run(bench), "/a", 2, 3, "sync")
 
 
@@ -68,7 +68,7 @@ def the_disk_holds_what_was_written(bench: Workbench) -> None:
     for name in "ab":
         wanted, came = _content(bench, name), run.contents(f"/{name}")
         bad = [i for i in range(BLOCKS) if _block(wanted, i) != _block(came, i)]
-        expect(not bad, f"the contents written to /{name}", f"others in blocks {bad}")
+        expect(not bad, f"/{name} to have what was written to it", f"blocks {bad} have not")
 
 
 def _block(data: bytes, i: int) -> bytes:

@@ -7,7 +7,7 @@ from grade.scoring.assertions import Slide, expect
 from grade.scoring.scenario import Request, Run, Scenario
 from grade.scoring.workbench import Workbench
 
-SLOWER_US = 50, 200  # than the reference's choice: all points, none
+SLOWER_US = 50, 200  # slower than the reference's choice: for all points, for none
 
 
 def _scenario(bench: Workbench) -> Scenario:
@@ -26,7 +26,7 @@ beacon 2
 
 
 def _writes(run: Run) -> list[Request]:
-    """Those of the sync, as they were queued."""
+    """The sync's writes, in the order in which they were queued."""
     return [w.request for w in run.writes_of("/f", run.beacon(1), run.beacon(2))]
 
 
@@ -37,8 +37,8 @@ def _choice_us(writes: list[Request]) -> float:
     travel = sum(abs(b.sector - a.sector) for a, b in pairwise(served))
     expect(
         travel < by_age / 10,
-        "the head to travel little: the cost of choosing well is what counts",
-        f"{travel} sectors, {by_age} if it served by age",
+        "the head to travel little, because this test is about the cost of good choices",
+        f"it travelled {travel} sectors; it would travel {by_age} if it served by age",
     )
     return mean(b.issued_ns - a.completed_ns for a, b in pairwise(served)) / 1000
 

@@ -12,13 +12,13 @@ READERS = 10
 
 
 def _readers(rng: Random, least: int, most: int) -> str:
-    """Processes that read all over the disk, each so many blocks."""
+    """Processes that read all over the disk, between `least` and `most` blocks each."""
     read = f"rw=randread filename=/dev/disk1 bs=4k number_ios={rng.randrange(least, most)}"
     return " -- ".join(f"name=j{i} {read} seed={rng.randrange(10**9)}" for i in range(READERS))
 
 
 def _run(bench: Workbench) -> Run:
-    """Some time passes; then come readers, then a sync of many blocks beside them."""
+    """After some time readers start; later a sync writes many blocks beside them."""
     rng = bench.random("long")
     some = f"rw=randwrite filename=/data/f bs=4k number_ios={rng.randrange(900, 1400)}"
     jobs = _readers(rng, 120, 200)
@@ -44,19 +44,19 @@ beacon 4
 
 
 def each_of_thousands_is_served_where_the_head_passes(bench: Workbench) -> None:
-    """Ten processes read some thousand blocks."""
+    """Ten processes read some thousands of blocks."""
     run = _run(bench)
     check(run, run.beacon(1), run.beacon(2), 1000)
 
 
-def so_it_is_in_a_long_queue(bench: Workbench) -> None:
-    """A sync queues about a thousand blocks, and the readers go on."""
+def the_same_holds_in_a_long_queue(bench: Workbench) -> None:
+    """A sync queues about a thousand blocks while the readers go on."""
     run = _run(bench)
     check(run, run.beacon(2), run.beacon(4), 1500)
 
 
-def so_it_is_on_every_disk(bench: Workbench) -> None:
-    """Ten processes read from the first disk, then, in other machines, from the next ones."""
+def the_same_holds_on_every_disk(bench: Workbench) -> None:
+    """Ten processes read from the first disk, then, in further machines, from the others."""
     for disk in range(DISKS):
         jobs = _readers(bench.random(f"disk {disk}"), 10, 30)
         scenario = Scenario(

@@ -1,4 +1,4 @@
-"""What arrives ahead of the head is served in this sweep, what arrives behind it in the next,
+"""A request that arrives ahead of the head is served in this sweep, one behind it in the next;
 reads and writes alike."""
 
 from grade.scoring.scenario import Scenario
@@ -25,8 +25,8 @@ def _jobs(bench: Workbench, name: str, modes: list[str]) -> Scenario:
     )
 
 
-def of_readers_each_is_served_where_the_head_passes(bench: Workbench) -> None:
-    """Eight processes read random blocks, each the next when the last has come."""
+def each_reader_is_served_where_the_head_passes(bench: Workbench) -> None:
+    """Eight processes read random blocks; each asks for the next when it has the last."""
     run = bench.run(_jobs(bench, "readers", ["randread"] * 8))
     check(run, run.beacon(1), run.beacon(2), 400)
 

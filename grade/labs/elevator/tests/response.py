@@ -1,4 +1,4 @@
-"""With a full queue requests wait less than first come, first served."""
+"""With a full queue, requests wait less than under first come, first served."""
 
 from dataclasses import replace
 from statistics import mean

@@ -1,5 +1,5 @@
-"""Past the last request the head returns to the lowest and rises again: it serves nothing on
-the way back."""
+"""After the highest request the head returns to the lowest and rises again. It serves nothing
+on the way back."""
 
 from grade.scoring.scenario import Scenario
 from grade.scoring.workbench import Workbench
@@ -10,7 +10,7 @@ FILE_BLOCKS = 2048
 
 
 def from_the_middle_it_rises_then_starts_at_the_lowest(bench: Workbench) -> None:
-    """A block in the middle is read; then a sync queues blocks on both sides of it."""
+    """A block in the middle is read. Then a sync queues blocks on both sides of it."""
     rng = bench.random("sides")
     middle = rng.randrange(FILE_BLOCKS // 3, 2 * FILE_BLOCKS // 3)
     below, above = range(middle - 20), range(middle + 20, FILE_BLOCKS)

@@ -6,6 +6,6 @@ from ..scene import expect_right
 
 
 def from_syscall_to_disk_submit(bench: Workbench) -> None:
-    """Frames of gdb's backtrace, functions that the compiler has inlined among them."""
-    look = "gdb's `backtrace` at disk_submit, for the sector of the block that the console names"
+    """The frames of gdb's backtrace, with functions that the compiler has inlined."""
+    look = "see `backtrace` in gdb at disk_submit, for the sector of the block on the console"
     expect_right(bench, "calls", look)

@@ -6,15 +6,23 @@ from ..scene import expect_right
 
 
 def the_sector(bench: Workbench) -> None:
-    """What the disk layer calls the block."""
-    expect_right(bench, "sector", "sectors have 512 bytes; how many are a block?")
+    """The disk layer counts in sectors."""
+    expect_right(bench, "sector", "a sector has 512 bytes; how many sectors are a block?")
 
 
 def the_cylinder(bench: Workbench) -> None:
-    """All tracks that can be read without moving the arm."""
-    expect_right(bench, "cylinder", "locate in kernel/disk/drive.c, and rz58's zones and heads")
+    """A cylinder is all tracks that can be read without moving the arm."""
+    expect_right(
+        bench,
+        "cylinder",
+        "see `locate` in kernel/disk/drive.c, and the zones and heads of the rz58",
+    )
 
 
 def the_head(bench: Workbench) -> None:
-    """Of the tracks of a cylinder, which one."""
-    expect_right(bench, "head", "locate in kernel/disk/drive.c: the track within its cylinder")
+    """Each track of a cylinder has its own head."""
+    expect_right(
+        bench,
+        "head",
+        "see `locate` in kernel/disk/drive.c: the number of the track within its cylinder",
+    )

@@ -1,4 +1,4 @@
-"""How many requests a read of one byte is, and how many the next one."""
+"""How many requests a read of one byte causes, and how many the next read."""
 
 from grade.scoring.workbench import Workbench
 
@@ -6,11 +6,13 @@ from ..scene import expect_right
 
 
 def of_the_first_command(bench: Workbench) -> None:
-    """Directories, inodes, pointers, the block: those that are not cached."""
-    look = "lines `queued disk1` by the process of the first dd; what mount read was before"
+    """Directories, inodes, pointers and the block are read, unless they are cached."""
+    look = "count the lines `queued disk1` of the first dd's process; what mount read is not its"
     expect_right(bench, "requests", look)
 
 
 def of_the_second_command(bench: Workbench) -> None:
-    """What the first one read is cached now."""
-    expect_right(bench, "requests_again", "lines `queued disk1` by the process of the second dd")
+    """What the first command read is cached now."""
+    expect_right(
+        bench, "requests_again", "count the lines `queued disk1` of the second dd's process"
+    )

@@ -1,4 +1,4 @@
-"""It does as well on another drive under another load."""
+"""The set does as well on another drive under another load."""
 
 from grade.scoring.assertions import Slide
 from grade.scoring.scenario import Scenario
@@ -8,7 +8,7 @@ from ..load import DONE, READ_FILES, WRITTEN, Three, measured, readers, three
 
 
 def _runs(bench: Workbench) -> Three:
-    """Readers who come by chance; a burst, and a writer of few blocks."""
+    """Readers at random times, a burst, and a writer of few blocks."""
     seed = bench.random("elsewhere").randrange(1, 10**9)
     load = Scenario(
         name="elsewhere",
@@ -29,10 +29,10 @@ beacon {WRITTEN}
 
 
 def reads_wait_evenly_there(bench: Workbench) -> Slide:
-    """The standard deviation of read response."""
+    """The standard deviation of read response on another drive."""
     return measured(_runs(bench), "spread")
 
 
 def no_read_waits_long_there(bench: Workbench) -> Slide:
-    """The mean of the five longest response times."""
+    """The mean of the five longest response times on another drive."""
     return measured(_runs(bench), "worst")

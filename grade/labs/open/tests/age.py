@@ -1,5 +1,5 @@
-"""A block is dirty for about half a minute at most, as under the classic set: what is younger
-when the power fails may be lost."""
+"""A block is dirty for at most about half a minute, as under the classic set. A power cut loses
+what is dirty."""
 
 from grade.scoring.assertions import Slide
 from grade.scoring.scenario import Scenario
@@ -15,10 +15,10 @@ def _measure(bench: Workbench, load: Scenario) -> Slide:
 
 
 def oldest_dirty_age(bench: Workbench) -> Slide:
-    """The longest that any block of the load was dirty."""
+    """The longest time that any block of the load was dirty."""
     return _measure(bench, visible(bench))
 
 
 def oldest_dirty_age_beside_busy_readers(bench: Workbench) -> Slide:
-    """The same while three processes read without a pause."""
+    """The longest time that a block was dirty while three processes read without a pause."""
     return _measure(bench, busy(bench))

@@ -1,4 +1,4 @@
-"""Reads wait little on average."""
+"""The mean read waits for a short time."""
 
 from grade.scoring.assertions import Slide
 from grade.scoring.workbench import Workbench

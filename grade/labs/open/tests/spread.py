@@ -1,4 +1,4 @@
-"""One read waits as long as the other."""
+"""All reads wait about as long as each other."""
 
 from grade.scoring.assertions import Slide
 from grade.scoring.workbench import Workbench

@@ -1,4 +1,4 @@
-"""Who waits for the disk gets what he waits for, also beside busy readers."""
+"""A process that waits for an fsync is served, also beside busy readers."""
 
 from grade.scoring.assertions import Slide, expect
 from grade.scoring.scenario import Run
@@ -12,10 +12,14 @@ def _took_s(run: Run) -> float:
 
 
 def time_of_fsync(bench: Workbench) -> Slide:
-    """One process writes 120 blocks and waits for them; three others read and read."""
+    """One process writes 120 blocks and fsyncs them while three others read without a pause."""
     load = busy(bench)
     runs = three(bench, load)
     data = dict(load.files)["/input"]
-    expect(runs.own.contents("/synced") == data, "the file to be as written", "something else")
+    expect(
+        runs.own.contents("/synced") == data,
+        "the file to have what was written to it",
+        "other contents",
+    )
     full_s = 2 * max(_took_s(runs.ours), _took_s(runs.classic))
     return Slide("time of fsync", "s", _took_s(runs.own), full_s, 3 * full_s)

@@ -1,4 +1,4 @@
-"""No read waits long."""
+"""No read waits for a long time."""
 
 from grade.scoring.assertions import Slide
 from grade.scoring.workbench import Workbench

@@ -1,4 +1,4 @@
-"""Writing early must not be bought with writes that others would have spared."""
+"""Writing early must not lead to many more writes than under the classic set."""
 
 from grade.scoring.assertions import Slide
 from grade.scoring.workbench import Workbench
@@ -7,7 +7,7 @@ from ..load import expect_bounds, three, visible, writes
 
 
 def writes_done(bench: Workbench) -> Slide:
-    """How many writes reach the disk, those of a sync at the end included."""
+    """How many writes reach the disk, with those of a sync at the end."""
     runs = three(bench, visible(bench))
     expect_bounds(runs)
     classic = len(writes(runs.classic))

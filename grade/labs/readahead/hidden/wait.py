@@ -1,4 +1,4 @@
-"""Programs that read and compute wait less."""
+"""Programs that read and compute are done sooner."""
 
 from dataclasses import replace
 
@@ -35,4 +35,4 @@ def two_programs_that_compute_between_reads_wait_less(bench: Workbench) -> Slide
     plain = replace(ahead, name="wait-none", args=ahead.args.replace("=oneblock", "=none"))
     full, none = _took_ms(bench.reference(ahead)), _took_ms(bench.reference(plain))
     value = _took_ms(bench.run(ahead))
-    return Slide("time of both", "ms", value, full + 0.2 * (none - full), none)
+    return Slide("time of both programs", "ms", value, full + 0.2 * (none - full), none)

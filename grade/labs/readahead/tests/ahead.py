@@ -1,5 +1,5 @@
-"""Of a file that is read in sequence the next block is under way before it is asked for, and
-only that one."""
+"""When a file is read in sequence, the read of the next block, and of no other, starts before the
+program asks for it."""
 
 from grade.scoring.assertions import expect
 from grade.scoring.scenario import Run, Scenario
@@ -12,7 +12,7 @@ THINK_MS = 40
 
 
 def _run(bench: Workbench) -> Run:
-    """The first blocks of a longer file are read."""
+    """A program reads the first blocks of a longer file."""
     return bench.run(
         Scenario(
             name="ahead",
@@ -33,12 +33,12 @@ def the_block_after_the_last_one_asked_for_is_read_too(bench: Workbench) -> None
 
 
 def each_read_starts_one_block_and_no_more(bench: Workbench) -> None:
-    """The same: from one block's read to the next one's there is a pause of the program."""
+    """As above: the program pauses between the reads of two blocks."""
     queued = expect_blocks(_run(bench), "/f", 0, BLOCKS)
     for block in range(1, BLOCKS):
         gap_ms = (queued[block + 1].queued_ns - queued[block].queued_ns) / 1e6
         expect(
             gap_ms >= THINK_MS / 2,
-            f"{THINK_MS} ms or so from the read of block {block} to that of block {block + 1}",
+            f"about {THINK_MS} ms between the reads of blocks {block} and {block + 1}",
             f"{gap_ms:.3f} ms",
         )

@@ -1,4 +1,4 @@
-"""A file's last block is read ahead as the others are, and nothing is past it."""
+"""A file's last block is read ahead as the others are, and nothing is read past it."""
 
 from grade.scoring.assertions import expect
 from grade.scoring.scenario import Scenario
@@ -26,7 +26,6 @@ iogen rw=read filename=/data/f bs=4k nr={blocks} thinktime_us={1000 * THINK_MS} 
     gap_ms = (read[blocks - 1].queued_ns - read[blocks - 2].queued_ns) / 1e6
     expect(
         gap_ms < 1.5 * THINK_MS,
-        f"the last block to be queued at the read before its own, {THINK_MS} ms or so after "
-        "the last but one",
-        f"{gap_ms:.3f} ms after it",
+        f"the last block's read to be queued about {THINK_MS} ms after that of the block before it",
+        f"it was queued {gap_ms:.3f} ms after",
     )

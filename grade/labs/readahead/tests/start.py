@@ -1,4 +1,4 @@
-"""A read in the middle of a file begins a stream: nothing is read ahead before it goes on."""
+"""A read in the middle of a file begins a stream. Nothing is read ahead before it goes on."""
 
 from grade.scoring.assertions import expect
 from grade.scoring.scenario import Scenario
@@ -22,6 +22,6 @@ def a_stream_in_the_middle_begins_with_its_second_read(bench: Workbench) -> None
     early_ns = read[first].completed_ns - read[first + 1].queued_ns
     expect(
         early_ns <= 0,
-        f"block {first + 1} not to be queued before block {first} is done",
-        f"{early_ns / 1e6:.3f} ms before",
+        f"the read of block {first + 1} not to be queued before that of block {first} is done",
+        f"it was queued {early_ns / 1e6:.3f} ms before",
     )

@@ -1,4 +1,4 @@
-"""Who reads at random has nothing read that was not asked for."""
+"""A program that reads at random causes no read of a block that it did not ask for."""
 
 from grade.scoring.assertions import expect
 from grade.scoring.scenario import Scenario
@@ -7,7 +7,7 @@ from grade.scoring.workbench import Workbench
 from ..reads import expect_reads_ahead, reads, size
 
 READS = 60
-BY_CHANCE = 5  # reads that happen to go on
+BY_CHANCE = 5  # random reads that happen to be in sequence
 
 
 def random_reads_are_not_read_ahead(bench: Workbench) -> None:
@@ -27,6 +27,6 @@ iogen rw=randread filename=/data/r bs=4k seed={seed} number_ios={READS} > /dev/n
     came = len(reads(run, "/r"))
     expect(
         READS - BY_CHANCE <= came <= READS + BY_CHANCE,
-        f"about {READS} blocks read, as many as were asked for",
-        f"{came}",
+        f"about {READS} blocks to be read, as many as the program asked for",
+        f"{came} were",
     )

@@ -1,4 +1,5 @@
-"""A scan costs the processor as much as is due, not as much as is dirty."""
+"""The processor time of a scan grows with the number of blocks that are due, not with the number
+that are dirty."""
 
 from itertools import pairwise
 from statistics import mean
@@ -8,7 +9,7 @@ from grade.scoring.scenario import Run, Scenario
 from grade.scoring.workbench import Workbench
 
 BLOCKS = 4000
-PAUSE_NS = 100 * 10**6  # between scans, not between blocks of one
+PAUSE_NS = 100 * 10**6  # a longer gap is between two scans, not within one
 
 
 def _scenario(name: str, scan_ms: int) -> Scenario:
@@ -39,7 +40,7 @@ def _queued_ns(run: Run) -> list[int]:
 def _counting_ms(run: Run) -> float:
     """How long the counting took."""
     written = len(_queued_ns(run))
-    expect(written == BLOCKS, f"{BLOCKS} blocks to be written some time", f"{written} were")
+    expect(written == BLOCKS, f"all {BLOCKS} blocks to be written", f"{written} were")
     return (run.beacon(2) - run.beacon(1)) / 1e6
 
 
@@ -49,13 +50,13 @@ def a_scan_that_finds_nothing_due_costs_nothing(bench: Workbench) -> Slide:
     return Slide("time to count", "ms", value_ms, 1.03 * best_ms, 1.1 * best_ms)
 
 
-def what_is_due_costs_a_fixed_time_a_block(bench: Workbench) -> Slide:
-    """The time between two of 4000 blocks that one scan queues."""
+def each_block_that_is_due_takes_a_fixed_time(bench: Workbench) -> Slide:
+    """The time between two blocks' entering the queue, in a scan that queues 4000."""
 
     def block_us(run: Run) -> float:
-        expect(_counting_ms(run) > 0, "the count to take some time", "none")
+        expect(_counting_ms(run) > 0, "counting to take some time", "it took none")
         gaps_ns = [after - before for before, after in pairwise(_queued_ns(run))]
         return mean(gap for gap in gaps_ns if gap < PAUSE_NS) / 1000
 
     best_us, value_us = block_us(bench.reference(SELDOM)), block_us(bench.run(SELDOM))
-    return Slide("time a block", "us", value_us, 1.5 * best_us, 4 * best_us)
+    return Slide("time per block", "us", value_us, 1.5 * best_us, 4 * best_us)

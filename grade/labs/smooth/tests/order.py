@@ -1,4 +1,4 @@
-"""What is due at one time goes in the order of age: the oldest first."""
+"""Blocks that are due at one time are written in the order of age: the oldest first."""
 
 from grade.scoring.assertions import expect
 from grade.scoring.scenario import BLOCK_BYTES, Scenario
@@ -8,7 +8,7 @@ BLOCKS = 24
 
 
 def the_oldest_goes_first(bench: Workbench) -> None:
-    """Blocks dirtied in a random order become due within one scan."""
+    """Blocks that became dirty in a random order are due at one scan."""
     rng = bench.random("order")
     order = rng.sample(range(BLOCKS), BLOCKS)
     line = "dd if=/input of=/data/f bs=4k count=1 seek={} conv=notrunc 2> /dev/null"
@@ -21,4 +21,4 @@ def the_oldest_goes_first(bench: Workbench) -> None:
     )
     run = bench.run(scenario)
     came = [write.block for write in run.writes_of("/f", end_ns=run.beacon(1))]
-    expect(came == order, f"blocks {order} to be queued, in this order", f"{came}")
+    expect(came == order, f"blocks {order} to be queued, in this order", f"blocks {came}")

@@ -1,5 +1,5 @@
-"""Random reads beside a steady writer: their waits are short and even, not as with periodic
-update, which makes a few wait for seconds."""
+"""Random reads beside a steady writer wait for a short and even time. Under periodic update a few
+of them wait for seconds."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,7 +15,7 @@ SETTLED_NS = 12 * 10**9  # by then each policy has begun to write
 
 
 def _scenario(bench: Workbench) -> Scenario:
-    """Mogul's two processes, section 4.1 of his paper, three times as fast and on smaller files."""
+    """The two processes of section 4.1 in Mogul's paper, three times as fast, on smaller files."""
     seed = bench.random("seed").randrange(1, 10**9)
     return Scenario(
         name="response",
@@ -53,8 +53,8 @@ def _measure(bench: Workbench, what: str, measure: Callable[[list[float]], float
     run = bench.run(scenario)
     expect(
         _writes(run) >= 0.9 * _writes(best),
-        f"about {_writes(best)} blocks written meanwhile, as by the reference",
-        f"{_writes(run)}",
+        f"about as many blocks to be written meanwhile as by the reference, {_writes(best)}",
+        f"{_writes(run)} were",
     )
     value, full, none = (measure(_reads_ms(r)) for r in (run, best, worst))
     return Slide(what, "ms", value, full + 0.2 * (none - full), none)
@@ -66,5 +66,5 @@ def reads_wait_evenly(bench: Workbench) -> Slide:
 
 
 def the_worst_reads_wait_less(bench: Workbench) -> Slide:
-    """The mean response time of the 5 longest of them."""
+    """The mean of the 5 longest response times of random reads."""
     return _measure(bench, "mean of the 5 longest read responses", lambda ms: mean(ms[-5:]))

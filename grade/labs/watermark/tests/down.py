@@ -1,4 +1,5 @@
-"""Above the high mark the oldest blocks are written, until as many as the low mark are left."""
+"""When more blocks are dirty than the high mark, the oldest are written until as many as the low
+mark are left."""
 
 from grade.scoring.assertions import expect
 from grade.scoring.scenario import Scenario
@@ -10,7 +11,7 @@ BUFFERS = 1000
 
 
 def a_burst_goes_from_the_high_mark_down_to_the_low_one(bench: Workbench) -> None:
-    """A steady writer, and marks that have no time to adapt."""
+    """A steady writer; the steps are too long for the marks to adapt."""
     rng = bench.random("marks")
     high_percent, low_percent = rng.randrange(8, 16), rng.randrange(30, 71)
     high = BUFFERS * high_percent // 100
@@ -28,15 +29,15 @@ beacon 1
         )
     )
     seen = list(bursts(run, SETTLED_NS, run.beacon(1)))[:-1]
-    expect(len(seen) >= 2, "several bursts", f"{len(seen)}")
+    expect(len(seen) >= 2, "several bursts of writes", f"{len(seen)}")
     for burst in seen:
         expect(
             abs(burst.before - high - 1) <= 1 and abs(burst.left - low) <= 1,
-            f"a burst when {high + 1} blocks are dirty, of which {low} are left ({marks})",
-            f"one with {burst.before} dirty, which left {burst.left}",
+            f"a burst when {high + 1} blocks are dirty, which leaves {low} of them ({marks})",
+            f"a burst when {burst.before} were dirty, which left {burst.left}",
         )
         expect(
             set(burst.blocks) == set(burst.oldest),
-            f"the {len(burst.blocks)} oldest to be written",
-            "others were",
+            f"the {len(burst.blocks)} oldest blocks to be written",
+            "some of those written were not among the oldest",
         )

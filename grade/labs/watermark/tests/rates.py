@@ -1,4 +1,5 @@
-"""The faster blocks become dirty the lower the marks; no step more than halves or doubles them."""
+"""The faster blocks become dirty, the lower are the marks. A step at most halves or doubles
+them."""
 
 from grade.scoring.scenario import Scenario
 from grade.scoring.workbench import Workbench
@@ -29,17 +30,17 @@ def _doubled(bench: Workbench) -> Scenario:
 
 
 def the_high_mark_follows_the_rate(bench: Workbench) -> None:
-    """A writer's rate is doubled after 17 s, and halved again after 17 more."""
+    """A writer's rate is doubled after 17 s, and halved again after 17 s more."""
     expect_levels(bench, _doubled(bench), STEP_MS, 1, "high")
 
 
 def the_low_mark_follows_both_rates(bench: Workbench) -> None:
-    """The same."""
+    """As above: the rate is doubled and then halved."""
     expect_levels(bench, _doubled(bench), STEP_MS, 1, "low")
 
 
 def no_step_more_than_halves_the_high_mark(bench: Workbench) -> None:
-    """A writer's rate grows to seven or eight times as much at once."""
+    """A writer's rate suddenly becomes seven or eight times as high."""
     rate = bench.random("sudden").randrange(7, 10)
     scenario = _scenario("sudden", [rate, 60], [26, 18])
     expect_levels(bench, scenario, STEP_MS, 1, "high")

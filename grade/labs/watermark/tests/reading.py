@@ -1,4 +1,4 @@
-"""Hits, ghost hits and ghost misses go into the formula as the reading of it says."""
+"""Hits, ghost hits and ghost misses enter the formula as the tunable `reading` says."""
 
 from grade.scoring.workbench import Workbench
 
@@ -13,6 +13,6 @@ def the_formula_as_printed(bench: Workbench) -> None:
 
 
 def the_formula_as_its_text_implies(bench: Workbench) -> None:
-    """The same with reading=1."""
+    """A reader beside a steady writer, with reading=1."""
     load = scenario(bench, "implied", args("awol", "awol.reading=1"))
     expect_levels(bench, load, STEP_MS, DONE, "high")
