@@ -39,34 +39,37 @@ static const struct option_row {
 } rows[] = {
     {'b', "block", SIZE, "SIZE", &opt.block_bytes,
      "block size: 1K, 2K, 4K (default) or 8K"},
-    {'s', "size", SIZE, "SIZE", &opt.size_bytes, "of the image; default 64M"},
+    {'s', "size", SIZE, "SIZE", &opt.size_bytes,
+     "size of the image; default 64M"},
     {'g', "group", SIZE, "SIZE", &opt.group_bytes,
-     "of a block group, a multiple of 8 blocks; default: the largest"},
+     "size of a block group, a multiple of 8 blocks; default: the largest"},
     {'i', "inode", SIZE, "BYTES", &opt.bytes_per_inode,
-     "one inode for so many bytes; default 8K, with 8K blocks 16K"},
-    {'L', "label", TEXT, "LABEL", &opt.label, "at most 16 bytes"},
+     "bytes for each inode; default 8K, with 8K blocks 16K"},
+    {'L', "label", TEXT, "LABEL", &opt.label,
+     "name of the file system, at most 16 bytes"},
     {'m', "reserved", PERCENT, "PERCENT", &opt.reserved_percent,
      "blocks kept for root; default 0"},
     {'d', "folder", TEXT, "FOLDER", &opt.folder,
-     "what goes into the image; hard links become separate files"},
+     "folder whose contents go into the image; hard links become\n" INDENT
+     "separate files"},
     {'U', "seed", SIZE, "SEED", &opt.seed,
-     "of the UUID, of ageing and of places; default 0"},
+     "seed of the UUID, of ageing and of places; default 0"},
     {'T', "time", SIZE, "SECONDS", &opt.time_s,
-     "since 1970, time of everything; default 0"},
+     "time of all files, in seconds since 1970; default 0"},
     {256, "sparse", FLAG, NULL, &opt.sparse,
      "blocks of zeros in the folder's files become holes"},
     {262, "far-indirect", FLAG, NULL, &opt.far,
-     "as FFS: a file's indirect block, and the data it points to, "
+     "as in FFS, a file's indirect block, and the data it points to, "
      "begin\n" INDENT "in another group"},
     {257, "file", LIST, "PATH=SIZE", opt.file,
-     "also a file of zeros, all its blocks allocated"},
+     "add a file of zeros, with all its blocks allocated"},
     {258, "pattern", TEXT, "SEED", &opt.pattern,
      "fill the k-th --file (from 0) with the outputs of splitmix64,\n" INDENT
      "little-endian, its state starting at SEED + k"},
     {259, "at", LIST, "PATH=GROUP[:BLOCK]", opt.at,
      "where a file's data begins; BLOCK counts from the group's start"},
     {263, "scatter", LIST, "PATH=COUNT:SIZE", opt.scatter,
-     "also COUNT files PATH0, PATH1, ... as by --file, each whole at a\n" INDENT
+     "add COUNT files PATH0, PATH1, ... as by --file, each whole at a\n" INDENT
      "random place, its inode in the group where its data begins"},
     {260, "fill", PERCENT, "PERCENT", &opt.fill_percent,
      "add filler files of 1 to 64 blocks under /" AGED " until used\n" INDENT

@@ -1,7 +1,7 @@
-/* advise: says of files how they will be read, as the call of that name does.
- * What becomes of it is the prefetch policy's affair. What would be said of an
- * open file, that reads are sequential or random, cannot be said by a program
- * that does not read. */
+/* advise: tells the system that parts of files will be needed soon, or not, by
+ * the call of that name. The prefetch policy decides what follows. The advice
+ * that reads are sequential or random is about an open file, so only the
+ * program that reads can give it. */
 #include "user/lib.h"
 
 static const struct {

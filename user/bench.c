@@ -5,19 +5,19 @@
  *
  * and `make bench` makes a table of them: COUNT units took TIME.
  *
- *   bench write FILE BYTES    write it, 64 KiB a call, and fsync
- *   bench read FILE           read it, 64 KiB a call
- *   bench cached FILE         read it, 4 KiB a call, when it is cached
- *   bench random FILE N       read N different 4 KiB blocks of it
+ *   bench write FILE BYTES    write a file, 64 KiB a call, and fsync it
+ *   bench read FILE           read a file, 64 KiB a call
+ *   bench cached FILE         read a cached file, 4 KiB a call
+ *   bench random FILE N       read N different 4 KiB blocks of a file
  *   bench create N            create and unlink a file N times
  *   bench null N              N system calls that do nothing
  *   bench exec N              fork, exec /bin/true and wait N times
  *   bench device DISK BYTES REQUEST N PROCESSES
  *                             N random reads of REQUEST bytes in the first
- *                             BYTES of /dev/DISK by so many processes
+ *                             BYTES of /dev/DISK by PROCESSES processes
  *
- * - Whether a file is cached is the caller's affair: boot for a cold cache.
- * - Random places come from a fixed seed, so that every run does the same.
+ * - The caller decides whether a file is cached: after a boot it is not.
+ * - Random places come from a fixed seed, so every run reads the same ones.
  */
 #include "user/lib.h"
 

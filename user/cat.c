@@ -10,7 +10,7 @@ static int cat(const char *name)
     while (fd >= 0 && (n = read(fd, buf, sizeof buf)) > 0) {
         if (write_all(1, buf, n) < 0) {
             if (errno == EPIPE)
-                exit(1); /* nobody wants to know */
+                exit(1); /* the reader has ended and wants no message */
             die("standard output");
         }
     }

@@ -1,5 +1,5 @@
-/* cmp: are two files the same? Says where they first differ; -s: says
- * nothing. Status 0: same, 1: different, 2: an error. */
+/* cmp: compares two files, and prints where they first differ; -s: prints
+ * nothing. Status 0: equal, 1: different, 2: an error. */
 #include "user/lib.h"
 
 static char buf[2][64 << 10];

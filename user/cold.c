@@ -1,23 +1,22 @@
 /*
- * cold: files read at once, each by a process of its own, with nothing of them
- * in any cache. All that is done so many times over, each time with other
- * files.
+ * cold: reads files at once, each by a process of its own, when no cache holds
+ * any part of them. It does this `runs` times, each time with other files.
  *
  *   cold file=/data/f pool=256 files=2 bs=8k runs=50
  *
  * - The files to choose from are FILE0, FILE1, ... on the disk mounted at dir=,
- *   all of one size. Which are read is drawn from the seed.
- * - Before each run the disk is unmounted and mounted again, read-only: the
- *   buffer cache has nothing of it then. After that the drive reads so much at
- *   random places that its own cache has none of the files. Then each process
- *   opens its file, and all begin at one time.
+ *   all of one size. The seed determines which of them are read.
+ * - Before each run the disk is unmounted and mounted again, read-only, so that
+ *   the buffer cache holds nothing of it. Then the drive reads so much at
+ * random places that its own cache holds nothing of the files. Then each
+ * process opens its file, and all begin at one time.
  * - A process reads its file from the start to the end, bs bytes a call, and
- *   computes for `work` after each. Only this is measured.
+ *   computes for `work` after each call. Only this is measured.
  *
  * At the end one line, `cold {JSON}`: job (name=), seed, files, runs, size and
- * bs; run_ns {min, max, mean, std}: from the start to when the last process
- * has ended; request_ns: the mean of that, times bs / size; throughput: bytes a
- * second of all together; response_ns and histogram of all reads.
+ * bs; run_ns {min, max, mean, std}: from the start until the last process has
+ * ended; request_ns: the mean of run_ns, times bs / size; throughput: bytes a
+ * second of all processes together; response_ns and histogram of all reads.
  *
  * After the measurements of Shriver, Small, Smith, "Why does file system
  * prefetching work?", USENIX 1999.
@@ -54,17 +53,22 @@ static struct histogram runs, responses;
         .about = about_,                                                      \
     }
 static const struct setting rows[] = {
-    ROW("name", TEXT, name, "WORD", "cold", 0, 0, "the job's"),
-    ROW("file", TEXT, file, "PATH", "/data/f", 0, 0, "without its number"),
-    ROW("dir", TEXT, dir, "PATH", "/data", 0, 0, "where the disk is mounted"),
-    ROW("disk", TEXT, disk, "NAME", "disk1", 0, 0, "that is mounted there"),
-    ROW("pool", NUMBER, pool, "FILES", "1", 1, 1 << 20, "to choose from"),
-    ROW("files", NUMBER, files, "FILES", "1", 1, FILES_MAX, "read at once"),
-    ROW("bs", SIZE, bs_bytes, "BYTES", "8k", 512, 1 << 20, "of a read"),
-    ROW("runs", NUMBER, runs, "TIMES", "1", 1, 100000, "all this is done"),
+    ROW("name", TEXT, name, "WORD", "cold", 0, 0, "name of the job"),
+    ROW("file", TEXT, file, "PATH", "/data/f", 0, 0,
+        "path of a file, without its number"),
+    ROW("dir", TEXT, dir, "PATH", "/data", 0, 0,
+        "directory at which the disk is mounted"),
+    ROW("disk", TEXT, disk, "NAME", "disk1", 0, 0, "name of that disk"),
+    ROW("pool", NUMBER, pool, "FILES", "1", 1, 1 << 20,
+        "number of files to choose from"),
+    ROW("files", NUMBER, files, "FILES", "1", 1, FILES_MAX,
+        "number of files read at once"),
+    ROW("bs", SIZE, bs_bytes, "BYTES", "8k", 512, 1 << 20, "size of a read"),
+    ROW("runs", NUMBER, runs, "TIMES", "1", 1, 100000, "number of runs"),
     ROW("work", NUMBER, work, "INSTRUCTIONS", "0", 0, 10000000,
-        "thousands, after each read"),
-    ROW("seed", NUMBER, seed, "NUMBER", "1", 0, ~0UL, "of all random numbers"),
+        "computed after each read, in thousands"),
+    ROW("seed", NUMBER, seed, "NUMBER", "1", 0, ~0UL,
+        "seed of all random numbers"),
 };
 static const struct settings table = {rows, NELEM(rows), NULL};
 

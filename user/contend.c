@@ -1,5 +1,6 @@
 /*
- * contend: two processes want the same thing all the time. Who waits how long?
+ * contend: two processes want the same thing all the time. How long does each
+ * of them wait?
  *
  *   contend file SECONDS FILE FILE   one reads the file, one writes it: the
  *                                    inode's lock (the two may be the same)
@@ -7,10 +8,9 @@
  *                                    until it is written: one block, if the
  *                                    inodes are neighbours
  *
- * Each process does the next thing at once when it is done with one, until so
- * many seconds have passed, and then prints how often, and the longest time
- * that one took, the first from the start of both:
- *   PROCESS COUNT LONGEST_NS
+ * Each process repeats its operation without a pause for SECONDS seconds. Then
+ * it prints how often it did it, and the longest time that one took (the first
+ * is timed from the start of both processes): PROCESS COUNT LONGEST_NS
  */
 #include "user/lib.h"
 

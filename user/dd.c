@@ -1,13 +1,13 @@
 /*
- * dd: copies blocks and tells the rate.
+ * dd: copies blocks and prints the rate.
  *
- *   if=FILE of=FILE   in place of standard input and output
- *   bs=SIZE           of a block, 512; k, m, g after a number
- *   count=N           copy so many blocks only
- *   skip=N seek=N     leave out so many blocks of the input, of the output
- *   conv=notrunc      do not cut the output file first
- *   conv=fsync        the data is on the disk before the time is taken
- *   oflag=sync        each write is through to the disk
+ *   if=FILE of=FILE   files instead of standard input and output
+ *   bs=SIZE           size of a block, 512 if not given; k, m, g after a number
+ *   count=N           copy N blocks only
+ *   skip=N seek=N     skip N blocks of the input, of the output
+ *   conv=notrunc      do not truncate the output file first
+ *   conv=fsync        fsync the output before the time is taken
+ *   oflag=sync        each write waits for the disk
  */
 #include "user/lib.h"
 

@@ -1,5 +1,5 @@
-/* df: room on the mounted disks, or on those that the named files are on.
- * -i: inodes in place of KiB. */
+/* df: prints the free room of the mounted disks, or of those that hold the
+ * named files. -i: in inodes instead of KiB. */
 #include "user/lib.h"
 
 static bool inodes;

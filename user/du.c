@@ -1,5 +1,5 @@
-/* du: KiB in use by directories and all that is in them. -s: one line for
- * each argument only. A file with several names counts once. */
+/* du: prints the KiB that directories use with everything in them. -s: only one
+ * line for each argument. A file with several names counts once. */
 #include "user/lib.h"
 
 static bool sum_only;

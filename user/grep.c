@@ -1,10 +1,10 @@
 /*
  * grep: prints the lines that match a pattern.
- * -c: their number only; -i: capitals are like small letters; -n: with line
- * numbers; -q: print nothing; -v: lines that do not match.
- * In a pattern: . any character, [a-z] [^a-z] one of a set, * + ? the item
- * before any number of times, at least once, at most once, ^ $ the line's
- * ends, \ before a character takes its meaning away.
+ * -c: prints only their number; -i: ignores case; -n: with line numbers; -q:
+ * prints nothing; -v: prints the lines that do not match.
+ * In a pattern, . is any character; [a-z] and [^a-z] are one of a set, or not
+ * of it; * + ? after an item: any number of times, at least once, at most once;
+ * ^ and $ are the line's ends; \ before a character makes it an ordinary one.
  * Exit status: 0 if a line was printed, 1 if none, 2 after an error.
  */
 #include "user/lib.h"

@@ -1,6 +1,6 @@
-/* hexdump: bytes as numbers and as text, 16 a line; lines like the one
- * before are a single *. -s: skip so many bytes; -n: show so many; -C is
- * taken and changes nothing. */
+/* hexdump: prints bytes as numbers and as text, 16 on a line; lines equal to
+ * the one before become a single *. -s: skips this many bytes; -n: prints this
+ * many; -C is accepted and changes nothing. */
 #include "user/lib.h"
 
 #define LINE 16

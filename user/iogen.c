@@ -5,34 +5,37 @@
  *   iogen bs=4k name=w rw=mogul filename=/w cache_blocks=1228 until=r --
  *         name=r rw=randread filename=/data nr=10000
  *
- * - Words are NAME=VALUE, all of them rows of the table below (-h). `--`
- *   begins the next job, which is a process of its own and has a name=. Words
- *   before the first name= of the first job hold for all jobs. With numjobs=
- *   a job is several processes, each of which does all that the words say.
+ * - Words are NAME=VALUE; the table below has them all (-h). `--` begins the
+ *   next job, which is a process of its own and has a name=. Words before the
+ *   first name= of the first job hold for all jobs. With numjobs= a job is
+ *   several processes, and each does all that the words say.
  * - With layout=1 a file that is missing or short is written first; then its
  *   blocks may be cached.
- * - A wrong word is named, and ends iogen with status 2 before any I/O. An I/O
- *   that fails is counted, the first one told; then the status is 1.
+ * - A wrong word is reported, and iogen ends with status 2 before any I/O. I/Os
+ *   that fail are counted, and the first is reported; then the status is 1.
  * - All jobs start at one time. A job ends at its number_ios, runtime_s or
  *   until, whichever comes first; with none of them, after size / bs I/Os.
- *   Sequential jobs go round; random ones may choose a block again. With
- * streams= or step= blocks that are left over at the end are not chosen.
+ *   Sequential jobs begin again at the start; random ones may choose a block
+ *   again. With streams= or step=, blocks that are left over at the end of the
+ *   file are not chosen.
  * - A job has one I/O at a time. With rate_iops or rw=mogul it is an open
- *   loop: I/Os have scheduled times. One that comes late, because the one
- *   before is not done, starts as soon as it can; none is left out. Its
- *   response time counts from the scheduled time, so the wait is in it.
- *   Otherwise it is a closed loop, and the time counts from the call; it thinks
- *   for thinktime_us after each thinktime_blocks I/Os.
+ *   loop: I/Os have scheduled times. An I/O that is late, because the one
+ * before is not done, starts as soon as it can; none is left out. Its response
+ * time counts from the scheduled time, and so includes the wait. Otherwise the
+ * job is a closed loop: the time counts from the call, and the job sleeps for
+ *   thinktime_us after each thinktime_blocks I/Os.
  * - rw=vary is sequential for vary_ios I/Os, random for as many, then of
  *   unequal blocks as zipf, and so on.
  * - An fsync is timed by itself. It can make the next I/O of an open loop late.
  * - Mogul's writer ("A Better Update Policy", 1994, section 4.1) writes
- *   share_percent of cache_blocks, rounded down, each period_s: sequentially,
- *   evenly spaced; a block is scheduled again after a minute at the soonest.
- * - Same words, same I/Os: which blocks, reads or writes, and when they arrive
- *   come from three generators of their own (user/lib/random.c, stream 0 to 2
- *   of the seed and the process's number), so that one option does not change
- *   what another draws. Stream 3 shuffles Zipf's blocks, 4 is what is written.
+ *   share_percent of cache_blocks, rounded down, each period_s: sequentially
+ *   and evenly spaced. A block is scheduled again after a minute at the
+ * soonest.
+ * - The same words give the same I/Os. Three generators draw the blocks, the
+ *   choice of reads or writes, and the arrivals (user/lib/random.c, streams 0
+ * to 2 of the seed and the process's number), so that one option does not
+ * change what another draws. Stream 3 shuffles Zipf's blocks, and stream 4
+ * draws the data that is written.
  *
  * When all have ended each process prints a line, `iogen {JSON}`, in order:
  *   job, pid, rw, filename, bs, seed; ios (done), reads, writes (of them),
@@ -56,7 +59,7 @@
 #define LAYOUT_CALL 65536UL
 #define JOBNUM      "$jobnum" /* a process's number among those of its job */
 
-/* What a rw= does, and what makes an option sensible. */
+/* Properties of the values of rw=. An option may need some of them. */
 enum {
     WRITES = 1,
     MIXED = 2,
@@ -141,73 +144,80 @@ static struct histogram response, fsyncs; /* a process's own */
         .unit = unit_, .about = about_, ##__VA_ARGS__                        \
     }
 static const struct setting rows[] = {
-    ROW("name", TEXT, name, "WORD", "the job's; begins its own words"),
+    ROW("name", TEXT, name, "WORD",
+        "name of the job; it begins the words of this job"),
     ROW("rw", CHOICE, mode, "MODE",
-        "what to do; rw: mixed; zipf: random reads of unequal blocks",
+        "kind of I/O; rw: mixed; zipf: random, some blocks more often",
         .choices = modes, .needed = true),
     ROW("numjobs", NUMBER, numjobs, "PROCESSES",
-        "that do the job at once, all with its name", .standard = "1", .min = 1,
-        .max = JOBS_MAX, .only = PACED),
+        "processes that do the job at once, under its name", .standard = "1",
+        .min = 1, .max = JOBS_MAX, .only = PACED),
     ROW("filename", TEXT, filename, "PATH",
         "a file, or a disk such as /dev/disk1; $jobnum: 0 to numjobs - 1",
         .needed = true),
     ROW("bs", SIZE, bs_bytes, "BYTES",
-        "of an I/O; blocks begin at multiples of it from offset on",
+        "size of an I/O; blocks begin at multiples of it after offset",
         .standard = "4k", .min = 1, .max = 1 << 20),
     ROW("offset", SIZE, offset_bytes, "BYTES",
-        "where the part of the file begins", .standard = "0", .max = 1UL << 42),
+        "start of the part of the file that is used", .standard = "0",
+        .max = 1UL << 42),
     ROW("size", SIZE, size_bytes, "BYTES",
-        "of that part; else all blocks to the end of the file", .min = 1,
+        "size of that part; if not given, to the end of the file", .min = 1,
         .max = 1UL << 42),
     ROW("layout", NUMBER, layout, "0|1",
-        "1: make the file, or longer, first (needs size)", .standard = "0",
-        .max = 1),
-    ROW("number_ios", NUMBER, number_ios, "IOS", "end after so many",
+        "1: first make the file, or make it longer (needs size)",
+        .standard = "0", .max = 1),
+    ROW("number_ios", NUMBER, number_ios, "IOS", "end after this many I/Os",
         .alias = "nr", .min = 1, .max = 1UL << 40),
-    ROW("runtime_s", NUMBER, runtime_s, "S", "start no I/O from then on",
+    ROW("runtime_s", NUMBER, runtime_s, "S", "start no I/O after this time",
         .min = 1, .max = 1000000),
-    ROW("until", TEXT, until, "NAME", "end when that job has ended"),
+    ROW("until", TEXT, until, "NAME",
+        "end when the job of this name has ended"),
     ROW("rate_iops", NUMBER, rate_iops, "IOPS",
-        "open loop: so many are scheduled a second", .min = 1, .max = 1000000,
+        "open loop: I/Os scheduled each second", .min = 1, .max = 1000000,
         .only = PACED),
     ROW("arrival", CHOICE, arrival, "KIND",
-        "with rate_iops: evenly spaced, or exponential gaps",
+        "with rate_iops: evenly spaced, or with exponential gaps",
         .standard = "fixed", .choices = arrivals, .only = PACED),
     ROW("thinktime_us", NUMBER, thinktime_us, "US",
         "closed loop: sleep between two I/Os", .standard = "0",
         .max = 1000000000, .only = PACED),
     ROW("thinktime_blocks", NUMBER, thinktime_blocks, "IOS",
-        "without a sleep between them", .standard = "1", .min = 1,
+        "I/Os without a sleep between them", .standard = "1", .min = 1,
         .max = 1UL << 40, .only = PACED),
-    ROW("vary_ios", NUMBER, vary_ios, "IOS", "of one kind, before the next",
-        .standard = "1000", .min = 1, .max = 1UL << 40, .only = VARY),
+    ROW("vary_ios", NUMBER, vary_ios, "IOS",
+        "I/Os of one kind before the next kind", .standard = "1000", .min = 1,
+        .max = 1UL << 40, .only = VARY),
     ROW("streams", NUMBER, streams, "STREAMS",
-        "sequential: so many parts of the file by turns, each in order",
+        "sequential: parts of the file read in turn, each in order",
         .standard = "1", .min = 1, .max = 1024, .only = SEQUENTIAL),
     ROW("step", NUMBER, step, "BLOCKS",
-        "sequential: every so many-th block; then the ones between",
+        "sequential: distance of two blocks; then those between them",
         .standard = "1", .min = 1, .max = 1UL << 32, .only = SEQUENTIAL),
     ROW("fadvise_hint", CHOICE, advice, "HINT",
-        "what the system is told of the open file", .standard = "none",
+        "hint to the system about how the file is read", .standard = "none",
         .choices = advices),
-    ROW("seed", NUMBER, seed, "NUMBER", "of all random numbers",
+    ROW("seed", NUMBER, seed, "NUMBER", "seed of all random numbers",
         .standard = "1", .max = ~0UL),
-    ROW("rwmixread", NUMBER, rwmixread_percent, "PERCENT", "how many are reads",
-        .standard = "50", .max = 100, .only = MIXED),
+    ROW("rwmixread", NUMBER, rwmixread_percent, "PERCENT",
+        "share of I/Os that are reads", .standard = "50", .max = 100,
+        .only = MIXED),
     ROW("theta", DECIMAL, theta_thousandths, "NUMBER",
-        "popularity of rank r is r^-theta; three decimals", .standard = "1",
-        .max = 3000, .only = ZIPF),
+        "a block of rank r has popularity r^-theta; three decimals",
+        .standard = "1", .max = 3000, .only = ZIPF),
     ROW("fsync", NUMBER, fsync_every, "WRITES",
-        "fsync after so many writes; 0: never", .standard = "0",
+        "fsync after this many writes; 0: never", .standard = "0",
         .max = 1UL << 40, .only = WRITES),
     ROW("share_percent", NUMBER, share_percent, "PERCENT",
-        "of the cache is written each period", .standard = "50", .min = 1,
-        .max = 100, .only = MOGUL),
-    ROW("cache_blocks", NUMBER, cache_blocks, "BLOCKS", "in the cache (nbuf)",
-        .min = 1, .max = 1 << 30, .only = MOGUL, .needed = true),
+        "share of the cache that is written each period", .standard = "50",
+        .min = 1, .max = 100, .only = MOGUL),
+    ROW("cache_blocks", NUMBER, cache_blocks, "BLOCKS",
+        "size of the cache (nbuf)", .min = 1, .max = 1 << 30, .only = MOGUL,
+        .needed = true),
     ROW("period_s", NUMBER, period_s, "S", "time between two rounds",
         .standard = "30", .min = 1, .max = 3600, .only = MOGUL),
-    ROW("log", TEXT, log_path, "PATH", "write each I/O there, at the end"),
+    ROW("log", TEXT, log_path, "PATH",
+        "at the end, write a line for each I/O to this file"),
 };
 
 static const struct settings table = {rows, NELEM(rows), modes};

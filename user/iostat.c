@@ -1,11 +1,10 @@
 /*
- * iostat: the kernel's counters, from /dev/stat, those that are not 0; with -a
- * all of them.
- *   iostat                   since power-on
- *   iostat SECONDS [COUNT]   what changed in each interval
- *   iostat COMMAND...        what changed while the command ran
- * Of a row that only tells a state (as free pages) the change may be
- * negative. Rows of one part of the kernel, or of one policy, stand together.
+ * iostat: prints the kernel's counters, from /dev/stat, that are not 0; with
+ * -a, all of them. iostat                   since power-on iostat SECONDS
+ * [COUNT]   what changed in each interval iostat COMMAND...        what changed
+ * while the command ran The change of a row that shows a state (such as free
+ * pages) may be negative. Rows of one part of the kernel, or of one policy,
+ * stand together.
  */
 #include "user/lib.h"
 

@@ -1,18 +1,18 @@
 /*
- * kbuild: the disk activity and the computing of a kernel's compilation.
+ * kbuild: does the disk accesses and the computing of a kernel's compilation.
  *
  *   kbuild prepare=1 dir=/data
  *   kbuild dir=/data
  *
  * - With prepare=1 it writes the source and header files, and ends.
- * - Without, it compiles: for each source it reads that and some headers,
- *   computes, writes a temporary file, reads it back, computes, writes the
- *   object, and removes the temporary file. Then it links: reads all objects,
- *   computes, and writes as much to one file.
- * - Computing is so many instructions for each KiB that was read: nearly all
- *   that do nothing, for which QEMU needs no time of the host.
- * - Same words, same work: sizes (half to one and a half times the mean) and
- *   choices come from the seed.
+ * - Without it, it compiles. For each source it reads the source and some
+ *   headers, computes, writes a temporary file, reads it back, computes, writes
+ *   the object, and removes the temporary file. Then it links: it reads all
+ *   objects, computes, and writes as much to one file.
+ * - Computing takes a fixed number of instructions for each KiB that was read.
+ *   Nearly all of them do nothing, and QEMU needs no host time for them.
+ * - The same words give the same work: sizes (half to one and a half times the
+ *   mean) and choices come from the seed.
  *
  * At the end one line, `kbuild {JSON}`: job (name=), pid, seed, start_ns,
  * elapsed_ns, compile_ns (without linking), reads and writes (calls),
@@ -54,19 +54,21 @@ static char piece[PIECE];
         .about = about_,                                                       \
     }
 static const struct setting rows[] = {
-    ROW(name, TEXT, "WORD", "build", 0, 0, "the job's"),
-    ROW(dir, TEXT, "PATH", "/data", 0, 0, "where the files are"),
+    ROW(name, TEXT, "WORD", "build", 0, 0, "name of the job"),
+    ROW(dir, TEXT, "PATH", "/data", 0, 0, "directory of the files"),
     ROW(prepare, NUMBER, "0|1", "0", 0, 1, "1: write sources and headers"),
     ROW(sources, NUMBER, "FILES", "400", 1, 100000, "sources to compile"),
-    ROW(headers, NUMBER, "FILES", "120", 1, 10000, "headers there are"),
-    ROW(headers_each, NUMBER, "FILES", "20", 0, 1000, "that a source reads"),
-    ROW(source_kb, NUMBER, "KIB", "24", 1, 10000, "of a source, the mean"),
-    ROW(header_kb, NUMBER, "KIB", "6", 1, 10000, "of a header"),
-    ROW(temporary_kb, NUMBER, "KIB", "108", 1, 10000, "of a temporary file"),
-    ROW(object_kb, NUMBER, "KIB", "108", 1, 10000, "of an object"),
+    ROW(headers, NUMBER, "FILES", "120", 1, 10000, "headers to choose from"),
+    ROW(headers_each, NUMBER, "FILES", "20", 0, 1000,
+        "headers that a source reads"),
+    ROW(source_kb, NUMBER, "KIB", "24", 1, 10000, "mean size of a source"),
+    ROW(header_kb, NUMBER, "KIB", "6", 1, 10000, "size of a header"),
+    ROW(temporary_kb, NUMBER, "KIB", "108", 1, 10000,
+        "size of a temporary file"),
+    ROW(object_kb, NUMBER, "KIB", "108", 1, 10000, "size of an object"),
     ROW(work, NUMBER, "THOUSANDS", "360", 0, 10000000,
-        "of instructions for each KiB read"),
-    ROW(seed, NUMBER, "NUMBER", "1", 0, ~0UL, "of all random numbers"),
+        "instructions for each KiB read, in thousands"),
+    ROW(seed, NUMBER, "NUMBER", "1", 0, ~0UL, "seed of all random numbers"),
 };
 static const struct settings table = {rows, NELEM(rows), NULL};
 

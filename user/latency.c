@@ -1,6 +1,6 @@
 /*
- * latency: how long requests took, and how many others they found queued, by
- * disk and by the process they are from.
+ * latency: prints how long requests took, and how many others were queued when
+ * they arrived, by disk and by the process that caused them.
  *   latency              since power-on
  *   latency COMMAND...   of the requests done while the command ran
  *

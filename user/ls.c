@@ -1,8 +1,8 @@
 /*
  * ls: lists directories and files, in the order of their names.
- * -a: also names that begin with a dot; -d: a directory itself, not what is
- * in it; -i: inode numbers; -l: type and permissions, names, size,
- * modification time; -R: subdirectories too; -1: one name a line (as always
+ * -a: also names that begin with a dot; -d: a directory itself, not its
+ * contents; -i: inode numbers; -l: type and permissions, number of names, size,
+ * modification time; -R: subdirectories too; -1: one name on a line (as always
  * when the output is not the console).
  */
 #include "user/lib.h"

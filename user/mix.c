@@ -1,16 +1,16 @@
 /*
- * mix: several users, each of whom does one small task after another.
+ * mix: several users, each doing one small task after another.
  *
  *   mix users=8 dir=/data prepare=1
  *   mix users=8 dir=/data runtime_s=120
  *
  * - With prepare=1 it makes a directory and a file for each user, and ends.
- * - Without, all users begin at one time. A user draws tasks at random, all
- *   kinds alike (the table below), and does them in its own directory; it
- *   begins none from runtime_s on. It is a closed loop that never thinks: what
- *   the users get done in the time is the throughput.
- * - Same words, same work: a user's tasks and blocks come from the seed and the
- *   user's number. How many are done depends on the machine.
+ * - Without it, all users begin at one time. A user draws tasks at random, each
+ *   kind with the same probability (the table below), and does them in its own
+ *   directory. It begins no task after runtime_s. It is a closed loop without
+ *   pauses: what the users get done in the time is the throughput.
+ * - The same words give the same work: a user's tasks and blocks come from the
+ *   seed and the user's number. How many are done depends on the machine.
  *
  * When all have ended, each user prints a line, `mix {JSON}`, in order: job
  * (name=), pid, user, seed, tasks (done), start_ns, elapsed_ns (to the end of
@@ -19,7 +19,7 @@
  *
  * After AIM Technology's multi-user benchmark Suite III, which runs a mix of
  * disk, directory, pipe and arithmetic tests for a growing number of users and
- * tells jobs a minute. The tasks and their sizes are ours.
+ * reports jobs a minute. The tasks and their sizes are ours.
  */
 #include "user/lib.h"
 #include "user/lib/compute.h"
@@ -58,16 +58,19 @@ static struct histogram times;
         .about = about_,                                                     \
     }
 static const struct setting rows[] = {
-    ROW(name, TEXT, "WORD", "mix", 0, 0, "the job's"),
-    ROW(dir, TEXT, "PATH", "/data", 0, 0, "where the users' directories are"),
-    ROW(users, NUMBER, "USERS", "4", 1, USERS_MAX, "at once"),
+    ROW(name, TEXT, "WORD", "mix", 0, 0, "name of the job"),
+    ROW(dir, TEXT, "PATH", "/data", 0, 0,
+        "directory of the users' directories"),
+    ROW(users, NUMBER, "USERS", "4", 1, USERS_MAX, "users at once"),
     ROW(prepare, NUMBER, "0|1", "0", 0, 1, "1: make directories and files"),
-    ROW(runtime_s, NUMBER, "S", "60", 1, 1000000, "begin no task from then on"),
-    ROW(file_kb, NUMBER, "KIB", "512", 4, 1 << 20, "of each user's file"),
-    ROW(copy_kb, NUMBER, "KIB", "64", 4, 1 << 20, "written anew by a task"),
+    ROW(runtime_s, NUMBER, "S", "60", 1, 1000000,
+        "begin no task after this time"),
+    ROW(file_kb, NUMBER, "KIB", "512", 4, 1 << 20, "size of each user's file"),
+    ROW(copy_kb, NUMBER, "KIB", "64", 4, 1 << 20,
+        "size of the file that a task writes"),
     ROW(work, NUMBER, "INSTRUCTIONS", "20000", 0, 10000000,
-        "thousands, of a computing task"),
-    ROW(seed, NUMBER, "NUMBER", "1", 0, ~0UL, "of all random numbers"),
+        "length of a computing task, in thousands"),
+    ROW(seed, NUMBER, "NUMBER", "1", 0, ~0UL, "seed of all random numbers"),
 };
 static const struct settings table = {rows, NELEM(rows), NULL};
 

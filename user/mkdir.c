@@ -1,5 +1,5 @@
-/* mkdir: makes directories. -p: also those above, and no error if it is
- * there already. */
+/* mkdir: makes directories. -p: also the directories above; one that exists is
+ * no error. */
 #include "user/lib.h"
 
 static int make(const char *path)

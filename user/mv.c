@@ -1,5 +1,5 @@
-/* mv: renames a file, or moves files into a directory; to another disk by
- * copying regular files. */
+/* mv: renames a file, or moves files into a directory. Regular files are copied
+ * to another disk. */
 #include "user/lib.h"
 
 static int mv(const char *from, const char *to)

@@ -1,13 +1,13 @@
 /*
  * policy: shows the policies and their tunables, and changes them.
  *   policy                             all policies; tunables of those in use
- *   policy KIND, policy NAME           tunables of a kind's, or of a policy
+ *   policy KIND, policy NAME           tunables of a kind, or of a policy
  *   policy use sched clook
  *   policy set pu.interval_ms 1000
  *
  * It reads the text of /dev/policy: lines `KIND: NAME [NAME-IN-USE] ...`, then
- * `POLICY.TUNABLE = VALUE UNIT (LOW to HIGH): about`. A change that the kernel
- * refuses changes nothing: its reason is shown.
+ * `POLICY.TUNABLE = VALUE UNIT (LOW to HIGH): about`. If the kernel refuses a
+ * change, nothing changes, and the kernel's reason is printed.
  */
 #include "user/lib.h"
 

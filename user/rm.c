@@ -1,5 +1,5 @@
-/* rm: removes files. -r: directories with all that is in them; -f: a name
- * that is not there is no error. */
+/* rm: removes files. -r: directories with all that is in them; -f: a file that
+ * does not exist is no error. */
 #include "user/lib.h"
 
 static bool force, recursive;

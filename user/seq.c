@@ -1,5 +1,5 @@
-/* seq: prints the whole numbers from 1, or from the first, to the last, by
- * steps of 1 or as given. */
+/* seq: prints the whole numbers from FIRST (1 if not given) to LAST, in steps
+ * of STEP (1 if not given). */
 #include "user/lib.h"
 
 static i64 number(const char *text)

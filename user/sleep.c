@@ -1,4 +1,4 @@
-/* sleep: does nothing for so many seconds, as 2 or 0.25. */
+/* sleep: waits for a number of seconds, such as 2 or 0.25. */
 #include "user/lib.h"
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
 /* sort: prints the lines of files in order. -n: by the number at the start
- * of the line; -r: the other way round; -u: equal lines once. */
+ * of the line; -r: in reverse; -u: equal lines only once. */
 #include "user/lib.h"
 
 static bool by_number, reverse, unique;

@@ -1,4 +1,5 @@
-/* stat: what the inode of a file says; -L: of what a symbolic link leads to. */
+/* stat: prints a file's inode; -L: that of the file to which a symbolic link
+ * leads. */
 #include "user/lib.h"
 
 static const char *type_name(u32 mode)

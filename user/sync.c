@@ -1,5 +1,5 @@
-/* sync: all delayed writes, or those of the named files, are on the disk
- * when it ends. */
+/* sync: writes all delayed writes, or those of the named files, and ends when
+ * they are on the disk. */
 #include "user/lib.h"
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
-/* tee: copies standard input to standard output and to files; -a: adds to
- * them. */
+/* tee: copies standard input to standard output and to files; -a: appends to
+ * the files. */
 #include "user/lib.h"
 
 int main(int argc, char **argv)

@@ -1,12 +1,12 @@
 /*
- * test, and [ in the shell: is a statement true? Status 0: yes, 1: no, 2: it
- * is no statement.
- *   -e -f -d -L -s -r FILE   there; a file; a directory; a symbolic link; not
- *                            empty; can be opened for reading
- *   -n -z TEXT               is not empty; is empty
- *   TEXT = != TEXT           the same; not
+ * test, and [ in the shell: is a condition true? Status 0: yes, 1: no, 2: it is
+ * not a condition.
+ *   -e -f -d -L -s -r FILE   FILE exists; is a regular file; a directory; a
+ *                            symbolic link; not empty; can be opened to read
+ *   -n -z TEXT               TEXT is not empty; is empty
+ *   TEXT = != TEXT           the texts are equal; differ
  *   N -eq -ne -lt -le -gt -ge N
- *   ! STATEMENT              the contrary
+ *   ! CONDITION              CONDITION is false
  */
 #include "user/lib.h"
 

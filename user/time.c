@@ -1,5 +1,6 @@
-/* time: runs a command and tells how long it took, and how long it and its
- * children computed in user mode and in the kernel. Its status is theirs. */
+/* time: runs a command, and prints how long it took, and how long it and its
+ * children computed in user mode and in the kernel. The status is the
+ * command's. */
 #include "user/lib.h"
 
 static void print(const char *name, u64 ns)

@@ -1,5 +1,5 @@
-/* touch: sets the times of files to now; makes files that are not there
- * (-c: does not). */
+/* touch: sets the times of files to now, and makes files that do not exist
+ * (-c: does not make any). */
 #include "user/lib.h"
 
 static bool no_create;

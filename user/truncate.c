@@ -1,5 +1,5 @@
-/* truncate: sets the size of files; makes those that are not there. What is
- * added reads as zeros and takes no room. */
+/* truncate: sets the size of files, and makes those that do not exist. The part
+ * that is added reads as zeros and takes no room. */
 #include "user/lib.h"
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
-/* uniq: prints equal lines that follow each other once. -c: with their
- * number; -d: only those that came more than once. */
+/* uniq: prints equal lines that follow each other only once. -c: with their
+ * number; -d: only lines that are repeated. */
 #include "user/lib.h"
 
 static bool counts, doubles;

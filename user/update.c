@@ -1,5 +1,5 @@
-/* update: writes what has been dirty for at least so many seconds (0, all,
- * if none are given) without waiting for younger blocks. */
+/* update: starts the writes of all blocks that have been dirty for at least
+ * SECONDS seconds (0 if not given: all), and waits for none. */
 #include "user/lib.h"
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
 /* xargs: adds the words of standard input to a command (echo, if none is
- * given) and runs it. -n: at most so many words at a time. */
+ * given) and runs it. -n: with at most this many words at a time. */
 #include "user/lib.h"
 
 #define MOST_WORDS 256
