@@ -8,8 +8,8 @@
  *   all of one size. The seed determines which of them are read.
  * - Before each run the disk is unmounted and mounted again, read-only, so that
  *   the buffer cache holds nothing of it. Then the drive reads so much at
- * random places that its own cache holds nothing of the files. Then each
- * process opens its file, and all begin at one time.
+ *   random places that its own cache holds nothing of the files. Then each
+ *   process opens its file, and all begin at one time.
  * - A process reads its file from the start to the end, bs bytes a call, and
  *   computes for `work` after each call. Only this is measured.
  *

@@ -10,7 +10,9 @@
  *
  * Each process repeats its operation without a pause for SECONDS seconds. Then
  * it prints how often it did it, and the longest time that one took (the first
- * is timed from the start of both processes): PROCESS COUNT LONGEST_NS
+ * is timed from the start of both processes):
+ *
+ *   PROCESS COUNT LONGEST_NS
  */
 #include "user/lib.h"
 

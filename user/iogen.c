@@ -20,22 +20,21 @@
  *   file are not chosen.
  * - A job has one I/O at a time. With rate_iops or rw=mogul it is an open
  *   loop: I/Os have scheduled times. An I/O that is late, because the one
- * before is not done, starts as soon as it can; none is left out. Its response
- * time counts from the scheduled time, and so includes the wait. Otherwise the
- * job is a closed loop: the time counts from the call, and the job sleeps for
- *   thinktime_us after each thinktime_blocks I/Os.
+ *   before is not done, starts as soon as it can; none is left out. Its
+ *   response time counts from the scheduled time, and so includes the wait.
+ *   Otherwise the job is a closed loop: the time counts from the call, and the
+ *   job sleeps for thinktime_us after each thinktime_blocks I/Os.
  * - rw=vary is sequential for vary_ios I/Os, random for as many, then of
  *   unequal blocks as zipf, and so on.
  * - An fsync is timed by itself. It can make the next I/O of an open loop late.
  * - Mogul's writer ("A Better Update Policy", 1994, section 4.1) writes
  *   share_percent of cache_blocks, rounded down, each period_s: sequentially
- *   and evenly spaced. A block is scheduled again after a minute at the
- * soonest.
+ *   and evenly spaced. A block is scheduled again a minute later or more.
  * - The same words give the same I/Os. Three generators draw the blocks, the
- *   choice of reads or writes, and the arrivals (user/lib/random.c, streams 0
- * to 2 of the seed and the process's number), so that one option does not
- * change what another draws. Stream 3 shuffles Zipf's blocks, and stream 4
- * draws the data that is written.
+ *   choice of reads or writes, and the arrivals (user/lib/random.c, streams
+ *   0 to 2 of the seed and the process's number), so that one option does not
+ *   change what another draws. Stream 3 shuffles Zipf's blocks, and stream 4
+ *   draws the data that is written.
  *
  * When all have ended each process prints a line, `iogen {JSON}`, in order:
  *   job, pid, rw, filename, bs, seed; ios (done), reads, writes (of them),

@@ -1,10 +1,13 @@
 /*
- * iostat: prints the kernel's counters, from /dev/stat, that are not 0; with
- * -a, all of them. iostat                   since power-on iostat SECONDS
- * [COUNT]   what changed in each interval iostat COMMAND...        what changed
- * while the command ran The change of a row that shows a state (such as free
- * pages) may be negative. Rows of one part of the kernel, or of one policy,
- * stand together.
+ * iostat: prints the kernel's counters, from /dev/stat, that are not 0, or with
+ * -a all of them.
+ *
+ *   iostat                   since power-on
+ *   iostat SECONDS [COUNT]   what changed in each interval
+ *   iostat COMMAND...        what changed while the command ran
+ *
+ * The change of a row that shows a state (such as free pages) may be negative.
+ * Rows of one part of the kernel, or of one policy, stand together.
  */
 #include "user/lib.h"
 
