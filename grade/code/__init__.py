@@ -1,1 +1,1 @@
-"""What C sources, object files and linked kernels say, read without running them."""
+"""What C sources, object files and linked kernels contain, read without running them."""

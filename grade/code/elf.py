@@ -1,10 +1,9 @@
-"""A strict reader of ELF files, for objects and kernels that a stranger had a hand in.
+"""A strict reader of ELF files, for objects and kernels that a stranger has influenced.
 
-- It takes what this project's assembler and linker write (64 bits, little-endian, RISC-V) and
+- It accepts what this project's assembler and linker write (64 bits, little-endian, RISC-V) and
   raises BadElf for anything else, where other readers repair or guess: tables of other sizes,
-  contents outside the file or within one another, names that do not end, two symbol tables.
-- So the linker, which reads the same file later, can see nothing in it that this reader has not
-  seen.
+  contents outside the file or within one another, names without an end, two symbol tables.
+- So the linker, which reads the same file later, finds nothing in it that this reader has not seen.
 
 Source: System V Application Binary Interface, chapter 4; RISC-V ELF psABI specification.
 """
@@ -34,11 +33,11 @@ UNDEFINED, ABSOLUTE = 0, 0xFFF1  # instead of a section's number
 
 
 class BadElf(ValueError):
-    """The file is not one that the tool chain writes; says what is wrong."""
+    """The file is not one that the tool chain writes; the text says what is wrong."""
 
 
 class Section(NamedTuple):
-    """A section. data is empty for one that has no contents in the file."""
+    """A section. data is empty if it has no contents in the file."""
 
     name: str
     type: int
@@ -54,7 +53,7 @@ class Section(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """What is loaded: permissions (1 execute, 2 write, 4 read), addresses, contents in the file."""
+    """A loaded segment: permissions (1 execute, 2 write, 4 read), addresses, bytes in the file."""
 
     type: int
     flags: int
@@ -79,7 +78,7 @@ class Symbol(NamedTuple):
 
 
 class Relocation(NamedTuple):
-    """At this offset of a section the linker puts what the type says of symbol + addend."""
+    """The linker puts a value at this offset: what the type makes of symbol + addend."""
 
     offset: int
     type: int
@@ -116,25 +115,25 @@ class Elf:
 
     @cached_property
     def names(self) -> tuple[Symbol, ...]:
-        """The symbols but local labels, of which debug information has a great many."""
+        """The symbols without local labels, of which there are many in debug information."""
         return tuple(self._symbols(False))
 
     def relocations(self, number: int) -> Iterator[Relocation]:
-        """Those of the section of that number."""
+        """The relocations of the section of that number."""
         for table in self.sections:
             if table.type == RELA and table.info == number:
                 for offset, kind, symbol, addend in rows(RELOCATION, table):
                     yield Relocation(offset, kind, symbol, addend)
 
     def named(self, name: str) -> Symbol:
-        """The one global symbol of that name; raises BadElf if there are more or none."""
+        """The one global symbol of that name. Raises BadElf if there are more or none."""
         found = [s for s in self.names if s.name == name and s.binding == GLOBAL]
         if len(found) != 1:
             raise BadElf(f"{len(found)} global symbols are called {name}, not one")
         return found[0]
 
     def section(self, name: str) -> Section:
-        """The one section of that name; raises BadElf if there are more or none."""
+        """The one section of that name. Raises BadElf if there are more or none."""
         found = [section for section in self.sections if section.name == name]
         if len(found) != 1:
             raise BadElf(f"{len(found)} sections of the name {name}")
@@ -149,7 +148,7 @@ def rows(row: struct.Struct, table: Section) -> Iterator[tuple]:
 
 
 def strings(sections: tuple[Section, ...] | list[Section], number: int) -> bytes:
-    """The contents of a table of strings."""
+    """The contents of a string table."""
     if number >= len(sections) or sections[number].type != STRTAB:
         raise BadElf(f"section {number} is no table of strings")
     data = sections[number].data
@@ -159,7 +158,7 @@ def strings(sections: tuple[Section, ...] | list[Section], number: int) -> bytes
 
 
 def name_at(names: bytes, at: int) -> str:
-    """The name at this place of a table of strings."""
+    """The name at this place of a string table."""
     if at >= len(names):
         raise BadElf("a name outside its table")
     try:
@@ -169,14 +168,14 @@ def name_at(names: bytes, at: int) -> str:
 
 
 def part(data: bytes, offset: int, size: int) -> bytes:
-    """That part of the file."""
+    """This part of the file."""
     if offset > len(data) or size > len(data) - offset:
         raise BadElf("contents outside the file")
     return data[offset : offset + size]
 
 
 def read_sections(data: bytes, offset: int, count: int, names: int) -> tuple[Section, ...]:
-    """The sections, from the table at this offset; names: the number of that with the names."""
+    """The sections, from the table at this offset; names: the number of the names' section."""
     table = part(data, offset, count * SECTION.size)
     found = []
     for _, kind, flags, address, at, size, link, info, align, entry in SECTION.iter_unpack(table):
@@ -192,7 +191,7 @@ def read_sections(data: bytes, offset: int, count: int, names: int) -> tuple[Sec
 
 
 def expect_apart(places: list[tuple[int, int]]) -> None:
-    """No two of the (offset, size) may have a byte of the file in common."""
+    """Raise BadElf if two of the (offset, size) share a byte of the file."""
     end = 0
     for offset, size in sorted(place for place in places if place[1]):
         if offset < end:
@@ -201,7 +200,7 @@ def expect_apart(places: list[tuple[int, int]]) -> None:
 
 
 def parse(data: bytes) -> Elf:
-    """The file with these contents; raises BadElf."""
+    """The file with these contents. Raises BadElf."""
     if len(data) < HEADER.size:
         raise BadElf("no ELF file")
     fields = HEADER.unpack_from(data)
@@ -223,7 +222,7 @@ def parse(data: bytes) -> Elf:
 
 
 def read(path: Path) -> Elf:
-    """A file; raises BadElf with its name."""
+    """A file. Raises BadElf with its name."""
     try:
         return parse(path.read_bytes())
     except BadElf as error:

@@ -1,4 +1,4 @@
-"""What object files define, use and were made from."""
+"""The symbols that object files define and use, and the headers that they were made with."""
 
 import re
 import subprocess
@@ -30,19 +30,19 @@ def tool(name: str, *words: str | Path) -> str:
 
 
 def external(file: elf.Elf) -> Symbols:
-    """The external symbols of an object that was read."""
+    """The external symbols of an object that has been read."""
     found = [symbol for symbol in file.names if symbol.binding != elf.LOCAL]
     undefined = frozenset(s.name for s in found if s.section == elf.UNDEFINED)
     return Symbols(frozenset(s.name for s in found if s.section != elf.UNDEFINED), undefined)
 
 
 def symbols(path: Path) -> Symbols:
-    """The external symbols of an object; raises BadElf."""
+    """The external symbols of an object. Raises BadElf."""
     return external(elf.read(path))
 
 
 def includes(path: Path) -> set[str]:
-    """The headers an object was compiled with, from its .d file: kernel/cache/bio.h, ..."""
+    """The headers with which an object was compiled, from its .d file: kernel/cache/bio.h, ..."""
     rule = path.with_suffix(".d").read_text().replace("\\\n", " ").splitlines()[0]
     return set(rule.split(":", 1)[1].split())
 

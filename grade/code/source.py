@@ -1,8 +1,8 @@
 """Functions in C text, found by name: to cut a hole where one was, or to plant a mistake.
 
-A function is found where its name stands outside all braces, followed by its
-parameters and a body. Comments, strings and the preprocessor's lines are not looked
-into. The file's layout does not matter, so this works on what students write.
+A function is found where its name stands outside all braces, followed by its parameters and a body.
+Comments, strings and preprocessor lines are skipped. A file's layout does not matter, so this works
+on what students write.
 """
 
 import re
@@ -15,24 +15,24 @@ PAIRS = {"(": ")", "{": "}"}
 
 
 class NoFunction(ValueError):
-    """The text has no such function, or not the words looked for in it."""
+    """The text does not have the function, or the function does not have the text to replace."""
 
 
 @dataclass(frozen=True)
 class Span:
-    """A function's body: text[start:end] is what stands between its braces."""
+    """A function's body: text[start:end] stands between its braces."""
 
     start: int
     end: int
 
 
 def quiet(text: str) -> str:
-    """The text with comments, strings and directives blanked, every place kept."""
+    """The text with comments, strings and directives blanked, so that all places stay the same."""
     return QUIET.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
 
 
 def closing(text: str, at: int) -> int:
-    """Where the bracket that opens at this place is closed; -1 if nowhere."""
+    """The place where the bracket that opens here is closed; -1 if it is not."""
     opens, closes = text[at], PAIRS[text[at]]
     depth = 0
     for i in range(at, len(text)):
@@ -43,7 +43,7 @@ def closing(text: str, at: int) -> int:
 
 
 def body(text: str, function: str) -> Span:
-    """The body of the function; raises NoFunction."""
+    """The body of the function. Raises NoFunction."""
     code = quiet(text)
     for match in re.finditer(rf"\b{re.escape(function)}\s*\(", code):
         before = code[: match.start()]
@@ -64,7 +64,7 @@ def with_body(text: str, function: str, new: str) -> str:
 
 
 def has_body(text: str, function: str, words: str) -> bool:
-    """Is this the function's body, however it is spaced? A function that is not there has none."""
+    """True if this is the function's body, in any spacing. A missing function has none."""
     try:
         span = body(text, function)
     except NoFunction:
@@ -73,7 +73,7 @@ def has_body(text: str, function: str, words: str) -> bool:
 
 
 def edited(text: str, function: str, old: str, new: str) -> str:
-    """The text with other words in the function; how they are spaced does not matter."""
+    """The text with `old` replaced in the function. The spacing of `old` does not matter."""
     span = body(text, function)
     inside = text[span.start : span.end]
     pattern = r"\s+".join(re.escape(word) for word in old.split())

@@ -1,8 +1,8 @@
 """gdb commands that print the kernel's state: cache dirty queue procs kstack.
 
-- They read memory only and stop nothing; `help NAME` tells their arguments.
-- Kernel memory can be read through a hart that is in the kernel (an idle one
-  is). When all harts are in user mode the commands say so.
+- They only read memory; `help NAME` prints their arguments.
+- Kernel memory can be read through a hart that is in the kernel (an idle one is). When all harts
+  are in user mode, the commands say so.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ NS_PER_MS = 1_000_000
 
 @contextmanager
 def kernel_memory() -> Iterator[None]:
-    """Look through a hart that sees the kernel's half of the address space."""
+    """Read memory through a hart that sees the kernel's half of the address space."""
     before = gdb.selected_thread()
     if before is None:
         raise gdb.GdbError("no machine: run make qemu-gdb, then make gdb")
@@ -169,7 +169,7 @@ def kstack(words: str) -> None:
 
 
 def command(function: Callable[[str], None]) -> None:
-    """Make a gdb command of a function, its docstring the help."""
+    """Make a gdb command of a function. Its docstring is the help text."""
 
     class Command(gdb.Command):
         __doc__ = function.__doc__

@@ -1,6 +1,6 @@
-"""^C at a command: it ends with status 130 and says what is kept, without a traceback.
+"""^C at a command: the command ends with status 130 and says what is kept, without a traceback.
 
-The first ^C unwinds the command, which puts away what it has begun; a second one kills it.
+The first ^C unwinds the command, which removes what it has begun. A second one kills it.
 """
 
 import signal
@@ -22,7 +22,7 @@ def first(number: int, frame: object) -> None:
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """A ^C waits for the end of the context. Processes and threads begun in it get none."""
+    """Delay a ^C until the end of the context. Processes and threads begun in it get none."""
     ensure_running()  # multiprocessing's helper, whose start would let ^C through again
     signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPT)
     try:
@@ -32,7 +32,8 @@ def held_back() -> Iterator[None]:
 
 
 def stoppable(main: Callable[[], int | None], kept: str = NOTHING) -> int:
-    """Run a command; its exit status. kept: what to say after ^C, unless the exception says it."""
+    """Run a command. Returns its exit status. kept: the line after ^C, unless the exception has
+    one."""
     signal.signal(signal.SIGINT, first)
     try:
         return main() or 0

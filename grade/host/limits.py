@@ -1,10 +1,10 @@
-"""How long the host may take: limits against hangs only, which no slow or busy host reaches.
+"""Limits on the host's time. They guard against hangs only: no slow or busy host reaches them.
 
-HANG_S is of the clock on the wall. The slowest step of the tests takes less than a minute on an
-idle host as ours; a host three times as slow and ten times as busy is done by then.
+HANG_S is wall-clock time. The slowest step of the tests takes less than a minute on an idle host
+like ours; a host three times as slow and ten times as busy finishes it within HANG_S.
 
-What others wrote is also held to seconds of a processor. They are those of a host as fast as
-ours; on a slower one there are as many more, by slowness().
+What strangers wrote is also limited in processor time. Those limits are for a host as fast as ours;
+slowness() makes them longer on a slower one.
 """
 
 import time
@@ -17,7 +17,7 @@ TRIES = 5
 
 
 def count() -> float:
-    """Seconds of the processor that some computing takes here."""
+    """The processor seconds that some fixed computing takes here."""
     began_s, total = time.thread_time(), 0
     for i in range(200_000):
         total += i * i % 7
@@ -26,5 +26,5 @@ def count() -> float:
 
 @cache
 def slowness() -> float:
-    """How many times as long as on ours computing takes on this host; at least 1."""
+    """How many times as long computing takes on this host as on ours; at least 1."""
     return max(1, min(count() for _ in range(TRIES)) / OURS_S)

@@ -1,8 +1,8 @@
-"""Where things are: what is read, and where results go.
+"""Paths of the tree: where inputs are, and where results go.
 
-TREE has the sources of the kernel and what is built of them: this tree, or the snapshot of it
-that a command works on (snapshot.py, beside this file), which no `make` changes meanwhile.
-Results, the labs and the code of grade/ are those of ROOT.
+TREE has the kernel's sources and what is built from them. It is this tree, or the snapshot of it
+that a command works on (snapshot.py), which no `make` changes meanwhile. Results, the labs and the
+code of grade/ are those of ROOT.
 """
 
 import os
@@ -15,7 +15,7 @@ SNAPSHOT = "SLUICE_SNAPSHOT"  # the environment's word for the one to be used
 
 
 def tree() -> Path:
-    """The snapshot in the environment if it is one of this tree's, else the tree itself."""
+    """The snapshot that the environment names, if it is this tree's, else the tree itself."""
     named = Path(os.environ.get(SNAPSHOT, ""))
     return named if SNAPSHOTS in named.parents else ROOT
 

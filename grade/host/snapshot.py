@@ -2,17 +2,17 @@
 
     .venv/bin/python -m grade.host.snapshot -m grade.commands.labs grade --lab=elevator
 
-- The snapshot is one copy, taken at the start, of what the command reads and `make` writes or
-  people edit: the kernel, its objects, the programs, mkfs, the host's tools, and the sources.
-  grade/host/paths.py leads there, in this process and, by the environment, in all that it starts:
-  children, threads, and the Dask workers of this machine.
-- No copy is of half a build: `make` holds an exclusive lock on the Makefile while it builds,
-  and a shared one is held here while the copy is made, not longer.
-- A snapshot is removed when its command ends. If that was killed, the next command removes it:
+- The snapshot is one copy, made at the start, of everything that the command reads and that `make`
+  or people may change: the kernel, its objects, the programs, mkfs, the host's tools, and the
+  sources. grade/host/paths.py leads to it, in this process and, by the environment, in all that
+  this process starts: children, threads, and the Dask workers of this machine.
+- No copy is of half a build. `make` holds an exclusive lock on the Makefile while it builds, and
+  this program holds a shared one while it copies.
+- A snapshot is removed when its command ends. If the command was killed, the next one removes it:
   a folder in use is locked.
 
-A Dask worker of a cluster has no snapshot: it looks before and after its work whether what is
-built in its tree is what was asked for (scoring/classroom.py, measure/runner.py).
+A Dask worker of a cluster has no snapshot. Before and after its work it checks that what is built
+in its tree is what was asked for (scoring/classroom.py, measure/runner.py).
 """
 
 import fcntl
@@ -37,7 +37,7 @@ USAGE = "usage: python -m grade.host.snapshot -m MODULE [ARGUMENT...]"
 
 @contextmanager
 def locked(path: Path, how: int) -> Iterator[None]:
-    """A file or folder is locked in this way (flock(2)); raises BlockingIOError with LOCK_NB."""
+    """Hold a lock on a file or folder (flock(2)). Raises BlockingIOError with LOCK_NB."""
     opened = os.open(path, os.O_RDONLY)
     try:
         fcntl.flock(opened, how)
@@ -48,7 +48,7 @@ def locked(path: Path, how: int) -> Iterator[None]:
 
 @contextmanager
 def nobody_builds(root: Path) -> Iterator[None]:
-    """While this lasts no `make` builds in the tree; it waits for one that does."""
+    """Keep every `make` from building in the tree during the context. Waits for one that builds."""
     makefile = root / "Makefile"
     try:
         with locked(makefile, fcntl.LOCK_SH | fcntl.LOCK_NB):
@@ -70,7 +70,7 @@ def remove_abandoned(snapshots: Path) -> None:
 
 
 def copy(root: Path, target: Path) -> None:
-    """Copy what commands read, with its times: `make` goes by them."""
+    """Copy what commands read. Times are kept, because `make` compares them."""
     for name in FOLDERS:
         if (root / name).is_dir():
             shutil.copytree(root / name, target / name, symlinks=True)
@@ -83,7 +83,7 @@ def copy(root: Path, target: Path) -> None:
 
 @contextmanager
 def taken(root: Path = paths.ROOT) -> Iterator[Path]:
-    """A snapshot of the tree, until the end of the context; yields its folder."""
+    """Make a snapshot of the tree for the time of the context. Yields its folder."""
     snapshots = root / paths.SNAPSHOTS.relative_to(paths.ROOT)
     snapshots.mkdir(parents=True, exist_ok=True)
     with locked(snapshots, fcntl.LOCK_EX):  # none is removed between its making and its locking

@@ -1,14 +1,14 @@
-"""Workers: who makes runs and scores submissions, by Dask.
+"""Dask workers, which make runs and score submissions.
 
-Without a scheduler's address they are of this machine: threads of this process, for work
-that waits for other programs, or processes. With one they are those of its cluster, which
-stand in trees like this one, built, as the scheduler does, and need share no disk:
+Without a scheduler's address they are on this machine: threads of this process, for work that waits
+for other programs, or processes. With an address they are the workers of its cluster. These and the
+scheduler are started in built trees like this one, and need share no disk:
 
     .venv/bin/dask scheduler                        # prints its address
     .venv/bin/dask worker tcp://HOST:8786 --nthreads 1 --nworkers 8
 
-Programs of .venv find grade/ of the tree that .venv is in, from wherever they are started:
-grade/setup.sh has told them. Those of another Python do not, and are named.
+Programs of .venv find grade/ of the tree that .venv is in, wherever they are started, because
+grade/setup.sh has arranged it. Programs of another Python do not; the error message names them.
 """
 
 import logging
@@ -23,12 +23,12 @@ CONNECT_S = 30  # to a scheduler
 WAIT_S = 60  # for its first worker
 
 
-# Asked by what any Python has, as what is in grade/ may not be there.
+# An expression that any Python can evaluate, because grade/ may be missing there.
 HAS_GRADE = "__import__('importlib.util').util.find_spec('grade') is not None"
 
 
 class NoWorkers(Exception):
-    """There is nobody to do the work; says why."""
+    """There are no workers; the text says why."""
 
 
 def expect_grade(who: str, has_grade: bool) -> None:
@@ -42,7 +42,7 @@ def expect_grade(who: str, has_grade: bool) -> None:
 
 @contextmanager
 def of_cluster(scheduler: str) -> Iterator[Client]:
-    """Those of the scheduler at the address."""
+    """A client of the cluster whose scheduler is at the address."""
     try:
         client = Client(scheduler, timeout=CONNECT_S)
     except (OSError, ValueError) as error:
@@ -60,15 +60,15 @@ def of_cluster(scheduler: str) -> Iterator[Client]:
 
 @contextmanager
 def of_this_machine(count: int, threads: bool) -> Iterator[Client]:
-    """So many."""
+    """A client of `count` workers on this machine."""
     how = {"n_workers": 1 if threads else count, "threads_per_worker": count if threads else 1}
-    # Without a dashboard, which threads that ask at once do not all find imported.
+    # Without a dashboard: threads that start at once do not all find its module imported.
     quiet = {
         "silence_logs": logging.ERROR,
         "dashboard_address": "127.0.0.1:0",
         "scheduler_kwargs": {"dashboard": False},
     }
-    # ^C is this process's: it closes the others. Threads' children get it too, and end at once.
+    # Only this process gets ^C, and it closes the others. Children of threads get it too, and end.
     with nullcontext() if threads else held_back():
         cluster = LocalCluster(processes=not threads, memory_limit=0, **quiet, **how)
     with cluster, Client(cluster) as client:
@@ -77,6 +77,6 @@ def of_this_machine(count: int, threads: bool) -> Iterator[Client]:
 
 @contextmanager
 def workers(count: int, scheduler: str = "", threads: bool = False) -> Iterator[Client]:
-    """Those of the scheduler at the address; or so many, on this machine."""
+    """A client of the cluster at the address, or else of `count` workers on this machine."""
     with of_cluster(scheduler) if scheduler else of_this_machine(count, threads) as client:
         yield client

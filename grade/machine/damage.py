@@ -1,7 +1,7 @@
 """Damages an ext2 image in a chosen kind of metadata, from a seed.
 
-The layout is that of the ext2 format, revision 1; `Layout` knows only where
-things lie, not what is right.
+The layout is that of the ext2 format, revision 1. `Layout` knows only where things lie, not which
+values are right.
 """
 
 import random
@@ -20,7 +20,7 @@ Region = tuple[int, int]  # offset and length in bytes
 
 @dataclass
 class Layout:
-    """Where each kind of metadata of an image lies, as regions."""
+    """The regions of an image that hold each kind of metadata."""
 
     data: bytes
     regions: dict[str, list[Region]] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Layout:
         return struct.unpack_from(format_, self.data, offset)
 
     def inode(self, offset: int) -> None:
-        """Note the regions of an inode in use and of what hangs from it."""
+        """Note the regions of an inode in use and of the blocks that it leads to."""
         (mode,) = self.fields(offset, "<H")
         (links,) = self.fields(offset + 26, "<H")
         if links == 0:

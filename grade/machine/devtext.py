@@ -1,6 +1,6 @@
 """The text of /dev/stat, /dev/hist and /dev/prochist, read strictly: any other line is an error.
 
-What happens while the kernel prints may be in one line and not in another: a
+The kernel goes on while it prints, so one line may include an event that another lacks: a
 histogram's count and the sum of its buckets can differ by a request or two.
 """
 
@@ -17,7 +17,7 @@ Histograms = dict[str, dict]
 
 
 class BadText(ValueError):
-    """The console shows what it should not."""
+    """The console shows something unexpected."""
 
 
 def stat(text: str) -> Counters:
@@ -50,7 +50,7 @@ def histograms(text: str) -> Histograms:
 
 
 def processes(text: str) -> dict[int, tuple[str, Histograms]]:
-    """Of /dev/prochist: name and histograms of each process, by pid.
+    """The name and the histograms of each process in /dev/prochist, by pid.
 
     The histograms have the names that those of a disk have after `diskN.`.
     """
@@ -65,12 +65,12 @@ def processes(text: str) -> dict[int, tuple[str, Histograms]]:
 
 
 def counter_change(start: Counters, end: Counters) -> dict[str, list]:
-    """By how much each counter grew, and its unit. (A gauge may have fallen.)"""
+    """How much each counter grew, and its unit. (A gauge may have fallen.)"""
     return {name: [value - start[name][0], unit] for name, (value, unit) in end.items()}
 
 
 def histogram_change(start: Histograms, end: Histograms) -> Histograms:
-    """What came into each histogram between two readings."""
+    """What was added to each histogram between two readings."""
     if start.keys() != end.keys():
         raise BadText("not the same histograms at the start and at the end: cut short?")
     rows: Histograms = {}

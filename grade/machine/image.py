@@ -1,4 +1,4 @@
-"""Images of file systems: made by our mkfs, judged and read by e2fsprogs."""
+"""Images of file systems: our mkfs makes them, and e2fsprogs check and read them."""
 
 import errno
 import os
@@ -12,7 +12,7 @@ from grade.host.paths import MKFS, ROOT_FOLDER
 
 
 def command(*words: str | Path, check: bool = True) -> subprocess.CompletedProcess[bytes]:
-    """Run a program of the host; its output is in stdout."""
+    """Run a program of the host. Its output is in stdout."""
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     if check and done.returncode != 0:
         line = " ".join(str(word) for word in words)
@@ -22,11 +22,10 @@ def command(*words: str | Path, check: bool = True) -> subprocess.CompletedProce
 
 @dataclass(frozen=True)
 class Content:
-    """What goes into an image.
+    """The contents of an image.
 
-    files: path in the image to contents; links: to the text of a symbolic
-    link; rc: the script init runs, if any; programs: put all of /bin in;
-    options: further ones of mkfs.
+    files: contents by path in the image; links: text of each symbolic link; rc: the script that
+    init runs, if any; programs: include all of /bin; options: more options of mkfs.
     """
 
     files: dict[str, bytes] = field(default_factory=dict)
@@ -39,7 +38,7 @@ class Content:
 
 
 def link(source: str, target: str) -> None:
-    """Give a file a second name, or on another file system a copy."""
+    """Give a file a second name, or copy it if that is on another file system."""
     try:
         os.link(source, target)
     except OSError as error:
@@ -49,7 +48,7 @@ def link(source: str, target: str) -> None:
 
 
 def make(path: Path, content: Content) -> Path:
-    """Make the image; returns its path."""
+    """Make the image. Returns its path."""
     with tempfile.TemporaryDirectory(dir=path.parent) as name:
         folder = Path(name)
         if content.programs:
@@ -72,12 +71,12 @@ def make(path: Path, content: Content) -> Path:
 
 
 def check(path: Path) -> None:
-    """Have e2fsck judge it: the least complaint is an error."""
+    """Have e2fsck check it. Any complaint is an error."""
     command("e2fsck", "-fn", path)
 
 
 def debugfs(path: Path, request: str, write: bool = False) -> str:
-    """One request of debugfs; what it printed, less its banner."""
+    """Run one request of debugfs. Returns what it printed, without its banner."""
     options = ["-w"] if write else []
     text = command("debugfs", *options, "-R", request, path).stdout.decode(errors="replace")
     return "\n".join(line for line in text.splitlines() if not line.startswith("debugfs 1."))

@@ -1,12 +1,12 @@
-"""A processor of its own for a machine in virtual time.
+"""Gives each machine in virtual time a processor of its own.
 
-At each timer and each command of a disk one of QEMU's threads hands over to another and
-waits. On one processor that is a switch; between two it is an interrupt to one that sleeps,
-which was measured to make a run take twice as long. So a machine takes a processor that no
-other has, here or in another program, and has its threads go by turns there. Without one
-to take it goes wherever there is room.
+At each timer and each disk command, one thread of QEMU hands over to another and waits. On one
+processor this is a thread switch. Between two processors it is an interrupt to a sleeping one,
+which was measured to make a run take twice as long. So a machine takes a processor that no other
+machine has, in this program or another, and its threads take turns on it. If all are taken, it
+runs on any of them.
 
-A lock is the name of an abstract Unix socket (unix(7)): it is the machine's as long as a
+A lock is the name of an abstract Unix socket (unix(7)). It belongs to the machine as long as a
 process has the socket open, and leaves nothing behind.
 """
 
@@ -17,7 +17,7 @@ NAME = "\0sluice processor {}"
 
 
 def take() -> tuple[set[int], socket.socket | None]:
-    """The processors to go on: one, with its lock, or all of this thread's."""
+    """The processors to run on: one, with its lock, or all of this thread's."""
     allowed = os.sched_getaffinity(0)
     for processor in sorted(allowed):
         lock = socket.socket(socket.AF_UNIX)
@@ -31,6 +31,6 @@ def take() -> tuple[set[int], socket.socket | None]:
 
 
 def go_by_turns(processors: set[int]) -> None:
-    """In the child, before exec: go on these, and do not push a thread aside on waking."""
+    """In the child, before exec: run on these processors; do not preempt a thread on wake-up."""
     os.sched_setaffinity(0, processors)
     os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))

@@ -1,8 +1,8 @@
 """A Sluice machine: QEMU as a child process, driven over its console.
 
 - Waits are for events, each with a limit; nothing sleeps to synchronise.
-- QEMU has its own process group and dies with this process, however that ends.
-- A wait that fails raises `ConsoleError`: what was expected and what came.
+- QEMU has its own process group and ends with this process, however that ends.
+- A wait that fails raises `ConsoleError`, with what was expected and what the console showed.
 """
 
 import ctypes
@@ -52,7 +52,7 @@ class Disk:
 
 @dataclass(frozen=True)
 class Config:
-    """What to start: memory as QEMU writes it, boot arguments as one text."""
+    """The machine to start: memory as QEMU writes it, boot arguments as one text."""
 
     disks: tuple[Disk, ...]
     harts: int = 1
@@ -82,7 +82,7 @@ class Config:
 
 @dataclass(frozen=True)
 class Result:
-    """The end of a machine: QEMU's exit status and all that the console showed."""
+    """A machine that has ended: QEMU's exit status and all that the console showed."""
 
     status: int
     console: str
@@ -90,23 +90,23 @@ class Result:
 
 @dataclass(frozen=True)
 class Output:
-    """The end of a shell command: its exit status and its output."""
+    """A shell command that has ended: its exit status and its output."""
 
     status: int
     text: str
 
 
 class ConsoleError(AssertionError):
-    """The console did not show, in time, what was expected."""
+    """The console did not show what was expected in time."""
 
 
 def die_with_parent() -> None:
-    """In the child, before exec: be killed when the parent thread ends."""
+    """In the child, before exec: have it killed when the parent thread ends."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def start(config: Config, in_child: Callable = die_with_parent, **how: object) -> subprocess.Popen:
-    """Start QEMU as a child; `how` as Popen's. In virtual time it has a processor of its own."""
+    """Start QEMU as a child; `how` goes to Popen. In virtual time it has its own processor."""
     if not config.lab:
         return subprocess.Popen(config.command(), preexec_fn=in_child, **how)
     own, lock = processors.take()
@@ -155,14 +155,14 @@ class Machine:
         self.kill()
 
     def kill(self) -> None:
-        """Pull the plug. Safe to call twice."""
+        """End the machine at once. Safe to call twice."""
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self._read(0)
 
     def _read(self, wait_s: float) -> bool:
-        """Take what the console has, waiting so long for it; false at its end."""
+        """Take what the console has, waiting up to wait_s for it. False at its end."""
         stream = self.process.stdout
         if not select.select([stream], [], [], max(wait_s, 0))[0]:
             return True
@@ -171,12 +171,12 @@ class Machine:
         return data != b""
 
     def complaints(self) -> str:
-        """What QEMU has written to its standard error, which is no part of a run."""
+        """QEMU's standard error, which is no part of a run."""
         self.errors.seek(0)
         return self.errors.read().decode("utf-8", "replace").strip()
 
     def fail(self, expected: str) -> ConsoleError:
-        """The error that says what was expected and what came instead."""
+        """The error that says what was expected and what the console showed."""
         tail = "\n    ".join(self.console.splitlines()[-40:])
         return ConsoleError(
             f"expected: {expected}\nthe console ended in:\n    {tail}\n"
@@ -228,7 +228,7 @@ class Machine:
         return Output(int(match[2]), self.console[first : match.start()] + match[1])
 
     def check(self, command: str, limit_s: float | None = None) -> str:
-        """Run a command that must succeed; its output."""
+        """Run a command that must succeed. Returns its output."""
         output = self.run(command, limit_s)
         if output.status != 0:
             raise self.fail(f"{command!r} to succeed; its status was {output.status}")

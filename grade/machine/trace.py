@@ -1,8 +1,8 @@
 """The kernel's event trace (kernel/measure/trace.h): read from a machine's memory, kept in files.
 
-A trace file is the ring put in order, all little-endian: `TRACE_FILE` (the magic
-bytes, how many records follow, how many older ones the ring has lost), then the
-records, the oldest first, as the kernel's struct trace_record has them.
+A trace file is the ring in order, all little-endian: `TRACE_FILE` (the magic bytes, how many
+records follow, how many older ones the ring has lost), then the records, the oldest first, laid out
+as the kernel's struct trace_record.
 """
 
 import mmap
@@ -27,11 +27,11 @@ FILE_MAGIC = b"sluice trace 1\n\0"
 
 
 class BadTrace(ValueError):
-    """There is no trace where one was looked for; says what is there."""
+    """There is no trace at this place; the text says what is there."""
 
 
 class Event(NamedTuple):
-    """One record: block is a sector for disk requests; write tells those of writes."""
+    """One record. For a disk request, block is a sector, and write is true for a write."""
 
     time_ns: int
     name: str
@@ -51,7 +51,7 @@ def event_names() -> tuple[str, ...]:
 
 @contextmanager
 def memory_file() -> Iterator[Path]:
-    """A file for a machine's memory, which is on no disk, until the end of the context."""
+    """A file for a machine's memory, on no disk, until the end of the context."""
     file = os.memfd_create("memory of a machine")
     try:
         yield Path(f"/proc/{os.getpid()}/fd/{file}")
@@ -66,7 +66,7 @@ def memory_options(path: Path, memory: str) -> tuple[str, ...]:
 
 
 def ring(path: Path, ring_phys: int) -> tuple[int, bytes]:
-    """How many records were lost, and those there are, the oldest first."""
+    """How many records were lost, and the others as bytes, the oldest first."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as memory:
         at = ring_phys - MEMORY_START
         if not 0 <= at <= len(memory) - RING.size:
@@ -82,14 +82,14 @@ def ring(path: Path, ring_phys: int) -> tuple[int, bytes]:
 
 
 def events(data: bytes) -> Iterator[Event]:
-    """The events of whole records."""
+    """The events in these records."""
     names = event_names()
     for time_ns, block, argument, pid, number, disk in RECORD.iter_unpack(data):
         yield Event(time_ns, names[number], disk, block, pid, argument & ~WRITE, argument >= WRITE)
 
 
 def read(path: Path, ring_phys: int) -> tuple[int, Iterator[Event]]:
-    """How many events were lost, and those there are, the oldest first.
+    """How many events were lost, and the others, the oldest first.
 
     path: a machine's memory; ring_phys: the gauge trace.phys of the run.
     """
@@ -98,14 +98,14 @@ def read(path: Path, ring_phys: int) -> tuple[int, Iterator[Event]]:
 
 
 def astray(path: Path, ring_phys: int) -> int:
-    """How many records had a time that was not the clock's, as machine mode saw it."""
+    """How many records had a time other than the clock's, as machine mode saw it."""
     with path.open("rb") as file:
         file.seek(ring_phys - MEMORY_START)
         return RING.unpack(file.read(RING.size))[3]
 
 
 def save(memory: Path, ring_phys: int, out: Path) -> None:
-    """Keep the trace in a machine's memory as a trace file."""
+    """Write the trace in a machine's memory to a trace file."""
     lost, data = ring(memory, ring_phys)
     head = TRACE_FILE.pack(FILE_MAGIC, len(data) // RECORD.size, lost)
     part = out.with_name(out.name + ".part")
@@ -114,7 +114,7 @@ def save(memory: Path, ring_phys: int, out: Path) -> None:
 
 
 def load(path: Path) -> tuple[int, Iterator[Event]]:
-    """Of a trace file, how many events were lost, and those there are, the oldest first."""
+    """How many events a trace file has lost, and the others, the oldest first."""
     data = path.read_bytes()
     if len(data) < TRACE_FILE.size or not data.startswith(FILE_MAGIC):
         raise BadTrace(f"{path}: not a trace file")

@@ -1,6 +1,7 @@
-"""What stands in the braces of a text: a variable, or arithmetic of variables, "8 * iops".
+"""The expression in the braces of a text: a variable, or arithmetic of variables, "8 * iops".
 
-There are + - * / // and parentheses; // rounds down. A whole number is shown as one.
+The operators are + - * / // and parentheses; // rounds down. A whole number is shown without a
+point.
 """
 
 import ast
@@ -16,7 +17,7 @@ OPERATORS = {
 
 
 class BadExpression(ValueError):
-    """Says what is wrong."""
+    """A wrong expression; the text says what is wrong."""
 
 
 def parse(text: str) -> ast.expr:
@@ -28,12 +29,12 @@ def parse(text: str) -> ast.expr:
 
 
 def variables_in(text: str) -> list[str]:
-    """The variables that it names."""
+    """The variables in an expression."""
     return [node.id for node in ast.walk(parse(text)) if isinstance(node, ast.Name)]
 
 
 def evaluate(node: ast.expr, variables: dict[str, object]) -> object:
-    """The value of a part."""
+    """The value of a part of an expression."""
     match node:
         case ast.Name(id=name):
             return variables[name]
@@ -49,7 +50,7 @@ def evaluate(node: ast.expr, variables: dict[str, object]) -> object:
 
 
 def shown(text: str, variables: dict[str, object]) -> str:
-    """The value of the expression, whose variables are all there, as text."""
+    """The value of the expression as text. All its variables must be given."""
     try:
         value = evaluate(parse(text), variables)
     except ZeroDivisionError:

@@ -29,7 +29,7 @@ def size_bytes(text: str) -> int:
 
 
 def show(value: object) -> str:
-    """A value much as TOML writes it."""
+    """A value nearly as TOML writes it."""
     return json.dumps(value, default=str)
 
 
@@ -54,7 +54,7 @@ KINDS = {
 
 @dataclass
 class Checker:
-    """Gathers a file's problems."""
+    """Collects the problems of a file."""
 
     path: Path
     lines: Lines
@@ -62,12 +62,12 @@ class Checker:
     problems: dict[str, None] = field(default_factory=dict)  # in order, each once
 
     def problem(self, keys: Keys, text: str, words: str = "") -> None:
-        """Note one, at the line of a key (or of these words after it)."""
+        """Note a problem, at the line of a key (or of these words after it)."""
         path = self.path.relative_to(ROOT) if self.path.is_relative_to(ROOT) else self.path
         self.problems[f"{path}:{self.lines.line(keys, words)}: {text}"] = None
 
     def one_of(self, keys: Keys, what: str, name: str, names: list[str]) -> bool:
-        """Is the name one of these? If not, say what was meant."""
+        """True if the name is one of these; otherwise a problem that suggests the closest one."""
         if name in names:
             return True
         near = difflib.get_close_matches(name, names, 1, 0.5)
@@ -90,7 +90,8 @@ class Checker:
         return good
 
     def value(self, keys: Keys, raw: object, row: Field) -> object:
-        """The value if it is of the kind; a wrong one is noted and comes back as it is."""
+        """The value, if it is of the right kind. A wrong one is noted as a problem and returned as
+        it is."""
         want, fits = KINDS[row.kind]
         name = keys[-1]
         if row.kind == "number" and isinstance(raw, str) and raw.isdigit():
@@ -109,7 +110,7 @@ class Checker:
         return raw
 
     def policies(self, keys: Keys, raw: dict) -> dict[str, str]:
-        """Kinds and names of policies that exist."""
+        """The kinds and names of policies, each checked to exist."""
         kinds = self.known.policies
         for kind, name in raw.items():
             if not self.one_of((*keys, kind), "kind of policy", kind, list(kinds)):
@@ -121,7 +122,7 @@ class Checker:
         return raw
 
     def tunables(self, keys: Keys, raw: dict) -> dict[str, int]:
-        """Tunables that exist, with values in their units and ranges."""
+        """The tunables, each checked to exist, with values in their units and ranges."""
         good = {}
         for name, value in raw.items():
             at = (*keys, name)
@@ -130,7 +131,7 @@ class Checker:
         return good
 
     def quantity(self, keys: Keys, name: str, raw: object) -> int:
-        """A tunable's value: a number, or a number and a unit of time."""
+        """A tunable's value: a number, or a number with a unit of time."""
         row = self.known.tunables[name]
         value, match = raw, QUANTITY.fullmatch(raw) if isinstance(raw, str) else None
         if isinstance(raw, str) and raw.isdigit():

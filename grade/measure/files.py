@@ -1,8 +1,8 @@
-"""Files of experiments: written whole or not at all, images made once.
+"""Files of experiments: they are written whole or not at all, and images are made once.
 
-An image is made by mkfs from its options, and is the same bytes each time; it
-is kept in the cache under the hash of what it was made from, and known in
-results by the hash of its bytes. Runs work on copies, without the holes.
+mkfs makes an image from its options, and the bytes are the same each time. The image is kept in the
+cache under the hash of what it was made from; results identify it by the hash of its bytes. Runs
+work on sparse copies.
 """
 
 import json
@@ -23,14 +23,14 @@ CACHE = FOLDER / "cache"
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write the file so that nobody ever sees half of it."""
+    """Write the file so that no reader sees half of it."""
     part = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.part")
     part.write_text(text)
     part.replace(path)
 
 
 def hash_of(what: object) -> str:
-    """The hash of anything that JSON can say."""
+    """The hash of any value that JSON can hold."""
     return sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
 
 
@@ -62,13 +62,13 @@ def programs() -> dict[str, str]:
 
 
 def forget() -> None:
-    """What was built may have been built anew since."""
+    """Forget cached hashes, because the programs may have been built again since."""
     hash_of_mkfs.cache_clear()
     programs.cache_clear()
 
 
 def cached(content: Content) -> Image:
-    """The image of this content, made if it is not there."""
+    """The image of this content, made if the cache does not have it."""
     made_from = {
         "mkfs": hash_of_mkfs(),
         "programs": programs() if content.programs else {},
@@ -86,5 +86,5 @@ def cached(content: Content) -> Image:
 
 
 def copy_sparse(source: Path, target: Path) -> None:
-    """Copy a file; its holes stay holes, and its data is shared where that works."""
+    """Copy a file. Its holes stay holes, and its data is shared where that is possible."""
     image.command("cp", "--sparse=always", "--reflink=auto", source, target)

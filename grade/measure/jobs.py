@@ -39,7 +39,7 @@ def lines(said: str) -> list[dict]:
 
 
 def parts(line: str) -> tuple[str, str] | None:
-    """Program and object, if it is a job's line."""
+    """The program and the object, if it is a job's line."""
     match = LINE.fullmatch(line)
     return match and match.groups()
 
@@ -50,7 +50,7 @@ def named(commands: str) -> list[str]:
 
 
 def of(result: dict, job: str) -> list[dict]:
-    """The lines of a job's processes."""
+    """The lines of a job's processes. Raises BadResult if there are none."""
     rows = [row for row in result["jobs"] if row["job"] == job]
     if not rows:
         there = ", ".join(sorted({row["job"] for row in result["jobs"]})) or "none"
@@ -59,7 +59,7 @@ def of(result: dict, job: str) -> list[dict]:
 
 
 def numbers(row: dict) -> dict[str, float]:
-    """The numbers in a line by name, and those in the summaries of times in it."""
+    """The numbers in a line by name, with those in its summaries of times."""
     found = {name: value for name, value in row.items() if type(value) in (int, float)}
     for name, part in row.items():
         if isinstance(part, dict) and name.endswith(TIME):
@@ -69,8 +69,7 @@ def numbers(row: dict) -> dict[str, float]:
 
 
 def number(result: dict, job: str, name: str) -> float:
-    """A number that a job printed. Of several processes the times are the longest, other numbers
-    add up."""
+    """A number that a job printed: its processes' longest time, or the sum of other numbers."""
     rows = [numbers(row) for row in of(result, job)]
     missing = [row for row in rows if name not in row]
     if missing:
@@ -80,7 +79,7 @@ def number(result: dict, job: str, name: str) -> float:
 
 
 def response_counts(result: dict, job: str) -> Counter[int]:
-    """How many response times lie in the bucket that begins at so many ns, of all processes."""
+    """The number of response times of all processes in each bucket, by its start in ns."""
     counts: Counter[int] = Counter()
     for row in of(result, job):
         if "histogram" not in row:

@@ -1,8 +1,8 @@
 """What the kernel has: policies, tunables, counters, histograms, drives.
 
-Nothing of it is written down here: a machine is booted once for each kernel
-and asked, which takes a second, and the answer is kept beside the results. The
-drives are listed by the host program that replays traces on them.
+None of it is written down here. For each kernel a machine is booted once and asked, which takes a
+second, and the answer is kept beside the results. The host program that replays traces on drives
+lists the drives.
 """
 
 import json
@@ -49,7 +49,7 @@ class Known:
 
 @cache
 def kernel_hash(kernel: Path = KERNEL) -> str:
-    """Of what is loaded of the kernel: the names of sources do not count."""
+    """The hash of the loaded part of the kernel, which does not depend on the names of sources."""
     elf = kernel.read_bytes()
     digest = sha256()
     table, size, count = (
@@ -98,7 +98,7 @@ def ask() -> dict[str, object]:
 
 @cache
 def known() -> Known:
-    """What the kernel as built has."""
+    """What the kernel has, as it is built now."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     asked = kernel_hash()[:16] + hash_file(Path(__file__))[:8]
     path = FOLDER / f"known-{asked}.json"

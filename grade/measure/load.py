@@ -1,4 +1,4 @@
-"""Reads an experiment's file: checked as a whole, then taken apart into runs."""
+"""Reads an experiment's file: it is checked as a whole, then taken apart into runs."""
 
 import itertools
 import re
@@ -67,7 +67,7 @@ def check_sizes(c: Checker, sizes: dict, sweep: dict) -> None:
 
 
 def of_size(c: Checker, top: dict, size: str) -> tuple[str, dict, dict]:
-    """The size that is meant, and its sweep and other variables."""
+    """The chosen size, with its sweep and its other variables."""
     sizes, sweep = top["sizes"], top["sweep"]
     check_sizes(c, sizes, sweep)
     if not sizes:
@@ -110,7 +110,7 @@ def disk(c: Checker, name: str, raw: dict) -> dict:
 
 
 def boot_args(machine: dict, policies: dict, tunables: dict) -> str:
-    """The boot arguments, sorted but for the first."""
+    """The boot arguments. The first is check=1; the others are sorted by kind."""
     words = {"disk0.drive": machine["root"]["drive"]}
     if machine["data"]:
         words["disk1.drive"] = machine["data"]["drive"]
@@ -121,7 +121,7 @@ def boot_args(machine: dict, policies: dict, tunables: dict) -> str:
 
 
 def of_arms(c: Checker, arms: list[dict], others: list[str]) -> list[dict]:
-    """The variables of each arm: of the same names in each, which nothing else has."""
+    """The variables of each arm: all arms have the same names, and nothing else has them."""
     good = [arm.get("variables", {}) for arm in arms]
     names = {name for variables in good for name in variables}
     for i, variables in enumerate(good):
@@ -133,7 +133,7 @@ def of_arms(c: Checker, arms: list[dict], others: list[str]) -> list[dict]:
 
 
 def config(c: Checker, raw: dict, arm: int, variables: dict) -> dict:
-    """All that has a say in a run's result, checked."""
+    """Everything that affects a run's result, checked."""
 
     def table(*keys: str | int) -> dict:
         value: object = raw
@@ -156,14 +156,14 @@ def config(c: Checker, raw: dict, arm: int, variables: dict) -> dict:
 
 
 def model(c: Checker, raw: dict, variables: dict, config: dict) -> dict[str, float]:
-    """What the model, if there is one, says of the run of a config."""
+    """The model's figures for the run of a config; none if there is no model."""
     if "model" not in raw or c.problems:
         return {}
     return theory.predicted(c, c.fill_in(("model",), raw["model"], variables), config)
 
 
 def model_tells(c: Checker, keys: tuple, row: dict, runs: list[Run]) -> None:
-    """Check that the model has what the expectation compares with."""
+    """Check that the model predicts the metric of the expectation."""
     crossing = row["crosses"] is not None and row["value"] is None
     if row["than"] != MODEL_SAYS and not crossing:
         return
@@ -194,7 +194,7 @@ def job(c: Checker, keys: tuple, name: str, commands: str) -> None:
 
 
 def shown(c: Checker, top: dict, runs: list[Run], size: str, sweep: dict) -> dict:
-    """Check what is shown and what is expected."""
+    """Check the plot, the published figures and the expectations."""
     arms = [arm["name"] for arm in top["arms"]]
     commands = top["workload"].get("commands", "")
     plot = c.table(("plot",), top["plot"], PLOT) if top["plot"] else {"columns": []}
@@ -253,7 +253,7 @@ def contest(c: Checker, top: dict, arms: list[str], commands: str) -> dict:
 
 
 def values_of(top: dict) -> dict[str, list]:
-    """The values of each variable of [sweep], in all sizes; what is no list is told elsewhere."""
+    """The values of each variable of [sweep], in all sizes. Wrong values are reported elsewhere."""
     tables = [t for t in (top["sweep"], *top["sizes"].values()) if isinstance(t, dict)]
     lists = {name: [t[name] for t in tables if isinstance(t.get(name), list)] for name in tables[0]}
     return {name: list(itertools.chain(*values)) for name, values in lists.items()}
@@ -267,7 +267,7 @@ def where(c: Checker, keys: tuple, values: dict, sweep: dict) -> None:
 
 
 def expectation(c: Checker, keys: tuple, row: dict, top: dict, size: str, sweep: dict) -> None:
-    """Check what the columns of an expectation have to do with each other."""
+    """Check that the keys of an expectation go together."""
     if row["crosses"] is not None:
         crosses(c, keys, row, list(sweep))
     elif sum(row[key] is not None for key in ("value", "than", "along")) != 1:
@@ -307,7 +307,7 @@ def crosses(c: Checker, keys: tuple, row: dict, variables: list[str]) -> None:
 
 
 def beside(raw: dict, policy: str) -> dict:
-    """One more arm: the first, with this policy in the place of its kind's."""
+    """One more arm: the first arm with this policy in the place of the one of its kind."""
     kinds = [kind for kind, names in known().policies.items() if policy in names]
     if not kinds:
         raise BadExperiment(f"WITH={policy}: there is no policy of this name in policies/")
@@ -318,9 +318,9 @@ def beside(raw: dict, policy: str) -> dict:
 
 
 def load(path: Path, size: str = FULL, policy: str = "") -> Experiment:
-    """The experiment in a file, of a size; or BadExperiment with all that is wrong with it.
+    """The experiment in a file, in a size. Raises BadExperiment with all that is wrong with it.
 
-    policy: one that is measured, too, in an arm of its name beside those of the file.
+    policy: one that is measured too, in an arm of its name beside those of the file.
     """
     raw, text = read_toml(path)
     c = Checker(path, Lines(text), known())

@@ -1,8 +1,8 @@
-"""At which line of a TOML file a key stands.
+"""The line of a TOML file at which a key stands.
 
-tomllib tells values, not places. This finds the tables' headers and the keys
-by their looks; text of several lines is skipped. A key inside an inline table
-or an array counts as standing where the outermost key does.
+tomllib gives values, not places. This finds the headers of tables and the keys by their form, and
+skips text of several lines. A key inside an inline table or an array counts as standing where the
+outermost key stands.
 """
 
 import re
@@ -46,7 +46,7 @@ class Lines:
                     inside = "" if inside else quotes
 
     def line(self, path: Path, words: str = "") -> int:
-        """The line of a key, or of these words in its value; else its table's line."""
+        """The line of a key, or of these words in its value; otherwise the line of its table."""
         while path not in self.known and path:
             path = path[:-1]
         first = self.known.get(path, 1)

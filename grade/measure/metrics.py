@@ -67,7 +67,7 @@ class Series:
         raise AssertionError("a percentile over 100")
 
     def value(self, field: str) -> float:
-        """A field, in the series' unit; of no values all are 0."""
+        """A field, in the series' unit; 0 if the series is empty."""
         if field == "count" or not self.count:
             return self.count
         if field in self.exact:
@@ -85,12 +85,12 @@ class Series:
 
 
 def bucket_end(low: int) -> int:
-    """Where the bucket of hist.h that begins here ends."""
+    """The end of the bucket of hist.h that begins here."""
     return low + (1 << max(low.bit_length() - 8, 0))
 
 
 def merged(rows: list[dict]) -> dict[str, float]:
-    """The exact figures of several processes of a job, of all together."""
+    """The exact figures of all processes of a job together."""
     if len(rows) == 1:
         return rows[0]["response_ns"]
     counts = [sum(n for _, n in row["histogram"]) for row in rows]
@@ -109,7 +109,7 @@ def merged(rows: list[dict]) -> dict[str, float]:
 
 
 def job_series(result: dict, job: str) -> Series:
-    """The response times of a job, of all its processes together."""
+    """The response times of all processes of a job together."""
     counts = jobs.response_counts(result, job)
     buckets = [[low, bucket_end(low), n] for low, n in sorted(counts.items())]
     return Series("ns", buckets, merged(jobs.of(result, job)))
@@ -125,14 +125,14 @@ def series(result: dict, name: str) -> Series:
 
 
 def split(name: str) -> tuple[str, str, str]:
-    """Series, field and unit suffix of a metric that is no counter."""
+    """Series, field and unit suffix of a metric that is not a counter."""
     match = NAME.fullmatch(name)
     field, suffix = FIELD.fullmatch(match["field"]).groups()
     return match["series"], field, suffix
 
 
 def jobs_of(name: str) -> list[str]:
-    """The jobs that a metric is of."""
+    """The jobs that a metric refers to."""
     parts = [part for part in name.split(RATIO) if not part.startswith(("stat.", "hist."))]
     matches = [(part, JOB.fullmatch(part)) for part in parts]
     return [match[1] if match else split(part)[0] for part, match in matches]
@@ -157,7 +157,7 @@ def job_number(result: dict, job: str, name: str) -> float:
 
 
 def of(result: dict, name: str) -> float:
-    """The metric's value in one run. BadResult if its job has not printed that."""
+    """The metric's value in one run. Raises BadResult if its job has not printed it."""
     if RATIO in name:
         above, below = (of(result, part) for part in name.split(RATIO))
         return above / below if below else 0
@@ -173,7 +173,7 @@ def of(result: dict, name: str) -> float:
 
 
 def over_runs(name: str) -> str:
-    """What several runs' values are put together by: mean, min, max or sum."""
+    """How the values of several runs are combined: mean, min, max or sum."""
     if name.startswith("stat.") or RATIO in name or JOB.fullmatch(name):
         return "mean"
     _, field, _ = split(name)
@@ -186,12 +186,12 @@ TOGETHER = {"mean": mean, "min": min, "max": max, "sum": sum}
 
 
 def together(results: list[dict], name: str, how: str | None = None) -> float:
-    """The metric over several runs."""
+    """The metric's value over several runs."""
     return TOGETHER[how or over_runs(name)]([of(result, name) for result in results])
 
 
 def wrong_counter(name: str, counters: dict[str, str]) -> tuple | None:
-    """The same of a counter's name."""
+    """What is wrong with a counter's name, as `wrong` returns it."""
     times = [
         c + end for c, unit in counters.items() for end in (*SCALE_NS, "_percent") if unit == "ns"
     ]
@@ -200,7 +200,7 @@ def wrong_counter(name: str, counters: dict[str, str]) -> tuple | None:
 
 
 def wrong(name: str, counters: dict[str, str], histograms: dict[str, str]) -> tuple | None:
-    """What is wrong with a metric's name: (what, the word, what there is), or None."""
+    """What is wrong with a metric's name: (kind, the word, the possible words), or None."""
     if RATIO in name:
         parts = name.split(RATIO)
         found = [wrong(part, counters, histograms) for part in parts]

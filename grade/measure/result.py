@@ -73,7 +73,7 @@ LINE = {
 
 
 class BadResult(ValueError):
-    """A line that is no result; says what is wrong with which part."""
+    """A line that is not a result; the text says which part is wrong."""
 
 
 def check_dict(value: dict, pattern: dict, at: str) -> None:
@@ -95,7 +95,7 @@ def check_list(value: list, pattern: list | tuple, at: str) -> None:
 
 
 def check(value: object, pattern: object, at: str) -> None:
-    """Raise BadResult, with the place, if the value is not of the pattern."""
+    """Raise BadResult, with the place, if the value does not match the pattern."""
     kind = {dict: dict, list: list, tuple: list}.get(type(pattern), pattern)
     if not isinstance(value, kind) or isinstance(value, bool):
         raise BadResult(f"{at} is {json.dumps(value)[:40]}")
@@ -106,7 +106,7 @@ def check(value: object, pattern: object, at: str) -> None:
 
 
 def check_series(series: dict, at: str) -> None:
-    """Each list of a number a bin has as many."""
+    """Raise BadResult unless each list with a number for each bin has as many as there are bins."""
     for disk, lists in series["disks"].items():
         for name, values in lists.items():
             if name != "read_heat" and len(values) != series["bins"]:
@@ -115,7 +115,7 @@ def check_series(series: dict, at: str) -> None:
 
 
 def check_line(value: object, at: str = "result") -> None:
-    """Raise BadResult if this is no result."""
+    """Raise BadResult if this is not a result."""
     check(value, LINE, at)
     for i, job in enumerate(value["jobs"]):
         if job.keys() & RESPONSES:
@@ -124,7 +124,7 @@ def check_line(value: object, at: str = "result") -> None:
 
 
 def read(path: Path) -> list[dict]:
-    """The results in a file, all of them whole."""
+    """The results in a file. Raises BadResult unless all are whole."""
     if not path.exists():
         raise BadResult(f"{path}: there are no results")
     results = []
@@ -141,12 +141,12 @@ def read(path: Path) -> list[dict]:
 
 
 def setting(variables: dict[str, object]) -> dict[str, object]:
-    """The variables but for the seed: runs that differ in it alone are trials of one system."""
+    """The variables without the seed: runs that differ only in it are trials of one system."""
     return {name: value for name, value in variables.items() if name != "seed"}
 
 
 def measured_disk(result: dict) -> str:
-    """The disk that a run is about: the data disk, if it has one."""
+    """The disk that a run is about: the data disk, if it has one, else the root disk."""
     return "disk1" if result["config"]["data"] else "disk0"
 
 
@@ -156,7 +156,7 @@ def measured_drive(config: dict) -> str:
 
 
 def disk_series(result: dict) -> dict:
-    """The series of that disk; without a request, all are empty."""
+    """The series of the measured disk; all are empty if it had no request."""
     series = result["series"]
     empty = {name: [0] * series["bins"] for name in DISK} | {"read_heat": []}
     return series["disks"].get(measured_disk(result), empty)

@@ -1,13 +1,13 @@
-"""One run: copies of the images, a machine in lab mode, and what it came to.
+"""One run: copies of the images, a machine in lab mode, and its result.
 
-The commands are in /workload of the root disk; /rc runs them between two
-readings of /dev/stat and /dev/hist. A watchdog in the machine ends a run that
-takes too much virtual time: also one that is stuck, for when all wait, time
-jumps. The host's limit is for one that computes for ever.
+The commands are in /workload of the root disk. /rc runs them between two readings of /dev/stat and
+/dev/hist. A watchdog in the machine ends a run that takes too much virtual time. It also ends a run
+that is stuck, because virtual time jumps when everything waits. The host's limit is for a run that
+computes without end.
 
-A result is one JSON object (result.py) that depends on the run's configuration,
-the kernel and the images alone. The machine's memory is a file, from which the
-event trace is read when the machine has ended.
+A result is one JSON object (result.py) that depends only on the run's configuration, the kernel and
+the images. The machine's memory is a file, from which the event trace is read when the machine has
+ended.
 """
 
 import re
@@ -27,10 +27,10 @@ from grade.measure.files import CACHE, Image, cached, copy_sparse, hash_of
 from grade.measure.known import kernel_hash
 from grade.measure.schema import Run
 
-FORM = 3  # of a result; another one makes all runs anew
-STATUS_LIMIT = 99  # of a machine whose virtual time is up
+FORM = 3  # of a result; if it changes, all runs are made again
+STATUS_LIMIT = 99  # exit status of a machine whose virtual time is up
 TAIL_LINES = 15
-# The text of a device is read by one call: between two it may have changed.
+# The text of a device is read by one call, because it may change between two.
 READING = """uptime
 echo @stat; dd if=/dev/stat bs=256k count=1 2> /dev/null
 echo @hist; dd if=/dev/hist bs=256k count=1 2> /dev/null
@@ -55,12 +55,12 @@ UPTIME = re.compile(r"up (?:(\d+) days?, )?(\d\d):(\d\d):(\d\d)\.(\d{3})")
 
 
 class RunFailed(Exception):
-    """A run without a result; says why."""
+    """A run without a result; the text says why."""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """A finished machine: its exit status, the console, what QEMU said, host seconds."""
+    """A machine that has ended: exit status, console, QEMU's messages, seconds of the host."""
 
     status: int | None  # None: the host's limit
     console: str
@@ -69,7 +69,7 @@ class Ended:
 
 
 def mkfs_options(disk: dict) -> tuple[str, ...]:
-    """The further options of mkfs for a disk of the schema."""
+    """The options of mkfs for a disk of the schema."""
     words = ["--group", disk["group"]] if disk["group"] else []
     for path, size in disk["files"].items():
         words += ["--file", f"{path}={size}"]
@@ -87,7 +87,7 @@ def mkfs_options(disk: dict) -> tuple[str, ...]:
 
 
 def content(run: Run, name: str, files: dict[str, str] | None = None) -> Content:
-    """What goes into the root or data disk of a run."""
+    """The contents of the root or data disk of a run."""
     disk = run.config[name]
     return Content(
         files={path: text.encode() for path, text in (files or {}).items()},
@@ -99,13 +99,13 @@ def content(run: Run, name: str, files: dict[str, str] | None = None) -> Content
 
 
 def images(run: Run) -> dict[str, Image]:
-    """The run's images in the cache; the root disk's without the run's scripts."""
+    """The run's images in the cache. The root disk's image lacks the run's scripts."""
     names = [name for name in ("root", "data") if run.config[name]]
     return {name: cached(content(run, name)) for name in names}
 
 
 def key(run: Run) -> str:
-    """Equal for runs that give equal results."""
+    """A hash that is equal for runs with equal results."""
     digests = {name: made.digest for name, made in images(run).items()}
     return hash_of([FORM, run.config, kernel_hash(), digests])
 
@@ -122,7 +122,7 @@ def scripts(run: Run) -> dict[str, str]:
 
 
 def disks(run: Run, folder: Path) -> tuple[Disk, ...]:
-    """The run's own disks: the root disk laid out with the scripts, the data disk copied."""
+    """The run's own disks: a root disk made with the scripts, and a copy of the data disk."""
     root = image.make(folder / "root.img", content(run, "root", scripts(run)))
     if not run.config["data"]:
         return (Disk(root),)
@@ -147,7 +147,7 @@ def boot(machine: Config, console: Path, limit_s: float) -> Ended:
 
 
 def uptime_ms(text: str) -> int:
-    """The time of uptime's line."""
+    """The time in the line that uptime prints."""
     match = UPTIME.fullmatch(text)
     if not match:
         raise devtext.BadText(f"not a time: {text!r}")
@@ -156,7 +156,7 @@ def uptime_ms(text: str) -> int:
 
 
 def trace_series(memory: Path, stats: list[devtext.Counters], times_ms: list[int]) -> dict:
-    """The trace's series between two readings of the counters and of the time."""
+    """The series of the trace between the two readings of counters and time."""
     start, end = stats
     lost, events = trace.read(memory, end["trace.phys"][0])
     lost_since = max(0, lost - start["trace.written"][0])
@@ -164,9 +164,9 @@ def trace_series(memory: Path, stats: list[devtext.Counters], times_ms: list[int
 
 
 def result(run: Run, console: str, memory: Path) -> dict:
-    """The result in what the console showed and in the machine's memory.
+    """The result, from what the console showed and from the machine's memory.
 
-    Raises BadText or BadTrace if it is not all there.
+    Raises BadText or BadTrace if it is incomplete.
     """
     shown = SHOWN.search(console)
     if not shown:
@@ -192,7 +192,7 @@ def result(run: Run, console: str, memory: Path) -> dict:
 
 
 def failure(run: Run, ended: Ended) -> str | None:
-    """Why the machine's end is none of a good run, or None."""
+    """Why the machine did not end as a good run does, or None."""
     if ended.status == 0:
         return None
     if ended.status is None:
@@ -208,13 +208,13 @@ def failure(run: Run, ended: Ended) -> str | None:
 
 
 def tail(ended: Ended) -> str:
-    """The end of the console, for people."""
+    """The end of the console, for a message."""
     lines = ended.console.splitlines()[-TAIL_LINES:] or ended.complaints.splitlines()[-TAIL_LINES:]
     return "\n".join(f"    | {line[:200]}" for line in lines)
 
 
 def evaluate(run: Run, ended: Ended, memory: Path) -> dict:
-    """The ended machine's result; raises RunFailed."""
+    """The result of a machine that has ended. Raises RunFailed."""
     why = failure(run, ended)
     if not why:
         try:
@@ -225,9 +225,9 @@ def evaluate(run: Run, ended: Ended, memory: Path) -> dict:
 
 
 def make(run: Run, console: Path, memory: Path | None = None) -> tuple[dict, float]:
-    """Make the run: its result, and the host's seconds. Raises RunFailed.
+    """Make the run. Returns its result and the host's seconds. Raises RunFailed.
 
-    memory: a file for the machine's memory, if that is to be kept.
+    memory: a file for the machine's memory, if it is to be kept.
     """
     CACHE.mkdir(parents=True, exist_ok=True)
     with (

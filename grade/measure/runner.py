@@ -1,18 +1,17 @@
-"""Makes the runs of experiments that are not made yet, several at a time.
+"""Makes those runs of experiments that have not been made yet, several at a time.
 
 In build/experiments/NAME:
     results.jsonl    a line for each good run, in the file's order
-    host.jsonl       of each run made: host, its seconds, QEMU, when; or why it failed
+    host.jsonl       for each run made: host, its seconds, QEMU, when; or why it failed
     console/         what each run's console showed
     runs/            the results by key, from which a later call resumes
 
-Dask workers make them (grade/host/workers.py): on this machine, or wherever a scheduler's
-workers are. A worker gets a run and gives its result and console back. It makes images
-and machines of its own tree, and refuses a run whose key it comes to is another one, or
-whose code is, before it makes the run or after: so a result is the same whoever made it,
-and none is kept that a kernel made which was built meanwhile. The workers of this machine
-use a snapshot (grade/host/snapshot.py), in which nothing is built. What a worker that dies was
-at goes to another.
+Dask workers make the runs (grade/host/workers.py), on this machine or in a scheduler's cluster. A
+worker gets a run, and returns its result and console. It makes images and machines from its own
+tree. Before and after a run it compares the key that it computes, and its code, with those of the
+caller, and refuses the run if they differ. So a result does not depend on the worker, and no result
+is kept of a kernel that was built meanwhile. The workers of this machine use a snapshot
+(grade/host/snapshot.py), in which nothing is built. If a worker dies, another one makes its run.
 """
 
 import json
@@ -38,17 +37,17 @@ from grade.measure.run import RunFailed
 from grade.measure.schema import Experiment, Run
 
 Report = Callable[["Step"], None]
-# What makes a result of a run.
+# The code that makes a result.
 CODE = ("grade/host/*.py", "grade/machine/*.py", "grade/measure/*.py")
 
 
 class OtherTree(Exception):
-    """A worker stands in another tree; says which."""
+    """A worker has another tree; the text says which."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """What a worker gets."""
+    """The work of a worker."""
 
     run: Run
     key: str
@@ -57,7 +56,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Made:
-    """What a worker gives: a result, or an error."""
+    """The answer of a worker: a result, or an error."""
 
     result: dict | None
     error: str
@@ -69,7 +68,7 @@ class Made:
 
 @dataclass(frozen=True)
 class Step:
-    """One run is done: made, failed, or there already."""
+    """One run is done: it was made, it failed, or it had been made before."""
 
     run: Run
     host_s: float
@@ -91,7 +90,7 @@ class Outcome:
 
 @cache
 def qemu_version() -> str:
-    """What QEMU calls itself."""
+    """QEMU's own version line."""
     name = os.environ.get("QEMU", "qemu-system-riscv64")
     done = subprocess.run([name, "--version"], capture_output=True, text=True, check=True)
     return done.stdout.splitlines()[0]
@@ -99,13 +98,13 @@ def qemu_version() -> str:
 
 @cache
 def code_hash() -> str:
-    """Of the code that makes runs, as it was when first asked."""
+    """The hash of the code that makes runs, as it was at the first call."""
     paths = sorted(path for pattern in CODE for path in ROOT.glob(pattern))
     return hash_of({str(path.relative_to(ROOT)): hash_file(path) for path in paths})
 
 
 def check_tree(job: Job, when: str) -> None:
-    """Raise OtherTree unless this process, with what is built now, makes what the job wants."""
+    """Raise OtherTree unless this process, with what is built now, makes what the job asks for."""
     forget()
     kernel_hash.cache_clear()
     if (code_hash(), runs.key(job.run)) != (job.code, job.key):
@@ -136,12 +135,12 @@ def make_one(job: Job) -> Made:
 
 
 def to_line(value: dict) -> str:
-    """A line of JSON, always the same for the same value."""
+    """A line of JSON. Equal values give equal lines."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False) + "\n"
 
 
 def note(folder: Path, run: Run, made: Made) -> None:
-    """Keep what the host has to say about a run."""
+    """Keep the host's notes about a run."""
     row = {
         "run": run.name,
         "host": made.host,
@@ -155,7 +154,7 @@ def note(folder: Path, run: Run, made: Made) -> None:
 
 
 def keep(folder: Path, job: Job, made: Made) -> Step:
-    """Write what a worker gave."""
+    """Write a worker's answer."""
     console = folder / "console" / f"{job.run.number:03}_{job.run.name}.txt"
     write_whole(console, made.console)
     note(folder, job.run, made)
@@ -166,7 +165,7 @@ def keep(folder: Path, job: Job, made: Made) -> Step:
 
 
 def stored(folder: Path, run: Run, key: str) -> dict | None:
-    """The result of an earlier call, if there is one, under the names that the run has now."""
+    """The result of an earlier call, if there is one, with the names that the run has now."""
     path = folder / "runs" / f"{key}.json"
     if not path.exists():
         return None
@@ -175,7 +174,7 @@ def stored(folder: Path, run: Run, key: str) -> dict | None:
 
 
 def made_of(future: Future) -> Made:
-    """What a worker gave; if each that tried has died, that. Raises OtherTree."""
+    """A worker's answer, or an error if all workers that tried died. Raises OtherTree."""
     try:
         return future.result()
     except KilledWorker as error:
@@ -184,18 +183,18 @@ def made_of(future: Future) -> Made:
 
 @dataclass
 class Batch:
-    """The runs asked for of one experiment, and how far they are."""
+    """The runs of one experiment that were asked for, and their progress."""
 
     experiment: Experiment
     folder: Path
     keys: dict[int, str]
     todo: list[Job] = field(default_factory=list)
-    left: int = 0  # of them
+    left: int = 0  # runs not done yet
     outcome: Outcome = field(default_factory=Outcome)
 
 
 def begin(experiment: Experiment, only: list[Run], base: Path, report: Report) -> Batch:
-    """Know what is to be made, and the images for it; report what is there already."""
+    """Find out which runs are to be made, and make their images. Reports those made before."""
     folder = base / experiment.name
     for name in ("console", "runs"):
         (folder / name).mkdir(parents=True, exist_ok=True)
@@ -211,7 +210,7 @@ def begin(experiment: Experiment, only: list[Run], base: Path, report: Report) -
 
 
 def take(batch: Batch, job: Job, made: Made) -> Step:
-    """One of its runs is done."""
+    """Keep the answer for one run of the batch."""
     step = keep(batch.folder, job, made)
     if step.error:
         batch.outcome.errors[step.run.name] = step.error
@@ -222,7 +221,7 @@ def take(batch: Batch, job: Job, made: Made) -> Step:
 
 
 def end(batch: Batch) -> Outcome:
-    """Write the results that there are."""
+    """Write all results that exist."""
     found = [stored(batch.folder, run, batch.keys[run.number]) for run in batch.experiment.runs]
     outcome = batch.outcome
     outcome.results = [result for result in found if result]
@@ -237,11 +236,11 @@ def execute_all(
     base: Path = FOLDER,
     scheduler: str = "",
 ) -> Iterator[Outcome]:
-    """Make the given runs of each experiment: an outcome each, in order, as soon as it is there.
+    """Make the given runs of each experiment. Yields each outcome, in order, when it is complete.
 
-    All runs wait in one queue, so the workers are busy to its end, also while the caller does
-    something with an outcome. report tells of each run as it is done. jobs: how many at a time
-    on this machine; scheduler: the address of a cluster's, instead.
+    All runs wait in one queue, so the workers stay busy while the caller handles an outcome.
+    report is called for each run that is done. jobs: runs at a time on this machine; scheduler:
+    the address of a cluster that makes them instead.
     """
     batches = [begin(experiment, only, base, report) for experiment, only in asked]
     with ExitStack() as stack:
@@ -260,7 +259,7 @@ def execute_all(
                     future = next(done)
                     report(take(*given[future], made_of(future)))
                 yield end(waiting.pop(0))
-        finally:  # after ^C: what is done by now
+        finally:  # after ^C too: keep what is done by now
             for batch in waiting:
                 end(batch)
 

@@ -1,8 +1,8 @@
-"""What happened when: a run's event trace, counted in bins of time.
+"""A run's event trace, counted in bins of time.
 
-All integers, so that a result is the same to the last byte everywhere. Time
-begins with the measured commands. The trace is that of the whole run: what
-was queued before the beginning counts in the queue.
+All numbers are integers, so that a result has the same bytes on every host. Time begins with the
+measured commands. The trace is that of the whole run, so requests that were queued before the
+beginning count as queued.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ HEAT_BITS = 3  # a bucket of response times keeps so many of their first bits
 
 
 def bin_width_ms(length_ms: int) -> int:
-    """The least of 1 s, 2 s, 5 s, 10 s ... that makes no more than MOST_BINS bins."""
+    """The smallest of 1 s, 2 s, 5 s, 10 s ... that makes at most MOST_BINS bins."""
     width_ms = 1000
     while length_ms > width_ms * MOST_BINS:
         first = int(str(width_ms)[0])
@@ -26,19 +26,19 @@ def bin_width_ms(length_ms: int) -> int:
 
 
 def bucket_low(us: int) -> int:
-    """Where the bucket of a response time begins; there are four to a power of two."""
+    """The start of the bucket of a response time; there are four to a power of two."""
     rest = max(us.bit_length() - HEAT_BITS, 0)
     return us >> rest << rest
 
 
 def bucket_high(low_us: int) -> int:
-    """Where the bucket that begins here ends."""
+    """The end of the bucket that begins here."""
     return low_us + (1 << max(low_us.bit_length() - HEAT_BITS, 0))
 
 
 @dataclass
 class DiskSeries:
-    """One disk's numbers, bin by bin."""
+    """One disk's numbers, for each bin."""
 
     bins: int
     bin: int = 0  # where the queue's length is noted up to
@@ -52,7 +52,7 @@ class DiskSeries:
         self.heat: dict[tuple[int, int], int] = {}
 
     def move_to(self, bin: int) -> None:
-        """Note the queue's length in all bins up to this one, which begins with it."""
+        """Note the queue's length in all bins up to this one."""
         for i in range(self.bin, bin):
             self.queue_end[i] = self.queue
             self.queue_max[i + 1] = self.queue
@@ -73,7 +73,7 @@ class DiskSeries:
             self.heat[key] = self.heat.get(key, 0) + 1
 
     def result(self) -> dict:
-        """As it stands in a result."""
+        """The series as a result holds them."""
         self.move_to(self.bins - 1)
         self.queue_end[-1] = self.queue
         return {
@@ -89,7 +89,7 @@ class DiskSeries:
 
 @dataclass
 class Gatherer:
-    """Counts events that come in the order of time."""
+    """Counts events, which must come in the order of time."""
 
     start_ns: int
     width_ns: int
@@ -103,7 +103,7 @@ class Gatherer:
         return self.disks[number]
 
     def before(self, event: Event) -> None:
-        """An event before the first bin."""
+        """Count an event before the first bin."""
         if event.name == "queued":
             self.disk(event.disk).queue += 1
         elif event.name == "completed":
@@ -111,7 +111,7 @@ class Gatherer:
             disk.queue = max(disk.queue - 1, 0)
 
     def add(self, event: Event) -> None:
-        """An event in a bin."""
+        """Count an event in its bin."""
         bin = (event.time_ns - self.start_ns) // self.width_ns
         if event.name == "queued":
             self.disk(event.disk).queued(bin)

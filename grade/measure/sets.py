@@ -20,7 +20,7 @@ SETS = ROOT / "grade" / "experiments" / "sets"
 
 @dataclass(frozen=True)
 class NamedSet:
-    """A set of policies and their tunables, with its name and what it does."""
+    """A set of policies and their tunables, with a name and a description."""
 
     name: str
     about: str
@@ -29,7 +29,7 @@ class NamedSet:
 
     @property
     def arm(self) -> dict:
-        """As an arm of an experiment's file."""
+        """The set as an arm of an experiment's file."""
         return {"name": self.name, "policies": self.policies, "tunables": self.tunables}
 
 
@@ -51,7 +51,7 @@ def arms_of(raw: dict) -> list[dict]:
 
 
 def with_arms(c: Checker, raw: dict) -> dict:
-    """The experiment's values with the arms of the sets that it asks for."""
+    """The experiment's values, with the arms of the sets that it names."""
     name = raw.get("sets")
     if not isinstance(name, str) or not c.one_of(("sets",), "file of sets", name, list(files())):
         return raw

@@ -1,6 +1,6 @@
-"""What the terminal shows of an experiment's results: a pure function of them.
+"""The text that the terminal shows of an experiment's results: a pure function of them.
 
-Runs that differ in `seed` alone are trials of one system: a row.
+Runs that differ only in `seed` are trials of one system, and share a row.
 """
 
 import math
@@ -21,7 +21,7 @@ MS = 10**6
 
 
 def group_of(result: dict) -> str:
-    """The row that a result belongs to: its arm and what is swept, but for the seed."""
+    """The row to which a result belongs: its arm and the swept variables, without the seed."""
     swept = [f"{k}={v}" for k, v in setting(result["variables"]).items()]
     return " ".join([result["arm"], *swept])
 
@@ -35,14 +35,14 @@ def groups(results: list[dict]) -> dict[str, list[dict]]:
 
 
 def number(value: float) -> str:
-    """Four digits or all before the point; a whole number as it is."""
+    """A number with four digits, or with all digits before the point; a whole number as it is."""
     if value == int(value) or abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.{max(0, 3 - math.floor(math.log10(abs(value))))}f}"
 
 
 def aligned(rows: list[list[str]]) -> list[str]:
-    """The first column to the left, the others to the right."""
+    """The lines of a table: the first column to the left, the others to the right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return [
         "  ".join(
@@ -63,7 +63,7 @@ def said(experiment: Experiment, result: dict, metric: str) -> str:
 
 
 def foretold(experiment: Experiment, trials: list[dict], metric: str) -> str:
-    """What the model says of a metric of these runs, and by how much it was missed, or ""."""
+    """The model's figure for a metric of these runs, and by how much it was missed, or ""."""
     values = [experiment.predicted(trial).get(metric) for trial in trials]
     if None in values:
         return ""
@@ -85,7 +85,8 @@ def head(column: str) -> tuple[str, str]:
 
 
 def table(experiment: Experiment, results: list[dict]) -> list[list[str]]:
-    """Two rows of heads, then one for each system; under it what the model and the source say."""
+    """Two rows of heads, then one for each system, followed by the model's and the source's
+    figures."""
     columns = experiment.plot["columns"]
     heads = [head(column) for column in columns]
     rows = [["", "", *(above for above, _ in heads)], ["", "trials", *(name for _, name in heads)]]
@@ -100,7 +101,7 @@ def table(experiment: Experiment, results: list[dict]) -> list[list[str]]:
 
 
 def octaves(trials: list[dict], job: str) -> dict[int, int]:
-    """How many response times lie in [2^k, 2^(k+1)) ms, by k; all shorter ones with k = 0."""
+    """The number of response times in [2^k, 2^(k+1)) ms, by k; k = -1 has those below 1 ms."""
     counts: dict[int, int] = {}
     for trial in trials:
         for low, _, n in metrics.series(trial, job).buckets:
@@ -110,7 +111,7 @@ def octaves(trials: list[dict], job: str) -> dict[int, int]:
 
 
 def bar(count: int, most: int) -> str:
-    """A bar as long as the count's logarithm; a count of 1 is seen."""
+    """A bar as long as the count's logarithm. A count of 1 is visible."""
     eighths = round(8 * BAR * math.log1p(count) / math.log1p(most)) if count else 0
     whole, rest = divmod(eighths, 8)
     return "█" * whole + EIGHTHS[rest].strip()
@@ -122,7 +123,7 @@ def octave_label(k: int) -> str:
 
 
 def histogram_lines(counts: dict[str, dict[int, int]], most: int, last: int) -> list[str]:
-    """Some systems side by side."""
+    """The lines of a histogram of some systems side by side."""
     width = BAR + 8
     lines = ["", " " * 12 + "".join(name.ljust(width) for name in counts)]
     for k in range(-1, last + 1):
@@ -150,7 +151,7 @@ def histogram(experiment: Experiment, results: list[dict]) -> list[str]:
 
 
 def in_columns(result: dict, width_ms: int) -> list[float]:
-    """Writes a second, in columns of time."""
+    """The writes a second, in columns of time."""
     bin_ms, bins = result["series"]["bin_ms"], result["series"]["bins"]
     columns = [0.0] * -(-bins * bin_ms // width_ms)
     for i, writes in enumerate(disk_series(result)["writes"]):
@@ -159,19 +160,20 @@ def in_columns(result: dict, width_ms: int) -> list[float]:
 
 
 def column_width_ms(results: list[dict]) -> int:
-    """Whole bins of every run, and no more columns than there is room for."""
+    """The width of a column: whole bins of every run, and at most as many columns as there is room
+    for."""
     unit_ms = math.lcm(*(result["series"]["bin_ms"] for result in results))
     longest_ms = max(r["series"]["bin_ms"] * r["series"]["bins"] for r in results)
     return unit_ms * math.ceil(longest_ms / unit_ms / SPARK_COLUMNS)
 
 
 def spark(value: float, most: float) -> str:
-    """A character as high as the value; the least value is seen."""
+    """A character as high as the value. The smallest value is visible."""
     return SPARKS[math.ceil(value / most * (len(SPARKS) - 1))] if value else SPARKS[0]
 
 
 def sparklines(results: list[dict]) -> list[str]:
-    """When each system writes: the first trial of each, on one scale."""
+    """The writes of each system over time: the first trial of each, on one scale."""
     firsts = {name: trials[0] for name, trials in groups(results).items()}
     width_ms = column_width_ms(list(firsts.values()))
     rates = {name: in_columns(result, width_ms) for name, result in firsts.items()}
@@ -189,7 +191,7 @@ def sparklines(results: list[dict]) -> list[str]:
 
 
 def losses(results: list[dict]) -> list[str]:
-    """Which runs' traces are not whole."""
+    """A line for each run whose trace is incomplete."""
     return [
         f"trace: {group_of(result)} {result['variables']} lost its first "
         f"{result['series']['lost']:,} events; a larger trace_k keeps them"
@@ -199,7 +201,7 @@ def losses(results: list[dict]) -> list[str]:
 
 
 def expectations(experiment: Experiment, results: list[dict]) -> list[str]:
-    """What was expected, and whether it came."""
+    """A line for each expectation, and whether it was met."""
     lines = []
     for verdict in expect.judge(experiment, results):
         lines.append(f"{verdict.word:>7}  {verdict.says}")
@@ -208,7 +210,7 @@ def expectations(experiment: Experiment, results: list[dict]) -> list[str]:
 
 
 def text(experiment: Experiment, results: list[dict]) -> str:
-    """All of it."""
+    """All of the text."""
     about = [f"{experiment.name}: {experiment.claim}", f"source: {experiment.source}"]
     drive = f"drive {experiment.drive}, {len(results)} of {len(experiment.runs)} runs"
     parts = [[*about, drive]]

@@ -1,11 +1,11 @@
-"""The [model] table: what an analytic model says of each run. Models: grade/models/.
+"""The [model] table: an analytic model's figures for each run. The models are in grade/models/.
 
 [model]
 name = "carson_setia"
 metrics = {"read.mean_ms" = "read_ms"}   a metric of the table = the model's quantity
 
-[model.parameters]                       each one that the model has, a number
-reads_per_s = "{8 * iops}"               or text that becomes one
+[model.parameters]                       each parameter of the model: a number
+reads_per_s = "{8 * iops}"               or text that gives one
 """
 
 from types import ModuleType
@@ -18,7 +18,7 @@ from grade.models import System
 
 
 def number_of(raw: object) -> float | None:
-    """The number that a value is or says."""
+    """The number that a value is, or that its text gives."""
     if isinstance(raw, bool):
         return None
     try:
@@ -28,7 +28,7 @@ def number_of(raw: object) -> float | None:
 
 
 def parameters(c: Checker, raw: dict, module: ModuleType) -> dict[str, float]:
-    """The model's parameters: all of them, none that it does not have, each in its range."""
+    """The model's parameters: all of them, no others, each in its range."""
     keys, good = ("model", "parameters"), {}
     for name in raw:
         c.one_of((*keys, name), "parameter", name, list(module.PARAMETERS))
@@ -47,13 +47,13 @@ def parameters(c: Checker, raw: dict, module: ModuleType) -> dict[str, float]:
 
 
 def system(c: Checker, config: dict) -> System:
-    """What runs, as models know it."""
+    """The system that runs, as models know it."""
     tunables = {name: row.default for name, row in c.known.tunables.items()} | config["tunables"]
     return System(config["policies"], tunables, measured_drive(config))
 
 
 def predicted(c: Checker, raw: dict, config: dict) -> dict[str, float]:
-    """The model's value of each metric that it can tell of a run, from the checked config."""
+    """The model's value of each metric that it predicts for a run, from the checked config."""
     table = c.table(("model",), raw, MODEL)
     if c.problems or not c.one_of(("model", "name"), "model", table["name"], models.names()):
         return {}
