@@ -1,20 +1,20 @@
-"""Labs that are answered by numbers: what is handed in is a form, answers.toml.
+"""Labs that are answered by numbers: a student hands in a form, answers.toml.
 
-    student = "..."        from whom the machine of the run is made
-    QUESTION = "?"         until a whole number stands there
+    student = "..."        the name from which the machine of the run is made
+    QUESTION = "?"         a whole number takes the place of the "?"
 
-What is right comes from facts(bench, student) of the lab's solution.py: whole numbers by name,
-one for each question, and some that may be taken for them. It stays with the staff.
+The right answers come from facts(bench, student) of the lab's solution.py: whole numbers by name,
+one for each question, and some that are easily mistaken for them. Only the staff has that file.
 
-A student's tree has checks.json in its place, made for one student by `make skeleton STUDENT=`.
-It knows answers only together: CHECKED of the lab's scene.py tells, by group, of which answers
-the file has what scrypt makes of all of them at once. Among them are some of many bits that
-only who has looked knows, as a time in nanoseconds: one number alone, of which a few are
-likely, could be tried. So all of a group are right there, or the group is not; where the staff
-scores, each counts for itself. A question in no group of CHECKED is scored by the staff only.
+A student's tree has checks.json in its place, made for one student by `make skeleton STUDENT=`. It
+holds only hashes of several answers: CHECKED of the lab's scene.py names the answers that scrypt
+hashes together for each group. Each group has answers of many bits, such as a time in nanoseconds,
+because a single number with a few likely values could be found by trying. So in a student's tree a
+group is right as a whole or not at all. Where the staff scores, each answer counts for itself. A
+question that is in no group of CHECKED is scored by the staff only.
 
-What proves the tests, edits of wrong/ and attacks/, change the solved form before facts stand in
-it, each as its name in < >; the `function` of such an edit is a question.
+The edits of wrong/ and attacks/, which prove the tests, change the solved form before the facts are
+put in, when each fact is its name in < >. The `function` of such an edit is a question.
 """
 
 import hashlib
@@ -47,7 +47,7 @@ SLOW = {"n": 1 << 16, "r": 8, "p": 1, "maxmem": 1 << 27}  # scrypt's: about 0.2 
 
 
 def read(text: str) -> dict[str, object]:
-    """The answers as they are given."""
+    """The answers of a form. Raises Wrong if it is not TOML."""
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # also numbers too long, tables too deep
@@ -55,19 +55,19 @@ def read(text: str) -> dict[str, object]:
 
 
 def is_name(name: object) -> bool:
-    """May a student be called so?"""
+    """True if a student may have this name."""
     return isinstance(name, str) and bool(NAME.fullmatch(name))
 
 
 def student(bench: Workbench) -> str:
-    """Whose answers they are."""
+    """The student whose answers these are."""
     name = read(bench.files[FORM]).get("student")
     expect(is_name(name), f'your name in {FORM}: student = "..."', f"{name!r:.80}")
     return name
 
 
 def number(bench: Workbench, question: str) -> int:
-    """The answer to a question."""
+    """The answer to a question. Raises Wrong if it is not one whole number."""
     given = read(bench.files[FORM]).get(question, OPEN)
     expect(given != OPEN, f"{question} = a number", "no answer yet")
     whole = type(given) is int and 0 <= given < MOST
@@ -76,7 +76,7 @@ def number(bench: Workbench, question: str) -> int:
 
 
 def numbers(text: str) -> dict[str, int]:
-    """All that are given in a form; none if it cannot be read."""
+    """All numbers in a form; none if it cannot be read."""
     try:
         return {question: n for question, n in read(text).items() if type(n) is int}
     except Wrong:
@@ -84,7 +84,7 @@ def numbers(text: str) -> dict[str, int]:
 
 
 def alike(forms: Mapping[str, str]) -> list[Pair]:
-    """Which of these, by name, have the same numbers, which no two students' machines give."""
+    """The pairs of forms, by name, with nearly the same numbers. No two machines give the same."""
     given = {name: numbers(text) for name, text in sorted(forms.items())}
     pairs = []
     for (one, mine), (other, theirs) in combinations(given.items(), 2):
@@ -100,13 +100,13 @@ def alike(forms: Mapping[str, str]) -> list[Pair]:
 
 @cache
 def slowly(who: str, group: str, values: tuple[int, ...]) -> str:
-    """What cannot be turned back into the numbers but by trying all of them together."""
+    """A hash of the numbers that takes long to compute, so that trying them all is hopeless."""
     salt = f"{who}/{group}".encode()
     return hashlib.scrypt(" ".join(map(str, values)).encode(), salt=salt, **SLOW).hex()
 
 
 def checked(folder: Path) -> dict[str, tuple[str, ...]]:
-    """The questions of the lab in the folder that are checked together, by group."""
+    """The questions that are checked together, by group, of the lab in the folder."""
     return module(folder / SCENE).CHECKED
 
 
@@ -118,12 +118,12 @@ def facts(folder: Path, bench: Workbench) -> Mapping[str, int]:
 
 
 def expect_owner(known: dict, who: str) -> None:
-    """The checks are those of this student."""
+    """Raise Wrong unless the checks were made for this student."""
     expect(who == known["student"], f'student = "{known["student"]}", whose tree this is', who)
 
 
 def expect_all_right(folder: Path, bench: Workbench, question: str, look: str) -> None:
-    """In a student's tree: the answers are right with which this one is checked."""
+    """In a student's tree: raise Wrong unless all answers of the question's group are right."""
     known = json.loads((folder / CHECKS).read_text())
     who = student(bench)
     expect_owner(known, who)
@@ -135,7 +135,7 @@ def expect_all_right(folder: Path, bench: Workbench, question: str, look: str) -
 
 
 def expect_right(folder: Path, bench: Workbench, question: str, look: str) -> None:
-    """The answer to a question is right; if not, it says where to look, never the number."""
+    """Raise Wrong unless the answer is right. The text says where to look, and no number."""
     value = number(bench, question)
     if (folder / CHECKS).exists():
         expect_all_right(folder, bench, question, look)
@@ -161,16 +161,16 @@ def solution(folder: Path, kernel: Path, who: str) -> Mapping[str, int]:
 
 
 def edited(text: str, edit: Edit) -> str:
-    """The form with the line of one question changed."""
+    """The form with a change in the line of one question."""
     line = re.compile(rf"^{edit.function} = .*$", re.M)
     found = line.findall(text)
     if len(found) != 1 or edit.old not in found[0]:
-        raise BadLab(f"{edit.file}: {edit.function} does not contain {edit.old}")
+        raise BadLab(f"{edit.file}: the line of {edit.function} does not contain {edit.old}")
     return line.sub(lambda match: match[0].replace(edit.old, edit.new), text)
 
 
 def solved(lab: Lab, who: str, edits: tuple[Edit, ...] = ()) -> str:
-    """The form filled in as it should be, but for these edits."""
+    """The form with the right answers, except for these edits."""
     text = QUESTION.sub(r"\1 = <\1>", blank(lab.folder, who))
     for edit in edits:
         text = edited(text, edit)

@@ -1,18 +1,18 @@
-"""What is in a folder, a tar or a zip archive that a stranger made, at a cost that is known before.
+"""Reads a folder, or a tar or zip archive, that a stranger made, at a limited cost.
 
-Members come one by one; nothing is written. What they cost is counted, and whoever goes past a
-limit is refused, with the limit in words, before more is read:
+Members are read one by one, and nothing is written. Their cost is counted, and a submission that
+passes a limit is refused, with the limit in the message, before more is read:
 
-- members of any kind, folders among them (MOST_MEMBERS); how deep they lie and how long their
-  paths are (MOST_DEPTH, MOST_PATH);
-- bytes of an archive, packed and unpacked (MOST_PACKED, MOST_UNPACKED), the latter as they come
-  and not as they are said to be;
-- bytes that describe a tar's member (MOST_HEADER), or all of a zip's (MOST_DIRECTORY); packed
-  streams that follow one another (MOST_STREAMS); the memory that unpacking may take
-  (MOST_MEMORY).
+- members of any kind, with folders (MOST_MEMBERS); their depth and the length of their paths
+  (MOST_DEPTH, MOST_PATH);
+- bytes of an archive, packed and unpacked (MOST_PACKED, MOST_UNPACKED); unpacked bytes are counted,
+  whatever size the archive states;
+- bytes that describe a member of a tar archive (MOST_HEADER), or all members of a zip archive
+  (MOST_DIRECTORY); packed streams that follow one another (MOST_STREAMS); the memory that unpacking
+  may take (MOST_MEMORY).
 
-Of tar archives those of POSIX and GNU are read, without sparse files; packed by gzip, bzip2 or
-xz, or not. Zip archives: stored and deflated members that do not overlap.
+It reads tar archives of POSIX and GNU without sparse files, plain or packed by gzip, bzip2 or xz,
+and zip archives with stored and deflated members that do not overlap.
 """
 
 import bz2
@@ -50,7 +50,7 @@ NO_ARCHIVE = "neither a folder nor a tar or zip archive"
 
 
 class Refused(Exception):
-    """A submission that is not scored; says which file and why."""
+    """A submission that is not scored; the text says which file and why."""
 
     def __init__(self, why: str) -> None:
         super().__init__(printable(why.replace("\n", "?"), MOST_SAID))
@@ -67,7 +67,7 @@ class Member:
 
 
 def checked(members: Iterator[Member]) -> Iterator[Member]:
-    """They, as long as there are not too many, and each by a path that is one."""
+    """The same members, while they are within the limits, and each has a proper path."""
     for count, member in enumerate(members, 1):
         if count > MOST_MEMBERS:
             raise Refused(f"more than {MOST_MEMBERS} files and folders")
@@ -86,7 +86,8 @@ def checked(members: Iterator[Member]) -> Iterator[Member]:
 
 
 def in_folder(folder: Path, enter: Callable[[PurePosixPath], bool]) -> Iterator[Member]:
-    """What is in a folder, and in those inside that are to be entered; no link is followed."""
+    """The members of a folder, and of the folders in it that are to be entered. No link is
+    followed."""
     waiting = [PurePosixPath()]
     while waiting:
         here = waiting.pop()
@@ -104,13 +105,13 @@ def in_folder(folder: Path, enter: Callable[[PurePosixPath], bool]) -> Iterator[
 
 
 class Gzip:
-    """zlib's decompressor with the interface of those of bz2 and lzma."""
+    """zlib's decompressor, with the interface of those of bz2 and lzma."""
 
     def __init__(self) -> None:
         self.inner = zlib.decompressobj(31)  # with gzip's header and checksum
 
     def decompress(self, data: bytes, most: int) -> bytes:
-        """The next bytes, so many at most; data: needed only if needs_input."""
+        """The next bytes, at most this many. data: needed only if needs_input."""
         return self.inner.decompress(self.inner.unconsumed_tail + data, most)
 
     @property
@@ -127,7 +128,7 @@ class Gzip:
 
 
 def xz() -> lzma.LZMADecompressor:
-    """One that takes no more memory than there may be."""
+    """A decompressor for xz that takes at most MOST_MEMORY."""
     return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_MEMORY)
 
 
@@ -160,14 +161,14 @@ def unpacked(file: BinaryIO, make: Callable) -> Iterator[bytes]:
 
 @dataclass
 class Stream:
-    """Bytes that come in pieces; no more than MOST_UNPACKED."""
+    """Bytes that come in pieces: at most MOST_UNPACKED."""
 
     pieces: Iterator[bytes]
     held: bytearray = field(default_factory=bytearray)
     came: int = 0
 
     def more(self) -> bool:
-        """Hold one more piece; false at the end."""
+        """Hold one more piece. False at the end."""
         piece = next(self.pieces, None)
         if piece is None:
             return False
@@ -178,7 +179,7 @@ class Stream:
         return True
 
     def read(self, count: int) -> bytes:
-        """So many bytes; fewer at the end."""
+        """This many bytes; fewer at the end."""
         while len(self.held) < count and self.more():
             pass
         data = bytes(self.held[:count])
@@ -186,7 +187,7 @@ class Stream:
         return data
 
     def skip(self, count: int) -> None:
-        """Go past so many bytes, which must be there."""
+        """Pass over this many bytes, which must be there."""
         while count > len(self.held):
             count -= len(self.held)
             self.held.clear()
@@ -196,7 +197,7 @@ class Stream:
 
 
 def stream_of(file: BinaryIO, start: bytes, size: int) -> Stream:
-    """The bytes of a file of this size, unpacked if it begins as what is packed."""
+    """The bytes of a file of this size, unpacked if it begins like a packed one."""
     for magic, (make, most) in PACKED.items():
         if start.startswith(magic):
             if size > most:
@@ -213,7 +214,7 @@ NAMING = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GN
 
 
 def header(stream: Stream) -> tarfile.TarInfo | None:
-    """The next header; None at the end. Raises tarfile.HeaderError for what is none."""
+    """The next header, or None at the end. Raises tarfile.HeaderError for anything else."""
     block = stream.read(BLOCK)
     if not block.strip(b"\0"):
         return None
@@ -221,12 +222,12 @@ def header(stream: Stream) -> tarfile.TarInfo | None:
 
 
 def padded(size: int) -> int:
-    """The bytes that a member's contents take."""
+    """The bytes that a member's contents take in the archive."""
     return -(-size // BLOCK) * BLOCK
 
 
 def pax_path(data: bytes) -> str | None:
-    """The path that a POSIX header gives to the next member; lines are `LENGTH KEY=VALUE`."""
+    """The path that a POSIX header gives the next member. Its lines are `LENGTH KEY=VALUE`."""
     path = None
     while data.strip(b"\0"):
         length = int(data.split(b" ", 1)[0])
@@ -254,7 +255,7 @@ def named_by(item: tarfile.TarInfo, stream: Stream) -> str | None:
 
 
 def headers(stream: Stream, first: tarfile.TarInfo) -> Iterator[tuple[tarfile.TarInfo, str]]:
-    """Each header but those that only name, with its path. Counts them all."""
+    """Each header of a member, with its path. Counts the others too."""
     item, name = first, None
     for _ in range(3 * MOST_MEMBERS):
         if item is None:
@@ -269,7 +270,7 @@ def headers(stream: Stream, first: tarfile.TarInfo) -> Iterator[tuple[tarfile.Ta
 
 
 def in_tar(stream: Stream, first: tarfile.TarInfo) -> Iterator[Member]:
-    """The members of a tar archive. Of each the data must be asked for before the next."""
+    """The members of a tar archive. Each member's data must be read before the next member."""
     for item, name in headers(stream, first):
         size = max(item.size, 0)
         left = [padded(size)]
@@ -290,7 +291,7 @@ def in_tar(stream: Stream, first: tarfile.TarInfo) -> Iterator[Member]:
 
 @dataclass
 class Bounded:
-    """A file of which nobody has more than MOST_DIRECTORY at once."""
+    """A file of which at most MOST_DIRECTORY bytes can be read at once."""
 
     file: BinaryIO
 
@@ -313,7 +314,7 @@ class Bounded:
 
 
 def zip_data(archive: zipfile.ZipFile, item: zipfile.ZipInfo) -> bytes:
-    """What is in a member, read so that no more is unpacked than it is said to have."""
+    """A member's contents. No more is unpacked than the archive states."""
     if item.compress_type not in ZIPPED:
         raise Refused(f"{item.filename}: neither stored nor deflated")
     with archive.open(item) as file:
@@ -321,7 +322,7 @@ def zip_data(archive: zipfile.ZipFile, item: zipfile.ZipInfo) -> bytes:
 
 
 def zip_kind(item: zipfile.ZipInfo) -> int:
-    """A file, a folder, or something else; archives that tell no mode have files and folders."""
+    """A file, a folder, or something else. An archive without modes has files and folders only."""
     if item.is_dir():
         return stat.S_IFDIR
     kind = stat.S_IFMT(item.external_attr >> 16)
@@ -329,7 +330,7 @@ def zip_kind(item: zipfile.ZipInfo) -> int:
 
 
 def expect_apart(items: list[zipfile.ZipInfo]) -> None:
-    """Raises Refused if two members share packed bytes: a little would be unpacked to a lot."""
+    """Raise Refused if two members share packed bytes, as these could unpack to far more."""
     for one, other in pairwise(sorted(items, key=lambda item: item.header_offset)):
         if one.header_offset + one.compress_size >= other.header_offset:
             raise Refused(f"{other.filename}: overlaps with another member")
@@ -351,7 +352,7 @@ def in_zip(file: BinaryIO) -> Iterator[Member]:
 
 
 def in_archive(path: Path) -> Iterator[Member]:
-    """The members of an archive; raises Refused for what is none."""
+    """The members of an archive. Raises Refused if it is not one."""
     if path.stat().st_size > MOST_PACKED:
         raise Refused(f"{path.name}: more than {MOST_PACKED} bytes")
     with path.open("rb") as file:
@@ -374,8 +375,10 @@ def in_archive(path: Path) -> Iterator[Member]:
 
 
 def members(path: Path, enter: Callable[[PurePosixPath], bool]) -> Iterator[Member]:
-    """What was handed in; enter: is a folder of interest? Raises Refused, and whatever a damaged
-    archive leads to."""
+    """The members of what was handed in. `enter` says whether a folder is of interest.
+
+    Raises Refused, and any error that a damaged archive leads to.
+    """
     if path.is_dir():
         return checked(in_folder(path, enter))
     if path.is_file():

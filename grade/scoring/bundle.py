@@ -24,7 +24,7 @@ WHEN = (2000, 1, 1, 0, 0, 0)  # every file's time
 
 
 def sources() -> Iterator[Path]:
-    """The files of this tree that are not made from others."""
+    """The files of this tree that are not built."""
     for here, folders, files in os.walk(ROOT):
         left_out = NOT_HANDED_OUT(here, [*folders, *files])
         folders[:] = sorted(set(folders) - left_out)

@@ -1,4 +1,4 @@
-"""A class's page: how points are spread, test by test. One file that opens offline."""
+"""A class's page: the spread of points, test by test. One file that opens offline."""
 
 from html import escape
 from pathlib import Path
@@ -19,7 +19,7 @@ COLOUR = "#0072B2"
 
 
 def spread(shares: list[float], bar: int = BAR, height: int = HEIGHT) -> str:
-    """A histogram of shares of points, from 0 to 1; 1 has a bar of its own."""
+    """A histogram of shares of points, from 0 to 1. Full points have a bar of their own."""
     counts = [0] * (BINS + 1)
     for share in shares:
         counts[int(share * BINS)] += 1
@@ -36,7 +36,7 @@ def spread(shares: list[float], bar: int = BAR, height: int = HEIGHT) -> str:
 
 
 def test_row(name: str, tests: list[Outcome]) -> str:
-    """One test: most, mean, how many have all, none."""
+    """One test: its points, the mean, and how many submissions have all or none."""
     shares = [test.points / test.most for test in tests]
     cells = [
         f"{tests[0].most:g}",
@@ -69,7 +69,7 @@ def tests_table(records: list[Record]) -> str:
 
 
 def pairs_list(alike: list[Pair]) -> str:
-    """Who should be looked at."""
+    """The pairs of submissions that a person should look at."""
     if not alike:
         return "<p>None.</p>"
     items = "".join(

@@ -1,18 +1,18 @@
 """A class: a folder of submissions, scored in parallel, each once.
 
 In the folder of the results:
-    class.csv    a row a submission
-    class.html   the spread of points per test, and who is near-identical (page)
-    nonce        the class's: the same tests for all
-    NAME/        a submission's results in every form, and the key they stand for
+    class.csv    a row for each submission
+    class.html   the spread of points per test, and pairs that are nearly identical (page)
+    nonce        the class's nonce: all submissions have the same tests
+    NAME/        a submission's results in every form, and their key
 
-A submission whose key is there already is not scored again. The key is the hash of all
-that its score comes from: the files handed in, the lab, the nonce, the reference and the
-scoring itself.
+A submission whose results have the right key is not scored again. The key is the hash of everything
+that its score depends on: the files handed in, the lab, the nonce, the reference and the scoring
+itself.
 
-Scoring runs on Dask workers, on this machine or wherever a scheduler is. A worker gets the
-texts of a submission and gives a record back: it needs this tree, built, and shares no
-disk. One whose tree is another one, or is built anew meanwhile, refuses.
+Dask workers score, on this machine or in a scheduler's cluster. A worker gets the texts of a
+submission and returns a record. It needs this tree, built, and shares no disk. It refuses to score
+if its tree is another one, or is built again meanwhile.
 """
 
 import csv
@@ -43,7 +43,7 @@ CODE = ("grade/*.py", "grade/scoring/**/*.py")
 
 
 class BadClass(Exception):
-    """No class to be scored; says why."""
+    """The class cannot be scored; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Handed:
     refused: str = ""
 
     def take(self) -> dict[str, str]:
-        """The files, or Refused."""
+        """The files. Raises Refused."""
         if self.refused:
             raise Refused(self.refused)
         return self.files
@@ -64,7 +64,7 @@ class Handed:
 
 @dataclass(frozen=True)
 class Job:
-    """What a worker gets."""
+    """The work of a worker."""
 
     lab: str
     handed: Handed
@@ -109,7 +109,7 @@ def collect(folder: Path, lab: Lab) -> list[Handed]:
 
 
 def taken(lab: Lab, path: Path, known: Callable[[str], set[bytes]]) -> Handed:
-    """One submission."""
+    """One submission, read."""
     try:
         if path.is_symlink():
             raise Refused(f"{name_of(path)}: a link")
@@ -122,7 +122,7 @@ def taken(lab: Lab, path: Path, known: Callable[[str], set[bytes]]) -> Handed:
 
 
 def hash_of(folder: Path, paths: list[Path]) -> str:
-    """The hash of files, with their names in the folder."""
+    """The hash of files and of their names in the folder."""
     digest = sha256()
     for path in sorted(paths):
         data = path.read_bytes()
@@ -133,20 +133,21 @@ def hash_of(folder: Path, paths: list[Path]) -> str:
 
 @cache
 def code_key(lab: str) -> str:
-    """The hash of the lab and the scoring, as they were when first asked: so they were loaded."""
+    """The hash of the lab and the scoring as of the first call, when they were loaded."""
     folder = named(lab).folder
     files = [p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
     return hash_of(ROOT, files + [path for pattern in CODE for path in ROOT.glob(pattern)])
 
 
 def tree_key(lab: str) -> str:
-    """The hash of what scores a lab: its code, and the reference, mkfs and programs as of now."""
+    """The hash of what scores a lab: its code, and the reference, mkfs and programs as they are
+    now."""
     built = [KERNEL, MKFS, *(path for path in ROOT_FOLDER.rglob("*") if path.is_file())]
     return f"{code_key(lab)} {hash_of(TREE, built)}"
 
 
 def key_of(job: Job) -> str:
-    """The hash of all that a score comes from."""
+    """The hash of everything that a score depends on."""
     texts = sorted(job.handed.files.items())
     return sha256(repr((job.tree, job.nonce, texts, job.handed.refused)).encode()).hexdigest()
 
@@ -155,7 +156,7 @@ def key_of(job: Job) -> str:
 
 
 def check_tree(job: Job, when: str) -> None:
-    """Raises BadClass unless this process scores as the job wants."""
+    """Raise BadClass unless this process scores as the job asks."""
     if tree_key(job.lab) != job.tree:
         where = f"{ROOT} on {socket.gethostname()}"
         raise BadClass(
@@ -177,7 +178,7 @@ def score(job: Job) -> Record:
 
 
 def stored(folder: Path, key: str) -> Record | None:
-    """The record that stands for this key, if it is there."""
+    """The record that has this key, if there is one."""
     try:
         return parse((folder / "result.json").read_text()) if there(folder) == key else None
     except (OSError, ValueError, TypeError):
@@ -200,7 +201,7 @@ def keep(folder: Path, record: Record, key: str) -> None:
 
 
 def record_of(future: Future, job: Job, lab: Lab) -> Record:
-    """What a worker gave; if it gave nothing, why."""
+    """A worker's record; if it returned none, one that says why."""
     error = future.exception()
     if isinstance(error, BadClass):
         raise error
@@ -212,7 +213,7 @@ def record_of(future: Future, job: Job, lab: Lab) -> Record:
 
 
 def nonce_of(folder: Path, nonce: str) -> str:
-    """The class's nonce: as given, or as before, or a new one."""
+    """The class's nonce: the given one, or that of an earlier scoring, or a new one."""
     path = folder / "nonce"
     if not nonce:
         nonce = path.read_text().strip() if path.exists() else secrets.token_hex(4)
@@ -229,7 +230,7 @@ def score_all(
     report: Report,
     pool: Callable[[], Iterator[Client]],
 ) -> dict[str, Record]:
-    """The record of each submission by name; those that are there are not made again."""
+    """The record of each submission, by name. Those that have been scored are not scored again."""
     records: dict[str, Record] = {}
     todo: dict[str, Job] = {}
     key = tree_key(lab.name)
@@ -258,7 +259,7 @@ def score_all(
 
 
 def pairs(lab: Lab, handed: list[Handed]) -> list[likeness.Pair]:
-    """Who is near-identical to whom."""
+    """The pairs that are nearly identical."""
     solutions = {one.name: one.files for one in handed if one.files}
     if answers.FORM in lab.files:
         return answers.alike({name: files[answers.FORM] for name, files in solutions.items()})
@@ -270,7 +271,7 @@ def pairs(lab: Lab, handed: list[Handed]) -> list[likeness.Pair]:
 
 
 def table(records: dict[str, Record], alike: list[likeness.Pair]) -> str:
-    """As CSV: name, status, score, the points of each test, who is like it."""
+    """CSV: name, status, score, the points of each test, and similar submissions."""
     tests = list(dict.fromkeys(test.id for record in records.values() for test in record.tests))
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

@@ -1,9 +1,9 @@
-"""Compiles a submission's files, and links what comes of them with the staff's objects.
+"""Compiles a submission's files, and links their objects with the staff's.
 
-- A file is compiled beside the headers and nothing else, in the sandbox, which hands out the
-  preprocessed text, and then the object. Nothing that the compiler writes besides is used.
-- The kernel is linked in a second sandbox, from objects only: those that the staff's tree has, and
-  those of the submission, which have been checked. No text of the submission is there.
+- A file is compiled beside the headers and nothing else, in the sandbox. The sandbox hands out the
+  preprocessed text, and then the object. Nothing else that the compiler writes is used.
+- The kernel is linked in a second sandbox, from objects only: those of the staff's tree, and those
+  of the submission, which have been checked. No text of the submission is there.
 - The commands are the tree's own: that of its kernel's objects (build/kernel.command), and make.
 """
 
@@ -38,16 +38,16 @@ LINK = (
 
 
 class BuildFailed(Exception):
-    """The kernel does not build; says what the compiler said."""
+    """The kernel does not build; the text is the compiler's."""
 
 
 def flags() -> list[str]:
-    """The compiler and its flags, as the kernel's objects were made with them."""
+    """The compiler and its flags, as they were used for the kernel's objects."""
     return shlex.split(COMMAND.read_text())
 
 
 def found(name: str) -> Path:
-    """A program of this machine."""
+    """The path of a program of this machine."""
     path = shutil.which(name)
     if not path:
         raise BuildFailed(f"this machine has no {name}: run make")
@@ -56,14 +56,14 @@ def found(name: str) -> Path:
 
 @cache
 def asked(*words: str) -> str:
-    """What the compiler says about itself."""
+    """The compiler's answer to a question about itself."""
     line = [flags()[0], *words]
     return subprocess.run(line, capture_output=True, text=True, check=True).stdout.strip()
 
 
 @cache
 def programs(*names: str) -> frozenset[Path]:
-    """The compiler with all that it calls, a shell, and these."""
+    """The compiler, everything that it calls, a shell, and these programs."""
     own = [asked(f"-print-prog-name={name}") for name in OWN]
     paths = [found(name) for name in (flags()[0], "sh", "cat", *names)]
     return frozenset([*paths, *(Path(os.path.normpath(found(name))) for name in own)])
@@ -82,18 +82,18 @@ def run(
     names: tuple[str, ...] = (),
     most: int = sandbox.FILE_BYTES,
 ) -> bytes:
-    """What the command hands out, shut in with the tree; raises BuildFailed."""
+    """The output of a command that is shut in with the tree. Raises BuildFailed."""
     try:
         made = sandbox.run(command, tree, programs(*names), folders(), LIMIT_S, most)
     except sandbox.TooLong:
-        raise BuildFailed(f"it took more than {LIMIT_S} s") from None
+        raise BuildFailed(f"the compiler or linker took more than {LIMIT_S} s") from None
     if made.status:
         raise BuildFailed(printable(made.text[-MOST_SAID:]) or f"it ended with {made.status}")
     return made.data
 
 
 def expanded(file: str, tree: sandbox.Apart) -> Expanded:
-    """A file of the tree as the preprocessor leaves it; raises BuildFailed, Refused."""
+    """A file of the tree after the preprocessor. Raises BuildFailed and Refused."""
     data = run([*flags(), "-E", file], tree, most=MOST_EXPANDED)
     try:
         return read_expanded(file, data.decode())
@@ -103,7 +103,7 @@ def expanded(file: str, tree: sandbox.Apart) -> Expanded:
 
 @cache
 def headers_alone(headers: tuple[str, ...]) -> Expanded:
-    """These headers of this tree, included in this order by a file that has nothing else."""
+    """These headers of this tree, preprocessed in this order in a file without anything else."""
     text = "".join(f'#include "{header}"\n' for header in headers)
     line = [*flags(), "-E", "-x", "c", "-"]
     made = subprocess.run(line, cwd=TREE, input=text, capture_output=True, text=True, check=True)
@@ -111,12 +111,12 @@ def headers_alone(headers: tuple[str, ...]) -> Expanded:
 
 
 def compiled(file: str, tree: sandbox.Apart) -> bytes:
-    """The object of a file of the tree; raises BuildFailed."""
+    """The object of a file of the tree. Raises BuildFailed."""
     return run(["sh", "-c", COMPILE, "sh", *flags(), "-c", file], tree)
 
 
 def linked(tree: sandbox.Apart) -> bytes:
-    """The kernel of a tree that has all objects; raises BuildFailed."""
+    """The kernel of a tree that has all objects. Raises BuildFailed."""
     variables = COMMAND.read_text().removesuffix("\n").split(" ", 1)
     names = (*LINKING, f"{PREFIX}nm", f"{PREFIX}ld")
     return run(["sh", "-c", LINK, "sh", *variables, PREFIX], tree, names)

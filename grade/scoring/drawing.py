@@ -21,23 +21,23 @@ ABOUT = (
 
 
 def scale(of: dict, present: list[str]) -> dict:
-    """A scale that gives what is there what it has everywhere."""
+    """A scale on which each name has the same value in all pictures."""
     return {"domain": present, "range": [of[name] for name in present]}
 
 
 def present(curves: list[Curves], name: str, order: dict) -> list[str]:
-    """Those of the names that the curves have, in order."""
+    """The names that the curves have, in order."""
     return [word for word in order if word in {getattr(c, name) for c in curves}]
 
 
 def who(curves: list[Curves], of: dict, **more: object) -> dict:
-    """What tells whose it is."""
+    """The channel that tells yours from the reference's."""
     names = present(curves, "who", COLOURS)
     return {"field": "who", "type": "nominal", "title": None, "scale": scale(of, names), **more}
 
 
 def whose(curves: list[Curves], extent: str, of: dict) -> dict:
-    """The channels that tell whose it is: colour, how large, how faint."""
+    """The channels that tell yours from the reference's: colour, size, opacity."""
     return {
         "color": who(curves, COLOURS, legend={"symbolType": "circle", "symbolSize": 120}),
         extent: who(curves, of, legend=None),
@@ -46,7 +46,7 @@ def whose(curves: list[Curves], extent: str, of: dict) -> dict:
 
 
 def dash(curves: list[Curves]) -> dict:
-    """What, of a line."""
+    """The channel that tells reads from writes."""
     names = present(curves, "what", DASHES)
     legend = None if len(names) < 2 else {"symbolType": "stroke", "symbolSize": 400}
     scaled = {"title": None, "scale": scale(DASHES, names), "legend": legend}
@@ -54,7 +54,7 @@ def dash(curves: list[Curves]) -> dict:
 
 
 def axis(name: str, title: str, **more: object) -> dict:
-    """A quantity."""
+    """The axis of a quantity."""
     few = {"axis": {"tickCount": TICKS}}
     return {"field": name, "type": "quantitative", "title": title, **few, **more}
 

@@ -1,23 +1,24 @@
-"""Is what a machine left behind to be believed? The kernel in it was a stranger's.
+"""Checks the evidence that a machine left behind, because its kernel was a stranger's.
 
-- Machine mode keeps the trace (kernel/entry.S): what is in it nobody has changed, and
-  each time was the clock's when it was written, within ASTRAY_NS.
-- The disk layer's trace is held against what QEMU's own devices saw: which sectors, read
-  or written, in which order.
-- A block is made dirty, written, queued, issued and completed in turn: nothing is added in
-  between. (The first two only of a submission that is not the cache itself.)
-- Its times are held against the drive: when a command was issued tells when the model of
-  the drive is done with it. None is done sooner. One may be done later if the kernel was at
-  work with interrupts off: a flush that gathers a batch of blocks, for 1.8 ms, traces events
-  all the while; a search for the next command of another disk, for an eighth of a rotation,
-  ends in that command's issue. They never go back.
-- The kernel's code and constants are, at the end, those of its file; so are machine mode's pages,
-  which in the file are the staff's (linked.py), but for the three words that it writes there.
+- Machine mode keeps the trace (kernel/entry.S): no record was changed, and each time was the
+  clock's when the record was written, within ASTRAY_NS.
+- The disk layer's trace must agree with what QEMU's own devices saw: the sectors that were read or
+  written, and their order.
+- A block becomes dirty, is written, queued, issued and completed in this order, with nothing in
+  between. (The first two steps are checked only for a submission that is not the cache itself.)
+- The times must agree with the drive. From the time when a command was issued, the model of the
+  drive tells when it is done. No command is done sooner. One may be done later if the kernel worked
+  with interrupts off: a flush that gathers a batch of blocks, for 1.8 ms, traces events all the
+  while; a search for the next command of another disk, for an eighth of a rotation, ends in that
+  command's issue. Times never go back.
+- At the end the kernel's code and constants must be those of its file, and so must machine mode's
+  pages, except for the three words that machine mode writes there. In the file they are the staff's
+  (linked.py).
 
-So a kernel may lie about its times only by doing, at those times, what it tells. What is left
-to somebody who writes an operating system of his own into a policy: page tables that show the
-kernel other code than its own, devices told to write where the processor may not, and records
-added by machine mode's call of what is no step of a write, as a read's arrival.
+So a step in the trace must have happened at the time that the trace gives. A person who writes an
+operating system into a policy could still use page tables that show the kernel other code than its
+own, devices that write where the processor may not, and machine mode's call to add records that are
+about no step of a write, such as a read's arrival.
 """
 
 import re
@@ -53,10 +54,10 @@ WRITABLE = 2  # of a segment
 
 
 def ring_phys(kernel: Path, memory: Path) -> int:
-    """Where the trace is, as machine mode has it, whose word no other can write.
+    """The address of the trace, from machine mode's own word, which nothing else can write.
 
-    The place of that word is a global symbol's, of which there must be one; in a kernel with a
-    submission in it, it has been held against entry.S (linked.py).
+    The one global symbol of its name gives the place of that word. In a kernel with a
+    submission in it, the symbol has been compared with entry.S (linked.py).
     """
     at, _ = linked.written_by_machine(elf.read(kernel))
     with memory.open("rb") as file:
@@ -66,7 +67,7 @@ def ring_phys(kernel: Path, memory: Path) -> int:
 
 
 def seen_by_devices(log: Path, most: int) -> list[list[tuple]]:
-    """Of each disk: the transfers that QEMU's device did, in order; not more than `most`."""
+    """The transfers that QEMU's device did for each disk, in order; at most `most` of them."""
     disks: dict[str, list[tuple]] = defaultdict(list)
     with log.open(errors="replace") as lines:
         for match in islice(filter(None, map(SEEN.search, lines)), most):
@@ -75,7 +76,7 @@ def seen_by_devices(log: Path, most: int) -> list[list[tuple]]:
 
 
 def told_by_trace(run: Run) -> list[list[tuple]]:
-    """The same, as the trace has it."""
+    """The transfers of each disk that the trace shows, in order."""
     disks: dict[int, list[tuple]] = defaultdict(list)
     for r in run.requests:
         disks[r.disk].append((r.sector, r.sectors, r.write))
@@ -83,9 +84,9 @@ def told_by_trace(run: Run) -> list[list[tuple]]:
 
 
 def expect_writes_in_turn(run: Run, cache_too: bool) -> None:
-    """A block is in one buffer: its next write is begun when the last one is done.
+    """Expect a block's next write to begin after the last one is done: it has one buffer.
 
-    Of reads there may be several: programs read a disk past the cache.
+    There may be several reads, because programs read a disk past the cache.
     """
     before = OF_CACHE | OF_DISK if cache_too else OF_DISK | {"queued": {"completed"}}
     steps: dict[tuple[int, int], str] = {}
@@ -104,7 +105,7 @@ def expect_writes_in_turn(run: Run, cache_too: bool) -> None:
 
 
 def told(run: Run, disk: int, commands: list[Request]) -> str:
-    """What the drive was told, in order, as drive_times_tool reads it."""
+    """The commands to the drive, in order, as drive_times_tool reads them."""
     lines = [
         (r.issued_ns, f"{r.issued_ns} {'RW'[r.write]} {r.sector} {r.sectors}\n") for r in commands
     ]
@@ -117,7 +118,7 @@ def told(run: Run, disk: int, commands: list[Request]) -> str:
 
 
 def late_ns(run: Run, disk: int, commands: list[Request], drive: str) -> list[int]:
-    """How much later than the drive's model each of a disk's commands was done."""
+    """How much later than in the drive's model each of a disk's commands was done."""
     done = subprocess.run(
         [NATIVE / "drive_times_tool", drive],
         input=told(run, disk, commands),
@@ -132,7 +133,7 @@ def late_ns(run: Run, disk: int, commands: list[Request], drive: str) -> list[in
 
 
 def kept_busy(events: list[trace.Event], begin_ns: int, end_ns: int) -> bool:
-    """Was the kernel at work all the while: did it trace something every LATE_NS, or search?
+    """True if the kernel worked all the while: it traced something every LATE_NS, or searched.
 
     events: the oldest first.
     """
@@ -146,7 +147,7 @@ def kept_busy(events: list[trace.Event], begin_ns: int, end_ns: int) -> bool:
 
 
 def expect_times(run: Run) -> None:
-    """Times are the drives', and go on."""
+    """Expect times that agree with the drives and never go back."""
     times = [event.time_ns for event in run.events]
     expect(times == sorted(times), "the times of the trace to rise", "they go back")
     for disk, drive in enumerate(run.scenario.setting.drives):
@@ -175,7 +176,8 @@ def constants(kernel: Path) -> list[tuple[int, bytes]]:
 
 
 def expect_constants(kernel: Path, memory: Path) -> None:
-    """Code and constants are as they were loaded, machine mode's too, but for what it writes."""
+    """Expect code and constants as they were loaded; machine mode's too, except for its own
+    words."""
     first, last = linked.written_by_machine(elf.read(kernel))
     with memory.open("rb") as file:
         for phys, data in constants(kernel):
@@ -193,7 +195,7 @@ def expect_constants(kernel: Path, memory: Path) -> None:
 def expect_evidence(
     run: Run, lost: int, kernel: Path, memory: Path, log: Path, cache_too: bool
 ) -> None:
-    """All of the above, and the script came to its end."""
+    """Expect all of the above, and a script that came to its end."""
     expect(not lost, f"at most {run.scenario.trace_k}k events in the trace", f"{lost} more")
     astray = trace.astray(memory, ring_phys(kernel, memory))
     expect(not astray, "each time in the trace to be the clock's", f"{astray} were not")
@@ -215,9 +217,9 @@ def witnessed(
     log: Path,
     cache_too: bool,
 ) -> Run:
-    """The run that the trace tells of, if the evidence is for it.
+    """The run that the trace shows, if the evidence supports it.
 
-    cache_too: is what it tells of the cache not the submission's own word?
+    cache_too: false if what the trace shows of the cache is the submission's own word.
     """
     try:
         lost, events = trace.read(memory, ring_phys(kernel, memory))

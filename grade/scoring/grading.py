@@ -1,4 +1,4 @@
-"""From a submission to its record, whatever happens on the way."""
+"""Makes the record of a submission, whatever happens on the way."""
 
 import inspect
 import resource
@@ -28,7 +28,7 @@ Take = Callable[[], dict[str, str]]
 
 
 class NoTest(Exception):
-    """There is no such test; says which there are."""
+    """There is no such test; the text says which there are."""
 
 
 @dataclass(frozen=True)
@@ -43,18 +43,18 @@ class Test:
 
     @property
     def measures(self) -> bool:
-        """Does it return a Slide?"""
+        """True if it returns a Slide."""
         returns = inspect.signature(self.ask).return_annotation
         return Slide in (returns, *get_args(returns))
 
     @property
     def names(self) -> tuple[str, str]:
-        """By which it may be chosen."""
+        """The names by which it may be chosen."""
         return self.group.name, f"{self.group.name}.{self.name}"
 
 
 def functions(loaded: ModuleType) -> list[Callable[[Workbench], Slide | None]]:
-    """The module's own public functions of one argument `bench`, as they stand."""
+    """The module's own public functions with one argument `bench`, in their order."""
     return [
         value
         for name, value in vars(loaded).items()
@@ -66,12 +66,12 @@ def functions(loaded: ModuleType) -> list[Callable[[Workbench], Slide | None]]:
 
 
 def first_line(what: object) -> str:
-    """Of its docstring."""
+    """The first paragraph of its docstring."""
     return (inspect.getdoc(what) or "").split("\n\n")[0].replace("\n", " ")
 
 
 def tests(lab: Lab) -> Iterator[Test]:
-    """The tests that are here, group by group; each of a group is worth the same."""
+    """The tests that this tree has, group by group. All tests of a group are worth the same."""
     for group in lab.groups:
         if group.path:
             asked = functions(module(group.path))
@@ -81,7 +81,7 @@ def tests(lab: Lab) -> Iterator[Test]:
 
 
 def chosen(lab: Lab, names: str) -> list[Test]:
-    """All tests, or those named: GROUP or GROUP.TEST, several with commas between."""
+    """All tests, or the named ones: GROUP or GROUP.TEST, separated by commas."""
     found = list(tests(lab))
     if not names:
         return found
@@ -94,7 +94,7 @@ def chosen(lab: Lab, names: str) -> list[Test]:
 
 
 def ask(test: Test, bench: Workbench, lab: str, command: str) -> Outcome:
-    """One test's result."""
+    """The result of one test."""
     most = round(test.points, 2)
     result = Outcome(test.group.name, test.name, test.about, test.group.hidden, 0, most)
     result.measured = test.measures
@@ -135,14 +135,14 @@ def add_up(record: Record, asked: list[Test]) -> None:
 
 
 def hidden_only(tests: list[Outcome]) -> set[str]:
-    """The runs that no test has asked for which students may read of."""
+    """The runs that only hidden tests have asked for."""
     hidden = {run for test in tests if test.hidden for run in test.runs}
     shown = {run for test in tests if not test.hidden for run in test.runs}
     return hidden - shown
 
 
 def used() -> tuple[float, float]:
-    """Seconds of the processor and the most memory in MB, by this process and its children.
+    """Processor seconds and the most memory in MB, of this process and its children.
 
     The children run one at a time.
     """
@@ -160,10 +160,11 @@ def grade(
     gdb: Path | None = None,
     beside: bool = False,
 ) -> Record:
-    """The record of what `take` gives, which may raise Refused.
+    """The record of the files that `take` returns. `take` may raise Refused.
 
-    command: how to do it again; only: groups or tests, with commas; folder: for what is made;
-    beside: for the pictures, have the reference do all that the submission did.
+    command: the command that repeats it; only: groups or tests, separated by commas; folder: for
+    what is made; beside: for the pictures, have the reference run everything that the submission
+    ran.
     """
     began_s, (cpu_s, _) = time.monotonic(), used()
     asked = chosen(lab, only)

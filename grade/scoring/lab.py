@@ -5,8 +5,8 @@
     tests/        a group of tests each: GROUP.py, its functions the tests (workbench.py)
     hidden/       the same, which students do not get
     answers.toml  if the lab is answered by numbers: the form; and solution.py (answers.py)
-    wrong/        mistakes to prove the tests by: NAME.toml, edits of the reference
-    attacks/      attempts to fool the scoring: likewise
+    wrong/        mistakes that the tests must notice: NAME.toml, edits of the reference
+    attacks/      attempts to fool the scoring: NAME.toml, edits of the reference
     start/        policies that are not in this tree, as students get them, by their paths
     reference.elf in a student's tree only: the solution's kernel, to measure against
 
@@ -20,13 +20,13 @@ lab.toml:
 
 A mistake, wrong/NAME.toml:
 
-    says = "..."           loses = ["GROUP"]: the groups that lose points, all others none
-    disturbs = ["GROUP"]   but these may: what they measure depends on what is wrong
-    [[edits]]              file, function, old, new: once in that function, spaced anyhow
+    says = "..."           loses = ["GROUP"]: the groups that lose points; no other does
+    disturbs = ["GROUP"]   groups that may lose points too: what they measure depends on it
+    [[edits]]              file, function, old, new: once in that function, in any spacing
 
 An attack, attacks/NAME.toml: the same edits, and
-    says = "..."           most = POINTS it may score   named = what the report says of it
-    loses = ["GROUP"]      if given: where the points are that it does not get
+    says = "..."           most = POINTS it may score   named = words of the report about it
+    loses = ["GROUP"]      if given: the groups that lose points
 """
 
 import importlib
@@ -44,7 +44,7 @@ WORD = re.compile(r"[a-z][a-z0-9-]*")
 
 
 class BadLab(Exception):
-    """A lab that is not one; says which file and what."""
+    """A lab that is not well-formed; the text says which file and what."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Hole:
 
 @dataclass(frozen=True)
 class Edit:
-    """Other words in a function."""
+    """A replacement of words in a function."""
 
     file: str
     function: str
@@ -68,7 +68,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A wrong solution, and the groups that must notice, and those that may."""
+    """A wrong solution, the groups that must notice it, and those that may."""
 
     name: str
     says: str
@@ -79,9 +79,9 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Attack:
-    """An attempt to fool the scoring: what it may score at most, and words of the report.
+    """An attempt to fool the scoring: the most it may score, and words of the report.
 
-    loses: where it loses; empty: not said.
+    loses: the groups where it loses; empty: any.
     """
 
     name: str
@@ -94,7 +94,8 @@ class Attack:
 
 @dataclass(frozen=True)
 class Group:
-    """Tests that stand for one idea; path is None where a hidden one is not here."""
+    """Tests that stand for one idea. path is None for a hidden group that this tree does not
+    have."""
 
     name: str
     points: int
@@ -117,7 +118,7 @@ class Lab:
 
     @property
     def handed_out(self) -> bool:
-        """Is this the student's copy?"""
+        """True if this is the student's copy."""
         return (self.folder / "reference.elf").exists()
 
     @property
@@ -133,7 +134,8 @@ def module(path: Path) -> ModuleType:
 
 
 def table(path: Path, raw: dict, keys: dict[str, type], optional: tuple[str, ...] = ()) -> dict:
-    """The table, if it has exactly these keys, of these types; the optional ones may be missing."""
+    """The table, if it has exactly these keys with values of these types. Optional keys may be
+    missing."""
     for key in raw.keys() - keys.keys():
         raise BadLab(f"{path}: {key}: not known; there are {', '.join(keys)}")
     for key, kind in keys.items():
@@ -171,7 +173,7 @@ OPTIONAL = {"new": dict}
 
 
 def new_files(path: Path, new: dict[str, str]) -> list[Hole]:
-    """Those a lab adds to the tree, as holes."""
+    """The files that a lab adds to the tree, as holes."""
     folder = path.parent / "start"
     there = {p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()}
     if there.keys() != new.keys():
@@ -206,7 +208,7 @@ def load(folder: Path) -> Lab:
 
 
 def labs() -> list[Lab]:
-    """All labs, the first to be done first."""
+    """All labs, in the order in which they are done."""
     return sorted(
         (load(path.parent) for path in LABS.glob("*/lab.toml")), key=lambda lab: lab.order
     )
@@ -221,7 +223,7 @@ def named(name: str) -> Lab:
 
 
 def known_groups(lab: Lab, path: Path, names: list[str]) -> frozenset[str]:
-    """Groups of the lab, named in a file of its."""
+    """The groups named in a file of the lab. Raises BadLab for one that it does not have."""
     for name in set(names) - {group.name for group in lab.groups}:
         raise BadLab(f"{path}: the lab has no group {name}")
     return frozenset(names)

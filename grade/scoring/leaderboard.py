@@ -1,7 +1,7 @@
-"""What was measured of each submission of a class, in one table: who comes first in what.
+"""The figures of all submissions of a class in one table, ordered by how good they are.
 
-Columns are the visible tests that measure. The order is that of the mean place over them;
-above all stand the figures from which on there are all points, and none.
+Columns are the visible tests that measure a figure. Rows are in the order of the mean place over
+the columns. Above all rows stand the figures with all points, and with none.
 """
 
 from html import escape
@@ -14,17 +14,17 @@ Row = dict[str, float]  # by test
 
 
 def measured(record: Record) -> dict[str, Outcome]:
-    """The tests that anybody may see and that measured something."""
+    """The visible tests that measured a figure."""
     return {test.id: test for test in record.tests if test.value is not None and not test.hidden}
 
 
 def place(value: float, column: list[float]) -> int:
-    """Less is better."""
+    """The place of a figure among all; a smaller figure is better."""
     return 1 + sum(other < value for other in column)
 
 
 def ranking(rows: dict[str, Row]) -> list[tuple[str, float]]:
-    """Those who have every figure, with their mean places, the first first."""
+    """The submissions that have every figure, with their mean places, the first first."""
     columns = {test: [row[test] for row in rows.values()] for row in rows.values() for test in row}
     places = {
         name: mean(place(value, columns[test]) for test, value in row.items())
@@ -34,7 +34,7 @@ def ranking(rows: dict[str, Row]) -> list[tuple[str, float]]:
 
 
 def cells(values: Row, best: Row) -> str:
-    """Of a row; the best of a column stands out."""
+    """The cells of a row. The best of a column stands out."""
     return "".join(
         f"<td>{f'<b>{figure(value)}</b>' if value == best.get(test) else figure(value)}</td>"
         for test, value in values.items()

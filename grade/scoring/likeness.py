@@ -1,8 +1,8 @@
-"""Which submissions are so alike that somebody should look at both.
+"""Finds submissions that are so alike that a person should look at both.
 
-What is compared are fingerprints of the words of the code, comments and layout left out,
-names of the student's own made one: so renaming, reordering of functions and other spacing
-hide nothing. What the skeleton has already is not counted. It points out; it proves nothing.
+Fingerprints of the words of the code are compared. Comments and layout are left out, and all names
+that the student chose count as one, so renaming, reordering of functions and other spacing hide
+nothing. Code that the skeleton has is not counted. Likeness is a hint, and proves nothing.
 
 Source: Schleimer, Wilkerson and Aiken, "Winnowing: local algorithms for document
 fingerprinting", SIGMOD 2003.
@@ -26,7 +26,7 @@ NAME = re.compile(r"[A-Za-z_]")
 
 @dataclass(frozen=True)
 class Pair:
-    """Two that are alike, and the share of their fingerprints that both have."""
+    """Two submissions that are alike, and the share of their fingerprints that both have."""
 
     one: str
     other: str
@@ -34,12 +34,12 @@ class Pair:
 
 
 def words(text: str) -> list[str]:
-    """Of C code."""
+    """The words of C code."""
     return WORD.findall(quiet(text))
 
 
 def fingerprints(text: str, known: set[str]) -> set[int]:
-    """Those of a text; names that are not known are all the same."""
+    """The fingerprints of a text. All names that are not known count as one."""
     plain = [word if word in known or not NAME.match(word) else "name" for word in words(text)]
     grams = [crc32(" ".join(plain[i : i + WORDS]).encode()) for i in range(len(plain) - WORDS + 1)]
     return {min(grams[i : i + WINDOW]) for i in range(len(grams) - WINDOW + 1)}
@@ -55,7 +55,8 @@ def own(files: Mapping[str, str], skeleton: Mapping[str, str], known: set[str]) 
 def alike(
     handed_in: Mapping[str, Mapping[str, str]], skeleton: Mapping[str, str], headers: Iterable[str]
 ) -> list[Pair]:
-    """The pairs that are alike, the most alike first; by name, the files of each."""
+    """The pairs of submissions that are alike, the most alike first. Their files are given by
+    name."""
     known = {word for text in (*skeleton.values(), *headers) for word in words(text)}
     prints = {name: own(files, skeleton, known) for name, files in handed_in.items()}
     enough = {name: found for name, found in prints.items() if len(found) >= LEAST}

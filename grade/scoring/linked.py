@@ -1,14 +1,14 @@
-"""What a kernel with a submission in it must be, after it has been linked.
+"""What a kernel with a submission in it must be after it has been linked.
 
-It is held against the staff's own objects and kernel, which no compilation of a submission has
+It is compared with the staff's own objects and kernel, which no compilation of a submission has
 touched:
 
-- The same segments and sections, of the same kinds, in the same order; the same entry.
+- It has the same segments and sections, of the same kinds, in the same order, and the same entry.
 - Machine mode's pages (.boot: code, tables, constants) are, to the bit, what entry.S was assembled
-  to, with the addresses of this kernel put in; and its symbols lie where they do in entry.S.
-- Every object of the staff's is in it as it was assembled, but for the addresses that the linker
-  puts in.
-- A global symbol is there once.
+  to, with the addresses of this kernel put in, and its symbols lie where they do in entry.S.
+- It contains every object of the staff's as it was assembled, except for the addresses that the
+  linker puts in.
+- Each global symbol exists once.
 """
 
 import struct
@@ -36,7 +36,7 @@ TRACE_FIRST, TRACE_LAST = "trace_at", "trace_on_phys"  # what machine mode write
 
 
 def refuse(what: str) -> Refused:
-    """How what is wrong with a kernel is said."""
+    """The exception for something wrong with a kernel."""
     return Refused(f"the kernel with these files in it {what}: no plain C leads to that")
 
 
@@ -46,7 +46,7 @@ def machine_pages(kernel: Elf) -> Section:
 
 
 def written_by_machine(kernel: Elf) -> tuple[int, int]:
-    """From where to where machine mode writes in its pages while it runs: physical addresses."""
+    """The physical addresses that machine mode writes in its pages while it runs: from, to."""
     return kernel.named(TRACE_FIRST).value, kernel.named(TRACE_LAST).value + WORD.size
 
 
@@ -54,13 +54,13 @@ def written_by_machine(kernel: Elf) -> tuple[int, int]:
 
 
 def shape(kernel: Elf) -> list[tuple]:
-    """What kinds of segments and sections a kernel has, in order."""
+    """The kinds of segments and sections of a kernel, in order."""
     loaded = [(s.type, s.flags, s.align) for s in kernel.segments]
     return [*loaded, *((s.name, s.type, s.flags) for s in kernel.sections if s.flags & ALLOC)]
 
 
 def check_shape(kernel: Elf, ours: Elf) -> None:
-    """Raises Refused unless it is made as ours is."""
+    """Raise Refused unless the kernel is made as ours is."""
     if (kernel.kind, kernel.entry, kernel.flags) != (ours.kind, ours.entry, ours.flags):
         raise refuse(f"begins at {kernel.entry:#x}, not at {ours.entry:#x}")
     if shape(kernel) != shape(ours):
@@ -76,7 +76,7 @@ Name = tuple[str, int]  # with its binding: a local one may be called as a globa
 
 
 def places(kernel: Elf) -> dict[Name, int]:
-    """Where names are that are there once; raises Refused for a global one that is there twice."""
+    """The places of names that exist once. Raises Refused for a global name that exists twice."""
     counted = Counter((s.name, s.binding) for s in kernel.names)
     wrong = [name for (name, binding), times in counted.items() if binding and times > 1]
     if wrong:
@@ -90,7 +90,7 @@ def places(kernel: Elf) -> dict[Name, int]:
 @dataclass(frozen=True)
 class Part:
     """A section of one of the staff's objects: its contents, the places that the linker fills in,
-    each with its width, and what is in it, by name: offsets."""
+    each with its width, and the offsets of the names in it."""
 
     about: str
     data: bytes
@@ -98,7 +98,7 @@ class Part:
     names: dict[Name, int]
 
     def blank(self, data: bytes) -> bytes:
-        """The data with zeros where the linker fills in."""
+        """The data with zeros in the places that the linker fills in."""
         made = bytearray(data)
         for at, width in self.filled:
             made[at : at + width] = bytes(width)
@@ -106,7 +106,7 @@ class Part:
 
 
 def parts_of(path: Path) -> Iterator[Part]:
-    """The sections of an object that have contents and names in them."""
+    """The sections of an object that have contents and names."""
     made = elf.read(path)
     for number, section in enumerate(made.sections):
         if not section.flags & ALLOC or section.type != elf.PROGBITS:
@@ -123,12 +123,12 @@ def parts_of(path: Path) -> Iterator[Part]:
 
 @cache
 def parts(path: Path, _changed_ns: int) -> tuple[Part, ...]:
-    """The same, once for each state of the file."""
+    """The sections of an object file, read once for each state of the file."""
     return tuple(parts_of(path))
 
 
 def contents(kernel: Elf, address: int, size: int) -> bytes:
-    """What is loaded at an address; fewer bytes if not all is in one section."""
+    """The bytes loaded at an address; fewer if they are not all in one section."""
     for section in kernel.sections:
         at = address - section.address
         if section.flags & ALLOC and section.data and 0 <= at < section.size:
@@ -137,7 +137,7 @@ def contents(kernel: Elf, address: int, size: int) -> bytes:
 
 
 def check_part(kernel: Elf, part: Part, place: dict[Name, int]) -> None:
-    """Raises Refused unless the staff's section is in the kernel, where its names are."""
+    """Raise Refused unless the staff's section is in the kernel, where its names are."""
     starts = {place[name] - at for name, at in part.names.items() if name in place}
     if not starts:
         return
@@ -147,16 +147,16 @@ def check_part(kernel: Elf, part: Part, place: dict[Name, int]) -> None:
 
 
 def is_used(path: Path) -> bool:
-    """Has an object of ours a source still, so that kernels are linked from it?"""
+    """True if an object of ours still has a source, so that kernels are linked from it."""
     source = TREE / path.relative_to(BUILT).with_suffix("")
     return source.suffix == ".S" or source.with_suffix(".c").exists()
 
 
 def check_ours(kernel: Elf, theirs: Set[str]) -> None:
-    """Raises Refused unless all objects of the staff's are in the kernel as they are.
+    """Raise Refused unless all objects of the staff's are in the kernel unchanged.
 
-    theirs: the sources of the other objects. A section of which each name is elsewhere too is
-    passed over: of static functions only, of the same names in several files.
+    theirs: the sources of the other objects. A section whose names all exist elsewhere too is
+    passed over: it has only static functions, with names that several files use.
     """
     place = places(kernel)
     left_out = {BUILT / Path(source).with_suffix(".o") for source in theirs}
@@ -170,7 +170,7 @@ def check_ours(kernel: Elf, theirs: Set[str]) -> None:
 
 
 def expected_machine(kernel: Elf, ours: Elf) -> bytes:
-    """Machine mode's pages as our kernel has them, with this kernel's addresses put in."""
+    """Machine mode's pages as in our kernel, with this kernel's addresses put in."""
     made = elf.read(MACHINE)
     number = made.sections.index(made.section(BOOT))
     data = bytearray(machine_pages(ours).data)
@@ -183,7 +183,7 @@ def expected_machine(kernel: Elf, ours: Elf) -> bytes:
 
 
 def check_machine(kernel: Elf, ours: Elf) -> None:
-    """Raises Refused unless machine mode is the staff's."""
+    """Raise Refused unless machine mode is the staff's."""
     theirs, pages = machine_pages(kernel), machine_pages(ours)
     same = (theirs.address, theirs.size) == (pages.address, pages.size)
     if not same or theirs.data != expected_machine(kernel, ours):
@@ -193,7 +193,7 @@ def check_machine(kernel: Elf, ours: Elf) -> None:
 
 
 def check_kernel(data: bytes, theirs: Set[str]) -> None:
-    """Raises Refused unless a linked kernel is ours with other objects of these sources."""
+    """Raise Refused unless a linked kernel is ours, with other objects for these sources."""
     try:
         kernel, ours = elf.parse(data), elf.read(KERNEL)
         check_shape(kernel, ours)

@@ -1,17 +1,18 @@
-"""What an object of a submission may hold, before it is linked with the staff's.
+"""What an object of a submission may contain, before it is linked with the staff's.
 
-The compiler may have been told anything, so the object is taken for a hostile file. It is read by
-a strict reader (grade/code/elf.py), and has only what C leads to here:
+The compiler may have been misled, so the object is treated as a hostile file. A strict reader
+(grade/code/elf.py) reads it, and it may have only what a C compiler makes here:
 
 - Sections: code in .text, constants in .rodata, data in .data and .bss, each with the type and
-  flags that the compiler gives it, nothing that can be executed but .text, no constructor, no
-  group, and none that the linker treats in a way of its own. What headers register in (`policies`,
-  `stats`, ...) holds whole rows, each a variable; pointers lead to the object's own data.
-- Symbols: plain names, each once; no absolute, weak or common one; for others (global) only what
-  the solution has for others. What is used of others is what policy.h and the headers of
-  policies/lib declare, or the solution uses.
-- Instructions: none that reads or writes the processor's state, found by their bits in all that
-  can be executed.
+  flags that the compiler gives it. Only .text can be executed. There is no constructor, no group,
+  and no section that the linker treats specially. Sections in which headers register something
+  (`policies`, `stats`, ...) hold whole rows, each a variable; pointers lead to the object's own
+  data.
+- Symbols: plain names, each once; no absolute, weak or common symbol. Global symbols are only those
+  that the solution has too. Of others' symbols it uses what policy.h and the headers of
+  policies/lib declare, or what the solution uses.
+- Instructions: none that reads or writes the processor's state, searched by their bits in
+  everything that can be executed.
 - Sizes: SIZE_MOST in all, ALIGN_MOST for what must be aligned.
 """
 
@@ -67,22 +68,24 @@ LABEL = re.compile(r"\.L[A-Za-z_]*\d+ ?|\$[xd]|\$xrv\w+", re.A)
 
 
 def refuse(file: str, what: str) -> Refused:
-    """How what is wrong with an object is said."""
-    return Refused(f"{file}: its object {what}; plain C leads to none: hand in plain C")
+    """The exception for something wrong with an object."""
+    return Refused(
+        f"{file}: its object {what}; a compiler makes no such thing of plain C: hand in plain C"
+    )
 
 
 # ---- sections ----
 
 
 def registers(file: str) -> dict[str, set[tuple[int, int]]]:
-    """Where an object may register something; what policies share is none itself."""
+    """The sections in which an object may register something; none for what policies share."""
     if is_shared(file):
         return {}
     return OF_POLICY if is_policy(file) else OF_KERNEL
 
 
 def kinds(file: str, name: str) -> set[tuple[int, int]]:
-    """The types and flags that a section of this name may have; none if there may be none."""
+    """The types and flags that a section of this name may have; none if it must not exist."""
     if name in registers(file):
         return registers(file)[name]
     return next(
@@ -91,7 +94,7 @@ def kinds(file: str, name: str) -> set[tuple[int, int]]:
 
 
 def check_sections(file: str, made: Elf) -> None:
-    """Raises Refused for a section that C does not lead to."""
+    """Raise Refused for a section that a C compiler does not make."""
     names = [section.name for section in made.sections[1:]]
     for section in made.sections[1:]:
         name, flags = section.name, section.flags
@@ -116,7 +119,7 @@ def check_sections(file: str, made: Elf) -> None:
 
 @cache
 def row_bytes(section: str) -> int:
-    """How long each row is that the staff's objects register in that section."""
+    """The length of each row that the staff's objects register in that section."""
     sizes: set[int] = set()
     for path in sorted((BUILT / "kernel").rglob("*.o")):
         made = elf.read(path)
@@ -127,12 +130,13 @@ def row_bytes(section: str) -> int:
 
 
 def lies_in(made: Elf, symbol: Symbol, section: str) -> bool:
-    """Is the symbol's place in a section of that name?"""
+    """True if the symbol lies in a section of that name."""
     return symbol.section < len(made.sections) and made.sections[symbol.section].name == section
 
 
 def check_registered(file: str, made: Elf) -> None:
-    """Raises Refused unless what is registered is whole rows, and pointers are to own data."""
+    """Raise Refused unless whole rows are registered, and pointers lead to the object's own
+    data."""
     for number, section in enumerate(made.sections):
         if section.name not in registers(file):
             continue
@@ -149,7 +153,7 @@ def check_registered(file: str, made: Elf) -> None:
 
 
 def check_pointers(file: str, made: Elf, number: int) -> None:
-    """Raises Refused unless each row of a section is a pointer into the object's own data."""
+    """Raise Refused unless each row of a section is a pointer into the object's own data."""
     section, found = made.sections[number], {}
     for relocation in made.relocations(number):
         target = made.symbols[relocation.symbol]
@@ -166,7 +170,7 @@ def check_pointers(file: str, made: Elf, number: int) -> None:
 
 
 def is_plain(symbol: Symbol, made: Elf, file: str) -> bool:
-    """Is it a symbol as the compiler makes them?"""
+    """True if the symbol is one that the compiler makes."""
     name, kind = symbol.name, symbol.kind
     if kind == elf.OF_FILE:
         return symbol.section == elf.ABSOLUTE and name in (file, file.rsplit("/", 1)[-1])
@@ -180,7 +184,7 @@ def is_plain(symbol: Symbol, made: Elf, file: str) -> bool:
 
 
 def check_place(file: str, symbol: Symbol, made: Elf) -> None:
-    """Raises Refused unless the symbol lies in a section where its kind may."""
+    """Raise Refused unless the symbol lies in a section for its kind."""
     if symbol.kind == elf.OF_FILE or symbol.section == elf.UNDEFINED:
         return
     if symbol.section >= len(made.sections):
@@ -194,7 +198,7 @@ def check_place(file: str, symbol: Symbol, made: Elf) -> None:
 
 
 def check_symbols(file: str, made: Elf, lab: Lab) -> None:
-    """Raises Refused for symbols that C does not lead to, or that are not the lab's to have."""
+    """Raise Refused for symbols that a C compiler does not make, or that the lab may not have."""
     seen: set[str] = set()
     for symbol in made.symbols[1:]:
         if not symbol.name.isascii():
@@ -219,7 +223,7 @@ def check_symbols(file: str, made: Elf, lab: Lab) -> None:
 
 
 def check_uses(file: str, used: frozenset[str], lab: Lab) -> None:
-    """Raises Refused if an object uses of others what it may not."""
+    """Raise Refused if an object uses symbols of others that it may not use."""
     wrong = sorted(used - COMPILERS_OWN - (offered() if is_policy(file) else may_use(lab)))
     if wrong:
         whose = "policy.h does not offer" if is_policy(file) else "the lab has no use for"
@@ -237,7 +241,7 @@ CSR = ("", "csrrw", "csrrs", "csrrc", "", "csrrwi", "csrrsi", "csrrci")
 
 
 def words_of(code: bytes) -> Iterator[tuple[int, int]]:
-    """Each instruction's place and bits; one that is cut off is 0."""
+    """Each instruction's place and bits; 0 for one that is cut off."""
     at = 0
     while at < len(code):
         half = int.from_bytes(code[at : at + 2], "little")
@@ -267,7 +271,7 @@ def forbidden(word: int) -> str:
 
 
 def check_instructions(file: str, made: Elf) -> None:
-    """Raises Refused if there are instructions that speak to the machine, or are none."""
+    """Raise Refused for instructions that touch the processor's state, or are invalid."""
     for section in made.sections:
         for at, word in words_of(section.data) if section.flags & EXEC else ():
             name = forbidden(word)
@@ -279,7 +283,7 @@ def check_instructions(file: str, made: Elf) -> None:
 
 
 def check_relocations(file: str, made: Elf) -> None:
-    """Raises Refused for an address that the linker would put where C does not need one."""
+    """Raise Refused for an address that the linker would put where C does not need one."""
     for number, section in enumerate(made.sections):
         for relocation in made.relocations(number):
             inside = relocation.offset < section.size and relocation.symbol < len(made.symbols)
@@ -290,7 +294,7 @@ def check_relocations(file: str, made: Elf) -> None:
 
 
 def check_object(file: str, data: bytes, lab: Lab) -> None:
-    """Raises Refused unless this is what C in the file may compile to."""
+    """Raise Refused unless this is an object that C in the file may compile to."""
     try:
         made = elf.parse(data)
         if (made.kind, made.flags, made.entry) != (elf.OBJECT_FILE, COMPRESSED, 0):

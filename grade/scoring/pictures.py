@@ -1,7 +1,7 @@
-"""What the machines of a grading did, yours beside the reference's, in points enough for a picture.
+"""The data of pictures: what the machines of a grading did, yours beside the reference's.
 
-Of the requests to the data disk, reads and writes apart: how long they took, how many had
-come by when, and where on the disk the first of them lay. Time begins with the first.
+For the requests to the data disk, reads and writes apart: how long they took, how many had arrived
+by each time, and where on the disk the first of them lay. Time begins with the first request.
 """
 
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ class Curves:
 
 @dataclass
 class Picture:
-    """A scenario."""
+    """The curves of a scenario."""
 
     scenario: str
     hidden: bool  # asked for by hidden tests only
@@ -41,13 +41,13 @@ class Picture:
 
 
 def thinned(points: Points) -> Points:
-    """As many as a picture needs, the first and the last among them."""
+    """As many points as a picture needs, with the first and the last."""
     step = max(1, len(points) // MOST_POINTS)
     return points[:-1:step] + points[-1:]
 
 
 def curves(who: str, what: str, requests: list[Request], zero_ns: int) -> Curves:
-    """Those of one machine's reads or writes, which are some."""
+    """The curves of one machine's reads or writes, of which there is at least one."""
     n = len(requests)
     waits = sorted(max(r.response_ms, LEAST_MS) for r in requests)
     came = sorted((r.queued_ns - zero_ns) / 1e9 for r in requests)
@@ -62,14 +62,14 @@ def curves(who: str, what: str, requests: list[Request], zero_ns: int) -> Curves
 
 
 def of_run(who: str, run: Run) -> list[Curves]:
-    """Reads and writes, if there are any."""
+    """The curves of a run's reads and writes, if there are any."""
     both = [("reads", run.data(write=False)), ("writes", run.data(write=True))]
     zero_ns = min((r.queued_ns for _, requests in both for r in requests), default=0)
     return [curves(who, what, requests, zero_ns) for what, requests in both if requests]
 
 
 def reference(bench: Workbench, scenario: Scenario, beside: bool) -> list[Curves]:
-    """The reference's, if it ran, or may be run for this."""
+    """The reference's run, if it ran, or may be run for this."""
     if not beside and not bench.has_reference(scenario):
         return []
     try:
@@ -79,9 +79,9 @@ def reference(bench: Workbench, scenario: Scenario, beside: bool) -> list[Curves
 
 
 def taken(bench: Workbench, hidden: set[str], beside: bool) -> list[Picture]:
-    """A picture of each scenario that the submission was put to.
+    """A picture of each scenario that the submission ran.
 
-    hidden: the scenarios of hidden tests only; beside: have the reference do what it has not.
+    hidden: the scenarios of hidden tests only; beside: let the reference run what it has not run.
     """
     found = []
     for scenario in bench.scenarios.values():

@@ -1,8 +1,8 @@
 """The record of a grading, from which every form of it is made (formats).
 
-status is `graded`; or `refused`, `build failed` or (the staff's to mend) `lab broken` or
-`not scored`: then message says why, no test has been asked, and each group has 0 points. Points are
-rounded to hundredths; a group's sum to its whole.
+status is `graded`; or `refused`, `build failed`, or one for the staff to correct, `lab broken` or
+`not scored`. If it is not `graded`, message says why, no test was run, and each group has 0 points.
+Points are rounded to hundredths; a group's points sum to its whole.
 """
 
 import json
@@ -16,7 +16,7 @@ NOT_SCORED = "not scored"  # the status of what a class has no result of
 
 @dataclass
 class Outcome:
-    """What came of one test."""
+    """The result of one test."""
 
     group: str
     name: str
@@ -63,7 +63,7 @@ class GroupResult:
 
 @dataclass
 class Record:
-    """All that came of a grading."""
+    """The results of a grading."""
 
     lab: str
     title: str
@@ -86,17 +86,17 @@ class Record:
         return [test for test in self.tests if test.group == group]
 
     def text(self) -> str:
-        """As JSON."""
+        """The record as JSON."""
         return json.dumps({"version": VERSION, **asdict(self)}, indent=1) + "\n"
 
 
 def picture(raw: dict) -> Picture:
-    """The picture of which this is the JSON."""
+    """The picture that this JSON describes."""
     return Picture(raw["scenario"], raw["hidden"], [Curves(**row) for row in raw["curves"]])
 
 
 def parse(text: str) -> Record:
-    """The record of which this is the text; raises ValueError if it is none of this version."""
+    """The record in this text. Raises ValueError if it is not one of this version."""
     raw = json.loads(text)
     if raw.pop("version", None) != VERSION:
         raise ValueError(f"no record of version {VERSION}")
