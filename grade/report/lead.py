@@ -1,12 +1,12 @@
-"""What a page says first: one metric, and one sentence with its numbers.
+"""The first sentence of a page: one metric, with its numbers.
 
-The metric is the experiment's `lead` (in [plot]); by default that on which the most of
-its expectations rest, of several as often a longest wait before others. The sentence
-holds two arms against each other, in the setting in which they differ most:
+The metric is the experiment's `lead` (in [plot]). If it has none, it is the metric of most of its
+expectations, and among several with as many, a longest wait. The sentence compares two arms, in the
+setting in which they differ most:
 
-- of a contest, the arm whose contest it is and the best of the others;
-- otherwise the arm of the first expectation about the metric and the one that it is
-  compared with, or that the next expectation is about, or else the farthest from it.
+- of a contest, its arm and the best of the others;
+- otherwise the arm of the first expectation about the metric, and the one that it is compared with,
+  or the arm of the next expectation, or else the arm with the most different value.
 """
 
 import math
@@ -34,7 +34,7 @@ def metric(study: Study) -> str | None:
 
 
 def values(study: Study, name: str) -> dict[str, dict[str, float]]:
-    """The metric by setting, in words, and arm."""
+    """The metric by setting, in words, and by arm."""
     found: dict[str, dict[str, float]] = {in_words(at): {} for at in study.settings}
     for system in study.systems:
         found[in_words(system.setting)][system.arm] = value(system, name)
@@ -46,13 +46,13 @@ def value(system: System, name: str) -> float:
 
 
 def far(one: float, other: float) -> float:
-    """How far two values are apart, whichever is larger."""
+    """The ratio of two values, the larger one above."""
     return abs(math.log(one / other)) if one > 0 and other > 0 else abs(one - other)
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two arms in a setting, and what they came to."""
+    """Two arms in a setting, and their values."""
 
     at: str
     arms: tuple[str, str]
@@ -60,8 +60,8 @@ class Pair:
 
 
 def first(study: Study, name: str) -> tuple[str, str | None]:
-    """The arm that the metric is about, and the one that it is held against, if that is said:
-    by the same expectation, or as the arm of the next one about the metric."""
+    """The arm that the metric is about, and the one that it is compared with, if the expectations
+    say so: in the same expectation, or as the arm of the next one about the metric."""
     rows = [r for r in study.experiment.expectations if r["metric"] == name]
     rows = [r for r in rows if r["arm"] in study.arms]
     if not rows:
@@ -72,12 +72,12 @@ def first(study: Study, name: str) -> tuple[str, str | None]:
 
 
 def rival(by_arm: dict[str, float], arm: str) -> str:
-    """The arm that is the farthest from this one."""
+    """The arm with the most different value."""
     return max((a for a in by_arm if a != arm), key=lambda a: far(by_arm[a], by_arm[arm]))
 
 
 def pair(study: Study, name: str) -> Pair | None:
-    """The arms to be held against each other; None if there is but one."""
+    """The two arms to compare; None if there is only one."""
     arm, than = first(study, name)
     found = []
     for at, by_arm in values(study, name).items():
@@ -89,7 +89,7 @@ def pair(study: Study, name: str) -> Pair | None:
 
 
 def times(more: float, less: float) -> str:
-    """How many times as much, for people."""
+    """A ratio in words."""
     if less <= 0 or more <= 0:
         return ""
     ratio = more / less
@@ -99,7 +99,7 @@ def times(more: float, less: float) -> str:
 
 
 def of_pair(said: Words, found: Pair) -> str:
-    """Two arms in a sentence, that with the larger value first."""
+    """A sentence about two arms, the one with the larger value first."""
     rows = sorted(zip(found.values, found.arms, strict=True), reverse=True)
     (more, arm), (less, other) = rows
     at = f" (at {found.at})" if found.at else ""
@@ -111,7 +111,7 @@ def of_pair(said: Words, found: Pair) -> str:
 
 @dataclass(frozen=True)
 class Standing:
-    """The arm of a contest among the others, in the setting where the others are worst."""
+    """The contest's arm among the others, in the setting where the others are worst."""
 
     at: str
     own: float
@@ -119,7 +119,7 @@ class Standing:
 
 
 def standing(study: Study, name: str) -> Standing | None:
-    """Where the arm of the contest stands; None if there is no contest with three arms or more."""
+    """The standing of the contest's arm; None without a contest of three arms or more."""
     contest = study.experiment.contest
     if not contest or len(study.arms) < 3:
         return None
@@ -133,7 +133,7 @@ def standing(study: Study, name: str) -> Standing | None:
 
 
 def of_contest(arm: str, said: Words, place: Standing) -> str:
-    """The place of the arm whose contest it is."""
+    """A sentence about the place of the contest's arm."""
     better = sum(v < place.own for _, v in place.order)
     (best, least), (worst, most) = place.order[0], place.order[-1]
     rank = "the least" if not better else f"{better} of the others have less"
@@ -146,7 +146,7 @@ def of_contest(arm: str, said: Words, place: Standing) -> str:
 
 
 def named(study: Study) -> list[str]:
-    """The arms that the sentence is about, the first of them first."""
+    """The arms that the sentence is about, in its order."""
     name = metric(study)
     if name is None:
         return []
@@ -159,14 +159,14 @@ def named(study: Study) -> list[str]:
 
 
 def along(study: Study, name: str, said: Words) -> str:
-    """The first and the last value of the only arm."""
+    """A sentence about the first and the last value of the only arm."""
     ends = [study.systems[0], study.systems[-1]]
     texts = [f"{said.value(value(s, name))} at {in_words(s.setting)}" for s in ends]
     return f"{said.capital} with {ends[0].arm}: from {texts[0]} to {texts[1]}."
 
 
 def sentence(study: Study) -> str:
-    """What came of the metric, with its numbers; "" if there is none."""
+    """The result of the metric, with its numbers; "" if there is none."""
     name = metric(study)
     if name is None:
         return ""
@@ -184,7 +184,7 @@ def sentence(study: Study) -> str:
 
 
 def tally(verdicts: list[Verdict]) -> str:
-    """How many expectations were met and matches won."""
+    """How many expectations were met, and how many matches were won."""
     own = [v for v in verdicts if not v.contest]
     matches = [v for v in verdicts if v.contest and v.met is not None]
     met, unknown = sum(v.met is True for v in own), sum(v.met is None for v in own)

@@ -1,6 +1,7 @@
-"""The page of an experiment, from the top: its claim, what came of it in one sentence, the
-picture that shows it, what was expected, the numbers, all other figures, and last what the
-runs were made of. The words and tables are made here and put into page.html."""
+"""The page of an experiment: its claim, its result in one sentence, the picture that shows it, the
+expectations, the numbers, all other figures, and at the end how the runs were made. The words and
+tables are made here and put into page.html.
+"""
 
 import json
 from functools import cache
@@ -30,9 +31,9 @@ LIBRARY = BUILD / f"drawing-{vl_convert.__version__}.js"
 
 @cache
 def library() -> str:
-    """The script that draws, with all that it needs.
+    """The script that draws, with everything that it needs.
 
-    Bundling it takes 12 s of a processor, so the first page of a tree keeps it for all others.
+    Bundling it takes 12 s of processor time, so the first page of a tree keeps it for all others.
     """
     if not LIBRARY.exists():
         LIBRARY.parent.mkdir(exist_ok=True)
@@ -49,7 +50,7 @@ def cells(row: list[str], tag: str) -> str:
 
 
 def heads(study: Study) -> str:
-    """The heads of the table: each metric in words, its unit below."""
+    """The heads of the table: each metric in words, with its unit below."""
     said = [wording.words(column) for column in study.experiment.plot["columns"]]
     units = [f"<small>{escape(w.unit)}</small>" if w.heading != w.text else "" for w in said]
     cells_of = [f"<th>{escape(w.capital)}{u}</th>" for w, u in zip(said, units, strict=True)]
@@ -57,7 +58,7 @@ def heads(study: Study) -> str:
 
 
 def table(study: Study) -> str:
-    """The table that the terminal shows, its heads in words."""
+    """The table that the terminal shows, with its heads in words."""
     if not study.experiment.plot["columns"]:
         return "<p>The experiment names no columns to show.</p>"
     body = ""
@@ -69,7 +70,7 @@ def table(study: Study) -> str:
 
 
 def arms(study: Study) -> str:
-    """Each arm, and what is its own."""
+    """Each arm, with the settings that only it has."""
     own = theme.own(study)
     rows = "".join(
         f"<tr><td>{escape(arm)}</td><td>{escape(own[arm])}</td></tr>\n" for arm in study.arms
@@ -85,7 +86,7 @@ def metrics_of(study: Study) -> list[str]:
 
 
 def verdict_row(study: Study, verdict: Verdict) -> str:
-    """What was expected, and what came."""
+    """A row: an expectation, and whether it was met."""
     names = metrics_of(study)
     says, *came = (
         escape(wording.in_words(line, names))
@@ -97,7 +98,7 @@ def verdict_row(study: Study, verdict: Verdict) -> str:
 
 
 def expectations(study: Study) -> str:
-    """What was expected, and whether it came."""
+    """The expectations, and whether they were met."""
     verdicts = expect.judge(study.experiment, study.results)
     if not verdicts:
         return "<p>The experiment states no expectations.</p>"
@@ -109,7 +110,7 @@ def expectations(study: Study) -> str:
 
 
 def answer(study: Study) -> str:
-    """What came of the claim, in a sentence with its numbers, and how many expectations held."""
+    """The result of the claim in a sentence, and how many expectations were met."""
     verdicts = expect.judge(study.experiment, study.results)
     sentence, tally = lead.sentence(study), lead.tally(verdicts)
     kind = VERDICTS[not any(v.failed for v in verdicts)] if verdicts else VERDICTS[None]
@@ -127,7 +128,7 @@ def warnings(study: Study) -> str:
 
 
 def place(figure: Figure, picture: str) -> str:
-    """A figure: its title, its picture, and below what is seen in it."""
+    """A figure: its title, its picture, and below it an explanation."""
     name = escape(figure.name)
     return (
         f'<figure><h3>{escape(figure.title)}</h3><div id="{name}-choice"></div>'
@@ -141,7 +142,7 @@ def places(figures: list[Figure], pictures: dict[str, str]) -> str:
 
 
 def specs(figures: list[Figure]) -> str:
-    """The specifications as a script's value."""
+    """The specifications as a value of a script."""
     value = {figure.name: figure.bare for figure in figures if figure.live}
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).replace("</", "<\\/")
 
@@ -149,7 +150,8 @@ def specs(figures: list[Figure]) -> str:
 def filled(
     template: Path, words: dict[str, object], parts: dict[str, str], figures: list[Figure]
 ) -> str:
-    """A page: words to be escaped and parts that are HTML put in, with what all pages have."""
+    """A page from its template: words to be escaped, parts that are HTML, and what all pages
+    have."""
     common = {
         "style": STYLE.read_text() + FIGURES_STYLE.read_text(),
         "library": library(),
@@ -161,7 +163,7 @@ def filled(
 
 
 def text(study: Study, figures: list[Figure], pictures: dict[str, str]) -> str:
-    """The whole page; pictures: what it shows of each figure, by name."""
+    """The whole page. pictures: the parts of the page for each figure, by name."""
     experiment = study.experiment
     path = experiment.path.resolve()
     words = {

@@ -1,8 +1,8 @@
 """Pictures of figures: SVG and PNG files, and SVG within a page.
 
-A picture in a file has its title and what it is of at its head, as it may stand alone.
-Within a page it has neither, for the page says them; there its colours follow the page's
-(style.css), and its ids are its own, since all pictures share the page's.
+A picture in a file may stand alone, so it has its title and a line about its origin. Within a page
+it has neither, because the page has them. There its colours follow the page's (style.css), and its
+ids are unique, because all pictures share the page's.
 """
 
 import base64
@@ -22,7 +22,7 @@ OWN_ID = re.compile(r'((?:id|href)="#?|url\(#)((?:clip|gradient)[\w-]*)')
 
 
 def for_pointer(part: object) -> bool:
-    """Whether a part of a specification shows nothing until something is pointed at."""
+    """True if a part of a specification shows nothing until the pointer is over something."""
     if not isinstance(part, dict):
         return False
     hover = part.get("select", {})
@@ -36,7 +36,8 @@ def for_pointer(part: object) -> bool:
 
 
 def still(spec: object) -> object:
-    """The specification without what answers the pointer: the same picture in half the time."""
+    """The specification without the parts that answer the pointer: the same picture in half the
+    time."""
     if isinstance(spec, list):
         return [still(part) for part in spec if not for_pointer(part)]
     if isinstance(spec, dict):
@@ -75,7 +76,7 @@ def png(svg: str) -> bytes:
 
 
 def inline(svg: str, name: str, title: str) -> str:
-    """The SVG for within a page: its ids made its own, and a name for who cannot see it."""
+    """The SVG for a page, with unique ids and a name for screen readers."""
     said = f'role="img" aria-label="{escape(title)}"'
     if len(svg) > LARGEST:
         data = base64.b64encode(vl_convert.svg_to_png(svg, scale=PAGE_SCALE)).decode()
@@ -87,7 +88,7 @@ def inline(svg: str, name: str, title: str) -> str:
 
 
 def within(figure: Figure, svg: str) -> str:
-    """A figure's pictures within a page: the wide one and, if there is one, the narrow one."""
+    """A figure's pictures in a page: the wide one and, if there is one, the narrow one."""
     wide = inline(svg, figure.name, figure.title)
     if not figure.narrow:
         return f'<div class="still scaled">{wide}</div>'

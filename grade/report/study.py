@@ -1,8 +1,7 @@
-"""What is reported on: an experiment, its results, and how they go together.
+"""The subject of a report: an experiment and its results.
 
-A *point* is a combination of the sweep's values; an arm has a run for each.
-A *setting* is a point without its seed: runs that differ in `seed` alone are trials
-of one system, and are put together.
+A *point* is a combination of the sweep's values, and an arm has a run for each. A *setting* is a
+point without its seed: runs that differ only in `seed` are trials of one system, and are combined.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,7 +20,7 @@ def words(variables: dict[str, object]) -> str:
 
 
 def in_order(values: list) -> list:
-    """Each value once, as they first come."""
+    """Each value once, in the order of its first occurrence."""
     return [value for i, value in enumerate(values) if value not in values[:i]]
 
 
@@ -45,7 +44,7 @@ class System:
 
 @dataclass(frozen=True)
 class Study:
-    """An experiment and those of its results that there are."""
+    """An experiment, and those of its results that exist."""
 
     experiment: Experiment
     results: list[dict]
@@ -91,14 +90,14 @@ class Study:
         return measured_disk(self.results[0])
 
     def values(self, of: Callable[[dict], dict], arm: str | None = None) -> dict[str, list]:
-        """By name, the different values that the results (of an arm) have; None: not all do."""
+        """The different values of the results (of an arm), by name; None if some lack the name."""
         rows = [of(result) for result in (self.of_arm(arm) if arm else self.results)]
         names = in_order([name for row in rows for name in row])
         return {name: in_order([row.get(name) for row in rows]) for name in names}
 
 
 def check(experiment: Experiment, results: list[dict]) -> Study:
-    """The study of these results, or BadResult if they are not the experiment's."""
+    """The study of these results. Raises BadResult if they are not the experiment's."""
     if not results:
         raise BadResult(f"{experiment.name}: no run of it has a result")
     runs = [(run.arm, run.variables) for run in experiment.runs]

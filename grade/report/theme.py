@@ -57,12 +57,12 @@ DASHES = ([1, 0], [10, 5], [4, 3], [14, 4, 3, 4])  # so that a line shows under 
 
 
 def crowded(study: Study) -> bool:
-    """Are there more arms than colours?"""
+    """True if there are more arms than colours."""
     return len(study.experiment.arms) > len(ARM_COLOURS)
 
 
 def colours(study: Study) -> dict[str, str]:
-    """The colour of each arm; of those not run too, so that a colour never changes."""
+    """The colour of each arm. Arms that were not run count too, so that a colour never changes."""
     arms = study.experiment.arms
     if not crowded(study):
         return dict(zip(arms, ARM_COLOURS, strict=False))
@@ -71,7 +71,8 @@ def colours(study: Study) -> dict[str, str]:
 
 
 def arm_colour(study: Study, **more: object) -> dict:
-    """The channel that colours by the field `arm`; a legend only where colours tell arms apart."""
+    """The channel that colours by the field `arm`. It has a legend only if colours tell arms
+    apart."""
     of = colours(study)
     scale = {"domain": study.arms, "range": [of[arm] for arm in study.arms]}
     crowd = {"legend": None} if crowded(study) else {}
@@ -95,14 +96,14 @@ def log_axis(low: float, high: float) -> dict:
 
 
 def setup(result: dict) -> dict[str, object]:
-    """What makes a run what it is."""
+    """The settings that define a run."""
     config = result["config"]
     machine = {"drive": measured_drive(config), **{name: config[name] for name in CACHE}}
     return machine | config["policies"] | config["tunables"]
 
 
 def said(values: dict[str, list]) -> str:
-    """`name value` of each that has any; "swept" if several."""
+    """`name value` of each setting that has a value; "swept" if it has several."""
     return ", ".join(
         f"{name} {row[0] if len(row) == 1 else 'swept'}"
         for name, row in values.items()
@@ -122,7 +123,7 @@ def shared(study: Study) -> str:
 
 
 def own(study: Study) -> dict[str, str]:
-    """What each arm has that not all have."""
+    """The settings that an arm does not share with all others."""
     common = in_all(study)
     return {
         arm: said({n: row for n, row in study.values(setup, arm).items() if n not in common})
@@ -131,13 +132,14 @@ def own(study: Study) -> dict[str, str]:
 
 
 def about(study: Study) -> str:
-    """What a picture is of, where it stands without its page: experiment, drive and seeds."""
+    """The line about a picture's origin, for where it stands without its page: experiment, drive,
+    seeds."""
     seeds = f"; seeds {', '.join(map(str, study.seeds))}" if study.seeds else ""
     return f"{study.experiment.name}; drive {study.experiment.drive}{seeds}"
 
 
 def title(study: Study, text: str) -> dict:
-    """The head of a figure. A page writes the text itself and leaves the rest to its end."""
+    """The head of a figure. A page writes this text itself."""
     return {"text": text, "subtitle": about(study)}
 
 
@@ -147,5 +149,5 @@ def panel_title(text: str, **more: object) -> dict:
 
 
 def finished(spec: dict, padding: int = 16) -> dict:
-    """The specification with what all have."""
+    """The specification with the parts that all figures have."""
     return {"config": CONFIG, "padding": padding, **spec}

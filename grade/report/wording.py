@@ -1,7 +1,7 @@
-"""The names of metrics in words: what a heading, a sentence or an axis says instead of them.
+"""Metrics in words, for headings, sentences and axes.
 
-`hist.disk1.queued.max` is "longest queue of disk1", in requests. Everything that a
-page shows of a metric goes through `words`; the names themselves stay in the files.
+`hist.disk1.queued.max` becomes "longest queue of disk1", in requests. Every metric on a page goes
+through `words`; the names themselves stay in the files.
 """
 
 import re
@@ -72,13 +72,13 @@ class Words:
 
     @property
     def heading(self) -> str:
-        """As an axis has it."""
+        """The words for an axis."""
         said = not self.unit or self.unit in self.text.split()
         return self.text if said else f"{self.text}, {self.unit}"
 
     @property
     def capital(self) -> str:
-        """As a sentence begins with it."""
+        """The words for the beginning of a sentence."""
         return self.text[0].upper() + self.text[1:]
 
     def value(self, value: float) -> str:
@@ -87,7 +87,7 @@ class Words:
 
 
 def plain(name: str) -> str:
-    """A name without its marks."""
+    """A name without its punctuation."""
     return re.sub(r"[._]+", " ", name)
 
 
@@ -113,7 +113,7 @@ def of_job(job: str, name: str) -> Words:
 
 
 def noun(series: str) -> tuple[str, str, dict[str, str]]:
-    """What one value of a series is, its unit, and words for its extremes."""
+    """A value of a series in words, its unit, and words for its extremes."""
     if not series.startswith("hist."):
         return (f"response of {series}", "", LONG)
     name = series.removeprefix("hist.")
@@ -159,7 +159,8 @@ def words(metric: str) -> Words:
 
 
 def in_words(text: str, names: list[str]) -> str:
-    """The text with these metrics in words; the longest name first, for it may hold another."""
+    """The text with these metrics in words. The longest names come first, as they may contain
+    others."""
     for name in sorted(names, key=len, reverse=True):
         text = text.replace(name, words(name).text)
     return text

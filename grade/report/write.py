@@ -12,11 +12,11 @@ Tell = Callable[[str], None]  # called with what is done next, as "figure 2 of 6
 
 
 def silent(_: str) -> None:
-    """Tells nobody."""
+    """Report to nobody."""
 
 
 def write_pictures(found: list[Figure], folder: Path, tell: Tell = silent) -> dict[str, str]:
-    """Write the figures as SVG and PNG; what a page shows of each, by name.
+    """Write the figures as SVG and PNG. Returns the parts of the page for each, by name.
 
     Other files in the folder, of earlier figures, are deleted.
     """
@@ -40,10 +40,10 @@ def write_pictures(found: list[Figure], folder: Path, tell: Tell = silent) -> di
 def write_report(
     experiment: Experiment, results: list[dict], folder: Path, tell: Tell = silent
 ) -> Path:
-    """Write the report of these results into the folder; the page's path.
+    """Write the report of these results into the folder. Returns the page's path.
 
-    tell hears of each figure before it is drawn, which is what takes long. Raises
-    BadResult, before anything is written, if the results are not the experiment's.
+    tell is called before each figure is drawn, which takes the most time. Raises BadResult, before
+    anything is written, if the results are not the experiment's.
     """
     shown = study.check(experiment, results)
     found = figures.all_of(shown)

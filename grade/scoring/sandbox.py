@@ -1,16 +1,16 @@
-"""Runs compilers and linkers on what a stranger wrote, shut in.
+"""Runs compilers and linkers, in a sandbox, on what a stranger wrote.
 
-A command sees the folder `$TREE`, writes into the folder `$WORK`, which goes with it, and hands
-out its standard output and nothing else. Where the machine lets us (bubblewrap), it has namespaces
-of its own. In them are only these two folders, the first of them read-only, and the programs that
-it was given, with their libraries: no other file of the host, no /proc, no network, no process of
-others, and no process outlives the call.
+A command reads the folder `$TREE`, writes into the folder `$WORK`, which is removed with it, and
+hands out only its standard output. Where the machine allows it (bubblewrap), the command has
+namespaces of its own. In them are only these two folders, the first of them read-only, and the
+programs that it was given, with their libraries: no other file of the host, no /proc, no network,
+no process of others; and no process outlives the call.
 
-Always it has an environment of a few fixed words, and limits: FILE_BYTES for a file, MEMORY_BYTES
-and CPU_S for a process, PROCESSES at once. As root it is a user of its own, with no account, whom
-no other call has, and all of whose processes are ended. Without namespaces, as in most containers,
-it sees the files that every user may read. Without root and namespaces it is you.
-grade/labs/TRUST.md tells what follows from that.
+On every machine the command has an environment of a few fixed variables, and limits: FILE_BYTES for
+a file, MEMORY_BYTES and CPU_S for a process, PROCESSES at once. As root it runs as a user of its
+own, without an account, which no other call has, and all processes of that user are ended. Without
+namespaces, as in most containers, it sees the files that every user may read. Without root and
+namespaces it runs as you. grade/labs/TRUST.md says what follows from that.
 """
 
 import os
@@ -51,21 +51,21 @@ class TooLong(Exception):
 
 @dataclass(frozen=True)
 class Apart:
-    """A folder that a command may be shut in with: it is made for that, and given away."""
+    """A folder made for a command that is shut in with it; it may be given to another user."""
 
     path: Path
 
 
 @contextmanager
 def apart() -> Iterator[Apart]:
-    """An empty one, until the end of the context."""
+    """An empty such folder, until the end of the context."""
     with tempfile.TemporaryDirectory(prefix="sluice-tree-") as name:
         yield Apart(Path(name))
 
 
 @dataclass(frozen=True)
 class Made:
-    """How a command ended, what it handed out, and what it said."""
+    """How a command ended, what it handed out, and its messages."""
 
     status: int
     data: bytes
@@ -77,7 +77,7 @@ class Made:
 
 @cache
 def files_of(programs: frozenset[Path]) -> frozenset[Path]:
-    """The programs, with the libraries that they need, by real folders."""
+    """The programs, with the libraries that they need, by their real folders."""
     said = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False).stdout
     words = {word for line in said.splitlines() if line[:1] == "\t" for word in line.split()}
     libraries = {Path(word) for word in words if word.startswith("/")}
@@ -103,7 +103,7 @@ def view(programs: frozenset[Path], folders: frozenset[Path]) -> list[str]:
 
 
 def has_account(user: int) -> bool:
-    """Is there an account of this number?"""
+    """True if there is an account of this number."""
     try:
         return bool(pwd.getpwuid(user))
     except KeyError:
@@ -111,8 +111,8 @@ def has_account(user: int) -> bool:
 
 
 def processes(user: int) -> Iterator[Path]:
-    """The folders in /proc of this user's processes, also of those that have ended and that nobody
-    has asked for yet: the limit counts them."""
+    """The folders in /proc of this user's processes. Processes that have ended and were not waited
+    for are among them, because the limit counts them."""
     for path in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             if path.stat().st_uid == user:
@@ -120,7 +120,7 @@ def processes(user: int) -> Iterator[Path]:
 
 
 def runs(path: Path) -> bool:
-    """Has the process of a folder in /proc not ended?"""
+    """True if the process of a folder in /proc has not ended."""
     with suppress(OSError):
         return (path / "stat").read_text().rpartition(") ")[2][0] != ENDED
     return False
@@ -128,9 +128,9 @@ def runs(path: Path) -> bool:
 
 @contextmanager
 def stranger() -> Iterator[int]:
-    """A user whom nobody is, and no other call has while the context lasts; only root may be one.
+    """A user number without an account, which no other call has during the context. Needs root.
 
-    The sign that one is taken is an abstract socket of that name, which goes with its process.
+    A user number is taken by an abstract socket of that name, which goes with its process.
     """
     if os.geteuid():
         yield os.geteuid()
@@ -150,7 +150,7 @@ def stranger() -> Iterator[int]:
 
 
 def as_user(user: int) -> list[str]:
-    """The command before a command that has it run as that user, with no rights beside."""
+    """The words before a command that make it run as that user, without further rights."""
     if os.geteuid():
         return []
     ids = [f"--reuid={user}", f"--regid={user}", "--clear-groups", "--no-new-privs"]
@@ -158,14 +158,14 @@ def as_user(user: int) -> list[str]:
 
 
 def give(folder: Apart, user: int) -> None:
-    """Make the folder and all in it that user's."""
+    """Make that user the owner of the folder and of everything in it."""
     if not os.geteuid():
         for path in (folder.path, *folder.path.rglob("*")):
             os.chown(path, user, user, follow_symlinks=False)
 
 
 def end_all_of(user: int) -> None:
-    """Kill what that user still runs, until nothing is; only of a stranger's."""
+    """Kill that user's processes until there are none. For a stranger's number only."""
     while not os.geteuid() and any(map(runs, processes(user))):
         line = [*as_user(user), "sh", "-c", "kill -s KILL -- -1"]
         subprocess.run(line, capture_output=True, check=False)
@@ -175,7 +175,7 @@ def end_all_of(user: int) -> None:
 
 
 def shut_in(user: int, programs: frozenset[Path], folders: frozenset[Path]) -> list[str]:
-    """bubblewrap's command line, without the tree, before a command."""
+    """The command line of bubblewrap before a command, without the tree."""
     own = [] if not os.geteuid() else ["--unshare-user", "--uid", "65534", "--gid", "65534"]
     kept = frozenset(Path(word) for word in as_user(user)[:1])
     line = [
@@ -190,7 +190,7 @@ def shut_in(user: int, programs: frozenset[Path], folders: frozenset[Path]) -> l
 
 @cache
 def namespaces() -> bool:
-    """Can bubblewrap have namespaces here?"""
+    """True if bubblewrap can make namespaces here."""
     if not shutil.which("bwrap"):
         return False
     true = Path(shutil.which("true") or "/bin/true")
@@ -200,7 +200,7 @@ def namespaces() -> bool:
 
 
 def weakness() -> str:
-    """What is weaker here than where there are namespaces, for the staff; empty if nothing is."""
+    """What is weaker here than with namespaces, in words for the staff; empty if nothing is."""
     if namespaces():
         return ""
     who, what = ("you", "you") if os.geteuid() else ("a user of its own", "every user")
@@ -208,7 +208,7 @@ def weakness() -> str:
 
 
 def limits(file_bytes: int, others: int) -> None:
-    """In the child, before exec. others: processes that the user has already."""
+    """In the child, before exec: set the limits. others: processes that the user has already."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
@@ -217,7 +217,7 @@ def limits(file_bytes: int, others: int) -> None:
 
 
 def tasks_of(user: int) -> int:
-    """How many tasks that user has: the limit counts them together."""
+    """The number of that user's tasks, which the limit counts together."""
     return sum(len(list(path.glob("task/*"))) for path in processes(user))
 
 
@@ -225,7 +225,7 @@ def tasks_of(user: int) -> int:
 def lines(
     user: int, tree: Apart, programs: frozenset[Path], folders: frozenset[Path]
 ) -> Iterator[tuple[list[str], dict[str, str]]]:
-    """The command line before the command, and its environment, while the context lasts."""
+    """The words before the command, and its environment, while the context lasts."""
     path = ":".join(sorted({str(program.parent) for program in programs}))
     env = {"PATH": path, "LC_ALL": "C"}
     if namespaces():
@@ -242,9 +242,9 @@ def lines(
 
 
 def wait(process: subprocess.Popen, limit_s: float, user: int, open_until_ended: int) -> None:
-    """Until the command has ended; raises TooLong. Nothing of it is left.
+    """Wait until the command has ended; raises TooLong. None of its processes is left.
 
-    open_until_ended: a pipe's end to read, whose other end only what the command started has.
+    open_until_ended: the end to read of a pipe whose other end only the command's processes have.
     """
     try:
         process.wait(limit_s)
@@ -274,7 +274,7 @@ def run(
     limit_s: float,
     file_bytes: int = FILE_BYTES,
 ) -> Made:
-    """Run the command, shut in with the tree; raises TooLong. Of what it says, the end.
+    """Run the command, shut in with the tree. Raises TooLong. Of its messages the end is kept.
 
     programs: the files that it may execute; folders: those of the host that it sees.
     """

@@ -1,10 +1,10 @@
-"""What a machine is to do for a test of a lab, and what was seen of it.
+"""What a machine does for a test of a lab, and what was seen of it.
 
-A machine has three disks at least: one with the programs, the data disk, and a small one for
-beacons. The scenario's script reads sector n of the last (`beacon n`), which puts the moment
-into the trace: times need no word of the console's. Scenarios and tests call the data disk
-/dev/disk1, mounted at /data, and files by the names of the scenario; in the machine they have
-others (setting.py).
+A machine has at least three disks: one with the programs, the data disk, and a small one for
+beacons. The scenario's script reads sector n of the last (`beacon n`), and so records the moment in
+the trace: the tests need no times from the console. Scenarios and tests call the data disk
+/dev/disk1, mounted at /data, and name files as the scenario does. In the machine they have other
+names (setting.py).
 """
 
 import re
@@ -36,17 +36,17 @@ PAD = "/pad"  # a file
 
 @dataclass(frozen=True)
 class Scenario:
-    """What a machine is to do.
+    """The work of a machine.
 
-    script: shell commands, with `beacon N` on lines of their own (N from 1); args:
-    boot arguments; files: of the root disk; data: of the data disk, made of zeros,
-    path to size; pattern: the seed of contents for these, if not 0; fields: of their inodes, by
-    debugfs's names; at: where in the disk they lie, as mkfs has it; drives: of which the data
-    disk's is chosen; virtual_s: after so long it is stuck (0: never; gdb's stops make the
-    clock jump to the next thing to come); check: what a policy's own check finds, or a wrong
-    answer, is a panic; logged: QEMU keeps the data disk's writes.
-    disk: the data disk's number, else one is chosen; like: scenarios of one such name are
-    played in one setting, each other in its own; varied: no: it is played as it stands.
+    script: shell commands, with `beacon N` on lines of their own (N from 1); args: boot arguments;
+    files: of the root disk; data: files of zeros on the data disk, their sizes by path; pattern:
+    the seed of these files' contents, if not 0; fields: of their inodes, by debugfs's names; at:
+    their places on the disk, as mkfs takes them; drives: the nonce chooses the data disk's drive
+    from these; virtual_s: after this time the machine is stuck (0: never, because gdb's stops make
+    the clock jump to the next event); check: a fault that a policy's own check finds, or a wrong
+    answer, is a panic; logged: QEMU keeps the data disk's writes; disk: the data disk's number, if
+    it is not to be chosen; like: scenarios with the same value have the same setting; varied: false
+    keeps the names as they stand.
     """
 
     name: str
@@ -72,14 +72,14 @@ class Scenario:
         object.__setattr__(self, "like", self.like or self.name)  # also of what replace makes
 
     def played(self, nonce: str) -> "Scenario":
-        """It, in the setting that the nonce chooses."""
+        """The scenario in the setting that the nonce chooses."""
         if not self.varied:
             return self
         padded = not self.at and not self.logged  # the disk of a log is copied for each write
         return replace(self, setting=chosen(nonce, self.like, self.drives, padded, self.disk))
 
     def rc(self) -> str:
-        """What init runs."""
+        """The script that init runs."""
         own = self.setting
         words = own.script(self.script.strip(), frozenset(path for path, _ in self.files))
         script = re.sub(
@@ -94,7 +94,7 @@ class Scenario:
         )
 
     def data_files(self) -> dict[str, str]:
-        """What is on the data disk from the beginning, in order: names there, and sizes."""
+        """The files of the data disk at the start, in order: names there, and sizes."""
         pad = {PAD: f"{self.setting.pad_kb}K"} if self.setting.pad_kb else {}
         return {self.setting.inside(path): size for path, size in (pad | dict(self.data)).items()}
 
@@ -103,7 +103,7 @@ class Scenario:
         return int(self.size.removesuffix("M")) * 1024 + self.setting.pad_kb
 
     def boot_arguments(self) -> str:
-        """What the kernel is told."""
+        """The machine's boot arguments."""
         models = self.setting.drives
         drives = " ".join(f"disk{unit}.drive={model}" for unit, model in enumerate(models))
         fixed = f"root=disk{self.setting.root} {drives} drive_depth=1 cluster_kb=0"
@@ -150,7 +150,7 @@ class Run:
 
     @cached_property
     def requests(self) -> list[Request]:
-        """All that were completed, in the order of completion."""
+        """All completed requests, in the order of completion."""
         open_: dict[tuple, deque] = defaultdict(deque)
         done = []
         for event in self.events:
@@ -170,17 +170,17 @@ class Run:
 
     @cached_property
     def beacons(self) -> dict[int, int]:
-        """When each beacon was passed."""
+        """The time of each beacon."""
         unit = self.scenario.setting.beacons
         return {r.sector: r.queued_ns for r in self.requests if r.disk == unit and not r.write}
 
     def beacon(self, number: int) -> int:
-        """When this one was, in nanoseconds; it must have been."""
+        """The time of this beacon in nanoseconds. Raises Wrong if it was not passed."""
         expect(number in self.beacons, "the script to go on to its end", "it stopped before")
         return self.beacons[number]
 
     def sectors(self, path: str) -> dict[int, int]:
-        """Of a file on the data disk: its blocks' numbers, by their first sectors."""
+        """The number of each block of a file on the data disk, by its first sector."""
         inside = self.scenario.setting.inside(path)
         text = image.debugfs(self.folder / "data.after.img", f"stat {inside}")
         runs = EXTENT.findall(text)
@@ -201,6 +201,6 @@ class Run:
         return sorted(found, key=lambda write: write.request.queued_ns)
 
     def contents(self, path: str) -> bytes:
-        """What is in a file on the data disk at the end."""
+        """The contents of a file on the data disk at the end."""
         inside = self.scenario.setting.inside(path)
         return image.read(self.folder / "data.after.img", inside)

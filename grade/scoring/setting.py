@@ -1,11 +1,11 @@
-"""Where a scenario is played: which disk is which, on what drive, how large, by what names.
+"""The setting of a scenario: the disks' numbers, the drive, its size, and all names.
 
-A submission may be right where it is graded and wrong elsewhere. So none of what it could
-know the graded disk by stays the same: the nonce chooses, for each scenario, the numbers of
-the disks among three to five, the data disk's drive, its size and what lies before its files,
-the mount point, and the names of files, folders and jobs. Tests speak of all these as the
-scenario does; Run tells them what was seen in the same words. Scenarios that are compared
-name one choice (Scenario.like).
+A submission may be right where it is graded and wrong elsewhere. So nothing by which it could
+recognise the graded disk stays the same. For each scenario the nonce chooses the numbers of the
+disks among three to five, the data disk's drive, its size and what lies before its files, the mount
+point, and the names of files, folders and jobs. Tests use the scenario's names for all these, and
+Run reports what was seen under the same names. Scenarios that are compared share one setting
+(Scenario.like).
 """
 
 import re
@@ -27,7 +27,7 @@ JOB = re.compile(r"\b(name|until)=(\w+)")
 
 @dataclass(frozen=True)
 class Setting:
-    """One choice. As it stands: that of scenarios which are not varied."""
+    """One setting. The default is that of scenarios which are not varied."""
 
     key: str = ""  # what names are made from; empty: they stay as they are
     root: int = 0  # disks' numbers
@@ -37,7 +37,7 @@ class Setting:
     pad_kb: int = 0  # of a file that lies before the others on the data disk
 
     def word(self, name: str) -> str:
-        """A file's, a folder's or a job's name."""
+        """The name here of a file, a folder or a job."""
         if not self.key:
             return name
         rng = Random(f"{self.key}/{name}")
@@ -45,7 +45,7 @@ class Setting:
         return "".join(rng.choices(ascii_lowercase, k=letters))
 
     def inside(self, path: str) -> str:
-        """A path: each of its parts by its name here."""
+        """A path with each part under its name here."""
         return "/".join(part and self.word(part) for part in path.split("/"))
 
     def path(self, path: str, files: frozenset[str]) -> str:
@@ -56,12 +56,12 @@ class Setting:
         return self.inside(path) if varied else path
 
     def script(self, text: str, files: frozenset[str]) -> str:
-        """The commands with all paths and jobs by their names here."""
+        """The commands with all paths and jobs under their names here."""
         text = PATH.sub(lambda match: self.path(match[0], files), text)
         return JOB.sub(lambda match: f"{match[1]}={self.word(match[2])}", text)
 
     def told(self, files: list[str]) -> str:
-        """What is what, for people."""
+        """Lines that say which names were chosen."""
         rows = [f"{MOUNT}: {self.inside(MOUNT)}", f"the data disk: disk{self.data}"]
         rows += [f"the root disk: disk{self.root}", f"beacons: disk{self.beacons}"]
         rows += [f"disk{unit}: drive={drive}" for unit, drive in enumerate(self.drives)]
@@ -74,8 +74,8 @@ PLAIN = Setting()
 def chosen(
     nonce: str, like: str, drives: tuple[str, ...], padded: bool, disk: int | None = None
 ) -> Setting:
-    """What the nonce chooses for scenarios of this name: a drive of these; padded: may a file
-    lie before the others? disk: the number of the data disk, if that is asked for."""
+    """The setting that the nonce chooses for scenarios of this name: a drive from these; padded: a
+    file may lie before the others; disk: the data disk's number, if it is given."""
     key = f"{nonce}/{like}"
     rng = Random(f"{key}/setting")
     units = list(range(max(3 + rng.randrange(SPARES), (disk or 0) + 1)))

@@ -1,13 +1,13 @@
-"""What a student hands in: a folder, or a tar or zip archive, of which the lab's files are taken.
+"""A student's submission: a folder, or a tar or zip archive, from which the lab's files are taken.
 
-Nothing is unpacked: members are read one by one into memory (archive.py, which has the limits
-on what that costs). Refused, with words: links and special files, files over MOST_BYTES, more
-than MOST_KEPT of what is of interest, members of one name, or of names that are one where case
-and accents are written otherwise, listed files that are missing or no text, files outside the
-lab's list that are not as they were handed out, and archives that cannot be read for whatever
-reason. What a tree gathers beside its sources (PASSED_OVER) is not looked at.
+Nothing is unpacked: members are read one by one into memory (archive.py, which limits the cost).
+These are refused, with a message: links and special files, files over MOST_BYTES, more than
+MOST_KEPT of interest, members of one name, or of names that differ only in case or in how accents
+are written, listed files that are missing or are not text, files outside the lab's list that are
+not as they were handed out, and archives that cannot be read for any reason. Built and hidden files
+(PASSED_OVER) are ignored.
 
-The files may lie in one folder inside, as archives have it.
+The files may lie in one folder inside, as is usual in archives.
 """
 
 import stat
@@ -24,22 +24,22 @@ PASSED_OVER = {"build", "__pycache__", "grade", "__MACOSX"}
 
 
 def passed_over(path: PurePosixPath) -> bool:
-    """Is it of no interest: hidden, built, or of the grader?"""
+    """True if it is ignored: hidden, built, or the grader's."""
     return any(part in PASSED_OVER or (part != ".." and part[0] == ".") for part in path.parts)
 
 
 def looked_into(path: PurePosixPath) -> bool:
-    """Is what is in this folder of interest?"""
+    """True if the contents of this folder are of interest."""
     return not passed_over(path)
 
 
 def plain_name(path: PurePosixPath) -> str:
-    """The same for paths that are one file on some system."""
+    """A name that is equal for paths which are one file on some system."""
     return unicodedata.normalize("NFKC", path.as_posix()).casefold()
 
 
 def check_member(member: Member, found: dict[str, PurePosixPath]) -> None:
-    """Raises Refused for a bad one, beside those found before."""
+    """Raise Refused for a bad member, given those found before."""
     if member.kind != stat.S_IFREG:
         raise Refused(f"{member.path}: a link or special file")
     if member.bytes > MOST_BYTES:
@@ -51,7 +51,7 @@ def check_member(member: Member, found: dict[str, PurePosixPath]) -> None:
 
 
 def read(path: Path) -> dict[PurePosixPath, bytes]:
-    """All files of interest by path; the first bad one is refused."""
+    """All files of interest by path. Raises Refused for the first bad one."""
     found: dict[PurePosixPath, bytes] = {}
     names: dict[str, PurePosixPath] = {}
     kept = 0
@@ -88,7 +88,7 @@ def text(path: str, data: bytes) -> str:
 
 
 def contents(path: Path, files: tuple[str, ...]) -> dict[str, bytes]:
-    """All files of interest in the folder that has some of these; or Refused."""
+    """All files of interest in the folder that has some of these. Raises Refused."""
     try:
         found = read(path)
     except Refused:
@@ -100,16 +100,16 @@ def contents(path: Path, files: tuple[str, ...]) -> dict[str, bytes]:
 
 
 def take_some(path: Path, files: tuple[str, ...]) -> dict[str, str]:
-    """The texts of those of the files that are there, one at least, or Refused."""
+    """The texts of those of the files that exist. Raises Refused if none does."""
     return {file: text(file, data) for file, data in contents(path, files).items() if file in files}
 
 
 def take(
     path: Path, files: tuple[str, ...], as_handed_out: Callable[[str], set[bytes]]
 ) -> dict[str, str]:
-    """The text of each of the lab's files in the submission, or Refused.
+    """The text of each of the lab's files in the submission. Raises Refused.
 
-    as_handed_out: the contents that another file may have, none if it is a new one.
+    as_handed_out: the contents that another file may have; none for a new file.
     """
     inside = contents(path, files)
     for file in files:

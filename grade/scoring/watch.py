@@ -1,8 +1,8 @@
-"""Stops a machine that will not end by itself: one that is stuck, or slow beyond all reason.
+"""Stops a machine that will not end by itself: one that is stuck, or far too slow.
 
-In virtual time the clock jumps over what nobody computes in. So a machine that for IDLE_S has
-neither used the host's processor nor waited for it, or for a disk of the host's, is one in which
-everybody waits and no timer runs. A busy or slow host only makes it wait.
+In virtual time the clock jumps over times in which nothing computes. So a machine that for IDLE_S
+has neither used the host's processor nor waited for it, or for a disk of the host's, is stuck:
+everything in it waits, and no timer runs. A busy or slow host only makes it wait.
 """
 
 import subprocess
@@ -21,9 +21,9 @@ BUSY = "RD"  # states of a thread: runs or would run, waits for a disk
 
 
 def seen_of(pid: int) -> tuple[int, bool]:
-    """How long a process has computed, in ticks of the host, and does a thread of it want to?
+    """How long a process has computed, in ticks of the host, and whether a thread of it wants to.
 
-    Of a process that is gone (0, False). Source: proc(5), stat.
+    (0, False) for a process that has ended. Source: proc(5), stat.
     """
     ticks, busy = 0, False
     for thread in Path(f"/proc/{pid}/task").glob("*/stat"):
@@ -38,7 +38,7 @@ def seen_of(pid: int) -> tuple[int, bool]:
 
 @dataclass
 class Watch:
-    """What is seen of a process; `stopped` says why it was stopped, if it was."""
+    """The state of a watched process. `stopped` says why it was stopped, if it was."""
 
     process: subprocess.Popen
     over: threading.Event = field(default_factory=threading.Event)
@@ -63,7 +63,7 @@ class Watch:
 
 @contextmanager
 def watched(process: subprocess.Popen) -> Iterator[Watch]:
-    """Watch a process while it is waited for here."""
+    """Watch a process during the context."""
     watch = Watch(process)
     thread = threading.Thread(target=watch.look, daemon=True)
     thread.start()

@@ -1,16 +1,17 @@
-"""Where a submission's kernel is put to work, and what is seen of it from outside.
+"""Runs a submission's kernel, and observes it from outside.
 
-A test of a lab is a public function of one argument in tests/ or hidden/:
+A test of a lab is a public function with one argument, in tests/ or hidden/:
 
     def a_delayed_write_waits_for_sync(bench: Workbench) -> Slide | None:
         run = bench.run(SCENARIO)
 
-What its machine does and what is seen of it: scenario.py. What the kernel prints is not believed:
+scenario.py says what a machine does and what is seen of it. What the kernel prints is not believed:
 evidence.py.
 
-One hart, virtual time. Limits: virtual seconds (a watchdog inside, for what is stuck), the
-host's processor seconds (for what computes for ever), bytes of a file (for floods). In virtual
-time a machine that does not compute waits for nothing that could come: it is stopped (watch).
+A machine has one hart and virtual time. It is limited in virtual seconds (a watchdog inside stops
+one that is stuck), in the host's processor seconds (for one that computes without end), and in
+bytes of a file (for floods). In virtual time a machine that does not compute waits for nothing that
+could come, and is stopped (watch).
 """
 
 import os
@@ -46,7 +47,7 @@ TAIL_LINES = 8
 
 
 def limits(cpu_s: int) -> None:
-    """In the child, before exec."""
+    """In the child, before exec: set the limits."""
     die_with_parent()
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 5))
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
@@ -54,7 +55,7 @@ def limits(cpu_s: int) -> None:
 
 
 def make_images(scenario: Scenario, folder: Path) -> list[Path]:
-    """The disks as they are before the run, by their numbers; beside them, what is what."""
+    """The disks before the run, by their numbers. Beside them a file says which is which."""
     own = scenario.setting
     options = [f"--file={path}={size}" for path, size in scenario.data_files().items()]
     options += [f"--at={own.inside(path)}={place}" for path, place in scenario.at]
@@ -90,7 +91,7 @@ def disk_of(path: Path, log: Path | None) -> Disk:
 
 
 def machine(scenario: Scenario, kernel: Path, disks: list[Path], *options: str) -> Config:
-    """The machine of a scenario; its disks are by number."""
+    """The machine of a scenario; its disks are given by number."""
     data = scenario.setting.data
     logs = {data: disks[data].with_name("data.log")} if scenario.logged else {}
     return Config(
@@ -104,15 +105,15 @@ def machine(scenario: Scenario, kernel: Path, disks: list[Path], *options: str) 
 
 
 def tail(console: Path) -> str:
-    """The end of what the kernel printed: for people."""
+    """The end of what the kernel printed, for a message."""
     lines = console.read_bytes()[-4000:].decode(errors="replace").replace("\r", "").splitlines()
     return "\n".join(f"    | {line[:160]}" for line in lines[-TAIL_LINES:])
 
 
 def end(status: int, stopped: str, console: Path) -> str:
-    """How a machine ended that should have ended well; empty if it did.
+    """How a machine ended, in words, if it did not end well; otherwise empty.
 
-    stopped: why it was, if it was.
+    stopped: why it was stopped, if it was.
     """
     if status == 0 or stopped:
         return stopped
@@ -144,20 +145,20 @@ class Workbench:
     scenarios: dict[str, Scenario] = field(default_factory=dict)  # of the submission, by name
 
     def random(self, name: str) -> random.Random:
-        """Random numbers of this grading, the same for each name."""
+        """Random numbers of this grading, the same for the same name."""
         return random.Random(f"{self.nonce}/{name}")
 
     def run(self, scenario: Scenario) -> Run:
-        """What the submission does; raises Wrong if the machine did not end well."""
+        """The submission's run. Raises Wrong if the machine did not end well."""
         self.scenarios[scenario.name] = scenario
         return self._once(self.kernel, "", scenario)
 
     def reference(self, scenario: Scenario) -> Run:
-        """What the reference does."""
+        """The reference's run."""
         return self._once(self.reference_kernel, "reference-", scenario)
 
     def has_reference(self, scenario: Scenario) -> bool:
-        """Has the reference been put to it?"""
+        """True if the reference has run it."""
         return (self.reference_kernel, f"reference-{scenario.name}") in self.made
 
     def _once(self, kernel: Path, prefix: str, scenario: Scenario) -> Run:
@@ -205,7 +206,7 @@ class Workbench:
             return witnessed(run_of, kernel, memory, log, not CACHE & self.files.keys())
 
     def _boot(self, config: Config, console: Path) -> str:
-        """Run the machine to its end; how that was, if it was not well."""
+        """Run the machine to its end. Returns how it ended, in words, if that was not well."""
         (console.parent / "machine.sh").write_text(shlex.join(config.command()) + "\n")
         with console.open("wb") as out:
             process = start(
@@ -223,7 +224,7 @@ class Workbench:
 
 
 def wait_for_gdb(config: Config, socket: Path, kernel: Path) -> None:
-    """Start the machine stopped, for gdb; ends this program with it."""
+    """Start the machine stopped, for gdb. This program ends with it."""
     socket.unlink(missing_ok=True)
     line = [*config.command(), "-gdb", "chardev:gdb"]
     line += ["-chardev", f"socket,id=gdb,path={socket},server=on,wait=off"]

@@ -1,6 +1,6 @@
 """The comparison: sets of policies side by side over several experiments.
 
-`rows` takes from each experiment's results what is compared, `matrix` draws it,
-`contests` tells who was the best of those that were to be, `write` makes the page and
-the pictures.
+`rows` takes the figures to compare from each experiment's results, `matrix` draws them, `questions`
+and `core` answer the page's questions, `contests` lists how often each contest's arm was the best,
+and `write` makes the page and the pictures.
 """

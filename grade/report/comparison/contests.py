@@ -1,4 +1,5 @@
-"""The contests: of each measure of each, how often its arm was the best, and where it was not."""
+"""The contests: for each measure, how often the contest's arm was the best, and where it was
+not."""
 
 from html import escape
 
@@ -12,7 +13,7 @@ PROMISED = "all that promise as much"
 
 
 def in_groups(matches: list[Match]) -> list[list[Match]]:
-    """Those of one measure together, in all settings that somebody else is in."""
+    """The matches of one measure together, in all settings with a rival."""
     groups: dict[tuple[str, str], list[Match]] = {}
     for of in matches:
         if of.won is not None:
@@ -26,7 +27,7 @@ def share(of: Match) -> str:
 
 
 def loss(of: Match) -> str:
-    """A match that was lost, for people."""
+    """A lost match, in words."""
     better = sum(value < of.own for _, value in of.rivals)
     arm, best = of.rivals[0]
     others = f", the best of {better} that are better" if better > 1 else ""
@@ -35,7 +36,7 @@ def loss(of: Match) -> str:
 
 
 def losses(lost: list[Match]) -> str:
-    """The cell that tells by how much, and, if it is opened, of each loss."""
+    """The cell that says by how much matches were lost; opened, it lists them."""
     if not lost:
         return ""
     lines = "".join(f"<li>{escape(loss(of))}</li>" for of in lost)
@@ -45,7 +46,7 @@ def losses(lost: list[Match]) -> str:
 
 
 def row(of: Study, group: list[Match]) -> str:
-    """What became of a measure of a contest."""
+    """The result of a measure of a contest."""
     first, lost = group[0], [match for match in group if not match.won]
     name, told = escape(of.experiment.name), [first.metric, first.against or PROMISED]
     cells = [f'<a href="{name}/report.html">{name}</a>', escape(of.experiment.contest["arm"])]
@@ -64,7 +65,7 @@ def table(of: list[Study]) -> str:
         return ""
     heads = "".join(f"<th>{head}</th>" for head in HEADS)
     return (
-        "<h2>Contests: who is the best of all that promise as much</h2>\n"
+        "<h2>Contests: the best among all arms with the same promise</h2>\n"
         f'<div class="scroll"><table class="contests"><thead><tr>{heads}</tr></thead>\n'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )

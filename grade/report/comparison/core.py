@@ -25,12 +25,12 @@ def core() -> list[NamedSet]:
 
 
 def unusual(tunables: dict[str, object]) -> dict[str, object]:
-    """The tunables that are not as they are by default."""
+    """The tunables with other values than the default."""
     return {n: v for n, v in tunables.items() if v != known().tunables[n].default}
 
 
 def named(row: Row) -> NamedSet | None:
-    """The core set that a system is of."""
+    """The core set to which a system belongs."""
     policies = row.system.trials[0]["config"]["policies"]
     own = own_tunables(row.study, row.system)
     for of in core():
@@ -41,13 +41,13 @@ def named(row: Row) -> NamedSet | None:
 
 @dataclass(frozen=True)
 class Load:
-    """A case, and the values of the core sets in it: by set, as MEASURES."""
+    """A case, and the values of the core sets in it: by set, in the order of MEASURES."""
 
     name: str
     values: dict[str, list[float | None]]
 
     def of(self, measure: str) -> dict[str, float]:
-        """The values of a measure that there are, the least first."""
+        """The values of a measure that exist, the smallest first."""
         at = NAMES.index(measure)
         found = {name: row[at] for name, row in self.values.items() if row[at] is not None}
         return dict(sorted(found.items(), key=lambda item: item[1]))

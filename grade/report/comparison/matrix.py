@@ -88,7 +88,7 @@ def overall(x: dict, width: dict) -> dict:
 
 
 def parameters(measure: Measure, names: list[str], chosen: list[str]) -> list[dict]:
-    """What the reader chooses, of these sets; and which of them are shown at first."""
+    """The reader's choices among these sets, with those that are shown at first."""
     measures = [m.name for m in MEASURES]
     labels = [f"{m.name}: {m.about}, {m.unit}" for m in MEASURES]
     first = {"input": "select", "name": "measure", "options": measures, "labels": labels}

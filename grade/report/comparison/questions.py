@@ -1,8 +1,8 @@
-"""What the comparison begins with: questions, each with an answer made of the results, a
-picture, and a table of all core sets.
+"""The beginning of the comparison: questions, each with an answer from the results, a picture, and
+a table of all core sets.
 
-The *champion* is the core set that has the shortest longest wait under the most loads;
-the other questions are what that costs.
+The *champion* is the core set that has the shortest longest wait under the most loads. The other
+questions are about what this costs.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ ABOUT = (
 
 
 def least(load: Load, measure: str) -> tuple[str, float]:
-    """The set with the least value."""
+    """The set with the smallest value."""
     return next(iter(load.of(measure).items()))
 
 
@@ -37,7 +37,7 @@ def most(load: Load, measure: str) -> tuple[str, float]:
 
 
 def having(loads: list[Load], measure: str) -> list[Load]:
-    """The loads in which the measure tells sets apart: its values differ, and are above 0."""
+    """The loads in which the measure distinguishes the sets: values differ, and are above 0."""
     return [
         load
         for load in loads
@@ -46,19 +46,20 @@ def having(loads: list[Load], measure: str) -> list[Load]:
 
 
 def winners(load: Load, measure: str) -> str:
-    """The set with the least value, or all that share it."""
+    """The set with the smallest value, or all that share it."""
     low = least(load, measure)[1]
     return " and ".join(name for name, value in load.of(measure).items() if value == low)
 
 
 def champion(loads: list[Load]) -> str:
-    """The set that is the best in the longest wait under the most loads."""
+    """The set with the shortest longest wait under the most loads."""
     wins = Counter(least(load, "worst")[0] for load in having(loads, "worst"))
     return wins.most_common(1)[0][0]
 
 
 def ratios(loads: list[Load], measure: str, name: str) -> list[tuple[float, Load]]:
-    """How many times the least a set has, where it ran, the fewest first."""
+    """How many times the smallest value a set has, under each load where it ran, the smallest
+    first."""
     found = [
         (load.of(measure)[name] / least(load, measure)[1], load)
         for load in having(loads, measure)
@@ -68,12 +69,12 @@ def ratios(loads: list[Load], measure: str, name: str) -> list[tuple[float, Load
 
 
 def times(value: float) -> str:
-    """A ratio for people."""
+    """A ratio in words."""
     return f"{value:.0f}" if value >= 9.95 else f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 def span(values: list[float]) -> str:
-    """From the least to the most of ratios."""
+    """The smallest to the largest of ratios, in words."""
     low, high = times(min(values)), times(max(values))
     return low if low == high else f"{low} to {high}"
 
@@ -93,7 +94,7 @@ def who_waits_least(loads: list[Load]) -> str:
 
 
 def cost(what: str) -> Callable[[list[Load], str], str]:
-    """The answer to what the champion costs in a measure."""
+    """The answer to the question what the champion costs in a measure."""
 
     def told(loads: list[Load], measure: str) -> str:
         best = champion(loads)
@@ -115,8 +116,8 @@ def cost(what: str) -> Callable[[list[Load], str], str]:
 
 
 def little_apart(loads: list[Load], measure: str) -> str:
-    """How far the sets are apart in the mean, and under how many loads that is less than in
-    the longest wait."""
+    """How far the sets are apart in the mean, and under how many loads that is less than in the
+    longest wait."""
 
     def apart(load: Load, of: str) -> float:
         return most(load, of)[1] / least(load, of)[1]
@@ -157,7 +158,7 @@ QUESTIONS = (
 
 
 def points(loads: list[Load], measure: str) -> list[dict]:
-    """A point for each set and load; texts at the least and the most."""
+    """A point for each set and load, with texts at the smallest and the largest."""
     found = []
     for load in having(loads, measure):
         values = load.of(measure)
@@ -224,7 +225,7 @@ def asked(loads: list[Load]) -> list[Question]:
 
 
 def table(loads: list[Load], measure: str) -> str:
-    """Every core set under every load; what was not run says so."""
+    """Every core set under every load. What was not run is marked."""
     heads = "".join(f"<th>{escape(load.name)}</th>" for load in loads)
     body = ""
     for of in core():
@@ -251,7 +252,7 @@ def section(loads: list[Load], question: Question, picture: str) -> str:
 
 
 def sets_table(loads: list[Load]) -> str:
-    """What each core set is."""
+    """The core sets, and what each does."""
     ran = {name for load in loads for name in load.values}
     rows = "".join(
         f"<tr><td>{escape(of.name)}</td><td>{escape(of.about)}"

@@ -1,13 +1,13 @@
-"""What is compared: for each system of each experiment, its set of policies and some measures.
+"""The figures to compare: for each system of each experiment, its set of policies and some
+measures.
 
-- A *set of policies* is the policies of those kinds in which the systems compared
-  differ, and those of their tunables that the arm sets, in all of its runs, to other
-  values than the default. (A tunable that is swept is part of the setting.)
-- A *case* is what different sets can be compared in: an experiment in one setting.
-  If it has several arms of one set, which then differ in their machines, it is one
-  for each arm.
-- Of each measure less is better. A measure is None where a system has none, such as
-  responses where nobody read.
+- A *set of policies* is the policies of those kinds in which the compared systems differ, with
+  those of their tunables that the arm sets, in all of its runs, to other values than the default.
+  (A tunable that is swept is part of the setting.)
+- A *case* is where different sets can be compared: an experiment in one setting. If it has several
+  arms of one set, which then differ in their machines, there is a case for each arm.
+- Of each measure less is better. A measure is None where a system has none, such as responses where
+  nothing was read.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ FEW = 3  # a set of fewer cases has little to be compared with
 
 @dataclass(frozen=True)
 class Measure:
-    """A column: its name, its unit, and what it is of a system of a study."""
+    """A column: its name, its unit, and its value for a system of a study."""
 
     name: str
     unit: str
@@ -33,7 +33,7 @@ class Measure:
 
 
 def responses(study: Study) -> str:
-    """Whose response times a study is about: its job's, else all reads of its disk."""
+    """The response times that a study is about: its job's, or those of all reads of its disk."""
     return study.job or f"hist.{measured_disk(study.results[0])}.read_response"
 
 
@@ -53,7 +53,7 @@ def metric(name: str) -> Callable[[Study, System], float | None]:
 
 
 def cpu_s(study: Study, system: System) -> float | None:
-    """How long the CPU was not idle."""
+    """The time in which the CPU was busy."""
     took_s = sum(trial["virtual_ms"] for trial in system.trials) / len(system.trials) / 1000
     return took_s - metrics.together(system.trials, "stat.cpu.idle_s")
 
@@ -79,7 +79,7 @@ MEASURES = (
 
 @dataclass(frozen=True)
 class Row:
-    """A system in a case; values as MEASURES."""
+    """A system in a case, with its values in the order of MEASURES."""
 
     study: Study
     system: System
@@ -89,13 +89,13 @@ class Row:
 
 
 def differing(studies: list[Study]) -> list[str]:
-    """The kinds of policies in which any of the runs differ."""
+    """The kinds of policies in which some runs differ."""
     configs = [r["config"]["policies"] for study in studies for r in study.results]
     return [kind for kind in configs[0] if len({c[kind] for c in configs}) > 1]
 
 
 def same(studies: list[Study]) -> dict[str, str]:
-    """The policies of the other kinds, which all runs have."""
+    """The policies of the other kinds, which all runs share."""
     kinds = studies[0].results[0]["config"]["policies"]
     return {kind: name for kind, name in kinds.items() if kind not in differing(studies)}
 
@@ -143,13 +143,13 @@ def rows(studies: list[Study]) -> list[Row]:
 
 
 def sets(found: list[Row]) -> list[str]:
-    """The sets of policies, those with the most cases first."""
+    """The sets of policies; those with the most cases come first."""
     often = Counter(row.policies for row in found)
     return sorted(often, key=lambda policies: -often[policies])
 
 
 def common(found: list[Row]) -> list[str]:
-    """The sets that are in FEW cases at least; if there are none, all."""
+    """The sets that are in at least FEW cases; if there are none, all."""
     often = Counter(row.policies for row in found)
     return [policies for policies in sets(found) if often[policies] >= FEW] or sets(found)
 

@@ -35,13 +35,13 @@ ABOUT = (
 
 
 def has_results(experiment: Experiment, folder: Path) -> bool:
-    """Has any run been made?"""
+    """True if a run has been made."""
     path = folder / experiment.name / "results.jsonl"
     return path.exists() and path.stat().st_size > 0
 
 
 def studies(experiments: list[Experiment], folder: Path) -> tuple[list[Study], list[str]]:
-    """Those that have results, and the names of those that have none."""
+    """The studies that have results, and the names of the experiments that have none."""
     found, without = [], []
     for experiment in experiments:
         if has_results(experiment, folder):
@@ -53,7 +53,7 @@ def studies(experiments: list[Experiment], folder: Path) -> tuple[list[Study], l
 
 
 def choice(names: list[str], chosen: list[str]) -> str:
-    """A box to tick for each set; those that are chosen are ticked."""
+    """A box to tick for each set, ticked if the set is chosen."""
     box = '<label><input type="checkbox" value="{0}"{1}> {0}</label>'
     ticks = {name: " checked" if name in chosen else "" for name in names}
     return "\n".join(box.format(escape(name), tick) for name, tick in ticks.items())
@@ -159,11 +159,7 @@ def figures_of(found: list[Row]) -> list[Figure]:
 
 
 def write_comparison(experiments: list[Experiment], folder: Path, tell: Tell = silent) -> Path:
-    """Write the comparison of what results there are into the folder; the page's path.
-
-    tell hears of each figure before it is drawn. Raises BadResult, before anything is
-    written, if there are no results, or any that are not the experiment's.
-    """
+    """Write the comparison of the results that exist into the folder. Returns the page's path."""
     of, without = studies(experiments, folder)
     if not of:
         raise BadResult(f"{folder}: no experiment has results")

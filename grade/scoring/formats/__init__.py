@@ -1,14 +1,14 @@
 """Forms of a record: one file each, found by listing this folder.
 
     FILE = "name.ext"                       in the folder of the results
-    def text(record: Record) -> str | None  what is in it; None: nothing to write
+    def text(record: Record) -> str | None  its contents; None: nothing is written
 
-What its platform documents of a form is in NAME.schema.json beside it, a JSON Schema with
-its source (of XML and CSV, for their elements and rows as JSON; of text, for the last line):
-grade/tests/test_forms.py holds what is written against it.
+NAME.schema.json beside a form says what its platform documents: a JSON Schema with its source (for
+XML and CSV, of their elements and rows as JSON; for text, of the last line).
+grade/tests/test_forms.py checks what is written against it.
 
-Forms that students see tell of a hidden test its name and points only, and how a test is asked
-again in a tree of their own (`shown`). People read how it is where it was graded.
+Forms for students give only the name and points of a hidden test, and the command that repeats a
+test in the student's own tree (`shown`). The form for people gives the command for this tree.
 """
 
 import importlib
@@ -21,12 +21,13 @@ MOST_SHOWN = 1000  # characters of a line
 
 
 def clipped(line: str) -> str:
-    """A line that fits a page, however much a wild kernel gave cause to say."""
+    """The line, cut if it is too long for a page: a wild kernel can cause long messages."""
     return line if len(line) <= MOST_SHOWN else f"{line[:MOST_SHOWN]} ..."
 
 
 def shown(test: Outcome, again: str = "", debug: str = "") -> str:
-    """What a student may read of a test; how it is asked again, if not as at home."""
+    """What a student may read of a test; again, debug: its commands, if not those of a student's
+    tree."""
     if test.hidden:
         return "A hidden test."
     lines = [test.about]
@@ -41,7 +42,7 @@ def shown(test: Outcome, again: str = "", debug: str = "") -> str:
 
 
 def write_all(record: Record, folder: Path) -> list[Path]:
-    """Write the record in every form; the paths, by the forms' names."""
+    """Write the record in every form. Returns the paths, in the order of the forms' names."""
     made = []
     for found in sorted(pkgutil.iter_modules(__path__), key=lambda found: found.name):
         form = importlib.import_module(f"{__name__}.{found.name}")

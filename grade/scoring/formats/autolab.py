@@ -1,8 +1,8 @@
 """Autolab: the text for people, and as the last line the scores by problem.
 
-A driver prints this file. The problems are the lab's groups, which must be defined with
-these names; the scoreboard has the columns that autolab-scoreboard.json defines. What
-could not be scored has no row there.
+A driver prints this file. The problems are the lab's groups, and must be defined with these names.
+The scoreboard has the columns that autolab-scoreboard.json defines. A submission that could not be
+scored has no row there.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""Autolab's column specification: to be pasted where the lab's scoreboard is set up.
+"""Autolab's column specification, to be pasted where the lab's scoreboard is set up.
 
-The score, and below it what is measured, where less is better.
+It has the score, and below it the measured figures, of which less is better.
 """
 
 import json
@@ -18,7 +18,7 @@ def entries(record: Record) -> list[float | str]:
 
 
 def column(test: Outcome) -> dict:
-    """What is measured, of which less is better."""
+    """The column of a measured figure, of which less is better."""
     return {"hdr": f"{test.title} ({test.unit})" if test.unit else test.title, "asc": 1}
 
 

@@ -1,7 +1,7 @@
-"""Classroom 50's result.json, where its runner has called: the environment says who and what.
+"""Classroom 50's result.json. Its runner's environment says who handed in what.
 
-Points are whole there, so a test is a group of the lab, and what is not whole is rounded down.
-The submission's time is the graded commit's, for which the caller sets SUBMITTED_AT.
+Points are whole there. So a test is a group of the lab, and its points are rounded down. The
+submission's time is that of the graded commit, for which the caller sets SUBMITTED_AT.
 """
 
 import json
@@ -27,7 +27,7 @@ SUBMITTED_AT = "SUBMITTED_AT"  # in ISO 8601, as `git log -1 --format=%cI` has i
 
 
 def utc(when: datetime) -> str:
-    """As the form wants it."""
+    """A time as the form needs it."""
     return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

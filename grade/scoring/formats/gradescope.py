@@ -26,7 +26,7 @@ def row(number: str, test: Outcome) -> dict:
 
 
 def leaderboard(record: Record) -> list[dict]:
-    """What was measured: less is better."""
+    """The measured figures, of which less is better."""
     return [
         {"name": f"{test.title} ({test.unit})", "value": test.value, "order": "asc"}
         for test in record.tests

@@ -14,7 +14,7 @@ NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def add(parent: ElementTree.Element, tag: str, text: str = "", **words: str) -> ElementTree.Element:
-    """A child, without what XML cannot hold."""
+    """Add a child element, without characters that XML cannot hold."""
     clean = {key: NOT_XML.sub("?", value) for key, value in words.items()}
     child = ElementTree.SubElement(parent, tag, clean)
     child.text = NOT_XML.sub("?", text) or None

@@ -20,7 +20,7 @@ ENDS = (0.15, 0.85)  # of a bar's width: where points are all, and none
 
 
 def bar(test: Outcome) -> str:
-    """Where what was measured lies between all points and none."""
+    """A bar that shows where a figure lies between all points and none."""
     left, right = (share * BAR_WIDTH for share in ENDS)
     at = left + (test.value - test.full) * (right - left) / (test.none - test.full)
     at = min(BAR_WIDTH - 6, max(6, at))
@@ -40,7 +40,7 @@ def bar(test: Outcome) -> str:
 
 
 def details(test: Outcome) -> str:
-    """What was expected and came, and how to see it again."""
+    """What was expected and found, and how to repeat the test."""
     rows = [("expected", escape(clipped(test.expected))), ("found", escape(clipped(test.came)))]
     if test.value is not None:
         rows.append(("", bar(test)))
@@ -54,7 +54,7 @@ def details(test: Outcome) -> str:
 
 
 def test_part(test: Outcome) -> str:
-    """A test; of a hidden one, its points."""
+    """A test. Of a hidden test only its points."""
     lost = "" if test.passed else " lost"
     head = f'<b class="points">{test.points:g} of {test.most:g}</b> <b>{escape(test.title)}</b>'
     about = "A hidden test." if test.hidden else escape(test.about)
@@ -71,7 +71,7 @@ def group_part(record: Record, group: GroupResult) -> str:
 
 
 def picture_part(record: Record, picture: Picture) -> str:
-    """A scenario's picture, and whose it is."""
+    """A scenario's picture."""
     asked = [t.title for t in record.tests if picture.scenario in t.runs and not t.hidden]
     says = f"<b>{escape(picture.scenario)}</b>: {escape('; '.join(asked))}"
     return f"<figure><figcaption>{says}</figcaption>{drawing.svg(picture)}</figure>\n"

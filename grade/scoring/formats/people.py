@@ -31,7 +31,7 @@ def score(record: Record) -> str:
 
 
 def cost(record: Record) -> str:
-    """What the grading took."""
+    """The cost of the grading."""
     return f"{record.cpu_s:g} s of a processor, {record.peak_mb:g} MB"
 
 

@@ -1,6 +1,6 @@
 """PrairieLearn's results.json of an external grader.
 
-What is refused or does not build is not gradable: the student may hand in again.
+A submission that is refused or does not build is not gradable, so the student may hand in again.
 """
 
 import json
