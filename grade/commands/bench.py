@@ -17,6 +17,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(
-        stoppable(main, "tables that are not printed above are lost; nothing else was changed")
-    )
+    sys.exit(stoppable(main, "tables that are not printed above are lost"))
