@@ -1,7 +1,7 @@
-"""A run as its trace tells it: what the formats are made from.
+"""A run as its trace shows it, from which the formats are made.
 
-Only the measured part is in it, from the first reading of /dev/stat to the
-second: the kernel's counters grew in that time by what is recorded here.
+It contains only the measured part, from the first reading of /dev/stat to the second: the kernel's
+counters grew in that time by what is recorded here.
 """
 
 import tempfile
@@ -24,7 +24,7 @@ WORD_BYTES = 8  # of a name in an event
 
 @dataclass(frozen=True)
 class Recording:
-    """All of one run."""
+    """The recording of one run."""
 
     run: Run
     lost: int  # events of the measured part, its first, overwritten by newer ones
@@ -36,7 +36,7 @@ class Recording:
     names: dict[int, str]  # of processes
 
     def process(self, pid: int) -> str:
-        """A process's name; 0 is none of the processes, but the kernel."""
+        """A process's name; 0 is the kernel, and not a process."""
         return self.names.get(pid, f"pid {pid}" if pid else "kernel")
 
     def disk(self, number: int) -> str:
@@ -46,7 +46,7 @@ class Recording:
 
 
 def process_names(events: Iterable[Event], jobs: list[dict]) -> dict[int, str]:
-    """The last name of each process; one that did a job has the job's with it."""
+    """The last name of each process; a process that did a job has the job's name too."""
     names = {}
     for e in events:
         if e.name == "named":
@@ -59,7 +59,7 @@ def process_names(events: Iterable[Event], jobs: list[dict]) -> dict[int, str]:
 
 
 def measured(events: list[Event], start_ms: int, end_ms: int) -> tuple[int, int]:
-    """When /dev/stat was read for the run's result: first after each of these times."""
+    """The times at which /dev/stat was read for the result: the first after each of these times."""
     read = [e.time_ns for e in events if e.name == "counted"]
     end = bisect_left(read, end_ms * 10**6)
     start = bisect_left(read, start_ms * 10**6)
@@ -71,7 +71,7 @@ def record(
 ) -> Recording:
     """The recording of a run, from all events of its trace.
 
-    times_ms: just before the two readings of /dev/stat; jobs: what they printed.
+    times_ms: the times just before the two readings of /dev/stat; jobs: what the jobs printed.
     """
     start_ns, end_ns = measured(events, *times_ms)
     pairing = pair(events)
@@ -91,14 +91,14 @@ def record(
 
 
 def check_equal(result: dict, stored: dict | None) -> None:
-    """A run that is remade must come out as it did."""
+    """Raise RunFailed unless the run that was made again has the same result."""
     other = [name for name in result if stored and result[name] != stored.get(name)]
     if other:
         raise RunFailed(f"the run came out unlike the stored result: {', '.join(other)} differ")
 
 
 def remake(run: Run, folder: Path) -> Recording:
-    """Make the run again, and record it; folder: where results are. Raises RunFailed."""
+    """Make the run again, and record it. folder: where results are. Raises RunFailed."""
     stored = runner.stored(folder / run.experiment, run, runs.key(run))
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE, prefix="export-") as name:

@@ -1,9 +1,9 @@
 """Requests to the disks, put together from the events of a trace.
 
-A request is queued, then issued, alone or as part of a command that neighbours
-have joined, then completed. Only `issued` of a command's first request is in
-the trace; it tells how many sectors the command has, and the others follow from
-that. A command that failed is tried again in parts: the last try counts.
+A request is queued, then issued, alone or as part of a command that neighbours have joined, then
+completed. The trace has `issued` only for the first request of a command. It gives the number of
+sectors of the command, and the other requests follow from that. A command that failed is tried
+again in parts, and the last try counts.
 
 Two requests for one sector in one direction are told apart by their order.
 """
@@ -17,7 +17,7 @@ from grade.machine.trace import Event
 
 @dataclass(slots=True)
 class Request:
-    """One request. Its times are those that the kernel's histograms are made from."""
+    """One request. The kernel's histograms are made from the same times."""
 
     number: int  # in the order of queueing, of all disks
     disk: int
@@ -47,7 +47,7 @@ Place = tuple[int, bool, int]  # disk, write, sector
 
 @dataclass
 class Pairing:
-    """What is going on at one point of the trace."""
+    """The requests in progress at one point of the trace."""
 
     done: list[Request] = field(default_factory=list)
     waiting: dict[Place, deque[Request]] = field(default_factory=lambda: defaultdict(deque))
@@ -58,7 +58,7 @@ class Pairing:
     unknown: int = 0  # completed, but queued before the trace begins
 
     def undone(self) -> list[Request]:
-        """Those not completed when the trace ends."""
+        """The requests that are not completed when the trace ends."""
         queues = [*self.waiting.values(), *self.issued.values()]
         return [request for queue in queues for request in queue]
 
@@ -108,7 +108,7 @@ class Pairing:
 
 
 def pair(events: Iterable[Event]) -> Pairing:
-    """The requests of a trace: those done, in order of completion, and the rest."""
+    """The requests of a trace: those that were completed, in that order, and the rest."""
     pairing = Pairing()
     handlers = {
         "queued": pairing.on_queued,

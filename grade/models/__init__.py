@@ -27,7 +27,7 @@ from types import ModuleType
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number a model needs: what it is, where it is to be taken from, its range."""
+    """A number that a model needs: its meaning, its source, its range."""
 
     about: str
     source: str
@@ -37,7 +37,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class System:
-    """What runs: the policy of each kind, every tunable's value, the measured disk's drive."""
+    """The system that runs: the policy of each kind, every tunable's value, the measured drive."""
 
     policies: dict[str, str]
     tunables: dict[str, int]
@@ -45,7 +45,7 @@ class System:
 
 
 def names() -> list[str]:
-    """The models that there are."""
+    """The names of all models."""
     return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg)
 
 

@@ -68,7 +68,7 @@ class Update:
 
 
 def update_of(system: System) -> Update | None:
-    """How blocks are written, if the formulas have it."""
+    """How blocks are written, if the formulas cover it."""
     ms = system.tunables
     match system.policies["write"], system.policies["update"]:
         case "wt", _:  # each at once: IPU with age 0
@@ -85,7 +85,7 @@ def update_of(system: System) -> Update | None:
 
 
 def order_of(system: System) -> str | None:
-    """Which request goes next, if the formulas have it."""
+    """The order of requests, if the formulas cover it."""
     match system.policies["sched"]:
         case "fcfs":
             return "oldest first"
@@ -105,7 +105,7 @@ def written_per_s(update: Update, writes_per_s: float, blocks: float) -> float:
 
 
 def read_ms(p: dict[str, float], written: float, burst_s: float, order: str) -> float:
-    """The mean response of a read while so many blocks are written a second."""
+    """The mean response of a read while this many blocks are written a second."""
     s_ms = p["service_ms"]
     rho_r, e = p["reads_per_s"] * s_ms / 1000, written * s_ms / 1000
     if rho_r + e >= 1:
@@ -119,7 +119,7 @@ def read_ms(p: dict[str, float], written: float, burst_s: float, order: str) -> 
 
 
 def predict(system: System, parameters: dict[str, float]) -> dict[str, float]:
-    """See QUANTITIES; nothing for policies that the formulas do not have."""
+    """The model's QUANTITIES; nothing for policies that the formulas do not cover."""
     update, order = update_of(system), order_of(system)
     if update is None or order is None:
         return {}

@@ -26,7 +26,7 @@ QUANTITIES = {
 
 
 def predict(_system: System, parameters: dict[str, float]) -> dict[str, float]:
-    """See QUANTITIES."""
+    """The model's QUANTITIES."""
     p = parameters
     further = max(0, -int(-p["request_kb"] // p["block_kb"]) - 1)
     several = COST.several if further else 0

@@ -73,7 +73,7 @@ QUANTITIES = {
 
 @dataclass(frozen=True)
 class Machine:
-    """What the parameters come to. Times in ns."""
+    """The values that follow from the parameters. Times in ns."""
 
     setting: Setting
     instruction: float
@@ -83,7 +83,7 @@ class Machine:
     jump: float  # the seek to a place in the same group or the next
 
     def command(self, blocks: int) -> float:
-        """Half of what the kernel does for a command: before, or after, the drive has it."""
+        """Half of the kernel's work for a command: before, or after, the drive has it."""
         return (COST.command + (blocks - 1) * COST.command_block) / 2 * self.instruction
 
 
@@ -120,7 +120,7 @@ def file_of(p: dict[str, float]) -> File:
 
 @dataclass
 class Queue:
-    """The commands of one file on their way. Places apart lie in groups nearby."""
+    """The commands of one file in progress. Places that are apart lie in nearby groups."""
 
     m: Machine
     drive: Drive
@@ -135,7 +135,7 @@ class Queue:
         self.waiting += [(now_ns, number + i, command) for i, command in enumerate(commands)]
 
     def serve_until(self, limit_ns: float) -> None:
-        """All that the drive takes up before then."""
+        """Serve all commands that the drive takes up before that time."""
         while self.waiting and max(self.free_ns, self.waiting[0][0]) < limit_ns:
             self.serve_next()
 
@@ -154,14 +154,15 @@ class Queue:
         self.done_ns[number] = self.free_ns + self.m.command(command.blocks)
 
     def wait(self, number: int) -> float:
-        """When that command is done."""
+        """The time when that command is done."""
         while number not in self.done_ns:
             self.serve_next()
         return self.done_ns[number]
 
 
 def one_file_ns(made: list[Step], m: Machine, queue: Queue) -> float:
-    """Until the program has done all its steps. Commands made together are queued together."""
+    """The time until the program has done all its steps. Commands that are made together are queued
+    together."""
     now_ns, number = 0.0, 0
     for are_commands, group in groupby(made, lambda step: isinstance(step, Command)):
         if are_commands:
@@ -183,15 +184,16 @@ def one_file_ns(made: list[Step], m: Machine, queue: Queue) -> float:
 
 @dataclass
 class Visit:
-    """The drive serves what a file has in the queue: the mean over where files lie."""
+    """The drive serves the commands that a file has in the queue: the mean over the places of
+    files."""
 
     ns: float = 0  # without the seek to the file
     moved: float = 0  # how often there is one
 
 
 def rounds(made: list[Step]) -> list[list[Command]]:
-    """The commands that are served together: those that the file has in the queue before
-    the last of them has been waited for."""
+    """The commands that are served together: those that the file has in the queue before the last
+    of them has been waited for."""
     together: list[list[Command]] = []
     commands, waited = 0, -1
     for step in made:
@@ -206,7 +208,7 @@ def rounds(made: list[Step]) -> list[list[Command]]:
 
 
 def visit(m: Machine, drive: Drive, file: int, commands: list[Command]) -> Visit:
-    """One visit to a file. To a second place of it the arm has not far."""
+    """One visit to a file. A second place of it is near for the arm."""
     seen = Visit()
     for command in commands:
         idle = m.command(command.blocks) + m.way
@@ -219,7 +221,7 @@ def visit(m: Machine, drive: Drive, file: int, commands: list[Command]) -> Visit
 
 
 def visits(together: list[list[Command]], m: Machine, n: int) -> list[Visit]:
-    """The visit of each round, while n files are visited by turns."""
+    """The visit of each round, while n files are visited in turn."""
     mean = [Visit() for _ in together]
     for where, start, share in starts(m.setting.row):
         drive = Drive(m.setting, where, start)
@@ -234,8 +236,8 @@ def visits(together: list[list[Command]], m: Machine, n: int) -> list[Visit]:
 
 
 def has_stayed(moved: list[float], n: int) -> list[float]:
-    """How often, at the visit of each round, the arm has not moved for another file since
-    it last moved for this one: the mean over the n files in their order."""
+    """How often, at the visit of each round, the arm has not moved to another file since it last
+    moved to this one: the mean over the n files in their order."""
     mean = [0.0] * len(moved)
     for file in range(n):
         stayed, before = 0.0, 0.0
@@ -248,7 +250,7 @@ def has_stayed(moved: list[float], n: int) -> list[float]:
 
 
 def files_ns(made: list[Step], m: Machine, n: int, seek_ns: float) -> float:
-    """All rounds of n > 1 files, and what the processor does before and after them."""
+    """All rounds of n > 1 files, and the processor's work before and after them."""
     seen = visits(rounds(made), m, n)
     stayed = has_stayed([v.moved for v in seen], n)
     each = [v.ns + v.moved * (1 - stays) * seek_ns for v, stays in zip(seen, stayed, strict=True)]
@@ -256,7 +258,7 @@ def files_ns(made: list[Step], m: Machine, n: int, seek_ns: float) -> float:
 
 
 def edges_ns(made: list[Step], m: Machine) -> float:
-    """Before the first command of all reaches the drive, and after the last is done."""
+    """The time before the first command reaches the drive, and after the last is done."""
     first = next(i for i, step in enumerate(made) if isinstance(step, Command))
     last = max(i for i, step in enumerate(made) if isinstance(step, Wait))
     outside = [
@@ -266,7 +268,7 @@ def edges_ns(made: list[Step], m: Machine) -> float:
 
 
 def mean_seek_ns(system: System, n: int) -> float | None:
-    """E[Seek] for n > 1 files, if the scheduler is one that the formulas have."""
+    """E[Seek] for n > 1 files, if the formulas cover the scheduler."""
     onward, back, pair = seeks_ns(system.drive, n)
     return {"clook": ((n - 1) * onward + back) / n, "fcfs": pair}.get(system.policies["sched"])
 
@@ -275,7 +277,7 @@ def mean_seek_ns(system: System, n: int) -> float | None:
 
 
 def policy_of(system: System, file: File) -> tuple[bool, Bsd44 | None]:
-    """Whether the rules are known, and what they are."""
+    """The prefetch policy's rules; whether they are known, and what they are."""
     match system.policies["prefetch"]:
         case "none":
             return True, None
@@ -285,7 +287,7 @@ def policy_of(system: System, file: File) -> tuple[bool, Bsd44 | None]:
 
 
 def total_ns(system: System, file: File, m: Machine, n: int) -> float | None:
-    """None: the formulas do not have this."""
+    """The total time; None if the formulas do not cover the case."""
     is_known, policy = policy_of(system, file)
     if not is_known or (n > 1 and file.work):
         return None
@@ -301,7 +303,7 @@ def total_ns(system: System, file: File, m: Machine, n: int) -> float | None:
 
 
 def predict(system: System, parameters: dict[str, float]) -> dict[str, float]:
-    """See QUANTITIES; nothing for policies that the formulas do not have."""
+    """The model's QUANTITIES; nothing for policies that the formulas do not cover."""
     p, n = parameters, int(parameters["files"])
     total = total_ns(system, file_of(p), machine(system.drive, p), n)
     if total is None:

@@ -42,7 +42,7 @@ FAILED = re.compile(r"^FAILED (?:\S*/)?(test_\S+)", re.M)
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a change; of one that was killed, the test that failed."""
+    """The outcome of a change; for a killed one, the test that failed."""
 
     change: Change
     state: str
@@ -50,7 +50,7 @@ class Outcome:
 
 
 class BadTree(Exception):
-    """The tests fail, or the build does, without any change; says what was printed."""
+    """The build or the tests fail without any change; the text is what was printed."""
 
 
 def listed() -> list[dict[str, str]]:
@@ -59,13 +59,13 @@ def listed() -> list[dict[str, str]]:
 
 
 def is_listed(change: Change) -> bool:
-    """Does a row of equivalent.toml speak of this change? A line may have moved since."""
+    """True if a row of equivalent.toml is about this change. Its line may have moved since."""
     keys = ("file", "function", "context", "old", "new")
     return any(all(row[key] == getattr(change, key) for key in keys) for row in listed())
 
 
 def kernel_command() -> list[str]:
-    """The command that compiles kernel code, without what names lines."""
+    """The command that compiles kernel code, without options that depend on lines."""
     return [*shlex.split((BUILD / "kernel.command").read_text()), "-g0", "-Wno-error"]
 
 
@@ -73,9 +73,9 @@ class Tree:
     """A copy of the tree, in which one change at a time is built and tested."""
 
     def __init__(self, folder: Path, original: Path = ROOT, *, lenient: bool = True) -> None:
-        """Copy the tree into the folder and build it; raises BadTree.
+        """Copy the tree into the folder and build it. Raises BadTree.
 
-        lenient: warnings are no errors; then everything is compiled anew, as the flags differ.
+        lenient: warnings are not errors; then everything is compiled again, as the flags differ.
         """
         self.folder = folder
         self.flags = [LENIENT] if lenient else []
@@ -92,7 +92,7 @@ class Tree:
             raise BadTree(said[-2000:])
 
     def make(self) -> tuple[int, str]:
-        """Build the native programs; the status, and what was printed."""
+        """Build the native programs. Returns the status, and what was printed."""
         env = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
         return self.run(["make", f"-j{os.cpu_count()}", "SETUP=no", *self.flags, "native"], env)
 
@@ -113,7 +113,7 @@ class Tree:
         return done.returncode, done.stdout
 
     def tests(self, programs: set[str]) -> list[str]:
-        """The test modules that name one of these programs; those of unit tests name none."""
+        """The test modules that name one of these programs. Those of unit tests name none."""
         found = []
         for path in sorted((self.folder / "grade" / "tests").glob("test_*.py")):
             text = path.read_text()
@@ -125,12 +125,14 @@ class Tree:
         return found
 
     def is_unit_tests(self, program: str) -> bool:
-        """Does test_native.py run it? Its main program is main.c, which test.c links."""
+        """True if test_native.py runs it. The main program of these is main.c, which test.c
+        links."""
         text = (self.folder / "grade" / "native" / f"{program}.c").read_text()
         return any(f" * link: grade/native/{base}.c" in text for base in ("main", "test"))
 
     def pytest(self, modules: list[str], about: str = "") -> tuple[int, str]:
-        """Run test modules until one fails: first what has `about` in its name, the quickest."""
+        """Run test modules until a test fails: first those with `about` in their names, the
+        quickest."""
         if not modules:
             return 0, ""
         command = [sys.executable, "-m", "pytest", "-c", "grade/pyproject.toml", "--rootdir=."]
@@ -140,7 +142,7 @@ class Tree:
         return self.run([*command, *plugin, *modules], env)
 
     def measure(self, files: set[str]) -> None:
-        """Without a change, run the tests of these sources, and keep how long each took.
+        """Without a change, run the tests of these sources, and keep the time of each.
 
         Raises BadTree if one fails.
         """
@@ -152,13 +154,13 @@ class Tree:
             raise BadTree(said[-2000:])
 
     def object_of(self, file: str) -> bytes | None:
-        """What the kernel's compiler makes of a source; None if it refuses."""
+        """The object that the kernel's compiler makes of a source; None if it refuses."""
         out = self.folder / "change.o"
         status, _ = self.run([*kernel_command(), "-c", "-o", str(out), file])
         return None if status else out.read_bytes()
 
     def outcome(self, change: Change) -> Outcome:
-        """Make the change, build, test, and take it back."""
+        """Make the change, build, test, and undo the change."""
         path = self.folder / change.file
         text = path.read_text()
         if change.file not in self.objects:
@@ -170,7 +172,7 @@ class Tree:
             path.write_text(text)
 
     def judged(self, change: Change) -> Outcome:
-        """What the tests say of the change, which has been made."""
+        """The verdict of the tests on the change, which has been made."""
         compiled = self.object_of(change.file)
         if compiled is None:
             return Outcome(change, NO_CODE)

@@ -1,4 +1,4 @@
-"""All changes of one token, or of one statement, that a C file's functions offer.
+"""All changes of one token, or of one statement, that are possible in a C file's functions.
 
 The operators are the classical ones (DeMillo, Lipton and Sayward, "Hints on test data selection",
 Computer 11(4), 1978; Offutt et al., "An experimental determination of sufficient mutant
@@ -55,7 +55,7 @@ class Change:
 
     @property
     def name(self) -> str:
-        """How to ask for this change alone."""
+        """The name by which this change alone can be asked for."""
         return f"{self.file}:{self.line}:{self.column}:{self.new}"
 
     def applied(self, text: str) -> str:
@@ -65,7 +65,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Token:
-    """A token of the source, and where it begins."""
+    """A token of the source, and its place."""
 
     text: str
     start: int
@@ -84,7 +84,7 @@ class Source:
 
     @cached_property
     def bodies(self) -> list[tuple[str, int, int]]:
-        """Of each function: its name, and where the text between its braces begins and ends."""
+        """The name of each function, and the beginning and end of the text between its braces."""
         found, depth, start, last_end = [], 0, 0, 0
         for match in re.finditer(r"[{}]", self.code):
             at = match.start()
@@ -105,7 +105,7 @@ class Source:
 
     @cached_property
     def families(self) -> dict[str, list[str]]:
-        """The constants that the file names, by their first word."""
+        """The constants in the file, by their first word."""
         found: dict[str, set[str]] = {}
         for name in CONSTANT.findall(self.code):
             found.setdefault(name.split("_")[0], set()).add(name)
@@ -122,7 +122,7 @@ class Source:
         )
 
     def changes(self) -> Iterator[Change]:
-        """All that the file offers, from its beginning."""
+        """All possible changes of the file, from its beginning."""
         for function, start, end in self.bodies:
             tokens = [Token(m[0], start + m.start()) for m in TOKEN.finditer(self.code[start:end])]
             before = Token("{", start)
@@ -134,7 +134,7 @@ class Source:
                 yield self.change(function, first, after, ";")
 
     def instead(self, before: Token, token: Token) -> list[str]:
-        """What may stand in a token's place."""
+        """The possible replacements of a token."""
         word = token.text
         if word in OTHER:
             return OTHER[word]
@@ -155,10 +155,10 @@ class Source:
 
 
 def statements(tokens: list[Token]) -> Iterator[tuple[int, int]]:
-    """Where statements begin and end that may be left out: calls, assignments, increments.
+    """The beginnings and ends of statements that may be left out: calls, assignments, increments.
 
-    A statement follows `;`, `{`, `}`, `else`, `do` or the `)` of an if, for or while. One that
-    leaves, that declares, or that is a block stays.
+    A statement follows `;`, `{`, `}`, `else`, `do` or the `)` of an if, for or while. Jumps,
+    declarations and blocks are kept.
     """
     heads, nested = closing_heads(tokens), in_brackets(tokens)
     starts = [0] + [
@@ -176,7 +176,7 @@ def statements(tokens: list[Token]) -> Iterator[tuple[int, int]]:
 
 
 def closing_heads(tokens: list[Token]) -> set[int]:
-    """Where the heads of if, for, while, switch and kernel loops (NAME_EACH) are closed."""
+    """The ends of the heads of if, for, while, switch and kernel loops (NAME_EACH)."""
     found, open_ = set(), []
     for i, token in enumerate(tokens):
         if token.text == "(":
@@ -189,7 +189,7 @@ def closing_heads(tokens: list[Token]) -> set[int]:
 
 
 def in_brackets(tokens: list[Token]) -> set[int]:
-    """The tokens between round brackets, as those of a for's head are."""
+    """The tokens between round brackets, such as those of a for's head."""
     found, depth = set(), 0
     for i, token in enumerate(tokens):
         depth -= token.text == ")"
@@ -200,7 +200,7 @@ def in_brackets(tokens: list[Token]) -> set[int]:
 
 
 def declares(words: list[str]) -> bool:
-    """Does it begin as a declaration: a word, then stars, then another word?"""
+    """True if it begins like a declaration: a word, then stars, then another word."""
     rest = [word for word in words if word != "*"]
     named = [bool(re.fullmatch(r"[A-Za-z_]\w*", word)) for word in rest[:2]]
     return len(named) > 1 and all(named)

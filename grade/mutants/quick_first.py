@@ -1,7 +1,7 @@
-"""A plugin of pytest: the tests that were quickest before run first, and their times are kept.
+"""A pytest plugin that runs the quickest tests first, and keeps the times of tests.
 
-Before all others run those with the word SLUICE_TEST_ABOUT in their names. The file of times is
-named by SLUICE_TEST_TIMES. Times are only kept of a run in which all tests passed.
+Tests with the word SLUICE_TEST_ABOUT in their names run before all others. SLUICE_TEST_TIMES names
+the file of times. Times are kept only from a run in which all tests passed.
 """
 
 import json

@@ -52,24 +52,24 @@ class Figure:
 
     @property
     def place(self) -> str:
-        """For messages."""
+        """A place in a document, for messages."""
         return f"{self.path.name}:{self.line}"
 
 
 def documents() -> list[Path]:
-    """All that may quote results."""
+    """All documents that may quote results."""
     return [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("grade/**/*.md"))]
 
 
 def source(words: str) -> Source:
-    """A source as written; a word without = is the metric."""
+    """A source as it is written; a word without = is the metric."""
     parts = [part.strip() for part in words.split(",") if part.strip()]
     pairs = [part.split("=", 1) if "=" in part else ["metric", part] for part in parts]
     return {name.strip(): value.strip() for name, value in pairs}
 
 
 def tables(text: str) -> Iterator[tuple[re.Match[str], re.Match[str] | None]]:
-    """Each table, with the mark that stands before it, if one does."""
+    """Each table, with the mark before it, if there is one."""
     marks = {mark.end(): mark for mark in MARK.finditer(text)}
     for table in TABLE.finditer(text):
         yield table, marks.get(table.start())
@@ -81,14 +81,15 @@ def cells(row: str) -> list[re.Match[str]]:
 
 
 def is_figures(table: str) -> bool:
-    """Do at least half of a table's cells, but for the first of a row, begin with a digit?"""
+    """True if at least half of a table's cells, without the first of each row, begin with a
+    digit."""
     body = [cell[0].strip() for row in table.splitlines()[2:] for cell in cells(row)[1:]]
     filled = [cell for cell in body if cell]
     return sum(cell[0].isdigit() for cell in filled) * 2 >= max(len(filled), 1)
 
 
 def row_figures(row: str, columns: list[Source]) -> Iterator[tuple[re.Match[str], Source]]:
-    """The figures of a row, with their sources. BadResult for a cell that is none."""
+    """The figures of a row, with their sources. Raises BadResult for a cell that is not one."""
     label, *others = cells(row)
     here = {name: v for comment in COMMENT.findall(label[0]) for name, v in source(comment).items()}
     name = COMMENT.sub("", label[0]).strip()
@@ -105,7 +106,7 @@ def row_figures(row: str, columns: list[Source]) -> Iterator[tuple[re.Match[str]
 
 
 def table_figures(table: str, mark: str) -> Iterator[tuple[int, int, Source]]:
-    """Where in a table its figures are, and their sources."""
+    """The places of a table's figures, and their sources."""
     first, *columns = [source(words) for words in mark.split(";")]
     sources = [first | column for column in columns]
     at = 0
@@ -127,7 +128,7 @@ def expect_no_strays(path: Path, text: str) -> None:
 
 
 def figures(path: Path) -> Iterator[Figure]:
-    """All figures of a document that come from experiments. BadResult for a wrong mark."""
+    """All figures of a document that come from experiments. Raises BadResult for a wrong mark."""
     text = path.read_text()
     found = [(*m.span("number"), source(m["source"])) for m in IN_TEXT.finditer(text)]
     expect_no_strays(path, text)
@@ -144,14 +145,14 @@ def figures(path: Path) -> Iterator[Figure]:
 
 
 def unmarked(path: Path) -> list[int]:
-    """The lines where tables of figures begin that do not say where these come from."""
+    """The first lines of tables of figures whose source is not given."""
     text = path.read_text()
     bare = [table for table, mark in tables(text) if not mark and is_figures(table[0])]
     return [text.count("\n", 0, table.start()) + 1 for table in bare]
 
 
 def value(come_from: Source, read: Read) -> float:
-    """The stored value that a source names. BadResult if it names none, or several."""
+    """The stored value that a source names. Raises BadResult if it names none, or several."""
     wanted = dict(come_from)
     name, arm, metric = (wanted.pop(key, None) for key in ("from", "arm", "metric"))
     kind = wanted.pop("is", "measured")
@@ -170,7 +171,7 @@ def value(come_from: Source, read: Read) -> float:
 
 
 def now(figure: Figure, read: Read) -> str:
-    """What should be printed, with as many decimals as the figure has."""
+    """The text that should be printed, with as many decimals as the figure has."""
     try:
         return f"{value(figure.source, read):,.{len(figure.printed.partition('.')[2])}f}"
     except BadResult as error:
@@ -178,7 +179,7 @@ def now(figure: Figure, read: Read) -> str:
 
 
 def put_in(path: Path, read: Read, only: set[str]) -> tuple[str, list[str]]:
-    """A document's text with stored values put in, of these experiments only; and what changed."""
+    """A document's text with the stored values of these experiments put in, and what changed."""
     text, said = path.read_text(), []
     for figure in reversed([one for one in figures(path) if one.source.get("from") in only]):
         new = now(figure, read)

@@ -1,7 +1,7 @@
 """The picture of README.md: read response over time, under periodic update and under AIPU.
 
-Drawn from the first trial of two sets of policies of one experiment, as SVG that can be read on a
-white and on a dark page. What is drawn is kept beside it, so that a test can draw it again.
+It is drawn from the first trial of two sets of policies of one experiment, as SVG that can be read
+on a white and on a dark page. Its data are kept beside it, so that a test can draw it again.
 """
 
 import json
@@ -33,7 +33,7 @@ INK, FAINT, READ, LONG = "#7d8590", "#7d859055", "#3f87d9", "#e5642d"
 
 
 def pick(results: list[dict]) -> dict:
-    """What the picture shows, of whole results: for each panel its reads and the longest."""
+    """The data of the picture, from whole results: for each panel its reads and the longest."""
     shown = {}
     for arm in PANELS:
         trials = [result for result in results if result["arm"] == arm]
@@ -50,7 +50,7 @@ def pick(results: list[dict]) -> dict:
 
 
 def height(us: float) -> float:
-    """Where a response time stands, from the top."""
+    """The height of a response time, from the top."""
     part = log10(max(us, LEAST_US) / LEAST_US) / log10(MOST_US / LEAST_US)
     return TOP + PANEL_HEIGHT * (1 - part)
 
@@ -117,7 +117,7 @@ def drawn(shown: dict) -> str:
 
 
 def write(shown: dict) -> Path:
-    """Keep what the picture shows, and draw it; the picture's file."""
+    """Keep the data of the picture, and draw it. Returns the picture's path."""
     FOLDER.mkdir(exist_ok=True)
     write_whole(DATA, json.dumps(shown, separators=(",", ":")) + "\n")
     write_whole(PICTURE, drawn(shown))

@@ -1,10 +1,10 @@
-"""What pages of the book ask of stored results, in roles and directives instead of comments.
+"""The roles and directives by which pages of the book ask for stored results.
 
     {result}`from=EXPERIMENT, arm=ARM, VARIABLE=VALUE, METRIC, digits=N`
 
-stands for a number, and a fence of one of DIRECTIVES holds YAML that names an experiment and
-metrics (grade/book/extension/measured.py draws them). The source of a number is written as in
-documents.py. The page itself holds no number, so its numbers cannot go stale.
+stands for a number. A fence of one of DIRECTIVES holds YAML that names an experiment and metrics
+(grade/book/extension/measured.py draws them). The source of a number is written as in documents.py.
+The page itself contains no number, so no number in it can be out of date.
 """
 
 import re
@@ -29,7 +29,7 @@ def columns(body: dict) -> dict[str, Source]:
 
 
 def lines(body: dict) -> list[Source]:
-    """What a {chart} shows: a metric for each panel."""
+    """The metrics of a {chart}, one for each panel."""
     return [{"from": body["from"], "metric": metric} for metric in body["metrics"].values()]
 
 

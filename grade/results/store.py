@@ -34,7 +34,7 @@ MADE_OF = ("Makefile", "kernel", "policies", "user", "mkfs", "grade/experiments"
 
 
 def commit() -> str:
-    """The commit of this tree, with a + if what results are made of has changed since."""
+    """The commit of this tree, with a + if what results depend on has changed since."""
     head = subprocess.run(
         ["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT, capture_output=True, text=True
     )
@@ -67,7 +67,7 @@ def row(experiment: Experiment, trials: list[dict], names: Iterable[str]) -> dic
 
 
 def of_contest(match: contest.Match) -> dict:
-    """A metric in a setting, and how far the arm is from the best of those it is held against."""
+    """A metric in a setting, and how far the arm is from the best of its rivals."""
     best = match.rivals[0][0] if match.rivals else ""
     off = max(match.behind, 0) if match.rivals else 0
     return {
@@ -77,7 +77,7 @@ def of_contest(match: contest.Match) -> dict:
 
 
 def digest(experiment: Experiment, results: list[dict], quoted: Iterable[str]) -> dict:
-    """What is kept of whole results: the table's metrics, and those that documents quote."""
+    """The stored part of whole results: the table's metrics, and those that documents quote."""
     if len(results) != len(experiment.runs):
         raise BadResult(
             f"{experiment.name}: {len(results)} of {len(experiment.runs)} runs are there"
@@ -101,7 +101,7 @@ def digest(experiment: Experiment, results: list[dict], quoted: Iterable[str]) -
 
 
 def write(kept: dict, folder: Path = FOLDER) -> Path:
-    """Keep it: a line for each row of each list, so that changes can be read."""
+    """Store it with a line for each row of each list, so that changes can be read."""
     path = folder / f"{kept['experiment']}.json"
     parts = [
         f" {json.dumps(name)}: "
@@ -120,7 +120,7 @@ def in_lines(rows: list) -> str:
 
 
 def read(name: str, folder: Path = FOLDER) -> dict:
-    """What is kept of an experiment. BadResult if nothing is."""
+    """The stored results of an experiment. Raises BadResult if there are none."""
     path = folder / f"{name}.json"
     if not path.exists():
         raise BadResult(f"no results of {name} are stored: make results E={name}")

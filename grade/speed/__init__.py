@@ -1,1 +1,2 @@
-"""How fast Sluice is: in real time (live), in virtual time (scaling), as promised (targets)."""
+"""How fast Sluice is: in real time (live), in virtual time (scaling), and against its targets
+(targets)."""

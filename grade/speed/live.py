@@ -1,8 +1,8 @@
 """`make bench`, first part: the system's speeds, as a table and as build/bench.json.
 
-One hart, live mode, no drive model, 4 KiB blocks. Every repeat boots a fresh
-image, so that what is to be read cold is. Times are the guest's clock's, but
-the boot's, which is the host's from exec of QEMU to the prompt.
+One hart, live mode, no drive model, 4 KiB blocks. Every repeat boots a fresh image, so that cold
+files are cold. Times are from the guest's clock. The boot's time is from the host's clock, from
+exec of QEMU to the prompt.
 """
 
 import json
@@ -36,9 +36,9 @@ DATA = "128m"  # of the raw device: where the files' data lies
 class Line:
     """A line of the table.
 
-    command: of user/bench.c; scale: what one counted thing is in the unit's
-    terms; xv6, linux: figures for orientation, of a busy 2-core machine with
-    the same QEMU, or None; args: the machine's boot arguments.
+    command: of user/bench.c; scale: the value of one counted thing in the unit; xv6, linux: figures
+    for orientation, of a busy 2-core machine with the same QEMU, or None; args: the machine's boot
+    arguments.
     """
 
     name: str
@@ -128,12 +128,12 @@ class Row:
 
 
 def number(value: float) -> str:
-    """Three digits, at least all before the point."""
+    """A number with three digits, or with all digits before the point."""
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def measure(machine: Machine, line: Line) -> float:
-    """Run one line's command in the machine; its value in the line's unit."""
+    """Run one line's command in the machine. Returns its value in the line's unit."""
     text = machine.check(f"bench {line.command}")
     match = re.search(r"^\S+ (\d+) \w+ (\d+) ns$", text, re.M)
     if match is None:
@@ -142,7 +142,7 @@ def measure(machine: Machine, line: Line) -> float:
 
 
 def boot_s(disk: Path) -> float:
-    """From exec of QEMU to the prompt, in seconds of the host."""
+    """The seconds of the host from exec of QEMU to the prompt."""
     start = time.monotonic()
     with Machine(Config((Disk(disk),), memory=BOOT_MEMORY)) as machine:
         machine.wait_prompt()
@@ -167,7 +167,7 @@ def repeat(fresh: Path, disk: Path) -> dict[str, float]:
 
 
 def read_slice(machine: Machine, gain: Gain, number: int) -> float:
-    """Read a slice of /slices; MB/s."""
+    """Read a slice of /slices. Returns MB/s."""
     machine.check(f"policy use prefetch {gain.policy}")
     where = f"offset={number * SLICE_MB}m size={SLICE_MB}m"
     text = machine.check(f"iogen rw=read bs=64k filename=/slices {where}")
@@ -176,7 +176,8 @@ def read_slice(machine: Machine, gain: Gain, number: int) -> float:
 
 
 def gains(folder: Path) -> list[Row]:
-    """The rows of GAINS: machines for all arguments, of which one has work at a time."""
+    """The rows of GAINS. There is a machine for each set of arguments, and they work one at a
+    time."""
     fresh = image.make(folder / "slices.img", SLICES)
     values: list[list[float]] = [[] for _ in GAINS]
     with ExitStack() as stack:
@@ -196,7 +197,7 @@ def gains(folder: Path) -> list[Row]:
 
 
 def host() -> dict[str, str]:
-    """What machine this is."""
+    """A description of this machine."""
     cpus = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.M)
     qemu = os.environ.get("QEMU", "qemu-system-riscv64")
     version = subprocess.run([qemu, "--version"], capture_output=True, text=True, check=True)

@@ -1,9 +1,8 @@
 """Costs that must not grow with the cache, measured in virtual time.
 
-- A machine in lab mode runs a short script; what it costs is counted in
-  instructions, so the same kernel gives the same numbers to the last digit on
-  every host.
-- Blocks are of 1 KiB, so that a million of them fit a machine.
+- A machine in lab mode runs a short script. Its cost is counted in instructions, so the same kernel
+  gives the same numbers to the last digit on every host.
+- Blocks have 1 KiB, so that a million of them fit into a machine.
 """
 
 import re
@@ -29,7 +28,7 @@ class Readings:
     counters: list[devtext.Counters]
 
     def change(self, name: str) -> int:
-        """By how much a counter grew from the first reading to the last."""
+        """How much a counter grew from the first reading to the last."""
         return self.counters[-1][name][0] - self.counters[0][name][0]
 
 
@@ -66,14 +65,15 @@ rm /big
 
 @dataclass(frozen=True)
 class Tick:
-    """A look of the update policy that finds nothing due: its CPU time, the blocks it saw."""
+    """A look of the update policy that finds nothing due: its CPU time, and the blocks it looked
+    at."""
 
     cpu_ns: float
     scanned: float
 
 
 def idle_tick(dirty: int) -> Tick:
-    """A look of aipu's among so many dirty blocks (in multiples of 64): the mean of 1,000."""
+    """The mean of 1,000 looks of aipu among this many dirty blocks (a multiple of 64)."""
     readings = measure(
         IDLE_TICKS.format(calls=dirty // 64),
         nbuf=dirty * 9 // 8 + 2048,
@@ -88,7 +88,7 @@ def idle_tick(dirty: int) -> Tick:
 
 
 def took(name: str, readings: Readings) -> tuple[int, int]:
-    """How much a test of user/bench.c did, and the time it took in ns."""
+    """The amount that a test of user/bench.c did, and its time in ns."""
     match = re.search(rf"^{name} (\d+) \w+ (\d+) ns$", readings.console, re.M)
     return int(match[1]), int(match[2])
 
@@ -108,14 +108,14 @@ bench random /miss {READS}
 
 @dataclass(frozen=True)
 class Reads:
-    """CPU time of a 4 KiB read: of 4 blocks that are cached, and of 4 that are not."""
+    """The CPU time of a read of 4 KiB: of 4 cached blocks, and of 4 that are not cached."""
 
     hit_ns: float
     miss_ns: float
 
 
 def reads(nbuf: int) -> Reads:
-    """Reads in a cache of so many buffers, all in use."""
+    """Reads in a cache of this many buffers, all in use."""
     readings = measure(
         GETBLKS,
         nbuf=nbuf,

@@ -1,9 +1,7 @@
-"""`make bench`, second part: speeds that were promised, each with its target.
+"""`make bench`, second part: the promised speeds, each with its target. Also in build/targets.json.
 
-Some are in virtual time, the same on every host: costs that must not
-grow with the cache, of a thousand and of a million buffers. Those of the host's
-clock are worth something when it has nothing else to do. Also in
-build/targets.json.
+Some are in virtual time and the same on every host: costs that must not grow with the cache, for a
+thousand and for a million buffers. Those of the host's clock are meaningful on an idle host.
 """
 
 import json
@@ -32,7 +30,7 @@ MOGUL = "mogul-4.1"  # both systems, 48 runs
 
 @dataclass(frozen=True)
 class Row:
-    """A speed: less is better; target: the most it may be, or None."""
+    """A speed, of which less is better. target: its limit, or None."""
 
     name: str
     value: float
@@ -50,7 +48,7 @@ class Row:
 def growth(
     name: str, small: float, large: float, sizes: tuple[int, int], bound: float
 ) -> list[Row]:
-    """The cost at two sizes, in ns; the larger may be so many times the smaller."""
+    """The cost at two sizes, in ns. The larger may be this many times the smaller."""
     return [
         Row(f"{name} {sizes[0]:,}", small / 1e3, "us"),
         Row(f"{name} {sizes[1]:,}", large / 1e3, "us", small * bound / 1e3),
@@ -69,13 +67,13 @@ def scaling_rows() -> Iterator[Row]:
 
 
 def cpu_s() -> float:
-    """The processor time of this process and of those it has waited for."""
+    """The processor time of this process and of the children that it has waited for."""
     usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def made_s(experiments: list[Experiment], most_runs: int, jobs: int) -> tuple[float, float]:
-    """Host time to make runs of the experiments anew, and processor time."""
+    """The host time and the processor time to make runs of the experiments again."""
     start_s, start_cpu_s = time.monotonic(), cpu_s()
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         for experiment in experiments:
@@ -87,7 +85,7 @@ def made_s(experiments: list[Experiment], most_runs: int, jobs: int) -> tuple[fl
 
 
 def experiment_rows() -> Iterator[Row]:
-    """One trial, and all of both systems."""
+    """One trial, and all trials of both systems."""
     experiments = chosen(MOGUL, None)
     count = sum(len(experiment.runs) for experiment in experiments)
     jobs = os.cpu_count()
@@ -109,7 +107,7 @@ def write_trace(path: Path) -> None:
 
 
 def replay_s() -> float:
-    """Host time of a replay, the best of some."""
+    """The host time of a replay, the shortest of several."""
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         trace = Path(folder) / "made.trace"
         write_trace(trace)
@@ -122,14 +120,14 @@ def replay_s() -> float:
 
 
 def rows() -> Iterator[Row]:
-    """All, as they are measured."""
+    """All rows, as they are measured."""
     yield Row(f"replay of {REQUESTS:,} requests", replay_s(), "s", 0.2)
     yield from experiment_rows()
     yield from scaling_rows()
 
 
 def show() -> None:
-    """Measure, print each row when it is there, write the JSON."""
+    """Measure, print each row when it is done, and write the JSON."""
     measured = []
     print(f"{'':56} {'value':>9}      {'target':>9}")
     for row in rows():

@@ -37,12 +37,12 @@ Step = tuple[int, int, int, Request, int]  # time, rank, action, request, sector
 
 
 def device(disk: int) -> int:
-    """As Linux numbers sda, sdb and so on."""
+    """The number of a disk, in Linux's numbering of sda, sdb and so on."""
     return 8 << 20 | disk * 16
 
 
 def steps_of_command(members: list[Request]) -> Iterator[Step]:
-    """Of requests that were issued together, by sector."""
+    """The steps of requests that were issued together, by sector."""
     first = members[0]
     sectors = sum(r.sectors for r in members)
     for r in members:
@@ -55,7 +55,7 @@ def steps_of_command(members: list[Request]) -> Iterator[Step]:
 
 
 def steps(requests: Iterable[Request]) -> list[Step]:
-    """All that happens to the requests of a disk, in order."""
+    """All steps of the requests of a disk, in order."""
     ordered = sorted(requests, key=lambda r: (r.command, r.sector))
     found = []
     for _, members in groupby(ordered, key=lambda r: r.command):

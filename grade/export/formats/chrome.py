@@ -27,7 +27,7 @@ def us(time_ns: int) -> float:
 
 
 def process_rows(recording: Recording) -> Iterator[Row]:
-    """What the processes are called."""
+    """The names of the processes."""
     pids = {r.pid for r in recording.requests} | {e.pid for e in recording.events} | {CACHE}
     for pid in sorted(pids):
         name = recording.process(pid)
@@ -61,7 +61,7 @@ def counter(name: str, time_ns: int, value: int) -> Row:
 
 
 def queue_rows(recording: Recording) -> Iterator[Row]:
-    """How many requests wait for each disk."""
+    """The number of requests that wait for each disk."""
     steps = [(r.queued_ns, 1, r.disk) for r in recording.requests]
     steps += [(r.issued_ns, -1, r.disk) for r in recording.requests]
     length: dict[int, int] = {}
@@ -71,7 +71,7 @@ def queue_rows(recording: Recording) -> Iterator[Row]:
 
 
 def dirty_rows(recording: Recording) -> Iterator[Row]:
-    """How many blocks are dirty. One whose write failed is not counted again."""
+    """The number of dirty blocks. A block whose write failed is not counted again."""
     dirty: set[tuple[int, int]] = set()
     levels = {recording.start_ns: 0}
     for e in recording.events:

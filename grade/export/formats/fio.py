@@ -1,10 +1,10 @@
-"""JSON as `fio --output-format=json+` prints it (fio 3.33), from the disks' requests.
+"""JSON in the layout of `fio --output-format=json+` (fio 3.33), from the disks' requests.
 
-- A job is what one process had one disk do: requests, not system calls. What
-  the cache answered is not in it; what it wrote later is a job of the process
-  that flushed.
-- slat is the time in the queue, clat the service time at the drive, lat the
-  response time, which is both.
+- A job is what one process had one disk do: requests, not system calls. Reads that the cache
+  answered are not in it. Writes that the cache did later belong to a job of the process that
+  flushed.
+- slat is the time in the queue, clat the service time at the drive, and lat the response time,
+  which is the sum of both.
 - What Sluice does not know (processor time, page faults) is left out.
 - Bandwidth and IOPS are sampled every 500 ms of virtual time, as fio does.
 """
@@ -34,12 +34,12 @@ CLASSES = {
 
 
 def percentile(ordered: list[int], percent: float) -> int:
-    """The smallest value that so many are not above."""
+    """The smallest value that at most this many values exceed."""
     return ordered[math.ceil(percent / 100 * len(ordered)) - 1]
 
 
 def bins(values: list[int]) -> dict[str, int]:
-    """How many values are in each of fio's bins, 64 to a power of two, by its middle."""
+    """The number of values in each of fio's bins, 64 to a power of two, by the bin's middle."""
     found: Counter[int] = Counter()
     for value in values:
         shift = max(value.bit_length() - 7, 0)
@@ -78,7 +78,7 @@ def samples(requests: list[Request], recording: Recording) -> list[tuple[float, 
 
 
 def rates(name: str, values: list[float]) -> dict[str, float]:
-    """What fio says of samples."""
+    """fio's figures about samples."""
     shown = values or [0]
     return {
         f"{name}_min": int(min(shown)),
@@ -90,7 +90,7 @@ def rates(name: str, values: list[float]) -> dict[str, float]:
 
 
 def of(requests: list[Request], word: str) -> list[Request]:
-    """Those in one direction."""
+    """The requests in one direction."""
     return [r for r in requests if r.direction == word]
 
 
@@ -121,7 +121,7 @@ def direction(requests: list[Request], disk: list[Request], recording: Recording
 
 
 def classes(values: list[int]) -> dict[str, dict[str, float]]:
-    """Percent of the values in each class."""
+    """The percentage of the values in each class."""
     table, below = {}, 0
     for name, (unit, ends) in CLASSES.items():
         table[name] = {}
@@ -134,7 +134,7 @@ def classes(values: list[int]) -> dict[str, dict[str, float]]:
 
 
 def job(pid: int, disk: int, recording: Recording) -> dict:
-    """What a process had a disk do."""
+    """The requests that a process had a disk do."""
     name = recording.process(pid)
     of_disk = [r for r in recording.requests if r.disk == disk]
     own = [r for r in of_disk if r.pid == pid]
@@ -156,7 +156,7 @@ def job(pid: int, disk: int, recording: Recording) -> dict:
 
 
 def busy_ns(requests: list[Request]) -> int:
-    """For how long there was at least one request."""
+    """The time in which there was at least one request."""
     busy, until = 0, 0
     for r in sorted(requests, key=lambda r: r.queued_ns):
         busy += max(r.completed_ns - max(r.queued_ns, until), 0)
@@ -165,7 +165,7 @@ def busy_ns(requests: list[Request]) -> int:
 
 
 def disk_util(disk: int, recording: Recording) -> dict:
-    """How a disk was used."""
+    """How busy a disk was."""
     both = [r for r in recording.requests if r.disk == disk]
     row: dict[str, object] = {"name": f"disk{disk}"}
     for name in ("read", "write"):

@@ -29,13 +29,13 @@ HEAD = struct.Struct(">iiiiqqd")
 
 
 def index(value: int) -> int:
-    """Which count a value belongs to."""
+    """The count to which a value belongs."""
     bucket = max(value.bit_length() - SUB_BUCKET_BITS, 0)
     return (bucket + 1) * HALF + (value >> bucket) - HALF
 
 
 def zigzag(n: int) -> bytes:
-    """A number of either sign in as few bytes as it needs, seven bits in each."""
+    """A signed number in as few bytes as it needs, seven bits in each."""
     n = n << 1 if n >= 0 else (-n << 1) - 1
     out = bytearray()
     while n >= 0x80 and len(out) < 8:
@@ -46,7 +46,7 @@ def zigzag(n: int) -> bytes:
 
 
 def counts(values: Iterable[int]) -> Iterator[int]:
-    """The counts in order; as many zeros as there are between are one negative number."""
+    """The counts in order; a run of zeros is one negative number."""
     after = 0
     for at, n in sorted(Counter(map(index, values)).items()):
         if at > after:

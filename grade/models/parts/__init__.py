@@ -1,1 +1,2 @@
-"""What models share: a drive's figures, its mean times, and what a program does that reads."""
+"""Parts that models share: a drive's figures, its mean times, and the steps of a program that
+reads."""

@@ -1,6 +1,6 @@
-"""A drive's figures: the row of kernel/disk/drives.c, as the host program has it.
+"""A drive's figures: the row of kernel/disk/drives.c, as the host program prints it.
 
-All times in ns; overheads are those of a read after a read. A zone has equal tracks.
+All times are in ns; overheads are those of a read after a read. The tracks of a zone are equal.
 """
 
 import re
@@ -53,7 +53,7 @@ class DriveRow:
 
 @cache
 def drive_row(name: str) -> DriveRow:
-    """The row of a drive that has platters; else ValueError."""
+    """The row of a drive that has platters. Raises ValueError for another one."""
     asked = image.command(TOOL, "-d", name, "-f", check=False)
     told = asked.stdout.decode()
     if asked.returncode:

@@ -1,8 +1,8 @@
-"""A drive in the mean: what is expected of it, where kernel/disk/drive.c says what comes.
+"""A drive in the mean: expected times, where kernel/disk/drive.c computes actual ones.
 
-It knows the drive's row, how files that are read in order share its cache, and how far
-the arm reads ahead between two commands. Where on the platters a file begins is a mean
-over all places; the wait for the platter is left to who asks, who takes half a rotation.
+It knows the drive's row, how files that are read in order share its cache, and how far the arm
+reads ahead between two commands. The place where a file begins is a mean over all places. The
+caller adds the wait for the platter, half a rotation.
 """
 
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from grade.models.parts.drive_row import DriveRow, Zone, drive_row
 from grade.models.parts.reader import Command
 
 GRID = 120  # places along the drive over which a mean is taken
-PHASES = 8  # of where in its track a file begins, likewise
+PHASES = 8  # places in its track where a file may begin, over which a mean is taken
 KIB = 1024
 SECTOR_BYTES = 512
 
@@ -21,8 +21,8 @@ SECTOR_BYTES = 512
 
 @cache
 def seeks_ns(drive: str, n: int) -> tuple[float, float, float]:
-    """Mean seek between n files at random places: to the next one outwards, back from the
-    last to the first, and between any two."""
+    """The mean seek between n files at random places: to the next one outwards, back from the last
+    to the first, and between any two."""
     row = drive_row(drive)
     cyls = [row.cylinder_at((i + 0.5) / GRID) for i in range(GRID)]
     onward = back = pair = onwards = backs = pairs = 0.0
@@ -39,7 +39,7 @@ def seeks_ns(drive: str, n: int) -> tuple[float, float, float]:
 
 
 def near_seek_ns(row: DriveRow, group_mb: float) -> float:
-    """Mean seek from a group's start, where the inodes are, to any place in it."""
+    """The mean seek from a group's start, where the inodes are, to any place in it."""
     sectors = sum(z.cylinders * z.sectors for z in row.zones) * row.heads
     cyls = len(row.seek_ns) * group_mb * KIB * KIB / SECTOR_BYTES / sectors
     distances = [row.seek_ns[int((i + 0.5) / GRID * cyls)] for i in range(GRID)]
@@ -58,12 +58,12 @@ class Tracks:
     skew: float  # slots from a track's end to the next one's start, in the mean
 
     def read_ns(self, first: float, sectors: float) -> float:
-        """From the first one's start to the last one's end."""
+        """The time from the first sector's start to the last one's end."""
         crossed = (first + sectors - 1) // self.zone.sectors - first // self.zone.sectors
         return self.slot_ns * (sectors + self.skew * crossed)
 
     def read_in(self, first: float, ns: float) -> float:
-        """How many pass in that time, from the first on."""
+        """The number of sectors that pass in that time, from the first on."""
         slots, done = ns / self.slot_ns, 0.0
         while slots > 0:
             left = self.zone.sectors - (first + done) % self.zone.sectors
@@ -78,8 +78,8 @@ def tracks(row: DriveRow, zone: Zone) -> Tracks:
 
 
 def starts(row: DriveRow) -> list[tuple[Tracks, float, float]]:
-    """Where a file may begin: a zone, a sector of a track; and how much of the drive that
-    stands for."""
+    """The places where a file may begin: a zone, a sector of a track; and the share of the drive
+    that each stands for."""
     total = sum(z.cylinders * z.sectors for z in row.zones)
     return [
         (tracks(row, z), (i + 0.5) / PHASES * z.sectors, z.cylinders * z.sectors / total / PHASES)
@@ -93,7 +93,7 @@ def starts(row: DriveRow) -> list[tuple[Tracks, float, float]]:
 
 @dataclass(frozen=True)
 class Setting:
-    """A drive as it is used. Sizes in sectors."""
+    """A drive and its use. Sizes in sectors."""
 
     row: DriveRow
     bus_ns: float  # a sector
@@ -109,7 +109,7 @@ class Setting:
 
 @dataclass
 class Segment:
-    """What is left in the drive's cache of what was read ahead for a file."""
+    """What the drive's cache holds of what was read ahead for a file."""
 
     file: int
     end: int  # the place up to which the file has been read
@@ -142,7 +142,7 @@ class Drive:
         return self.start + place * self.s.block
 
     def read_ahead(self, ns: float) -> None:
-        """The arm goes on for so long, or until the segment is full."""
+        """Read ahead for this long, or until the segment is full."""
         if self.reads:
             reached = self.sector(self.reads.end) + self.reads.ahead
             self.reads.ahead += self.tracks.read_in(reached, ns)
@@ -150,7 +150,7 @@ class Drive:
                 self.reads.ahead, self.reads = self.s.ahead, None
 
     def segment(self, file: int, place: int) -> Segment:
-        """The file's, if there is one that goes on at this place; else the oldest, empty."""
+        """The file's segment, if one goes on at this place; otherwise the oldest one, emptied."""
         mine = [s for s in self.segments if (s.file, s.end) == (file, place)]
         found = mine[0] if mine else self.segments[0]
         if not mine:
@@ -161,12 +161,12 @@ class Drive:
         return found
 
     def divide(self) -> float:
-        """The cache is divided anew, which empties it: how long that takes."""
+        """Divide the cache again, which empties it. Returns how long that takes."""
         self.empty()
         return self.s.row.read_miss_ns
 
     def serve(self, file: int, command: Command, idle_ns: float) -> Served:
-        """A command reaches the drive so long after the last one was done."""
+        """Serve a command that reaches the drive this long after the last one was done."""
         self.read_ahead(idle_ns)
         segment = self.segment(file, command.place)
         sectors = command.blocks * self.s.block

@@ -1,12 +1,12 @@
-"""What a program does that reads a file from its start to its end, as this kernel has it.
+"""The steps of a program that reads a file from its start to its end, in this kernel.
 
-A list of steps: instructions of the processor, commands that go to the drive, and waits
-for them. It follows kernel/ext2/data.c (what a call starts to read, and when), kernel/disk/disk.c
-(neighbours that are queued together become one command) and the prefetch policy's own
-rule, of those below. Nothing here knows a drive or a time.
+A step is instructions of the processor, a command that goes to the drive, or a wait for one. The
+steps follow kernel/ext2/data.c (what a call starts to read, and when), kernel/disk/disk.c
+(neighbours that are queued together become one command) and the rule of the prefetch policy, one of
+those below. Nothing here knows a drive or a time.
 
-Places on the disk are block numbers that begin with the file: its pointer block lies before
-the 13th block, and far away with it if the file was laid out so.
+Places on the disk are block numbers that begin with the file. Its pointer block lies before the
+13th block, or far away if the file was laid out so.
 """
 
 from collections.abc import Iterator
@@ -61,7 +61,7 @@ class Compute:
 
 @dataclass(frozen=True)
 class Command:
-    """Blocks in a row, from this place on, read by one command."""
+    """Blocks in a row from this place on, read by one command."""
 
     place: int
     blocks: int
@@ -69,7 +69,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Wait:
-    """Until the k-th command, from 0, is done."""
+    """Wait until the k-th command, counted from 0, is done."""
 
     command: int
 
@@ -79,7 +79,7 @@ Step = Compute | Command | Wait
 
 @dataclass
 class Bsd44:
-    """policies/prefetch/bsd44.c: what was read ahead last, and how much is at most."""
+    """policies/prefetch/bsd44.c: what was read ahead last, and the most that is read ahead."""
 
     most: int
     begin: int = 0
@@ -96,7 +96,7 @@ class Bsd44:
 
 @dataclass
 class Reader:
-    """Where a reader is: which command each block of the file came, or will come, by."""
+    """A reader's progress: the command by which each block of the file came, or will come."""
 
     file: File
     cost: Cost
@@ -107,7 +107,7 @@ class Reader:
     waited: int = -1  # for the last command
 
     def submit(self, places: list[int]) -> Iterator[Step]:
-        """Those of them that are not read yet, neighbours together."""
+        """Submit those of them that are not read yet; neighbours together."""
         most = max(1, self.file.cluster_kb // self.file.block_kb)
         run: list[int] = []
         for place in [p for p in places if p not in self.by] + [-1]:
@@ -124,7 +124,7 @@ class Reader:
             yield Wait(self.waited)
 
     def find(self, blocks: range, out: list[int]) -> Iterator[Step]:
-        """Their places; for those behind the pointer block, that is read first."""
+        """The places of these blocks. Behind the pointer block, that block is read first."""
         for block in blocks:
             if block >= DIRECT_BLOCKS:
                 pointers = self.file.place(DIRECT_BLOCKS) - 1
@@ -133,7 +133,7 @@ class Reader:
             out.append(self.file.place(block))
 
     def call(self, at_kb: float, end_kb: float) -> Iterator[Step]:
-        """The program reads from here to there, and computes."""
+        """The program reads this part, and computes."""
         size = self.file.block_kb
         first, end = int(at_kb // size), -int(-end_kb // size)
         ahead = range(0)
@@ -163,7 +163,7 @@ class Reader:
 
 
 def steps(file: File, cost: Cost, policy: Bsd44 | None) -> list[Step]:
-    """All that a program does that reads the file once."""
+    """All steps of a program that reads the file once."""
     reader, made, at_kb = Reader(file, cost, policy), [], 0.0
     while at_kb < file.size_kb:
         end_kb = min(at_kb + file.call_kb, file.size_kb)
