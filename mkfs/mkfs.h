@@ -38,8 +38,8 @@ struct options {
     const char *folder; /* NULL: an empty image */
     const char *image;
     const char *file[MAX_LIST];    /* PATH=SIZE, up to a NULL */
-    const char *at[MAX_LIST];      /* PATH=GROUP[:BLOCK], likewise */
-    const char *scatter[MAX_LIST]; /* PATH=COUNT:SIZE, likewise */
+    const char *at[MAX_LIST];      /* PATH=GROUP[:BLOCK], ended by NULL too */
+    const char *scatter[MAX_LIST]; /* PATH=COUNT:SIZE, ended by NULL too */
 };
 
 /* The image being made. */

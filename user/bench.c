@@ -68,7 +68,7 @@ static void bench_write(char **args)
     report("write", bytes, "bytes");
 }
 
-/* Read all of it in calls of n bytes; how many bytes. */
+/* Read the whole file in calls of n bytes. Returns its size. */
 static u64 read_through(int fd, u64 n)
 {
     u64 bytes = 0;

@@ -113,7 +113,7 @@ static u64 read_file(int fd, const char *path)
     return n;
 }
 
-/* Wait until all who have this pipe have come here. */
+/* Wait until all processes that have this pipe have come here. */
 static void wait_for_all(const int fds[2])
 {
     char byte;
@@ -189,7 +189,7 @@ static void choose(u64 file[FILES_MAX])
         file[i] = random_below(&which, o.pool);
         while (file[j] != file[i])
             j++;
-        i -= j < i; /* it is there already: again */
+        i -= j < i; /* it was drawn before: draw again */
     }
 }
 

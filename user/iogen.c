@@ -115,8 +115,8 @@ struct job {
     u32 number; /* of the process */
     u32 first;  /* of the job's processes */
     u32 is;
-    u64 blocks;           /* it chooses from */
-    u64 count, period_ns; /* so many I/Os are scheduled each period, or 0 */
+    u64 blocks;                /* it chooses from */
+    u64 count, period_ns;      /* count I/Os are scheduled each period, or 0 */
     const struct job *watched; /* until's first process, or NULL */
     struct zipf *zipf;
     int fd; /* its offset is 1 when the job has ended: I/O leaves it alone */
@@ -636,7 +636,7 @@ static void run_job(struct job *j)
     lseek(j->fd, 1, SEEK_SET);
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 static void print_string(const char *key, const char *text)
 {

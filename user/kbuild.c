@@ -91,7 +91,7 @@ static void digest(u64 bytes)
     compute(o.work * (bytes / KIB));
 }
 
-/* Write so many bytes of a file that is open. */
+/* Write this many bytes to a file that is open. */
 static void put(int fd, const char *path, u64 bytes)
 {
     for (u64 n; bytes; bytes -= n) {

@@ -150,8 +150,8 @@ static void subtract_all(struct table *t, const struct table *earlier)
 
 /* ---- printing ---- */
 
-/* The least value that so many of 100,000 do not exceed: its bucket's middle.
- */
+/* The least value that of_100000 of 100,000 values do not exceed: the
+ * middle of its bucket. */
 static u64 quantile(const struct table *t, const struct row *r, u64 of_100000)
 {
     u64 rank = MAX(1, (r->count * of_100000 + 99999) / 100000), seen = 0;

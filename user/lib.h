@@ -88,7 +88,7 @@ void diex(const char *fmt, ...) PRINTF(1, 2) NORETURN;
 
 /* ---- processes (lib/process.c) ---- */
 
-/* Flushes the streams; a failure of stdout is told, and makes the status 1. */
+/* Flushes the streams. A failure of stdout is reported and makes it 1. */
 void exit(int status) NORETURN;
 
 /* exec argv[0], in /bin unless it has a slash; a file that is no program is
@@ -182,7 +182,7 @@ int atoi(const char *);
 bool parse_size(const char *text, u64 *value);
 /* Likewise, but dies with `what: bad number`. */
 u64 size_arg(const char *text, const char *what);
-/* Decimal seconds such as 0.25; dies likewise. */
+/* Decimal seconds such as 0.25; dies if the text is no such number. */
 u64 seconds_arg_ns(const char *text, const char *what);
 
 void qsort(void *base, size_t n, size_t size,

@@ -91,7 +91,7 @@ static void put(int fd, u64 bytes)
     written_bytes += bytes;
 }
 
-/* Read up to so many bytes; how many there were. */
+/* Read up to this many bytes. Returns how many there were. */
 static u64 get(int fd, u64 bytes)
 {
     i64 n = read(fd, piece, bytes);

@@ -1,4 +1,4 @@
-/* ps: lists the processes, as the kernel tells them in /dev/proc. */
+/* ps: prints the processes, from /dev/proc. */
 #include "user/lib.h"
 
 int main(int argc, char **argv)

@@ -4,8 +4,8 @@
 
 #include "kernel/base/types.h"
 
-/* Execute so many thousand instructions: as many on every machine. Next to
- * nothing for QEMU, so that an hour of it passes in no time. */
+/* Execute this many thousand instructions, the same on every machine. They cost
+ * QEMU next to nothing, so an hour of computing passes in no time. */
 void compute(u64 thousands);
 
 #endif

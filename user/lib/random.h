@@ -11,7 +11,7 @@ u64 random_stream(u64 seed, u64 job, u64 use);
 
 u64 random_below(u64 *state, u64 n); /* 0 to n - 1 */
 
-/* ns from one Poisson arrival to the next, at so many a second. */
+/* ns from one Poisson arrival to the next, at this rate a second. */
 u64 random_gap_ns(u64 *state, u64 rate_per_s);
 
 #define ZIPF_MAX (1UL << 22) /* most items */

@@ -1,4 +1,4 @@
-/* Commands that the shell itself carries out, for they change the shell. */
+/* Commands that the shell itself carries out, because they change the shell. */
 #include "user/sh/sh.h"
 
 void leave(int with)

@@ -1,7 +1,7 @@
 /*
  * From a text to a tree of nodes. A parser that has stopped, because the text
- * is wrong or ends too soon, stays where it is; each function then returns
- * something that nobody uses.
+ * is wrong or ends too soon, stays where it is; what its functions return then
+ * is not used.
  */
 #include "user/sh/sh.h"
 

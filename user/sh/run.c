@@ -7,7 +7,7 @@ u32 running_line;
 
 static int tests;       /* > 0: a failure is an answer, not an error */
 static int loops;       /* that run, one inside the other */
-static int leaving;     /* so many of them are being left ... */
+static int leaving;     /* how many of them are being left ... */
 static bool next_round; /* ... but the last goes on */
 
 /* ---- commands ---- */
@@ -137,7 +137,7 @@ bool check_interrupt(void)
     return interrupted;
 }
 
-/* After a round of a loop: is there another? */
+/* After a round of a loop: true if there is another. */
 static bool goes_on(void)
 {
     if (check_interrupt())
@@ -212,7 +212,7 @@ static int run_compound(struct node *n)
 
 /* ---- all of them ---- */
 
-/* A failure that nobody asks for ends a script, if it wants so. */
+/* Under set -e, a failure that no condition tests ends the script. */
 static int judge(int result)
 {
     status = result;

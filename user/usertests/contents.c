@@ -83,7 +83,7 @@ TEST(a_hole_reads_as_zeros_and_takes_no_blocks)
     TRUE(is_zero(buf + 16, 84));
 }
 
-/* First byte of the part reached through so many indirect blocks. */
+/* The first byte of the part reached through this many indirect blocks. */
 static u64 level_start(int levels)
 {
     u64 block = STAT(".").st_blksize, start = 12, span = 1;
