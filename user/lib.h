@@ -88,7 +88,8 @@ void diex(const char *fmt, ...) PRINTF(1, 2) NORETURN;
 
 /* ---- processes (lib/process.c) ---- */
 
-/* Flushes the streams. A failure of stdout is reported and makes it 1. */
+/* Flushes the streams. If stdout fails, that is reported, and the status is 1.
+ */
 void exit(int status) NORETURN;
 
 /* exec argv[0], in /bin unless it has a slash; a file that is no program is
