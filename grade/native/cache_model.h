@@ -10,8 +10,8 @@
  *   check_writes("32000: 7");
  *
  * - The update daemon runs as kernel/cache/updated.c has it: it asks next_ns
- * after a look, when it wakes and when a tunable is set, but not when blocks
- * become dirty. Time passes in run_to_ms only; looks and writes take none.
+ *   after a look, when it wakes and when a tunable is set, but not when blocks
+ *   become dirty. Time passes in run_to_ms only; looks and writes take none.
  * - A block has the buffer after those used before, as in a cache that is
  *   never full.
  * - A policy that looks without end at one time fails the test.

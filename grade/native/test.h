@@ -9,8 +9,8 @@
  *   tunables at their defaults. What policies call is the kernel's own
  *   queue.c and policies/lib, and for update and write policies cache_model.h.
  * - With --counters, it runs all tests and prints the counters,
- * KIND/NAME.COUNTER, that none of them has asked counter_of for and found
- * moved.
+ *   KIND/NAME.COUNTER, that none of them has asked counter_of for and found
+ *   moved.
  */
 #ifndef SLUICE_NATIVE_TEST_H
 #define SLUICE_NATIVE_TEST_H

@@ -3,10 +3,10 @@
  * by which policies say so (policy.h).
  *
  * - A flush goes in two steps. First what is due moves to the pending list, in
- *   one go under the lock; then that list is written, a batch under one plug
- *   at a time. So its cost is linear in the blocks looked at, and blocks that
+ *   one go under the lock; then that list is written, a batch under one plug at
+ *   a time. So its cost is linear in the blocks looked at, and blocks that
  *   become dirty meanwhile are left to the next flush. (Mogul's smoothsync
- * works like this. 4.2BSD did not: policies/update/bflush.c.)
+ *   works like this. 4.2BSD did not: policies/update/bflush.c.)
  * - A block whose write fails is dirty again. So that a flush ends, it tries no
  *   block whose last write is newer than the flush; all flushes of one look of
  *   a policy count as one.

@@ -2,8 +2,8 @@
  * The sequential streams of each disk (readers.h).
  *
  * - A reader is a stream that has gone on less than READER_IDLE_NS ago and
- * whose file has not been closed since. The address of its struct stream
- * identifies it; that is never dereferenced.
+ *   whose file has not been closed since. The address of its struct stream
+ *   identifies it; that is never dereferenced.
  * - Nothing is counted for a disk whose drive does not adapt.
  */
 #include "kernel/cache/readers.h"

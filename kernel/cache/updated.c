@@ -7,7 +7,7 @@
  *   looks, so that a swap waits until it is done. updated.lock guards the
  *   wake-up, and is taken inside bcache.lock.
  * - The policy is told of blocks with bcache.lock held. While it looks it
- * changes its own records without a lock, so it is not checked meanwhile.
+ *   changes its own records without a lock, so it is not checked meanwhile.
  */
 #include "kernel/cache/updated.h"
 #include "kernel/cache/bcache.h"

@@ -3,8 +3,8 @@
  *
  * - A command goes: held - in the drive - with the device. model_start() has
  *   the drive hold it; start_next() gives the drive the next one when it is
- * free, and sets a timer for when that is done; drive_done() then has the
- * device move the data within that instant.
+ *   free, and sets a timer for when that is done; drive_done() then has the
+ *   device move the data within that instant.
  * - The drive holds up to the disk's depth of commands and chooses among them.
  * - What a scheduler may ask of the drive is asked of a copy.
  */

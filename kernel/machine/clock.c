@@ -170,15 +170,15 @@ static bool fire_one_due(struct cpu *cpu)
  * Wait for the interrupt, and then until end, to the instruction.
  *
  * - When all is idle, QEMU adds to its clock the time left until the next
- * timer, counted from when it last looked: when the clock was read, or the hart
- * had come to rest. If its thread runs between wfi and that rest, it adds too
- *   much: the instructions since the clock was read. They are two.
+ *   timer, counted from when it last looked: when the clock was read, or the
+ *   hart had come to rest. If its thread runs between wfi and that rest, it
+ *   adds too much: the instructions since the clock was read. They are two.
  * - QEMU up to 10.0 counts the instructions that it translates together with
  *   wfi, and counts them again when they are executed; 11.1 counts them once.
  *   They are two, unless a timer fires before them.
  * - So a loop of two instructions goes on until `end`. By then the interrupt
- * has come and the extra instructions have passed in any case; they only make
- * the loop a turn or two shorter.
+ *   has come and the extra instructions have passed in any case; they only make
+ *   the loop a turn or two shorter.
  */
 static void wait_exactly(u64 interrupt, u64 end)
 {

@@ -3,10 +3,10 @@
  * contract.
  *
  * - A hart's irq_depth counts its reasons to keep interrupts off; each spin
- * lock held is one. The processor's own switch, sstatus.SIE, stays on
- * meanwhile, because changing it costs more in QEMU than all the rest of a
- * lock. An interrupt that comes is not handled: trap.c turns the switch off and
- * sets irq_waiting, and irq_pop_off turns the switch on again.
+ *   lock held is one. The processor's own switch, sstatus.SIE, stays on
+ *   meanwhile, because changing it costs more in QEMU than all the rest of a
+ *   lock. An interrupt that comes is not handled: trap.c turns the switch off
+ *   and sets irq_waiting, and irq_pop_off turns the switch on again.
  * - Debug builds chain the locks a hart holds, innermost first, from
  *   cpu.locks through spinlock.outer. Both belong to the holding hart.
  */

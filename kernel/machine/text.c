@@ -3,7 +3,7 @@
  *
  * - Each read prints the whole text. Only the bytes in [from, to) are kept, in
  *   pages that are allocated as they fill; the others are counted. So a text
- * may have any length, and no device keeps state between reads.
+ *   may have any length, and no device keeps state between reads.
  * - A printing function may hold spin locks while it calls text_printf, but
  *   none inside RANK_MEM.
  */

@@ -15,7 +15,8 @@
  *   hist_add_request(&response, disk, pid, ns);
  *
  * - DISK_HISTOGRAM makes one for each disk, disk0.response ... in /dev/hist,
- * and one for each process, proc14.response ... in /dev/prochist (prochist.c).
+ *   and one for each process, proc14.response ... in /dev/prochist
+ *   (prochist.c).
  */
 #ifndef SLUICE_HIST_H
 #define SLUICE_HIST_H

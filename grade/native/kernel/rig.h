@@ -14,7 +14,7 @@
  *   command, or goes on to the next timer. If it has nothing to do, the test
  *   fails.
  * - Spin locks must be taken by rising rank, as in a debug kernel, and a
- * process that sleeps holds none.
+ *   process that sleeps holds none.
  * - Each test runs in a process of the host of its own, so a test may change
  *   anything.
  */
