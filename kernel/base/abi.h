@@ -224,11 +224,10 @@ struct rusage {
 #define CONSOLE_NUMBER 0x100
 
 /* ioctl() on the console */
-#define TTY_COOKED     1 /* lines, echo, ^U ^D, ^C to the foreground group */
-#define TTY_RAW        2 /* every byte as it comes, no echo; ^C is a byte */
-#define TTY_FOREGROUND 3 /* argument: the process group that ^C kills */
-#define TTY_INTERRUPTED \
-    4 /* raw: 1 if ^C is among what was typed, which is dropped up to it */
+#define TTY_COOKED      1 /* lines, echo, ^U ^D, ^C to the foreground group */
+#define TTY_RAW         2 /* every byte as it comes, no echo; ^C is a byte */
+#define TTY_FOREGROUND  3 /* argument: the process group that ^C kills */
+#define TTY_INTERRUPTED 4 /* was ^C typed? Raw: bytes up to it are dropped */
 
 /* mount() */
 #define MS_RDONLY 1

@@ -38,7 +38,8 @@ static struct {
     u64 shown;             /* echoed up to here, in cooked mode */
     u32 waiting;           /* readers asleep */
     bool raw;
-    u32 foreground; /* process group that ^C kills; 0: none */
+    u32 foreground;   /* process group that ^C kills; 0: none */
+    bool interrupted; /* by ^C in cooked mode, since a process asked */
     char ring[RING_BYTES];
 } tty = {.lock = SPINLOCK("console", RANK_CONSOLE)};
 
@@ -106,8 +107,10 @@ static void rub_out_word(void)
         rub_out();
 }
 
+/* The job may just have ended. So the ^C is also kept for the shell. */
 static void interrupt_job(void)
 {
+    tty.interrupted = true;
     tty.end = tty.ready;
     tty.shown = MIN(tty.shown, tty.end);
     uart_put("^C\n", 3);
@@ -257,13 +260,15 @@ static int console_write(u32, struct uio *uio)
     return 0;
 }
 
-/* In raw mode: drop what was typed up to the last ^C. Was there one? */
+/* Has ^C been typed since the last question? In raw mode, drop what was typed
+ * up to it. */
 static bool take_interrupt(void)
 {
     u64 end = tty.raw ? tty.end : tty.first;
     while (end != tty.first && *typed(end - 1) != CTRL('C'))
         end--;
-    bool found = end != tty.first;
+    bool found = tty.interrupted || end != tty.first;
+    tty.interrupted = false;
     tty.first = end;
     receive();
     return found;

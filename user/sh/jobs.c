@@ -132,11 +132,13 @@ static int finish(const int *pids, int count)
     if (!interactive)
         return result;
     ioctl(console, TTY_RAW, 0);
+    /* A ^C that found no job to kill, because it had just ended, counts too. */
+    interrupted |= ioctl(console, TTY_INTERRUPTED, 0) > 0;
     if (count > 0 && pids[count - 1] > 0 && waited & WKILLED) {
         fprintf(stderr, "killed\n");
         interrupted = true;
     }
-    return result;
+    return interrupted ? 130 : result;
 }
 
 int run_job(struct node *n)
