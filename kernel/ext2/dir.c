@@ -25,8 +25,8 @@ static u32 dir_blocks(const struct inode *dir)
 
 static int dir_damaged(const struct inode *dir, u32 block)
 {
-    return fs_damaged(dir->fs, "directory %u: block %u is damaged", dir->ino,
-                      block);
+    fs_damaged(dir->fs, "directory %u: block %u is damaged", dir->ino, block);
+    return -EIO;
 }
 
 static int dir_bread(struct inode *dir, u32 block, struct buf **b)
