@@ -33,7 +33,8 @@ NAME = re.compile(
     rf"(?:stat\.(?P<stat>.+)|(?P<job>{JOB.pattern})|(?P<series>.+?)\.(?P<field>{FIELD.pattern}))"
 )
 RATIO = " / "
-IN_UNIT = re.compile(r"(.+?)(_ns|_us|_ms|_s|_percent)")
+# A name that ends in its unit. The field over_450_ms is a number of values, not a time.
+IN_UNIT = re.compile(r"(?!.*\.over_\d+_)(.+?)(_ns|_us|_ms|_s|_percent)")
 
 
 @dataclass(frozen=True)

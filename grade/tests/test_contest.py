@@ -150,3 +150,8 @@ def test_a_bad_contest_is_refused_with_words(tmp_path: Path, old: str, new: str,
     assert TEXT.count(old) == 1
     with pytest.raises(BadExperiment, match=re.escape(why)):
         contest(tmp_path, TEXT.replace(old, new))
+
+
+def test_a_number_of_values_has_no_unit_and_a_time_has_its_own() -> None:
+    assert expect.figure(3, "read.over_450_ms") == "3"
+    assert expect.figure(3, "read.max_ms") == "3 ms"
