@@ -49,9 +49,9 @@
  *    were started, which has at most ahead_most.
  * 7. A buffer in transfer to the disk is on the writing list, which is in the
  *    order of write_number; nwriting of them are.
- * 8. A process begins to hold buffers only while all processes that hold some,
- *    at BUFFERS_HELD each, fit the cache. So at least one buffer is held by no
- *    process, and as transfers end by themselves, there is no deadlock.
+ * 8. A process may take its first buffer only while the cache has BUFFERS_HELD
+ *    for it and for each process that holds some. So each of them gets all that
+ *    it needs, and as transfers end by themselves, there is no deadlock.
  *
  * bcache.lock guards all of it but a busy buffer's data.
  */

@@ -72,7 +72,7 @@ static u64 direction_of(const struct io *io)
     return io->request.write ? TRACE_WRITE : 0;
 }
 
-/* An event that is counted and traced has one time. */
+/* The caller passes now_ns, so that histograms and the trace agree. */
 static void trace_io(u64 now_ns, enum trace_event event, const struct disk *d,
                      const struct io *io, u64 argument)
 {

@@ -24,8 +24,8 @@ static inline u64 place_of(struct disk *d, const struct request *r)
     return r->raw || !d->place->place.place ? r->sector : place_ask(d, r);
 }
 
-/* The request is dispatched, at now_ns, to this physical sector, the last
- * answer for it. Caller holds the disk's lock. */
+/* The request is dispatched at now_ns to this physical sector, which place_of
+ * returned last for it. Caller holds the disk's lock. */
 void place_confirm(struct disk *, struct request *, u64 physical, u64 now_ns);
 
 #endif

@@ -3,9 +3,9 @@
  * large files. This header is the layer's interface; format.h is what
  * lies on the disk.
  *
- * - An inode in memory goes: free - referenced (iget, namei, idup) - locked
- *   (ilock: its fields are valid) - unlocked - free again (iput). The last
- *   iput of one without names truncates and frees it on the disk.
+ * - An inode in memory goes: free -> referenced (iget, namei, idup) -> locked
+ *   (ilock: its fields are valid) -> unlocked -> free (iput). The last iput of
+ *   an inode without names truncates and frees it on the disk.
  * - Functions that take an inode and say so want it locked; those that take
  *   a path lock for themselves. Errors are negative (-ENOENT ...).
  * - Order of locks: mounts; the tree's (rename, rmdir); a directory before

@@ -4,11 +4,12 @@
  *
  * - Mechanism owns the set, policy owns the order. The kernel keeps all
  *   buffers, requests and locks; a policy only answers questions. It takes no
- *   lock, touches no kernel list and reads no clock: the time is an argument.
+ *   lock, touches no kernel list and gets the time as an argument.
  *   So a policy can be swapped under load.
  * - A wrong answer is caught, printed and counted (`policy fault: sched/mine:
  *   next returned a request that is not queued`). Then the kind's default takes
- *   over, or the kernel panics under check=1.
+ *   over, or the kernel panics under check=1. A pointer that leads nowhere is
+ *   not caught.
  * - A policy needs this header and, if it wants what policies share, those of
  *   policies/lib. It compiles natively, too.
  *
@@ -67,8 +68,8 @@ struct block {
     u64 owner;      /* equal for blocks of one file; 0: of none */
     u64 dirtied_ns; /* when it became dirty; 0: clean */
     u64 used;       /* grows from block to block with each use by a process */
-    /* The replace policy's: while it has the block, a node of a list or of a
-     * tree; while the buffer holds the block, word, 0 at first. */
+    /* The replace policy's: link or node from insert to remove; word until the
+     * buffer loses its block, 0 at first. */
     union {
         struct list link;
         struct tree_node node;
@@ -226,14 +227,16 @@ struct queue {
     struct list arrived[QUEUE_SETS];
 };
 
-/* Of the sets asked about, the request that starts first at or after the
- * sector; the same, or if there is none, the first of all; the one that starts
- * last before the sector; the oldest. NULL if there is none. O(log n). */
+/* A request of the sets asked about, or NULL if there is none. O(log n). */
+/* The one that starts first at or after the sector. */
 struct request *queue_at_or_after(const struct queue *, enum direction,
                                   u64 sector);
+/* The same, or if there is none, the one that starts first of all. */
 struct request *queue_circular(const struct queue *, enum direction,
                                u64 sector);
+/* The one that starts last before the sector. */
 struct request *queue_before(const struct queue *, enum direction, u64 sector);
+/* The one that was queued first. */
 struct request *queue_oldest(const struct queue *, enum direction);
 
 u64 clock_ns(void); /* the time now: it goes on while a policy thinks */
@@ -260,9 +263,9 @@ struct sched_hooks {
     /* (optional) next has chosen none, and nothing is in flight: when to ask
      * again. It is asked earlier if a request is queued that is no offer. */
     u64 (*again_ns)(const struct queue *, u64 now_ns);
-    /* (optional) A request has been queued; it leaves the queue, for it is
-     * chosen, merged with a neighbour, or withdrawn. */
+    /* (optional) A request has entered the queue. */
     void (*queued)(struct queue *, struct request *, u64 now_ns);
+    /* (optional) It is chosen, merged with a neighbour, or withdrawn. */
     void (*leaves)(struct queue *, struct request *, u64 now_ns);
     bool takes_offers; /* ask also when there are none but offers */
     bool joins_offers; /* merge offers with one that ends where they begin */
@@ -274,9 +277,9 @@ struct sched_hooks {
  * is on the disk. The hooks are not called for a raw request. */
 struct place_hooks {
     /* (optional; without it: r->sector) Where on the disk would r begin, if it
-     * were dispatched now? For a read, where its data are. Asked once when r is
-     * dispatched, or might be merged with a neighbour that is, and by
-     * queue_approach. The answer has no effect yet. Off the disk is a fault. */
+     * were dispatched now? For a read, where its data are. Called when r is
+     * dispatched, when a merge is considered, and by queue_approach; so it must
+     * change nothing. Off the disk is a fault. */
     u64 (*place)(const struct queue *, const struct request *r);
     /* (optional) r is dispatched to r->physical, the last answer for it. */
     void (*placed)(const struct queue *, const struct request *r);
@@ -376,9 +379,9 @@ struct policy {
      * is in use, the tunable not set. Asked before start, too. No lock. */
     const char *(*refuses)(void);
     /* (optional) Under check=1: what is wrong with what the policy keeps, which
-     * is a panic, or NULL. Asked after each answer, with the answer's lock; an
-     * update policy after dirtied and after look, with the cache's lock; while
-     * it looks, neither it nor a write policy. */
+     * is a panic, or NULL. Called after each answer, under the same lock; of an
+     * update policy after dirtied and look, under the cache's lock. During a
+     * look, update and write policies are not checked. */
     const char *(*check)(void);
     union {
         struct update_hooks update;
