@@ -55,6 +55,4 @@ def with_arms(c: Checker, raw: dict) -> dict:
     name = raw.get("sets")
     if not isinstance(name, str) or not c.one_of(("sets",), "file of sets", name, list(files())):
         return raw
-    arms = raw.get("arms", [])
-    own = arms if isinstance(arms, list) else []
-    return raw | {"arms": [*own, *(row.arm for row in read(name))]}
+    return raw | {"arms": arms_of(raw)} if isinstance(raw.get("arms", []), list) else raw

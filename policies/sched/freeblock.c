@@ -6,8 +6,8 @@
  *
  * The search begins with the dirty blocks nearest to the head and may use a
  * sixteenth of the rotational slack; of the blocks that fit, the one that the
- * arm is soonest at is written. A block fits only if it does so with the
- * longest dispatch latency of late added (policies/lib/detour.c). A request
+ * arm is soonest at is written. A block fits only if it still fits when the
+ * longest recent dispatch latency is added (policies/lib/detour.c). A request
  * that is late all the same is counted. All this is for a drive that takes one
  * command at a time; without a model no write is free. An idle disk is left
  * idle.

@@ -87,7 +87,7 @@ enum {
     WAITED,  /* queued writes that a process waits for */
     LET_OUT, /* the write since the last foreground request, as below */
     DONE_NS, /* when that request was done; NEVER_NS: it is not */
-    GAP_NS,  /* how long after such a time the next has come lately */
+    GAP_NS,  /* from DONE_NS to the next such request, recently */
 };
 
 enum { NOTHING, A_WRITE, IN_A_GAP }; /* of LET_OUT */
