@@ -16,7 +16,7 @@
 
 #include "user/lib.h"
 
-#define MOST_BYTES (4U << 20) /* of a text; so memory is bounded */
+#define MOST_BYTES (4U << 20) /* of a text: this bounds memory */
 #define MOST_LINES 100000U
 
 /* ---- the text (text.c) ---- */
@@ -34,8 +34,8 @@ struct text {
 };
 extern struct text text;
 
-/* Each is false, and changes nothing, if the text becomes too large or memory
- * is short; text_refused() then says why. */
+/* Each returns false and changes nothing if the text would become too large or
+ * memory is short; text_refused() then says why. */
 bool text_begin(void); /* one empty line */
 bool text_insert(u32 row, u32 column, const char *bytes, u32 n);
 bool text_split(u32 row, u32 column);
@@ -44,16 +44,17 @@ const char *text_refused(void);
 
 void text_delete(u32 row, u32 column, u32 n);
 void text_delete_line(u32 row); /* the only one becomes empty */
-/* Where the character before, or behind, this byte of a line begins. */
+/* Where the character before or after this byte of a line begins. */
 u32 text_before(u32 row, u32 column);
 u32 text_behind(u32 row, u32 column);
 
 /* ---- the file (file.c) ---- */
 
-/* Into `text`; a file that is not there is an empty one. NULL, or why not. */
+/* Read a file into `text`; one that does not exist is empty. NULL, or an error
+ * message. */
 const char *file_read(const char *path);
-/* The same outwards: the old contents stay until all of the new are written,
- * where the file is one that can be replaced. */
+/* Write `text` to a file. The old contents stay until the new ones are whole,
+ * if the file can be replaced. NULL, or an error message. */
 const char *file_write(const char *path);
 
 /* ---- the screen (screen.c) ---- */
@@ -61,18 +62,18 @@ const char *file_write(const char *path);
 struct view {
     const char *path;
     u32 row, column; /* the cursor: a line and a byte in it */
-    u32 wish;        /* the place in a line that up and down keep to */
-    u32 top, left;   /* what the screen's first corner shows */
+    u32 wish;        /* the screen column that up and down keep to */
+    u32 top, left;   /* the line and column in the screen's corner */
     char message[160];
 };
 
 void screen_begin(void);
 void screen_end(void);
-void screen_forget(void); /* draw all anew next time */
+void screen_forget(void); /* the next draw sends every row */
 u32 screen_text_rows(void);
 void screen_draw(struct view *);
-/* Where a byte of a line is shown, from 0, if nothing is scrolled; and the
- * byte that is shown there. */
+/* The screen column, from 0, of a byte of a line without scrolling; and the
+ * byte that a column shows. */
 u32 screen_place(u32 row, u32 column);
 u32 screen_byte_at(u32 row, u32 place);
 
@@ -80,11 +81,11 @@ u32 screen_byte_at(u32 row, u32 place);
 
 #define ANSWER_BYTES 100
 
-/* Ask for a line. False: ^C. */
+/* Ask for a line. False after ^C. */
 bool ask(struct view *, const char *question, char answer[ANSWER_BYTES]);
-/* Ask for one of some keys, in lower case; 0: ^C. */
+/* Ask for one of these keys; it in lower case, or 0 after ^C. */
 char ask_key(struct view *, const char *question, const char *keys);
-/* Move to the next place of `what`, behind the cursor or from the top. */
+/* Move to the next place of `what`: after the cursor, then from the top. */
 bool find(struct view *, const char *what);
 
 #endif

@@ -1,9 +1,9 @@
-/* From the file into memory, and back. */
+/* Reads a file into the text, and writes the text back. */
 #include "user/edit/edit.h"
 
 static char chunk[16384];
 
-/* Bytes at the end of the text. */
+/* Append bytes to the text. */
 static const char *add_bytes(const char *bytes, u32 n)
 {
     while (n > 0) {
@@ -76,7 +76,7 @@ static bool write_text(int fd)
     return flush_chunk(fd, &have) && fsync(fd) == 0;
 }
 
-/* Into the file of this name, which becomes the text; 0, or why not. */
+/* Write the text into this file; 0, or an error number. */
 static int write_to(const char *path, u32 mode)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, mode);
@@ -86,7 +86,7 @@ static int write_to(const char *path, u32 mode)
     return close(fd) < 0 && !error ? errno : error;
 }
 
-/* A new file takes the place of the old one once it is whole. */
+/* Write a new file and rename it over the old one once it is whole. */
 static int replace(const char *path, u32 mode)
 {
     char other[PATH_BYTES];

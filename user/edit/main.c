@@ -2,8 +2,8 @@
 #include "user/edit/edit.h"
 
 static struct view view;
-static struct line cut; /* what ^K took last */
-static bool is_new;     /* there was no file */
+static struct line cut; /* the line that ^K cut last */
+static bool is_new;     /* the file did not exist */
 static char sought[ANSWER_BYTES];
 
 static void say(const char *fmt, ...) PRINTF(1, 2);
@@ -29,7 +29,7 @@ static void move_to(u32 row, u32 column)
     view.wish = screen_place(row, column);
 }
 
-/* Up or down, to where the cursor was before shorter lines moved it. */
+/* Move up or down in the screen column that view.wish keeps. */
 static void move_rows(i64 n)
 {
     i64 row = (i64)view.row + n;
@@ -131,7 +131,7 @@ static void cut_line(void)
     move_to(MIN(view.row, text.count - 1), 0);
 }
 
-/* The line that was cut, above the cursor's. */
+/* Insert the line that was cut above the line of the cursor. */
 static void paste_line(void)
 {
     if (!cut.at)
@@ -148,7 +148,7 @@ static void paste_line(void)
 
 /* ---- leaving ---- */
 
-/* A file that edit has made ends in a newline; another ends as it did. */
+/* A new file ends in a newline; an old one ends as it did. */
 static void end_last_line(void)
 {
     u32 last = text.count - 1, length = text.line[last].length;

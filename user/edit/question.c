@@ -1,7 +1,7 @@
 /* Questions to the user in the last row, and finding text. */
 #include "user/edit/edit.h"
 
-/* Show it, with the cursor behind it, and wait for a key. */
+/* Show question and answer, the cursor after them, and wait for a key. */
 static int key_after(struct view *v, const char *question, const char *answer)
 {
     snprintf(v->message, sizeof v->message, "%s%s", question, answer);
@@ -45,7 +45,7 @@ char ask_key(struct view *v, const char *question, const char *keys)
     return key == CTRL('C') || key == EOF ? 0 : tolower(key);
 }
 
-/* The first place of `what` from a column of a line on, or -1. */
+/* The column of the first `what` in a line, from column `from` on; or -1. */
 static i64 find_in(u32 row, u32 from, const char *what)
 {
     const struct line *l = &text.line[row];

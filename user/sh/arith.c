@@ -1,13 +1,13 @@
 /*
  * $(( )): arithmetic with whole numbers of 64 bits.
  *
- * - In rising order of binding: ||, &&, == !=, < <= > >=, + -, * / %, then
+ * - Operators, the loosest first: ||, &&, == !=, < <= > >=, + -, * / %, then
  *   - + ! before a value. A comparison gives 1 or 0. Parentheses.
- * - A name stands for its variable, one that is not set or empty for 0.
+ * - A name stands for its variable; an unset or empty one is 0.
  */
 #include "user/sh/sh.h"
 
-struct sum {
+struct expression {
     const char *at;
     int depth;
     const char *wrong; /* why there is no value */
@@ -19,30 +19,30 @@ static const struct operator
     int level;
 }
 operators[] = {
-    /* a longer one before one that it begins with */
+    /* an operator comes before its own prefixes */
     {"||", 1}, {"&&", 2}, {"==", 3}, {"!=", 3}, {"<=", 4}, {">=", 4}, {"<", 4},
     {">", 4},  {"+", 5},  {"-", 5},  {"*", 6},  {"/", 6},  {"%", 6},
 };
 #define LEVELS 6
 
-static i64 level(struct sum *, int level);
+static i64 level(struct expression *, int level);
 
-static void skip(struct sum *s)
+static void skip(struct expression *s)
 {
     s->at += strspn(s->at, " \t\r\n");
 }
 
-static i64 divide(struct sum *s, i64 a, i64 b, bool rest)
+static i64 divide(struct expression *s, i64 a, i64 b, bool rest)
 {
     if (b == 0)
         s->wrong = "division by 0";
-    if (b == 0 || b == -1) /* the least number has no opposite */
+    if (b == 0 || b == -1) /* the least number has no negative */
         return rest ? 0 : (i64)(0 - (u64)a);
     return rest ? a % b : a / b;
 }
 
-/* Wraps around where the result has more than 64 bits. */
-static i64 apply(struct sum *s, const char *op, i64 a, i64 b)
+/* Arithmetic wraps around at 64 bits. */
+static i64 apply(struct expression *s, const char *op, i64 a, i64 b)
 {
     u64 x = a, y = b;
     switch (op[0]) {
@@ -68,7 +68,7 @@ static i64 apply(struct sum *s, const char *op, i64 a, i64 b)
     return divide(s, a, b, op[0] == '%');
 }
 
-static i64 number(struct sum *s, const char *text, char **end)
+static i64 number(struct expression *s, const char *text, char **end)
 {
     i64 n = strtol(text, end, 10);
     if (*end == text)
@@ -76,7 +76,7 @@ static i64 number(struct sum *s, const char *text, char **end)
     return n;
 }
 
-static i64 variable(struct sum *s)
+static i64 variable(struct expression *s)
 {
     size_t n = name_length(s->at);
     const char *value = variable_value(copy_text(s->at, n));
@@ -88,7 +88,7 @@ static i64 variable(struct sum *s)
     return result;
 }
 
-static i64 in_parens(struct sum *s)
+static i64 in_parens(struct expression *s)
 {
     s->at++;
     i64 n = level(s, 1);
@@ -100,7 +100,7 @@ static i64 in_parens(struct sum *s)
     return n;
 }
 
-static i64 value(struct sum *s)
+static i64 value(struct expression *s)
 {
     skip(s);
     char c = *s->at;
@@ -124,7 +124,7 @@ static i64 value(struct sum *s)
     return n;
 }
 
-static const struct operator* operator_at(struct sum *s, int level)
+static const struct operator* operator_at(struct expression *s, int level)
 {
     skip(s);
     for (u32 i = 0; i < NELEM(operators); i++) {
@@ -135,8 +135,8 @@ static const struct operator* operator_at(struct sum *s, int level)
     return NULL;
 }
 
-/* Values with operators between them that bind this much, or more. */
-static i64 level(struct sum *s, int which)
+/* Evaluate operators of this level and of those that bind tighter. */
+static i64 level(struct expression *s, int which)
 {
     if (which > LEVELS)
         return value(s);
@@ -153,7 +153,7 @@ static i64 level(struct sum *s, int which)
 
 bool arithmetic(const char *text, i64 *result)
 {
-    struct sum s = {.at = text};
+    struct expression s = {.at = text};
     *result = level(&s, 1);
     skip(&s);
     if (!s.wrong && *s.at)

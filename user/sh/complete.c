@@ -1,21 +1,21 @@
 /*
- * What the word before the cursor can become: a command where one is
- * expected, else a file; after `cd`, a directory.
+ * Completion of the word before the cursor: by a command where one is
+ * expected, after `cd` by a directory, else by a file.
  */
 #include "user/sh/sh.h"
 
-/* Where the cursor is in the line, read up to there. */
+/* What the line up to the cursor says about the word at the cursor. */
 struct place {
-    char *word;   /* that the cursor ends, without its quotes */
-    size_t n;     /* its bytes */
-    char quote;   /* the cursor is inside these */
-    bool in_word; /* it may be empty: '' */
+    char *word;   /* up to the cursor, without quotes */
+    size_t n;     /* bytes of the word */
+    char quote;   /* the quote that is open, or 0 */
+    bool in_word; /* a word has begun; it may be empty, as '' is */
     bool command; /* a command is expected */
-    bool target;  /* a file is: a redirection's */
+    bool target;  /* a redirection's file is expected */
     bool cd;      /* the command is cd */
 };
 
-/* After these words a command follows, as it does after an operator. */
+/* True for reserved words that a command follows. */
 static bool precedes_command(const char *word)
 {
     static const char *const words[] = {"if",    "then",  "elif", "else", "do",
@@ -46,7 +46,7 @@ static void put(struct place *p, char c)
     p->in_word = true;
 }
 
-/* A byte that is not quoted. */
+/* Take a byte that is not quoted. */
 static void plain(struct place *p, char c)
 {
     if (c == '\'' || c == '"') {
@@ -87,7 +87,8 @@ static bool is_directory(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The names in a directory that begin so, directories with a slash. */
+/* Add the names in a directory that begin with `begin`, directories with a
+ * slash at the end. */
 static void add_files(struct strings *names, const char *dir, const char *begin,
                       bool directories)
 {

@@ -1,16 +1,17 @@
 /*
- * Words: quotes go, variables, outputs of commands and sums are put in, what
- * was not quoted is parted at blanks and matched with file names.
+ * Expansion of words: quotes are removed; variables, outputs of commands and
+ * arithmetic are inserted; unquoted text is split at blanks and matched with
+ * file names.
  */
 #include "user/sh/sh.h"
 
-/* The fields a word becomes. In `text` a backslash stands before each byte
- * that was quoted and would mean something in a pattern. */
+/* The expansion of a word into fields. In `text`, the field that grows, a
+ * backslash stands before each quoted byte that is special in a pattern. */
 struct expansion {
     struct strings *out;
-    bool split; /* several fields and file names; else one text */
+    bool split; /* into fields and file names; if not, into one text */
     bool quoted, any, pattern;
-    bool failed; /* and said why */
+    bool failed; /* after an error, which was printed */
     char *text;
     size_t length, room;
 };
@@ -48,7 +49,7 @@ static void add_copy(void *out, const char *path)
     add(out, copy_text(path, strlen(path)));
 }
 
-/* The field is done: as it is, or the files it matches. */
+/* End the field: it becomes the files that it matches, or itself. */
 static void end_field(struct expansion *x)
 {
     if (!x->any)
@@ -83,7 +84,8 @@ static void append_number(struct expansion *x, i64 n)
     append_value(x, digits);
 }
 
-/* $@ and $*: "$@" gives a field for each, none if there are none. */
+/* $@ and $*. "$@" becomes one field for each parameter, and no field if there
+ * are none. */
 static void append_params(struct expansion *x, bool apart)
 {
     for (int i = 1; i < param_count; i++) {
@@ -121,9 +123,9 @@ static const char *fail(struct expansion *x, const char *s)
     return s + strlen(s);
 }
 
-/* $((...)), at the first parenthesis; `end` is behind the last. */
-static const char *expand_sum(struct expansion *x, const char *s,
-                              const char *end)
+/* Expand $((...)) from its first parenthesis, at s, to `end`. */
+static const char *expand_arithmetic(struct expansion *x, const char *s,
+                                     const char *end)
 {
     i64 n;
     char *text = expand_one(copy_text(s + 2, end - s - 4));
@@ -133,7 +135,7 @@ static const char *expand_sum(struct expansion *x, const char *s,
     return end;
 }
 
-/* $(...), behind the parenthesis: returns what follows. */
+/* Expand $(...); s is after its parenthesis. Returns the place after it. */
 static const char *expand_output(struct expansion *x, const char *s)
 {
     struct parser p = parser_of(s, running_line);
@@ -151,20 +153,21 @@ static const char *expand_output(struct expansion *x, const char *s)
     return p.at;
 }
 
-/* Is the parenthesis at s the first of $((...))? Then `end` is behind it. */
-static bool is_sum(const char *s, const char **end)
+/* True if the parenthesis at s begins $((...)); `end` is set to its end. */
+static bool is_arithmetic(const char *s, const char **end)
 {
     *end = s[1] == '(' ? paren_end(s, 0) : NULL;
     return *end && (*end)[-2] == ')' && *end - s >= 4;
 }
 
-/* At s, behind a $: append what it stands for; returns what follows. */
+/* Append the value of the expansion whose $ is before s. Returns the place
+ * after it. */
 static const char *expand_dollar(struct expansion *x, const char *s)
 {
     const char *end;
     if (*s == '(')
-        return is_sum(s, &end) ? expand_sum(x, s, end)
-                               : expand_output(x, s + 1);
+        return is_arithmetic(s, &end) ? expand_arithmetic(x, s, end)
+                                      : expand_output(x, s + 1);
     bool braces = *s == '{';
     const char *name = s + braces;
     size_t n = *name && strchr("?$!#@*", *name) ? 1 : name_length(name);
@@ -182,13 +185,13 @@ static const char *expand_dollar(struct expansion *x, const char *s)
     return name + n + braces;
 }
 
-/* Is the quoted part at s just "$@"? It is no field if there are none. */
+/* True if the quoted part at s is "$@" alone, which may become no field. */
 static bool is_all_params(const char *s)
 {
     return strncmp(s, "\"$@\"", 4) == 0 || strncmp(s, "\"${@}\"", 6) == 0;
 }
 
-/* If a quote begins or ends at s, where `quote` is open: 0, or ' or ". */
+/* True if a quote begins or ends at s. `quote`, the open one or 0, follows. */
 static bool is_quote(struct expansion *x, const char *s, char *quote)
 {
     if (*quote ? *s != *quote : *s != '\'' && *s != '"')
@@ -202,7 +205,7 @@ static void expand(struct expansion *x, const char *s)
 {
     char quote = 0;
     while (*s) {
-        bool taken = quote != '\''; /* do $ and \ mean something? */
+        bool taken = quote != '\''; /* $ and \ are special here */
         x->quoted = quote;
         if (is_quote(x, s, &quote)) {
             s++;

@@ -1,10 +1,10 @@
-/* Commands come from a text, a pipe or the console, and are run. */
+/* Reads commands from a text, a pipe or the console, and runs them. */
 #include "user/sh/sh.h"
 
 const char *script;
-static u32 lines_read; /* of a script that comes by descriptor 0 */
+static u32 lines_read; /* from descriptor 0 */
 
-/* `FILE: line N: `, as far as there is one. */
+/* Print a message after `FILE: line N: `, or as much of that as is known. */
 static void complain_at(u32 line, const char *text)
 {
     if (script)
@@ -61,7 +61,7 @@ int run_text(const char *name, const char *text)
     return result;
 }
 
-/* Say which background processes have ended. */
+/* Print which background processes have ended. */
 static void reap(void)
 {
     int waited, pid;
@@ -102,7 +102,7 @@ i64 plain_line(char *line)
     return n > 0 || c == '\n' ? n : EDIT_EOF;
 }
 
-/* Append a line to the text that lacks its end. */
+/* Append a line to a command that is incomplete. */
 static char *join_lines(char *text, const char *line)
 {
     size_t have = text ? strlen(text) : 0, more = strlen(line);
@@ -112,8 +112,8 @@ static char *join_lines(char *text, const char *line)
     return text;
 }
 
-/* Lines up to the end of a command, into *text; *n is the command. What the
- * last line's reading returned: < 0, it has no end. */
+/* Read lines into *text until they are a complete command, *n. Below 0, as
+ * edit_line returns, if the input ends before. */
 static i64 read_command(char **text, struct node **n, struct parser *p)
 {
     static char line[LINE_BYTES];

@@ -74,11 +74,11 @@ int with_redirects(struct node *n, int (*act)(struct node *))
 
 struct job {
     int pgrp;      /* 0 before the first process */
-    int in;        /* what the next process reads, or -1: as the shell */
+    int in;        /* input of the next process; -1: as the shell's */
     bool in_front; /* of the console */
 };
 
-/* In a new process of the job, as start() has it. */
+/* The first steps of a new process of the job; arguments as in start(). */
 static void NORETURN begin(const struct job *job, struct node *n, int out,
                            int unused)
 {
@@ -97,8 +97,8 @@ static void NORETURN begin(const struct job *job, struct node *n, int out,
     run_child(n);
 }
 
-/* Start a process of the job; `out`: what it writes, or -1; `unused`: a
- * descriptor it must not keep. Its pid, or -1. */
+/* Start a process of the job that runs node n. Its output goes to `out`, or
+ * where the shell's goes if that is -1; it closes `unused`. Its pid, or -1. */
 static int start(struct job *job, struct node *n, int out, int unused)
 {
     fflush(NULL);
@@ -181,8 +181,8 @@ int run_background(struct node *n)
 
 /* ---- $( ) ---- */
 
-/* All that can be read there, in memory that alloc made; NULL if it is more
- * than the shell takes in. */
+/* Everything that can be read from fd, in memory of alloc(); NULL if that is
+ * more than OUTPUT_BYTES. */
 static char *read_output(int fd)
 {
     size_t room = 512, have = 0;

@@ -13,7 +13,7 @@ bool stopped(const struct parser *p)
     return p->incomplete || p->wrong;
 }
 
-/* Stop, for this reason unless there is one already. */
+/* Stop for this reason, unless the parser has stopped already. */
 static void stop(struct parser *p, bool *how, const char *fmt, va_list args)
 {
     if (!stopped(p))
@@ -94,7 +94,7 @@ bool at_closing_word(struct parser *p)
 
 static const char *part_end(const char *s, int depth);
 
-/* Behind the " that ends what begins at s. */
+/* The place after the " that ends the text at s; NULL if there is none. */
 static const char *double_quotes_end(const char *s, int depth)
 {
     while (s && *s && *s != '"')
@@ -102,8 +102,8 @@ static const char *double_quotes_end(const char *s, int depth)
     return s && *s ? s + 1 : NULL;
 }
 
-/* Behind the next part of a word: a byte, or all that is quoted or belongs to
- * a $( ). NULL if it does not end. */
+/* The place after the next part of a word: a byte, a quoted text or a $( ).
+ * NULL if that part does not end. */
 static const char *part_end(const char *s, int depth)
 {
     switch (*s) {
@@ -129,7 +129,7 @@ const char *paren_end(const char *s, int depth)
     return s && *s ? s + 1 : NULL;
 }
 
-/* The text ends inside the part of a word at s. */
+/* Stop: the text ends inside the part of a word that begins at s. */
 static void unfinished(struct parser *p, const char *s)
 {
     snprintf(p->why, sizeof p->why, "the text ends after an open %.*s",

@@ -11,8 +11,8 @@ struct edit {
     const char *prompt;
     char *line;
     size_t size, length, cursor; /* cursor <= length < size */
-    int entry;                   /* shown; history.count: the line being made */
-    char *draft;                 /* that line, while an older one is shown */
+    int entry;                   /* of the history; history.count: a new line */
+    char *draft;                 /* the new line, while an older one is shown */
 };
 
 static void show(const char *text, size_t n)
@@ -38,7 +38,7 @@ static void move_to(struct edit *e, size_t cursor)
     e->cursor = cursor;
 }
 
-/* Show again what is behind the cursor, after it has changed. */
+/* Draw the text from the cursor on again, after a change. */
 static void redraw_rest(struct edit *e)
 {
     show(e->line + e->cursor, e->length - e->cursor);
@@ -46,7 +46,7 @@ static void redraw_rest(struct edit *e)
     back(e->length - e->cursor);
 }
 
-/* Take out from..to and leave the cursor there. */
+/* Delete the bytes from..to and put the cursor there. */
 static void cut(struct edit *e, size_t from, size_t to)
 {
     if (from == to)
@@ -103,7 +103,7 @@ static size_t word_start(const struct edit *e)
     return at;
 }
 
-/* The prompt and the line, on a line of the screen that is empty. */
+/* Draw the prompt and the line on an empty line of the screen. */
 static void show_again(struct edit *e, size_t cursor)
 {
     show(e->prompt, strlen(e->prompt));
@@ -132,7 +132,7 @@ static void insert_text(struct edit *e, const char *text, size_t n, char quote)
     }
 }
 
-/* How many bytes do all names share? */
+/* The length of the longest prefix that all names share. */
 static size_t shared_bytes(const struct strings *names)
 {
     const char *first = names->at[0];
@@ -146,7 +146,7 @@ static size_t shared_bytes(const struct strings *names)
     return n;
 }
 
-/* Below the line, in columns; then the line again. */
+/* List the names in columns below the line, then draw the line again. */
 static void list_names(struct edit *e, const struct strings *names)
 {
     char text[NAME_BYTES + 16];
@@ -172,9 +172,9 @@ static void list_names(struct edit *e, const struct strings *names)
     show_again(e, cursor);
 }
 
-/* Go on with the word as far as it is clear; if it is not, list what it can
- * become. At the beginning of a line, where nothing is to be completed, a
- * blank: a text with tabs may have been pasted. */
+/* Complete the word as far as all candidates agree; if that adds nothing, list
+ * the candidates. At the beginning of a line Tab inserts a blank, because a
+ * text with tabs may have been pasted. */
 static void tab(struct edit *e)
 {
     if (strspn(e->line, " ") >= e->cursor)

@@ -1,7 +1,7 @@
 /*
- * From a text to a tree of nodes. A parser that has stopped, because the text
- * is wrong or ends too soon, stays where it is; what its functions return then
- * is not used.
+ * From a text to a tree of nodes. A parser stops when the text is wrong or
+ * ends too soon. It then stays where it is, and callers ignore what its
+ * functions return.
  */
 #include "user/sh/sh.h"
 
@@ -15,7 +15,7 @@ static struct node *new_node(enum node_type type, struct node *left,
     return n;
 }
 
-/* The text ends here, where more must come. */
+/* Stop: the text ends where more must come. */
 static void too_short(struct parser *p, const char *fmt, const char *word,
                       u32 line)
 {
@@ -28,7 +28,7 @@ static void too_short(struct parser *p, const char *fmt, const char *word,
 
 /* ---- redirections ---- */
 
-/* [digit]<file >file >>file >&digit: false if there is none here. */
+/* Parse [digit]<file, >file, >>file or >&digit; false if none comes next. */
 static bool parse_redirect(struct parser *p, struct redirect ***end)
 {
     skip_blanks(p);
@@ -266,7 +266,7 @@ static bool at_end(struct parser *p, enum until until)
     return true;
 }
 
-/* A command of a list, and what parts it from the next. */
+/* Parse a command of a list and the separator after it. */
 static struct node *parse_item(struct parser *p)
 {
     struct node *n = parse_and_or(p);

@@ -5,10 +5,10 @@ bool exit_on_error, interrupted;
 int status;
 u32 running_line;
 
-static int tests;       /* > 0: a failure is an answer, not an error */
-static int loops;       /* that run, one inside the other */
-static int leaving;     /* how many of them are being left ... */
-static bool next_round; /* ... but the last goes on */
+static int tests;       /* > 0: a condition runs, which may fail */
+static int loops;       /* depth of the running loops */
+static int leaving;     /* how many of these are being left ... */
+static bool next_round; /* ... but the outermost of them continues */
 
 /* ---- commands ---- */
 
@@ -23,7 +23,7 @@ static bool assigns(const struct node *n)
     return n->words.count > 0 && is_assignment(n->words.at[0]);
 }
 
-/* The status is that of the last $( ) in it, as x=$(false) may be asked. */
+/* The status is that of the last $( ), so that x=$(false) fails. */
 static int assign(const struct strings *words)
 {
     for (int i = 0; i < words->count; i++) {
@@ -71,7 +71,7 @@ static int run_command(struct node *n)
     return result;
 }
 
-/* A program takes the place of this process. */
+/* Replace this process by a program. */
 static void NORETURN run_program(char **argv)
 {
     if (strcmp(argv[0], "[") == 0)
@@ -106,7 +106,7 @@ void run_child(struct node *n)
 
 /* ---- compound commands ---- */
 
-/* An answer rather than an error: set -e does not act on it. */
+/* Run a condition: its failure is no error to set -e. */
 static int run_test(struct node *n)
 {
     tests++;
@@ -137,7 +137,7 @@ bool check_interrupt(void)
     return interrupted;
 }
 
-/* After a round of a loop: true if there is another. */
+/* After a round of a loop: true if the loop may continue. */
 static bool goes_on(void)
 {
     if (check_interrupt())
@@ -221,8 +221,8 @@ static int judge(int result)
     return status;
 }
 
-/* A list `a; b`. Its left side is often a list again: a loop, not a recursion,
- * goes down it. */
+/* Run a list `a; b`. Its left side is often a list itself; a loop goes down
+ * these, because a recursion could become too deep. */
 static int run_list(struct node *n)
 {
     int count = 0;

@@ -4,8 +4,8 @@
  * - main.c      options, and the three sources of commands
  *   input.c     reads commands: from the console, a file or a text
  *   lex.c       blanks, words, quotes; where and why a text is wrong
- *   parse.c     makes a tree of nodes of a text
- *   expand.c    a word as typed becomes fields; arith.c: $(( ))
+ *   parse.c     turns the text into a tree of nodes
+ *   expand.c    turns a word as typed into fields; arith.c: $(( ))
  *   variables.c variables and parameters
  *   run.c       runs a tree; jobs.c starts processes and redirects
  *   builtins.c  commands that the shell itself carries out
@@ -30,18 +30,18 @@
 
 #include "user/lib.h"
 
-#define LINE_BYTES   (64 << 10) /* most of a line that is read */
-#define OUTPUT_BYTES (1 << 20)  /* most that $( ) takes in */
-#define NESTING      100        /* most levels of ( ), if, while ... */
+#define LINE_BYTES   (64 << 10) /* the longest line that is read */
+#define OUTPUT_BYTES (1 << 20)  /* the most output that $( ) takes */
+#define NESTING      100        /* the deepest nesting of ( ), if, while ... */
 
 /* ---- memory (memory.c) ---- */
 
 /* Zeroed memory that lives until release(); the program ends if there is
  * none. */
 void *alloc(size_t n);
-/* What is newest now, for release(). */
+/* The newest allocation; release() frees back to it. */
 struct block *newest_block(void);
-/* Free what was allocated since `mark` was the newest. */
+/* Free everything that was allocated after `mark`. */
 void release(struct block *mark);
 char *copy_text(const char *from, size_t n);
 
@@ -73,19 +73,19 @@ enum node_type {
 
 struct redirect {
     struct redirect *next;
-    int fd;     /* to be replaced */
+    int fd;     /* the descriptor that is replaced */
     char how;   /* < > a (append) & (duplicate) */
-    char *word; /* file, or number of the descriptor */
+    char *word; /* the file, or the number of a descriptor */
 };
 
 struct node {
     enum node_type type;
-    u32 line; /* where it begins */
+    u32 line; /* the line of the text where it begins */
     struct node *left, *right, *otherwise;
     struct strings words;       /* COMMAND, FOR: as typed */
     struct strings argv;        /* COMMAND: expanded, while it runs */
     struct redirect *redirects; /* COMMAND and compound commands */
-    bool in;                    /* FOR: there are values, not "$@" */
+    bool in;                    /* FOR: values are given; if not, "$@" */
 };
 
 struct parser {
@@ -95,32 +95,34 @@ struct parser {
     int depth;           /* of nesting */
     bool incomplete;     /* the text ends where more must come */
     bool wrong;
-    char why[120]; /* if either, in words */
+    char why[120]; /* the reason, if incomplete or wrong */
 };
 
 enum until { UNTIL_LINE_END, UNTIL_PAREN, UNTIL_RESERVED };
 
 struct parser parser_of(const char *text, u32 line);
-/* The commands up to the end of the line, a closing parenthesis (and over
- * it), or a reserved word that closes. NULL: none, or p has stopped. */
+/* Parse the commands up to the end of the line, a closing parenthesis (which
+ * is consumed), or a closing reserved word. NULL if there are none, or if the
+ * parser has stopped. */
 struct node *parse_list(struct parser *, enum until);
 
 bool stopped(const struct parser *);
 void wrong(struct parser *, const char *fmt, ...) PRINTF(2, 3);
 u32 line_here(struct parser *);
-void skip_blanks(struct parser *); /* and continued line ends, comments */
-void skip_lines(struct parser *);  /* and line ends */
+void skip_blanks(struct parser *); /* also continued lines, comments */
+void skip_lines(struct parser *);  /* also line ends */
 bool accept(struct parser *, const char *text);
-/* Is there this word, unquoted, and then its end? accept_word: go over it. */
+/* True if this word comes next, unquoted; accept_word also consumes it. */
 bool at_word(struct parser *, const char *word);
 bool accept_word(struct parser *, const char *word);
-/* Is there a reserved word that only closes or goes on: then, fi, done ...? */
+/* True if a word comes next that continues or closes a compound command:
+ * then, elif, else, fi, do, done, }. */
 bool at_closing_word(struct parser *);
-/* A word as typed, or NULL if there is none here. */
+/* The word that comes next, as typed; NULL if none does. */
 char *parse_word(struct parser *);
-/* What is found here, for a message; in a buffer that the next call uses. */
+/* The text that comes next, for a message. The next call overwrites it. */
 const char *found_here(struct parser *);
-/* Behind the ) that belongs to the ( at s; NULL if there is none. */
+/* The place after the ) that matches the ( at s; NULL if there is none. */
 const char *paren_end(const char *s, int depth);
 
 /* ---- words and variables (variables.c, expand.c, arith.c) ---- */
@@ -128,47 +130,50 @@ const char *paren_end(const char *s, int depth);
 extern char **params; /* $0, $1 ... NULL */
 extern int param_count;
 
-const char *variable_value(const char *name); /* "": there is none */
+const char *variable_value(const char *name); /* "" if it is not set */
 void variable_set(const char *name, const char *value);
 void print_variables(void);
-size_t name_length(const char *); /* of the variable's name here, or 0 */
-void shift_params(int n);         /* at most as many as there are */
+size_t name_length(const char *); /* of the name that begins here, or 0 */
+void shift_params(int n);         /* n <= param_count - 1 */
 
-/* The fields that words become, those from `from` on, and the one text that a
- * word becomes. False, or NULL, and a message if something in one is wrong. */
+/* expand_words expands the words from index `from` on into fields; expand_one
+ * expands one word into one text. After an error they print a message and
+ * return false, or NULL. */
 bool expand_words(const struct strings *words, int from, struct strings *out);
 char *expand_one(const char *word);
-/* The value of an expression; false and a message if it is none. */
+/* Evaluate an expression. Prints a message and returns false if it is wrong. */
 bool arithmetic(const char *text, i64 *value);
 
 /* ---- running (run.c, jobs.c) ---- */
 
 extern bool interactive, exit_on_error;
-extern int console;      /* a descriptor of it, whatever 0 is; if interactive */
-extern bool interrupted; /* by ^C: leave what runs */
-extern int status;       /* $? */
+extern int console;        /* if interactive: a descriptor of the console */
+extern bool interrupted;   /* by ^C: end the running commands */
+extern int status;         /* $? */
 extern int output_status;  /* of the last $( ) */
 extern int background_pid; /* $!: the newest background process */
-extern u32 running_line;   /* of the command that runs, in its text */
+extern u32 running_line;   /* line of the running command in its text */
 extern const char *script; /* name of the text; NULL: the console */
 
 int run_node(struct node *);
-/* Leave n loops, or (again) go on with the next round of the last of them.
- * False outside of loops. */
+/* Leave the n innermost loops; with `again`, the outermost of these continues
+ * with its next round. False outside of loops. */
 bool leave_loops(int n, bool again);
-/* Was ^C typed while no job runs? Then it is said, and interrupted is set. */
+/* True after a ^C: also one that was typed while no job ran, which is printed
+ * here. */
 bool check_interrupt(void);
 
-/* The status of these commands as one job in the foreground: a pipeline, a
- * subshell, a program. */
+/* Run a pipeline, a subshell or a program as one job in the foreground; its
+ * status. */
 int run_job(struct node *);
 int run_background(struct node *);
-/* What commands print, without line ends at its end; NULL after a message. */
+/* Run commands and return their output without its last line ends. NULL after
+ * an error, which is printed. */
 char *output_of(struct node *);
-/* In a child: run the node, which is all that the child is for. */
+/* Run the node in a child process and exit with its status. */
 void run_child(struct node *) NORETURN;
 
-/* A duplicate that no redirection of one digit can hit. */
+/* Duplicate fd to a number above 9, which no redirection names. */
 int dup_high(int fd);
 bool redirect(const struct redirect *);
 /* Call act(n) with n's redirections, then put the descriptors back. */
@@ -176,7 +181,7 @@ int with_redirects(struct node *n, int (*act)(struct node *));
 
 int exit_status(int waited);
 void leave(int status) NORETURN;
-/* warnx, with the script's name and the line before the message. */
+/* Like warnx, but names the script and the line first. */
 void complain(const char *fmt, ...) PRINTF(1, 2);
 
 /* ---- builtins (builtins.c) ---- */
@@ -192,11 +197,11 @@ extern const u32 builtin_count;
 
 /* ---- input (input.c, line.c, history.c, complete.c) ---- */
 
-/* Run the commands of a whole text, up to a syntax error. */
+/* Run the commands of a text; a syntax error ends it. */
 int run_text(const char *name, const char *text);
-/* Read a command that is complete and run it. False at the end of input. */
+/* Read one complete command and run it. False at the end of input. */
 bool run_input(void);
-/* A line of descriptor 0 into line[LINE_BYTES], by bytes. */
+/* Read a line from descriptor 0 into line[LINE_BYTES], byte by byte. */
 i64 plain_line(char *line);
 
 /* Read a line, without its newline, into line[n]; the console must be in raw
@@ -213,11 +218,11 @@ struct history {
 extern struct history history;
 void history_add(const char *line);
 
-/* What the word before the cursor can become. */
+/* How the word before the cursor can be completed. */
 struct completion {
-    struct strings names; /* whole names of the candidates, sorted */
-    size_t typed;         /* bytes of each that are typed already */
-    char quote;           /* the word is inside these quotes; or 0 */
+    struct strings names; /* of the candidates, whole and sorted */
+    size_t typed;         /* bytes of each name that are typed already */
+    char quote;           /* the quote that is open at the cursor, or 0 */
 };
 struct completion complete(const char *line, size_t cursor);
 

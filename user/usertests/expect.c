@@ -1,4 +1,4 @@
-/* Expectations, and the processes in which they are held. */
+/* Expectations, and processes that the tests start. */
 #include "user/usertests/usertests.h"
 
 /* ---- expectations ---- */

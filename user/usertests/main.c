@@ -1,13 +1,13 @@
-/* Runs the tests, and looks for what they leave behind. */
+/* Runs the tests, and looks for what each of them leaks. */
 #include "user/usertests/usertests.h"
 
-#define LEAKED (-1) /* no status: it passed, but leaks */
+#define LEAKED (-1) /* instead of a status: it passed, but leaked */
 #define HOME   "/usertests.dir"
 
 const char *current;
 char buf[65536], buf2[65536];
 
-/* What a test must leave as it was. */
+/* The resources of which a test must use none when it has ended. */
 enum { MEMORY, FILES, INODES, BUFFERS, BLOCKS, FILE_INODES, KINDS };
 static const char *const kind_names[KINDS] = {
     "pages of memory", "open files",     "inodes in memory",
@@ -31,7 +31,7 @@ static struct in_use take_stock(void)
     }};
 }
 
-/* Which kind there is more of, or -1. */
+/* The first kind of which more is in use after than before, or -1. */
 static int leaked(const struct in_use *before, const struct in_use *after)
 {
     for (int i = 0; i < KINDS; i++)
@@ -40,7 +40,7 @@ static int leaked(const struct in_use *before, const struct in_use *after)
     return -1;
 }
 
-/* Run it in a process and a directory of its own; its status. */
+/* Run a test in a process and a directory of its own; its status. */
 static int run_once(const struct test *t)
 {
     OK(mkdir(HOME, 0755));
@@ -58,7 +58,8 @@ static int run_once(const struct test *t)
     return status;
 }
 
-/* Run it, and again if it seems to leak. The status, or LEAKED. */
+/* Run a test, and once more if it seems to leak, because the first run may
+ * have filled a cache. Its status, or LEAKED. */
 static int judge(const struct test *t, char *what, u64 n)
 {
     for (int run = 0;; run++) {
@@ -75,7 +76,7 @@ static int judge(const struct test *t, char *what, u64 n)
     }
 }
 
-/* Print its line, but for a failure it has told itself. */
+/* Run a test and print its line, unless the test has printed its failure. */
 static int run_test(const struct test *t)
 {
     char what[100];
