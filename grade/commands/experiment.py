@@ -18,13 +18,14 @@ from pathlib import Path
 
 from grade.host.interrupt import INTERRUPT, held_back, stoppable
 from grade.host.workers import NoWorkers
-from grade.measure import expect, result, runner, summary
+from grade.measure import expect, findings, result, runner, summary
 from grade.measure.choose import DEFAULT, asked_for, chosen, list_experiments, list_runs
 from grade.measure.files import FOLDER
 from grade.measure.progress import counted, counting, reporting
 from grade.measure.result import BadResult
 from grade.measure.runner import OtherTree, Outcome
 from grade.measure.schema import BadExperiment, Experiment
+from grade.measure.verdict import Verdict
 from grade.report.comparison.write import write_comparison
 from grade.report.write import write_report
 
@@ -52,16 +53,22 @@ def drawn(aside: Executor, draw: Callable[..., Path], *what: object) -> Future[P
         return aside.submit(draw, *what)
 
 
-def show(experiment: Experiment, outcome: Outcome, folder: Path) -> bool:
-    """Print the results. Returns true if no run failed and all expectations were met."""
+def show(experiment: Experiment, outcome: Outcome, folder: Path) -> list[Verdict]:
+    """Print the results. Returns the verdicts on them."""
     print(f"\n{summary.text(experiment, outcome.results)}\n")
     for name, error in outcome.errors.items():
         print(f"FAILED {name}: {error}")
     failed = f", {len(outcome.errors)} failed" if outcome.errors else ""
     where = f"; results in {folder / 'results.jsonl'}" if outcome.results else ""
     print(f"{counted(outcome.made, 'run')} made{failed}{where}", flush=True)
-    unmet = any(verdict.failed for verdict in expect.judge(experiment, outcome.results))
-    return not outcome.errors and not unmet
+    return expect.judge(experiment, outcome.results)
+
+
+def show_findings(verdicts: list[Verdict]) -> None:
+    """Print how many findings of each paper agree with ours."""
+    lines = findings.table(verdicts)
+    if lines:
+        print("\n" + "\n".join(lines), flush=True)
 
 
 def show_pages(experiments: list[Experiment], pages: list[Future[Path]]) -> None:
@@ -90,18 +97,23 @@ def made(
 
 
 def make_and_show(experiments: list[Experiment], choice: argparse.Namespace) -> bool:
-    """Make the runs and show each experiment's results. Returns true if all is well."""
-    good, pages = [], []
+    """Make the runs and show each experiment's results. Returns true if no run failed, and no
+    expectation without an explanation."""
+    verdicts: list[Verdict] = []
+    pages, failed = [], False
     with drawing() as aside, closing(made(experiments, choice)) as outcomes:
         for experiment, outcome in outcomes:
             folder = choice.folder / experiment.name
-            good.append(show(experiment, outcome, folder))
+            verdicts += show(experiment, outcome, folder)
+            failed |= bool(outcome.errors)
             if outcome.results and not choice.no_report:
                 pages.append(drawn(aside, write_report, experiment, outcome.results, folder))
         if len(experiments) > 1 and not choice.no_report:
             pages.append(drawn(aside, write_comparison, experiments, choice.folder))
         show_pages(experiments, pages)
-    return all(good)
+    if len(experiments) > 1:
+        show_findings(verdicts)
+    return not failed and not any(verdict.failed for verdict in verdicts)
 
 
 def kept(experiments: list[Experiment], folder: Path) -> str:

@@ -216,5 +216,6 @@ def judge(experiment: Experiment, results: list[dict]) -> list[Verdict]:
         wanted = sum(
             run.arm == row["arm"] and where <= run.variables.items() for run in experiment.runs
         )
-        verdicts.append(judge_one(row, results, wanted, experiment.predicted))
+        verdict = judge_one(row, results, wanted, experiment.predicted)
+        verdicts.append(replace(verdict, paper=row["paper"], differs=row["differs"]))
     return verdicts + contest.judge(experiment, results)

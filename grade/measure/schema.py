@@ -62,7 +62,11 @@
                                    of all points;
                                    crosses = a variable, and `than` an arm: where
                                    along it the two arms' values meet, compared
-                                   with value, or with where the model's do
+                                   with value, or with where the model's do;
+                                   paper = "Mogul 1994, 4.1: up to 8 s": the
+                                   expectation is the source's, and has its sign;
+                                   differs = "why": it is not met, and the cause
+                                   is known; so it is no failure
 
 Nothing is guessed and nothing corrected: an unknown key, policy, tunable,
 unit or metric, a value of a wrong type or out of range is a problem, and a
@@ -187,6 +191,8 @@ EXPECTATION = {
     "of": Field("text", "over the runs; if not given, as the table", choices=OVER_RUNS),
     "where": Field("table", "only runs with these values"),
     "size": Field("text", "only at this size"),
+    "paper": Field("text", "what the source says of this, with its figure", ""),
+    "differs": Field("text", "why the result differs from the paper's, and how one knows", ""),
 }
 CONTEST = {
     "arm": Field("text", "who is to be at least as good as the others", required=True),

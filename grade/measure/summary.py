@@ -202,10 +202,12 @@ def losses(results: list[dict]) -> list[str]:
 
 def expectations(experiment: Experiment, results: list[dict]) -> list[str]:
     """A line for each expectation, and whether it was met."""
-    lines = []
-    for verdict in expect.judge(experiment, results):
-        lines.append(f"{verdict.word:>7}  {verdict.says}")
-        lines += [f"         {line}" for line in (verdict.why, *verdict.details)]
+    lines, verdicts = [], expect.judge(experiment, results)
+    width = max((len(verdict.word) for verdict in verdicts), default=0)
+    for verdict in verdicts:
+        lines.append(f"{verdict.word:>{width}}  {verdict.says}")
+        told = (verdict.why, *verdict.details, *verdict.origin)
+        lines += [f"{'':{width}}  {line}" for line in told]
     return lines
 
 

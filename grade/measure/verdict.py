@@ -4,26 +4,50 @@ from dataclasses import dataclass
 
 from grade.measure.result import setting
 
+AS_SAID, AS_THE_PAPER = "as said", "as the paper"
+DIFFERS, NOT_SO, UNKNOWN = "differs", "NOT SO", "unknown"
+WON, LOST = "won", "LOST"
+
 
 @dataclass(frozen=True)
 class Verdict:
     """met: None if runs are missing. details: further lines, for those who want to see more.
-    contest: an expectation that is not met is a lost contest, and not a failure."""
+    contest: an expectation that is not met is a lost contest, and not a failure.
+    paper: what the source says, if the expectation is the source's. differs: why the result
+    differs from it, if that was found out; then an expectation that is not met is no failure."""
 
     says: str
     met: bool | None
     why: str
     details: tuple[str, ...] = ()
     contest: bool = False
+    paper: str = ""
+    differs: str = ""
 
     @property
     def word(self) -> str:
-        words = {True: "won", False: "LOST"} if self.contest else {True: "as said", False: "NOT SO"}
-        return words.get(self.met, "unknown")
+        if self.met is None:
+            return UNKNOWN
+        if self.contest:
+            return WON if self.met else LOST
+        if self.met:
+            return AS_THE_PAPER if self.paper else AS_SAID
+        return DIFFERS if self.differs else NOT_SO
+
+    @property
+    def explained(self) -> bool:
+        """Not met, with a cause that is known."""
+        return self.met is False and not self.contest and bool(self.differs)
 
     @property
     def failed(self) -> bool:
-        return self.met is False and not self.contest
+        return self.met is False and not self.contest and not self.differs
+
+    @property
+    def origin(self) -> list[str]:
+        """Lines that say what the source has, and why the result differs."""
+        lines = [f"the paper: {self.paper}"] if self.paper else []
+        return lines + ([f"why it differs: {self.differs}"] if self.explained else [])
 
 
 def trials(results: list[dict], arm: str, where: dict) -> list[dict]:

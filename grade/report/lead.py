@@ -188,12 +188,16 @@ def tally(verdicts: list[Verdict]) -> str:
     own = [v for v in verdicts if not v.contest]
     matches = [v for v in verdicts if v.contest and v.met is not None]
     met, unknown = sum(v.met is True for v in own), sum(v.met is None for v in own)
+    explained = sum(v.explained for v in own)
     parts = []
     if len(own) == 1 and met:
         parts.append("The one expectation was met.")
     elif own:
         said = f"All {met}" if met == len(own) else f"{met} of {len(own)}"
         parts.append(f"{said} expectations were met.")
+    if explained:
+        are = "1 differs" if explained == 1 else f"{explained} differ"
+        parts.append(f"{are} from the paper for a cause that is known.")
     if unknown:
         parts.append(f"{unknown} cannot be judged, as runs are missing.")
     if matches:

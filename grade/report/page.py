@@ -90,9 +90,9 @@ def verdict_row(study: Study, verdict: Verdict) -> str:
     names = metrics_of(study)
     says, *came = (
         escape(wording.in_words(line, names))
-        for line in (verdict.says, verdict.why, *verdict.details)
+        for line in (verdict.says, verdict.why, *verdict.details, *verdict.origin)
     )
-    kind = VERDICTS[verdict.met]
+    kind = "explained" if verdict.explained else VERDICTS[verdict.met]
     told = "<br>".join(came)
     return f'<tr class="{kind}"><td><b>{verdict.word}</b></td><td>{says}</td><td>{told}</td></tr>\n'
 

@@ -6,7 +6,8 @@ rows                          arm, at (the setting, without the seed), trials, a
                               values by metric: over the trials, as the table of the
                               experiment has it; of the model; of the source
 verdicts                      says, word, why: what was expected, whether it came, and the
-                              figures; of a contest too, where `word` is won or LOST
+                              figures; of a contest too, where `word` is won or LOST;
+    origin                    lines: what the source says, and why the result differs
 contest                       a row for each setting and metric: at, metric, won, and
     best, behind              the best of the other arms, and by what share of its value
                               the arm is above it; null: that value is 0
@@ -93,7 +94,7 @@ def digest(experiment: Experiment, results: list[dict], quoted: Iterable[str]) -
         **about,
         "rows": rows,
         "verdicts": [
-            {"says": one.says, "word": one.word, "why": one.why}
+            {"says": one.says, "word": one.word, "why": one.why, "origin": one.origin}
             for one in expect.judge(experiment, results)
         ],
         "contest": [of_contest(match) for match in contest.matches(experiment, results)],

@@ -14,12 +14,13 @@ import pytest
 
 from grade.host.paths import ROOT
 from grade.machine.trace import Event
-from grade.measure import expect, metrics, result, runner, series, summary
+from grade.measure import expect, findings, metrics, result, runner, series, summary
 from grade.measure.choose import EXPERIMENTS
 from grade.measure.known import known
 from grade.measure.load import load
 from grade.measure.locate import Lines
 from grade.measure.schema import BadExperiment, Run
+from grade.measure.verdict import Verdict
 
 SMALL = """\
 claim = "a delayed write is not waited for"
@@ -170,6 +171,7 @@ def test_the_experiments_that_ship_have_no_problems_and_are_listed():
         ),
         ('op = "<"', 'op = "<>"', 'unknown op "<>"'),
         ("value = 1000", 'than = "asink"', 'unknown arm "asink"; did you mean "async"?'),
+        ('says = "few', 'differs = "why"\nsays = "few', 'differs: needs "paper"'),
     ],
 )
 def test_a_wrong_file_is_refused_with_line_and_meaning(small: Path, old, new, said):
@@ -354,6 +356,37 @@ def test_an_expectation_that_is_not_met_is_shown_and_is_the_status(small: Path, 
     assert "NOT SO  few writes" in done.stdout
     assert "expected less than 1" in done.stdout
     assert "0 runs made" in done.stdout
+
+
+def test_a_papers_expectation_agrees_or_differs_for_a_known_cause(small: Path, tmp_path: Path):
+    changed(small, "value = 1000", 'value = 1000\npaper = "Author 1999: fewer than 1,000"')
+    done = command(small, tmp_path / "out")
+    assert "as the paper  few writes" in done.stdout
+    assert "the paper: Author 1999: fewer than 1,000" in done.stdout
+    changed(small, "value = 1000", "value = 1")
+    done = command(small, tmp_path / "out")
+    assert (done.returncode, "NOT SO  few writes" in done.stdout) == (1, True)
+    changed(small, 'fewer than 1,000"', 'fewer than 1,000"\ndiffers = "our file is longer"')
+    done = command(small, tmp_path / "out")
+    assert (done.returncode, "differs  few writes" in done.stdout) == (0, True)
+    assert "why it differs: our file is longer" in done.stdout
+    assert "0 runs made" in done.stdout
+
+
+def test_the_findings_of_each_paper_are_counted():
+    rows = [
+        ("Author 1999, 2: all of it", True, ""),
+        ("Author 1999: more", False, "another drive"),
+        ("Writer 2001: less", False, ""),
+        ("Writer 2001: nothing", None, ""),
+        ("", False, ""),
+    ]
+    verdicts = [Verdict("", met, "", paper=said, differs=why) for said, met, why in rows]
+    assert [line.split()[-5:] for line in findings.table(verdicts)[1:]] == [
+        ["1999", "1", "1", "0", "0"],
+        ["2001", "0", "0", "1", "1"],
+    ]
+    assert findings.table(verdicts[-1:]) == []
 
 
 # ---- numbers ----

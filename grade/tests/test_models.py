@@ -346,7 +346,7 @@ def test_where_two_arms_meet_is_held_against_the_model(crossing: Experiment, off
 def test_all_meetings_are_shown(crossing: Experiment):
     [verdict] = expect.judge(crossing, results(crossing, {("PU", 100): 1.1}))
     assert verdict.details == ("516.8 (expected 550)",)
-    assert f"         {verdict.details[0]}" in summary.expectations(
+    assert f"        {verdict.details[0]}" in summary.expectations(
         crossing, results(crossing, {("PU", 100): 1.1})
     )
 

@@ -58,11 +58,16 @@ def beside(one: Experiment) -> str:
     return markdown.table(heads, rows) if rows else ""
 
 
+def figures(verdict: dict) -> str:
+    """The figures of a stored verdict, and what it says about its source."""
+    return markdown.plain("; ".join([verdict["why"], *verdict.get("origin", [])]))
+
+
 def verdicts(one: Experiment) -> str:
     """What was expected, and what came of it as far as it is stored."""
     kept = stored.read(one.name).get("verdicts") if stored.is_stored(one.name) else None
     if kept:
-        rows = [[markdown.plain(v["says"]), v["word"], markdown.plain(v["why"])] for v in kept]
+        rows = [[markdown.plain(v["says"]), v["word"], figures(v)] for v in kept]
         return markdown.table(["expected", "came", "figures"], rows)
     rows = [[markdown.plain(row["says"])] for row in one.toml.get("expectations", [])]
     return markdown.table(["expected"], rows) if rows else ""

@@ -1,0 +1,26 @@
+"""How many findings of each paper agree with ours, differ for a known cause, or fail."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from grade.measure.summary import aligned
+from grade.measure.verdict import AS_THE_PAPER, DIFFERS, NOT_SO, UNKNOWN, Verdict
+
+WORDS = (AS_THE_PAPER, DIFFERS, NOT_SO, UNKNOWN)
+
+
+def paper(verdict: Verdict) -> str:
+    """The paper of a finding: "Mogul 1994" of "Mogul 1994, 4.1: up to 8 s"."""
+    return verdict.paper.partition(":")[0].partition(",")[0]
+
+
+def table(verdicts: Iterable[Verdict]) -> list[str]:
+    """Lines of a table with a row for each paper; none if no verdict is on a paper's finding."""
+    counts: dict[str, Counter[str]] = {}
+    for verdict in verdicts:
+        if verdict.paper:
+            counts.setdefault(paper(verdict), Counter())[verdict.word] += 1
+    if not counts:
+        return []
+    rows = [[name, *(str(counts[name][word]) for word in WORDS)] for name in sorted(counts)]
+    return aligned([["findings of", *WORDS], *rows])
