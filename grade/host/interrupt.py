@@ -5,6 +5,7 @@ The first ^C unwinds the command, which removes what it has begun. A second one 
 
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.resource_tracker import ensure_running
@@ -12,11 +13,13 @@ from multiprocessing.resource_tracker import ensure_running
 INTERRUPT = {signal.SIGINT}
 STATUS = 128 + signal.SIGINT  # what a shell says of a program that ^C ended
 NOTHING = "nothing was done"
+stopped = threading.Event()  # for threads that wait for a program: ^C was typed
 
 
 def first(number: int, frame: object) -> None:
     """Handle the first ^C."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    stopped.set()
     raise KeyboardInterrupt
 
 

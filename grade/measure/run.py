@@ -11,7 +11,6 @@ ended.
 """
 
 import re
-import signal
 import subprocess
 import tempfile
 import time
@@ -19,6 +18,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
+from grade.host.interrupt import stopped
 from grade.machine import devtext, image, trace
 from grade.machine.image import Content
 from grade.machine.qemu import Config, Disk, start
@@ -29,6 +29,7 @@ from grade.measure.schema import Run
 
 FORM = 3  # of a result; if it changes, all runs are made again
 STATUS_LIMIT = 99  # exit status of a machine whose virtual time is up
+LOOK_S = 0.5  # how often a waiting thread looks whether ^C was typed
 TAIL_LINES = 15
 # The text of a device is read by one call, because it may change between two.
 READING = """uptime
@@ -62,7 +63,7 @@ class RunFailed(Exception):
 class Ended:
     """A machine that has ended: exit status, console, QEMU's messages, seconds of the host."""
 
-    status: int | None  # None: the host's limit
+    status: int | None  # None: the host's limit, or ^C
     console: str
     complaints: str
     host_s: float
@@ -131,17 +132,26 @@ def disks(run: Run, folder: Path) -> tuple[Disk, ...]:
     return (Disk(root), Disk(data))
 
 
+def end_of(qemu: subprocess.Popen[bytes], limit_s: float) -> tuple[int | None, str]:
+    """Wait for the end of a QEMU: its status, and what it complained about. The status is None if
+    it was killed, after limit_s or after a ^C, which a QEMU that is just being started misses."""
+    until_s = time.monotonic() + limit_s
+    while True:
+        try:
+            complaints = qemu.communicate(timeout=LOOK_S)[1]
+            return qemu.returncode, complaints.decode(errors="replace")
+        except subprocess.TimeoutExpired:
+            if stopped.is_set() or time.monotonic() >= until_s:
+                qemu.kill()
+                return None, qemu.communicate()[1].decode(errors="replace")
+
+
 def boot(machine: Config, console: Path, limit_s: float) -> Ended:
     """Run the machine to its end. The console is a file, so that it never blocks."""
     began_s = time.monotonic()
     with console.open("wb") as out:
         qemu = start(machine, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE)
-        try:
-            complaints = qemu.communicate(timeout=limit_s)[1].decode(errors="replace")
-            status = qemu.returncode
-        except subprocess.TimeoutExpired:
-            qemu.send_signal(signal.SIGKILL)
-            complaints, status = qemu.communicate()[1].decode(errors="replace"), None
+        status, complaints = end_of(qemu, limit_s)
     text = console.read_text(errors="replace").replace("\r", "")
     return Ended(status, text, complaints, time.monotonic() - began_s)
 

@@ -8,6 +8,7 @@ metrics = {"read.mean_ms" = "read_ms"}   a metric of the table = the model's qua
 reads_per_s = "{8 * iops}"               or text that gives one
 """
 
+from functools import cache
 from types import ModuleType
 
 from grade import models
@@ -52,6 +53,19 @@ def system(c: Checker, config: dict) -> System:
     return System(config["policies"], tunables, measured_drive(config))
 
 
+@cache
+def quantities(
+    name: str,
+    policies: tuple[tuple[str, str], ...],
+    tunables: tuple[tuple[str, int], ...],
+    drive: str,
+    given: tuple[tuple[str, float], ...],
+) -> dict[str, float]:
+    """What a model predicts. Runs that differ in their seed alone have the same prediction, which
+    takes up to 0.1 s, so each is kept. Raises ValueError as predict does."""
+    return models.model(name).predict(System(dict(policies), dict(tunables), drive), dict(given))
+
+
 def predicted(c: Checker, raw: dict, config: dict) -> dict[str, float]:
     """The model's value of each metric that it predicts for a run, from the checked config."""
     table = c.table(("model",), raw, MODEL)
@@ -64,8 +78,15 @@ def predicted(c: Checker, raw: dict, config: dict) -> dict[str, float]:
     given = parameters(c, table["parameters"], module)
     if c.problems:
         return {}
+    what = system(c, config)
     try:
-        values = module.predict(system(c, config), given)
+        values = quantities(
+            table["name"],
+            tuple(what.policies.items()),
+            tuple(what.tunables.items()),
+            what.drive,
+            tuple(given.items()),
+        )
     except ValueError as error:
         shown = ", ".join(f"{name} = {value:g}" for name, value in given.items())
         c.problem(("model",), f"{table['name']}: {error}, with {shown}")
