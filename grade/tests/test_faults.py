@@ -1,4 +1,4 @@
-"""A policy's wrong answer is caught, named and counted, and the kind's default goes on."""
+"""A policy's wrong answer is caught, named and counted; the default or the kernel goes on."""
 
 import re
 import shutil
@@ -169,6 +169,27 @@ def test_with_check_a_wrong_answer_is_a_panic(
     result = run_rc(Config((disk,), kernel=kernel, args="nbuf=60 check=1"))
     assert result.status == 101
     assert f"policy fault: {wrong}: {wrong.says}" in result.console
+
+
+@pytest.mark.parametrize("wrong", {wrong.kind: wrong for wrong in WRONG}.values(), ids=str)
+def test_the_kernel_can_answer_instead_and_the_policy_stays_in_use(
+    boot: Boot, kernel: Path, wrong: Wrong
+) -> None:
+    machine = boot(kernel=kernel, args="nbuf=60 check=1 faults=answer trace_k=64")
+    machine.check(f"policy use {wrong.kind} {wrong.name}")
+    machine.check(LOAD)
+    assert re.search(rf"^{wrong.kind}:.*\[{wrong.name}\]", machine.check("cat /dev/policy"), re.M)
+    faults = int(re.search(r"^policy.faults (\d+) ", machine.check("cat /dev/stat"), re.M)[1])
+    traced = machine.check("grep -c ' fault ' /dev/trace")
+    assert int(traced) >= faults > 1
+    said = f"policy fault: {wrong}: {wrong.says}; the kernel answers instead"
+    assert machine.power_off().console.count(said) == 1
+
+
+def test_what_follows_a_fault_must_be_one_of_three(make_image: MakeImage) -> None:
+    result = run_rc(Config((Disk(make_image()),), args="faults=never"))
+    assert result.status != 0
+    assert "faults=never: want switch, panic or answer" in result.console
 
 
 @pytest.mark.parametrize("wrong", REFUSED, ids=str)

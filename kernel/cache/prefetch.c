@@ -58,7 +58,8 @@ static bool is_good(const struct wish *w, u64 file_blocks)
 }
 
 /* Caller holds the lock. */
-static struct wish ask(struct stream *s, const struct access *a)
+static struct wish ask(const struct disk *d, struct stream *s,
+                       const struct access *a)
 {
     struct wish wish = {.times = 1};
     if (hooks()->takes_hints && a->hint == HINT_RANDOM)
@@ -67,8 +68,11 @@ static struct wish ask(struct stream *s, const struct access *a)
     policy_check(policy_in_use[POLICY_PREFETCH]);
     if (is_good(&wish, a->file_blocks))
         return wish;
-    put_to_use(
-        policy_fault(POLICY_PREFETCH, "ahead wished for blocks off the file"));
+    const struct policy *to =
+        policy_fault(POLICY_PREFETCH, d->id, a->block,
+                     "ahead wished for blocks off the file");
+    if (to)
+        put_to_use(to);
     return (struct wish){0};
 }
 
@@ -79,7 +83,7 @@ struct wish prefetch_ahead(struct disk *d, struct streams *f, struct access *a)
     if (f->policy != starts)
         *f = (struct streams){.policy = starts, .hint = f->hint};
     struct stream *s = stream_of(f, a, hooks());
-    struct wish wish = ask(s, a);
+    struct wish wish = ask(d, s, a);
     bool sequential = s->next_block && goes_on(s, a);
     s->next_block = a->block + a->nblocks;
     spin_unlock(&prefetch_lock);

@@ -80,6 +80,27 @@ static void replace_switch(const struct policy *to, bool trust)
     }
 }
 
+/* A victim without a policy: the first that is clean. One must be there. */
+static struct block *plain_victim(void)
+{
+    const struct buf *end = bcache.bufs + bcache.used;
+    struct buf *b = bcache.bufs;
+    while (b < end && (b->flags & (B_EVICTABLE | B_DELWRI)) != B_EVICTABLE)
+        b++;
+    return b < end ? &b->block : NULL;
+}
+
+/* The policy has returned no victim. Returns one. */
+static struct block *fault(u32 disk, u64 blkno)
+{
+    const struct policy *to = policy_fault(
+        POLICY_REPLACE, disk, blkno, "victim returned no evictable buffer");
+    if (!to)
+        return plain_victim();
+    replace_switch(to, false);
+    return replace()->victim();
+}
+
 struct buf *replace_victim(u32 disk, u64 blkno)
 {
     if (!bcache.nevictable)
@@ -88,13 +109,9 @@ struct buf *replace_victim(u32 disk, u64 blkno)
         replace()->coming(disk, blkno);
     struct block *v = replace()->victim();
     policy_check(policy_in_use[POLICY_REPLACE]);
-    if (!is_evictable(v)) {
-        replace_switch(
-            policy_fault(POLICY_REPLACE, "victim returned no evictable buffer"),
-            false);
-        v = replace()->victim();
-        assert(is_evictable(v)); /* 5 */
-    }
+    if (!is_evictable(v))
+        v = fault(disk, blkno);
+    assert(is_evictable(v)); /* 5 */
     return buf_of(v);
 }
 

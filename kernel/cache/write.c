@@ -27,11 +27,13 @@ static const struct write_hooks *hooks(void)
     return &policy_in_use[POLICY_WRITE]->write;
 }
 
-/* The policy's answer was wrong: the default takes over. Caller holds
- * write_lock. */
-static void fault(const char *what)
+/* The policy's answer was wrong: the default takes over, or the policy stays.
+ * This once the caller answers. Caller holds write_lock. */
+static void fault(u32 disk, u64 blkno, const char *what)
 {
-    policy_switch(policy_fault(POLICY_WRITE, what));
+    const struct policy *to = policy_fault(POLICY_WRITE, disk, blkno, what);
+    if (to)
+        policy_switch(to);
 }
 
 /* ---- one write ---- */
@@ -52,7 +54,7 @@ static enum write_mode ask_mode(const struct buf *b, bool filled)
     if (!bcache.looking)
         policy_check(policy_in_use[POLICY_WRITE]);
     if (mode > WRITE_HELD_BACK) {
-        fault("decide: no such mode");
+        fault(info.disk, info.blkno, "decide: no such mode");
         mode = WRITE_DELAYED;
     }
     spin_unlock(&write_lock);
@@ -71,7 +73,7 @@ static u64 ask_no_clean(u64 dirty)
         if (answer >= 1 && answer <= dirty)
             n = answer;
         else
-            fault("no_clean: not from 1 to dirty");
+            fault(0, 0, "no_clean: not from 1 to dirty");
     }
     spin_unlock(&write_lock);
     return n;
@@ -155,8 +157,10 @@ static u64 ask_most_dirty(void)
     spin_lock(&write_lock);
     if (hooks()->most_dirty) {
         most = hooks()->most_dirty(bcache.nbufs);
-        if (!most)
-            fault("most_dirty: none");
+        if (!most) {
+            fault(0, 0, "most_dirty: none");
+            most = UNLIMITED;
+        }
     }
     spin_unlock(&write_lock);
     return most;

@@ -100,18 +100,21 @@ static void adopt(struct disk *d)
 }
 
 /* The scheduler has answered wrongly: this disk changes to the default now, the
- * others before their next question. Caller holds d->lock. */
-static void fault(struct disk *d, const char *what)
+ * others before their next question. False: the scheduler stays, and the kernel
+ * chooses the request. Caller holds d->lock. */
+static bool fault(struct disk *d, const char *what)
 {
-    if (d->sched != policy_in_use[POLICY_SCHED]) {
-        adopt(d);
-        return;
+    if (d->sched == policy_in_use[POLICY_SCHED]) {
+        const struct policy *to =
+            policy_fault(POLICY_SCHED, d->id, d->queue.head_sector, what);
+        if (!to)
+            return false;
+        if (to->start)
+            to->start();
+        policy_in_use[POLICY_SCHED] = to;
     }
-    const struct policy *def = policy_fault(POLICY_SCHED, what);
-    if (def->start)
-        def->start();
-    policy_in_use[POLICY_SCHED] = def;
     adopt(d);
+    return true;
 }
 
 /* The scheduler's choice; NULL if it waits. Caller holds d->lock. */
@@ -127,8 +130,9 @@ static struct request *choose(struct disk *d)
         if (!r && (d->in_flight || queue_empty(&d->queue) ||
                    d->sched->sched.again_ns))
             return NULL;
-        fault(d, r ? "next returned a request that is not queued"
-                   : "next returned none, with nothing in flight");
+        if (!fault(d, r ? "next returned a request that is not queued"
+                        : "next returned none, with nothing in flight"))
+            return queue_oldest(&d->queue, BOTH);
     }
 }
 

@@ -27,17 +27,22 @@ void place_init(void)
 }
 
 /* The policy has answered wrongly: this disk changes to the default now,
- * another one when it gets a wrong answer, too. */
-static void fault(struct disk *d)
+ * another one when it gets a wrong answer, too; or the policy stays. Returns
+ * the place. */
+static u64 fault(struct disk *d, const struct request *r)
 {
     if (d->place == policy_in_use[POLICY_PLACE]) {
-        const struct policy *def =
-            policy_fault(POLICY_PLACE, "place returned a sector off the disk");
-        if (def->start)
-            def->start();
-        policy_in_use[POLICY_PLACE] = def;
+        const struct policy *to =
+            policy_fault(POLICY_PLACE, d->id, r->sector,
+                         "place returned a sector off the disk");
+        if (!to)
+            return r->sector;
+        if (to->start)
+            to->start();
+        policy_in_use[POLICY_PLACE] = to;
     }
     d->place = policy_in_use[POLICY_PLACE];
+    return place_of(d, r);
 }
 
 u64 place_ask(struct disk *d, const struct request *r)
@@ -46,8 +51,7 @@ u64 place_ask(struct disk *d, const struct request *r)
     policy_check(d->place);
     if (physical <= d->nsectors - r->nsectors)
         return physical;
-    fault(d);
-    return place_of(d, r);
+    return fault(d, r);
 }
 
 void place_confirm(struct disk *d, struct request *r, u64 physical, u64 now_ns)

@@ -19,24 +19,25 @@
 
 /* Events: X(name, what block and argument mean). Numbers from 0, in order;
  * new ones go to the end. */
-#define TRACE_EVENTS(X)                                             \
-    X(queued, "sector; sectors, bit 63: a write")                   \
-    X(issued, "sector; sectors of the command, bit 63: a write")    \
-    X(completed, "sector; response in ns, bit 63: a write")         \
-    X(failed, "sector; sectors, bit 63: a write")                   \
-    X(hit, "block; 0")                                              \
-    X(miss, "block; 0")                                             \
-    X(evicted, "block; 1: prefetched and never asked for")          \
-    X(dirtied, "block; owner")                                      \
-    X(absorbed, "block; owner")                                     \
-    X(cancelled, "block; 0")                                        \
-    X(ahead, "block; 1: asked for by the same call, 0: prefetched") \
-    X(flush, "0; blocks started by one flush or tick")              \
-    X(writing, "block; how long it was dirty in ns, or 0")          \
-    X(named, "the process's new name, 8 bytes; the other 8")        \
-    X(counted, "0; 0: /dev/stat was printed")                       \
-    X(sought, "0: to the first cylinder, 1: the last; told in ns")  \
-    X(placed, "sector; another sector to which it goes, bit 63: a write")
+#define TRACE_EVENTS(X)                                                   \
+    X(queued, "sector; sectors, bit 63: a write")                         \
+    X(issued, "sector; sectors of the command, bit 63: a write")          \
+    X(completed, "sector; response in ns, bit 63: a write")               \
+    X(failed, "sector; sectors, bit 63: a write")                         \
+    X(hit, "block; 0")                                                    \
+    X(miss, "block; 0")                                                   \
+    X(evicted, "block; 1: prefetched and never asked for")                \
+    X(dirtied, "block; owner")                                            \
+    X(absorbed, "block; owner")                                           \
+    X(cancelled, "block; 0")                                              \
+    X(ahead, "block; 1: asked for by the same call, 0: prefetched")       \
+    X(flush, "0; blocks started by one flush or tick")                    \
+    X(writing, "block; how long it was dirty in ns, or 0")                \
+    X(named, "the process's new name, 8 bytes; the other 8")              \
+    X(counted, "0; 0: /dev/stat was printed")                             \
+    X(sought, "0: to the first cylinder, 1: the last; told in ns")        \
+    X(placed, "sector; another sector to which it goes, bit 63: a write") \
+    X(fault, "what a policy answered wrongly about; its kind")
 
 enum trace_event {
 #define X(name, meaning) TRACE_##name,

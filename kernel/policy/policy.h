@@ -8,8 +8,8 @@
  *   So a policy can be swapped under load.
  * - A wrong answer is caught, printed and counted (`policy fault: sched/mine:
  *   next returned a request that is not queued`). Then the kind's default takes
- *   over, or the kernel panics under check=1. A pointer that leads nowhere is
- *   not caught.
+ *   over; under check=1 the kernel panics; under faults=answer it answers this
+ *   one question itself. A pointer that leads nowhere is not caught.
  * - A policy needs this header and, if it wants what policies share, those of
  *   policies/lib. It compiles natively, too.
  *

@@ -14,6 +14,7 @@
 #include "kernel/proc/sleep.h"
 #include "kernel/machine/print.h"
 #include "kernel/base/stat.h"
+#include "kernel/measure/trace.h"
 #include "kernel/base/string.h"
 
 extern const struct policy *const __start_policies[];
@@ -66,10 +67,14 @@ static const struct {
 
 const struct policy *policy_in_use[POLICY_KINDS];
 
+/* What follows a policy's wrong answer (policy_fault). */
+enum after_fault { SWITCH, PANIC, ANSWER };
+
 static struct {
     struct sleeplock lock;
     char last_error[LINE_BYTES]; /* lock */
-    bool strict;                 /* check=1: a fault panics */
+    bool strict;                 /* check=1: policies check themselves */
+    enum after_fault after_fault;
 } control;
 
 COUNTER(faults, "policy.faults", "faults", "wrong answers of policies");
@@ -108,10 +113,24 @@ static const char *refusal(const struct policy *p)
     return lacks(p);
 }
 
+static enum after_fault after_fault(void)
+{
+    static const char *const names[] = {"switch", "panic", "answer"};
+    const char *name = arg_text("faults");
+    if (!name)
+        return control.strict ? PANIC : SWITCH;
+    for (u32 i = 0; i < NELEM(names); i++) {
+        if (!strcmp(names[i], name))
+            return i;
+    }
+    boot_fail("faults=%s: want switch, panic or answer", name);
+}
+
 void registry_init(void)
 {
     sleep_lock_init(&control.lock, "policy control");
     control.strict = arg_number("check", 0, 0, 1);
+    control.after_fault = after_fault();
     TABLE_EACH (p) {
         const char *why = refusal(*p), *name = (*p)->name;
         if (why) {
@@ -162,12 +181,30 @@ void policy_switch(const struct policy *to)
     policy_in_use[to->kind] = to;
 }
 
-const struct policy *policy_fault(enum policy_kind kind, const char *what)
+/* The caller answers. The console would take long to print each fault. */
+static void note_first_fault(enum policy_kind kind, const char *what)
+{
+    static const struct policy *noted[POLICY_KINDS];
+    const struct policy *p = policy_in_use[kind];
+    if (noted[kind] == p)
+        return;
+    noted[kind] = p;
+    kprintf("policy fault: %s/%s: %s; the kernel answers instead\n",
+            kinds[kind].name, p->name, what);
+}
+
+const struct policy *policy_fault(enum policy_kind kind, u32 disk, u64 about,
+                                  const char *what)
 {
     const struct policy *p = policy_in_use[kind];
     const struct policy *def = find(kind, kinds[kind].def);
     count(&faults, 1);
-    if (control.strict || p == def)
+    trace(TRACE_fault, disk, about, 0, kind);
+    if (control.after_fault == ANSWER) {
+        note_first_fault(kind, what);
+        return NULL;
+    }
+    if (control.after_fault == PANIC || p == def)
         panic("policy fault: %s/%s: %s", kinds[kind].name, p->name, what);
     kprintf("policy fault: %s/%s: %s; going on with %s\n", kinds[kind].name,
             p->name, what, def->name);

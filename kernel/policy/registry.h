@@ -38,11 +38,18 @@ void registry_init(void);
 void policy_own(enum policy_kind, struct policy_owner);
 
 /*
- * The policy in use has answered wrongly: prints and counts it; panics under
- * check=1, or if it is the default itself. Returns the default, which the
- * caller, holding the lock of the kind, must swap to by itself.
+ * The policy in use has answered a question about this sector or block wrongly:
+ * counts, traces and prints it. What follows is chosen at boot by faults=.
+ *
+ * - switch: returns the default, which the caller, holding the lock of the
+ *   kind, must swap to by itself; a panic if the default is at fault.
+ * - panic: a panic. So it is under check=1, unless faults= says otherwise.
+ * - answer: returns NULL, and the policy stays in use. This once the caller
+ *   answers by itself, as plainly as it can. Only a policy's first fault is
+ *   printed; the trace has all.
  */
-const struct policy *policy_fault(enum policy_kind, const char *what);
+const struct policy *policy_fault(enum policy_kind, u32 disk, u64 about,
+                                  const char *what);
 
 /* Under check=1, panics if the policy finds its own records wrong. The layer
  * calls it after each question, with the lock of the kind. */

@@ -212,6 +212,27 @@ TEST(no_victim_is_a_fault)
     check_fault(NULL);
 }
 
+TEST(
+    the_kernel_can_take_the_first_clean_buffer_and_leave_a_faulty_policy_in_use)
+{
+    boot_small("replace=told faults=answer");
+    fill(100, N);
+    dirty(100, 0);
+    struct block *last = &buffer_of(100 + N - 1)->block;
+    told.victim = wrong_victim;
+    told.quiet = true;
+    read_in(5);
+    check(buffer_of(100) && !buffer_of(101));
+    check(policy_in_use[POLICY_REPLACE] == &told_replace);
+    check_console("policy fault: replace/told: victim returned no evictable "
+                  "buffer; the kernel answers instead\n");
+    wrong = last;
+    read_in(6);
+    check(!buffer_of(100 + N - 1));
+    check_counters("policy.", "faults 1");
+    end_commands();
+}
+
 TEST(a_victim_that_somebody_has_is_a_fault)
 {
     boot_full();
@@ -654,6 +675,20 @@ TEST(a_limit_of_none_is_a_fault)
     check_console("policy fault: write/told: most_dirty: none; going on with "
                   "async\n");
     write_data(1);
+    end_commands();
+}
+
+TEST(without_a_right_limit_a_writer_does_not_wait)
+{
+    boot_small("write=told faults=answer");
+    told_write.write.most_dirty = told_most_dirty;
+    told.answer = 0;
+    told.quiet = true;
+    write_data(0);
+    write_data(1);
+    check_console("policy fault: write/told: most_dirty: none; the kernel "
+                  "answers instead\n");
+    check(policy_in_use[POLICY_WRITE] == &told_write);
     end_commands();
 }
 

@@ -301,6 +301,19 @@ TEST(a_mode_that_is_none_is_a_fault_and_the_write_is_delayed)
     end_commands();
 }
 
+TEST(the_kernel_can_delay_a_write_instead_and_leave_a_faulty_policy_in_use)
+{
+    boot("nbuf=64 write=told faults=answer");
+    told.mode = WRITE_HELD_BACK + 1;
+    write_data(5, true);
+    check(is_dirty(5));
+    check(policy_in_use[POLICY_WRITE] == &told_write);
+    check_console("policy fault: write/told: decide: no such mode; the kernel "
+                  "answers instead\n");
+    check_counters("policy.", "faults 1");
+    end_commands();
+}
+
 static void decide_wrongly(void)
 {
     told.wrong = "a mistake";

@@ -273,6 +273,34 @@ TEST(a_request_of_another_disk_is_not_queued_here)
     check_counters("policy.", "faults 1");
 }
 
+TEST(the_kernel_can_answer_a_faulty_schedulers_question_and_leave_it_in_use)
+{
+    boot_slow("sched=told faults=answer");
+    submit("R0:100+2 R0:300+2 R0:200+2");
+    told.next = not_queued;
+    end_command(0);
+    check_commands("R0:100+2 R0:300+2");
+    check(policy_in_use[POLICY_SCHED] == &told_sched);
+    check_console("policy fault: sched/told: next returned a request that is "
+                  "not queued; the kernel answers instead\n");
+    end_command(0);
+    check_console("");
+    told.next = NULL;
+    submit("R0:400+2");
+    end_commands();
+    check_commands("R0:200+2 R0:400+2");
+    check_counters("policy.", "faults 2");
+}
+
+TEST(each_fault_is_traced_with_what_it_was_about_and_its_kind)
+{
+    boot_slow("sched=told faults=answer trace_k=1");
+    told.next = none;
+    submit("R0:100+2");
+    check_trace("queued disk0 100 7 2; fault disk0 0 0 2; "
+                "issued disk0 100 7 2");
+}
+
 TEST(to_choose_none_with_nothing_in_flight_is_a_fault)
 {
     boot_slow("sched=told");

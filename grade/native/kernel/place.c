@@ -196,6 +196,20 @@ TEST(a_place_off_the_disk_is_a_fault_and_the_block_stays_where_it_is)
     check_counters("policy.", "faults 1");
 }
 
+TEST(the_kernel_can_place_what_a_faulty_policy_did_not_and_leave_it_in_use)
+{
+    boot_placed("place=told faults=answer", past_the_end);
+    submit("W0:20+2");
+    told.place = shifted;
+    submit("W0:30+2");
+    end_commands();
+    check_commands("W0:20+2 W0:230+2");
+    check(policy_in_use[POLICY_PLACE] == &told_place);
+    check_console("policy fault: place/told: place returned a sector off the "
+                  "disk; the kernel answers instead\n");
+    check_counters("policy.", "faults 1");
+}
+
 static u64 far_away(const struct queue *q, const struct request *r)
 {
     (void)q, (void)r;

@@ -199,6 +199,19 @@ TEST(a_wish_for_no_times_is_a_fault)
     check_counters("policy.", "faults 1");
 }
 
+TEST(the_kernel_can_prefetch_nothing_instead_and_leave_a_faulty_policy_in_use)
+{
+    boot_prefetch("prefetch=told faults=answer");
+    told.wish = (struct wish){.first = 99, .n = 2, .times = 1};
+    check_eq(read_blocks(3, 2).n, 0);
+    check_console("policy fault: prefetch/told: ahead wished for blocks off "
+                  "the file; the kernel answers instead\n");
+    told.wish = (struct wish){.first = 99, .n = 1, .times = 1};
+    check_eq(read_blocks(5, 2).n, 1);
+    check(policy_in_use[POLICY_PREFETCH] == &told_prefetch);
+    check_counters("policy.", "faults 1");
+}
+
 static void read_wrongly(void)
 {
     told.wrong = "a mistake";
