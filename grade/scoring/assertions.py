@@ -8,6 +8,7 @@ the same run, so that another compiler or QEMU changes nothing. Less is better.
 from dataclasses import dataclass
 
 from grade.scoring.lab import BadLab
+from grade.scoring.moments import Moment
 
 BAR = 40  # characters
 
@@ -18,11 +19,15 @@ def figure(number: float) -> str:
 
 
 class Wrong(Exception):
-    """The submission does not do what it should: what was expected, and what came instead."""
+    """The submission does not do what it should: what was expected, and what came instead.
 
-    def __init__(self, expected: str, came: str) -> None:
+    moment: the event of which this can be seen, if there is one; the message then tells it, and
+    what the solution did (grading.ask).
+    """
+
+    def __init__(self, expected: str, came: str, moment: Moment | None = None) -> None:
         super().__init__(f"expected {expected}; found {came}")
-        self.expected, self.came = expected, came
+        self.expected, self.came, self.moment = expected, came, moment
 
 
 def expect(condition: bool, expected: str, came: str) -> None:

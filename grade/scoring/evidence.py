@@ -27,6 +27,7 @@ import subprocess
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
@@ -51,6 +52,8 @@ LATE_NS = 200_000  # after the drive, at most, a kernel that is idle traces the 
 SEARCH_NS = 2_000_000  # at most, a scheduler looks for the next command
 ON_TIME = 0.97  # of the commands: other work with interrupts off may trace nothing
 WRITABLE = 2  # of a segment
+# What reading a trace may raise, because its kernel was a stranger's.
+UNREADABLE = (ArithmeticError, LookupError, ValueError, StopIteration, struct.error)
 
 
 def ring_phys(kernel: Path, memory: Path) -> int:
@@ -210,6 +213,13 @@ def expect_evidence(
     expect_times(run)
 
 
+def keep_trace(kernel: Path, memory: Path, out: Path) -> None:
+    """Write the trace to a file, also of a machine that ended badly; no file if it has none."""
+    out.unlink(missing_ok=True)
+    with suppress(*UNREADABLE):
+        trace.save(memory, ring_phys(kernel, memory), out)
+
+
 def witnessed(
     run_of: Callable[[list[trace.Event]], Run],
     kernel: Path,
@@ -225,6 +235,6 @@ def witnessed(
         lost, events = trace.read(memory, ring_phys(kernel, memory))
         run = run_of(list(events))
         expect_evidence(run, lost, kernel, memory, log, cache_too)
-    except (trace.BadTrace, ArithmeticError, LookupError, ValueError, StopIteration) as error:
+    except UNREADABLE as error:
         raise Wrong("the trace as the disk layer writes it", str(error) or "none") from None
     return run

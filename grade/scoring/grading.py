@@ -105,7 +105,9 @@ def ask(test: Test, bench: Workbench, lab: str, command: str) -> Outcome:
     try:
         slide = test.ask(bench)
     except Wrong as wrong:
-        result.expected, result.came = wrong.expected, printable(wrong.came)
+        told = bench.told(wrong.moment) if wrong.moment else ""
+        result.expected = wrong.expected
+        result.came = printable("\n".join(filter(None, [wrong.came, told])))
     except BadLab:
         raise
     except Exception as error:  # what a wild kernel leaves may surprise any test

@@ -14,8 +14,10 @@ from functools import cached_property
 from pathlib import Path
 
 from grade.machine import image, trace
-from grade.scoring.assertions import expect
+from grade.scoring.assertions import Wrong, expect
+from grade.scoring.moments import Fault, Moment
 from grade.scoring.setting import DRIVES, MOUNT, PLAIN, Setting, chosen
+from grade.scoring.words import printable
 
 BEACON_BYTES = 1 << 20
 LAST_BEACON = BEACON_BYTES // 512 - 1
@@ -23,6 +25,7 @@ BLOCK_BYTES = 4096
 BLOCK_SECTORS = BLOCK_BYTES // 512
 FOR_EVER = 2**64
 STUCK = 99
+FAULT_LINE = re.compile(rb"policy fault: .*")  # on the console
 EXTENT = re.compile(r"\((\d+)(?:-(\d+))?\):(\d+)")  # blocks of a file, as debugfs has them
 RC = """mkdir {mount} && mount disk{data} {mount} || exit
 {watchdog}
@@ -43,10 +46,10 @@ class Scenario:
     the seed of these files' contents, if not 0; fields: of their inodes, by debugfs's names; at:
     their places on the disk, as mkfs takes them; drives: the nonce chooses the data disk's drive
     from these; virtual_s: after this time the machine is stuck (0: never, because gdb's stops make
-    the clock jump to the next event); check: a fault that a policy's own check finds, or a wrong
-    answer, is a panic; logged: QEMU keeps the data disk's writes; disk: the data disk's number, if
-    it is not to be chosen; like: scenarios with the same value have the same setting; varied: false
-    keeps the names as they stand.
+    the clock jump to the next event); check: a failed check of a policy's own records is a panic (a
+    wrong answer is not: the kernel answers instead, and traces it); logged: QEMU keeps the data
+    disk's writes; disk: the data disk's number, if it is not to be chosen; like: scenarios with the
+    same value have the same setting; varied: false keeps the names as they stand.
     """
 
     name: str
@@ -107,7 +110,8 @@ class Scenario:
         models = self.setting.drives
         drives = " ".join(f"disk{unit}.drive={model}" for unit, model in enumerate(models))
         fixed = f"root=disk{self.setting.root} {drives} drive_depth=1 cluster_kb=0"
-        return f"{fixed} check={self.check:d} trace_k={self.trace_k} {self.args}".strip()
+        shown = f"check={self.check:d} faults=answer trace_k={self.trace_k}"
+        return f"{fixed} {shown} {self.args}".strip()
 
 
 @dataclass(frozen=True)
@@ -178,6 +182,58 @@ class Run:
         """The time of this beacon in nanoseconds. Raises Wrong if it was not passed."""
         expect(number in self.beacons, "the script to go on to its end", "it stopped before")
         return self.beacons[number]
+
+    @cached_property
+    def faults(self) -> list[Fault]:
+        """The policies' wrong answers that concern the data disk, or the cache."""
+        found = (
+            Fault(self.folder.name, number, event)
+            for number, event in enumerate(self.events)
+            if event.name == "fault"
+        )
+        return [fault for fault in found if fault.concerns(self.data_disk)]
+
+    def fault_line(self) -> str:
+        """What the kernel printed of a policy's first fault; it names the policy."""
+        line = FAULT_LINE.search((self.folder / "console.txt").read_bytes())
+        return printable(line[0].decode(errors="replace"), 200) if line else "policy fault"
+
+    def blame(self, fault: Fault) -> Wrong:
+        """The message of a test that looks at what came of this fault."""
+        return Wrong(
+            "only answers that the kernel can use",
+            f"{self.fault_line()}\n{fault.asked()}.\n"
+            f"There were {len(self.faults)} such answers in this run.",
+        )
+
+    def expect_no_fault(self, start_ns: int = 0, end_ns: int = FOR_EVER) -> None:
+        """Raise Wrong if a policy answered wrongly in that time."""
+        for fault in self.faults:
+            if start_ns <= fault.event.time_ns < end_ns:
+                raise self.blame(fault)
+
+    def moment(self, of: "trace.Event | Request | Write", step: str = "queued") -> Moment:
+        """The moment of an event, or of a step of a request: queued, issued or completed."""
+        if isinstance(of, trace.Event):
+            return Moment(self.folder.name, self.events.index(of), of)
+        request = of.request if isinstance(of, Write) else of
+        wanted = (getattr(request, f"{step}_ns"), step, request.disk, request.sector, request.write)
+        for number, event in enumerate(self.events):
+            if wanted == (event.time_ns, event.name, event.disk, event.block, event.write):
+                return Moment(self.folder.name, number, event)
+        raise ValueError(f"no event of {self.folder.name} is {wanted}")
+
+    def expect(
+        self,
+        condition: bool,
+        expected: str,
+        came: str,
+        of: "trace.Event | Request | Write | None",
+        step: str = "queued",
+    ) -> None:
+        """Raise Wrong, with its moment, unless the condition holds."""
+        if not condition:
+            raise Wrong(expected, came, of and self.moment(of, step))
 
     def sectors(self, path: str) -> dict[int, int]:
         """The number of each block of a file on the data disk, by its first sector."""

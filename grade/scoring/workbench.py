@@ -31,8 +31,9 @@ from grade.machine import image, trace
 from grade.machine.image import Content
 from grade.machine.qemu import Config, Disk, die_with_parent, start
 from grade.scoring.assertions import Wrong, expect
-from grade.scoring.evidence import witnessed
+from grade.scoring.evidence import keep_trace, witnessed
 from grade.scoring.lab import BadLab
+from grade.scoring.moments import TRACE_FILE, Moment, counterpart
 from grade.scoring.scenario import BEACON_BYTES, STUCK, Run, Scenario
 from grade.scoring.watch import watched
 
@@ -43,7 +44,9 @@ CACHE = {
     "kernel/cache/flush.c",
 }  # what traces that a block is dirty, or written
 FILE_BYTES = 256 << 20
-TAIL_LINES = 8
+TAIL_BYTES, TAIL_LINES = 4000, 8
+BEFORE_PANIC = 2  # lines
+PANIC = "panic: "
 
 
 def limits(cpu_s: int) -> None:
@@ -105,9 +108,12 @@ def machine(scenario: Scenario, kernel: Path, disks: list[Path], *options: str) 
 
 
 def tail(console: Path) -> str:
-    """The end of what the kernel printed, for a message."""
-    lines = console.read_bytes()[-4000:].decode(errors="replace").replace("\r", "").splitlines()
-    return "\n".join(f"    | {line[:160]}" for line in lines[-TAIL_LINES:])
+    """The end of what the kernel printed, for a message; of a panic, its beginning."""
+    text = console.read_bytes()[-TAIL_BYTES:].decode(errors="replace").replace("\r", "")
+    lines = text.splitlines()
+    panics = [i for i, line in enumerate(lines) if PANIC in line]
+    first = max(0, panics[0] - BEFORE_PANIC if panics else len(lines) - TAIL_LINES)
+    return "\n".join(f"    | {line[:160]}" for line in lines[first : first + TAIL_LINES])
 
 
 def end(status: int, stopped: str, console: Path) -> str:
@@ -148,14 +154,36 @@ class Workbench:
         """Random numbers of this grading, the same for the same name."""
         return random.Random(f"{self.nonce}/{name}")
 
-    def run(self, scenario: Scenario) -> Run:
-        """The submission's run. Raises Wrong if the machine did not end well."""
+    def run(self, scenario: Scenario, despite_faults: bool = False) -> Run:
+        """The submission's run. Raises Wrong if the machine did not end well, or if a policy gave a
+        wrong answer about the data disk or the cache.
+
+        despite_faults: the test itself looks at run.faults, because a wrong answer at one moment is
+        not to cost all that the run shows.
+        """
         self.scenarios[scenario.name] = scenario
-        return self._once(self.kernel, "", scenario)
+        run = self._once(self.kernel, "", scenario)
+        if not despite_faults:
+            run.expect_no_fault()
+        return run
 
     def reference(self, scenario: Scenario) -> Run:
         """The reference's run."""
         return self._once(self.reference_kernel, "reference-", scenario)
+
+    def told(self, moment: Moment) -> str:
+        """What happened at a moment of the submission's run, and when the reference did that."""
+        scenario, asked = self.scenarios[moment.run], len(self.asked)
+        this = f"this was {moment}: {moment.what()}"
+        try:
+            here, there = self.run(scenario, True), self.reference(scenario)
+        except Wrong:
+            return this
+        finally:
+            del self.asked[asked:]
+        found = counterpart(moment, here.events, there.folder.name, there.events)
+        right = str(found) if found else "at no time in this run"
+        return f"{this}\nthe solution did that {right}"
 
     def has_reference(self, scenario: Scenario) -> bool:
         """True if the reference has run it."""
@@ -201,6 +229,7 @@ class Workbench:
                 *(*traced, "-D", str(log), "-nic", "none"),
             )
             how = self._boot(config, folder / "console.txt")
+            keep_trace(kernel, memory, folder / TRACE_FILE)
             expect(not how, "the machine to run its commands and switch itself off", how)
             run_of = partial(Run, scenario, folder)
             return witnessed(run_of, kernel, memory, log, not CACHE & self.files.keys())

@@ -317,9 +317,8 @@ AGAIN = "struct request *r ="
     [
         ("while (q->arrivals)\n;\nstruct request *r =", "computed for more than"),
         ("*(volatile int *)(q->head_sector * 0) = 1; struct request *r =", "ended with status"),
-        ("if (q->arrivals)\nreturn (void *)0;\nstruct request *r =", "ended with status"),
     ],
-    ids=["hangs", "panics", "answers none"],
+    ids=["hangs", "panics"],
 )
 def test_a_kernel_that_fails_has_its_results_and_no_points(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new: str, why: str

@@ -1,0 +1,88 @@
+"""Names a moment of a run for a message: its virtual time, and its event's number in the trace.
+
+Events are numbered from 0, in the order of the trace, which lies in the run's folder.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+
+from grade.host.paths import ROOT
+from grade.machine.trace import Event
+
+TRACE_FILE = "trace"  # in a run's folder
+# What a policy of each kind was asked about; {} is the block of the trace's event.
+ASKED = {
+    "sched": "which request is next, with the head at sector {}",
+    "place": "where sector {} goes",
+    "prefetch": "what to prefetch when a program reads block {} of a file",
+    "replace": "which buffer makes room for block {}",
+    "write": "what a write does",
+}
+OF_REQUESTS = {"queued", "issued", "completed", "failed"}  # events; their block is a sector
+OF_A_DISK = {"sched", "place", "prefetch"}  # kinds that answer for a disk; others, for the cache
+
+
+@cache
+def kinds() -> tuple[str, ...]:
+    """The kinds of policies by number, from the kernel's own table."""
+    text = (ROOT / "kernel" / "policy" / "policy.h").read_text()
+    return tuple(word.lower() for word in re.findall(r"^    POLICY_(?!KINDS)(\w+),$", text, re.M))
+
+
+@dataclass(frozen=True)
+class Moment:
+    """An event of a run, by the name of the run's folder, and its number in the trace."""
+
+    run: str
+    number: int
+    event: Event
+
+    def __str__(self) -> str:
+        time = f"{self.event.time_ns / 1e6:,.3f} ms of virtual time"
+        return f"at {time} (event {self.number} of runs/{self.run}/{TRACE_FILE})"
+
+    def what(self) -> str:
+        """What happened, in words."""
+        event = self.event
+        if event.name not in OF_REQUESTS:
+            return f"block {event.block} of disk {event.disk}: {event.name}"
+        kind = "write" if event.write else "read"
+        return f"the {kind} at sector {event.block} of disk {event.disk} was {event.name}"
+
+
+def is_alike(one: Event, other: Event) -> bool:
+    """True if two events are the same step for the same block."""
+    return (one.name, one.disk, one.block, one.write) == (
+        other.name,
+        other.disk,
+        other.block,
+        other.write,
+    )
+
+
+def counterpart(moment: Moment, here: list[Event], run: str, there: list[Event]) -> Moment | None:
+    """The same step in another run: the n-th for this block, if the moment is the n-th here."""
+    before = sum(is_alike(event, moment.event) for event in here[: moment.number])
+    same = (n for n, event in enumerate(there) if is_alike(event, moment.event))
+    number = next(islice(same, before, None), None)
+    return None if number is None else Moment(run, number, there[number])
+
+
+@dataclass(frozen=True)
+class Fault(Moment):
+    """A wrong answer of a policy. The kernel answered that question itself."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of the policy."""
+        return kinds()[self.event.argument]
+
+    def concerns(self, disk: int) -> bool:
+        """True if the answer was for this disk, or for the cache of all disks."""
+        return self.kind not in OF_A_DISK or self.event.disk == disk
+
+    def asked(self) -> str:
+        """The question, and when it was asked."""
+        return f"It was asked {ASKED[self.kind].format(self.event.block)}, {self}"
