@@ -39,7 +39,8 @@ beacon 4
 """,
             args="write=delayed update=none sched=clook nbuf=3000",
             data=(("/f", "10M"),),
-        )
+        ),
+        despite_faults=True,
     )
 
 
@@ -65,5 +66,5 @@ def the_same_holds_on_every_disk(bench: Workbench) -> None:
             args="update=none sched=clook nbuf=100",
             disk=disk,
         )
-        run = bench.run(scenario)
+        run = bench.run(scenario, despite_faults=True)
         check(run, run.beacon(1), run.beacon(2), 50)

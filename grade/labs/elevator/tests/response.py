@@ -39,7 +39,7 @@ def random_reads_wait_less(bench: Workbench) -> Slide:
         scenario, name="response-fcfs", args=scenario.args.replace("sched=clook", "sched=fcfs")
     )
     best, worst = _reads_ms(bench.reference(scenario)), _reads_ms(bench.reference(plain))
-    value = _reads_ms(bench.run(scenario))
+    value = _reads_ms(bench.run(scenario, despite_faults=True))
     expect(len(value) >= len(best), f"{len(best)} reads", f"{len(value)}")
     full, none = mean(best), mean(worst)
     return Slide("mean read response", "ms", mean(value), full + 0.2 * (none - full), none)

@@ -24,7 +24,7 @@ def _check(bench: Workbench, name: str, blocks: list[int]) -> None:
         files=(("/input", bytes(4096)),),
         data=(("/f", "8M"),),
     )
-    run = bench.run(scenario)
+    run = bench.run(scenario, despite_faults=True)
     writes = run.writes_of("/f", run.beacon(1), run.beacon(2))
     expect(len(writes) == len(blocks), f"{len(blocks)} writes by the sync", f"{len(writes)}")
     served = [w.block for w in sorted(writes, key=lambda write: write.request.issued_ns)]
