@@ -98,6 +98,7 @@ needed = $(if $(filter $(1),$(MAKECMDGOALS)),$(if $(value $(2)),,$(error \
 LABS := $(sort $(patsubst grade/labs/%/lab.toml,%,$(wildcard grade/labs/*/lab.toml)))
 $(call needed,grade class skeleton samples bundle,LAB,one of the labs as LAB=$(firstword \
     $(LABS)); they are $(LABS))
+$(call needed,replay,CERTIFICATE,the certificate.json of a grade)
 $(call needed,class,SUBMISSIONS,the folder of the submissions)
 $(call needed,skeleton samples,OUT,the folder to be made)
 $(call needed,bundle,OUT,the .zip to be made)
@@ -172,7 +173,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
 
-.PHONY: all native qemu qemu-gdb gdb test mutants bench experiment repeat results results-tables export report book grade skeleton class samples bundle format setup clean version help FORCE
+.PHONY: all native qemu qemu-gdb gdb test mutants bench experiment repeat results results-tables export report book grade replay skeleton class samples bundle format setup clean version help FORCE
 
 FORCE:
 
@@ -386,6 +387,10 @@ grade: all build/native/drive_times_tool ## score this tree's solution of LAB=, 
 	@$(RUN) grade.commands.labs grade --lab=$(call quoted,LAB) \
 	    --submission=$(call quoted,SUBMISSION) --out=$(call quoted,OUT) \
 	    --test=$(call quoted,TEST) --nonce=$(call quoted,NONCE) $(if $(filter 1,$(GDB)),--gdb)
+
+replay: all build/native/drive_times_tool ## make a grade again from its CERTIFICATE=, and compare (SUBMISSION= what was graded, OUT=)
+	@$(RUN) grade.commands.labs replay --certificate=$(call quoted,CERTIFICATE) \
+	    --submission=$(call quoted,SUBMISSION) --out=$(call quoted,OUT)
 
 class: all build/native/drive_times_tool ## score all SUBMISSIONS= of LAB=; table and page in OUT= (JOBS=, NONCE=, SCHEDULER=address of a Dask cluster)
 	@$(RUN) grade.commands.labs class --lab=$(call quoted,LAB) \

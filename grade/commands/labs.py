@@ -1,4 +1,4 @@
-"""`make skeleton`, `make grade`, `make class`, `make bundle`: labs are handed out and scored.
+"""`make skeleton`, `grade`, `replay`, `class` and `bundle`: labs are handed out and scored.
 
 The options are the Makefile's variables. An empty one has not been given.
 """
@@ -18,7 +18,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from grade.host.interrupt import stoppable
 from grade.host.paths import BUILD, TREE
 from grade.host.workers import NoWorkers, workers
-from grade.scoring import bundle, classroom, formats, grading, sandbox, submission, tree
+from grade.scoring import (
+    bundle,
+    certificate,
+    classroom,
+    formats,
+    grading,
+    sandbox,
+    submission,
+    tree,
+)
+from grade.scoring.certificate import BadCertificate
 from grade.scoring.classroom import BadClass
 from grade.scoring.formats import page, people
 from grade.scoring.grading import NoTest
@@ -91,6 +101,29 @@ def grade(choice: argparse.Namespace) -> int:
     print(people.text(record))
     print(f"results in {folder}, with pictures in {folder / page.FILE}")
     return 0
+
+
+def replay(choice: argparse.Namespace) -> int:
+    """Make a grade again from its certificate, and compare. Returns 1 if it differs."""
+    file = existing(given(choice.certificate, "CERTIFICATE", "the certificate.json of a grade"))
+    was = certificate.read(file)
+    lab = named(was["lab"])
+    files = take(lab, choice.submission)
+    wrong = certificate.other_files(was, files)
+    if wrong:
+        raise BadCertificate(
+            "\n".join([*wrong, "Nothing was graded: give the graded submission as SUBMISSION="])
+        )
+    warn()
+    folder = made(choice.out or BUILD / "replay" / lab.name)
+    command, tests = f"make grade LAB={lab.name}", ",".join(was["points"])
+    record = grading.grade(lab, lambda: files, folder, was["nonce"], command, tests)
+    formats.write_all(record, folder)
+    now = certificate.certificate(record)
+    if now is None:
+        raise BadCertificate(f"{lab.name} was graded there, and here it is not:\n{record.message}")
+    print(certificate.compared(was, now))
+    return int(certificate.differences(was, now) != [])
 
 
 def carried_on(lab: Lab, path: Path | None) -> dict[str, str]:
@@ -205,6 +238,11 @@ def arguments() -> argparse.Namespace:
     )
     add("--jobs", type=int, default=os.cpu_count(), help="submissions at a time")
     add("--scheduler", default="", help="address of a Dask scheduler")
+    again = verbs.add_parser("replay")
+    again.set_defaults(do=replay)
+    again.add_argument("--certificate", type=path, help="the certificate.json of a grade")
+    again.add_argument("--submission", type=path, help="what was graded; if not given, this tree")
+    again.add_argument("--out", type=path, help="folder for the results")
     verb("samples", samples, "the folder to make")
     verb("bundle", make_bundle, "the .zip to make")
     add = verb("skeleton", skeleton, "the folder to make")
@@ -218,7 +256,7 @@ def main() -> int:
     choice = arguments()
     try:
         return choice.do(choice)
-    except (BadCall, BadClass, BadLab, NoTest, NoWorkers, Refused) as error:
+    except (BadCall, BadCertificate, BadClass, BadLab, NoTest, NoWorkers, Refused) as error:
         print(error, file=sys.stderr)
         return 2
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import get_args
 
-from grade.scoring import pictures
+from grade.scoring import certificate, pictures
 from grade.scoring.assertions import Slide, Wrong
 from grade.scoring.compiler import BuildFailed
 from grade.scoring.lab import BadLab, Group, Lab, module
@@ -175,10 +175,13 @@ def grade(
     record.not_here = sum(group.points for group in lab.groups if not group.path)
     try:
         files = take()
+        record.made_from = certificate.made_from(lab, files, only)
         kernel = build(folder, lab, files)
+        record.made_from.kernel = certificate.of_kernel(kernel)
         reference = Path(shutil.copy2(lab.reference, folder / "reference.elf"))  # for machine.sh
         bench = Workbench(kernel, reference, folder / "runs", nonce, BUDGET_S, gdb, files)
         record.tests = [ask(test, bench, lab.name, command) for test in asked]
+        record.made_from.runs = certificate.of_runs(bench)
         record.pictures = pictures.taken(bench, hidden_only(record.tests), beside)
     except tuple(STATUS) as error:
         record.status, record.message = STATUS[type(error)], str(error)

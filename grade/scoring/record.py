@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 
 from grade.scoring.pictures import Curves, Picture
 
-VERSION = 4
+VERSION = 5
 NOT_SCORED = "not scored"  # the status of what a class has no result of
 
 
@@ -62,6 +62,18 @@ class GroupResult:
 
 
 @dataclass
+class MadeFrom:
+    """What a grade was made from, as SHA-256 hashes (certificate.py)."""
+
+    tests: str  # groups or tests that were asked for, separated by commas; empty: all
+    files: dict[str, str]  # of the submission
+    reference: str
+    versions: dict[str, str]
+    kernel: str = ""  # empty if it was not built
+    runs: dict[str, dict[str, str]] = field(default_factory=dict)  # traces and consoles
+
+
+@dataclass
 class Record:
     """The results of a grading."""
 
@@ -80,6 +92,7 @@ class Record:
     groups: list[GroupResult] = field(default_factory=list)
     tests: list[Outcome] = field(default_factory=list)
     pictures: list[Picture] = field(default_factory=list)
+    made_from: MadeFrom | None = None  # none if the submission was refused
 
     def of(self, group: str) -> list[Outcome]:
         """The tests of a group."""
@@ -103,4 +116,6 @@ def parse(text: str) -> Record:
     groups = [GroupResult(**row) for row in raw.pop("groups")]
     tests = [Outcome(**row) for row in raw.pop("tests")]
     pictures = [picture(row) for row in raw.pop("pictures")]
+    made_from = raw.pop("made_from")
+    raw["made_from"] = made_from and MadeFrom(**made_from)
     return Record(**raw, groups=groups, tests=tests, pictures=pictures)

@@ -17,7 +17,7 @@ from forms import MACHINES, complaints, document, forms, schema_of
 from grade.scoring import formats
 from grade.scoring.formats import MOST_SHOWN, classroom50, shown
 from grade.scoring.pictures import Curves, Picture
-from grade.scoring.record import NOT_SCORED, GroupResult, Outcome, Record, parse
+from grade.scoring.record import NOT_SCORED, GroupResult, MadeFrom, Outcome, Record, parse
 
 MB = 1_000_000
 AGAIN = {
@@ -38,12 +38,17 @@ CURVES = Curves("yours", "reads", [[1.5, 100]], [[0, 1]], [[0, 3.5]])
 FIRST = Picture("first", False, [replace(CURVES, who="the reference's"), CURVES])
 SECOND = Picture("second", True, [CURVES])
 
+HASH = "0123456789abcdef" * 4
+VERSIONS = dict.fromkeys(("tree", "commit", "compiler", "linker", "qemu"), "1")
 GRADED = Record(
     *("lab", "A lab", "5", "graded", "", 60.5, 100, 0, 1.5, 1.25, 80),
     columns=["g.half"],
     groups=GROUPS,
     tests=[replace(FULL, runs=["first"]), HALF, SECRET],
     pictures=[FIRST, SECOND],
+    made_from=MadeFrom(
+        "", {"a.c": HASH}, HASH, VERSIONS, HASH, {"first": {"trace": HASH, "console": HASH}}
+    ),
 )
 UNASKED = replace(GRADED, score=0, groups=NOTHING, tests=[], pictures=[])
 RECORDS = {
@@ -230,7 +235,11 @@ def test_what_was_not_graded_is_told_in_each_form(
 ) -> None:
     folder = write(RECORDS[status])
     for form in forms():
-        if form.FILE not in ("autolab-scoreboard.json", "classroom50/result.json"):
+        if form.FILE not in (
+            "autolab-scoreboard.json",
+            "certificate.json",
+            "classroom50/result.json",
+        ):
             text = (folder / form.FILE).read_text()
             assert "no such word" in text and status in text, form.FILE
 

@@ -1,0 +1,241 @@
+"""A grade's certificate: what it was made from, so that anyone can make it again and compare.
+
+certificate.json, with each grade, holds SHA-256 hashes of the submission's files, of its kernel and
+the reference's, and of each machine's trace and console; the nonce and the tests that were asked
+for; the points of each test; and the versions of what made all that. A machine of a lab runs in
+virtual time (ARCHITECTURE.md), so another grading of the same files with the same nonce has the
+same hashes. `make replay` makes one and compares.
+
+The certificate is not signed. Whoever doubts one replays it.
+"""
+
+import json
+import os
+import subprocess
+from dataclasses import asdict
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+from grade.code import elf
+from grade.code.objects import PREFIX
+from grade.host.paths import ROOT
+from grade.scoring import compiler
+from grade.scoring.lab import Lab
+from grade.scoring.moments import TRACE_FILE
+from grade.scoring.record import MadeFrom, Record
+from grade.scoring.workbench import Workbench
+
+VERSION = 1
+FILE = "certificate.json"
+# What a grade depends on beside the lab's own folder; of the tree's sources, by patterns.
+SOURCES = (
+    *("Makefile", "kernel/**/*", "policies/**/*.[ch]", "user/**/*.[ch]", "mkfs/*.[ch]"),
+    *("grade/code/*.py", "grade/host/*.py", "grade/machine/*.py", "grade/scoring/**/*.py"),
+    "grade/native/drive_times_tool.c",
+)
+
+
+class BadCertificate(Exception):
+    """A certificate that cannot be replayed; the text says why."""
+
+
+# ---- what a grade is made from ----
+
+
+def of_bytes(data: bytes) -> str:
+    """The hash of some bytes."""
+    return sha256(data).hexdigest()
+
+
+def of_file(path: Path) -> str:
+    """The hash of a file; empty if there is none."""
+    return of_bytes(path.read_bytes()) if path.is_file() else ""
+
+
+def of_kernel(path: Path) -> str:
+    """The hash of what of a kernel is loaded; its other sections name folders of its builder's."""
+    kernel = elf.read(path)
+    loaded = [s for s in kernel.segments if s.type == elf.LOADED]
+    parts = [(s.phys, s.flags, kernel.data[s.offset : s.offset + s.file_bytes]) for s in loaded]
+    return of_bytes(repr(parts).encode())
+
+
+@cache
+def tree_hash(lab_folder: Path) -> str:
+    """The hash of the sources that a grade depends on: names and contents."""
+    own = (path for path in lab_folder.rglob("*") if "__pycache__" not in path.parts)
+    found = {*own, *(path for pattern in SOURCES for path in ROOT.glob(pattern))}
+    lines = [f"{p.relative_to(ROOT)} {of_file(p)}\n" for p in sorted(found) if p.is_file()]
+    return of_bytes("".join(lines).encode())
+
+
+@cache
+def said(*words: str) -> str:
+    """The first line that a command prints; empty if there is no such command, or it fails."""
+    try:
+        done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return done.stdout.splitlines()[0] if done.stdout else ""
+
+
+def versions(lab: Lab) -> dict[str, str]:
+    """What makes a grade here, by name."""
+    return {
+        "tree": tree_hash(lab.folder),
+        "commit": said("git", "rev-parse", "HEAD"),
+        "compiler": said(compiler.flags()[0], "--version"),
+        "linker": said(f"{PREFIX}ld", "--version"),
+        "qemu": said(os.environ.get("QEMU", "qemu-system-riscv64"), "--version"),
+    }
+
+
+def of_runs(bench: Workbench) -> dict[str, dict[str, str]]:
+    """The hashes of each machine's trace and console, by the name of its folder."""
+    folders = {name: bench.folder / name for _, name in bench.made}
+    return {
+        name: {"trace": of_file(path / TRACE_FILE), "console": of_file(path / "console.txt")}
+        for name, path in sorted(folders.items())
+    }
+
+
+def made_from(lab: Lab, files: dict[str, str], tests: str) -> MadeFrom:
+    """What is known of a grade before its kernel is built."""
+    hashes = {name: of_bytes(text.encode()) for name, text in sorted(files.items())}
+    return MadeFrom(tests, hashes, reference=of_kernel(lab.reference), versions=versions(lab))
+
+
+# ---- the certificate ----
+
+
+def certificate(record: Record) -> dict | None:
+    """The certificate of a record; None if nothing was graded."""
+    if record.status != "graded" or not record.made_from:
+        return None
+    told = [
+        [
+            test.id,
+            test.points,
+            test.most,
+            test.expected,
+            test.came,
+            test.value,
+            test.full,
+            test.none,
+        ]
+        for test in record.tests
+    ]
+    words = json.dumps(told)
+    return {
+        "version": VERSION,
+        "lab": record.lab,
+        "nonce": record.nonce,
+        **asdict(record.made_from),
+        "score": record.score,
+        "most": record.most,
+        "points": {test.id: test.points for test in record.tests},
+        "words": of_bytes(words.encode()),
+    }
+
+
+def read(path: Path) -> dict:
+    """The certificate in a file. Raises BadCertificate."""
+    try:
+        found = json.loads(path.read_text())
+        known = found["version"] == VERSION
+        wanted = {"lab", "nonce", "tests", "files", "kernel", "reference", "runs", "points"}
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise BadCertificate(f"{path}: no certificate of a grade: {error}") from None
+    if not known or not wanted <= found.keys():
+        raise BadCertificate(f"{path}: no certificate of version {VERSION}")
+    return found
+
+
+# ---- comparing ----
+
+
+def other_files(was: dict, files: dict[str, str]) -> list[str]:
+    """What is said of files that are not those of a certificate."""
+    now = {name: of_bytes(text.encode()) for name, text in files.items()}
+    names = sorted(was["files"].keys() | now.keys())
+    return [
+        f"{name}: this is not the text that was graded"
+        for name in names
+        if was["files"].get(name) != now.get(name)
+    ]
+
+
+def other_versions(was: dict, now: dict) -> list[str]:
+    """What is said of other versions. They need not change a grade; if it differs, they may be why.
+
+    The commit is told only if the sources differ: it says where the others can be found.
+    """
+    before, here = was["versions"], now["versions"]
+    same = before.get("tree") == here.get("tree")
+    return [
+        f"{name}: {before.get(name) or 'unknown'} there, {here.get(name) or 'unknown'} here"
+        for name in sorted(before.keys() | here.keys())
+        if before.get(name) != here.get(name) and not (same and name == "commit")
+    ]
+
+
+def other_machines(was: dict, now: dict) -> list[str]:
+    """What is said of kernels and machines that differ."""
+    lines = [
+        f"{what}: it has other bytes"
+        for what, key in (
+            ("the submission's kernel", "kernel"),
+            ("the solution's kernel", "reference"),
+        )
+        if was[key] != now[key]
+    ]
+    for name in sorted(was["runs"].keys() | now["runs"].keys()):
+        before, here = was["runs"].get(name), now["runs"].get(name)
+        if before is None or here is None:
+            lines.append(f"run {name}: it was made only {'there' if here is None else 'here'}")
+            continue
+        parts = [part for part in ("trace", "console") if before[part] != here[part]]
+        if parts:
+            lines.append(f"run {name}: another {' and another '.join(parts)}")
+    return lines
+
+
+def other_points(was: dict, now: dict) -> list[str]:
+    """What is said of points that differ; or of messages, if the points are the same."""
+    lines = [
+        f"test {name}: {was['points'].get(name, 'no')} points there, "
+        f"{now['points'].get(name, 'no')} here"
+        for name in sorted(was["points"].keys() | now["points"].keys())
+        if was["points"].get(name) != now["points"].get(name)
+    ]
+    if not lines and was["words"] != now["words"]:
+        lines.append("the points are the same, but a message or a measured figure differs")
+    return lines
+
+
+def differences(was: dict, now: dict) -> list[str]:
+    """What differs between the certificates of two gradings of the same files, most important
+    first; empty if nothing does."""
+    return other_points(was, now) + other_machines(was, now)
+
+
+def compared(was: dict, now: dict) -> str:
+    """What a person reads of a replay."""
+    found = differences(was, now)
+    points = f"{now['score']:g} of {now['most']:g} points"
+    if not found:
+        return (
+            f"The grade is the same: {points}, "
+            f"the kernel, and the traces and consoles of {len(now['runs'])} runs, to the byte."
+        )
+    lines = ["The grade is not the same:", *(f"  {line}" for line in found)]
+    others = other_versions(was, now)
+    if others:
+        lines += ["These versions differ; install those of the certificate, and replay again:"]
+        lines += [f"  {line}" for line in others]
+    else:
+        lines.append(
+            "All versions are those of the certificate: the certificate is not of this grade."
+        )
+    return "\n".join(lines)

@@ -1,0 +1,133 @@
+"""A grade's certificate: made again, the grade is the same; what differs is told."""
+
+import argparse
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from grade.commands import labs as commands
+from grade.scoring import certificate, formats, grading, tree
+from grade.scoring.certificate import BadCertificate
+from grade.scoring.lab import named
+
+LAB = named("elevator")
+FILE = LAB.files[0]
+NONCE, TEST = "3", "return"
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of a grade of one group; the submission has a comment of its own."""
+    folder = tmp_path_factory.mktemp("graded")
+    files = {FILE: tree.pristine(FILE) + "\n/* mine */\n"}
+    (folder / "handed-in" / FILE).parent.mkdir(parents=True)
+    (folder / "handed-in" / FILE).write_text(files[FILE])
+    record = grading.grade(LAB, lambda: files, folder, NONCE, "make grade", TEST, beside=True)
+    formats.write_all(record, folder)
+    return folder
+
+
+@pytest.fixture
+def was(graded: Path) -> dict:
+    """Its certificate."""
+    return certificate.read(graded / certificate.FILE)
+
+
+def replay(graded: Path, certificate_file: Path, out: Path) -> int:
+    """The exit status of `make replay`."""
+    return commands.replay(
+        argparse.Namespace(certificate=certificate_file, submission=graded / "handed-in", out=out)
+    )
+
+
+def test_a_replayed_grade_is_the_same_to_the_byte(
+    graded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert replay(graded, graded / certificate.FILE, tmp_path) == 0
+    assert "The grade is the same: 15 of 15 points" in capsys.readouterr().out
+    for name in ("trace", "console.txt"):
+        again = (tmp_path / "runs" / TEST / name).read_bytes()
+        assert again == (graded / "runs" / TEST / name).read_bytes()
+    assert (tmp_path / "kernel.elf").read_bytes() == (graded / "kernel.elf").read_bytes()
+
+
+def test_a_forged_certificate_is_told_from_what_its_replay_gives(
+    graded: Path, was: dict, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (test,) = was["points"]
+    was["points"][test] = 14
+    was["runs"][TEST]["trace"] = was["runs"][TEST]["console"]
+    was["versions"]["qemu"] = "QEMU emulator version 0.9"
+    forged = tmp_path / "forged.json"
+    forged.write_text(json.dumps(was))
+    assert replay(graded, forged, tmp_path) == 1
+    told = capsys.readouterr().out
+    assert f"test {test}: 14 points there, 15.0 here" in told
+    assert f"run {TEST}: another trace\n" in told
+    assert "qemu: QEMU emulator version 0.9 there, QEMU emulator version" in told
+    assert "compiler" not in told
+
+
+def test_another_text_is_not_graded(graded: Path, was: dict, tmp_path: Path) -> None:
+    other = graded / "other" / FILE
+    other.parent.mkdir(parents=True)
+    other.write_text(tree.pristine(FILE))
+    given = argparse.Namespace(
+        certificate=graded / certificate.FILE, submission=graded / "other", out=tmp_path
+    )
+    with pytest.raises(BadCertificate, match=f"{FILE}: this is not the text that was graded"):
+        commands.replay(given)
+    assert not list(tmp_path.iterdir())
+
+
+CHANGES: dict[str, tuple[Callable[[dict], None], str]] = {
+    "kernel": (lambda c: c.update(kernel="0"), "the submission's kernel: it has other bytes"),
+    "reference": (lambda c: c.update(reference="0"), "the solution's kernel: it has other bytes"),
+    "a run less": (lambda c: c["runs"].clear(), f"run {TEST}: it was made only here"),
+    "console": (
+        lambda c: c["runs"][TEST].update(console="0"),
+        f"run {TEST}: another console",
+    ),
+    "words": (
+        lambda c: c.update(words="0"),
+        "the points are the same, but a message or a measured figure differs",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "told"), CHANGES.values(), ids=CHANGES)
+def test_each_difference_is_told(was: dict, change: Callable[[dict], None], told: str) -> None:
+    before = copy.deepcopy(was)
+    assert not certificate.differences(before, was)
+    change(before)
+    assert certificate.differences(before, was) == [told]
+    assert "is not of this grade" in certificate.compared(before, was)
+
+
+def test_a_commit_is_told_only_with_other_sources(was: dict) -> None:
+    before = copy.deepcopy(was)
+    before["versions"]["commit"] = "1234"
+    assert not certificate.other_versions(before, was)
+    before["versions"]["tree"] = "5678"
+    assert [line.split(":")[0] for line in certificate.other_versions(before, was)] == [
+        "commit",
+        "tree",
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 0}', '{"version": 1, "lab": "x"}'])
+def test_what_is_no_certificate_is_refused_with_words(tmp_path: Path, text: str) -> None:
+    (tmp_path / "bad.json").write_text(text)
+    with pytest.raises(BadCertificate, match=r"bad\.json: no certificate of"):
+        certificate.read(tmp_path / "bad.json")
+
+
+def test_a_kernel_has_the_same_hash_whatever_folder_it_was_built_in(tmp_path: Path) -> None:
+    """Sections that are not loaded name that folder."""
+    kernel = tmp_path / "kernel.elf"
+    commands.tree.tool("objcopy", "--strip-debug", LAB.reference, kernel)
+    assert kernel.read_bytes() != LAB.reference.read_bytes()
+    assert certificate.of_kernel(kernel) == certificate.of_kernel(LAB.reference)
