@@ -99,6 +99,9 @@ LABS := $(sort $(patsubst grade/labs/%/lab.toml,%,$(wildcard grade/labs/*/lab.to
 $(call needed,grade class skeleton samples bundle,LAB,one of the labs as LAB=$(firstword \
     $(LABS)); they are $(LABS))
 $(call needed,replay,CERTIFICATE,the certificate.json of a grade)
+$(call needed,events,RUN,the folder of a run as in build/grade/elevator/runs/rise)
+$(call needed,events,EVENT,the number of an event: a failed test's message names one)
+$(call must_be,EVENT,[0-9]+,the number of an event)
 $(call needed,class,SUBMISSIONS,the folder of the submissions)
 $(call needed,skeleton samples,OUT,the folder to be made)
 $(call needed,bundle,OUT,the .zip to be made)
@@ -173,7 +176,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
 
-.PHONY: all native qemu qemu-gdb gdb test mutants bench experiment repeat results results-tables export report book grade replay skeleton class samples bundle format setup clean version help FORCE
+.PHONY: all native qemu qemu-gdb gdb test mutants bench experiment repeat results results-tables export report book grade replay events skeleton class samples bundle format setup clean version help FORCE
 
 FORCE:
 
@@ -391,6 +394,9 @@ grade: all build/native/drive_times_tool ## score this tree's solution of LAB=, 
 replay: all build/native/drive_times_tool ## make a grade again from its CERTIFICATE=, and compare (SUBMISSION= what was graded, OUT=)
 	@$(RUN) grade.commands.labs replay --certificate=$(call quoted,CERTIFICATE) \
 	    --submission=$(call quoted,SUBMISSION) --out=$(call quoted,OUT)
+
+events: ## list the events around EVENT= in the trace of RUN=, the folder of a graded run
+	@$(RUN) grade.commands.labs events --run=$(call quoted,RUN) --event='$(EVENT)'
 
 class: all build/native/drive_times_tool ## score all SUBMISSIONS= of LAB=; table and page in OUT= (JOBS=, NONCE=, SCHEDULER=address of a Dask cluster)
 	@$(RUN) grade.commands.labs class --lab=$(call quoted,LAB) \

@@ -18,12 +18,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from grade.host.interrupt import stoppable
 from grade.host.paths import BUILD, TREE
 from grade.host.workers import NoWorkers, workers
+from grade.machine.trace import BadTrace
 from grade.scoring import (
     bundle,
     certificate,
     classroom,
     formats,
     grading,
+    moments,
     sandbox,
     submission,
     tree,
@@ -33,6 +35,7 @@ from grade.scoring.classroom import BadClass
 from grade.scoring.formats import page, people
 from grade.scoring.grading import NoTest
 from grade.scoring.lab import BadLab, Lab, named
+from grade.scoring.moments import TRACE_FILE
 from grade.scoring.submission import Refused
 
 GDB_SOCKET = BUILD / "gdb.sock"
@@ -124,6 +127,13 @@ def replay(choice: argparse.Namespace) -> int:
         raise BadCertificate(f"{lab.name} was graded there, and here it is not:\n{record.message}")
     print(certificate.compared(was, now))
     return int(certificate.differences(was, now) != [])
+
+
+def events(choice: argparse.Namespace) -> int:
+    """List the events around one of a run's trace."""
+    file = existing(given(choice.run, "RUN", "the folder of a run") / TRACE_FILE)
+    print(moments.around(file, choice.event))
+    return 0
 
 
 def carried_on(lab: Lab, path: Path | None) -> dict[str, str]:
@@ -243,6 +253,10 @@ def arguments() -> argparse.Namespace:
     again.add_argument("--certificate", type=path, help="the certificate.json of a grade")
     again.add_argument("--submission", type=path, help="what was graded; if not given, this tree")
     again.add_argument("--out", type=path, help="folder for the results")
+    listing = verbs.add_parser("events")
+    listing.set_defaults(do=events)
+    listing.add_argument("--run", type=path, help="the folder of a run")
+    listing.add_argument("--event", type=int, default=0, help="the number of an event")
     verb("samples", samples, "the folder to make")
     verb("bundle", make_bundle, "the .zip to make")
     add = verb("skeleton", skeleton, "the folder to make")
@@ -256,7 +270,16 @@ def main() -> int:
     choice = arguments()
     try:
         return choice.do(choice)
-    except (BadCall, BadCertificate, BadClass, BadLab, NoTest, NoWorkers, Refused) as error:
+    except (
+        BadCall,
+        BadCertificate,
+        BadClass,
+        BadLab,
+        BadTrace,
+        NoTest,
+        NoWorkers,
+        Refused,
+    ) as error:
         print(error, file=sys.stderr)
         return 2
 

@@ -1,17 +1,20 @@
 """Names a moment of a run for a message: its virtual time, and its event's number in the trace.
 
-Events are numbered from 0, in the order of the trace, which lies in the run's folder.
+Events are numbered from 0, in the order of the trace, which lies in the run's folder. `make events`
+lists those around one.
 """
 
 import re
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
+from pathlib import Path
 
 from grade.host.paths import ROOT
-from grade.machine.trace import Event
+from grade.machine.trace import BadTrace, Event, load
 
 TRACE_FILE = "trace"  # in a run's folder
+SHOWN = 12  # events before and after one, in a listing
 # What a policy of each kind was asked about; {} is the block of the trace's event.
 ASKED = {
     "sched": "which request is next, with the head at sector {}",
@@ -86,3 +89,23 @@ class Fault(Moment):
     def asked(self) -> str:
         """The question, and when it was asked."""
         return f"It was asked {ASKED[self.kind].format(self.event.block)}, {self}"
+
+
+def line(number: int, event: Event) -> str:
+    """A line of a listing: number, time, event, disk, block, process, argument."""
+    name = f"{event.name}-write" if event.write else event.name
+    time = f"{event.time_ns / 1e6:,.3f}"
+    where = f"{event.disk:>4} {event.block:>10} {event.pid:>4} {event.argument}"
+    return f"{number:>7} {time:>16} {name:<16}{where}"
+
+
+def around(file: Path, number: int) -> str:
+    """The events of a trace file around this one, in lines. Raises BadTrace."""
+    _, events = load(file)
+    first = max(0, number - SHOWN)
+    listed = [line(n, event) for n, event in enumerate(events) if first <= n <= number + SHOWN]
+    if len(listed) <= number - first:
+        raise BadTrace(f"{file}: it has no event {number}")
+    listed[number - first] += "  <--"
+    head = f"{'event':>7} {'ms':>16} {'what':<16}{'disk':>4} {'block':>10} {'pid':>4} argument"
+    return "\n".join([head, *listed])

@@ -98,6 +98,20 @@ def test_a_requests_step_is_found_in_the_trace(tmp_path: Path) -> None:
     assert run.moment(run.events[1]).number == 1
 
 
+def test_events_are_listed_around_one(tmp_path: Path) -> None:
+    records = [trace.RECORD.pack(n * 1000, n, 0, 7, 0, 1) for n in range(40)]
+    head = trace.TRACE_FILE.pack(trace.FILE_MAGIC, len(records), 0)
+    file = tmp_path / "trace"
+    file.write_bytes(head + b"".join(records))
+    listed = moments.around(file, 20).splitlines()[1:]
+    assert [int(line.split()[0]) for line in listed] == [*range(8, 33)]
+    marked = [line for line in listed if line.endswith("<--")]
+    assert [line.split()[:5] for line in marked] == [["20", "0.020", "queued", "1", "20"]]
+    assert moments.around(file, 0).splitlines()[1].endswith("<--")
+    with pytest.raises(trace.BadTrace, match="it has no event 40"):
+        moments.around(file, 40)
+
+
 def test_of_a_panic_its_message_is_shown_once_before_its_addresses(tmp_path: Path) -> None:
     console = tmp_path / "console.txt"
     calls = [f"  ffffffc08000{i:04x} f{i}+0x10" for i in range(30)]
