@@ -13,6 +13,22 @@ cd "$(dirname "$0")/.."
 PATH=$PATH:/usr/sbin:/sbin
 prefix=$(sh grade/find_tool.sh prefix)
 
+# chosen VARIABLE VALUE PROGRAM STANDARD: stop if a value that is not the standard
+# one names no program.
+chosen() {
+    [ "$2" = "$4" ] || command -v "$3" >/dev/null || {
+        echo "setup: $1=$2: there is no program $3; leave $1 out, or name one that is there"
+        exit 1
+    }
+}
+
+chosen TOOLPREFIX "$prefix" "${prefix}gcc" "$(TOOLPREFIX='' sh grade/find_tool.sh prefix)"
+gdb=$(sh grade/find_tool.sh gdb)
+chosen GDB "$gdb" "$gdb" "$(GDB='' sh grade/find_tool.sh gdb)"
+qemu=${QEMU:-qemu-system-riscv64}
+chosen QEMU "$qemu" "$qemu" qemu-system-riscv64
+chosen HOSTCC "${HOSTCC:-cc}" "${HOSTCC:-cc}" cc
+
 # have PATH-GLOB: does such a file exist?
 have() { [ -e "$1" ]; }
 
@@ -30,13 +46,18 @@ need() {
 
 need gcc-riscv64-unknown-elf "${prefix}gcc"
 need binutils-riscv64-unknown-elf "${prefix}ld" "${prefix}nm" "${prefix}objdump"
-need qemu-system-misc "${QEMU:-qemu-system-riscv64}"
-need gdb-multiarch "$(sh grade/find_tool.sh gdb)"
+need qemu-system-misc "$qemu"
+need gdb-multiarch "$gdb"
 need e2fsprogs mke2fs e2fsck debugfs dumpe2fs
-need blktrace blkparse btt iowatcher
-need bubblewrap bwrap
+if [ "$(uname -s)" != Darwin ]; then # there is neither on macOS
+    need blktrace blkparse btt iowatcher
+    need bubblewrap bwrap
+    have /usr/include/stdio.h || missing="$missing libc6-dev"
+fi
 need gcc "${HOSTCC:-cc}"
-have /usr/include/stdio.h || missing="$missing libc6-dev"
+need git git
+need util-linux flock
+need coreutils nproc
 have .venv/bin/python || need python3 python3
 have .venv/bin/python || python3 -c 'import ensurepip, venv' 2>/dev/null ||
     missing="$missing python3-venv"
@@ -54,6 +75,7 @@ binutils-riscv64-unknown-elf binutils-riscv64-linux-gnu riscv64-elf-binutils ris
 qemu-system-misc             qemu-system-riscv-core     qemu-system-riscv    qemu
 gdb-multiarch                gdb                        riscv64-elf-gdb      riscv64-elf-gdb
 libc6-dev                    glibc-devel                glibc                glibc
+util-linux                   util-linux                 util-linux           flock
 python3                      python3                    python               python
 python3-venv                 python3                    python               python
 EOF
@@ -77,6 +99,9 @@ elsewhere() {
         echo "setup: missing:$missing (Debian's names)"
         # shellcheck disable=SC2046 # a word each
         echo "setup: install them with:" $install $(there $manager)
+        [ "$(uname -s)" != Darwin ] ||
+            echo "setup: on macOS the labs' grader and the experiments need a" \
+                "container: see .devcontainer/Dockerfile"
         return
     done
     echo "setup: these are missing (the names are Debian's):$missing"
@@ -105,8 +130,24 @@ fi
 
 [ "${1:-}" = packages ] && exit
 
+# Stop if a tool is too old. Called once, before the environment is made.
+expect_versions() {
+    echo | "${prefix}gcc" -march=rv64imac_zicsr_zifencei -mabi=lp64 -x c -c -o /dev/null - ||
+        {
+            echo "setup: ${prefix}gcc is too old, or made for other machines: GCC 12 is known to do"
+            exit 1
+        }
+    version=$("$qemu" --version | sed -n 's/^QEMU emulator version \([0-9.]*\).*/\1/p')
+    oldest=$(printf '%s\n' 7.2 "$version" | sort -V | head -n 1)
+    [ "$oldest" = 7.2 ] || {
+        echo "setup: $qemu is version $version: Sluice needs QEMU 7.2 or newer"
+        exit 1
+    }
+}
+
 # The environment is complete once it holds a copy of what it was made from.
 if ! cmp -s grade/requirements.txt .venv/requirements.txt; then
+    expect_versions
     echo "setup: making the Python environment .venv"
     rm -rf .venv
     python3 -m venv .venv
