@@ -350,6 +350,31 @@ def test_fsync_3_comes_after_every_third_write(lab: Lab) -> None:
     assert run.jobs()[0]["fsyncs"] == 3
 
 
+def test_for_people_the_same_figures_are_a_few_lines_of_text(lab: Lab) -> None:
+    words = "rw=randrw filename=/w nr=200 fsync=20 seed=5"
+    [job] = lab(f"iogen {words}").jobs()
+    run = lab(f"iogen output=text {words}", "drive=fixed")
+    assert not run.jobs()
+    first, responses, fsyncs = run.console[run.console.index("iogen job1:") :].splitlines()[:3]
+    done = f"iogen job1: {job['reads']} reads and {job['writes']} writes of 4096 bytes in "
+    assert first.startswith(done) and "failed" not in first
+    for line, what in ((responses, "response_ns"), (fsyncs, "fsync_ns")):
+        told = {name: float(ms) for name, ms in re.findall(r"(\w+) (\d+\.\d+)", line)}
+        assert list(told) == ["mean", "median", "p99", "longest"]
+        for name, key in (("mean", "mean"), ("longest", "max")):
+            assert told[name] == pytest.approx(job[what][key] / 1e6, rel=0.01, abs=0.001)
+        assert told["median"] <= told["p99"] <= told["longest"]
+    total = sum(count for _, count in job["histogram"])
+    ranks = accumulate(count for _, count in job["histogram"])
+    low_ns = next(
+        low for (low, _), n in zip(job["histogram"], ranks, strict=True) if 2 * n >= total
+    )
+    median = float(re.search(r"median (\S+)", responses)[1])
+    assert low_ns / 1e6 - 0.001 <= median <= low_ns * 129 / 128 / 1e6 + 0.01
+    run = lab("iogen output=text rw=write filename=/dev/disk0 nr=5", status=1)
+    assert ", 5 failed\n" in run.console
+
+
 def test_a_file_is_laid_out_first_when_asked(lab: Lab) -> None:
     run = lab(
         "iogen rw=randread filename=/new layout=1 offset=4k size=100k bs=2k nr=20\nls -l /new"
@@ -435,7 +460,7 @@ def test_words_before_the_first_name_hold_for_all_jobs(lab: Lab) -> None:
 
 def test_help_tells_every_option_with_its_range_and_default(lab: Lab) -> None:
     text = lab("iogen -h").console
-    rows = re.findall(r'ROW\("(\w+)"', (ROOT / "user/iogen.c").read_text())
+    rows = re.findall(r'ROW\("(\w+)"', (ROOT / "user/iogen/options.c").read_text())
     assert len(rows) > 15
     for name in rows:
         assert re.search(rf"^  {name}=\S+  \w", text, re.M), name

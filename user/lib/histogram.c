@@ -30,6 +30,17 @@ void histogram_add(struct histogram *h, u64 value)
     h->bucket[bucket_of(value)]++;
 }
 
+u64 histogram_quantile(const struct histogram *h, u64 of_1000)
+{
+    u64 rank = MAX(1, (h->count * of_1000 + 999) / 1000), seen = 0;
+    for (u32 i = 0; i < BUCKETS; i++) {
+        seen += h->bucket[i];
+        if (seen >= rank)
+            return MIN((bucket_low(i) + bucket_low(i + 1) - 1) / 2, h->max);
+    }
+    return 0;
+}
+
 void histogram_print_summary(const struct histogram *h)
 {
     u64 n = MAX(h->count, 1);

@@ -1,0 +1,112 @@
+/*
+ * iogen: the load generator. What its parts share; main.c tells what it does.
+ *
+ * - options.c   the words NAME=VALUE, which become jobs
+ *   check.c     is what was asked for possible?
+ *   prepare.c   files and generators before the start
+ *   run.c       the I/Os of a job
+ *   print.c     what came of it: text, JSON, a log
+ *   main.c      a process for each job, which all start at one time
+ */
+#ifndef SLUICE_IOGEN_H
+#define SLUICE_IOGEN_H
+
+#include "user/lib.h"
+#include "user/lib/histogram.h"
+#include "user/lib/random.h"
+#include "user/lib/settings.h"
+
+#define JOBS_MAX 32 /* processes */
+
+/* Properties of the values of rw=. An option may need some of them. */
+enum {
+    WRITES = 1,
+    MIXED = 2,
+    RANDOM = 4,
+    ZIPF = 8,
+    MOGUL = 16,
+    PACED = 32,
+    VARY = 64,
+    SEQUENTIAL = 128,
+};
+
+enum { FIXED, POISSON };
+enum { OUTPUT_JSON, OUTPUT_TEXT };
+
+extern const struct choice modes[], arrivals[], advices[];
+
+struct record {
+    u64 start_ns, response_ns, block;
+    bool write;
+};
+
+struct job {
+    /* options */
+    const char *name, *filename, *log_path, *until;
+    u64 mode, bs_bytes, offset_bytes, size_bytes, layout;
+    u64 number_ios, runtime_s, rate_iops, arrival, seed;
+    u64 thinktime_us, thinktime_blocks, vary_ios;
+    u64 rwmixread_percent, theta_thousandths, fsync_every;
+    u64 share_percent, cache_blocks, period_s, numjobs;
+    u64 streams, step, advice, output;
+    u64 given; /* a bit for each row of the table */
+
+    /* what follows from them */
+    u32 number; /* of the process */
+    u32 first;  /* of the job's processes */
+    u32 is;
+    u64 blocks;                /* it chooses from */
+    u64 count, period_ns;      /* count I/Os are scheduled each period, or 0 */
+    const struct job *watched; /* until's first process, or NULL */
+    struct zipf *zipf;
+    int fd; /* its offset is 1 when the job has ended: I/O leaves it alone */
+    int result_fd, pid; /* its output, for the parent */
+
+    /* the run */
+    char *buf;
+    u64 where, which, when;       /* generators */
+    u64 start_ns, due_ns, end_ns; /* all, the next I/O, the last I/O */
+    u64 issued, reads, writes, errors, late_ns;
+    struct record *record;
+    u64 record_room;
+};
+
+/* The processes of all jobs. */
+extern struct job jobs[JOBS_MAX];
+extern int job_count;
+
+/* What a process has measured: each has its own. */
+extern struct histogram response, fsyncs;
+
+/* ---- options.c ---- */
+
+/* The words of the command line become jobs. A wrong word ends the program. */
+void parse(char **word, int n);
+/* Was the option given whose field this is? */
+bool has(const struct job *j, const void *field);
+/* Are the job's options given together possible? */
+void check_given(const struct job *j);
+void options_help(void);
+
+/* ---- check.c ---- */
+
+/* Settles what follows from the options. An impossible one ends the program. */
+void check_all(void);
+
+/* ---- prepare.c ---- */
+
+void prepare(struct job *j);
+/* Bytes that the job writes. */
+void fill(const struct job *j, char *buf, u64 bytes);
+
+/* ---- run.c ---- */
+
+/* All I/Os of a job; the file's offset says to others that it has ended. */
+void run_job(struct job *j);
+
+/* ---- print.c ---- */
+
+void print_result(const struct job *j);
+void write_log(const struct job *j);
+
+#endif
