@@ -95,6 +95,16 @@ def test_dev_trace_prints_the_ring(run_script):
     assert any(" miss " in line for line in lines)
 
 
+def test_a_reader_that_causes_events_comes_to_the_end_of_the_trace(run_script):
+    """Writing what was read is traced: the text ends with what there was before."""
+    count = "grep trace.written /dev/stat"
+    script = f"cat /bin/sh > /copy; {count}; cat /dev/trace > /trace; wc -l /trace; {count}"
+    out = run_script(script, args="trace_k=64 write=through").console
+    before, after = map(int, re.findall(r"^trace.written (\d+)", out, re.M))
+    lines = int(re.search(r"^(\d+) /trace$", out, re.M)[1])
+    assert 50 < before <= lines < after - 50
+
+
 def memory_of(path: Path, records: int, written: int) -> Path:
     """A memory file with a ring in which record i was written at i ns."""
     ring = [i + (written - 1 - i) // records * records for i in range(min(records, written))]

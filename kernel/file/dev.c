@@ -99,10 +99,10 @@ static int text_move(struct text *t, struct uio *u)
 /* One read sees one printing: as a reader may ask for TEXT_PAGES pages at once,
  * most texts are read as they were at one time. A text that changes its length
  * between two reads may show a torn line where they meet. */
-static int text_read(const struct device *d, struct uio *u)
+static int text_read(const struct device *d, u64 until, struct uio *u)
 {
     u64 most = MIN(u->left, TEXT_PAGES * PAGE_SIZE);
-    struct text t = {.from = u->offset, .to = u->offset + most};
+    struct text t = {.from = u->offset, .to = u->offset + most, .until = until};
     text_make(&t, d->print);
     return text_move(&t, u);
 }
@@ -123,10 +123,10 @@ static int line_write(const struct device *d, struct uio *u)
     return d->control(line);
 }
 
-int device_read(const struct device *d, u32 unit, struct uio *u)
+int device_read(const struct device *d, u32 unit, u64 until, struct uio *u)
 {
     if (d->print)
-        return text_read(d, u);
+        return text_read(d, until, u);
     return d->read ? d->read(unit, u) : -ENODEV;
 }
 

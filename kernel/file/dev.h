@@ -9,8 +9,9 @@
 
 const struct device *device_find(u32 number); /* or NULL */
 
-/* Move bytes; advance the uio. 0 or -errno, as struct device says. */
-int device_read(const struct device *, u32 unit, struct uio *);
+/* Move bytes; advance the uio. 0 or -errno, as struct device says. until: what
+ * the device's `end` said when the file was opened. */
+int device_read(const struct device *, u32 unit, u64 until, struct uio *);
 int device_write(const struct device *, u32 unit, struct uio *);
 
 /* Make the nodes in /dev that are missing or have a wrong number. What

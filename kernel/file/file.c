@@ -100,6 +100,8 @@ static int attach_device(struct file *f, u32 number)
     f->type = FILE_DEVICE;
     f->device = device_find(number);
     f->unit = number & 0xff;
+    if (f->device && f->device->end)
+        f->until = f->device->end();
     return f->device ? 0 : -ENXIO;
 }
 
@@ -230,7 +232,7 @@ static i64 device_io(struct file *f, struct uio *u, bool own)
     if (own)
         u->offset = __atomic_load_n(&f->offset, __ATOMIC_RELAXED);
     int error = u->write ? device_write(f->device, f->unit, u)
-                         : device_read(f->device, f->unit, u);
+                         : device_read(f->device, f->unit, f->until, u);
     i64 n = error && u->write ? error : uio_result(u, wanted, error);
     if (own && n > 0)
         __atomic_store_n(&f->offset, u->offset, __ATOMIC_RELAXED);

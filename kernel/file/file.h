@@ -22,6 +22,7 @@ struct file {
     struct pipe *pipe;           /* FILE_PIPE */
     const struct device *device; /* FILE_DEVICE */
     u32 unit;
+    u64 until;              /* FILE_DEVICE: where its text ends (device.h) */
     struct sleeplock lock;  /* one transfer at a time moves offset */
     u64 offset;             /* lock */
     struct streams streams; /* inode's lock: for the prefetch policy */

@@ -28,6 +28,9 @@ struct device {
     int (*read)(u32 unit, struct uio *);
     int (*write)(u32 unit, struct uio *);
     void (*print)(struct text *);     /* all of the text; may sleep */
+    /* Of a text that grows while it is read: called when a file is opened,
+     * and print finds the answer in text.until. NULL: 0. */
+    u64 (*end)(void);
     int (*control)(const char *line); /* a line written to it: 0 or -errno */
     int (*ioctl)(u32 unit, u32 request, u64 arg); /* NULL: -ENOTTY */
     u64 (*size)(u32 unit); /* bytes, for stat and SEEK_END; NULL: 0 */

@@ -13,6 +13,7 @@
 struct text {
     u64 at;                 /* offset of the next byte printed */
     u64 from, to;           /* the part wanted */
+    u64 until;              /* what the device's `end` said at the opening */
     char *page[TEXT_PAGES]; /* it goes here; allocated as needed */
     char *line;             /* a page to format in */
     int error;              /* -ENOMEM */

@@ -7,7 +7,9 @@
  *   trace.lost counts them.
  * - /dev/trace prints what the ring holds, the oldest first, a line each:
  *   `TIME_NS EVENT DISK BLOCK PID ARGUMENT`, where EVENT of a write ends in
- *   -write.
+ *   -write. It ends with the last event before it was opened: so a reader
+ *   that causes events, as `cat /dev/trace > file` does, comes to its end.
+ *   Events that are overwritten meanwhile are missing in what it reads.
  * - On the host: the ring lies at physical address trace.phys (a gauge), as
  *   struct trace_ring below, little-endian. A machine whose memory is a file
  *   (QEMU's memory-backend-file) leaves it there to be read after power-off.
