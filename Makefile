@@ -69,8 +69,8 @@ define newline
 
 
 endef
-$(foreach v,ARGS DISKS CPUS MEM FS_MB JOBS T E N SIZE WITH SCHEDULER FORMAT OUT LAB \
-    SUBMISSION SUBMISSIONS TEST NONCE BASE STUDENT FILES MUTANT QEMU_OTHER \
+$(foreach v,ARGS DO DISKS CPUS MEM FS_MB JOBS T E N SIZE WITH SCHEDULER FORMAT OUT LAB \
+    SUBMISSION SUBMISSIONS TEST NONCE BASE SOLVED STUDENT FILES MUTANT QEMU_OTHER \
     CFLAGS_EXTRA,$(if \
     $(findstring $(newline),$(value $(v))),$(error $(v): must be one line)))
 $(foreach v,DEBUG V FULL LIST,$(call must_be,$(v),[01]?,1 or nothing))
@@ -79,7 +79,7 @@ $(call must_be,JOBS,[1-9][0-9]*,a number from 1)
 $(call must_be,COUNT,[1-9][0-9]*,a number of changes from 1)
 $(call must_be,SEED,[0-9]+,a whole number)
 $(call must_be,FS_MB,[1-9][0-9]*,a number of MiB from 1)
-ifneq ($(filter qemu qemu-gdb,$(MAKECMDGOALS)),)
+ifneq ($(filter qemu qemu-gdb run,$(MAKECMDGOALS)),)
 $(call must_be,CPUS,[1-8],a number of harts from 1 to 8)
 $(call must_be,MEM,[1-9][0-9]?[0-9]?[0-9]?[MG],memory from 32M to 8G)
 MEM_MIB := $(shell echo $$(($(subst G,*1024,$(subst M,,$(MEM))))))
@@ -102,6 +102,7 @@ $(call needed,replay,CERTIFICATE,the certificate.json of a grade)
 $(call needed,events,RUN,the folder of a run as in build/grade/elevator/runs/rise)
 $(call needed,events,EVENT,the number of an event: a failed test's message names one)
 $(call must_be,EVENT,[0-9]+,the number of an event)
+$(call needed,run,DO,commands of Sluice's shell)
 $(call needed,class,SUBMISSIONS,the folder of the submissions)
 $(call needed,skeleton samples,OUT,the folder to be made)
 $(call needed,bundle,OUT,the .zip to be made)
@@ -176,7 +177,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
 
-.PHONY: all native qemu qemu-gdb gdb test mutants bench experiment repeat results results-tables export report book grade replay events skeleton class samples bundle format setup clean version help FORCE
+.PHONY: all native qemu qemu-gdb gdb run test mutants bench experiment repeat results results-tables export report book grade replay events skeleton class samples bundle format setup clean version help FORCE
 
 FORCE:
 
@@ -198,7 +199,7 @@ build/%: FORCE
 
 else
 
-all: $(KERNEL) $(MKFS) $(UPROG) build/fs.img
+all: $(KERNEL) $(MKFS) $(UPROG) build/fs.img compile_commands.json
 
 # A file that holds the command for a kind of object, or the list of a program's
 # parts. It is written when that changes, so that a removed source is noticed too.
@@ -332,7 +333,10 @@ QEMU_COMMAND = $(QEMU) -machine virt -cpu rv64,sstc=true -bios none \
     $(if $(strip $(value ARGS)),-append $(call word_of,$(strip $(value ARGS))))
 GDB_SOCKET := build/gdb.sock
 
+# In a student's tree: which functions of other labs nobody has written in it.
+UNSOLVED := $(wildcard grade/labs/UNSOLVED.md)
 qemu: $(KERNEL) build/fs.img ## boot to a shell (CPUS= MEM= DISKS= ARGS= DEBUG=); leave with poweroff, or ^] x
+	$(if $(UNSOLVED),@cat $(UNSOLVED))
 	$(QEMU_COMMAND)
 
 qemu-gdb: $(KERNEL) build/fs.img ## as `make qemu`, and wait for `make gdb` in another terminal
@@ -342,6 +346,10 @@ qemu-gdb: $(KERNEL) build/fs.img ## as `make qemu`, and wait for `make gdb` in a
 
 gdb: $(KERNEL) ## attach to `make qemu-gdb`, with commands for the kernel's state
 	$(GDB) -q -x grade/gdb/attach.gdb $(KERNEL)
+
+run: all ## boot in virtual time, run the commands DO='iostat ls; sync' and power off: the same figures each time (ARGS= MEM= FS_MB=)
+	@$(RUN) grade.commands.run --do=$(call quoted,DO) --args=$(call quoted,ARGS) \
+	    --mem='$(MEM)' --fs-mb='$(FS_MB)'
 
 # T with .py in it is a file or a test in one, else words of tests' names.
 TEST_CHOICE = $(if $(value T),$(if $(findstring .py,$(value T)),grade/tests/$(call quoted,T),\
@@ -403,9 +411,10 @@ class: all build/native/drive_times_tool ## score all SUBMISSIONS= of LAB=; tabl
 	    --submissions=$(call quoted,SUBMISSIONS) --out=$(call quoted,OUT) \
 	    --jobs='$(JOBS)' --nonce=$(call quoted,NONCE) --scheduler=$(call quoted,SCHEDULER)
 
-skeleton: all build/native/drive_times_tool ## make in OUT= the folder that a student of LAB= gets (BASE= the student's earlier work, STUDENT= the student's name)
+skeleton: all build/native/drive_times_tool ## make in OUT= the folder that a student of LAB= gets (BASE= the student's work in other labs, SOLVED='labs whose solution it may have', STUDENT= the student's name)
 	@$(RUN) grade.commands.labs skeleton --lab=$(call quoted,LAB) --out=$(call quoted,OUT) \
-	    --base=$(call quoted,BASE) --student=$(call quoted,STUDENT)
+	    --base=$(call quoted,BASE) --solved=$(call quoted,SOLVED) \
+	    --student=$(call quoted,STUDENT)
 
 samples: all ## make in OUT= three submissions of LAB= to try `make class` with: good, half-done, cheating
 	@$(RUN) grade.commands.labs samples --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
@@ -427,11 +436,12 @@ format: ## format all sources by the checked-in settings
 json = "$(subst ",\",$(subst \,\\,$(1)))"
 entry = {"directory": $(call json,$(CURDIR)), "file": "$(s)", "command": $(call json,$(2) -c $(s))},
 entries = $(foreach s,$(1),$(call word_of,$(entry)))
-compile_commands.json: FORCE ## for editors: how each file is compiled
-	@{ echo '['; printf '%s\n' $(call entries,$(KSRC),$(KCC) $(KCFLAGS)) \
+compile_commands.json: FORCE ## for editors: how each file is compiled (every make writes it)
+	@mkdir -p build; { echo '['; printf '%s\n' $(call entries,$(KSRC),$(KCC) $(KCFLAGS)) \
 	    $(call entries,$(USRC) $(ULIBSRC),$(KCC) $(UCFLAGS)) \
 	    $(call entries,$(HOSTSRC),$(HOSTCC) $(HCFLAGS)) | \
-	    sed '$$s/,$$//'; echo ']'; } > $@
+	    sed '$$s/,$$//'; echo ']'; } > build/$@
+	@cmp -s build/$@ $@ || cp build/$@ $@
 
 setup: ## install what is missing (every command does so by itself)
 	sh grade/setup.sh

@@ -153,7 +153,8 @@ ODD = """-dash Zoë O'Brien $HOME $(x) a"b`c`, d"""  # what a shell or make woul
     [
         ("grade", ["LAB", "SUBMISSION", "OUT", "TEST", "NONCE"]),
         ("class", ["LAB", "SUBMISSIONS", "OUT", "NONCE", "SCHEDULER"]),
-        ("skeleton", ["LAB", "OUT", "BASE", "STUDENT"]),
+        ("skeleton", ["LAB", "OUT", "BASE", "SOLVED", "STUDENT"]),
+        ("run", ["DO", "ARGS"]),
         ("samples", ["LAB", "OUT"]),
         ("bundle", ["LAB", "OUT"]),
         ("experiment", ["SIZE", "SCHEDULER"]),
@@ -210,6 +211,8 @@ def test_odd_paths_of_disks_reach_qemu(tmp_path: Path) -> None:
         ("grade", "LAB=", "grade lacks LAB: give one of the labs as LAB=crash; they are crash "),
         ("class", "LAB=elevator", "class lacks SUBMISSIONS: give the folder of the submissions"),
         ("skeleton", "LAB=elevator", "skeleton lacks OUT: give the folder to be made"),
+        ("run", "ARGS=", "run lacks DO: give commands of Sluice's shell"),
+        ("run", "MEM=9G", "MEM=9G: must be memory from 32M to 8G"),
         ("samples", "LAB=elevator", "samples lacks OUT: give the folder to be made"),
         ("bundle", "LAB=elevator", "bundle lacks OUT: give the .zip to be made"),
     ],
