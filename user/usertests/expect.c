@@ -118,13 +118,13 @@ void computes_right(u64 wanted)
     TRUE(computes() == wanted);
 }
 
-void makes_and_removes(u64 unused)
+void makes_and_removes(u64 rounds)
 {
     char name[20], other[20];
-    u64 random = getpid() + unused;
-    for (int i = 0; i < 40; i++) {
+    u64 random = getpid();
+    for (u64 i = 0; i < rounds; i++) {
         u64 size = random_u64(&random) % 20000;
-        snprintf(name, sizeof name, "f%d-%d", getpid(), i % 7);
+        snprintf(name, sizeof name, "f%d-%lu", getpid(), i % 7);
         snprintf(other, sizeof other, "g%d", getpid());
         WRITE_FILE(name, size, random);
         OK(rename(name, other));

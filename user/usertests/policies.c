@@ -50,7 +50,7 @@ static void use_every_policy(void)
 TEST(policies_are_swapped_under_load_without_loss)
 {
     int pids[4], status;
-    SPAWN_ALL(pids, makes_and_removes, 0);
+    SPAWN_ALL(pids, makes_and_removes, 10);
     for (u32 i = 0; i < NELEM(pids); i++) {
         while (OK(wait(pids[i], &status, WNOHANG)) == 0)
             use_every_policy();

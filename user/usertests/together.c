@@ -12,7 +12,7 @@ TEST(appends_of_several_processes_are_all_there)
 TEST(processes_change_one_directory_at_the_same_time)
 {
     int pids[4];
-    SPAWN_ALL(pids, makes_and_removes, 0);
+    SPAWN_ALL(pids, makes_and_removes, 40);
     JOIN_ALL(pids);
     OK(mkdir("d", 0755));
     IS(STAT(".").st_nlink, 3);

@@ -100,7 +100,7 @@ void writes_for_ever(u64 fd);
 void sleeps_for_ever(u64 unused);
 void computes_right(u64 wanted); /* what computes() returned */
 u64 computes(void);
-void makes_and_removes(u64 unused); /* files in the current directory */
+void makes_and_removes(u64 rounds); /* files in the current directory */
 
 /* Several processes write records, each of one byte, to one place. */
 enum { WRITERS = 4, RECORDS = 300, RECORD = 100 };
