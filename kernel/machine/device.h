@@ -27,7 +27,7 @@ struct device {
      * count, bytes written before it do not. NULL: -ENODEV. */
     int (*read)(u32 unit, struct uio *);
     int (*write)(u32 unit, struct uio *);
-    void (*print)(struct text *);     /* all of the text; may sleep */
+    void (*print)(struct text *); /* all of the text; may sleep */
     /* Of a text that grows while it is read: called when a file is opened,
      * and print finds the answer in text.until. NULL: 0. */
     u64 (*end)(void);
