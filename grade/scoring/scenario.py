@@ -25,7 +25,7 @@ BLOCK_BYTES = 4096
 BLOCK_SECTORS = BLOCK_BYTES // 512
 FOR_EVER = 2**64
 STUCK = 99
-FAULT_LINE = re.compile(rb"policy fault: .*")  # on the console
+FAULT_LINE = re.compile(rb"policy fault: [^\r\n]*")  # on the console
 EXTENT = re.compile(r"\((\d+)(?:-(\d+))?\):(\d+)")  # blocks of a file, as debugfs has them
 RC = """mkdir {mount} && mount disk{data} {mount} || exit
 {watchdog}
@@ -203,7 +203,7 @@ class Run:
         return Wrong(
             "only answers that the kernel can use",
             f"{self.fault_line()}\n{fault.asked()}.\n"
-            f"There were {len(self.faults)} such answers in this run.",
+            f"The number of such answers in this run is {len(self.faults)}.",
         )
 
     def expect_no_fault(self, start_ns: int = 0, end_ns: int = FOR_EVER) -> None:
