@@ -136,29 +136,35 @@ def events(choice: argparse.Namespace) -> int:
     return 0
 
 
-def carried_on(lab: Lab, path: Path | None) -> dict[str, str]:
-    """A student's earlier work, completed by the solution's. Prints which is which."""
+def own_work(lab: Lab, path: Path | None) -> dict[str, str]:
+    """A student's work in the other labs. Prints which files it has."""
     if path is None:
         return {}
-    files = tree.sources_before(lab)
-    if not files:
-        raise BadLab(
-            f"BASE={path}: no lab before {lab.name} has files to carry on; leave BASE= out"
-        )
-    work = submission.take_some(existing(path), files)
-    made, ours = tree.carried_on(lab, work)
+    work = submission.take_some(existing(path), tree.sources_of_others(lab))
     print(f"taken from BASE: {', '.join(sorted(work))}")
-    if ours:
-        print(f"taken from the solution: {', '.join(ours)}")
-    return made
+    return work
+
+
+def named_labs(lab: Lab, words: str) -> frozenset[str]:
+    """The other labs that are named, separated by blanks or commas."""
+    found = frozenset(named(word).name for word in words.replace(",", " ").split())
+    if lab.name in found:
+        raise BadLab(f"SOLVED={lab.name}: the student is to solve it")
+    return found
 
 
 def skeleton(choice: argparse.Namespace) -> int:
     """Hand a lab out."""
     lab = named(choice.lab)
-    base = carried_on(lab, choice.base)
     out = given(choice.out, "OUT", "the folder to be made for the student")
-    tree.skeleton(lab, out, base, choice.student)
+    base, solved = own_work(lab, choice.base), named_labs(lab, choice.solved)
+    tree.expect_needs(lab, tree.prepared(lab, base, solved))
+    made = tree.skeleton(lab, out, base, choice.student, solved)
+    if made.taken:
+        said = ", ".join(f"{hole.function} in {hole.file}" for hole in made.taken)
+        print(f"taken from the solution: {said}")
+    if made.left:
+        print(f"not written in this tree, which says so:\n{tree.unsolved(made.left)}", end="")
     print(f"{out}: the lab {lab.title}; begin with {out}/grade/labs/{lab.name}/handout.md")
     return 0
 
@@ -261,7 +267,8 @@ def arguments() -> argparse.Namespace:
     verb("bundle", make_bundle, "the .zip to make")
     add = verb("skeleton", skeleton, "the folder to make")
     add("--student", default="", help="the student's name, if the lab is answered by numbers")
-    add("--base", type=path, help="a student's earlier work, to carry on")
+    add("--base", type=path, help="a student's work in other labs, to carry on")
+    add("--solved", default="", help="labs whose solutions the tree may have")
     return parser.parse_args()
 
 

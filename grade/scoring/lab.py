@@ -16,6 +16,7 @@ lab.toml:
     [points]               GROUP = POINTS, of tests/
     [hidden]               GROUP = POINTS, of hidden/; all sum to 100
     [[holes]]              file, function, stub: the body that students get
+    needs = ["LAB"]        labs that must be solved in the tree in which this one is done
     [new]                  FILE = its solution, a file of this tree; for each in start/
 
 A mistake, wrong/NAME.toml:
@@ -115,6 +116,7 @@ class Lab:
     holes: tuple[Hole, ...]
     groups: tuple[Group, ...]
     new: dict[str, str]  # files that only students have, and their solutions
+    needs: tuple[str, ...] = ()  # names of labs that must be solved where this one is done
 
     @property
     def handed_out(self) -> bool:
@@ -169,7 +171,7 @@ def groups(path: Path, points: dict[str, int], hidden: bool, handed_out: bool) -
 
 STRINGS = {"file": str, "function": str}
 KEYS = {"title": str, "order": int, "files": list, "points": dict, "hidden": dict, "holes": list}
-OPTIONAL = {"new": dict}
+OPTIONAL = {"new": dict, "needs": list}
 
 
 def new_files(path: Path, new: dict[str, str]) -> list[Hole]:
@@ -204,7 +206,7 @@ def load(folder: Path) -> Lab:
             raise BadLab(f"{path}: {hole.file} has a hole, but is not in files")
     files = tuple(raw["files"])
     fixed = (folder.name, folder, raw["title"], raw["order"], files)
-    return Lab(*fixed, tuple(holes), tuple(found), new)
+    return Lab(*fixed, tuple(holes), tuple(found), new, tuple(raw.get("needs", [])))
 
 
 def labs() -> list[Lab]:

@@ -9,13 +9,23 @@ could be led to do touches what is the staff's.
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 
 from grade.code import source
 from grade.code.objects import tool
 from grade.host.paths import BUILT, KERNEL, ROOT, TREE
-from grade.scoring import answers, compiler, linked, objectfile, sandbox, sourcefile
+from grade.scoring import (
+    answers,
+    compiler,
+    linked,
+    objectfile,
+    repository,
+    sandbox,
+    sourcefile,
+)
 from grade.scoring.lab import LABS, BadLab, Edit, Hole, Lab, attacks, labs, mistakes
 
 SOURCES = ("kernel/**/*.[cS]", "policies/*/*.c")
@@ -26,6 +36,13 @@ LINKED = (
 NOT_HANDED_OUT = shutil.ignore_patterns(
     ".git", ".github", ".venv", ".ci", "build", "__pycache__", ".*_cache", "compile_commands.json"
 )
+UNSOLVED = "grade/labs/UNSOLVED.md"  # in a student's tree; `make qemu` prints it
+UNSOLVED_HEAD = """# Functions of other labs
+
+In this tree nobody has written these functions yet, because other labs are about them. You need not
+write them now. Until then:
+
+"""
 SAMPLE_STUDENT = "A. Sample"  # of solutions to try things with
 
 
@@ -134,10 +151,20 @@ def expect_room(out: Path) -> None:
         raise BadLab(f"{out}: not empty")
 
 
-def sources_before(lab: Lab) -> tuple[str, ...]:
-    """The sources that the labs before this one are about."""
-    files = {file for other in labs() if other.order < lab.order for file in other.files}
+def sources_of_others(lab: Lab) -> tuple[str, ...]:
+    """The sources of this tree that the other labs are about."""
+    files = {file for other in others(lab) for file in other.files if file not in other.new}
     return tuple(sorted(filter(sourcefile.is_source, files)))
+
+
+def others(lab: Lab) -> list[Lab]:
+    """All labs but this one."""
+    return [other for other in labs() if other.name != lab.name]
+
+
+def before(lab: Lab) -> frozenset[str]:
+    """The names of the labs before this one."""
+    return frozenset(other.name for other in labs() if other.order < lab.order)
 
 
 def with_hole(hole: Hole, text: str | None = None) -> dict[str, str]:
@@ -151,35 +178,81 @@ def with_hole(hole: Hole, text: str | None = None) -> dict[str, str]:
     return {hole.file: made}
 
 
-def cut(lab: Lab, files: Mapping[str, str]) -> dict[str, str]:
-    """The files with the lab's holes, and those of later labs, cut into them.
+def of_another_lab(lab: Lab) -> list[Hole]:
+    """The lab's holes in this tree's files, as they stand in the tree of another lab: each says
+    whose it is."""
+    mark = f"/* Yours in the lab {lab.name}"
+    found = (hole for hole in lab.holes if hole.function)
+    return [replace(hole, stub=hole.stub.replace("/* Yours", mark, 1)) for hole in found]
 
-    Of files that are not given, those of this tree. What later labs add is not there yet.
+
+def is_written(lab: Lab, hole: Hole, base: Mapping[str, str]) -> bool:
+    """Is the lab's function in a student's files, and not as it was handed out?"""
+    if hole.file not in base:
+        return False
+    stubs = (h.stub for h in (*lab.holes, *of_another_lab(lab)) if h.function == hole.function)
+    return not any(source.has_body(base[hole.file], hole.function, stub) for stub in stubs)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The sources of a student's tree that are not this tree's.
+
+    taken: functions of the solution that complete the student's files; left: holes of other labs,
+    with these labs' names.
     """
-    made = dict(files)
-    for other in labs():
-        for hole in other.holes if other.order >= lab.order else ():
-            if not hole.function and other.name != lab.name:
+
+    files: dict[str, str]
+    taken: tuple[Hole, ...]
+    left: tuple[tuple[str, Hole], ...]
+
+
+def prepared(lab: Lab, base: Mapping[str, str], solved: frozenset[str]) -> Prepared:
+    """The sources for a student of the lab, with the holes of this lab.
+
+    A function of another lab is the student's if base, the student's work, has it; the solution's
+    if that lab is among `solved`; otherwise as the other lab hands it out.
+    """
+    made, taken, left = dict(base), [], []
+    for other in others(lab):
+        for hole in of_another_lab(other):
+            if is_written(other, hole, base):
                 continue
-            made |= with_hole(hole, made.get(hole.file))
-    return made
+            if other.name not in solved:
+                made |= with_hole(hole, made.get(hole.file))
+                left.append((other.name, hole))
+            elif hole.file in base:
+                made[hole.file] = with_solution(hole, made[hole.file])
+                taken.append(hole)
+    for hole in lab.holes:
+        made |= with_hole(hole, made.get(hole.file))
+    return Prepared(made, tuple(taken), tuple(left))
 
 
-def carried_on(lab: Lab, base: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """A student's work in the labs before this one, and what of the solution completes it.
+def with_solution(hole: Hole, text: str) -> str:
+    """The text with the solution of the hole."""
+    solved = pristine(hole.file)
+    span = source.body(solved, hole.function)
+    return source.with_body(text, hole.function, solved[span.start : span.end])
 
-    That is each file that is not there, and each function that is still as it was handed out.
+
+def cut(lab: Lab, files: Mapping[str, str], solved: frozenset[str] | None = None) -> dict[str, str]:
+    """The files that a student of the lab gets, and that are not as in this tree.
+
+    solved: the labs whose solutions are in the student's tree; by default those before this one.
     """
-    made = dict(base)
-    ours = [file for file in sources_before(lab) if file not in base]
-    for hole in (hole for other in labs() if other.order < lab.order for hole in other.holes):
-        if source.has_body(made.get(hole.file, ""), hole.function, hole.stub):
-            solved = pristine(hole.file)
-            span = source.body(solved, hole.function)
-            body = solved[span.start : span.end]
-            made[hole.file] = source.with_body(made[hole.file], hole.function, body)
-            ours.append(f"{hole.function} in {hole.file}")
-    return made, ours
+    return prepared(lab, files, before(lab) if solved is None else solved).files
+
+
+def expect_needs(lab: Lab, made: Prepared) -> None:
+    """Raises BadLab if a lab that this one needs is not solved in what was prepared."""
+    for name in lab.needs:
+        if any(name == other for other, _ in made.left):
+            raise BadLab(
+                f"{lab.name} cannot be done before {name} is solved: give BASE=, the student's own "
+                f"work; or SOLVED={name}, which hands out its solution, so its deadline should "
+                "be over"
+            )
 
 
 def planted(edits: tuple[Edit, ...]) -> dict[str, str]:
@@ -202,15 +275,29 @@ def solution(lab: Lab, edits: tuple[Edit, ...] = ()) -> dict[str, str]:
 
 
 def as_handed_out(lab: Lab) -> Callable[[str], set[bytes]]:
-    """Tells the contents that a source has in this tree and in the lab's skeleton."""
-    made = cut(lab, {})
+    """Tells the contents that a source has in this tree and in the lab's skeletons, whichever
+    other labs were solved in them."""
+    mine = cut(lab, {}, frozenset(other.name for other in labs()))
+    holes = {other.name: of_another_lab(other) for other in others(lab)}
 
     def contents(path: str) -> set[bytes]:
         here = TREE / path
         known = {here.read_bytes()} if here.is_file() else set()
-        return known | ({made[path].encode()} if path in made else set())
+        about = [name for name in holes if any(hole.file == path for hole in holes[name])]
+        for left in powerset(about):
+            made = mine.get(path)
+            for hole in (hole for name in left for hole in holes[name] if hole.file == path):
+                made = with_hole(hole, made)[path]
+            known |= {made.encode()} if made else set()
+        return known
 
     return contents
+
+
+def powerset(names: list[str]) -> Iterator[tuple[str, ...]]:
+    """All choices of some of the names, or none."""
+    for count in range(len(names) + 1):
+        yield from combinations(names, count)
 
 
 def of_one_student(lab: Lab, who: str) -> dict[str, str]:
@@ -226,12 +313,23 @@ def of_one_student(lab: Lab, who: str) -> dict[str, str]:
     }
 
 
-def skeleton(lab: Lab, out: Path, base: Mapping[str, str], who: str = "") -> None:
-    """Make what a student gets, with the files of base from earlier labs."""
-    expect_room(out)
-    if not lab.reference.exists():
-        raise BadLab(f"{lab.reference}: not built: run make")
-    made = cut(lab, base) | of_one_student(lab, who)
+def what_it_does(hole: Hole) -> str:
+    """What a function does while it is a hole, as the comment in it says."""
+    comment = re.search(r"/\*(.*?)\*/", hole.stub, re.S)
+    said = " ".join(re.sub(r"\s+\*?\s*", " ", comment[1]).split()) if comment else ""
+    return said[said.find("So far") :] if "So far" in said else "It does less than it should."
+
+
+def unsolved(left: tuple[tuple[str, Hole], ...]) -> str:
+    """What a student's tree says of the holes of other labs, a line each."""
+    return "".join(
+        f"- `{hole.function}` in `{hole.file}` (the lab {name}): {what_it_does(hole)}\n"
+        for name, hole in left
+    )
+
+
+def copy_tree(lab: Lab, out: Path) -> None:
+    """Copy this tree without the other labs, and without what students of the lab may not see."""
     shutil.copytree(ROOT, out, ignore=NOT_HANDED_OUT, dirs_exist_ok=True)
     for path in (out / LABS.relative_to(ROOT)).iterdir():
         if path.is_dir() and path.name != lab.name:
@@ -240,12 +338,41 @@ def skeleton(lab: Lab, out: Path, base: Mapping[str, str], who: str = "") -> Non
     for part in ("hidden", "wrong", "attacks"):
         shutil.rmtree(handed_out / part, ignore_errors=True)
     (handed_out / answers.SOLUTION).unlink(missing_ok=True)
-    tool("objcopy", "--strip-debug", lab.reference, handed_out / "reference.elf")
-    (handed_out / sourcefile.CALLS).write_text("\n".join(sorted(sourcefile.may_use(lab))) + "\n")
+
+
+def add_what_grading_needs(lab: Lab, folder: Path) -> None:
+    """Put into a student's folder of the lab what the grader computes from the solution."""
+    tool("objcopy", "--strip-debug", lab.reference, folder / "reference.elf")
+    (folder / sourcefile.CALLS).write_text("\n".join(sorted(sourcefile.may_use(lab))) + "\n")
     defined = sorted(sourcefile.may_define(lab))
-    (handed_out / sourcefile.DEFINES).write_text("\n".join(defined) + "\n")
-    for name, text in made.items():
+    (folder / sourcefile.DEFINES).write_text("\n".join(defined) + "\n")
+
+
+def skeleton(
+    lab: Lab,
+    out: Path,
+    base: Mapping[str, str],
+    who: str = "",
+    solved: frozenset[str] | None = None,
+) -> Prepared:
+    """Make what a student gets, a git repository with one commit.
+
+    base: the student's own files of other labs; solved: the labs whose solutions are in the tree,
+    by default those before this one. Returns which functions are whose.
+    """
+    expect_room(out)
+    if not lab.reference.exists():
+        raise BadLab(f"{lab.reference}: not built: run make")
+    made = prepared(lab, base, before(lab) if solved is None else solved)
+    own = of_one_student(lab, who)
+    copy_tree(lab, out)
+    add_what_grading_needs(lab, out / lab.folder.relative_to(ROOT))
+    for name, text in (made.files | own).items():
         (out / name).write_text(text)
+    if made.left:
+        (out / UNSOLVED).write_text(UNSOLVED_HEAD + unsolved(made.left))
+    repository.commit(out, f"The lab {lab.name}, as it was handed out")
+    return made
 
 
 def samples(lab: Lab, out: Path) -> list[Path]:

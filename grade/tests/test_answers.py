@@ -177,9 +177,11 @@ def test_an_edit_must_fit_its_question() -> None:
         answers.edited("many = <many>\n", replace(edit, function="all"))
 
 
-def test_answers_are_not_carried_on_to_later_labs() -> None:
-    assert tree.sources_before(named("delayed-write")) == ()
-    assert tree.sources_before(named("smooth")) == tuple(sorted(named("delayed-write").files))
+def test_answers_and_new_policies_are_not_carried_on_to_other_labs() -> None:
+    carried = tree.sources_of_others(named("smooth"))
+    assert set(named("delayed-write").files) <= set(carried)
+    assert answers.FORM not in carried
+    assert set(named("open").files).isdisjoint(carried)
 
 
 def test_a_student_gets_a_form_of_their_own_and_no_solution(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from _pytest.mark import ParameterSet
 
 from grade.host.limits import slowness
 from grade.host.paths import ROOT
-from grade.scoring import grading, tree
+from grade.scoring import compiler, grading, sandbox, tree
 from grade.scoring.formats import people
 from grade.scoring.lab import FULL, Attack, Hole, Lab, Mistake, attacks, labs, mistakes
 from grade.scoring.record import Outcome, Record, parse
@@ -164,6 +164,40 @@ def test_an_attack_scores_as_it_deserves_and_is_named(
 def test_each_hole_matters(lab: Lab, hole: Hole, tmp_path: Path) -> None:
     record = graded(lab, tree.with_hole(hole), tmp_path)
     assert record.score < FULL
+
+
+def in_a_students_tree(lab: Lab) -> dict[str, str]:
+    """The sources of a student's tree in which nothing is solved but the lab and what it needs."""
+    made = tree.cut(lab, {}, frozenset(lab.needs))
+    for hole in lab.holes:
+        text = made[hole.file]
+        whole = tree.with_solution(hole, text) if hole.function else tree.pristine(hole.file)
+        made[hole.file] = whole
+    return made
+
+
+def kernel_of(files: dict[str, str], folder: Path) -> Path:
+    """The kernel of this tree with these files put in."""
+    objects = {}
+    for file, text in files.items():
+        with sandbox.apart() as apart:
+            tree.lay_out_sources(apart.path, {file: text})
+            objects[file] = compiler.compiled(file, apart)
+    (folder / "kernel.elf").write_bytes(tree.link_checked(objects))
+    return folder / "kernel.elf"
+
+
+@in_full
+@each_lab
+def test_where_only_what_it_needs_is_solved_the_solution_has_all_points_that_are_not_hidden(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So what a student measures at home does not hang on the other labs' holes."""
+    kernel = kernel_of(in_a_students_tree(lab), tmp_path)
+    monkeypatch.setattr(grading, "build", lambda *_: kernel)
+    visible = ",".join(group.name for group in lab.groups if not group.hidden)
+    record = graded(lab, tree.solution(lab), tmp_path, visible)
+    assert record.score == record.most > 0, record.message or lost(record)
 
 
 @in_full

@@ -10,6 +10,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ from grade.machine.image import Content
 from grade.machine.qemu import Config, Disk, run_rc
 from grade.scoring import evidence, formats, grading, sourcefile, submission, tree
 from grade.scoring.assertions import Slide, Wrong
-from grade.scoring.lab import BadLab, Edit, Lab, labs, load, named
+from grade.scoring.lab import BadLab, Edit, Hole, Lab, labs, load, named
 from grade.scoring.pictures import MOST_POINTS, REFERENCE, YOURS
 from grade.scoring.record import Record
 from grade.scoring.scenario import Run, Scenario
@@ -253,11 +254,11 @@ def test_a_skeleton_hides_what_students_must_not_see_and_boots(tmp_path: Path) -
     lab, out = named("delayed-write"), tmp_path / "out"
     tree.skeleton(lab, out, {})
     there = sorted(path.name for path in (out / "grade/labs").iterdir())
-    assert there == ["README.md", "TRUST.md", lab.name]
+    assert there == ["README.md", "TRUST.md", "UNSOLVED.md", lab.name]
     assert not (out / "grade/labs" / lab.name / "hidden").exists()
     assert not (out / "grade/labs" / lab.name / "wrong").exists()
     assert not (out / "grade/labs" / lab.name / "attacks").exists()
-    later = named(LAB).holes[0]
+    (later,) = tree.of_another_lab(named(LAB))
     assert later.stub.strip() in (out / later.file).read_text()
     with pytest.raises(BadLab, match="not empty"):
         tree.skeleton(lab, out, {})
@@ -276,21 +277,68 @@ def test_a_students_earlier_work_is_carried_on(tmp_path: Path) -> None:
     assert "this is bflush, which waits" in made["kernel/cache/flush.c"]
 
 
-def test_earlier_work_that_is_not_whole_is_completed_by_the_solution(tmp_path: Path) -> None:
+def test_work_that_is_not_whole_is_completed_by_solutions_that_were_named(tmp_path: Path) -> None:
     lab, bio, bflush = named("elevator"), "kernel/cache/bio.c", "kernel/cache/flush.c"
     handed_out = tree.cut(named("delayed-write"), {})[bflush]
     mine = {
         bio: "/* mine */\n" + tree.pristine(bio),
         bflush: source.with_body(handed_out, "flush", "return 0; /* mine */"),
     }
-    work = submission.take_some(hand_in(tmp_path, mine), tree.sources_before(lab))
-    made, ours = tree.carried_on(lab, work)
+    work = submission.take_some(hand_in(tmp_path, mine), tree.sources_of_others(lab))
+    made = tree.prepared(lab, work, frozenset({"smooth"}))
     smooth = [hole.function for hole in named("smooth").holes if hole.file == bflush]
-    assert smooth and ours[0] == "policies/update/aipu.c"
-    assert ours[1:] == [f"{function} in {bflush}" for function in smooth]
+    assert smooth and [hole.function for hole in made.taken] == smooth
     solved = source.with_body(tree.pristine(bflush), "flush", "return 0; /* mine */")
-    assert made.keys() == mine.keys() and made[bio] == mine[bio]
-    assert made[bflush].split() == solved.split()
+    assert made.files[bio] == mine[bio]
+    assert made.files[bflush].split() == solved.split()
+    assert {"delayed-write", "smooth", "elevator"}.isdisjoint(name for name, _ in made.left)
+    unnamed = tree.prepared(lab, work, frozenset())
+    assert unnamed.taken == ()
+    left = [(name, hole.function) for name, hole in unnamed.left if hole.file == bflush]
+    assert left == [("smooth", function) for function in smooth]
+
+
+@pytest.mark.parametrize("lab", [lab for lab in labs() if not lab.handed_out], ids=lambda x: x.name)
+def test_nobody_gets_a_solution_that_was_not_named(lab: Lab) -> None:
+    made = tree.cut(lab, {}, frozenset())
+    for other in labs():
+        for hole in (hole for hole in other.holes if hole.function):
+            assert not has_solution(hole, made[hole.file]), hole
+    named_all = tree.cut(lab, {}, frozenset(other.name for other in labs()))
+    assert set(named_all) == {hole.file for hole in lab.holes}
+
+
+def has_solution(hole: Hole, text: str) -> bool:
+    solved = tree.pristine(hole.file)
+    span = source.body(solved, hole.function)
+    return source.has_body(text, hole.function, solved[span.start : span.end])
+
+
+def test_each_function_of_another_lab_says_whose_it_is_and_what_it_does() -> None:
+    for lab in (lab for lab in labs() if not lab.handed_out):
+        for hole in tree.of_another_lab(lab):
+            assert f"/* Yours in the lab {lab.name}" in hole.stub
+            assert tree.what_it_does(hole).startswith("So far "), hole.stub
+    (clook,) = tree.of_another_lab(named(LAB))
+    assert tree.what_it_does(clook) == "So far requests are served first come, first served."
+    silent = replace(clook, stub="return 0;")
+    assert tree.what_it_does(silent) == "It does less than it should."
+
+
+def test_a_function_that_is_as_another_labs_tree_had_it_is_not_written() -> None:
+    lab, elevator = named("smooth"), named(LAB)
+    before = tree.cut(lab, {}, frozenset({"delayed-write"}))  # in it, clook_next is a hole
+    made = tree.prepared(named("open"), before, frozenset())
+    assert (LAB, *tree.of_another_lab(elevator)) in made.left
+
+
+def test_a_lab_needs_what_it_stands_on(tmp_path: Path) -> None:
+    lab = named("smooth")
+    with pytest.raises(BadLab, match="cannot be done before delayed-write is solved: give BASE="):
+        tree.expect_needs(lab, tree.prepared(lab, {}, frozenset()))
+    tree.expect_needs(lab, tree.prepared(lab, {}, frozenset({"delayed-write"})))
+    work = {file: "/* mine */\n" + tree.pristine(file) for file in named("delayed-write").files}
+    tree.expect_needs(lab, tree.prepared(lab, work, frozenset()))
 
 
 # ---- results, whatever happens ----
