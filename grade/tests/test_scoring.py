@@ -333,6 +333,7 @@ def test_a_function_that_is_as_another_labs_tree_had_it_is_not_written() -> None
 
 
 def test_a_lab_needs_what_it_stands_on(tmp_path: Path) -> None:
+    assert all(tree.before(lab) >= set(lab.needs) for lab in labs() if not lab.handed_out)
     lab = named("smooth")
     with pytest.raises(BadLab, match="cannot be done before delayed-write is solved: give BASE="):
         tree.expect_needs(lab, tree.prepared(lab, {}, frozenset()))
