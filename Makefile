@@ -348,7 +348,7 @@ gdb: $(KERNEL) ## attach to `make qemu-gdb`, with commands for the kernel's stat
 	$(GDB) -q -x grade/gdb/attach.gdb $(KERNEL)
 
 run: all ## boot in virtual time, run the commands DO='iostat ls; sync' and power off: the same figures each time (ARGS= MEM= FS_MB=)
-	@$(RUN) grade.commands.run --do=$(call quoted,DO) --args=$(call quoted,ARGS) \
+	@$(RUN) grade.commands.virtual --do=$(call quoted,DO) --args=$(call quoted,ARGS) \
 	    --mem='$(MEM)' --fs-mb='$(FS_MB)'
 
 # T with .py in it is a file or a test in one, else words of tests' names.

@@ -59,7 +59,7 @@ class Shown:
     where: str
     line: str
     in_block: bool
-    typed: bool = False  # the book types it and shows the answer: a failure fails its build
+    typed: bool = False  # the book, or a test of its own, types it: here it is looked up only
 
     @property
     def first(self) -> str:
@@ -72,6 +72,13 @@ def texts() -> Iterator[tuple[str, str]]:
         yield str(name), (ROOT / name).read_text()
     for name in DOCSTRINGS:
         yield name, ast.get_docstring(ast.parse((ROOT / name).read_text()))
+
+
+def done_by(line: str) -> list[str]:
+    """The commands that `make run` is to do (test_try_it.py does them)."""
+    words = shlex.split(line) if line.startswith("make run ") else []
+    done = (word.removeprefix("DO=") for word in words if word.startswith("DO="))
+    return [command.strip() for commands in done for command in commands.split(";")]
 
 
 def is_command(line: str) -> bool:
@@ -112,6 +119,7 @@ def shown() -> Iterator[Shown]:
             code = re.sub(r"\s+#\s.*$", "", line.strip())
             if code and not code.startswith(NO_COMMANDS):
                 yield Shown(where, code, True)
+                yield from (Shown(where, done, True, True) for done in done_by(code))
         for code in re.findall(r"`([^`]+)`", text):
             line = " ".join(code.split())
             if is_command(line):
@@ -250,6 +258,7 @@ def test_every_command_that_a_document_shows_exists() -> None:
         "make qemu ARGS='sched=nonesuch'",
         "make qemu ARGS='pu.nonesuch=1'",
         "make qemu ARGS='nonesuch=1'",
+        "make run ARGS='nonesuch=1' DO='sync'",
         "make qemu ARGS='drive=rz59'",
         ".venv/bin/nonesuch worker",
         ".venv/bin/python -m grade.nonesuch",
@@ -261,6 +270,13 @@ def test_every_command_that_a_document_shows_exists() -> None:
 def test_a_command_that_does_not_exist_is_noticed(line: str) -> None:
     with pytest.raises(NoSuch):
         check(Shown("a document", line, True))
+
+
+def test_what_make_run_is_to_do_is_looked_up_too() -> None:
+    assert done_by("make run ARGS='drive=rz58' DO='sync; nonesuch -h'") == ["sync", "nonesuch -h"]
+    assert done_by("make qemu") == []
+    typed = {command.first for command in shown() if command.where in map(str, HANDOUTS)}
+    assert {"iogen", "latency"} <= typed
 
 
 def test_the_documents_show_commands_of_every_kind() -> None:
@@ -288,7 +304,7 @@ def programs_shown() -> list[str]:
 def test_what_is_shown_of_sluices_shell_can_be_typed_there(tmp_path: Path) -> None:
     """In virtual time, where to wait costs nothing; /data is a file as an example wants it."""
     lines = programs_shown()
-    assert len(lines) > 15
+    assert len(lines) > 10
     script = "".join(
         f"( {line} ) < /dev/null > /out 2>&1 || echo 'failed: {i}'\n"
         for i, line in enumerate(lines)

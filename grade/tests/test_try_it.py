@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grade.commands import run
+from grade.commands import virtual
 from grade.machine.qemu import run_rc
 from grade.scoring.lab import Lab, labs
 
@@ -18,13 +18,13 @@ def section(lab: Lab) -> str:
     return re.search(r"^## Try it\n(.*?)^## ", text, re.M | re.S)[1]
 
 
-def virtual(lab: Lab) -> list[dict[str, str]]:
+def in_virtual_time(lab: Lab) -> list[dict[str, str]]:
     """The variables of each `make run` in the section."""
     lines = re.findall(r"^ +(make run .*)$", section(lab), re.M)
     return [dict(word.split("=", 1) for word in shlex.split(line)[2:]) for line in lines]
 
 
-EACH = [(lab, given) for lab in labs() for given in virtual(lab)]
+EACH = [(lab, given) for lab in labs() for given in in_virtual_time(lab)]
 
 
 def test_each_lab_has_an_experiment_in_virtual_time() -> None:
@@ -40,7 +40,7 @@ def test_what_is_to_be_tried_prints_what_a_person_reads(
     for file, solution in lab.new.items():  # here are their solutions, under other names
         kind, name = Path(file).parts[1:]
         arguments = arguments.replace(f"{kind}={Path(name).stem}", f"{kind}={Path(solution).stem}")
-    result = run_rc(run.config(arguments, given["DO"], 64, "128M", tmp_path))
+    result = run_rc(virtual.config(arguments, given["DO"], 64, "128M", tmp_path))
     assert result.status == 0, result.console
     said = result.console.splitlines()
     assert len(said) <= MOST_LINES, result.console

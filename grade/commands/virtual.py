@@ -28,7 +28,7 @@ def config(args: str, commands: str, size_mb: int, memory: str, folder: Path) ->
 
 def arguments() -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(prog="grade.commands.run", description=__doc__)
+    parser = argparse.ArgumentParser(prog="grade.commands.virtual", description=__doc__)
     parser.add_argument("--do", required=True, help="commands of the shell")
     parser.add_argument("--args", default="", help="boot arguments")
     parser.add_argument("--fs-mb", type=int, default=64, help="size of the root disk in MiB")
