@@ -103,6 +103,7 @@ def grade(choice: argparse.Namespace) -> int:
     formats.write_all(record, folder)
     print(people.text(record))
     print(f"results in {folder}, with pictures in {folder / page.FILE}")
+    print(f"this grading took {people.cost(record)}")
     return 0
 
 

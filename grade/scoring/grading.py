@@ -14,7 +14,7 @@ from grade.scoring import certificate, pictures
 from grade.scoring.assertions import Slide, Wrong
 from grade.scoring.compiler import BuildFailed
 from grade.scoring.lab import BadLab, Group, Lab, module
-from grade.scoring.record import GroupResult, Outcome, Record
+from grade.scoring.record import Cost, GroupResult, Outcome, Record
 from grade.scoring.submission import Refused
 from grade.scoring.tree import build
 from grade.scoring.words import printable
@@ -186,7 +186,6 @@ def grade(
     except tuple(STATUS) as error:
         record.status, record.message = STATUS[type(error)], str(error)
     add_up(record, asked)
-    record.host_s = round(time.monotonic() - began_s, 1)
-    record.cpu_s = round(used()[0] - cpu_s, 1)
-    record.peak_mb = round(used()[1])
+    host_s, (now_s, peak_mb) = time.monotonic() - began_s, used()
+    record.cost = Cost(round(host_s, 1), round(now_s - cpu_s, 1), round(peak_mb))
     return record

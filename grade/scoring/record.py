@@ -3,14 +3,20 @@
 status is `graded`; or `refused`, `build failed`, or one for the staff to correct, `lab broken` or
 `not scored`. If it is not `graded`, message says why, no test was run, and each group has 0 points.
 Points are rounded to hundredths; a group's points sum to its whole.
+
+The record does not depend on the host: two gradings of one submission with one nonce and command
+have the same record and forms, to the byte. What the grading took of the host is in its `cost`,
+which has a file of its own, COST_FILE.
 """
 
 import json
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 from grade.scoring.pictures import Curves, Picture
 
-VERSION = 5
+VERSION = 6
+COST_FILE = "cost.json"
 NOT_SCORED = "not scored"  # the status of what a class has no result of
 
 
@@ -61,6 +67,27 @@ class GroupResult:
     most: float
 
 
+@dataclass(frozen=True)
+class Cost:
+    """What a grading took of the host: it differs from one grading to the next."""
+
+    host_s: float = 0  # on the clock
+    cpu_s: float = 0  # of the processor, machines and compiler included
+    peak_mb: float = 0  # of memory, at most
+
+    def text(self) -> str:
+        """The cost as JSON."""
+        return json.dumps(asdict(self)) + "\n"
+
+
+def cost_in(folder: Path) -> Cost:
+    """The cost of the grading whose results are in a folder; nothing if there is none."""
+    try:
+        return Cost(**json.loads((folder / COST_FILE).read_text()))
+    except (OSError, ValueError, TypeError):
+        return Cost()
+
+
 @dataclass
 class MadeFrom:
     """What a grade was made from, as SHA-256 hashes (certificate.py)."""
@@ -85,14 +112,12 @@ class Record:
     score: float = 0
     most: float = 0
     not_here: float = 0  # points of hidden groups that only the instructor's tree has
-    host_s: float = 0  # on the clock
-    cpu_s: float = 0  # of the host's processor, machines and compiler included
-    peak_mb: float = 0  # of the host's memory, at most
     columns: list[str] = field(default_factory=list)  # visible tests that measure, asked or not
     groups: list[GroupResult] = field(default_factory=list)
     tests: list[Outcome] = field(default_factory=list)
     pictures: list[Picture] = field(default_factory=list)
     made_from: MadeFrom | None = None  # none if the submission was refused
+    cost: Cost = field(default=Cost(), compare=False)  # not in the text
 
     def of(self, group: str) -> list[Outcome]:
         """The tests of a group."""
@@ -100,7 +125,9 @@ class Record:
 
     def text(self) -> str:
         """The record as JSON."""
-        return json.dumps({"version": VERSION, **asdict(self)}, indent=1) + "\n"
+        told = {"version": VERSION, **asdict(self)}
+        del told["cost"]
+        return json.dumps(told, indent=1) + "\n"
 
 
 def picture(raw: dict) -> Picture:

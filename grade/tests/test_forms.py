@@ -41,7 +41,7 @@ SECOND = Picture("second", True, [CURVES])
 HASH = "0123456789abcdef" * 4
 VERSIONS = dict.fromkeys(("tree", "commit", "compiler", "linker", "qemu"), "1")
 GRADED = Record(
-    *("lab", "A lab", "5", "graded", "", 60.5, 100, 0, 1.5, 1.25, 80),
+    *("lab", "A lab", "5", "graded", "", 60.5, 100, 0),
     columns=["g.half"],
     groups=GROUPS,
     tests=[replace(FULL, runs=["first"]), HALF, SECRET],

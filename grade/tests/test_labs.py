@@ -19,7 +19,7 @@ from grade.host.paths import ROOT
 from grade.scoring import compiler, grading, sandbox, tree
 from grade.scoring.formats import people
 from grade.scoring.lab import FULL, Attack, Hole, Lab, Mistake, attacks, labs, mistakes
-from grade.scoring.record import Outcome, Record, parse
+from grade.scoring.record import Outcome, Record, cost_in, parse
 from grade.scoring.scenario import Run, Scenario
 from grade.scoring.workbench import Workbench
 
@@ -227,6 +227,6 @@ def test_a_grading_fits_a_small_machine(lab: Lab, tmp_path: Path) -> None:
     line = ["grade.commands.labs", "grade", "--lab", lab.name, "--submission", tmp_path / "in"]
     line += ["--out", tmp_path / "out"]
     subprocess.run([sys.executable, "-m", *line], cwd=ROOT, check=True, capture_output=True)
-    record = parse((tmp_path / "out/result.json").read_text())
+    record, cost = parse((tmp_path / "out/result.json").read_text()), cost_in(tmp_path / "out")
     assert record.score == FULL
-    assert record.peak_mb <= MEMORY_MB and record.cpu_s <= PROCESSOR_S * slowness()
+    assert cost.peak_mb <= MEMORY_MB and cost.cpu_s <= PROCESSOR_S * slowness()

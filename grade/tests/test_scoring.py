@@ -26,7 +26,7 @@ from grade.scoring import evidence, formats, grading, sourcefile, submission, tr
 from grade.scoring.assertions import Slide, Wrong
 from grade.scoring.lab import BadLab, Edit, Hole, Lab, labs, load, named
 from grade.scoring.pictures import MOST_POINTS, REFERENCE, YOURS
-from grade.scoring.record import Record
+from grade.scoring.record import COST_FILE, Cost, Record
 from grade.scoring.scenario import Run, Scenario
 from grade.scoring.setting import Setting
 from grade.scoring.submission import Refused
@@ -605,6 +605,22 @@ def test_scores_are_the_same_whenever_and_wherever(tmp_path: Path) -> None:
         for i in range(2)
     ]
     assert records[0].tests == records[1].tests
+
+
+def test_two_gradings_of_one_submission_are_equal_to_the_byte(tmp_path: Path) -> None:
+    """All forms, whatever the gradings took of the host; that is in a file of its own."""
+    slow = {FILE: tree.pristine("policies/sched/fcfs.c").replace("fcfs", "clook")}
+    made = []
+    for name in ("one", "other"):
+        record = grading.grade(
+            named(LAB), lambda: slow, tmp_path / name / "work", "9", "make grade", "rise,response"
+        )
+        formats.write_all(replace(record, cost=Cost(len(made))), tmp_path / name / "out")
+        paths = sorted(p for p in (tmp_path / name / "out").rglob("*") if p.is_file())
+        made.append({p.relative_to(tmp_path / name): p.read_bytes() for p in paths})
+    one, other = made
+    assert {path.name for path in one if one[path] != other.get(path)} == {COST_FILE}
+    assert one.keys() == other.keys() and len(one) > 5
 
 
 def test_pictures_hold_what_both_kernels_did(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import importlib
 import pkgutil
 from pathlib import Path
 
-from grade.scoring.record import Outcome, Record
+from grade.scoring.record import COST_FILE, Outcome, Record
 
 MOST_SHOWN = 1000  # characters of a line
 
@@ -42,7 +42,8 @@ def shown(test: Outcome, again: str = "", debug: str = "") -> str:
 
 
 def write_all(record: Record, folder: Path) -> list[Path]:
-    """Write the record in every form. Returns the paths, in the order of the forms' names."""
+    """Write the record in every form, and its cost. Returns the forms' paths, in the order of the
+    forms' names."""
     made = []
     for found in sorted(pkgutil.iter_modules(__path__), key=lambda found: found.name):
         form = importlib.import_module(f"{__name__}.{found.name}")
@@ -53,4 +54,5 @@ def write_all(record: Record, folder: Path) -> list[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         made.append(path)
+    (folder / COST_FILE).write_text(record.cost.text())
     return made

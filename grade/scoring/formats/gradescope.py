@@ -43,7 +43,6 @@ def text(record: Record) -> str:
     output = "" if record.status == "graded" else f"{record.status}: {record.message}"
     whole = {
         "score": record.score,
-        "execution_time": record.host_s,
         "output": output,
         "output_format": "text",
         "stdout_visibility": "hidden",

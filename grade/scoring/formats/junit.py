@@ -26,7 +26,7 @@ def text(record: Record) -> str:
     graded = record.status == "graded"
     root = ElementTree.Element("testsuites")
     counts = {"tests": str(len(record.tests) or 1), "failures": str(failed)}
-    counts |= {"errors": "0" if graded else "1", "time": f"{record.host_s:g}"}
+    counts["errors"] = "0" if graded else "1"
     suite = add(root, "testsuite", name=record.lab, **counts)
     for test in record.tests:
         case = add(suite, "testcase", classname=f"{record.lab}.{test.group}", name=test.name)

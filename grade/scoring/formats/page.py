@@ -8,7 +8,7 @@ from grade.report.page import STYLE
 from grade.scoring import drawing
 from grade.scoring.assertions import figure
 from grade.scoring.formats import clipped
-from grade.scoring.formats.people import cost, score
+from grade.scoring.formats.people import score
 from grade.scoring.pictures import Picture
 from grade.scoring.record import GroupResult, Outcome, Record
 
@@ -94,7 +94,6 @@ def text(record: Record) -> str:
         "score": score(record),
         "about": f"Lab {record.lab}",
         "nonce": record.nonce,
-        "cost": cost(record),
     }
     parts = {
         "style": STYLE.read_text(),

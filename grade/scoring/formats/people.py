@@ -31,8 +31,8 @@ def score(record: Record) -> str:
 
 
 def cost(record: Record) -> str:
-    """The cost of the grading."""
-    return f"{record.cpu_s:g} s of a processor, {record.peak_mb:g} MB"
+    """What the grading took of the host."""
+    return f"{record.cost.cpu_s:g} s of a processor, {record.cost.peak_mb:g} MB"
 
 
 def text(record: Record) -> str:
@@ -41,5 +41,5 @@ def text(record: Record) -> str:
         parts.append(f"{record.status}:\n{textwrap.indent(record.message, '    ')}")
     else:
         parts += [group_text(record, group) for group in record.groups]
-    last = f"{score(record)}   (NONCE={record.nonce}; {cost(record)})"
+    last = f"{score(record)}   (NONCE={record.nonce})"
     return "\n\n".join([*parts, last]) + "\n"
