@@ -25,6 +25,7 @@ BUDGET_S = 120  # of a processor (grade/host/limits.py), all machines of a gradi
 STATUS = {Refused: "refused", BuildFailed: "build failed", BadLab: "lab broken"}
 
 Take = Callable[[], dict[str, str]]
+Watch = Callable[[Workbench], None]
 
 
 class NoTest(Exception):
@@ -161,12 +162,13 @@ def grade(
     only: str = "",
     gdb: Path | None = None,
     beside: bool = False,
+    watch: Watch | None = None,
 ) -> Record:
     """The record of the files that `take` returns. `take` may raise Refused.
 
     command: the command that repeats it; only: groups or tests, separated by commas; folder: for
     what is made; beside: for the pictures, have the reference run everything that the submission
-    ran.
+    ran; watch: called with the machines' runs when all tests have been asked.
     """
     began_s, (cpu_s, _) = time.monotonic(), used()
     asked = chosen(lab, only)
@@ -183,6 +185,8 @@ def grade(
         record.tests = [ask(test, bench, lab.name, command) for test in asked]
         record.made_from.runs = certificate.of_runs(bench)
         record.pictures = pictures.taken(bench, hidden_only(record.tests), beside)
+        if watch:
+            watch(bench)
     except tuple(STATUS) as error:
         record.status, record.message = STATUS[type(error)], str(error)
     add_up(record, asked)

@@ -2,6 +2,11 @@
 
 Columns are the visible tests that measure a figure. Rows are in the order of the mean place over
 the columns. Above all rows stand the figures with all points, and with none.
+
+Only a submission that is right elsewhere is ranked: one that has all points of the tests which
+measure nothing, in whatever group, hidden groups too. Otherwise a wrong answer could lead: shortest
+seek first has shorter response times than the elevator that a lab asks for. The others are named
+below the table, with the groups where they lose.
 """
 
 from html import escape
@@ -16,6 +21,12 @@ Row = dict[str, float]  # by test
 def measured(record: Record) -> dict[str, Outcome]:
     """The visible tests that measured a figure."""
     return {test.id: test for test in record.tests if test.value is not None and not test.hidden}
+
+
+def wrong_in(record: Record) -> list[str]:
+    """The groups where the submission loses points of a test that measures nothing."""
+    lost = (test.group for test in record.tests if not test.measured and not test.passed)
+    return list(dict.fromkeys(lost))
 
 
 def place(value: float, column: list[float]) -> int:
@@ -41,18 +52,31 @@ def cells(values: Row, best: Row) -> str:
     )
 
 
+def not_ranked(wrong: dict[str, list[str]]) -> str:
+    """A paragraph about submissions that are not right, with the groups where they lose."""
+    if not wrong:
+        return ""
+    each = "; ".join(f"{name} ({', '.join(groups)})" for name, groups in wrong.items())
+    return (
+        '<p class="about">Not ranked, because they lose points in groups that decide whether a '
+        f"solution is right: {escape(each)}.</p>"
+    )
+
+
 def table(records: dict[str, Record]) -> str:
     """The table; empty if nothing was measured."""
     found = {name: measured(record) for name, record in records.items()}
     tests = max(found.values(), key=len, default={})
-    rows = {
-        name: {test: outcome.value for test, outcome in row.items()}
-        for name, row in found.items()
-        if row.keys() == tests.keys()
-    }
     if not tests:
         return ""
-    best = {test: min(row[test] for row in rows.values()) for test in tests}
+    whole = {name: row for name, row in found.items() if row.keys() == tests.keys()}
+    wrong = {name: groups for name in whole if (groups := wrong_in(records[name]))}
+    rows = {
+        name: {test: outcome.value for test, outcome in row.items()}
+        for name, row in whole.items()
+        if name not in wrong
+    }
+    best = {test: min((row[test] for row in rows.values()), default=None) for test in tests}
     head = "".join(f"<th>{escape(f'{t.title} ({t.unit})')}</th>" for t in tests.values())
     body = ""
     for name, at in (("all points up to", "full"), ("none from", "none")):
@@ -63,6 +87,6 @@ def table(records: dict[str, Record]) -> str:
         body += "</tr>\n"
     return (
         "<h2>Leaderboard</h2>\n"
-        f"<table><thead><tr><th>name</th><th>mean place</th>{head}</tr></thead>\n"
-        f"<tbody>{body}</tbody></table>"
+        f'<div class="wide"><table><thead><tr><th>name</th><th>mean place</th>{head}</tr></thead>\n'
+        f"<tbody>{body}</tbody></table></div>{not_ranked(wrong)}"
     )

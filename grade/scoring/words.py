@@ -6,6 +6,7 @@ formula.
 """
 
 MOST = 4000  # characters
+LINE_END = " / "  # in a cell
 FORMULA = ("=", "+", "-", "@", "\t")
 
 
@@ -16,5 +17,8 @@ def printable(text: str, most: int = MOST) -> str:
 
 
 def cell(text: str) -> str:
-    """A cell that every spreadsheet takes for text. Source: OWASP, "CSV Injection"."""
-    return f"'{text}" if text.startswith(FORMULA) else text
+    """A cell that every spreadsheet takes for text, on one line, because tools that read a table
+    line by line would take the rest of a compiler's message for rows. Source: OWASP, "CSV
+    Injection"."""
+    line = LINE_END.join(filter(None, (part.strip() for part in text.splitlines())))
+    return f"'{line}" if line.startswith(FORMULA) else line

@@ -188,6 +188,14 @@ def test_a_row_a_test_in_csv(write: Callable[[Record], Path]) -> None:
     assert [float(row["points"]) for row in rows] == [40, 20, 0.5]
 
 
+def test_a_compilers_message_stays_in_its_row_of_the_csv(write: Callable[[Record], Path]) -> None:
+    """For tools that read a table line by line."""
+    failed = replace(RECORDS["build failed"], message="a.c:1: error\r\n  1 | x\n\n    | ^\u2028end")
+    lines = (write(failed) / "result.csv").read_text().splitlines()
+    assert len(lines) == 2
+    assert lines[1].endswith("a.c:1: error / 1 | x / | ^ / end")
+
+
 def test_classroom50_gets_whole_points_and_who_handed_in(
     write: Callable[[Record], Path],
 ) -> None:
