@@ -101,6 +101,11 @@ def in_folder(folder: Path, enter: Callable[[PurePosixPath], bool]) -> Iterator[
                     waiting.append(path)
 
 
+def alone(path: Path) -> Iterator[Member]:
+    """The one member that is handed in as a file."""
+    yield Member(PurePosixPath(path.name), stat.S_IFREG, path.stat().st_size, path.read_bytes)
+
+
 # ---- packed streams ----
 
 

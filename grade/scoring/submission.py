@@ -1,4 +1,5 @@
-"""A student's submission: a folder, or a tar or zip archive, from which the lab's files are taken.
+"""A student's submission: a folder, a tar or zip archive, or a file, from which the lab's files are
+taken.
 
 Nothing is unpacked: members are read one by one into memory (archive.py, which limits the cost).
 These are refused, with a message: links and special files, files over MOST_BYTES, more than
@@ -7,12 +8,13 @@ are written, listed files that are missing or are not text, files outside the la
 not as they were handed out, and archives that cannot be read for any reason. Built and hidden files
 (PASSED_OVER) are ignored.
 
-The files may lie in one folder inside, as is usual in archives.
+The files may lie in one folder inside, as is usual in archives. A lone file, which was handed in
+without its folders, is put in its place if its name tells which file of the lab it is.
 """
 
 import stat
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
 from grade.scoring import archive
@@ -50,12 +52,19 @@ def check_member(member: Member, found: dict[str, PurePosixPath]) -> None:
         raise Refused(f"{member.path}: {same}")
 
 
-def read(path: Path) -> dict[PurePosixPath, bytes]:
+def members(path: Path, files: tuple[str, ...]) -> Iterator[Member]:
+    """What was handed in. A file may be one of these instead of an archive."""
+    if path.is_file() and path.name in map(name_of, files):
+        return archive.alone(path)
+    return archive.members(path, looked_into)
+
+
+def read(path: Path, files: tuple[str, ...]) -> dict[PurePosixPath, bytes]:
     """All files of interest by path. Raises Refused for the first bad one."""
     found: dict[PurePosixPath, bytes] = {}
     names: dict[str, PurePosixPath] = {}
     kept = 0
-    for member in archive.members(path, looked_into):
+    for member in members(path, files):
         if member.kind == stat.S_IFDIR or passed_over(member.path):
             continue
         check_member(member, names)
@@ -67,16 +76,49 @@ def read(path: Path) -> dict[PurePosixPath, bytes]:
 
 
 def top(found: dict[PurePosixPath, bytes], files: tuple[str, ...]) -> PurePosixPath:
-    """The folder inside that has the lab's files."""
+    """The folder inside that has some of the files in their folders; the whole if none has."""
     tops = {
         path.parents[len(PurePosixPath(file).parts) - 1]
         for file in files
         for path in found
         if path.as_posix() == file or path.as_posix().endswith(f"/{file}")
     }
-    if len(tops) != 1:
-        raise Refused(f"{'no folder' if not tops else 'several folders'} with {', '.join(files)}")
-    return tops.pop()
+    if len(tops) > 1:
+        raise Refused(f"several folders with {', '.join(files)}")
+    return tops.pop() if tops else PurePosixPath()
+
+
+def name_of(file: str) -> str:
+    """The last part of a path."""
+    return PurePosixPath(file).name
+
+
+def either(words: list[str]) -> str:
+    """The words as a list with "or"."""
+    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def lone(inside: dict[str, bytes], name: str) -> list[str]:
+    """The files of this name that do not lie in a folder of sources."""
+    paths = map(PurePosixPath, inside)
+    return [str(p) for p in paths if p.name == name and not {*p.parts[:-1]} & {*SOURCES}]
+
+
+def placed(inside: dict[str, bytes], files: tuple[str, ...]) -> dict[str, bytes]:
+    """The same with each lone file in its place. Raises Refused if its name does not tell the
+    place."""
+    made = dict(inside)
+    for file in (file for file in files if file not in inside):
+        name = name_of(file)
+        here = lone(inside, name)
+        places = [other for other in files if name_of(other) == name]
+        if here and len(places) > 1:
+            raise Refused(f"{here[0]}: is it {either(places)}? Hand it in in its folders")
+        if len(here) > 1:
+            raise Refused(f"{file}: is it {either(here)}? Hand in one of them, in its folders")
+        if here:
+            made[file] = made.pop(here[0])
+    return made
 
 
 def text(path: str, data: bytes) -> str:
@@ -90,13 +132,17 @@ def text(path: str, data: bytes) -> str:
 def contents(path: Path, files: tuple[str, ...]) -> dict[str, bytes]:
     """All files of interest in the folder that has some of these. Raises Refused."""
     try:
-        found = read(path)
+        found = read(path, files)
     except Refused:
         raise
     except Exception as error:  # what a damaged archive leads to is not to be foretold
         raise Refused(f"{path.name}: {type(error).__name__}: {error}") from None
     folder = top(found, files)
-    return {p.relative_to(folder).as_posix(): d for p, d in found.items() if folder in p.parents}
+    inside = {p.relative_to(folder).as_posix(): d for p, d in found.items() if folder in p.parents}
+    made = placed(inside, files)
+    if not made.keys() & {*files}:
+        raise Refused(f"no folder with {', '.join(files)}")
+    return made
 
 
 def take_some(path: Path, files: tuple[str, ...]) -> dict[str, str]:

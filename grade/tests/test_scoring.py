@@ -206,14 +206,14 @@ def broken_archive(folder: Path) -> Path:
         (huge, "more than"),
         (not_text, "no text"),
         (broken_archive, "a.tar.gz"),
-        (lambda folder: hand_in(folder, {"clook.c": ""}), "no folder"),
+        (lambda folder: hand_in(folder, {"fcfs.c": ""}), "no folder"),
         (lambda folder: hand_in(folder, {f"{x}/{FILE}": "" for x in "ab"}), "several folders"),
         (
             lambda folder: hand_in(folder, {FILE: "", "kernel/disk/disk.c": ""}),
             "kernel/disk/disk.c",
         ),
         (lambda folder: hand_in(folder, {FILE: "", "Makefile": ""}), "Makefile"),
-        (lambda folder: hand_in(folder, {FILE: ""}) / FILE, "neither"),
+        (lambda folder: hand_in(folder, {"fcfs.c": ""}) / "fcfs.c", "neither"),
         (lambda folder: folder / "nothing", "neither"),
     ],
 )
@@ -222,6 +222,40 @@ def test_a_bad_submission_is_refused_with_words(
 ) -> None:
     with pytest.raises(Refused, match=why):
         take(make(tmp_path / "handed_in"))
+
+
+OPEN = ("policies/update/own.c", "policies/sched/own.c", "policies/write/own.c")
+SMOOTH = ("kernel/cache/flush.c", "policies/update/aipu.c")
+
+
+def test_a_lone_file_is_put_in_its_place(tmp_path: Path) -> None:
+    """As a file, in a folder, deep in one, and beside a file that is in its place."""
+    folder = hand_in(tmp_path / "me", {"clook.c": "x", "notes.txt": "y"})
+    deep = hand_in(tmp_path / "deep", {"lab 4/mine/clook.c": "x"})
+    with zipfile.ZipFile(tmp_path / "me.zip", "w") as archive:
+        archive.write(folder / "clook.c", "clook.c")
+    for path in (folder, deep, tmp_path / "me.zip", folder / "clook.c"):
+        assert take(path) == {FILE: "x"}, path
+    both = hand_in(tmp_path / "both", {"flush.c": "x", "policies/update/aipu.c": "y"})
+    assert submission.take(both, SMOOTH, none_known) == dict(zip(SMOOTH, "xy", strict=True))
+
+
+@pytest.mark.parametrize(
+    ("files", "there", "why"),
+    [
+        (OPEN, ["own.c"], f"own.c: is it {OPEN[0]}, {OPEN[1]} or {OPEN[2]}[?]"),
+        (FILES, ["a/clook.c", "b/clook.c"], f"{FILE}: is it a/clook.c or b/clook.c[?]"),
+        (FILES, ["kernel/clook.c"], f"no folder with {FILE}"),
+        (SMOOTH, ["flush.c"], "policies/update/aipu.c: missing"),
+        (FILES, ["c-look.c"], f"no folder with {FILE}"),
+    ],
+)
+def test_a_lone_file_whose_place_is_not_plain_is_refused_and_the_candidates_are_named(
+    tmp_path: Path, files: tuple[str, ...], there: list[str], why: str
+) -> None:
+    hand_in(tmp_path / "me", dict.fromkeys(there, "x"))
+    with pytest.raises(Refused, match=why):
+        submission.take(tmp_path / "me", files, none_known)
 
 
 def test_a_folder_that_cannot_be_read_is_refused(
