@@ -70,7 +70,7 @@ define newline
 
 endef
 $(foreach v,ARGS DO DISKS CPUS MEM FS_MB JOBS T E N SIZE WITH SCHEDULER FORMAT OUT LAB \
-    SUBMISSION SUBMISSIONS TEST NONCE BASE SOLVED STUDENT FILES MUTANT QEMU_OTHER \
+    SUBMISSION SUBMISSIONS LATE TEST NONCE BASE SOLVED STUDENT FILES MUTANT QEMU_OTHER \
     CFLAGS_EXTRA,$(if \
     $(findstring $(newline),$(value $(v))),$(error $(v): must be one line)))
 $(foreach v,DEBUG V FULL LIST,$(call must_be,$(v),[01]?,1 or nothing))
@@ -105,6 +105,9 @@ $(call must_be,EVENT,[0-9]+,the number of an event)
 $(call needed,run,DO,commands of Sluice's shell)
 $(call needed,class,SUBMISSIONS,the folder of the submissions)
 $(call needed,skeleton samples,OUT,the folder to be made)
+# Labs that are answered by numbers: the student's name determines the machine.
+NUMBERS := $(patsubst grade/labs/%/answers.toml,%,$(wildcard grade/labs/*/answers.toml))
+$(if $(filter $(NUMBERS),$(value LAB)),$(call needed,skeleton,STUDENT,the student's name))
 $(call needed,bundle,OUT,the .zip to be made)
 
 # ---- tools ----
@@ -406,10 +409,11 @@ replay: all build/native/drive_times_tool ## make a grade again from its CERTIFI
 events: ## list the events around EVENT= in the trace of RUN=, the folder of a graded run
 	@$(RUN) grade.commands.labs events --run=$(call quoted,RUN) --event='$(EVENT)'
 
-class: all build/native/drive_times_tool ## score all SUBMISSIONS= of LAB=; table and page in OUT= (JOBS=, NONCE=, SCHEDULER=address of a Dask cluster)
+class: all build/native/drive_times_tool ## score all SUBMISSIONS= of LAB=; table and page in OUT= (LATE=late.csv, JOBS=, NONCE=, SCHEDULER=address of a Dask cluster)
 	@$(RUN) grade.commands.labs class --lab=$(call quoted,LAB) \
 	    --submissions=$(call quoted,SUBMISSIONS) --out=$(call quoted,OUT) \
-	    --jobs='$(JOBS)' --nonce=$(call quoted,NONCE) --scheduler=$(call quoted,SCHEDULER)
+	    --late=$(call quoted,LATE) --jobs='$(JOBS)' --nonce=$(call quoted,NONCE) \
+	    --scheduler=$(call quoted,SCHEDULER)
 
 skeleton: all build/native/drive_times_tool ## make in OUT= the folder that a student of LAB= gets (BASE= the student's work in other labs, SOLVED='labs whose solution it may have', STUDENT= the student's name)
 	@$(RUN) grade.commands.labs skeleton --lab=$(call quoted,LAB) --out=$(call quoted,OUT) \

@@ -8,12 +8,14 @@ import os
 import secrets
 import shlex
 import sys
+import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from grade.host.interrupt import stoppable
 from grade.host.paths import BUILD, TREE
@@ -35,6 +37,7 @@ from grade.scoring.classroom import BadClass
 from grade.scoring.formats import page, people
 from grade.scoring.grading import NoTest
 from grade.scoring.lab import BadLab, Lab, named
+from grade.scoring.late import BadLate
 from grade.scoring.moments import TRACE_FILE
 from grade.scoring.submission import Refused
 
@@ -97,9 +100,22 @@ def grade(choice: argparse.Namespace) -> int:
     nonce = choice.nonce or secrets.token_hex(4)
     gdb = GDB_SOCKET if choice.gdb else None
     folder = made(choice.out or BUILD / "grade" / lab.name)
-    record = grading.grade(
-        lab, lambda: take(lab, choice.submission), folder, nonce, command, choice.test, gdb, True
-    )
+    try:
+        record = grading.grade(
+            lab,
+            lambda: take(lab, choice.submission),
+            folder,
+            nonce,
+            command,
+            choice.test,
+            gdb,
+            True,
+        )
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"this grading has no results, and results that are in {folder} are an earlier one's; "
+            f"the same command with NONCE={nonce} begins it anew, with the same tests"
+        ) from None
     formats.write_all(record, folder)
     print(people.text(record))
     print(f"results in {folder}, with pictures in {folder / page.FILE}")
@@ -186,11 +202,44 @@ def make_bundle(choice: argparse.Namespace) -> int:
     return 0
 
 
+@dataclass
+class Pace:
+    """Tells the time left from the submissions that were scored now; those that were there already,
+    or are refused unread, take none."""
+
+    total: int
+    now_s: Callable[[], float] = time.monotonic
+    quick: int = 0
+    scored: int = 0
+    began_s: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.began_s = self.now_s()
+
+    def count(self, step: classroom.Step) -> None:
+        """One more is done."""
+        if step.compared:
+            return
+        if step.resumed or step.record.status == "refused":
+            self.quick += 1
+        else:
+            self.scored += 1
+
+    def left(self) -> str:
+        """The time left, in words; empty while nothing tells it."""
+        waiting = self.total - self.quick - self.scored
+        if not self.scored or not waiting:
+            return ""
+        left_s = (self.now_s() - self.began_s) / self.scored * waiting
+        return f"{left_s / 60:.0f} min left" if left_s >= 90 else f"{left_s:.0f} s left"
+
+
 def step_line(step: classroom.Step) -> str:
     """A line about one submission, for a log."""
     record = step.record
     what = f"{record.score:g} of {record.most:g}" if record.status == "graded" else record.status
-    return f"{step.name}: {what}{', there already' if step.resumed else ''}"
+    there = ", there already" if step.resumed else ""
+    return f"{step.name}: {what}{there}{', for comparison' if step.compared else ''}"
 
 
 def score_class(choice: argparse.Namespace) -> int:
@@ -200,20 +249,22 @@ def score_class(choice: argparse.Namespace) -> int:
     folder = made(choice.out or BUILD / "class" / lab.name)
     warn()
     pool = partial(workers, choice.jobs, choice.scheduler)
+    late_csv = existing(choice.late) if choice.late else None
     console = Console()
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
-    with Progress(
-        *columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal
-    ) as bar:
+    left = TextColumn("{task.fields[left]}")
+    with Progress(*columns, left, console=console, disable=not console.is_terminal) as bar:
         total = len(list(handed_in.glob("[!.]*")))
-        task = bar.add_task(lab.name, total=total)
+        task = bar.add_task(lab.name, total=total, left="")
+        pace = Pace(total)
 
         def report(step: classroom.Step) -> None:
-            bar.advance(task)
+            pace.count(step)
+            bar.update(task, advance=not step.compared, left=pace.left())
             bar.print(step_line(step), markup=False)
 
         try:
-            classroom.score_class(lab, handed_in, folder, choice.nonce, report, pool)
+            classroom.score_class(lab, handed_in, folder, choice.nonce, report, pool, late_csv)
         except KeyboardInterrupt:
             scored = f"{bar.tasks[task].completed} of {total} submissions"
             raise KeyboardInterrupt(
@@ -255,6 +306,7 @@ def arguments() -> argparse.Namespace:
     )
     add("--jobs", type=int, default=os.cpu_count(), help="submissions at a time")
     add("--scheduler", default="", help="address of a Dask scheduler")
+    add("--late", type=path, help="late.csv: the students who handed in late")
     again = verbs.add_parser("replay")
     again.set_defaults(do=replay)
     again.add_argument("--certificate", type=path, help="the certificate.json of a grade")
@@ -283,6 +335,7 @@ def main() -> int:
         BadCertificate,
         BadClass,
         BadLab,
+        BadLate,
         BadTrace,
         NoTest,
         NoWorkers,

@@ -83,6 +83,9 @@ def numbers(text: str) -> dict[str, int]:
         return {}
 
 
+ALIKE_SAYS = "of the answers are the same"
+
+
 def alike(forms: Mapping[str, str]) -> list[Pair]:
     """The pairs of forms, by name, with nearly the same numbers. No two machines give the same."""
     given = {name: numbers(text) for name, text in sorted(forms.items())}
@@ -91,7 +94,7 @@ def alike(forms: Mapping[str, str]) -> list[Pair]:
         asked = mine.keys() | theirs.keys()
         same = [question for question in asked if mine.get(question) == theirs.get(question)]
         if asked and len(same) >= ALIKE * len(asked):
-            pairs.append(Pair(one, other, len(same) / len(asked)))
+            pairs.append(Pair(one, other, len(same) / len(asked), ALIKE_SAYS))
     return sorted(pairs, key=lambda pair: -pair.share)
 
 

@@ -1,4 +1,7 @@
-"""A class's page: the spread of points, test by test. One file that opens offline."""
+"""A class's page: the spread of points, test by test. One file that opens offline and fits a phone.
+
+Scores are the points that count, without what is lost by being late.
+"""
 
 from html import escape
 from pathlib import Path
@@ -14,25 +17,26 @@ from grade.scoring.record import Outcome, Record
 
 TEMPLATE = Path(__file__).with_name("class.html")
 BINS = 10
-BAR, HEIGHT = 16, 34  # of a small picture, in pixels
+BAR, HEIGHT = 16, 34  # of a picture, in its own units
 COLOUR = "#0072B2"
 
 
-def spread(shares: list[float], bar: int = BAR, height: int = HEIGHT) -> str:
-    """A histogram of shares of points, from 0 to 1. Full points have a bar of their own."""
+def spread(shares: list[float], kind: str) -> str:
+    """A histogram of shares of points, from 0 to 1. Full points have a bar of their own. kind: its
+    class in the page, which sets its size."""
     counts = [0] * (BINS + 1)
     for share in shares:
         counts[int(share * BINS)] += 1
     most = max(counts)
     bars = "".join(
-        f'<rect x="{i * bar}" y="{height - height * n / most:.1f}" width="{bar - 2}" '
-        f'height="{height * n / most:.1f}" fill="{COLOUR}"><title>{n}</title></rect>'
+        f'<rect x="{i * BAR}" y="{HEIGHT - HEIGHT * n / most:.1f}" width="{BAR - 2}" '
+        f'height="{HEIGHT * n / most:.1f}" fill="{COLOUR}"><title>{n}</title></rect>'
         for i, n in enumerate(counts)
         if n
     )
-    width = bar * (BINS + 1)
-    line = f'<path d="M0 {height + 0.5}h{width}" stroke="#999"/>'
-    return f'<svg width="{width}" height="{height + 1}" role="img">{bars}{line}</svg>'
+    width = BAR * (BINS + 1)
+    line = f'<path d="M0 {HEIGHT + 0.5}h{width}" stroke="#999" vector-effect="non-scaling-stroke"/>'
+    return f'<svg class="{kind}" viewBox="0 0 {width} {HEIGHT + 1}" role="img">{bars}{line}</svg>'
 
 
 def test_row(name: str, tests: list[Outcome]) -> str:
@@ -43,7 +47,7 @@ def test_row(name: str, tests: list[Outcome]) -> str:
         f"{mean(test.points for test in tests):.1f}",
         f"{sum(test.passed for test in tests)}",
         f"{sum(not test.points for test in tests)}",
-        spread(shares),
+        spread(shares, "spread"),
     ]
     return f"<tr><td>{escape(name)}</td>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>\n"
 
@@ -65,7 +69,8 @@ def tests_table(records: list[Record]) -> str:
             hidden = " (hidden)" if rows[0].hidden else ""
             body += f'<tr class="group"><td colspan="6">{escape(group)}{hidden}</td></tr>\n'
         body += test_row(rows[0].title, rows)
-    return f"<table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>"
+    table = f"<table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>"
+    return f'<div class="wide">{table}</div>'
 
 
 def pairs_list(alike: list[Pair]) -> str:
@@ -73,21 +78,28 @@ def pairs_list(alike: list[Pair]) -> str:
     if not alike:
         return "<p>None.</p>"
     items = "".join(
-        f"<li>{escape(p.one)} and {escape(p.other)}: {p.share:.0%} the same</li>" for p in alike
+        f"<li>{escape(p.one)} and {escape(p.other)}: {p.share:.0%} {escape(p.says)}</li>"
+        for p in alike
     )
     return f'<ul class="warning">{items}</ul>'
+
+
+def lost_in(record: Record) -> str:
+    """Where a submission lost points: groups, or why it was not graded; and by being late."""
+    lost = [group.name for group in record.groups if group.points < group.most]
+    say = record.message.splitlines()[0] if record.message else ""
+    say = f"{record.status}: {say}" if record.status != "graded" else ", ".join(lost)
+    late = f"{record.late.text()} than {record.score:g}" if record.late else ""
+    return "; ".join(filter(None, (say, late)))
 
 
 def submissions_table(records: dict[str, Record]) -> str:
     """All submissions, the best first, each linked to its page."""
     rows = ""
-    for name, record in sorted(records.items(), key=lambda item: (-item[1].score, item[0])):
-        lost = [group.name for group in record.groups if group.points < group.most]
-        say = record.message.splitlines()[0] if record.message else ""
-        say = f"{record.status}: {say}" if record.status != "graded" else ", ".join(lost)
+    for name, record in sorted(records.items(), key=lambda item: (-item[1].counts, item[0])):
         link = f'<a href="{escape(quote(name))}/{page.FILE}">{escape(name)}</a>'
-        rows += f'<tr><td>{link}</td><td>{record.score:g}</td><td class="say">{escape(say)}</td>'
-        rows += "</tr>\n"
+        say = f'<td class="say">{escape(lost_in(record))}</td>'
+        rows += f'<tr><td class="name">{link}</td><td>{record.counts:g}</td>{say}</tr>\n'
     head = '<tr><th>name</th><th>score</th><th class="say">lost points in</th></tr>'
     return f"<table><thead>{head}</thead>\n<tbody>{rows}</tbody></table>"
 
@@ -95,7 +107,7 @@ def submissions_table(records: dict[str, Record]) -> str:
 def text(lab: Lab, records: dict[str, Record], alike: list[Pair]) -> str:
     """The page."""
     all_ = list(records.values())
-    scores = [record.score for record in all_]
+    scores = [record.counts for record in all_]
     most = max(record.most for record in all_)
     numbers = f"mean {mean(scores):.1f}, median {median(scores):g} of {most:g}"
     words = {
@@ -104,7 +116,7 @@ def text(lab: Lab, records: dict[str, Record], alike: list[Pair]) -> str:
         "nonce": all_[0].nonce,
     }
     parts = {
-        "scores": spread([score / most for score in scores], 3 * BAR, 3 * HEIGHT),
+        "scores": spread([score / most for score in scores], "scores"),
         "tests": tests_table(all_),
         "leaderboard": leaderboard.table(records),
         "alike": pairs_list(alike),

@@ -1,27 +1,28 @@
 """A class: a folder of submissions, scored in parallel, each once.
 
 In the folder of the results:
-    class.csv    a row for each submission
-    class.html   the spread of points per test, and pairs that are nearly identical (page)
+    class.csv    a row for each submission (classtable)
+    class.html   the spread of points per test, and pairs that are alike (classpage, pairs)
     nonce        the class's nonce: all submissions have the same tests
-    NAME/        a submission's results in every form, and their key
+    NAME/        a submission's results in every form, its cost, its decisions, and their key
+    .compared/   the same of what submissions are compared with
 
 A submission whose results have the right key is not scored again. The key is the hash of everything
 that its score depends on: the files handed in, the lab, the nonce, the reference and the scoring
-itself.
+itself. What is lost by being late is added afterwards, because it depends on late.csv alone.
 
 Dask workers score, on this machine or in a scheduler's cluster. A worker gets the texts of a
-submission and returns a record. It needs this tree, built, and shares no disk. It refuses to score
-if its tree is another one, or is built again meanwhile.
+submission and returns what it scored. It needs this tree, built, and shares no disk. It refuses to
+score if its tree is another one, or is built again meanwhile. New submissions are scored first, and
+then those that took longest the last time, so that no worker begins with a long one at the end.
 """
 
-import csv
-import io
 import secrets
 import shlex
 import socket
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
@@ -30,15 +31,27 @@ from pathlib import Path
 from distributed import Client, Future, as_completed
 
 from grade.host.paths import KERNEL, MKFS, ROOT, ROOT_FOLDER, TREE
-from grade.scoring import answers, classpage, formats, grading, likeness, submission, tree
+from grade.scoring import (
+    behaviour,
+    classpage,
+    classtable,
+    formats,
+    grading,
+    late,
+    pairs,
+    submission,
+    tree,
+)
+from grade.scoring.behaviour import Decisions
 from grade.scoring.lab import FULL, BadLab, Lab, named
-from grade.scoring.record import NOT_SCORED, GroupResult, Record, parse
+from grade.scoring.record import NOT_SCORED, GroupResult, Late, Record, cost_in, parse
 from grade.scoring.submission import Refused
-from grade.scoring.words import cell, printable
+from grade.scoring.words import printable
 
 ARCHIVES = (".tar.gz", ".tar.xz", ".tar.bz2", ".tgz", ".tar", ".zip")
-REFERENCE = "the reference solution"
 RESULTS = ("class.csv", "class.html", "nonce")
+COMPARED = ".compared"  # no submission's name begins so
+DECISIONS = "decisions"
 CODE = ("grade/*.py", "grade/scoring/**/*.py")
 
 
@@ -74,15 +87,26 @@ class Job:
 
 
 @dataclass(frozen=True)
+class Scored:
+    """What a worker returns: the record, and the decisions in all runs."""
+
+    record: Record
+    decisions: Decisions = frozenset()
+
+
+@dataclass(frozen=True)
 class Step:
-    """One submission is done."""
+    """One submission is done, or something that submissions are compared with."""
 
     name: str
     record: Record
     resumed: bool
+    compared: bool = False
 
 
 Report = Callable[[Step], None]
+Pool = Callable[[], AbstractContextManager[Client]]
+ClientOf = Callable[[], Client]
 
 
 def name_of(path: Path) -> str:
@@ -165,50 +189,57 @@ def check_tree(job: Job, when: str) -> None:
         )
 
 
-def score(job: Job) -> Record:
-    """In a worker: the record of one submission."""
+def score(job: Job) -> Scored:
+    """In a worker: the record of one submission, and its decisions."""
     check_tree(job, "has another tree, or built otherwise")
+    seen: set[int] = set()
     with tempfile.TemporaryDirectory(prefix="sluice-") as folder:
-        take, where = job.handed.take, Path(folder)
-        record = grading.grade(named(job.lab), take, where, job.nonce, job.command)
+        record = grading.grade(
+            named(job.lab),
+            job.handed.take,
+            Path(folder),
+            job.nonce,
+            job.command,
+            watch=lambda bench: seen.update(behaviour.seen(bench)),
+        )
     check_tree(job, "had its tree built anew while it scored")
     for test in record.tests:
         test.runs = []  # they were in that folder
-    return record
+    return Scored(record, frozenset(seen))
 
 
-def stored(folder: Path, key: str) -> Record | None:
-    """The record that has this key, if there is one."""
+def stored(folder: Path, key: str) -> Scored | None:
+    """What was scored with this key, if it is in the folder."""
     try:
-        return parse((folder / "result.json").read_text()) if there(folder) == key else None
+        if (folder / "key").read_text() != key:
+            return None
+        record = parse((folder / "result.json").read_text())
+        record.cost = cost_in(folder)
+        return Scored(record, behaviour.parse((folder / DECISIONS).read_text()))
     except (OSError, ValueError, TypeError):
         return None
 
 
-def there(folder: Path) -> str:
-    """The key of the results in a folder."""
-    path = folder / "key"
-    return path.read_text() if path.exists() else ""
-
-
-def keep(folder: Path, record: Record, key: str) -> None:
+def keep(folder: Path, scored: Scored, key: str) -> None:
     """Write a submission's results, the key last."""
     (folder / "key").unlink(missing_ok=True)
     folder.mkdir(parents=True, exist_ok=True)
-    formats.write_all(record, folder)
-    if record.status != NOT_SCORED:
+    formats.write_all(scored.record, folder)
+    (folder / DECISIONS).write_text(behaviour.text(scored.decisions))
+    if scored.record.status != NOT_SCORED:
         (folder / "key").write_text(key)
 
 
-def record_of(future: Future, job: Job, lab: Lab) -> Record:
-    """A worker's record; if it returned none, one that says why."""
+def result_of(future: Future, job: Job) -> Scored:
+    """What a worker scored; if it returned nothing, a record that says why."""
     error = future.exception()
     if isinstance(error, BadClass):
         raise error
     if error:
-        message = f"{type(error).__name__}: {error}"
+        lab, message = named(job.lab), f"{type(error).__name__}: {error}"
         groups = [GroupResult(g.name, "", g.hidden, 0, g.points) for g in lab.groups]
-        return Record(lab.name, lab.title, job.nonce, NOT_SCORED, message, most=FULL, groups=groups)
+        fixed = (lab.name, lab.title, job.nonce, NOT_SCORED, message)
+        return Scored(Record(*fixed, most=FULL, groups=groups))
     return future.result()
 
 
@@ -222,71 +253,94 @@ def nonce_of(folder: Path, nonce: str) -> str:
     return nonce
 
 
+def longest_first(folders: list[Path]) -> list[Path]:
+    """The folders of results, in the order of what their last scoring took; before them, those that
+    have no results."""
+    return sorted(folders, key=lambda folder: -(cost_in(folder).cpu_s or float("inf")))
+
+
 def score_all(
-    lab: Lab,
-    handed: list[Handed],
-    folder: Path,
-    nonce: str,
-    report: Report,
-    pool: Callable[[], Iterator[Client]],
-) -> dict[str, Record]:
-    """The record of each submission, by name. Those that have been scored are not scored again."""
-    records: dict[str, Record] = {}
-    todo: dict[str, Job] = {}
-    key = tree_key(lab.name)
-    for one in handed:
-        command = f"make grade LAB={lab.name} SUBMISSION={shlex.quote(str(one.path))}"
-        job = Job(lab.name, one, nonce, key, command)
-        found = stored(folder / one.name, key_of(job))
-        if found:
-            records[one.name] = found
-            report(Step(one.name, found, True))
-        else:
-            todo[one.name] = job
-    if todo:
-        with pool() as client:
-            futures = {client.submit(score, job, pure=False): job for job in todo.values()}
-            for future in as_completed(futures):
-                job = futures[future]
-                record = record_of(future, job, lab)
-                keep(folder / job.handed.name, record, key_of(job))
-                records[job.handed.name] = record
-                report(Step(job.handed.name, record, False))
-    return {one.name: records[one.name] for one in handed}
+    jobs: dict[Path, Job], client_of: ClientOf, report: Callable[[str, Record, bool], None]
+) -> dict[Path, Scored]:
+    """What was scored in each job, by the folder of its results. What is there is not scored
+    again. client_of: called only if something is to be scored; report: called with the name, the
+    record, and whether it was there."""
+    scored: dict[Path, Scored] = {}
+    for folder, job in jobs.items():
+        if there := stored(folder, key_of(job)):
+            scored[folder] = there
+            report(job.handed.name, there.record, True)
+    todo = longest_first([folder for folder in jobs if folder not in scored])
+    futures = {
+        client_of().submit(score, jobs[f], pure=False, priority=-i): f for i, f in enumerate(todo)
+    }
+    for future in as_completed(futures):
+        folder = futures[future]
+        job = jobs[folder]
+        scored[folder] = result_of(future, job)
+        keep(folder, scored[folder], key_of(job))
+        report(job.handed.name, scored[folder].record, False)
+    return {folder: scored[folder] for folder in jobs}
 
 
 # ---- what comes of it ----
 
 
-def pairs(lab: Lab, handed: list[Handed]) -> list[likeness.Pair]:
-    """The pairs that are nearly identical."""
-    solutions = {one.name: one.files for one in handed if one.files}
-    if answers.FORM in lab.files:
-        return answers.alike({name: files[answers.FORM] for name, files in solutions.items()})
-    reference, cut = tree.here(lab), tree.cut(lab, {})
-    skeleton = {file: cut.get(file, reference[file]) for file in lab.files}
-    solutions[REFERENCE] = reference
-    headers = [path.read_text() for path in sorted(ROOT.glob("[kp]*/**/*.h"))]
-    return likeness.alike(solutions, skeleton, headers)
+def alike(
+    lab: Lab, handed: list[Handed], scored: dict[str, Scored], nonce: str, look: pairs.Look
+) -> list[pairs.Pair]:
+    """The pairs of submissions that a person should look at."""
+    files = {one.name: one.files for one in handed if one.files}
+    decisions = {name: scored[name].decisions for name in files}
+    by_behaviour = pairs.by_behaviour(lab, files, decisions, nonce, look)
+    return [*pairs.by_text(lab, files), *by_behaviour]
 
 
-def table(records: dict[str, Record], alike: list[likeness.Pair]) -> str:
-    """CSV: name, status, score, the points of each test, and similar submissions."""
-    tests = list(dict.fromkeys(test.id for record in records.values() for test in record.tests))
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["name", "status", "score", "most", *tests, "like", "message"])
-    for name, record in records.items():
-        points = {test.id: test.points for test in record.tests}
-        like = [
-            f"{p.other if p.one == name else p.one} {p.share:.0%}"
-            for p in alike
-            if name in (p.one, p.other)
-        ]
-        numbers = (record.score, record.most, *(points.get(t, 0) for t in tests))
-        row = [cell(name), record.status, *(f"{number:g}" for number in numbers)]
-        writer.writerow([*row, cell("; ".join(like)), cell(record.message)])
-    return out.getvalue()
+def with_late(record: Record, lost: Late | None, folder: Path) -> Record:
+    """The record with what is lost by being late; its forms are written again if that is new."""
+    if record.late != lost:
+        record.late = lost
+        formats.write_all(record, folder)
+    return record
+
+
+def read_late(lab: Lab, path: Path | None, handed: list[Handed]) -> dict[str, Late]:
+    """What the late students lose. Raises BadLate."""
+    return late.read(path, lab, {one.name for one in handed}, late.rule()) if path else {}
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Where the gradings of a class are made and kept."""
+
+    lab: Lab
+    folder: Path
+    tree: str  # hash
+    client_of: ClientOf
+    report: Report
+
+    def job(self, one: Handed, nonce: str) -> Job:
+        """The grading of a submission."""
+        command = f"make grade LAB={self.lab.name} SUBMISSION={shlex.quote(str(one.path))}"
+        return Job(self.lab.name, one, nonce, self.tree, command)
+
+    def score(self, handed: list[Handed], nonce: str) -> dict[str, Scored]:
+        """What was scored of each submission, by name."""
+        jobs = {self.folder / one.name: self.job(one, nonce) for one in handed}
+        found = score_all(jobs, self.client_of, lambda *done: self.report(Step(*done)))
+        return {path.name: scored for path, scored in found.items()}
+
+    def look(self, asked: dict[str, tuple[pairs.Files, str]]) -> dict[str, Decisions]:
+        """The decisions of what submissions are compared with (pairs.Look)."""
+        jobs = {
+            self.folder / COMPARED / name: self.job(Handed(name, self.folder, dict(files)), nonce)
+            for name, (files, nonce) in asked.items()
+        }
+        found = score_all(jobs, self.client_of, lambda *done: self.report(Step(*done, True)))
+        for path, scored in found.items():
+            if scored.record.status == NOT_SCORED:
+                raise BadClass(f"{path.name}, for comparison: {scored.record.message}")
+        return {path.name: scored.decisions for path, scored in found.items()}
 
 
 def score_class(
@@ -295,14 +349,24 @@ def score_class(
     folder: Path,
     nonce: str,
     report: Report,
-    pool: Callable[[], Iterator[Client]],
+    pool: Pool,
+    late_csv: Path | None = None,
 ) -> dict[str, Record]:
-    """Score a folder of submissions; write the table and the page."""
+    """Score a folder of submissions; write the table and the page. Nothing is scored or written if
+    late_csv has a bad row."""
     if lab.handed_out:
         raise BadLab(f"{lab.name}: a student's tree has no hidden tests, and scores no class")
     handed = collect(submissions, lab)
-    records = score_all(lab, handed, folder, nonce_of(folder, nonce), report, pool)
-    alike = pairs(lab, handed)
-    (folder / "class.csv").write_text(table(records, alike))
-    (folder / "class.html").write_text(classpage.text(lab, records, alike))
+    lates = read_late(lab, late_csv, handed)
+    nonce = nonce_of(folder, nonce)
+    with ExitStack() as stack:
+        client_of = cache(lambda: stack.enter_context(pool()))
+        desk = Desk(lab, folder, tree_key(lab.name), client_of, report)
+        scored = desk.score(handed, nonce)
+        found = alike(lab, handed, scored, nonce, desk.look)
+    records = {
+        name: with_late(one.record, lates.get(name), folder / name) for name, one in scored.items()
+    }
+    (folder / "class.csv").write_text(classtable.text(records, found))
+    (folder / "class.html").write_text(classpage.text(lab, records, found))
     return records

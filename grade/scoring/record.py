@@ -80,6 +80,20 @@ class Cost:
         return json.dumps(asdict(self)) + "\n"
 
 
+@dataclass(frozen=True)
+class Late:
+    """How late a submission came, and what that costs (late.py)."""
+
+    days: int
+    free: int  # of these days
+    lost: float  # points
+
+    def text(self) -> str:
+        """A sentence's beginning."""
+        some = f"{self.days} day{'s' if self.days > 1 else ''} late"
+        return f"{some}, {self.free} of them free: {self.lost:g} points less"
+
+
 def cost_in(folder: Path) -> Cost:
     """The cost of the grading whose results are in a folder; nothing if there is none."""
     try:
@@ -117,11 +131,17 @@ class Record:
     tests: list[Outcome] = field(default_factory=list)
     pictures: list[Picture] = field(default_factory=list)
     made_from: MadeFrom | None = None  # none if the submission was refused
+    late: Late | None = None  # of a class only
     cost: Cost = field(default=Cost(), compare=False)  # not in the text
 
     def of(self, group: str) -> list[Outcome]:
         """The tests of a group."""
         return [test for test in self.tests if test.group == group]
+
+    @property
+    def counts(self) -> float:
+        """The points that count: the score, less what is lost by being late."""
+        return max(0, round(self.score - self.late.lost, 2)) if self.late else self.score
 
     def text(self) -> str:
         """The record as JSON."""
@@ -145,4 +165,5 @@ def parse(text: str) -> Record:
     pictures = [picture(row) for row in raw.pop("pictures")]
     made_from = raw.pop("made_from")
     raw["made_from"] = made_from and MadeFrom(**made_from)
-    return Record(**raw, groups=groups, tests=tests, pictures=pictures)
+    late = Late(**found) if (found := raw.pop("late")) else None
+    return Record(**raw, groups=groups, tests=tests, pictures=pictures, late=late)

@@ -165,7 +165,7 @@ def test_who_has_the_same_numbers_is_pointed_out() -> None:
         "blank": FORM,
         "wild": "1 +",
     }
-    assert answers.alike(forms) == [Pair("a", "b", 0.8)]
+    assert answers.alike(forms) == [Pair("a", "b", 0.8, answers.ALIKE_SAYS)]
 
 
 def test_an_edit_must_fit_its_question() -> None:

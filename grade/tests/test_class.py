@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 from distributed import Client, LocalCluster
 
+from grade.commands.labs import Pace
 from grade.host.workers import workers
 from grade.scoring import classroom, grading, tree
 from grade.scoring.classroom import BadClass, Step
 from grade.scoring.lab import named
-from grade.scoring.likeness import alike, fingerprints
-from grade.scoring.record import NOT_SCORED, GroupResult, Outcome, Record, parse
+from grade.scoring.late import BadLate
+from grade.scoring.record import NOT_SCORED, Cost, GroupResult, Outcome, Record, parse
 from grade.scoring.submission import Refused
 
 LAB = named("elevator")
@@ -41,7 +42,9 @@ class Scoring:
     def __init__(self) -> None:
         self.scored: list[int] = []
 
-    def grade(self, lab: object, take: object, folder: Path, nonce: str, command: str) -> Record:
+    def grade(
+        self, lab: object, take: object, folder: Path, nonce: str, command: str, watch: object
+    ) -> Record:
         try:
             size = len(take()[FILE])
         except Refused as refused:
@@ -72,7 +75,9 @@ def hand_in(folder: Path, texts: dict[str, str]) -> Path:
     return folder
 
 
-def score(client: Client, folder: Path, out: Path, nonce: str = "") -> list[Step]:
+def score(
+    client: Client, folder: Path, out: Path, nonce: str = "", late: Path | None = None
+) -> list[Step]:
     """Score the class; the steps."""
 
     @contextmanager
@@ -80,7 +85,7 @@ def score(client: Client, folder: Path, out: Path, nonce: str = "") -> list[Step
         yield client
 
     steps: list[Step] = []
-    classroom.score_class(LAB, folder, out, nonce, steps.append, pool)
+    classroom.score_class(LAB, folder, out, nonce, steps.append, pool, late)
     return steps
 
 
@@ -148,6 +153,79 @@ def test_a_worker_with_another_tree_scores_nothing(
     assert not scoring.scored
 
 
+def test_a_class_without_anything_new_starts_no_workers(
+    client: Client, scoring: Scoring, tmp_path: Path
+) -> None:
+    folder, out = hand_in(tmp_path / "in", {"ada": "x" * 40}), tmp_path / "out"
+    score(client, folder, out)
+    classroom.score_class(LAB, folder, out, "", lambda step: None, pytest.fail)
+
+
+def test_new_submissions_and_then_those_that_took_longest_are_scored_first(tmp_path: Path) -> None:
+    """A submission that computes without end is not begun by the last worker, at the end."""
+    folders = [tmp_path / name for name in ("quick", "slow", "new")]
+    for folder, cpu_s in zip(folders, (6, 60), strict=False):
+        folder.mkdir()
+        (folder / "cost.json").write_text(Cost(cpu_s=cpu_s).text())
+    assert [f.name for f in classroom.longest_first(folders)] == ["new", "slow", "quick"]
+
+
+def step(status: str = "graded", resumed: bool = False, compared: bool = False) -> Step:
+    return Step("ada", Record(LAB.name, LAB.title, "7", status), resumed, compared)
+
+
+def test_the_time_left_is_that_of_what_is_scored_now() -> None:
+    """After a resume of 96 of 100, with one that was refused unread, three are left."""
+    times = iter([0, 60, 60, 120])
+    pace = Pace(100, lambda: next(times))
+    for _ in range(96):
+        pace.count(step(resumed=True))
+    assert pace.left() == ""
+    pace.count(step("refused"))
+    pace.count(step())
+    assert pace.left() == "2 min left"
+    pace.count(step(compared=True))
+    assert pace.left() == "2 min left"
+    pace.count(step())
+    assert pace.left() == "60 s left"
+
+
+# ---- late days ----
+
+
+def test_what_is_lost_by_being_late_is_in_the_record_the_table_and_the_page(
+    client: Client, scoring: Scoring, tmp_path: Path
+) -> None:
+    folder, out = hand_in(tmp_path / "in", {"ada": "x" * 40, "bob": "y" * 30}), tmp_path / "out"
+    (tmp_path / "late.csv").write_text("student,days\nbob,5\n")
+    score(client, folder, out)
+    steps = score(client, folder, out, late=tmp_path / "late.csv")
+    assert all(step.resumed for step in steps)  # nothing is scored again
+    row = rows(out)["bob"]
+    assert [row[name] for name in ("score", "late_days", "late_points", "counts")] == [
+        *("30", "5", "20", "10"),
+    ]
+    assert rows(out)["ada"]["counts"] == "40"
+    record = parse((out / "bob/result.json").read_text())
+    assert (record.late.days, record.late.free, record.counts) == (5, 3, 10)
+    said = "5 days late, 3 of them free: 20 points less"
+    for name in ("class.html", "bob/result.txt", "bob/report.html"):
+        assert said in (out / name).read_text(), name
+    assert "mean 25.0, median 25" in (out / "class.html").read_text()
+    score(client, folder, out)
+    assert parse((out / "bob/result.json").read_text()).late is None
+
+
+def test_a_bad_row_of_late_csv_stops_the_class_before_anything_is_written(
+    client: Client, scoring: Scoring, tmp_path: Path
+) -> None:
+    folder, out = hand_in(tmp_path / "in", {"ada": "x" * 40}), tmp_path / "out"
+    (tmp_path / "late.csv").write_text("student,days\nbob,5\n")
+    with pytest.raises(BadLate, match=r"late.csv: line 2, column student"):
+        score(client, folder, out, late=tmp_path / "late.csv")
+    assert not scoring.scored and not out.exists()
+
+
 def test_two_of_one_name_are_an_error(tmp_path: Path) -> None:
     hand_in(tmp_path, {"ada": "x"})
     (tmp_path / "ada.zip").write_bytes(b"")
@@ -172,47 +250,3 @@ def test_the_samples_are_scored_by_processes_as_the_guide_says(tmp_path: Path) -
     assert 20 < half.score == here.score < 100
     assert any(test.runs for test in here.tests) and not any(test.runs for test in half.tests)
     assert [test.came for test in half.tests] == [test.came for test in here.tests]
-
-
-# ---- near-identical ones ----
-
-SKELETON = {"a.c": "int next(int q) { return 0; }\n"}
-MINE = """
-static int best(int q, int head) {
-    int found = -1;
-    for (int i = 0; i < q; i++) {
-        if (i >= head && (found < 0 || i < found)) { found = i; }
-        while (found > 100) { found -= head * 3; head++; }
-    }
-    return found < 0 ? q : found;
-}
-int next(int q) { int h = q / 2; return best(q, h) + best(h, q); }
-"""
-RENAMED = "/* all my own work */\n" + MINE.replace("best", "lowest").replace("found", "f").replace(
-    "    ", "\t"
-)
-OTHER = """
-int next(int q) {
-    if (!q) return -1;
-    switch (q % 4) { case 0: return q; case 1: q += 2; break; default: q = q * q - 1; }
-    do { q = (q << 1) ^ (q >> 3); if (q & 8) continue; q--; } while (q > 12 && q != 77);
-    return next(q - 1) | 1;
-}
-"""
-
-
-def test_renaming_hides_nothing_and_own_work_is_not_accused() -> None:
-    handed = {name: {"a.c": text} for name, text in (("a", MINE), ("b", RENAMED), ("c", OTHER))}
-    assert [(p.one, p.other) for p in alike(handed, SKELETON, [])] == [("a", "b")]
-
-
-def test_the_skeleton_makes_nobody_alike() -> None:
-    long = {"a.c": MINE + OTHER.replace("next", "after")}
-    handed = dict.fromkeys("ab", long)
-    assert alike(handed, long, []) == []
-    assert len(alike(handed, SKELETON, [])) == 1
-
-
-def test_names_that_all_know_count() -> None:
-    text = "return queue_oldest(q, BOTH) + other(1, 2, 3);"
-    assert fingerprints(text, set()) != fingerprints(text, {"queue_oldest"})

@@ -152,7 +152,7 @@ ODD = """-dash Zoë O'Brien $HOME $(x) a"b`c`, d"""  # what a shell or make woul
     ("goal", "names"),
     [
         ("grade", ["LAB", "SUBMISSION", "OUT", "TEST", "NONCE"]),
-        ("class", ["LAB", "SUBMISSIONS", "OUT", "NONCE", "SCHEDULER"]),
+        ("class", ["LAB", "SUBMISSIONS", "OUT", "LATE", "NONCE", "SCHEDULER"]),
         ("skeleton", ["LAB", "OUT", "BASE", "SOLVED", "STUDENT"]),
         ("run", ["DO", "ARGS"]),
         ("samples", ["LAB", "OUT"]),

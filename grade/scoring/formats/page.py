@@ -32,7 +32,7 @@ def bar(test: Outcome) -> str:
         )
     )
     return (
-        f'<svg width="{BAR_WIDTH}" height="{BAR_HEIGHT}" role="img">'
+        f'<svg class="bar" viewBox="0 0 {BAR_WIDTH} {BAR_HEIGHT}" role="img">'
         f'<path d="M0 10H{BAR_WIDTH}" stroke="#ccc" stroke-width="2"/>'
         f'<path d="M{left:.0f} 3V17M{right:.0f} 3V17" stroke="#777" stroke-width="2"/>'
         f'<circle cx="{at:.1f}" cy="10" r="6" fill="{YOURS_COLOUR}"/>{words}</svg>'
@@ -56,10 +56,11 @@ def details(test: Outcome) -> str:
 def test_part(test: Outcome) -> str:
     """A test. Of a hidden test only its points."""
     lost = "" if test.passed else " lost"
-    head = f'<b class="points">{test.points:g} of {test.most:g}</b> <b>{escape(test.title)}</b>'
+    points = f'<b class="points">{test.points:g} of {test.most:g}</b>'
     about = "A hidden test." if test.hidden else escape(test.about)
     more = "" if test.hidden else details(test)
-    return f'<div class="test{lost}"><p>{head}</p><p class="about">{about}</p>{more}</div>\n'
+    says = f'<p><b>{escape(test.title)}</b></p><p class="about">{about}</p>'
+    return f'<div class="test{lost}">{points}<div>{says}{more}</div></div>\n'
 
 
 def group_part(record: Record, group: GroupResult) -> str:

@@ -25,6 +25,8 @@ def group_text(record: Record, group: GroupResult) -> str:
 def score(record: Record) -> str:
     """The points."""
     said = f"{record.score:g} of {record.most:g} points"
+    if record.late:
+        said += f"; {record.late.text()}, so that {record.counts:g} count"
     if record.not_here:
         said += f"; {record.not_here:g} more by hidden tests, which your instructor has"
     return said
