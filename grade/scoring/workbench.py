@@ -43,9 +43,11 @@ CACHE = {
     "kernel/cache/bio.c",
     "kernel/cache/flush.c",
 }  # what traces that a block is dirty, or written
+LOOPED_S = 4  # the same for the rest, once one has computed without end: 3 times the longest
 FILE_BYTES = 256 << 20
 TAIL_BYTES, TAIL_LINES = 4000, 8
 BEFORE_PANIC = 2  # lines
+OUT_OF_TIME = (-signal.SIGXCPU, -signal.SIGKILL)
 PANIC = "panic: "
 
 
@@ -116,15 +118,15 @@ def tail(console: Path) -> str:
     return "\n".join(f"    | {line[:160]}" for line in lines[first : first + TAIL_LINES])
 
 
-def end(status: int, stopped: str, console: Path) -> str:
+def end(status: int, stopped: str, console: Path, cpu_s: int) -> str:
     """How a machine ended, in words, if it did not end well; otherwise empty.
 
-    stopped: why it was stopped, if it was.
+    stopped: why it was stopped, if it was; cpu_s: its limit.
     """
     if status == 0 or stopped:
         return stopped
-    if status in (-signal.SIGXCPU, -signal.SIGKILL):
-        return f"it computed for more than {CPU_S} s of a processor"
+    if status in OUT_OF_TIME:
+        return f"it computed for more than {cpu_s} s of a processor"
     if status == -signal.SIGXFSZ:
         return "it flooded the console"
     if status == STUCK:
@@ -149,6 +151,9 @@ class Workbench:
     made: dict[tuple[Path, str], Run | Wrong] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)  # folders of runs, as they are asked for
     scenarios: dict[str, Scenario] = field(default_factory=dict)  # of the submission, by name
+    looped: bool = (
+        False  # has a machine computed without end? Then a class waits no longer for each
+    )
 
     def random(self, name: str) -> random.Random:
         """Random numbers of this grading, the same for the same name."""
@@ -237,10 +242,11 @@ class Workbench:
     def _boot(self, config: Config, console: Path) -> str:
         """Run the machine to its end. Returns how it ended, in words, if that was not well."""
         (console.parent / "machine.sh").write_text(shlex.join(config.command()) + "\n")
+        cpu_s = LOOPED_S if self.looped else CPU_S
         with console.open("wb") as out:
             process = start(
                 config,
-                partial(limits, round(CPU_S * slowness())),
+                partial(limits, round(cpu_s * slowness())),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.DEVNULL,
@@ -249,7 +255,8 @@ class Workbench:
             _, status, used = os.wait4(process.pid, 0)
         self.budget_s -= (used.ru_utime + used.ru_stime) / slowness()
         process.returncode = os.waitstatus_to_exitcode(status)
-        return end(process.returncode, watch.stopped, console)
+        self.looped |= process.returncode in OUT_OF_TIME and not watch.stopped
+        return end(process.returncode, watch.stopped, console, cpu_s)
 
 
 def wait_for_gdb(config: Config, socket: Path, kernel: Path) -> None:
