@@ -70,7 +70,7 @@ define newline
 
 endef
 $(foreach v,ARGS DO DISKS CPUS MEM FS_MB JOBS T E N SIZE WITH SCHEDULER FORMAT OUT LAB \
-    SUBMISSION SUBMISSIONS LATE TEST NONCE BASE SOLVED STUDENT FILES MUTANT QEMU_OTHER \
+    SUBMISSION SUBMISSIONS LATE TEST NONCE BASE SOLVED STUDENT STUDENTS FILES MUTANT QEMU_OTHER \
     CFLAGS_EXTRA,$(if \
     $(findstring $(newline),$(value $(v))),$(error $(v): must be one line)))
 $(foreach v,DEBUG V FULL LIST,$(call must_be,$(v),[01]?,1 or nothing))
@@ -107,7 +107,8 @@ $(call needed,class,SUBMISSIONS,the folder of the submissions)
 $(call needed,skeleton samples,OUT,the folder to be made)
 # Labs that are answered by numbers: the student's name determines the machine.
 NUMBERS := $(patsubst grade/labs/%/answers.toml,%,$(wildcard grade/labs/*/answers.toml))
-$(if $(filter $(NUMBERS),$(value LAB)),$(call needed,skeleton,STUDENT,the student's name))
+$(if $(filter $(NUMBERS),$(value LAB)),$(if $(value STUDENTS),,$(call \
+    needed,skeleton,STUDENT,the student's name or (STUDENTS=) a file of names)))
 $(call needed,bundle,OUT,the .zip to be made)
 
 # ---- tools ----
@@ -415,10 +416,10 @@ class: all build/native/drive_times_tool ## score all SUBMISSIONS= of LAB=; tabl
 	    --late=$(call quoted,LATE) --jobs='$(JOBS)' --nonce=$(call quoted,NONCE) \
 	    --scheduler=$(call quoted,SCHEDULER)
 
-skeleton: all build/native/drive_times_tool ## make in OUT= the folder that a student of LAB= gets (BASE= the student's work in other labs, SOLVED='labs whose solution it may have', STUDENT= the student's name)
+skeleton: all build/native/drive_times_tool ## make in OUT= the folder that a student of LAB= gets (BASE= the student's work in other labs, SOLVED='labs whose solution it may have', STUDENT= the student's name, or STUDENTS= a file with a name on each line: a folder for each)
 	@$(RUN) grade.commands.labs skeleton --lab=$(call quoted,LAB) --out=$(call quoted,OUT) \
 	    --base=$(call quoted,BASE) --solved=$(call quoted,SOLVED) \
-	    --student=$(call quoted,STUDENT)
+	    --student=$(call quoted,STUDENT) --students=$(call quoted,STUDENTS)
 
 samples: all ## make in OUT= three submissions of LAB= to try `make class` with: good, half-done, cheating
 	@$(RUN) grade.commands.labs samples --lab=$(call quoted,LAB) --out=$(call quoted,OUT)

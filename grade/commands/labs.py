@@ -5,6 +5,7 @@ The options are the Makefile's variables. An empty one has not been given.
 
 import argparse
 import os
+import re
 import secrets
 import shlex
 import sys
@@ -22,6 +23,7 @@ from grade.host.paths import BUILD, TREE
 from grade.host.workers import NoWorkers, workers
 from grade.machine.trace import BadTrace
 from grade.scoring import (
+    answers,
     bundle,
     certificate,
     classroom,
@@ -170,8 +172,50 @@ def named_labs(lab: Lab, words: str) -> frozenset[str]:
     return found
 
 
+def folder_for(student: str) -> str:
+    """The name of a student's folder."""
+    return re.sub(r"[^\w.]+", "-", student).strip("-.")
+
+
+def class_list(path: Path) -> dict[str, str]:
+    """The students in a file with a name on each line, by the names of their folders."""
+    found: dict[str, str] = {}
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadCall(f"{path}: {error}") from None
+    for number, line in enumerate(lines, 1):
+        name = line.strip()
+        folder = folder_for(name)
+        if name and not (folder and answers.is_name(name)):
+            raise BadCall(f'{path}: line {number}: "{name}" cannot be a name in a form')
+        if folder in found:
+            raise BadCall(f"{path}: line {number}: {name} and {found[folder]} would share a folder")
+        if name:
+            found[folder] = name
+    if not found:
+        raise BadCall(f"{path}: it has no names; write one on each line")
+    return found
+
+
+def skeletons(choice: argparse.Namespace) -> int:
+    """Hand a lab that is answered by numbers out to each student of a class."""
+    lab = named(choice.lab)
+    out = given(choice.out, "OUT", "the folder to be made for the class")
+    if answers.FORM not in lab.files:
+        raise BadCall(f"STUDENTS=: all students of {lab.name} get the same tree; leave it out")
+    students = class_list(existing(choice.students))
+    tree.expect_room(out)
+    for folder, student in students.items():
+        one = {"students": None, "student": student, "out": out / folder}
+        skeleton(argparse.Namespace(**(vars(choice) | one)))
+    return 0
+
+
 def skeleton(choice: argparse.Namespace) -> int:
     """Hand a lab out."""
+    if choice.students:
+        return skeletons(choice)
     lab = named(choice.lab)
     out = given(choice.out, "OUT", "the folder to be made for the student")
     base, solved = own_work(lab, choice.base), named_labs(lab, choice.solved)
@@ -320,6 +364,7 @@ def arguments() -> argparse.Namespace:
     verb("bundle", make_bundle, "the .zip to make")
     add = verb("skeleton", skeleton, "the folder to make")
     add("--student", default="", help="the student's name, if the lab is answered by numbers")
+    add("--students", type=path, help="a file with a student's name on each line")
     add("--base", type=path, help="a student's work in other labs, to carry on")
     add("--solved", default="", help="labs whose solutions the tree may have")
     return parser.parse_args()

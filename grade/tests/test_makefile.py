@@ -153,7 +153,7 @@ ODD = """-dash Zoë O'Brien $HOME $(x) a"b`c`, d"""  # what a shell or make woul
     [
         ("grade", ["LAB", "SUBMISSION", "OUT", "TEST", "NONCE"]),
         ("class", ["LAB", "SUBMISSIONS", "OUT", "LATE", "NONCE", "SCHEDULER"]),
-        ("skeleton", ["LAB", "OUT", "BASE", "SOLVED", "STUDENT"]),
+        ("skeleton", ["LAB", "OUT", "BASE", "SOLVED", "STUDENT", "STUDENTS"]),
         ("run", ["DO", "ARGS"]),
         ("samples", ["LAB", "OUT"]),
         ("bundle", ["LAB", "OUT"]),
@@ -213,12 +213,18 @@ def test_odd_paths_of_disks_reach_qemu(tmp_path: Path) -> None:
         ("skeleton", "LAB=elevator", "skeleton lacks OUT: give the folder to be made"),
         ("run", "ARGS=", "run lacks DO: give commands of Sluice's shell"),
         ("run", "MEM=9G", "MEM=9G: must be memory from 32M to 8G"),
+        (
+            "skeleton",
+            "LAB=first-block OUT=x",
+            "skeleton lacks STUDENT: give the student's name",
+        ),
         ("samples", "LAB=elevator", "samples lacks OUT: give the folder to be made"),
         ("bundle", "LAB=elevator", "bundle lacks OUT: give the .zip to be made"),
     ],
 )
 def test_a_wrong_value_is_named_with_what_it_must_be(goal: str, word: str, why: str) -> None:
-    done = make(ROOT, "--dry-run", goal, word, check=False)
+    words = word.split() if word.startswith("LAB=") else [word]
+    done = make(ROOT, "--dry-run", goal, *words, check=False)
     assert done.returncode == 2
     assert re.fullmatch(rf"Makefile:\d+: \*\*\* {re.escape(why)}.*\.  Stop\.\n", done.stdout)
 

@@ -709,6 +709,8 @@ def test_a_figure_has_no_exponent(number: float, said: str) -> None:
         ("skeleton --lab=elevator --out=file", "file: no folder"),
         ("samples --lab=elevator --out=file", "file: no folder"),
         ("skeleton --lab=elevator --out=new --base=nonesuch", "nonesuch: no such file"),
+        ("skeleton --lab=elevator --out=new --students=file", "STUDENTS=: all students"),
+        ("skeleton --lab=first-block --out=new --students=file", "file: it has no names"),
     ],
 )
 def test_what_cannot_be_done_as_asked_is_told_and_nothing_made(
@@ -725,6 +727,30 @@ def test_what_cannot_be_done_as_asked_is_told_and_nothing_made(
     assert commands.main() == 2
     assert capsys.readouterr().err.startswith(why)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize(
+    ("names", "why"),
+    [
+        ("Ada L.\nAda L\n", "line 2: Ada L and Ada L. would share a folder"),
+        ('Ada\n\nB"ob\n', "line 3: .* cannot be a name"),
+        ("Ada\n..\n", "line 2: .* cannot be a name"),
+    ],
+)
+def test_a_class_list_that_makes_no_folders_is_told_by_its_line(
+    tmp_path: Path, names: str, why: str
+) -> None:
+    (tmp_path / "list").write_text(names)
+    with pytest.raises(commands.BadCall, match=why):
+        commands.class_list(tmp_path / "list")
+
+
+def test_a_class_list_gives_each_student_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "list").write_text("Zoë O'Brien\r\n\r\n A. Name\n")
+    assert commands.class_list(tmp_path / "list") == {
+        "Zoë-O-Brien": "Zoë O'Brien",
+        "A.-Name": "A. Name",
+    }
 
 
 def test_what_is_to_be_typed_again_is_one_word_of_the_shell(
