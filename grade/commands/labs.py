@@ -312,7 +312,7 @@ def score_class(choice: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             scored = f"{bar.tasks[task].completed} of {total} submissions"
             raise KeyboardInterrupt(
-                f"{scored} are scored and kept in {folder}; the same command scores the others"
+                f"{scored} are scored and kept in {folder}; the same command goes on from there"
             ) from None
     print(f"table: {folder / 'class.csv'}\npage:  {folder / 'class.html'}")
     return 0

@@ -26,7 +26,7 @@ from grade.scoring import (
     sandbox,
     sourcefile,
 )
-from grade.scoring.lab import LABS, BadLab, Edit, Hole, Lab, attacks, labs, mistakes
+from grade.scoring.lab import LABS, Attack, BadLab, Edit, Hole, Lab, attacks, labs, mistakes
 
 SOURCES = ("kernel/**/*.[cS]", "policies/*/*.c")
 LINKED = (
@@ -43,6 +43,7 @@ In this tree nobody has written these functions yet, because other labs are abou
 write them now. Until then:
 
 """
+FAULT = "policy fault"  # words of the report about it
 SAMPLE_STUDENT = "A. Sample"  # of solutions to try things with
 
 
@@ -375,13 +376,18 @@ def skeleton(
     return made
 
 
+def how_plain(attack: Attack) -> tuple[int, bool]:
+    """The order of attacks by how plainly they fail: a policy's wrong answers are no cheating."""
+    return attack.most, FAULT in attack.named
+
+
 def samples(lab: Lab, out: Path) -> list[Path]:
     """Make three submissions to try a class with: good, half-done and cheating."""
     expect_room(out)
     changed = {
         "good": (),
         "half-done": mistakes(lab)[0].edits,
-        "cheating": min(attacks(lab), key=lambda attack: attack.most).edits,
+        "cheating": min(attacks(lab), key=how_plain).edits,
     }
     for name, edits in changed.items():
         for file, text in solution(lab, edits).items():
