@@ -8,6 +8,7 @@
     wrong/        mistakes that the tests must notice: NAME.toml, edits of the reference
     attacks/      attempts to fool the scoring: NAME.toml, edits of the reference
     start/        policies that are not in this tree, as students get them, by their paths
+    staff/        model answers, rubric, exam questions: in no student's tree (grade/staff)
     reference.elf in a student's tree only: the solution's kernel, to measure against
 
 lab.toml:

@@ -34,7 +34,8 @@ LINKED = (
     *("build/kernel/**/*.o", "build/policies/*/*.o"),
 )
 NOT_HANDED_OUT = shutil.ignore_patterns(
-    ".git", ".github", ".venv", ".ci", "build", "__pycache__", ".*_cache", "compile_commands.json"
+    *(".git", ".github", ".venv", ".ci", "build", "__pycache__", ".*_cache"),
+    *("compile_commands.json", "staff"),
 )
 UNSOLVED = "grade/labs/UNSOLVED.md"  # in a student's tree; `make qemu` prints it
 UNSOLVED_HEAD = """# Functions of other labs
