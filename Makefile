@@ -70,7 +70,8 @@ define newline
 
 endef
 $(foreach v,ARGS DO DISKS CPUS MEM FS_MB JOBS T E N SIZE WITH SCHEDULER FORMAT OUT LAB \
-    SUBMISSION SUBMISSIONS LATE TEST NONCE BASE SOLVED STUDENT STUDENTS FILES MUTANT QEMU_OTHER \
+    SUBMISSION SUBMISSIONS LATE TEST NONCE BASE SOLVED STUDENT STUDENTS FILES MUTANT NAME \
+    QEMU_OTHER \
     CFLAGS_EXTRA,$(if \
     $(findstring $(newline),$(value $(v))),$(error $(v): must be one line)))
 $(foreach v,DEBUG V FULL LIST,$(call must_be,$(v),[01]?,1 or nothing))
@@ -96,7 +97,7 @@ endif
 needed = $(if $(filter $(1),$(MAKECMDGOALS)),$(if $(value $(2)),,$(error \
     $(filter $(1),$(MAKECMDGOALS)) lacks $(2): give $(3))))
 LABS := $(sort $(patsubst grade/labs/%/lab.toml,%,$(wildcard grade/labs/*/lab.toml)))
-$(call needed,grade class skeleton samples bundle,LAB,one of the labs as LAB=$(firstword \
+$(call needed,grade class skeleton samples solution bundle,LAB,one of the labs as LAB=$(firstword \
     $(LABS)); they are $(LABS))
 $(call needed,replay,CERTIFICATE,the certificate.json of a grade)
 $(call needed,events,RUN,the folder of a run as in build/grade/elevator/runs/rise)
@@ -104,12 +105,19 @@ $(call needed,events,EVENT,the number of an event: a failed test's message names
 $(call must_be,EVENT,[0-9]+,the number of an event)
 $(call needed,run,DO,commands of Sluice's shell)
 $(call needed,class,SUBMISSIONS,the folder of the submissions)
-$(call needed,skeleton samples,OUT,the folder to be made)
+$(call needed,skeleton samples solution,OUT,the folder to be made)
 # Labs that are answered by numbers: the student's name determines the machine.
 NUMBERS := $(patsubst grade/labs/%/answers.toml,%,$(wildcard grade/labs/*/answers.toml))
 $(if $(filter $(NUMBERS),$(value LAB)),$(if $(value STUDENTS),,$(call \
     needed,skeleton,STUDENT,the student's name or (STUDENTS=) a file of names)))
 $(call needed,bundle,OUT,the .zip to be made)
+# In the environment NAME is something else: under WSL, the computer's name.
+ifneq ($(origin NAME),command line)
+NAME :=
+endif
+$(call needed,newlab,NAME,the new lab's name as NAME=my-lab)
+$(if $(filter test,$(MAKECMDGOALS)),$(if $(value LAB),$(if $(filter $(LABS),$(value LAB)),,$(error \
+    LAB=$(LAB): there is no such lab; they are $(LABS)))))
 
 # ---- tools ----
 
@@ -181,7 +189,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
 
-.PHONY: all native qemu qemu-gdb gdb run test mutants bench experiment repeat results results-tables export report book grade replay events skeleton class samples bundle format setup clean version help FORCE
+.PHONY: all native qemu qemu-gdb gdb run test mutants bench experiment repeat results results-tables export report book grade replay events skeleton class samples solution newlab bundle format setup clean version help FORCE
 
 FORCE:
 
@@ -355,11 +363,13 @@ run: all ## boot in virtual time, run the commands DO='iostat ls; sync' and powe
 	@$(RUN) grade.commands.virtual --do=$(call quoted,DO) --args=$(call quoted,ARGS) \
 	    --mem='$(MEM)' --fs-mb='$(FS_MB)'
 
-# T with .py in it is a file or a test in one, else words of tests' names.
-TEST_CHOICE = $(if $(value T),$(if $(findstring .py,$(value T)),grade/tests/$(call quoted,T),\
-    -k $(call quoted,T) grade/tests),-n $(JOBS) --dist loadgroup grade/tests)
-test: all native ## run the tests; T='name' or T='test_file.py' selects, FULL=1: labs in full
-	@$(MAKE) --no-print-directory DEBUG=1 build/debug/kernel/kernel.elf
+# T with .py in it is a file or a test in one, else words of tests' names. LAB chooses one
+# lab's proof; then T chooses among its tests.
+TEST_CHOICE = $(if $(value LAB),-n $(JOBS) $(if $(value T),-k $(call quoted,T)) \
+    grade/tests/test_labs.py,$(if $(value T),$(if $(findstring .py,$(value T)),grade/tests/$(call quoted,T),\
+    -k $(call quoted,T) grade/tests),-n $(JOBS) --dist loadgroup grade/tests))
+test: all native ## run the tests; T='name' or T='test_file.py' selects, FULL=1: labs in full; LAB=name: the proof of one lab
+	$(if $(value LAB),,@$(MAKE) --no-print-directory DEBUG=1 build/debug/kernel/kernel.elf)
 	$(PYTHON) -m pytest -c grade/pyproject.toml --rootdir=. $(TEST_CHOICE)
 
 mutants: all native ## change the sources at random and count what the tests notice (COUNT=, SEED=, FILES='policies/*/*.c', MUTANT=one, JOBS=)
@@ -423,6 +433,13 @@ skeleton: all build/native/drive_times_tool ## make in OUT= the folder that a st
 
 samples: all ## make in OUT= three submissions of LAB= to try `make class` with: good, half-done, cheating
 	@$(RUN) grade.commands.labs samples --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
+
+solution: all build/native/drive_times_tool ## make in OUT= the folder with the solution of LAB= and the model answers, for students who have handed in (STUDENT= if its answers are numbers)
+	@$(RUN) grade.commands.teach solution --lab=$(call quoted,LAB) --out=$(call quoted,OUT) \
+	    --student=$(call quoted,STUDENT)
+
+newlab: ## make the lab NAME=, a small one that works and passes its proof, for you to change
+	@$(PYTHON) -m grade.commands.teach newlab --name=$(call quoted,NAME)
 
 bundle: ## make in OUT= the .zip from which Gradescope builds an autograder of LAB=
 	@$(PYTHON) -m grade.commands.labs bundle --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
