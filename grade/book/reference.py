@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from grade.book import inventory, stored
+from grade.book import inventory, labtests, stored
 from grade.book.extension.findings import beside, verdicts
 from grade.book.inventory import Experiment, Policy, place
 from grade.book.markdown import block, plain, prose, table
@@ -260,6 +260,7 @@ def named_pages() -> Iterator[tuple[str, str]]:
     yield "events", events()
     yield "drives", drives()
     yield "results", results()
+    yield "lab-tests", labtests.page()
 
 
 def pages() -> dict[str, str]:

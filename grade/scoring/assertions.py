@@ -38,7 +38,11 @@ def expect(condition: bool, expected: str, came: str) -> None:
 
 @dataclass(frozen=True)
 class Slide:
-    """A figure measured of the submission, and the reference's thresholds."""
+    """A figure measured of the submission, and the reference's thresholds.
+
+    what: the figure's name, for people; unit: of all three numbers; value: the submission's; full:
+    up to this it earns all points; none: from this on it earns none.
+    """
 
     what: str
     unit: str

@@ -39,11 +39,14 @@ def release(lab: Lab, out: Path, who: str = "") -> list[str]:
     tree.expect_room(out)
     if lab.handed_out:
         raise BadLab(f"{lab.name}: a student's tree has no solution")
+    model_answers = lab.folder / MODEL_ANSWERS
+    if not model_answers.exists():
+        raise BadLab(f"{model_answers}: missing: write there what the handout's questions ask for")
     after = solved(lab, who)
     before = tree.cut(lab, {}) | tree.of_one_student(lab, who)
     made = after | {
         DIFF: difference(before, after),
-        QUESTIONS: (lab.folder / MODEL_ANSWERS).read_text(),
+        QUESTIONS: model_answers.read_text(),
     }
     for file, text in made.items():
         (out / file).parent.mkdir(parents=True, exist_ok=True)

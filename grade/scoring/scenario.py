@@ -41,15 +41,18 @@ PAD = "/pad"  # a file
 class Scenario:
     """The work of a machine.
 
-    script: shell commands, with `beacon N` on lines of their own (N from 1); args: boot arguments;
-    files: of the root disk; data: files of zeros on the data disk, their sizes by path; pattern:
-    the seed of these files' contents, if not 0; fields: of their inodes, by debugfs's names; at:
-    their places on the disk, as mkfs takes them; drives: the nonce chooses the data disk's drive
-    from these; virtual_s: after this time the machine is stuck (0: never, because gdb's stops make
-    the clock jump to the next event); check: a failed check of a policy's own records is a panic (a
-    wrong answer is not: the kernel answers instead, and traces it); logged: QEMU keeps the data
-    disk's writes; disk: the data disk's number, if it is not to be chosen; like: scenarios with the
-    same value have the same setting; varied: false keeps the names as they stand.
+    name: of the run's folder, another one for each scenario of a lab; script: shell commands, with
+    `beacon N` on lines of their own (N from 1); args: boot arguments; files: of the root disk,
+    their contents by path; data: files of zeros on the data disk, their sizes by path; size: of the
+    data disk; trace_k: room in the trace for so many times 1024 events, of which none may be lost;
+    pattern: the seed of these files' contents, if not 0; fields: of their inodes, by debugfs's
+    names; at: their places on the disk, as mkfs takes them; drives: the nonce chooses the data
+    disk's drive from these; virtual_s: after this time the machine is stuck (0: never, because
+    gdb's stops make the clock jump to the next event); check: a failed check of a policy's own
+    records is a panic (a wrong answer is not: the kernel answers instead, and traces it); logged:
+    QEMU keeps the data disk's writes; disk: the data disk's number, if it is not to be chosen;
+    like: scenarios with the same value have the same setting; varied: false keeps the names as they
+    stand.
     """
 
     name: str
@@ -128,6 +131,7 @@ class Request:
 
     @property
     def response_ms(self) -> float:
+        """From when it was queued until it was done."""
         return (self.completed_ns - self.queued_ns) / 1e6
 
 
@@ -141,7 +145,11 @@ class Write:
 
 @dataclass(frozen=True)
 class Run:
-    """What was seen of one machine."""
+    """What was seen of one machine.
+
+    scenario: in the setting that the nonce chose; folder: where its files are: the disks before and
+    after, what the kernel printed; events: of the trace, the oldest first.
+    """
 
     scenario: Scenario
     folder: Path

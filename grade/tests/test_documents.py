@@ -31,9 +31,11 @@ from grade.scoring.lab import labs
 DOCUMENTS = ["README.md", "ARCHITECTURE.md", "grade/labs/README.md"]
 CHAPTERS = sorted(path.relative_to(ROOT) for path in ROOT.glob("grade/book/pages/**/*.md"))
 HANDOUTS = sorted(path.relative_to(ROOT) for path in ROOT.glob("grade/labs/*/handout.md"))
+STAFFS = sorted(path.relative_to(ROOT) for path in ROOT.glob("grade/**/staff/*.md"))
 DOCSTRINGS = ["grade/host/workers.py", "grade/host/snapshot.py"]
 FENCED = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.M | re.S)
 TO_BE_WRITTEN = re.compile(r"new file `policies/\w+/(\w+)\.c`")  # by who reads the book
+NEW_LAB = re.compile(r"make newlab NAME=([\w-]+)")  # that a reader makes
 OPTION = re.compile(r":\w+:")  # of a directive
 NO_COMMANDS = ("syscall >", "|prefetch", "found:", "*--")  # blocks that show something else
 FOLDERS = {path.name for path in ROOT.glob("user/*/")} - {"lib"}
@@ -68,7 +70,7 @@ class Shown:
 
 def texts() -> Iterator[tuple[str, str]]:
     """Each document, and its text."""
-    for name in (*DOCUMENTS, *HANDOUTS, *CHAPTERS):
+    for name in (*DOCUMENTS, *HANDOUTS, *CHAPTERS, *STAFFS):
         yield str(name), (ROOT / name).read_text()
     for name in DOCSTRINGS:
         yield name, ast.get_docstring(ast.parse((ROOT / name).read_text()))
@@ -150,6 +152,11 @@ def goals() -> set[str]:
 
 
 @cache
+def new_labs() -> set[str]:
+    return {name for _, text in texts() for name in NEW_LAB.findall(text)}
+
+
+@cache
 def boot_arguments() -> set[str]:
     text = "".join(path.read_text() for path in ROOT.glob("kernel/**/*.c"))
     return set(BOOT_ARGUMENT.findall(text)) | {"drive_read_ahead_kb", "drive_segment_kb"}
@@ -183,7 +190,7 @@ def check_variable(name: str, value: str) -> None:
         return
     experiments = [path.stem for path in ROOT.glob("grade/experiments/*.toml")]
     there = {
-        "LAB": {lab.name for lab in labs()},
+        "LAB": {lab.name for lab in labs()} | new_labs(),
         "SIZE": {"quick", "full"},
         "T": {path.name for path in ROOT.glob("grade/tests/*.py")},
         "FORMAT": {path.stem for path in ROOT.glob("grade/export/formats/*.py")},
@@ -323,8 +330,9 @@ def test_dry_runs_of_every_make_that_is_shown_pass() -> None:
         if command.first == "make" and "$(" not in command.line:
             words = shlex.split(command.line)[1:]
             goal = next((word for word in words if "=" not in word), "all")
-            given = (word for word in words if "=" in word and not word.startswith("DISKS="))
-            asked.setdefault(goal, []).extend(given)  # an example's disks are not there
+            not_there = ("DISKS=", *(f"LAB={name}" for name in new_labs()))  # of examples
+            given = (word for word in words if "=" in word and not word.startswith(not_there))
+            asked.setdefault(goal, []).extend(given)
     for goal, variables in asked.items():
         said = make(ROOT, "-n", "SETUP=no", goal, *variables, check=False)
         assert said.returncode == 0, f"make {goal} {' '.join(variables)}\n{said.stdout[-2000:]}"
