@@ -127,20 +127,27 @@ def test_figures_in_answers_are_those_that_the_rules_give() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "status", "says"),
+    ("commands", "status", "says"),
     [
-        ("sif /a links_count 2", 1, "ref count is 2, should be 1.  FIXED"),
-        ("ln /a /b", 1, "ref count is 1, should be 2.  FIXED"),
-        ("clri /a", 1, "has deleted/unused inode"),
-        ("unlink /a", 4, "Unattached inode"),
+        (["sif /a links_count 2"], 1, "ref count is 2, should be 1.  FIXED"),
+        (["ln /a /b"], 1, "ref count is 1, should be 2.  FIXED"),
+        (["clri /a"], 1, "has deleted/unused inode"),
+        (["unlink /empty"], 1, "Unattached zero-length inode"),
+        (
+            ["sif /empty mode 040700", "sif /empty links_count 2", "unlink /empty"],  # a husk
+            1,
+            "is a zero-length directory.  CLEARED",
+        ),
+        (["unlink /a"], 4, "Unattached inode"),
     ],
 )
-def test_the_checker_repairs_wrong_counts_of_links_and_asks_about_a_lost_inode(
-    tmp_path: Path, command: str, status: int, says: str
+def test_the_checker_asks_only_about_a_lost_inode_with_contents(
+    tmp_path: Path, commands: list[str], status: int, says: str
 ) -> None:
-    disk = tmp_path / "disk.img"
-    image.make(disk, Content(files={"/a": b"contents"}, programs=False, size="4M"))
-    image.debugfs(disk, command, write=True)
+    disk, files = tmp_path / "disk.img", {"/a": b"contents", "/empty": b""}
+    image.make(disk, Content(files=files, programs=False, size="4M"))
+    for command in commands:
+        image.debugfs(disk, command, write=True)
     line = ["e2fsck", "-f", "-p", disk]
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     assert (done.returncode, says in done.stdout) == (status, True), done.stdout
