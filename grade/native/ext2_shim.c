@@ -902,9 +902,9 @@ struct wish prefetch_ahead(struct disk *d, struct streams *s, struct access *a)
     shim_access = *a;
     if (shim.wish)
         return *shim.wish;
-    u64 end = a->block + a->nblocks;
-    if (end >= a->file_blocks)
+    u64 first = MIN(a->block + a->nblocks, a->file_blocks);
+    if (first == a->file_blocks)
         return (struct wish){0};
-    u64 n = shim_random(MIN(100, a->file_blocks - end + 1));
-    return (struct wish){.first = end, .n = n, .times = 1};
+    u64 n = shim_random(MIN(100, a->file_blocks - first + 1));
+    return (struct wish){.first = first, .n = n, .times = 1};
 }
