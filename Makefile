@@ -97,7 +97,7 @@ endif
 needed = $(if $(filter $(1),$(MAKECMDGOALS)),$(if $(value $(2)),,$(error \
     $(filter $(1),$(MAKECMDGOALS)) lacks $(2): give $(3))))
 LABS := $(sort $(patsubst grade/labs/%/lab.toml,%,$(wildcard grade/labs/*/lab.toml)))
-$(call needed,grade class skeleton samples solution bundle,LAB,one of the labs as LAB=$(firstword \
+$(call needed,grade example class skeleton samples solution bundle,LAB,one of the labs as LAB=$(firstword \
     $(LABS)); they are $(LABS))
 $(call needed,replay,CERTIFICATE,the certificate.json of a grade)
 $(call needed,events,RUN,the folder of a run as in build/grade/elevator/runs/rise)
@@ -189,7 +189,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
 
-.PHONY: all native qemu qemu-gdb gdb run test mutants bench experiment repeat results results-tables export report book grade replay events skeleton class samples solution newlab bundle format setup clean version help FORCE
+.PHONY: all native qemu qemu-gdb gdb run test mutants bench experiment repeat results results-tables export report book grade example replay events skeleton class samples solution newlab bundle format setup clean version help FORCE
 
 FORCE:
 
@@ -419,6 +419,9 @@ replay: all build/native/drive_times_tool ## make a grade again from its CERTIFI
 
 events: ## list the events around EVENT= in the trace of RUN=, the folder of a graded run
 	@$(RUN) grade.commands.labs events --run=$(call quoted,RUN) --event='$(EVENT)'
+
+example: all build/native/drive_times_tool ## show what this tree's kernel does in the worked example of LAB=, beside the solution (OUT=the lab's folder makes the texts anew)
+	@$(RUN) grade.commands.example --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
 
 class: all build/native/drive_times_tool ## score all SUBMISSIONS= of LAB=; table and page in OUT= (LATE=late.csv, JOBS=, NONCE=, SCHEDULER=address of a Dask cluster)
 	@$(RUN) grade.commands.labs class --lab=$(call quoted,LAB) \

@@ -156,6 +156,7 @@ ODD = """-dash Zoë O'Brien $HOME $(x) a"b`c`, d"""  # what a shell or make woul
         ("skeleton", ["LAB", "OUT", "BASE", "SOLVED", "STUDENT", "STUDENTS"]),
         ("run", ["DO", "ARGS"]),
         ("samples", ["LAB", "OUT"]),
+        ("example", ["LAB", "OUT"]),
         ("bundle", ["LAB", "OUT"]),
         ("experiment", ["SIZE", "SCHEDULER"]),
         ("export", ["SIZE", "FORMAT", "OUT"]),
