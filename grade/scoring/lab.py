@@ -1,6 +1,7 @@
 """Labs as data. In the folder grade/labs/NAME:
 
-    handout.md    what the student reads
+    handout.md    what the student reads; hints.md: hints for each task, step by step
+    example.py    the worked example (example.py of this package), with before.txt and after.txt
     lab.toml      title, order, files that may be edited, holes, points
     tests/        a group of tests each: GROUP.py, its functions the tests (workbench.py)
     hidden/       the same, which students do not get
