@@ -94,8 +94,8 @@ def test_hints_lead_step_by_step_for_each_task(lab: Lab) -> None:
 
 
 def split(code: str) -> set[str]:
-    """The statements of C code that are not there by chance, without blanks."""
-    found = (squeezed(line) for line in re.split(r"[;{}]", source.quiet(code)))
+    """The statements and conditions of C code that are not there by chance, without blanks."""
+    found = (squeezed(line) for line in re.split(r"[;{}]|\breturn\b", source.quiet(code)))
     return {line for line in found if len(line) >= LONG}
 
 
