@@ -170,8 +170,12 @@ def is_own_source(path: Path, lab: Lab) -> bool:
 
 def texts_in(out: Path) -> dict[Path, str]:
     """The texts of a tree, by their paths in it."""
-    files = (path for path in out.rglob("*") if path.is_file() and path.suffix in TEXTS)
-    return {path.relative_to(out): path.read_text(errors="replace") for path in files}
+    files = {path.relative_to(out): path for path in out.rglob("*") if path.suffix in TEXTS}
+    return {
+        name: path.read_text(errors="replace")
+        for name, path in files.items()
+        if path.is_file() and name.parts[0] != ".git"
+    }
 
 
 @each_lab
