@@ -77,7 +77,7 @@ $(foreach v,ARGS DO DISKS CPUS MEM FS_MB JOBS T E N SIZE WITH SCHEDULER FORMAT O
 $(foreach v,DEBUG V FULL LIST,$(call must_be,$(v),[01]?,1 or nothing))
 $(call must_be,SETUP,yes|no,yes or no)
 $(call must_be,JOBS,[1-9][0-9]*,a number from 1)
-$(call must_be,COUNT,[1-9][0-9]*,a number of changes from 1)
+$(call must_be,COUNT,[1-9][0-9]*,a number from 1)
 $(call must_be,SEED,[0-9]+,a whole number)
 $(call must_be,FS_MB,[1-9][0-9]*,a number of MiB from 1)
 ifneq ($(filter qemu qemu-gdb run,$(MAKECMDGOALS)),)
@@ -97,7 +97,7 @@ endif
 needed = $(if $(filter $(1),$(MAKECMDGOALS)),$(if $(value $(2)),,$(error \
     $(filter $(1),$(MAKECMDGOALS)) lacks $(2): give $(3))))
 LABS := $(sort $(patsubst grade/labs/%/lab.toml,%,$(wildcard grade/labs/*/lab.toml)))
-$(call needed,grade example class skeleton samples solution bundle,LAB,one of the labs as LAB=$(firstword \
+$(call needed,grade example class skeleton samples solution bundle fair,LAB,one of the labs as LAB=$(firstword \
     $(LABS)); they are $(LABS))
 $(call needed,replay,CERTIFICATE,the certificate.json of a grade)
 $(call needed,events,RUN,the folder of a run as in build/grade/elevator/runs/rise)
@@ -446,6 +446,10 @@ newlab: ## make the lab NAME=, a small one that works and passes its proof, for 
 
 bundle: ## make in OUT= the .zip from which Gradescope builds an autograder of LAB=
 	@$(PYTHON) -m grade.commands.labs bundle --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
+
+fair: all build/native/drive_times_tool ## count the points of each wrong solution of LAB= by group, over 20 nonces (COUNT=nonces, T=solutions, FULL=1: attacks too, JOBS=)
+	@$(RUN) grade.commands.fair --lab=$(call quoted,LAB) --jobs='$(JOBS)' $(call option,nonces,COUNT) \
+	    $(call option,only,T) $(if $(filter 1,$(FULL)),--attacks)
 
 # ---- the rest ----
 

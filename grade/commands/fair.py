@@ -1,0 +1,98 @@
+"""`make fair`: the points of a lab's wrong solutions by group, over many nonces.
+
+A row for each solution shows the groups in which it does not have all points: the fewest and the
+most points over all nonces. Below it stands what is unfair, with a nonce that shows it.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from distributed import Client, as_completed
+
+from grade.host.interrupt import stoppable
+from grade.host.workers import NoWorkers, workers
+from grade.scoring import fairness
+from grade.scoring.fairness import Case, Points, Row
+from grade.scoring.lab import BadLab, Lab, named
+
+NONCES = 20
+
+
+def chosen(lab: Lab, names: str, with_attacks: bool) -> list[Case]:
+    """The cases of these names, separated by commas, or all. Raises BadLab for an unknown name."""
+    found = fairness.cases(lab, with_attacks)
+    wanted = names.split(",") if names else [case.name for case in found]
+    for name in set(wanted) - {case.name for case in found}:
+        there = ", ".join(case.name for case in found)
+        raise BadLab(f"{lab.name} has no solution {name}; there are {there}")
+    return [case for case in found if case.name in wanted]
+
+
+def graded(client: Client, lab: Lab, cases: list[Case], nonces: list[str]) -> Iterator[dict]:
+    """The points of each case with each nonce: dictionaries as with_one_nonce makes them, in any
+    order, with the nonce under its own name."""
+    with TemporaryDirectory(prefix="sluice-") as folder:
+        kernels = client.gather(
+            [client.submit(fairness.built, lab, case, Path(folder), pure=False) for case in cases]
+        )
+        pairs = list(zip(cases, kernels, strict=True))
+        todo = {
+            client.submit(fairness.with_one_nonce, lab.name, pairs, nonce, pure=False): nonce
+            for nonce in nonces
+        }
+        for future in as_completed(todo):
+            yield {"nonce": todo[future], "points": future.result()}
+
+
+def rows(client: Client, lab: Lab, cases: list[Case], nonces: list[str]) -> list[Row]:
+    """A row for each case."""
+    by_nonce: dict[str, dict[str, Points]] = {}
+    for done in graded(client, lab, cases, nonces):
+        by_nonce[done["nonce"]] = done["points"]
+        print(f"{lab.name}: {len(by_nonce)} of {len(nonces)} nonces", file=sys.stderr, flush=True)
+    return [
+        fairness.judged(lab, case, {nonce: by_nonce[nonce][case.name] for nonce in nonces})
+        for case in cases
+    ]
+
+
+def told(lab: Lab, row: Row) -> str:
+    """The lines about a case."""
+    most = {group.name: group.points for group in lab.groups}
+    cells = [
+        f"{group} {low:g}{f' to {high:g}' if high > low else ''} of {most[group]}"
+        for group, (low, high) in row.points.items()
+        if low < most[group]
+    ]
+    complaints = "".join(f"\n    UNFAIR: {complaint}" for complaint in row.unfair)
+    return f"{row.case.name:22} {', '.join(cells) or 'all points'}{complaints}"
+
+
+def main() -> int:
+    """Returns the exit status: 1 if something is unfair, 2 for a wrong choice."""
+    options = argparse.ArgumentParser(prog="make fair", description=__doc__)
+    options.add_argument("--lab", required=True)
+    options.add_argument("--nonces", type=int, default=NONCES, help="how many, from 1 on")
+    options.add_argument("--only", default="", help="solutions by name, separated by commas")
+    options.add_argument("--attacks", action="store_true", help="the attacks, too")
+    options.add_argument("--jobs", type=int, default=os.cpu_count(), help="nonces at a time")
+    choice = options.parse_args()
+    try:
+        lab = named(choice.lab)
+        cases = chosen(lab, choice.only, choice.attacks)
+        nonces = [str(number) for number in range(1, choice.nonces + 1)]
+        with workers(choice.jobs) as client:
+            found = rows(client, lab, cases, nonces)
+    except (BadLab, NoWorkers) as error:
+        print(error, file=sys.stderr)
+        return 2
+    print("\n".join(told(lab, row) for row in found))
+    return 1 if any(row.unfair for row in found) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(stoppable(main, "the table was not made"))
