@@ -1,36 +1,30 @@
 """After the highest request the head returns to the lowest and rises again. It serves nothing
 on the way back."""
 
-from grade.scoring.scenario import Scenario
+from grade.scoring.assertions import expect
+from grade.scoring.counted import counter
 from grade.scoring.workbench import Workbench
 
-from ..choices import check
-
-FILE_BLOCKS = 2048
+from ..choices import Kind, check, returns
+from ..loads import COUNTED, MIXED, READERS, crowd, syncs
 
 
 def from_the_middle_it_rises_then_starts_at_the_lowest(bench: Workbench) -> None:
     """A block in the middle is read. Then a sync queues blocks on both sides of it."""
-    rng = bench.random("sides")
-    middle = rng.randrange(FILE_BLOCKS // 3, 2 * FILE_BLOCKS // 3)
-    below, above = range(middle - 20), range(middle + 20, FILE_BLOCKS)
-    blocks = rng.sample(below, rng.randrange(15, 30)) + rng.sample(above, rng.randrange(15, 30))
-    rng.shuffle(blocks)
-    line = "dd if=/input of=/data/f bs=4k count=1 seek={} conv=notrunc 2> /dev/null"
-    scenario = Scenario(
-        name="return",
-        script="\n".join(
-            [
-                *(line.format(block) for block in blocks),
-                f"dd if=/data/f of=/dev/null bs=4k count=1 skip={middle} 2> /dev/null",
-                "beacon 1",
-                "sync",
-                "beacon 2",
-            ]
-        ),
-        args="write=delayed update=none sched=clook nbuf=1000",
-        files=(("/input", bytes(4096)),),
-        data=(("/f", "8M"),),
-    )
-    run = bench.run(scenario, despite_faults=True)
-    check(run, run.beacon(1), run.beacon(2), at_return=True)
+    run = bench.run(syncs(bench), despite_faults=True)
+    check(run, {Kind.AHEAD, Kind.BACK}, 5, run.beacon(5), run.beacon(6))
+
+
+def each_time_it_returns_to_the_lowest(bench: Workbench) -> None:
+    """Eight processes read random blocks, so that the head returns some dozens of times."""
+    run = bench.run(crowd(bench), despite_faults=True)
+    check(run, {Kind.BACK}, 15, run.beacon(READERS), run.beacon(COUNTED))
+
+
+def each_return_is_counted(bench: Workbench) -> None:
+    """The counter clook.returns, compared with the trace of all disks."""
+    run = bench.run(crowd(bench), despite_faults=True)
+    least, _ = returns(run, run.beacon(COUNTED))
+    _, most = returns(run, run.beacon(MIXED))
+    came = counter(run, COUNTED, "clook.returns")
+    expect(least <= came <= most, f"from {least} to {most} returns to be counted", f"{came}")

@@ -3,47 +3,49 @@
 from itertools import pairwise
 
 from grade.scoring.assertions import expect
-from grade.scoring.scenario import Scenario
+from grade.scoring.scenario import Run, Write
 from grade.scoring.workbench import Workbench
 
-FILE_BLOCKS = 2048
-# A sync queues at most 64 writes, with those of the file's structure, before the first of them is
-# dispatched (flush.c). With more, the head could pass a block before it is queued.
-BLOCKS = (30, 56)
+from ..choices import made, wrong
+from ..loads import CLOSE, DONE, crowd, syncs
 
 
-def _check(bench: Workbench, name: str, blocks: list[int]) -> None:
-    """With the head at the file's start, a sync queues all of these blocks, which are dirty."""
-    line = "dd if=/input of=/data/f bs=4k count=1 seek={} conv=notrunc 2> /dev/null"
-    to_the_start = "dd if=/data/f of=/dev/null bs=4k count=1 2> /dev/null"
-    script = [*(line.format(block) for block in blocks), to_the_start]
-    scenario = Scenario(
-        name=name,
-        script="\n".join([*script, "beacon 1", "sync", "beacon 2"]),
-        args="write=delayed update=none sched=clook nbuf=1000",
-        files=(("/input", bytes(4096)),),
-        data=(("/f", "8M"),),
-    )
-    run = bench.run(scenario, despite_faults=True)
-    writes = run.writes_of("/f", run.beacon(1), run.beacon(2))
-    expect(len(writes) == len(blocks), f"{len(blocks)} writes by the sync", f"{len(writes)}")
-    served = [w.block for w in sorted(writes, key=lambda write: write.request.issued_ns)]
+def _served(run: Run, first: int) -> list[Write]:
+    """The file's writes by the sync between this beacon and the next, as they were served."""
+    writes = run.writes_of("/f", run.beacon(first), run.beacon(first + 1))
+    expect(len(writes) >= 15, "at least 15 writes by the sync", f"{len(writes)}")
+    return sorted(writes, key=lambda write: write.request.issued_ns)
+
+
+def _expect_rising(run: Run, served: list[Write]) -> None:
     for before, after in pairwise(served):
-        expect(
-            before < after,
+        run.expect(
+            before.block < after.block,
             "each block to be served after all lower ones",
-            f"block {after} was served after block {before}",
+            f"block {after.block} was served after block {before.block}",
+            after,
+            "issued",
         )
 
 
 def blocks_here_and_there_are_served_by_rising_sector(bench: Workbench) -> None:
-    """A sync queues some blocks of a file, which became dirty in a random order."""
-    rng = bench.random("here and there")
-    _check(bench, "rise", rng.sample(range(1, FILE_BLOCKS), rng.randrange(*BLOCKS)))
+    """A sync queues some blocks of a file, all of them ahead of the head. The test looks at those
+    that follow no other."""
+    run = bench.run(syncs(bench), despite_faults=True)
+    served = _served(run, 1)
+    blocks = {write.block for write in served}
+    _expect_rising(run, [write for write in served if write.block - 1 not in blocks])
 
 
 def a_block_right_under_the_head_is_served_next(bench: Workbench) -> None:
     """As above with neighbouring blocks: the head stands where the next block begins."""
-    rng = bench.random("neighbours")
-    first, blocks = rng.randrange(1, FILE_BLOCKS // 2), rng.randrange(*BLOCKS)
-    _check(bench, "neighbours", rng.sample(range(first, first + blocks), blocks))
+    run = bench.run(syncs(bench), despite_faults=True)
+    _expect_rising(run, _served(run, 3))
+
+
+def a_block_that_the_head_has_just_passed_waits(bench: Workbench) -> None:
+    """Eight processes read the same few blocks."""
+    run = bench.run(crowd(bench), despite_faults=True)
+    for choice in made(run, run.beacon(CLOSE), run.beacon(DONE)):
+        if choice.goes_back or (choice.fault and choice.wanted >= choice.head):
+            raise wrong(run, choice)
