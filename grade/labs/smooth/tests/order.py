@@ -1,24 +1,30 @@
-"""Blocks that are due at one time are written in the order of age: the oldest first."""
+"""Blocks that are due at one time are written in the order of age: the oldest first, and no more of
+them than were asked for."""
 
 from grade.scoring.assertions import expect
-from grade.scoring.scenario import BLOCK_BYTES, Scenario
+from grade.scoring.scenario import Run
 from grade.scoring.workbench import Workbench
 
-BLOCKS = 24
+from ..loads import BURST, MARKS, ORDER, ages, order
+
+BURST_NS = 10**7  # shorter than the writer's pauses
 
 
 def the_oldest_goes_first(bench: Workbench) -> None:
     """Blocks that became dirty in a random order are due at one scan."""
-    rng = bench.random("order")
-    order = rng.sample(range(BLOCKS), BLOCKS)
-    line = "dd if=/input of=/data/f bs=4k count=1 seek={} conv=notrunc 2> /dev/null"
-    scenario = Scenario(
-        name="order",
-        script="\n".join([*(line.format(block) for block in order), "sleep 20", "beacon 1"]),
-        args="write=delayed update=aipu nbuf=1000 aipu.age_ms=4000 aipu.scan_ms=8000",
-        files=(("/input", bytes(BLOCK_BYTES)),),
-        data=(("/f", "1M"),),
-    )
-    run = bench.run(scenario)
-    came = [write.block for write in run.writes_of("/f", end_ns=run.beacon(1))]
-    expect(came == order, f"blocks {order} to be queued, in this order", f"blocks {came}")
+    run, wanted = bench.run(ages(bench)), order(bench)
+    came = [write.block for write in run.writes_of("/o", run.beacon(ORDER), run.beacon(BURST))]
+    expect(came == wanted, f"blocks {wanted} to be queued, in this order", f"blocks {came}")
+
+
+def _first_burst(run: Run) -> int:
+    """How many blocks are queued at once, the first time that any are."""
+    writes = run.writes_of("/f", end_ns=run.beacon(1))
+    expect(bool(writes), "blocks to be written", "none was")
+    return sum(w.request.queued_ns < writes[0].request.queued_ns + BURST_NS for w in writes)
+
+
+def no_more_are_due_than_were_asked_for(bench: Workbench) -> None:
+    """Under ahlw, which has the oldest blocks written until half of its high mark are left."""
+    came, wanted = _first_burst(bench.run(MARKS)), _first_burst(bench.reference(MARKS))
+    expect(came == wanted, f"{wanted} blocks to be queued by the first flush", f"{came} were")

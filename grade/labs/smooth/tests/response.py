@@ -10,7 +10,7 @@ from grade.scoring.scenario import Run, Scenario
 from grade.scoring.setting import TURNING
 from grade.scoring.workbench import Workbench
 
-READS = 3200
+READS = 2000
 SETTLED_NS = 12 * 10**9  # by then each policy has begun to write
 
 

@@ -1,0 +1,52 @@
+"""What is asked to be counted is counted: the blocks of a smooth flush, and AIPU's scans."""
+
+from grade.scoring.assertions import expect
+from grade.scoring.counted import growth
+from grade.scoring.scenario import Run
+from grade.scoring.workbench import Workbench
+
+from ..loads import ALL, END, RETURNED, SMOOTHSYNC, ages
+
+FEW = 10  # blocks that are looked at and not due
+
+
+def _queued(run: Run, start_ns: int, end_ns: int) -> int:
+    """How many writes were queued in that time, on all disks."""
+    return sum(r.write and start_ns <= r.queued_ns < end_ns for r in run.requests)
+
+
+def _flushes(run: Run, start_ns: int, end_ns: int) -> list[int]:
+    """The numbers of blocks that flushes in that time say they have started."""
+    return [e.argument for e in run.events if e.name == "flush" and start_ns <= e.time_ns < end_ns]
+
+
+def a_smooth_flush_counts_its_blocks(bench: Workbench) -> None:
+    """The counters bio.due and bio.scanned, while all blocks that are dirty are due."""
+    run = bench.run(SMOOTHSYNC)
+    queued = _queued(run, run.beacon(ALL), run.beacon(RETURNED))
+    for name, most in (("bio.due", queued), ("bio.scanned", queued + FEW)):
+        came = growth(run, 5, END, name)
+        expect(queued <= came <= most, f"{name} to grow by {queued}", f"it grew by {came}")
+
+
+def a_smooth_flush_is_told_as_one_burst(bench: Workbench) -> None:
+    """bio_burst, which traces how many blocks a flush has started."""
+    run = bench.run(SMOOTHSYNC)
+    queued = _queued(run, run.beacon(ALL), run.beacon(RETURNED))
+    told = _flushes(run, run.beacon(ALL), run.beacon(RETURNED))
+    expect(told == [queued], f"one burst of {queued} blocks to be told", f"bursts of {told}")
+
+
+def aipu_counts_its_scans_and_what_they_found(bench: Workbench) -> None:
+    """The counters aipu.scans, aipu.written and aipu.empty_scans."""
+    run = bench.run(ages(bench))
+    looks = growth(run, 90, 92, "updated.looks")
+    bursts = _flushes(run, run.beacon(91), run.beacon(92))
+    wanted = {
+        "aipu.scans": looks,
+        "aipu.written": sum(bursts),
+        "aipu.empty_scans": looks - len(bursts),
+    }
+    for name, value in wanted.items():
+        came = growth(run, 90, 92, name)
+        expect(abs(came - value) <= 1, f"{name} to grow by {value}", f"it grew by {came}")
