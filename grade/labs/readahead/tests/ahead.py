@@ -2,43 +2,43 @@
 program asks for it."""
 
 from grade.scoring.assertions import expect
-from grade.scoring.scenario import Run, Scenario
+from grade.scoring.counted import growth
+from grade.scoring.scenario import Run
 from grade.scoring.workbench import Workbench
 
-from ..reads import expect_blocks, expect_reads_ahead, size
+from ..loads import AHEAD_BLOCKS, BEGUN, BY_BLOCKS, BY_PARTS, THINK_MS, reading
+from ..reads import expect_blocks, expect_reads_ahead
 
-BLOCKS = 40
-THINK_MS = 40
-
-
-def _run(bench: Workbench) -> Run:
-    """A program reads the first blocks of a longer file."""
-    return bench.run(
-        Scenario(
-            name="ahead",
-            script=f"""
-iogen rw=read filename=/data/f bs=4k nr={BLOCKS} thinktime_us={1000 * THINK_MS} > /dev/null
-""",
-            args="update=none prefetch=oneblock nbuf=1000",
-            data=(("/f", size(bench, "ahead")),),
-        )
-    )
+FEW = 5  # blocks of programs, whose ends count, too
 
 
 def the_block_after_the_last_one_asked_for_is_read_too(bench: Workbench) -> None:
     """The first 40 blocks of a longer file are read one after the other, with pauses."""
-    run = _run(bench)
-    expect_reads_ahead(run, "/f")
-    expect_blocks(run, "/f", 0, BLOCKS)
+    run = bench.run(reading(bench))
+    expect_reads_ahead(run, "/long")
+    expect_blocks(run, "/long", 0, AHEAD_BLOCKS)
 
 
 def each_read_starts_one_block_and_no_more(bench: Workbench) -> None:
     """As above: the program pauses between the reads of two blocks."""
-    queued = expect_blocks(_run(bench), "/f", 0, BLOCKS)
-    for block in range(1, BLOCKS):
+    queued = expect_blocks(bench.run(reading(bench)), "/long", 0, AHEAD_BLOCKS)
+    for block in range(1, AHEAD_BLOCKS):
         gap_ms = (queued[block + 1].queued_ns - queued[block].queued_ns) / 1e6
         expect(
             gap_ms >= THINK_MS / 2,
             f"about {THINK_MS} ms between the reads of blocks {block} and {block + 1}",
             f"{gap_ms:.3f} ms",
         )
+
+
+def _expect_growth(run: Run, best: Run, first: int, last: int, name: str) -> None:
+    came, wanted = (growth(one, first, last, name) for one in (run, best))
+    expect(abs(came - wanted) <= FEW, f"{name} to grow by {wanted}", f"it grew by {came}")
+
+
+def reads_and_blocks_are_counted(bench: Workbench) -> None:
+    """The counter oneblock.sequential while 50 blocks are read, and oneblock.ahead while 50 blocks
+    are read by quarters: each block is asked for once."""
+    run, best = bench.run(reading(bench)), bench.reference(reading(bench))
+    _expect_growth(run, best, BEGUN, BY_BLOCKS, "oneblock.sequential")
+    _expect_growth(run, best, BY_BLOCKS, BY_PARTS, "oneblock.ahead")

@@ -1,24 +1,16 @@
 """A read in the middle of a file begins a stream. Nothing is read ahead before it goes on."""
 
 from grade.scoring.assertions import expect
-from grade.scoring.scenario import Scenario
 from grade.scoring.workbench import Workbench
 
-from ..reads import expect_blocks, size
-
-BLOCKS = 6
+from ..loads import MIDDLE_BLOCKS, middle, reading
+from ..reads import expect_blocks
 
 
 def a_stream_in_the_middle_begins_with_its_second_read(bench: Workbench) -> None:
     """Six blocks are read, the first of them somewhere in a file."""
-    first = bench.random("first").randrange(20, 190)
-    scenario = Scenario(
-        name="start",
-        script=f"dd if=/data/f of=/dev/null bs=4k skip={first} count={BLOCKS} 2> /dev/null",
-        args="update=none prefetch=oneblock nbuf=1000",
-        data=(("/f", size(bench, "start")),),
-    )
-    read = expect_blocks(bench.run(scenario), "/f", first, first + BLOCKS)
+    first = middle(bench)
+    read = expect_blocks(bench.run(reading(bench)), "/middle", first, first + MIDDLE_BLOCKS)
     early_ns = read[first].completed_ns - read[first + 1].queued_ns
     expect(
         early_ns <= 0,
