@@ -41,13 +41,18 @@ void marks_start(struct marks *m, u64 high, u64 low)
                         .exact_low = low * PARTS};
 }
 
-static void adapt(struct marks *m, u64 dirtied, u64 cleaned, u64 buffers)
+static void adapt(struct marks *m, u64 dirtied, u64 cleaned)
 {
-    u64 most = buffers * PARTS;
     u64 by_dirtied = ratio(m->dirtied, dirtied);
     u64 by_both = by_dirtied * ratio(cleaned, m->cleaned) / ONE;
-    m->exact_high = MAX(PARTS, MIN(step(m->exact_high, by_dirtied), most));
-    m->exact_low = MIN(step(m->exact_low, by_both), most);
+    m->exact_high = step(m->exact_high, by_dirtied);
+    m->exact_low = step(m->exact_low, by_both);
+}
+
+static void keep_in_range(struct marks *m, u64 buffers)
+{
+    m->exact_high = MAX(PARTS, MIN(m->exact_high, buffers * PARTS));
+    m->exact_low = MIN(m->exact_low, buffers * PARTS);
 }
 
 /* Where `most` lowers the high mark, it lowers the low mark in proportion. */
@@ -64,7 +69,8 @@ void marks_step(struct marks *m, const struct cache_state *s, u64 most)
     u64 dirtied = s->dirtied - m->all_dirtied;
     u64 cleaned = all_cleaned - m->all_cleaned;
     if (m->steps++ > 1)
-        adapt(m, dirtied, cleaned, s->buffers);
+        adapt(m, dirtied, cleaned);
+    keep_in_range(m, s->buffers);
     limit(m, most);
     m->dirtied = dirtied;
     m->cleaned = cleaned;

@@ -1,9 +1,28 @@
 """Ghost hits and ghost misses lower the high mark."""
 
+from grade.scoring.assertions import expect
+from grade.scoring.counted import growth, kept
+from grade.scoring.scenario import Scenario
 from grade.scoring.workbench import Workbench
 
 from ..bursts import expect_levels
 from ..readers import DONE, STEP_MS, args, late_writer, scenario
+
+DIRTY_BLOCKS = 100
+WRITTEN, READ = 10, 12  # where the counters are kept
+FEW = 10  # blocks of programs
+
+DIRTY = Scenario(
+    name="dirty",
+    script=f"""
+iogen rw=write filename=/data/f bs=4k number_ios={DIRTY_BLOCKS} > /dev/null
+{kept(WRITTEN)}
+iogen rw=read filename=/data/f bs=4k number_ios={DIRTY_BLOCKS} > /dev/null
+{kept(READ)}
+""",
+    args="write=delayed update=awol nbuf=1000 awol.step_ms=3600000",
+    data=(("/f", "1M"),),
+)
 
 
 def reads_lost_by_write_buffering_count(bench: Workbench) -> None:
@@ -16,3 +35,11 @@ def hits_that_more_buffering_would_lose_count(bench: Workbench) -> None:
     """A reader's blocks are cached; then a writer starts (reading=2)."""
     load = late_writer(bench, "hits", args("awol", "awol.reading=2"))
     expect_levels(bench, load, STEP_MS, DONE, "high")
+
+
+def hits_of_dirty_blocks_are_no_ghost_hits(bench: Workbench) -> None:
+    """The counter awol.ghost_hits while 100 blocks are read that are dirty."""
+    run = bench.run(DIRTY)
+    hits, came = (growth(run, WRITTEN, READ, f"awol.{name}") for name in ("hits", "ghost_hits"))
+    expect(hits >= DIRTY_BLOCKS, f"at least {DIRTY_BLOCKS} hits to be counted", f"{hits} were")
+    expect(came <= FEW, f"at most {FEW} ghost hits to be counted", f"{came} were")
