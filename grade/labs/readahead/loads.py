@@ -11,6 +11,7 @@ THINK_MS = 40  # between the reads of two blocks
 MIDDLE_BLOCKS = 6
 RANDOM_READS = 60
 COUNTED_BLOCKS = 50
+SHORT, SHORT_DONE = 1, 2  # beacons around the file that is read to its end
 BEGUN, BY_BLOCKS, BY_PARTS = 10, 12, 14  # where the counters are kept
 
 
@@ -31,7 +32,9 @@ def reading(bench: Workbench) -> Scenario:
         name="reading",
         script=f"""
 iogen rw=read filename=/data/long bs=4k nr={AHEAD_BLOCKS} {think} > /dev/null
+beacon {SHORT}
 iogen rw=read filename=/data/short bs=4k nr={end_blocks(bench)} {think} > /dev/null
+beacon {SHORT_DONE}
 dd if=/data/middle of=/dev/null bs=4k skip={middle(bench)} count={MIDDLE_BLOCKS} 2> /dev/null
 dd if=/data/ten of=/dev/null bs=4k count=10 2> /dev/null
 iogen rw=randread filename=/data/r bs=4k seed={seed} number_ios={RANDOM_READS} > /dev/null

@@ -11,7 +11,7 @@ BY_CHANCE = 5  # random reads that happen to be in sequence, or of the same bloc
 
 def random_reads_are_not_read_ahead(bench: Workbench) -> None:
     """Ten blocks of one file are read in sequence, then sixty of another at random."""
-    run = bench.run(reading(bench))
+    run = bench.run(reading(bench), despite_faults=True)
     expect_reads_ahead(run, "/ten")
     came = len(reads(run, "/r"))
     expect(
