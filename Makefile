@@ -421,7 +421,7 @@ events: ## list the events around EVENT= in the trace of RUN=, the folder of a g
 	@$(RUN) grade.commands.labs events --run=$(call quoted,RUN) --event='$(EVENT)'
 
 example: all build/native/drive_times_tool ## show what this tree's kernel does in the worked example of LAB=, beside the solution (OUT=the lab's folder makes the texts anew)
-	@$(RUN) grade.commands.example --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
+	@$(RUN) grade.commands.worked_example --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
 
 class: all build/native/drive_times_tool ## score all SUBMISSIONS= of LAB=; table and page in OUT= (LATE=late.csv, JOBS=, NONCE=, SCHEDULER=address of a Dask cluster)
 	@$(RUN) grade.commands.labs class --lab=$(call quoted,LAB) \

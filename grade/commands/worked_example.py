@@ -37,7 +37,7 @@ def show(lab: Lab, folder: Path) -> None:
 
 def main() -> int:
     """Run the command. Its exit status is 0 if the example was made."""
-    parser = argparse.ArgumentParser(prog="grade.commands.example", description=__doc__)
+    parser = argparse.ArgumentParser(prog="grade.commands.worked_example", description=__doc__)
     parser.add_argument("--lab", required=True)
     parser.add_argument("--out", default="", help="the lab's folder; makes its texts anew")
     choice = parser.parse_args()
