@@ -12,7 +12,7 @@
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-JOBS ?= $(shell nproc)# compilers and tests at a time
+JOBS ?= $(shell nproc)# compilers and machines at a time
 # Is this make -n? Asked before the flags below, which have an n too.
 DRY_RUN := $(findstring n,$(firstword -$(MAKEFLAGS)))
 MAKEFLAGS += --no-builtin-rules
@@ -363,11 +363,13 @@ run: all ## boot in virtual time, run the commands DO='iostat ls; sync' and powe
 	@$(RUN) grade.commands.virtual --do=$(call quoted,DO) --args=$(call quoted,ARGS) \
 	    --mem='$(MEM)' --fs-mb='$(FS_MB)'
 
+# One worker more than processors: tests wait for machines and programs a sixth of the time.
+TESTERS = $(shell expr $(JOBS) + 1)
 # T with .py in it is a file or a test in one, else words of tests' names. LAB chooses one
 # lab's proof; then T chooses among its tests.
-TEST_CHOICE = $(if $(value LAB),-n $(JOBS) $(if $(value T),-k $(call quoted,T)) \
+TEST_CHOICE = $(if $(value LAB),-n $(TESTERS) $(if $(value T),-k $(call quoted,T)) \
     grade/tests/test_labs.py,$(if $(value T),$(if $(findstring .py,$(value T)),grade/tests/$(call quoted,T),\
-    -k $(call quoted,T) grade/tests),-n $(JOBS) --dist loadgroup grade/tests))
+    -k $(call quoted,T) grade/tests),-n $(TESTERS) --dist loadgroup grade/tests))
 test: all native ## run the tests; T='name' or T='test_file.py' selects, FULL=1: labs in full; LAB=name: the proof of one lab
 	$(if $(value LAB),,@$(MAKE) --no-print-directory DEBUG=1 build/debug/kernel/kernel.elf)
 	$(PYTHON) -m pytest -c grade/pyproject.toml --rootdir=. $(TEST_CHOICE)
