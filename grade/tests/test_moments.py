@@ -90,11 +90,11 @@ def test_every_kind_of_policy_that_answers_has_its_question() -> None:
 
 
 def test_a_requests_step_is_found_in_the_trace(tmp_path: Path) -> None:
-    run = Run(
-        Scenario("one", ""), tmp_path, [step("queued", 1), step("issued", 2), step("completed", 3)]
-    )
-    (request,) = run.requests
-    assert [run.moment(request, s).number for s in ("queued", "issued", "completed")] == [0, 1, 2]
+    steps = ("queued", "issued", "completed")
+    events = [step(name, time_ns) for time_ns, name in enumerate(steps * 2, 1)]
+    run = Run(Scenario("one", ""), tmp_path, events)
+    _, second = run.requests
+    assert [run.moment(second, name).number for name in steps] == [3, 4, 5]
     assert run.moment(run.events[1]).number == 1
 
 
