@@ -36,8 +36,9 @@ def expect_reads_ahead(run: Run, path: str, first: int = 0) -> None:
         f"blocks {list(found)}",
     )
     late_ns = found[first + 1].queued_ns - found[first].completed_ns
-    expect(
+    run.expect(
         late_ns < 0,
         f"block {first + 1} to be queued before block {first} is done",
         f"it was queued {late_ns / 1e6:.3f} ms after that",
+        found[first + 1],
     )

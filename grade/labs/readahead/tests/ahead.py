@@ -21,13 +21,15 @@ def the_block_after_the_last_one_asked_for_is_read_too(bench: Workbench) -> None
 
 def each_read_starts_one_block_and_no_more(bench: Workbench) -> None:
     """As above: the program pauses between the reads of two blocks."""
-    queued = expect_blocks(bench.run(reading(bench), despite_faults=True), "/long", 0, AHEAD_BLOCKS)
+    run = bench.run(reading(bench), despite_faults=True)
+    queued = expect_blocks(run, "/long", 0, AHEAD_BLOCKS)
     for block in range(1, AHEAD_BLOCKS):
         gap_ms = (queued[block + 1].queued_ns - queued[block].queued_ns) / 1e6
-        expect(
+        run.expect(
             gap_ms >= THINK_MS / 2,
             f"about {THINK_MS} ms between the reads of blocks {block} and {block + 1}",
             f"{gap_ms:.3f} ms",
+            queued[block + 1],
         )
 
 

@@ -1,6 +1,5 @@
 """A file's last block is read ahead as the others are, and nothing is read past it."""
 
-from grade.scoring.assertions import expect
 from grade.scoring.workbench import Workbench
 
 from ..loads import SHORT, SHORT_DONE, THINK_MS, end_blocks, reading
@@ -15,8 +14,9 @@ def a_whole_file_is_read_to_its_last_block(bench: Workbench) -> None:
     expect_reads_ahead(run, "/short")
     read = expect_blocks(run, "/short", 0, blocks - 1)
     gap_ms = (read[blocks - 1].queued_ns - read[blocks - 2].queued_ns) / 1e6
-    expect(
+    run.expect(
         gap_ms < 1.5 * THINK_MS,
         f"the last block's read to be queued about {THINK_MS} ms after that of the block before it",
         f"it was queued {gap_ms:.3f} ms after",
+        read[blocks - 1],
     )

@@ -4,7 +4,7 @@ AIPU within one scan after it."""
 from itertools import pairwise
 
 from grade.scoring.assertions import expect
-from grade.scoring.scenario import Run
+from grade.scoring.scenario import Request, Run
 from grade.scoring.workbench import Workbench
 
 from ..loads import (
@@ -23,38 +23,41 @@ SLACK_MS = 50
 AT_ONCE_MS = 5  # between the writes of one scan
 
 
-def _written_ms(run: Run) -> dict[int, float]:
-    """The time at which each block's first write was queued."""
+def _first_writes(run: Run) -> dict[int, Request]:
+    """Each block's first write."""
     writes = run.writes_of("/f", end_ns=run.beacon(ORDER))
-    return {w.block: w.request.queued_ns / 1e6 for w in reversed(writes)}
+    return {w.block: w.request for w in reversed(writes)}
 
 
 def no_block_goes_before_its_age(bench: Workbench) -> None:
     """Under AIPU each of 12 blocks is at least age_ms old when its write is queued."""
     run, (age_ms, scan_ms) = bench.run(ages(bench)), settings(bench)
-    written_ms = _written_ms(run)
-    expect(bool(written_ms), "the blocks to be written", "none was written")
-    for block, when_ms in written_ms.items():
-        dirtied_ms = run.beacon(block + 1) / 1e6
-        expect(
+    written = _first_writes(run)
+    expect(bool(written), "the blocks to be written", "none was written")
+    for block, request in written.items():
+        when_ms, dirtied_ms = request.queued_ns / 1e6, run.beacon(block + 1) / 1e6
+        run.expect(
             when_ms >= dirtied_ms + age_ms,
             f"block {block}, dirtied after {dirtied_ms:.0f} ms, to stay until "
             f"{dirtied_ms + age_ms:.0f} ms (aipu.age_ms={age_ms} aipu.scan_ms={scan_ms})",
             f"its write was queued at {when_ms:.0f} ms",
+            request,
         )
 
 
 def each_block_goes_within_one_scan_of_its_age(bench: Workbench) -> None:
     """Under AIPU each of 12 blocks is queued by the next scan after it is age_ms old."""
     run, (age_ms, scan_ms) = bench.run(ages(bench)), settings(bench)
-    written_ms = _written_ms(run)
+    written = _first_writes(run)
     for block in range(BLOCKS):
         last_ms = run.beacon(block + 2) / 1e6 + age_ms + scan_ms + SLACK_MS
-        expect(
-            written_ms.get(block, last_ms + 1) <= last_ms,
+        request = written.get(block)
+        run.expect(
+            bool(request) and request.queued_ns / 1e6 <= last_ms,
             f"the write of block {block} to be queued by {last_ms:.0f} ms "
             f"(aipu.age_ms={age_ms} aipu.scan_ms={scan_ms})",
-            f"{written_ms[block]:.0f} ms" if block in written_ms else "it was never queued",
+            f"{request.queued_ns / 1e6:.0f} ms" if request else "it was never queued",
+            request,
         )
 
 
@@ -65,11 +68,12 @@ def between_two_scans_is_the_time_that_was_set(bench: Workbench) -> None:
     expect(len(writes) >= 200, "at least 200 blocks to be queued", f"{len(writes)} were")
     for before, after in pairwise(writes):
         gap_ms = (after.request.queued_ns - before.request.queued_ns) / 1e6
-        expect(
+        run.expect(
             gap_ms <= AT_ONCE_MS or gap_ms >= scan_ms - SLACK_MS,
             f"block {after.block} to be queued with block {before.block} or by the next scan, "
             f"{scan_ms} ms later (aipu.scan_ms={scan_ms})",
             f"it was queued {gap_ms:.0f} ms later",
+            after,
         )
 
 

@@ -36,8 +36,9 @@ def each_block_is_written_at_the_step_after_its_age(bench: Workbench) -> None:
     }
     for write in written:
         age_ms = write.request.queued_ns / 1e6 - dirtied_ms[write.request.sector // 8]
-        expect(
+        run.expect(
             AGE_MS <= age_ms <= AGE_MS + STEP_MS + SLACK_MS,
             f"block {write.block} to be written when it is {AGE_MS} to {AGE_MS + STEP_MS} ms old",
             f"it was {age_ms:.0f} ms old",
+            write,
         )
