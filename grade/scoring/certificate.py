@@ -201,11 +201,15 @@ def other_machines(was: dict, now: dict) -> list[str]:
     return lines
 
 
+def points(of: dict, test: str) -> str:
+    """The points of a test, in a message."""
+    return f"{of['points'][test]:g}" if test in of["points"] else "no"
+
+
 def other_points(was: dict, now: dict) -> list[str]:
     """What is said of points that differ; or of messages, if the points are the same."""
     lines = [
-        f"test {name}: {was['points'].get(name, 'no')} points there, "
-        f"{now['points'].get(name, 'no')} here"
+        f"test {name}: {points(was, name)} points there, {points(now, name)} here"
         for name in sorted(was["points"].keys() | now["points"].keys())
         if was["points"].get(name) != now["points"].get(name)
     ]
@@ -223,10 +227,10 @@ def differences(was: dict, now: dict) -> list[str]:
 def compared(was: dict, now: dict) -> str:
     """What a person reads of a replay."""
     found = differences(was, now)
-    points = f"{now['score']:g} of {now['most']:g} points"
+    score = f"{now['score']:g} of {now['most']:g} points"
     if not found:
         return (
-            f"The grade is the same: {points}, "
+            f"The grade is the same: {score}, "
             f"the kernel, and the traces and consoles of {len(now['runs'])} runs, to the byte."
         )
     lines = ["The grade is not the same:", *(f"  {line}" for line in found)]

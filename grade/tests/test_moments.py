@@ -16,6 +16,7 @@ from grade.scoring.workbench import TAIL_LINES, tail
 
 LAB = named("elevator")
 FILE = LAB.files[0]
+MIDDLE = "return.from_the_middle_it_rises_then_starts_at_the_lowest"
 SLIP = next(mistake for mistake in mistakes(LAB) if mistake.name == "none-at-the-end")
 AT = re.compile(r"at ([\d,.]+) ms of virtual time \(event (\d+) of (runs/[\w-]+/trace)\)")
 
@@ -38,7 +39,7 @@ def events_told(folder: Path, message: str) -> list[Event]:
 
 
 def test_a_fault_is_told_once_with_its_moment_and_costs_what_it_is_about(tmp_path: Path) -> None:
-    lost = outcome(SLIP.edits, tmp_path / "return", "return")
+    lost = outcome(SLIP.edits, tmp_path / "return", MIDDLE)
     kept = outcome(
         SLIP.edits, tmp_path / "rise", "rise.a_block_right_under_the_head_is_served_next"
     )
@@ -53,8 +54,8 @@ def test_a_wrong_choice_is_told_with_its_moment_and_when_the_solution_made_it(
     tmp_path: Path,
 ) -> None:
     oldest = Edit(FILE, "clook_next", "if (r)", "r = queue_oldest(q, BOTH); if (r)")
-    lost = outcome((oldest,), tmp_path, "return")
-    assert lost.runs == ["return"]
+    lost = outcome((oldest,), tmp_path, MIDDLE)
+    assert lost.runs == ["syncs"]
     here, there = events_told(tmp_path, lost.came)
     assert here.name == there.name == "issued" and here.block == there.block
     assert here.time_ns != there.time_ns
