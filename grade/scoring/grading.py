@@ -24,6 +24,8 @@ BUDGET_S = 120  # of a processor (grade/host/limits.py), all machines of a gradi
 
 STATUS = {Refused: "refused", BuildFailed: "build failed", BadLab: "lab broken"}
 
+FAULT = "policy fault"  # how the kernel's line about a wrong answer begins
+
 Take = Callable[[], dict[str, str]]
 Watch = Callable[[Workbench], None]
 
@@ -122,6 +124,9 @@ def ask(test: Test, bench: Workbench, lab: str, command: str) -> Outcome:
             result.picture, result.unit = slide.picture(), slide.unit
             result.value, result.full, result.none = slide.value, slide.full, slide.none
     result.runs = list(dict.fromkeys(bench.asked))
+    note = bench.fault_note(result.runs)
+    if note and not result.passed and FAULT not in result.came:
+        result.came += f"\n{printable(note)}"
     return result
 
 

@@ -190,6 +190,14 @@ class Workbench:
         right = str(found) if found else "at no time in this run"
         return f"{this}\nthe solution did that {right}"
 
+    def fault_note(self, names: list[str]) -> str:
+        """The kernel's line about wrong answers of a policy in these runs, or nothing."""
+        for name in names:
+            run = self.made.get((self.kernel, name))
+            if isinstance(run, Run) and run.faults:
+                return f"{run.fault_line()} ({len(run.faults)} such answers in run {name})"
+        return ""
+
     def has_reference(self, scenario: Scenario) -> bool:
         """True if the reference has run it."""
         return (self.reference_kernel, f"reference-{scenario.name}") in self.made

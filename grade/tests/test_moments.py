@@ -50,6 +50,13 @@ def test_a_fault_is_told_once_with_its_moment_and_costs_what_it_is_about(tmp_pat
     assert event.name == "fault" and f"head at sector {event.block}" in lost.came
 
 
+def test_faults_are_told_beside_what_a_test_says_of_another_mistake(tmp_path: Path) -> None:
+    none = Edit(FILE, "clook_next", "if (r)", "if (q->arrivals)\nreturn NULL;\nif (r)")
+    lost = outcome((none,), tmp_path, "rise.a_block_right_under_the_head_is_served_next")
+    assert "was served after" in lost.came and lost.came.count("policy fault: sched/clook") == 1
+    assert re.search(r"\(\d+ such answers in run syncs\)$", lost.came)
+
+
 def test_a_wrong_choice_is_told_with_its_moment_and_when_the_solution_made_it(
     tmp_path: Path,
 ) -> None:
