@@ -348,7 +348,8 @@ GDB_SOCKET := build/gdb.sock
 # In a student's tree: which functions of other labs nobody has written in it.
 UNSOLVED := $(wildcard grade/labs/UNSOLVED.md)
 qemu: $(KERNEL) build/fs.img ## boot to a shell (CPUS= MEM= DISKS= ARGS= DEBUG=); leave with poweroff, or ^] x
-	$(if $(UNSOLVED),@cat $(UNSOLVED))
+	$(if $(UNSOLVED),@echo 'note: in this tree these functions of other labs do less than they should:' \
+	    $$(sed -n 's/^- .\([a-z0-9_]*\).*/\1/p' $(UNSOLVED))'; $(UNSOLVED) says what they do')
 	$(QEMU_COMMAND)
 
 qemu-gdb: $(KERNEL) build/fs.img ## as `make qemu`, and wait for `make gdb` in another terminal

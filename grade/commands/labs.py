@@ -218,6 +218,7 @@ def skeleton(choice: argparse.Namespace) -> int:
         return skeletons(choice)
     lab = named(choice.lab)
     out = given(choice.out, "OUT", "the folder to be made for the student")
+    tree.expect_room(out)
     base, solved = own_work(lab, choice.base), named_labs(lab, choice.solved)
     tree.expect_needs(lab, tree.prepared(lab, base, solved))
     made = tree.skeleton(lab, out, base, choice.student, solved)

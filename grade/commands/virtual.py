@@ -17,6 +17,7 @@ from grade.machine.image import Content
 from grade.machine.qemu import Config, Disk, start
 
 FOLDER = BUILD / "run"
+OF_NO_MATTER = "icount sleep disabled and no active timers"  # QEMU says so while disks work
 
 
 def config(args: str, commands: str, size_mb: int, memory: str, folder: Path) -> Config:
@@ -41,7 +42,11 @@ def main() -> int:
     choice = arguments()
     FOLDER.mkdir(parents=True, exist_ok=True)
     machine = config(choice.args, choice.do, choice.fs_mb, choice.mem, FOLDER)
-    return start(machine, stdin=subprocess.DEVNULL).wait()
+    with start(machine, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        for line in process.stderr:
+            if OF_NO_MATTER not in line:
+                print(line, end="", file=sys.stderr)
+    return process.returncode
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ NOT_HANDED_OUT = shutil.ignore_patterns(
     *(".git", ".github", ".venv", ".ci", "build", "__pycache__", ".*_cache"),
     *("compile_commands.json", "staff"),
 )
-UNSOLVED = "grade/labs/UNSOLVED.md"  # in a student's tree; `make qemu` prints it
+UNSOLVED = "grade/labs/UNSOLVED.md"  # in a student's tree; `make qemu` names its functions
 UNSOLVED_HEAD = """# Functions of other labs
 
 In this tree nobody has written these functions yet, because other labs are about them. You need not

@@ -3,6 +3,7 @@ it lacks. Where it can be tried here, every command of it is."""
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -32,6 +33,11 @@ def git(folder: Path, *words: str) -> str:
     return subprocess.run(
         ["git", *words], cwd=folder, check=True, capture_output=True, text=True
     ).stdout.strip()
+
+
+def boot(folder: Path) -> str:
+    """The commands of `make qemu`, each on one line."""
+    return make(folder, "-n", "SETUP=no", "qemu").stdout.replace("\\\n", " ")
 
 
 def test_it_is_a_repository_with_one_commit_and_nothing_left_to_commit(handed_out: Path) -> None:
@@ -90,7 +96,14 @@ def test_it_says_what_other_labs_leave_open_when_it_boots(handed_out: Path) -> N
     line = "- `clook_next` in `policies/sched/clook.c` (the lab elevator): So far requests are "
     assert line in (handed_out / tree.UNSOLVED).read_text()
     assert "aipu_look" not in (handed_out / tree.UNSOLVED).read_text(), "that is this lab's"
-    assert f"cat {tree.UNSOLVED}" in make(handed_out, "-n", "SETUP=no", "qemu").stdout
+    told = next(
+        line for line in boot(handed_out).splitlines() if line.startswith("echo 'note:")
+    )  # with the line that it goes on in
+    said = subprocess.run(["sh", "-c", told], cwd=handed_out, capture_output=True, text=True).stdout
+    assert re.search(
+        r"do less than they should:.* clook_next .*; grade/labs/UNSOLVED.md says", said
+    )
+    assert "aipu_look" not in said
     assert "Yours in the lab elevator" in (handed_out / "policies/sched/clook.c").read_text()
 
 
@@ -99,4 +112,4 @@ def test_a_tree_that_lacks_nothing_says_nothing(lab: Lab, tmp_path: Path) -> Non
     made = tree.skeleton(lab, tmp_path, {}, solved=others)
     assert made.left == ()
     assert not (tmp_path / tree.UNSOLVED).exists()
-    assert tree.UNSOLVED not in make(tmp_path, "-n", "SETUP=no", "qemu").stdout
+    assert tree.UNSOLVED not in boot(tmp_path)
