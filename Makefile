@@ -126,7 +126,8 @@ $(if $(filter test,$(MAKECMDGOALS)),$(if $(value LAB),$(if $(filter $(LABS),$(va
 SETUP ?= yes
 ifneq ($(filter-out help version clean setup,$(or $(MAKECMDGOALS),all)),)
 ifeq ($(DRY_RUN)$(filter no,$(SETUP)),)
-ifneq ($(shell sh grade/setup.sh >&2 && echo done),done)
+CHOSEN := $(foreach v,TOOLPREFIX GDB QEMU HOSTCC,$(v)=$(call quoted,$(v)))
+ifneq ($(shell $(CHOSEN) sh grade/setup.sh >&2 && echo done),done)
 $(error the tools are not set up: see above)
 endif
 endif

@@ -14,10 +14,10 @@ PATH=$PATH:/usr/sbin:/sbin
 prefix=$(sh grade/find_tool.sh prefix)
 
 # chosen VARIABLE VALUE PROGRAM STANDARD: stop if a value that is not the standard
-# one names no program.
+# one names no program. Words behind the first are the program's options.
 chosen() {
-    [ "$2" = "$4" ] || command -v "$3" >/dev/null || {
-        echo "setup: $1=$2: there is no program $3; leave $1 out, or name one that is there"
+    [ "$2" = "$4" ] || command -v "${3%% *}" >/dev/null || {
+        echo "setup: $1=$2: there is no program ${3%% *}; leave $1 out, or name one that is there"
         exit 1
     }
 }
@@ -27,7 +27,8 @@ gdb=$(sh grade/find_tool.sh gdb)
 chosen GDB "$gdb" "$gdb" "$(GDB='' sh grade/find_tool.sh gdb)"
 qemu=${QEMU:-qemu-system-riscv64}
 chosen QEMU "$qemu" "$qemu" qemu-system-riscv64
-chosen HOSTCC "${HOSTCC:-cc}" "${HOSTCC:-cc}" cc
+hostcc=${HOSTCC:-cc}
+chosen HOSTCC "$hostcc" "$hostcc" cc
 
 # have PATH-GLOB: does such a file exist?
 have() { [ -e "$1" ]; }
@@ -54,7 +55,7 @@ if [ "$(uname -s)" != Darwin ]; then # there is neither on macOS
     need bubblewrap bwrap
     have /usr/include/stdio.h || missing="$missing libc6-dev"
 fi
-need gcc "${HOSTCC:-cc}"
+need gcc "${hostcc%% *}"
 need git git
 need util-linux flock
 need coreutils nproc

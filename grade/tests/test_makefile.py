@@ -139,6 +139,14 @@ def test_every_command_sets_up_first_and_stops_where_that_fails(tree: Path, goal
     assert not rebuilt(said.stdout)
 
 
+def test_a_tool_that_is_chosen_and_not_there_is_named_before_anything_is_built(tree: Path) -> None:
+    for name in ("TOOLPREFIX", "QEMU", "HOSTCC", "GDB"):
+        said = make(tree, "all", f"{name}=nonesuch- -x", check=False)
+        assert said.returncode != 0
+        assert f"setup: {name}=nonesuch- -x: there is no program nonesuch-;" in said.stdout
+        assert not rebuilt(said.stdout)
+
+
 def test_a_setup_script_that_lost_its_mode_on_the_way_is_run(tree: Path) -> None:
     (tree / "grade/setup.sh").write_text("echo it ran\nexit 1\n")
     (tree / "grade/setup.sh").chmod(0o644)
