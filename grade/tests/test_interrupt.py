@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from grade.commands import labs
 from grade.host.interrupt import STATUS, held_back, stoppable
 from grade.host.limits import HANG_S
 from grade.host.paths import ROOT
+from grade.scoring import grading
 
 COMMANDS = sorted((ROOT / "grade" / "commands").glob("[!_]*.py"))
 RUNS = """
@@ -76,7 +78,20 @@ def test_a_class_ends_with_its_workers(tmp_path: Path) -> None:
     process = started([*words, f"--submissions={tmp_path / 'in'}", f"--out={tmp_path / 'out'}"])
     assert process.stdout is not None
     assert "refused" in process.stdout.readline()  # by the first look, before a machine
-    assert "1 of 3 submissions are scored and kept in" in interrupted(process)
+    said = interrupted(process)
+    assert f"1 of 3 submissions are scored and kept in {tmp_path / 'out'}; the same command" in said
+
+
+def test_a_grading_that_is_stopped_says_how_to_begin_it_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(grading, "grade", stop)
+    monkeypatch.setattr("sys.argv", ["labs", "grade", "--lab=elevator", f"--out={tmp_path}"])
+    with pytest.raises(KeyboardInterrupt, match=r"no results.* with NONCE=\w+ begins it anew"):
+        labs.main()
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=lambda p: p.stem)
