@@ -19,16 +19,14 @@ development of statistical indices for detecting cheaters", J. American Statisti
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
-from itertools import combinations
 
-from grade.scoring.likeness import ALIKE, Pair
+from grade.scoring.likeness import Pair, similar
 from grade.scoring.scenario import Run
 from grade.scoring.workbench import Workbench
 
 DECIDED = {"issued", "writing", "ahead", "evicted"}  # of the trace's events
 IN_A_ROW = 4
 HASH_BYTES = 6  # for 10,000 decisions of each of 100 students, fewer than one by chance
-LEAST = 20  # odd decisions: fewer tell nothing
 MANY, FEW = 0.1, 10  # more than this share of a class, and more than so many, make it common
 SAYS = "of the decisions that differ from the solution's are the same"
 
@@ -80,10 +78,4 @@ def alike(
     decisions: Mapping[str, Decisions], reference: Decisions, known: Decisions = frozenset()
 ) -> list[Pair]:
     """The pairs of submissions with the same odd decisions, the most alike first."""
-    found = odd(decisions, reference, known)
-    enough = {name: made for name, made in found.items() if len(made) >= LEAST}
-    pairs = [
-        Pair(one, other, len(enough[one] & enough[other]) / len(enough[one] | enough[other]), SAYS)
-        for one, other in combinations(sorted(enough), 2)
-    ]
-    return sorted((p for p in pairs if p.share >= ALIKE), key=lambda p: (-p.share, p.one, p.other))
+    return similar(odd(decisions, reference, known), SAYS)

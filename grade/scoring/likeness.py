@@ -15,7 +15,7 @@ its figures differ from run to run, and brings 200 MB of packages for plots.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from itertools import combinations
 from zlib import crc32
@@ -24,8 +24,8 @@ from grade.code.source import quiet
 
 WORDS = 8  # in a fingerprint
 WINDOW = 4  # of so many neighbours at least one fingerprint is kept
-LEAST = 20  # fingerprints: fewer tell nothing
-ALIKE = 0.8  # of the fingerprints of both together
+LEAST = 20  # fingerprints, or decisions (behaviour.py): fewer tell nothing
+ALIKE = 0.8  # of those of both together
 WORD = re.compile(r"[A-Za-z_]\w*|\d\w*|->|\S")
 NAME = re.compile(r"[A-Za-z_]")
 CONSTANT = re.compile(r"[A-Z][A-Z0-9_]*")
@@ -49,7 +49,7 @@ class Pair:
     one: str
     other: str
     share: float
-    says: str = SAYS
+    says: str
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,16 @@ def known_in(texts: Iterable[str]) -> Known:
     whole = "\n".join(map(quiet, texts))
     types = {name for match in TYPE.findall(whole) for name in match if name}
     return Known(frozenset(CALLED.findall(whole)), frozenset(types), frozenset(WORD.findall(whole)))
+
+
+def similar(found: Mapping[str, Set[int]], says: str) -> list[Pair]:
+    """The pairs that have most of what either has, the most alike first; says: what that is of."""
+    enough = {name: parts for name, parts in found.items() if len(parts) >= LEAST}
+    pairs = [
+        Pair(one, other, len(enough[one] & enough[other]) / len(enough[one] | enough[other]), says)
+        for one, other in combinations(sorted(enough), 2)
+    ]
+    return sorted((p for p in pairs if p.share >= ALIKE), key=lambda p: (-p.share, p.one, p.other))
 
 
 def words(text: str) -> list[str]:
@@ -121,10 +131,4 @@ def alike(
     """The pairs of submissions that are alike, the most alike first. Their files are given by
     name."""
     known = known_in([*skeleton.values(), *headers])
-    prints = {name: own(files, skeleton, known) for name, files in handed_in.items()}
-    enough = {name: found for name, found in prints.items() if len(found) >= LEAST}
-    pairs = [
-        Pair(one, other, len(enough[one] & enough[other]) / len(enough[one] | enough[other]))
-        for one, other in combinations(sorted(enough), 2)
-    ]
-    return sorted((p for p in pairs if p.share >= ALIKE), key=lambda p: (-p.share, p.one, p.other))
+    return similar({name: own(files, skeleton, known) for name, files in handed_in.items()}, SAYS)

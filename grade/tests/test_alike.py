@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 from grade.scoring import behaviour, grading, pairs, tree
-from grade.scoring.behaviour import FEW, LEAST, Decisions
+from grade.scoring.behaviour import FEW, Decisions
 from grade.scoring.lab import named
-from grade.scoring.likeness import Known, Pair, alike, fingerprints, known_in
+from grade.scoring.likeness import LEAST, Known, Pair, alike, fingerprints, known_in
 
 LAB = named("elevator")
 FILE = LAB.files[0]
