@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from grade.scoring import behaviour, grading, pairs, tree
 from grade.scoring.behaviour import FEW, Decisions
 from grade.scoring.lab import named
@@ -152,6 +154,13 @@ def test_a_pair_that_decides_alike_with_one_nonce_only_is_not_accused() -> None:
     seen = dict.fromkeys(handed, FAULT)
     assert behaviour.alike(seen, RIGHT)
     assert pairs.by_behaviour(LAB, handed, seen, "7", look) == []
+
+
+def test_answers_by_numbers_have_no_behaviour() -> None:
+    """Each student has a machine of their own, so decisions differ by necessity."""
+    lab = named("first-block")
+    handed = {name: {lab.files[0]: name} for name in ("ada", "bob")}
+    assert pairs.by_behaviour(lab, handed, dict.fromkeys(handed, FAULT), "7", pytest.fail) == []
 
 
 # ---- behaviour of real kernels ----

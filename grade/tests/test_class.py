@@ -109,6 +109,7 @@ def test_each_submission_has_its_row_and_its_results(
     page = (tmp_path / "out/class.html").read_text()
     assert 'href="bob/report.html"' in page and "<svg" in page and "refused" in page
     assert not re.search(r"\b(src|href)=[\"']?(https?:)?//", page)
+    assert not re.search(r"<svg[^>]* width=", page)  # the page's style sets it, by the window's
 
 
 def test_what_is_scored_already_is_not_scored_again(
