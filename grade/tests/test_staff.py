@@ -182,6 +182,16 @@ def test_the_calendar_has_each_lab_with_the_hours_of_its_handout() -> None:
         assert f"{sum(told[name] for name in given):g}" == total and f"These are {total}" in part
 
 
+def test_the_calendar_has_each_lab_after_those_that_it_needs() -> None:
+    """A lab needs others solved in its tree; the calendar may want more of them."""
+    names = {lab.name: lab for lab in LABS}
+    for row in rows(CALENDAR.partition("## Six")[0])[1:]:
+        lab = names[row[0]]
+        after = names.keys() & set(re.findall(r"[a-z-]+", row[2]))
+        assert set(lab.needs) <= after, lab.name
+        assert all(names[name].order < lab.order for name in after), lab.name
+
+
 def test_the_lectures_name_chapters_that_exist() -> None:
     lectures = CALENDAR.partition("## Lectures")[2]
     chapters = [
