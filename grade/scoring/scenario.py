@@ -50,9 +50,9 @@ class Scenario:
     disk's drive from these; virtual_s: after this time the machine is stuck (0: never, because
     gdb's stops make the clock jump to the next event); check: a failed check of a policy's own
     records is a panic (a wrong answer is not: the kernel answers instead, and traces it); logged:
-    QEMU keeps the data disk's writes; disk: the data disk's number, if it is not to be chosen;
-    like: scenarios with the same value have the same setting; varied: false keeps the names as they
-    stand.
+    QEMU keeps the data disk's writes; unwritable: blocks of data files, as path and number, whose
+    writes fail; disk: the data disk's number, if it is not to be chosen; like: scenarios with the
+    same value have the same setting; varied: false keeps the names as they stand.
     """
 
     name: str
@@ -69,6 +69,7 @@ class Scenario:
     virtual_s: int = 600
     check: bool = True
     logged: bool = False
+    unwritable: tuple[tuple[str, int], ...] = ()
     disk: int | None = None
     like: str = ""
     varied: bool = True
@@ -88,6 +89,9 @@ class Scenario:
         """The script that init runs."""
         own = self.setting
         words = own.script(self.script.strip(), frozenset(path for path, _ in self.files))
+        last = BEACON.format(own.beacons, LAST_BEACON)
+        if self.unwritable:
+            last += "\npoweroff -n"  # what cannot be written is left behind
         script = re.sub(
             r"^beacon (\d+)$", lambda m: BEACON.format(own.beacons, m[1]), words, flags=re.M
         )
@@ -96,7 +100,7 @@ class Scenario:
             data=own.data,
             watchdog=WATCHDOG.format(self.virtual_s) if self.virtual_s else "",
             script=script,
-            last=BEACON.format(own.beacons, LAST_BEACON),
+            last=last,
         )
 
     def data_files(self) -> dict[str, str]:

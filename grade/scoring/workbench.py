@@ -34,7 +34,7 @@ from grade.scoring.assertions import Wrong, expect
 from grade.scoring.evidence import keep_trace, witnessed
 from grade.scoring.lab import BadLab
 from grade.scoring.moments import TRACE_FILE, Moment, counterpart
-from grade.scoring.scenario import BEACON_BYTES, STUCK, Run, Scenario
+from grade.scoring.scenario import BEACON_BYTES, BLOCK_SECTORS, STUCK, Run, Scenario
 from grade.scoring.watch import watched
 
 MEMORY = "64M"
@@ -86,21 +86,42 @@ def make_images(scenario: Scenario, folder: Path) -> list[Path]:
     return disks
 
 
-def disk_of(path: Path, log: Path | None) -> Disk:
-    """A disk whose writes QEMU also keeps in the log, if there is one."""
-    if not log:
-        return Disk(path)
+def logged(path: Path) -> Disk:
+    """A disk whose writes QEMU also keeps in a log."""
+    log = path.with_name("data.log")
     log.write_bytes(b"")
     files = f"file.driver=file,file.filename={path},log.driver=file,log.filename={log}"
     return Disk(drive=f"driver=blklogwrites,{files}")
 
 
+def failing(path: Path, sectors: list[int]) -> Disk:
+    """A disk that fails each write of one of these sectors."""
+    drive = f"driver=raw,file.driver=blkdebug,file.image.driver=file,file.image.filename={path}"
+    for i, sector in enumerate(sectors):
+        rule = f"event=none iotype=write sector={sector} errno=5".split()
+        drive += "".join(f",file.inject-error.{i}.{option}" for option in rule)
+    return Disk(drive=drive)
+
+
+def data_disk(scenario: Scenario, path: Path) -> Disk:
+    """The data disk, with what the scenario wants of it."""
+    if scenario.unwritable:
+        blocks = [
+            int(image.debugfs(path, f"bmap {scenario.setting.inside(file)} {block}"))
+            for file, block in scenario.unwritable
+        ]
+        return failing(path, [block * BLOCK_SECTORS for block in blocks])
+    return logged(path) if scenario.logged else Disk(path)
+
+
 def machine(scenario: Scenario, kernel: Path, disks: list[Path], *options: str) -> Config:
     """The machine of a scenario; its disks are given by number."""
     data = scenario.setting.data
-    logs = {data: disks[data].with_name("data.log")} if scenario.logged else {}
     return Config(
-        tuple(disk_of(path, logs.get(unit)) for unit, path in enumerate(disks)),
+        tuple(
+            data_disk(scenario, path) if unit == data else Disk(path)
+            for unit, path in enumerate(disks)
+        ),
         memory=MEMORY,
         args=scenario.boot_arguments(),
         kernel=kernel,
