@@ -24,13 +24,14 @@ from .scene import Task, run, scenario, task
 TRACK_SECTORS, HEADS = 96, 15  # kernel/disk/drives.c, rz58, the first of its zones
 NAMED_BLOCK = re.compile(r"\((D?IND)\):(\d+)")
 FRAME = re.compile(r"^#\d+ +(?:0x[0-9a-f]+ in )?(\w+) ", re.M)
+INODE = re.compile(r"Inode: (\d+)")
 
 
-def word(disk: Path, block: int) -> int:
+def first_bytes(disk: Path, block: int) -> bytes:
     """The first four bytes of a block of the disk."""
     with disk.open("rb") as file:
         file.seek(block * BLOCK_BYTES)
-        return int.from_bytes(file.read(4), "little")
+        return file.read(4)
 
 
 def of_the_image(seen: Run, mine: Task) -> dict[str, int]:
@@ -41,9 +42,11 @@ def of_the_image(seen: Run, mine: Task) -> dict[str, int]:
     double = pointers.index(next(row for row in pointers if row[0] == "DIND"))
     block = mine.byte // BLOCK_BYTES
     data_block = int(image.debugfs(disk, f"bmap {mine.book} {block}"))
-    parent = image.debugfs(disk, f"bmap {Path(mine.book).parent} 0")
+    folder = Path(mine.book).parent
+    word = first_bytes(disk, data_block)
     return {
-        "inode": int(re.search(r"Inode: (\d+)", told)[1]),
+        "inode": int(INODE.search(told)[1]),
+        "folder_inode": int(INODE.search(image.debugfs(disk, f"stat {folder}"))[1]),
         "generation": int(re.search(r"Generation: (\d+)", told)[1]),
         "block": block,
         "block_from_one": block + 1,
@@ -51,8 +54,9 @@ def of_the_image(seen: Run, mine: Task) -> dict[str, int]:
         "indirect": pointers[double + 1][1],
         "first_indirect": pointers[0][1],
         "data_block": data_block,
-        "word": word(disk, data_block),
-        "directory": int(parent),
+        "word": int.from_bytes(word, "little"),
+        "word_reversed": int.from_bytes(word, "big"),
+        "directory": int(image.debugfs(disk, f"bmap {folder} 0")),
     }
 
 
@@ -65,6 +69,7 @@ def of_the_drive(data_block: int) -> dict[str, int]:
         "track": track,
         "cylinder": track // HEADS,
         "head": track % HEADS,
+        "sector_in_track": sector % TRACK_SECTORS,
     }
 
 
@@ -82,14 +87,17 @@ def of_the_trace(seen: Run, sector: int) -> dict[str, int]:
         for e in seen.events
         if e.name == "completed" and e.disk == seen.data_disk and before <= e.time_ns < after
     }
+    waited_ns, waited_again_ns = (sum(responses[r.sector] for r in part) for part in (first, again))
     return {
         "requests": len(first),
         "requests_since_boot": len(reads(0, between)),
         "requests_again": len(again),
+        "requests_of_both": len(first) + len(again),
         "response_ns": responses[sector],
         "service_ns": data.completed_ns - data.issued_ns,
-        "waited_ns": sum(responses[r.sector] for r in first),
-        "waited_again_ns": sum(responses[r.sector] for r in again),
+        "waited_ns": waited_ns,
+        "waited_again_ns": waited_again_ns,
+        "waited_for_both_ns": waited_ns + waited_again_ns,
     }
 
 
@@ -141,4 +149,5 @@ def facts(bench: Workbench, student: str) -> dict[str, int]:
     known |= of_the_drive(known["data_block"])
     known |= of_the_trace(seen, known["sector"])
     called = calls(bench, student, known[mine.followed])
-    return known | {"calls": called.index("syscall") + 1, "frames": len(called)}
+    depth = called.index("syscall") + 1
+    return known | {"calls": depth, "callers": depth - 1, "frames": len(called)}
