@@ -14,37 +14,34 @@ def args(policy: str, more: str = "") -> str:
     return f"write=delayed update={policy} nbuf=1000 {tunables} {more}"
 
 
-def scenario(bench: Workbench, name: str, set_args: str, seconds: int = 32) -> Scenario:
-    """A reader of nearly as many random blocks as fit into the cache, beside a steady writer."""
+def _load(name: str, set_args: str, blocks: int, warm: str, read: str, **more: object) -> Scenario:
+    """A reader that caches its blocks, and goes on. A writer has one rate from power-on to the end,
+    so that rates do not change the marks."""
+    write = "name=w rw=write filename=/data/w rate_iops=30 until=r"
+    return Scenario(
+        name=name,
+        script=f"""
+iogen bs=4k name=r filename=/data/r {warm} -- {write} > /dev/null
+beacon {WARM}
+iogen bs=4k name=r filename=/data/r {read} -- {write} > /dev/null
+beacon {DONE}
+""",
+        args=set_args,
+        data=(("/r", f"{4 * blocks}K"), ("/w", "16M")),
+        size="24M",
+        **more,
+    )
+
+
+def scenario(bench: Workbench, name: str, set_args: str) -> Scenario:
+    """A reader of nearly as many random blocks as fit into the cache."""
     seed = bench.random("readers").randrange(1, 10**9)
-    return Scenario(
-        name=name,
-        script=f"""
-iogen bs=4k rw=read filename=/data/r number_ios=900 > /dev/null
-beacon {WARM}
-iogen bs=4k seed={seed} name=r rw=randread filename=/data/r rate_iops=60 runtime_s={seconds} -- \
-name=w rw=write filename=/data/w rate_iops=30 until=r > /dev/null
-beacon {DONE}
-""",
-        args=set_args,
-        data=(("/r", "3600K"), ("/w", "8M")),
-        like="readers",
-        drives=FAST,
-    )
+    read = f"rw=randread rate_iops=60 runtime_s=32 seed={seed}"
+    return _load(name, set_args, 900, "rw=read nr=900", read, like="readers", drives=FAST)
 
 
-def late_writer(bench: Workbench, name: str, set_args: str) -> Scenario:
-    """A reader of random blocks that are all cached; a writer starts later."""
-    seed = bench.random("late").randrange(1, 10**9)
-    read = f"bs=4k seed={seed} name=r rw=randread filename=/data/r rate_iops=60"
-    return Scenario(
-        name=name,
-        script=f"""
-iogen {read} runtime_s=18 > /dev/null
-beacon {WARM}
-iogen {read} runtime_s=22 -- name=w rw=write filename=/data/w rate_iops=30 until=r > /dev/null
-beacon {DONE}
-""",
-        args=set_args,
-        data=(("/r", "3200K"), ("/w", "8M")),
-    )
+def fewer(bench: Workbench, name: str, set_args: str) -> Scenario:
+    """A reader of random blocks that would all stay in the cache if it held no dirty ones."""
+    seed = bench.random("fewer").randrange(1, 10**9)
+    read = f"rw=randread rate_iops=60 seed={seed}"
+    return _load(name, set_args, 800, f"{read} runtime_s=18", f"{read} runtime_s=22")

@@ -6,7 +6,7 @@ from grade.scoring.scenario import Scenario
 from grade.scoring.workbench import Workbench
 
 from ..bursts import expect_levels
-from ..readers import DONE, STEP_MS, args, late_writer, scenario
+from ..readers import DONE, STEP_MS, args, fewer, scenario
 
 DIRTY_BLOCKS = 100
 WRITTEN, READ = 10, 12  # where the counters are kept
@@ -20,7 +20,7 @@ iogen rw=write filename=/data/f bs=4k number_ios={DIRTY_BLOCKS} > /dev/null
 iogen rw=read filename=/data/f bs=4k number_ios={DIRTY_BLOCKS} > /dev/null
 {kept(READ)}
 """,
-    args="write=delayed update=awol nbuf=1000 awol.step_ms=3600000",
+    args="write=delayed update=awol nbuf=1000 awol.step_ms=3600000 awol.high_percent=40",
     data=(("/f", "1M"),),
 )
 
@@ -32,8 +32,8 @@ def reads_lost_by_write_buffering_count(bench: Workbench) -> None:
 
 
 def hits_that_more_buffering_would_lose_count(bench: Workbench) -> None:
-    """A reader's blocks are cached; then a writer starts (reading=2)."""
-    load = late_writer(bench, "hits", args("awol", "awol.reading=2"))
+    """A reader's blocks are cached; with more dirty blocks they would not be (reading=2)."""
+    load = fewer(bench, "hits", args("awol", "awol.reading=2"))
     expect_levels(bench, load, STEP_MS, DONE, "high")
 
 
