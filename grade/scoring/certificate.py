@@ -1,10 +1,10 @@
 """A grade's certificate: what it was made from, so that anyone can make it again and compare.
 
 certificate.json, with each grade, holds SHA-256 hashes of the submission's files, of its kernel and
-the reference's, and of each machine's trace and console; the nonce and the tests that were asked
-for; the points of each test; and the versions of what made all that. A machine of a lab runs in
-virtual time (ARCHITECTURE.md), so another grading of the same files with the same nonce has the
-same hashes. `make replay` makes one and compares.
+the reference's, and of each machine's trace and console; the nonce; the points of each test; and
+the versions of what made all that. A machine of a lab runs in virtual time (ARCHITECTURE.md), so
+another grading of the same files with the same nonce, tree and tools has the same certificate, to
+the byte. `make replay` makes one and compares.
 
 The certificate is not signed. Whoever doubts one replays it.
 """
@@ -100,10 +100,10 @@ def of_runs(bench: Workbench) -> dict[str, dict[str, str]]:
     }
 
 
-def made_from(lab: Lab, files: dict[str, str], tests: str) -> MadeFrom:
+def made_from(lab: Lab, files: dict[str, str]) -> MadeFrom:
     """What is known of a grade before its kernel is built."""
     hashes = {name: of_bytes(text.encode()) for name, text in sorted(files.items())}
-    return MadeFrom(tests, hashes, reference=of_kernel(lab.reference), versions=versions(lab))
+    return MadeFrom(hashes, reference=of_kernel(lab.reference), versions=versions(lab))
 
 
 # ---- the certificate ----
@@ -144,7 +144,7 @@ def read(path: Path) -> dict:
     try:
         found = json.loads(path.read_text())
         known = found["version"] == VERSION
-        wanted = {"lab", "nonce", "tests", "files", "kernel", "reference", "runs", "points"}
+        wanted = {"lab", "nonce", "files", "kernel", "reference", "runs", "points"}
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise BadCertificate(f"{path}: no certificate of a grade: {error}") from None
     if not known or not wanted <= found.keys():
@@ -230,8 +230,8 @@ def compared(was: dict, now: dict) -> str:
     score = f"{now['score']:g} of {now['most']:g} points"
     if not found:
         return (
-            f"The grade is the same: {score}, "
-            f"the kernel, and the traces and consoles of {len(now['runs'])} runs, to the byte."
+            f"The grade is the same: {score}, the kernel, and each machine's trace and console, to "
+            f"the byte. Machines: {', '.join(now['runs'])}"
         )
     lines = ["The grade is not the same:", *(f"  {line}" for line in found)]
     others = other_versions(was, now)

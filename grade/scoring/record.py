@@ -106,7 +106,6 @@ def cost_in(folder: Path) -> Cost:
 class MadeFrom:
     """What a grade was made from, as SHA-256 hashes (certificate.py)."""
 
-    tests: str  # groups or tests that were asked for, separated by commas; empty: all
     files: dict[str, str]  # of the submission
     reference: str
     versions: dict[str, str]

@@ -49,6 +49,7 @@ def test_a_replayed_grade_is_the_same_to_the_byte(
 ) -> None:
     assert replay(graded, graded / certificate.FILE, tmp_path) == 0
     assert "The grade is the same: 5 of 5 points" in capsys.readouterr().out
+    assert (tmp_path / certificate.FILE).read_bytes() == (graded / certificate.FILE).read_bytes()
     for name in ("trace", "console.txt"):
         again = (tmp_path / "runs" / RUN / name).read_bytes()
         assert again == (graded / "runs" / RUN / name).read_bytes()

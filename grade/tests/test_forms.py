@@ -47,7 +47,7 @@ GRADED = Record(
     tests=[replace(FULL, runs=["first"]), HALF, SECRET],
     pictures=[FIRST, SECOND],
     made_from=MadeFrom(
-        "", {"a.c": HASH}, HASH, VERSIONS, HASH, {"first": {"trace": HASH, "console": HASH}}
+        {"a.c": HASH}, HASH, VERSIONS, HASH, {"first": {"trace": HASH, "console": HASH}}
     ),
 )
 UNASKED = replace(GRADED, score=0, groups=NOTHING, tests=[], pictures=[])
