@@ -689,6 +689,7 @@ TEST(without_a_right_limit_a_writer_does_not_wait)
     check_console("policy fault: write/told: most_dirty: none; the kernel "
                   "answers instead\n");
     check(policy_in_use[POLICY_WRITE] == &told_write);
+    check_commands("");
     end_commands();
 }
 
