@@ -57,7 +57,7 @@ def test_it_is_the_same_to_the_byte_each_time_whatever_git_was_told(
         "[user]\n\tname = Somebody\n\temail = else@example.org\n[commit]\n\tgpgsign = true\n"
         "[core]\n\tautocrlf = true\n[init]\n\tdefaultBranch = other\n"
     )
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(own))
+    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("GIT_AUTHOR_DATE", "2001-01-01T00:00:00Z")
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
     mask = os.umask(0o077)
