@@ -13,7 +13,7 @@ from distributed import Client, LocalCluster
 
 from grade.commands.labs import Pace
 from grade.host.workers import workers
-from grade.scoring import classroom, grading, tree
+from grade.scoring import behaviour, classroom, grading, tree
 from grade.scoring.classroom import BadClass, Step
 from grade.scoring.lab import named
 from grade.scoring.late import BadLate
@@ -41,6 +41,7 @@ class Scoring:
 
     def __init__(self) -> None:
         self.scored: list[int] = []
+        self.decided: dict[int, frozenset[int]] = {}  # what such a kernel decides
 
     def grade(
         self, lab: object, take: object, folder: Path, nonce: str, command: str, watch: object
@@ -55,6 +56,7 @@ class Scoring:
         points = min(size, 40)
         tests = [Outcome("g", "one", "About.", False, points, 40)]
         groups = [GroupResult("g", "G.", False, points, 40)]
+        watch(self.decided.get(size, frozenset()))
         return Record(
             LAB.name, LAB.title, nonce, "graded", "", points, 40, groups=groups, tests=tests
         )
@@ -64,6 +66,7 @@ class Scoring:
 def scoring(monkeypatch: pytest.MonkeyPatch) -> Scoring:
     made = Scoring()
     monkeypatch.setattr(grading, "grade", made.grade)
+    monkeypatch.setattr(behaviour, "seen", lambda decisions: decisions)
     return made
 
 
@@ -189,6 +192,27 @@ def test_the_time_left_is_that_of_what_is_scored_now() -> None:
     assert pace.left() == "2 min left"
     pace.count(step())
     assert pace.left() == "60 s left"
+
+
+def test_who_decides_alike_is_in_the_table_and_on_the_page(
+    client: Client, scoring: Scoring, tmp_path: Path
+) -> None:
+    """Each grading that it takes is kept, and reported as one for comparison."""
+    scoring.decided = {10: frozenset(range(40)), 11: frozenset(range(38)), 12: frozenset({1})}
+    folder, out = (
+        hand_in(tmp_path / "in", {"ada": "x" * 10, "bob": "y" * 11, "cyd": "z" * 12}),
+        tmp_path,
+    )
+    steps = score(client, folder, out)
+    assert rows(out)["ada"]["like"] == f"bob: 95% {behaviour.SAYS}"
+    assert not rows(out)["cyd"]["like"]
+    assert f"ada and bob: 95% {behaviour.SAYS}" in (out / "class.html").read_text().replace(
+        "&#x27;", "'"
+    )
+    compared = {step.name for step in steps if step.compared}
+    assert {"solution", "skeleton", "wrong-falls", "again-0-0"} < compared
+    again = score(client, folder, out)
+    assert all(step.resumed for step in again) and len(again) == len(steps)
 
 
 # ---- late days ----
