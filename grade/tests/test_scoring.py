@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from forms import expect_all_forms
@@ -734,12 +735,21 @@ def test_a_class_list_that_makes_no_folders_is_told_by_its_line(
         commands.class_list(tmp_path / "list")
 
 
-def test_a_class_list_gives_each_student_a_folder(tmp_path: Path) -> None:
+def test_a_class_list_gives_each_student_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: dict[str, str] = {}
+
+    def skeleton(lab: Lab, out: Path, base: object, who: str, solved: object) -> SimpleNamespace:
+        made[out.name] = who
+        return SimpleNamespace(taken=(), left=())
+
+    monkeypatch.setattr(tree, "skeleton", skeleton)
     (tmp_path / "list").write_text("Zoë O'Brien\r\n\r\n A. Name\n")
-    assert commands.class_list(tmp_path / "list") == {
-        "Zoë-O-Brien": "Zoë O'Brien",
-        "A.-Name": "A. Name",
-    }
+    line = f"skeleton --lab=first-block --out={tmp_path / 'out'} --students={tmp_path / 'list'}"
+    monkeypatch.setattr("sys.argv", ["labs", *line.split()])
+    assert commands.main() == 0
+    assert made == {"Zoë-O-Brien": "Zoë O'Brien", "A.-Name": "A. Name"}
 
 
 def test_what_is_to_be_typed_again_is_one_word_of_the_shell(
