@@ -12,8 +12,7 @@ from grade.scoring.lab import LABS, WORD, BadLab, labs
 from grade.scoring.tree import NOT_HANDED_OUT
 
 TEMPLATE = ROOT / "grade" / "staff" / "newlab"
-FILLED_IN = ("lab.toml", "handout.md")  # the files that contain the words below
-NAME, ORDER = "LABNAME", "LABORDER"
+NAME, ORDER = "LABNAME", "order = 0"  # what a copy has other words for
 
 
 def expect_name(name: str) -> None:
@@ -31,6 +30,11 @@ def expect_name(name: str) -> None:
         )
 
 
+def filled_in(text: str, name: str, order: int) -> str:
+    """A text of the template, for a lab of this name."""
+    return text.replace(NAME, name).replace(ORDER, f"order = {order}")
+
+
 def new_lab(name: str) -> Path:
     """Make the lab and return its folder. Raises BadLab, and then nothing was made."""
     expect_name(name)
@@ -39,7 +43,6 @@ def new_lab(name: str) -> Path:
     order = 1 + max((lab.order for lab in labs()), default=0)
     folder = LABS / name
     shutil.copytree(TEMPLATE, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    for file in FILLED_IN:
-        text = (folder / file).read_text()
-        (folder / file).write_text(text.replace(NAME, name).replace(ORDER, str(order)))
+    for path in (folder / "lab.toml", folder / "handout.md"):
+        path.write_text(filled_in(path.read_text(), name, order))
     return folder

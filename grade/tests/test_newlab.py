@@ -5,25 +5,28 @@ import re
 from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
+from textwrap import dedent
 from types import FunctionType
 
 import pytest
-from trees import copy_of_tree, make
+from trees import make
 
 from grade.book import labtests
 from grade.book.inventory import BadSource
 from grade.host.paths import ROOT
 from grade.machine.trace import Event
-from grade.scoring import template
+from grade.scoring import grading, template, tree
 from grade.scoring.assertions import Slide
-from grade.scoring.lab import LABS, BadLab, labs
+from grade.scoring.lab import FULL, LABS, BadLab, attacks, labs, load, mistakes
+from grade.scoring.record import Record
 from grade.scoring.scenario import Request, Run, Scenario, Write
 
 pytestmark = pytest.mark.skipif(not template.TEMPLATE.exists(), reason="a student's tree")
 PAGE = ROOT / "grade/book/pages/adding/lab.md"
 NAME = "my-lab"
-CAPTION = rf":caption: grade/labs/{NAME}/(\S+)"
-FILE = re.compile(rf"^```{{code-block}} \w+\n{CAPTION}\n\n(.*?\n)```$", re.M | re.S)
+CAPTION = rf":caption: grade/labs/{NAME}/(\S+)\n(?::dedent: 4\n)?"
+FILE = re.compile(rf"^```{{code-block}} \w+\n{CAPTION}\n(.*?\n)```$", re.M | re.S)
+NONCE = "7"
 
 
 def there(folder: Path) -> set[Path]:
@@ -73,33 +76,60 @@ def test_what_is_missing_is_said_before_anything_is_built(
 
 # ---- the new lab ----
 
+LAB = load(template.TEMPLATE) if template.TEMPLATE.exists() else None
+ORDER = 1 + max(lab.order for lab in labs())
 
-def test_a_new_lab_passes_its_own_proof(tmp_path: Path) -> None:
-    """In the quick form, in a copy of the tree; the lab is the last in order."""
-    tree = copy_of_tree(tmp_path)
-    said = make(tree, "SETUP=no", "newlab", f"NAME={NAME}").stdout
-    assert f"make test LAB={NAME}" in said
-    assert (
-        f"order = {1 + max(lab.order for lab in labs())}\n"
-        in (tree / "grade/labs" / NAME / "lab.toml").read_text()
-    )
-    proof = make(tree, "SETUP=no", "test", f"LAB={NAME}", "FULL=0", "JOBS=1", check=False)
-    assert proof.returncode == 0, proof.stdout[-3000:]
-    # The solution, the skeleton, whether mistakes suffice, five of them, an attack.
-    assert len(re.findall(r"\.", proof.stdout.partition("[100%]")[0].splitlines()[-1])) == 9
+
+def written(folder: Path) -> dict[str, str]:
+    """The files of a lab, as they are for a new one of this name."""
+    return {
+        str(path.relative_to(folder)): template.filled_in(path.read_text(), NAME, ORDER)
+        for path in there(folder)
+        if path.is_file()
+    }
+
+
+def test_a_new_lab_is_the_template_under_its_name_and_the_last_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(template, "LABS", tmp_path)
+    folder = template.new_lab(NAME)
+    assert (load(folder).name, load(folder).order) == (NAME, ORDER)
+    assert f"make grade LAB={NAME}" in (folder / "handout.md").read_text()
+    assert written(folder) == written(template.TEMPLATE)
 
 
 def test_the_page_builds_the_lab_that_newlab_makes() -> None:
-    order = 1 + max(lab.order for lab in labs())
-    shown = dict(FILE.findall(PAGE.read_text()))
-    made = {
-        str(path.relative_to(template.TEMPLATE)): path.read_text()
-        .replace(template.NAME, NAME)
-        .replace(template.ORDER, str(order))
-        for path in template.TEMPLATE.rglob("*.*")
-        if path.is_file() and path.suffix != ".pyc"
-    }
-    assert shown == made
+    shown = {file: dedent(text) for file, text in FILE.findall(PAGE.read_text())}
+    assert shown == written(template.TEMPLATE)
+
+
+def graded(files: dict[str, str], folder: Path, only: str = "") -> Record:
+    """What the template's tests say of these files, as those of test_labs do for labs."""
+    return grading.grade(LAB, lambda: files, folder, NONCE, "make grade", only)
+
+
+def test_the_solution_of_a_new_lab_has_all_points_and_what_is_handed_out_none(
+    tmp_path: Path,
+) -> None:
+    solved = graded(tree.solution(LAB), tmp_path / "solved")
+    assert (solved.status, solved.score) == ("graded", FULL), solved.tests
+    handed_out = graded(tree.with_hole(LAB.holes[0]), tmp_path / "handed-out")
+    assert (handed_out.status, handed_out.score) == ("graded", 0), handed_out.tests
+
+
+def test_a_new_lab_has_mistakes_for_each_group_and_an_attack_that_loses(tmp_path: Path) -> None:
+    """`make test LAB=NAME` tries all mistakes; here is one, and the attack."""
+    groups = {group.name: group.points for group in LAB.groups}
+    assert set().union(*(mistake.loses for mistake in mistakes(LAB))) == groups.keys()
+    mistake = next(one for one in mistakes(LAB) if one.name == "waits")
+    record = graded(tree.solution(LAB, mistake.edits), tmp_path / "wrong")
+    lost = {group.name for group in record.groups if group.points < group.most}
+    assert lost == mistake.loses
+    [attack] = attacks(LAB)
+    record = graded(tree.solution(LAB, attack.edits), tmp_path / "attack")
+    assert record.score <= attack.most
+    assert attack.named in "".join(test.expected for test in record.tests)
 
 
 # ---- what a test may ask ----
