@@ -451,9 +451,9 @@ newlab: ## make the lab NAME=, a small one that works and passes its proof, for 
 bundle: ## make in OUT= the .zip from which Gradescope builds an autograder of LAB=
 	@$(PYTHON) -m grade.commands.labs bundle --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
 
-fair: all build/native/drive_times_tool ## count the points of each wrong solution of LAB= by group, over 20 nonces (COUNT=nonces, T=solutions, FULL=1: attacks too, JOBS=)
+fair: all build/native/drive_times_tool ## count the points of each wrong solution of LAB= by group, over 20 nonces (COUNT=nonces, T=solutions, TEST=groups, FULL=1: attacks too, JOBS=)
 	@$(RUN) grade.commands.fair --lab=$(call quoted,LAB) --jobs='$(JOBS)' $(call option,nonces,COUNT) \
-	    $(call option,only,T) $(if $(filter 1,$(FULL)),--attacks)
+	    $(call option,only,T) $(call option,test,TEST) $(if $(filter 1,$(FULL)),--attacks)
 
 # ---- the rest ----
 

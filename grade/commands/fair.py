@@ -15,8 +15,9 @@ from distributed import Client, as_completed
 
 from grade.host.interrupt import stoppable
 from grade.host.workers import NoWorkers, workers
-from grade.scoring import fairness
+from grade.scoring import fairness, grading
 from grade.scoring.fairness import Case, Points, Row
+from grade.scoring.grading import NoTest
 from grade.scoring.lab import BadLab, Lab, named
 
 NONCES = 20
@@ -32,7 +33,9 @@ def chosen(lab: Lab, names: str, with_attacks: bool) -> list[Case]:
     return [case for case in found if case.name in wanted]
 
 
-def graded(client: Client, lab: Lab, cases: list[Case], nonces: list[str]) -> Iterator[dict]:
+def graded(
+    client: Client, lab: Lab, cases: list[Case], nonces: list[str], only: str
+) -> Iterator[dict]:
     """The points of each case with each nonce: dictionaries as with_one_nonce makes them, in any
     order, with the nonce under its own name."""
     with TemporaryDirectory(prefix="sluice-") as folder:
@@ -41,17 +44,17 @@ def graded(client: Client, lab: Lab, cases: list[Case], nonces: list[str]) -> It
         )
         pairs = list(zip(cases, kernels, strict=True))
         todo = {
-            client.submit(fairness.with_one_nonce, lab.name, pairs, nonce, pure=False): nonce
+            client.submit(fairness.with_one_nonce, lab.name, pairs, nonce, only, pure=False): nonce
             for nonce in nonces
         }
         for future in as_completed(todo):
             yield {"nonce": todo[future], "points": future.result()}
 
 
-def rows(client: Client, lab: Lab, cases: list[Case], nonces: list[str]) -> list[Row]:
+def rows(client: Client, lab: Lab, cases: list[Case], nonces: list[str], only: str) -> list[Row]:
     """A row for each case."""
     by_nonce: dict[str, dict[str, Points]] = {}
-    for done in graded(client, lab, cases, nonces):
+    for done in graded(client, lab, cases, nonces, only):
         by_nonce[done["nonce"]] = done["points"]
         print(f"{lab.name}: {len(by_nonce)} of {len(nonces)} nonces", file=sys.stderr, flush=True)
     return [
@@ -78,16 +81,18 @@ def main() -> int:
     options.add_argument("--lab", required=True)
     options.add_argument("--nonces", type=int, default=NONCES, help="how many, from 1 on")
     options.add_argument("--only", default="", help="solutions by name, separated by commas")
+    options.add_argument("--test", default="", help="groups, separated by commas")
     options.add_argument("--attacks", action="store_true", help="the attacks, too")
     options.add_argument("--jobs", type=int, default=os.cpu_count(), help="nonces at a time")
     choice = options.parse_args()
     try:
         lab = named(choice.lab)
         cases = chosen(lab, choice.only, choice.attacks)
+        grading.chosen(lab, choice.test)
         nonces = [str(number) for number in range(1, choice.nonces + 1)]
         with workers(choice.jobs) as client:
-            found = rows(client, lab, cases, nonces)
-    except (BadLab, NoWorkers) as error:
+            found = rows(client, lab, cases, nonces, choice.test)
+    except (BadLab, NoTest, NoWorkers) as error:
         print(error, file=sys.stderr)
         return 2
     print("\n".join(told(lab, row) for row in found))

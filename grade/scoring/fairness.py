@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from grade.scoring import grading, tree
 from grade.scoring.compiler import BuildFailed
-from grade.scoring.lab import FULL, Edit, Lab, attacks, mistakes, named
+from grade.scoring.lab import FULL, Edit, Group, Lab, attacks, mistakes, named
 from grade.scoring.record import Record
 from grade.scoring.submission import Refused
 from grade.scoring.workbench import Workbench
@@ -65,9 +65,9 @@ def built(lab: Lab, case: Case, folder: Path) -> Path | None:
         return None
 
 
-def points(lab: Lab, bench: Workbench) -> Points:
-    """The points of a kernel by group."""
-    asked = grading.chosen(lab, "")
+def points(lab: Lab, bench: Workbench, only: str) -> Points:
+    """The points of a kernel by group; only: groups, or empty: all."""
+    asked = grading.chosen(lab, only)
     record = Record(lab.name, lab.title, bench.nonce)
     record.tests = [grading.ask(test, bench, lab.name, "") for test in asked]
     grading.add_up(record, asked)
@@ -75,14 +75,15 @@ def points(lab: Lab, bench: Workbench) -> Points:
 
 
 def with_one_nonce(
-    name: str, kernels: list[tuple[Case, Path | None]], nonce: str
+    name: str, kernels: list[tuple[Case, Path | None]], nonce: str, only: str
 ) -> dict[str, Points]:
-    """The points of each case of the lab of that name."""
+    """The points of each case of the lab of that name, in all groups or in these."""
     lab, reference, found = named(name), {}, {}
+    groups = {test.group.name for test in grading.chosen(lab, only)}
     with TemporaryDirectory(prefix="sluice-") as folder:
         for case, kernel in kernels:
             if not kernel:
-                found[case.name] = dict.fromkeys((group.name for group in lab.groups), 0.0)
+                found[case.name] = dict.fromkeys(groups, 0.0)
                 continue
             files = tree.solution(lab, case.edits)
             runs = Path(folder) / case.name
@@ -96,11 +97,16 @@ def with_one_nonce(
                 files,
                 made={**reference},
             )
-            found[case.name] = points(lab, bench)
+            found[case.name] = points(lab, bench, only)
             reference |= {key: run for key, run in bench.made.items() if key[0] == lab.reference}
             for run in runs.glob("[!r]*"):  # the reference's runs stay for the other cases
                 shutil.rmtree(run)
     return found
+
+
+def asked(lab: Lab, by_nonce: Mapping[str, Points]) -> list[Group]:
+    """The groups that were graded."""
+    return [group for group in lab.groups if all(group.name in got for got in by_nonce.values())]
 
 
 def spread(scores: list[float]) -> float:
@@ -111,7 +117,7 @@ def spread(scores: list[float]) -> float:
 def unfair_mistake(case: Case, lab: Lab, by_nonce: Mapping[str, Points]) -> list[str]:
     """What is unfair about the points of the reference or of a mistake."""
     complaints = []
-    for group in lab.groups:
+    for group in asked(lab, by_nonce):
         scores = {nonce: got[group.name] for nonce, got in by_nonce.items()}
         low, high = min(scores, key=scores.get), max(scores, key=scores.get)
         kept = group.points - LEAST
@@ -138,7 +144,7 @@ def unfair_attack(case: Case, lab: Lab, by_nonce: Mapping[str, Points]) -> list[
         complaints.append(
             f"{totals[best]:g} points with NONCE={best}, at most {case.most:g} wanted"
         )
-    for group in (group for group in lab.groups if group.name in case.loses):
+    for group in (group for group in asked(lab, by_nonce) if group.name in case.loses):
         kept = [n for n, got in by_nonce.items() if got[group.name] > group.points - LEAST]
         complaints += [f"{group.name} does not lose with NONCE={nonce}" for nonce in kept[:1]]
     return complaints
@@ -147,6 +153,7 @@ def unfair_attack(case: Case, lab: Lab, by_nonce: Mapping[str, Points]) -> list[
 def judged(lab: Lab, case: Case, by_nonce: Mapping[str, Points]) -> Row:
     """The row of a case, from its points with each nonce."""
     judge = unfair_attack if case.most < FULL else unfair_mistake
-    scores = {group.name: [got[group.name] for got in by_nonce.values()] for group in lab.groups}
+    groups = [group.name for group in asked(lab, by_nonce)]
+    scores = {group: [got[group] for got in by_nonce.values()] for group in groups}
     ranges = {group: (min(found), max(found)) for group, found in scores.items()}
     return Row(case, ranges, judge(case, lab, by_nonce))
