@@ -30,9 +30,13 @@ def _took_ms(run: Run) -> float:
 
 
 def two_programs_that_compute_between_reads_wait_less(bench: Workbench) -> Slide:
-    """Two programs each read a file in sequence, and compute after each block."""
+    """Two programs each read a file in sequence, and compute after each block.
+
+    Who reads every other block ahead saves half of the time at most, and earns nothing.
+    """
     ahead = _scenario(bench)
     plain = replace(ahead, name="wait-none", args=ahead.args.replace("=oneblock", "=none"))
     full, none = _took_ms(bench.reference(ahead)), _took_ms(bench.reference(plain))
     value = _took_ms(bench.run(ahead))
-    return Slide("time of both programs", "ms", value, full + 0.2 * (none - full), none)
+    share = (none - full) / 100
+    return Slide("time of both programs", "ms", value, full + 20 * share, full + 50 * share)
