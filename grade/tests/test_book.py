@@ -15,7 +15,7 @@ from trees import make
 
 from grade.book import build, clang, inventory, markdown, sessions, stored
 from grade.book.build import BadBook
-from grade.book.extension import findings
+from grade.book.extension import findings, labs
 from grade.host.paths import ROOT
 from grade.measure.known import known
 from grade.measure.load import load
@@ -216,6 +216,7 @@ def test_make_results_stores_what_pages_ask_for(tmp_path: Path) -> None:
         ("{c}`nowhere`", "no C file defines a function nowhere"),
         ("```{drawing} nowhere.svg\n```", "there is no drawing nowhere.svg"),
         ("```{typed}\ncat /nowhere\n```", "`cat /nowhere` failed"),
+        ("```{hints} nowhere\n```", "nowhere/hints.md: No such file"),
     ],
 )
 def test_what_leads_nowhere_fails_the_build(
@@ -226,6 +227,25 @@ def test_what_leads_nowhere_fails_the_build(
         built(tmp_path, f"# A\n\n{text}\n")
     assert says in str(wrong.value)
     assert "index.md" in str(wrong.value)
+
+
+def test_hints_open_one_by_one_and_show_code(tmp_path: Path) -> None:
+    built(tmp_path, "# A\n\n```{hints} elevator\n```\n")
+    page = soup(tmp_path / "site" / "index.html")
+    assert [one.summary.get_text()[:2] for one in page.find_all("details")][:3] == [
+        "1.",
+        "2.",
+        "3.",
+    ]
+    assert "q->head_sector" in [code.get_text() for code in page.find("details").find_all("code")]
+
+
+def test_a_tree_with_another_lab_says_so_in_the_place_of_hints(tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "labs" / "mine").mkdir(parents=True)
+    (tmp_path / "labs" / "mine" / "reference.elf").touch()
+    monkeypatch.setattr(labs, "LABS", tmp_path / "labs")
+    said = built(tmp_path, "# A\n\n```{hints} elevator\n```\n")
+    assert "your tree has another lab" in said
 
 
 def test_a_build_that_fails_leaves_the_book_that_there_was(tmp_path: Path) -> None:

@@ -21,6 +21,9 @@ from grade.host.paths import ROOT
 LABS = ROOT / "grade" / "labs"
 TASK = re.compile(r"^## (.*)$", re.M)
 BEFORE_AFTER = ("before", "after")
+ELSEWHERE = (
+    "The handout of this lab, its hints and its example are not here: your tree has another lab."
+)
 
 
 def is_another(folder: Path) -> bool:
@@ -46,8 +49,7 @@ class OfLab(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         folder = LABS / self.arguments[0]
         if is_another(folder):
-            words = "This is in the tree of the lab that the chapter is about. Yours has another."
-            return [nodes.paragraph("", words, classes=["not-measured"])]
+            return [nodes.paragraph("", ELSEWHERE, classes=["not-measured"])]
         try:
             return self.made(folder)
         except OSError as error:
