@@ -33,6 +33,7 @@ IN_TEXT = re.compile(
 STRAY = re.compile(r"<!-- results?\b")
 COMMENT = re.compile(r"<!-- (.*?) -->")
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+FENCED = re.compile(r"^(`{3,})[^`\n]*\n.*?^\1`*[ \t]*$", re.M | re.S)  # code
 ITALICS = re.compile(r"\*[^*]+\*")
 
 Read = Callable[[str], dict]  # what is stored of an experiment
@@ -145,8 +146,8 @@ def figures(path: Path) -> Iterator[Figure]:
 
 
 def unmarked(path: Path) -> list[int]:
-    """The first lines of tables of figures whose source is not given."""
-    text = path.read_text()
+    """The first lines of tables of figures whose source is not given. Code has no tables."""
+    text = FENCED.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), path.read_text())
     bare = [table for table, mark in tables(text) if not mark and is_figures(table[0])]
     return [text.count("\n", 0, table.start()) + 1 for table in bare]
 

@@ -127,6 +127,8 @@ def test_a_table_of_figures_without_a_source_is_found(tmp_path: Path) -> None:
     assert documents.unmarked(path) == []
     path.write_text(table.replace("1.2", "about 1").replace("3", "three"))
     assert documents.unmarked(path) == []
+    path.write_text(f"````markdown\n{table}```\n````\n\n{table}")
+    assert documents.unmarked(path) == [8]
 
 
 def test_whole_results_of_this_kernel_only_are_stored(tmp_path: Path) -> None:
