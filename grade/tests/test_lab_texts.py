@@ -17,7 +17,13 @@ from grade.host.paths import ROOT
 from grade.scoring import answers, example, tree
 from grade.scoring.lab import Lab, labs
 
-LABS = [lab for lab in labs() if not lab.handed_out]
+# A lab that has just been begun has none of these texts.
+BEGUN = ("hints.md", "example.py")
+LABS = [
+    lab
+    for lab in labs()
+    if not lab.handed_out and any((lab.folder / name).exists() for name in BEGUN)
+]
 WHOLE = os.environ.get("FULL") == "1"
 HINT = re.compile(r"<details>\n<summary>(\d)\. [^<\n]+</summary>\n\n(.+?)\n\n</details>", re.S)
 TASK = re.compile(r"^## (.+)$", re.M)
