@@ -11,7 +11,7 @@ from ..burst import Burst, Played, played, scenario
 
 OTHERS = 6  # dirty blocks of inodes, which need room too
 BURSTS = 4
-OVERFULL = Burst(age_s=4, threshold=4, range_s=2, blocks=40)
+OVERFULL = Burst(age_s=3, threshold=4, range_s=2, blocks=40)  # no block is due at the first scan
 
 
 def _bursts(bench: Workbench) -> list[Burst]:
