@@ -100,8 +100,10 @@ class Played:
 
     @property
     def scans(self) -> list[list[Event]]:
-        """The same, scan by scan."""
-        return scan_by_scan((event.time_ns, event) for event in self.written)
+        """The same, scan by scan, since the burst: what was dirty before it may be due sooner."""
+        began_ns = min((one.dirtied_ns for one in self.dirtyings), default=0)
+        since = (event for event in self.written if event.time_ns > began_ns)
+        return scan_by_scan((event.time_ns, event) for event in since)
 
     def raised_s(self, event: Event) -> int:
         """By how many seconds the age of a block was raised until it was due."""
