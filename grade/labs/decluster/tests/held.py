@@ -3,7 +3,7 @@ it is long."""
 
 from grade.scoring.assertions import expect
 from grade.scoring.counted import growth
-from grade.scoring.scenario import Run, Scenario
+from grade.scoring.scenario import BLOCK_SECTORS, Run, Scenario
 from grade.scoring.workbench import Workbench
 
 from ..burst import COUNTERS
@@ -84,8 +84,13 @@ def filled_blocks_are_counted(bench: Workbench) -> None:
     for number in (1, 2, 3):
         place = run.sectors(f"/f{number}")
         between = (run.beacon(2 * number), run.beacon(2 * number + 1))
-        queued = [r for r in run.data(write=True) if between[0] <= r.queued_ns < between[1]]
-        at_once = sum(r.sector in place for r in queued)
+        begun = [
+            e
+            for e in run.events
+            if between[0] <= e.time_ns < between[1] and e.disk == run.data_disk
+            if e.name == "writing" and e.block * BLOCK_SECTORS in place
+        ]
+        at_once = sum(not e.argument for e in begun)  # of blocks that were never dirty
         for name, wanted in (("at_once", at_once), ("held_back", BLOCKS - at_once)):
             came = growth(run, 2 * number, 2 * number + 1, f"oaw.{name}")
             expect(came == wanted, f"oaw.{name} to grow by {wanted}", f"{came}")
