@@ -28,6 +28,7 @@ from grade.scoring import (
     answers,
     archive,
     classroom,
+    classtable,
     compiler,
     evidence,
     formats,
@@ -426,7 +427,7 @@ def test_no_cell_of_a_table_is_a_formula() -> None:
     rows = [*csv.reader(io.StringIO(table.text(record)))]
     record.tests = [Outcome("g", "one", "", False, 0, 40, "this", "@SUM(1)")]
     rows += csv.reader(io.StringIO(table.text(record)))
-    rows += csv.reader(io.StringIO(classroom.table({"=2+2": record}, [])))
+    rows += csv.reader(io.StringIO(classtable.text({"=2+2": record}, [])))
     assert not [word for row in rows for word in row if word.startswith(("=", "+", "-", "@"))]
 
 

@@ -413,8 +413,8 @@ def test_a_kernel_that_fails_has_its_results_and_no_points(
     record = graded(lambda: attack(AGAIN, new), tmp_path)
     assert (record.status, record.score, record.most) == ("graded", 0, 20)
     assert why in record.tests[0].came
-    if "computed" in why:  # the next machine has less time
-        assert [test.came.split()[5] for test in record.tests] == ["2", "1"]
+    if "computed" in why:  # two tests look at one machine; the next machine has less time
+        assert [test.came.split()[5] for test in record.tests] == ["2", "2", "1"]
 
 
 @pytest.mark.parametrize(

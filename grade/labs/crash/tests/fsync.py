@@ -3,7 +3,7 @@
 from grade.scoring.assertions import expect
 from grade.scoring.workbench import Workbench
 
-from ..cuts import ON_DEMAND, Cut, each_cut, scenario
+from ..cuts import Cut, each_cut, scenario
 
 SIZES = (3000, 70_000, 4096, 9000)
 
@@ -16,7 +16,8 @@ def what_was_fsynced_is_kept(bench: Workbench) -> None:
     for i in range(len(SIZES)):
         lines.append(f"dd if=/in{i} of=/data/d/f{i} bs=16k conv=fsync 2> /dev/null")
         lines.append(f"beacon {i + 1}")
-    run = bench.run(scenario("fsync", lines, texts, ON_DEMAND))
+    args = "write=delayed update=none nbuf=300"
+    run = bench.run(scenario("fsync", lines, texts, args))
 
     def check(cut: Cut) -> None:
         synced = [i for i in range(len(SIZES)) if run.beacon(i + 1) < cut.until_ns]

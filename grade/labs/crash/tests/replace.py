@@ -9,7 +9,7 @@ DOCUMENTS = ["/here", "/there/document"]
 
 
 def a_document_is_always_there(bench: Workbench) -> None:
-    """A new text is written to a file, synced, and moved over a document: in one directory, and
+    """A new text is written to a file, fsynced, and moved over a document: in one directory, and
     from another. The power is cut between any two writes."""
     rng = bench.random("replaced")
     old, new = rng.randbytes(5000), rng.randbytes(7000)
@@ -17,7 +17,7 @@ def a_document_is_always_there(bench: Workbench) -> None:
     lines += [f"cp /old /data{path}" for path in DOCUMENTS]
     lines += ["sync", "beacon 1"]
     for path in DOCUMENTS:
-        lines += ["cp /new /data/part", "sync", f"mv /data/part /data{path}"]
+        lines += ["dd if=/new of=/data/part conv=fsync 2> /dev/null", f"mv /data/part /data{path}"]
     run = bench.run(scenario("replace", [*lines, "sync", "beacon 2"], {"/old": old, "/new": new}))
 
     def check(cut: Cut) -> None:

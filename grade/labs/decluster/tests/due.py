@@ -1,17 +1,14 @@
 """A block is written at its age: no sooner, unless its age was raised, and never later."""
 
 from grade.scoring.assertions import expect
-from grade.scoring.counted import growth
 from grade.scoring.scenario import BLOCK_BYTES, Run, Scenario
 from grade.scoring.workbench import Workbench
 
-from ..burst import Burst, played, scenario
 from ..writes import Dirtying, dirtyings, expect_written
 
 SCAN_S = 1.05  # from one scan to the end of the next
 BLOCKS = 12
 BUSY_S = 12
-SLACK = 4  # blocks that became dirty while a scan began
 
 
 def _age_s(bench: Workbench) -> int:
@@ -79,34 +76,3 @@ def no_block_grows_older_in_bursts_either(bench: Workbench) -> None:
     found = _dirtyings(run)
     expect(len(found) > 100, "many blocks to become dirty", f"{len(found)}")
     expect_written(found, age_s + SCAN_S)
-
-
-def blocks_that_are_older_than_the_age_are_written(bench: Workbench) -> None:
-    """Blocks are dirty for three seconds when age_s is set to one second."""
-    run = bench.run(
-        Scenario(
-            name="due-lowered",
-            script="""
-iogen rw=write filename=/data/f bs=4k number_ios=5 > /dev/null
-sleep 3
-beacon 1
-policy set ldcl.age_s 1
-sleep 2
-beacon 2
-""",
-            args="write=delayed update=ldcl nbuf=1000 ldcl.age_s=30 ldcl.threshold=20",
-            check=False,
-            data=(("/f", "1M"),),
-        )
-    )
-    expect_written(_dirtyings(run), (run.beacon(2) - run.beacon(1)) / 1e9 + 3.5)
-
-
-def each_block_that_a_scan_looks_at_is_counted(bench: Workbench) -> None:
-    """Ten blocks become dirty at once. The counter `scanned` agrees with the trace."""
-    made = [Burst(_age_s(bench), 100, 3, 10)]
-    run = bench.run(scenario("due-counted", made))
-    (seen,) = played(run, made)
-    wanted = sum(map(seen.scanned, seen.written))
-    came = growth(run, 1, 2, "ldcl.scanned")
-    expect(abs(came - wanted) <= SLACK, f"ldcl.scanned to grow by about {wanted}", f"{came}")

@@ -48,19 +48,3 @@ def once_clean_a_block_is_young_again(bench: Workbench) -> None:
     second = rng.sample(range(BLOCKS), BLOCKS)
     run = bench.run(_scenario("age-clean", first, second))
     _expect_order(run, (3, 4), second)
-
-
-def a_block_that_was_freed_while_dirty_is_young_again(bench: Workbench) -> None:
-    """A new file is removed while its blocks are dirty; the next new file gets the same blocks."""
-    script = f"""
-dd if=/input of=/data/g bs=4k count={BLOCKS} 2> /dev/null
-rm /data/g
-dd if=/input of=/data/f bs=4k count={BLOCKS} 2> /dev/null
-beacon 3
-sync
-beacon 4
-"""
-    files = (("/input", bytes(BLOCKS * BLOCK_BYTES)),)
-    args = "write=delayed update=none nbuf=1000"
-    run = bench.run(Scenario("age-freed", script, args, files, data=(("/other", "1M"),)))
-    _expect_order(run, (3, 4), list(range(BLOCKS)))

@@ -29,11 +29,6 @@ sync /data/b
 beacon 2
 sync
 beacon 3
-dd if=/a of=/other bs=4k 2> /dev/null
-dd if=/b of=/data/b bs=4k conv=notrunc 2> /dev/null
-beacon 4
-umount /data
-beacon 5
 """,
             args="write=delayed update=none nbuf=1000",
             files=(("/a", _content(bench, "a")), ("/b", _content(bench, "b"))),
@@ -78,25 +73,3 @@ def the_disk_holds_what_was_written(bench: Workbench) -> None:
 
 def _block(data: bytes, i: int) -> bytes:
     return data[i * BLOCK_BYTES : (i + 1) * BLOCK_BYTES]
-
-
-def a_flush_of_one_disk_leaves_others_alone(bench: Workbench) -> None:
-    """Blocks of two disks are dirty, and one of the disks is unmounted, which flushes it."""
-    run = _run(bench)
-    _expect_each_once(run, "/b", 4, 5, "umount")
-    root = run.scenario.setting.root
-    between = (run.beacon(4), run.beacon(5))
-    writes = [r for r in run.requests if r.write and between[0] <= r.queued_ns < between[1]]
-    others = [r for r in writes if r.disk == root]
-    expect(not others, "umount to write no block of the root disk", f"it wrote {len(others)}")
-
-
-def fsync_reports_its_writes(bench: Workbench) -> None:
-    """The event `flush` of the fsync has as many blocks as it wrote."""
-    run = _run(bench)
-    start_ns, end_ns = run.beacon(1), run.beacon(2)
-    writes = run.writes_of("/b", start_ns, end_ns)
-    events = (e for e in run.events if e.name == "flush" and start_ns <= e.time_ns < end_ns)
-    came = [e.argument for e in events]
-    wanted = f"one report to bio_burst, of {len(writes)} writes"
-    expect(came == [len(writes)], wanted, f"reports of {came}")
