@@ -95,6 +95,18 @@ def native() -> Callable[[str], Path]:
     return find
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Refuse to run if tests that share something costly would not share a worker.
+
+    xdist adds a group's name to the names of its tests; with some versions of pytest in vain.
+    """
+    if config.getoption("loadgroup", False):
+        for item in items:
+            if item.get_closest_marker("xdist_group") and "@" not in item.nodeid:
+                raise pytest.UsageError(f"{item.nodeid}: this xdist does not go with this pytest")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
