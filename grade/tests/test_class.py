@@ -262,16 +262,16 @@ def test_two_of_one_name_are_an_error(tmp_path: Path) -> None:
 
 def test_the_samples_are_scored_by_processes_as_the_guide_says(tmp_path: Path) -> None:
     """Good, half-done and cheating; the half-done one as this process scores it."""
-    tree.samples(LAB, tmp_path / "in")
+    lab = named("readahead")  # whose machines do little
+    tree.samples(lab, tmp_path / "in")
     pool = partial(workers, 2)
     records = classroom.score_class(
-        LAB, tmp_path / "in", tmp_path / "out", "7", lambda step: None, pool
+        lab, tmp_path / "in", tmp_path / "out", "7", lambda step: None, pool
     )
     good, half, cheating = (records[name] for name in ("good", "half-done", "cheating"))
     assert (good.score, cheating.score) == (100, 0)
-    assert "policy.h does not offer" in cheating.message
-    files = {FILE: (tmp_path / "in/half-done" / FILE).read_text()}
-    here = grading.grade(LAB, lambda: files, tmp_path / "x", "7", "make grade")
+    files = {file: (tmp_path / "in/half-done" / file).read_text() for file in lab.files}
+    here = grading.grade(lab, lambda: files, tmp_path / "x", "7", "make grade")
     assert 20 < half.score == here.score < 100
     assert any(test.runs for test in here.tests) and not any(test.runs for test in half.tests)
     assert [test.came for test in half.tests] == [test.came for test in here.tests]

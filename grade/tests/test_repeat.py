@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from grade.measure import runner
 from grade.measure.choose import EXPERIMENTS
 from grade.measure.load import load
 
-TIMES = 5
+TIMES, READS = 3, 3000
 LOOPS = 2
 
 # A short run whose console tells every time: of each event, and sums of response times.
@@ -51,9 +52,13 @@ def busy_host() -> Iterator[None]:
             loop.wait()
 
 
-def result_file(folder: Path, arm: str) -> bytes:
-    """What one trial of 10,000 reads writes."""
-    experiment = load(EXPERIMENTS / "mogul-4.1-fast.toml")
+def result_file(folder: Path, arm: str, reads: int = 10_000) -> bytes:
+    """What one trial of so many reads writes."""
+    folder.mkdir()
+    text = (EXPERIMENTS / "mogul-4.1-fast.toml").read_text()
+    path = folder / "mogul.toml"
+    path.write_text(text.replace("nr=10000", f"nr={reads}"))
+    experiment = load(path)
     [run] = [r for r in experiment.runs if r.arm == arm and r.variables["seed"] == 1]
     outcome = runner.execute(experiment, [run], 1, lambda step: None, folder)
     assert outcome.errors == {}
@@ -62,8 +67,8 @@ def result_file(folder: Path, arm: str) -> bytes:
 
 def test_a_long_run_gives_the_same_bytes_many_times_at_once_beside_busy_loops(tmp_path: Path):
     with busy_host(), ThreadPoolExecutor(TIMES) as pool:
-        files = pool.map(lambda i: result_file(tmp_path / str(i), "delayed+AIPU"), range(TIMES))
-        texts = list(files)
+        one = partial(result_file, arm="delayed+AIPU", reads=READS)
+        texts = list(pool.map(one, (tmp_path / str(i) for i in range(TIMES))))
     assert texts[0].count(b"\n") == 1
     assert len(set(texts)) == 1, f"of {TIMES} runs {len(set(texts))} are different"
 

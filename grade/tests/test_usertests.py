@@ -15,7 +15,6 @@ NAMES = re.findall(r"^TEST\((\w+)\)", "".join(map(Path.read_text, SOURCES)), re.
 
 MACHINES = {
     "plain": {"kernel": KERNEL, "harts": 2},
-    "one-hart": {"kernel": KERNEL, "harts": 1},
     "debug": {"kernel": DEBUG_KERNEL, "harts": 2},
     "16-buffers": {"kernel": DEBUG_KERNEL, "harts": 1, "args": "nbuf=16"},
 }
