@@ -5,6 +5,9 @@
  *   block right before the first block it points to.
  * - With --far-indirect that block begins in another group (McKusick et al.,
  *   "A Fast File System for UNIX", section 3.3).
+ * - With --spread a file changes its group there, and again after each so many
+ *   bytes of data (the same section: after each megabyte), so that no large
+ *   file fills a group.
  * - A file of n blocks goes where n are free together, in its directory's
  *   group if there is room.
  */
@@ -248,6 +251,20 @@ static void map_flush(struct map *m, int level)
         layout_put(m->fs, m->block[level], m->entries[level]);
 }
 
+/* Does the file go on in another group at its k-th block, to which these slots
+ * lead? */
+static bool goes_elsewhere(const struct map *m, u64 k, const u32 slot[4],
+                           int levels)
+{
+    const struct options *opt = m->fs->opt;
+    u64 part = opt->spread_bytes / m->fs->block_bytes;
+
+    if (!S_ISREG(m->inode->mode) || !levels)
+        return false;
+    return (opt->far && !slot[levels]) ||
+           (part && (k - EXT2_DIRECT) % part == 0);
+}
+
 /* Choose the k-th block, and the indirect ones on the way to it. */
 static u32 map_block(struct map *m, u64 k)
 {
@@ -255,8 +272,9 @@ static u32 map_block(struct map *m, u64 k)
     int levels = path_of(k, m->fs->block_bytes / 4, slot);
     u32 *entry = &m->inode->block[slot[0]];
 
-    if (m->fs->opt->far && S_ISREG(m->inode->mode) && levels && !slot[levels])
-        m->next = layout_find_elsewhere(m->fs, m->next - 1);
+    if (goes_elsewhere(m, k, slot, levels))
+        m->next = layout_find_elsewhere(m->fs, m->next - 1,
+                                        MAX(m->fs->opt->spread_groups, 1));
     for (int i = 1; i <= levels; i++) {
         if (!*entry) {
             map_flush(m, i);

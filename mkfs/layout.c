@@ -253,17 +253,15 @@ u32 layout_find(const struct fs *fs, u32 group, u32 n)
     return n > 1 ? layout_find(fs, group, 1) : fs->nblocks;
 }
 
-u32 layout_find_elsewhere(const struct fs *fs, u32 block)
+u32 layout_find_elsewhere(const struct fs *fs, u32 block, u32 groups_on)
 {
-    u32 group = layout_group_of(fs, block);
+    u32 first = layout_group_of(fs, block) + groups_on;
     u64 share = layout_free(fs) / fs->ngroups;
+    u32 i = 0;
 
-    for (u32 i = 0; i < fs->ngroups; i++) {
-        group = (group + 1) % fs->ngroups;
-        if (fs->free_blocks[group] >= share)
-            break;
-    }
-    return layout_find(fs, group, 1);
+    while (fs->free_blocks[(first + i) % fs->ngroups] < share)
+        i++; /* some group has its share */
+    return layout_find(fs, (first + i) % fs->ngroups, 1);
 }
 
 u32 layout_take(struct fs *fs, u32 goal)

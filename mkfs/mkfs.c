@@ -61,6 +61,10 @@ static const struct option_row {
     {262, "far-indirect", FLAG, NULL, &opt.far,
      "as in FFS, a file's indirect block, and the data it points to, "
      "begin\n" INDENT "in another group"},
+    {264, "spread", TEXT, "SIZE[:GROUPS]", &opt.spread,
+     "as in FFS, a file goes on in another group where its indirect\n" INDENT
+     "block begins, and again after each SIZE of data (FFS: 1M): the\n" INDENT
+     "next group, or so many groups on, that has room"},
     {257, "file", LIST, "PATH=SIZE", opt.file,
      "add a file of zeros, with all its blocks allocated"},
     {258, "pattern", TEXT, "SEED", &opt.pattern,
@@ -237,6 +241,24 @@ static void parse_options(int argc, char **argv)
     opt.image = argv[optind];
 }
 
+/* SIZE[:GROUPS] */
+static void parse_spread(void)
+{
+    char size[32];
+    int end = 0, more = 0;
+
+    opt.spread_groups = 1;
+    sscanf(opt.spread, "%31[0-9A-Z]%n:%u%n", size, &end, &opt.spread_groups,
+           &more);
+    if (!end || opt.spread[MAX(end, more)] ||
+        !parse_size(size, &opt.spread_bytes) || !opt.spread_bytes ||
+        !opt.spread_groups)
+        die("--spread %s: not SIZE or SIZE:GROUPS, both from 1", opt.spread);
+    if (opt.spread_bytes % opt.block_bytes)
+        die("--spread %s: not a multiple of the block size %lu", opt.spread,
+            opt.block_bytes);
+}
+
 static void check_options(void)
 {
     u64 b = opt.block_bytes;
@@ -256,6 +278,8 @@ static void check_options(void)
         die("--time %lu: past %u, ext2's last second", opt.time_s, UINT32_MAX);
     if (opt.fragment_percent && !opt.fill_percent)
         die("--fragment %lu: only together with --fill", opt.fragment_percent);
+    if (opt.spread)
+        parse_spread();
     if (opt.fragment_percent == 100)
         die("--fragment 100: would leave no file; at most 99");
 }

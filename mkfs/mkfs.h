@@ -34,6 +34,9 @@ struct options {
     u64 pattern_seed;
     bool sparse; /* blocks of zeros become holes */
     bool far;    /* pointer blocks begin in other groups, as FFS has it */
+    const char *spread; /* SIZE[:GROUPS]; NULL: files are in one piece */
+    u64 spread_bytes;   /* after each such part, too; 0: no */
+    u32 spread_groups;  /* so many groups on */
     const char *label;
     const char *folder; /* NULL: an empty image */
     const char *image;
@@ -104,9 +107,9 @@ u32 layout_data_start(const struct fs *, u32 group);
 /* Where n blocks are free together, in this group or the next that has
  * them; else the first free block from the group on. */
 u32 layout_find(const struct fs *, u32 group, u32 n);
-/* Likewise for one block, in the next group after this block's that has at
- * least its share of the free ones. */
-u32 layout_find_elsewhere(const struct fs *, u32 block);
+/* Likewise for one block, in the first group that has at least its share of the
+ * free ones, from so many groups after this block's on. */
+u32 layout_find_elsewhere(const struct fs *, u32 block, u32 groups_on);
 bool layout_is_free(const struct fs *, u32 block);
 bool layout_are_free(const struct fs *, u32 block, u32 n); /* in one group */
 u32 layout_take(struct fs *, u32 goal); /* first free one at or after */

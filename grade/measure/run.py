@@ -80,6 +80,8 @@ def mkfs_options(disk: dict) -> tuple[str, ...]:
         words += ["--scatter", f"{path}={files}"]
     if disk["indirect"] == "far":
         words.append("--far-indirect")
+    if disk["spread"]:
+        words += ["--spread", disk["spread"]]
     if disk["fill"]:
         words += ["--fill", str(disk["fill"])]
     if disk["fragment"]:

@@ -129,6 +129,7 @@ DISK = {
     "at": Field("table", "path = GROUP or GROUP:BLOCK, where the file begins"),
     "scatter": Field("table", "path = COUNT:SIZE, files with numbers at random places"),
     "indirect": Field("text", "where a file's indirect block is", "near", choices=("near", "far")),
+    "spread": Field("text", "SIZE[:GROUPS]: after each such part, files go on so many groups on"),
     "fill": Field("number", "percent in use, with other files", 0, 0, 100),
     "fragment": Field("number", "percent of the other files' blocks freed again", 0, 0, 99),
 }

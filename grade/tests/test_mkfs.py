@@ -5,6 +5,7 @@ import os
 import random
 import re
 import struct
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -174,6 +175,27 @@ def test_far_indirect_blocks_and_what_they_point_to_begin_in_another_group(tmp_p
     assert small == list(range(small[0], small[0] + 12))
 
 
+SPREAD = ("-b", "8K", "-s", "256M", "--group", "16M", "--spread")
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+def test_a_spread_file_goes_on_in_another_group_after_each_part(
+    tmp_path: Path, groups: int
+) -> None:
+    path = mkfs(tmp_path / "i", *SPREAD, f"1M:{groups}", "--file", "/f=5M", "--at", "/f=2")
+    image.check(path)
+    blocks = file_blocks(path, "/f")
+    # The direct blocks, then 1 MiB at a time; the first part has the indirect block, too.
+    starts = [0, 12, *range(141, len(blocks), 128), len(blocks)]
+    parts = [blocks[first:end] for first, end in pairwise(starts)]
+    assert [part[0] // 2048 for part in parts] == [(2 + groups * i) % 16 for i in range(len(parts))]
+    for part in parts:
+        assert part == list(range(part[0], part[0] + len(part)))
+    assert mkfs(tmp_path / "j", *SPREAD, "1M", "--file", "/f=5M", "--at", "/f=2").read_bytes() == (
+        mkfs(tmp_path / "k", *SPREAD, "1M:1", "--file", "/f=5M", "--at", "/f=2").read_bytes()
+    )
+
+
 # ---- scattered files ----
 
 SCATTER = ("-b", "8K", "-s", "512M", "--group", "16M")
@@ -306,6 +328,10 @@ REFUSED = {
     "--fill 101": "--fill 101: not a percentage",
     "--fill 1 --file /f=8M": "--fill 1: 2057 of 16124 blocks ",
     "--fill 80 --fragment 50": "--fill 80 --fragment 50: needs ",
+    "--spread 1M:0": "--spread 1M:0: not SIZE or SIZE:GROUPS",
+    "--spread 1M:": "--spread 1M:: not SIZE or SIZE:GROUPS",
+    "--spread x": "--spread x: not SIZE or SIZE:GROUPS",
+    "--spread 1000": "--spread 1000: not a multiple of the block size 4096",
     "--fragment 10": "--fragment 10: only together with --fill",
     "--file /f": "--file /f: not PATH=SIZE",
     "--file /f=70M": "does not fit: needs 17944 blocks of 4096 bytes",
