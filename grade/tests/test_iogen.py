@@ -20,7 +20,7 @@ MASK = (1 << 64) - 1
 FILES = ("--file", "/data=2M", "--file", "/w=2M")
 BLOCK = 4096
 BLOCKS = (2 << 20) // BLOCK
-WHERE, WHICH, WHEN, SHUFFLE = range(4)  # the uses of random streams
+WHERE, WHICH, WHEN, SHUFFLE, _DATA, PARTIAL = range(6)  # the uses of random streams
 
 
 @dataclass(frozen=True)
@@ -331,6 +331,14 @@ def test_the_summary_and_the_histogram_are_those_of_the_log(lab: Lab) -> None:
             assert low <= time and time - low <= low / 128
 
 
+def test_partial_writes_are_delayed_by_async_and_whole_ones_are_not(lab: Lab) -> None:
+    words = "rw=write filename=/w nr=200 seed=5 partial_percent=30"
+    run = lab(f"iostat iogen {words}", "write=async update=none drive=none")
+    partial = sum(x * 100 >> 64 < 30 for x in islice(stream(5, 0, PARTIAL), 200))
+    assert 40 <= partial <= 80
+    assert run.changed("bio.dirtied") - partial in (0, 1), "beside them the inode's block"
+
+
 def test_every_write_is_durable_before_the_next_with_fsync_1(lab: Lab) -> None:
     run = lab(
         "sync; iostat iogen rw=randwrite filename=/w nr=30 fsync=1 seed=2 log=/log",
@@ -412,6 +420,8 @@ BAD = {
     f"{GOOD} theta=1": "theta= is not for randread",
     f"{GOOD} fsync=1": "fsync= is not for randread",
     f"{GOOD} share_percent=5": "share_percent= is not for",
+    f"{GOOD} partial_percent=5": "partial_percent= is not for randread",
+    "rw=write filename=/w bs=512 partial_percent=5": "partial_percent=5: bs=512 has no last sec",
     f"{GOOD} rwmixread=5": "rwmixread= is not for",
     f"{GOOD} arrival=poisson": "arrival=poisson: only with rate_iops=",
     f"{GOOD} thinktime_blocks=5": "thinktime_blocks=5: only with thinktime_us=",

@@ -2,7 +2,6 @@
 #include "user/iogen/iogen.h"
 
 #define MINUTE_S 60
-#define SECTOR   512
 
 static void check_options(const struct job *j)
 {
@@ -16,6 +15,10 @@ static void check_options(const struct job *j)
     if (has(j, &j->arrival) && !j->rate_iops)
         refuse("%s: arrival=%s: only with rate_iops=", j->name,
                arrivals[j->arrival].name);
+    if (j->partial_percent && j->bs_bytes <= SECTOR)
+        refuse("%s: partial_percent=%lu: bs=%lu has no last sector to leave "
+               "out",
+               j->name, j->partial_percent, j->bs_bytes);
     if (j->layout && !j->size_bytes)
         refuse("%s: layout=1: only with size=", j->name);
     if (j->log_path && j->numjobs > 1)

@@ -16,7 +16,8 @@
 #include "user/lib/random.h"
 #include "user/lib/settings.h"
 
-#define JOBS_MAX 32 /* processes */
+#define JOBS_MAX 32  /* processes */
+#define SECTOR   512 /* bytes */
 
 /* Properties of the values of rw=. An option may need some of them. */
 enum {
@@ -46,7 +47,7 @@ struct job {
     u64 mode, bs_bytes, offset_bytes, size_bytes, layout;
     u64 number_ios, runtime_s, rate_iops, arrival, seed;
     u64 thinktime_us, thinktime_blocks, vary_ios;
-    u64 rwmixread_percent, theta_thousandths, fsync_every;
+    u64 rwmixread_percent, theta_thousandths, fsync_every, partial_percent;
     u64 share_percent, cache_blocks, period_s, numjobs;
     u64 streams, step, advice, output;
     u64 given; /* a bit for each row of the table */
@@ -64,7 +65,7 @@ struct job {
 
     /* the run */
     char *buf;
-    u64 where, which, when;       /* generators */
+    u64 where, which, when, part; /* generators */
     u64 start_ns, due_ns, end_ns; /* all, the next I/O, the last I/O */
     u64 issued, reads, writes, errors, late_ns;
     struct record *record;

@@ -30,11 +30,14 @@
  * - Mogul's writer ("A Better Update Policy", 1994, section 4.1) writes
  *   share_percent of cache_blocks, rounded down, each period_s: sequentially
  *   and evenly spaced. A block is scheduled again a minute later or more.
+ * - A partial write (partial_percent) leaves its block short of the end, as a
+ *   program's last piece does, so write=async delays it. `bytes` counts it
+ *   whole.
  * - The same words give the same I/Os. Three generators draw the blocks, the
  *   choice of reads or writes, and the arrivals (user/lib/random.c, streams
  *   0 to 2 of the seed and the process's number), so that one option does not
  *   change what another draws. Stream 3 shuffles Zipf's blocks, and stream 4
- *   draws the data that is written.
+ *   draws the data that is written; stream 5 draws the partial writes.
  *
  * When all have ended each process prints, in order, with output=text its
  * numbers of I/Os and its times for people, otherwise a line `iogen {JSON}`:

@@ -58,4 +58,5 @@ void prepare(struct job *j)
     j->where = stream(j, 0);
     j->which = stream(j, 1);
     j->when = stream(j, 2);
+    j->part = stream(j, 5);
 }

@@ -114,14 +114,23 @@ static void fsync_if_due(struct job *j, u64 block)
     histogram_add(&fsyncs, j->end_ns - from_ns);
 }
 
+/* How much of its block the next write writes. */
+static u64 choose_bytes(struct job *j)
+{
+    bool partial =
+        j->partial_percent && random_below(&j->part, 100) < j->partial_percent;
+    return partial ? j->bs_bytes - SECTOR : j->bs_bytes;
+}
+
 static void do_io(struct job *j, u64 now_ns, u64 block, bool write)
 {
     u64 at = j->offset_bytes + block * j->bs_bytes;
-    i64 n = write ? pwrite(j->fd, j->buf, j->bs_bytes, at)
-                  : pread(j->fd, j->buf, j->bs_bytes, at);
+    u64 bytes = write ? choose_bytes(j) : j->bs_bytes;
+    i64 n = write ? pwrite(j->fd, j->buf, bytes, at)
+                  : pread(j->fd, j->buf, bytes, at);
     j->end_ns = gettime(CLOCK_VIRTUAL);
     j->issued++;
-    if (n != (i64)j->bs_bytes) {
+    if (n != (i64)bytes) {
         failed(j, write ? "write" : "read", block, n);
         return;
     }
