@@ -3,8 +3,8 @@
  *
  * link: kernel/ext2/alloc.c kernel/ext2/dir.c kernel/ext2/data.c
  * link: kernel/ext2/inode.c kernel/ext2/make.c kernel/ext2/map.c
- * link: kernel/ext2/remove.c kernel/ext2/rename.c kernel/ext2/walk.c
- * link: kernel/ext2/super.c grade/native/ext2_shim.c
+ * link: kernel/ext2/redo.c kernel/ext2/remove.c kernel/ext2/rename.c
+ * link: kernel/ext2/walk.c kernel/ext2/super.c grade/native/ext2_shim.c
  * link: grade/native/ext2_commands.c grade/native/ext2_image.c
  */
 #include "grade/native/ext2_rig.h"
@@ -81,8 +81,9 @@ const u8 *rig_kept(void)
 
 void rig_restore(void)
 {
-    shim_forget(rig_disk);
-    memcpy(rig_image(), kept, bytes);
+    u8 *image = malloc(bytes);
+    memcpy(image, kept, bytes);
+    shim_insert(rig_disk, image, bytes);
 }
 
 int rig_do(const char *fmt, ...)

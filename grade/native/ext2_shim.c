@@ -346,10 +346,16 @@ static struct shim_disk {
     u8 *start, *now; /* the image as it was, and as it is */
     u64 bytes;
     u64 unflushed; /* writes */
+    /* With volatile_cache: what is on the platters, and the writes since. */
+    u8 *durable;
+    struct shim_write {
+        u64 blkno;
+        u8 *data;
+    } * writes;
 } disks[SHIM_DISKS];
 static u32 disk_total;
 static struct shim_buf *buckets[BUCKETS];
-static u64 cached, dirty, clock_of_uses, waited_writes, looks;
+static u64 cached, dirty, clock_of_uses, waited_writes, looks, flushes;
 
 /* The log of completed writes. */
 static struct logged {
@@ -392,10 +398,33 @@ struct disk *shim_disk_of(u8 *data, u64 bytes)
     return &d->disk;
 }
 
+/* What the drive's cache holds is on the platters now. */
+static void flushed(struct shim_disk *s)
+{
+    for (u64 i = 0; s->durable && i < s->unflushed; i++) {
+        memcpy(s->durable + s->writes[i].blkno * shim.block_bytes,
+               s->writes[i].data, shim.block_bytes);
+        free(s->writes[i].data);
+    }
+    s->unflushed = 0;
+}
+
+/* A write is done, but for the platters. */
+static void keep_write(struct shim_disk *s, u64 blkno, const u8 *data)
+{
+    s->unflushed++;
+    if (!s->durable)
+        return;
+    s->writes = realloc(s->writes, s->unflushed * sizeof(*s->writes));
+    struct shim_write *w = &s->writes[s->unflushed - 1];
+    *w = (struct shim_write){blkno, malloc(shim.block_bytes)};
+    memcpy(w->data, data, shim.block_bytes);
+}
+
 void shim_forget(struct disk *d)
 {
     binval_disk(d);
-    shim_of(d)->unflushed = 0;
+    flushed(shim_of(d));
 }
 
 void shim_insert(struct disk *d, u8 *data, u64 bytes)
@@ -405,6 +434,10 @@ void shim_insert(struct disk *d, u8 *data, u64 bytes)
     free(s->now);
     s->now = data;
     s->bytes = bytes;
+    free(s->durable);
+    s->durable = shim.volatile_cache ? malloc(bytes) : NULL;
+    if (s->durable)
+        memcpy(s->durable, data, bytes);
     d->nsectors = bytes / SECTOR_BYTES;
 }
 
@@ -453,6 +486,11 @@ u64 shim_writes_waited(void)
     return waited_writes;
 }
 
+u64 shim_flushes(void)
+{
+    return flushes;
+}
+
 u64 shim_looks(void)
 {
     return looks;
@@ -481,9 +519,10 @@ static int transfer(struct disk *d, u64 blkno, u8 *data, bool write)
         fails(write ? FAULT_WRITE : FAULT_READ, d))
         return -EIO;
     memcpy(write ? at : data, write ? data : at, bytes);
-    shim_of(d)->unflushed += write;
-    if (write)
+    if (write) {
+        keep_write(shim_of(d), blkno, data);
         log_write(d, blkno, data);
+    }
     return 0;
 }
 
@@ -503,8 +542,14 @@ int disk_flush(struct disk *d)
     may_sleep();
     if (fails(FAULT_FLUSH, d))
         return -EIO;
-    shim_of(d)->unflushed = 0;
+    flushed(shim_of(d));
+    flushes++;
     return 0;
+}
+
+int disk_order(struct disk *d)
+{
+    return shim.volatile_cache ? disk_flush(d) : 0;
 }
 
 /* ---- the cache ---- */
@@ -809,27 +854,58 @@ void binval_disk(struct disk *d)
     each(drop_of, d);
 }
 
+/* A cut in the making: the pending writes are asked for one by one. */
 struct cut {
     struct disk *disk;
     u8 *out;
-    u32 which;
+    u32 which; /* as shim_cut's, or UINT32_MAX: by the mask */
+    u64 mask;
+    u32 n; /* asked for so far */
 };
 
-static void cut_one(struct shim_buf *s, void *arg)
+static void cut_write(struct cut *c, u64 blkno, const u8 *data)
+{
+    u32 i = c->n++;
+    bool there = c->which == UINT32_MAX ? c->mask >> i & 1
+                 : c->which > 1         ? shim_random(2)
+                                        : c->which;
+    if (there && c->out)
+        memcpy(c->out + blkno * shim.block_bytes, data, shim.block_bytes);
+}
+
+static void cut_dirty(struct shim_buf *s, void *arg)
 {
     struct cut *c = arg;
-    if (s->buf.disk != c->disk || !(s->buf.flags & B_DELWRI) || !c->which)
-        return;
-    if (c->which == 1 || shim_random(2))
-        memcpy(c->out + s->buf.block.blkno * shim.block_bytes, s->kept,
-               shim.block_bytes);
+    if (s->buf.disk == c->disk && s->buf.flags & B_DELWRI)
+        cut_write(c, s->buf.block.blkno, s->kept);
+}
+
+static void cut_all(struct cut *c)
+{
+    const struct shim_disk *s = shim_of(c->disk);
+    if (c->out)
+        memcpy(c->out, s->durable ? s->durable : s->now, s->bytes);
+    for (u64 i = 0; s->durable && i < s->unflushed; i++)
+        cut_write(c, s->writes[i].blkno, s->writes[i].data);
+    each(cut_dirty, c);
 }
 
 void shim_cut(struct disk *d, u8 *out, u32 which)
 {
-    struct cut c = {d, out, which};
-    memcpy(out, shim_of(d)->now, shim_of(d)->bytes);
-    each(cut_one, &c);
+    cut_all(&(struct cut){.disk = d, .out = out, .which = which});
+}
+
+u32 shim_pending(struct disk *d)
+{
+    struct cut c = {.disk = d};
+    cut_all(&c);
+    return c.n;
+}
+
+void shim_cut_to(struct disk *d, u8 *out, u64 mask)
+{
+    cut_all(&(struct cut){
+        .disk = d, .out = out, .which = UINT32_MAX, .mask = mask});
 }
 
 struct flushing {

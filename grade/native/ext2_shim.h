@@ -28,6 +28,7 @@ struct shim_options {
     u32 ahead_most;          /* what bio_ahead_most says */
     bool no_hints;           /* it does not take any */
     const struct wish *wish; /* what it answers; NULL: at random */
+    bool volatile_cache;     /* of the disks: see shim_cut */
     bool log;
     bool quiet; /* kprintf prints nothing */
 };
@@ -50,6 +51,7 @@ void shim_save(struct disk *, const char *image);
 void shim_save_prefix(struct disk *, const char *image, u64 n);
 u64 shim_log_length(void);
 u64 shim_writes_waited(void);            /* bwrites so far */
+u64 shim_flushes(void);                  /* that succeeded so far */
 u64 shim_looks(void);                    /* buffers that were asked for */
 u64 shim_unflushed(const struct disk *); /* writes since its last disk_flush */
 
@@ -59,9 +61,15 @@ enum shim_fault { FAULT_READ, FAULT_WRITE, FAULT_FLUSH, FAULT_PAGE, FAULTS };
 void shim_fail(enum shim_fault, struct disk *, u64 n, bool on);
 bool shim_failed(void); /* has it come to that? */
 
-/* The disk as a power cut would leave it now: of the dirty blocks any may have
- * been written. which 0: none was, 1: all were; else chosen at random. */
+/* The disk as a power cut would leave it now. Pending is each dirty block,
+ * which may just have been written; and with volatile_cache, before those, each
+ * write since the last flush, which may not be on the platters. Of a block that
+ * was written several times the last write that is there counts. which 0:
+ * nothing pending is there, 1: all; else chosen at random. */
 void shim_cut(struct disk *, u8 *out, u32 which);
+u32 shim_pending(struct disk *);
+/* ... bit i of the mask: the i-th is there. At most 64 may be pending. */
+void shim_cut_to(struct disk *, u8 *out, u64 mask);
 /* Called after every write that is waited for, and at every change. */
 extern void (*shim_on_write)(struct disk *);
 extern void (*shim_on_change)(struct disk *, u64 blkno);

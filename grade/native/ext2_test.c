@@ -5,7 +5,7 @@
  *
  * link: grade/native/ext2_rig.c grade/native/ext2_mounts.c
  * link: grade/native/ext2_places.c grade/native/ext2_files.c
- * link: grade/native/ext2_names.c
+ * link: grade/native/ext2_names.c grade/native/ext2_cuts.c
  */
 #include "grade/native/ext2_rig.h"
 

@@ -574,6 +574,11 @@ int disk_flush(struct disk *d)
     return wait_for(&w);
 }
 
+int disk_order(struct disk *d)
+{
+    return d->volatile_cache ? disk_flush(d) : 0;
+}
+
 bool disk_state(u32 disk, struct disk_state *s)
 {
     if (disk >= disks.n)

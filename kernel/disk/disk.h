@@ -39,10 +39,12 @@ struct disk {
     char name[8];
     u64 nsectors;
     bool read_only;
-    bool mounted;     /* a file system has it */
-    bool can_flush;   /* the device has a volatile cache to flush */
-    u32 depth;        /* commands at a time */
-    u32 max_segments; /* most pieces of one command */
+    bool mounted;        /* a file system has it */
+    bool can_flush;      /* the device has a volatile cache to flush */
+    bool volatile_cache; /* completed writes are lost in a power cut until then
+                          */
+    u32 depth;           /* commands at a time */
+    u32 max_segments;    /* most pieces of one command */
     struct virtio_blk *device;
     struct spinlock lock;
     /* lock */
@@ -128,5 +130,9 @@ void disk_streams(struct disk *, u32 n);
 /* A barrier: all writes completed before the call are durable after it.
  * 0 or -EIO. May sleep. */
 int disk_flush(struct disk *);
+
+/* What has been written is durable before what will be: disk_flush, if the
+ * drive loses completed writes in a power cut; else nothing is to be done. */
+int disk_order(struct disk *);
 
 #endif

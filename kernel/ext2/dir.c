@@ -308,6 +308,39 @@ int dir_rename(struct inode *dir, const struct search *s, const char *name,
     return change_write(dir, b);
 }
 
+int dir_entry(struct inode *dir, u32 block, u32 at, struct search *s)
+{
+    struct buf *b;
+    *s = (struct search){.block = block, .at = at};
+    if (block >= dir_blocks(dir))
+        return 0;
+    int error = dir_bread(dir, block, &b);
+    if (error)
+        return error;
+    if (block_ok(dir->fs, b->data, at))
+        s->ino = ((struct ext2_entry *)((char *)b->data + at))->ino;
+    s->found = s->ino;
+    brelse(b);
+    return 0;
+}
+
+int dir_set_parent(struct inode *dir, struct inode *from, struct inode *to)
+{
+    struct search s;
+    int error = dir_search(dir, "..", &s);
+    if (!error && !s.found)
+        error = fs_damaged(dir->fs, "directory %u has no ..", dir->ino);
+    if (error || s.ino == to->ino)
+        return error;
+    error = dir_point(dir, &s, to);
+    if (error)
+        return error;
+    from->nlink--;
+    to->nlink++;
+    inode_write(from, false);
+    return inode_write(to, false);
+}
+
 int dir_init(struct inode *dir, u32 parent_ino)
 {
     struct buf *b;

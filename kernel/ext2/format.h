@@ -34,6 +34,19 @@
 #define EXT2_RO_COMPAT_KNOWN \
     (EXT2_RO_COMPAT_SPARSE_SUPER | EXT2_RO_COMPAT_LARGE_FILE)
 
+/* The rename that is under way, kept in bytes of the superblock that ext2
+ * leaves unused (as of e2fsprogs 1.47), all in one sector. redo.c reads it. */
+#define EXT2_INTENT_MAGIC 0x6d766973 /* else there is none */
+struct ext2_intent {
+    u32 magic;
+    u32 from, to; /* the directories */
+    u32 moved, moved_generation;
+    u32 replaced, replaced_generation; /* 0: none */
+    u32 block, at; /* the old name's entry: block of `from`, byte in it */
+    u8 name_len;
+    char name[255]; /* the new one */
+};
+
 struct ext2_super {
     u32 inodes_count, blocks_count, r_blocks_count;
     u32 free_blocks_count, free_inodes_count;
@@ -56,9 +69,12 @@ struct ext2_super {
     u32 algo_bitmap;
     u8 prealloc_blocks, prealloc_dir_blocks;
     u16 reserved_gdt_blocks;
-    u8 rest[816];
+    u8 other[496];
+    struct ext2_intent intent;
+    u8 rest[28];
 };
 _Static_assert(sizeof(struct ext2_super) == EXT2_SUPER_BYTES, "superblock");
+_Static_assert(__builtin_offsetof(struct ext2_super, intent) == 704, "intent");
 
 struct ext2_group {
     u32 block_bitmap, inode_bitmap, inode_table; /* block numbers */

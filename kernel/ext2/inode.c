@@ -18,8 +18,9 @@
 #include "kernel/ext2/inside.h"
 #include "kernel/base/stat.h"
 
-#define IDLE_MAX 1024
-#define BUCKETS  1024
+#define HUSK_MODE (S_IFDIR | 0700)
+#define IDLE_MAX  1024
+#define BUCKETS   1024
 
 struct inode_page {
     struct inode_page *next;
@@ -414,9 +415,31 @@ int inode_write_husk(struct inode *ip)
     if (!b)
         return -EIO;
     pack_empty(raw, 0);
-    raw->mode = S_IFDIR | 0700;
+    raw->mode = HUSK_MODE;
     raw->links_count = 2;
     return write_now(ip->fs, b);
+}
+
+int iget_was(struct fs *fs, u32 ino, u32 generation, struct inode **out,
+             bool *husk)
+{
+    struct ext2_inode *raw;
+    *out = NULL;
+    if (!ino_ok(fs, ino))
+        return ino ? -EIO : 0;
+    int error = iget(fs, ino, out);
+    struct buf *b = error ? NULL : raw_read(*out, &raw);
+    if (error)
+        return error;
+    bool was = b && raw->links_count && raw->generation == generation;
+    *husk = was && raw->mode == HUSK_MODE && raw->size == 0;
+    if (b)
+        brelse(b);
+    if (was)
+        return 0;
+    iput(*out);
+    *out = NULL;
+    return b ? 0 : -EIO;
 }
 
 /* ---- making and freeing ---- */

@@ -57,7 +57,9 @@ struct fs {
     struct ext2_group **group_pages;
     u64 free_blocks, free_inodes; /* sums over the groups */
     u32 ro_compat;
-    u32 generation; /* of the next inode made */
+    u32 generation;            /* of the next inode made */
+    struct ext2_intent intent; /* the superblock's; magic 0: none */
+    bool intent_on_disk;       /* there may be one, perhaps this */
     /* atomic: only ever become true, while mounted */
     u32 read_only;
     u32 failed;     /* damage or a lost write: ERROR flag */
@@ -110,8 +112,11 @@ int fs_report(struct fs *, enum trouble, int error, const char *fmt, ...)
 #define fs_error(fs, ...)   fs_report(fs, FAILED, -EIO, __VA_ARGS__)
 /* Make sure the superblock says that there are files of this size. */
 int fs_allow_size(struct fs *, u64 bytes);
-/* bwrite; a failure is the file system's. 0 or -EIO. */
+/* bwrite; what is written later is on the disk later, and a failure is the file
+ * system's. 0 or -EIO. */
 int write_now(struct fs *, struct buf *);
+/* Write the record of a rename into the superblock. 0 or -EIO. */
+int fs_intend(struct fs *, const struct ext2_intent *);
 struct inode *root_inode(void);
 
 /* alloc.c; they take fs->lock */
@@ -139,6 +144,10 @@ int inode_make(struct inode *dir, u32 mode, struct inode **);
 /* Copy to the disk's inode; wait: and write that now. Locked. */
 int inode_write(struct inode *, bool wait);
 int inode_write_husk(struct inode *); /* and wait; the inode stays as it is */
+/* iget, if the disk's inode is in use and of that generation; else *out is
+ * NULL, as for ino 0. husk: it is one on the disk. */
+int iget_was(struct fs *, u32 ino, u32 generation, struct inode **out,
+             bool *husk);
 /* Of the inodes in use, free those without names, or write all dirty ones to
  * their buffers. The first error. */
 int inodes_settle(struct fs *, bool nameless);
@@ -174,6 +183,11 @@ int dir_swap(struct inode *dir, const struct search *, const struct search *);
 /* Rename ip's entry within its block, in one write. -ENOSPC: no room. */
 int dir_rename(struct inode *dir, const struct search *, const char *name,
                const struct inode *ip);
+/* The entry at a byte of a block, as dir_search finds one; !found: none. */
+int dir_entry(struct inode *dir, u32 block, u32 at, struct search *);
+/* The directory, which is locked, is in `to` now and no longer in `from`: its
+ * "..", if it does not say so, and then the counts of both. */
+int dir_set_parent(struct inode *dir, struct inode *from, struct inode *to);
 int dir_empty(struct inode *dir); /* 0, -ENOTEMPTY or -EIO */
 /* Give a new directory its first block. */
 int dir_init(struct inode *dir, u32 parent_ino);
@@ -207,6 +221,18 @@ int check_dir(struct inode *dir);
 int type_of(struct inode *);
 /* The root of the file system mounted there, or else ip; ip is consumed. */
 struct inode *cross_down(struct inode *ip);
+
+/* redo.c: the record of a rename that takes several writes */
+#define REDO_SPARE_BYTES 24
+int redo_begin(struct fs *, const struct ext2_intent *);
+void redo_end(struct fs *);
+/* A record that is on the disk still, of a rename that is done, is not any more
+ * when it returns. 0 or -EIO. */
+int redo_void(struct fs *);
+/* Finish the rename that the superblock tells of; at mount. 0 or -EIO. */
+int redo_finish(struct fs *);
+/* The name that a replaced file has for a while. */
+void redo_spare_name(char name[REDO_SPARE_BYTES], u32 ino);
 
 static inline bool is_dots(const char *name)
 {

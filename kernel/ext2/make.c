@@ -186,7 +186,8 @@ int set_links(struct inode *ip, u32 nlink, bool wait)
 static int link_found(struct inode *dir, const struct search *s,
                       const char *name, struct inode *ip)
 {
-    int error = ip->nlink ? set_links(ip, ip->nlink + 1, true) : -ENOENT;
+    int error = ip->nlink ? redo_void(ip->fs) : -ENOENT;
+    error = error ?: set_links(ip, ip->nlink + 1, true);
     if (error)
         return error;
     error = dir_enter(dir, s, name, ip);

@@ -6,9 +6,12 @@
  *   both change in one write. What is replaced keeps a name until the new one
  *   is there. A file's count of links includes its second name before that
  *   is written.
- * - Only a directory whose new name lies in another block (of another
- *   directory, or of its own if that is full) has two names for the time of
- *   a few writes; e2fsck then wants to be asked (-y), nothing is lost.
+ * - What takes more than one write is written down before, and finished when
+ *   the file system is mounted after a power cut (redo.c): either name leads to
+ *   what it led to before, or all is done. Until it is mounted, a directory
+ *   whose new name lies in another block (of another directory, or of its own
+ *   if that is full) may have two names, about which e2fsck wants to be asked
+ *   (-y); nothing is lost.
  *
  * The inode that is moved and the one that is replaced are found without
  * locking them; then both directories are locked and searched again, and after
@@ -92,19 +95,26 @@ static int rename_check(const struct renaming *r)
 static int move_dotdot(struct renaming *r)
 {
     struct inode *from = r->from->at, *to = r->to->at;
-    struct search s;
-    if (!r->directory || from == to)
-        return 0;
-    int error = dir_search(r->moved, "..", &s);
-    if (!error && !s.found)
-        error = fs_damaged(from->fs, "directory %u has no ..", r->moved->ino);
-    error = error ?: dir_point(r->moved, &s, to);
-    if (error)
-        return error;
-    from->nlink--;
-    to->nlink++;
-    inode_write(from, false);
-    return inode_write(to, false);
+    return r->directory && from != to ? dir_set_parent(r->moved, from, to) : 0;
+}
+
+/* Have mounting finish this rename, if the power goes before it is done. */
+static int record(const struct renaming *r)
+{
+    struct ext2_intent i = {.magic = EXT2_INTENT_MAGIC,
+                            .from = r->from->at->ino,
+                            .to = r->to->at->ino,
+                            .moved = r->moved->ino,
+                            .moved_generation = r->moved->generation,
+                            .block = r->old.block,
+                            .at = r->old.at,
+                            .name_len = strlen(r->to->name)};
+    if (r->replaced) {
+        i.replaced = r->replaced->ino;
+        i.replaced_generation = r->replaced->generation;
+    }
+    memcpy(i.name, r->to->name, i.name_len);
+    return redo_begin(r->moved->fs, &i);
 }
 
 /* Give the inode its new name, then remove the old one. A directory that
@@ -136,11 +146,12 @@ static int rename_to_free(struct renaming *r)
 {
     struct inode *dir = r->from->at;
     if (dir != r->to->at)
-        return rename_move(r, false);
-    int error = dir_rename(dir, &r->old, r->to->name, r->moved);
+        return record(r) ?: rename_move(r, false);
+    int error =
+        redo_void(dir->fs) ?: dir_rename(dir, &r->old, r->to->name, r->moved);
     if (error != -ENOSPC)
         return error;
-    return dir_search(dir, r->to->name, &r->new) ?: rename_move(r, false);
+    return record(r) ?: rename_move(r, false);
 }
 
 /* Rename a directory over an empty one. */
@@ -178,11 +189,11 @@ static int rename_by_swap(struct renaming *r)
 static int rename_over_last(struct renaming *r)
 {
     struct inode *from = r->from->at;
-    char spare[24];
+    char spare[REDO_SPARE_BYTES];
     struct search s;
     if (from == r->to->at && r->old.block == r->new.block)
         return rename_by_swap(r);
-    ksnprintf(spare, sizeof(spare), ".replaced.%u", r->replaced->ino);
+    redo_spare_name(spare, r->replaced->ino);
     int error = dir_search(from, spare, &s);
     if (!error && s.found)
         error = -EEXIST;
@@ -202,6 +213,9 @@ static int rename_any(struct renaming *r)
     struct inode *replaced = r->replaced;
     if (!replaced)
         return rename_to_free(r);
+    int error = record(r);
+    if (error)
+        return error;
     if (r->directory)
         return rename_over_directory(r);
     if (replaced->nlink == 1)
@@ -232,7 +246,10 @@ static int rename_found(struct renaming *r)
     int error = ivalid(r->moved);
     if (!error && r->replaced)
         error = check_removal(r->replaced);
-    error = error ?: rename_any(r);
+    if (error)
+        return error;
+    error = rename_any(r);
+    redo_end(r->moved->fs);
     if (error)
         return error;
     r->moved->ctime_s = now_s();

@@ -53,12 +53,18 @@ static int super_write(struct fs *fs, bool clean, bool wait)
     sb->free_blocks_count = fs->free_blocks;
     sb->free_inodes_count = fs->free_inodes;
     sb->wtime = now_s();
+    if (fs->intent_on_disk || fs->intent.magic)
+        sb->intent = fs->intent;
     if (!fs->revision_0)
         sb->feature_ro_compat = fs->ro_compat;
-    if (wait)
-        return bwrite(b);
-    bdwrite(b, 0);
-    return 0;
+    if (!wait) {
+        bdwrite(b, 0);
+        return 0;
+    }
+    int error = bwrite(b) ?: disk_order(fs->disk);
+    if (!error)
+        fs->intent_on_disk = fs->intent.magic;
+    return error;
 }
 
 int fs_report(struct fs *fs, enum trouble trouble, int error, const char *fmt,
@@ -99,9 +105,21 @@ int fs_allow_size(struct fs *fs, u64 bytes)
     return error;
 }
 
+int fs_intend(struct fs *fs, const struct ext2_intent *intent)
+{
+    sleep_lock(&fs->lock);
+    fs->intent = *intent;
+    fs->intent_on_disk = true;
+    int error = super_write(fs, false, true);
+    sleep_unlock(&fs->lock);
+    if (error)
+        return fs_error(fs, "the superblock cannot be written");
+    return 0;
+}
+
 int write_now(struct fs *fs, struct buf *b)
 {
-    if (bwrite(b) < 0)
+    if (bwrite(b) < 0 || disk_order(fs->disk) < 0)
         return fs_error(fs, "could not write what must be on the disk");
     return 0;
 }
@@ -307,6 +325,9 @@ static int super_open(struct fs *fs)
                                          ?: check_sizes(fs, sb);
     u32 head = error ? 0 : head_blocks(fs, sb);
     fs->found_state = sb->state;
+    if (sb->intent.magic == EXT2_INTENT_MAGIC)
+        fs->intent = sb->intent;
+    fs->intent_on_disk = fs->intent.magic;
     brelse(b);
     return error ?: groups_open(fs, head);
 }
@@ -354,6 +375,7 @@ static int fs_open(struct disk *d, u32 flags, struct fs **out)
         return error;
     }
     super_begin(fs);
+    redo_finish(fs); /* prints what it cannot do */
     d->mounted = true;
     *out = fs;
     return 0;

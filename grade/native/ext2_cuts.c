@@ -1,0 +1,373 @@
+/*
+ * Power cuts during renames, of ext2_test: after a cut at every write, with
+ * every choice of what else was pending, mounting leaves the names as they were
+ * before the rename or as they are after it, and nothing else. So it is when
+ * e2fsck -p came first, and when the power goes while mounting finishes the
+ * rename.
+ */
+#include <stdlib.h>
+
+#include "grade/native/ext2_rig.h"
+
+#define SUBSETS 4  /* as many pending writes are cut in all ways */
+#define RANDOM  12 /* of more than that, so many ways */
+
+/* /m/long has no room for a longer name, so that goes to another block. */
+static const char base[] =
+    "mount /m\nmkdir /m/lost+found\n"
+    "mkdir /m/d\nmkdir /m/e\nmkdir /m/d/sub\nmkdir /m/long\n"
+    "many /m/long 18 aaaaaaaaaabbbbbbbbbbccccccccccdddddddddd\n"
+    "write /m/doc 5000 1\nwrite /m/tmp 3000 2\nwrite /m/long/doc 900 3\n"
+    "write /m/d/new 700 4\nwrite /m/e/old 800 5\nln /m/e/old /m/e/hard\n"
+    "write /m/d/one 600 6\nln /m/d/one /m/d/two\nwrite /m/d/sub/in 300 7\n"
+    "symlink somewhere /m/d/link\numount /m\n";
+
+#define LONG                                                \
+    "/m/long/eeeeeeeeeeffffffffffgggggggggghhhhhhhhhhiiiii" \
+    "iiiiijjjjjjjjjj"
+
+/* What is done, after what, and whether a directory may have two names, about
+ * which e2fsck -p asks. */
+static const struct rename {
+    const char *line, *first;
+    bool asks;
+} renames[] = {
+    {"mv /m/tmp /m/doc"},
+    {"mv /m/d/new /m/doc"},
+    {"mv /m/tmp /m/d/new"},
+    {"mv /m/d/new /m/d/fresh"},
+    {"mv /m/d/new /m/e/fresh"},
+    {"mv /m/d/one /m/e/fresh"},
+    {"mv /m/d/one /m/e/hard"},
+    {"mv /m/d/link /m/e/old", "rm /m/e/hard"},
+    {"mv /m/e/hard /m/doc"},
+    {"mv /m/long/doc " LONG},
+    {"mv " LONG " /m/long/doc", "write " LONG " 2000 8"},
+    {"mv /m/d /m/e/d", NULL, true},
+    {"mv /m/d/sub /m/sub", NULL, true},
+    {"mv /m/d/sub /m/e/sub", "mkdir /m/e/sub", true},
+    {"mv /m/d /m/empty", "mkdir /m/empty", true},
+    {"mv /m/long/dir " LONG, "mkdir /m/long/dir", true},
+};
+
+/* ---- gathering ---- */
+
+static struct {
+    u8 **image;
+    u64 *hash;
+    bool *done; /* the rename had returned */
+    u32 n;
+} cuts;
+
+static bool returned;
+
+static u64 hash_of(const u8 *data)
+{
+    u64 h = returned;
+    for (u64 i = 0; i < rig_bytes() / 8; i++)
+        h = (h ^ ((const u64 *)data)[i]) * 0x9e3779b97f4a7c15UL;
+    return h;
+}
+
+static void keep(u8 *image)
+{
+    u64 hash = hash_of(image);
+    for (u32 i = 0; i < cuts.n; i++) {
+        if (cuts.hash[i] == hash) {
+            free(image);
+            return;
+        }
+    }
+    cuts.image = realloc(cuts.image, (cuts.n + 1) * sizeof(*cuts.image));
+    cuts.hash = realloc(cuts.hash, (cuts.n + 1) * sizeof(*cuts.hash));
+    cuts.done = realloc(cuts.done, (cuts.n + 1) * sizeof(*cuts.done));
+    cuts.image[cuts.n] = image;
+    cuts.done[cuts.n] = returned;
+    cuts.hash[cuts.n++] = hash;
+}
+
+static void cut(struct disk *d)
+{
+    u32 pending = d == rig_disk ? shim_pending(d) : 0;
+    u32 ways = pending > SUBSETS ? 2 + RANDOM : 1U << pending;
+    for (u32 i = 0; i < ways && d == rig_disk; i++) {
+        u8 *image = malloc(rig_bytes());
+        if (pending > SUBSETS)
+            shim_cut(d, image, i);
+        else
+            shim_cut_to(d, image, i);
+        keep(image);
+    }
+}
+
+static void cuts_free(void)
+{
+    for (u32 i = 0; i < cuts.n; i++)
+        free(cuts.image[i]);
+    cuts.n = 0;
+}
+
+/* ---- judging ---- */
+
+/* The lines of a tree without their counts of names, which only e2fsck makes
+ * right after a cut. To be freed. */
+static char *uncounted(char *tree)
+{
+    char *text, *line = strtok(tree, "\n");
+    size_t n;
+    FILE *f = open_memstream(&text, &n);
+    for (; line; line = strtok(NULL, "\n"))
+        fprintf(f, "%.*s\n", (int)(strrchr(line, '\t') - line), line);
+    fclose(f);
+    free(tree);
+    return text;
+}
+
+struct outcome {
+    char *before, *after;
+    u32 cuts, bad;
+};
+
+static const char *judged; /* the rename */
+
+/* The image is in the disk: mount and unmount it. Is it as before or as after
+ * the rename? */
+static void judge(struct outcome *o, bool done, const char *how)
+{
+    char *wrong, *tree;
+    o->cuts++;
+    check_eq(rig_do("mount /m"), 0);
+    check_eq(rig_do("umount /m"), 0);
+    tree = uncounted(image_look(rig_image(), rig_bytes(), IMAGE_CUT, &wrong));
+    bool fine = !strcmp(tree, o->after) || (!done && !strcmp(tree, o->before));
+    if ((!fine || *wrong) && o->bad++ < 3)
+        printf("%s, %s: %s%s\n", judged, how, wrong, tree);
+    free(wrong);
+    free(tree);
+}
+
+static void insert(const u8 *image)
+{
+    u8 *copy = malloc(rig_bytes());
+    memcpy(copy, image, rig_bytes());
+    shim_insert(rig_disk, copy, rig_bytes());
+}
+
+/* e2fsck -fp on the image in the disk. Its status. */
+static int preen(void)
+{
+    char name[] = "/tmp/ext2_cuts.XXXXXX", line[100];
+    FILE *f = fdopen(mkstemp(name), "wb+");
+    check(f && fwrite(rig_image(), 1, rig_bytes(), f) == rig_bytes());
+    check(fflush(f) == 0);
+    snprintf(line, sizeof(line), "e2fsck -fp %s > /dev/null 2>&1", name);
+    int status = system(line);
+    u8 *image = malloc(rig_bytes());
+    rewind(f);
+    check(fread(image, 1, rig_bytes(), f) == rig_bytes());
+    shim_insert(rig_disk, image, rig_bytes());
+    fclose(f);
+    remove(name);
+    return status >> 8; /* as wait(2) has it */
+}
+
+/* Do the rename, and gather what a cut leaves of it at every write. */
+static void gather(const struct rename *r, struct outcome *o)
+{
+    rig_restore();
+    check_eq(rig_do("mount /m"), 0);
+    if (r->first)
+        check_eq(rig_do("%s", r->first), 0);
+    check_eq(rig_do("sync"), 0);
+    check_eq(rig_do("umount /m"), 0);
+    char *tree = rig_look(rig_image(), IMAGE_WHOLE, r->line);
+    o->before = uncounted(tree);
+    check_eq(rig_do("mount /m"), 0);
+    returned = false;
+    shim_on_write = cut;
+    check_eq(rig_do("%s", r->line), 0);
+    shim_on_write = NULL;
+    returned = true;
+    cut(rig_disk);
+    check_eq(rig_do("umount /m"), 0);
+    tree = rig_look(rig_image(), IMAGE_WHOLE, r->line);
+    o->after = uncounted(tree);
+    judged = r->line;
+}
+
+/* Gather the cuts of every rename, and have fn judge them. Returns how many
+ * were judged. */
+static u32 all_cuts(void (*fn)(const struct rename *, struct outcome *))
+{
+    u32 total = 0, bad = 0;
+    if (!rig_disk) {
+        rig_make(NULL);
+        shim.now_s = 1000;
+        rig_script(base);
+        rig_keep();
+    }
+    for (const struct rename *r = renames; r < renames + NELEM(renames); r++) {
+        struct outcome o = {0};
+        gather(r, &o);
+        fn(r, &o);
+        if (getenv("SLUICE_CUTS"))
+            printf("%6u cuts, %4u bad: %s\n", o.cuts, o.bad, r->line);
+        total += o.cuts;
+        bad += o.bad;
+        cuts_free();
+        free(o.before);
+        free(o.after);
+    }
+    check_eq(bad, 0);
+    return total;
+}
+
+static void mount_each(const struct rename *r, struct outcome *o)
+{
+    (void)r;
+    for (u32 i = 0; i < cuts.n; i++) {
+        insert(cuts.image[i]);
+        judge(o, cuts.done[i], "mounted");
+    }
+}
+
+TEST(a_rename_that_a_power_cut_interrupts_is_finished_or_undone_by_mounting)
+{
+    check(all_cuts(mount_each) > 200);
+}
+
+TEST(it_is_so_on_a_drive_whose_cache_is_volatile)
+{
+    shim.volatile_cache = true;
+    check(all_cuts(mount_each) > 250);
+}
+
+static void preen_each(const struct rename *r, struct outcome *o)
+{
+    for (u32 i = 0; i < cuts.n; i++) {
+        insert(cuts.image[i]);
+        int status = preen();
+        if (status == 4 && r->asks) {
+            insert(cuts.image[i]);
+            check_eq(rig_do("mount /m"), 0);
+            check_eq(rig_do("umount /m"), 0);
+            status = preen();
+        }
+        if (status > 1 && o->bad++ < 3)
+            printf("%s, cut %u: e2fsck -p says %d\n", r->line, i, status);
+        judge(o, cuts.done[i], "e2fsck -p, then mounted");
+    }
+}
+
+TEST(it_is_so_when_e2fsck_came_first)
+{
+    check(all_cuts(preen_each) > 200);
+}
+
+/* The first cuts are kept aside; then each is mounted, and that is cut. */
+static void cut_the_mount(const struct rename *r, struct outcome *o)
+{
+    (void)r;
+    u32 n = cuts.n;
+    u8 **image = cuts.image;
+    bool *done = cuts.done;
+    cuts.image = NULL;
+    cuts.done = NULL;
+    cuts.n = 0;
+    for (u32 i = 0; i < n; i++) {
+        returned = done[i];
+        insert(image[i]);
+        shim_on_write = cut;
+        check_eq(rig_do("mount /m"), 0);
+        shim_on_write = NULL;
+        check_eq(rig_do("umount /m"), 0);
+        free(image[i]);
+    }
+    free(image);
+    free(done);
+    mount_each(r, o);
+}
+
+TEST(it_is_so_when_the_power_goes_again_while_it_is_mounted)
+{
+    check(all_cuts(cut_the_mount) > 400);
+}
+
+/* ---- a record that has outlived its rename ---- */
+
+/* Each pair leaves the disk with a record, and perhaps with what would be a
+ * state in between, had it not been made on purpose. */
+static const char *const outlived[][2] = {
+    {"mv /m/d/new /m/e/fresh", "ln /m/e/fresh /m/d/new"},
+    {"mv /m/tmp /m/doc", "write /m/tmp 3000 9"},
+    {"mv /m/tmp /m/doc", "ln /m/doc /m/tmp"},
+    {"mv /m/d/one /m/e/hard", "ln /m/e/hard /m/d/one"},
+    {"mv /m/d/new /m/doc", "mv /m/doc /m/d/new"},
+    {"mv /m/d/new /m/doc", "write /m/d/new 500 9"},
+    {"mv /m/d/sub /m/sub", "mkdir /m/d/sub"},
+    {"mv /m/d/sub /m/sub", "mv /m/sub /m/d/sub"},
+    {"mv /m/d /m/e/d", "mkdir /m/d"},
+    {"mv /m/a /m/b", "mv /m/b /m/a"},
+    {"mv /m/a /m/b", "mkdir /m/a"},
+    {"mv /m/long/doc " LONG, "ln " LONG " /m/long/doc"},
+    {"mv /m/long/doc " LONG, "mv " LONG " /m/long/doc"},
+    {"mv /m/long/doc " LONG, "rm " LONG},
+};
+
+TEST(a_record_that_has_outlived_its_rename_changes_nothing)
+{
+    rig_make(NULL);
+    shim.now_s = 1000;
+    rig_script(base);
+    rig_script("mount /m\nmkdir /m/a\nmkdir /m/b\numount /m\n");
+    rig_keep();
+    for (u32 i = 0; i < NELEM(outlived); i++) {
+        struct outcome o = {0};
+        rig_restore();
+        check_eq(rig_do("mount /m"), 0);
+        check_eq(rig_do("%s", outlived[i][0]), 0);
+        check_eq(rig_do("%s", outlived[i][1]), 0);
+        u8 *image = malloc(rig_bytes());
+        shim_cut(rig_disk, image, 1);
+        check_eq(rig_do("umount /m"), 0);
+        o.after = uncounted(rig_look(rig_image(), IMAGE_WHOLE, "both"));
+        shim_insert(rig_disk, image, rig_bytes());
+        judged = outlived[i][1];
+        judge(&o, true, "after a rename");
+        check_eq(o.bad, 0);
+        free(o.after);
+    }
+}
+
+/* ---- a record that nobody wrote ---- */
+
+TEST(a_wrong_record_ends_in_no_panic)
+{
+    u64 random = 1;
+    rig_make(NULL);
+    rig_script(base);
+    rig_keep();
+    for (u32 n = 0; n < 600; n++) {
+        rig_restore();
+        struct ext2_intent *i = &image_super(rig_image())->intent;
+        u32 *numbers = &i->from;
+        for (u32 k = 0; k < 8; k++)
+            numbers[k] = random_u64(&random) % 40;
+        i->magic = EXT2_INTENT_MAGIC;
+        for (u32 ino = 2; ino < 40; ino++) {
+            u32 generation = image_inode(rig_image(), ino)->generation;
+            if (ino == i->moved && n % 2)
+                i->moved_generation = generation;
+            if (ino == i->replaced && n % 4 > 1)
+                i->replaced_generation = generation;
+        }
+        if (n % 8 > 3)
+            i->from = i->to = EXT2_ROOT_INO;
+        i->name_len = n % 3 ? 3 : random_u64(&random);
+        memcpy(i->name, "doc", 3);
+        check_eq(rig_do("mount /m"), 0);
+        rig_do("ls /m");
+        check_eq(rig_do("umount /m"), 0);
+        check_eq(ext2_inodes_in_use(), 1);
+    }
+}

@@ -1,0 +1,189 @@
+/*
+ * The intent record: how a rename that a power cut interrupts is finished.
+ *
+ * A rename that takes more than one write has states in between: two names of
+ * what is moved, a spare name of what is replaced, or the replaced file under
+ * the old name. No order of writes avoids them, because e2fsck wants a
+ * directory to have one name and a ".." that agrees, which are two blocks. So
+ * such a rename is written down in the superblock first, and mounting finishes
+ * it, before any process can look.
+ *
+ * - redo_begin writes the record, which is on the disk before the first step.
+ *   redo_end only forgets it in memory. What remains on the disk does no harm:
+ *   redo_finish acts on nothing but a state in between. Only a link or another
+ *   rename could make the same state on purpose, so these write a new record,
+ *   or call redo_void.
+ * - redo_finish recognises every state that a cut leaves, as it is or repaired
+ *   by e2fsck -p. It goes forward if the new name is there, else back. What it
+ *   does are the rename's own steps in their order, so a power cut in the
+ *   midst of it leaves a state of the same kind.
+ * - A rename that fails with the file system read-only leaves its record, for
+ *   the first mount after e2fsck.
+ * - Under tree_lock, but for redo_void.
+ */
+#include "kernel/ext2/inside.h"
+
+int redo_begin(struct fs *fs, const struct ext2_intent *intent)
+{
+    assert(sleep_held(&tree_lock) && intent->magic == EXT2_INTENT_MAGIC);
+    return fs_intend(fs, intent);
+}
+
+void redo_end(struct fs *fs)
+{
+    if (fs_writable(fs))
+        return;
+    sleep_lock(&fs->lock);
+    fs->intent.magic = 0;
+    sleep_unlock(&fs->lock);
+}
+
+int redo_void(struct fs *fs)
+{
+    sleep_lock(&fs->lock);
+    bool stale = fs->intent_on_disk && !fs->intent.magic;
+    sleep_unlock(&fs->lock);
+    return stale ? fs_intend(fs, &(struct ext2_intent){0}) : 0;
+}
+
+void redo_spare_name(char name[REDO_SPARE_BYTES], u32 ino)
+{
+    ksnprintf(name, REDO_SPARE_BYTES, ".replaced.%u", ino);
+}
+
+/* ---- when it is mounted ---- */
+
+/* The rename of a record. The inodes are referenced. */
+struct unfinished {
+    const struct ext2_intent *intent;
+    struct inode *from, *to, *moved;
+    struct inode *replaced; /* NULL: there is none, or none any more */
+    bool husk;              /* replaced is one, and not locked */
+    struct search old, new;
+    char name[NAME_BYTES + 1];
+};
+
+static bool names(const struct search *s, const struct inode *ip)
+{
+    return ip && s->found && s->ino == ip->ino;
+}
+
+/* A directory is moved over an empty one, which is a husk already, or e2fsck
+ * has removed it with its name: enter the new name after all. */
+static int finish_entering(struct unfinished *u)
+{
+    bool gone = !u->new.found || (names(&u->new, u->replaced) && u->husk);
+    if (!S_ISDIR(u->moved->mode) || !u->intent->replaced || !gone ||
+        !names(&u->old, u->moved))
+        return 0;
+    int error = u->new.found ? dir_point(u->to, &u->new, u->moved)
+                             : dir_enter(u->to, &u->new, u->name, u->moved);
+    return error ?: dir_search(u->to, u->name, &u->new);
+}
+
+/* Remove a name of what is replaced, and it, if that is its last name. */
+static int remove_leftover(struct unfinished *u, const struct search *s)
+{
+    struct inode *ip = u->replaced;
+    bool last = !names(&u->new, ip);
+    if (last && !u->husk)
+        return remove_name(u->from, s, ip);
+    int error = dir_remove(u->from, s);
+    return error || last ? error : set_links(ip, 1, false);
+}
+
+/* The new name is there: the old one goes, whatever it leads to. */
+static int finish_removing(struct unfinished *u)
+{
+    bool directory = S_ISDIR(u->moved->mode);
+    if (!names(&u->new, u->moved))
+        return 0;
+    if (names(&u->old, u->replaced))
+        return remove_leftover(u, &u->old);
+    if (!names(&u->old, u->moved))
+        return 0;
+    int error = directory ? dir_set_parent(u->moved, u->from, u->to) : 0;
+    error = error ?: dir_remove(u->from, &u->old);
+    if (error || directory)
+        return error;
+    return set_links(u->moved, u->moved->nlink - 1, false);
+}
+
+static int finish_spare(struct unfinished *u)
+{
+    char spare[REDO_SPARE_BYTES];
+    struct search s;
+    redo_spare_name(spare, u->intent->replaced);
+    int error = dir_search(u->from, spare, &s);
+    return error ?: names(&s, u->replaced) ? remove_leftover(u, &s) : 0;
+}
+
+/* All are locked, but for a husk. */
+static int finish_locked(struct unfinished *u)
+{
+    const struct ext2_intent *i = u->intent;
+    int error = check_dir(u->from) ?: check_dir(u->to) ?: ivalid(u->moved);
+    error = error ?: u->replaced && !u->husk ? ivalid(u->replaced) : 0;
+    error = error ?: dir_search(u->to, u->name, &u->new);
+    error = error ?: dir_entry(u->from, i->block, i->at, &u->old);
+    error = error ?: finish_entering(u) ?: finish_removing(u);
+    return error ?: finish_spare(u);
+}
+
+/* Find what the record names. u->moved stays NULL if nothing can be left to do,
+ * because it is not there any more. */
+static int find_all(struct fs *fs, struct unfinished *u)
+{
+    const struct ext2_intent *i = u->intent;
+    memcpy(u->name, i->name, i->name_len);
+    if (!*u->name || is_dots(u->name) || strchr(u->name, '/') ||
+        !ino_ok(fs, i->from) || !ino_ok(fs, i->to))
+        return -EIO;
+    int error =
+        iget_was(fs, i->moved, i->moved_generation, &u->moved, &u->husk);
+    if (error || !u->moved)
+        return error;
+    error = iget_was(fs, i->replaced, i->replaced_generation, &u->replaced,
+                     &u->husk);
+    error = error ?: iget(fs, i->from, &u->from);
+    return error ?: iget(fs, i->to, &u->to);
+}
+
+/* Lock them in the order of inside.h. Nothing may be locked twice, which only a
+ * record that no rename has written would ask for. */
+static int finish_found(struct unfinished *u)
+{
+    struct inode *all[] = {u->from, u->to == u->from ? NULL : u->to, u->moved,
+                           u->husk ? NULL : u->replaced};
+    for (u32 i = 0; i < NELEM(all); i++)
+        for (u32 k = 0; k < i && all[i]; k++)
+            if (all[i] == all[k])
+                return -EIO;
+    for (u32 i = 0; i < NELEM(all); i++)
+        if (all[i])
+            ilock(all[i]);
+    int error = finish_locked(u);
+    for (u32 i = NELEM(all); i-- > 0;)
+        if (all[i])
+            iunlock(all[i]);
+    return error;
+}
+
+int redo_finish(struct fs *fs)
+{
+    struct ext2_intent intent = fs->intent;
+    struct unfinished u = {.intent = &intent};
+    if (intent.magic != EXT2_INTENT_MAGIC || fs_writable(fs))
+        return 0;
+    sleep_lock(&tree_lock);
+    int error = find_all(fs, &u);
+    error = error || !u.moved ? error : finish_found(&u);
+    struct inode *all[] = {u.from, u.to, u.moved, u.replaced};
+    for (u32 i = 0; i < NELEM(all); i++)
+        if (all[i])
+            iput(all[i]);
+    sleep_unlock(&tree_lock);
+    if (error)
+        return fs_error(fs, "an interrupted rename cannot be finished");
+    return fs_intend(fs, &(struct ext2_intent){0});
+}
