@@ -231,12 +231,12 @@ static void mount_each(const struct rename *r, struct outcome *o)
     }
 }
 
-TEST(a_rename_that_a_power_cut_interrupts_is_finished_or_undone_by_mounting)
+TEST(a_rename_is_whole_after_a_cut_and_a_mount)
 {
     check(all_cuts(mount_each) > 200);
 }
 
-TEST(it_is_so_on_a_drive_whose_cache_is_volatile)
+TEST(a_rename_is_whole_after_a_cut_of_a_drive_with_a_volatile_cache)
 {
     shim.volatile_cache = true;
     check(all_cuts(mount_each) > 250);
@@ -259,7 +259,7 @@ static void preen_each(const struct rename *r, struct outcome *o)
     }
 }
 
-TEST(it_is_so_when_e2fsck_came_first)
+TEST(a_rename_is_whole_after_a_cut_when_e2fsck_comes_first)
 {
     check(all_cuts(preen_each) > 200);
 }
@@ -288,7 +288,7 @@ static void cut_the_mount(const struct rename *r, struct outcome *o)
     mount_each(r, o);
 }
 
-TEST(it_is_so_when_the_power_goes_again_while_it_is_mounted)
+TEST(a_rename_is_whole_after_a_cut_and_another_during_the_mount)
 {
     check(all_cuts(cut_the_mount) > 400);
 }
@@ -309,6 +309,7 @@ static const char *const outlived[][2] = {
     {"mv /m/d /m/e/d", "mkdir /m/d"},
     {"mv /m/a /m/b", "mv /m/b /m/a"},
     {"mv /m/a /m/b", "mkdir /m/a"},
+    {"mv /m/a_long_one /m/b", "mv /m/b /m/a_long_one"},
     {"mv /m/long/doc " LONG, "ln " LONG " /m/long/doc"},
     {"mv /m/long/doc " LONG, "mv " LONG " /m/long/doc"},
     {"mv /m/long/doc " LONG, "rm " LONG},
@@ -319,7 +320,8 @@ TEST(a_record_that_has_outlived_its_rename_changes_nothing)
     rig_make(NULL);
     shim.now_s = 1000;
     rig_script(base);
-    rig_script("mount /m\nmkdir /m/a\nmkdir /m/b\numount /m\n");
+    rig_script("mount /m\nmkdir /m/a\nmkdir /m/a_long_one\n"
+               "mkdir /m/b\nmkdir /m/last\numount /m\n");
     rig_keep();
     for (u32 i = 0; i < NELEM(outlived); i++) {
         struct outcome o = {0};
