@@ -808,3 +808,36 @@ TEST(an_inode_in_use_that_the_bitmap_calls_free_is_not_given_out)
     check_eq(rig_do("verify /m/f 0 100 1"), 0);
     rig_script("umount /m\n");
 }
+
+/* ---- what is freed before it is written ---- */
+
+/* Is every block that nothing uses as it was in the image that is kept? */
+static bool free_blocks_untouched(void)
+{
+    const struct ext2_super *sb = image_super(rig_image());
+    u32 bytes = image_block_bytes(rig_image());
+    for (u32 b = sb->first_data_block; b < sb->blocks_count; b++) {
+        if (!image_used(rig_image(), b) &&
+            memcmp(image_block(rig_image(), b), rig_kept() + (u64)b * bytes,
+                   bytes))
+            return false;
+    }
+    return true;
+}
+
+TEST(a_block_that_is_freed_before_its_delayed_write_is_never_written)
+{
+    static const char *const ends[] = {"rm /m/t", "truncate /m/t 0",
+                                       "write /m/t 0 1", "mv /m/none /m/t"};
+    rig_make(NULL);
+    rig_script("mount /m\ncreate /m/none\nmkdir /m/d\numount /m\n");
+    rig_keep();
+    for (u32 i = 0; i < NELEM(ends); i++) {
+        rig_restore();
+        rig_script("mount /m\nwrite /m/t 9000 1\n");
+        check_eq(rig_do("%s", ends[i]), 0);
+        rig_script("sync\n");
+        check(free_blocks_untouched());
+        rig_end();
+    }
+}

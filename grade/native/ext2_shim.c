@@ -266,6 +266,8 @@ static struct spinlock *spin; /* the one held; ext2 holds but one */
 
 void spin_lock(struct spinlock *lk)
 {
+    if (shim.spin_switches && !spin)
+        maybe_reschedule();
     if (spin)
         panic("spin lock %s taken with %s held", lk->name, spin->name);
     spin = lk;

@@ -29,6 +29,7 @@ struct shim_options {
     bool no_hints;           /* it does not take any */
     const struct wish *wish; /* what it answers; NULL: at random */
     bool volatile_cache;     /* of the disks: see shim_cut */
+    bool spin_switches; /* a turn may also end where a spin lock is taken */
     bool log;
     bool quiet; /* kprintf prints nothing */
 };

@@ -571,3 +571,68 @@ TEST(two_operations_at_once_end_as_if_one_came_first)
     }
     check(count > 500);
 }
+
+/* ---- the last user of an inode ---- */
+
+static bool second_stays; /* its reference does */
+static struct inode *stayed;
+
+static int read_g(struct inode *ip)
+{
+    u8 data[700];
+    struct streams streams = {0};
+    struct uio u = {.addr = (u64)data, .left = sizeof(data)};
+    int error = ext2_read(ip, &u, &streams);
+    for (u32 i = 0; !error && i < sizeof(data); i++)
+        check_eq(data[i], command_pattern(2, i));
+    return error;
+}
+
+/* The first reads a file and lets go of it, which writes its access time; the
+ * second uses it, too, and removes its only name. */
+static void use(u32 fibre)
+{
+    struct inode *ip;
+    int error = command_open("/m/d/g", false, &ip);
+    if (error)
+        return;
+    check_eq(read_g(ip), 0);
+    iunlock(ip);
+    if (fibre == 2)
+        check_eq(ext2_unlink("/m/d/g"), 0);
+    if (fibre == 2 && second_stays)
+        stayed = ip;
+    else
+        iput(ip);
+}
+
+/* Whatever the first has come to when the second does all that. */
+static u32 uses(bool stays)
+{
+    bool more = true;
+    u32 n = 0;
+    for (second_stays = stays; more; n++) {
+        base_mount();
+        stayed = NULL;
+        more = shim_fibres(2, use, n + 1);
+        if (stayed) {
+            check_eq(ilock_valid(stayed), 0);
+            check_eq(read_g(stayed), 0);
+            command_close(stayed);
+        }
+        check_eq(rig_do("umount /m"), 0);
+        check_eq(ext2_inodes_in_use(), 1);
+        char *tree = rig_look(rig_image(), IMAGE_WHOLE, "two users of a file");
+        check(!strstr(tree, "/d/g\t"));
+        free(tree);
+    }
+    return n;
+}
+
+TEST(the_last_user_of_an_inode_without_names_frees_it_and_no_other)
+{
+    base_make();
+    shim.spin_switches = true;
+    check(uses(false) > 20);
+    check(uses(true) > 20);
+}
