@@ -50,10 +50,11 @@ struct disk {
     /* lock */
     const struct policy *sched, *place; /* adopted from policy_in_use */
     struct queue queue;
-    u64 queued_ns;   /* the number of requests in it, summed over time */
-    u64 measured_ns; /* until then */
-    u32 in_flight;   /* commands */
-    u32 plugged;     /* submitters that hold back dispatch */
+    u64 queued_ns;        /* the number of requests in it, summed over time */
+    u64 measured_ns;      /* until then */
+    u32 in_flight;        /* commands */
+    u64 written, flushed; /* writes done; those that a flush has covered */
+    u32 plugged;          /* submitters that hold back dispatch */
     struct drive drive;
     struct drive later;       /* the same, as it will be ... */
     u64 later_ns;             /* at this time; NEVER_NS: not worked out */

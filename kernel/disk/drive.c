@@ -21,7 +21,8 @@
  * - A write costs overhead, and the arm seeks while the data cross the bus.
  *   Written behind, it is done when they are across. A write that goes on where
  *   the last one ended joins it while the arm is at it (a hit); any other waits
- *   for the arm, so that one stream at most is not on the platters yet.
+ *   for the arm, so that one stream at most is not on the platters yet, for
+ *   which a flush waits.
  *
  * Not modelled: slipped and remapped sectors, retries, thermal recalibration.
  */
@@ -334,6 +335,7 @@ static u64 serve_write(struct drive *d, u64 now_ns, u64 sector, u64 end)
     }
     u64 here_ns = ready_ns + (end - sector) * d->bus_ns;
     write_out(d, sector, end, ready_ns);
+    d->durable_ns = d->arm_ns;
     forget(d, sector, end);
     struct segment *s = &d->segment[d->written];
     u64 done_ns = m->write_behind ? behind_ns(d, s, end, here_ns) : d->arm_ns;
@@ -385,6 +387,13 @@ u64 drive_seek_edge(struct drive *d, u64 now_ns, bool last)
     d->cyl = edge.cyl;
     d->ahead = NONE;
     d->free_ns = d->arm_ns;
+    return d->free_ns;
+}
+
+u64 drive_flush(struct drive *d, u64 now_ns)
+{
+    u64 ready_ns = MAX(now_ns, d->free_ns) + d->model->write_hit_ns[d->after];
+    d->free_ns = MAX(ready_ns, d->durable_ns);
     return d->free_ns;
 }
 

@@ -67,6 +67,8 @@ struct drive_model {
     u32 segments, segment_sectors; /* at most MAX_SEGMENTS */
     u32 read_ahead_sectors; /* beyond a request, whose data may give way */
     bool write_behind;      /* a write is done when its data are in the cache */
+    bool volatile_cache; /* and then lost in a power cut, unless it was flushed
+                          */
 };
 
 /* What a segment of the cache holds: sectors in one piece. */
@@ -89,8 +91,9 @@ struct drive {
     u64 commands;             /* so far */
     u64 free_ns;              /* when the last of them is done */
     u32 after;                /* AFTER_READ or AFTER_WRITE: what that was */
-    u64 arm_ns;               /* when the arm will have done what it was told */
-    u32 cyl, head;            /* where it will be then */
+    u64 durable_ns; /* when all that it was given is on the platters */
+    u64 arm_ns;     /* when the arm will have done what it was told */
+    u32 cyl, head;  /* where it will be then */
     struct segment segment[MAX_SEGMENTS];
     /* Numbers of segments, or MAX_SEGMENTS for none: the one that the arm reads
      * ahead into, up to the sector ahead_end; the one that the last write used.
@@ -133,6 +136,10 @@ void drive_catch_up(struct drive *, u64 now_ns);
  * which the drive has caught up. */
 struct approach drive_approach(const struct drive *, u64 now_ns, u64 sector,
                                u32 nsectors, bool write);
+
+/* At now_ns the drive is told to bring what it has been given to write onto the
+ * platters. Returns when it has. */
+u64 drive_flush(struct drive *, u64 now_ns);
 
 /* A request reaches the drive at now_ns, which is no earlier than in the call
  * before. It lies within the drive's sectors. Returns when it will be done. */

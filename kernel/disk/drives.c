@@ -212,6 +212,10 @@ static const struct drive_model rows[] = {
         .segment_sectors = 282,
         .read_ahead_sectors = 282, /* all of the segment */
         .write_behind = true,
+        /* Its cache is volatile, as that of most drives. Here it is as if a
+         * battery kept it, for Shriver et al. flush nothing;
+         * drive_volatile=1 makes it as it was sold. */
+        .volatile_cache = false,
     },
 
     /* The drives of Wang, Anderson and Patterson 1999. No write-behind, so that

@@ -108,6 +108,15 @@ bool model_start(struct disk *d, struct io *command, u64 now_ns)
     return false;
 }
 
+u64 model_flush_ns(struct disk *d)
+{
+    spin_lock(&d->lock);
+    d->later_ns = NEVER_NS;
+    u64 done_ns = drive_flush(&d->drive, clock_ns() + d->command_ns);
+    spin_unlock(&d->lock);
+    return done_ns;
+}
+
 void model_flush(struct disk *d, struct io *io)
 {
     clock_stop();
@@ -239,6 +248,8 @@ void model_fit(struct disk *d, u32 wanted)
     const struct drive_model *m = d->drive.model;
     d->queue.turn_ns = m->rpm ? drive_rotation_ns(m) : 0;
     d->later_ns = NEVER_NS;
+    bool is_volatile = m->modelled ? m->volatile_cache : d->can_flush;
+    d->volatile_cache = arg_number("drive_volatile", is_volatile, 0, 1);
     if (!m->modelled)
         return;
     u32 depth = wanted ? wanted : d->drive.model->depth;

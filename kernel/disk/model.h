@@ -19,8 +19,10 @@ void model_fit(struct disk *, u32 depth_wanted);
  * the device must be kicked. */
 bool model_start(struct disk *, struct io *command, u64 now_ns);
 
-/* Have the device flush within this instant: models have no time for it. No
- * lock. */
+/* The drive is told to flush. Returns when it has. */
+u64 model_flush_ns(struct disk *);
+
+/* Have the device flush within this instant. No lock. */
 void model_flush(struct disk *, struct io *);
 
 #endif

@@ -234,10 +234,20 @@ TEST(a_barrier_flushes_the_device_and_waits)
 {
     rig.can_flush = true;
     boot_disks("");
+    submit("W1:100+2");
+    end_commands();
+    check_commands("W1:100+2");
+    u64 kicks = rig.kicks;
     check_eq(disk_flush(disk_get(1)), 0);
     check_commands("F1");
-    check_counters("disk.", "flushes 1");
-    check_eq(rig.kicks, 1);
+    check_eq(rig.kicks, kicks + 1);
+    check_eq(disk_flush(disk_get(1)), 0); /* nothing was written since */
+    check_eq(disk_order(disk_get(1)), 0);
+    check_commands("");
+    submit("W1:100+2");
+    end_commands();
+    check_eq(disk_order(disk_get(1)), 0);
+    check_commands("W1:100+2 F1");
 }
 
 TEST(a_device_that_has_no_cache_needs_no_barrier)
@@ -246,6 +256,18 @@ TEST(a_device_that_has_no_cache_needs_no_barrier)
     check_eq(disk_flush(disk_get(0)), 0);
     check_commands("");
     check_counters("disk.", "");
+}
+
+TEST(only_a_volatile_cache_is_flushed_for_order)
+{
+    rig.can_flush = true;
+    boot_disks("drive_volatile=0");
+    submit("W0:100+2");
+    end_commands();
+    check_eq(disk_order(disk_get(0)), 0);
+    check_commands("W0:100+2");
+    check_eq(disk_flush(disk_get(0)), 0);
+    check_commands("F0");
 }
 
 TEST(a_barrier_under_a_model_takes_no_time)
@@ -277,6 +299,9 @@ TEST(a_barrier_waits_for_a_place_in_the_ring)
     rig.can_flush = true;
     rig.ring = 2;
     boot_disks("");
+    submit("W0:50+1");
+    end_commands();
+    check_commands("W0:50+1");
     start(8, transfer, &done);
     check_eq(in_flight(), 2);
     struct task *t = start(9, barrier, &flushed);

@@ -9,6 +9,12 @@
 
 /* ---- when a command is done ---- */
 
+/* When the model has this done, in a copy of the disk's drive. */
+static u64 done_ns(struct drive *copy, u64 at_ns, u64 sector, u32 n, bool write)
+{
+    return drive_service(copy, at_ns, sector, n, write);
+}
+
 TEST(data_move_when_the_model_says_that_the_command_is_done)
 {
     boot_disks("drive=fixed");
@@ -29,6 +35,37 @@ TEST(data_move_when_the_model_says_that_the_command_is_done)
     check_hist("read_response", 0, "9961472 19922944", 30 * MS);
 }
 
+static void order(void *end_ns)
+{
+    check_eq(disk_order(disk_get(0)), 0);
+    *(u64 *)end_ns = clock_now_ns;
+}
+
+TEST(a_barrier_waits_until_a_volatile_cache_is_on_the_platters)
+{
+    rig.can_flush = true;
+    boot_disks("drive=cheetah4lp drive_volatile=1");
+    struct drive copy = disk_get(0)->drive;
+    u64 here_ns = done_ns(&copy, clock_now_ns, 3000, 16, true);
+    u64 durable_ns = drive_flush(&copy, here_ns);
+    check(durable_ns > here_ns);
+    submit("W0:3000+16");
+    run_to_ns(here_ns);
+    check_notes("W3000 done");
+    u64 end_ns = 0;
+    struct task *t = start(9, order, &end_ns);
+    run_to_ns(durable_ns - 1);
+    check(!has_ended(t));
+    check_commands("W0:3000+16");
+    run_to_ns(durable_ns);
+    run_others();
+    check(has_ended(t));
+    check_eq(end_ns, durable_ns);
+    check_commands("F0");
+    check_counters("disk.", "writes 1, write_sectors 16, commands 1, "
+                            "flushes 1");
+}
+
 TEST(a_command_takes_its_way_to_the_drive_unless_it_waits_there)
 {
     boot_disks("drive=fixed drive_command_us=500 drive_depth=8");
@@ -46,12 +83,6 @@ TEST(a_command_takes_its_way_to_the_drive_unless_it_waits_there)
     check_notes("");
     run_to_ns(30 * MS + 900000);
     check_notes("R300 done");
-}
-
-/* When the model has this done, in a copy of the disk's drive. */
-static u64 done_ns(struct drive *copy, u64 at_ns, u64 sector, u32 n, bool write)
-{
-    return drive_service(copy, at_ns, sector, n, write);
 }
 
 TEST(a_command_takes_as_long_as_all_its_requests_together)
@@ -81,7 +112,7 @@ TEST(a_drive_takes_up_what_it_has_done_first)
     boot_disks("drive=rz58 drive_depth=4");
     submit("R0:0+2 R0:3800+2 W0:2000+2 R0:40+2");
     run_to_ns(1000 * MS);
-    check_notes("R0 done; R40 done; W2000 done; R3800 done");
+    check_notes("R0 done; R40 done; W3000 done; R3800 done");
 }
 
 /* The rule, worked out by itself: the end of each, and an eighth of when it

@@ -242,6 +242,23 @@ TEST(a_write_that_is_behind_is_done_when_its_data_are_across)
     toy.write_behind = false;
 }
 
+/* The arm is done at 400 us; the overhead of a command is the 22 us that the
+ * write above takes without its data. */
+TEST(a_flush_waits_until_what_was_written_behind_is_on_the_platters)
+{
+    toy.write_behind = true;
+    begin();
+    check_eq(write_at(0, 1, 3), 22000 + 15000);
+    check_eq(drive.arm_ns, 400000);
+    check_eq(drive_flush(&drive, 100000), 400000);
+    check_eq(drive_flush(&drive, 500000), 500000 + toy.write_hit_ns[1]);
+    check_eq(write_at(390000, 50, 1) > 500000, true);
+    toy.write_behind = false;
+    begin();
+    u64 done_ns = write_at(0, 1, 3);
+    check_eq(drive_flush(&drive, done_ns), done_ns + toy.write_hit_ns[1]);
+}
+
 /* 30 sectors; 24 fit. The arm is done with the last at 3,200 us (30 sectors,
  * and a slot of skew each track); 24 slots before that is 800 us. */
 TEST(a_long_write_behind_waits_until_the_rest_fits_a_segment)
