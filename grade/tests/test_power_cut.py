@@ -1,4 +1,12 @@
-"""After a power cut e2fsck repairs the disk by itself, and what was fsynced is there."""
+"""After a power cut e2fsck repairs the disk by itself, and what was fsynced is there.
+
+A log of QEMU's has the writes and flushes of a disk in their order ("dm-log-writes" in the
+kernel's documentation: a superblock, then entries, each a sector and its data).
+"""
+
+import random
+import struct
+from pathlib import Path
 
 import pytest
 from conftest import MakeImage
@@ -67,3 +75,85 @@ def test_what_is_older_than_two_updates_survives_a_power_cut(make_image: MakeIma
     repaired = image.command("e2fsck", "-fp", path, check=False)
     assert repaired.returncode in (0, 1), repaired.stdout.decode()
     assert image.read(path, "/d/copy") == image.read(path, "/bin/sh")
+
+
+SECTOR = 512
+ENTRY = struct.Struct("<QQQQ")  # sector, sectors, flags, bytes of data
+FLUSH = 1
+MESSAGES = 12
+MESSAGE = bytes(i % 249 for i in range(6000))
+CUTS = 40
+
+
+def mail() -> str:
+    """Messages arrive, as in a mail directory: written, fsynced, renamed; old ones are removed."""
+    lines = ["mkdir /mail", "mkdir /mail/tmp", "mkdir /mail/new"]
+    for i in range(MESSAGES):
+        lines.append(f"dd if=/msg of=/mail/tmp/{i} bs=16k conv=fsync 2> /dev/null")
+        lines.append(f"mv /mail/tmp/{i} /mail/new/{i}")
+        if i >= MESSAGES // 2:
+            lines.append(f"rm /mail/new/{i - MESSAGES // 2}")
+    return "\n".join([*lines, "echo finished .", "poweroff"])
+
+
+def entries(log: Path) -> list[tuple[int, bytes] | None]:
+    """The writes in a log, each its place in bytes and its data; None is a flush."""
+    data, at, found = log.read_bytes(), SECTOR, []
+    while at + ENTRY.size <= len(data):
+        sector, sectors, flags, _ = ENTRY.unpack_from(data, at)
+        at += SECTOR
+        if sectors:
+            found.append((sector * SECTOR, data[at : at + sectors * SECTOR]))
+            at += sectors * SECTOR
+        if flags & FLUSH:
+            found.append(None)
+    return found
+
+
+def cut(before: bytes, log: list[tuple[int, bytes] | None], n: int, rng: random.Random) -> bytes:
+    """The disk when the power goes after n entries: all writes before the last flush are on the
+    platters, and any of those since.
+    """
+    flushed = max((i for i in range(n) if log[i] is None), default=0)
+    disk = bytearray(before)
+    for i, write in enumerate(log[:n]):
+        if write and (i < flushed or rng.random() < 0.5):
+            disk[write[0] : write[0] + len(write[1])] = write[1]
+    return bytes(disk)
+
+
+def names(path: Path, folder: str) -> set[int]:
+    """The messages in a folder of the disk."""
+    lines = image.debugfs(path, f"ls -p {folder}").splitlines()
+    rows = [line.split("/") for line in lines if line.count("/") > 5]
+    return {int(row[5]) for row in rows if row[1] != "0" and row[5].isdigit()}
+
+
+def test_mail_survives_a_power_cut_of_a_drive_with_a_volatile_cache(
+    make_image: MakeImage, tmp_path: Path
+) -> None:
+    """A message that came after another one proves that this one had been fsynced and renamed."""
+    path = make_image(damaged=True, files={"/msg": MESSAGE}, rc=mail(), size="4M")
+    before, log = path.read_bytes(), tmp_path / "log"
+    log.write_bytes(b"")
+    files = f"file.driver=file,file.filename={path},log.driver=file,log.filename={log}"
+    disk = Disk(drive=f"driver=blklogwrites,{files}", cache="writeback")
+    args = "drive=cheetah4lp drive_volatile=1 write=delayed"
+    with Machine(Config((disk,), args=args, lab=True)) as machine:
+        machine.expect(r"^finished \.")
+    done, rng = entries(log), random.Random(1)
+    assert sum(entry is None for entry in done) > 5 * MESSAGES
+    arrived = 0
+    for n in rng.sample(range(len(done)), CUTS):
+        path.write_bytes(cut(before, done, n, rng))
+        repaired = image.command("e2fsck", "-fp", path, check=False)
+        assert repaired.returncode in (0, 1), f"cut {n}: {repaired.stdout.decode()}"
+        new = names(path, "/mail/new")
+        last = max(new | names(path, "/mail/tmp") | {0})
+        for i in range(last):
+            if i in new:
+                assert image.read(path, f"/mail/new/{i}") == MESSAGE, f"cut {n}: {i}"
+            else:
+                assert i <= last - MESSAGES // 2, f"cut {n}: {i} of {last}"
+        arrived += last
+    assert arrived > CUTS
