@@ -439,7 +439,7 @@ static void cut_here(struct disk *d)
             cut_look(which, false);
 }
 
-TEST(a_power_cut_at_any_write_leaves_what_can_be_repaired)
+static void cut_operations(void)
 {
     base_make();
     char *before = rig_look(rig_kept(), IMAGE_WHOLE, "nothing");
@@ -464,6 +464,17 @@ TEST(a_power_cut_at_any_write_leaves_what_can_be_repaired)
     }
     free(before);
     check(cutting.cuts > 100);
+}
+
+TEST(a_power_cut_at_any_write_leaves_what_can_be_repaired)
+{
+    cut_operations();
+}
+
+TEST(so_does_one_of_a_drive_with_a_volatile_cache)
+{
+    shim.volatile_cache = true;
+    cut_operations();
 }
 
 /* ---- that several work at once ---- */

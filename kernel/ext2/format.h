@@ -39,7 +39,8 @@
 #define EXT2_INTENT_MAGIC 0x6d766973 /* else there is none */
 struct ext2_intent {
     u32 magic;
-    u32 from, to; /* the directories */
+    u32 from, from_generation; /* the directories */
+    u32 to, to_generation;
     u32 moved, moved_generation;
     u32 replaced, replaced_generation; /* 0: none */
     u32 block, at; /* the old name's entry: block of `from`, byte in it */
@@ -71,7 +72,7 @@ struct ext2_super {
     u16 reserved_gdt_blocks;
     u8 other[496];
     struct ext2_intent intent;
-    u8 rest[28];
+    u8 rest[20];
 };
 _Static_assert(sizeof(struct ext2_super) == EXT2_SUPER_BYTES, "superblock");
 _Static_assert(__builtin_offsetof(struct ext2_super, intent) == 704, "intent");

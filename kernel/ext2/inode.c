@@ -425,8 +425,9 @@ int iget_was(struct fs *fs, u32 ino, u32 generation, struct inode **out,
 {
     struct ext2_inode *raw;
     *out = NULL;
+    *husk = false;
     if (!ino_ok(fs, ino))
-        return ino ? -EIO : 0;
+        return 0;
     int error = iget(fs, ino, out);
     struct buf *b = error ? NULL : raw_read(*out, &raw);
     if (error)

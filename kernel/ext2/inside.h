@@ -144,8 +144,8 @@ int inode_make(struct inode *dir, u32 mode, struct inode **);
 /* Copy to the disk's inode; wait: and write that now. Locked. */
 int inode_write(struct inode *, bool wait);
 int inode_write_husk(struct inode *); /* and wait; the inode stays as it is */
-/* iget, if the disk's inode is in use and of that generation; else *out is
- * NULL, as for ino 0. husk: it is one on the disk. */
+/* iget, if the disk has that inode, of that generation; else *out is NULL.
+ * husk: it is one there. */
 int iget_was(struct fs *, u32 ino, u32 generation, struct inode **out,
              bool *husk);
 /* Of the inodes in use, free those without names, or write all dirty ones to

@@ -89,7 +89,7 @@ static int remove_leftover(struct unfinished *u, const struct search *s)
     if (last && !u->husk)
         return remove_name(u->from, s, ip);
     int error = dir_remove(u->from, s);
-    return error || last ? error : set_links(ip, 1, false);
+    return error || last || u->husk ? error : set_links(ip, 1, false);
 }
 
 /* The new name is there: the old one goes, whatever it leads to. */
@@ -130,35 +130,44 @@ static int finish_locked(struct unfinished *u)
     return error ?: finish_spare(u);
 }
 
-/* Find what the record names. u->moved stays NULL if nothing can be left to do,
- * because it is not there any more. */
+/* A whole inode that the record names; NULL: it is not there any more. */
+static int find_whole(struct fs *fs, u32 ino, u32 generation, struct inode **ip)
+{
+    bool husk;
+    int error = iget_was(fs, ino, generation, ip, &husk);
+    if (!error && husk) {
+        iput(*ip);
+        *ip = NULL;
+    }
+    return error;
+}
+
 static int find_all(struct fs *fs, struct unfinished *u)
 {
     const struct ext2_intent *i = u->intent;
-    memcpy(u->name, i->name, i->name_len);
-    if (!*u->name || is_dots(u->name) || strchr(u->name, '/') ||
-        !ino_ok(fs, i->from) || !ino_ok(fs, i->to))
-        return -EIO;
-    int error =
-        iget_was(fs, i->moved, i->moved_generation, &u->moved, &u->husk);
-    if (error || !u->moved)
-        return error;
-    error = iget_was(fs, i->replaced, i->replaced_generation, &u->replaced,
-                     &u->husk);
-    error = error ?: iget(fs, i->from, &u->from);
-    return error ?: iget(fs, i->to, &u->to);
+    int error = find_whole(fs, i->from, i->from_generation, &u->from);
+    error = error ?: find_whole(fs, i->to, i->to_generation, &u->to);
+    error = error ?: find_whole(fs, i->moved, i->moved_generation, &u->moved);
+    return error
+               ?: iget_was(fs, i->replaced, i->replaced_generation,
+                           &u->replaced, &u->husk);
 }
 
-/* Lock them in the order of inside.h. Nothing may be locked twice, which only a
- * record that no rename has written would ask for. */
+/* Can there be something to do? No rename is of a directory in itself, or has
+ * such a name. */
+static bool may_be_unfinished(const struct unfinished *u)
+{
+    const struct inode *from = u->from, *to = u->to, *r = u->replaced;
+    return from && to && u->moved && u->moved != from && u->moved != to &&
+           (!r || (r != from && r != to && r != u->moved)) && *u->name &&
+           !is_dots(u->name) && !strchr(u->name, '/');
+}
+
+/* Lock them in the order of inside.h. */
 static int finish_found(struct unfinished *u)
 {
     struct inode *all[] = {u->from, u->to == u->from ? NULL : u->to, u->moved,
                            u->husk ? NULL : u->replaced};
-    for (u32 i = 0; i < NELEM(all); i++)
-        for (u32 k = 0; k < i && all[i]; k++)
-            if (all[i] == all[k])
-                return -EIO;
     for (u32 i = 0; i < NELEM(all); i++)
         if (all[i])
             ilock(all[i]);
@@ -176,8 +185,10 @@ int redo_finish(struct fs *fs)
     if (intent.magic != EXT2_INTENT_MAGIC || fs_writable(fs))
         return 0;
     sleep_lock(&tree_lock);
+    memcpy(u.name, intent.name, intent.name_len);
     int error = find_all(fs, &u);
-    error = error || !u.moved ? error : finish_found(&u);
+    if (!error && may_be_unfinished(&u))
+        error = finish_found(&u);
     struct inode *all[] = {u.from, u.to, u.moved, u.replaced};
     for (u32 i = 0; i < NELEM(all); i++)
         if (all[i])

@@ -103,7 +103,9 @@ static int record(const struct renaming *r)
 {
     struct ext2_intent i = {.magic = EXT2_INTENT_MAGIC,
                             .from = r->from->at->ino,
+                            .from_generation = r->from->at->generation,
                             .to = r->to->at->ino,
+                            .to_generation = r->to->at->generation,
                             .moved = r->moved->ino,
                             .moved_generation = r->moved->generation,
                             .block = r->old.block,
