@@ -21,7 +21,8 @@
  *   An inode that has contents but not quite a name yet, or is about to lose
  *   its last one, is a husk on the disk: an empty directory without blocks,
  *   which e2fsck -p clears together with its name. make.c, remove.c and
- *   rename.c open with their orders.
+ *   rename.c open with their orders. redo.c finishes at mount what no order
+ *   makes whole.
  * - `a ?: b` is the error of a, or if there is none, that of b, which is done
  *   only then.
  */
