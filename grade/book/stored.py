@@ -78,6 +78,20 @@ def value(come_from: Source) -> str:
     return number(found) if digits is None else f"{found:,.{digits}f}"
 
 
+def interval(come_from: Source) -> str:
+    """The 95 % interval of a measured number, or the range over trials of an extreme, in words;
+    "" if none is stored. Call it after `value`, which checks the source."""
+    wanted = {name: said for name, said in come_from.items() if name != "digits"}
+    if wanted.get("is", "measured") != "measured":
+        return ""
+    kept = documents.row(wanted, read).get("interval", {}).get(wanted["metric"])
+    if not kept or kept[0] == kept[1]:
+        return ""
+    digits = come_from.get("digits")
+    low, high = (number(end) if digits is None else f"{end:,.{digits}f}" for end in kept)
+    return f"{low} to {high}"
+
+
 def not_measured(*names: str) -> str:
     """What stands in place of figures that are lacking."""
     lacking = [name for name in dict.fromkeys(names) if not is_stored(name)]

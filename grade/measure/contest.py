@@ -1,15 +1,19 @@
 """A contest: is one arm at least as good as every other, in metrics of which less is better?
 
-It is judged in each setting, over its seeds. Only arms that give the same promise take part: those
+It is judged in each setting, over its seeds. It is won if the arm's value is told apart from each
+other's and is less (apart.py), lost if another's is told apart from it and is less, and otherwise
+not told. Only arms that give the same promise take part: those
 whose `bound`, such as the age of the oldest block written, is at most `bound_times` the arm's own.
 Besides, `no_more` names metrics in which the arm must not exceed one other arm. A lost contest is a
-result, which is reported, and not a failure.
+result, which is reported, and not a failure. With too few trials for an interval the values decide
+who is ahead, and nobody has won.
 """
 
 import math
 from dataclasses import dataclass
 
-from grade.measure import metrics
+from grade.measure import apart, metrics
+from grade.measure.apart import Claim
 from grade.measure.schema import Experiment
 from grade.measure.verdict import Verdict, by_setting, trials, words
 
@@ -40,32 +44,60 @@ def bound_to(row: dict, own: Entry, others: list[Entry]) -> list[Entry]:
 
 
 @dataclass(frozen=True)
+class Rival:
+    """Another arm: its value, and whether the contest's arm has less, as far as trials tell."""
+
+    arm: str
+    value: float
+    less: Claim
+
+
+@dataclass(frozen=True)
 class Match:
-    """A metric in a setting: the arm's value and its rivals' values, the best first.
+    """A metric in a setting: the arm's value and its rivals, the best first.
 
     against: the one arm that it must not exceed; "" if all that give the same promise."""
 
     metric: str
     at: dict
     own: float
-    rivals: list[tuple[str, float]]
+    rivals: list[Rival]
     against: str = ""
 
     @property
     def won(self) -> bool | None:
-        """None if there is no rival."""
-        return self.own <= self.rivals[0][1] if self.rivals else None
+        """None if there is no rival, or if the trials do not tell."""
+        return apart.together([rival.less.met for rival in self.rivals]) if self.rivals else None
+
+    @property
+    def sure(self) -> bool:
+        """The trials suffice for intervals."""
+        return all(rival.less.interval is not None for rival in self.rivals)
+
+    @property
+    def decides(self) -> list[Rival]:
+        """Those that have less, those that are not told apart, or the next: who decides it."""
+        same = [rival for rival in self.rivals if rival.less.met is self.won]
+        return same if self.won is not True else same[:1]
 
     @property
     def behind(self) -> float:
         """By what share of the best value the arm's value, which has lost, is above it."""
-        best = self.rivals[0][1]
+        best = self.rivals[0].value
         return self.own / best - 1 if best else math.inf
+
+
+def rival(own: Entry, other: Entry, name: str, op: str) -> Rival:
+    """Another arm's standing against the contest's arm in a metric."""
+    value = other.value(name)
+    pairs = apart.both(apart.values(own.runs, name), apart.values(other.runs, name))
+    return Rival(other.arm, value, apart.compared(op, pairs, own.value(name) <= value))
 
 
 def match(own: Entry, others: list[Entry], name: str, at: dict, against: str = "") -> Match:
     """The arm against these in a metric."""
-    rivals = sorted(((entry.arm, entry.value(name)) for entry in others), key=lambda row: row[1])
+    op = "<=" if against else "<"
+    rivals = sorted((rival(own, other, name, op) for other in others), key=lambda row: row.value)
     return Match(name, at, own.value(name), rivals, against)
 
 
@@ -88,16 +120,16 @@ def matches(experiment: Experiment, results: list[dict]) -> list[Match]:
 
 
 def told(arm: str, of: Match) -> str:
-    """The arm's value, and the values that are better, the best first; or the next best."""
-    if of.won is None:
+    """The arm's value, and the rivals that decide the match."""
+    if not of.rivals:
         return (
             "not all of its runs have been made"
             if of.against
             else "no other arm gives the same promise"
         )
-    better = [rival for rival in of.rivals if rival[1] < of.own]
-    shown = [f"{name} {value:,.6g}" for name, value in better or of.rivals[:1]]
-    return f"{arm} {of.own:,.6g}; {'better' if better else 'next'}: {', '.join(shown)}"
+    kind = {True: "next", False: "better", None: "not told apart"}[of.won]
+    shown = [f"{one.arm} {one.value:,.6g}" for one in of.decides]
+    return f"{arm} {of.own:,.6g}; {kind}: {', '.join(shown)}; {of.decides[0].less.told}"
 
 
 def verdict(arm: str, of: Match) -> Verdict:
@@ -107,7 +139,11 @@ def verdict(arm: str, of: Match) -> Verdict:
         if of.against
         else f"{arm} has the least {of.metric} of {len(of.rivals) + 1} arms"
     )
-    return Verdict(says + words(of.at), of.won, told(arm, of), contest=True)
+    undecided = bool(of.rivals) and of.won is None
+    why = told(arm, of)
+    return Verdict(
+        says + words(of.at), of.won, why, contest=True, undecided=undecided, sure=of.sure
+    )
 
 
 def judge(experiment: Experiment, results: list[dict]) -> list[Verdict]:

@@ -1,4 +1,8 @@
-"""Whether results are as the experiment expects, and a sentence that says so for each."""
+"""Whether results are as the experiment expects, and a sentence that says so for each.
+
+What is expected of one arm alone, with a fixed limit or against the model, is judged by the values
+of its trials. Two arms are compared by their trials' differences (apart.py).
+"""
 
 import itertools
 import math
@@ -7,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import mean, median
 
-from grade.measure import contest, metrics
+from grade.measure import apart, contest, metrics
+from grade.measure.apart import Claim
 from grade.measure.result import setting
 from grade.measure.schema import MODEL_SAYS, Experiment
 from grade.measure.verdict import Verdict, by_setting, trials, words
@@ -53,9 +58,38 @@ def expected(row: dict, limit: str) -> str:
     return f"expected {WORDS[row['op']]}{limit}{within}{of}"
 
 
-def over_runs(how: str, runs: int) -> str:
-    """How a value was made from the values of several runs."""
-    return f" ({OVER_RUNS[how]} of {runs} runs)" if runs > 1 else ""
+def over_runs(how: str, name: str, runs: list[dict]) -> str:
+    """How a value was made from the values of several runs, and how far these are apart: of a
+    mean its interval, of an extreme the range of the trials."""
+    if len(runs) < 2:
+        return ""
+    made = f"{OVER_RUNS[how]} of {len(runs)} runs"
+    found = apart.spread(runs, name, how)
+    if not found:
+        return f" ({made})"
+    sure = "" if how in ("min", "max") else "95 %: "
+    return f" ({made}, {sure}{found.low:,.4g} to {found.high:,.4g})"
+
+
+def compare(row: dict, mine: list[dict], others: list[dict], how: str) -> Claim:
+    """The comparison of two arms, or of an arm at two values of a variable."""
+    name, times = row["metric"], row["times"]
+    limit = metrics.together(others, name, how) * times
+    point = compared(row, metrics.together(mine, name, how), limit)
+    pairs = apart.both(apart.values(mine, name, how), apart.values(others, name, how))
+    scaled = [(value, other * times) for value, other in pairs]
+    return apart.compared(row["op"], scaled, point, row["within_percent"] or 0)
+
+
+def claimed(row: dict, claims: list[Claim], why: str) -> Verdict:
+    """The verdict of comparisons that must all hold. It shows the difference that is closest to
+    being none, unless one does not hold."""
+    met = apart.together([claim.met for claim in claims])
+    shown = [claim for claim in claims if claim.met is met]
+    least = min(shown, key=lambda claim: abs(claim.difference))
+    sure = all(claim.interval is not None for claim in claims)
+    undecided = met is None
+    return Verdict(row["says"], met, f"{why}; {least.told}", undecided=undecided, sure=sure)
 
 
 def judge_along(row: dict, mine: list[dict]) -> Verdict:
@@ -64,10 +98,10 @@ def judge_along(row: dict, mine: list[dict]) -> Verdict:
     points: dict[object, list[dict]] = {}
     for result in mine:
         points.setdefault(result["variables"][along], []).append(result)
-    values = [metrics.together(trials, name, row["of"]) for trials in points.values()]
-    met = all(
-        compared(row, value, before * row["times"]) for before, value in itertools.pairwise(values)
-    )
+    how = row["of"] or metrics.over_runs(name)
+    values = [metrics.together(trials, name, how) for trials in points.values()]
+    steps = itertools.pairwise(points.values())
+    claims = [compare(row, after, before, how) for before, after in steps]
     shown = ", ".join(figure(value, name) for value in values)
     at = ", ".join(map(str, points))
     before = f"{share(row)}the one before it"
@@ -75,17 +109,22 @@ def judge_along(row: dict, mine: list[dict]) -> Verdict:
         f"{row['arm']}: {name} is {shown} at {along} {at}; "
         f"expected each to be {WORDS[row['op']]}{before}"
     )
-    return Verdict(row["says"], met, why)
+    if not claims:
+        return Verdict(row["says"], True, f"{why}; there is one value only")
+    return claimed(row, claims, why)
 
 
 @dataclass(frozen=True)
 class Point:
-    """A combination of variables: the value, the limit, and whether the value is as expected."""
+    """A combination of variables: the value, the limit, and whether the value is as expected.
+
+    claim: of two arms, their comparison."""
 
     at: dict
     value: float
     limit: float
-    met: bool
+    met: bool | None
+    claim: Claim | None = None
 
     @property
     def off(self) -> float:
@@ -94,14 +133,22 @@ class Point:
 
 def worst(row: dict, points: list[Point], what: str, unit: str) -> Verdict:
     """The verdict of an expectation that must be met at all points. It shows one of them: the bad
-    point that is farthest off, or, if all are good, the one that is closest to being bad."""
-    bad = [point for point in points if not point.met]
+    point that is farthest off, or, if all are good, the one that is closest to being bad. A point
+    at which arms are not told apart is neither."""
+    bad = [point for point in points if point.met is False]
+    open_ = [point for point in points if point.met is None]
+    met = apart.together([point.met for point in points])
     far = bad or row["op"] == "=="
-    point = max(bad or points, key=lambda point: point.off if far else -point.off)
+    point = max(bad or open_ or points, key=lambda point: point.off if far else -point.off)
     count = f"the worst of {len(points)}" + (f"; {len(bad)} not as expected" if bad else "")
+    count += f"; {len(open_)} not told apart" if open_ else ""
     value, limit = (f"{number:,.6g}{unit}" for number in (point.value, point.limit))
     came = f"{row['arm']}: {what}{words(point.at)} is {value} ({count})"
-    return Verdict(row["says"], not bad, f"{came}; {expected(row, limit)}")
+    why = f"{came}; {expected(row, limit)}"
+    if point.claim:
+        why += f"; {point.claim.told}"
+    sure = all(p.claim is None or p.claim.interval is not None for p in points)
+    return Verdict(row["says"], met, why, undecided=met is None, sure=sure)
 
 
 def in_the_middle(row: dict, points: list[Point]) -> Verdict:
@@ -117,13 +164,15 @@ def judge_points(row: dict, mine: list[dict], others: list[dict], predicted: Pre
     name, points = row["metric"], []
     how = row["of"] if row["of"] != "point" else None
     for at, group in by_setting(mine):
-        value, limit = metrics.together(group, name, how), row["value"]
+        value, limit, claim = metrics.together(group, name, how), row["value"], None
         if row["than"] == MODEL_SAYS:
             limit = mean(predicted(trial)[name] for trial in group) * row["times"]
         elif others:
             there = [r for r in others if setting(r["variables"]) == at]
             limit = metrics.together(there, name, how) * row["times"]
-        points.append(Point(at, value, limit, compared(row, value, limit)))
+            claim = compare(row, group, there, how or metrics.over_runs(name))
+        met = claim.met if claim else compared(row, value, limit)
+        points.append(Point(at, value, limit, met, claim))
     if row["median_percent"] is not None:
         return in_the_middle(row, points)
     return worst(row, points, name, figure(0, name)[1:])
@@ -202,9 +251,11 @@ def judge_one(row: dict, results: list[dict], wanted: int, predicted: Predicted)
     else:
         value = metrics.together(mine, name, how)
         met = compared(row, value, limit)
-        shown = figure(value, name) + over_runs(how, len(mine))
+        shown = figure(value, name) + over_runs(how, name, mine)
         needed = expected(row, figure(limit, name))
     why = f"{row['arm']}: {name} is {shown}; {needed}"
+    if others and how not in ("every", "any"):
+        return claimed(row, [compare(row, mine, others, how)], why)
     return Verdict(row["says"], met, why)
 
 

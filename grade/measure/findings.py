@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable
 
 from grade.measure.summary import aligned
-from grade.measure.verdict import AS_THE_PAPER, DIFFERS, NOT_SO, UNKNOWN, Verdict
+from grade.measure.verdict import AS_THE_PAPER, DIFFERS, NOT_APART, NOT_SO, UNKNOWN, Verdict
 
-WORDS = (AS_THE_PAPER, DIFFERS, NOT_SO, UNKNOWN)
+WORDS = (AS_THE_PAPER, DIFFERS, NOT_SO, NOT_APART, UNKNOWN)
 
 
 def paper(verdict: Verdict) -> str:

@@ -1,12 +1,13 @@
 """The text that the terminal shows of an experiment's results: a pure function of them.
 
-Runs that differ only in `seed` are trials of one system, and share a row.
+Runs that differ only in `seed` are trials of one system, and share a row. Below it are the 95 %
+intervals of means and sums, and the ranges of extremes over the trials (apart.py).
 """
 
 import math
 from statistics import mean
 
-from grade.measure import expect, metrics
+from grade.measure import apart, expect, interval, metrics
 from grade.measure.result import disk_series, measured_disk, setting
 from grade.measure.schema import Experiment
 
@@ -14,6 +15,7 @@ ABREAST = 4  # systems of a histogram
 BAR = 14  # characters of the longest bar
 EIGHTHS = " ▏▎▍▌▋▊▉"
 PUBLISHED = "  published"  # begins a row with the source's figures
+SPREAD = "  95 %, range"  # begins one with the intervals of means, and the ranges of extremes
 MODEL = "  model"  # begins one with what theory says, and how far off was measured
 SPARKS = "▁▂▃▄▅▆▇█"  # the first is for nothing at all
 SPARK_COLUMNS = 60
@@ -72,6 +74,22 @@ def foretold(experiment: Experiment, trials: list[dict], metric: str) -> str:
     return number(value) + off
 
 
+def between(trials: list[dict], metric: str) -> str:
+    """The interval of a metric's mean, or the range of an extreme, or ""."""
+    found = apart.spread(trials, metric)
+    return f"{number(found.low)} to {number(found.high)}" if found else ""
+
+
+def sureness(results: list[dict]) -> str:
+    """A sentence that says what the intervals of the table are, or why there are none."""
+    fewest = min(len(trials) for trials in groups(results).values())
+    told = (
+        "below a row: 95 % intervals of means (bootstrap over trials); "
+        "of max and min, the range over trials"
+    )
+    return told if fewest >= interval.LEAST else f"{apart.no_interval(fewest)} of the means"
+
+
 def head(column: str) -> tuple[str, str]:
     """The two lines of a column's head."""
     if metrics.RATIO in column:
@@ -85,8 +103,8 @@ def head(column: str) -> tuple[str, str]:
 
 
 def table(experiment: Experiment, results: list[dict]) -> list[list[str]]:
-    """Two rows of heads, then one for each system, followed by the model's and the source's
-    figures."""
+    """Two rows of heads, then one for each system, followed by its intervals and the model's and
+    the source's figures."""
     columns = experiment.plot["columns"]
     heads = [head(column) for column in columns]
     rows = [["", "", *(above for above, _ in heads)], ["", "trials", *(name for _, name in heads)]]
@@ -95,7 +113,8 @@ def table(experiment: Experiment, results: list[dict]) -> list[list[str]]:
         rows.append([name, str(len(trials)), *values])
         model = [foretold(experiment, trials, column) for column in columns]
         published = [said(experiment, trials[0], column) for column in columns]
-        notes = ((MODEL, model), (PUBLISHED, published))
+        spread = [between(trials, column) for column in columns]
+        notes = ((SPREAD, spread), (MODEL, model), (PUBLISHED, published))
         rows += [[name, "", *cells] for name, cells in notes if any(cells)]
     return rows
 
@@ -217,7 +236,7 @@ def text(experiment: Experiment, results: list[dict]) -> str:
     drive = f"drive {experiment.drive}, {len(results)} of {len(experiment.runs)} runs"
     parts = [[*about, drive]]
     if results and experiment.plot["columns"]:
-        parts.append(aligned(table(experiment, results)))
+        parts.append([*aligned(table(experiment, results)), sureness(results)])
     if results and experiment.plot.get("histogram"):
         parts.append(histogram(experiment, results))
     if results:

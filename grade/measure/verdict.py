@@ -6,13 +6,17 @@ from grade.measure.result import setting
 
 AS_SAID, AS_THE_PAPER = "as said", "as the paper"
 DIFFERS, NOT_SO, UNKNOWN = "differs", "NOT SO", "unknown"
+NOT_APART = "not told apart"
 WON, LOST = "won", "LOST"
+AHEAD, BEHIND = "ahead", "behind"  # of a contest with too few trials for an interval
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """met: None if runs are missing. details: further lines, for those who want to see more.
+    """met: None if runs are missing, or two arms are not told apart, as `undecided` says.
+    details: further lines, for those who want to see more.
     contest: an expectation that is not met is a lost contest, and not a failure.
+    sure: the trials suffice for intervals.
     paper: what the source says, if the expectation is the source's. differs: why the result
     differs from it, if that was found out; then an expectation that is not met is no failure."""
 
@@ -23,13 +27,16 @@ class Verdict:
     contest: bool = False
     paper: str = ""
     differs: str = ""
+    undecided: bool = False
+    sure: bool = True
 
     @property
     def word(self) -> str:
         if self.met is None:
-            return UNKNOWN
+            return NOT_APART if self.undecided else UNKNOWN
         if self.contest:
-            return WON if self.met else LOST
+            good, bad = (WON, LOST) if self.sure else (AHEAD, BEHIND)
+            return good if self.met else bad
         if self.met:
             return AS_THE_PAPER if self.paper else AS_SAID
         return DIFFERS if self.differs else NOT_SO

@@ -7,13 +7,18 @@ setting in which they differ most:
 - of a contest, its arm and the best of the others;
 - otherwise the arm of the first expectation about the metric, and the one that it is compared with,
   or the arm of the next expectation, or else the arm with the most different value.
+
+A mean is told with its 95 % interval, a longest wait as a range over the trials, and an arm has the
+least only if it is told apart from the others (grade/measure/apart.py).
 """
 
 import math
 from collections import Counter
 from dataclasses import dataclass
 
-from grade.measure import metrics
+from grade.measure import apart, contest, metrics
+from grade.measure.apart import Claim
+from grade.measure.contest import Entry, Rival
 from grade.measure.verdict import Verdict
 from grade.report.study import Study, System
 from grade.report.study import words as in_words
@@ -43,6 +48,30 @@ def values(study: Study, name: str) -> dict[str, dict[str, float]]:
 
 def value(system: System, name: str) -> float:
     return metrics.together(system.trials, name)
+
+
+def trials(study: Study, at: str, arm: str) -> list[dict]:
+    """The runs of an arm in a setting, which is given in words."""
+    [found] = [s.trials for s in study.systems if s.arm == arm and in_words(s.setting) == at]
+    return found
+
+
+def quoted(said: Words, name: str, runs: list[dict]) -> str:
+    """The metric over these runs: an extreme as the range over the trials, a mean with its
+    interval."""
+    whole, found = metrics.together(runs, name), apart.spread(runs, name)
+    if not found or found.low == found.high:
+        return said.value(whole)
+    if metrics.over_runs(name) in ("min", "max"):
+        return f"{said.value(found.low)} to {said.value(found.high)}"
+    return f"{said.value(whole)} (95 %: {said.value(found.low)} to {said.value(found.high)})"
+
+
+def less(name: str, runs: list[dict], others: list[dict]) -> Claim:
+    """Whether the runs have less of the metric than the others, as far as trials tell."""
+    pairs = apart.both(apart.values(runs, name), apart.values(others, name))
+    point = metrics.together(runs, name) < metrics.together(others, name)
+    return apart.compared("<", pairs, point)
 
 
 def far(one: float, other: float) -> float:
@@ -98,14 +127,18 @@ def times(more: float, less: float) -> str:
     return f": {ratio:.0f} to 1" if ratio >= 9.95 else f": {ratio:.2g} to 1"
 
 
-def of_pair(said: Words, found: Pair) -> str:
+def of_pair(study: Study, name: str, said: Words, found: Pair) -> str:
     """A sentence about two arms, the one with the larger value first."""
     rows = sorted(zip(found.values, found.arms, strict=True), reverse=True)
-    (more, arm), (less, other) = rows
+    (more, arm), (least, other) = rows
     at = f" (at {found.at})" if found.at else ""
+    runs, others = (trials(study, found.at, one) for one in (arm, other))
+    apart_by = times(more, least)
+    if less(name, others, runs).met is None:
+        apart_by = ": not told apart"
     return (
-        f"{said.capital}{at}: {said.value(more)} with {arm}, {said.value(less)} with "
-        f"{other}{times(more, less)}."
+        f"{said.capital}{at}: {quoted(said, name, runs)} with {arm}, "
+        f"{quoted(said, name, others)} with {other}{apart_by}."
     )
 
 
@@ -114,34 +147,48 @@ class Standing:
     """The contest's arm among the others, in the setting where the others are worst."""
 
     at: str
-    own: float
-    order: list[tuple[str, float]]  # the others, the least first
+    own: Entry
+    order: list[Rival]  # the others, the least first
 
 
 def standing(study: Study, name: str) -> Standing | None:
     """The standing of the contest's arm; None without a contest of three arms or more."""
-    contest = study.experiment.contest
-    if not contest or len(study.arms) < 3:
+    row = study.experiment.contest
+    if not row or len(study.arms) < 3:
         return None
     found = []
     for at, by_arm in values(study, name).items():
-        order = sorted(by_arm.items(), key=lambda row: row[1])
-        others = [row for row in order if row[0] not in (contest["arm"], *contest["aside"])]
-        if contest["arm"] in by_arm and others:
-            found.append(Standing(at, by_arm[contest["arm"]], others))
-    return max(found, key=lambda row: row.order[-1][1], default=None)
+        here = {arm: Entry(arm, trials(study, at, arm)) for arm in by_arm}
+        own = here.get(row["arm"])
+        others = [here[arm] for arm in by_arm if arm not in (row["arm"], *row["aside"])]
+        if own and others:
+            order = [contest.rival(own, other, name, "<") for other in others]
+            found.append(Standing(at, own, sorted(order, key=lambda one: one.value)))
+    return max(found, key=lambda place: place.order[-1].value, default=None)
 
 
-def of_contest(arm: str, said: Words, place: Standing) -> str:
+def rank(place: Standing) -> str:
+    """The place of the contest's arm in words."""
+    better = sum(one.less.met is False for one in place.order)
+    same = sum(one.less.met is None for one in place.order)
+    if better:
+        return f"{better} of the others have less"
+    if same:
+        return f"not told apart from {same} of the others"
+    first = place.order[0].less
+    return "the least" if first.interval else f"the least ({first.told})"
+
+
+def of_contest(study: Study, name: str, said: Words, place: Standing) -> str:
     """A sentence about the place of the contest's arm."""
-    better = sum(v < place.own for _, v in place.order)
-    (best, least), (worst, most) = place.order[0], place.order[-1]
-    rank = "the least" if not better else f"{better} of the others have less"
+    best, worst = (
+        f"{quoted(said, name, trials(study, place.at, one.arm))} with {one.arm}"
+        for one in (place.order[0], place.order[-1])
+    )
     where = f" (at {place.at})" if place.at else ""
     return (
-        f"{said.capital}{where}: {said.value(place.own)} with {arm}, {rank}; of the "
-        f"{len(place.order)} others the least is {said.value(least)} with {best}, the most "
-        f"{said.value(most)} with {worst}."
+        f"{said.capital}{where}: {quoted(said, name, place.own.runs)} with {place.own.arm}, "
+        f"{rank(place)}; of the {len(place.order)} others the least is {best}, the most {worst}."
     )
 
 
@@ -152,7 +199,7 @@ def named(study: Study) -> list[str]:
         return []
     place = standing(study, name)
     if place:
-        arms = [study.experiment.contest["arm"], place.order[0][0], place.order[-1][0]]
+        arms = [place.own.arm, place.order[0].arm, place.order[-1].arm]
         return list(dict.fromkeys(arms))
     found = pair(study, name)
     return list(found.arms) if found else []
@@ -161,7 +208,7 @@ def named(study: Study) -> list[str]:
 def along(study: Study, name: str, said: Words) -> str:
     """A sentence about the first and the last value of the only arm."""
     ends = [study.systems[0], study.systems[-1]]
-    texts = [f"{said.value(value(s, name))} at {in_words(s.setting)}" for s in ends]
+    texts = [f"{quoted(said, name, s.trials)} at {in_words(s.setting)}" for s in ends]
     return f"{said.capital} with {ends[0].arm}: from {texts[0]} to {texts[1]}."
 
 
@@ -173,22 +220,25 @@ def sentence(study: Study) -> str:
     said = words(name)
     place = standing(study, name)
     if place:
-        return of_contest(study.experiment.contest["arm"], said, place)
+        return of_contest(study, name, said, place)
     found = pair(study, name)
     if found:
-        return of_pair(said, found)
+        return of_pair(study, name, said, found)
     if len(study.systems) > 1:
         return along(study, name, said)
     [system] = study.systems
-    return f"{said.capital}: {said.value(value(system, name))} with {system.arm}."
+    return f"{said.capital}: {quoted(said, name, system.trials)} with {system.arm}."
 
 
 def tally(verdicts: list[Verdict]) -> str:
     """How many expectations were met, and how many matches were won."""
     own = [v for v in verdicts if not v.contest]
-    matches = [v for v in verdicts if v.contest and v.met is not None]
-    met, unknown = sum(v.met is True for v in own), sum(v.met is None for v in own)
-    explained = sum(v.explained for v in own)
+    matches = [v for v in verdicts if v.contest and (v.met is not None or v.undecided)]
+    met, unknown = (
+        sum(v.met is True for v in own),
+        sum(v.met is None and not v.undecided for v in own),
+    )
+    explained, undecided = sum(v.explained for v in own), sum(v.undecided for v in own)
     parts = []
     if len(own) == 1 and met:
         parts.append("The one expectation was met.")
@@ -198,9 +248,19 @@ def tally(verdicts: list[Verdict]) -> str:
     if explained:
         are = "1 differs" if explained == 1 else f"{explained} differ"
         parts.append(f"{are} from the paper for a cause that is known.")
+    if undecided:
+        parts.append(f"{undecided} compare{'s' * (undecided == 1)} arms that are not told apart.")
     if unknown:
         parts.append(f"{unknown} cannot be judged, as runs are missing.")
     if matches:
-        won = sum(v.met is True for v in matches)
-        parts.append(f"{won} of {len(matches)} matches of the contest were won.")
+        parts.append(of_matches(matches))
     return " ".join(parts)
+
+
+def of_matches(matches: list[Verdict]) -> str:
+    """How many matches of a contest were won."""
+    won, same = sum(v.met is True for v in matches), sum(v.undecided for v in matches)
+    if all(v.sure for v in matches):
+        told = f", {same} not told apart" if same else ""
+        return f"{won} of {len(matches)} matches of the contest were won{told}."
+    return f"In {won} of {len(matches)} matches of the contest it is ahead, without an interval."

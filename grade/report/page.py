@@ -24,6 +24,7 @@ STYLE = Path(__file__).with_name("style.css")
 FIGURES_STYLE = Path(__file__).with_name("figures.css")
 DRAW = Path(__file__).with_name("draw.js")
 VERDICTS = {True: "met", False: "unmet", None: "open"}
+NOTES = {summary.SPREAD: "spread", summary.MODEL: "model", summary.PUBLISHED: "published"}
 
 
 LIBRARY = BUILD / f"drawing-{vl_convert.__version__}.js"
@@ -63,10 +64,12 @@ def table(study: Study) -> str:
         return "<p>The experiment names no columns to show.</p>"
     body = ""
     for row in summary.table(study.experiment, study.results)[2:]:
-        note = row[0] in (summary.PUBLISHED, summary.MODEL)
-        kind = f' class="{row[0].strip()}"' if note else ""
+        kind = f' class="{NOTES[row[0]]}"' if row[0] in NOTES else ""
         body += f"<tr{kind}>{cells(row, 'td')}</tr>\n"
-    return f'<table class="numbers"><thead>{heads(study)}</thead>\n<tbody>{body}</tbody></table>'
+    sure = summary.sureness(study.results)
+    told = f'<caption class="about">{escape(sure[0].upper() + sure[1:])}.</caption>'
+    head = f"<thead>{heads(study)}</thead>"
+    return f'<table class="numbers">{told}{head}\n<tbody>{body}</tbody></table>'
 
 
 def arms(study: Study) -> str:

@@ -152,11 +152,11 @@ def unmarked(path: Path) -> list[int]:
     return [text.count("\n", 0, table.start()) + 1 for table in bare]
 
 
-def value(come_from: Source, read: Read) -> float:
-    """The stored value that a source names. Raises BadResult if it names none, or several."""
+def row(come_from: Source, read: Read) -> dict:
+    """The stored row that a source names. Raises BadResult if it names none, or several."""
     wanted = dict(come_from)
     name, arm, metric = (wanted.pop(key, None) for key in ("from", "arm", "metric"))
-    kind = wanted.pop("is", "measured")
+    wanted.pop("is", None)
     if not name or not metric:
         raise BadResult(f"{come_from}: lacks from=EXPERIMENT or a metric")
     rows = [
@@ -166,9 +166,16 @@ def value(come_from: Source, read: Read) -> float:
     ]
     if len(rows) != 1:
         raise BadResult(f"{name} has {len(rows)} rows of arm={arm} {wanted or ''}".rstrip())
-    if metric not in rows[0].get(kind, {}):
+    return rows[0]
+
+
+def value(come_from: Source, read: Read) -> float:
+    """The stored value that a source names. Raises BadResult if it names none, or several."""
+    found, kind = row(come_from, read), come_from.get("is", "measured")
+    name, metric = come_from["from"], come_from["metric"]
+    if metric not in found.get(kind, {}):
         raise BadResult(f"{name} has no {kind} {metric} stored: make results E={name}")
-    return float(rows[0][kind][metric])
+    return float(found[kind][metric])
 
 
 def now(figure: Figure, read: Read) -> str:

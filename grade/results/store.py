@@ -8,7 +8,10 @@ rows                          arm, at (the setting, without the seed), trials, a
 verdicts                      says, word, why: what was expected, whether it came, and the
                               figures; of a contest too, where `word` is won or LOST;
     origin                    lines: what the source says, and why the result differs
-contest                       a row for each setting and metric: at, metric, won, and
+    interval                  of the mean over the trials, by metric; of an extreme the range of
+                              the trials; none if there are too few trials
+contest                       a row for each setting and metric: at, metric, won (null: not told
+                              apart, or without a rival), and
     best, behind              the best of the other arms, and by what share of its value
                               the arm is above it; null: that value is 0
     against                   the one arm that it may have no more than; "" if it is all
@@ -23,7 +26,7 @@ from pathlib import Path
 from statistics import mean
 
 from grade.host.paths import ROOT
-from grade.measure import contest, expect, metrics, summary
+from grade.measure import apart, contest, expect, metrics, summary
 from grade.measure.files import write_whole
 from grade.measure.known import kernel_hash
 from grade.measure.result import BadResult, setting
@@ -60,6 +63,11 @@ def row(experiment: Experiment, trials: list[dict], names: Iterable[str]) -> dic
         "at": setting(first["variables"]),
         "trials": len(trials),
         "measured": {name: number(metrics.together(trials, name)) for name in names},
+        "interval": {
+            name: [number(found.low), number(found.high)]
+            for name in names
+            if (found := apart.spread(trials, name))
+        },
         "model": {
             n: number(mean(m[n] for m in model)) for n in names if all(n in m for m in model)
         },
@@ -69,7 +77,7 @@ def row(experiment: Experiment, trials: list[dict], names: Iterable[str]) -> dic
 
 def of_contest(match: contest.Match) -> dict:
     """A metric in a setting, and how far the arm is from the best of its rivals."""
-    best = match.rivals[0][0] if match.rivals else ""
+    best = match.rivals[0].arm if match.rivals else ""
     off = max(match.behind, 0) if match.rivals else 0
     return {
         **{"at": match.at, "metric": match.metric, "won": match.won, "best": best},

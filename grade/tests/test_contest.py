@@ -24,7 +24,7 @@ name = "old"
 name = "late"
 [sweep]
 load = [1, 2]
-seed = [1, 2]
+seed = [1, 2, 3, 4, 5]
 [workload]
 commands = "iogen name=r rw=read filename=/bin/sh nr={load} seed={seed}"
 [contest]
@@ -53,14 +53,17 @@ def result(arm: str, load: int, seed: int, mean_ms: float) -> dict:
     return {"arm": arm, "variables": at, "jobs": [line], "counters": counters}
 
 
-def results(means: dict[str, float]) -> list[dict]:
+SEEDS = (1, 2, 3, 4, 5)
+
+
+def results(means: dict[str, float], seeds: tuple[int, ...] = SEEDS) -> list[dict]:
     """Of all arms, with these means under load 1 and the twofold under load 2; the seeds
-    differ, but not their mean."""
+    differ far more than the arms, but all arms alike."""
     return [
-        result(arm, load, seed, mean * load + (1, -1)[seed - 1])
+        result(arm, load, seed, mean * load + 3 * (seed - 3))
         for arm, mean in means.items()
         for load in (1, 2)
-        for seed in (1, 2)
+        for seed in seeds
     ]
 
 
@@ -68,13 +71,32 @@ def verdicts(experiment: Experiment, means: dict[str, float]) -> list[Verdict]:
     return expect.judge(experiment, results(means))
 
 
-@pytest.mark.parametrize(("ours", "word"), [(9.9, "won"), (10, "won"), (10.1, "LOST")])
-def test_it_is_won_by_who_is_at_least_as_good_as_every_other(tmp_path, ours: float, word: str):
+@pytest.mark.parametrize(("ours", "word"), [(9.9, "won"), (10, "not told apart"), (10.1, "LOST")])
+def test_it_is_won_by_who_has_less_than_every_other(tmp_path, ours: float, word: str):
     found = verdicts(contest(tmp_path), {"ours": ours, "old": 10, "late": 1})
     assert [v.word for v in found] == [word, "won", word, "won"]
     assert not any(v.failed for v in found)
     assert found[0].says == "ours has the least r.mean_ms of 2 arms at load 1"
     assert ("better: old 10" in found[0].why) == (word == "LOST")
+
+
+def test_who_is_ahead_with_some_seeds_and_behind_with_others_is_not_told_apart(tmp_path: Path):
+    found = results({"ours": 9, "old": 10, "late": 1})
+    for one in found:
+        if one["arm"] == "ours" and one["variables"] == {"load": 1, "seed": 2}:
+            one["jobs"][0]["response_ns"]["mean"] += 8 * MS
+    mean, *_ = expect.judge(contest(tmp_path), found)
+    assert (mean.word, mean.met, mean.failed) == ("not told apart", None, False)
+    assert "not told apart: old 10; difference 0.6 (95 %: -1" in mean.why
+
+
+def test_with_few_trials_nobody_wins_and_the_words_say_so(tmp_path: Path):
+    text = TEXT.replace("seed = [1, 2, 3, 4, 5]", "seed = [1, 2, 3, 4]")
+    for ours, word in ((9, "ahead"), (11, "behind")):
+        found = results({"ours": ours, "old": 10, "late": 1}, SEEDS[:4])
+        mean, *_ = expect.judge(contest(tmp_path, text), found)
+        assert mean.word == word
+        assert mean.why.endswith("; 4 trials, so no interval")
 
 
 def test_who_promises_less_is_not_in_it(tmp_path: Path):
@@ -120,10 +142,12 @@ def test_the_comparison_tells_of_each_measure_how_often_it_is_won_and_what_is_lo
     html = contests.table([Study(contest(tmp_path), results({"ours": 11, "old": 10, "late": 1}))])
     mean, writes = re.findall(r"<tr>(<td>.*</td>)</tr>", html)
     assert mean.startswith('<td><a href="contest/report.html">contest</a></td><td>ours</td>')
-    assert "<td>r.mean_ms</td><td>all that promise as much</td><td>2</td><td>0</td>" in mean
+    assert (
+        "<td>r.mean_ms</td><td>all that promise as much</td><td>2</td><td>0</td><td>0</td>" in mean
+    )
     assert "<summary>10.0 %, to old</summary>" in mean
-    assert "<li>load = 2: 22, by 10.0 % more than old&#x27;s 20</li>" in mean
-    assert "<td>stat.disk.writes</td><td>old</td><td>2</td><td>2</td><td></td>" in writes
+    assert "<li>load = 2: 22, by 10.0 % more than old&#x27;s 20; difference 2 (95 %" in mean
+    assert "<td>stat.disk.writes</td><td>old</td><td>2</td><td>2</td><td>0</td><td></td>" in writes
 
 
 def test_the_comparison_does_not_count_where_nobody_else_is(tmp_path: Path):

@@ -382,9 +382,9 @@ def test_the_findings_of_each_paper_are_counted():
         ("", False, ""),
     ]
     verdicts = [Verdict("", met, "", paper=said, differs=why) for said, met, why in rows]
-    assert [line.split()[-5:] for line in findings.table(verdicts)[1:]] == [
-        ["1999", "1", "1", "0", "0"],
-        ["2001", "0", "0", "1", "1"],
+    assert [line.split()[-6:] for line in findings.table(verdicts)[1:]] == [
+        ["1999", "1", "1", "0", "0", "0"],
+        ["2001", "0", "0", "1", "0", "1"],
     ]
     assert findings.table(verdicts[-1:]) == []
 

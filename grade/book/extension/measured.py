@@ -21,7 +21,10 @@ class ResultRole(SphinxRole):
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         come_from = source(self.text)
         try:
-            return [nodes.inline("", stored.value(come_from), classes=["result"])], []
+            text, sure = stored.value(come_from), stored.interval(come_from)
+            if sure:
+                return [nodes.abbreviation("", text, explanation=sure, classes=["result"])], []
+            return [nodes.inline("", text, classes=["result"])], []
         except NotStored:
             words = f"({stored.not_measured(come_from['from'])})"
             return [nodes.emphasis("", words, classes=["not-measured"])], []
@@ -66,6 +69,12 @@ def or_dash(ask: Callable[[], str]) -> str:
         return "·"
 
 
+def with_interval(come_from: Source) -> str:
+    """A number, and its interval if there is one."""
+    sure = stored.interval(come_from)
+    return f"{stored.value(come_from)} ({sure})" if sure else stored.value(come_from)
+
+
 def published(come_from: Source) -> str:
     """The paper's figure for this, in italics, or ""."""
     at = {k: v for k, v in come_from.items() if k not in ("from", "arm", "metric", "digits", "is")}
@@ -88,7 +97,7 @@ class Results(FromYaml):
         ]
         for label, row in rows.items():
             sources = [column | row for column in columns.values()]
-            values = [or_dash(lambda s=one: stored.value(s)) for one in sources]
+            values = [or_dash(lambda s=one: with_interval(s)) for one in sources]
             lines.append([markdown.plain(label), *values])
             paper = [published(one) for one in sources] if body.get("paper") else []
             if any(paper):

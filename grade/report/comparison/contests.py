@@ -8,7 +8,10 @@ from grade.measure.contest import Match
 from grade.measure.summary import number
 from grade.report.study import Study, words
 
-HEADS = ("experiment", "arm", "measure", "held against", "settings", "won", "lost by, at most")
+HEADS = (
+    *("experiment", "arm", "measure", "held against", "settings", "won"),
+    *("not told apart", "lost by, at most"),
+)
 PROMISED = "all that promise as much"
 
 
@@ -16,7 +19,7 @@ def in_groups(matches: list[Match]) -> list[list[Match]]:
     """The matches of one measure together, in all settings with a rival."""
     groups: dict[tuple[str, str], list[Match]] = {}
     for of in matches:
-        if of.won is not None:
+        if of.rivals:
             groups.setdefault((of.metric, of.against), []).append(of)
     return list(groups.values())
 
@@ -28,11 +31,12 @@ def share(of: Match) -> str:
 
 def loss(of: Match) -> str:
     """A lost match, in words."""
-    better = sum(value < of.own for _, value in of.rivals)
-    arm, best = of.rivals[0]
+    better = len(of.decides)
+    best = of.decides[0]
     others = f", the best of {better} that are better" if better > 1 else ""
     at = f"{words(of.at)}: " if of.at else ""
-    return f"{at}{number(of.own)}, by {share(of)} more than {arm}'s {number(best)}{others}"
+    own = f"{at}{number(of.own)}, by {share(of)} more than {best.arm}'s {number(best.value)}"
+    return f"{own}{others}; {best.less.told}"
 
 
 def losses(lost: list[Match]) -> str:
@@ -41,16 +45,19 @@ def losses(lost: list[Match]) -> str:
         return ""
     lines = "".join(f"<li>{escape(loss(of))}</li>" for of in lost)
     most = max(lost, key=lambda of: of.behind)
-    told = f"{share(most)}, to {escape(most.rivals[0][0])}"
+    told = f"{share(most)}, to {escape(most.decides[0].arm)}"
     return f"<details><summary>{told}</summary><ul>{lines}</ul></details>"
 
 
 def row(of: Study, group: list[Match]) -> str:
     """The result of a measure of a contest."""
-    first, lost = group[0], [match for match in group if not match.won]
+    first, lost = group[0], [match for match in group if match.won is False]
+    won = sum(match.won is True for match in group)
+    sure = "" if all(match.sure for match in group) else " (too few trials for an interval)"
     name, told = escape(of.experiment.name), [first.metric, first.against or PROMISED]
     cells = [f'<a href="{name}/report.html">{name}</a>', escape(of.experiment.contest["arm"])]
-    cells += [*map(escape, told), str(len(group)), str(len(group) - len(lost)), losses(lost)]
+    cells += [*map(escape, told), str(len(group)), f"{won}{sure}"]
+    cells += [str(len(group) - won - len(lost)), losses(lost)]
     return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>\n"
 
 

@@ -9,9 +9,10 @@
 from dataclasses import dataclass
 from functools import cache
 
-from grade.measure import sets
+from grade.measure import interval, sets
 from grade.measure.known import known
 from grade.measure.sets import NamedSet
+from grade.measure.summary import number
 from grade.report.comparison.rows import MEASURES, Row, own_tunables
 from grade.report.study import in_order
 
@@ -41,10 +42,15 @@ def named(row: Row) -> NamedSet | None:
 
 @dataclass(frozen=True)
 class Load:
-    """A case, and the values of the core sets in it: by set, in the order of MEASURES."""
+    """A case, and the systems of the core sets in it, by set."""
 
     name: str
-    values: dict[str, list[float | None]]
+    rows: dict[str, Row]
+
+    @property
+    def values(self) -> dict[str, list[float | None]]:
+        """By set, in the order of MEASURES."""
+        return {name: row.values for name, row in self.rows.items()}
 
     def of(self, measure: str) -> dict[str, float]:
         """The values of a measure that exist, the smallest first."""
@@ -52,15 +58,35 @@ class Load:
         found = {name: row[at] for name, row in self.values.items() if row[at] is not None}
         return dict(sorted(found.items(), key=lambda item: item[1]))
 
+    def least(self, measure: str) -> list[str]:
+        """The set with the smallest value, and those that are not told apart from it. With too few
+        trials for an interval, those with the smallest value."""
+        of, measured = self.of(measure), MEASURES[NAMES.index(measure)]
+        best = self.rows[next(iter(of))]
+        claims = {name: self.rows[name].no_more(measured, best) for name in of}
+        return [name for name, claim in claims.items() if claim.met is not False]
+
+    def sure(self) -> bool:
+        """The trials suffice for intervals."""
+        return all(len(row.system.trials) >= interval.LEAST for row in self.rows.values())
+
+    def shown(self, name: str, measure: str) -> str:
+        """A set's value, of an extreme as the range over the trials."""
+        measured = MEASURES[NAMES.index(measure)]
+        found = self.rows[name].spread(measured) if measured.extreme else None
+        if found and found.low < found.high:
+            return f"{number(found.low)} to {number(found.high)}"
+        return number(self.of(measure)[name])
+
 
 def loads(found: list[Row]) -> list[Load]:
     """The loads, in the order of the experiments."""
-    by_case: dict[str, dict[str, list]] = {}
+    by_case: dict[str, dict[str, Row]] = {}
     for row in found:
         of = named(row)
         if of:
-            by_case.setdefault(row.case, {})[of.name] = row.values
-    return [Load(case, values) for case, values in by_case.items() if len(values) >= LEAST]
+            by_case.setdefault(row.case, {})[of.name] = row
+    return [Load(case, rows) for case, rows in by_case.items() if len(rows) >= LEAST]
 
 
 def policies_of(found: list[Row]) -> list[str]:

@@ -2,7 +2,7 @@
 a table of all core sets.
 
 The *champion* is the core set that has the shortest longest wait under the most loads. The other
-questions are about what this costs.
+questions are about what this costs. Sets that trials do not tell apart share the least value.
 """
 
 from collections import Counter
@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 
-from grade.measure.summary import number
 from grade.report import theme
 from grade.report.comparison.core import Load, core
 from grade.report.comparison.rows import MEASURES
@@ -47,13 +46,12 @@ def having(loads: list[Load], measure: str) -> list[Load]:
 
 def winners(load: Load, measure: str) -> str:
     """The set with the smallest value, or all that share it."""
-    low = least(load, measure)[1]
-    return " and ".join(name for name, value in load.of(measure).items() if value == low)
+    return " and ".join(load.least(measure))
 
 
 def champion(loads: list[Load]) -> str:
     """The set with the shortest longest wait under the most loads."""
-    wins = Counter(least(load, "worst")[0] for load in having(loads, "worst"))
+    wins = Counter(name for load in having(loads, "worst") for name in load.least("worst"))
     return wins.most_common(1)[0][0]
 
 
@@ -79,6 +77,12 @@ def span(values: list[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
+def without_interval(loads: list[Load]) -> str:
+    """A sentence about loads whose trials are too few to tell sets apart; "" if there are none."""
+    few = sum(not load.sure() for load in loads)
+    return f" Under {few} of the loads there are too few trials for an interval." if few else ""
+
+
 def who_waits_least(loads: list[Load]) -> str:
     """How many loads each winner has, and how far the last set is behind."""
     shown = having(loads, "worst")
@@ -90,7 +94,8 @@ def who_waits_least(loads: list[Load]) -> str:
     told = [f"{first[0]} under {len(first[1])} of {len(shown)} loads"]
     told += [f"{name} under {', '.join(where)}" for name, where in rest]
     spread = span([most(load, "worst")[1] / least(load, "worst")[1] for load in shown])
-    return f"{'; '.join(told)}. The last set's longest wait is {spread} times the shortest."
+    answer = f"{'; '.join(told)}. The last set's longest wait is {spread} times the shortest."
+    return answer + without_interval(shown)
 
 
 def cost(what: str) -> Callable[[list[Load], str], str]:
@@ -102,10 +107,10 @@ def cost(what: str) -> Callable[[list[Load], str], str]:
         if not found:
             return f"No load in which {best} ran tells that."
         worst, load = found[-1]
-        by, value = least(load, measure)
-        own = f"{number(load.of(measure)[best])} {UNITS[measure]}"
-        compared = f"{number(value)} {UNITS[measure]} of {by}"
-        wins = sum(ratio == 1 for ratio, _ in found)
+        by = least(load, measure)[0]
+        own = f"{load.shown(best, measure)} {UNITS[measure]}"
+        compared = f"{load.shown(by, measure)} {UNITS[measure]} of {by}"
+        wins = sum(best in here.least(measure) for _, here in found)
         said = f"{best} {what} {span([ratio for ratio, _ in found])} times the least of all sets"
         if worst == 1:
             return f"Nothing: {best} has the least of all sets under each of {len(found)} loads."
@@ -165,7 +170,7 @@ def points(loads: list[Load], measure: str) -> list[dict]:
         low = least(load, measure)[1]
         ends = {least(load, measure)[0]: "low", most(load, measure)[0]: "high"}
         for name, value in values.items():
-            text = f"{name} {number(value)} {UNITS[measure]}"
+            text = f"{name} {load.shown(name, measure)} {UNITS[measure]}"
             end = ends.get(name, "")
             row = {"load": load.name, "set": name, "times": round(value / low, 4)}
             found.append({**row, "text": text if end else "", "end": end})
@@ -232,9 +237,11 @@ def table(loads: list[Load], measure: str) -> str:
         cells = ""
         for load in loads:
             value = load.of(measure).get(of.name)
-            best = value is not None and value == least(load, measure)[1]
+            best = value is not None and of.name in load.least(measure)
             kind = ' class="best"' if best else ' class="none"' if value is None else ""
-            cells += f"<td{kind}>{'not run' if value is None else number(value)}</td>"
+            cells += (
+                f"<td{kind}>{'not run' if value is None else load.shown(of.name, measure)}</td>"
+            )
         body += f'<tr><td title="{escape(of.about)}">{escape(of.name)}</td>{cells}</tr>\n'
     return (
         f'<details><summary>All core sets, {UNITS[measure]}</summary><div class="scroll">'

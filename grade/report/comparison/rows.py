@@ -8,13 +8,16 @@ measures.
   arms of one set, which then differ in their machines, there is a case for each arm.
 - Of each measure less is better. A measure is None where a system has none, such as responses where
   nothing was read.
+- Systems differ in a measure only if their trials tell them apart (grade/measure/apart.py).
 """
 
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from grade.measure import metrics
+from grade.measure import apart, interval, metrics
+from grade.measure.apart import Claim
+from grade.measure.interval import Interval
 from grade.measure.known import known
 from grade.measure.result import measured_disk
 from grade.report.study import Study, System, in_order, words
@@ -30,6 +33,7 @@ class Measure:
     unit: str
     about: str
     of: Callable[[Study, System], float | None]
+    extreme: bool = False  # over trials, the largest
 
 
 def responses(study: Study) -> str:
@@ -60,7 +64,7 @@ def cpu_s(study: Study, system: System) -> float | None:
 
 # The first is what the page opens on: in the mean, systems hardly differ.
 MEASURES = (
-    Measure("worst", "ms", "response, the longest", response("max_ms")),
+    Measure("worst", "ms", "response, the longest", response("max_ms"), extreme=True),
     Measure("mean", "ms", "response, the mean", response("mean_ms")),
     Measure("std", "ms", "response, the standard deviation", response("std_ms")),
     Measure("p99", "ms", "response, the 99th percentile", response("p99_ms")),
@@ -71,6 +75,7 @@ MEASURES = (
         "s",
         "age of the oldest dirty block that was written",
         metric("hist.bio.age_written.max_s"),
+        extreme=True,
     ),
     Measure("cpu", "s", "the CPU was not idle", cpu_s),
     Measure("daemon", "ms", "of that, the update daemon", metric("stat.updated.cpu_ms")),
@@ -86,6 +91,25 @@ class Row:
     policies: str
     case: str
     values: list[float | None]
+
+    def trials(self, measure: Measure) -> apart.Values:
+        """The measure of each trial, by seed."""
+        alone = [(t, System(self.system.arm, self.system.setting, [t])) for t in self.system.trials]
+        found = {t["variables"].get("seed"): measure.of(self.study, one) for t, one in alone}
+        return {seed: value for seed, value in found.items() if value is not None}
+
+    def spread(self, measure: Measure) -> Interval | None:
+        """Of an extreme the range over the trials, of a mean its interval."""
+        found = list(self.trials(measure).values())
+        if measure.extreme:
+            return Interval(min(found), max(found)) if len(found) > 1 else None
+        return interval.of_mean(found)
+
+    def no_more(self, measure: Measure, other: "Row") -> Claim:
+        """Whether the measure is no larger than the other system's, as far as trials tell."""
+        at = MEASURES.index(measure)
+        pairs = apart.both(self.trials(measure), other.trials(measure))
+        return apart.compared("<=", pairs, self.values[at] <= other.values[at])
 
 
 def differing(studies: list[Study]) -> list[str]:

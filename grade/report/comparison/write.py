@@ -63,11 +63,13 @@ def cells(row: Row) -> str:
     """The cells of a system's row."""
     told = [row.system.arm, row.policies, words(row.system.setting)]
     found = "".join(f"<td>{escape(word)}</td>" for word in told)
-    for value in row.values:
-        known = value is not None
-        found += (
-            f'<td data-v="{value}">{number(value)}</td>' if known else '<td class="none">-</td>'
-        )
+    for measure, value in zip(MEASURES, row.values, strict=True):
+        if value is None:
+            found += '<td class="none">-</td>'
+            continue
+        spread = row.spread(measure)
+        told = f"<br><small>{number(spread.low)} to {number(spread.high)}</small>" if spread else ""
+        found += f'<td data-v="{value}">{number(value)}{told}</td>'
     return found
 
 
