@@ -115,6 +115,7 @@ def matches(experiment: Experiment, results: list[dict]) -> list[Match]:
         found += [
             match(own, [entry for entry in others if entry.arm == arm], name, at, arm)
             for name, arm in row["no_more"].items()
+            if arm in experiment.arms
         ]
     return found
 

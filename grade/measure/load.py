@@ -34,6 +34,7 @@ SCATTER = Field("text", "COUNT:SIZE")
 ALWAYS = ("cluster_kb", "drive_depth", "trace_k")
 IF_GIVEN = ("nbuf", "drive_command_us", "drive_bus_kb_s", "drive_segments")
 MAX_BOOT_ARGS = 1023  # bytes that the kernel takes
+ARMS = "arms"  # the key of a size that is no variable: the only arms to run
 FULL = "full"  # the size of an experiment that has but one, and the usual one
 
 
@@ -53,7 +54,8 @@ def check_sizes(c: Checker, sizes: dict, sweep: dict) -> None:
     """Every size must be a table that gives the same variables."""
     if sizes and FULL not in sizes:
         c.problem(("sizes",), f"there is no [sizes.{FULL}]")
-    variables = {name for table in sizes.values() if isinstance(table, dict) for name in table}
+    tables = [table for table in sizes.values() if isinstance(table, dict)]
+    variables = {name for table in tables for name in table if name != ARMS}
     for size, table in sizes.items():
         if not isinstance(table, dict):
             c.problem(("sizes", size), f"{size}: must be a table")
@@ -61,6 +63,8 @@ def check_sizes(c: Checker, sizes: dict, sweep: dict) -> None:
         for name in sorted(variables - table.keys()):
             c.problem(("sizes", size), f'{size}: lacks the variable "{name}" of another size')
         for name, value in table.items():
+            if name == ARMS:
+                continue
             if isinstance(value, list) != (name in sweep):
                 told = "must be a list, as in [sweep]" if name in sweep else "not in [sweep]"
                 c.problem(("sizes", size, name), f"{name}: {told}")
@@ -76,7 +80,19 @@ def of_size(c: Checker, top: dict, size: str) -> tuple[str, dict, dict]:
         return size, sweep, {}
     chosen = sizes[size]
     lists = {name: value for name, value in chosen.items() if name in sweep}
-    return size, sweep | lists, {k: v for k, v in chosen.items() if k not in sweep}
+    return size, sweep | lists, {k: v for k, v in chosen.items() if k not in (*sweep, ARMS)}
+
+
+def arms_of_size(c: Checker, top: dict, size: str, names: list[str], more: str) -> list[str]:
+    """The arms that run in a size: all, or those that the size names, and one more."""
+    at = ("sizes", size, ARMS)
+    table = top["sizes"].get(size, {})
+    if not isinstance(table, dict) or ARMS not in table:
+        return names
+    chosen = c.value(at, table[ARMS], Field("list", "arms"))
+    for name in chosen:
+        c.one_of(at, "arm", name, names)
+    return [name for name in names if name in (*chosen, more)]
 
 
 def points(c: Checker, sweep: dict) -> list[dict]:
@@ -347,17 +363,24 @@ def load(path: Path, size: str = FULL, policy: str = "") -> Experiment:
     name = path.stem if size == FULL else f"{path.stem}-{size}"
     name += f"+{policy}" if policy else ""
     own = of_arms(c, raw["arms"], [*sweep, *constants])
+    here = arms_of_size(c, top, size, names, policy)
     runs: list[Run] = []
-    for i, point in itertools.product(range(len(names)), points(c, sweep)):
+    indices = [i for i, arm in enumerate(names) if arm in here]
+    for i, point in itertools.product(indices, points(c, sweep)):
         variables = constants | own[i] | point
         made = config(c, raw, i, variables)
         limit_s = made.pop("host_limit_s")
         said = model(c, raw, variables, made)
         runs.append(Run(len(runs) + 1, name, names[i], point, made, limit_s, said))
     rest = shown(c, top, runs, size, sweep)
-    rest["expectations"] = [e for e in rest["expectations"] if e["size"] in (None, size)]
+    left_out = set(names) - set(here)
+    rest["expectations"] = [
+        row
+        for row in rest["expectations"]
+        if row["size"] in (None, size) and not {row["arm"], row["than"]} & left_out
+    ]
     if c.problems:
         raise BadExperiment("\n".join(c.problems))
     drives = dict.fromkeys(measured_drive(run.config) for run in runs)
     drive = ", ".join(drives)
-    return Experiment(name, path, top["claim"], top["source"], drive, runs, names, **rest)
+    return Experiment(name, path, top["claim"], top["source"], drive, runs, here, **rest)

@@ -30,7 +30,8 @@
     nr = 1000                      without it `full`. A list replaces the values
     seed = [1, 2]                  of a variable of [sweep], anything else is a
                                    variable "{nr}" like those; every size says
-                                   the same ones
+                                   the same ones. arms = ["PU"]: only these run,
+                                   and what is expected of others is not judged
 
     [model]                        what theory says of each run: an analytic
     name = "carson_setia"          model, which metrics it predicts, and its

@@ -232,6 +232,17 @@ def test_a_size_gives_variables_and_replaces_the_values_of_the_sweep(sized: Path
         load(sized, "quik")
 
 
+def test_a_size_may_leave_arms_out_with_what_is_expected_of_them(sized: Path):
+    changed(sized, "seed = [1]\nnr = 50", 'seed = [1]\nnr = 50\narms = ["delayed"]')
+    full, quick = load(sized), load(sized, "quick")
+    assert (full.arms, quick.arms) == (["async", "delayed"], ["delayed"])
+    assert {run.arm for run in quick.runs} == {"delayed"}
+    assert (len(full.expectations), len(quick.expectations)) == (1, 0)
+    changed(sized, '["delayed"]', '["delay"]')
+    with pytest.raises(BadExperiment, match='unknown arm "delay"; did you mean "delayed"'):
+        load(sized, "quick")
+
+
 def test_arms_have_variables_of_their_own(small: Path):
     changed(small, "nbuf = 100", 'nbuf = "{n}"')
     changed(small, 'drive = "rz58"', 'drive = "{drive}"')

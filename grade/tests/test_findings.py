@@ -1,0 +1,51 @@
+"""Every experiment, in its quick size: nothing is NOT SO, but what differs for a cause it tells.
+
+Experiments of one workload share their runs, so they are judged by one worker.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from grade.measure import expect
+from grade.measure import run as runs
+from grade.measure.choose import EXPERIMENTS
+from grade.measure.files import hash_of
+from grade.measure.load import load, read_toml
+from grade.measure.schema import Run
+
+SIZE = "quick"
+
+
+def paths() -> list:
+    """The experiments, those of one workload in one group."""
+    found = sorted(EXPERIMENTS.glob("*.toml"))
+    groups = {path: hash_of(read_toml(path)[0]["workload"])[:8] for path in found}
+    return [
+        pytest.param(path, id=path.stem, marks=pytest.mark.xdist_group(f"findings-{groups[path]}"))
+        for path in found
+    ]
+
+
+@pytest.fixture(scope="session")
+def made() -> dict[str, dict]:
+    """The results of this worker, by the key of their run."""
+    return {}
+
+
+def result(run: Run, made: dict[str, dict], console: Path) -> dict:
+    """The result of a run, which is made unless an equal run was."""
+    key = runs.key(run)
+    if key not in made:
+        made[key], _ = runs.make(run, console)
+    return made[key] | {"arm": run.arm, "variables": run.variables}
+
+
+@pytest.mark.parametrize("path", paths())
+def test_what_is_expected_comes_or_differs_for_a_cause(path: Path, made: dict, tmp_path: Path):
+    experiment = load(path, SIZE)
+    results = [result(run, made, tmp_path / "console") for run in experiment.runs]
+    verdicts = [verdict for verdict in expect.judge(experiment, results) if not verdict.contest]
+    assert verdicts, "nothing is expected of this size"
+    wrong = [v for v in verdicts if v.failed or (v.met is None and not v.undecided)]
+    assert not wrong, "\n".join(f"{v.word}  {v.says}\n    {v.why}" for v in wrong)
