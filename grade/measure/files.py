@@ -5,10 +5,12 @@ cache under the hash of what it was made from; results identify it by the hash o
 work on sparse copies.
 """
 
+import errno
 import json
 import os
 import tempfile
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from hashlib import file_digest, sha256
@@ -20,6 +22,7 @@ from grade.machine.image import Content
 
 FOLDER = BUILD / "experiments"
 CACHE = FOLDER / "cache"
+PIECE = 1 << 16  # bytes
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -44,6 +47,33 @@ def hash_file(path: Path) -> str:
     """The hash of a file's bytes."""
     with path.open("rb") as stream:
         return file_digest(stream, "sha256").hexdigest()
+
+
+def pieces(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The pieces of a sparse file that are not all zeros, with their places. Holes are not read."""
+    size = path.stat().st_size
+    with path.open("rb", buffering=0) as file:
+        at = 0
+        while at < size:
+            try:
+                data = os.lseek(file.fileno(), at, os.SEEK_DATA)
+            except OSError as error:
+                if error.errno == errno.ENXIO:  # there are only holes from here on
+                    return
+                raise
+            at = data // PIECE * PIECE
+            found = os.pread(file.fileno(), PIECE, at)
+            if found.count(0) < len(found):
+                yield at, found
+            at += PIECE
+
+
+def hash_sparse(path: Path) -> str:
+    """The hash of a file's size and bytes, wherever its holes are."""
+    found = sha256(str(path.stat().st_size).encode())
+    for at, piece in pieces(path):
+        found.update(at.to_bytes(8, "little") + piece)
+    return found.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -81,7 +111,7 @@ def cached(content: Content) -> Image:
         with tempfile.TemporaryDirectory(dir=CACHE) as folder:
             made = image.make(Path(folder) / "new.img", content)
             made.replace(path)
-        write_whole(digest, hash_file(path))
+        write_whole(digest, hash_sparse(path))
     return Image(path, digest.read_text())
 
 

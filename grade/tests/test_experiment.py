@@ -14,7 +14,7 @@ import pytest
 
 from grade.host.paths import ROOT
 from grade.machine.trace import Event
-from grade.measure import expect, findings, metrics, result, runner, series, summary
+from grade.measure import expect, files, findings, metrics, result, runner, series, summary
 from grade.measure.choose import EXPERIMENTS
 from grade.measure.known import known
 from grade.measure.load import load
@@ -604,3 +604,19 @@ def test_a_policy_to_be_measured_too_must_be_there_and_another(
     with pytest.raises(BadExperiment) as raised:
         load(path, policy=policy)
     assert str(raised.value) == why
+
+
+def test_the_hash_of_an_image_is_that_of_its_bytes_wherever_its_holes_are(tmp_path: Path):
+    sparse, full, other = (tmp_path / name for name in ("sparse", "full", "other"))
+    for path in (sparse, other):
+        with path.open("wb") as file:
+            file.seek(5_000_000)
+            file.write(b"here" if path is sparse else b"her" + bytes(1))
+            file.truncate(9_000_000)
+    full.write_bytes(sparse.read_bytes())
+    assert full.stat().st_blocks > sparse.stat().st_blocks
+    first = files.hash_sparse(sparse)
+    assert files.hash_sparse(full) == first != files.hash_sparse(other)
+    with full.open("r+b") as file:
+        file.truncate(9_000_001)
+    assert files.hash_sparse(full) != first
