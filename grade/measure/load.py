@@ -303,6 +303,8 @@ def expectation(c: Checker, keys: tuple, row: dict, top: dict, size: str, sweep:
     if row["size"] not in (None, size):
         c.one_of((*keys, "size"), "size", row["size"], list(top["sizes"]))
         return
+    if row["along"] in sweep and len(sweep[row["along"]]) < 2:
+        c.problem(keys, f'along = "{row["along"]}": has one value only in the size {size}')
     where(c, (*keys, "where"), row["where"], sweep)
 
 
