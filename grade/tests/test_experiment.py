@@ -7,14 +7,13 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from grade.host.paths import ROOT
 from grade.machine.trace import Event
-from grade.measure import expect, files, findings, metrics, result, runner, series, summary
+from grade.measure import files, findings, metrics, result, runner, series, summary
 from grade.measure.choose import EXPERIMENTS
 from grade.measure.known import known
 from grade.measure.load import load
@@ -420,20 +419,6 @@ def test_metrics_are_right_on_a_known_distribution():
         rel=1e-3,
     )
     assert metrics.of(result, "stat.c") == 7
-
-
-def test_mogul_4_1_comes_out_as_the_paper_says(tmp_path: Path):
-    """One trial of the fast system; all of its expectations."""
-    whole = load(EXPERIMENTS / "mogul-4.1-fast.toml")
-    trial = [run for run in whole.runs if run.variables["seed"] == 1]
-    experiment = replace(whole, runs=trial)
-    outcome = runner.execute(experiment, trial, 2, lambda step: None, tmp_path)
-    assert outcome.errors == {}
-    for verdict in expect.judge(experiment, outcome.results):
-        assert verdict.met, verdict.why
-    shown = summary.text(experiment, outcome.results)
-    assert "8000-9000" in shown
-    assert "█" in shown
 
 
 # ---- time series ----

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grade.measure import expect
+from grade.measure import expect, summary
 from grade.measure import run as runs
 from grade.measure.choose import EXPERIMENTS
 from grade.measure.files import hash_of
@@ -47,5 +47,7 @@ def test_what_is_expected_comes_or_differs_for_a_cause(path: Path, made: dict, t
     results = [result(run, made, tmp_path / "console") for run in experiment.runs]
     verdicts = [verdict for verdict in expect.judge(experiment, results) if not verdict.contest]
     assert verdicts, "nothing is expected of this size"
+    shown = summary.text(experiment, results)
+    assert all(verdict.says in shown for verdict in verdicts)
     wrong = [v for v in verdicts if v.failed or (v.met is None and not v.undecided)]
     assert not wrong, "\n".join(f"{v.word}  {v.says}\n    {v.why}" for v in wrong)

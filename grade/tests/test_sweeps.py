@@ -1,13 +1,11 @@
 """Sweeps: expectations along a variable, jobs of several processes, theory against measurement."""
 
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from grade.measure import expect, metrics, runner, summary
-from grade.measure.choose import EXPERIMENTS
+from grade.measure import expect, metrics, summary
 from grade.measure.load import load
 from grade.measure.schema import BadExperiment, Experiment
 
@@ -111,16 +109,3 @@ def test_the_processes_of_a_job_are_measured_together():
     found = {f: metrics.of({"jobs": lines}, f"r.{f}_ns") for f in ("min", "max", "mean", "std")}
     assert found == pytest.approx({"min": 10, "max": 2000, "mean": mean, "std": std})
     assert metrics.of({"jobs": lines}, "r.count") == 5
-
-
-def test_measured_response_times_are_those_of_queueing_theory(tmp_path: Path):
-    """One load of sweep-reads: every policy within 10 % of its formula."""
-    whole = load(EXPERIMENTS / "sweep-reads.toml")
-    runs = [run for run in whole.runs if run.variables == {"iops": 5}]
-    rows = [row for row in whole.expectations if row["than"] == "model"]
-    experiment = replace(whole, runs=runs, expectations=rows)
-    outcome = runner.execute(experiment, runs, 2, lambda step: None, tmp_path)
-    assert outcome.errors == {}
-    assert {row["arm"] for row in rows} == set(experiment.arms)
-    for verdict in expect.judge(experiment, outcome.results):
-        assert verdict.met, verdict.why
