@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import mean, median
 
-from grade.measure import apart, contest, metrics
+from grade.measure import apart, contest, interval, metrics
 from grade.measure.apart import Claim
 from grade.measure.result import setting
 from grade.measure.schema import MODEL_SAYS, Experiment
@@ -194,6 +194,23 @@ def curve(results: list[dict], variable: str, at: dict, of: Callable[[list[dict]
     return {x[variable]: of(group) for x, group in by_setting(here)}
 
 
+def crossing_spread(
+    mine: list[dict],
+    others: list[dict],
+    variable: str,
+    at: dict,
+    of: Callable[[list[dict]], float],
+) -> str:
+    """The 95 % interval of where the arms' values cross, from the crossing of each seed; in words,
+    or "" if there are too few seeds, or some without a single crossing."""
+    found = []
+    for seed in dict.fromkeys(result["variables"].get("seed") for result in mine):
+        trial = [[r for r in arm if r["variables"].get("seed") == seed] for arm in (mine, others)]
+        found.append(meeting(*(curve(arm, variable, at, of) for arm in trial)))
+    spread = interval.of_mean(found) if None not in found else None
+    return f", 95 %: {spread.low:.4g} to {spread.high:.4g}" if spread else ""
+
+
 def meeting_line(op: str, point: Point) -> str:
     """A line for one crossing: where it is, and where it was expected."""
     return f"{point.value:.4g} (expected {WORDS[op]}{point.limit:.4g}){words(point.at)}"
@@ -209,8 +226,10 @@ def judge_crosses(row: dict, mine: list[dict], others: list[dict], predicted: Pr
     def model(group: list[dict]) -> float:
         return mean(predicted(trial)[name] for trial in group)
 
+    spreads: list[str] = []
     for at, _ in by_setting(mine, variable):
         value = meeting(*(curve(arm, variable, at, measured) for arm in (mine, others)))
+        spreads.append(crossing_spread(mine, others, variable, at, measured))
         limit = row["value"]
         if limit is None:
             limit = meeting(*(curve(arm, variable, at, model) for arm in (mine, others)))
@@ -222,7 +241,8 @@ def judge_crosses(row: dict, mine: list[dict], others: list[dict], predicted: Pr
         points.append(Point(at, value, limit, compared(row, value, limit)))
     what = f"{variable} where {name} meets that of {row['than']}"
     verdict = worst({**row, "than": None}, points, what, "")
-    return replace(verdict, details=tuple(meeting_line(row["op"], p) for p in points))
+    lines = [meeting_line(row["op"], p) + s for p, s in zip(points, spreads, strict=True)]
+    return replace(verdict, details=tuple(lines))
 
 
 def judge_one(row: dict, results: list[dict], wanted: int, predicted: Predicted) -> Verdict:

@@ -15,12 +15,16 @@ def paper(verdict: Verdict) -> str:
 
 
 def table(verdicts: Iterable[Verdict]) -> list[str]:
-    """Lines of a table with a row for each paper; none if no verdict is on a paper's finding."""
+    """Lines of a table with a row for each paper; none if no verdict is on a paper's finding.
+    A last line says how many compare arms by too few trials for an interval."""
     counts: dict[str, Counter[str]] = {}
+    few = 0
     for verdict in verdicts:
         if verdict.paper:
             counts.setdefault(paper(verdict), Counter())[verdict.word] += 1
+            few += not verdict.sure
     if not counts:
         return []
     rows = [[name, *(str(counts[name][word]) for word in WORDS)] for name in sorted(counts)]
-    return aligned([["findings of", *WORDS], *rows])
+    unsure = [f"{few} of them compare arms with too few trials for an interval"] if few else []
+    return aligned([["findings of", *WORDS], *rows]) + unsure

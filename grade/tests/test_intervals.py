@@ -168,7 +168,11 @@ def test_a_sum_over_trials_has_the_interval_of_a_sum():
 
 
 def test_findings_that_are_not_told_apart_are_counted_by_themselves():
-    rows = [Verdict("", None, "", paper="Author 1999: more", undecided=True)]
-    head, row = findings.table(rows)
+    rows = [
+        Verdict("", None, "", paper="Author 1999: more", undecided=True),
+        Verdict("", True, "", paper="Author 1999: less", sure=False),
+    ]
+    head, row, few = findings.table(rows)
     assert "not told apart" in head
-    assert row.split()[-5:] == ["0", "0", "0", "1", "0"]
+    assert row.split()[-5:] == ["1", "0", "0", "1", "0"]
+    assert few.startswith("1 of them")
