@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from grade.measure import expect, summary
+from grade.measure import expect, interval, summary
 from grade.measure import run as runs
 from grade.measure.choose import EXPERIMENTS
 from grade.measure.files import hash_of
 from grade.measure.load import load, read_toml
-from grade.measure.schema import Run
+from grade.measure.schema import MODEL_SAYS, Run
 
 SIZE = "quick"
 
@@ -25,6 +25,17 @@ def paths() -> list:
         pytest.param(path, id=path.stem, marks=pytest.mark.xdist_group(f"findings-{groups[path]}"))
         for path in found
     ]
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("path", sorted(EXPERIMENTS.glob("*.toml")), ids=lambda path: path.stem)
+def test_arms_that_are_compared_share_enough_seeds_for_an_interval(path: Path):
+    full = load(path)
+    compares = full.contest or any(
+        row["along"] or row["than"] not in (None, MODEL_SAYS) for row in full.expectations
+    )
+    seeds = {run.variables.get("seed") for run in full.runs}
+    assert len(seeds) >= interval.LEAST or not compares
 
 
 @pytest.fixture(scope="session")
