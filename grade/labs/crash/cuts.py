@@ -11,13 +11,12 @@ blklogwrites follows: a superblock, then entries, each a sector and its data.
 import struct
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grade.machine import image
-from grade.scoring.assertions import Wrong, expect
-from grade.scoring.scenario import FOR_EVER, Run, Scenario
-from grade.scoring.setting import Setting
+from grade.scoring.assertions import expect
+from grade.scoring.scenario import FOR_EVER, Request, Run, Scenario
 
 SECTOR = 512
 ENTRY = struct.Struct("<QQQQ")  # sector, sectors, flags, bytes of data
@@ -27,38 +26,68 @@ REPAIRED = (0, 1)  # e2fsck: nothing to do; done
 SOON = (
     "write=delayed update=aipu aipu.age_ms=60 aipu.scan_ms=20 nbuf=300"  # blocks are written soon
 )
+ON_DEMAND = "write=delayed update=none nbuf=300"  # blocks are written when they must be
+
+IN_IT = "first"  # a file in each folder that is there from the start
 
 Files = dict[str, bytes | None]  # None: there is no file of that name
 
 
 def scenario(
-    name: str, lines: list[str], files: dict[str, bytes], args: str = SOON, size: str = "2M"
+    name: str,
+    lines: list[str],
+    files: dict[str, bytes],
+    args: str = SOON,
+    folders: tuple[str, ...] = (),
 ) -> Scenario:
-    """A machine's work while its writes are kept. The files are in / of the root disk."""
-    script = "\n".join(lines)
-    return Scenario(name, script, args, files=tuple(files.items()), size=size, logged=True)
+    """A machine's work while its writes are kept. The files are in / of the root disk; the folders
+    are on the data disk from the start, so that a fault in making them is no test's but its own."""
+    return Scenario(
+        name,
+        "\n".join(lines),
+        args,
+        files=tuple(files.items()),
+        data=tuple((f"{folder}/{IN_IT}", "4K") for folder in folders),
+        size="2M",
+        logged=True,
+    )
 
 
 @dataclass(frozen=True)
 class Cut:
     """The disk after some of the writes, repaired."""
 
+    run: Run
     writes: int
+    last: Request  # of these writes
     until_ns: int  # when the next write was done: until then the disk was so
     path: Path
-    setting: Setting
+    said: str  # what e2fsck printed when it repaired the disk
+
+    def expect(self, condition: bool, expected: str, came: str) -> None:
+        """Raise Wrong, with the moment of the cut, unless the condition holds."""
+        self.run.expect(
+            condition,
+            expected,
+            f"after write {self.writes} of the data disk: {came}",
+            self.last,
+            "completed",
+        )
 
     def files(self, paths: list[str]) -> Files:
         """The contents of these files."""
+        inside = self.run.scenario.setting.inside
         with tempfile.TemporaryDirectory() as name:
             outs = {path: Path(name) / str(i) for i, path in enumerate(paths)}
-            requests = "".join(
-                f"dump {self.setting.inside(path)} {out}\n" for path, out in outs.items()
-            )
+            requests = "".join(f"dump {inside(path)} {out}\n" for path, out in outs.items())
             script = Path(name) / "requests"
             script.write_text(requests)
             image.command("debugfs", "-f", script, self.path)
             return {p: out.read_bytes() if out.exists() else None for p, out in outs.items()}
+
+    def stat(self, path: str) -> str:
+        """What debugfs tells of the file's inode, or why there is none."""
+        return image.debugfs(self.path, f"stat {self.run.scenario.setting.inside(path)}")
 
 
 Check = Callable[[Cut], None]
@@ -78,11 +107,16 @@ def logged(path: Path) -> Iterator[tuple[int, bytes]]:
 
 @dataclass(frozen=True)
 class Write:
-    """A write, and the time when it was done, from the trace."""
+    """A write: its place in bytes, its data, and its request in the trace."""
 
     at: int
     data: bytes
-    done_ns: int
+    request: Request
+
+    @property
+    def done_ns(self) -> int:
+        """When it was done."""
+        return self.request.completed_ns
 
 
 def writes(run: Run) -> list[Write]:
@@ -93,18 +127,30 @@ def writes(run: Run) -> list[Write]:
     expect(
         [at for at, _ in found] == places, "the disk's writes to be those of the trace", "others"
     )
-    return [Write(at, data, r.completed_ns) for (at, data), r in zip(found, done, strict=True)]
+    return [Write(at, data, r) for (at, data), r in zip(found, done, strict=True)]
 
 
-def repair(path: Path, count: int) -> None:
-    """Have e2fsck repair the disk without asking; raises Wrong if it cannot."""
-    done = image.command("e2fsck", "-fp", path, check=False)
-    if done.returncode not in REPAIRED:
-        said = " ".join(done.stdout.decode(errors="replace").replace(f"{path}: ", "").split())
-        raise Wrong(
-            "e2fsck -p to repair the disk without asking, after a power cut at any time",
-            f"after write {count} of the data disk it says: {said[:200]}",
-        )
+def checked(path: Path, how: str) -> tuple[int, str]:
+    """e2fsck's exit status, and what it printed about the disk's faults, on one line."""
+    done = image.command("e2fsck", how, path, check=False)
+    said = done.stdout.decode(errors="replace").replace(f"{path}: ", "")
+    lines = [line for line in said.splitlines() if not line.startswith("Pass ")]
+    return done.returncode, " ".join(" ".join(lines).split())
+
+
+def repaired(cut: Cut) -> Cut:
+    """Have e2fsck repair the disk without asking. Raises Wrong if it cannot."""
+    status, said = checked(cut.path, "-fp")
+    wanted = "e2fsck -p to repair the disk without asking, after a power cut at any time"
+    cut.expect(status in REPAIRED, wanted, f"e2fsck says: {said[:200]}")
+    return replace(cut, said=said)
+
+
+def expect_clean(run: Run) -> None:
+    """Expect that after the last sync there was nothing to repair: all counts were written, too."""
+    status, said = checked(run.folder / "data.after.img", "-fn")
+    wanted = "a disk without faults after the last sync"
+    expect(status == 0, wanted, f"e2fsck says: {said[:300]}")
 
 
 def each_cut(run: Run, start_ns: int, least: int, check: Check) -> None:
@@ -119,6 +165,5 @@ def each_cut(run: Run, start_ns: int, least: int, check: Check) -> None:
         disk[write.at : write.at + len(write.data)] = write.data
         if until_ns >= start_ns:
             path.write_bytes(disk)
-            repair(path, count)
-            check(Cut(count, until_ns, path, run.scenario.setting))
+            check(repaired(Cut(run, count, write.request, until_ns, path, "")))
     expect(len(done) >= least, f"at least {least} writes of the data disk", f"{len(done)}")

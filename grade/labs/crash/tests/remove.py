@@ -1,9 +1,9 @@
 """What is removed is there whole or not at all."""
 
-from grade.scoring.assertions import expect
+from grade.scoring.scenario import FOR_EVER
 from grade.scoring.workbench import Workbench
 
-from ..cuts import Cut, each_cut, scenario
+from ..cuts import Cut, each_cut, expect_clean, scenario
 
 FILES = {"/small": 3000, "/large": 60_000, "/d/f": 9000}  # bytes
 
@@ -14,19 +14,25 @@ def _source(path: str) -> str:
 
 
 def files_directories_and_links_are_removed(bench: Workbench) -> None:
-    """A small file, a large one and a tree are removed. The power is cut between any two writes."""
+    """A small file, a large one, a link and a tree are removed. The power is cut between any two
+    writes. In the end all counts and free blocks are right, which may be written later."""
     rng = bench.random("removed")
     data = {path: rng.randbytes(size) for path, size in FILES.items()}
-    lines = ["mkdir /data/d", "ln -s small /data/l"]
+    lines = ["ln -s small /data/l"]
     lines += [f"cp {_source(path)} /data{path}" for path in FILES]
     lines += ["sync", "beacon 1", "rm /data/large", "rm /data/l /data/small", "rm -r /data/d"]
     inputs = {_source(path): content for path, content in data.items()}
-    run = bench.run(scenario("remove", [*lines, "sync", "beacon 2"], inputs))
+    run = bench.run(scenario("remove", [*lines, "sync", "beacon 2"], inputs, folders=("/d",)))
 
     def check(cut: Cut) -> None:
-        found = cut.files(list(FILES))
-        for path, came in found.items():
-            some = f"{len(came or b'')} bytes, not all as they were"
-            expect(came in (None, data[path]), f"{path} to be whole or gone after a cut", some)
+        came = {path: [data[path], None] for path in FILES}
+        if cut.last.completed_ns < run.beacon(1):
+            came = {path: [data[path]] for path in FILES}
+        if cut.until_ns == FOR_EVER:
+            came = {path: [None] for path in FILES}
+        for path, found in cut.files(list(FILES)).items():
+            what = "no file" if found is None else f"{len(found)} bytes"
+            cut.expect(found in came[path], f"{path} to be whole until it is gone", what)
 
     each_cut(run, run.beacon(1), 40, check)
+    expect_clean(run)
