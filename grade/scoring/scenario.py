@@ -3,8 +3,8 @@
 A machine has at least three disks: one with the programs, the data disk, and a small one for
 beacons. The scenario's script reads sector n of the last (`beacon n`), and so records the moment in
 the trace: the tests need no times from the console. Scenarios and tests call the data disk
-/dev/disk1, mounted at /data, and name files as the scenario does. In the machine they have other
-names (setting.py).
+/dev/disk1, mounted at /data, and the others /dev/root and /dev/beacons. They name files as the
+scenario does. In the machine all these have other names (setting.py).
 """
 
 import re
@@ -51,8 +51,9 @@ class Scenario:
     gdb's stops make the clock jump to the next event); check: a failed check of a policy's own
     records is a panic (a wrong answer is not: the kernel answers instead, and traces it); logged:
     QEMU keeps the data disk's writes; unwritable: blocks of data files, as path and number, whose
-    writes fail; disk: the data disk's number, if it is not to be chosen; like: scenarios with the
-    same value have the same setting; varied: false keeps the names as they stand.
+    writes fail; disk: the data disk's number, if it is not to be chosen; spares: false if there are
+    to be the three disks only, so that the script can use all; like: scenarios with the same value
+    have the same setting; varied: false keeps the names as they stand.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Scenario:
     logged: bool = False
     unwritable: tuple[tuple[str, int], ...] = ()
     disk: int | None = None
+    spares: bool = True
     like: str = ""
     varied: bool = True
     setting: Setting = PLAIN
@@ -83,7 +85,8 @@ class Scenario:
         if not self.varied:
             return self
         padded = not self.at and not self.logged  # the disk of a log is copied for each write
-        return replace(self, setting=chosen(nonce, self.like, self.drives, padded, self.disk))
+        own = chosen(nonce, self.like, self.drives, padded, self.disk, self.spares)
+        return replace(self, setting=own)
 
     def rc(self) -> str:
         """The script that init runs."""
@@ -188,7 +191,8 @@ class Run:
     def beacons(self) -> dict[int, int]:
         """The time of each beacon."""
         unit = self.scenario.setting.beacons
-        return {r.sector: r.queued_ns for r in self.requests if r.disk == unit and not r.write}
+        reads = (r for r in self.requests if r.disk == unit and not r.write and r.sectors == 1)
+        return {r.sector: r.queued_ns for r in reads}
 
     def beacon(self, number: int) -> int:
         """The time of this beacon in nanoseconds. Raises Wrong if it was not passed."""

@@ -15,10 +15,12 @@ from string import ascii_lowercase
 
 MOUNT = "/data"
 RAW = "/dev/disk1"  # the data disk itself, in a scenario's words
+RAW_ROOT, RAW_BEACONS = "/dev/root", "/dev/beacons"  # the disk of programs, and that of beacons
 SMALL_DRIVE = "fixed"  # of programs and beacons
 TURNING = ("rz57", "rz58", "lps540s", "st31230n", "hp97560")
 DRIVES = (*TURNING, "fixed")
 SPARES = 3  # most disks beside the three, less one
+MOST_DISKS = 3 + SPARES - 1
 PAD_KB = 1024  # most, before the files
 LONG = 8  # letters: a name of so many keeps its length
 PATH = re.compile(r"(?<![\w./-])/[\w./-]*")
@@ -50,8 +52,9 @@ class Setting:
 
     def path(self, path: str, files: frozenset[str]) -> str:
         """A path in the machine, of the data disk or of one of these files of the root disk."""
-        if path == RAW:
-            return f"/dev/disk{self.data}"
+        raw = {RAW: self.data, RAW_ROOT: self.root, RAW_BEACONS: self.beacons}
+        if path in raw:
+            return f"/dev/disk{raw[path]}"
         varied = path.startswith(f"{MOUNT}/") or path in files or path == MOUNT
         return self.inside(path) if varied else path
 
@@ -72,13 +75,20 @@ PLAIN = Setting()
 
 
 def chosen(
-    nonce: str, like: str, drives: tuple[str, ...], padded: bool, disk: int | None = None
+    nonce: str,
+    like: str,
+    drives: tuple[str, ...],
+    padded: bool,
+    disk: int | None = None,
+    spares: bool = True,
 ) -> Setting:
     """The setting that the nonce chooses for scenarios of this name: a drive from these; padded: a
-    file may lie before the others; disk: the data disk's number, if it is given."""
+    file may lie before the others; disk: the data disk's number, if it is given; spares: there may
+    be more disks than the three."""
     key = f"{nonce}/{like}"
     rng = Random(f"{key}/setting")
-    units = list(range(max(3 + rng.randrange(SPARES), (disk or 0) + 1)))
+    more = rng.randrange(SPARES) * spares
+    units = list(range(max(3 + more, (disk or 0) + 1)))
     models = [rng.choice(TURNING) for _ in units]
     rng.shuffle(units)
     if disk is not None:
