@@ -1,50 +1,86 @@
 """A dirty block's age counts from when it first became dirty, and a flush writes the oldest
 block first."""
 
-from grade.scoring.assertions import expect
 from grade.scoring.scenario import BLOCK_BYTES, Run, Scenario
 from grade.scoring.workbench import Workbench
 
-BLOCKS = 24
+from ..places import disk_of
+
+BLOCKS = 16
 
 
-def _dirty(block: int) -> str:
-    return f"dd if=/input of=/data/f bs=4k count=1 seek={block} conv=notrunc 2> /dev/null\n"
+def _dirty(file: str, blocks: list[int]) -> str:
+    lines = (
+        f"dd if=/input of=/data/{file} bs=4k count=1 seek={block} conv=notrunc 2> /dev/null\n"
+        for block in blocks
+    )
+    return "".join(lines)
 
 
-def _scenario(name: str, before: list[int], after: list[int]) -> Scenario:
-    """Blocks become dirty before and after a sync; then there is a second sync."""
-    return Scenario(
-        name=name,
-        script="".join(map(_dirty, before))
-        + "beacon 1\nsync\nbeacon 2\n"
-        + "".join(map(_dirty, after))
-        + "beacon 3\nsync\nbeacon 4\n",
-        args="write=delayed update=none nbuf=1000",
-        files=(("/input", bytes(BLOCK_BYTES)),),
-        data=(("/f", "1M"),),
+def _orders(bench: Workbench) -> tuple[list[int], list[int], list[int]]:
+    """An order of all blocks, then older ones of them, then another order of all."""
+    rng = bench.random("orders")
+    first = rng.sample(range(BLOCKS), BLOCKS)
+    again = rng.sample(first[: BLOCKS // 2], BLOCKS // 3)
+    return first, again, rng.sample(range(BLOCKS), BLOCKS)
+
+
+def _run(bench: Workbench) -> Run:
+    """Three times, blocks become dirty in an order of their own before a sync."""
+    first, again, second = _orders(bench)
+    script = f"""
+{_dirty("f", first + again)}
+beacon 1
+sync
+beacon 2
+{_dirty("f", second)}
+beacon 3
+sync
+beacon 4
+dd if=/input of=/data/g bs=4k 2> /dev/null
+rm /data/g
+dd if=/input of=/data/h bs=4k 2> /dev/null
+beacon 5
+sync
+beacon 6
+"""
+    return bench.run(
+        Scenario(
+            name="age",
+            script=script,
+            args="write=delayed update=none nbuf=1000",
+            files=(("/input", bytes(BLOCKS * BLOCK_BYTES)),),
+            data=(("/f", "1M"),),
+            disk=disk_of(bench, "age"),
+        )
     )
 
 
-def _expect_order(run: Run, between: tuple[int, int], wanted: list[int]) -> None:
-    start_ns, end_ns = map(run.beacon, between)
-    came = [write.block for write in run.writes_of("/f", start_ns, end_ns)]
-    expect(came == wanted, f"the sync to queue blocks {wanted}, in this order", f"blocks {came}")
+def _expect_order(run: Run, path: str, first: int, wanted: list[int]) -> None:
+    """Expect that the sync between this beacon and the next queues these blocks in this order."""
+    came = run.writes_of(path, run.beacon(first), run.beacon(first + 1))
+    blocks = [write.block for write in came]
+    astray = (write for write, block in zip(came, wanted, strict=False) if write.block != block)
+    run.expect(
+        blocks == wanted,
+        f"the sync to queue blocks {wanted} of {path}, in this order",
+        f"blocks {blocks}",
+        next(astray, None),
+    )
 
 
 def writing_a_dirty_block_again_does_not_make_it_younger(bench: Workbench) -> None:
-    """Blocks are written in a random order, then the oldest again; then there is a sync."""
-    rng = bench.random("again")
-    order = rng.sample(range(BLOCKS), BLOCKS)
-    again = rng.sample(order[: BLOCKS // 2], BLOCKS // 3)
-    run = bench.run(_scenario("age-again", order + again, []))
-    _expect_order(run, (1, 2), order)
+    """Blocks are written in a random order, then older ones again; then there is a sync."""
+    first, _, _ = _orders(bench)
+    _expect_order(_run(bench), "/f", 1, first)
 
 
 def once_clean_a_block_is_young_again(bench: Workbench) -> None:
     """Blocks become dirty, are written by sync, and become dirty again in another order."""
-    rng = bench.random("clean")
-    first = rng.sample(range(BLOCKS), BLOCKS)
-    second = rng.sample(range(BLOCKS), BLOCKS)
-    run = bench.run(_scenario("age-clean", first, second))
-    _expect_order(run, (3, 4), second)
+    _, _, second = _orders(bench)
+    _expect_order(_run(bench), "/f", 3, second)
+
+
+def a_block_that_was_freed_while_dirty_is_young_again(bench: Workbench) -> None:
+    """A new file is removed while its blocks are dirty; the next new file gets the same blocks."""
+    _expect_order(_run(bench), "/h", 5, list(range(BLOCKS)))

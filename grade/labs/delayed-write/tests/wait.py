@@ -1,74 +1,160 @@
 """A flush waits until the disk has all writes that it started, and for nothing more."""
 
 from grade.scoring.assertions import expect
-from grade.scoring.scenario import BLOCK_BYTES, Scenario
+from grade.scoring.scenario import BLOCK_BYTES, Run, Scenario
 from grade.scoring.workbench import Workbench
 
+from ..places import disk_of
+
 BLOCKS = 40
-WRITER_S = 30
+WRITER_S = 20
+SOON = 0.75  # of that time: a sync of each disk and of all may take three flushes
 
-QUIET = Scenario(
-    name="wait-quiet",
-    script="""
-dd if=/input of=/data/f bs=4k conv=notrunc 2> /dev/null
-beacon 1
+# What begins at which beacon.
+SYNC, FSYNC, OTHERS, BUSY = 1, 3, 5, 7
+OWN_RETURNED_0, OWN, CANDIDATE_RETURNED_0, CANDIDATE = 1, 2, 3, 4  # of _errors
+WRITE = "dd if=/input of=/data/f bs=4k conv=notrunc 2> /dev/null"
+
+
+def _run(bench: Workbench) -> Run:
+    """A sync, an fsync, an fsync of blocks whose writes started when they were filled, and a sync
+    while a process goes on writing. That takes as long on every disk."""
+    return bench.run(
+        Scenario(
+            name="wait",
+            script=f"""
+{WRITE}
+beacon {SYNC}
 sync
-beacon 2
-dd if=/input of=/data/f bs=4k conv=notrunc 2> /dev/null
-beacon 3
+beacon {SYNC + 1}
+{WRITE}
+beacon {FSYNC}
 sync /data/f
-beacon 4
-""",
-    args="write=delayed update=none nbuf=1000",
-    files=(("/input", bytes(BLOCKS * BLOCK_BYTES)),),
-    data=(("/f", "160K"),),
-)
-
-BUSY = Scenario(
-    name="wait-busy",
-    script=f"""
-iogen rw=randwrite filename=/data/f bs=4k rate_iops=150 runtime_s={WRITER_S} > /dev/null &
+beacon {FSYNC + 1}
+policy use write async
+dd if=/input of=/data/g bs=4k conv=notrunc 2> /dev/null
+beacon {OTHERS}
+sync /data/g
+beacon {OTHERS + 1}
+policy use write delayed
+iogen rw=randwrite filename=/data/h bs=4k rate_iops=150 runtime_s={WRITER_S} > /dev/null &
 sleep 5
-beacon 1
+beacon {BUSY}
 sync
-beacon 2
+beacon {BUSY + 1}
 sleep {WRITER_S}
 """,
-    args="write=delayed update=none sched=fcfs nbuf=1000",
-    data=(("/f", "4M"),),
-)
+            args="write=delayed update=none sched=fcfs nbuf=1000",
+            files=(("/input", bytes(BLOCKS * BLOCK_BYTES)),),
+            data=(("/f", "160K"), ("/g", "160K"), ("/h", "4M")),
+            drives=("fixed",),
+            disk=disk_of(bench, "wait"),
+        )
+    )
+
+
+def _errors(bench: Workbench) -> Run:
+    """The last block of each of two files cannot be written. One is written by the fsync, the other
+    by the scheduler."""
+    dd = "dd if=/input of=/data/{} bs=4k count={} conv=notrunc,fsync 2> /dev/null"
+    return bench.run(
+        Scenario(
+            name="wait-errors",
+            script=f"""
+if {dd.format("f", BLOCKS)}; then
+beacon {OWN_RETURNED_0}
+fi
+beacon {OWN}
+policy set wow.low_blocks 0
+policy set wow.high_blocks 0
+policy use sched wow
+if {dd.format("g", 2)}; then
+beacon {CANDIDATE_RETURNED_0}
+fi
+beacon {CANDIDATE}
+""",
+            args="write=delayed update=none nbuf=1000",
+            files=(("/input", bytes(BLOCKS * BLOCK_BYTES)),),
+            data=(("/f", "160K"), ("/g", "8K")),
+            unwritable=(("/f", BLOCKS - 1), ("/g", 1)),
+            virtual_s=60,
+            disk=disk_of(bench, "wait"),
+        )
+    )
 
 
 def _expect_waited(bench: Workbench, first: int, what: str) -> None:
-    run = bench.run(QUIET)
+    run = _run(bench)
     writes = run.writes_of("/f", run.beacon(first), run.beacon(first + 1))
-    expect(bool(writes), f"{what} to write the dirty blocks", "it wrote none")
+    expect(len(writes) == BLOCKS, f"{what} to write {BLOCKS} blocks", f"it wrote {len(writes)}")
     late = [w for w in writes if w.request.completed_ns > run.beacon(first + 1)]
-    expect(
+    run.expect(
         not late,
         f"{what} to return when all {len(writes)} writes that it queued are done",
-        f"it returned before {len(late)} of them were done",
+        f"it returned before {len(late)} of them were done, the first of block {late[0].block}"
+        if late
+        else "",
+        late[0] if late else None,
+        "completed",
     )
 
 
 def sync_returns_when_the_disk_has_it_all(bench: Workbench) -> None:
     """The writes that sync queues are done when it returns."""
-    _expect_waited(bench, 1, "sync")
+    _expect_waited(bench, SYNC, "sync")
 
 
 def fsync_returns_when_the_disk_has_it_all(bench: Workbench) -> None:
     """The writes that fsync queues are done when it returns."""
-    _expect_waited(bench, 3, "fsync")
+    _expect_waited(bench, FSYNC, "fsync")
+
+
+def fsync_waits_for_writes_that_others_started(bench: Workbench) -> None:
+    """The writes are started as the blocks are filled. After them fsync writes the inode."""
+    run = _run(bench)
+    others, place = run.writes_of("/g"), run.sectors("/g")
+    expect(len(others) == BLOCKS, f"{BLOCKS} blocks to be written", f"{len(others)} were")
+    last = max(others, key=lambda write: write.request.completed_ns)
+    own = (r for r in run.data(write=True) if r.sector not in place)
+    between = [r for r in own if run.beacon(OTHERS) <= r.queued_ns < run.beacon(OTHERS + 1)]
+    expect(bool(between), "fsync to write the inode", "it wrote nothing")
+    early_ms = (last.request.completed_ns - min(r.queued_ns for r in between)) / 1e6
+    run.expect(
+        early_ms < 0,
+        f"fsync to go on when all {len(others)} writes are done",
+        f"it went on {early_ms:.1f} ms before block {last.block} was",
+        last,
+        "completed",
+    )
+
+
+def an_error_of_a_write_is_returned(bench: Workbench) -> None:
+    """One of the blocks cannot be written; the others are."""
+    run = _errors(bench)
+    run.beacon(OWN)
+    told = OWN_RETURNED_0 not in run.beacons
+    expect(told, "fsync to return the error of one of its writes", "it returned 0")
+    written = {write.block for write in run.writes_of("/f", end_ns=run.beacon(OWN))}
+    left = sorted(set(range(BLOCKS)) - written)
+    expect(not left, "fsync to try all blocks", f"it did not try {left}")
+
+
+def an_error_of_a_candidate_write_is_returned(bench: Workbench) -> None:
+    """The scheduler started the write that fails, before fsync came to the block."""
+    run = _errors(bench)
+    run.beacon(CANDIDATE)
+    told = CANDIDATE_RETURNED_0 not in run.beacons
+    expect(told, "fsync to return the error of a candidate write", "it returned 0")
 
 
 def sync_ends_though_a_writer_goes_on(bench: Workbench) -> None:
-    """A process dirties blocks faster than the disk can write them, for half a minute."""
-    run = bench.run(BUSY)
-    took_s = (run.beacon(2) - run.beacon(1)) / 1e9
-    writes = run.writes_of("/f", run.beacon(1), run.beacon(2))
+    """A process dirties blocks faster than the disk can write them, for 20 s."""
+    run = _run(bench)
+    took_s = (run.beacon(BUSY + 1) - run.beacon(BUSY)) / 1e9
+    writes = run.writes_of("/h", run.beacon(BUSY), run.beacon(BUSY + 1))
     expect(len(writes) > 100, "sync to write the dirty blocks", f"{len(writes)} writes")
     expect(
-        took_s < WRITER_S / 2,
+        took_s < SOON * WRITER_S,
         "sync to write only what was dirty when it was called, which takes some seconds",
         f"it took {took_s:.1f} s, while the writer wrote for {WRITER_S} s",
     )
