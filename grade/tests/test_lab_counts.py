@@ -51,12 +51,12 @@ def test_a_choice_is_judged_by_the_head_and_the_queue_of_its_time() -> None:
 def test_a_wrong_choice_is_of_one_kind_and_spoils_no_other() -> None:
     run = run_of(*queued(1, 100, 200, 300), issued(2, 300), issued(3, 200), issued(4, 100))
     with pytest.raises(Wrong, match="sector 100 next"):
-        check(run, {Kind.AHEAD}, 1, 0, 9)
+        check(run, DISK, {Kind.AHEAD}, 1, 0, 9)
     with pytest.raises(Wrong, match="sector 100 next"):
-        check(run, {Kind.BACK}, 1, 0, 9)
-    check(run, {Kind.HERE}, 0, 0, 9)
+        check(run, DISK, {Kind.BACK}, 1, 0, 9)
+    check(run, DISK, {Kind.HERE}, 0, 0, 9)
     with pytest.raises(Wrong, match="at least 1 choices"):
-        check(run, {Kind.HERE}, 1, 0, 9)
+        check(run, DISK, {Kind.HERE}, 1, 0, 9)
 
 
 def test_a_choice_goes_back_only_to_what_the_head_has_just_passed() -> None:

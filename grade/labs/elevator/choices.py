@@ -66,7 +66,12 @@ class Choice:
 
 def choices(run: Run, disk: int) -> Iterator[Choice]:
     """All choices for a disk, in order, also those of a single request. `queued` changes later."""
-    faults = {fault.number: fault for fault in run.faults}
+    found = (
+        Fault(run.folder.name, number, event)
+        for number, event in enumerate(run.events)
+        if event.name == "fault"
+    )
+    faults = {fault.number: fault for fault in found if fault.concerns(disk)}
     queued: list[int] = []
     fault = None
     passed = head = 0
@@ -94,31 +99,38 @@ def wrong(run: Run, choice: Choice) -> Wrong:
     if choice.fault:
         return run.blame(choice.fault)
     return Wrong(
-        f"sector {choice.wanted} next, with the head at sector {choice.head} and requests queued "
-        f"for sectors {some(choice.queued)}",
+        f"sector {choice.wanted} next on disk {choice.event.disk}, with the head at sector "
+        f"{choice.head} and requests queued for sectors {some(choice.queued)}",
         f"sector {choice.came}",
         Moment(run.folder.name, choice.number, choice.event),
     )
 
 
-def made(run: Run, start_ns: int = 0, end_ns: int = FOR_EVER) -> Iterator[Choice]:
-    """The choices for the data disk in that time, among several requests."""
-    for choice in choices(run, run.data_disk):
+def made(run: Run, disk: int, start_ns: int = 0, end_ns: int = FOR_EVER) -> Iterator[Choice]:
+    """The choices for a disk in that time, among several requests."""
+    for choice in choices(run, disk):
         if start_ns <= choice.event.time_ns < end_ns and len(choice.queued) > 1:
             yield choice
 
 
-def check(run: Run, kinds: set[Kind], least: int, start_ns: int, end_ns: int) -> None:
-    """Expect C-LOOK's choices in that time, of these kinds, among several requests.
+def check(run: Run, disk: int, kinds: set[Kind], least: int, start_ns: int, end_ns: int) -> None:
+    """Expect C-LOOK's choices for a disk in that time, of these kinds, among several requests.
 
     At least `least` such choices must be made.
     """
     seen = 0
-    for choice in (choice for choice in made(run, start_ns, end_ns) if choice.kind in kinds):
+    for choice in (choice for choice in made(run, disk, start_ns, end_ns) if choice.kind in kinds):
         seen += 1
         if choice.fault or choice.came != choice.wanted:
             raise wrong(run, choice)
-    expect(seen >= least, f"at least {least} choices between queued requests", f"{seen}")
+    wanted = f"at least {least} choices between queued requests of disk {disk}"
+    expect(seen >= least, wanted, f"{seen}")
+
+
+def check_all(run: Run, kinds: set[Kind], least: int, start_ns: int, end_ns: int) -> None:
+    """The same for each disk of the machine."""
+    for disk in range(len(run.scenario.setting.drives)):
+        check(run, disk, kinds, least, start_ns, end_ns)
 
 
 def returns(run: Run, end_ns: int) -> tuple[int, int]:

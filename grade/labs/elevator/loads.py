@@ -1,9 +1,15 @@
-"""The loads of the visible tests, a machine each."""
+"""The loads of the visible tests, a machine each, and where they run.
+
+`crowd` keeps all disks of its machine busy, and so does the hidden load `long`. The machines of the
+others have data disks with different numbers and drives. So who is right on one disk or drive only
+has the points of one of these at most.
+"""
 
 from random import Random
 
 from grade.scoring.counted import kept
 from grade.scoring.scenario import Scenario
+from grade.scoring.setting import MOST_DISKS, RAW, RAW_BEACONS, RAW_ROOT, TURNING
 from grade.scoring.workbench import Workbench
 
 # A sync queues at most 64 writes, with those of the file's structure, before the first of them is
@@ -11,7 +17,20 @@ from grade.scoring.workbench import Workbench
 SCATTERED = 30, 50
 PART_BLOCKS = 640  # of the file: each sync writes blocks of a part of its own
 READERS, COUNTED, MIXED, CLOSE, DONE = 1, 2, 3, 4, 5  # beacons of `crowd`: what begins there
-CLOSE_BLOCKS = 24
+CLOSE_BLOCKS = 16
+WRITERS = 4
+RAW_DISKS = {RAW: 3000, RAW_ROOT: 3000, RAW_BEACONS: 200}  # a block before which each has many
+APART = ("syncs", "response", "cost", "long")
+
+
+def disk_of(bench: Workbench, load: str) -> int:
+    """The number of the data disk for one of these loads: no two have the same."""
+    return bench.random("disks").sample(range(MOST_DISKS), len(APART))[APART.index(load)]
+
+
+def drives_of(bench: Workbench, load: str) -> tuple[str]:
+    """The drive of the data disk for one of these loads: no two have the same."""
+    return (bench.random("drives").sample(TURNING, len(APART))[APART.index(load)],)
 
 
 def _writes(rng: Random, first: int, blocks: int, number: int) -> str:
@@ -61,36 +80,52 @@ def syncs(bench: Workbench) -> Scenario:
         script="\n".join(script),
         args="write=delayed update=none sched=clook nbuf=1000",
         data=(("/f", "8M"),),
+        disk=disk_of(bench, "syncs"),
+        drives=drives_of(bench, "syncs"),
     )
 
 
-def _job(rng: Random, number: int, mode: str, least: int, most: int, where: str) -> str:
-    """One process: reads of the disk, or writes of a file of its own."""
-    file = f"filename=/dev/disk1 {where}" if mode == "randread" else f"filename=/data/f{number}"
+def _job(rng: Random, name: str, what: str, least: int, most: int) -> str:
+    """One process."""
     words = f"number_ios={rng.randrange(least, most)} seed={rng.randrange(10**9)}"
-    return f"name=j{number} rw={mode} {file} bs=4k {words}"
+    return f"name={name} {what} bs=4k {words}"
 
 
-def _jobs(rng: Random, modes: list[str], least: int, most: int, where: str = "") -> str:
-    jobs = (_job(rng, i, mode, least, most, where) for i, mode in enumerate(modes))
+def readers(rng: Random, each: int, least: int, most: int, close: bool = False) -> list[str]:
+    """So many processes on each disk, which read between `least` and `most` blocks each: of the
+    whole disk, or of the same few blocks."""
+    jobs = []
+    for disk, (path, blocks) in enumerate(RAW_DISKS.items()):
+        area = f"offset={4 * rng.randrange(20, blocks)}k size={4 * CLOSE_BLOCKS}k" if close else ""
+        what = f"rw=randread filename={path} {area}"
+        jobs += [_job(rng, f"r{disk}x{i}", what, least, most) for i in range(each)]
+    return jobs
+
+
+def iogen(jobs: list[str]) -> str:
+    """The command that starts these processes and ends with them."""
     return f"iogen {' -- '.join(jobs)} > /dev/null"
 
 
 def crowd(bench: Workbench) -> Scenario:
-    """Eight processes: all read; then half of them write; then all read in a small area."""
+    """Some processes on each disk: all read; then as many others write to the data disk; then all
+    read in a small area."""
     rng = bench.random("crowd")
-    first = rng.randrange(200, 3000)
+    writers = [
+        _job(rng, f"w{i}", f"rw=randwrite filename=/data/f{i}", 30, 50) for i in range(WRITERS)
+    ]
     return Scenario(
         name="crowd",
         script=f"""
 beacon {READERS}
-{_jobs(rng, ["randread"] * 8, 55, 75)}
+{iogen(readers(rng, 5, 30, 40))}
 {kept(COUNTED)}
-{_jobs(rng, ["randread", "randwrite"] * 4, 40, 60)}
+{iogen([*readers(rng, 3, 30, 40), *writers])}
 beacon {CLOSE}
-{_jobs(rng, ["randread"] * 8, 25, 30, f"offset={4 * first}k size={4 * CLOSE_BLOCKS}k")}
+{iogen(readers(rng, 5, 12, 15, close=True))}
 beacon {DONE}
 """,
         args="write=through update=none sched=clook nbuf=100",
-        data=tuple((f"/f{i}", "1536K") for i in range(8)),
+        data=tuple((f"/f{i}", "1536K") for i in range(WRITERS)),
+        spares=False,
     )

@@ -7,6 +7,8 @@ from grade.scoring.assertions import Slide, expect
 from grade.scoring.scenario import Request, Run, Scenario
 from grade.scoring.workbench import Workbench
 
+from ..loads import disk_of, drives_of
+
 SLOWER_US = 50, 200  # slower than the reference's choice: for all points, for none
 
 
@@ -22,6 +24,8 @@ beacon 2
 """,
         args="write=delayed update=none sched=clook nbuf=3000",
         data=(("/f", "12M"),),
+        disk=disk_of(bench, "cost"),
+        drives=drives_of(bench, "cost"),
     )
 
 

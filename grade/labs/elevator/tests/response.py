@@ -5,8 +5,9 @@ from statistics import mean
 
 from grade.scoring.assertions import Slide, expect
 from grade.scoring.scenario import Run, Scenario
-from grade.scoring.setting import TURNING
 from grade.scoring.workbench import Workbench
+
+from ..loads import disk_of, drives_of
 
 READERS = 12
 
@@ -23,7 +24,8 @@ def _scenario(bench: Workbench) -> Scenario:
         script=f"beacon 1\niogen {jobs} > /dev/null\nbeacon 2\n",
         args="update=none sched=clook nbuf=100",
         size="500M",
-        drives=TURNING,
+        disk=disk_of(bench, "response"),
+        drives=drives_of(bench, "response"),
     )
 
 

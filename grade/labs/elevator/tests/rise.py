@@ -6,7 +6,7 @@ from grade.scoring.assertions import expect
 from grade.scoring.scenario import Run, Write
 from grade.scoring.workbench import Workbench
 
-from ..choices import made, wrong
+from ..choices import Kind, check_all, made, wrong
 from ..loads import CLOSE, DONE, crowd, syncs
 
 
@@ -44,8 +44,10 @@ def a_block_right_under_the_head_is_served_next(bench: Workbench) -> None:
 
 
 def a_block_that_the_head_has_just_passed_waits(bench: Workbench) -> None:
-    """Eight processes read the same few blocks."""
+    """Five processes read the same few blocks of each disk."""
     run = bench.run(crowd(bench), despite_faults=True)
-    for choice in made(run, run.beacon(CLOSE), run.beacon(DONE)):
-        if choice.goes_back or (choice.fault and choice.wanted >= choice.head):
-            raise wrong(run, choice)
+    for disk in range(len(run.scenario.setting.drives)):
+        for choice in made(run, disk, run.beacon(CLOSE), run.beacon(DONE)):
+            if choice.goes_back or (choice.fault and choice.wanted >= choice.head):
+                raise wrong(run, choice)
+    check_all(run, {Kind.AHEAD}, 5, run.beacon(CLOSE), run.beacon(DONE))
