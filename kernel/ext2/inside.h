@@ -10,7 +10,7 @@
  *   holds one without tree_lock waits for no other (it learns an inode's type
  *   before it locks the inode inside a directory). So no processes wait in a
  *   circle, even where the names on a damaged disk form one. Order:
- *   mount_lock, tree_lock, inodes, fs->lock, buffers.
+ *   mount_lock, tree_lock, inodes, fs->intent_lock, fs->lock, buffers.
  * - iput may lock the inode: it is called with none locked, except for one
  *   just made, which nobody else can reach.
  * - Every number read from the disk is checked before it is used.
@@ -58,9 +58,10 @@ struct fs {
     struct ext2_group **group_pages;
     u64 free_blocks, free_inodes; /* sums over the groups */
     u32 ro_compat;
-    u32 generation;            /* of the next inode made */
-    struct ext2_intent intent; /* the superblock's; magic 0: none */
-    bool intent_on_disk;       /* there may be one, perhaps this */
+    u32 generation;               /* of the next inode made */
+    struct ext2_intent intent;    /* the superblock's; magic 0: none */
+    bool intent_on_disk;          /* there may be one, perhaps this */
+    struct sleeplock intent_lock; /* one process writes it at a time */
     /* atomic: only ever become true, while mounted */
     u32 read_only;
     u32 failed;     /* damage or a lost write: ERROR flag */
@@ -116,7 +117,8 @@ int fs_allow_size(struct fs *, u64 bytes);
 /* bwrite; what is written later is on the disk later, and a failure is the file
  * system's. 0 or -EIO. */
 int write_now(struct fs *, struct buf *);
-/* Write the record of a rename into the superblock. 0 or -EIO. */
+/* Write the record of a rename into the superblock; NULL: if the disk has one
+ * still, of a rename that is done, write that there is none. 0 or -EIO. */
 int fs_intend(struct fs *, const struct ext2_intent *);
 struct inode *root_inode(void);
 
@@ -225,11 +227,7 @@ struct inode *cross_down(struct inode *ip);
 
 /* redo.c: the record of a rename that takes several writes */
 #define REDO_SPARE_BYTES 24
-int redo_begin(struct fs *, const struct ext2_intent *);
-void redo_end(struct fs *);
-/* A record that is on the disk still, of a rename that is done, is not any more
- * when it returns. 0 or -EIO. */
-int redo_void(struct fs *);
+void redo_end(struct fs *); /* begun by fs_intend */
 /* Finish the rename that the superblock tells of; at mount. 0 or -EIO. */
 int redo_finish(struct fs *);
 /* The name that a replaced file has for a while. */

@@ -186,7 +186,7 @@ int set_links(struct inode *ip, u32 nlink, bool wait)
 static int link_found(struct inode *dir, const struct search *s,
                       const char *name, struct inode *ip)
 {
-    int error = ip->nlink ? redo_void(ip->fs) : -ENOENT;
+    int error = ip->nlink ? fs_intend(ip->fs, NULL) : -ENOENT;
     error = error ?: set_links(ip, ip->nlink + 1, true);
     if (error)
         return error;

@@ -8,26 +8,20 @@
  * such a rename is written down in the superblock first, and mounting finishes
  * it, before any process can look.
  *
- * - redo_begin writes the record, which is on the disk before the first step.
+ * - fs_intend writes the record, which is on the disk before the first step.
  *   redo_end only forgets it in memory. What remains on the disk does no harm:
  *   redo_finish acts on nothing but a state in between. Only a link or another
  *   rename could make the same state on purpose, so these write a new record,
- *   or call redo_void.
+ *   or that there is none.
  * - redo_finish recognises every state that a cut leaves, as it is or repaired
  *   by e2fsck -p. It goes forward if the new name is there, else back. What it
  *   does are the rename's own steps in their order, so a power cut in the
  *   midst of it leaves a state of the same kind.
  * - A rename that fails with the file system read-only leaves its record, for
  *   the first mount after e2fsck.
- * - Under tree_lock, but for redo_void.
+ * - A rename has tree_lock from its record to its end.
  */
 #include "kernel/ext2/inside.h"
-
-int redo_begin(struct fs *fs, const struct ext2_intent *intent)
-{
-    assert(sleep_held(&tree_lock) && intent->magic == EXT2_INTENT_MAGIC);
-    return fs_intend(fs, intent);
-}
 
 void redo_end(struct fs *fs)
 {
@@ -36,14 +30,6 @@ void redo_end(struct fs *fs)
     sleep_lock(&fs->lock);
     fs->intent.magic = 0;
     sleep_unlock(&fs->lock);
-}
-
-int redo_void(struct fs *fs)
-{
-    sleep_lock(&fs->lock);
-    bool stale = fs->intent_on_disk && !fs->intent.magic;
-    sleep_unlock(&fs->lock);
-    return stale ? fs_intend(fs, &(struct ext2_intent){0}) : 0;
 }
 
 void redo_spare_name(char name[REDO_SPARE_BYTES], u32 ino)
@@ -196,5 +182,6 @@ int redo_finish(struct fs *fs)
     sleep_unlock(&tree_lock);
     if (error)
         return fs_error(fs, "an interrupted rename cannot be finished");
-    return fs_intend(fs, &(struct ext2_intent){0});
+    redo_end(fs);
+    return fs_intend(fs, NULL);
 }

@@ -116,7 +116,7 @@ static int record(const struct renaming *r)
         i.replaced_generation = r->replaced->generation;
     }
     memcpy(i.name, r->to->name, i.name_len);
-    return redo_begin(r->moved->fs, &i);
+    return fs_intend(r->moved->fs, &i);
 }
 
 /* Give the inode its new name, then remove the old one. A directory that
@@ -149,8 +149,8 @@ static int rename_to_free(struct renaming *r)
     struct inode *dir = r->from->at;
     if (dir != r->to->at)
         return record(r) ?: rename_move(r, false);
-    int error =
-        redo_void(dir->fs) ?: dir_rename(dir, &r->old, r->to->name, r->moved);
+    int error = fs_intend(dir->fs, NULL)
+                    ?: dir_rename(dir, &r->old, r->to->name, r->moved);
     if (error != -ENOSPC)
         return error;
     return record(r) ?: rename_move(r, false);

@@ -107,14 +107,18 @@ int fs_allow_size(struct fs *fs, u64 bytes)
 
 int fs_intend(struct fs *fs, const struct ext2_intent *intent)
 {
+    int error = 0;
+    sleep_lock(&fs->intent_lock);
     sleep_lock(&fs->lock);
-    fs->intent = *intent;
-    fs->intent_on_disk = true;
-    int error = super_write(fs, false, true);
+    if (intent)
+        fs->intent = *intent;
+    bool stale = fs->intent_on_disk && !fs->intent.magic;
+    fs->intent_on_disk |= intent != NULL;
     sleep_unlock(&fs->lock);
-    if (error)
-        return fs_error(fs, "the superblock cannot be written");
-    return 0;
+    if (intent || stale) /* others allocate meanwhile */
+        error = super_write(fs, false, true);
+    sleep_unlock(&fs->intent_lock);
+    return error ? fs_error(fs, "the superblock cannot be written") : 0;
 }
 
 int write_now(struct fs *fs, struct buf *b)
@@ -365,6 +369,7 @@ static int fs_open(struct disk *d, u32 flags, struct fs **out)
         return -EBUSY;
     *fs = (struct fs){.disk = d, .generation = now_s()};
     sleep_lock_init(&fs->lock, "fs");
+    sleep_lock_init(&fs->intent_lock, "intent");
     fs->read_only = d->read_only || (flags & MS_RDONLY);
     int error = super_open(fs) ?: root_open(fs);
     if (error) {
