@@ -11,7 +11,7 @@ from grade.results.documents import Source
 
 
 class NotStored(Exception):
-    """The experiment exists, but its results, or this metric of them, are not stored."""
+    """The experiment exists, but its results, or those of this arm, are not stored."""
 
 
 @cache
@@ -67,6 +67,8 @@ def value(come_from: Source) -> str:
     check(come_from)
     wanted = {name: said for name, said in come_from.items() if name != "digits"}
     kept = read(wanted["from"])
+    if all(row["arm"] != wanted["arm"] for row in kept["rows"]):  # an arm that is new
+        raise NotStored(wanted["from"])
     metrics = {metric for row in kept["rows"] for metric in row["measured"]}
     if wanted.get("is", "measured") == "measured" and wanted["metric"] not in metrics:
         asked_later = wanted["metric"]

@@ -148,6 +148,19 @@ def test_a_number_is_the_stored_one(tmp_path: Path) -> None:
     assert f"{value:,.2f}" in said
 
 
+def test_a_number_has_its_interval(tmp_path: Path, monkeypatch) -> None:
+    measured = {"measured": {"read.max_ms": 7.25}, "interval": {"read.max_ms": [6.5, 8]}}
+    row = {"arm": "delayed+PU", "at": {}, "model": {"read.max_ms": 7}, **measured}
+    monkeypatch.setattr(stored, "read", lambda name: {"rows": [row]})
+    asked = "from=mogul-4.1-fast, arm=delayed+PU, read.max_ms, digits=1"
+    table = "from: mogul-4.1-fast\nrows: {PU: arm=delayed+PU}\ncolumns: {most: read.max_ms}"
+    text = f"{{result}}`{asked}` {{result}}`{asked}, is=model`\n\n```{{results}}\n{table}\n```\n"
+    said = built(tmp_path, f"# A\n\n{text}")
+    assert "7.250 (6.500 to 8)" in said
+    [shown] = soup(tmp_path / "site" / "index.html").find("article").find_all("abbr")
+    assert (shown.get_text(), shown["title"]) == ("7.2", "6.5 to 8.0")
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -191,6 +204,18 @@ def test_what_is_not_measured_yet_says_how_to_measure_it(tmp_path: Path, monkeyp
     assert "not measured yet: make results E=sweep-age" in said
     assert "Not measured yet: make results E=wow" in said
     assert "hidden" not in said
+
+
+def test_an_arm_that_is_new_has_a_dot_until_it_is_measured(tmp_path: Path, monkeypatch) -> None:
+    row = {"arm": "delayed+PU", "at": {}, "measured": {"read.max_ms": 7}}
+    monkeypatch.setattr(stored, "read", lambda name: {"rows": [row]})
+    rows = "{new: arm=async+PU, old: arm=delayed+PU}"
+    table = f"from: mogul-4.1-fast\nrows: {rows}\ncolumns: {{most: read.max_ms}}"
+    asked = "{result}`from=mogul-4.1-fast, arm=async+PU, read.max_ms`"
+    built(tmp_path, f"# A\n\n{asked}\n\n```{{results}}\n{table}\n```\n")
+    page = soup(tmp_path / "site" / "index.html").find("article")
+    assert "not measured yet: make results E=mogul-4.1-fast" in page.get_text()
+    assert [cell.get_text() for cell in page.find_all("td")] == ["new", "·", "old", "7"]
 
 
 def test_make_results_stores_what_pages_ask_for(tmp_path: Path) -> None:

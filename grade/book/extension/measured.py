@@ -26,7 +26,7 @@ class ResultRole(SphinxRole):
                 return [nodes.abbreviation("", text, explanation=sure, classes=["result"])], []
             return [nodes.inline("", text, classes=["result"])], []
         except NotStored:
-            words = f"({stored.not_measured(come_from['from'])})"
+            words = f"(not measured yet: make results E={come_from['from']})"
             return [nodes.emphasis("", words, classes=["not-measured"])], []
         except BadResult as error:
             return [nodes.inline("", "?")], [
@@ -71,8 +71,8 @@ def or_dash(ask: Callable[[], str]) -> str:
 
 def with_interval(come_from: Source) -> str:
     """A number, and its interval if there is one."""
-    sure = stored.interval(come_from)
-    return f"{stored.value(come_from)} ({sure})" if sure else stored.value(come_from)
+    text, sure = stored.value(come_from), stored.interval(come_from)
+    return f"{text} ({sure})" if sure else text
 
 
 def published(come_from: Source) -> str:
