@@ -1,10 +1,14 @@
 """The writes of a file's blocks, as the trace shows them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
+from grade.machine.trace import Event
 from grade.scoring.assertions import expect
 from grade.scoring.scenario import BLOCK_SECTORS, Run, Write
 
+T = TypeVar("T")
 PAUSE_NS = 500 * 10**6  # a longer gap is between two scans, which come each second
 
 
@@ -53,23 +57,35 @@ def expect_written(found: list[Dirtying], most_s: float) -> None:
         )
 
 
-def bursts(writes: list[Write]) -> list[list[Write]]:
-    """The writes that were queued together, scan by scan."""
-    made: list[list[Write]] = []
+def scan_by_scan(found: Iterable[tuple[int, T]]) -> list[list[T]]:
+    """What comes with times in ns, the oldest first: what a scan did together in a list each."""
+    made: list[list[T]] = []
     last_ns = -PAUSE_NS
-    for write in writes:
-        if write.request.queued_ns - last_ns >= PAUSE_NS:
+    for time_ns, one in found:
+        if time_ns - last_ns >= PAUSE_NS:
             made.append([])
-        made[-1].append(write)
-        last_ns = write.request.queued_ns
+        made[-1].append(one)
+        last_ns = time_ns
     return made
 
 
-def most_queued(run: Run, end_ns: int) -> int:
-    """The largest number of writes that waited in the data disk's queue, until then."""
+def bursts(writes: list[Write]) -> list[list[Write]]:
+    """The writes that were queued together, scan by scan."""
+    return scan_by_scan((write.request.queued_ns, write) for write in writes)
+
+
+def delayed_writes(run: Run, start_ns: int, end_ns: int) -> list[Event]:
+    """The events `writing` of all blocks, on any disk, that were dirty until then. The argument is
+    the time in ns for which each was dirty."""
+    between = (e for e in run.events if start_ns <= e.time_ns < end_ns)
+    return [e for e in between if e.name == "writing" and e.argument]
+
+
+def most_queued(run: Run, start_ns: int, end_ns: int) -> int:
+    """The largest number of writes that waited in the data disk's queue in that time."""
     waiting = most = 0
     for event in run.events:
         if event.disk == run.data_disk and event.write and event.time_ns < end_ns:
             waiting += (event.name == "queued") - (event.name == "issued")
-            most = max(most, waiting)
+            most = max(most, waiting if event.time_ns >= start_ns else 0)
     return most

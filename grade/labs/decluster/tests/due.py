@@ -1,14 +1,20 @@
 """A block is written at its age: no sooner, unless its age was raised, and never later."""
 
+from dataclasses import replace
+
 from grade.scoring.assertions import expect
+from grade.scoring.counted import growth
 from grade.scoring.scenario import BLOCK_BYTES, Run, Scenario
 from grade.scoring.workbench import Workbench
 
+from ..burst import Burst, played, scenario
 from ..writes import Dirtying, dirtyings, expect_written
 
 SCAN_S = 1.05  # from one scan to the end of the next
 BLOCKS = 12
 BUSY_S = 12
+LOWERED = 20  # a beacon
+SLACK = 4  # blocks that became dirty while a scan began
 
 
 def _age_s(bench: Workbench) -> int:
@@ -76,3 +82,39 @@ def no_block_grows_older_in_bursts_either(bench: Workbench) -> None:
     found = _dirtyings(run)
     expect(len(found) > 100, "many blocks to become dirty", f"{len(found)}")
     expect_written(found, age_s + SCAN_S)
+
+
+def _counted(bench: Workbench) -> tuple[Run, list[Burst]]:
+    """A burst of ten blocks, then others, whose age is set to one second while they are older."""
+    made = [Burst(_age_s(bench), 100, 3, 10)]
+    asked = scenario("due-counted", made)
+    script = f"""
+{asked.script}
+policy set ldcl.age_s 30
+policy use update ldcl
+iogen rw=write filename=/data/f bs=4k number_ios=5 > /dev/null
+sleep 3
+beacon {LOWERED}
+policy set ldcl.age_s 1
+sleep 2
+beacon {LOWERED + 1}
+"""
+    return bench.run(replace(asked, script=script, data=(*asked.data, ("/f", "1M")))), made
+
+
+def blocks_that_are_older_than_the_age_are_written(bench: Workbench) -> None:
+    """Blocks are dirty for three seconds when age_s is set to one second."""
+    run, _ = _counted(bench)
+    lowered_ns, end_ns = run.beacon(LOWERED), run.beacon(LOWERED + 1)
+    found = dirtyings(run, "/f", lowered_ns, end_ns)
+    expect_written(found, (end_ns - lowered_ns) / 1e9 + 3.5)
+
+
+def each_block_that_a_scan_looks_at_is_counted(bench: Workbench) -> None:
+    """Ten blocks become dirty at once. The counter `scanned` agrees with the trace."""
+    run, made = _counted(bench)
+    (seen,) = played(run, made)
+    expect_written(seen.dirtyings, made[0].age_s + SCAN_S)
+    wanted = sum(map(seen.scanned, seen.written))
+    came = growth(run, 1, 2, "ldcl.scanned")
+    expect(abs(came - wanted) <= SLACK, f"ldcl.scanned to grow by about {wanted}", f"{came}")

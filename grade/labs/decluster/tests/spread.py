@@ -1,79 +1,102 @@
 """Blocks that became dirty at one moment are written over several seconds, as long as there is
 room: at most `threshold` blocks have the same age, and no age is raised by more than range_s."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 from grade.scoring.assertions import expect
-from grade.scoring.scenario import Run, Scenario
+from grade.scoring.counted import growth
 from grade.scoring.workbench import Workbench
 
-from ..writes import bursts, dirtyings
+from ..burst import Burst, Played, played, scenario
 
-OTHERS = 5  # dirty blocks of inodes, which need room too
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The policy's tunables."""
-
-    age_s: int
-    threshold: int
-    range_s: int
-
-    def arguments(self) -> str:
-        return (
-            f"ldcl.age_s={self.age_s} ldcl.threshold={self.threshold} ldcl.range_s={self.range_s}"
-        )
+OTHERS = 6  # dirty blocks of inodes, which need room too
+BURSTS = 4
+OVERFULL = Burst(age_s=3, threshold=4, range_s=2, blocks=40)  # no block is due at the first scan
 
 
-def _settings(bench: Workbench) -> Settings:
+def _bursts(bench: Workbench) -> list[Burst]:
+    """Nearly as many blocks as there is room for become dirty at once; in the last burst the age
+    ends the range."""
     rng = bench.random("settings")
-    range_s = rng.randrange(3, 7)
-    return Settings(range_s + rng.randrange(3, 6), rng.randrange(7, 12), range_s)
+    made = []
+    for number in range(BURSTS):
+        range_s, threshold = rng.randrange(3, 7), rng.randrange(7, 12)
+        age_s = range_s + rng.randrange(2, 5) if number < BURSTS - 1 else range_s - 1
+        ages = min(range_s, age_s) + 1
+        made.append(Burst(age_s, threshold, range_s, threshold * ages - OTHERS))
+    return made
 
 
-def _run(bench: Workbench) -> Run:
-    """Nearly as many blocks as there is room for become dirty at once."""
-    made = _settings(bench)
-    blocks = made.threshold * (made.range_s + 1) - OTHERS
-    return bench.run(
-        Scenario(
-            name="spread",
-            script=f"""
-iogen rw=write filename=/data/f bs=4k number_ios={blocks} > /dev/null
-beacon 1
-sleep {made.age_s + 3}
-beacon 2
-""",
-            args=f"write=delayed update=ldcl nbuf=1000 {made.arguments()}",
-            check=False,
-            data=(("/f", "1M"),),
-        )
-    )
+def _played(bench: Workbench) -> list[Played]:
+    made = _bursts(bench)
+    return list(played(bench.run(scenario("spread", made)), made))
 
 
 def no_second_has_more_than_the_threshold(bench: Workbench) -> None:
-    """As many blocks become dirty at once as the ages in range have room for."""
-    run, made = _run(bench), _settings(bench)
-    sizes = [len(burst) for burst in bursts(run.writes_of("/f", end_ns=run.beacon(2)))]
-    expect(bool(sizes), "the blocks to be written", "none was written")
-    expect(
-        max(sizes) <= made.threshold,
-        f"at most {made.threshold} writes a second ({made.arguments()})",
-        f"{sizes} in the seconds with writes",
-    )
+    """As many blocks become dirty at once as the ages in range have room for; four times."""
+    for one in _played(bench):
+        expect(bool(one.sizes), "the blocks to be written", "none was written")
+        expect(
+            max(one.sizes) <= one.burst.threshold,
+            f"at most {one.burst.threshold} writes a second ({one.burst.arguments()})",
+            f"{one.sizes} in the seconds with writes",
+        )
+
+
+def _expect_in_range(seen: Played) -> None:
+    """Expect each block of a burst to be written at most range_s before its age."""
+    first_s = seen.burst.age_s - seen.burst.range_s
+    for block in seen.dirtyings:
+        what = f"block {block.block} to be written"
+        expect(block.queued_ns is not None, what, "it was never written")
+        expect(
+            block.age_s >= first_s,
+            f"block {block.block} to stay for {first_s} s at least ({seen.burst.arguments()})",
+            f"it was written after {block.age_s:.3f} s",
+        )
 
 
 def no_age_is_raised_by_more_than_the_range(bench: Workbench) -> None:
     """The same blocks: the first of them is written at most range_s before its age."""
-    run, made = _run(bench), _settings(bench)
-    first_s = made.age_s - made.range_s
-    for one in dirtyings(run, "/f", run.beacon(1), run.beacon(2)):
+    for one in _played(bench):
+        _expect_in_range(one)
+
+
+def each_age_is_raised_to_the_nearest_with_room(bench: Workbench) -> None:
+    """The same blocks: an age is used only when those before it are full."""
+    for one in _played(bench):
+        sizes = [len(scan) for scan in one.scans]
+        full = [one.burst.threshold] * len(sizes[1:])
         expect(
-            one.queued_ns is not None, f"block {one.block} to be written", "it was never written"
+            len(full) > 1 and sizes[1:] == full,
+            f"{one.burst.threshold} writes, with those of inodes, in each second but the first "
+            f"({one.burst.arguments()})",
+            f"{sizes} in the seconds with writes",
         )
+
+
+def raised_ages_are_counted(bench: Workbench) -> None:
+    """The counters `moved` and `moved_s` agree with the ages at which blocks were written."""
+    seen = _played(bench)
+    for one in seen:
+        came = sum(one.sizes)
         expect(
-            one.age_s >= first_s,
-            f"block {one.block} to stay for {first_s} s at least ({made.arguments()})",
-            f"it was written after {one.age_s:.3f} s",
+            came == one.burst.blocks,
+            f"{one.burst.blocks} blocks to be written ({one.burst.arguments()})",
+            f"{came} were",
         )
+    raised_s = [one.raised_s(event) for one in seen for event in one.written]
+    wanted = {"moved": sum(s > 0 for s in raised_s), "moved_s": sum(raised_s)}
+    for name, count in wanted.items():
+        came = growth(seen[0].run, 1, 2, f"ldcl.{name}")
+        expect(came == count, f"ldcl.{name} to grow by {count}", f"{came}")
+
+
+def the_policys_own_check_agrees(bench: Workbench) -> None:
+    """A burst fills all ages in range, and none beyond. Under check=1 the kernel stops if `check`
+    finds that ages have more blocks than were looked at, or more than `overfull` explains."""
+    run = bench.run(replace(scenario("spread-checked", [OVERFULL]), check=True))
+    (seen,) = played(run, [OVERFULL])
+    came = sum(seen.sizes)
+    expect(came == OVERFULL.blocks, f"{OVERFULL.blocks} blocks to be written", f"{came} were")
+    _expect_in_range(seen)

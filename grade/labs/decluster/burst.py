@@ -1,0 +1,120 @@
+"""Bursts of writes under LDCL with several settings of its tunables, one after the other.
+
+LDCL is put to use anew for each burst, so its first scan is then, and the next ones follow each
+second. The blocks become dirty in the middle between two scans. So what each scan should do depends
+on no disk.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from grade.machine.trace import Event
+from grade.scoring.scenario import Run, Scenario
+
+from .writes import Dirtying, bursts, delayed_writes, dirtyings, scan_by_scan
+
+NS_PER_S = 10**9
+COUNTERS = "/data/counters"
+COUNTED = "ldcl"
+
+
+@dataclass(frozen=True)
+class Burst:
+    """So many blocks become dirty at once, with these tunables."""
+
+    age_s: int
+    threshold: int
+    range_s: int
+    blocks: int
+
+    def arguments(self) -> str:
+        return (
+            f"ldcl.age_s={self.age_s} ldcl.threshold={self.threshold} ldcl.range_s={self.range_s}"
+        )
+
+    def script(self, number: int) -> str:
+        """The commands, with beacons 2 * number and the next around the time under LDCL."""
+        sets = "\n".join(f"policy set {one.replace('=', ' ')}" for one in self.arguments().split())
+        return f"""
+policy use update none
+sync
+{sets}
+sleep 2
+policy use update ldcl
+beacon {2 * number}
+sleep 0.3
+iogen rw=write filename=/data/f{number} bs=4k number_ios={self.blocks} > /dev/null
+sleep {self.age_s + 1}
+policy use update none
+beacon {2 * number + 1}
+"""
+
+
+def kept(number: int) -> str:
+    """A command that keeps the policy's counters in a file (counted.counter)."""
+    return f"grep {COUNTED} /dev/stat > {COUNTERS}{number}"
+
+
+def scenario(name: str, made: list[Burst]) -> Scenario:
+    """The bursts, numbered from 1, and the counters before the first and after the last."""
+    lines = [one.script(number) for number, one in enumerate(made, 1)]
+    return Scenario(
+        name=name,
+        script="\n".join([kept(1), *lines, kept(2)]),
+        args="write=delayed update=none nbuf=1000",
+        check=False,
+        data=tuple((f"/f{number}", f"{4 * one.blocks}K") for number, one in enumerate(made, 1)),
+    )
+
+
+@dataclass(frozen=True)
+class Played:
+    """What was seen of one burst."""
+
+    run: Run
+    burst: Burst
+    number: int
+
+    @property
+    def between(self) -> tuple[int, int]:
+        """The time under LDCL, in ns."""
+        return self.run.beacon(2 * self.number), self.run.beacon(2 * self.number + 1)
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """How many of the burst's blocks each scan wrote that wrote some."""
+        return [len(scan) for scan in bursts(self.run.writes_of(f"/f{self.number}", *self.between))]
+
+    @cached_property
+    def dirtyings(self) -> list[Dirtying]:
+        """The burst's blocks."""
+        start_ns, end_ns = self.between
+        found = dirtyings(self.run, f"/f{self.number}", end_ns, end_ns)
+        return [one for one in found if one.dirtied_ns >= start_ns]
+
+    @cached_property
+    def written(self) -> list[Event]:
+        """All blocks that the scans wrote, on any disk."""
+        return delayed_writes(self.run, *self.between)
+
+    @property
+    def scans(self) -> list[list[Event]]:
+        """The same, scan by scan, since the burst: what was dirty before it may be due sooner."""
+        began_ns = min((one.dirtied_ns for one in self.dirtyings), default=0)
+        since = (event for event in self.written if event.time_ns > began_ns)
+        return scan_by_scan((event.time_ns, event) for event in since)
+
+    def raised_s(self, event: Event) -> int:
+        """By how many seconds the age of a block was raised until it was due."""
+        return max(0, self.burst.age_s - event.argument // NS_PER_S)
+
+    def scanned(self, event: Event) -> int:
+        """How many scans have looked at a block."""
+        since_s = round((event.time_ns - self.between[0]) / NS_PER_S)
+        return min(since_s, event.argument // NS_PER_S) + 1
+
+
+def played(run: Run, made: list[Burst]) -> Iterator[Played]:
+    """The bursts of a run."""
+    return (Played(run, one, number) for number, one in enumerate(made, 1))
