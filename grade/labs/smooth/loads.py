@@ -1,7 +1,7 @@
 """The loads of several groups, a machine each."""
 
 from grade.scoring.counted import kept
-from grade.scoring.scenario import BLOCK_BYTES, Scenario
+from grade.scoring.scenario import BLOCK_BYTES, BLOCK_SECTORS, Run, Scenario, Write
 from grade.scoring.workbench import Workbench
 
 # Of `ages`: each of BLOCKS blocks becomes dirty after the beacon of its number, the first after 1.
@@ -9,6 +9,7 @@ BLOCKS = 12
 STEADY, ORDER, BURST, DONE = 40, 50, 60, 70  # beacons: each begins a load
 ORDERED = 24
 LATE_AGE_MS, LATE_SCAN_MS = 4000, 8000  # from ORDER on
+SLACK_MS = 500  # of a scan that starts many writes
 QUEUED = 150  # blocks that are due at one time
 # Of `smoothsync`: beacons around the calls, and the ends of the waits after them.
 OLD, CALLED, WAITED, ALL, RETURNED, END = 1, 2, 3, 10, 11, 20
@@ -59,6 +60,31 @@ def ages(bench: Workbench) -> Scenario:
         files=(("/input", bytes(BLOCK_BYTES)),),
         data=(("/f", "1M"), ("/s", "2M"), ("/o", "1M"), ("/b", "1M")),
     )
+
+
+def expect_due(
+    run: Run,
+    path: str,
+    writes: list[Write],
+    age_ms: int = LATE_AGE_MS,
+    scan_ms: int = LATE_SCAN_MS,
+) -> None:
+    """Expect that these writes of a file, in `ages` after ORDER, are of blocks as old as they must
+    be, and not much older. (Which scan finds each block is what the group `due` looks at.)"""
+    number, dirtied_ns = run.sectors(path), {}
+    for event in run.events:
+        block = number.get(event.block * BLOCK_SECTORS)
+        if event.name == "dirtied" and event.disk == run.data_disk and block is not None:
+            dirtied_ns[block] = event.time_ns  # each becomes dirty once
+    for write in writes:
+        came_ms = (write.request.queued_ns - dirtied_ns[write.block]) / 1e6
+        run.expect(
+            age_ms <= came_ms <= age_ms + 2 * scan_ms + SLACK_MS,
+            f"block {write.block} of {path} to be queued by a scan that finds it {age_ms} ms old "
+            f"(aipu.scan_ms={scan_ms})",
+            f"it was queued when it was {came_ms:.0f} ms old",
+            write,
+        )
 
 
 SMOOTHSYNC = Scenario(

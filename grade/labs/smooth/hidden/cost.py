@@ -8,7 +8,10 @@ from grade.scoring.assertions import Slide, expect
 from grade.scoring.scenario import Run, Scenario
 from grade.scoring.workbench import Workbench
 
+from ..loads import expect_due
+
 BLOCKS = 4000
+AGE_MS, SCAN_MS = 4000, 9000  # the latter, after the counting
 PAUSE_NS = 100 * 10**6  # a longer gap is between two scans, not within one
 
 # Counting takes about half a second, with all blocks dirty and young. Then all are due at one scan.
@@ -19,11 +22,11 @@ iogen rw=write filename=/data/f bs=4k number_ios={BLOCKS} > /dev/null
 beacon 1
 seq 1 40000 > /dev/null
 beacon 2
-policy set aipu.scan_ms 9000
-sleep 60
+policy set aipu.scan_ms {SCAN_MS}
+sleep 30
 beacon 3
 """,
-    args="write=delayed update=aipu nbuf=6000 aipu.age_ms=4000 aipu.scan_ms=3",
+    args=f"write=delayed update=aipu nbuf=6000 aipu.age_ms={AGE_MS} aipu.scan_ms=3",
     data=(("/f", "16M"),),
     size="32M",
 )
@@ -35,8 +38,9 @@ def _queued_ns(run: Run) -> list[int]:
 
 def _counting_ms(run: Run) -> float:
     """How long the counting took."""
-    written = len(_queued_ns(run))
-    expect(written == BLOCKS, f"all {BLOCKS} blocks to be written", f"{written} were")
+    writes = run.writes_of("/f", end_ns=run.beacon(3))
+    expect(len(writes) == BLOCKS, f"all {BLOCKS} blocks to be written", f"{len(writes)} were")
+    expect_due(run, "/f", writes, AGE_MS, SCAN_MS)
     return (run.beacon(2) - run.beacon(1)) / 1e6
 
 

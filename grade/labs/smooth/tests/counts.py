@@ -41,12 +41,13 @@ def aipu_counts_its_scans_and_what_they_found(bench: Workbench) -> None:
     """The counters aipu.scans, aipu.written and aipu.empty_scans."""
     run = bench.run(ages(bench))
     looks = growth(run, 90, 92, "updated.looks")
-    bursts = _flushes(run, run.beacon(91), run.beacon(92))
+    # A scan while the counters are being kept may be counted in one of the two or in both.
+    least, most = (_flushes(run, run.beacon(a), run.beacon(b)) for a, b in ((91, 92), (90, 93)))
     wanted = {
-        "aipu.scans": looks,
-        "aipu.written": sum(bursts),
-        "aipu.empty_scans": looks - len(bursts),
+        "aipu.scans": (looks - 1, looks + 1),
+        "aipu.written": (sum(least), sum(most)),
+        "aipu.empty_scans": (looks - len(most) - 1, looks - len(least) + 1),
     }
-    for name, value in wanted.items():
+    for name, (low, high) in wanted.items():
         came = growth(run, 90, 92, name)
-        expect(abs(came - value) <= 1, f"{name} to grow by {value}", f"it grew by {came}")
+        expect(low <= came <= high, f"{name} to grow by {low} to {high}", f"it grew by {came}")

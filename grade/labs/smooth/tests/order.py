@@ -5,7 +5,7 @@ from grade.scoring.assertions import expect
 from grade.scoring.scenario import Run
 from grade.scoring.workbench import Workbench
 
-from ..loads import BURST, MARKS, ORDER, ages, order
+from ..loads import BURST, MARKS, ORDER, ages, expect_due, order
 
 BURST_NS = 10**7  # shorter than the writer's pauses
 
@@ -13,8 +13,12 @@ BURST_NS = 10**7  # shorter than the writer's pauses
 def the_oldest_goes_first(bench: Workbench) -> None:
     """Blocks that became dirty in a random order are due at one scan."""
     run, wanted = bench.run(ages(bench)), order(bench)
-    came = [write.block for write in run.writes_of("/o", run.beacon(ORDER), run.beacon(BURST))]
-    expect(came == wanted, f"blocks {wanted} to be queued, in this order", f"blocks {came}")
+    came = run.writes_of("/o", run.beacon(ORDER), run.beacon(BURST))
+    blocks = [write.block for write in came]
+    astray = (write for write, block in zip(came, wanted, strict=False) if write.block != block)
+    expected = f"blocks {wanted} to be queued, in this order"
+    run.expect(blocks == wanted, expected, f"blocks {blocks}", next(astray, None))
+    expect_due(run, "/o", came)
 
 
 def _first_burst(run: Run) -> int:

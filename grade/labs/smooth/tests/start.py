@@ -3,7 +3,7 @@
 from grade.scoring.assertions import expect
 from grade.scoring.workbench import Workbench
 
-from ..loads import ALL, BURST, DONE, QUEUED, RETURNED, SMOOTHSYNC, ages
+from ..loads import ALL, BURST, DONE, QUEUED, RETURNED, SMOOTHSYNC, ages, expect_due
 
 
 def a_scan_queues_all_that_is_due(bench: Workbench) -> None:
@@ -11,6 +11,7 @@ def a_scan_queues_all_that_is_due(bench: Workbench) -> None:
     run = bench.run(ages(bench))
     writes = run.writes_of("/b", run.beacon(BURST), run.beacon(DONE))
     expect(len(writes) == QUEUED, f"{QUEUED} blocks to be queued", f"{len(writes)} were")
+    expect_due(run, "/b", writes)
     last_ns = writes[-1].request.queued_ns
     done = sum(w.request.completed_ns < last_ns for w in writes)
     expect(
