@@ -7,6 +7,7 @@ from grade.scoring.workbench import Workbench
 from ..places import disk_of
 
 FSYNCS = 50
+LEAST = 200  # blocks; more are dirty, unless some were written before (the group delay)
 
 
 def _scenario(bench: Workbench) -> Scenario:
@@ -33,11 +34,11 @@ beacon 4
 
 
 def _runs(bench: Workbench) -> tuple[Run, Run]:
-    """The reference's run, and the submission's, whose sync writes as many blocks."""
+    """The reference's run, and the submission's, whose sync writes many blocks."""
     scenario = _scenario(bench)
     best, run = bench.reference(scenario), bench.run(scenario)
-    wanted, came = (len(_synced(run)) for run in (best, run))
-    expect(came == wanted, f"sync to write {wanted} blocks", f"it wrote {came}")
+    came = len(_synced(run))
+    expect(came >= LEAST, f"sync to write at least {LEAST} blocks", f"it wrote {came}")
     return best, run
 
 
