@@ -28,8 +28,8 @@ def sector_of(path: Path, inside: str, index: int = 0) -> int:
     return int(image.debugfs(path, f"blocks {inside}").split()[index]) * 8
 
 
-def second_disk(boot: Boot, make_image: MakeImage, disk: Disk) -> Machine:
-    machine = boot(disks=(Disk(make_image()), disk))
+def second_disk(boot: Boot, make_image: MakeImage, disk: Disk, args: str = "") -> Machine:
+    machine = boot(disks=(Disk(make_image()), disk), args=args)
     machine.check("mkdir /mnt && mount disk1 /mnt")
     return machine
 
@@ -70,11 +70,22 @@ def test_a_failed_write_is_eio_to_fsync_and_to_sync(
 def test_a_failed_flush_is_eio_to_fsync_so_fsync_flushes(
     boot: Boot, make_image: MakeImage, data: Path
 ) -> None:
-    machine = second_disk(boot, make_image, failing(data, "flush"))
+    """Where the order of writes needs no flush."""
+    machine = second_disk(boot, make_image, failing(data, "flush"), "drive_volatile=0")
     output = machine.run("dd if=/dev/zero of=/mnt/new bs=4k count=1 conv=fsync")
     assert output.status != 0
     assert EIO in output.text
     machine.check("dd if=/dev/zero of=/mnt/other bs=4k count=1 2> /dev/null")
+
+
+def test_where_the_order_of_writes_needs_a_flush_and_it_fails_nothing_is_changed(
+    boot: Boot, make_image: MakeImage, data: Path
+) -> None:
+    machine = second_disk(boot, make_image, failing(data, "flush"))
+    output = machine.run("dd if=/dev/zero of=/mnt/new bs=4k count=1")
+    assert output.status != 0
+    assert "read-only file system" in output.text
+    machine.check("cat /mnt/good > /dev/null")
 
 
 def test_metadata_that_cannot_be_read_is_eio(boot: Boot, make_image: MakeImage, data: Path) -> None:
