@@ -159,7 +159,7 @@ def test_a_make_of_other_sources_beside_a_grading_changes_nothing_of_it(tree: Pa
         return json.loads((tree / out / "result.json").read_text())
 
     alone, beside = grading("alone", False), grading("beside", True)
-    assert alone["score"] == beside["score"] == 20
+    assert alone["score"] == beside["score"] == 15
     assert alone["tests"] == beside["tests"]
 
 

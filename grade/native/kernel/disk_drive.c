@@ -112,7 +112,7 @@ TEST(a_drive_takes_up_what_it_has_done_first)
     boot_disks("drive=rz58 drive_depth=4");
     submit("R0:0+2 R0:3800+2 W0:2000+2 R0:40+2");
     run_to_ns(1000 * MS);
-    check_notes("R0 done; R40 done; W3000 done; R3800 done");
+    check_notes("R0 done; R40 done; W2000 done; R3800 done");
 }
 
 /* The rule, worked out by itself: the end of each, and an eighth of when it
