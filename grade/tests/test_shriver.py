@@ -46,7 +46,8 @@ def commands(kb: int, call_kb: float, policy: Bsd44 | None, far: bool = True) ->
 
 
 def test_an_experiment_sets_bus_way_segments_and_layout():
-    [run] = [r for r in load(EXPERIMENTS / "shriver-segments.toml", "quick").runs if r.arm == "adaptive 1"]
+    experiment = load(EXPERIMENTS / "shriver-segments.toml")
+    run = next(run for run in experiment.runs if run.arm == "adaptive 2")
     args = run.config["args"].split()
     said = {"drive_command_us=1160", "drive_bus_kb_s=20000", "drive_segments=adaptive"}
     assert said <= set(args)
