@@ -5,8 +5,8 @@ other's and is less (apart.py), lost if another's is told apart from it and is l
 not told. Only arms that give the same promise take part: those
 whose `bound`, such as the age of the oldest block written, is at most `bound_times` the arm's own.
 Besides, `no_more` names metrics in which the arm must not exceed one other arm. A lost contest is a
-result, which is reported, and not a failure. With too few trials for an interval the values decide
-who is ahead, and nobody has won.
+result, which is reported, and not a failure. With too few trials for an interval, the arm with the
+better values is called ahead, and none is said to have won.
 """
 
 import math

@@ -1,8 +1,8 @@
 """The loads of the visible tests, a machine each, and where they run.
 
 `crowd` keeps all disks of its machine busy, and so does the hidden load `long`. The machines of the
-others have data disks with different numbers and drives. So who is right on one disk or drive only
-has the points of one of these at most.
+others have data disks with different numbers and drives. So a solution that is right on one disk
+or drive only has the points of one of these at most.
 """
 
 from random import Random
