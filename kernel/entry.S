@@ -12,26 +12,32 @@
  *   the clock. It can have a record appended, but change none; records whose
  *   time is not the clock's are counted. So the trace of a kernel that is not
  *   trusted shows the order and the times at which it traced.
+ * - RAM disks (ramdisk.h) are out of its reach too. Machine mode moves their
+ *   data, logs each move, and sets the clock back by what the move took.
  * - This file is linked at its physical address, so that a breakpoint on a
  *   symbol here works before paging. All else is linked in the direct map, out
  *   of reach of relative addressing: those addresses come from .dwords.
  * - bss needs no clearing: QEMU's loader does it.
  */
+#include "kernel/machine/machine.h"
 #include "kernel/machine/riscv.h"
 
 #define CLINT      0x2000000 /* QEMU virt: a word for each hart's ipi */
 #define MTIMECMP   0x2004000 /* a double word for each hart */
+#define MTIME      0x200bff8
 #define MIP_MSIP   0x8
 #define MIP_SSIP   0x2
 #define STACK_LOG2 14        /* of STACK_STRIDE, cpu.h */
 #define NOT_PHYS   26        /* bits that the direct map adds to an address */
 
-/* What each region of protected memory allows, a byte of pmpcfg0 for each row of
- * `regions`: 1d and 0d read and execute, 09 read, 08 nothing, 1f all; 00 is where
- * the next region begins. The first region that fits counts. */
-#define REGIONS      0x1f000008000d001d
-#define TRACE_REGION 0x0009000000000000 /* with a trace: QEMU 7.2 takes an empty
-                                           region for all there is */
+/* What each region of protected memory allows, a byte of pmpcfg0 and then of
+ * pmpcfg2 for each row of `regions`: 1d and 0d read and execute, 09 read, 08
+ * nothing, 1f all; 00 is where the next region begins. The first region that
+ * fits counts. QEMU 7.2 takes an empty region for all there is. */
+#define REGIONS      0x00000008000d001d
+#define TRACE_REGION 0x0009000000000000 /* with a trace */
+#define REGIONS_2    0x1f00
+#define DISKS_REGION 0x0008 /* with RAM disks */
 #define TICK_NS      100
 #define ASTRAY_NS    4000000 /* no honest record is older than this */
 
@@ -114,46 +120,76 @@ forward_ipi:
 /* Set up the protected regions; returns to t2. */
 protect:
     lla t1, regions
-    .irp row, 0, 1, 2, 3, 4, 5, 6
+    .irp row, 0, 1, 2, 3, 4, 5, 6, 7, 8
     ld t0, \row*8(t1)
     slli t0, t0, NOT_PHYS
     srli t0, t0, NOT_PHYS + 2
     csrw pmpaddr\row, t0
     .endr
     li t0, (1 << 54) - 1    /* all addresses */
-    csrw pmpaddr7, t0
+    csrw pmpaddr9, t0
     li t0, REGIONS
     ld t1, trace_at
     beqz t1, 1f
     li t1, TRACE_REGION
     or t0, t0, t1
 1:  csrw pmpcfg0, t0
+    li t0, REGIONS_2
+    ld t1, disks_at
+    beqz t1, 1f
+    ori t0, t0, DISKS_REGION
+1:  csrw pmpcfg2, t0
     sfence.vma
     jr t2
 
-/* The supervisor's calls (machine.h): a4 is -1 to have this hart's machine timer
- * never fire; 0 to have the trace begin, at most once, from a0 to a1,
- * page-aligned kernel addresses; 1 to have the record of the double words a0 to
- * a3 appended. */
+/* The supervisor's calls (machine.h): w0 to w3 are in a0 to a3, which call it is
+ * in a4, the answer goes into a0. */
 call:
     csrr t0, mcause
     addi t0, t0, -SUPERVISOR_ECALL
     bnez t0, unexpected
     ld t0, trace_at
-    bgtz a4, append
-    bltz a4, no_timer
-    bnez t0, return
-    slli a0, a0, NOT_PHYS
-    srli a0, a0, NOT_PHYS
-    slli a1, a1, NOT_PHYS
-    srli a1, a1, NOT_PHYS
+    li t1, TRACE_APPEND
+    beq a4, t1, append
+    li t1, DISKS_MOVE
+    beq a4, t1, move
+    li t1, CLOCK_JUMP
+    beq a4, t1, jump
+    li t1, NO_TIMER
+    beq a4, t1, no_timer
+    li t1, DISKS_BEGIN
+    beq a4, t1, disks_begin
+    li t1, TRACE_BEGIN
+    bne a4, t1, done
+
+trace_begin:
+    bnez t0, done
+    jal t2, physical
     lla t0, trace_at
     sd a0, 0(t0)
     sd a1, 8(t0)
+    lla t0, trace_on_phys
     li t1, 1
-    sb t1, 16(t0)
+    sb t1, 0(t0)
     jal t2, protect
-    j return
+    j done
+
+disks_begin:
+    ld t0, disks_at
+    bnez t0, done
+    jal t2, physical
+    lla t0, disks_at
+    sd a0, 0(t0)
+    sd a1, 8(t0)
+    mv a0, a2
+    mv a1, a3
+    jal t2, physical
+    lla t0, move_log
+    sd a0, 0(t0)
+    sd a1, 8(t0)
+    jal t2, protect
+    j done
+
 no_timer:
     li t0, MTIMECMP
     csrr t1, mhartid
@@ -161,9 +197,78 @@ no_timer:
     add t0, t0, t1
     li t1, -1
     sd t1, 0(t0)
+    j done
+
+jump:
+    csrr t0, time
+    bleu a0, t0, done
+    li t0, MTIME
+    sd a0, 0(t0)
+    j done
+
+/* The kernel addresses in a0 and a1 become physical ones; returns to t2. */
+physical:
+    slli a0, a0, NOT_PHYS
+    srli a0, a0, NOT_PHYS
+    slli a1, a1, NOT_PHYS
+    srli a1, a1, NOT_PHYS
+    jr t2
+
+/* The disk's place must be among the disks, past the log; the other one between
+ * the constants and the disks, and not in the trace. */
+move:
+    csrr t6, time
+    jal t2, physical
+    srli t0, a2, 32
+    bnez t0, refuse
+    add t0, a0, a2          /* the ends */
+    add t1, a1, a2
+    lla t3, move_log
+    ld t2, 8(t3)            /* the log's end */
+    bltu a1, t2, refuse
+    ld t2, disks_end
+    bltu t2, t1, refuse
+    ld t2, constants_end
+    slli t2, t2, NOT_PHYS
+    srli t2, t2, NOT_PHYS
+    bltu a0, t2, refuse
+    ld t2, disks_at
+    bltu t2, t0, refuse
+    ld t2, trace_at
+    bleu t0, t2, 1f
+    ld t2, trace_end
+    bltu a0, t2, refuse
+1:  ld t2, 0(t3)            /* struct move, ramdisk.h */
+    ld t4, 8(t3)
+    beq t2, t4, 1f
+    or t5, a1, a3
+    sd t5, 0(t2)
+    sd a2, 8(t2)
+    addi t2, t2, 16
+    sd t2, 0(t3)
+1:  beqz a3, 2f             /* from a1 to a0, until t0 */
+    mv t0, t1
+    mv t1, a0
+    mv a0, a1
+    mv a1, t1
+2:  bgeu a0, t0, 3f
+    .irp at, 0, 8, 16, 24, 32, 40, 48, 56
+    ld t1, \at(a1)
+    sd t1, \at(a0)
+    .endr
+    addi a0, a0, 64
+    addi a1, a1, 64
+    j 2b
+3:  addi t6, t6, 1
+    li t0, MTIME
+    sd t6, 0(t0)
+    j done
+refuse:
+    li a0, -1
     j return
+
 append:                     /* struct trace_ring, trace.h */
-    beqz t0, return
+    beqz t0, done
     ld t1, 8(t0)            /* records */
     addi t2, t0, 16         /* written */
     li t3, 1
@@ -180,10 +285,12 @@ append:                     /* struct trace_ring, trace.h */
     mul t0, t0, t1
     sub t0, t0, a0
     li t1, ASTRAY_NS
-    bleu t0, t1, return
+    bleu t0, t1, done
     li t3, 1
     addi t2, t2, 8
     amoadd.d t3, t3, (t2) /* astray */
+done:
+    li a0, 0
 return:
     csrr t0, mepc
     addi t0, t0, 4
@@ -191,15 +298,25 @@ return:
     mret
 
     .balign 8
-    .globl trace_at, trace_on_phys
+    .globl trace_at, trace_on_phys, move_log, move_log_end
 regions:
     .dword _start + 0x7fc   /* this page: its low ones tell the size */
     .dword text_start       /* code and constants */
+constants_end:
     .dword rodata_end
     .dword CLINT + 0x4000   /* the clock's registers */
     .dword CLINT + 0x10000
 trace_at:                   /* physical; 0: there is no trace */
     .dword 0
+trace_end:
+    .dword 0
+disks_at:                   /* the same of RAM disks */
+    .dword 0
+disks_end:
+    .dword 0
+move_log:                   /* the next record; the log's end */
+    .dword 0
+move_log_end:
     .dword 0
 trace_on_phys:              /* trace_on in kernel.ld, where C finds it */
     .dword 0

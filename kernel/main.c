@@ -24,6 +24,7 @@
 #include "kernel/syscall/process.h"
 #include "kernel/syscall/trap.h"
 #include "kernel/cache/updated.h"
+#include "kernel/disk/ramdisk.h"
 #include "kernel/disk/virtio_blk.h"
 #include "kernel/proc/vm.h"
 
@@ -83,8 +84,9 @@ static void start_first(u64 dtb_phys)
 {
     uart_init();
     fdt_init(virt_of(dtb_phys));
-    fit_machine();
     args_init(machine.bootargs);
+    ramdisk_probe();
+    fit_machine();
     mem_init(phys_of(kernel_end), machine.memory_phys + machine.memory_bytes);
     vm_init();
     proc_init();

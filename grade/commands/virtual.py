@@ -42,7 +42,8 @@ def main() -> int:
     choice = arguments()
     FOLDER.mkdir(parents=True, exist_ok=True)
     machine = config(choice.args, choice.do, choice.fs_mb, choice.mem, FOLDER)
-    with start(machine, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+    how = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    with machine.guest() as guest, start(machine, guest, **how) as process:
         for line in process.stderr:
             if OF_NO_MATTER not in line:
                 print(line, end="", file=sys.stderr)

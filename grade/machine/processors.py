@@ -1,10 +1,11 @@
 """Gives each machine in virtual time a processor of its own.
 
-At each timer and each disk command, one thread of QEMU hands over to another and waits. On one
-processor this is a thread switch. Between two processors it is an interrupt to a sleeping one,
-which was measured to make a run take twice as long. So a machine takes a processor that no other
-machine has, in this program or another, and its threads take turns on it. If all are taken, it
-runs on any of them.
+QEMU's threads share a lock that is not fair. If they run on two processors, one that spins on a
+device's register (a console that does not take more) keeps the other one out for good. On one
+processor they take turns, and where a device of QEMU moves a disk's data, waking a thread there is
+a switch and no interrupt to a sleeping processor, which was measured to make such a run take twice
+as long. So a machine takes a processor that no other machine has, in this program or another. If
+all are taken, it runs on any of them.
 
 A lock is the name of an abstract Unix socket (unix(7)). It belongs to the machine as long as a
 process has the socket open, and leaves nothing behind.

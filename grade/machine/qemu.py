@@ -22,6 +22,7 @@ from types import TracebackType
 from grade.host.limits import HANG_S
 from grade.host.paths import KERNEL
 from grade.machine import processors
+from grade.machine.guest import MOST_DISKS, Guest
 
 PROMPT = r"^sluice:\S*\$ "
 PR_SET_PDEATHSIG = 1
@@ -37,6 +38,10 @@ class Disk:
     drive: str = ""  # if set, replaces the file= part, e.g. driver=blkdebug,...
     cache: str = "unsafe"  # QEMU's cache mode
     device: str = ""  # further properties of the virtio device
+
+    def special(self) -> bool:
+        """Whether it is more than an image: QEMU's device makes a difference."""
+        return not self.image or bool(self.drive or self.device)
 
     def options(self, unit: int) -> list[str]:
         """QEMU's options for this disk in the given slot."""
@@ -63,17 +68,32 @@ class Config:
     lab: bool = False  # virtual time: instructions and drive models make the clock
     cpu_shift: int = LAB_SHIFT  # there, an instruction takes 2^this ns
 
-    def command(self) -> list[str]:
-        """The command line that starts it."""
+    def ram_disks(self) -> tuple[Path, ...]:
+        """The images of the disks, if they can be RAM disks, as all are in virtual time whose data
+        no device of QEMU has to treat in a special way."""
+        if not self.lab or any(disk.special() for disk in self.disks):
+            return ()
+        images = tuple(disk.image for disk in self.disks)
+        size = sum(image.stat().st_size for image in images)
+        return images if size <= MOST_DISKS else ()
+
+    def guest(self, log: int = 0, kept: Path | None = None) -> Guest:
+        """Memory for one run of this machine (guest.py has the arguments)."""
+        return Guest(self.memory, self.ram_disks(), log, kept)
+
+    def command(self, guest: Guest | None = None) -> list[str]:
+        """The command line that starts it; guest is its memory, if that is a file."""
         line = [os.environ.get("QEMU", "qemu-system-riscv64"), "-machine", "virt"]
         line += ["-cpu", "rv64,sstc=true", "-bios", "none", "-kernel", str(self.kernel)]
-        line += ["-m", self.memory, "-smp", str(self.harts)]
+        line += ["-smp", str(self.harts)]
+        line += guest.options() if guest else ["-m", self.memory]
         line += ["-display", "none", "-monitor", "none", "-serial", "stdio"]
         line += ["-global", "virtio-mmio.force-legacy=false"]
-        for unit, disk in enumerate(self.disks):
+        told = guest.argument() if guest else ""
+        for unit, disk in enumerate(() if told else self.disks):
             line += disk.options(unit)
-        if self.args:
-            line += ["-append", self.args]
+        if self.args or told:
+            line += ["-append", f"{self.args} {told}".strip()]
         if self.lab:
             line += ["-icount", f"shift={self.cpu_shift},sleep=off"]
             line += ["-rtc", "base=2026-01-01,clock=vm"]
@@ -105,10 +125,15 @@ def die_with_parent() -> None:
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def start(config: Config, in_child: Callable = die_with_parent, **how: object) -> subprocess.Popen:
+def start(
+    config: Config,
+    guest: Guest | None = None,
+    in_child: Callable = die_with_parent,
+    **how: object,
+) -> subprocess.Popen:
     """Start QEMU as a child; `how` goes to Popen. In virtual time it has its own processor."""
     if not config.lab:
-        return subprocess.Popen(config.command(), preexec_fn=in_child, **how)
+        return subprocess.Popen(config.command(guest), preexec_fn=in_child, **how)
     own, lock = processors.take()
 
     def go() -> None:
@@ -117,7 +142,7 @@ def start(config: Config, in_child: Callable = die_with_parent, **how: object) -
 
     try:
         keeps = [lock.fileno()] if lock else []
-        return subprocess.Popen(config.command(), preexec_fn=go, pass_fds=keeps, **how)
+        return subprocess.Popen(config.command(guest), preexec_fn=go, pass_fds=keeps, **how)
     finally:
         if lock:
             lock.close()
@@ -125,10 +150,15 @@ def start(config: Config, in_child: Callable = die_with_parent, **how: object) -
 
 @dataclass
 class Machine:
-    """A running machine; a context manager that ends it."""
+    """A running machine; a context manager that ends it.
+
+    In virtual time its memory is a file, `guest`. When it has ended, however that was, its disks'
+    images are as it left the disks.
+    """
 
     config: Config
     limit_s: float = HANG_S  # of one wait, unless the call says otherwise
+    log: int = 0  # how many moves of RAM disks are kept
     console: str = field(default="", init=False)  # everything, without \r
     seen: int = field(default=0, init=False)  # how much of it expect has passed
     commands: int = field(default=0, init=False)
@@ -136,8 +166,10 @@ class Machine:
 
     def __enter__(self) -> "Machine":
         self.errors = tempfile.TemporaryFile()  # what QEMU itself says
+        self.guest = self.config.guest(self.log) if self.config.lab else None
         self.process = start(
             self.config,
+            self.guest,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,
@@ -153,13 +185,22 @@ class Machine:
         trace: TracebackType | None,
     ) -> None:
         self.kill()
+        if self.guest:
+            self.guest.close()
 
     def kill(self) -> None:
         """End the machine at once. Safe to call twice."""
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        self._ended()
         self._read(0)
+
+    def _ended(self) -> int:
+        """Wait for QEMU's end, and have the images as the machine left its disks. Its status."""
+        status = self.process.wait()
+        if self.guest:
+            self.guest.save()
+        return status
 
     def _read(self, wait_s: float) -> bool:
         """Take what the console has, waiting up to wait_s for it. False at its end."""
@@ -181,7 +222,7 @@ class Machine:
         return ConsoleError(
             f"expected: {expected}\nthe console ended in:\n    {tail}\n"
             f"QEMU said: {self.complaints()}\n"
-            f"machine: {shlex.join(self.config.command())}"
+            f"machine: {shlex.join(self.config.command(self.guest))}"
         )
 
     def expect(self, pattern: str, limit_s: float | None = None) -> re.Match[str]:
@@ -199,7 +240,7 @@ class Machine:
                 self.seen = match.end()
                 return match
             if not more:
-                self.status = self.process.wait()
+                self.status = self._ended()
                 raise self.fail(f"{pattern!r}, but the machine ended with status {self.status}")
             left_s = deadline - time.monotonic()
             if left_s <= 0:
@@ -241,7 +282,7 @@ class Machine:
         while self._read(deadline - time.monotonic()):
             if time.monotonic() >= deadline:
                 raise self.fail(f"power-off within {limit_s:g} s")
-        self.status = self.process.wait()
+        self.status = self._ended()
         return Result(self.status, self.console)
 
     def power_off(self) -> Result:

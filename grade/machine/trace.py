@@ -6,18 +6,16 @@ as the kernel's struct trace_record.
 """
 
 import mmap
-import os
 import re
 import struct
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from grade.host.paths import ROOT
+from grade.machine.guest import MEMORY_START
 
-MEMORY_START = 0x80000000  # physical, of QEMU's virt machine
 RING = struct.Struct("<QQQQ")
 RECORD = struct.Struct("<QQQIHH")
 MAGIC = 0x6563617274736C75
@@ -47,22 +45,6 @@ def event_names() -> tuple[str, ...]:
     """The events by number, from the kernel's own table."""
     text = (ROOT / "kernel" / "measure" / "trace.h").read_text()
     return tuple(re.findall(r"^    X\((\w+), ", text, re.M))
-
-
-@contextmanager
-def memory_file() -> Iterator[Path]:
-    """A file for a machine's memory, on no disk, until the end of the context."""
-    file = os.memfd_create("memory of a machine")
-    try:
-        yield Path(f"/proc/{os.getpid()}/fd/{file}")
-    finally:
-        os.close(file)
-
-
-def memory_options(path: Path, memory: str) -> tuple[str, ...]:
-    """QEMU's options that keep the machine's memory in a file."""
-    backend = f"memory-backend-file,id=memory,size={memory},mem-path={path},share=on"
-    return ("-object", backend, "-machine", "memory-backend=memory")
 
 
 def ring(path: Path, ring_phys: int) -> tuple[int, bytes]:

@@ -14,16 +14,16 @@ import re
 import subprocess
 import tempfile
 import time
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from grade.host.interrupt import stopped
 from grade.machine import devtext, image, trace
+from grade.machine.guest import Guest
 from grade.machine.image import Content
 from grade.machine.qemu import Config, Disk, start
 from grade.measure import jobs, series
-from grade.measure.files import CACHE, Image, cached, copy_sparse, hash_of
+from grade.measure.files import CACHE, Image, cached, hash_of
 from grade.measure.known import kernel_hash
 from grade.measure.schema import Run
 
@@ -125,13 +125,10 @@ def scripts(run: Run) -> dict[str, str]:
 
 
 def disks(run: Run, folder: Path) -> tuple[Disk, ...]:
-    """The run's own disks: a root disk made with the scripts, and a copy of the data disk."""
+    """The run's disks: a root disk made with the scripts, and the data disk. Both are RAM disks, so
+    the images stay as they are."""
     root = image.make(folder / "root.img", content(run, "root", scripts(run)))
-    if not run.config["data"]:
-        return (Disk(root),)
-    data = folder / "data.img"
-    copy_sparse(images(run)["data"].path, data)
-    return (Disk(root), Disk(data))
+    return (Disk(root), Disk(images(run)["data"].path)) if run.config["data"] else (Disk(root),)
 
 
 def end_of(qemu: subprocess.Popen[bytes], limit_s: float) -> tuple[int | None, str]:
@@ -148,11 +145,11 @@ def end_of(qemu: subprocess.Popen[bytes], limit_s: float) -> tuple[int | None, s
                 return None, qemu.communicate()[1].decode(errors="replace")
 
 
-def boot(machine: Config, console: Path, limit_s: float) -> Ended:
+def boot(machine: Config, guest: Guest, console: Path, limit_s: float) -> Ended:
     """Run the machine to its end. The console is a file, so that it never blocks."""
     began_s = time.monotonic()
     with console.open("wb") as out:
-        qemu = start(machine, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE)
+        qemu = start(machine, guest, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE)
         status, complaints = end_of(qemu, limit_s)
     text = console.read_text(errors="replace").replace("\r", "")
     return Ended(status, text, complaints, time.monotonic() - began_s)
@@ -242,20 +239,17 @@ def make(run: Run, console: Path, memory: Path | None = None) -> tuple[dict, flo
     memory: a file for the machine's memory, if it is to be kept.
     """
     CACHE.mkdir(parents=True, exist_ok=True)
-    with (
-        tempfile.TemporaryDirectory(dir=CACHE, prefix="run-") as name,
-        nullcontext(memory) if memory else trace.memory_file() as memory,
-    ):
+    with tempfile.TemporaryDirectory(dir=CACHE, prefix="run-") as name:
         machine = Config(
             disks(run, Path(name)),
             memory=run.config["memory"],
             args=run.config["args"],
             lab=True,
             cpu_shift=run.config["cpu_shift"],
-            options=trace.memory_options(memory, run.config["memory"]),
         )
-        ended = boot(machine, console, run.host_limit_s)
-        try:
-            return evaluate(run, ended, memory), ended.host_s
-        except RunFailed as error:
-            raise RunFailed(f"{error}; the console ends in\n{tail(ended)}") from None
+        with machine.guest(kept=memory) as guest:
+            ended = boot(machine, guest, console, run.host_limit_s)
+            try:
+                return evaluate(run, ended, guest.path), ended.host_s
+            except RunFailed as error:
+                raise RunFailed(f"{error}; the console ends in\n{tail(ended)}") from None

@@ -24,8 +24,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "kernel/machine/machine.h"
 #include "kernel/machine/text.h"
 #include "kernel/machine/power.h"
+#include "kernel/disk/ramdisk.h"
 #include "kernel/disk/virtio_blk.h"
 
 #define BLOCKS      400
@@ -43,7 +45,7 @@ static struct virtio_blk {
     struct disk *disk;
     struct span *ring[RING];
 } devices[DISKS];
-static const struct virtio_blk_client *client;
+static const struct device_client *client;
 
 /* splitmix64: Steele, Lea and Flood, OOPSLA 2014. */
 static u64 random_u64(void)
@@ -139,10 +141,10 @@ u64 clock_ns(void)
 
 /* No machine mode, and no trace. */
 bool trace_on;
-void machine_call(u64, u64, u64, u64, u32);
-void machine_call(u64 w0, u64 w1, u64 w2, u64 w3, u32 call)
+i64 machine_call(u64 w0, u64 w1, u64 w2, u64 w3, u64 call)
 {
     (void)w0, (void)w1, (void)w2, (void)w3, (void)call;
+    return 0;
 }
 
 struct proc *myproc(void)
@@ -223,12 +225,12 @@ u64 mem_total_pages(void)
 
 /* ---- the device ---- */
 
-struct virtio_blk *virtio_blk_open(u32 i, const struct virtio_blk_client *of,
-                                   void *arg, struct virtio_blk_facts *facts)
+struct virtio_blk *virtio_blk_open(u32 i, const struct device_client *of,
+                                   void *arg, struct device_facts *facts)
 {
     if (i == DISKS)
         return NULL;
-    *facts = (struct virtio_blk_facts){
+    *facts = (struct device_facts){
         .nsectors = BLOCKS * BLOCK_BYTES / SECTOR_BYTES,
         .depth = RING,
         .max_segments = 4,
@@ -259,6 +261,20 @@ void virtio_blk_kick(struct virtio_blk *v)
 void virtio_blk_settle(struct virtio_blk *v)
 {
     (void)v;
+}
+
+/* There are no RAM disks here. */
+struct ramdisk *ramdisk_open(u32 i, const struct device_client *of, void *arg,
+                             struct device_facts *facts)
+{
+    (void)i, (void)of, (void)arg, (void)facts;
+    return NULL;
+}
+
+void ramdisk_do(struct ramdisk *r, enum command_kind kind, u64 sector,
+                struct span *first)
+{
+    (void)r, (void)kind, (void)sector, (void)first;
 }
 
 void clock_stop(void)

@@ -2,8 +2,9 @@
 
 - Machine mode keeps the trace (kernel/entry.S): no record was changed, and each time was the
   clock's when the record was written, within ASTRAY_NS.
-- The disk layer's trace must agree with what QEMU's own devices saw: the sectors that were read or
-  written, and their order.
+- The disk layer's trace must agree with the transfers that were made: the sectors that were read or
+  written, and their order. Machine mode moves the data of RAM disks and logs each move. What else
+  a scenario needs, QEMU's own devices do; they log what they see.
 - A block becomes dirty, is written, queued, issued and completed in this order, with nothing in
   between. (The first two steps are checked only for a submission that is not the cache itself.)
 - The times must agree with the drive. From the time when a command was issued, the model of the
@@ -12,7 +13,7 @@
   while; a search for the next command of another disk, for an eighth of a rotation, ends in that
   command's issue. Times never go back.
 - At the end the kernel's code and constants must be those of its file, and so must machine mode's
-  pages, except for the three words that machine mode writes there. In the file they are the staff's
+  pages, except for the seven words that machine mode writes there. In the file they are the staff's
   (linked.py).
 
 So a step in the trace must have happened at the time that the trace gives. A person who writes an
@@ -26,7 +27,7 @@ import struct
 import subprocess
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import islice
 from operator import attrgetter
@@ -35,6 +36,7 @@ from pathlib import Path
 from grade.code import elf
 from grade.host.paths import NATIVE
 from grade.machine import trace
+from grade.machine.guest import Guest
 from grade.scoring import linked
 from grade.scoring.assertions import Wrong, expect
 from grade.scoring.scenario import BLOCK_SECTORS, LAST_BEACON, Request, Run
@@ -69,21 +71,37 @@ def ring_phys(kernel: Path, memory: Path) -> int:
     return found
 
 
-def seen_by_devices(log: Path, most: int) -> list[list[tuple]]:
-    """The transfers that QEMU's device did for each disk, in order; at most `most` of them."""
-    disks: dict[str, list[tuple]] = defaultdict(list)
+Transfer = tuple[int, int, bool]  # sector, sectors, whether it is a write
+
+
+def by_disk(transfers: Iterable[tuple[object, Transfer]]) -> list[list[Transfer]]:
+    """The transfers of each disk in order. One that goes on where the last ended is part of that
+    one: a command has several moves, and QEMU's device does them at once."""
+    disks: dict[object, list[Transfer]] = defaultdict(list)
+    for disk, (sector, sectors, write) in transfers:
+        done = disks[disk]
+        if done and done[-1][0] + done[-1][1] == sector and done[-1][2] == write:
+            sector, sectors = done[-1][0], done[-1][1] + sectors
+            done.pop()
+        done.append((sector, sectors, write))
+    return sorted(disks.values())
+
+
+def seen_by_devices(log: Path, most: int) -> list[list[Transfer]]:
+    """The transfers that QEMU's devices did for each disk; at most `most` of them."""
     with log.open(errors="replace") as lines:
-        for match in islice(filter(None, map(SEEN.search, lines)), most):
-            disks[match[2]].append((int(match[3]), int(match[4]), match[1] == "write"))
-    return sorted(disks.values())
+        found = islice(filter(None, map(SEEN.search, lines)), most)
+        return by_disk((m[2], (int(m[3]), int(m[4]), m[1] == "write")) for m in found)
 
 
-def told_by_trace(run: Run) -> list[list[tuple]]:
-    """The transfers of each disk that the trace shows, in order."""
-    disks: dict[int, list[tuple]] = defaultdict(list)
-    for r in run.requests:
-        disks[r.disk].append((r.sector, r.sectors, r.write))
-    return sorted(disks.values())
+def moved_by_machine(guest: Guest) -> list[list[Transfer]]:
+    """The transfers of each RAM disk, as machine mode logged them."""
+    return by_disk((m.disk, (m.sector, m.sectors, m.write)) for m in guest.moves())
+
+
+def told_by_trace(run: Run) -> list[list[Transfer]]:
+    """The transfers of each disk that the trace shows."""
+    return by_disk((r.disk, (r.sector, r.sectors, r.write)) for r in run.requests)
 
 
 def expect_writes_in_turn(run: Run, cache_too: bool) -> None:
@@ -196,16 +214,19 @@ def expect_constants(kernel: Path, memory: Path) -> None:
 
 
 def expect_evidence(
-    run: Run, lost: int, kernel: Path, memory: Path, log: Path, cache_too: bool
+    run: Run, lost: int, kernel: Path, guest: Guest, log: Path, cache_too: bool
 ) -> None:
     """Expect all of the above, and a script that came to its end."""
+    memory = guest.path
     expect(not lost, f"at most {run.scenario.trace_k}k events in the trace", f"{lost} more")
     astray = trace.astray(memory, ring_phys(kernel, memory))
     expect(not astray, "each time in the trace to be the clock's", f"{astray} were not")
     run.beacon(LAST_BEACON)
     expect_constants(kernel, memory)
+    most = len(run.requests) + 1
     expect(
-        told_by_trace(run) == seen_by_devices(log, len(run.requests) + 1),
+        told_by_trace(run)
+        == (moved_by_machine(guest) if guest.images else seen_by_devices(log, most)),
         "the disks to have done what the trace tells, in its order",
         "they did not: the trace is not the disk layer's",
     )
@@ -223,18 +244,19 @@ def keep_trace(kernel: Path, memory: Path, out: Path) -> None:
 def witnessed(
     run_of: Callable[[list[trace.Event]], Run],
     kernel: Path,
-    memory: Path,
+    guest: Guest,
     log: Path,
     cache_too: bool,
 ) -> Run:
     """The run that the trace shows, if the evidence supports it.
 
+    log: what QEMU's devices saw, if they have the disks;
     cache_too: false if what the trace shows of the cache is the submission's own word.
     """
     try:
-        lost, events = trace.read(memory, ring_phys(kernel, memory))
+        lost, events = trace.read(guest.path, ring_phys(kernel, guest.path))
         run = run_of(list(events))
-        expect_evidence(run, lost, kernel, memory, log, cache_too)
+        expect_evidence(run, lost, kernel, guest, log, cache_too)
     except UNREADABLE as error:
         raise Wrong("the trace as the disk layer writes it", str(error) or "none") from None
     return run

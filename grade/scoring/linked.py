@@ -32,7 +32,8 @@ WORD = struct.Struct("<Q")
 # Bytes that the linker writes for each type of relocation that C and entry.S lead to.
 WIDTHS = {2: 8, 16: 4, 17: 4, 18: 8, 19: 8, 23: 4, 24: 4, 25: 4, 35: 4, 39: 4, 44: 2, 45: 2}
 WIDEST = 8
-TRACE_FIRST, TRACE_LAST = "trace_at", "trace_on_phys"  # what machine mode writes, in its page
+TRACE_FIRST, TRACE_LAST = "trace_at", "trace_on_phys"  # from the first word that
+# machine mode writes in its page to the last
 
 
 def refuse(what: str) -> Refused:

@@ -1,4 +1,5 @@
-"""Stops a machine that will not end by itself: one that is stuck, or far too slow.
+"""Stops a machine that will not end by itself: one that is stuck, far too slow, or floods its
+console.
 
 In virtual time the clock jumps over times in which nothing computes. So a machine that for IDLE_S
 has neither used the host's processor nor waited for it, or for a disk of the host's, is stuck:
@@ -8,7 +9,7 @@ everything in it waits, and no timer runs. A busy or slow host only makes it wai
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +42,7 @@ class Watch:
     """The state of a watched process. `stopped` says why it was stopped, if it was."""
 
     process: subprocess.Popen
+    full: Callable[[], bool]  # has its console written all that it may?
     over: threading.Event = field(default_factory=threading.Event)
     stopped: str = ""
 
@@ -56,15 +58,17 @@ class Watch:
                 self.stopped = "it was stuck: all waited for what could not come"
             elif now_s - began_s >= HANG_S:
                 self.stopped = f"it was not done after {HANG_S} s"
+            elif self.full():
+                self.stopped = "it flooded the console"
             if self.stopped:
                 self.process.kill()
                 return
 
 
 @contextmanager
-def watched(process: subprocess.Popen) -> Iterator[Watch]:
+def watched(process: subprocess.Popen, full: Callable[[], bool] = bool) -> Iterator[Watch]:
     """Watch a process during the context."""
-    watch = Watch(process)
+    watch = Watch(process, full)
     thread = threading.Thread(target=watch.look, daemon=True)
     thread.start()
     try:

@@ -4,14 +4,12 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from conftest import MakeImage
 
 from grade.machine import devtext, trace
-from grade.machine.qemu import Config, Disk, run_rc
+from grade.machine.qemu import Config, Disk, Machine
 
-MEMORY = "128M"
 SIZES = {"/w": "4M", "/x": "4M"} | {f"/r{i}": "1M" for i in range(6)}
 FILES = tuple(word for name, size in SIZES.items() for word in ("--file", f"{name}={size}"))
 DEFAULTS = {"drive": "rz58", "write": "delayed", "nbuf": "1200", "check": "1", "trace_k": "64"}
@@ -70,24 +68,23 @@ def writes_of(events: Iterable[trace.Event]) -> tuple[list[Write], int]:
 Lab = Callable[..., LabRun]
 
 
-def lab_of(make_image: MakeImage, tmp_path: Path) -> Lab:
+def lab_of(make_image: MakeImage) -> Lab:
     """lab(SCRIPT, "update=ipu nbuf=600"): a run of it, with files SIZES."""
 
     def run(script: str, args: str) -> LabRun:
-        path, memory = make_image(rc=script + TELL, options=FILES), tmp_path / "ram"
+        path = make_image(rc=script + TELL, options=FILES)
         words = DEFAULTS | dict(word.split("=") for word in args.split())
         config = Config(
             (Disk(path),),
-            memory=MEMORY,
             args=" ".join(f"{name}={value}" for name, value in words.items()),
             lab=True,
-            options=trace.memory_options(memory, MEMORY),
         )
-        result = run_rc(config)
-        assert result.status == 0, result.console
-        console, text = re.split(r"^@stat\n", result.console, flags=re.M)
-        stat = devtext.stat(text)
-        lost, events = trace.read(memory, stat["trace.phys"][0])
+        with Machine(config) as machine:
+            result = machine.wait()
+            assert result.status == 0, result.console
+            console, text = re.split(r"^@stat\n", result.console, flags=re.M)
+            stat = devtext.stat(text)
+            lost, events = trace.read(machine.guest.path, stat["trace.phys"][0])
         assert not lost
         return LabRun(*writes_of(events), console, stat)
 

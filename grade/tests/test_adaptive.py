@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 from conftest import MakeImage
@@ -12,8 +11,8 @@ SLACK_S = 0.05  # of the daemon: to wake and to start writes
 
 
 @pytest.fixture
-def lab(make_image: MakeImage, tmp_path: Path) -> Lab:
-    return lab_of(make_image, tmp_path)
+def lab(make_image: MakeImage) -> Lab:
+    return lab_of(make_image)
 
 
 def ages_s(run: LabRun) -> list[float]:

@@ -1,15 +1,13 @@
 """A policy's wrong answer is caught, named and counted; the default or the kernel goes on."""
 
 import re
-import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from conftest import Boot, MakeImage
+from kernel_with import kernel_with
 
-from grade.host.paths import ROOT
 from grade.machine.qemu import Config, Disk, run_rc
 
 
@@ -125,20 +123,10 @@ FINDS = prefetch("finds_words", ".first = a->file_blocks, .n = s->word[0] | s->w
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A kernel of this tree with these policies added, a file each."""
-    tree = tmp_path_factory.mktemp("faults")
-    for folder in ("kernel", "policies", "build/kernel", "build/policies"):
-        shutil.copytree(ROOT / folder, tree / folder)
-    (tree / "grade").mkdir()
-    for file in ("Makefile", "build/kernel.command", "grade/find_tool.sh"):
-        shutil.copy2(ROOT / file, tree / file)
-    for wrong in (*WRONG, *REFUSED, LEAVES, FINDS):
-        (tree / "policies" / wrong.kind / f"{wrong.name}.c").write_text(wrong.text())
-    (tree / "policies/place/nameless.c").write_text(NAMELESS)
-    made = "build/kernel/kernel.elf"
-    line = ["make", "SETUP=no", made]
-    done = subprocess.run(line, cwd=tree, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return tree / made
+    policies = (*WRONG, *REFUSED, LEAVES, FINDS)
+    files = {f"policies/{wrong.kind}/{wrong.name}.c": wrong.text() for wrong in policies}
+    files["policies/place/nameless.c"] = NAMELESS
+    return kernel_with(tmp_path_factory.mktemp("faults"), files)
 
 
 LOAD = (

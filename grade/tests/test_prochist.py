@@ -8,9 +8,8 @@ import pytest
 
 from grade.machine import devtext, image, trace
 from grade.machine.image import Content
-from grade.machine.qemu import Config, Disk, run_rc
+from grade.machine.qemu import Config, Disk, Machine
 
-MEMORY = "128M"
 QUANTILES = (0.01, 0.5, 0.9, 0.99, 0.999, 1.0)
 JOBS = """
 iogen name=r rw=randread filename=/r bs=4k number_ios=3000 seed=1 -- \
@@ -33,19 +32,18 @@ def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("prochist")
     files = ("--file", "/r=8M", "--file", "/w=8M")
     path = image.make(folder / "disk.img", Content(rc=JOBS, options=files))
-    ram = folder / "ram"
     config = Config(
         (Disk(path),),
-        memory=MEMORY,
         # No request joins another, so each has its own record of being issued.
         args="drive=rz58 update=aipu write=async nbuf=400 cluster_kb=0 trace_k=256",
         lab=True,
-        options=trace.memory_options(ram, MEMORY),
     )
-    result = run_rc(config)
-    assert result.status == 0, result.console
-    parts = dict(re.findall(r"^=(\w+)=\n(.*?)(?=^=\w+=$)", result.console, re.M | re.S))
-    lost, events = trace.read(ram, int(re.search(r"trace.phys (\d+)", parts["trace"])[1]))
+    with Machine(config) as machine:
+        result = machine.wait()
+        assert result.status == 0, result.console
+        parts = dict(re.findall(r"^=(\w+)=\n(.*?)(?=^=\w+=$)", result.console, re.M | re.S))
+        phys = int(re.search(r"trace.phys (\d+)", parts["trace"])[1])
+        lost, events = trace.read(machine.guest.path, phys)
     assert lost == 0
     events = list(events)
     read = max(i for i, event in enumerate(events) if event.name == "counted")

@@ -8,7 +8,7 @@ import pytest
 
 from grade.machine import image, trace
 from grade.machine.image import Content
-from grade.machine.qemu import Config, Disk, run_rc
+from grade.machine.qemu import Config, Disk, Machine
 
 SCRIPT = """
 set -e
@@ -18,26 +18,19 @@ sync
 grep trace /dev/stat
 uptime
 """
-MEMORY = "128M"
 
 
 def traced(tmp_path, trace_k: int, script: str = SCRIPT):
     """Boots with a trace; the console, what was lost, the events."""
     path = image.make(tmp_path / "disk.img", Content(rc=script, options=("--file", "/data=8M")))
-    ram = tmp_path / "ram"
-    config = Config(
-        (Disk(path),),
-        memory=MEMORY,
-        args=f"drive=rz58 trace_k={trace_k}",
-        lab=True,
-        options=trace.memory_options(ram, MEMORY),
-    )
-    result = run_rc(config)
-    assert result.status == 0, result.console
-    if not trace_k:
-        return result.console, 0, []
-    phys = int(re.search(r"^trace.phys (\d+)", result.console, re.M)[1])
-    lost, events = trace.read(ram, phys)
+    config = Config((Disk(path),), args=f"drive=rz58 trace_k={trace_k}", lab=True)
+    with Machine(config) as machine:
+        result = machine.wait()
+        assert result.status == 0, result.console
+        if not trace_k:
+            return result.console, 0, []
+        phys = int(re.search(r"^trace.phys (\d+)", result.console, re.M)[1])
+        lost, events = trace.read(machine.guest.path, phys)
     return result.console, lost, list(events)
 
 

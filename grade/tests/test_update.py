@@ -3,7 +3,6 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from conftest import MakeImage
@@ -35,11 +34,11 @@ def by_file(run: LabRun) -> list[list[Write]]:
 
 
 @pytest.fixture
-def lab(make_image: MakeImage, tmp_path: Path) -> Lab:
+def lab(make_image: MakeImage) -> Lab:
     """lab("ipu"): runs LOAD under that policy, or with these arguments another script."""
 
     def run(args: str, script: str = LOAD) -> LabRun:
-        return lab_of(make_image, tmp_path)(script, f"update={args}")
+        return lab_of(make_image)(script, f"update={args}")
 
     return run
 

@@ -588,7 +588,7 @@ int disk_flush(struct disk *d)
     struct flush f = {d, {.done = waiter_done, .arg = &w}, {{0}}};
     if (modelled && d->volatile_cache)
         timer_set(&f.timer, model_flush_ns(d), drive_flushed, &f);
-    else if (modelled)
+    else if (modelled || d->ramdisk)
         model_flush(d, &f.io);
     else
         flush_device(d, &f.io);
@@ -640,13 +640,14 @@ struct disk *disk_named(const char *name)
     return NULL;
 }
 
-/* Take the driver's next device as a disk; false if there is none. */
+/* Take the next device as a disk; false if there is none. */
 static bool attach(u32 id)
 {
-    static const struct virtio_blk_client client = {begin, ended, end};
+    static const struct device_client client = {begin, ended, end};
     struct disk *d = &disks.disk[id];
-    struct virtio_blk_facts facts;
-    if (!(d->device = virtio_blk_open(id, &client, d, &facts)))
+    struct device_facts facts;
+    if (!(d->ramdisk = ramdisk_open(id, &client, d, &facts)) &&
+        !(d->device = virtio_blk_open(id, &client, d, &facts)))
         return false;
     d->id = id;
     ksnprintf(d->name, sizeof d->name, "disk%u", id);

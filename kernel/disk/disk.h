@@ -13,6 +13,7 @@
 
 #include "kernel/machine/clock.h"
 #include "kernel/disk/drive.h"
+#include "kernel/disk/ramdisk.h"
 #include "kernel/disk/virtio_blk.h"
 #include "kernel/machine/lock.h"
 #include "kernel/policy/policy.h"
@@ -45,6 +46,7 @@ struct disk {
                           */
     u32 depth;           /* commands at a time */
     u32 max_segments;    /* most pieces of one command */
+    struct ramdisk *ramdisk; /* this or the next one is the device */
     struct virtio_blk *device;
     struct spinlock lock;
     /* lock */

@@ -24,12 +24,29 @@ COUNTER(mode_selects, "disk.mode_selects", "commands",
 
 /* ---- commands ---- */
 
-static void to_device(struct disk *d, struct io *io)
+static void to_device(struct disk *d, enum command_kind kind, struct io *io)
 {
-    bool write = io->request.write;
-    if (!virtio_blk_start(d->device, write ? COMMAND_WRITE : COMMAND_READ,
-                          io->request.physical, &io->span))
+    if (!virtio_blk_start(d->device, kind, io->request.physical, &io->span))
         panic("disk: %s: more commands than its depth", d->name);
+}
+
+static enum command_kind kind_of(const struct io *io)
+{
+    return io->request.write ? COMMAND_WRITE : COMMAND_READ;
+}
+
+/* The device does a command within this instant. No lock. */
+static void do_now(struct disk *d, enum command_kind kind, struct io *io)
+{
+    if (d->ramdisk) {
+        ramdisk_do(d->ramdisk, kind, io->request.physical, &io->span);
+        return;
+    }
+    clock_stop();
+    to_device(d, kind, io);
+    virtio_blk_kick(d->device);
+    virtio_blk_settle(d->device);
+    clock_go();
 }
 
 /* A drive, or a copy of one for a "what if" question, takes up a command: now,
@@ -74,7 +91,9 @@ static void start_next(struct disk *d, u64 now_ns)
     *p = d->in_drive->held;
     d->in_drive->held = NULL;
     d->later_ns = NEVER_NS;
-    d->queue.done_ns = drive_time(d, &d->drive, d->in_drive, now_ns);
+    d->queue.done_ns = d->drive.model->modelled
+                           ? drive_time(d, &d->drive, d->in_drive, now_ns)
+                           : now_ns;
     timer_set(&d->drive_timer, d->queue.done_ns, drive_done, d);
 }
 
@@ -88,17 +107,13 @@ static void drive_done(void *arg)
     d->in_drive = NULL;
     start_next(d, clock_ns());
     spin_unlock(&d->lock);
-    clock_stop();
-    to_device(d, io);
-    virtio_blk_kick(d->device);
-    virtio_blk_settle(d->device);
-    clock_go();
+    do_now(d, kind_of(io), io);
 }
 
 bool model_start(struct disk *d, struct io *command, u64 now_ns)
 {
-    if (!d->drive.model->modelled) {
-        to_device(d, command);
+    if (!d->drive.model->modelled && !d->ramdisk) {
+        to_device(d, kind_of(command), command);
         return true;
     }
     assert(command != d->in_drive);
@@ -119,12 +134,7 @@ u64 model_flush_ns(struct disk *d)
 
 void model_flush(struct disk *d, struct io *io)
 {
-    clock_stop();
-    if (!virtio_blk_start(d->device, COMMAND_FLUSH, 0, &io->span))
-        panic("disk: %s: more commands than its depth", d->name);
-    virtio_blk_kick(d->device);
-    virtio_blk_settle(d->device);
-    clock_go();
+    do_now(d, COMMAND_FLUSH, io);
 }
 
 /* ---- what a scheduler may ask (policy.h) ---- */
@@ -240,8 +250,8 @@ static void fit_cache(struct disk *d)
         d->drive.bus_ns = SECTOR_BYTES * NS_PER_MS / bus_kb_s;
 }
 
-/* The depth: without a model, what the device's ring holds (d->depth so far);
- * else what drive_depth= or the model says. */
+/* The depth: without a model, what the device takes (d->depth so far), or one
+ * command of a RAM disk; else what drive_depth= or the model says. */
 void model_fit(struct disk *d, u32 wanted)
 {
     drive_start(&d->drive, drive_wanted(d));
@@ -250,8 +260,10 @@ void model_fit(struct disk *d, u32 wanted)
     d->later_ns = NEVER_NS;
     bool is_volatile = m->modelled ? m->volatile_cache : d->can_flush;
     d->volatile_cache = arg_number("drive_volatile", is_volatile, 0, 1);
-    if (!m->modelled)
+    if (!m->modelled) {
+        d->depth = d->ramdisk ? 1 : d->depth;
         return;
+    }
     u32 depth = wanted ? wanted : d->drive.model->depth;
     if (depth > d->depth)
         boot_fail("drive_depth=%u: %s takes up to %u", depth, d->name,

@@ -99,8 +99,8 @@ struct slot {
 static struct virtio_blk {
     u64 registers; /* kernel address */
     u32 irq;
-    const struct virtio_blk_client *client; /* NULL: not opened */
-    void *arg;                              /* the client's */
+    const struct device_client *client; /* NULL: not opened */
+    void *arg;                          /* the client's */
     u64 features;
     u32 max_segments;
     u32 ring_size, nfree;
@@ -302,16 +302,15 @@ void virtio_blk_probe(void)
     }
 }
 
-struct virtio_blk *virtio_blk_open(u32 i,
-                                   const struct virtio_blk_client *client,
-                                   void *arg, struct virtio_blk_facts *facts)
+struct virtio_blk *virtio_blk_open(u32 i, const struct device_client *client,
+                                   void *arg, struct device_facts *facts)
 {
     if (i >= ndevices)
         return NULL;
     struct virtio_blk *v = &devices[i];
     v->client = client;
     v->arg = arg;
-    *facts = (struct virtio_blk_facts){
+    *facts = (struct device_facts){
         .nsectors = *reg(v, CONFIG) | (u64)*reg(v, CONFIG + 4) << 32,
         .read_only = v->features & F_RO,
         .can_flush = v->features & F_FLUSH,

@@ -81,13 +81,18 @@ u64 clock_wall_s(void)
     return clock_wall_ns() / NS_PER_S;
 }
 
+static void set_compare(u64 ticks)
+{
+    csr_write(0x14d, ticks); /* stimecmp */
+}
+
 /* See that an interrupt comes no later than when_ns. Interrupts are off. */
 static void arm(struct cpu *cpu, u64 when_ns)
 {
     if (armed_ns[cpu->hart] <= when_ns)
         return;
     armed_ns[cpu->hart] = when_ns;
-    csr_write(0x14d, ticks_of_ns(when_ns)); /* stimecmp */
+    set_compare(ticks_of_ns(when_ns));
     csr_set(sie, 1UL << INT_TIMER);
 }
 
@@ -198,18 +203,25 @@ static void wait_exactly(u64 interrupt, u64 end)
                  : "r"(end));
 }
 
-/* QEMU translates no further than to the next timer's instruction. */
 void clock_wait(void)
 {
     u64 due_ns = armed_ns[mycpu()->hart];
-    u64 due = ticks_of_ns(due_ns), far = csr_read(time) + 2 * ahead_ticks;
-    if (due_ns == NEVER_NS)
-        wait_exactly(INT_TIMER, 0);
-    else if (due > far)
-        wait_exactly(INT_TIMER, due + ahead_ticks);
-    else
-        while (!(csr_read(sip) & csr_read(sie)))
-            ;
+    if (!lab || due_ns == NEVER_NS) {
+        wait_for_interrupt();
+        return;
+    }
+    u64 due = ticks_of_ns(due_ns);
+    machine_call(due, 0, 0, 0, CLOCK_JUMP);
+    set_compare(due); /* past: the interrupt is pending from here on */
+}
+
+void clock_was_set(void)
+{
+    irq_push_off();
+    u64 due_ns = armed_ns[mycpu()->hart];
+    if (due_ns != NEVER_NS)
+        set_compare(ticks_of_ns(due_ns));
+    irq_pop_off();
 }
 
 void clock_rest(void)
@@ -226,7 +238,7 @@ void clock_stop(void)
     struct cpu *cpu = mycpu();
     stopped[cpu->hart].irq_was_on = irq_was_on;
     stopped[cpu->hart].armed_ns = armed_ns[cpu->hart];
-    csr_write(0x14d, csr_read(time) + ahead_ticks);
+    set_compare(csr_read(time) + ahead_ticks);
     while (!(csr_read(sip) & 1UL << INT_TIMER))
         ;
     disarm(cpu);

@@ -52,8 +52,13 @@ void clock_stop(void);
 void clock_rest(void);
 void clock_go(void);
 
+/* Machine mode has set the clock a little back (machine.h): see that the next
+ * timer interrupt comes when it should. */
+void clock_was_set(void);
+
 /* Wait for an interrupt, which is taken once the caller lets it in: interrupts
- * are off. In lab mode a timer ends the wait at the same instant each time. */
+ * are off. In lab mode the wait for a timer takes no time of the host: the
+ * clock is set to the time for which it is armed. */
 void clock_wait(void);
 
 /* Layers below proc: set up this hart, and take its timer interrupt. */

@@ -18,6 +18,7 @@
 #include "kernel/base/stat.h"
 #include "kernel/base/string.h"
 #include "kernel/measure/trace.h"
+#include "kernel/disk/ramdisk.h"
 #include "kernel/disk/virtio_blk.h"
 
 #define SECTORS     4096 /* of a disk, at most */
@@ -457,7 +458,7 @@ static u8 contents[MAX_DISKS][SECTORS][SECTOR_BYTES];
 static struct virtio_blk {
     struct disk *disk;
 } devices[MAX_DISKS];
-static const struct virtio_blk_client *client;
+static const struct device_client *client;
 static struct started {
     struct virtio_blk *device;
     enum command_kind kind;
@@ -486,13 +487,13 @@ void fail_sector(u32 disk, u64 sector, bool write, u32 times)
     bads[i] = (struct bad){disk, sector, write, times};
 }
 
-struct virtio_blk *virtio_blk_open(u32 i, const struct virtio_blk_client *of,
-                                   void *arg, struct virtio_blk_facts *facts)
+struct virtio_blk *virtio_blk_open(u32 i, const struct device_client *of,
+                                   void *arg, struct device_facts *facts)
 {
     check(rig.disks <= MAX_DISKS);
     if (i == rig.disks)
         return NULL;
-    *facts = (struct virtio_blk_facts){
+    *facts = (struct device_facts){
         .nsectors = rig.sectors,
         .can_flush = rig.can_flush,
         .depth = rig.depth,
@@ -619,6 +620,20 @@ void virtio_blk_settle(struct virtio_blk *v)
         else
             i++;
     }
+}
+
+/* There are no RAM disks here. */
+struct ramdisk *ramdisk_open(u32 i, const struct device_client *of, void *arg,
+                             struct device_facts *facts)
+{
+    (void)i, (void)of, (void)arg, (void)facts;
+    return NULL;
+}
+
+void ramdisk_do(struct ramdisk *r, enum command_kind kind, u64 sector,
+                struct span *first)
+{
+    (void)r, (void)kind, (void)sector, (void)first;
 }
 
 bool end_oldest(void)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "kernel/measure/hist.h"
+#include "kernel/machine/machine.h"
 #include "kernel/machine/lock.h"
 #include "kernel/base/stat.h"
 #include "kernel/measure/trace.h"
@@ -119,22 +120,21 @@ void check_panics_at(void (*fn)(void), const char *name, const char *why,
 /* ---- the trace, as machine mode appends to it ---- */
 
 bool trace_on = true;
-void machine_call(u64, u64, u64, u64, u32);
-
-void machine_call(u64 time_ns, u64 block, u64 argument, u64 rest, u32 call)
+i64 machine_call(u64 time_ns, u64 block, u64 argument, u64 rest, u64 call)
 {
     static const char *const names[] = {
 #define X(name, meaning) #name,
         TRACE_EVENTS(X)
 #undef X
     };
-    if (call != 1)
-        return;
+    if (call != TRACE_APPEND)
+        return 0;
     if (ntraced < EVENTS_MOST)
         trace_times_ns[ntraced++] = time_ns;
     say("trace", "%s%s disk%lu %lu %u %lu", names[rest >> 32 & 0xffff],
         argument & TRACE_WRITE ? "-write" : "", rest >> 48, block, (u32)rest,
         argument & ~TRACE_WRITE);
+    return 0;
 }
 
 u64 traced_ns(u32 i)

@@ -1,0 +1,163 @@
+"""The memory of a machine is a file. Its RAM disks are in it, too (kernel/disk/ramdisk.h).
+
+QEMU maps the file, so what the machine has in memory can be read here, however the machine ended.
+In virtual time the disks are in memory as well. Then a run waits neither for QEMU's devices nor for
+the threads that do their work.
+
+From the kernel's memory on the file holds, each at a whole PAGE: the table, as struct table in
+kernel/disk/ramdisk.c has it; the log of moves, as machine mode writes it (kernel/entry.S); the
+disks.
+"""
+
+import os
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+MEMORY_START = 0x80000000  # physical, of QEMU's virt machine
+PAGE = 2 << 20
+LEAST = 1 << 30  # where disks begin: QEMU puts the device tree below
+MOST_DISKS = 6 << 30  # of disks: with the memory, the kernel's direct map has room for 8 GiB
+SECTOR = 512
+RAMDISKS = 8
+TABLE = struct.Struct(f"<8s5Q{2 * RAMDISKS}Q")
+MOVE = struct.Struct("<QQ")
+UNITS = {"K": 10, "M": 20, "G": 30}
+
+
+class Move(NamedTuple):
+    """A transfer of a RAM disk's data, which machine mode has done."""
+
+    disk: int
+    sector: int
+    sectors: int
+    write: bool
+
+
+def bytes_of(memory: str) -> int:
+    """The size that QEMU's option -m means by this text."""
+    unit = memory[-1:].upper()
+    return int(memory[:-1]) << UNITS[unit] if unit in UNITS else int(memory) << 20
+
+
+def whole_pages(size: int) -> int:
+    """The size of so many bytes in whole pages."""
+    return -(-size // PAGE) * PAGE
+
+
+def data(file: int, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The pieces of a sparse file's range that are no holes, as offset and size."""
+    at = start
+    while at < end:
+        try:
+            at = os.lseek(file, at, os.SEEK_DATA)
+        except OSError:  # there are only holes from here on
+            return
+        hole = min(os.lseek(file, at, os.SEEK_HOLE), end)
+        if at < hole:
+            yield at, hole - at
+        at = hole
+
+
+def copy(source: int, start: int, target: int, to: int, size: int) -> None:
+    """Copy a range of a sparse file to another file. Holes are left out."""
+    for at, left in data(source, start, start + size):
+        os.lseek(target, to + at - start, os.SEEK_SET)
+        while left:
+            done = os.sendfile(target, source, at, left)
+            at, left = at + done, left - done
+
+
+class Guest:
+    """A machine's memory. A context manager that lets go of it.
+
+    images: the disks that are to be RAM disks, in order; log: how many moves are kept; kept: a file
+    to use, if the memory is to be there afterwards.
+    """
+
+    def __init__(
+        self, memory: str, images: tuple[Path, ...] = (), log: int = 0, kept: Path | None = None
+    ) -> None:
+        self.memory, self.images, self.moves_kept = memory, images, log
+        self.size = bytes_of(memory)
+        self.places: list[tuple[int, int]] = []  # of each disk: offset and size
+        self.saved = not images
+        if images:
+            self.table = max(LEAST, whole_pages(self.size))
+            self.log = self.table + PAGE
+            self.size = self.log + whole_pages(log * MOVE.size)
+        for image in images:
+            size = image.stat().st_size
+            self.places.append((self.size, size))
+            self.size += whole_pages(size)
+        if kept:
+            self.file = os.open(kept, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC)
+        else:
+            self.file = os.memfd_create("memory of a machine")
+        self.path = kept or Path(f"/proc/{os.getpid()}/fd/{self.file}")
+        os.truncate(self.file, self.size)
+        if images:
+            self._lay_out()
+
+    def __enter__(self) -> "Guest":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the memory. Safe to call twice."""
+        if self.file >= 0:
+            os.close(self.file)
+        self.file = -1
+
+    def _lay_out(self) -> None:
+        """Write the table, and copy the images in."""
+        disks = [n for at, size in self.places for n in (MEMORY_START + at, size // SECTOR)]
+        table = TABLE.pack(
+            b"ramdisks",
+            MEMORY_START + bytes_of(self.memory),
+            MEMORY_START + self.log,
+            MEMORY_START + self.log + self.moves_kept * MOVE.size,
+            MEMORY_START + self.size,
+            len(self.places),
+            *disks,
+            *[0] * (2 * RAMDISKS - len(disks)),
+        )
+        os.pwrite(self.file, table, self.table)
+        for image, (place, size) in zip(self.images, self.places, strict=True):
+            with image.open("rb", buffering=0) as source:
+                copy(source.fileno(), 0, self.file, place, size)
+
+    def options(self) -> list[str]:
+        """QEMU's options for this memory."""
+        backend = f"memory-backend-file,id=memory,size={self.size},mem-path={self.path},share=on"
+        line = ["-m", f"{self.size >> 10}K", "-object", backend]
+        return [*line, "-machine", "memory-backend=memory"]
+
+    def argument(self) -> str:
+        """The boot argument that tells of the RAM disks; empty without any."""
+        return f"ramdisks={MEMORY_START + self.table}" if self.images else ""
+
+    def save(self) -> None:
+        """Write the disks back to their images, once. The machine must have ended."""
+        if self.saved:
+            return
+        self.saved = True
+        for image, (place, size) in zip(self.images, self.places, strict=True):
+            with image.open("r+b", buffering=0) as target:
+                copy(self.file, place, target.fileno(), 0, size)
+
+    def moves(self) -> list[Move]:
+        """The transfers that machine mode has done, the oldest first, as far as they are kept."""
+        log = os.pread(self.file, self.moves_kept * MOVE.size, self.log)
+        found = []
+        for start, size in MOVE.iter_unpack(log):
+            if not size:
+                break
+            at = (start & ~1) - MEMORY_START
+            disk = next(i for i, (place, most) in enumerate(self.places) if at < place + most)
+            sector = (at - self.places[disk][0]) // SECTOR
+            found.append(Move(disk, sector, size // SECTOR, bool(start & 1)))
+        return found

@@ -1,0 +1,193 @@
+"""RAM disks: disks in the machine's memory, whose data machine mode moves."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from conftest import MakeImage
+from kernel_with import kernel_with
+
+from grade.machine import guest, image
+from grade.machine.guest import MEMORY_START, Guest, Move
+from grade.machine.image import Content
+from grade.machine.qemu import Config, Disk, Machine, run_rc
+
+ARGS = "drive=rz58 check=1"
+SCRIPT = """set -e
+mkdir /d
+cp /bin/sh /d/copy
+iogen name=w rw=randwrite filename=/data bs=4k nr=200
+sync
+iogen name=r rw=randread filename=/data bs=4k nr=200
+rm /d/copy
+sync
+"""
+TABLE = MEMORY_START + guest.LEAST
+FIRST = TABLE + guest.PAGE  # the first disk, if no moves are kept
+DIRECT_MAP = 0xFFFFFFC000000000
+
+# A scheduler that tries what only machine mode may do, at its first question.
+PROBE = f"""#include "kernel/policy/policy.h"
+#include "kernel/machine/machine.h"
+#include "kernel/machine/print.h"
+#include "kernel/machine/riscv.h"
+
+static u64 words[64], tries;
+
+static void move(const char *what, u64 to, u64 disk, u64 bytes)
+{{
+    i64 said = machine_call(to, disk, bytes, 0, DISKS_MOVE);
+    kprintf("%s: %d\\n", what, (int)said);
+}}
+
+static struct request *next(struct queue *q, u64 now_ns)
+{{
+    (void)now_ns;
+    if (tries++)
+        return queue_oldest(q, BOTH);
+    u64 mine = (u64)words, disk = {DIRECT_MAP + FIRST:#x}, table = {DIRECT_MAP + TABLE:#x};
+    move("a sector", mine, disk, 512);
+    move("the table", mine, table, 512);
+    move("past the end", mine, disk + {4 << 30:#x}, 512);
+    move("over the end", mine, disk, 1UL << 31);
+    move("without end", mine, disk, ~0UL - 511);
+    move("into the code", (u64)queue_oldest, disk, 512);
+    move("into machine mode", {DIRECT_MAP + MEMORY_START:#x}, disk, 512);
+    move("into the trace", {DIRECT_MAP:#x} + 0, disk, 512);
+    move("into a disk", disk + 4096, disk, 512);
+    u64 before = csr_read(time);
+    machine_call(1, 0, 0, 0, CLOCK_JUMP);
+    kprintf("back in time: %d\\n", csr_read(time) < before);
+    before = csr_read(time);
+    for (u32 i = 0; i < 1000; i++)
+        machine_call(mine, disk, 0, 0, DISKS_MOVE);
+    kprintf("time stands still: %d\\n", csr_read(time) < before + 1000);
+    kprintf("it reads %lu\\n", *(volatile u64 *)disk);
+    return NULL;
+}}
+
+static const struct policy probe = {{
+    .kind = POLICY_SCHED, .name = "probe", .about = "tries", .sched = {{next}}}};
+POLICY(probe);
+"""
+
+
+def test_the_supervisor_reaches_neither_the_disks_nor_what_is_not_its_own(
+    tmp_path: Path, make_image: MakeImage
+) -> None:
+    kernel = kernel_with(tmp_path, {"policies/sched/probe.c": PROBE})
+    disk = Disk(make_image(rc="true", damaged=True))
+    args = "drive=fixed sched=probe trace_k=1"
+    result = run_rc(Config((disk,), args=args, kernel=kernel, lab=True))
+    said = dict(re.findall(r"^([\w ]+): (-?\d+)$", result.console, re.M))
+    assert said.pop("a sector") == "0"
+    assert said.pop("back in time") == said.pop("time stands still") == "0"
+    assert len(said) == 8 and set(said.values()) == {"-1"}, result.console
+    assert "it reads" not in result.console
+    assert result.status == 101 and "load access fault" in result.console
+
+
+def left_by(make_image: MakeImage, device: str) -> tuple[str, bytes]:
+    """What SCRIPT shows of the disk's counters, and what it leaves there."""
+    counters = "grep '^disk\\.[a-z_]* ' /dev/stat\n"
+    path = make_image(rc=SCRIPT + counters, options=("--file", "/data=4M"))
+    result = run_rc(Config((Disk(path, device=device),), args=ARGS, lab=True))
+    assert result.status == 0, result.console
+    return result.console, path.read_bytes()
+
+
+def test_a_ram_disk_is_left_as_qemus_device_leaves_its_file(make_image: MakeImage) -> None:
+    told, left = left_by(make_image, "")
+    assert "disk.writes" in told
+    _, other = left_by(make_image, "queue-size=64")
+    assert left == other
+
+
+def test_an_image_is_as_the_machine_left_it_however_it_ended(make_image: MakeImage) -> None:
+    path = make_image(damaged=True)
+    fresh = path.read_bytes()
+    with Machine(Config((Disk(path),), args="drive=fixed write=through", lab=True)) as machine:
+        machine.wait_prompt()
+        machine.check("echo kept > /kept")
+        assert path.read_bytes() == fresh
+    assert image.read(path, "/kept") == b"kept\n"
+
+
+def test_without_a_drive_a_ram_disk_takes_no_time(run_script) -> None:
+    result = run_script("cp /bin/sh /copy; sync; cmp /bin/sh /copy; uptime", lab=True)
+    assert result.status == 0
+    assert re.search(r"^up 00:00:0[0-2]\.", result.console, re.M)
+
+
+@pytest.mark.parametrize("at", ["5", str(MEMORY_START + (64 << 20)), str(1 << 40)])
+def test_a_place_without_a_table_is_an_error_that_names_it(make_image: MakeImage, at: str) -> None:
+    result = run_rc(Config((Disk(make_image()),), args=f"ramdisks={at}"))
+    assert result.status != 0
+    assert f"boot: ramdisks={at}: there is no table of RAM disks" in result.console
+
+
+@pytest.mark.parametrize(
+    ("config", "why"),
+    [
+        ({"lab": False}, "live"),
+        ({"disks": (Disk(Path("a"), device="queue-size=64"),)}, "a property of QEMU's device"),
+        ({"disks": (Disk(drive="driver=null-co"),)}, "no image"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_needs_qemus_device_has_it(config: dict, why: str) -> None:
+    machine = Config(**({"disks": (Disk(Path("a")),), "lab": True} | config))
+    assert machine.ram_disks() == (), why
+    assert "virtio-blk-device" in " ".join(machine.command())
+
+
+# ---- the host's side ----
+
+
+def sparse(path: Path, size: int, pieces: dict[int, bytes]) -> Path:
+    """A file of that size with these pieces."""
+    with path.open("wb") as file:
+        file.truncate(size)
+        for at, data in pieces.items():
+            file.seek(at)
+            file.write(data)
+    return path
+
+
+def test_images_come_into_memory_and_back_and_holes_stay_holes(tmp_path: Path) -> None:
+    a = sparse(tmp_path / "a", 64 << 20, {0: b"begin", (64 << 20) - 3: b"end"})
+    b = sparse(tmp_path / "b", 3 << 20, {1 << 20: b"middle"})
+    with Guest("128M", (a, b)) as memory:
+        (at_a, _), (at_b, size) = memory.places
+        assert size == 3 << 20 and at_b - at_a == 64 << 20
+        assert os.pread(memory.file, 5, at_a) == b"begin"
+        assert os.pread(memory.file, 3, at_a + (64 << 20) - 3) == b"end"
+        assert os.pread(memory.file, 6, at_b + (1 << 20)) == b"middle"
+        assert memory.path.stat().st_blocks * 512 < 1 << 20
+        os.pwrite(memory.file, b"new", at_b + (2 << 20))
+        memory.save()
+        os.pwrite(memory.file, b"late", at_b)
+        memory.save()
+    assert b.read_bytes()[2 << 20 :][:3] == b"new"
+    assert b.read_bytes()[:4] == bytes(4)
+    assert a.stat().st_blocks * 512 < 1 << 20
+
+
+def test_moves_are_told_by_disk_and_sector(tmp_path: Path) -> None:
+    disks = [sparse(tmp_path / name, 4 << 20, {}) for name in "ab"]
+    with Guest("64M", tuple(disks), log=4) as memory:
+        at = [MEMORY_START + place for place, _ in memory.places]
+        log = [(at[1] + 512, 4096), (at[0] | 1, 512)]
+        os.pwrite(memory.file, b"".join(guest.MOVE.pack(*move) for move in log), memory.log)
+        assert memory.moves() == [Move(1, 1, 8, False), Move(0, 0, 1, True)]
+
+
+@pytest.mark.parametrize("kept", [1 << 16, 3])
+def test_machine_mode_logs_each_move_while_there_is_room(tmp_path: Path, kept: int) -> None:
+    path = image.make(tmp_path / "disk.img", Content(rc="sync"))
+    with Machine(Config((Disk(path),), args="drive=fixed", lab=True), log=kept) as machine:
+        assert machine.wait().status == 0
+        moves = machine.guest.moves()
+    assert moves[0] == Move(0, 2, 2, False), "the superblock is read first"
+    assert len(moves) == 3 if kept == 3 else any(move.write for move in moves)

@@ -1,0 +1,41 @@
+/*
+ * A device that holds a disk's data, as its driver (virtio_blk.h, ramdisk.h)
+ * and the driver's client speak of it. Errors are reported to the client, never
+ * a panic.
+ */
+#ifndef SLUICE_DEVICE_BLOCK_H
+#define SLUICE_DEVICE_BLOCK_H
+
+#include "kernel/base/types.h"
+
+#define SECTOR_BYTES 512
+
+/* A span of memory that a command reads or writes. The next span of the same
+ * command goes on, on the disk, where this one ends. */
+struct span {
+    void *data;
+    u32 bytes; /* whole sectors */
+    struct span *next;
+};
+
+enum command_kind { COMMAND_READ, COMMAND_WRITE, COMMAND_FLUSH };
+
+/* What the driver says about a device. */
+struct device_facts {
+    u64 nsectors;
+    bool read_only;
+    bool can_flush;   /* it has a volatile cache */
+    u32 depth;        /* commands at a time, and besides them one flush */
+    u32 max_segments; /* most spans of a command */
+};
+
+/* How the driver calls its client, with no lock held: begin, then ended for
+ * each command that has ended, then end. A command is named by its first span;
+ * error is 0 or -EIO. */
+struct device_client {
+    void (*begin)(void *arg);
+    void (*ended)(void *arg, struct span *first, int error);
+    void (*end)(void *arg);
+};
+
+#endif

@@ -1,0 +1,88 @@
+/* RAM disks (ramdisk.h). */
+#include "kernel/disk/ramdisk.h"
+#include "kernel/base/abi.h"
+#include "kernel/base/string.h"
+#include "kernel/machine/args.h"
+#include "kernel/machine/clock.h"
+#include "kernel/machine/fdt.h"
+#include "kernel/machine/machine.h"
+#include "kernel/machine/mem.h"
+
+#define RAMDISKS 8   /* at most */
+#define DEPTH    256 /* commands, and spans in one: any number would do */
+
+/* The table, in memory that the kernel no longer sees once it has been read.
+ * Addresses are physical. */
+struct table {
+    char magic[8];
+    u64 memory_end; /* of the kernel's memory */
+    u64 log_start, log_end;
+    u64 end; /* of the last disk */
+    u64 n;
+    struct {
+        u64 start, nsectors;
+    } disk[RAMDISKS];
+};
+
+static struct ramdisk {
+    u64 start, nsectors;
+    const struct device_client *client;
+    void *arg;
+} ramdisks[RAMDISKS];
+
+static u32 nramdisks;
+
+void ramdisk_probe(void)
+{
+    static const char magic[8] = "ramdisks";
+    u64 at = arg_number("ramdisks", 0, 0, ~0UL);
+    if (!at)
+        return;
+    u64 memory_end = machine.memory_phys + machine.memory_bytes;
+    const struct table *t = virt_of(at);
+    if (at < machine.memory_phys || at + sizeof *t > memory_end ||
+        memcmp(t->magic, magic, sizeof magic) || t->n > RAMDISKS ||
+        t->memory_end > at || t->end > memory_end)
+        boot_fail("ramdisks=%lu: there is no table of RAM disks", at);
+    machine.memory_bytes = t->memory_end - machine.memory_phys;
+    for (nramdisks = 0; nramdisks < t->n; nramdisks++)
+        ramdisks[nramdisks] = (struct ramdisk){
+            .start = t->disk[nramdisks].start,
+            .nsectors = t->disk[nramdisks].nsectors,
+        };
+    machine_call(at, t->end, t->log_start, t->log_end, DISKS_BEGIN);
+}
+
+struct ramdisk *ramdisk_open(u32 i, const struct device_client *client,
+                             void *arg, struct device_facts *facts)
+{
+    if (i >= nramdisks)
+        return NULL;
+    struct ramdisk *r = &ramdisks[i];
+    r->client = client;
+    r->arg = arg;
+    *facts = (struct device_facts){
+        .nsectors = r->nsectors,
+        .can_flush = true,
+        .depth = DEPTH,
+        .max_segments = DEPTH,
+    };
+    return r;
+}
+
+void ramdisk_do(struct ramdisk *r, enum command_kind kind, u64 sector,
+                struct span *first)
+{
+    u64 at = r->start + sector * SECTOR_BYTES;
+    i64 error = 0;
+    for (struct span *s = kind == COMMAND_FLUSH ? NULL : first; s;
+         s = s->next) {
+        error |= machine_call((u64)s->data, at, s->bytes, kind == COMMAND_WRITE,
+                              DISKS_MOVE);
+        at += s->bytes;
+    }
+    clock_was_set();
+    r->client->begin(r->arg);
+    r->client->ended(r->arg, first, error ? -EIO : 0);
+    r->client->end(r->arg);
+}

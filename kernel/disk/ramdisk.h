@@ -1,0 +1,31 @@
+/*
+ * RAM disks: disks whose data is in the machine's own memory. In virtual time
+ * the drive model says how long a command takes, and moving its data takes no
+ * time at all; so nothing is lost if no device moves it, and much is gained: a
+ * run waits for no thread of the host.
+ *
+ * - The host lays the disks out (grade/machine/guest.py), past the memory that
+ *   is the kernel's: a table, the log of moves, then the disks' data.
+ * - Machine mode moves the data, because the kernel cannot reach it (entry.S).
+ */
+#ifndef SLUICE_RAMDISK_H
+#define SLUICE_RAMDISK_H
+
+#include "kernel/disk/device.h"
+
+struct ramdisk;
+
+/* Find the RAM disks by the table that the boot argument ramdisks= tells of,
+ * and leave the memory from there on to them. Before memory is handed out. */
+void ramdisk_probe(void);
+
+/* Take the i-th disk, whose client gets arg; NULL past the last. */
+struct ramdisk *ramdisk_open(u32 i, const struct device_client *, void *arg,
+                             struct device_facts *);
+
+/* Do a command at this instant, and report its end: move the spans' data from
+ * or to this sector; a flush has nothing to do. */
+void ramdisk_do(struct ramdisk *, enum command_kind, u64 sector,
+                struct span *first);
+
+#endif
