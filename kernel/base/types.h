@@ -31,6 +31,15 @@ typedef int64_t i64;
 #define ROUND_UP(x, n)   (((x) + (n)-1) & ~((u64)(n)-1))
 #define ROUND_DOWN(x, n) ((x) & ~((u64)(n)-1))
 
+/* Make the call. If it fails, return its error from the function that this
+ * stands in. */
+#define TRY(call)            \
+    do {                     \
+        int error_ = (call); \
+        if (error_)          \
+            return error_;   \
+    } while (0)
+
 /* The structure of the given type whose member is at p. */
 #define CONTAINER(p, type, member) \
     ((type *)((char *)(p)-offsetof(type, member)))

@@ -147,13 +147,12 @@ static int take_block(struct fs *fs, u32 g, u32 goal, u32 *blkno)
 u32 goal_elsewhere(struct fs *fs, u32 blkno)
 {
     u32 g = (blkno - fs->first_data_block) / fs->blocks_per_group;
-    sleep_lock(&fs->lock);
+    SLEEP_HOLD(&fs->lock);
     for (u32 i = 0; i < fs->groups; i++) {
         g = (g + 1) % fs->groups;
         if (group_of(fs, g)->free_blocks_count >= fs->free_blocks / fs->groups)
             break;
     }
-    sleep_unlock(&fs->lock);
     return group_start(fs, g);
 }
 
@@ -167,10 +166,9 @@ int block_alloc(struct inode *ip, u32 goal, u32 *blkno)
         goal = group_start(fs, first);
     goal -= group_start(fs, first);
     int error = -ENOSPC;
-    sleep_lock(&fs->lock);
+    SLEEP_HOLD(&fs->lock);
     for (u32 i = 0; i < fs->groups && error == -ENOSPC; i++)
         error = take_block(fs, (first + i) % fs->groups, i ? 0 : goal, blkno);
-    sleep_unlock(&fs->lock);
     return error;
 }
 
@@ -185,16 +183,21 @@ static bool clear_bits(u8 *map, u32 first, u32 n)
     return true;
 }
 
-/* Give back blocks of one group. fs->lock held. */
-static int give_blocks(struct fs *fs, u32 g, u32 first, u32 n)
+int blocks_free(struct fs *fs, u32 first, u32 n)
 {
+    TRY(fs_writable(fs));
+    if (!blocks_ok(fs, first, n))
+        return fs_error(fs, "block %u is freed but no file's", first);
+    for (u32 i = 0; i < n; i++)
+        binval(fs->disk, first + i);
+    SLEEP_HOLD(&fs->lock);
+    u32 g = (first - fs->first_data_block) / fs->blocks_per_group;
     struct ext2_group *gd = group_of(fs, g);
     struct buf *b = bread(fs->disk, gd->block_bitmap);
     if (!b)
         return fs_error(fs, "block bitmap of group %u cannot be read", g);
-    bool ok = gd->free_blocks_count + n <= group_blocks(fs, g) &&
-              clear_bits(b->data, first - group_start(fs, g), n);
-    if (!ok) {
+    if (gd->free_blocks_count + n > group_blocks(fs, g) ||
+        !clear_bits(b->data, first - group_start(fs, g), n)) {
         brelse(b);
         return fs_error(fs, "block %u is freed but not in use", first);
     }
@@ -202,22 +205,6 @@ static int give_blocks(struct fs *fs, u32 g, u32 first, u32 n)
     gd->free_blocks_count += n;
     fs->free_blocks += n;
     return group_write(fs, g);
-}
-
-int blocks_free(struct fs *fs, u32 first, u32 n)
-{
-    int error = fs_writable(fs);
-    if (error)
-        return error;
-    if (!blocks_ok(fs, first, n))
-        return fs_error(fs, "block %u is freed but no file's", first);
-    for (u32 i = 0; i < n; i++)
-        binval(fs->disk, first + i);
-    sleep_lock(&fs->lock);
-    u32 g = (first - fs->first_data_block) / fs->blocks_per_group;
-    error = give_blocks(fs, g, first, n);
-    sleep_unlock(&fs->lock);
-    return error;
 }
 
 /* ---- inodes ---- */
@@ -265,27 +252,26 @@ int ino_alloc(struct inode *dir, u32 mode, u32 *ino)
     struct fs *fs = dir->fs;
     bool directory = S_ISDIR(mode);
     int error = -ENOSPC;
-    sleep_lock(&fs->lock);
+    SLEEP_HOLD(&fs->lock);
     u32 first = directory ? group_for_directory(fs)
                           : (dir->ino - 1) / fs->inodes_per_group;
     for (u32 i = 0; i < fs->groups && error == -ENOSPC; i++)
         error = take_ino(fs, (first + i) % fs->groups, directory, ino);
-    sleep_unlock(&fs->lock);
     return error;
 }
 
-/* fs->lock held. */
-static int give_ino(struct fs *fs, u32 ino, bool directory)
+int ino_free(struct fs *fs, u32 ino, bool directory)
 {
+    TRY(fs_writable(fs));
+    SLEEP_HOLD(&fs->lock);
     u32 g = (ino - 1) / fs->inodes_per_group;
     struct ext2_group *gd = group_of(fs, g);
     struct buf *b = bread(fs->disk, gd->inode_bitmap);
     if (!b)
         return fs_error(fs, "inode bitmap of group %u cannot be read", g);
-    bool ok = gd->free_inodes_count < fs->inodes_per_group &&
-              (gd->used_dirs_count || !directory) &&
-              clear_bits(b->data, (ino - 1) % fs->inodes_per_group, 1);
-    if (!ok) {
+    if (gd->free_inodes_count >= fs->inodes_per_group ||
+        (directory && !gd->used_dirs_count) ||
+        !clear_bits(b->data, (ino - 1) % fs->inodes_per_group, 1)) {
         brelse(b);
         return fs_error(fs, "inode %u is freed but not in use", ino);
     }
@@ -294,15 +280,4 @@ static int give_ino(struct fs *fs, u32 ino, bool directory)
     gd->used_dirs_count -= directory;
     fs->free_inodes++;
     return group_write(fs, g);
-}
-
-int ino_free(struct fs *fs, u32 ino, bool directory)
-{
-    int error = fs_writable(fs);
-    if (error)
-        return error;
-    sleep_lock(&fs->lock);
-    error = give_ino(fs, ino, directory);
-    sleep_unlock(&fs->lock);
-    return error;
 }

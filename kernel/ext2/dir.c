@@ -32,9 +32,7 @@ static int dir_damaged(const struct inode *dir, u32 block)
 static int dir_bread(struct inode *dir, u32 block, struct buf **b)
 {
     u32 blkno;
-    int error = map(dir, block, &blkno);
-    if (error)
-        return error;
+    TRY(map(dir, block, &blkno));
     if (!blkno)
         return dir_damaged(dir, block);
     *b = bread(dir->fs->disk, blkno);
@@ -85,9 +83,7 @@ static int search_block(struct inode *dir, u32 block, const char *name, u32 len,
                         struct search *s)
 {
     struct buf *b;
-    int error = dir_bread(dir, block, &b);
-    if (error)
-        return error;
+    TRY(dir_bread(dir, block, &b));
     for (u32 at = 0; at < dir->fs->block_bytes && !s->found;) {
         const struct ext2_entry *e = entry_at(dir->fs, b->data, at);
         if (!e) {
@@ -117,9 +113,7 @@ int dir_search(struct inode *dir, const char *name, struct search *s)
     u32 block = dir->next_dir_slot < n ? dir->next_dir_slot : 0;
     *s = (struct search){.room_block = n};
     for (u32 i = 0; i < n && !s->found; i++) {
-        int error = search_block(dir, block, name, len, s);
-        if (error)
-            return error;
+        TRY(search_block(dir, block, name, len, s));
         block = block + 1 < n ? block + 1 : 0;
     }
     if (s->found)
@@ -195,8 +189,7 @@ static int change_bread(struct inode *dir, u32 block, u32 at, struct buf **b,
 
 static int change_write(struct inode *dir, struct buf *b)
 {
-    int error = write_now(dir->fs, b);
-    return error ?: dir_changed(dir);
+    return write_now(dir->fs, b) ?: dir_changed(dir);
 }
 
 /* Make the directory longer by an empty block. */
@@ -222,10 +215,8 @@ int dir_enter(struct inode *dir, const struct search *s, const char *name,
 {
     struct buf *b;
     struct ext2_entry *e;
-    int error = dir_begin(dir) ?: s->room ? 0 : dir_extend(dir);
-    error = error ?: change_bread(dir, s->room_block, s->room_at, &b, &e);
-    if (error)
-        return error;
+    TRY(dir_begin(dir) ?: s->room ? 0 : dir_extend(dir));
+    TRY(change_bread(dir, s->room_block, s->room_at, &b, &e));
     if (spare(e) < EXT2_ENTRY_BYTES(strlen(name))) {
         brelse(b);
         return dir_damaged(dir, s->room_block);
@@ -239,9 +230,7 @@ int dir_remove(struct inode *dir, const struct search *s)
 {
     struct buf *b;
     struct ext2_entry *e;
-    int error = change_bread(dir, s->block, s->at, &b, &e);
-    if (error)
-        return error;
+    TRY(change_bread(dir, s->block, s->at, &b, &e));
     erase(b->data, e);
     return change_write(dir, b);
 }
@@ -250,9 +239,7 @@ int dir_point(struct inode *dir, const struct search *s, const struct inode *ip)
 {
     struct buf *b;
     struct ext2_entry *e;
-    int error = change_bread(dir, s->block, s->at, &b, &e);
-    if (error)
-        return error;
+    TRY(change_bread(dir, s->block, s->at, &b, &e));
     point(e, dir->fs, ip->ino, ip->mode);
     return change_write(dir, b);
 }
@@ -261,9 +248,7 @@ int dir_swap(struct inode *dir, const struct search *s, const struct search *t)
 {
     struct buf *b;
     struct ext2_entry *e;
-    int error = change_bread(dir, s->block, s->at, &b, &e);
-    if (error)
-        return error;
+    TRY(change_bread(dir, s->block, s->at, &b, &e));
     struct ext2_entry *other = (void *)((char *)b->data + t->at), was = *e;
     e->ino = other->ino;
     e->type = other->type;
@@ -290,9 +275,7 @@ int dir_rename(struct inode *dir, const struct search *s, const char *name,
     u32 len = strlen(name);
     struct buf *b;
     struct ext2_entry *e, *room;
-    int error = change_bread(dir, s->block, s->at, &b, &e);
-    if (error)
-        return error;
+    TRY(change_bread(dir, s->block, s->at, &b, &e));
     if (e->length >= EXT2_ENTRY_BYTES(len)) {
         e->name_len = len;
         memcpy(e->name, name, len);
@@ -314,9 +297,7 @@ int dir_entry(struct inode *dir, u32 block, u32 at, struct search *s)
     *s = (struct search){.block = block, .at = at};
     if (block >= dir_blocks(dir))
         return 0;
-    int error = dir_bread(dir, block, &b);
-    if (error)
-        return error;
+    TRY(dir_bread(dir, block, &b));
     if (block_ok(dir->fs, b->data, at))
         s->ino = ((struct ext2_entry *)((char *)b->data + at))->ino;
     s->found = s->ino;
@@ -327,14 +308,12 @@ int dir_entry(struct inode *dir, u32 block, u32 at, struct search *s)
 int dir_set_parent(struct inode *dir, struct inode *from, struct inode *to)
 {
     struct search s;
-    int error = dir_search(dir, "..", &s);
-    if (!error && !s.found)
-        error = fs_damaged(dir->fs, "directory %u has no ..", dir->ino);
-    if (error || s.ino == to->ino)
-        return error;
-    error = dir_point(dir, &s, to);
-    if (error)
-        return error;
+    TRY(dir_search(dir, "..", &s));
+    if (!s.found)
+        return fs_damaged(dir->fs, "directory %u has no ..", dir->ino);
+    if (s.ino == to->ino)
+        return 0;
+    TRY(dir_point(dir, &s, to));
     from->nlink--;
     to->nlink++;
     inode_write(from, false);
@@ -344,9 +323,7 @@ int dir_set_parent(struct inode *dir, struct inode *from, struct inode *to)
 int dir_init(struct inode *dir, u32 parent_ino)
 {
     struct buf *b;
-    int error = first_block(dir, &b);
-    if (error)
-        return error;
+    TRY(first_block(dir, &b));
     struct ext2_entry *e = b->data;
     e->length = dir->fs->block_bytes;
     insert(e, ".", dir->fs, dir->ino, S_IFDIR);

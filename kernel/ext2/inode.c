@@ -390,9 +390,7 @@ int inode_write(struct inode *ip, bool wait)
 {
     assert(sleep_held(&ip->lock) && ip->valid);
     ip->dirty = false;
-    int error = fs_writable(ip->fs);
-    if (error)
-        return error;
+    TRY(fs_writable(ip->fs));
     struct ext2_inode *raw;
     struct buf *b = raw_read(ip, &raw);
     if (!b)
@@ -493,10 +491,8 @@ static int lock_new(struct inode *ip)
 int inode_make(struct inode *dir, u32 mode, struct inode **out)
 {
     u32 ino;
-    int error = ino_alloc(dir, mode, &ino);
-    if (error)
-        return error;
-    error = iget(dir->fs, ino, out);
+    TRY(ino_alloc(dir, mode, &ino));
+    int error = iget(dir->fs, ino, out);
     if (!error) {
         error = lock_new(*out);
         if (error)

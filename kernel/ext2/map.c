@@ -91,9 +91,7 @@ int map(struct inode *ip, u64 block, u32 *blkno)
     if (n == 1 && *blkno)
         set_run(ip, block, &ip->block[way[0]], EXT2_DIRECT - way[0]);
     for (u32 i = 1; i < n && *blkno; i++) {
-        int error = read_pointer(ip, *blkno, way[i], i == n - 1, block, blkno);
-        if (error)
-            return error;
+        TRY(read_pointer(ip, *blkno, way[i], i == n - 1, block, blkno));
     }
     if (*blkno && !blocks_ok(ip->fs, *blkno, 1))
         return bad_pointer(ip, *blkno);
@@ -140,10 +138,8 @@ static int grow(struct inode *ip, u32 goal, bool pointers, u32 table, u32 at,
     u32 sectors = sectors_of(ip->fs);
     if (ip->sectors > UINT32_MAX - sectors)
         return -EFBIG;
-    int error = block_alloc(ip, goal, blkno);
-    if (error)
-        return error;
-    error = prepare(ip, *blkno, pointers);
+    TRY(block_alloc(ip, goal, blkno));
+    int error = prepare(ip, *blkno, pointers);
     if (!error) {
         ip->goal = *blkno + 1;
         ip->dirty = true;
@@ -215,9 +211,7 @@ int first_block(struct inode *ip, struct buf **b)
 {
     u32 blkno;
     bool fresh;
-    int error = map_alloc(ip, 0, &blkno, &fresh);
-    if (error)
-        return error;
+    TRY(map_alloc(ip, 0, &blkno, &fresh));
     *b = getblk(ip->fs->disk, blkno);
     memset((*b)->data, 0, ip->fs->block_bytes);
     return 0;
@@ -291,21 +285,17 @@ static int cut_tree(struct freed *f, u32 blkno, u32 depth, u64 keep)
     u32 at = keep >> child_shift, p[BATCH];
     u64 rest = keep & ((1UL << child_shift) - 1);
     if (rest) {
-        int error = take_pointers(f->ip, blkno, at, 1, p, false);
-        if (!error && p[0])
-            error = cut_tree(f, p[0], depth - 1, rest);
-        if (error)
-            return error;
+        TRY(take_pointers(f->ip, blkno, at, 1, p, false));
+        if (p[0])
+            TRY(cut_tree(f, p[0], depth - 1, rest));
         at++;
     }
     for (u32 n; at < 1U << shift; at += n) {
         n = MIN(BATCH, (1U << shift) - at);
-        int error = take_pointers(f->ip, blkno, at, n, p, keep > 0);
-        for (u32 i = 0; i < n && !error; i++)
+        TRY(take_pointers(f->ip, blkno, at, n, p, keep > 0));
+        for (u32 i = 0; i < n; i++)
             if (p[i])
-                error = cut_tree(f, p[i], depth - 1, 0);
-        if (error)
-            return error;
+                TRY(cut_tree(f, p[i], depth - 1, 0));
     }
     return keep ? 0 : free_block(f, blkno);
 }
@@ -332,9 +322,7 @@ static int free_cut(struct inode *ip, const u32 old[EXT2_POINTERS], u64 keep)
         if (!old[i] || keep >= end)
             continue;
         u64 inside = keep > start ? keep - start : 0;
-        int error = cut_tree(&f, old[i], depth_of(i), inside);
-        if (error)
-            return error;
+        TRY(cut_tree(&f, old[i], depth_of(i), inside));
     }
     return free_run(&f);
 }

@@ -27,9 +27,8 @@ void redo_end(struct fs *fs)
 {
     if (fs_writable(fs))
         return;
-    sleep_lock(&fs->lock);
+    SLEEP_HOLD(&fs->lock);
     fs->intent.magic = 0;
-    sleep_unlock(&fs->lock);
 }
 
 void redo_spare_name(char name[REDO_SPARE_BYTES], u32 ino)

@@ -98,17 +98,15 @@ int fs_allow_size(struct fs *fs, u64 bytes)
 {
     if (bytes <= INT32_MAX || (fs->ro_compat & EXT2_RO_COMPAT_LARGE_FILE))
         return 0;
-    sleep_lock(&fs->lock);
+    SLEEP_HOLD(&fs->lock);
     fs->ro_compat |= EXT2_RO_COMPAT_LARGE_FILE;
-    int error = super_write(fs, false, true);
-    sleep_unlock(&fs->lock);
-    return error;
+    return super_write(fs, false, true);
 }
 
 int fs_intend(struct fs *fs, const struct ext2_intent *intent)
 {
     int error = 0;
-    sleep_lock(&fs->intent_lock);
+    SLEEP_HOLD(&fs->intent_lock);
     sleep_lock(&fs->lock);
     if (intent)
         fs->intent = *intent;
@@ -117,7 +115,6 @@ int fs_intend(struct fs *fs, const struct ext2_intent *intent)
     sleep_unlock(&fs->lock);
     if (intent || stale) /* others allocate meanwhile */
         error = super_write(fs, false, true);
-    sleep_unlock(&fs->intent_lock);
     return error ? fs_error(fs, "the superblock cannot be written") : 0;
 }
 
@@ -338,9 +335,7 @@ static int super_open(struct fs *fs)
 
 static int root_open(struct fs *fs)
 {
-    int error = iget(fs, EXT2_ROOT_INO, &fs->root);
-    if (error)
-        return error;
+    TRY(iget(fs, EXT2_ROOT_INO, &fs->root));
     int type = type_of(fs->root);
     if (type == S_IFDIR)
         return 0;
@@ -388,10 +383,8 @@ static int fs_open(struct disk *d, u32 flags, struct fs **out)
 
 int ext2_mount_root(struct disk *d)
 {
-    sleep_lock(&mount_lock);
-    int error = root_fs ? -EBUSY : fs_open(d, 0, &root_fs);
-    sleep_unlock(&mount_lock);
-    return error;
+    SLEEP_HOLD(&mount_lock);
+    return root_fs ? -EBUSY : fs_open(d, 0, &root_fs);
 }
 
 /* Cover the directory with fs; with NULL only check whether it can be. */
@@ -416,15 +409,12 @@ int ext2_mount(struct disk *d, struct inode *on, u64 flags)
     if (flags & ~MS_RDONLY)
         return -EINVAL;
     struct fs *fs;
-    sleep_lock(&mount_lock);
-    int error = cover(on, NULL) ?: fs_open(d, flags, &fs);
-    if (!error) {
-        fs->on = on;
-        error = cover(on, fs);
-        if (error)
-            fs_close(fs);
-    }
-    sleep_unlock(&mount_lock);
+    SLEEP_HOLD(&mount_lock);
+    TRY(cover(on, NULL) ?: fs_open(d, flags, &fs));
+    fs->on = on;
+    int error = cover(on, fs);
+    if (error)
+        fs_close(fs);
     return error;
 }
 
@@ -480,8 +470,9 @@ static int fs_close(struct fs *fs)
     return error;
 }
 
-static int umount_locked(struct inode *root)
+int ext2_umount(struct inode *root)
 {
+    SLEEP_HOLD(&mount_lock);
     struct fs *fs = root->fs;
     struct inode *on = fs->on;
     if (root != fs->root)
@@ -503,24 +494,15 @@ static int umount_locked(struct inode *root)
     return 0;
 }
 
-int ext2_umount(struct inode *root)
-{
-    sleep_lock(&mount_lock);
-    int error = umount_locked(root);
-    sleep_unlock(&mount_lock);
-    return error;
-}
-
 /* Call fn for every mount; the first error, when all have been called. */
 static int each_mount(int (*fn)(struct fs *))
 {
     int first = 0;
-    sleep_lock(&mount_lock);
+    SLEEP_HOLD(&mount_lock);
     for (u32 i = 0; i < MAX_DISKS; i++) {
         int error = mounts[i].disk ? fn(&mounts[i]) : 0;
         first = first ?: error;
     }
-    sleep_unlock(&mount_lock);
     return first;
 }
 
@@ -582,20 +564,17 @@ int ext2_probe(struct disk *d)
 
 bool ext2_mount_row(u32 i, char *path, size_t n, struct disk **d, bool *ro)
 {
-    bool found = false;
-    sleep_lock(&mount_lock);
-    for (u32 at = 0; at < MAX_DISKS && !found; at++) {
-        struct fs *fs = &mounts[at];
+    SLEEP_HOLD(&mount_lock);
+    for (struct fs *fs = mounts; fs < mounts + MAX_DISKS; fs++) {
         if (!fs->disk || i--)
             continue;
-        found = true;
         *d = fs->disk;
         *ro = fs_writable(fs) < 0;
         if (ext2_path(fs->on ? fs->on : fs->root, path, n) < 0)
             strlcpy(path, "?", n);
+        return true;
     }
-    sleep_unlock(&mount_lock);
-    return found;
+    return false;
 }
 
 int ext2_statfs(struct inode *ip, struct statfs *out)
@@ -606,9 +585,8 @@ int ext2_statfs(struct inode *ip, struct statfs *out)
                            .blocks = fs->blocks - fs->own_blocks,
                            .inodes = fs->inodes};
     strlcpy(out->disk, fs->disk->name, sizeof(out->disk));
-    sleep_lock(&fs->lock);
+    SLEEP_HOLD(&fs->lock);
     out->free_blocks = fs->free_blocks;
     out->free_inodes = fs->free_inodes;
-    sleep_unlock(&fs->lock);
     return 0;
 }

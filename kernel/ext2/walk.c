@@ -189,9 +189,7 @@ int walk_parent(struct walk *w)
         int error = next_name(w);
         if (error || w->last)
             return error;
-        error = walk_lookup(w, &child) ?: walk_into(w, child);
-        if (error)
-            return error;
+        TRY(walk_lookup(w, &child) ?: walk_into(w, child));
     }
 }
 
@@ -234,12 +232,10 @@ int walk_to_parent(struct walk *w, const char *path)
 static int step_up(struct inode **at, char name[NAME_BYTES + 1])
 {
     struct inode *dir = *at, *up;
-    int error = lookup(dir, "..", &up);
-    if (error)
-        return error;
+    TRY(lookup(dir, "..", &up));
     u32 ino = dir->ino;
     ilock(up);
-    error = iunlock_with(up, check_dir(up) ?: dir_name_of(up, ino, name));
+    int error = iunlock_with(up, check_dir(up) ?: dir_name_of(up, ino, name));
     iput(dir);
     *at = up;
     if (!error && ino == up->ino)
@@ -260,9 +256,7 @@ static int path_step(struct inode **at, char *out, size_t *start)
         iput(dir);
         return 0;
     }
-    int error = step_up(at, name);
-    if (error)
-        return error;
+    TRY(step_up(at, name));
     size_t n = strlen(name);
     if (*start < n + 1)
         return -ERANGE;

@@ -252,9 +252,7 @@ static int console_write(u32, struct uio *uio)
     char chunk[CHUNK_BYTES];
     while (uio->left) {
         u64 n = MIN(uio->left, sizeof(chunk));
-        int error = uio_move(chunk, n, uio);
-        if (error)
-            return error;
+        TRY(uio_move(chunk, n, uio));
         uart_put(chunk, n);
     }
     return 0;

@@ -31,14 +31,12 @@ const struct device *device_find(u32 number)
 static int node_check(const char *path, u32 number)
 {
     struct inode *ip;
-    int error = namei(path, NAMEI_NOFOLLOW, &ip);
-    if (error)
-        return error;
-    ilock(ip);
-    error = ivalid(ip);
-    if (!error && !(S_ISCHR(ip->mode) && ip->rdev == number))
-        error = -EEXIST;
-    iunlock(ip);
+    TRY(namei(path, NAMEI_NOFOLLOW, &ip));
+    int error = ilock_valid(ip);
+    if (!error) {
+        bool is_it = S_ISCHR(ip->mode) && ip->rdev == number;
+        error = iunlock_with(ip, is_it ? 0 : -EEXIST);
+    }
     iput(ip);
     return error;
 }
@@ -114,9 +112,7 @@ static int line_write(const struct device *d, struct uio *u)
     u64 n = u->left;
     if (n == 0 || n >= sizeof line)
         return -EINVAL;
-    int error = uio_move(line, n, u);
-    if (error)
-        return error;
+    TRY(uio_move(line, n, u));
     if (line[n - 1] == '\n')
         n--;
     line[n] = 0;

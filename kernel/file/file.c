@@ -269,9 +269,7 @@ i64 file_seek(struct file *f, i64 offset, int whence)
     struct stat st = {0};
     if (f->type == FILE_PIPE)
         return -ESPIPE;
-    int error = whence == SEEK_END ? file_stat(f, &st) : 0;
-    if (error)
-        return error;
+    TRY(whence == SEEK_END ? file_stat(f, &st) : 0);
     sleep_lock(&f->lock);
     i64 base = whence == SEEK_CUR ? f->offset : st.st_size;
     i64 to;

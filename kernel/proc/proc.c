@@ -155,10 +155,8 @@ static int copy_memory(struct proc *to, const struct proc *from)
 int proc_copy(void (*start)(void *), struct proc **out)
 {
     struct proc *p = myproc(), *child;
-    int error = proc_alloc(p->name, &child);
-    if (error)
-        return error;
-    error = copy_memory(child, p);
+    TRY(proc_alloc(p->name, &child));
+    int error = copy_memory(child, p);
     if (error) {
         give_up(child);
         return error;

@@ -75,9 +75,7 @@ static int read_segments(struct program *g, const struct elf_header *h)
     g->end = USER_BASE;
     for (u32 i = 0; i < h->phnum; i++) {
         struct segment s;
-        int error = read_exactly(g, &s, h->phoff + i * sizeof(s), sizeof(s));
-        if (error)
-            return error;
+        TRY(read_exactly(g, &s, h->phoff + i * sizeof(s), sizeof(s)));
         if (s.type != SEGMENT_LOAD || s.memsz == 0)
             continue;
         u64 lowest = ROUND_UP(g->end, PAGE_SIZE);
@@ -95,15 +93,13 @@ static int read_headers(struct program *g)
     struct elf_header h;
     if (!S_ISREG(g->file->mode) || !(g->file->mode & 0111))
         return -ENOEXEC;
-    int error = read_exactly(g, &h, 0, sizeof(h));
-    if (error)
-        return error;
+    TRY(read_exactly(g, &h, 0, sizeof(h)));
     if (memcmp(h.ident, elf_ident, sizeof(elf_ident)) != 0 ||
         h.type != ELF_EXECUTABLE || h.machine != ELF_RISCV ||
         h.phentsize != sizeof(struct segment) || h.phoff > g->file->size)
         return -ENOEXEC;
     g->entry = h.entry;
-    error = read_segments(g, &h);
+    int error = read_segments(g, &h);
     if (h.entry < USER_BASE || h.entry >= g->end || h.entry % 2)
         error = error ?: -ENOEXEC;
     return error;
@@ -132,9 +128,7 @@ static int load_segment(struct program *g, const struct segment *s)
         char *page = add_page(g, va - skip, perm, n < PAGE_SIZE);
         if (!page)
             return -ENOMEM;
-        int error = read_exactly(g, page + skip, offset, n);
-        if (error)
-            return error;
+        TRY(read_exactly(g, page + skip, offset, n));
         va += n;
         offset += n;
         left -= n;
@@ -212,10 +206,8 @@ static void become(const struct program *g, const char *path)
 i64 exec(const char *path, char *const argv[])
 {
     struct program g = {0};
-    int error = namei(path, 0, &g.file);
-    if (error)
-        return error;
-    error = ilock_valid(g.file) ?: iunlock_with(g.file, build(&g, argv));
+    TRY(namei(path, 0, &g.file));
+    int error = ilock_valid(g.file) ?: iunlock_with(g.file, build(&g, argv));
     ext2_end_reads(g.file, &g.streams);
     iput(g.file);
     if (!error)

@@ -35,9 +35,7 @@ static void copy_files(struct proc *to, const struct proc *from)
 i64 process_fork(void)
 {
     struct proc *child;
-    int error = proc_copy(to_user_mode, &child);
-    if (error)
-        return error;
+    TRY(proc_copy(to_user_mode, &child));
     copy_files(child, myproc());
     child->trapframe->x[REG_A0] = 0;
     return proc_start_child(child);

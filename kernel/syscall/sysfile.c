@@ -58,11 +58,9 @@ static int unlock_put(struct inode *ip, int result)
 /* The inode at a user's path, referenced, locked and valid: for unlock_put. */
 static int path_lock(const u64 *path_user, u32 flags, struct inode **ip)
 {
-    int error = path_inode(path_user, flags, ip);
-    if (error)
-        return error;
+    TRY(path_inode(path_user, flags, ip));
     ilock(*ip);
-    error = ivalid(*ip);
+    int error = ivalid(*ip);
     return error ? unlock_put(*ip, error) : 0;
 }
 
@@ -93,9 +91,7 @@ i64 sys_open(const u64 *arg)
 i64 sys_close(const u64 *arg)
 {
     struct file *f;
-    int error = file_of(arg[0], &f);
-    if (error)
-        return error;
+    TRY(file_of(arg[0], &f));
     myproc()->fds[arg[0]] = NULL;
     file_close(f);
     return 0;
@@ -345,9 +341,7 @@ i64 sys_mknod(const u64 *arg)
 i64 sys_chdir(const u64 *arg)
 {
     struct inode *ip;
-    int error = path_lock(arg, 0, &ip);
-    if (error)
-        return error;
+    TRY(path_lock(arg, 0, &ip));
     if (!S_ISDIR(ip->mode))
         return unlock_put(ip, -ENOTDIR);
     iunlock(ip);

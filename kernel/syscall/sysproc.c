@@ -88,18 +88,18 @@ static int args_add(struct args *a, u64 string_user, char **out)
 
 static int args_copy(struct args *a, u64 argv_user)
 {
-    a->argv = page_alloc();
-    int error = a->argv ? args_add_page(a) : -ENOMEM;
-    for (u32 i = 0; !error && i < ARG_MAX; i++) {
+    if (!(a->argv = page_alloc()))
+        return -ENOMEM;
+    TRY(args_add_page(a));
+    for (u32 i = 0; i < ARG_MAX; i++) {
         u64 string;
-        error = copyin(&string, argv_user + i * sizeof(string), sizeof(string));
+        TRY(copyin(&string, argv_user + i * sizeof(string), sizeof(string)));
         a->argv[i] = NULL;
-        if (!error && !string)
+        if (!string)
             return 0;
-        if (!error)
-            error = args_add(a, string, &a->argv[i]);
+        TRY(args_add(a, string, &a->argv[i]));
     }
-    return error ? error : -E2BIG;
+    return -E2BIG;
 }
 
 i64 sys_exec(const u64 *arg)
