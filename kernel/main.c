@@ -34,9 +34,7 @@ void start(u32 hart, u64 dtb_phys);
 
 static struct disk *root_disk(void)
 {
-    const char *name = arg_text("root");
-    if (!name)
-        name = "disk0";
+    const char *name = arg_text("root") ?: "disk0";
     struct disk *disk = disk_named(name);
     if (!disk)
         boot_fail("there is no disk %s to be the root", name);

@@ -40,6 +40,30 @@ typedef int64_t i64;
             return error_;   \
     } while (0)
 
+/*
+ * Hold a lock from here to the end of the block, however that is left:
+ *
+ *     HOLDER(spin, struct spinlock, spin_lock, spin_unlock)   once, in a header
+ *     HOLD(spin, &lock);                 in a block; NULL: hold nothing
+ */
+#define HOLDER(kind, type, take, give)                 \
+    static inline type *kind##_take_(type *lock)       \
+    {                                                  \
+        if (lock)                                      \
+            take(lock);                                \
+        return lock;                                   \
+    }                                                  \
+    static inline void kind##_give_(type *const *lock) \
+    {                                                  \
+        if (*lock)                                     \
+            give(*lock);                               \
+    }
+#define HOLD(kind, lock)     HOLD_(kind, lock, __COUNTER__)
+#define HOLD_(kind, lock, n) HOLD_AS_(kind, lock, n)
+#define HOLD_AS_(kind, lock, n)                                            \
+    __auto_type const held_##n##_ __attribute__((cleanup(kind##_give_))) = \
+        kind##_take_(lock)
+
 /* The structure of the given type whose member is at p. */
 #define CONTAINER(p, type, member) \
     ((type *)((char *)(p)-offsetof(type, member)))

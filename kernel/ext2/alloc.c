@@ -147,7 +147,7 @@ static int take_block(struct fs *fs, u32 g, u32 goal, u32 *blkno)
 u32 goal_elsewhere(struct fs *fs, u32 blkno)
 {
     u32 g = (blkno - fs->first_data_block) / fs->blocks_per_group;
-    SLEEP_HOLD(&fs->lock);
+    HOLD(sleep, &fs->lock);
     for (u32 i = 0; i < fs->groups; i++) {
         g = (g + 1) % fs->groups;
         if (group_of(fs, g)->free_blocks_count >= fs->free_blocks / fs->groups)
@@ -166,7 +166,7 @@ int block_alloc(struct inode *ip, u32 goal, u32 *blkno)
         goal = group_start(fs, first);
     goal -= group_start(fs, first);
     int error = -ENOSPC;
-    SLEEP_HOLD(&fs->lock);
+    HOLD(sleep, &fs->lock);
     for (u32 i = 0; i < fs->groups && error == -ENOSPC; i++)
         error = take_block(fs, (first + i) % fs->groups, i ? 0 : goal, blkno);
     return error;
@@ -190,7 +190,7 @@ int blocks_free(struct fs *fs, u32 first, u32 n)
         return fs_error(fs, "block %u is freed but no file's", first);
     for (u32 i = 0; i < n; i++)
         binval(fs->disk, first + i);
-    SLEEP_HOLD(&fs->lock);
+    HOLD(sleep, &fs->lock);
     u32 g = (first - fs->first_data_block) / fs->blocks_per_group;
     struct ext2_group *gd = group_of(fs, g);
     struct buf *b = bread(fs->disk, gd->block_bitmap);
@@ -252,7 +252,7 @@ int ino_alloc(struct inode *dir, u32 mode, u32 *ino)
     struct fs *fs = dir->fs;
     bool directory = S_ISDIR(mode);
     int error = -ENOSPC;
-    SLEEP_HOLD(&fs->lock);
+    HOLD(sleep, &fs->lock);
     u32 first = directory ? group_for_directory(fs)
                           : (dir->ino - 1) / fs->inodes_per_group;
     for (u32 i = 0; i < fs->groups && error == -ENOSPC; i++)
@@ -263,7 +263,7 @@ int ino_alloc(struct inode *dir, u32 mode, u32 *ino)
 int ino_free(struct fs *fs, u32 ino, bool directory)
 {
     TRY(fs_writable(fs));
-    SLEEP_HOLD(&fs->lock);
+    HOLD(sleep, &fs->lock);
     u32 g = (ino - 1) / fs->inodes_per_group;
     struct ext2_group *gd = group_of(fs, g);
     struct buf *b = bread(fs->disk, gd->inode_bitmap);

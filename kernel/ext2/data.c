@@ -100,9 +100,7 @@ static int read_part(struct inode *ip, struct uio *u, u64 n, struct reading *r)
     struct disk *d = ip->fs->disk;
     u64 block = u->offset >> ip->fs->block_shift, out[2 * WINDOW];
     u32 blkno;
-    int error = map(ip, block, &blkno);
-    if (error)
-        return error;
+    TRY(map(ip, block, &blkno));
     enum found found = CACHED; /* a hole needs no reading */
     struct buf *b = blkno ? bcached(d, blkno, &found) : NULL;
     if (!r->planned)
@@ -110,8 +108,7 @@ static int read_part(struct inode *ip, struct uio *u, u64 n, struct reading *r)
     if (!blkno)
         return uio_zero(n, u);
     bool cached = b;
-    if (cached)
-        error = copy_out(b, n, u);
+    int error = cached ? copy_out(b, n, u) : 0;
     struct also also = following(ip, block, r, out);
     if (!cached)
         return copy_out(breada(d, blkno, &also), n, u);
@@ -220,9 +217,7 @@ static int write_part(struct inode *ip, struct uio *u, u64 n)
     struct fs *fs = ip->fs;
     u32 at = u->offset & (fs->block_bytes - 1), blkno;
     bool fresh, whole = n == fs->block_bytes;
-    int error = map_alloc(ip, u->offset >> fs->block_shift, &blkno, &fresh);
-    if (error)
-        return error;
+    TRY(map_alloc(ip, u->offset >> fs->block_shift, &blkno, &fresh));
     struct buf *b =
         fresh || whole ? getblk(fs->disk, blkno) : bread(fs->disk, blkno);
     if (!b)
@@ -230,7 +225,7 @@ static int write_part(struct inode *ip, struct uio *u, u64 n)
     if (fresh && !whole)
         memset(b->data, 0, fs->block_bytes);
     u64 start = u->offset - at;
-    error = uio_move((char *)b->data + at, n, u);
+    int error = uio_move((char *)b->data + at, n, u);
     if (error) {
         write_failed(ip, b, start, fresh);
         return error;
@@ -292,13 +287,11 @@ int ext2_truncate(struct inode *ip, u64 size)
 {
     struct fs *fs = ip->fs;
     bool shorter = size < ip->size;
-    int error = check_file(ip);
-    if (!error && size > fs->max_bytes)
-        error = -EFBIG;
-    error = error ?: fs_writable(fs) ?: fs_allow_size(fs, size);
-    error = error ?: shorter ? zero_tail(ip, size) : 0;
-    if (error)
-        return error;
+    TRY(check_file(ip));
+    if (size > fs->max_bytes)
+        return -EFBIG;
+    TRY(fs_writable(fs) ?: fs_allow_size(fs, size));
+    TRY(shorter ? zero_tail(ip, size) : 0);
     ip->size = size;
     changed(ip);
     return shorter ? map_cut(ip, blocks_of(fs, size)) : inode_write(ip, false);
@@ -354,9 +347,7 @@ void ext2_stat(struct inode *ip, struct stat *st)
 
 int ext2_chmod(struct inode *ip, u64 mode)
 {
-    int error = mode & ~07777UL ? -EINVAL : fs_writable(ip->fs);
-    if (error)
-        return error;
+    TRY(mode & ~07777UL ? -EINVAL : fs_writable(ip->fs));
     ip->mode = (ip->mode & S_IFMT) | mode;
     ip->ctime_s = now_s();
     return inode_write(ip, false);
@@ -364,10 +355,7 @@ int ext2_chmod(struct inode *ip, u64 mode)
 
 int ext2_utime(struct inode *ip, u64 atime_s, u64 mtime_s)
 {
-    int error =
-        MAX(atime_s, mtime_s) > UINT32_MAX ? -EINVAL : fs_writable(ip->fs);
-    if (error)
-        return error;
+    TRY(MAX(atime_s, mtime_s) > UINT32_MAX ? -EINVAL : fs_writable(ip->fs));
     ip->atime_s = atime_s;
     ip->mtime_s = mtime_s;
     ip->ctime_s = now_s();

@@ -142,23 +142,19 @@ static struct inode *enter(struct fs *fs, u32 ino)
 
 int iget(struct fs *fs, u32 ino, struct inode **out)
 {
-    spin_lock(&icache_lock);
-    struct inode *ip = find(fs, ino);
-    if (!ip)
-        ip = enter(fs, ino);
+    HOLD(spin, &icache_lock);
+    struct inode *ip = find(fs, ino) ?: enter(fs, ino);
     if (ip)
         hold(ip);
-    spin_unlock(&icache_lock);
     *out = ip;
     return ip ? 0 : -ENOMEM;
 }
 
 struct inode *idup(struct inode *ip)
 {
-    spin_lock(&icache_lock);
+    HOLD(spin, &icache_lock);
     assert(ip->refs > 0);
     ip->refs++;
-    spin_unlock(&icache_lock);
     return ip;
 }
 
@@ -246,11 +242,10 @@ bool inodes_busy(struct fs *fs)
 
 void inodes_forget(struct fs *fs)
 {
-    spin_lock(&icache_lock);
+    HOLD(spin, &icache_lock);
     SLOT_EACH (ip)
         if (ip->fs == fs)
             forget(ip);
-    spin_unlock(&icache_lock);
 }
 
 /* ---- from and to the disk ---- */
@@ -426,10 +421,8 @@ int iget_was(struct fs *fs, u32 ino, u32 generation, struct inode **out,
     *husk = false;
     if (!ino_ok(fs, ino))
         return 0;
-    int error = iget(fs, ino, out);
-    struct buf *b = error ? NULL : raw_read(*out, &raw);
-    if (error)
-        return error;
+    TRY(iget(fs, ino, out));
+    struct buf *b = raw_read(*out, &raw);
     bool was = b && raw->links_count && raw->generation == generation;
     *husk = was && raw->mode == HUSK_MODE && raw->size == 0;
     if (b)

@@ -25,9 +25,7 @@ static int init_link(struct inode *ip, const char *target)
         memcpy(ip->block, target, ip->size);
         return 0;
     }
-    int error = first_block(ip, &b);
-    if (error)
-        return error;
+    TRY(first_block(ip, &b));
     memcpy(b->data, target, ip->size);
     return write_now(ip->fs, b);
 }
@@ -81,15 +79,13 @@ static int make_locked(struct walk *w, const struct making *m,
 {
     struct search s;
     struct inode *dir = w->at;
-    int error = check_dir(dir) ?: dir_search(dir, w->name, &s);
-    if (error)
-        return error;
+    TRY(check_dir(dir) ?: dir_search(dir, w->name, &s));
     if (s.found)
         return (out ? iget(dir->fs, s.ino, out) : 0) ?: -EEXIST;
-    error = fs_writable(dir->fs);
-    if (!error && w->slash && !S_ISDIR(m->mode))
-        error = S_ISREG(m->mode) ? -EISDIR : -ENOENT;
-    return error ?: make_at(dir, &s, w->name, m, made);
+    TRY(fs_writable(dir->fs));
+    if (w->slash && !S_ISDIR(m->mode))
+        return S_ISREG(m->mode) ? -EISDIR : -ENOENT;
+    return make_at(dir, &s, w->name, m, made);
 }
 
 /* Lock the directory and make m there; *out is not locked. */
@@ -182,51 +178,38 @@ int set_links(struct inode *ip, u32 nlink, bool wait)
     return inode_write(ip, wait);
 }
 
-/* Both locked; dir has been searched for the name. */
-static int link_found(struct inode *dir, const struct search *s,
-                      const char *name, struct inode *ip)
-{
-    int error = ip->nlink ? fs_intend(ip->fs, NULL) : -ENOENT;
-    error = error ?: set_links(ip, ip->nlink + 1, true);
-    if (error)
-        return error;
-    error = dir_enter(dir, s, name, ip);
-    if (error)
-        set_links(ip, ip->nlink - 1, false);
-    return error;
-}
-
-/* The directory is locked. */
-static int link_at(struct inode *dir, const char *name, struct inode *ip)
+static int link_at(struct walk *w, struct inode *ip)
 {
     struct search s;
-    int error = check_dir(dir) ?: fs_writable(dir->fs)
-                               ?: dir_search(dir, name, &s);
-    error = error ?: s.found ? -EEXIST : ilock_valid(ip);
-    return error ?: iunlock_with(ip, link_found(dir, &s, name, ip));
-}
-
-static int link_walked(struct walk *w, struct inode *ip)
-{
+    struct inode *dir = w->at;
     int type = type_of(ip);
     if (type < 0 || type == S_IFDIR)
         return type < 0 ? type : -EPERM;
-    if (w->at->fs != ip->fs)
+    if (dir->fs != ip->fs)
         return -EXDEV;
     if (w->slash)
         return -ENOENT;
-    ilock(w->at);
-    return iunlock_with(w->at, link_at(w->at, w->name, ip));
+    HOLD(inode, dir);
+    TRY(check_dir(dir) ?: fs_writable(dir->fs));
+    TRY(dir_search(dir, w->name, &s));
+    if (s.found)
+        return -EEXIST;
+    HOLD(inode, ip);
+    TRY(ivalid(ip));
+    TRY(ip->nlink ? fs_intend(ip->fs, NULL) : -ENOENT);
+    TRY(set_links(ip, ip->nlink + 1, true));
+    int error = dir_enter(dir, &s, w->name, ip);
+    if (error)
+        set_links(ip, ip->nlink - 1, false);
+    return error;
 }
 
 int ext2_link(const char *from, const char *to)
 {
     struct inode *ip;
     struct walk w;
-    int error = namei(from, NAMEI_NOFOLLOW, &ip);
-    if (error)
-        return error;
-    error = walk_to_parent(&w, to) ?: link_walked(&w, ip);
+    TRY(namei(from, NAMEI_NOFOLLOW, &ip));
+    int error = walk_to_parent(&w, to) ?: link_at(&w, ip);
     walk_end(&w);
     iput(ip);
     return error;

@@ -181,9 +181,9 @@ static void extend_run(struct inode *ip, u64 block, u32 blkno)
 int map_alloc(struct inode *ip, u64 block, u32 *blkno, bool *fresh)
 {
     *fresh = false;
-    int error = map(ip, block, blkno);
-    if (error || *blkno)
-        return error;
+    TRY(map(ip, block, blkno));
+    if (*blkno)
+        return 0;
     u32 way[4], n = find_way(ip->fs, block, way);
     u32 goal = find_goal(ip, block), table = 0;
     if (far_indirect && goal && S_ISREG(ip->mode) &&
@@ -193,13 +193,11 @@ int map_alloc(struct inode *ip, u64 block, u32 *blkno, bool *fresh)
         if (i == 0)
             *blkno = ip->block[way[0]];
         else
-            error = read_pointer(ip, table, way[i], false, block, blkno);
-        if (!error && *blkno == 0) {
-            error = grow(ip, goal, i < n - 1, table, way[i], blkno);
+            TRY(read_pointer(ip, table, way[i], false, block, blkno));
+        if (*blkno == 0) {
+            TRY(grow(ip, goal, i < n - 1, table, way[i], blkno));
             goal = *blkno + 1;
         }
-        if (error)
-            return error;
         table = *blkno;
     }
     extend_run(ip, block, *blkno);

@@ -27,7 +27,7 @@ void redo_end(struct fs *fs)
 {
     if (fs_writable(fs))
         return;
-    SLEEP_HOLD(&fs->lock);
+    HOLD(sleep, &fs->lock);
     fs->intent.magic = 0;
 }
 
@@ -103,18 +103,6 @@ static int finish_spare(struct unfinished *u)
     return error ?: names(&s, u->replaced) ? remove_leftover(u, &s) : 0;
 }
 
-/* All are locked, but for a husk. */
-static int finish_locked(struct unfinished *u)
-{
-    const struct ext2_intent *i = u->intent;
-    int error = check_dir(u->from) ?: check_dir(u->to) ?: ivalid(u->moved);
-    error = error ?: u->replaced && !u->husk ? ivalid(u->replaced) : 0;
-    error = error ?: dir_search(u->to, u->name, &u->new);
-    error = error ?: dir_entry(u->from, i->block, i->at, &u->old);
-    error = error ?: finish_entering(u) ?: finish_removing(u);
-    return error ?: finish_spare(u);
-}
-
 /* A whole inode that the record names; NULL: it is not there any more. */
 static int find_whole(struct fs *fs, u32 ino, u32 generation, struct inode **ip)
 {
@@ -130,12 +118,11 @@ static int find_whole(struct fs *fs, u32 ino, u32 generation, struct inode **ip)
 static int find_all(struct fs *fs, struct unfinished *u)
 {
     const struct ext2_intent *i = u->intent;
-    int error = find_whole(fs, i->from, i->from_generation, &u->from);
-    error = error ?: find_whole(fs, i->to, i->to_generation, &u->to);
-    error = error ?: find_whole(fs, i->moved, i->moved_generation, &u->moved);
-    return error
-               ?: iget_was(fs, i->replaced, i->replaced_generation,
-                           &u->replaced, &u->husk);
+    TRY(find_whole(fs, i->from, i->from_generation, &u->from));
+    TRY(find_whole(fs, i->to, i->to_generation, &u->to));
+    TRY(find_whole(fs, i->moved, i->moved_generation, &u->moved));
+    return iget_was(fs, i->replaced, i->replaced_generation, &u->replaced,
+                    &u->husk);
 }
 
 /* Can there be something to do? No rename is of a directory in itself, or has
@@ -148,19 +135,20 @@ static bool may_be_unfinished(const struct unfinished *u)
            !is_dots(u->name) && !strchr(u->name, '/');
 }
 
-/* Lock them in the order of inside.h. */
+/* They are locked in the order of inside.h. */
 static int finish_found(struct unfinished *u)
 {
-    struct inode *all[] = {u->from, u->to == u->from ? NULL : u->to, u->moved,
-                           u->husk ? NULL : u->replaced};
-    for (u32 i = 0; i < NELEM(all); i++)
-        if (all[i])
-            ilock(all[i]);
-    int error = finish_locked(u);
-    for (u32 i = NELEM(all); i-- > 0;)
-        if (all[i])
-            iunlock(all[i]);
-    return error;
+    const struct ext2_intent *i = u->intent;
+    struct inode *replaced = u->husk ? NULL : u->replaced;
+    HOLD(inode, u->from);
+    HOLD(inode, u->to == u->from ? NULL : u->to);
+    HOLD(inode, u->moved);
+    HOLD(inode, replaced);
+    TRY(check_dir(u->from) ?: check_dir(u->to) ?: ivalid(u->moved));
+    TRY(replaced ? ivalid(replaced) : 0);
+    TRY(dir_search(u->to, u->name, &u->new));
+    TRY(dir_entry(u->from, i->block, i->at, &u->old));
+    return finish_entering(u) ?: finish_removing(u) ?: finish_spare(u);
 }
 
 int redo_finish(struct fs *fs)

@@ -45,10 +45,8 @@ int remove_name(struct inode *dir, const struct search *s, struct inode *ip)
 
 bool is_mounted_on(const struct inode *ip)
 {
-    spin_lock(&icache_lock);
-    bool mounted = ip->mounted;
-    spin_unlock(&icache_lock);
-    return mounted;
+    HOLD(spin, &icache_lock);
+    return ip->mounted;
 }
 
 int check_removal(struct inode *ip)
@@ -73,20 +71,18 @@ static int check_type(const struct walk *w, struct inode *ip, bool directory)
     return w->slash && !directory ? -ENOTDIR : 0;
 }
 
-/* Remove w's name, if it is still ip's; else -EAGAIN. The directory is locked.
- */
+/* Remove w's name, if it is still ip's; else -EAGAIN. */
 static int remove_found(struct walk *w, struct inode *ip)
 {
     struct search s;
-    int error = check_dir(w->at) ?: dir_search(w->at, w->name, &s);
-    if (error)
-        return error;
+    HOLD(inode, w->at);
+    TRY(check_dir(w->at) ?: dir_search(w->at, w->name, &s));
     if (!s.found)
         return -ENOENT;
     if (s.ino != ip->ino)
         return -EAGAIN;
-    ilock(ip);
-    return iunlock_with(ip, check_removal(ip) ?: remove_name(w->at, &s, ip));
+    HOLD(inode, ip);
+    return check_removal(ip) ?: remove_name(w->at, &s, ip);
 }
 
 /* For a directory, tree_lock is held. */
@@ -95,14 +91,8 @@ static int remove_walked(struct walk *w, bool directory)
     int error;
     do {
         struct inode *ip;
-        error = lookup(w->at, w->name, &ip);
-        if (error)
-            return error;
-        error = check_type(w, ip, directory);
-        if (!error) {
-            ilock(w->at);
-            error = iunlock_with(w->at, remove_found(w, ip));
-        }
+        TRY(lookup(w->at, w->name, &ip));
+        error = check_type(w, ip, directory) ?: remove_found(w, ip);
         iput(ip);
     } while (error == -EAGAIN);
     return error;

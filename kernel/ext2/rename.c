@@ -177,10 +177,8 @@ static int rename_over_directory(struct renaming *r)
 static int rename_by_swap(struct renaming *r)
 {
     struct inode *dir = r->from->at;
-    int error = dir_swap(dir, &r->old, &r->new);
-    if (error)
-        return error;
-    error = remove_name(dir, &r->old, r->replaced);
+    TRY(dir_swap(dir, &r->old, &r->new));
+    int error = remove_name(dir, &r->old, r->replaced);
     if (error)
         dir_swap(dir, &r->old, &r->new);
     return error;
@@ -215,9 +213,7 @@ static int rename_any(struct renaming *r)
     struct inode *replaced = r->replaced;
     if (!replaced)
         return rename_to_free(r);
-    int error = record(r);
-    if (error)
-        return error;
+    TRY(record(r));
     if (r->directory)
         return rename_over_directory(r);
     if (replaced->nlink == 1)
@@ -231,26 +227,28 @@ static int rename_any(struct renaming *r)
 static int rename_search(struct renaming *r)
 {
     struct inode *from = r->from->at, *to = r->to->at;
-    int error = check_dir(from) ?: check_dir(to);
-    error = error ?: dir_search(from, r->from->name, &r->old);
-    error = error ?: dir_search(to, r->to->name, &r->new);
-    if (error)
-        return error;
+    TRY(check_dir(from) ?: check_dir(to));
+    TRY(dir_search(from, r->from->name, &r->old));
+    TRY(dir_search(to, r->to->name, &r->new));
     bool same = r->old.found && r->old.ino == r->moved->ino &&
                 r->new.found == !!r->replaced &&
                 (!r->replaced || r->new.ino == r->replaced->ino);
     return same ? 0 : -EAGAIN;
 }
 
-/* Both inodes have been found again and are locked. */
-static int rename_found(struct renaming *r)
+static int rename_locked(struct renaming *r)
 {
-    int error = ivalid(r->moved);
-    if (!error && r->replaced)
-        error = check_removal(r->replaced);
-    if (error)
-        return error;
-    error = rename_any(r);
+    struct inode *from = r->from->at, *to = r->to->at;
+    assert(sleep_held(&tree_lock));
+    HOLD(inode, from);
+    HOLD(inode, to == from ? NULL : to);
+    TRY(rename_search(r));
+    HOLD(inode, r->moved);
+    HOLD(inode, r->replaced);
+    TRY(ivalid(r->moved));
+    if (r->replaced)
+        TRY(check_removal(r->replaced));
+    int error = rename_any(r);
     redo_end(r->moved->fs);
     if (error)
         return error;
@@ -258,43 +256,14 @@ static int rename_found(struct renaming *r)
     return inode_write(r->moved, false);
 }
 
-/* The directories are locked. */
-static int rename_inodes(struct renaming *r)
-{
-    int error = rename_search(r);
-    if (error)
-        return error;
-    ilock(r->moved);
-    if (r->replaced)
-        ilock(r->replaced);
-    error = rename_found(r);
-    if (r->replaced)
-        iunlock(r->replaced);
-    return iunlock_with(r->moved, error);
-}
-
-static int rename_locked(struct renaming *r)
-{
-    struct inode *from = r->from->at, *to = r->to->at;
-    assert(sleep_held(&tree_lock));
-    ilock(from);
-    if (to != from)
-        ilock(to);
-    int error = rename_inodes(r);
-    if (to != from)
-        iunlock(to);
-    return iunlock_with(from, error);
-}
-
 /* One attempt. r keeps the inodes found, referenced. */
 static int rename_step(struct renaming *r)
 {
-    int error = fs_writable(r->from->at->fs);
-    error = error ?: lookup(r->from->at, r->from->name, &r->moved);
-    error = error ?: rename_look_moved(r);
-    error = error ?: rename_look_replaced(r);
-    if (error || r->moved == r->replaced)
-        return error;
+    TRY(fs_writable(r->from->at->fs));
+    TRY(lookup(r->from->at, r->from->name, &r->moved));
+    TRY(rename_look_moved(r) ?: rename_look_replaced(r));
+    if (r->moved == r->replaced)
+        return 0;
     return rename_check(r) ?: rename_locked(r);
 }
 
@@ -305,7 +274,7 @@ static int rename_walked(struct walk *from, struct walk *to)
         return -EBUSY;
     if (from->at->fs != to->at->fs)
         return -EXDEV;
-    sleep_lock(&tree_lock);
+    HOLD(sleep, &tree_lock);
     do {
         struct renaming r = {.from = from, .to = to};
         error = rename_step(&r);
@@ -314,7 +283,6 @@ static int rename_walked(struct walk *from, struct walk *to)
         if (r.replaced)
             iput(r.replaced);
     } while (error == -EAGAIN);
-    sleep_unlock(&tree_lock);
     return error;
 }
 

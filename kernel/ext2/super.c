@@ -98,7 +98,7 @@ int fs_allow_size(struct fs *fs, u64 bytes)
 {
     if (bytes <= INT32_MAX || (fs->ro_compat & EXT2_RO_COMPAT_LARGE_FILE))
         return 0;
-    SLEEP_HOLD(&fs->lock);
+    HOLD(sleep, &fs->lock);
     fs->ro_compat |= EXT2_RO_COMPAT_LARGE_FILE;
     return super_write(fs, false, true);
 }
@@ -106,7 +106,7 @@ int fs_allow_size(struct fs *fs, u64 bytes)
 int fs_intend(struct fs *fs, const struct ext2_intent *intent)
 {
     int error = 0;
-    SLEEP_HOLD(&fs->intent_lock);
+    HOLD(sleep, &fs->intent_lock);
     sleep_lock(&fs->lock);
     if (intent)
         fs->intent = *intent;
@@ -383,23 +383,21 @@ static int fs_open(struct disk *d, u32 flags, struct fs **out)
 
 int ext2_mount_root(struct disk *d)
 {
-    SLEEP_HOLD(&mount_lock);
+    HOLD(sleep, &mount_lock);
     return root_fs ? -EBUSY : fs_open(d, 0, &root_fs);
 }
 
 /* Cover the directory with fs; with NULL only check whether it can be. */
 static int cover(struct inode *on, struct fs *fs)
 {
-    ilock(on);
-    int error = check_dir(on);
-    spin_lock(&icache_lock);
-    if (!error && (on->mounted || on == on->fs->root))
-        error = -EBUSY;
-    if (!error && fs)
+    HOLD(inode, on);
+    TRY(check_dir(on));
+    HOLD(spin, &icache_lock);
+    if (on->mounted || on == on->fs->root)
+        return -EBUSY;
+    if (fs)
         on->mounted = fs;
-    spin_unlock(&icache_lock);
-    iunlock(on);
-    return error;
+    return 0;
 }
 
 static int fs_close(struct fs *);
@@ -409,7 +407,7 @@ int ext2_mount(struct disk *d, struct inode *on, u64 flags)
     if (flags & ~MS_RDONLY)
         return -EINVAL;
     struct fs *fs;
-    SLEEP_HOLD(&mount_lock);
+    HOLD(sleep, &mount_lock);
     TRY(cover(on, NULL) ?: fs_open(d, flags, &fs));
     fs->on = on;
     int error = cover(on, fs);
@@ -472,22 +470,20 @@ static int fs_close(struct fs *fs)
 
 int ext2_umount(struct inode *root)
 {
-    SLEEP_HOLD(&mount_lock);
+    HOLD(sleep, &mount_lock);
     struct fs *fs = root->fs;
     struct inode *on = fs->on;
     if (root != fs->root)
         return -EINVAL;
-    int error = on ? fs_sync(fs) : -EBUSY;
-    spin_lock(&icache_lock);
-    if (!error && inodes_busy(fs))
-        error = -EBUSY;
-    if (!error)
+    TRY(on ? fs_sync(fs) : -EBUSY);
+    {
+        HOLD(spin, &icache_lock);
+        if (inodes_busy(fs))
+            return -EBUSY;
         on->mounted = NULL;
-    spin_unlock(&icache_lock);
-    if (error)
-        return error;
+    }
     iput(root);
-    error = fs_close(fs);
+    int error = fs_close(fs);
     iput(on);
     if (error)
         kprintf("ext2: unmounted, but writing failed\n");
@@ -498,7 +494,7 @@ int ext2_umount(struct inode *root)
 static int each_mount(int (*fn)(struct fs *))
 {
     int first = 0;
-    SLEEP_HOLD(&mount_lock);
+    HOLD(sleep, &mount_lock);
     for (u32 i = 0; i < MAX_DISKS; i++) {
         int error = mounts[i].disk ? fn(&mounts[i]) : 0;
         first = first ?: error;
@@ -546,25 +542,23 @@ struct inode *root_inode(void)
 
 int ext2_probe(struct disk *d)
 {
-    struct ext2_super *sb = page_alloc();
-    if (!sb)
+    PAGE_OWNED char *page = page_alloc();
+    const struct ext2_super *sb = (struct ext2_super *)page;
+    if (!page)
         return -ENOMEM;
     struct io io = {
         .request = {.sector = EXT2_SUPER_OFFSET / SECTOR_BYTES,
                     .nsectors = EXT2_SUPER_BYTES / SECTOR_BYTES},
-        .span.data = sb,
+        .span.data = page,
     };
-    int error = disk_transfer(d, &io, 1);
-    if (!error && (sb->magic != EXT2_MAGIC || sb->log_block_size > 3))
-        error = -EINVAL;
-    int bytes = error ? error : 1024 << sb->log_block_size;
-    page_free(sb);
-    return bytes;
+    TRY(disk_transfer(d, &io, 1));
+    bool known = sb->magic == EXT2_MAGIC && sb->log_block_size <= 3;
+    return known ? 1024 << sb->log_block_size : -EINVAL;
 }
 
 bool ext2_mount_row(u32 i, char *path, size_t n, struct disk **d, bool *ro)
 {
-    SLEEP_HOLD(&mount_lock);
+    HOLD(sleep, &mount_lock);
     for (struct fs *fs = mounts; fs < mounts + MAX_DISKS; fs++) {
         if (!fs->disk || i--)
             continue;
@@ -585,7 +579,7 @@ int ext2_statfs(struct inode *ip, struct statfs *out)
                            .blocks = fs->blocks - fs->own_blocks,
                            .inodes = fs->inodes};
     strlcpy(out->disk, fs->disk->name, sizeof(out->disk));
-    SLEEP_HOLD(&fs->lock);
+    HOLD(sleep, &fs->lock);
     out->free_blocks = fs->free_blocks;
     out->free_inodes = fs->free_inodes;
     return 0;

@@ -67,23 +67,17 @@ int check_dir(struct inode *dir)
     return dir->nlink ? 0 : -ENOENT;
 }
 
-static int lookup_locked(struct inode *dir, const char *name,
-                         struct inode **child)
+int lookup(struct inode *dir, const char *name, struct inode **child)
 {
     struct search s;
-    int error = check_dir(dir);
-    if (!error && strcmp(name, ".") == 0) {
+    HOLD(inode, dir);
+    TRY(check_dir(dir));
+    if (strcmp(name, ".") == 0) {
         *child = idup(dir);
         return 0;
     }
-    error = error ?: dir_search(dir, name, &s);
-    return error ?: s.found ? iget(dir->fs, s.ino, child) : -ENOENT;
-}
-
-int lookup(struct inode *dir, const char *name, struct inode **child)
-{
-    ilock(dir);
-    return iunlock_with(dir, lookup_locked(dir, name, child));
+    TRY(dir_search(dir, name, &s));
+    return s.found ? iget(dir->fs, s.ino, child) : -ENOENT;
 }
 
 int type_of(struct inode *ip)

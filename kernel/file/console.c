@@ -187,9 +187,8 @@ static void set_raw(bool raw)
 
 static void console_interrupt(u32)
 {
-    spin_lock(&tty.lock);
+    HOLD(spin, &tty.lock);
     receive();
-    spin_unlock(&tty.lock);
 }
 
 /*
@@ -199,7 +198,7 @@ static void console_interrupt(u32)
 static u64 take(char *to, u64 n, bool *more)
 {
     u64 taken = 0;
-    spin_lock(&tty.lock);
+    HOLD(spin, &tty.lock);
     bool was_full = is_full();
     while ((*more = tty.first != tty.ready)) {
         char c = *typed(tty.first);
@@ -218,21 +217,19 @@ static u64 take(char *to, u64 n, bool *more)
     }
     if (was_full)
         receive();
-    spin_unlock(&tty.lock);
     return taken;
 }
 
 static int wait_ready(void)
 {
     int error = 0;
-    spin_lock(&tty.lock);
+    HOLD(spin, &tty.lock);
     tty.waiting++;
     if (!tty.raw && tty.first == tty.ready)
         show_up_to(tty.end);
     while (tty.first == tty.ready && !error)
         error = sleep_until(&tty, &tty.lock, 0);
     tty.waiting--;
-    spin_unlock(&tty.lock);
     return error;
 }
 
@@ -274,20 +271,22 @@ static bool take_interrupt(void)
 
 static int console_ioctl(u32, u32 request, u64 arg)
 {
-    int result = 0;
-    spin_lock(&tty.lock);
-    if (request == TTY_FOREGROUND && arg <= UINT32_MAX)
+    HOLD(spin, &tty.lock);
+    switch (request) {
+    case TTY_FOREGROUND:
+        if (arg > UINT32_MAX)
+            return -EINVAL;
         tty.foreground = (u32)arg;
-    else if (request == TTY_FOREGROUND)
-        result = -EINVAL;
-    else if (request == TTY_COOKED || request == TTY_RAW)
+        return 0;
+    case TTY_COOKED:
+    case TTY_RAW:
         set_raw(request == TTY_RAW);
-    else if (request == TTY_INTERRUPTED)
-        result = take_interrupt();
-    else
-        result = -ENOTTY;
-    spin_unlock(&tty.lock);
-    return result;
+        return 0;
+    case TTY_INTERRUPTED:
+        return take_interrupt();
+    default:
+        return -ENOTTY;
+    }
 }
 
 void console_init(void)

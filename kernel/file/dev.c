@@ -32,11 +32,9 @@ static int node_check(const char *path, u32 number)
 {
     struct inode *ip;
     TRY(namei(path, NAMEI_NOFOLLOW, &ip));
-    int error = ilock_valid(ip);
-    if (!error) {
-        bool is_it = S_ISCHR(ip->mode) && ip->rdev == number;
-        error = iunlock_with(ip, is_it ? 0 : -EEXIST);
-    }
+    ilock(ip);
+    bool is_it = S_ISCHR(ip->mode) && ip->rdev == number;
+    int error = iunlock_with(ip, ivalid(ip) ?: is_it ? 0 : -EEXIST);
     iput(ip);
     return error;
 }

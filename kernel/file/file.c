@@ -62,10 +62,9 @@ struct file *file_alloc(u32 flags)
 
 struct file *file_dup(struct file *f)
 {
-    spin_lock(&file_table.lock);
+    HOLD(spin, &file_table.lock);
     assert(f->refs > 0);
     f->refs++;
-    spin_unlock(&file_table.lock);
     return f;
 }
 

@@ -102,11 +102,8 @@ static int write_some(struct pipe *p, struct uio *u)
 {
     u64 left = u->left;
     p->room_wanted = MIN(left, RING_BYTES / 2);
-    while (p->reader_open && room(p) < p->room_wanted) {
-        int error = pipe_wait(p, &p->writers);
-        if (error)
-            return error;
-    }
+    while (p->reader_open && room(p) < p->room_wanted)
+        TRY(pipe_wait(p, &p->writers));
     if (!p->reader_open)
         return -EPIPE;
     u64 n = MIN(room(p), left);
@@ -122,19 +119,14 @@ i64 pipe_write(struct pipe *p, struct uio *u)
 {
     u64 wanted = u->left;
     int error = 0;
-    spin_lock(&p->lock);
-    while (!error && p->writing)
-        error = pipe_wait(p, &p->turns);
-    if (error) {
-        spin_unlock(&p->lock);
-        return error;
-    }
+    HOLD(spin, &p->lock);
+    while (p->writing)
+        TRY(pipe_wait(p, &p->turns));
     p->writing = true;
     while (!error && u->left > 0)
         error = write_some(p, u);
     p->writing = false;
     pipe_wake(&p->turns);
-    spin_unlock(&p->lock);
     return uio_result(u, wanted, error);
 }
 

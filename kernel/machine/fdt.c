@@ -3,8 +3,8 @@
  * (format), 2.3 (standard properties), 3 (memory, cpus, chosen).
  *
  * - One walk over the structure block. A node's properties come before its
- *   children (5.4.2), so a node is complete, and looked at, when its first
- *   child begins or it ends.
+ *   children (5.4.2), so a node is looked at when they have been passed, before
+ *   its children.
  * - Devices are known by `compatible`, wherever they are; their registers are
  *   read with the cell counts of the parent. Buses are taken to map addresses
  *   one to one, as QEMU's do.
@@ -41,24 +41,7 @@ struct span {
 struct node {
     const struct node *parent;
     const char *name;
-    bool seen; /* its properties are all read */
-    struct span address_cells, size_cells, compatible, device_type, reg,
-        interrupts, timebase, bootargs;
-};
-
-/* Where each property that matters goes. */
-static const struct {
-    const char *name;
-    size_t at; /* of a span in struct node */
-} properties[] = {
-    {"#address-cells", offsetof(struct node, address_cells)},
-    {"#size-cells", offsetof(struct node, size_cells)},
-    {"compatible", offsetof(struct node, compatible)},
-    {"device_type", offsetof(struct node, device_type)},
-    {"reg", offsetof(struct node, reg)},
-    {"interrupts", offsetof(struct node, interrupts)},
-    {"timebase-frequency", offsetof(struct node, timebase)},
-    {"bootargs", offsetof(struct node, bootargs)},
+    struct span properties; /* and what follows */
 };
 
 static const struct {
@@ -128,17 +111,46 @@ static bool holds(struct span s, const char *text)
     return false;
 }
 
-static u32 number_or(struct span s, u32 absent)
+/* Take a property, whose token has been taken. */
+static struct span take_property(struct span *from, const char **name)
 {
+    u32 bytes = take_u32(from);
+    struct span at_name = strings;
+    take(&at_name, take_u32(from));
+    *name = string_in(at_name);
+    struct span value = take(from, bytes);
+    take(from, -bytes % 4);
+    return value;
+}
+
+/* A property of the node; it has no address if it is absent. */
+static struct span property(const struct node *node, const char *wanted)
+{
+    struct span from = node->properties;
+    for (u32 token; (token = take_u32(&from)) == PROP || token == NOP;) {
+        const char *name = "";
+        struct span value = {0};
+        if (token == PROP)
+            value = take_property(&from, &name);
+        if (strcmp(name, wanted) == 0)
+            return value;
+    }
+    return (struct span){0};
+}
+
+static u32 number_or(const struct node *node, const char *name, u32 absent)
+{
+    struct span s = property(node, name);
     return s.at ? take_u32(&s) : absent;
 }
 
 /* The first address in reg, and the size that goes with it. */
 static u64 reg_of(const struct node *node, u64 *size)
 {
-    struct span reg = node->reg;
-    u64 address = take_cells(&reg, number_or(node->parent->address_cells, 2));
-    *size = take_cells(&reg, number_or(node->parent->size_cells, 1));
+    struct span reg = property(node, "reg");
+    u64 address =
+        take_cells(&reg, number_or(node->parent, "#address-cells", 2));
+    *size = take_cells(&reg, number_or(node->parent, "#size-cells", 1));
     return address;
 }
 
@@ -146,7 +158,7 @@ static struct device_node device_of(const struct node *node)
 {
     u64 size;
     return (struct device_node){.phys = reg_of(node, &size),
-                                .irq = number_or(node->interrupts, 0)};
+                                .irq = number_or(node, "interrupts", 0)};
 }
 
 static void add_virtio(struct device_node device)
@@ -170,40 +182,38 @@ static void add_hart(const struct node *node)
     machine.nharts++;
 }
 
-static void look_at(struct node *node)
+static void look_at(const struct node *node)
 {
-    node->seen = true;
     if (!node->parent)
         return;
+    struct span compatible = property(node, "compatible");
+    struct span type = property(node, "device_type");
+    struct span bootargs = property(node, "bootargs");
     for (u32 i = 0; i < NELEM(devices); i++)
-        if (holds(node->compatible, devices[i].compatible))
+        if (holds(compatible, devices[i].compatible))
             *devices[i].device = device_of(node);
-    if (holds(node->compatible, "virtio,mmio"))
+    if (holds(compatible, "virtio,mmio"))
         add_virtio(device_of(node));
-    if (holds(node->device_type, "cpu"))
+    if (holds(type, "cpu"))
         add_hart(node);
-    if (holds(node->device_type, "memory"))
+    if (holds(type, "memory"))
         machine.memory_phys = reg_of(node, &machine.memory_bytes);
     if (strcmp(node->name, "cpus") == 0)
-        machine.timebase_hz = number_or(node->timebase, 0);
-    if (strcmp(node->name, "chosen") == 0 && node->bootargs.at &&
-        strlcpy(machine.bootargs, string_in(node->bootargs),
+        machine.timebase_hz = number_or(node, "timebase-frequency", 0);
+    if (strcmp(node->name, "chosen") == 0 && bootargs.at &&
+        strlcpy(machine.bootargs, string_in(bootargs),
                 sizeof(machine.bootargs)) >= sizeof(machine.bootargs))
         panic("fdt: more than %zu bytes of boot arguments",
               sizeof(machine.bootargs) - 1);
 }
 
-static void read_property(struct node *node)
+/* The next token but NOP. */
+static u32 next_token(void)
 {
-    u32 bytes = take_u32(&structs);
-    struct span at_name = strings;
-    take(&at_name, take_u32(&structs));
-    const char *name = string_in(at_name);
-    struct span value = take(&structs, bytes);
-    take(&structs, -bytes % 4);
-    for (u32 i = 0; i < NELEM(properties); i++)
-        if (strcmp(properties[i].name, name) == 0)
-            *(struct span *)((char *)node + properties[i].at) = value;
+    u32 token;
+    while ((token = take_u32(&structs)) == NOP)
+        ;
+    return token;
 }
 
 static void read_node(const struct node *parent, u32 depth)
@@ -212,18 +222,12 @@ static void read_node(const struct node *parent, u32 depth)
     if (depth == MAX_DEPTH)
         panic("fdt: nodes are nested more than %d deep", MAX_DEPTH);
     take(&structs, ROUND_UP(strlen(node.name) + 1, 4));
-    for (;;) {
-        u32 token = take_u32(&structs);
-        if (token == PROP && !node.seen) {
-            read_property(&node);
-            continue;
-        }
-        if (token == NOP)
-            continue;
-        if (!node.seen)
-            look_at(&node);
-        if (token == END_NODE)
-            return;
+    node.properties = structs;
+    u32 token;
+    while ((token = next_token()) == PROP)
+        take_property(&structs, &(const char *){NULL});
+    look_at(&node);
+    for (; token != END_NODE; token = next_token()) {
         if (token != BEGIN_NODE)
             panic("fdt: token %u in a node", token);
         read_node(&node, depth + 1);
@@ -273,9 +277,7 @@ void fdt_init(const void *dtb)
     struct span tree = {dtb, h.total_bytes};
     strings = block(tree, h.strings_at, h.strings_bytes);
     structs = block(tree, h.structs_at, h.structs_bytes);
-    u32 token;
-    while ((token = take_u32(&structs)) == NOP)
-        ;
+    u32 token = next_token();
     if (token != BEGIN_NODE)
         panic("fdt: token %u before the root", token);
     read_node(NULL, 0);

@@ -52,6 +52,8 @@ void spin_lock(struct spinlock *);
 void spin_unlock(struct spinlock *);
 bool spin_held(const struct spinlock *); /* by this hart */
 
+HOLDER(spin, struct spinlock, spin_lock, spin_unlock) /* HOLD(spin, &lock) */
+
 /* Interrupts off and on again, nesting. */
 void irq_push_off(void);
 void irq_pop_off(void);

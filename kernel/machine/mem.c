@@ -56,12 +56,11 @@ static u32 *refs_of(const void *page)
 void *mem_reserve(u64 bytes)
 {
     void *start = NULL;
-    spin_lock(&mem.lock);
+    HOLD(spin, &mem.lock);
     if (bytes <= mem.end - mem.frontier) {
         start = virt_of(mem.frontier);
         mem.frontier += ROUND_UP(bytes, PAGE_SIZE);
     }
-    spin_unlock(&mem.lock);
     return start;
 }
 
@@ -104,11 +103,10 @@ void page_free(void *page)
         return;
     poison(page);
     struct free_page *f = page;
-    spin_lock(&mem.lock);
+    HOLD(spin, &mem.lock);
     f->next = mem.free;
     mem.free = f;
     mem.nfree++;
-    spin_unlock(&mem.lock);
 }
 
 u32 page_refs(const void *page)
@@ -118,10 +116,8 @@ u32 page_refs(const void *page)
 
 u64 mem_free_pages(void)
 {
-    spin_lock(&mem.lock);
-    u64 n = mem.nfree + (mem.end - mem.frontier) / PAGE_SIZE;
-    spin_unlock(&mem.lock);
-    return n;
+    HOLD(spin, &mem.lock);
+    return mem.nfree + (mem.end - mem.frontier) / PAGE_SIZE;
 }
 
 u64 mem_total_pages(void)

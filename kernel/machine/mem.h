@@ -42,4 +42,13 @@ u32 page_refs(const void *page);
 u64 mem_free_pages(void);
 u64 mem_total_pages(void); /* the machine's */
 
+/* Free the page when the pointer goes out of scope. */
+#define PAGE_OWNED __attribute__((cleanup(page_owned_free)))
+
+static inline void page_owned_free(char **page)
+{
+    if (*page)
+        page_free(*page);
+}
+
 #endif

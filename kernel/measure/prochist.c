@@ -170,14 +170,13 @@ static struct account *account_of(u32 pid)
 
 void prochist_add(const struct histogram *h, u32 pid, u32 bucket, u64 value)
 {
-    spin_lock(&store.lock);
+    HOLD(spin, &store.lock);
     struct sparse *s = &account_of(pid)->hist[h->place];
     u32 **group = &s->group[bucket / HIST_GROUP];
     if (!*group)
         *group = group_make();
     (*group)[bucket % HIST_GROUP]++;
     s->sum += value;
-    spin_unlock(&store.lock);
 }
 
 /* ---- as text ---- */

@@ -80,9 +80,8 @@ static void free_slot(struct proc *p)
 
 static void give_up(struct proc *p)
 {
-    spin_lock(&runqueue.lock);
+    HOLD(spin, &runqueue.lock);
     free_slot(p);
-    spin_unlock(&runqueue.lock);
 }
 
 void proc_name(struct proc *p, const char *name)
@@ -119,9 +118,8 @@ static int proc_alloc(const char *name, struct proc **out)
 
 static void proc_start(struct proc *p)
 {
-    spin_lock(&runqueue.lock);
+    HOLD(spin, &runqueue.lock);
     run_later(p);
-    spin_unlock(&runqueue.lock);
 }
 
 struct proc *kthread(const char *name, void (*fn)(void *), void *arg)
@@ -171,12 +169,11 @@ u32 proc_start_child(struct proc *child)
 {
     struct proc *p = myproc();
     u32 pid = child->pid;
-    spin_lock(&runqueue.lock);
+    HOLD(spin, &runqueue.lock);
     child->pgrp = p->pgrp;
     child->parent = p;
     list_push_back(&p->children, &child->sibling);
     run_next(child);
-    spin_unlock(&runqueue.lock);
     return pid;
 }
 
@@ -239,9 +236,10 @@ static struct proc *find_dead(struct proc *p, i64 pid, bool *any)
     return NULL;
 }
 
-/* Caller holds runqueue.lock. */
-static i64 wait_locked(struct proc *p, i64 pid, int *status, u32 flags)
+i64 proc_wait(i64 pid, int *status, u32 flags)
 {
+    struct proc *p = myproc();
+    HOLD(spin, &runqueue.lock);
     for (;;) {
         bool any;
         struct proc *child = find_dead(p, pid, &any);
@@ -257,14 +255,6 @@ static i64 wait_locked(struct proc *p, i64 pid, int *status, u32 flags)
     }
 }
 
-i64 proc_wait(i64 pid, int *status, u32 flags)
-{
-    spin_lock(&runqueue.lock);
-    i64 result = wait_locked(myproc(), pid, status, flags);
-    spin_unlock(&runqueue.lock);
-    return result;
-}
-
 /* ---- kill, groups ---- */
 
 /* Does pid, as kill() takes it, stand for this process or its group? */
@@ -278,7 +268,7 @@ static bool is_meant(const struct proc *p, i64 pid)
 i64 proc_kill(i64 pid)
 {
     i64 result = -ESRCH;
-    spin_lock(&runqueue.lock);
+    HOLD(spin, &runqueue.lock);
     for (struct proc *p = procs; p < procs + MAX_PROCS; p++) {
         if (!is_meant(p, pid))
             continue;
@@ -290,7 +280,6 @@ i64 proc_kill(i64 pid)
         p->killed = true;
         run_interrupt(p);
     }
-    spin_unlock(&runqueue.lock);
     return result;
 }
 
@@ -298,7 +287,7 @@ i64 proc_setpgrp(u32 pid, u32 pgrp)
 {
     struct proc *p = myproc();
     struct proc *target = pid == 0 || pid == p->pid ? p : NULL;
-    spin_lock(&runqueue.lock);
+    HOLD(spin, &runqueue.lock);
     LIST_EACH (n, &p->children) {
         struct proc *child = LIST_ITEM(n, struct proc, sibling);
         if (child->pid == pid)
@@ -306,17 +295,14 @@ i64 proc_setpgrp(u32 pid, u32 pgrp)
     }
     if (target)
         target->pgrp = pgrp ? pgrp : target->pid;
-    spin_unlock(&runqueue.lock);
     return target ? 0 : -ESRCH;
 }
 
 u32 proc_parent(void)
 {
     struct proc *p = myproc();
-    spin_lock(&runqueue.lock);
-    u32 pid = p->parent ? p->parent->pid : 0;
-    spin_unlock(&runqueue.lock);
-    return pid;
+    HOLD(spin, &runqueue.lock);
+    return p->parent ? p->parent->pid : 0;
 }
 
 /* ---- memory ---- */

@@ -176,14 +176,13 @@ static void share_harts(void)
 
 void yield(void)
 {
-    spin_lock(&runqueue.lock);
+    HOLD(spin, &runqueue.lock);
     if (!list_empty(&runqueue.runnable))
         share_harts();
     struct proc *p = myproc();
     p->state = RUNNABLE;
     list_push_back(&runqueue.runnable, &p->link);
     run_other();
-    spin_unlock(&runqueue.lock);
 }
 
 /* Interrupts are off from the look at the run queue to the wait. So an
@@ -265,9 +264,8 @@ void wakeup(const void *chan)
 {
     if (list_empty(bucket_of(chan))) /* see the head of this file */
         return;
-    spin_lock(&runqueue.lock);
+    HOLD(spin, &runqueue.lock);
     run_wakeup(chan);
-    spin_unlock(&runqueue.lock);
 }
 
 void run_interrupt(struct proc *p)
@@ -292,11 +290,10 @@ void sleep_on(const void *chan, struct spinlock *lk)
 static void deadline_reached(void *arg)
 {
     struct proc *p = arg;
-    spin_lock(&runqueue.lock);
+    HOLD(spin, &runqueue.lock);
     if (p->state == SLEEPING)
         end_sleep(p);
     __atomic_store_n(&p->timed_out, true, __ATOMIC_RELEASE);
-    spin_unlock(&runqueue.lock);
 }
 
 /* Afterwards, deadline_reached does not run for this sleep any more. */

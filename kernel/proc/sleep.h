@@ -68,20 +68,7 @@ void sleep_lock(struct sleeplock *);
 void sleep_unlock(struct sleeplock *);
 bool sleep_held(const struct sleeplock *); /* by this process */
 
-/* Hold a sleep lock from here to the end of the block, however that is left. */
-#define SLEEP_HOLD(lock)                \
-    struct sleeplock *const sleep_hold_ \
-        __attribute__((cleanup(sleep_let_go))) = sleep_take(lock)
-
-static inline struct sleeplock *sleep_take(struct sleeplock *l)
-{
-    sleep_lock(l);
-    return l;
-}
-
-static inline void sleep_let_go(struct sleeplock *const *l)
-{
-    sleep_unlock(*l);
-}
+HOLDER(sleep, struct sleeplock, sleep_lock,
+       sleep_unlock) /* HOLD(sleep, &lock) */
 
 #endif

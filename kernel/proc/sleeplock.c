@@ -13,20 +13,18 @@ void sleep_lock(struct sleeplock *l)
 {
     assert(mycpu()->irq_depth == 0);
     assert(!sleep_held(l));
-    spin_lock(&l->guard);
+    HOLD(spin, &l->guard);
     if (l->holder)
         turns_wait(&l->turns, &l->guard);
     else
         l->holder = myproc();
-    spin_unlock(&l->guard);
 }
 
 void sleep_unlock(struct sleeplock *l)
 {
     assert(sleep_held(l));
-    spin_lock(&l->guard);
+    HOLD(spin, &l->guard);
     l->holder = turns_give(&l->turns);
-    spin_unlock(&l->guard);
 }
 
 bool sleep_held(const struct sleeplock *l)

@@ -40,9 +40,7 @@ int uio_zero(u64 n, struct uio *u)
     struct uio at = *u;
     while (n > 0) {
         u64 piece = MIN(n, PAGE_SIZE);
-        int error = uio_move(zeros, piece, &at);
-        if (error)
-            return error;
+        TRY(uio_move(zeros, piece, &at));
         n -= piece;
     }
     *u = at;

@@ -15,11 +15,12 @@
 #include "kernel/base/string.h"
 #include "kernel/proc/trapframe.h"
 #include "kernel/syscall/process.h"
+#include "kernel/syscall/syscall.h"
 #include "kernel/proc/vm.h"
 
 #define MAX_SEGMENTS   8
-#define STACK_PAGES    32 /* most, of strings and argv */
-#define STACK_ALIGN    16
+#define STACK_PAGES    32                        /* most, of strings and argv */
+#define ARG_MAX        (PAGE_SIZE / sizeof(u64)) /* with the final NULL */
 #define ELF_EXECUTABLE 2
 #define ELF_RISCV      243
 #define SEGMENT_LOAD   1
@@ -50,6 +51,7 @@ struct program {
     struct segment segments[MAX_SEGMENTS];
     u64 *pagetable;
     u64 sp, argc;
+    u32 stack_pages;
     char *stack[STACK_PAGES]; /* the highest first */
 };
 
@@ -136,50 +138,72 @@ static int load_segment(struct program *g, const struct segment *s)
     return 0;
 }
 
-static void put(struct program *g, u64 va, const void *data, u64 n)
+/* Put n bytes below what is on the stack. */
+static int push(struct program *g, const void *data, u64 n)
 {
-    while (n > 0) {
-        u64 within = va % PAGE_SIZE, piece = MIN(n, PAGE_SIZE - within);
+    for (g->sp -= n; USER_TOP - g->stack_pages * PAGE_SIZE > g->sp;) {
+        if (g->stack_pages == STACK_PAGES)
+            return -E2BIG;
+        u64 va = USER_TOP - (g->stack_pages + 1) * PAGE_SIZE;
+        char *page = add_page(g, va, PTE_R | PTE_W, true);
+        if (!page)
+            return -ENOMEM;
+        g->stack[g->stack_pages++] = page;
+    }
+    for (u64 va = g->sp, piece; n > 0; va += piece, n -= piece) {
+        u64 within = va % PAGE_SIZE;
+        piece = MIN(n, PAGE_SIZE - within);
         memcpy(g->stack[(USER_TOP - 1 - va) / PAGE_SIZE] + within, data, piece);
         data = (const char *)data + piece;
-        va += piece;
-        n -= piece;
-    }
-}
-
-static int build_stack(struct program *g, char *const argv[])
-{
-    u64 strings_bytes = 0;
-    for (; argv[g->argc]; g->argc++)
-        strings_bytes += strlen(argv[g->argc]) + 1;
-    u64 array_bytes = (g->argc + 1) * sizeof(u64);
-    if (strings_bytes + array_bytes + STACK_ALIGN > STACK_PAGES * PAGE_SIZE)
-        return -E2BIG;
-    u64 at = USER_TOP - strings_bytes;
-    g->sp = ROUND_DOWN(at - array_bytes, STACK_ALIGN);
-    for (u64 i = 0; USER_TOP - i * PAGE_SIZE > g->sp; i++) {
-        u64 va = USER_TOP - (i + 1) * PAGE_SIZE;
-        g->stack[i] = add_page(g, va, PTE_R | PTE_W, true);
-        if (!g->stack[i])
-            return -ENOMEM;
-    }
-    for (u64 i = 0; i < g->argc; i++) {
-        u64 n = strlen(argv[i]) + 1;
-        put(g, g->sp + i * sizeof(u64), &at, sizeof(at));
-        put(g, at, argv[i], n);
-        at += n;
     }
     return 0;
 }
 
-static int build(struct program *g, char *const argv[])
+/* Push the user's strings, of a page at most each, and note where they are. */
+static int push_strings(struct program *g, u64 argv_user, u64 argv[ARG_MAX])
+{
+    PAGE_OWNED char *text = page_alloc();
+    if (!text)
+        return -ENOMEM;
+    for (; g->argc < ARG_MAX; g->argc++) {
+        u64 *at = &argv[g->argc];
+        TRY(copyin(at, argv_user + g->argc * sizeof *at, sizeof *at));
+        if (!*at)
+            return 0;
+        int n = copyinstr(text, *at, PAGE_SIZE);
+        if (n < 0)
+            return n == -ENAMETOOLONG ? -E2BIG : n;
+        TRY(push(g, text, n + 1));
+        *at = g->sp;
+    }
+    return -E2BIG;
+}
+
+static int build_stack(struct program *g, const char *path, u64 argv_user)
+{
+    PAGE_OWNED char *page = page_alloc_zero();
+    u64 *argv = (u64 *)page;
+    if (!page)
+        return -ENOMEM;
+    g->sp = USER_TOP;
+    if (argv_user) {
+        TRY(push_strings(g, argv_user, argv));
+    } else {
+        TRY(push(g, path, strlen(path) + 1));
+        argv[g->argc++] = g->sp;
+    }
+    g->sp = ROUND_DOWN(g->sp, 2 * sizeof *argv);
+    return push(g, argv, ROUND_UP(g->argc + 1, 2) * sizeof *argv);
+}
+
+static int build(struct program *g, const char *path, u64 argv_user)
 {
     int error = read_headers(g);
     if (!error && !(g->pagetable = vm_create()))
         error = -ENOMEM;
     for (u32 i = 0; i < g->nsegments && !error; i++)
         error = load_segment(g, &g->segments[i]);
-    return error ?: build_stack(g, argv);
+    return error ?: build_stack(g, path, argv_user);
 }
 
 /* ---- the change ---- */
@@ -203,11 +227,12 @@ static void become(const struct program *g, const char *path)
         vm_destroy(old);
 }
 
-i64 exec(const char *path, char *const argv[])
+i64 exec(const char *path, u64 argv_user)
 {
     struct program g = {0};
     TRY(namei(path, 0, &g.file));
-    int error = ilock_valid(g.file) ?: iunlock_with(g.file, build(&g, argv));
+    int error =
+        ilock_valid(g.file) ?: iunlock_with(g.file, build(&g, path, argv_user));
     ext2_end_reads(g.file, &g.streams);
     iput(g.file);
     if (!error)

@@ -95,7 +95,7 @@ void process_start_init(const char *path)
     error = namei("/", 0, &p->cwd);
     if (error)
         cannot_start("/", error);
-    i64 argc = exec(path, (char *[]){(char *)path, NULL});
+    i64 argc = exec(path, 0);
     if (argc < 0)
         cannot_start(path, argc);
     p->trapframe->x[REG_A0] = argc;

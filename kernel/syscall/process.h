@@ -7,9 +7,10 @@
 i64 process_fork(void); /* the child's pid, or -errno; the child gets 0 */
 void process_exit(int status) __attribute__((noreturn));
 
-/* exec.c: replace the current process's program. argc, or -errno. argv is a
- * NULL-ended array of kernel strings. */
-i64 exec(const char *path, char *const argv[]);
+/* exec.c: replace the current process's program. argc, or -errno. The
+ * arguments are the user's strings in a NULL-ended array; without an array, the
+ * path alone. */
+i64 exec(const char *path, u64 argv_user);
 
 /* Make the calling kernel thread, which is process 1, run the program at path.
  * Stops the boot with the reason if it cannot. */

@@ -24,13 +24,4 @@ SYSCALLS(X)
  */
 int user_paths(const u64 *user, u32 n, char **page);
 
-/* Free the page when the pointer goes out of scope. */
-#define PAGE_OWNED __attribute__((cleanup(page_owned_free)))
-
-static inline void page_owned_free(char **page)
-{
-    if (*page)
-        page_free(*page);
-}
-
 #endif

@@ -41,75 +41,11 @@ i64 sys_wait(const u64 *arg)
     return dead;
 }
 
-/* The strings of an argument list, packed into pages; none crosses from one
- * page to the next. */
-#define ARG_PAGES 16
-#define ARG_MAX   (PAGE_SIZE / sizeof(char *)) /* with the final NULL */
-
-struct args {
-    char **argv; /* a page */
-    char *page[ARG_PAGES];
-    u32 npages;
-    u64 used; /* bytes of the last page */
-};
-
-static void args_free(struct args *a)
-{
-    for (u32 i = 0; i < a->npages; i++)
-        page_free(a->page[i]);
-    if (a->argv)
-        page_free(a->argv);
-}
-
-static int args_add_page(struct args *a)
-{
-    if (a->npages == ARG_PAGES)
-        return -E2BIG;
-    char *page = page_alloc();
-    if (!page)
-        return -ENOMEM;
-    a->page[a->npages++] = page;
-    a->used = 0;
-    return 0;
-}
-
-/* Copy a string behind the others or, if it does not fit there, to a new page:
- * then it is too long, or fits. */
-static int args_add(struct args *a, u64 string_user, char **out)
-{
-    *out = a->page[a->npages - 1] + a->used;
-    int n = copyinstr(*out, string_user, PAGE_SIZE - a->used);
-    if (n == -ENAMETOOLONG && a->used)
-        return args_add_page(a) ?: args_add(a, string_user, out);
-    if (n >= 0)
-        a->used += n + 1;
-    return n == -ENAMETOOLONG ? -E2BIG : MIN(n, 0);
-}
-
-static int args_copy(struct args *a, u64 argv_user)
-{
-    if (!(a->argv = page_alloc()))
-        return -ENOMEM;
-    TRY(args_add_page(a));
-    for (u32 i = 0; i < ARG_MAX; i++) {
-        u64 string;
-        TRY(copyin(&string, argv_user + i * sizeof(string), sizeof(string)));
-        a->argv[i] = NULL;
-        if (!string)
-            return 0;
-        TRY(args_add(a, string, &a->argv[i]));
-    }
-    return -E2BIG;
-}
-
 i64 sys_exec(const u64 *arg)
 {
     PAGE_OWNED char *path = NULL;
-    struct args a = {0};
-    i64 result = user_paths(arg, 1, &path) ?: args_copy(&a, arg[1]);
-    result = result ?: exec(path, a.argv);
-    args_free(&a);
-    return result;
+    TRY(user_paths(arg, 1, &path));
+    return arg[1] ? exec(path, arg[1]) : -EFAULT;
 }
 
 i64 sys_kill(const u64 *arg)
@@ -150,11 +86,10 @@ i64 sys_sleep(const u64 *arg)
         return -EINVAL;
     u64 deadline_ns = clock_ns() + arg[0];
     int error;
-    spin_lock(&lock);
+    HOLD(spin, &lock);
     do
         error = sleep_until(&deadline_ns, &lock, deadline_ns);
     while (!error);
-    spin_unlock(&lock);
     return error == -ETIMEDOUT ? 0 : error;
 }
 
