@@ -32,7 +32,14 @@ PLACE = Field("text", "GROUP or GROUP:BLOCK")
 SCATTER = Field("text", "COUNT:SIZE")
 # The machine's rows that are boot arguments.
 ALWAYS = ("cluster_kb", "drive_depth", "trace_k")
-IF_GIVEN = ("nbuf", "drive_command_us", "drive_bus_kb_s", "drive_segments")
+IF_GIVEN = (
+    "nbuf",
+    "drive_command_us",
+    "drive_bus_kb_s",
+    "drive_segments",
+    "drive_ahead_if_sequential",
+    "drive_seed",
+)
 MAX_BOOT_ARGS = 1023  # bytes that the kernel takes
 ARMS = "arms"  # the key of a size that is no variable: the only arms to run
 FULL = "full"  # the size of an experiment that has but one, and the usual one

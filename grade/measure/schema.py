@@ -116,6 +116,10 @@ MACHINE = {
         "number", "of a drive's bus; if not given, as its model says", None, 100
     ),
     "drive_segments": Field("text", "of a drive's cache, or adaptive; if not given, likewise"),
+    "drive_ahead_if_sequential": Field(
+        "number", "1: a drive reads ahead only after sequential reads; likewise", None, 0, 1
+    ),
+    "drive_seed": Field("number", "of a drive whose times are drawn; if not given, 0", None, 0),
     "trace_k": Field("number", "K events that the trace keeps: the last ones", 256, 1, 1 << 20),
     "virtual_limit_s": Field("number", "a run that takes longer has failed", 7200, 1),
     "host_limit_s": Field("number", "the same in time of the host, against hangs", HANG_S, 1),

@@ -116,7 +116,7 @@ def mixed(row: Row, n: int, seed: int) -> list[Request]:
 def test_there_is_a_row_for_every_drive_of_the_papers() -> None:
     names = re.findall(r"^(\w+):", run("-l"), re.M)
     wanted = {"rz57", "rz58", "lps540s", "st31230n", "cheetah4lp", "hp97560", "st19101"}
-    assert wanted | {"fixed", "none"} <= set(names)
+    assert wanted | {"exponential", "fixed", "none"} <= set(names)
     assert len(names) == len(set(names))
 
 

@@ -24,7 +24,7 @@
  *   for the arm, so that one stream at most is not on the platters yet, for
  *   which a flush waits.
  *
- * Not modelled: slipped and remapped sectors, retries, thermal recalibration.
+ * Not modelled: remapped sectors, retries, thermal recalibration.
  */
 #include "kernel/disk/drive.h"
 
@@ -56,12 +56,21 @@ static u64 zone_tracks(const struct drive_model *m, const struct zone *z)
     return (u64)(z->last_cyl - z->first_cyl + 1) * m->heads;
 }
 
+static struct zone_gaps gaps_of(const struct drive_model *m,
+                                const struct zone *z)
+{
+    return m->gaps ? m->gaps[z - m->zones] : (struct zone_gaps){0};
+}
+
 static u64 zone_room(const struct drive_model *m, const struct zone *z)
 {
-    u64 tracks = zone_tracks(m, z), groups = 0;
+    struct zone_gaps gaps = gaps_of(m, z);
+    u64 tracks = zone_tracks(m, z), lost = gaps.front + gaps.back;
     if (m->spares)
-        groups = (tracks + m->spare_tracks - 1) / m->spare_tracks;
-    return tracks * z->sectors - groups * m->spares;
+        lost += (tracks + m->spare_tracks - 1) / m->spare_tracks * m->spares;
+    for (const u32 *slip = gaps.slips; slip && *slip; slip++)
+        lost++;
+    return tracks * z->sectors - lost;
 }
 
 u64 drive_room(const struct drive_model *m)
@@ -77,19 +86,27 @@ static struct spot locate(const struct drive_model *m, u64 sector)
     const struct zone *z = m->zones;
     for (; sector >= zone_room(m, z); z++)
         sector -= zone_room(m, z);
+    struct zone_gaps gaps = gaps_of(m, z);
+    u64 left = zone_room(m, z) - sector;
+    sector += gaps.front;
+    const u32 *slip = gaps.slips;
+    for (; slip && *slip && *slip <= sector; slip++)
+        sector++;
+    if (slip && *slip)
+        left = MIN(left, *slip - sector);
     u64 group_tracks = m->spares ? m->spare_tracks : zone_tracks(m, z);
     u64 group_room = group_tracks * z->sectors - m->spares;
     u64 in_group = sector % group_room;
     u64 track = sector / group_room * group_tracks + in_group / z->sectors;
     u64 cyl = track / m->heads, head = track % m->heads;
     u64 k = in_group % z->sectors;
-    u64 left = MIN(group_room - in_group, zone_room(m, z) - sector);
+    left = MIN(left, group_room - in_group);
     u64 skew = cyl * ((m->heads - 1) * z->track_skew + z->cyl_skew) +
                head * z->track_skew;
     return (struct spot){
         .cyl = z->first_cyl + cyl,
         .head = head,
-        .slot = (k + skew) % z->sectors,
+        .slot = (k + skew + gaps.first_slot) % z->sectors,
         .slots = z->sectors,
         .left = MIN(z->sectors - k, left),
     };
@@ -129,7 +146,8 @@ static u64 travel_ns(const struct drive *d, const struct spot *to, bool write)
     u32 cyls = to->cyl > d->cyl ? to->cyl - d->cyl : d->cyl - to->cyl;
     u64 switch_ns = to->head != d->head ? m->head_switch_ns : 0;
     u64 ns = MAX(drive_seek_ns(m, cyls), switch_ns);
-    return ns && write ? ns + m->write_settle_ns : ns;
+    i64 settled_ns = ns + m->write_settle_ns;
+    return ns && write ? (u64)MAX(settled_ns, 0) : ns;
 }
 
 /* How long from at_ns until the spot passes under the head. */
@@ -181,6 +199,9 @@ static void catch_up(struct drive *d, u64 now_ns)
     while (d->ahead != NONE && n) {
         struct segment *s = &d->segment[d->ahead];
         struct spot next = locate(d->model, s->end);
+        bool leaves = next.cyl != d->cyl || next.head != d->head;
+        if (leaves && d->model->ahead == AHEAD_IN_TRACK)
+            d->ahead_end = s->end;
         n = pass(d, &next, d->ahead_end - s->end, false, now_ns);
         extend(d, s, s->end + n);
         if (s->end == d->ahead_end)
@@ -232,26 +253,45 @@ static void forget(struct drive *d, u64 sector, u64 end)
 
 /* ---- commands ---- */
 
-/* Read sectors from the platters; each crosses the bus when it has passed and
- * the bus is free. Returns when the last has. */
-static u64 read_and_send(struct drive *d, u64 sector, u64 end, u64 bus_ns)
+/* Read the sectors from `here` on from the platters. Once those before `mark`
+ * are in the buffer, with those that it holds already, each crosses the bus
+ * when it has passed and the bus is free. Returns when the last has. */
+static u64 read_and_send(struct drive *d, u64 sector, u64 here, u64 end,
+                         u64 bus_ns)
 {
     const struct drive_model *m = d->model;
-    while (sector < end) {
-        struct spot s = locate(m, sector);
-        u64 n = pass(d, &s, end - sector, false, FOREVER);
-        u64 first_ns = d->arm_ns - angle_ns(m, n - 1, s.slots);
-        bus_ns = MAX(bus_ns, first_ns) + n * d->bus_ns;
+    u64 share = (end - sector) * m->read_mark_percent;
+    u64 mark = sector + MAX(1, (share + 99) / 100), sent = sector;
+    if (here >= mark) {
+        bus_ns += (here - sector) * d->bus_ns;
+        sent = here;
+    }
+    while (here < end) {
+        struct spot s = locate(m, here);
+        u64 n = pass(d, &s, end - here, false, FOREVER);
+        u64 first = MAX(here + 1, mark);
+        here += n;
+        if (here < mark)
+            continue;
+        u64 first_ns = d->arm_ns - angle_ns(m, here - first, s.slots);
+        bus_ns = MAX(bus_ns, first_ns) + (sent == sector ? m->reselect_ns : 0);
+        bus_ns += (here - sent) * d->bus_ns;
         bus_ns = MAX(bus_ns, d->arm_ns + d->bus_ns);
-        sector += n;
+        sent = here;
     }
     return bus_ns;
 }
 
-/* The arm has read up to the end of segment i for this request, and goes on. */
-static void read_ahead(struct drive *d, u32 i, u64 end)
+/* The arm has read up to the end of segment i for this request, and goes on, if
+ * the drive reads ahead at such a request. */
+static void read_ahead(struct drive *d, u32 i, u64 end, bool sequential)
 {
-    u64 to = MIN(end + d->cache.read_ahead_sectors, d->model->sectors);
+    const struct drive_model *m = d->model;
+    u64 to = MIN(end + d->cache.read_ahead_sectors, m->sectors);
+    if (m->ahead == AHEAD_IN_SEGMENT)
+        to = MIN(to, d->segment[i].first + d->cache.segment_sectors);
+    if (d->ahead_if_sequential && !sequential)
+        to = end;
     if (d->ahead == i)
         to = MAX(to, d->ahead_end);
     d->ahead = to > d->segment[i].end ? i : NONE;
@@ -265,7 +305,8 @@ static u64 serve_read(struct drive *d, u64 now_ns, u64 sector, u64 end)
     bool joins = i != NONE && i == d->ahead;
     bool hit = joins || (i != NONE && end <= d->segment[i].end);
     u64 ready_ns = now_ns + (hit ? m->read_hit_ns : m->read_miss_ns)[d->after];
-    if (i == NONE)
+    bool sequential = i != NONE;
+    if (!sequential)
         begin_segment(d, i = oldest_segment(d), sector);
     struct segment *s = &d->segment[i];
     u64 here = MIN(s->end, end);
@@ -274,15 +315,15 @@ static u64 serve_read(struct drive *d, u64 now_ns, u64 sector, u64 end)
     if (here < end) {
         if (!joins)
             d->arm_ns = MAX(d->arm_ns, ready_ns);
-        done_ns = read_and_send(d, here, end, done_ns);
+        done_ns = read_and_send(d, sector, here, end, ready_ns);
         extend(d, s, end);
     }
     if (here < end || joins) {
-        read_ahead(d, i, end);
+        read_ahead(d, i, end, sequential);
         if (d->written == i)
             d->written = NONE;
     }
-    return done_ns;
+    return done_ns + m->done_ns[AFTER_READ];
 }
 
 /* When the arm, told at ready_ns, can begin to write n sectors: it is at the
@@ -338,10 +379,11 @@ static u64 serve_write(struct drive *d, u64 now_ns, u64 sector, u64 end)
     d->durable_ns = d->arm_ns;
     forget(d, sector, end);
     struct segment *s = &d->segment[d->written];
-    u64 done_ns = m->write_behind ? behind_ns(d, s, end, here_ns) : d->arm_ns;
+    u64 done_ns = m->write_behind ? behind_ns(d, s, end, here_ns)
+                                  : d->arm_ns + m->reselect_ns;
     extend(d, s, end);
     s->used = d->commands;
-    return done_ns;
+    return done_ns + m->done_ns[AFTER_WRITE];
 }
 
 void drive_start(struct drive *d, const struct drive_model *model)
@@ -351,6 +393,7 @@ void drive_start(struct drive *d, const struct drive_model *model)
         .cache = {model->segments, model->segment_sectors,
                   model->read_ahead_sectors},
         .bus_ns = model->bus_ns,
+        .ahead_if_sequential = model->ahead_if_sequential,
         .ahead = NONE,
         .written = NONE,
     };
@@ -416,14 +459,42 @@ struct approach drive_approach(const struct drive *d, u64 now_ns, u64 sector,
     return (struct approach){there_ns, there_ns + wait_ns(m, &s, there_ns)};
 }
 
+/* The next of the drive's random numbers: splitmix64 (Steele, Lea, Flood 2014).
+ */
+static u64 draw(struct drive *d)
+{
+    u64 z = d->random += 0x9e3779b97f4a7c15;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return z ^ z >> 31;
+}
+
+/* A time drawn from the exponential distribution, by von Neumann's method,
+ * which needs no logarithm: draw numbers while they fall. If their count is
+ * odd, the first of them is the fraction; otherwise add a whole mean and begin
+ * anew. */
+static u64 exponential_ns(struct drive *d, u64 mean_ns)
+{
+    for (u64 whole_ns = 0;; whole_ns += mean_ns) {
+        u64 first = draw(d), last = first, next;
+        bool odd = true;
+        for (; (next = draw(d)) < last; last = next)
+            odd = !odd;
+        if (odd)
+            return whole_ns + (first >> 32) * mean_ns / (1ull << 32);
+    }
+}
+
 u64 drive_service(struct drive *d, u64 now_ns, u64 sector, u32 nsectors,
                   bool write)
 {
     u64 begin_ns = MAX(now_ns, d->free_ns), end = sector + nsectors;
     d->commands++;
     if (d->model->service_ns) {
-        d->free_ns = begin_ns + d->model->service_ns;
-        return d->free_ns;
+        u64 mean_ns = d->model->service_ns;
+        return d->free_ns = begin_ns + (d->model->service_varies
+                                            ? exponential_ns(d, mean_ns)
+                                            : mean_ns);
     }
     catch_up(d, begin_ns);
     d->free_ns = write ? serve_write(d, begin_ns, sector, end)

@@ -24,6 +24,15 @@ struct zone {
     u32 track_skew, cyl_skew;
 };
 
+/* What else is known of a zone: the angle of its first track, and which sectors
+ * hold no data. */
+struct zone_gaps {
+    u32 first_slot;   /* of the first track: the slot where it begins */
+    u32 front, back;  /* sectors without data, at the zone's start and end */
+    const u32 *slips; /* and others, counted from the zone's start (spares left
+                         out), rising; ends with 0; or NULL */
+};
+
 struct seek_point {
     u32 cyls, ns;
 };
@@ -39,11 +48,17 @@ struct seek_curve {
 /* An overhead of the controller, by what it did before. */
 enum { AFTER_READ, AFTER_WRITE };
 
+/* How far the arm reads ahead, but no further than read_ahead_sectors: beyond a
+ * request, whose data may give way; while the request's data keep their place
+ * in the segment; to the end of the track. */
+enum ahead { AHEAD_FAR, AHEAD_IN_SEGMENT, AHEAD_IN_TRACK };
+
 /* A kind of drive: one row of figures, each with its source. */
 struct drive_model {
     const char *name, *about;
-    bool modelled;  /* false: the device itself is the drive */
-    u64 service_ns; /* a constant service time, and nothing below; or 0 */
+    bool modelled;       /* false: the device itself is the drive */
+    u64 service_ns;      /* a service time, and nothing below but depth; or 0 */
+    bool service_varies; /* exponentially, service_ns is its mean */
 
     /* The platters. */
     u64 sectors; /* capacity, as published; 0: any */
@@ -51,22 +66,31 @@ struct drive_model {
     const struct zone *zones; /* ends with one of 0 sectors */
     u32 spares, spare_tracks; /* the last `spares` sectors of each spare_tracks
                                  tracks of a zone hold no data; 0: none */
+    const struct zone_gaps *gaps; /* one for each zone; or NULL */
 
     /* The arm. */
     struct seek_curve seek;
     u32 head_switch_ns;
-    u32 write_settle_ns; /* added before a write on another track */
+    i32 write_settle_ns; /* added before a write on another track */
 
     /* The controller: from a command's arrival until the arm or the data leave.
      * A hit is served by the cache, or by what the arm is already doing. */
     u32 read_hit_ns[2], read_miss_ns[2], write_hit_ns[2], write_miss_ns[2];
-    u32 bus_ns; /* to move a sector to or from the host */
-    u32 depth;  /* commands it takes at a time */
+    u32 bus_ns;      /* to move a sector to or from the host */
+    u32 reselect_ns; /* to get the bus again when the platter has been waited
+                        for */
+    u32 done_ns[2];  /* after the last sector, to say so: of a read, of a write
+                      */
+    u32 read_mark_percent; /* of a read must be in the buffer before the bus
+                              starts */
+    u32 depth;             /* commands it takes at a time */
 
     /* The cache. */
     u32 segments, segment_sectors; /* at most MAX_SEGMENTS */
-    u32 read_ahead_sectors; /* beyond a request, whose data may give way */
-    bool write_behind;      /* a write is done when its data are in the cache */
+    u32 read_ahead_sectors;
+    enum ahead ahead;
+    bool ahead_if_sequential; /* not at a read that goes on from no segment */
+    bool write_behind;   /* a write is done when its data are in the cache */
     bool volatile_cache; /* and then lost in a power cut, unless it was flushed
                           */
 };
@@ -88,8 +112,10 @@ struct drive {
     const struct drive_model *model;
     struct drive_cache cache; /* of the model, or as it was set */
     u32 bus_ns;               /* of the model, or as it was set */
+    bool ahead_if_sequential; /* of the model, or as it was set */
     u64 commands;             /* so far */
     u64 free_ns;              /* when the last of them is done */
+    u64 random;               /* state of the generator, if service_varies */
     u32 after;                /* AFTER_READ or AFTER_WRITE: what that was */
     u64 durable_ns; /* when all that it was given is on the platters */
     u64 arm_ns;     /* when the arm will have done what it was told */

@@ -13,6 +13,12 @@
  */
 #include "kernel/disk/drive.h"
 
+/* Overheads that are the same after a read and after a write: of a read that
+ * hits, and of all others. */
+#define OVERHEADS(hit, other)                                  \
+    .read_hit_ns = {hit, hit}, .read_miss_ns = {other, other}, \
+    .write_hit_ns = {other, other}, .write_miss_ns = {other, other}
+
 static const struct drive_model rows[] = {
     {
         .name = "none",
@@ -23,6 +29,14 @@ static const struct drive_model rows[] = {
         .about = "a constant service time of 10 ms, one request at a time",
         .modelled = true,
         .service_ns = 10000000, /* chosen: a round figure for a 1990s disk */
+        .depth = 1,
+    },
+    {
+        .name = "exponential",
+        .about = "service times of 10 ms on average, exponentially distributed",
+        .modelled = true,
+        .service_ns = 10000000, /* chosen: as fixed */
+        .service_varies = true, /* Carson and Setia's other case, cv = 1 */
         .depth = 1,
     },
 
@@ -94,8 +108,9 @@ static const struct drive_model rows[] = {
     },
 
     /* The drives of "Achieving Predictable Response Time with an Intelligent
-     * File System Updater", whose 10.7 and 9.4 ms are taken as average seeks.
-     * No write-behind: chosen. */
+     * File System Updater". Its 10.7 and 9.4 ms are taken as average seeks. The
+     * data sheet of the LPS 540S has 12.0 ms (product manual 81-104075-01), so
+     * its row has the paper's drive. No write-behind: chosen. */
     {
         .name = "lps540s",
         .about = "Quantum ProDrive LPS 540S: 541 MB, 4,500 rpm, 10.7 ms",
@@ -124,10 +139,7 @@ static const struct drive_model rows[] = {
         .head_switch_ns = 999000,  /* class: Quantum Atlas III, measured */
         .write_settle_ns = 650000, /* class: HP C2249A, measured */
         /* chosen */
-        .read_hit_ns = {500000, 500000},
-        .read_miss_ns = {1000000, 1000000},
-        .write_hit_ns = {1000000, 1000000},
-        .write_miss_ns = {1000000, 1000000},
+        OVERHEADS(500000, 1000000),
         .bus_ns = 51200, /* published: SCSI-2, 10 MB/s */
         .depth = 1,
         .segments = 2, /* chosen; the 128 KB of the buffer are published */
@@ -160,10 +172,7 @@ static const struct drive_model rows[] = {
         .head_switch_ns = 890000,  /* class: HP C2249A, measured */
         .write_settle_ns = 650000, /* class: HP C2249A, measured */
         /* chosen */
-        .read_hit_ns = {500000, 500000},
-        .read_miss_ns = {1000000, 1000000},
-        .write_hit_ns = {1000000, 1000000},
-        .write_miss_ns = {1000000, 1000000},
+        OVERHEADS(500000, 1000000),
         .bus_ns = 51200, /* published: SCSI-2, 10 MB/s */
         .depth = 1,
         .segments = 3, /* chosen; 480 KB of cache are published */
@@ -236,10 +245,7 @@ static const struct drive_model rows[] = {
                  .c_ns = 8000000,
                  .e_ns = 8000},
         .head_switch_ns = 1600000,
-        .read_hit_ns = {2200000, 2200000},
-        .read_miss_ns = {2200000, 2200000},
-        .write_hit_ns = {2200000, 2200000},
-        .write_miss_ns = {2200000, 2200000},
+        OVERHEADS(2200000, 2200000),
         .bus_ns = 51200, /* chosen: SCSI-2, 10 MB/s */
         .depth = 1,
         .segments = 1, /* chosen: 128 KB in one piece */
@@ -250,12 +256,16 @@ static const struct drive_model rows[] = {
         .name = "st19101",
         .about = "Seagate ST19101 Cheetah 9: 9.1 GB, 10,000 rpm",
         .modelled = true,
-        /* Published figures of this row: from memory, not yet checked. */
-        .sectors = 17783240, /* published; and the next three figures */
-        .rpm = 10000,
+        /* The paper simulated 11 cylinders of one zone, and calls its model a
+         * coarse approximation. Its table has the rotational speed, the heads,
+         * the sectors of a track, head switch, least seek and overhead; they
+         * are quoted from memory. All else is not known from it: the real
+         * drive has zones, which would change cylinders and skews. */
+        .sectors = 17772544, /* derived: 9.1 GB in whole cylinders */
+        .rpm = 10000,        /* published, and the next two figures */
         .heads = 16,
-        /* derived: cylinders from the sectors; skews */
-        .zones = (const struct zone[]){{0, 4341, 256, 22, 22}, {}},
+        /* derived: cylinders, from 9.1 GB; skews */
+        .zones = (const struct zone[]){{0, 4338, 256, 22, 22}, {}},
         /* published: one cylinder; class: the rest is the Cheetah 4LP's curve,
          * stretched to the cylinders */
         .seek = {.table = (const struct seek_point[]){{1, 500000}, {}},
@@ -264,14 +274,11 @@ static const struct drive_model rows[] = {
                  .b_ns = 191000,
                  .c_ns = 4245800,
                  .e_ns = 2637},
-        .head_switch_ns = 500000,        /* published */
-        .read_hit_ns = {100000, 100000}, /* published: 0.1 ms for all */
-        .read_miss_ns = {100000, 100000},
-        .write_hit_ns = {100000, 100000},
-        .write_miss_ns = {100000, 100000},
-        .bus_ns = 12800, /* chosen: Ultra Wide SCSI, 40 MB/s */
+        .head_switch_ns = 500000,  /* published */
+        OVERHEADS(100000, 100000), /* published */
+        .bus_ns = 12800, /* not known; chosen: Ultra Wide SCSI, 40 MB/s */
         .depth = 1,
-        .segments = 3, /* class: Cheetah 4LP */
+        .segments = 3, /* not known; class: Cheetah 4LP */
         .segment_sectors = 282,
         .read_ahead_sectors = 282,
     },

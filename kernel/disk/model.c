@@ -245,6 +245,8 @@ static void fit_cache(struct disk *d)
     c.segment_sectors = sectors;
     c.read_ahead_sectors = sectors_wanted("drive_read_ahead_kb", ahead, 0);
     d->drive.cache = c;
+    d->drive.ahead_if_sequential =
+        arg_number("drive_ahead_if_sequential", m->ahead_if_sequential, 0, 1);
     u64 bus_kb_s = arg_number("drive_bus_kb_s", 0, 100, 1000000);
     if (bus_kb_s)
         d->drive.bus_ns = SECTOR_BYTES * NS_PER_MS / bus_kb_s;
@@ -256,6 +258,7 @@ void model_fit(struct disk *d, u32 wanted)
 {
     drive_start(&d->drive, drive_wanted(d));
     const struct drive_model *m = d->drive.model;
+    d->drive.random = arg_number("drive_seed", 0, 0, ~0ull) + d->id;
     d->queue.turn_ns = m->rpm ? drive_rotation_ns(m) : 0;
     d->later_ns = NEVER_NS;
     bool is_volatile = m->modelled ? m->volatile_cache : d->can_flush;

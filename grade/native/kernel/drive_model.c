@@ -291,6 +291,156 @@ TEST(a_write_drops_only_what_segments_hold_of_it)
     check(read_at(110000, 100, 1) > 110000000 + 20000 + 5000);
 }
 
+/* ---- columns that some rows have ---- */
+
+/* The toy with other columns. */
+static struct drive_model other;
+#define WITH(...) \
+    (other = toy, (void)(__VA_ARGS__), drive_start(&drive, &other))
+
+/* Sectors 1 to 4 pass from 100 to 500 us. At 75 % the bus, here of 50 us a
+ * sector, begins with the third, at 400 us. */
+TEST(the_bus_of_a_read_starts_when_the_buffer_has_the_marks_share)
+{
+    WITH(other.read_mark_percent = 75);
+    drive.bus_ns = 50000;
+    check_eq(read_at(0, 1, 4), 400000 + 4 * 50000);
+    WITH(other.read_mark_percent = 100);
+    drive.bus_ns = 50000;
+    check_eq(read_at(0, 1, 4), 500000 + 4 * 50000);
+    WITH(other.read_mark_percent = 1);
+    drive.bus_ns = 50000;
+    check_eq(read_at(0, 1, 4), 500000 + 50000);
+}
+
+/* Sector 10, the second, is on the next track, at 1.1 ms. */
+TEST(a_read_mark_counts_over_tracks)
+{
+    WITH(other.read_mark_percent = 100);
+    check_eq(read_at(80, 9, 2), 900000 + 300000 + 2 * 5000);
+}
+
+/* What the cache holds counts: at 450 us it has sector 2 and 3. */
+TEST(a_read_mark_counts_what_the_cache_holds)
+{
+    WITH(other.read_mark_percent = 50, other.reselect_ns = 7000);
+    check_eq(read_at(0, 1, 1), 200000 + 7000 + 5000);
+    check_eq(read_at(450, 2, 3), 500000 + 5000);
+    WITH(other.read_mark_percent = 100, other.reselect_ns = 7000);
+    read_at(0, 1, 1);
+    check_eq(read_at(450, 2, 3), 500000 + 7000 + 3 * 5000);
+}
+
+TEST(a_command_ends_some_time_after_its_data)
+{
+    WITH(other.done_ns[AFTER_READ] = 3000, other.done_ns[AFTER_WRITE] = 4000,
+         other.reselect_ns = 7000);
+    check_eq(read_at(0, 1, 1), 200000 + 7000 + 5000 + 3000);
+    check_eq(read_at(9000, 1, 1), 9000000 + 10000 + 5000 + 3000);
+    drive_start(&drive, &other);
+    check_eq(write_at(0, 1, 1), 200000 + 7000 + 4000);
+    other.write_behind = true;
+    drive_start(&drive, &other);
+    check_eq(write_at(0, 1, 3), 22000 + 15000 + 4000);
+}
+
+/* To cylinder 1 in 22 + 200 - 60 = 162 us: sector 20 comes at 400 us. The
+ * settle takes nothing off where the arm stays. */
+TEST(a_write_may_settle_in_less_time_than_a_read)
+{
+    WITH(other.write_settle_ns = -60000);
+    check_eq(write_at(238, 20, 1), 500000);
+    drive_start(&drive, &other);
+    check_eq(write_at(239, 20, 1), 1500000);
+    drive_start(&drive, &other);
+    check_eq(write_at(74, 1, 1), 1200000);
+    WITH(other.write_settle_ns = -300000);
+    check_eq(write_at(370, 20, 1), 500000);
+}
+
+/* Track 0 ends with sector 9. */
+TEST(an_arm_may_read_ahead_to_the_end_of_the_track_only)
+{
+    WITH(other.ahead = AHEAD_IN_TRACK);
+    read_at(0, 1, 1);
+    check_eq(read_at(9000, 5, 5), 9000000 + 10000 + 5 * 5000);
+    check(read_at(20000, 10, 1) > 20000000 + 20000);
+}
+
+/* Its 24 sectors: 1 to 24. */
+TEST(an_arm_may_read_ahead_until_the_segment_is_full)
+{
+    WITH(other.ahead = AHEAD_IN_SEGMENT, other.read_ahead_sectors = 100);
+    read_at(0, 1, 1);
+    check_eq(read_at(20000, 1, 24), 20000000 + 10000 + 24 * 5000);
+    check(read_at(40000, 25, 1) > 40000000 + 20000);
+}
+
+TEST(an_arm_may_read_ahead_after_a_sequential_read_only)
+{
+    WITH(other.ahead_if_sequential = true);
+    read_at(0, 1, 1);
+    check(read_at(9000, 2, 1) > 9000000 + 20000 + 5000);
+    check_eq(read_at(19000, 3, 4), 19000000 + 10000 + 4 * 5000);
+}
+
+/* Zone A: 10 of its first sectors and 4 of its last hold no data, and three
+ * slip, of which 30 is the last; so sector 0 is where 10 was, 17 where 29, 18
+ * where 31. Its tracks begin 2 slots later. */
+static const struct zone_gaps gaps[] = {
+    {.first_slot = 2,
+     .front = 10,
+     .back = 4,
+     .slips = (const u32[]){15, 16, 30, 0}},
+    {.first_slot = 5},
+};
+
+TEST(a_zone_has_sectors_that_hold_no_data)
+{
+    WITH(other.gaps = gaps);
+    check_eq(drive_room(&other), 74 - 10 - 4 - 3 + 74 * 8 - 25 * 2);
+    /* Where sector 10 is without gaps, at slot 1, and 2 more. */
+    check_eq(read_at(200, 0, 1), 300000 + 100000 + 5000);
+    /* Sector 4 is the last before the slips: 5 comes two slots later. */
+    drive_start(&drive, &other);
+    check_eq(read_at(600, 4, 2), 700000 + 400000 + 5000);
+    drive_start(&drive, &other);
+    check_eq(read_at(0, 57, 1), 5 * 125000 + 125000 + 5000);
+}
+
+/* ---- times drawn at random ---- */
+
+/* Of 100,000 times: the mean and the deviation are 10 ms, the share over three
+ * means is e^-3; each within four of its standard errors. */
+TEST(a_time_may_vary_exponentially)
+{
+    drive_start(&drive, drive_find("exponential"));
+    u64 n = 100000, sum_us = 0, squares = 0, over = 0, last_ns = 0;
+    for (u64 i = 0; i < n; i++) {
+        u64 ns = drive_service(&drive, 0, 1, 1, false) - last_ns;
+        last_ns = drive.free_ns;
+        sum_us += ns / 1000;
+        squares += (ns / 1000) * (ns / 1000);
+        over += ns > 30000000;
+    }
+    u64 mean_us = sum_us / n, mean_square = squares / n;
+    check(mean_us > 9873 && mean_us < 10127);
+    check(mean_square > 194340000 && mean_square < 205660000);
+    check(over > 4703 && over < 5255);
+}
+
+TEST(times_drawn_depend_on_the_seed_alone)
+{
+    u64 ns[3];
+    for (u64 i = 0; i < 3; i++) {
+        drive_start(&drive, drive_find("exponential"));
+        drive.random = i / 2;
+        ns[i] = drive_service(&drive, 0, 1, 1, false);
+    }
+    check_eq(ns[0], ns[1]);
+    check(ns[0] != ns[2]);
+}
+
 TEST(a_constant_service_time_is_all_there_is_of_some_drives)
 {
     drive_start(&drive, drive_find("fixed"));
@@ -334,9 +484,11 @@ static void check_approach(u64 now_ns, u64 sector, u32 n, bool write)
     u64 ready_ns = MAX(now_ns, slow.free_ns);
     check(a.there_ns >= ready_ns && a.begin_ns >= a.there_ns);
     check(a.begin_ns - a.there_ns < 1000000);
+    u64 after_ns = (write ? 0 : toy.bus_ns) + toy.done_ns[write];
+    after_ns += toy.reselect_ns;
     if (n == 1 && a.begin_ns > ready_ns) /* alone, it is done right after */
-        check(done_ns == a.begin_ns + (write ? 0 : toy.bus_ns) + 100000 ||
-              done_ns == a.begin_ns + (write ? 0 : toy.bus_ns) + 125000);
+        check(done_ns == a.begin_ns + after_ns + 100000 ||
+              done_ns == a.begin_ns + after_ns + 125000);
 }
 
 static void random_requests(u64 state, u64 steps)
@@ -395,6 +547,24 @@ TEST(random_requests_to_a_drive_that_settles_slowly_do_too)
 {
     toy.write_settle_ns = 110000;
     random_requests(4, 5000);
+}
+
+TEST(random_requests_to_a_drive_with_other_columns_do_too)
+{
+    static const enum ahead aheads[] = {AHEAD_FAR, AHEAD_IN_SEGMENT,
+                                        AHEAD_IN_TRACK};
+    toy.reselect_ns = 3000;
+    toy.done_ns[AFTER_READ] = 2000;
+    toy.done_ns[AFTER_WRITE] = 4000;
+    toy.write_settle_ns = -30000;
+    toy.gaps = gaps;
+    toy.sectors = 590;
+    for (u32 i = 0; i < 6; i++) {
+        toy.ahead = aheads[i % 3];
+        toy.ahead_if_sequential = i < 3;
+        toy.read_mark_percent = 20 * i;
+        random_requests(10 + i, 5000);
+    }
 }
 
 TEST(random_requests_to_a_drive_without_spares_do_too)

@@ -15,29 +15,44 @@ static u64 slot_ns(const struct slow_drive *d, u64 sector)
     return 60000000000ul / d->model->rpm / places[sector].slots;
 }
 
-/* A zone, track by track; its last tracks of each group end in spares. */
-static void lay_out(const struct drive_model *m, const struct zone *z)
+static bool is_slip(const struct zone_gaps *g, u32 number)
 {
-    u32 tracks = (z->last_cyl - z->first_cyl + 1) * m->heads, skew = 0;
+    for (const u32 *slip = g->slips; slip && *slip; slip++) {
+        if (*slip == number)
+            return true;
+    }
+    return false;
+}
+
+/* A zone, track by track; its last tracks of each group end in spares. Then
+ * sectors at its end are taken away again. */
+static void lay_out(const struct drive_model *m, const struct zone *z,
+                    const struct zone_gaps *g)
+{
+    u32 tracks = (z->last_cyl - z->first_cyl + 1) * m->heads;
+    u32 skew = g->first_slot, number = 0;
     for (u32 t = 0; t < tracks; t++) {
         u32 n = z->sectors, head = t % m->heads;
         bool ends =
             m->spares && ((t + 1) % m->spare_tracks == 0 || t + 1 == tracks);
         if (t)
             skew += head ? z->track_skew : z->cyl_skew;
-        for (u32 i = 0; i < n - (ends ? m->spares : 0); i++) {
+        for (u32 i = 0; i < n - (ends ? m->spares : 0); i++, number++) {
             check(nplaces < SECTORS);
-            places[nplaces++] = (struct place){z->first_cyl + t / m->heads,
-                                               head, (i + skew) % n, n};
+            if (number >= g->front && !is_slip(g, number))
+                places[nplaces++] = (struct place){z->first_cyl + t / m->heads,
+                                                   head, (i + skew) % n, n};
         }
     }
+    nplaces -= g->back;
 }
 
 u64 slow_start(struct slow_drive *d, const struct drive_model *m)
 {
+    static const struct zone_gaps none;
     nplaces = 0;
-    for (const struct zone *z = m->zones; z->sectors; z++)
-        lay_out(m, z);
+    for (u32 i = 0; m->zones[i].sectors; i++)
+        lay_out(m, &m->zones[i], m->gaps ? &m->gaps[i] : &none);
     *d = (struct slow_drive){
         .model = m,
         .cache = {m->segments, m->segment_sectors, m->read_ahead_sectors},
@@ -53,7 +68,10 @@ static u64 travel_ns(const struct slow_drive *d, u64 sector, bool write)
     u64 ns = drive_seek_ns(d->model, abs((int)to->cyl - (int)d->cyl));
     if (to->head != d->head && ns < d->model->head_switch_ns)
         ns = d->model->head_switch_ns;
-    return ns && write ? ns + d->model->write_settle_ns : ns;
+    if (!ns || !write)
+        return ns;
+    i64 settle_ns = d->model->write_settle_ns;
+    return settle_ns < 0 && (u64)-settle_ns > ns ? 0 : ns + settle_ns;
 }
 
 /* When the sector begins to pass, if the arm is there then. */
@@ -89,6 +107,13 @@ static void read_ahead(struct slow_drive *d, u64 now_ns)
 {
     while (d->ahead >= 0) {
         struct segment *s = &d->segment[d->ahead];
+        const struct place *p = &places[s->end];
+        if (d->model->ahead == AHEAD_IN_TRACK &&
+            (p->cyl != d->cyl || p->head != d->head)) {
+            d->ahead_end = s->end;
+            d->ahead = -1;
+            return;
+        }
         if (!pass(d, s->end, false, now_ns))
             return;
         extend(d, s);
@@ -126,13 +151,49 @@ static i32 segment_with(const struct slow_drive *d, u64 sector)
     return best;
 }
 
+/* The sectors of a read cross the bus, each when it is there; the first of them
+ * when as many are there as the mark says, and if the bus has waited for that,
+ * it must be had again. */
+static u64 send(const struct slow_drive *d, const u64 *here_ns, u32 n,
+                u64 ready_ns)
+{
+    const struct drive_model *m = d->model;
+    u64 mark = 1, ns = ready_ns;
+    while (100 * mark < m->read_mark_percent * n)
+        mark++;
+    if (here_ns[mark - 1])
+        ns = MAX(ns, here_ns[mark - 1]) + m->reselect_ns;
+    for (u32 i = 0; i < n; i++)
+        ns = MAX(ns, here_ns[i]) + m->bus_ns;
+    return ns;
+}
+
+/* How far the arm reads ahead of a read up to `end`. */
+static u64 ahead_to(const struct slow_drive *d, const struct segment *s,
+                    u64 end, bool sequential)
+{
+    const struct drive_model *m = d->model;
+    u64 to = end;
+    while (to < end + d->cache.read_ahead_sectors && to < m->sectors) {
+        if (m->ahead_if_sequential && !sequential)
+            break;
+        if (m->ahead == AHEAD_IN_SEGMENT &&
+            to - s->first >= d->cache.segment_sectors)
+            break;
+        to++;
+    }
+    return to;
+}
+
 static u64 serve_read(struct slow_drive *d, u64 now_ns, u64 sector, u64 end)
 {
     const struct drive_model *m = d->model;
     i32 i = segment_with(d, sector);
     bool joins = i >= 0 && i == d->ahead, from_platter = false;
     bool hit = joins || (i >= 0 && end <= d->segment[i].end);
-    u64 done_ns = now_ns + (hit ? m->read_hit_ns : m->read_miss_ns)[d->wrote];
+    u64 ready_ns = now_ns + (hit ? m->read_hit_ns : m->read_miss_ns)[d->wrote];
+    u64 here_ns[SECTORS] = {0}; /* 0: it was in the cache */
+    bool sequential = i >= 0;
     if (i < 0)
         empty(d, i = oldest(d), sector);
     struct segment *s = &d->segment[i];
@@ -145,14 +206,15 @@ static u64 serve_read(struct slow_drive *d, u64 now_ns, u64 sector, u64 end)
             from_platter = true;
             pass(d, k, false, UINT64_MAX);
             extend(d, s);
-            done_ns = MAX(done_ns, d->arm_ns);
+            here_ns[k - sector] = d->arm_ns;
         }
-        done_ns += m->bus_ns;
     }
+    u64 done_ns =
+        send(d, here_ns, end - sector, ready_ns) + m->done_ns[AFTER_READ];
     s->used = d->commands;
     if (!from_platter && !joins)
         return done_ns;
-    u64 to = MIN(end + d->cache.read_ahead_sectors, m->sectors);
+    u64 to = ahead_to(d, s, end, sequential);
     if (d->ahead == i)
         to = MAX(to, d->ahead_end);
     d->ahead = to > s->end ? i : -1;
@@ -199,7 +261,8 @@ static u64 serve_write(struct slow_drive *d, u64 now_ns, u64 sector, u64 end)
             if (d->segment[i].first <= k && k < d->segment[i].end)
                 d->segment[i].first = d->segment[i].end;
     struct segment *s = &d->segment[d->written];
-    u64 here_ns = ready_ns + (end - sector) * m->bus_ns, done_ns = d->arm_ns;
+    u64 here_ns = ready_ns + (end - sector) * m->bus_ns;
+    u64 done_ns = d->arm_ns + m->reselect_ns;
     if (m->write_behind) {
         u64 room_ns = d->cache.segment_sectors * slot_ns(d, end - 1);
         bool fits = end - s->first <= d->cache.segment_sectors;
@@ -208,7 +271,7 @@ static u64 serve_write(struct slow_drive *d, u64 now_ns, u64 sector, u64 end)
     for (u64 k = s->end; k < end; k++)
         extend(d, s);
     s->used = d->commands;
-    return done_ns;
+    return done_ns + m->done_ns[AFTER_WRITE];
 }
 
 u64 slow_service(struct slow_drive *d, u64 now_ns, u64 sector, u32 n,
