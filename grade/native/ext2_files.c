@@ -137,6 +137,23 @@ TEST(what_a_policy_wishes_is_started_after_what_is_asked_for)
     rig_end();
 }
 
+TEST(blocks_of_a_call_may_be_reads_of_their_own)
+{
+    long_file();
+    struct inode *ip = rig_open("/m/f");
+    struct wish w = {.first = 70, .n = 2, .times = 1};
+    shim.by_block = true;
+    check_eq(read_at(ip, 1024, 3 * 1024), 3 * 1024);
+    expect_told("");
+    shim.wish = &w;
+    check_eq(read_at(ip, 1000, 2000), 2000);
+    expect_told("w70-71 w70-71 w70-71");
+    check_eq(shim_access.block, 2);
+    check_eq(shim_access.nblocks, 1);
+    rig_close(ip);
+    rig_end();
+}
+
 TEST(hints_start_reads_and_name_blocks_to_evict)
 {
     long_file();

@@ -830,6 +830,11 @@ bool prefetch_takes_hints(void)
     return !shim.no_hints;
 }
 
+bool prefetch_by_block(void)
+{
+    return shim.by_block;
+}
+
 void binval(struct disk *d, u64 blkno)
 {
     may_sleep();

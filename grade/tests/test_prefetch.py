@@ -69,6 +69,21 @@ def test_sequential_reads_reach_the_drives_media_rate(lab: Lab, policy: str, bs:
     assert run.count("bio.ahead_used") == run.count("bio.ahead") > 0.95 * DATA_BLOCKS
 
 
+@pytest.mark.parametrize(
+    ("bs", "by_block", "commands"), [("64k", 0, 1), ("64k", 1, 4), ("8k", 1, 4)]
+)
+def test_bsd44_reads_64_kb_by_four_commands_if_a_calls_blocks_are_read_one_by_one(
+    lab: Lab, bs: str, by_block: int, commands: int
+) -> None:
+    """They have 1, 1, 2 and 4 blocks."""
+    args = f"drive=fixed nbuf=600 prefetch=bsd44 bsd44.by_block={by_block}"
+    files = ("--file", f"/data={8 * BLOCK}", "--file", "/w=8K")
+    before = f"iogen rw=read bs={bs} size=8k filename=/w"  # and the program is cached
+    both = f"{before}\niogen rw=read bs={bs} size=64k filename=/data"
+    counts = [lab(script, args, files).count("disk.commands") for script in (before, both)]
+    assert counts[1] - counts[0] == commands
+
+
 def test_without_prefetching_they_do_not(lab: Lab) -> None:
     run = lab(SEQUENTIAL.format(bs="8k"), "drive=rz58 nbuf=600 prefetch=none")
     assert run.bytes_s() < 0.7 * RZ58_MEDIA_BYTES_S

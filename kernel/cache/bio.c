@@ -680,6 +680,7 @@ static struct buf *read(struct disk *d, u64 blkno, const struct also *also,
     if (!valid) {
         spin_lock(&bcache.lock);
         prepare(b, B_READ, true);
+        b->io.alone = also->apart;
         spin_unlock(&bcache.lock);
         disk_submit(d, &b->io);
     }

@@ -81,6 +81,7 @@ struct buf *bread(struct disk *, u64 blkno);
 struct also {
     const u64 *asked, *ahead;
     u32 nasked, nahead;
+    bool apart; /* none of them joins the block that is waited for */
 };
 
 /* bread for a program that reads a file, of which the update policy is told;

@@ -40,6 +40,11 @@ bool prefetch_takes_hints(void)
     return hooks()->takes_hints;
 }
 
+bool prefetch_by_block(void)
+{
+    return hooks()->by_block && hooks()->by_block();
+}
+
 /* Do n blocks from this one on lie in the file? */
 static bool in_file(i64 first, u64 n, u64 file_blocks)
 {

@@ -15,6 +15,9 @@ struct wish prefetch_ahead(struct disk *, struct streams *, struct access *);
 /* Does the policy in use act on the hints of programs? */
 bool prefetch_takes_hints(void);
 
+/* Does it want each block of a call to be a read of its own? */
+bool prefetch_by_block(void);
+
 /* Block i of a wish, i from 0 to n * times - 1. */
 static inline u64 wish_block(const struct wish *w, u64 i)
 {

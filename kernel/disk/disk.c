@@ -388,7 +388,6 @@ void disk_submit(struct disk *d, struct io *io)
 {
     assert(io_end(io) <= d->nsectors && io->request.nsectors);
     assert(io->done && !io->request.offer);
-    io->alone = false;
     spin_lock(&d->lock);
     hist_add_request(&queued, d->id, io->request.pid, queue_length(d));
     arrive(d, io);
@@ -476,6 +475,7 @@ static void command_ended(struct disk *d, struct io *io, int error)
     spin_unlock(&d->lock);
     for (struct io *i = split ? NULL : io; i; i = next) {
         next = io_next(i);
+        i->alone = false;
         account(d, i, error);
         i->done(i, error);
     }

@@ -31,8 +31,9 @@ struct io {
     void *arg;                                       /* done's own */
     /* disk.lock */
     struct io *held; /* the next of the commands that the drive holds */
-    bool alone;      /* joins no neighbour: it failed with one */
-    u64 issued_ns;   /* dispatched to the drive */
+    bool alone;    /* joins no neighbour, as its submitter wants, or because it
+                      failed with one */
+    u64 issued_ns; /* dispatched to the drive */
 };
 
 struct disk {

@@ -25,6 +25,7 @@ struct reading {
     u64 end;           /* what the call asked for ends before this block */
     struct wish wish;  /* the policy's */
     u64 ahead, nahead; /* its blocks that have been started; all of them */
+    bool by_block;     /* the call's blocks are reads of their own */
 };
 
 /* Ask the policy what to read ahead. first: the block that the read begins
@@ -74,7 +75,8 @@ static void prefetch(struct inode *ip, const struct wish *wish, u64 next,
 static struct also following(struct inode *ip, u64 block, struct reading *r,
                              u64 out[2 * WINDOW])
 {
-    struct also also = {.asked = out, .ahead = out + WINDOW};
+    struct also also = {
+        .asked = out, .ahead = out + WINDOW, .apart = r->by_block};
     if (r->next <= block + WINDOW / 2)
         also.nasked = map_next(ip, NULL, &r->next, r->end, out);
     if (r->next >= r->end)
@@ -140,21 +142,34 @@ static u64 part(const struct inode *ip, const struct uio *u, u64 left)
     return MIN(left, size - (u->offset & (size - 1)));
 }
 
+/* Read what the policy sees as one read: all of `left` bytes, or one block. */
+static int read_some(struct inode *ip, struct uio *u, u64 *left,
+                     struct streams *s)
+{
+    bool by_block = prefetch_by_block();
+    u64 last = by_block ? part(ip, u, *left) : *left;
+    struct reading r = {.streams = s,
+                        .next = (u->offset >> ip->fs->block_shift) + 1,
+                        .end = blocks_of(ip->fs, u->offset + last),
+                        .by_block = by_block};
+    int error = 0;
+    for (u64 n; last && !error; last -= n) {
+        n = part(ip, u, last);
+        error = read_part(ip, u, n, &r);
+        *left -= n;
+    }
+    prefetch(ip, &r.wish, r.ahead, r.nahead);
+    return error;
+}
+
 int ext2_read(struct inode *ip, struct uio *u, struct streams *s)
 {
     int error = check_file(ip);
     if (error || u->offset >= ip->size || u->left == 0)
         return error;
     u64 left = MIN(u->left, ip->size - u->offset);
-    struct reading r = {.streams = s,
-                        .next = (u->offset >> ip->fs->block_shift) + 1,
-                        .end = blocks_of(ip->fs, u->offset + left)};
-    while (left && !error) {
-        u64 n = part(ip, u, left);
-        error = read_part(ip, u, n, &r);
-        left -= n;
-    }
-    prefetch(ip, &r.wish, r.ahead, r.nahead);
+    while (left && !error)
+        error = read_some(ip, u, &left, s);
     accessed(ip);
     return error;
 }

@@ -361,6 +361,9 @@ struct prefetch_hooks {
     /* Do not ask while the hint is HINT_RANDOM; start to read what a program
      * says it will need, and evict next what it says it will not. */
     bool takes_hints;
+    /* (optional) Is each block of a call a read of its own, asked about and
+     * waited for before the next, by a command that nothing joins? */
+    bool (*by_block)(void);
 };
 
 /* ---- the table ---- */

@@ -7,16 +7,22 @@
  * to read while the program uses this one. If a program says that it reads
  * sequentially, a whole cluster is read ahead at once.
  *
+ * In 4.4BSD a call asks for its blocks one by one, and the driver joins
+ * nothing. So a file of 64 KB is read by four commands, of 1, 1, 2 and 4 blocks
+ * of 8 KB. by_block=1 has it so; otherwise all blocks of a call are asked for
+ * at once, and what is read ahead joins them.
+ *
  * Source: McKusick, Bostic, Karels, Quarterman, "The Design and Implementation
  * of the 4.4BSD Operating System", clustering in section 8.2; Shriver, Small,
  * Smith 1999, section 2.
  */
 #include "kernel/policy/policy.h"
 
-enum { CLUSTER_KB };
+enum { CLUSTER_KB, BY_BLOCK };
 
 static struct tunable tunables[] = {
     {"cluster_kb", "KB", 64, 1, 1024, "most to read ahead at a time"},
+    {"by_block", "0 or 1", 0, 0, 1, "a call's blocks are read one by one"},
     {0},
 };
 
@@ -47,11 +53,18 @@ static void bsd44_ahead(struct stream *s, const struct access *a,
     w->n = MIN(to, a->file_blocks) - from;
 }
 
+static bool bsd44_by_block(void)
+{
+    return tunables[BY_BLOCK].value;
+}
+
 static const struct policy bsd44 = {
     .kind = POLICY_PREFETCH,
     .name = "bsd44",
     .about = "ahead of sequential reads, growing to a cluster",
     .tunables = tunables,
-    .prefetch = {.ahead = bsd44_ahead, .takes_hints = true},
+    .prefetch = {.ahead = bsd44_ahead,
+                 .takes_hints = true,
+                 .by_block = bsd44_by_block},
 };
 POLICY(bsd44);

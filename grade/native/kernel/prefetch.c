@@ -71,6 +71,19 @@ TEST(whether_the_policy_in_use_takes_hints_is_known)
     check(prefetch_takes_hints());
 }
 
+static bool yes(void)
+{
+    return true;
+}
+
+TEST(whether_the_policy_in_use_wants_single_blocks_is_known)
+{
+    boot_prefetch("prefetch=told");
+    check(!prefetch_by_block());
+    told_prefetch.prefetch.by_block = yes;
+    check(prefetch_by_block());
+}
+
 static enum hint hint_seen;
 
 static void see_hint(struct stream *s, const struct access *a, struct wish *w)
