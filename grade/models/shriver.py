@@ -18,6 +18,10 @@ others go on where the last one of their file ended and are
                       command reached the drive; what remains is random
     n > segments      random: by then the segment has been used for another file
 
+A command that goes on where the one before it ended, while the arm is still there, is never
+random. If the drive reads ahead after sequential reads only, such a second command finds nothing
+in the cache, and waits until its first sector comes round again.
+
 If the kernel sets the number of segments, it does so whenever a file is known to be read in
 order, by its second command: that empties the cache and takes as long as an overhead.
 
@@ -60,6 +64,7 @@ PARAMETERS = {
     "bus_kb_s": Parameter("BusTR, 1,000 bytes a second", "the paper", 100),
     "segments": Parameter("of the drive's cache", "the drive's row, or what is set", 1, 16),
     "adapts": Parameter("1: the kernel sets as many as there are streams", "the machine", 0, 1),
+    "sequential": Parameter("1: it reads ahead if reads are sequential", "the machine", 0, 1),
 }
 QUANTITIES = {
     "total_ms": "from the start until all files are read",
@@ -95,6 +100,7 @@ def machine(drive: str, p: dict[str, float]) -> Machine:
             bus_ns=SECTOR_BYTES * 1e6 / p["bus_kb_s"],
             segments=int(p["segments"]),
             block=int(p["block_kb"] * KIB / SECTOR_BYTES),
+            if_sequential=bool(p["sequential"]),
         ),
         instruction=2 ** p["cpu_shift"],
         way=p["command_us"] * 1000,
@@ -104,7 +110,7 @@ def machine(drive: str, p: dict[str, float]) -> Machine:
     )
 
 
-def file_of(p: dict[str, float]) -> File:
+def file_of(system: System, p: dict[str, float]) -> File:
     return File(
         size_kb=p["file_kb"],
         call_kb=p["request_kb"],
@@ -112,6 +118,7 @@ def file_of(p: dict[str, float]) -> File:
         far=bool(p["far"]),
         cluster_kb=int(p["cluster_kb"]),
         work=int(p["work"] * 1000),
+        by_block=system.policies["prefetch"] == "bsd44" and bool(system.tunables["bsd44.by_block"]),
     )
 
 
@@ -305,7 +312,7 @@ def total_ns(system: System, file: File, m: Machine, n: int) -> float | None:
 def predict(system: System, parameters: dict[str, float]) -> dict[str, float]:
     """The model's QUANTITIES; nothing for policies that the formulas do not cover."""
     p, n = parameters, int(parameters["files"])
-    total = total_ns(system, file_of(p), machine(system.drive, p), n)
+    total = total_ns(system, file_of(system, p), machine(system.drive, p), n)
     if total is None:
         return {}
     return {

@@ -24,6 +24,7 @@ PARAMETERS = {
     "bus_kb_s": 9300,
     "segments": 3,
     "adapts": 0,
+    "sequential": 0,
 }
 ROW = drive_row("cheetah4lp")
 MISS_MS, HIT_MS, TURN_MS = 0.60773, 0.068, 5.980265
@@ -31,7 +32,8 @@ BUS_MS = 65.536 / 9.3  # for 64 KiB
 
 
 def told(prefetch: str = "bsd44", sched: str = "clook", **given: float) -> dict[str, float]:
-    system = System({"prefetch": prefetch, "sched": sched}, {"bsd44.cluster_kb": 64}, "cheetah4lp")
+    tunables = {"bsd44.cluster_kb": 64, "bsd44.by_block": given.pop("by_block", 0)}
+    system = System({"prefetch": prefetch, "sched": sched}, tunables, "cheetah4lp")
     return shriver.predict(system, PARAMETERS | given)
 
 
@@ -40,8 +42,10 @@ def total(**given: float) -> float:
     return told(cpu_shift=0, **given)["total_ms"]
 
 
-def commands(kb: int, call_kb: float, policy: Bsd44 | None, far: bool = True) -> list[tuple]:
-    made = steps(File(kb, call_kb, 8, far, 64, 0), COST, policy)
+def commands(
+    kb: int, call_kb: float, policy: Bsd44 | None, far: bool = True, by_block: bool = False
+) -> list[tuple]:
+    made = steps(File(kb, call_kb, 8, far, 64, 0, by_block), COST, policy)
     return [(step.place, step.blocks) for step in made if isinstance(step, Command)]
 
 
@@ -66,6 +70,12 @@ def test_commands_double_up_to_the_cluster_and_jump_with_the_pointer_block():
     jump = [(0, 2), (2, 2), (4, 4), (far + 12, 1), (8, 4), (far + 13, 4)]
     assert commands(128, 8, Bsd44(8)) == jump
     assert commands(128, 8, Bsd44(8), far=False)[3:] == [(12, 1), (8, 4), (13, 4)]
+
+
+def test_blocks_asked_for_one_by_one_take_four_commands_whatever_the_call():
+    for call_kb in (8, 16, 64):
+        made = commands(64, call_kb, Bsd44(8), by_block=True)
+        assert made == [(0, 1), (1, 1), (2, 2), (4, 4)]
 
 
 def test_a_reader_waits_for_what_it_asks_for_and_pays_for_each_call_and_block():
@@ -99,6 +109,17 @@ def test_each_further_command_costs_its_way_and_a_hit():
     assert more == pytest.approx(2 * (1.16 + HIT_MS), rel=0.06)
     more = told("none", cpu_shift=0)["total_ms"] - total(request_kb=64)
     assert more == pytest.approx(7 * (1.16 + HIT_MS), rel=0.06)
+
+
+def test_a_drive_that_reads_ahead_after_sequential_reads_only_loses_a_turn_by_hand():
+    """It gets the second command while the first one's last sector crosses the bus, and its way;
+    the third and the fourth are cached."""
+    few, many = (total(by_block=1, sequential=s) for s in (0, 1))
+    sector_ms = BUS_MS / 128
+    elapsed = sector_ms + 1.16 + MISS_MS  # since the last sector of 8 KB has passed
+    slower_bus = 15 * (sector_ms - TURN_MS / 166)  # the bus is slower than the platter
+    lost = TURN_MS - elapsed - slower_bus + MISS_MS - HIT_MS + TURN_MS / 166
+    assert many - few == pytest.approx(lost, abs=0.35)
 
 
 def test_computing_is_free_while_the_drive_is_busy_and_not_otherwise():

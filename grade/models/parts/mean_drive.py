@@ -99,6 +99,7 @@ class Setting:
     bus_ns: float  # a sector
     segments: int  # of its cache, which stays as large
     block: int  # of the file system
+    if_sequential: bool = False  # it reads ahead only where a read goes on
 
     @property
     def ahead(self) -> float:
@@ -131,12 +132,15 @@ class Drive:
     start: float  # the sector at which a file begins
     segments: list[Segment] = field(default_factory=list)
     reads: Segment | None = None  # that the arm reads ahead into
+    rests: Segment | None = None  # at whose end the arm stays, without reading ahead
+    rested_ns: float = 0  # since then
 
     def __post_init__(self) -> None:
         self.empty()
 
     def empty(self) -> None:
-        self.segments, self.reads = [Segment(-1, 0) for _ in range(self.s.segments)], None
+        self.segments = [Segment(-1, 0) for _ in range(self.s.segments)]
+        self.reads = self.rests = None
 
     def sector(self, place: int) -> float:
         return self.start + place * self.s.block
@@ -149,16 +153,18 @@ class Drive:
             if self.reads.ahead >= self.s.ahead:
                 self.reads.ahead, self.reads = self.s.ahead, None
 
-    def segment(self, file: int, place: int) -> Segment:
-        """The file's segment, if one goes on at this place; otherwise the oldest one, emptied."""
+    def segment(self, file: int, place: int) -> tuple[Segment, bool]:
+        """The file's segment, if one goes on at this place; otherwise the oldest one, emptied. And
+        whether it is the file's."""
         mine = [s for s in self.segments if (s.file, s.end) == (file, place)]
         found = mine[0] if mine else self.segments[0]
         if not mine:
             self.reads = None if self.reads is found else self.reads
+            self.rests = None if self.rests is found else self.rests
             found.file, found.end, found.ahead = file, place, 0
         self.segments.remove(found)
         self.segments.append(found)
-        return found
+        return found, bool(mine)
 
     def divide(self) -> float:
         """Divide the cache again, which empties it. Returns how long that takes."""
@@ -168,13 +174,15 @@ class Drive:
     def serve(self, file: int, command: Command, idle_ns: float) -> Served:
         """Serve a command that reaches the drive this long after the last one was done."""
         self.read_ahead(idle_ns)
-        segment = self.segment(file, command.place)
+        self.rested_ns += idle_ns
+        segment, goes_on = self.segment(file, command.place)
         sectors = command.blocks * self.s.block
         missing, joins = max(0.0, sectors - segment.ahead), self.reads is segment
         begin = self.sector(segment.end) + segment.ahead
         segment.end += command.blocks
         segment.ahead = max(0.0, segment.ahead - sectors)
         if not missing and not joins:
+            self.rested_ns += self.s.row.read_hit_ns + sectors * self.s.bus_ns
             return Served(False, self.s.row.read_hit_ns + sectors * self.s.bus_ns)
         media_ns = self.tracks.read_ns(begin, missing) if missing else 0
         if joins:
@@ -184,6 +192,12 @@ class Drive:
             overhead_ns = self.s.row.read_miss_ns
             across_ns = first_ns + missing * self.s.bus_ns
         done_ns = max(across_ns, media_ns + self.s.bus_ns)
-        self.reads = segment
-        self.read_ahead(done_ns - media_ns + joins * overhead_ns)
-        return Served(not joins, overhead_ns + done_ns)
+        turning_ns, stays = 0.0, self.rests is segment
+        if stays:  # its next sector has passed, and comes again
+            turning_ns = -(self.rested_ns + overhead_ns) % self.s.row.rotation_ns
+        if self.s.if_sequential and not goes_on:
+            self.reads, self.rests, self.rested_ns = None, segment, done_ns - media_ns
+        else:
+            self.reads, self.rests = segment, None
+            self.read_ahead(done_ns - media_ns + joins * overhead_ns)
+        return Served(not joins and not stays, overhead_ns + turning_ns + done_ns)

@@ -43,6 +43,7 @@ class File:
     far: bool  # laid out with the pointer block far away
     cluster_kb: int  # largest command
     work: int  # instructions that the program computes after each call
+    by_block: bool = False  # a call's blocks are asked for one by one; nothing joins them
 
     @property
     def blocks(self) -> int:
@@ -135,6 +136,16 @@ class Reader:
     def call(self, at_kb: float, end_kb: float) -> Iterator[Step]:
         """The program reads this part, and computes."""
         size = self.file.block_kb
+        if self.file.by_block:
+            while end_kb > (stop_kb := (at_kb // size + 1) * size):
+                yield from self.read(at_kb, stop_kb)
+                at_kb = stop_kb
+        yield from self.read(at_kb, end_kb)
+        yield Compute(self.file.work)
+
+    def read(self, at_kb: float, end_kb: float) -> Iterator[Step]:
+        """What the policy sees as one read."""
+        size = self.file.block_kb
         first, end = int(at_kb // size), -int(-end_kb // size)
         ahead = range(0)
         if self.policy and end > self.next_block:
@@ -155,11 +166,14 @@ class Reader:
             yield from self.find(range(block, block + 1), here)
             if here[0] in self.by:
                 yield from self.wait(here[0])
-            yield from self.submit(here + also)
+            if self.file.by_block:
+                yield from self.submit(here)
+                yield from self.submit(also)
+            else:
+                yield from self.submit(here + also)
             yield from self.wait(here[0])
             part_kb = min(end_kb, (block + 1) * size) - max(at_kb, block * size)
             yield Compute(self.cost.block + self.cost.copy_kb * part_kb)
-        yield Compute(self.file.work)
 
 
 def steps(file: File, cost: Cost, policy: Bsd44 | None) -> list[Step]:

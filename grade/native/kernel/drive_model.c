@@ -356,6 +356,8 @@ TEST(a_write_may_settle_in_less_time_than_a_read)
     check_eq(write_at(74, 1, 1), 1200000);
     WITH(other.write_settle_ns = -300000);
     check_eq(write_at(370, 20, 1), 500000);
+    WITH(other.write_settle_ns = -950000); /* no arm is there before it left */
+    check_eq(write_at(0, 9, 2), 1200000);
 }
 
 /* Track 0 ends with sector 9. */
