@@ -8,9 +8,10 @@
  *   drive_replay_tool [-d DRIVE] -f
  *   drive_replay_tool -l
  *
- *   -d  the drive: a row of kernel/disk/drives.c; cheetah4lp if not given
+ *   -d  the drive: a row of kernel/disk/drives.c, or of validated_drives.c;
+ *       cheetah4lp if not given
  *   -x  take a part out of the model (after -d): no-readahead no-writebehind
- *       linear-seek constant-seek
+ *       linear-seek constant-seek no-read-mark no-completion
  *   -c  write both cumulative distributions to FILE: lines of
  *       "fraction model_us measured_us"
  *   -v  print each request: when it was issued and when it was done, in ns
@@ -27,6 +28,7 @@
  * distance between the two cumulative distributions.
  *
  * link: kernel/disk/drive.c kernel/disk/drives.c
+ * link: grade/native/validated_drives.c
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -36,6 +38,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "grade/native/validated_drives.h"
 #include "kernel/disk/drive.h"
 
 static const char usage[] =
@@ -92,6 +95,10 @@ static void take_out(const char *part)
         model.read_ahead_sectors = 0;
     else if (!strcmp(part, "no-writebehind"))
         model.write_behind = false;
+    else if (!strcmp(part, "no-read-mark"))
+        model.read_mark_percent = 0;
+    else if (!strcmp(part, "no-completion"))
+        model.done_ns[AFTER_READ] = model.done_ns[AFTER_WRITE] = 0;
     else if (!strcmp(part, "linear-seek"))
         straight_seeks(drive_seek_ns(&model, 1),
                        drive_seek_ns(&model, cylinders(&model) - 1));
@@ -357,6 +364,7 @@ static void print_random(char **word, int words, bool verbose)
 static void choose_drive(const char *name)
 {
     const struct drive_model *row = drive_find(name);
+    row = row ? row : validated_drive(name);
     if (!row)
         fail("-d %s: there is no such drive; -l lists them", name);
     if (!row->zones)

@@ -13,14 +13,26 @@ from grade.host.limits import HANG_S
 from grade.host.paths import NATIVE, ROOT
 
 TOOL = NATIVE / "drive_replay_tool"
-SOURCES = ["grade/native/drive_replay_tool.c", "kernel/disk/drive.c", "kernel/disk/drives.c"]
+SOURCES = [
+    "grade/native/drive_replay_tool.c",
+    "grade/native/validated_drives.c",
+    "kernel/disk/drive.c",
+    "kernel/disk/drives.c",
+]
 DATA = Path(os.environ.get("SLUICE_DATA", ROOT.parent / "shared" / "data"))
 TRACE = DATA / "cheetah4LP.trace"
 SEEKS = DATA / "cheetah4LP.seek"
+# Requests of DiskSim 4.0's valid/hp_c3323a.trace, all or the first of them.
+HP_TRACE = DATA / "hp_c3323a.trace"
 
 pytestmark = pytest.mark.native
 needs_data = pytest.mark.skipif(
     not TRACE.exists(), reason=f"{TRACE} is absent; SLUICE_DATA names its folder"
+)
+
+
+needs_hp_data = pytest.mark.skipif(
+    not HP_TRACE.exists(), reason=f"{HP_TRACE} is absent; SLUICE_DATA names its folder"
 )
 
 
@@ -145,6 +157,24 @@ def test_cheetah4lp_is_as_the_measured_drive() -> None:
 def test_every_part_of_the_model_matters(parts: str, percent: float) -> None:
     options = [word for part in parts.split() for word in ("-x", part)]
     assert figures(run(*options, TRACE))["demerit_percent"] > percent
+
+
+@needs_hp_data
+def test_a_drive_with_a_read_mark_is_as_the_measured_one() -> None:
+    """The bar is the Cheetah's. The drive waits until the buffer has all of a read."""
+    result = figures(run("-d", "hp_c3323a", HP_TRACE))
+    assert result["demerit_percent"] <= 6
+    assert result["mean_ms"] == pytest.approx(result["measured_mean_ms"], rel=0.06)
+
+
+@needs_hp_data
+@pytest.mark.parametrize("part", ["no-read-mark", "no-completion"])
+def test_the_read_mark_and_the_completion_matter(part: str) -> None:
+    whole, without = (
+        figures(run("-d", "hp_c3323a", *options, HP_TRACE))["demerit_ms"]
+        for options in ((), ("-x", part))
+    )
+    assert without > 1.2 * whole
 
 
 @needs_data
