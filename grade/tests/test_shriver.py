@@ -51,7 +51,8 @@ def commands(
 
 def test_an_experiment_sets_bus_way_segments_and_layout():
     experiment = load(EXPERIMENTS / "shriver-segments.toml")
-    run = next(run for run in experiment.runs if run.arm == "adaptive 2")
+    adaptive = [run for run in experiment.runs if run.arm == "adaptive 2"]
+    run = next(run for run in adaptive if run.variables["kb"] == 512)
     args = run.config["args"].split()
     said = {"drive_command_us=1160", "drive_bus_kb_s=20000", "drive_segments=adaptive"}
     assert said <= set(args)
