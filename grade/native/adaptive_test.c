@@ -14,6 +14,14 @@ static void dirty_n(u64 first, u64 n)
         dirty(first + i);
 }
 
+/* Give a block a buffer, dirty or clean. */
+static void drop_after(u64 blkno, bool keep)
+{
+    dirty(blkno);
+    if (!keep)
+        drop(blkno);
+}
+
 /* ---- ldcl ---- */
 
 /* The paper's example: six blocks of age 3, six of age 2, and one more. */
@@ -95,6 +103,31 @@ TEST(ldcl_without_range_is_ipu)
     check_eq(counter("scans"), 62);
     check_eq(counter("scanned"), 61 * 20);
     check_eq(counter("written"), 20);
+}
+
+/* Of 1000 buffers, a half is a share; 3 blocks of each become dirty at once. */
+static void dirty_both_halves(u64 shares)
+{
+    model_start("ldcl");
+    tune("age_s", 4);
+    tune("threshold", 3);
+    tune("shares", shares);
+    run_to_ms(1000);
+    for (u64 i = 0; i < 600; i++)
+        drop_after(i, i % 500 < 3);
+}
+
+TEST(ldcl_counts_each_share_of_the_cache_on_its_own)
+{
+    dirty_both_halves(1); /* six of age 0: three of them are a second older */
+    run_to_ms(10000);
+    check_writes("4000: 500 501 502; 5000: 0 1 2");
+    u64 moved = counter("moved"), scanned = counter("scanned");
+    dirty_both_halves(2);
+    run_to_ms(10000);
+    check_writes("5000: 0 1 2 500 501 502");
+    check_eq(counter("moved") - moved, 0);
+    check_eq(counter("scanned") - scanned, 4 * 6);
 }
 
 /* ---- linux ---- */

@@ -11,10 +11,16 @@
  * over several seconds. Ages only grow: a block is written earlier, never
  * later.
  *
- * The paper does not fix everything. Here the scan goes from the oldest block
- * to the youngest; age_s is the highest age to move to, and a block that is
- * moved there is written in the same scan as those that are due. With range_s
- * 0 no block is moved: that is the paper's interval periodic update.
+ * The paper does not fix everything. Here age_s is the highest age to move to,
+ * and a block that is moved there is written in the same scan as those that are
+ * due. With range_s 0 no block is moved: that is the paper's interval periodic
+ * update.
+ *
+ * What "local" means is left open, too. With shares 1, the scan goes from the
+ * oldest dirty block to the youngest, and counts them all together. With more,
+ * it goes through the cache share by share and counts each share on its own;
+ * 60 are the shares that fsflush (svr4.c) looks at in one second each. Then an
+ * age has room for up to `threshold` blocks of each share.
  *
  * Source: "Achieving Predictable Response Time with an Intelligent File System
  * Updater" (for Unix SVR4/MP), the section on LDCL.
@@ -23,12 +29,13 @@
 
 #define AGE_MAX_S 3600
 
-enum { AGE_S, THRESHOLD, RANGE_S };
+enum { AGE_S, THRESHOLD, RANGE_S, SHARES };
 
 static struct tunable tunables[] = {
     {"age_s", "s", 60, 1, AGE_MAX_S, "age at which a dirty block is due"},
     {"threshold", "blocks", 6, 1, 1000000, "of one age, before they are moved"},
     {"range_s", "s", 10, 0, AGE_MAX_S, "most that one scan adds to an age"},
+    {"shares", "shares", 1, 1, 3600, "of the cache, each counted on its own"},
     {0},
 };
 
@@ -44,9 +51,9 @@ static struct policy_counter counters[] = {
     {0},
 };
 
-/* Of the last scan: the blocks of each age, how many blocks it looked at, for
- * how many of them no age had room, and its tunables. block.mark is the number
- * of seconds that were added to a block's age. */
+/* Of the last scan, and of its last share: the blocks of each age, how many
+ * blocks it looked at, for how many of them no age had room, and its tunables.
+ * block.mark is the number of seconds that were added to a block's age. */
 static u64 of_age[AGE_MAX_S + 1];
 static struct {
     u64 scanned, overfull;
@@ -90,16 +97,45 @@ static enum visit ldcl_visit(struct block *b, u64 now_ns)
     return new_s == due_s ? FLUSH : PASS;
 }
 
+static enum visit visit_dirty(struct block *b, u64 now_ns)
+{
+    return b->dirtied_ns ? ldcl_visit(b, now_ns) : PASS;
+}
+
+static void count_anew(void)
+{
+    last.scanned = last.overfull = 0;
+    for (u64 s = 0; s <= last.age_s; s++)
+        of_age[s] = 0;
+}
+
+/* Look at one share of the cache. */
+static u64 scan_share(u64 share, u64 shares)
+{
+    struct cache_state now;
+    cache_state(&now);
+    u64 first = now.buffers * share / shares;
+    u64 end = now.buffers * (share + 1) / shares;
+    count_anew();
+    return flush_in_cache(first, end - first, visit_dirty);
+}
+
+static u64 scan_all(void)
+{
+    count_anew();
+    return flush_by_age(ldcl_visit);
+}
+
 static void ldcl_look(u64 now_ns)
 {
     (void)now_ns;
-    last.scanned = last.overfull = 0;
+    u64 shares = tunables[SHARES].value;
     last.age_s = tunables[AGE_S].value;
     last.threshold = tunables[THRESHOLD].value;
-    for (u64 s = 0; s <= last.age_s; s++)
-        of_age[s] = 0;
     counters[SCANS].value++;
-    counters[WRITTEN].value += flush_by_age(ldcl_visit);
+    for (u64 share = 0; share < shares; share++)
+        counters[WRITTEN].value +=
+            shares == 1 ? scan_all() : scan_share(share, shares);
 }
 
 /* Each block that a scan looks at has one age, and an age has more blocks than
