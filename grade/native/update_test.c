@@ -198,7 +198,7 @@ TEST(svr4_writes_data_when_its_turn_comes_and_structure_at_its_age)
     run_to_ms(1);
     for (u64 i = 0; i < 25; i++)
         dirty(i); /* buffers 0 to 24 */
-    dirty_meta(25);
+    dirty_map(25, 9);
     run_to_ms(59999);
     check_writes("1000: 0 1 2 3 4 5 6 7 8 9; 2000: 10 11 12 13 14 15 16 17 18 "
                  "19; 3000: 20 21 22 23 24");
@@ -208,6 +208,24 @@ TEST(svr4_writes_data_when_its_turn_comes_and_structure_at_its_age)
     check_writes("61000: 25 0; 62000: 12"); /* 25 was 59.999 s old at 60 s */
     check_eq(counter("written_by_age"), 1);
     check_eq(counter("written_by_turn"), 27);
+}
+
+/* Inodes and summaries are structure that belongs to no file. */
+TEST(svr4_writes_all_inodes_once_in_autoup_s_whatever_their_age)
+{
+    model_start("svr4");
+    run_to_ms(1000);
+    dirty_meta(1);
+    dirty_map(2, 9);
+    run_to_ms(59500);
+    dirty_meta(3);
+    dirty(900);
+    run_to_ms(60500);
+    dirty_meta(4);
+    run_to_ms(120000);
+    check_writes("60000: 1 3; 61000: 2 900; 120000: 4");
+    check_eq(counter("inodes"), 3);
+    check_eq(counter("written_by_age"), 1);
 }
 
 TEST(svr4_goes_round_all_of_the_cache_in_autoup_s)
@@ -321,9 +339,9 @@ TEST(svr4_writes_structure_when_it_is_of_age_exactly)
 {
     model_start("svr4");
     run_to_ms(1000);
-    dirty_meta(1);
+    dirty_map(1, 9);
     run_to_ms(1001);
-    dirty_meta(2);
+    dirty_map(2, 9);
     run_to_ms(100000);
     check_writes("61000: 1; 62000: 2");
 }

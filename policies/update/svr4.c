@@ -4,6 +4,9 @@
  *
  * - By age: blocks of structure that have been dirty for at least autoup_s are
  *   written. (In SVR4 the buffer cache holds only those.)
+ * - Once a round: all dirty inodes are written, whatever their age. Here an
+ *   inode is in a block, and structure that belongs to no file is inodes and
+ *   summaries, which SVR4 writes at the same time.
  * - By turn: the next scan_ms / autoup_s of the cache, one sixtieth by
  *   default, is looked at, and its dirty blocks of file data are written
  *   whatever their age. (SVR4 has file data in a pool of pages.)
@@ -26,13 +29,14 @@ static struct tunable tunables[] = {
     {0},
 };
 
-enum { SCANS, SCANNED, WRITTEN_BY_AGE, WRITTEN_BY_TURN };
+enum { SCANS, SCANNED, WRITTEN_BY_AGE, WRITTEN_BY_TURN, INODES };
 
 static struct policy_counter counters[] = {
     {"scans", "scans", "times it looked"},
     {"scanned", "buffers", "looked at by turn"},
     {"written_by_age", "blocks", "structure that was of age"},
     {"written_by_turn", "blocks", "file data that was looked at"},
+    {"inodes", "blocks", "of inodes and summaries, written once a round"},
     {0},
 };
 
@@ -57,6 +61,12 @@ static enum visit structure_of_age(struct block *b, u64 now_ns)
     if (b->dirtied_ns + tunables[AUTOUP_S].value * NS_PER_S > now_ns)
         return STOP;
     return b->meta ? FLUSH : PASS;
+}
+
+static enum visit inodes(struct block *b, u64 now_ns)
+{
+    (void)now_ns;
+    return b->meta && !b->owner ? FLUSH : PASS;
 }
 
 static enum visit data(struct block *b, u64 now_ns)
@@ -88,6 +98,8 @@ static void svr4_look(u64 now_ns)
     counters[SCANS].value++;
     counters[WRITTEN_BY_AGE].value += flush_by_age(structure_of_age);
     counters[WRITTEN_BY_TURN].value += flush_by_turn();
+    if (last.turn == last.turns)
+        counters[INODES].value += flush_by_age(inodes);
 }
 
 static const char *svr4_refuses(void)
