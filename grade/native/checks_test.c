@@ -231,7 +231,8 @@ static void oaw(const struct policy *p)
 {
     enum { MOST = 2, QUEUED, STARTED, WORDS };
     model_start("none");
-    model_use_write("oaw"); /* a queue of 5 may be one longer */
+    model_use_write("oaw");
+    tune_write("floor", 5); /* a queue of 5 may be one longer */
     model.queue.queued_reads = 10;
     run_to_ms(1);
     for (u64 i = 0; i < 9; i++)

@@ -112,7 +112,7 @@ def worst_read_ms(run: LabRun) -> float:
 
 
 def test_oaw_keeps_a_burst_of_writes_out_of_the_way_of_reads(lab: Lab) -> None:
-    args = "update=aipu nbuf=400 cluster_kb=0 sched=fcfs"
+    args = "update=aipu nbuf=400 cluster_kb=0 sched=fcfs oaw.floor=5"
     asynchronous, held_back = (lab(BURST, f"{args} write={name}") for name in ("async", "oaw"))
     assert worst_read_ms(held_back) < 0.3 * worst_read_ms(asynchronous)
     assert held_back.count("oaw.held_back") > 50
@@ -120,6 +120,6 @@ def test_oaw_keeps_a_burst_of_writes_out_of_the_way_of_reads(lab: Lab) -> None:
 
 
 def test_oaw_releases_all_that_is_held_back_when_the_disk_is_idle(lab: Lab) -> None:
-    run = lab(BURST + "sleep 20\n", "update=none nbuf=400 cluster_kb=0 write=oaw")
+    run = lab(BURST + "sleep 20\n", "update=none nbuf=400 cluster_kb=0 write=oaw oaw.floor=5")
     assert run.count("oaw.held_back") > 50
     assert run.count("oaw.released") == run.count("oaw.held_back")

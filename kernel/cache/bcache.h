@@ -39,14 +39,16 @@ extern struct bcache {
     struct list ahead; /* prefetched, not asked for yet: the oldest first */
     struct list owned[OWNER_LISTS];
     u64 ndirty, nheld_back, nwriting, nbusy;
-    u64 nevictable;         /* buffers that are evictable and clean */
-    u64 uses;               /* of buffers, by processes, ever */
-    u64 nahead, ahead_most; /* how many are on that list, and may be */
-    u64 write_number;       /* of the last write started */
-    u64 look_started;       /* blocks that the policy's look found due */
-    u64 look_number;        /* write_number when the policy began to look */
-    bool looking; /* a policy is looking; write.c's lock guards it, too */
-    u32 holders;  /* processes that hold buffers */
+    u64 npending[MAX_DISKS]; /* of each disk's, on the pending list */
+    u64 nevictable;          /* buffers that are evictable and clean */
+    u64 uses;                /* of buffers, by processes, ever */
+    u64 nahead, ahead_most;  /* how many are on that list, and may be */
+    u64 write_number;        /* of the last write started */
+    u64 look_started;        /* blocks that the policy's look found due */
+    u64 look_number;         /* write_number when the policy began to look */
+    bool looking;   /* a policy is looking; write.c's lock guards it, too */
+    bool releasing; /* it is the write policy, which now holds nothing back */
+    u32 holders;    /* processes that hold buffers */
     struct turns may_hold; /* processes that wait to become one */
     u32 waiting;           /* processes that wait for an evictable buffer */
 } bcache;
@@ -90,6 +92,8 @@ void buf_prepare_write(struct buf *b, bool waited);
 /* From now on the block belongs to this owner, as structure or as data. */
 void set_owner(struct buf *b, u64 owner, bool meta);
 
+void set_held_back(struct buf *b, bool held_back);
+
 /* Take a dirty buffer off all lists of dirty buffers. */
 void undelay(struct buf *b);
 
@@ -124,6 +128,11 @@ void write_init(void); /* owns the write kind */
 /* Start writing the oldest dirty blocks, and wait until a buffer may have
  * become evictable. Caller holds bcache.lock, which is released meanwhile. */
 void make_room(void);
+
+/* Does the policy hold this dirty buffer's asynchronous write back, which the
+ * update policy starts or which makes room? So many writes are about to be
+ * queued before it. Caller holds bcache.lock. */
+bool write_holds_back(struct buf *b, u64 before);
 
 /* Does the policy want a call each second? The call: it may sleep. */
 bool write_wants_seconds(void);

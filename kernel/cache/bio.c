@@ -313,7 +313,7 @@ static void delay(struct buf *b)
     update_dirtied(b);
 }
 
-static void set_held_back(struct buf *b, bool held_back)
+void set_held_back(struct buf *b, bool held_back)
 {
     bcache.nheld_back += held_back - b->block.held_back;
     b->block.held_back = held_back;
@@ -326,6 +326,7 @@ void undelay(struct buf *b)
     disk_withdraw(b->disk, &b->io);
     list_remove(&b->dirty);
     list_remove(&b->owned);
+    bcache.npending[b->block.disk] -= (b->flags & B_PENDING) != 0;
     b->flags &= ~(B_DELWRI | B_PENDING);
     set_held_back(b, false);
     bcache.ndirty--;
@@ -778,7 +779,7 @@ void make_dirty(struct buf *b, u64 owner, bool meta, bool held_back)
 
 void bdwrite(struct buf *b, u64 owner)
 {
-    make_dirty(b, owner, true, false);
+    make_dirty(b, owner, true, b->block.held_back);
 }
 
 /* Wait for a buffer and drop its contents. Caller holds the lock. */

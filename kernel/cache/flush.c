@@ -212,18 +212,22 @@ int bflush_owner(struct disk *d, u64 owner)
 
 /* ---- flushes that are not waited for ---- */
 
-/* Move a dirty buffer to the pending list, unless it is there or was tried
- * since last_write. Returns 1 if it was moved, else 0. Caller holds the lock.
- */
+/* Move a dirty buffer to the pending list, unless it is there, was tried since
+ * last_write, or is held back. Returns 1 if it was moved, else 0. Caller holds
+ * the lock. */
 static u64 make_due(struct buf *b, u64 last_write)
 {
     if (!(b->flags & B_DELWRI) || !b->block.dirtied_ns ||
         b->flags & B_PENDING || b->write_number > last_write)
         return 0;
+    if (!bcache.releasing &&
+        write_holds_back(b, bcache.npending[b->block.disk]))
+        return 0;
     assert(!(b->flags & B_WRITE)); /* 3 */
     b->flags |= B_PENDING;
     list_remove(&b->dirty);
     list_push_back(&bcache.pending, &b->dirty);
+    bcache.npending[b->block.disk]++;
     return 1;
 }
 

@@ -207,8 +207,8 @@ static void daemon(void *arg)
     bool at_once = false;
     for (;;) {
         sleep_lock(&updated.asking);
+        u64 second_ns = each_second(); /* first: what is held back is older */
         u64 next_ns = look_if_due(at_once);
-        u64 second_ns = each_second();
         sleep_unlock(&updated.asking);
         at_once = rest(MIN(next_ns, second_ns));
     }

@@ -38,7 +38,8 @@ static void fault(u32 disk, u64 blkno, const char *what)
 
 /* ---- one write ---- */
 
-static enum write_mode ask_mode(const struct buf *b, bool filled)
+/* What to do with a write that is queued after so many others. */
+static enum write_mode ask_mode(const struct buf *b, bool filled, u64 before)
 {
     struct write_info info = {.disk = b->block.disk,
                               .blkno = b->block.blkno,
@@ -48,7 +49,7 @@ static enum write_mode ask_mode(const struct buf *b, bool filled)
                               .now_ns = clock_ns()};
     struct disk_state at_disk = {0};
     disk_state(info.disk, &at_disk);
-    info.queued = at_disk.queued_reads + at_disk.queued_writes;
+    info.queued = at_disk.queued_reads + at_disk.queued_writes + before;
     spin_lock(&write_lock);
     enum write_mode mode = hooks()->decide(&info);
     if (!bcache.looking)
@@ -59,6 +60,15 @@ static enum write_mode ask_mode(const struct buf *b, bool filled)
     }
     spin_unlock(&write_lock);
     return mode;
+}
+
+bool write_holds_back(struct buf *b, u64 before)
+{
+    if (!hooks()->every_origin)
+        return false;
+    if (!b->block.held_back)
+        set_held_back(b, ask_mode(b, true, before) == WRITE_HELD_BACK);
+    return b->block.held_back;
 }
 
 /* ---- when there is no clean victim ---- */
@@ -79,16 +89,19 @@ static u64 ask_no_clean(u64 dirty)
     return n;
 }
 
-/* Start up to n writes, of the oldest buffers on the list that are not busy and
- * can be written. Caller holds bcache.lock, which is released meanwhile. */
+/* Start the writes of up to n buffers, the oldest on the list that are not busy
+ * and can be written. The first is not held back, because a process waits for
+ * it. Caller holds bcache.lock, which is released meanwhile. */
 static u64 start_oldest(struct list *l, u64 n)
 {
     struct io *batch = NULL;
-    u64 started = 0;
-    for (struct list *i = l->next, *next; i != l && started < n; i = next) {
+    u64 started = 0, tried = 0;
+    for (struct list *i = l->next, *next; i != l && tried < n; i = next) {
         struct buf *b = LIST_ITEM(i, struct buf, dirty);
         next = i->next;
         if (b->flags & (B_BUSY | B_ERROR))
+            continue;
+        if (tried++ && write_holds_back(b, started))
             continue;
         buf_take(b);
         buf_prepare_write(b, false);
@@ -185,9 +198,10 @@ static void throttle(void)
 
 int bwrite_data(struct buf *b, u64 owner, bool filled)
 {
-    enum write_mode mode = ask_mode(b, filled);
+    enum write_mode mode = ask_mode(b, filled, 0);
     if (mode == WRITE_DELAYED || mode == WRITE_HELD_BACK) {
-        make_dirty(b, owner, false, mode == WRITE_HELD_BACK);
+        bool held_back = mode == WRITE_HELD_BACK || b->block.held_back;
+        make_dirty(b, owner, false, held_back);
         throttle();
         return 0;
     }
@@ -210,8 +224,10 @@ bool write_wants_seconds(void)
 void write_second(u64 now_ns)
 {
     void (*each_second)(u64) = hooks()->each_second;
+    bcache.releasing = true;
     if (each_second) /* another policy may be in use by now */
         each_second(now_ns);
+    bcache.releasing = false;
 }
 
 void write_look(bool begins)

@@ -62,7 +62,7 @@ struct policy_counter {
 /* A buffer as a policy sees it. */
 struct block {
     u32 disk;
-    bool held_back; /* dirty by WRITE_HELD_BACK */
+    bool held_back; /* dirty, and WRITE_HELD_BACK */
     bool meta;      /* last written as structure of the file system, not data */
     u64 blkno;
     u64 owner;      /* equal for blocks of one file; 0: of none */
@@ -82,8 +82,7 @@ struct block {
 
 /* The cache now, and counts since power-on. */
 struct cache_state {
-    u64 buffers, dirty, writing; /* now */
-    u64 held_back;               /* of the dirty ones */
+    u64 buffers, writing, dirty, held_back; /* now; the last are dirty, too */
     u64 dirtied, written, hits, misses;
 };
 
@@ -177,6 +176,9 @@ struct write_hooks {
     u64 (*most_dirty)(u64 buffers);
     /* (optional) About a second has passed: start writes. May sleep. */
     void (*each_second)(u64 now_ns);
+    /* Ask decide, with `filled`, also about writes that the update policy
+     * starts or that make room. Held back, they wait for each_second. */
+    bool every_origin;
 };
 
 /* ---- sched: which request goes next? ---- */
@@ -220,8 +222,7 @@ struct queue {
     u64 length[QUEUE_SETS]; /* requests in each set */
     u64 word[4];            /* the policy's, per disk; 0 when it starts */
 
-    /* The kernel's: how many ever entered, and each set by sector and by age.
-     */
+    /* The kernel's: how many ever entered; each set by sector and by age. */
     u64 arrivals;
     struct tree sorted[QUEUE_SETS];
     struct list arrived[QUEUE_SETS];
@@ -296,8 +297,7 @@ struct replace_hooks {
     /* (required) b is evictable no more: used again, or the chosen victim. */
     void (*remove)(struct block *b);
     /* (required) Choose an evictable buffer; NULL only if there is none. The
-     * kernel removes it; a dirty one is written, and the question asked anew.
-     */
+     * kernel removes it; a dirty one is written, and then it asks again. */
     struct block *(*victim)(void);
     /* (optional) A victim will be asked for, to make room for this block. */
     void (*coming)(u32 disk, u64 blkno);

@@ -1,19 +1,27 @@
 /*
- * OAW, opportunistic asynchronous write, with SAPRO, its activity probe: a
- * write that fills its block starts at once only if the disk's queue is no
- * longer than its recent mean; else the block is held back until the queue is
- * short.
+ * OAW, opportunistic asynchronous write, with SAPRO, its activity probe: an
+ * asynchronous write starts at once only if the disk's queue is no longer than
+ * its recent mean; else the block is held back until the queue is short.
+ *
+ * Asynchronous writes are those for which no process waits: of a write that
+ * fills its block, of a block that is due by the update policy, and of one that
+ * must make room. As under `async`, a block that is filled only in part is
+ * delayed.
  *
  * Every probe_s the probe takes the mean length of each queue since the last
  * probe, or `floor` if that is more. Each second it starts writes that were
  * held back, first in first out, until the queue is longer than the mean. So a
  * burst of writes does not stand before the reads, and idle moments are used.
- * As under `async`, a block that is filled only in part is delayed.
  *
- * A block that is held back is dirty: the update policy writes it at its age
- * at the latest, and a sync or fsync writes it at once. The first in is the
- * block that became dirty first. Until the first probe the mean is `floor`.
- * The paper has a floor but does not give its value; 5 is ours.
+ * A block that is held back is dirty, and a sync or fsync writes it at once.
+ * It stays held back when it is modified again. The first in is the block that
+ * became dirty first. Until the first probe the mean is `floor`.
+ *
+ * A second starts at most one write more than the mean or the floor. If more
+ * are held back each second, blocks become older than the update policy has
+ * it, until the cache is full of them. So the floor must be as many writes as
+ * a second holds back on average. The paper has a floor but does not give its
+ * value; 32 is ours, which a disk of its time writes in a third of a second.
  *
  * Source: "Achieving Predictable Response Time with an Intelligent File System
  * Updater" (for Unix SVR4/MP), the sections on OAW and SAPRO.
@@ -23,7 +31,7 @@
 enum { FLOOR, PROBE_S };
 
 static struct tunable tunables[] = {
-    {"floor", "requests", 5, 0, 1000, "least mean of the queue's length"},
+    {"floor", "requests", 32, 0, 1000, "least mean of the queue's length"},
     {"probe_s", "s", 10, 1, 3600, "over which the mean is taken"},
     {0},
 };
@@ -31,8 +39,8 @@ static struct tunable tunables[] = {
 enum { AT_ONCE, HELD_BACK, RELEASED };
 
 static struct policy_counter counters[] = {
-    {"at_once", "blocks", "whose writes started when they were filled"},
-    {"held_back", "blocks", "that were filled while the queue was long"},
+    {"at_once", "blocks", "whose writes started when they were asked for"},
+    {"held_back", "blocks", "whose writes were asked for at a long queue"},
     {"released", "blocks", "held back, whose writes a second started"},
     {0},
 };
@@ -140,11 +148,13 @@ static const char *oaw_check(void)
 static const struct policy oaw = {
     .kind = POLICY_WRITE,
     .name = "oaw",
-    .about = "filled blocks start at once unless the disk's queue is long",
+    .about = "writes start at once unless the disk's queue is long",
     .tunables = tunables,
     .counters = counters,
     .start = oaw_start,
     .check = oaw_check,
-    .write = {.decide = oaw_decide, .each_second = oaw_each_second},
+    .write = {.decide = oaw_decide,
+              .each_second = oaw_each_second,
+              .every_origin = true},
 };
 POLICY(oaw);

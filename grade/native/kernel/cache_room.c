@@ -453,6 +453,22 @@ TEST(the_write_policy_says_how_many_to_write_when_no_clean_buffer_is_left)
                            "evictions 1");
 }
 
+static enum write_mode hold_back(const struct write_info *w)
+{
+    note("%lu at %lu", w->blkno, w->queued);
+    return w->queued < 2 ? WRITE_ASYNC : WRITE_HELD_BACK;
+}
+
+TEST(the_write_policy_can_hold_back_what_makes_room_but_for_the_first)
+{
+    boot_no_clean(5);
+    told_write.write.decide = hold_back;
+    told_write.write.every_origin = true;
+    read_in(5);
+    check_notes("no_clean 16 of 16; 101 at 1; 102 at 2; 103 at 2; 104 at 2");
+    end_commands();
+}
+
 TEST(all_may_be_written_when_no_clean_buffer_is_left)
 {
     boot_no_clean(N);

@@ -277,7 +277,13 @@ TEST(held_back_is_delayed_and_marks_the_block_until_it_is_written)
     check_commands("");
     check(is_dirty(5) && buffer_of(5)->block.held_back);
     check_eq(bcache.nheld_back, 2);
-    told.mode = WRITE_DELAYED;
+    told.mode = WRITE_DELAYED; /* modified again: held back as before */
+    check_eq(write_data(5, false), 0);
+    check(buffer_of(5)->block.held_back);
+    dirty(6, 3);
+    check(buffer_of(6)->block.held_back);
+    check_eq(bcache.nheld_back, 2);
+    told.mode = WRITE_ASYNC;
     check_eq(write_data(5, true), 0);
     check(!buffer_of(5)->block.held_back);
     check_eq(bcache.nheld_back, 1);

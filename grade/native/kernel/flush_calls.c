@@ -106,6 +106,74 @@ TEST(flush_older_writes_what_is_so_old)
     end_commands();
 }
 
+/* Until when the write policy lets writes start: a queue of so many. */
+static u64 queue_most;
+
+static enum write_mode decide_by_queue(const struct write_info *w)
+{
+    note("%lu%s at %lu", w->blkno, w->filled ? "" : " in part", w->queued);
+    return w->queued < queue_most ? WRITE_ASYNC : WRITE_HELD_BACK;
+}
+
+static void boot_holding_back(u64 most)
+{
+    queue_most = most;
+    told_write.write.decide = decide_by_queue;
+    told_write.write.every_origin = true;
+    boot_dirty("write=told");
+    forget("notes");
+}
+
+TEST(a_write_policy_can_hold_back_what_is_due)
+{
+    boot_holding_back(2);
+    check_eq(look(older), 2);
+    check_notes("10 at 0; 11 at 1; 12 at 2");
+    check_commands("W0:20+2 W0:22+2");
+    check(is_dirty(12) && buffer_of(12)->block.held_back);
+    check_eq(bcache.nheld_back, 1);
+    check_eq(bcache.npending[0], 0);
+    end_commands();
+    forget("notes");
+    check_eq(look(older), 0); /* it is not asked about the block again */
+    check_notes("");
+    check_eq(bflush_smooth(NULL, 6000), 1); /* nor by a program */
+    check_notes("13 at 0");
+    end_commands();
+    check_eq(bflush(NULL), 0);
+    check_eq(bcache.nheld_back, 0);
+}
+
+TEST(a_write_policy_that_asks_for_it_alone_holds_back_what_is_due)
+{
+    boot_holding_back(0);
+    told_write.write.every_origin = false;
+    check_eq(look(older), 3);
+    check_notes("");
+    end_commands();
+}
+
+static void release_all(u64 now_ns)
+{
+    (void)now_ns;
+    flush_all();
+}
+
+TEST(a_write_policy_releases_what_it_holds_back)
+{
+    boot_holding_back(0);
+    told_write.write.each_second = release_all;
+    check_eq(look(flush_all), 0);
+    check_eq(bcache.nheld_back, 8);
+    forget("notes");
+    look_begins();
+    write_second(clock_now_ns);
+    check_eq(look_ends(), 8);
+    check_notes("");
+    check_eq(bcache.nheld_back, 0);
+    end_commands();
+}
+
 static u64 oldest(void)
 {
     return flush_oldest(2);

@@ -154,16 +154,16 @@ TEST(a_write_policy_is_called_each_second)
     boot("nbuf=64 update=told write=told");
     updated_init();
     run_others();
-    check_notes("next after 0; second at 1; 0; next after 0");
+    check_notes("second at 1; 0; next after 0; next after 0");
     dirty_all(10, 3);
     forget_all();
     run_to_ns(1001 * MS - 1);
     check_notes("");
     run_to_ns(1001 * MS);
-    check_notes("next after 0; second at 1001; leaves 10; 1");
+    check_notes("second at 1001; leaves 10; 1; next after 0");
     run_to_ns(3001 * MS);
-    check_notes("next after 0; second at 2001; leaves 11; 1; next after 0; "
-                "second at 3001; leaves 12; 1");
+    check_notes("second at 2001; leaves 11; 1; next after 0; "
+                "second at 3001; leaves 12; 1; next after 0");
     check_counters("updated.", "written 3");
     check_hist("bio.burst", 0, "1 1 1", 3);
     end_commands();
@@ -179,7 +179,7 @@ TEST(a_write_policy_without_that_hook_has_nobody_woken)
     control("use write async");
     control("use write told");
     run_others();
-    check_notes("async starts; async stops; next after 0; second at 10000; 0");
+    check_notes("async starts; async stops; second at 10000; 0; next after 0");
 }
 
 TEST(the_sooner_of_both_times_wakes_the_daemon)
@@ -192,7 +192,7 @@ TEST(the_sooner_of_both_times_wakes_the_daemon)
     run_to_ns(300 * MS);
     check_notes("next after 0");
     run_to_ns(1001 * MS);
-    check_notes("next after 0; second at 1001; 0");
+    check_notes("second at 1001; 0; next after 0");
 }
 
 /* ---- swaps ---- */

@@ -16,7 +16,7 @@ SETTLED_NS = 8 * 10**9  # by then each policy has begun to write
 FULL, NONE = 0.2, 0.4
 LDCL = "write=delayed update=ldcl ldcl.age_s=6 ldcl.range_s=5"
 PERIODIC = "write=delayed update=pu pu.interval_ms=6000"
-OAW, ASYNC = "write=oaw update=none", "write=async update=none"
+OAW, ASYNC = "write=oaw oaw.floor=5 update=none", "write=async update=none"
 
 
 def _scenario(bench: Workbench, name: str, policies: str) -> Scenario:
