@@ -33,13 +33,12 @@
 #define SMALL      KIB              /* of a random one */
 #define USERS_MAX  24               /* a pipe each, for what they print */
 #define SETTLE_NS  (20 * NS_PER_MS) /* for each user to be forked */
-#define SMALL_IOS  32               /* of a task with random I/O */
 #define NEW_FILES  4                /* of a task that makes and removes files */
 #define PIPE_BYTES (32 * KIB)
 
 struct mix {
     const char *name, *dir;
-    u64 users, prepare, runtime_s, file_kb, copy_kb, work, seed;
+    u64 users, prepare, runtime_s, file_kb, copy_kb, small_ios, work, seed;
 };
 
 static struct mix o;
@@ -68,6 +67,8 @@ static const struct setting rows[] = {
     ROW(file_kb, NUMBER, "KIB", "512", 4, 1 << 20, "size of each user's file"),
     ROW(copy_kb, NUMBER, "KIB", "64", 4, 1 << 20,
         "size of the file that a task writes"),
+    ROW(small_ios, NUMBER, "IOS", "32", 1, 1000000,
+        "I/Os of 1 KiB of a task with random ones"),
     ROW(work, NUMBER, "INSTRUCTIONS", "20000", 0, 10000000,
         "length of a computing task, in thousands"),
     ROW(seed, NUMBER, "NUMBER", "1", 0, ~0UL, "seed of all random numbers"),
@@ -130,7 +131,7 @@ static void task_read(void)
 static void task_random_read(void)
 {
     int fd = must_open(data_path, O_RDONLY);
-    for (int i = 0; i < SMALL_IOS; i++) {
+    for (u64 i = 0; i < o.small_ios; i++) {
         seek_somewhere(fd);
         get(fd, SMALL);
     }
@@ -145,7 +146,7 @@ static void task_write(void)
 static void task_random_write(void)
 {
     int fd = must_open(data_path, O_WRONLY);
-    for (int i = 0; i < SMALL_IOS; i++) {
+    for (u64 i = 0; i < o.small_ios; i++) {
         seek_somewhere(fd);
         put(fd, SMALL);
     }

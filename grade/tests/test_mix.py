@@ -57,6 +57,18 @@ def test_computing_is_so_many_instructions(make_image: MakeImage):
     assert 10**9 < row["response_ns"]["max"] < 1.05 * 10**9
 
 
+def test_a_task_has_as_many_random_ios_as_it_is_told(make_image: MakeImage):
+    """All other tasks of so small files write 32 KiB at most."""
+    kib = []
+    for ios in (1, 2000):
+        words = f"file_kb=4 copy_kb=4 work=100 small_ios={ios}"
+        disk = make_image(rc=RUN.format(words=words))
+        result = run_rc(Config((Disk(disk),), args=ARGS, lab=True))
+        rows = jobs.lines(result.console)
+        kib.append(sum(r["written_bytes"] for r in rows) / sum(r["tasks"] for r in rows) / 1024)
+    assert kib[0] < 32 and 100 < kib[1] < 400
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
