@@ -701,16 +701,20 @@ static void start_awol(u64 *seed)
     marks_start(&want.marks, high, high / 2);
 }
 
+static u64 want_least(void)
+{
+    return model.now.buffers - model.now.buffers * want.most_percent / 100;
+}
+
 static void want_read(const struct policy *p, const struct block *b, bool hit)
 {
     u64 most = model.now.buffers;
-    u64 least = most - most * want.most_percent / 100;
     want.reads++;
     want.hits += hit;
     want.ghost_misses += !hit && have(&want.full, b->blkno);
     want.ghost_hits += hit && !b->dirtied_ns && !have(&want.least, b->blkno);
     make_youngest(&want.full, b->blkno, most);
-    make_youngest(&want.least, b->blkno, least);
+    make_youngest(&want.least, b->blkno, want_least());
     p->update.wanted(b, hit);
 }
 
@@ -749,6 +753,9 @@ static void awol_at_random(const struct policy *p, u64 *seed)
     if (what == 0) {
         model.now.written += random_u64(seed) % 9;
         step_awol(p);
+    } else if (what < 8) {
+        make_youngest(&want.least, b.blkno, want_least());
+        p->update.leaves(&b);
     } else if (what < 16) {
         model.now.dirtied++;
         make_youngest(&want.full, b.blkno, model.now.buffers);

@@ -14,10 +14,10 @@
  *   is a ghost miss (GM): the block was evicted only because of write
  *   buffering.
  * - `least` is as large as the cache without most_percent of it, and gets the
- *   names of blocks that are read: it shows what would still be cached with
- *   the most write buffering. A read that hits a clean block whose name
- *   `least` does not have is a ghost hit (GH): more write buffering would take
- *   its place.
+ *   names of blocks that are read, or are written and so become clean: it shows
+ *   what would still be cached with the most write buffering. A read that hits
+ *   a clean block whose name `least` does not have is a ghost hit (GH): more
+ *   write buffering would take its place.
  *
  * At each step the high mark is bounded by the reads since the last step, of
  * which C hit. The tunable `reading` chooses the formula:
@@ -129,6 +129,15 @@ static void awol_dirtied(struct block *b, u64 now_ns)
         remember(b->disk, b->blkno, false);
 }
 
+/* A block that is written is clean then, and was just used. */
+static void awol_leaves(struct block *b)
+{
+    if (b->blkno % every)
+        return;
+    ghosts_remember(&least, b->disk, b->blkno);
+    ghosts_shrink(&least, full.most - percent(full.most, MOST_PERCENT));
+}
+
 /* ---- the marks ---- */
 
 /* How much a counter grew since this was last asked. */
@@ -203,6 +212,7 @@ static const struct policy awol = {
     .update = {.next_ns = awol_next_ns,
                .look = awol_look,
                .dirtied = awol_dirtied,
+               .leaves = awol_leaves,
                .wanted = awol_wanted},
 };
 POLICY(awol);
