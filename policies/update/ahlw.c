@@ -9,9 +9,11 @@
  * are written too. The marks begin at high_percent and low_percent, and the
  * high mark never exceeds most_percent of the cache.
  *
- * The paper does not say how long a step is and where the marks begin. Here
- * these are the values at which the paper's "default" system (linux.c) looks
- * and begins to write.
+ * The text of the paper that we have does not say how long a step is and where
+ * the marks begin. Here a step is the time between two looks of the paper's
+ * "default" system (linux.c). The experiments of the paper begin the marks at
+ * the two limits of that system, which is our reading: the high mark at 40 % of
+ * the cache, where writers wait, the low mark at 10 %, where writing begins.
  *
  * Source: Batsakis, Burns, Kanevsky, Lentini and Talpey, "AWOL: An Adaptive
  * Write Optimizations Layer", FAST 2008.
