@@ -843,6 +843,15 @@ TEST(sluice_has_a_write_that_is_waited_for_go_as_a_read)
     check_eq(p->sched.again_ns(&queue, 1070000), NEVER_NS);
 }
 
+TEST(sluice_gives_a_drive_one_command_at_a_time)
+{
+    const struct policy *p = sluice(30000, 0);
+    submit(p, &requests[0], 350, false);
+    queue.done_ns = 2000000;
+    check(next_at(p, 1999999) == NULL);
+    check(next_at(p, 2000000) == &requests[0]);
+}
+
 /* Whatever arrives and whatever is served, each exactly once, with offers or
  * without. */
 static void run_random(const struct policy *p, u64 seed)
@@ -1029,6 +1038,28 @@ TEST(sluice_prefers_what_has_waited_longer_by_ageing)
         submit(p, &requests[1], 90, false);
         u64 first = next_at(p, clock_now_ns)->sector;
         check_eq(first, percent > 7 ? 330 : 90);
+    }
+}
+
+/* As above, but 90 is a write that a process waits for: it is begun 40 us
+ * before the read, of a turn of 100. */
+TEST(sluice_prefers_a_read_to_a_write_that_is_waited_for_by_favour)
+{
+    for (u64 percent = 39; percent <= 41; percent++) {
+        const struct policy *p = sluice(30000, 0);
+        tunable_named(p, "ageing")->value = 0;
+        tunable_named(p, "favour")->value = percent;
+        submit(p, &requests[0], 330, false);
+        requests[1] = (struct request){.sector = 90,
+                                       .nsectors = 1,
+                                       .write = true,
+                                       .waited = true,
+                                       .queued_ns = clock_now_ns};
+        queue_add(&queue, &requests[1]);
+        p->sched.queued(&queue, &requests[1], clock_now_ns);
+        u64 first = next_at(p, 1001000)->sector;
+        if (percent != 40)
+            check_eq(first, percent > 40 ? 330 : 90);
     }
 }
 

@@ -71,6 +71,7 @@ static void submit(struct buf **batch, u32 n)
 static void start(struct buf *b, const struct wanted *w)
 {
     buf_prepare_write(b, false);
+    b->io.request.waited = w->flush;
     b->flush = w->flush;
     if (!w->flush)
         return;

@@ -29,8 +29,11 @@
  *   `stay` for it.
  * - Among reads, and writes that a process waits for, the one that the arm is
  *   soonest at goes. `ageing` percent of the time that each has waited, divided
- *   by how many wait, count in its favour, so that none starves. Other queued
- *   writes are owed from when they were queued.
+ *   by how many wait, count in its favour, so that none starves; so does
+ *   `favour`, if it is a read. Other queued writes are owed from when they were
+ *   queued.
+ * - The drive has one command at a time, even if it takes more: what a write
+ *   costs is known only if nothing else is done between it and the read.
  * - Without a platter that turns, or a model of it, no write is cheaper beside
  *   a read than alone: a write that is owed goes as soon as no read waits, or
  *   before a read once it has been owed for half a tick.
@@ -52,7 +55,7 @@
 #define LATE_NS (PACE_TICK_NS / 2)
 #define LOOKS   4 /* requests to either side of the head */
 
-enum { AGE, EARLY, FREE, PATIENCE, AGEING, PAUSE, GAP, STAY };
+enum { AGE, EARLY, FREE, PATIENCE, AGEING, PAUSE, GAP, STAY, FAVOUR };
 
 static struct tunable tunables[] = {
     {"age_ms", "ms", 30000, 1000, 60000, "age at which a dirty block is due"},
@@ -68,6 +71,8 @@ static struct tunable tunables[] = {
      "of a turn: readers that take longer leave a gap"},
     {"stay", "percent", 320, 0, 10000,
      "of a turn: so long a read may wait for a second write in a gap"},
+    {"favour", "percent", 200, 0, 10000,
+     "of a turn: so much nearer a read counts than a write that is waited for"},
     {0},
 };
 
@@ -184,6 +189,8 @@ static void look_at(struct choice *c, struct request *r)
     u64 ns = queue_approach(c->queue, c->now_ns, NULL, 0, r).begin_ns;
     if (ns != NEVER_NS && !r->offer)
         ns -= (c->now_ns - r->queued_ns) / 100 * tunables[AGEING].value / c->n;
+    if (ns != NEVER_NS && !r->write)
+        ns -= turn_ns(c->queue, FAVOUR);
     if (!c->best || ns < c->best_ns) {
         c->best = r;
         c->best_ns = ns;
@@ -365,6 +372,8 @@ static struct request *alone(struct queue *q, bool reads, u64 now_ns)
 
 static struct request *sluice_next(struct queue *q, u64 now_ns)
 {
+    if (now_ns < q->done_ns)
+        return NULL;
     keep_pace(q, now_ns);
     struct request *next = take_promised(q);
     if (next)

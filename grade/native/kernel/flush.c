@@ -57,6 +57,17 @@ TEST(fsync_leaves_none_of_the_owners_blocks_dirty_and_all_others)
     check_counters("bio.", "misses 9, dirtied 9, written 4");
 }
 
+TEST(a_scheduler_is_told_which_writes_somebody_waits_for)
+{
+    boot_dirty("");
+    check_eq(bflush_owner(disk0(), 1), 0);
+    check(buffer_of(10)->io.request.waited);
+    check(buffer_of(16)->io.request.waited);
+    check_eq(bflush_smooth(disk0(), 0), 4);
+    end_commands();
+    check(!buffer_of(11)->io.request.waited);
+}
+
 TEST(fsync_is_by_the_owner_a_block_has_now)
 {
     boot_dirty("");
