@@ -39,6 +39,7 @@ IF_GIVEN = (
     "drive_segments",
     "drive_ahead_if_sequential",
     "drive_seed",
+    "drive_misjudged_percent",
 )
 MAX_BOOT_ARGS = 1023  # bytes that the kernel takes
 ARMS = "arms"  # the key of a size that is no variable: the only arms to run

@@ -120,6 +120,9 @@ MACHINE = {
         "number", "1: a drive reads ahead only after sequential reads; likewise", None, 0, 1
     ),
     "drive_seed": Field("number", "of a drive whose times are drawn; if not given, 0", None, 0),
+    "drive_misjudged_percent": Field(
+        "number", "how far off a scheduler's view of a drive is; if not given, 0", None, 0, 100
+    ),
     "trace_k": Field("number", "K events that the trace keeps: the last ones", 256, 1, 1 << 20),
     "virtual_limit_s": Field("number", "a run that takes longer has failed", 7200, 1),
     "host_limit_s": Field("number", "the same in time of the host, against hangs", HANG_S, 1),

@@ -6,7 +6,9 @@
  *   free, and sets a timer for when that is done; drive_done() then has the
  *   device move the data within that instant.
  * - The drive holds up to the disk's depth of commands and chooses among them.
- * - What a scheduler may ask of the drive is asked of a copy.
+ * - What a scheduler may ask of the drive is asked of a copy. With
+ *   drive_misjudged_percent= the answers are wrong by so much, as they would be
+ *   for a host that knows its drive only by measuring it.
  */
 #include "kernel/disk/model.h"
 #include "kernel/disk/disk.h"
@@ -151,6 +153,57 @@ static const struct drive *later(struct disk *d, u64 at_ns)
     return &d->later;
 }
 
+/* From -span to span, by chance: equal for one sector and reason until the
+ * next command. */
+static i64 error(const struct disk *d, u64 sector, u32 reason, u64 span)
+{
+    u64 h = sector << 32 ^ d->queue.commands << 1 ^ reason;
+    for (u32 i = 0; i < 2; i++)
+        h = (h ^ h >> 29) * 0x9e3779b97f4a7c15; /* 2^64 by the golden ratio */
+    return (i64)(h >> 32) % (i64)(2 * span + 1) - (i64)span;
+}
+
+/* An approach from start_ns as a scheduler sees it that does not know the drive
+ * exactly: the way takes some percent more or less time, and the platter is
+ * some percent of a turn ahead or behind. */
+static struct approach misjudge(const struct disk *d, u64 start_ns, u64 sector,
+                                struct approach a)
+{
+    u64 percent = d->misjudged_percent, turn_ns = d->queue.turn_ns;
+    if (!percent || a.there_ns == a.begin_ns)
+        return a;
+    i64 wait_ns = a.begin_ns - a.there_ns;
+    i64 way_ns = error(d, sector, 0, (a.there_ns - start_ns) * percent / 100);
+    wait_ns += error(d, sector, 1, turn_ns * percent / 100) - way_ns;
+    a.there_ns += way_ns;
+    wait_ns %= (i64)turn_ns;
+    a.begin_ns = a.there_ns + wait_ns + (wait_ns < 0 ? turn_ns : 0);
+    return a;
+}
+
+static struct approach approach(struct disk *d, const struct drive *drive,
+                                u64 at_ns, const struct request *r)
+{
+    u64 sector = place_of(d, r);
+    return misjudge(
+        d, MAX(at_ns, drive->free_ns), sector,
+        drive_approach(drive, at_ns, sector, r->nsectors, r->write));
+}
+
+/* The drive does r at that time: as late as a scheduler believes. */
+static void suppose(struct disk *d, struct drive *drive, u64 at_ns,
+                    const struct request *r)
+{
+    u64 sector = place_of(d, r), late_ns = 0;
+    if (d->misjudged_percent)
+        late_ns = approach(d, drive, at_ns, r).begin_ns -
+                  drive_approach(drive, at_ns, sector, r->nsectors, r->write)
+                      .begin_ns;
+    drive_service(drive, at_ns, sector, r->nsectors, r->write);
+    drive->free_ns += late_ns;
+    drive->arm_ns += late_ns;
+}
+
 struct approach queue_approach(const struct queue *q, u64 start_ns,
                                const struct request *first, u64 gap_ns,
                                const struct request *r)
@@ -159,16 +212,13 @@ struct approach queue_approach(const struct queue *q, u64 start_ns,
     if (!d->drive.model->modelled)
         return (struct approach){NEVER_NS, NEVER_NS};
     u64 at_ns = start_ns + d->command_ns;
-    u64 sector = place_of(d, r);
     if (!first)
-        return drive_approach(later(d, at_ns), at_ns, sector, r->nsectors,
-                              r->write);
+        return approach(d, later(d, at_ns), at_ns, r);
     struct drive trial = *later(d, at_ns);
-    u64 done_ns = drive_service(&trial, at_ns, place_of(d, first),
-                                first->nsectors, first->write);
-    u64 next_ns = done_ns + gap_ns + d->command_ns;
+    suppose(d, &trial, at_ns, first);
+    u64 next_ns = trial.free_ns + gap_ns + d->command_ns;
     drive_catch_up(&trial, next_ns);
-    return drive_approach(&trial, next_ns, sector, r->nsectors, r->write);
+    return approach(d, &trial, next_ns, r);
 }
 
 u64 queue_seek_edge(struct queue *q, bool last)
@@ -273,6 +323,7 @@ void model_fit(struct disk *d, u32 wanted)
                   d->depth);
     d->depth = depth;
     d->command_ns = arg_number("drive_command_us", 0, 0, 100000) * 1000;
+    d->misjudged_percent = arg_number("drive_misjudged_percent", 0, 0, 100);
     if (d->drive.model->segments)
         fit_cache(d);
 }

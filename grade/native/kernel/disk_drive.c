@@ -272,6 +272,84 @@ TEST(an_approach_after_another_request_is_from_where_that_leaves_the_drive)
     check_eq(d->drive.commands, 0);
 }
 
+/* How far two times are apart on a platter that turns once in turn_ns. */
+static u64 apart_ns(u64 one_ns, u64 other_ns, u64 turn_ns)
+{
+    u64 ns = (one_ns + turn_ns - other_ns % turn_ns) % turn_ns;
+    return MIN(ns, turn_ns - ns);
+}
+
+/* The way and the platter's angle are wrong by up to a tenth, and for a third
+ * of the requests by more than a twentieth. */
+TEST(a_misjudged_drive_is_known_as_badly_as_was_asked_for)
+{
+    u32 far_off = 0, behind = 0;
+    boot_disks("drive=rz58 drive_misjudged_percent=10");
+    struct disk *d = disk_get(0);
+    u64 turn_ns = d->queue.turn_ns;
+    for (u64 i = 0; i < 300; i++) {
+        struct request r = {.sector = i * 13, .nsectors = 8};
+        struct approach want = fresh(d, clock_now_ns, &r);
+        struct approach got =
+            queue_approach(&d->queue, clock_now_ns, NULL, 0, &r);
+        u64 off_ns = apart_ns(got.begin_ns, want.begin_ns, turn_ns);
+        u64 way_ns = want.there_ns - clock_now_ns;
+        check(off_ns <= turn_ns / 10);
+        check(got.there_ns + way_ns / 10 >= want.there_ns);
+        check(want.there_ns + way_ns / 10 >= got.there_ns);
+        check(got.begin_ns - got.there_ns < turn_ns);
+        far_off += off_ns > turn_ns / 20;
+        behind += got.there_ns > want.there_ns;
+    }
+    check(far_off > 100 && far_off < 200);
+    check(behind > 100 && behind < 200);
+}
+
+TEST(an_error_is_the_same_until_the_next_command_and_the_drives_work_is_right)
+{
+    static const struct request r = {.sector = 2000, .nsectors = 8},
+                                first = {.sector = 900, .nsectors = 8};
+    boot_disks("drive=rz58 drive_misjudged_percent=10");
+    struct disk *d = disk_get(0);
+    const struct queue *q = &d->queue;
+    u64 at_ns = clock_now_ns + 500 * MS, want_ns = fresh(d, at_ns, &r).begin_ns;
+    u64 begin_ns = queue_approach(q, at_ns, NULL, 0, &r).begin_ns;
+    u64 after_ns = queue_approach(q, at_ns, &first, 0, &r).begin_ns;
+    check(begin_ns != want_ns);
+    check_eq(queue_approach(q, at_ns, NULL, 0, &r).begin_ns, begin_ns);
+    /* Beside the same request the platter is seen as wrongly. */
+    check_eq((after_ns - begin_ns) % q->turn_ns, 0);
+    struct drive copy = d->drive;
+    u64 done_ns = drive_service(&copy, clock_now_ns, 900, 8, false);
+    submit("R0:900+8");
+    check_eq(q->done_ns, done_ns);
+    run_to_ns(clock_now_ns + 100 * MS);
+    check(queue_approach(q, at_ns, NULL, 0, &r).begin_ns != begin_ns);
+}
+
+/* After a write whose end is misjudged by up to half a turn, 5.6 ms, the way to
+ * a request begins as much too early or too late. */
+TEST(what_follows_a_misjudged_request_is_misjudged_with_it)
+{
+    static const struct request r = {.sector = 2000, .nsectors = 8};
+    u32 early = 0, late = 0;
+    boot_disks("drive=rz58 drive_misjudged_percent=50");
+    struct disk *d = disk_get(0);
+    for (u64 i = 0; i < 300; i++) {
+        struct request first = {.sector = i * 13, .nsectors = 8, .write = true};
+        struct drive copy = d->drive;
+        u64 next_ns = drive_service(&copy, clock_now_ns, first.sector, 8, true);
+        struct approach want =
+            drive_approach(&copy, next_ns, r.sector, r.nsectors, false);
+        u64 got_ns =
+            queue_approach(&d->queue, clock_now_ns, &first, 0, &r).there_ns;
+        u64 way_ns = want.there_ns - next_ns;
+        early += got_ns + way_ns / 2 + 2 * MS < want.there_ns;
+        late += got_ns > want.there_ns + way_ns / 2 + 2 * MS;
+    }
+    check(early > 30 && late > 30);
+}
+
 TEST(without_a_model_nothing_is_known_of_an_approach)
 {
     static const struct request r = {.sector = 24, .nsectors = 8};
