@@ -74,7 +74,7 @@ $(foreach v,ARGS DO DISKS CPUS MEM FS_MB JOBS T E N SIZE WITH SCHEDULER FORMAT O
     QEMU_OTHER \
     CFLAGS_EXTRA,$(if \
     $(findstring $(newline),$(value $(v))),$(error $(v): must be one line)))
-$(foreach v,DEBUG V FULL LIST,$(call must_be,$(v),[01]?,1 or nothing))
+$(foreach v,DEBUG V FULL LIST JUDGE,$(call must_be,$(v),[01]?,1 or nothing))
 $(call must_be,SETUP,yes|no,yes or no)
 $(call must_be,JOBS,[1-9][0-9]*,a number from 1)
 $(call must_be,COUNT,[1-9][0-9]*,a number from 1)
@@ -106,6 +106,7 @@ $(call must_be,EVENT,[0-9]+,the number of an event)
 $(call needed,run,DO,commands of Sluice's shell)
 $(call needed,class,SUBMISSIONS,the folder of the submissions)
 $(call needed,skeleton samples solution,OUT,the folder to be made)
+$(call needed,tune,E,a file of grade/experiments/tune as E=sluice)
 # Labs that are answered by numbers: the student's name determines the machine.
 NUMBERS := $(patsubst grade/labs/%/answers.toml,%,$(wildcard grade/labs/*/answers.toml))
 $(if $(filter $(NUMBERS),$(value LAB)),$(if $(value STUDENTS),,$(call \
@@ -190,7 +191,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
 
-.PHONY: all native qemu qemu-gdb gdb run test mutants bench experiment repeat results results-tables export report book grade example replay events skeleton class samples solution newlab bundle format setup clean version help FORCE
+.PHONY: all native qemu qemu-gdb gdb run test mutants bench experiment tune repeat results results-tables export report book grade example replay events skeleton class samples solution newlab bundle format setup clean version help FORCE
 
 FORCE:
 
@@ -392,6 +393,9 @@ experiment: all build/native/drive_replay_tool ## run an experiment (E=name or a
 repeat: all build/native/drive_replay_tool ## make experiments under two QEMUs and compare all bytes of the results (QEMU_OTHER=path, E=name, SIZE=quick, JOBS=)
 	@$(RUN) grade.commands.repeat --jobs $(JOBS) $(call option,other,QEMU_OTHER) \
 	    $(call option,size,SIZE) $(call operand,E)
+
+tune: all ## search a policy's tunables over many loads, drives and seeds (E=name, JOBS=), and judge the result by those held back (JUDGE=1)
+	@$(RUN) grade.commands.tune --jobs $(JOBS) $(if $(filter 1,$(JUDGE)),--judge) $(call operand,E)
 
 results: all build/native/drive_replay_tool ## make experiments in full size, store the results in grade/results and put them into the documents (E=name, JOBS=, SCHEDULER=; without E=, all that a document quotes)
 	@$(RUN) grade.commands.results --jobs $(JOBS) $(call option,scheduler,SCHEDULER) $(call operand,E)

@@ -3,6 +3,7 @@
 import itertools
 import re
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 from grade.measure import jobs, metrics, sets, theory
@@ -20,6 +21,7 @@ from grade.measure.schema import (
     PLOT,
     PUBLISHED,
     TOP,
+    TUNE,
     WORKLOAD,
     BadExperiment,
     Experiment,
@@ -27,6 +29,7 @@ from grade.measure.schema import (
     Run,
 )
 
+Arms = Sequence[dict]
 FILE = Field("size", "of a file", low=1, high=1 << 42)
 PLACE = Field("text", "GROUP or GROUP:BLOCK")
 SCATTER = Field("text", "COUNT:SIZE")
@@ -253,7 +256,26 @@ def shown(c: Checker, top: dict, runs: list[Run], size: str, sweep: dict) -> dic
                 where(c, (key, i, "where"), row["where"], values_of(top))
             good[key].append(row)
     good["contest"] = contest(c, top, arms, commands) if top["contest"] else None
+    good["tune"] = tune(c, top, arms, commands) if top["tune"] else None
     return good
+
+
+def tune(c: Checker, top: dict, arms: list[str], commands: str) -> dict:
+    """Check the search for an arm's tunables (make tune)."""
+    keys, before = ("tune",), len(c.problems)
+    row = c.table(keys, top["tune"], TUNE)
+    if len(c.problems) > before:
+        return row
+    c.one_of((*keys, "arm"), "arm", row["arm"], arms)
+    for name in row["metrics"]:
+        metric(c, (*keys, "metrics"), name, commands)
+    for name, values in row["values"].items():
+        if not isinstance(values, list) or len(values) < 2:
+            c.problem((*keys, "values", name), f"{name}: must be a list of values, two or more")
+            continue
+        for value in values:
+            c.tunables((*keys, "values"), {name: value})
+    return row
 
 
 def contest(c: Checker, top: dict, arms: list[str], commands: str) -> dict:
@@ -345,10 +367,11 @@ def beside(raw: dict, policy: str) -> dict:
     return first | {"name": policy, "policies": first.get("policies", {}) | {kinds[0]: policy}}
 
 
-def load(path: Path, size: str = FULL, policy: str = "") -> Experiment:
+def load(path: Path, size: str = FULL, policy: str = "", arms: Arms = ()) -> Experiment:
     """The experiment in a file, in a size. Raises BadExperiment with all that is wrong with it.
 
     policy: one that is measured too, in an arm of its name beside those of the file.
+    arms: more arms, as the file would have them.
     """
     raw, text = read_toml(path)
     c = Checker(path, Lines(text), known())
@@ -358,6 +381,7 @@ def load(path: Path, size: str = FULL, policy: str = "") -> Experiment:
         raise BadExperiment("\n".join(c.problems))
     if policy and raw["arms"]:
         raw["arms"].append(beside(raw, policy))
+    raw["arms"] += arms
     names = []
     for i, arm in enumerate(raw["arms"]):
         names.append(c.table(("arms", i), arm, ARM)["name"])

@@ -157,6 +157,7 @@ TOP = {
     "published": Field("tables", "the source's figures"),
     "expectations": Field("tables", "what must come out"),
     "contest": Field("table", "of an arm against all others"),
+    "tune": Field("table", "which tunables of an arm are searched, and how"),
 }
 ARM = {
     "name": Field("text", "of the arm", required=True),
@@ -212,6 +213,15 @@ CONTEST = {
     "aside": Field("list", "arms that are not in it"),
 }
 
+TUNE = {
+    "arm": Field("text", "whose tunables are searched", required=True),
+    "metrics": Field("list", "what is to be less", required=True),
+    "values": Field("table", "tunable = values to try", required=True),
+    "rounds": Field("number", "of candidates", 3, 1),
+    "candidates": Field("number", "in a round", 8, 1),
+    "finalists": Field("number", "of them, which are measured with all seeds", 2, 1),
+}
+
 
 @dataclass(frozen=True)
 class Run:
@@ -249,6 +259,7 @@ class Experiment:
     published: list[dict]
     expectations: list[dict]
     contest: dict | None = None
+    tune: dict | None = None
 
     def predicted(self, result: dict) -> dict[str, float]:
         """What the model says of the run that a result is of, metric by metric."""
