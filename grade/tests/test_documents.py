@@ -188,7 +188,8 @@ def check_variable(name: str, value: str) -> None:
             check_boot_argument(word)
     if PLACEHOLDER.search(value):
         return
-    experiments = [path.stem for path in ROOT.glob("grade/experiments/*.toml")]
+    folder = ROOT / "grade" / "experiments"
+    experiments = [path.stem for path in (*folder.glob("*.toml"), *folder.glob("tune/*.toml"))]
     there = {
         "LAB": {lab.name for lab in labs()} | new_labs(),
         "SIZE": {"quick", "full"},
