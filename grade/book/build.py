@@ -17,10 +17,11 @@ from sphinx.util.docutils import docutils_namespace, patch_docutils
 from grade.book import reference
 from grade.book.extension.places import BOOK
 from grade.book.inventory import BadSource
-from grade.host.paths import BUILD
+from grade.host.paths import BUILD, ROOT
 from grade.measure.result import BadResult
 
 PAGES = Path(__file__).resolve().parent / "pages"
+TUNED = ROOT / "grade" / "results" / "tune"  # tables that pages include
 WORK = BUILD / "book-work"  # what Sphinx reads, and what it makes
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 SETTINGS = {
@@ -40,7 +41,7 @@ SETTINGS = {
     "html_domain_indices": False,
     "html_use_index": False,
     "nitpicky": True,
-    "exclude_patterns": ["**/README.md"],
+    "exclude_patterns": ["**/README.md", "tune/*"],
     "highlight_language": "text",
 }
 
@@ -54,6 +55,7 @@ def lay_out(work: Path, written: Path, made: dict[str, str]) -> Path:
     shutil.rmtree(work, ignore_errors=True)
     pages = work / "pages"
     shutil.copytree(written, pages)
+    shutil.copytree(TUNED, pages / "tune")
     for name, text in made.items():
         path = pages / "reference" / f"{name}.md"
         path.parent.mkdir(parents=True, exist_ok=True)

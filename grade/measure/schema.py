@@ -69,6 +69,11 @@
                                    differs = "why": it is not met, and the cause
                                    is known; so it is no failure
 
+    [tune]                         a search for an arm's tunables (make tune): arm,
+    metrics = ["read.mean_ms"]     metrics that are to be less, rounds, candidates
+    [tune.values]                  and finalists; and for each tunable the values
+    "sluice.free" = [80, 90]       to try. The size `held` judges the result
+
 Nothing is guessed and nothing corrected: an unknown key, policy, tunable,
 unit or metric, a value of a wrong type or out of range is a problem, and a
 file with a problem is not run. All problems are told at once, each with its
