@@ -191,7 +191,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
 
-.PHONY: all native qemu qemu-gdb gdb run test mutants bench experiment tune repeat results results-tables export report book grade example replay events skeleton class samples solution newlab bundle format setup clean version help FORCE
+.PHONY: all native qemu qemu-gdb gdb run test mutants bench experiment tune repeat measure-build results results-tables export report book grade example replay events skeleton class samples solution newlab bundle format setup clean version help FORCE
 
 FORCE:
 
@@ -396,6 +396,9 @@ repeat: all build/native/drive_replay_tool ## make experiments under two QEMUs a
 
 tune: all ## search a policy's tunables over many loads, drives and seeds (E=name, JOBS=), and judge the result by those held back (JUDGE=1)
 	@$(RUN) grade.commands.tune --jobs $(JOBS) $(if $(filter 1,$(JUDGE)),--judge) $(call operand,E)
+
+measure-build: all ## compile this kernel on the host under strace, and write what it does with files to user/kbuild/measured.c
+	@$(RUN) grade.commands.measure_build
 
 results: all build/native/drive_replay_tool ## make experiments in full size, store the results in grade/results and put them into the documents (E=name, JOBS=, SCHEDULER=; without E=, all that a document quotes)
 	@$(RUN) grade.commands.results --jobs $(JOBS) $(call option,scheduler,SCHEDULER) $(call operand,E)
