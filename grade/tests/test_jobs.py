@@ -103,8 +103,8 @@ name = "only"
 [workload]
 commands = '''
 echo 'mine {"job":"m","steps":41,"elapsed_ns":3000000}'
-kbuild name=k prepare=1 dir=/ sources=2 headers=2 seed=3
-kbuild name=k dir=/ sources=2 headers=2 seed=3 work=1
+kbuild name=k prepare=1 dir=/ sources=2 seed=3
+kbuild name=k dir=/ sources=2 seed=3 work=1
 '''
 [plot]
 columns = ["job.k.elapsed_ms", "job.k.reads", "k.max_ms"]
