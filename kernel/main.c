@@ -24,8 +24,8 @@
 #include "kernel/syscall/process.h"
 #include "kernel/syscall/trap.h"
 #include "kernel/cache/updated.h"
-#include "kernel/disk/ramdisk.h"
-#include "kernel/disk/virtio_blk.h"
+#include "kernel/driver/ramdisk.h"
+#include "kernel/driver/virtio_blk.h"
 #include "kernel/proc/vm.h"
 
 extern char kernel_end[];

@@ -1,11 +1,11 @@
-"""The memory of a machine is a file. Its RAM disks are in it, too (kernel/disk/ramdisk.h).
+"""The memory of a machine is a file. Its RAM disks are in it, too (kernel/driver/ramdisk.h).
 
 QEMU maps the file, so what the machine has in memory can be read here, however the machine ended.
 In virtual time the disks are in memory as well. Then a run waits neither for QEMU's devices nor for
 the threads that do their work.
 
 From the kernel's memory on the file holds, each at a whole PAGE: the table, as struct table in
-kernel/disk/ramdisk.c has it; the log of moves, as machine mode writes it (kernel/entry.S); the
+kernel/driver/ramdisk.c has it; the log of moves, as machine mode writes it (kernel/entry.S); the
 disks.
 """
 

@@ -27,8 +27,8 @@
 #include "kernel/machine/machine.h"
 #include "kernel/machine/text.h"
 #include "kernel/machine/power.h"
-#include "kernel/disk/ramdisk.h"
-#include "kernel/disk/virtio_blk.h"
+#include "kernel/driver/ramdisk.h"
+#include "kernel/driver/virtio_blk.h"
 
 #define BLOCKS      400
 #define BLOCK_BYTES 1024

@@ -65,13 +65,13 @@ def test_a_file_includes_headers_of_its_room_and_of_those_below_only() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-# The drivers move bytes and the model's arithmetic tells times: neither knows a disk or a queue.
-INDEPENDENT = ("device", "virtio_blk", "ramdisk", "drive", "drives")
+# The model's arithmetic tells times: it knows neither a disk nor a queue.
+INDEPENDENT = ("drive", "drives")
 
 
-def test_the_driver_and_the_drives_use_nothing_of_the_disks(table: dict[Path, Symbols]) -> None:
+def test_the_drives_use_nothing_of_the_disks(table: dict[Path, Symbols]) -> None:
     room = {path: names for path, names in table.items() if path.parent.name == "disk"}
-    assert set(INDEPENDENT) - {"device"} < {stem(path) for path in room}
+    assert set(INDEPENDENT) < {stem(path) for path in room}
     disks = {n for path, s in room.items() if stem(path) not in INDEPENDENT for n in s.defined}
     assert {"disk_plug", "queue_add", "model_start", "place_ask"} <= disks
     wrong = {stem(p): s.undefined & disks for p, s in room.items() if stem(p) in INDEPENDENT}

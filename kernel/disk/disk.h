@@ -13,8 +13,8 @@
 
 #include "kernel/machine/clock.h"
 #include "kernel/disk/drive.h"
-#include "kernel/disk/ramdisk.h"
-#include "kernel/disk/virtio_blk.h"
+#include "kernel/driver/ramdisk.h"
+#include "kernel/driver/virtio_blk.h"
 #include "kernel/machine/lock.h"
 #include "kernel/policy/policy.h"
 

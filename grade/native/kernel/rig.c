@@ -18,8 +18,8 @@
 #include "kernel/base/stat.h"
 #include "kernel/base/string.h"
 #include "kernel/measure/trace.h"
-#include "kernel/disk/ramdisk.h"
-#include "kernel/disk/virtio_blk.h"
+#include "kernel/driver/ramdisk.h"
+#include "kernel/driver/virtio_blk.h"
 
 #define SECTORS     4096 /* of a disk, at most */
 #define TASKS       16

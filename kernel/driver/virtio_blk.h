@@ -12,7 +12,7 @@
 #ifndef SLUICE_VIRTIO_BLK_H
 #define SLUICE_VIRTIO_BLK_H
 
-#include "kernel/disk/device.h"
+#include "kernel/driver/driver.h"
 
 struct virtio_blk; /* a device */
 

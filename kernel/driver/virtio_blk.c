@@ -6,7 +6,7 @@
  * - dev->lock guards the free slots and the ring. The device writes the used
  *   ring; the interrupt reads it up to used_seen.
  */
-#include "kernel/disk/virtio_blk.h"
+#include "kernel/driver/virtio_blk.h"
 #include "kernel/base/abi.h"
 #include "kernel/machine/clock.h"
 #include "kernel/machine/fdt.h"

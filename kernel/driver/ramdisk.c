@@ -1,5 +1,5 @@
 /* RAM disks (ramdisk.h). */
-#include "kernel/disk/ramdisk.h"
+#include "kernel/driver/ramdisk.h"
 #include "kernel/base/abi.h"
 #include "kernel/base/string.h"
 #include "kernel/machine/args.h"

@@ -3,8 +3,8 @@
  * and the driver's client speak of it. Errors are reported to the client, never
  * a panic.
  */
-#ifndef SLUICE_DEVICE_BLOCK_H
-#define SLUICE_DEVICE_BLOCK_H
+#ifndef SLUICE_DRIVER_H
+#define SLUICE_DRIVER_H
 
 #include "kernel/base/types.h"
 

@@ -11,7 +11,7 @@
 #ifndef SLUICE_RAMDISK_H
 #define SLUICE_RAMDISK_H
 
-#include "kernel/disk/device.h"
+#include "kernel/driver/driver.h"
 
 struct ramdisk;
 
