@@ -44,7 +44,7 @@ IF_GIVEN = (
     "drive_seed",
     "drive_misjudged_percent",
 )
-MAX_BOOT_ARGS = 1023  # bytes that the kernel takes
+MAX_BOOT_ARGS = 1023 - 20  # bytes that the kernel takes, besides ramdisks=
 ARMS = "arms"  # the key of a size that is no variable: the only arms to run
 FULL = "full"  # the size of an experiment that has but one, and the usual one
 

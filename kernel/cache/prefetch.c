@@ -24,9 +24,8 @@ static void put_to_use(const struct policy *to)
 
 static void swap(const struct policy *to)
 {
-    spin_lock(&prefetch_lock);
+    HOLD(spin, &prefetch_lock);
     put_to_use(to);
-    spin_unlock(&prefetch_lock);
 }
 
 void prefetch_init(void)

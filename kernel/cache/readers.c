@@ -56,11 +56,10 @@ void readers_end(const struct disk *d, const struct streams *f)
 {
     if (!d->adapts)
         return;
-    spin_lock(&readers_lock);
+    HOLD(spin, &readers_lock);
     for (u32 i = 0; i < MAX_SEGMENTS; i++) {
         const struct stream *s = readers[d->id][i].stream;
         if (s >= f->stream && s < f->stream + STREAMS)
             readers[d->id][i] = (struct reader){0};
     }
-    spin_unlock(&readers_lock);
 }

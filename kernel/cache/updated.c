@@ -41,10 +41,9 @@ GAUGE(cpu, "updated.cpu", "ns", "the daemon has computed", cpu_ns);
 
 static void wake(bool *why)
 {
-    spin_lock(&updated.lock);
+    HOLD(spin, &updated.lock);
     *why = true;
     wakeup(&updated);
-    spin_unlock(&updated.lock);
 }
 
 void update_ask_again(void)
@@ -106,7 +105,7 @@ void update_wanted(const struct buf *b, bool hit)
 void update_switch(const struct policy *to)
 {
     struct list *lists[] = {&bcache.pending, &bcache.delayed};
-    spin_lock(&bcache.lock);
+    HOLD(spin, &bcache.lock);
     updated.look_at_dirty = UNLIMITED;
     policy_switch(to);
     for (u32 i = 0; i < NELEM(lists); i++) {
@@ -114,7 +113,6 @@ void update_switch(const struct policy *to)
             tell_dirtied(LIST_ITEM(n, struct buf, dirty));
     }
     check_policy();
-    spin_unlock(&bcache.lock);
 }
 
 static void swap(const struct policy *to)
@@ -129,20 +127,18 @@ static void swap(const struct policy *to)
 
 void look_begins(void)
 {
-    spin_lock(&bcache.lock);
+    HOLD(spin, &bcache.lock);
     bcache.look_number = bcache.write_number;
     bcache.look_started = 0;
     write_look(true);
-    spin_unlock(&bcache.lock);
 }
 
 u64 look_ends(void)
 {
-    spin_lock(&bcache.lock);
+    HOLD(spin, &bcache.lock);
     u64 n = bcache.look_started;
     write_look(false);
     check_policy();
-    spin_unlock(&bcache.lock);
     return n;
 }
 
@@ -191,13 +187,12 @@ static u64 each_second(void)
 static bool rest(u64 until_ns)
 {
     int timeout = 0;
-    spin_lock(&updated.lock);
+    HOLD(spin, &updated.lock);
     while (!updated.changed && !updated.at_once && !timeout)
         timeout = sleep_until(&updated, &updated.lock,
                               until_ns == NEVER_NS ? 0 : until_ns);
     bool at_once = updated.at_once;
     updated.changed = updated.at_once = false;
-    spin_unlock(&updated.lock);
     return at_once;
 }
 

@@ -50,7 +50,7 @@ static enum write_mode ask_mode(const struct buf *b, bool filled, u64 before)
     struct disk_state at_disk = {0};
     disk_state(info.disk, &at_disk);
     info.queued = at_disk.queued_reads + at_disk.queued_writes + before;
-    spin_lock(&write_lock);
+    HOLD(spin, &write_lock);
     enum write_mode mode = hooks()->decide(&info);
     if (!bcache.looking)
         policy_check(policy_in_use[POLICY_WRITE]);
@@ -58,7 +58,6 @@ static enum write_mode ask_mode(const struct buf *b, bool filled, u64 before)
         fault(info.disk, info.blkno, "decide: no such mode");
         mode = WRITE_DELAYED;
     }
-    spin_unlock(&write_lock);
     return mode;
 }
 
@@ -77,7 +76,7 @@ bool write_holds_back(struct buf *b, u64 before)
 static u64 ask_no_clean(u64 dirty)
 {
     u64 n = MAX(1, MIN(dirty, bcache.nbufs / 16));
-    spin_lock(&write_lock);
+    HOLD(spin, &write_lock);
     if (hooks()->no_clean) {
         u64 answer = hooks()->no_clean(dirty, bcache.nbufs);
         if (answer >= 1 && answer <= dirty)
@@ -85,7 +84,6 @@ static u64 ask_no_clean(u64 dirty)
         else
             fault(0, 0, "no_clean: not from 1 to dirty");
     }
-    spin_unlock(&write_lock);
     return n;
 }
 
@@ -185,7 +183,7 @@ static void throttle(void)
 {
     if (!hooks()->most_dirty)
         return;
-    spin_lock(&bcache.lock);
+    HOLD(spin, &bcache.lock);
     while (bcache.ndirty + bcache.nwriting > ask_most_dirty()) {
         count(&throttled, 1);
         if (!bcache.nwriting && !write_oldest())
@@ -193,7 +191,6 @@ static void throttle(void)
         if (bcache.nwriting)
             sleep_on(&bcache.nwriting, &bcache.lock);
     }
-    spin_unlock(&bcache.lock);
 }
 
 int bwrite_data(struct buf *b, u64 owner, bool filled)
@@ -232,11 +229,10 @@ void write_second(u64 now_ns)
 
 void write_look(bool begins)
 {
-    spin_lock(&write_lock);
+    HOLD(spin, &write_lock);
     bcache.looking = begins;
     if (!begins)
         policy_check(policy_in_use[POLICY_WRITE]);
-    spin_unlock(&write_lock);
 }
 
 static void swap(const struct policy *to)

@@ -357,9 +357,8 @@ static void dispatch(struct disk *d)
 static void ask_again(void *arg)
 {
     struct disk *d = arg;
-    spin_lock(&d->lock);
+    HOLD(spin, &d->lock);
     dispatch(d);
-    spin_unlock(&d->lock);
 }
 
 /* The new policy starts before all disks have changed over to it, and the old
@@ -373,12 +372,11 @@ static void swap(const struct policy *to)
     policy_in_use[POLICY_SCHED] = to;
     for (u32 i = 0; i < disks.n; i++) {
         struct disk *d = &disks.disk[i];
-        spin_lock(&d->lock);
+        HOLD(spin, &d->lock);
         if (d->sched != to) {
             adopt(d);
             dispatch(d);
         }
-        spin_unlock(&d->lock);
     }
     if (from && from->stop)
         from->stop();
@@ -388,53 +386,47 @@ void disk_submit(struct disk *d, struct io *io)
 {
     assert(io_end(io) <= d->nsectors && io->request.nsectors);
     assert(io->done && !io->request.offer);
-    spin_lock(&d->lock);
+    HOLD(spin, &d->lock);
     hist_add_request(&queued, d->id, io->request.pid, queue_length(d));
     arrive(d, io);
     dispatch(d);
-    spin_unlock(&d->lock);
 }
 
 void disk_offer(struct disk *d, struct io *io)
 {
     assert(io->request.write && io->claim && io_end(io) <= d->nsectors);
     io->request.offer = true;
-    spin_lock(&d->lock);
+    HOLD(spin, &d->lock);
     enqueue(d, io);
-    spin_unlock(&d->lock);
 }
 
 void disk_withdraw(struct disk *d, struct io *io)
 {
-    spin_lock(&d->lock);
+    HOLD(spin, &d->lock);
     if (io->request.queue)
         remove(d, &io->request);
-    spin_unlock(&d->lock);
 }
 
 void disk_poke(struct disk *d)
 {
     if (!d->sched->sched.takes_offers || timer_is_set(&d->ask_timer))
         return;
-    spin_lock(&d->lock);
+    HOLD(spin, &d->lock);
     dispatch(d);
-    spin_unlock(&d->lock);
 }
 
 void disk_plug(struct disk *d)
 {
-    spin_lock(&d->lock);
+    HOLD(spin, &d->lock);
     d->plugged++;
-    spin_unlock(&d->lock);
 }
 
 void disk_unplug(struct disk *d)
 {
-    spin_lock(&d->lock);
+    HOLD(spin, &d->lock);
     assert(d->plugged);
     d->plugged--;
     dispatch(d);
-    spin_unlock(&d->lock);
 }
 
 /* ---- completion ---- */
@@ -516,23 +508,21 @@ static void waiter_done(struct io *io, int error)
 {
     struct waiter *w = io->arg;
     struct disk *d = w->disk;
-    spin_lock(&d->lock);
+    HOLD(spin, &d->lock);
     if (error)
         w->error = error;
     assert(w->outstanding);
     if (--w->outstanding == 0)
         wakeup(w);
     wakeup(d); /* a ring slot is free for a flush that waits */
-    spin_unlock(&d->lock);
 }
 
 static int wait_for(struct waiter *w)
 {
     struct disk *d = w->disk;
-    spin_lock(&d->lock);
+    HOLD(spin, &d->lock);
     while (w->outstanding)
         sleep_on(w, &d->lock);
-    spin_unlock(&d->lock);
     return w->error;
 }
 

@@ -127,11 +127,9 @@ bool model_start(struct disk *d, struct io *command, u64 now_ns)
 
 u64 model_flush_ns(struct disk *d)
 {
-    spin_lock(&d->lock);
+    HOLD(spin, &d->lock);
     d->later_ns = NEVER_NS;
-    u64 done_ns = drive_flush(&d->drive, clock_ns() + d->command_ns);
-    spin_unlock(&d->lock);
-    return done_ns;
+    return drive_flush(&d->drive, clock_ns() + d->command_ns);
 }
 
 void model_flush(struct disk *d, struct io *io)
@@ -238,7 +236,7 @@ void disk_streams(struct disk *d, u32 n)
 {
     if (!d->adapts)
         return;
-    spin_lock(&d->lock);
+    HOLD(spin, &d->lock);
     u64 now_ns = clock_ns();
     u32 segments = d->drive.cache.segments;
     n = MAX(1, MIN(n, MAX_SEGMENTS));
@@ -251,7 +249,6 @@ void disk_streams(struct disk *d, u32 n)
         d->streams_ns = now_ns;
         count(&mode_selects, 1);
     }
-    spin_unlock(&d->lock);
 }
 
 /* ---- the boot arguments ---- */

@@ -13,9 +13,8 @@ static void swap(const struct policy *to)
     policy_in_use[POLICY_PLACE] = to;
     for (u32 i = 0; i < disk_count(); i++) {
         struct disk *d = disk_get(i);
-        spin_lock(&d->lock);
+        HOLD(spin, &d->lock);
         d->place = to;
-        spin_unlock(&d->lock);
     }
     if (from && from->stop)
         from->stop();

@@ -67,9 +67,8 @@ void uart_put(const char *s, u64 n)
         put_bytes(s, n);
         return;
     }
-    spin_lock(&print_lock);
+    HOLD(spin, &print_lock);
     put_bytes(s, n);
-    spin_unlock(&print_lock);
 }
 
 void uart_drain(void)

@@ -212,12 +212,11 @@ static void print_all(struct text *t)
 {
     u64 next = 0;
     for (struct account *a; next <= ~0U;) {
-        spin_lock(&store.lock);
+        HOLD(spin, &store.lock);
         a = account_from(next);
         if (a)
             print_account(t, a);
         next = a ? a->pid + 1UL : ~0UL;
-        spin_unlock(&store.lock);
     }
 }
 

@@ -27,10 +27,9 @@ static void print_procs(struct text *t)
     text_printf(t, "%5s %5s %5s %-8s %9s %9s %10s %s\n", "pid", "ppid", "pgrp",
                 "state", "user_ms", "system_ms", "memory_KiB", "name");
     for (struct proc *p = procs; p < procs + MAX_PROCS; p++) {
-        spin_lock(&runqueue.lock);
+        HOLD(spin, &runqueue.lock);
         if (p->state != UNUSED)
             print_proc(t, p);
-        spin_unlock(&runqueue.lock);
     }
 }
 

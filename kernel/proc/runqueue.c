@@ -207,11 +207,10 @@ void proc_idle(void)
     c->online = true;
     for (;;) {
         idle_until_interrupt(c);
-        spin_lock(&runqueue.lock);
+        HOLD(spin, &runqueue.lock);
         c->idle = false;
         if (!list_empty(&runqueue.runnable))
             run_other();
-        spin_unlock(&runqueue.lock);
     }
 }
 
