@@ -8,6 +8,7 @@
  *   class      not known: the figure of a similar drive, which is named
  *   chosen     not known: what was usual in its years
  *
+ * A seek curve's figures are its table, knee_cyls, a_ns, b_ns, c_ns and e_ns.
  * Where skews are derived: the fewest sectors that cover a head switch, and a
  * seek of one cylinder, so that a sequential transfer loses no rotation.
  */
@@ -54,11 +55,7 @@ static const struct drive_model rows[] = {
         .heads = 15,
         .zones = (const struct zone[]){{0, 1853, 71, 2, 12}, {}},
         /* derived: the RZ58's curve times 1.2625, which makes access 23 ms */
-        .seek = {.knee_cyls = 151,
-                 .a_ns = 2080700,
-                 .b_ns = 560200,
-                 .c_ns = 7706600,
-                 .e_ns = 9442},
+        .seek = {NULL, 151, 2080700, 560200, 7706600, 9442},
         .head_switch_ns = 200000, /* chosen */
         /* class: as the RZ58 */
         .read_hit_ns = {896000, 506000},
@@ -89,11 +86,7 @@ static const struct drive_model rows[] = {
                 {},
             },
         /* class: ST41601N, fitted to the measured curve */
-        .seek = {.knee_cyls = 151,
-                 .a_ns = 1648000,
-                 .b_ns = 443700,
-                 .c_ns = 6104000,
-                 .e_ns = 7479},
+        .seek = {NULL, 151, 1648000, 443700, 6104000, 7479},
         .head_switch_ns = 200000, /* chosen: within the ST41601N's skew */
         /* class: ST41601N, measured */
         .read_hit_ns = {896000, 506000},
@@ -131,11 +124,7 @@ static const struct drive_model rows[] = {
             },
         /* derived: the ST41601N's curve, stretched to the cylinders and
          * scaled to the average */
-        .seek = {.knee_cyls = 196,
-                 .a_ns = 1582000,
-                 .b_ns = 372800,
-                 .c_ns = 5860000,
-                 .e_ns = 5498},
+        .seek = {NULL, 196, 1582000, 372800, 5860000, 5498},
         .head_switch_ns = 999000,  /* class: Quantum Atlas III, measured */
         .write_settle_ns = 650000, /* class: HP C2249A, measured */
         /* chosen */
@@ -164,11 +153,7 @@ static const struct drive_model rows[] = {
                 {},
             },
         /* derived: as the LPS 540S's */
-        .seek = {.knee_cyls = 278,
-                 .a_ns = 1391000,
-                 .b_ns = 274900,
-                 .c_ns = 5152000,
-                 .e_ns = 3403},
+        .seek = {NULL, 278, 1391000, 274900, 5152000, 3403},
         .head_switch_ns = 890000,  /* class: HP C2249A, measured */
         .write_settle_ns = 650000, /* class: HP C2249A, measured */
         /* chosen */
@@ -204,12 +189,8 @@ static const struct drive_model rows[] = {
             },
         .spares = 108,
         .spare_tracks = 12 * 8, /* 12 cylinders */
-        .seek = {.table = (const struct seek_point[]){{1, 636000}, {}},
-                 .knee_cyls = 600,
-                 .a_ns = 1550000,
-                 .b_ns = 155134,
-                 .c_ns = 4245800,
-                 .e_ns = 1740},
+        .seek = {(const struct seek_point[]){{1, 636000}, {}}, 600, 1550000,
+                 155134, 4245800, 1740},
         .head_switch_ns = 195000,
         .read_hit_ns = {68000, 309000},
         .read_miss_ns = {607730, 568830},
@@ -239,11 +220,7 @@ static const struct drive_model rows[] = {
         .rpm = 4002,
         .heads = 19,
         .zones = (const struct zone[]){{0, 1961, 72, 8, 18}, {}},
-        .seek = {.knee_cyls = 383,
-                 .a_ns = 3240000,
-                 .b_ns = 400000,
-                 .c_ns = 8000000,
-                 .e_ns = 8000},
+        .seek = {NULL, 383, 3240000, 400000, 8000000, 8000},
         .head_switch_ns = 1600000,
         OVERHEADS(2200000, 2200000),
         .bus_ns = 51200, /* chosen: SCSI-2, 10 MB/s */
@@ -268,12 +245,8 @@ static const struct drive_model rows[] = {
         .zones = (const struct zone[]){{0, 4338, 256, 22, 22}, {}},
         /* published: one cylinder; class: the rest is the Cheetah 4LP's curve,
          * stretched to the cylinders */
-        .seek = {.table = (const struct seek_point[]){{1, 500000}, {}},
-                 .knee_cyls = 396,
-                 .a_ns = 1550000,
-                 .b_ns = 191000,
-                 .c_ns = 4245800,
-                 .e_ns = 2637},
+        .seek = {(const struct seek_point[]){{1, 500000}, {}}, 396, 1550000,
+                 191000, 4245800, 2637},
         .head_switch_ns = 500000,  /* published */
         OVERHEADS(100000, 100000), /* published */
         .bus_ns = 12800, /* not known; chosen: Ultra Wide SCSI, 40 MB/s */
