@@ -28,6 +28,11 @@ prefix) # Debian, Ubuntu; Arch, Homebrew; Fedora
     ;;
 gdb)
     [ -n "${GDB:-}" ] && echo "$GDB" && exit
-    first '' gdb-multiarch riscv64-unknown-elf-gdb riscv64-elf-gdb gdb
+    # Fedora's gdb knows all architectures, Debian's and Ubuntu's only the host's.
+    case $(gdb -nx -batch -ex 'set architecture riscv:rv64' 2>/dev/null) in
+    *'set to "riscv'*) plain=gdb ;;
+    *) plain= ;;
+    esac
+    first '' gdb-multiarch riscv64-unknown-elf-gdb riscv64-elf-gdb $plain
     ;;
 esac

@@ -232,13 +232,17 @@ def read_expanded(file: str, expanded: str) -> Expanded:
 
 
 @cache
-def attributes_of(headers: frozenset[str]) -> frozenset[tuple[str, ...]]:
-    """The attributes in these headers, macros' bodies too: the words of each."""
-    found = set()
+def attributes_of(headers: frozenset[str]) -> re.Pattern[str]:
+    """The attributes in these headers, macros' bodies too: their words, with blanks between.
+
+    A macro may paste its argument before a word, as HOLD does (kernel/base/types.h).
+    """
+    found = {r"(?!)"}  # nothing fits
     for header in headers:
         words = TOKEN.findall(plain((TREE / header).read_text()))
-        found |= {tuple(group(words, i)) for i, word in enumerate(words) if word in ATTRIBUTE}
-    return frozenset(found)
+        texts = (" ".join(group(words, i)) for i, word in enumerate(words) if word in ATTRIBUTE)
+        found |= {re.sub(r"\w+\\ (?:\\#\\#|\\#\\ \\#)\\ ", r"\\w+", re.escape(t)) for t in texts}
+    return re.compile("|".join(sorted(found)))
 
 
 def group(words: list[str], at: int) -> list[str]:
@@ -251,12 +255,12 @@ def group(words: list[str], at: int) -> list[str]:
     return words[at:]
 
 
-def check_own(file: str, own: tuple[Word, ...], attributes: frozenset[tuple[str, ...]]) -> None:
+def check_own(file: str, own: tuple[Word, ...], attributes: re.Pattern[str]) -> None:
     """Raises Refused for what the submission's part may not have become."""
     words = [word.text for word in own]
     for i, word in enumerate(words):
         wrong = word in ASSEMBLER or word.endswith('R"') or word in STRAY
-        wrong |= word in ATTRIBUTE and tuple(group(words, i)) not in attributes
+        wrong |= word in ATTRIBUTE and not attributes.fullmatch(" ".join(group(words, i)))
         wrong |= word in ("[", "<:") and words[i + 1 : i + 2] in (["["], ["<:"])
         if wrong:
             what = " ".join(group(words, i)[:8]) if word in ATTRIBUTE else word

@@ -8,6 +8,7 @@ import pytest
 
 from grade.host.paths import ROOT
 
+KNOWS_RISCV = """echo 'The target architecture is set to "riscv:rv64".'"""  # such a gdb
 SCRIPTS = ("setup.sh", "find_tool.sh")
 PREFIXES = ["riscv64-unknown-elf-", "riscv64-elf-", "riscv64-linux-gnu-"]
 
@@ -60,8 +61,10 @@ def test_the_compiler_is_found_by_any_of_its_names(
 
 def test_gdb_is_found_by_any_of_its_names(scripts: Path) -> None:
     assert run(scripts, "grade/find_tool.sh", "gdb").stdout == "gdb-multiarch\n"
+    add(scripts, "gdb", """echo 'Undefined item: "riscv:rv64".' >&2""")
+    assert run(scripts, "grade/find_tool.sh", "gdb").stdout == "gdb-multiarch\n"
     for name in ("gdb", "riscv64-elf-gdb", "riscv64-unknown-elf-gdb", "gdb-multiarch"):
-        add(scripts, name)
+        add(scripts, name, KNOWS_RISCV)
         assert run(scripts, "grade/find_tool.sh", "gdb").stdout == f"{name}\n"
     assert run(scripts, "grade/find_tool.sh", "gdb", GDB="mine").stdout == "mine\n"
 
@@ -166,7 +169,7 @@ def test_what_is_there_is_not_named(scripts: Path) -> None:
     add(scripts, "dnf")
     for tool in ("gcc", "ld", "nm", "objdump"):
         add(scripts, f"riscv64-linux-gnu-{tool}")
-    add(scripts, "gdb")
+    add(scripts, "gdb", KNOWS_RISCV)
     done = run(scripts, "grade/setup.sh", HOSTCC="cc -g")
     assert "HOSTCC" not in done.stdout
     assert "gcc-riscv64" not in done.stdout
