@@ -29,13 +29,15 @@ is a hash table with linear probing, whose mean is known: with k sectors used, a
     to fill it,       (s + sum over k = 0 .. n - m - 1 of (Q(n, k) - 1) / 2) / (n - m)
     exactly
 
-The paper adds an empirical correction to the third formula for this reason.
+The paper adds a correction to the third formula for this reason. The best m is the one for which
+a write takes the least time: with more, the arm switches often; with fewer, the last writes wait.
 
 Source: R. Y. Wang, T. E. Anderson, D. A. Patterson, "Virtual Log Based File Systems for a
-Programmable Disk", OSDI 1999, section 2 and appendix; the last: D. E. Knuth, "The Art of Computer
-Programming", volume 3, section 6.4, theorem K.
+Programmable Disk", OSDI 1999, its models of eager writing and of the compactor; the last: D. E.
+Knuth, "The Art of Computer Programming", volume 3, section 6.4, theorem K.
 """
 
+from itertools import accumulate
 from math import ceil
 
 from grade.models import Parameter, System
@@ -52,6 +54,7 @@ QUANTITIES = {
     "cylinder_sectors": "time to a free sector in a cylinder",
     "fill_sectors": "time of a write that fills a track, as if it were used at random",
     "fill_exact_sectors": "the same, as the track is used",
+    "best_left_sectors": "sectors to leave free, for which that is least",
 }
 
 NEGLIGIBLE = 1e-12
@@ -92,6 +95,12 @@ def fill_exact(n: int, s: int, m: int) -> float:
     return (s + sum(passed(n, k) for k in range(n - m))) / (n - m)
 
 
+def best_left(n: int, s: int) -> int:
+    """The m for which fill_exact is least; the smallest of them."""
+    sums = list(accumulate((passed(n, k) for k in range(n)), initial=float(s)))
+    return min(range(n), key=lambda m: sums[n - m] / (n - m))
+
+
 def predict(system: System, parameters: dict[str, float]) -> dict[str, float]:
     """The means; a quantity without a finite value is left out."""
     del system  # any that writes to the nearest free sector
@@ -104,5 +113,6 @@ def predict(system: System, parameters: dict[str, float]) -> dict[str, float]:
         "track_sectors": track(free, n),
         "fill_sectors": fill(n, s, m),
         "fill_exact_sectors": fill_exact(n, s, m),
+        "best_left_sectors": best_left(n, s),
     }
     return told | ({"cylinder_sectors": cylinder(free, t, s)} if free > 0 else {})

@@ -10,7 +10,7 @@ import pytest
 
 from grade.host.limits import HANG_S
 from grade.host.paths import NATIVE
-from grade.models import wang
+from grade.models import System, wang
 
 pytestmark = pytest.mark.native
 
@@ -56,6 +56,28 @@ def test_a_track_is_filled_in_the_time_of_a_table_with_linear_probing(drive: str
     assert wang.fill(n, 0, m) < mean  # runs of used sectors make it longer, not shorter
 
 
+@pytest.mark.parametrize("drive", DRIVES)
+def test_the_best_track_to_give_up_is_the_one_that_is_measured_best(drive: str):
+    row, _ = measure(drive, 0, 1, 1, 1)
+    n, s = row["sectors"], row["switch"]
+    best = wang.best_left(n, s)
+
+    def cost(left: int) -> float:
+        return s / (n - left) + measure(drive, "fill", left, 400, 1)[1]
+
+    assert cost(best) < cost(best // 2) and cost(best) < cost((best + n) // 2)
+
+
+def test_a_threshold_that_leaves_nothing_to_write_is_refused():
+    parameters = {"sectors": 72, "tracks": 19, "switch_sectors": 7.7, "used_share": 0.5}
+    system = System({}, {}, "hp97560")
+    told = wang.predict(system, parameters | {"left_sectors": 7})
+    assert told["cylinder_sectors"] == wang.cylinder(0.5, 19, 8)
+    assert told["best_left_sectors"] == wang.best_left(72, 8)
+    with pytest.raises(ValueError, match="left_sectors is 72"):
+        wang.predict(system, parameters | {"left_sectors": 72})
+
+
 def test_the_formulas_by_hand():
     assert wang.track(0.5, 2) == 0.5  # one of two is free: at once, or after one
     assert wang.track(1, 72) == 0
@@ -63,3 +85,6 @@ def test_the_formulas_by_hand():
     assert wang.cylinder(0.5, 2, 0) == pytest.approx(1 / 3)  # p is 3/4 for both tracks together
     assert wang.passed(4, 1) == pytest.approx(1 / 4)
     assert wang.fill(3, 2, 1) == pytest.approx((2 + 1 / 3 + 0) / 2)
+    # The first write passes nothing, the second 1/3 of a sector, the third one.
+    assert wang.fill_exact(3, 2, 0) == pytest.approx((2 + 1 / 3 + 1) / 3)
+    assert wang.best_left(3, 0) == 2 and wang.best_left(3, 2) == 0

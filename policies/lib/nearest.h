@@ -1,7 +1,7 @@
 /*
  * Nearest: the free place that the head reaches first, which is where eager
  * writing writes. Wang, Anderson and Patterson, "Virtual Log Based File Systems
- * for a Programmable Disk" (OSDI 1999), section 2.
+ * for a Programmable Disk" (OSDI 1999).
  *
  * On the track where the head is, that is the first free place that comes by.
  * On another track of the cylinder it is the first that comes by after the head
