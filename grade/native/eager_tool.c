@@ -4,12 +4,14 @@
  * drive. Prints the mean time of a write in us, and how often each moved the
  * arm and wrote a sector of the map.
  *
- *   eager_tool DRIVE CYLS inplace|eager USED_PERCENT WRITES SEED
+ *   eager_tool DRIVE CYLS inplace|eager USED_PERCENT WRITES SEED [IMAGE]
  *
  * USED_PERCENT of the blocks hold data, and only those are written. Eager: each
  * goes to the nearest free place, then a sector of the map, too
  * (kernel/logical). At the end the power is cut; the map that is found must be
- * the one that was, or the program fails.
+ * the one that was, or the program fails. IMAGE is a file with the label of a
+ * log, to which the disk goes as it is then, each block of data as its number
+ * and zeros.
  *
  * link: kernel/disk/drive.c kernel/disk/drives.c kernel/logical
  * link: policies/lib/nearest.c
@@ -137,9 +139,40 @@ static bool found_again(void)
            !memcmp(found.map, log_.map, log_.nblocks * sizeof *log_.map);
 }
 
+/* ---- the image ---- */
+
+/* Take the log's sizes from the label in a file. */
+static bool open_label(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    if (!file || fread(&sectors[0], sizeof *sectors, 1, file) != 1)
+        return false;
+    fclose(file);
+    u32 nplaces = log_.nplaces;
+    const char *why = logical_open(&log_, &sectors[0]);
+    if (why)
+        fprintf(stderr, "eager_tool: %s: %s\n", path, why);
+    return !why && log_.nplaces == nplaces;
+}
+
+static bool save(const char *path)
+{
+    FILE *file = fopen(path, "wb");
+    if (!file)
+        return false;
+    for (u32 i = 0; i < log_.nblocks; i++)
+        if (log_.map[i])
+            memcpy(&sectors[log_.map[i]], &i, sizeof i);
+    for (u32 place = 0; place < log_.nplaces; place++) {
+        fseek(file, (long)place * PLACE_SECTORS * sizeof *sectors, SEEK_SET);
+        fwrite(&sectors[place], sizeof *sectors, 1, file);
+    }
+    return fclose(file) == 0;
+}
+
 /* ---- the program ---- */
 
-static bool set_up(const char *name, u32 cyls)
+static bool set_up(const char *name, u32 cyls, const char *image)
 {
     const struct drive_model *m = drive_find(name);
     if (!m || !m->zones || m->zones[1].sectors || m->spares || !cyls)
@@ -157,15 +190,19 @@ static bool set_up(const char *name, u32 cyls)
     log_.id = 1;
     logical_size(&log_, model.sectors / PLACE_SECTORS);
     sectors = calloc(log_.nplaces, sizeof *sectors);
+    if (image && !open_label(image))
+        return false;
     logical_start(&log_, calloc(1, logical_bytes(&log_)));
     return true;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc != 7 || !set_up(argv[1], atoi(argv[2]))) {
+    const char *image = argc == 8 ? argv[7] : NULL;
+    if (argc < 7 || argc > 8 || !set_up(argv[1], atoi(argv[2]), image)) {
         fprintf(stderr, "usage: eager_tool DRIVE CYLS inplace|eager "
-                        "USED_PERCENT WRITES SEED (a drive of one zone)\n");
+                        "USED_PERCENT WRITES SEED [IMAGE] (a drive of one "
+                        "zone)\n");
         return 2;
     }
     bool eager = strcmp(argv[3], "eager") == 0;
@@ -183,5 +220,5 @@ int main(int argc, char **argv)
            (double)(now_ns - start_ns) / n / 1000,
            (double)(seeks - seeks_before) / n,
            (double)(map_writes - map_before) / n);
-    return eager && !found_again();
+    return (eager && !found_again()) || (image && !save(image));
 }
