@@ -8,10 +8,10 @@
  *
  * USED_PERCENT of the blocks hold data, and only those are written. Eager: each
  * goes to the nearest free place, then a sector of the map, too
- * (grade/native/logical). At the end the power is cut; the map that is found must be
- * the one that was, or the program fails. IMAGE is a file with the label of a
- * log, to which the disk goes as it is then, each block of data as its number
- * and zeros.
+ * (grade/native/logical). At the end the power is cut; the map that is found
+ * must be the one that was, or the program fails. IMAGE is a file with the
+ * label of a log, to which the disk goes as it is then, each block of data as
+ * its number and zeros.
  *
  * link: kernel/disk/drive.c kernel/disk/drives.c grade/native/logical
  * link: policies/lib/nearest.c

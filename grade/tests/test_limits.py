@@ -37,7 +37,7 @@ def test_a_machine_on_a_slower_host_has_more_of_its_processor(
 ) -> None:
     given = []
 
-    def start(config, in_child, **how):
+    def start(config, guest, in_child, **how):
         given.append(in_child.args[0])
         raise InterruptedError
 
@@ -46,5 +46,5 @@ def test_a_machine_on_a_slower_host_has_more_of_its_processor(
         monkeypatch.setattr(workbench, "slowness", lambda times=times: times)
         with pytest.raises(InterruptedError):
             made = Workbench(tmp_path, tmp_path, tmp_path, "1", 120)
-            made._boot(workbench.Config(()), tmp_path / "console")
+            made._boot(workbench.Config(()), None, tmp_path / "console")
     assert given == [workbench.CPU_S, 8 * workbench.CPU_S]

@@ -29,7 +29,7 @@ def test_each_takes_another_and_the_next_goes_anywhere() -> None:
 
 
 def test_a_machine_keeps_its_own_until_it_ends(make_image: MakeImage) -> None:
-    disk = Disk(make_image())
+    disk = Disk(make_image(damaged=True))  # a machine is killed at work
     allowed = os.sched_getaffinity(0)
     with Machine(Config((disk,), lab=True)) as machine:
         machine.wait_prompt()

@@ -4,9 +4,9 @@
 #define SLUICE_MACHINE_H
 
 /* Which call it is. Addresses are the kernel's. */
-#define NO_TIMER     0 /* this hart's machine timer never fires */
-#define TRACE_BEGIN  1 /* from w0 to w1, page-aligned; at most once */
-#define TRACE_APPEND 2 /* the record w0 to w3 */
+#define TRACE_BEGIN  0 /* from w0 to w1, page-aligned; at most once */
+#define TRACE_APPEND 1 /* the record w0 to w3 */
+#define NO_TIMER     2 /* this hart's machine timer never fires */
 #define CLOCK_JUMP   3 /* the time becomes w0, in ticks, unless it is later */
 /* RAM disks are from w0 to w1, page-aligned; at most once. They begin with a
  * table and the log of moves, whose records go from w2 to w3. */

@@ -1,7 +1,7 @@
 """Ghost hits and ghost misses lower the high mark."""
 
 from grade.scoring.assertions import expect
-from grade.scoring.counted import growth, kept
+from grade.scoring.counted import counter, growth, kept
 from grade.scoring.scenario import Scenario
 from grade.scoring.workbench import Workbench
 
@@ -40,6 +40,8 @@ def hits_that_more_buffering_would_lose_count(bench: Workbench) -> None:
 def hits_of_dirty_blocks_are_no_ghost_hits(bench: Workbench) -> None:
     """The counter awol.ghost_hits while 100 blocks are read that are dirty."""
     run = bench.run(DIRTY)
+    dirty = counter(run, WRITTEN, "bio.dirty")
+    expect(dirty >= DIRTY_BLOCKS, f"{DIRTY_BLOCKS} dirty blocks before they are read", str(dirty))
     hits, came = (growth(run, WRITTEN, READ, f"awol.{name}") for name in ("hits", "ghost_hits"))
     expect(hits >= DIRTY_BLOCKS, f"at least {DIRTY_BLOCKS} hits to be counted", f"{hits} were")
     expect(came <= FEW, f"at most {FEW} ghost hits to be counted", f"{came} were")
