@@ -1,8 +1,8 @@
 """The blocks of a disk that writes eagerly, read from its image without the kernel's code.
 
 grade/native/logical/logical.h tells what lies on the disk: places of eight sectors, of which some
-begin with a sector of the map, and the label in place 0. The kernel finds the map by pointers from the
-youngest sector. This module does it in another way, so that each can judge the other: of all
+begin with a sector of the map, and the label in place 0. The kernel finds the map by pointers from
+the youngest sector. This module does it in another way, so that each can judge the other: of all
 sectors that are where they say and whose sum is right, the youngest of each piece counts.
 """
 
