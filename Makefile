@@ -477,10 +477,12 @@ json = "$(subst ",\",$(subst \,\\,$(1)))"
 entry = {"directory": $(call json,$(CURDIR)), "file": "$(s)", "command": $(call json,$(2) -c $(s))},
 entries = $(foreach s,$(1),$(call word_of,$(entry)))
 compile_commands.json: FORCE ## for editors: how each file is compiled (every make writes it)
-	@mkdir -p build; { echo '['; printf '%s\n' $(call entries,$(KSRC),$(KCC) $(KCFLAGS)) \
-	    $(call entries,$(USRC) $(ULIBSRC),$(KCC) $(UCFLAGS)) \
-	    $(call entries,$(HOSTSRC),$(HOSTCC) $(HCFLAGS)) | \
-	    sed '$$s/,$$//'; echo ']'; } > build/$@
+	@mkdir -p build; echo '[' > build/$@
+	@# A command of a recipe has at most 128 KiB (MAX_ARG_STRLEN of Linux), so there are three.
+	@printf '%s\n' $(call entries,$(KSRC),$(KCC) $(KCFLAGS)) >> build/$@
+	@printf '%s\n' $(call entries,$(USRC) $(ULIBSRC),$(KCC) $(UCFLAGS)) >> build/$@
+	@printf '%s\n' $(call entries,$(HOSTSRC),$(HOSTCC) $(HCFLAGS)) | sed '$$s/,$$//' >> build/$@
+	@echo ']' >> build/$@
 	@cmp -s build/$@ $@ || cp build/$@ $@
 
 setup: ## install what is missing (every command does so by itself)
