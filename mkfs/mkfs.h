@@ -6,6 +6,7 @@
  *   tree.c    what goes into the image, as a tree of nodes in memory
  *   file.c    blocks and contents of files, links and directories
  *   age.c     filler files under /aged
+ *   scatter.c files at places drawn at random
  *
  * - Everything is checked before the image is begun; it is written under a
  *   temporary name and renamed at the end. Any error ends the program.
@@ -33,10 +34,10 @@ struct options {
     const char *pattern; /* NULL: --file contents are zeros */
     u64 pattern_seed;
     bool sparse; /* blocks of zeros become holes */
-    bool far;    /* pointer blocks begin in other groups, as FFS has it */
+    bool far;    /* pointer blocks begin in other groups, as in FFS */
     const char *spread; /* SIZE[:GROUPS]; NULL: files are in one piece */
-    u64 spread_bytes;   /* after each such part, too; 0: no */
-    u32 spread_groups;  /* so many groups on */
+    u64 spread_bytes;   /* a file changes its group after each part so long */
+    u32 spread_groups;  /* by how many groups it moves on */
     const char *label;
     const char *folder; /* NULL: an empty image */
     const char *image;

@@ -181,7 +181,7 @@ int atoi(const char *);
 /* All of text as a size: decimal, 0x..., or with k, m, g after it (powers of
  * 1024). False if anything else is in it or it exceeds 64 bits. */
 bool parse_size(const char *text, u64 *value);
-/* Likewise, but dies with `what: bad number`. */
+/* The size that the text says; exits with `what: bad number` if it is none. */
 u64 size_arg(const char *text, const char *what);
 /* Decimal seconds such as 0.25; dies if the text is no such number. */
 u64 seconds_arg_ns(const char *text, const char *what);

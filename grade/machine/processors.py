@@ -1,11 +1,11 @@
 """Gives each machine in virtual time a processor of its own.
 
-QEMU's threads share a lock that is not fair. If they run on two processors, one that spins on a
-device's register (a console that does not take more) keeps the other one out for good. On one
-processor they take turns, and where a device of QEMU moves a disk's data, waking a thread there is
-a switch and no interrupt to a sleeping processor, which was measured to make such a run take twice
-as long. So a machine takes a processor that no other machine has, in this program or another. If
-all are taken, it runs on any of them.
+QEMU's threads share a lock that is not fair. If two of them run on two processors, the one that
+polls a device's register (a console that accepts no more) keeps the other from the lock for ever.
+On one processor they take turns. Where a device of QEMU moves a disk's data, one processor is also
+faster: to wake a thread there is a context switch, and to wake it on a sleeping processor takes an
+interrupt, which made such a run take twice as long. So a machine takes a processor that no other
+machine has, in this program or another. If all are taken, it runs on any of them.
 
 A lock is the name of an abstract Unix socket (unix(7)). It belongs to the machine as long as a
 process has the socket open, and leaves nothing behind.
