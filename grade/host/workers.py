@@ -9,15 +9,22 @@ scheduler are started in built trees like this one, and need share no disk:
 
 Programs of .venv find grade/ of the tree that .venv is in, wherever they are started, because
 grade/setup.sh has arranged it. Programs of another Python do not; the error message names them.
+
+To import distributed takes as long as all else that a command imports. So it is imported where
+workers are started, and a command that starts none begins in half the time.
 """
 
-import logging
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from __future__ import annotations
 
-from distributed import Client, LocalCluster
+import logging
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING
 
 from grade.host.interrupt import held_back
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
 
 CONNECT_S = 30  # to a scheduler
 WAIT_S = 60  # for its first worker
@@ -40,9 +47,18 @@ def expect_grade(who: str, has_grade: bool) -> None:
         )
 
 
+def completed(futures: Iterable[Future]) -> Iterator[Future]:
+    """The futures of a client, each as soon as it is done."""
+    from distributed import as_completed
+
+    return iter(as_completed(futures))
+
+
 @contextmanager
 def of_cluster(scheduler: str) -> Iterator[Client]:
     """A client of the cluster whose scheduler is at the address."""
+    from distributed import Client
+
     try:
         client = Client(scheduler, timeout=CONNECT_S)
     except (OSError, ValueError) as error:
@@ -61,6 +77,8 @@ def of_cluster(scheduler: str) -> Iterator[Client]:
 @contextmanager
 def of_this_machine(count: int, threads: bool) -> Iterator[Client]:
     """A client of `count` workers on this machine."""
+    from distributed import Client, LocalCluster
+
     how = {"n_workers": 1 if threads else count, "threads_per_worker": count if threads else 1}
     # Without a dashboard: threads that start at once do not all find its module imported.
     quiet = {

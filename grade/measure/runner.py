@@ -14,6 +14,8 @@ is kept of a kernel that was built meanwhile. The workers of this machine use a 
 (grade/host/snapshot.py), in which nothing is built. If a worker dies, another one makes its run.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import socket
@@ -25,16 +27,18 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-
-from distributed import Future, KilledWorker, as_completed
+from typing import TYPE_CHECKING
 
 from grade.host.paths import ROOT
-from grade.host.workers import workers
+from grade.host.workers import completed, workers
 from grade.measure import run as runs
 from grade.measure.files import CACHE, FOLDER, forget, hash_file, hash_of, write_whole
 from grade.measure.known import kernel_hash
 from grade.measure.run import RunFailed
 from grade.measure.schema import Experiment, Run
+
+if TYPE_CHECKING:
+    from distributed import Future
 
 Report = Callable[["Step"], None]
 # The code that makes a result.
@@ -175,6 +179,8 @@ def stored(folder: Path, run: Run, key: str) -> dict | None:
 
 def made_of(future: Future) -> Made:
     """A worker's answer, or an error if all workers that tried died. Raises OtherTree."""
+    from distributed import KilledWorker
+
     try:
         return future.result()
     except KilledWorker as error:
@@ -245,13 +251,14 @@ def execute_all(
     batches = [begin(experiment, only, base, report) for experiment, only in asked]
     with ExitStack() as stack:
         given: dict[Future, tuple[Batch, Job]] = {}
+        done: Iterator[Future] = iter(())
         if any(batch.todo for batch in batches):
             client = stack.enter_context(workers(jobs, scheduler, threads=True))
             for batch in batches:
                 for job in batch.todo:
                     given[client.submit(make_one, job, pure=False)] = (batch, job)
             stack.callback(client.cancel, list(given))
-        done = as_completed(given) if given else iter(())
+            done = completed(given)
         waiting = list(batches)
         try:
             while waiting:

@@ -17,6 +17,8 @@ score if its tree is another one, or is built again meanwhile. New submissions a
 then those that took longest the last time, so that no worker begins with a long one at the end.
 """
 
+from __future__ import annotations
+
 import secrets
 import shlex
 import socket
@@ -27,10 +29,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-
-from distributed import Client, Future, as_completed
+from typing import TYPE_CHECKING
 
 from grade.host.paths import KERNEL, MKFS, ROOT, ROOT_FOLDER, TREE
+from grade.host.workers import completed
 from grade.scoring import (
     behaviour,
     classpage,
@@ -47,6 +49,9 @@ from grade.scoring.lab import FULL, BadLab, Lab, named
 from grade.scoring.record import NOT_SCORED, GroupResult, Late, Record, cost_in, parse
 from grade.scoring.submission import Refused
 from grade.scoring.words import printable
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
 
 ARCHIVES = (".tar.gz", ".tar.xz", ".tar.bz2", ".tgz", ".tar", ".zip")
 RESULTS = ("class.csv", "class.html", "nonce")
@@ -105,8 +110,8 @@ class Step:
 
 
 Report = Callable[[Step], None]
-Pool = Callable[[], AbstractContextManager[Client]]
-ClientOf = Callable[[], Client]
+Pool = Callable[[], AbstractContextManager["Client"]]
+ClientOf = Callable[[], "Client"]
 
 
 def name_of(path: Path) -> str:
@@ -274,7 +279,7 @@ def score_all(
     futures = {
         client_of().submit(score, jobs[f], pure=False, priority=-i): f for i, f in enumerate(todo)
     }
-    for future in as_completed(futures):
+    for future in completed(futures):
         folder = futures[future]
         job = jobs[folder]
         scored[folder] = result_of(future, job)
