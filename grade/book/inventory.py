@@ -24,6 +24,7 @@ NUMBER_ARGUMENT = re.compile(r'\barg_number\(\s*"(\w+)"')
 TEXT_ARGUMENT = re.compile(r'\barg_text\(\s*"(\w+)"')
 SECTORS_ARGUMENT = re.compile(r'\bsectors_wanted\(\s*"(\w+)"')
 ARGUMENTS = ROOT / "grade" / "book" / "arguments.toml"
+DRIVES = ROOT / "drives"
 
 
 class BadSource(ValueError):
@@ -284,18 +285,14 @@ def events() -> list[Row]:
 
 
 def drives() -> list[Drive]:
-    """The table of drives, each with its row as it stands there."""
-    path = ROOT / "kernel" / "disk" / "drives.c"
-    code = text(path)
-    start = code.index("{", re.search(r"\bstruct drive_model \w+\[\] = ", code).end()) + 1
-    inside = clang.braces(code, start - 1)
-    found, at = [], inside.find("\n    {")
-    while at >= 0:
-        row = clang.braces(inside, at)
-        names = fields(clang.without_comments(row))
-        if "name" in names:
-            found.append(Drive(names["name"], names["about"], "    {" + row + "},"))
-        at = inside.find("\n    {", at + len(row))
+    """The drives, by name, each with its row as it stands in its file."""
+    found = []
+    for path in sorted(DRIVES.glob("*.c")):
+        code = text(path)
+        names = fields(clang.without_comments(clang.braces(code, code.index("drive_model"))))
+        found.append(
+            Drive(names["name"], names["about"], code.replace('#include "drives/row.h"\n\n', ""))
+        )
     return found
 
 

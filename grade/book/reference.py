@@ -145,12 +145,12 @@ def drives() -> str:
         f"(drive-{d.name})=\n## `{d.name}`\n\n{plain(d.about)}\n\n{block(d.row, 'c')}"
         for d in inventory.drives()
     ]
-    comment = inventory.clang.head(inventory.text(inventory.ROOT / "kernel" / "disk" / "drives.c"))
+    comment = inventory.clang.head(inventory.text(inventory.DRIVES / "row.h"))
     return "\n".join(
         [
             "# Drives\n",
-            "The boot argument `drive=NAME` chooses the model of a drive. Each row below is as it "
-            f"stands in {file_link('kernel/disk/drives.c')}, with the source of its figures.\n",
+            "The boot argument `drive=NAME` chooses the model of a drive. Each is a file of "
+            "`drives/`, shown below as it stands, with the source of its figures.\n",
             prose(comment),
             table(["drive", "what it is"], rows),
             *entries,

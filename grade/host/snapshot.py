@@ -30,7 +30,10 @@ from pathlib import Path
 from grade.host import paths
 from grade.host.interrupt import stoppable
 
-FOLDERS = ("kernel", "policies", "user", "mkfs", "build/kernel", "build/policies", "build/root")
+FOLDERS = (
+    *("kernel", "policies", "drives", "user", "mkfs"),
+    *("build/kernel", "build/policies", "build/drives", "build/root"),
+)
 FILES = ("Makefile", "*.toml", "build/*.command", "build/mkfs/mkfs", "build/native/*_tool")
 USAGE = "usage: python -m grade.host.snapshot -m MODULE [ARGUMENT...]"
 

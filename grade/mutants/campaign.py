@@ -30,7 +30,7 @@ from grade.mutants.change import Change
 
 LISTED = Path(__file__).with_name("equivalent.toml")
 EQUAL, NO_CODE, LISTED_AS, KILLED, SURVIVED = "equal", "no code", "listed", "killed", "survived"
-SOURCES = ("Makefile", "kernel", "policies", "user", "mkfs", "grade")
+SOURCES = ("Makefile", "kernel", "policies", "drives", "user", "mkfs", "grade")
 BUILT = ("build/native", "build/native.command")
 NO_COPY = shutil.ignore_patterns("__pycache__", ".*_cache")
 LINKED = re.compile(r"^  LD build/native/(\w+)$", re.M)

@@ -8,7 +8,7 @@
  *   drive_replay_tool [-d DRIVE] -f
  *   drive_replay_tool -l
  *
- *   -d  the drive: a row of kernel/disk/drives.c, or of validated_drives.c;
+ *   -d  the drive: a row of drives/, or of validated_drives.c;
  *       cheetah4lp if not given
  *   -x  take a part out of the model (after -d): no-readahead no-writebehind
  *       linear-seek constant-seek no-read-mark no-completion
@@ -27,7 +27,7 @@
  * Demerit (Ruemmler and Wilkes 1994): the root mean square of the horizontal
  * distance between the two cumulative distributions.
  *
- * link: kernel/disk/drive.c kernel/disk/drives.c
+ * link: kernel/disk/drive.c drives
  * link: grade/native/validated_drives.c
  */
 #include <errno.h>

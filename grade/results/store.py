@@ -34,7 +34,7 @@ from grade.measure.schema import Experiment
 
 FOLDER = ROOT / "grade" / "results"
 NUMBER = re.compile(r"\d+(\.\d+)?")  # of a source, which may say "about 600" instead
-MADE_OF = ("Makefile", "kernel", "policies", "user", "mkfs", "grade/experiments")
+MADE_OF = ("Makefile", "kernel", "policies", "drives", "user", "mkfs", "grade/experiments")
 
 
 def commit() -> str:

@@ -21,7 +21,7 @@ from grade.scoring import archive
 from grade.scoring.archive import MOST_BYTES, Member, Refused
 
 MOST_KEPT = 32 << 20
-SOURCES = ("kernel", "policies", "user", "mkfs")
+SOURCES = ("kernel", "policies", "drives", "user", "mkfs")
 PASSED_OVER = {"build", "__pycache__", "grade", "__MACOSX"}
 
 

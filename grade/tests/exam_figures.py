@@ -35,7 +35,7 @@ def largest_bytes(depth: int) -> int:
     return BLOCK_BYTES * (DIRECT + sum(POINTERS**i for i in range(1, depth + 1)))
 
 
-# ---- the RZ58: kernel/disk/drives.c ----
+# ---- the RZ58: drives/rz58.c ----
 
 HEADS, TRACK_SECTORS = 15, 96  # of the outer zone
 LAST_CYL = 2111

@@ -9,7 +9,14 @@ from grade.host.paths import ROOT
 
 def kernel_with(tree: Path, files: dict[str, str]) -> Path:
     """The kernel with these sources added, by their paths; tree: an empty folder to build in."""
-    for folder in ("kernel", "policies", "build/kernel", "build/policies"):
+    for folder in (
+        "kernel",
+        "policies",
+        "drives",
+        "build/kernel",
+        "build/policies",
+        "build/drives",
+    ):
         shutil.copytree(ROOT / folder, tree / folder)
     (tree / "grade").mkdir()
     for file in ("Makefile", "build/kernel.command", "grade/find_tool.sh"):

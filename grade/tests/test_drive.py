@@ -17,7 +17,7 @@ SOURCES = [
     "grade/native/drive_replay_tool.c",
     "grade/native/validated_drives.c",
     "kernel/disk/drive.c",
-    "kernel/disk/drives.c",
+    *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("drives/*.c"))),
 ]
 DATA = Path(os.environ.get("SLUICE_DATA", ROOT.parent / "shared" / "data"))
 TRACE = DATA / "cheetah4LP.trace"
@@ -46,7 +46,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of kernel/disk/drives.c, as the tool lists it."""
+    """A file of drives/, as the tool lists it."""
 
     name: str
     sectors: int

@@ -171,7 +171,10 @@ def leaks(text: str) -> frozenset[str]:
 
 def is_own_source(path: Path, lab: Lab) -> bool:
     """Is it C of the tree that the lab is not about? Another policy may do what a solution does."""
-    return path.parts[0] in ("kernel", "policies", "user", "mkfs") and str(path) not in lab.files
+    return (
+        path.parts[0] in ("kernel", "policies", "drives", "user", "mkfs")
+        and str(path) not in lab.files
+    )
 
 
 def texts_in(out: Path) -> dict[Path, str]:

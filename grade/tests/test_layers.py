@@ -16,7 +16,7 @@ MAP = (ROOT / "ARCHITECTURE.md").read_text()
 ROOMS = ["kernel", *re.findall(r"^\| `kernel/(\w+)/` \|", MAP, re.M)]
 
 # "none" is a drive too.
-DRIVES = {("drives.c", "none"), ("model.c", "none")}
+DRIVES = {("model.c", "none")}
 
 OBJECTS = sorted(p for p in (BUILD / "kernel").rglob("*.o") if p.stem != "ksyms")
 OF_POLICIES = sorted((BUILD / "policies").glob("*/*.o"))
@@ -66,7 +66,7 @@ def test_a_file_includes_headers_of_its_room_and_of_those_below_only() -> None:
 
 
 # The model's arithmetic tells times: it knows neither a disk nor a queue.
-INDEPENDENT = ("drive", "drives")
+INDEPENDENT = ("drive",)
 
 
 def test_the_drives_use_nothing_of_the_disks(table: dict[Path, Symbols]) -> None:

@@ -32,7 +32,11 @@ def test_a_second_build_compiles_nothing(tree: Path) -> None:
 
 @pytest.mark.parametrize("header", ["kernel/cache/bio.h", "kernel/machine/fdt.h"])
 def test_a_changed_header_rebuilds_exactly_what_includes_it(tree: Path, header: str) -> None:
-    objects = [*BUILD.glob("kernel/**/*.o"), *BUILD.glob("policies/*/*.o")]
+    objects = [
+        *BUILD.glob("kernel/**/*.o"),
+        *BUILD.glob("policies/*/*.o"),
+        *BUILD.glob("drives/*.o"),
+    ]
     expected = {
         str(path.relative_to(ROOT))
         for path in objects
@@ -118,7 +122,16 @@ def test_compile_commands_name_every_source(tree: Path) -> None:
     make(tree, "compile_commands.json")
     entries = json.loads((tree / "compile_commands.json").read_text())
     named = {entry["file"] for entry in entries}
-    folders = ["kernel", "kernel/*", "policies/*", "user", "user/*", "mkfs", "grade/native"]
+    folders = [
+        "kernel",
+        "kernel/*",
+        "policies/*",
+        "drives",
+        "user",
+        "user/*",
+        "mkfs",
+        "grade/native",
+    ]
     sources = {str(p.relative_to(tree)) for f in folders for p in tree.glob(f + "/*.c")}
     assert sources <= named
     assert all(entry["directory"] == str(tree) for entry in entries)

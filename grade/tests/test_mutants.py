@@ -112,7 +112,9 @@ def test_a_change_is_applied_at_its_place_and_nowhere_else() -> None:
 
 def test_every_function_of_the_kernel_and_the_policies_is_found() -> None:
     """The number of bodies is that of closing braces at the beginning of a line, but for types."""
-    for path in [*ROOT.glob("kernel/**/*.c"), *ROOT.glob("policies/*/*.c")]:
+    for path in [
+        p for kind in ("kernel/**", "policies/*", "drives") for p in ROOT.glob(f"{kind}/*.c")
+    ]:
         source = Source(str(path), path.read_text())
         ends = sum(line == "}" for line in source.code.splitlines())
         assert len(source.bodies) == ends, path

@@ -31,6 +31,29 @@
 #define NONE    MAX_SEGMENTS
 #define FOREVER UINT64_MAX
 
+extern const struct drive_model *const __start_drives[];
+extern const struct drive_model *const __stop_drives[];
+
+static bool same(const char *a, const char *b)
+{
+    while (*a && *a == *b)
+        a++, b++;
+    return *a == *b;
+}
+
+const struct drive_model *drive_row(u32 i)
+{
+    return i < __stop_drives - __start_drives ? __start_drives[i] : NULL;
+}
+
+const struct drive_model *drive_find(const char *name)
+{
+    const struct drive_model *m;
+    for (u32 i = 0; (m = drive_row(i)) && !same(m->name, name); i++)
+        ;
+    return m;
+}
+
 /* ---- the platters and the arm ---- */
 
 /* Where a sector lies. */

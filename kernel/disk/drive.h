@@ -3,9 +3,10 @@
  * figures, in integer nanoseconds; no device is touched, no clock is read.
  * Compiles natively.
  *
- * drive.c holds the arithmetic and explains the model; drives.c the rows.
- * All that a drive remembers is in struct drive, so the same requests at the
- * same times give the same answers, and a copy of it may be asked "what if".
+ * drive.c holds the arithmetic and explains the model. Each row is a file of
+ * its own under drives/, and the linker gathers them. All that a drive
+ * remembers is in struct drive, so the same requests at the same times give the
+ * same answers, and a copy of it may be asked "what if".
  */
 #ifndef SLUICE_DRIVE_H
 #define SLUICE_DRIVE_H
@@ -134,6 +135,10 @@ const struct drive_model *drive_find(const char *name);
 
 /* The i-th row, or NULL past the last. */
 const struct drive_model *drive_row(u32 i);
+
+#define DRIVE(row)                                          \
+    static const struct drive_model *const row##_registered \
+        __attribute__((used, section("drives"))) = &row
 
 /* For models with platters, whose rpm is not 0. */
 u64 drive_rotation_ns(const struct drive_model *);

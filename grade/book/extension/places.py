@@ -13,7 +13,7 @@ from grade.book.inventory import place, text
 from grade.host.paths import BUILD, ROOT
 
 BOOK = BUILD / "book"  # where the built pages are, from where links lead
-FOLDERS = ("kernel", "policies", "user", "mkfs")
+FOLDERS = ("kernel", "policies", "drives", "user", "mkfs")
 
 
 @cache

@@ -21,7 +21,7 @@ from grade.scoring.workbench import Workbench, machine, make_images
 
 from .scene import Task, run, scenario, task
 
-TRACK_SECTORS, HEADS = 96, 15  # kernel/disk/drives.c, rz58, the first of its zones
+TRACK_SECTORS, HEADS = 96, 15  # drives/rz58.c, the first of its zones
 NAMED_BLOCK = re.compile(r"\((D?IND)\):(\d+)")
 FRAME = re.compile(r"^#\d+ +(?:0x[0-9a-f]+ in )?(\w+) ", re.M)
 INODE = re.compile(r"Inode: (\d+)")

@@ -1,4 +1,4 @@
-"""A drive's figures: the row of kernel/disk/drives.c, as the host program prints it.
+"""A drive's figures: its row in drives/, as the host program prints it.
 
 All times are in ns; overheads are those of a read after a read. The tracks of a zone are equal.
 """
