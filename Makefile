@@ -152,7 +152,7 @@ endif
 # library for floating point, which cannot be linked with the rest.
 LIBGCC := -L$(dir $(shell $(KCC) -march=rv64imac -mabi=lp64 -print-libgcc-file-name 2>/dev/null))
 
-KSRC := $(sort $(wildcard kernel/*.[cS] kernel/*/*.[cS] policies/*/*.c drives/*.c))
+KSRC := $(sort $(wildcard kernel/*.[cS] kernel/*/*.[cS] policies/*/*.c drives/*.c drives/*/*.c))
 KOBJ := $(patsubst %.S,$(K)/%.S.o,$(KSRC:%.c=$(K)/%.o))
 KLINK := $(KCC) $(KCFLAGS) -static -Wl,--build-id=none \
     -Wl,--no-warn-rwx-segments -Wl,--orphan-handling=error -fno-use-linker-plugin \
@@ -249,7 +249,7 @@ $(K)/kernel/%.S.o: kernel/%.S
 # The kernel is linked twice, the second time with a table of the first's symbols,
 # which must not have moved. Objects whose sources are gone are removed, because the
 # grader links all objects that it finds.
-KOBJ_OLD := $(filter-out $(KOBJ),$(wildcard $(K)/kernel/*/*.o $(K)/policies/*/*.o $(K)/drives/*.o))
+KOBJ_OLD := $(filter-out $(KOBJ),$(wildcard $(K)/kernel/*/*.o $(K)/policies/*/*.o $(K)/drives/*.o $(K)/drives/*/*.o))
 $(K)/kernel/kernel1.elf: $(KOBJ) kernel/machine/kernel.ld $(K)/link.command
 	$(if $(KOBJ_OLD),@rm -f $(KOBJ_OLD) $(KOBJ_OLD:%.o=%.d))
 	$(call run,LD,$(KLINK) -o $@ $(KOBJ) -lgcc)
@@ -328,7 +328,7 @@ build/fs.img: $(UPROG) $(MKFS) build/image.command
 	    $(TOOLPREFIX)strip -o build/root/bin/$$(basename $$p) $$p; done
 	$(call run,MKFS,$(MKFS) -s $(FS_MB)M -T $$(date +%s) -d build/root $@)
 
--include $(wildcard $(K)/kernel/*.d $(K)/kernel/*/*.d $(K)/policies/*/*.d $(K)/drives/*.d build/user/*.d \
+-include $(wildcard $(K)/kernel/*.d $(K)/kernel/*/*.d $(K)/policies/*/*.d $(K)/drives/*.d $(K)/drives/*/*.d build/user/*.d \
     build/user/lib/*.d build/parts/*/*.d build/mkfs/*.d build/native/*/*.d \
     build/native/*/*/*.d build/native/*/*/*/*.d)
 
@@ -467,7 +467,7 @@ fair: all build/native/drive_times_tool ## count the points of each wrong soluti
 
 # ---- the rest ----
 
-FORMAT_C = $(sort $(wildcard kernel/*.[ch] kernel/*/*.[ch] policies/*/*.[ch] drives/*.[ch] user/*.[ch] \
+FORMAT_C = $(sort $(wildcard kernel/*.[ch] kernel/*/*.[ch] policies/*/*.[ch] drives/*.[ch] drives/*/*.[ch] user/*.[ch] \
     user/*/*.[ch] mkfs/*.[ch] grade/native/*.[ch] \
     grade/native/*/*.[ch]))
 format: ## format all sources by the checked-in settings

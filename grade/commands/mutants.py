@@ -27,7 +27,7 @@ ROOMS = {  # patterns of sources, and the least share of changes to be noticed, 
     "cache": ("kernel/cache/*.c", 90),
     "disk": (
         "kernel/disk/disk.c kernel/disk/queue.c kernel/disk/place.c kernel/disk/model.c"
-        " kernel/disk/drive.c",
+        " drives/model/drive.c",
         90,
     ),
     "ext2": ("kernel/ext2/*.c", 90),

@@ -27,7 +27,7 @@
  * Demerit (Ruemmler and Wilkes 1994): the root mean square of the horizontal
  * distance between the two cumulative distributions.
  *
- * link: kernel/disk/drive.c drives
+ * link: drives
  * link: grade/native/validated_drives.c
  */
 #include <errno.h>

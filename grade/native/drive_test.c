@@ -2,7 +2,7 @@
  * Drives' caches, as they are divided while they work. What the models say of
  * real drives is tested with drive_replay_tool.
  *
- * link: grade/native/main.c kernel/disk/drive.c drives
+ * link: grade/native/main.c drives
  */
 #include "grade/native/test.h"
 #include "kernel/disk/drive.h"

@@ -6,7 +6,7 @@
  *
  *   drive_times_tool DRIVE
  *
- * link: kernel/disk/drive.c drives
+ * link: drives
  */
 #include <inttypes.h>
 #include <stdio.h>

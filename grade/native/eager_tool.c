@@ -13,7 +13,7 @@
  * label of a log, to which the disk goes as it is then, each block of data as
  * its number and zeros.
  *
- * link: kernel/disk/drive.c drives grade/native/logical
+ * link: drives grade/native/logical
  * link: policies/lib/nearest.c
  */
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
  * A drive's platters and arm alone (nearest.h).
  *
- * link: kernel/disk/drive.c drives policies/lib/nearest.c
+ * link: drives policies/lib/nearest.c
  */
 #include "grade/native/nearest.h"
 

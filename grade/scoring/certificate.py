@@ -30,7 +30,7 @@ VERSION = 1
 FILE = "certificate.json"
 # What a grade depends on beside the lab's own folder; of the tree's sources, by patterns.
 SOURCES = (
-    *("Makefile", "kernel/**/*", "policies/**/*.[ch]", "drives/*.[ch]"),
+    *("Makefile", "kernel/**/*", "policies/**/*.[ch]", "drives/**/*.[ch]"),
     *("user/**/*.[ch]", "mkfs/*.[ch]"),
     *("grade/code/*.py", "grade/host/*.py", "grade/machine/*.py", "grade/scoring/**/*.py"),
     "grade/native/drive_times_tool.c",

@@ -25,7 +25,7 @@ from grade.scoring.submission import Refused
 
 BOOT = ".boot"
 MACHINE = BUILT / "kernel/entry.S.o"
-OURS = ("kernel/**/*.o", "policies/*/*.o", "drives/*.o")
+OURS = ("kernel/**/*.o", "policies/*/*.o", "drives/**/*.o")
 NOT_OURS = "ksyms.o"  # made by linking, from what is linked
 ADDRESS = 2  # R_RISCV_64
 WORD = struct.Struct("<Q")

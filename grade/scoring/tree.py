@@ -28,10 +28,10 @@ from grade.scoring import (
 )
 from grade.scoring.lab import LABS, Attack, BadLab, Edit, Hole, Lab, attacks, labs, mistakes
 
-SOURCES = ("kernel/**/*.[cS]", "policies/*/*.c", "drives/*.c")
+SOURCES = ("kernel/**/*.[cS]", "policies/*/*.c", "drives/**/*.c")
 LINKED = (
     *("Makefile", "build/kernel.command", "kernel/machine/kernel.ld", "kernel/machine/symbols.awk"),
-    *("build/kernel/**/*.o", "build/policies/*/*.o", "build/drives/*.o"),
+    *("build/kernel/**/*.o", "build/policies/*/*.o", "build/drives/**/*.o"),
 )
 NOT_HANDED_OUT = shutil.ignore_patterns(
     *(".git", ".github", ".venv", ".ci", "build", "__pycache__", ".*_cache"),

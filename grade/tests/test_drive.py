@@ -16,8 +16,7 @@ TOOL = NATIVE / "drive_replay_tool"
 SOURCES = [
     "grade/native/drive_replay_tool.c",
     "grade/native/validated_drives.c",
-    "kernel/disk/drive.c",
-    *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("drives/*.c"))),
+    *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("drives/**/*.c"))),
 ]
 DATA = Path(os.environ.get("SLUICE_DATA", ROOT.parent / "shared" / "data"))
 TRACE = DATA / "cheetah4LP.trace"

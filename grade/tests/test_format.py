@@ -14,6 +14,7 @@ FOLDERS = [
     "kernel/*",
     "policies/*",
     "drives",
+    "drives/*",
     "user",
     "user/*",
     "mkfs",

@@ -28,7 +28,7 @@ CALLS += ("unlink", "unlinkat")
 def sources() -> list[Path]:
     """The sources of the kernel and of the policies, from the top of the tree."""
     found = [*TREE.glob("kernel/*/*.c"), *TREE.glob("policies/*/*.c")]
-    found += TREE.glob("drives/*.c")
+    found += TREE.glob("drives/**/*.c")
     found += [*TREE.glob("kernel/*.c"), *TREE.glob("kernel/*.S"), *TREE.glob("kernel/*/*.S")]
     return sorted(path.relative_to(TREE) for path in found)
 

@@ -3,10 +3,11 @@
  * figures, in integer nanoseconds; no device is touched, no clock is read.
  * Compiles natively.
  *
- * drive.c holds the arithmetic and explains the model. Each row is a file of
- * its own under drives/, and the linker gathers them. All that a drive
- * remembers is in struct drive, so the same requests at the same times give the
- * same answers, and a copy of it may be asked "what if".
+ * - This is the boundary between the kernel and the drives that it imitates,
+ *   which are no part of it: drives/model/drive.c has the arithmetic and
+ *   explains the model, each file of drives/ a row of figures.
+ * - All that a drive remembers is in struct drive, so the same requests at the
+ *   same times give the same answers, and a copy of it may be asked "what if".
  */
 #ifndef SLUICE_DRIVE_H
 #define SLUICE_DRIVE_H

@@ -1,4 +1,4 @@
-"""A drive in the mean: expected times, where kernel/disk/drive.c computes actual ones.
+"""A drive in the mean: expected times, where drives/model/drive.c computes actual ones.
 
 It knows the drive's row, how files that are read in order share its cache, and how far the arm
 reads ahead between two commands. The place where a file begins is a mean over all places. The

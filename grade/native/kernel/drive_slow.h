@@ -1,6 +1,6 @@
 /*
  * A drive that is worked out one sector at a time, from a table of where each
- * sector lies: what kernel/disk/drive.c must agree with. For models of few
+ * sector lies: what drives/model/drive.c must agree with. For models of few
  * sectors, whose sectors take whole nanoseconds.
  */
 #ifndef SLUICE_NATIVE_DRIVE_SLOW_H

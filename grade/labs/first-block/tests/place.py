@@ -15,7 +15,7 @@ def the_cylinder(bench: Workbench) -> None:
     expect_right(
         bench,
         "cylinder",
-        "see `locate` in kernel/disk/drive.c, and the zones and heads of the rz58",
+        "see `locate` in drives/model/drive.c, and the zones and heads of the rz58",
     )
 
 
@@ -24,5 +24,5 @@ def the_head(bench: Workbench) -> None:
     expect_right(
         bench,
         "head",
-        "see `locate` in kernel/disk/drive.c: the number of the track within its cylinder",
+        "see `locate` in drives/model/drive.c: the number of the track within its cylinder",
     )
