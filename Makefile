@@ -191,7 +191,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
 
-.PHONY: all native qemu qemu-gdb gdb run test mutants bench experiment tune repeat measure-build results results-tables export report book grade example replay events skeleton class samples solution newlab bundle format setup clean version help FORCE
+.PHONY: all native qemu qemu-gdb gdb run test mutants bench experiment tune repeat measure-build results results-tables findings export report book grade example replay events skeleton class samples solution newlab bundle format setup clean version help FORCE
 
 FORCE:
 
@@ -405,6 +405,9 @@ measure-build: all ## compile this kernel on the host under strace, and write wh
 
 results: all build/native/drive_replay_tool ## make experiments in full size, store the results in grade/results and put them into the documents (E=name, JOBS=, SCHEDULER=; without E=, all that a document quotes)
 	@$(RUN) grade.commands.results --jobs $(JOBS) $(call option,scheduler,SCHEDULER) $(call operand,E)
+
+findings: all ## print how many findings of each paper the stored full results confirm (E=name)
+	@$(RUN) grade.commands.results --findings $(call operand,E)
 
 results-tables: all ## put the stored results of grade/results into the documents (E=name)
 	@$(RUN) grade.commands.results --tables $(call operand,E)

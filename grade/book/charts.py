@@ -1,4 +1,5 @@
-"""Charts of stored results, as SVG that takes the colours of the page it stands in.
+"""Charts of stored results, as SVG that takes the colours of the page it stands in. A thin line
+through a value is its 95 % interval, or, of an extreme, the range over the trials.
 
 They are drawn as those of the reports are: Vega-Lite, rendered by vl-convert, with the reports'
 colours of arms (grade/report/theme.py).
@@ -13,11 +14,13 @@ INK = "#123456"  # stands for the colour of the page's text; no arm has it
 FAINT = "#654321"  # for its lines, which are to be seen less
 WIDTH, HEIGHT = 600, 260
 BAR = 22  # the height of a bar, and what is between them
+INTERVAL = {"type": "rule", "strokeWidth": 1.5}
 WIDE = 20  # the largest value so many times the least: a logarithmic axis
 
 
 def rows(kept: dict, body: dict, arms: list[str], metric: str) -> list[dict]:
-    """arm, x and value of each stored row that the chart is about."""
+    """arm, x, value, and the ends of its interval (low, high) of each stored row that the chart
+    is about. Without an interval the ends are the value."""
     at = {name: str(said) for name, said in body.get("at", {}).items()}
     along = body.get("along")
     found = []
@@ -28,7 +31,9 @@ def rows(kept: dict, body: dict, arms: list[str], metric: str) -> list[dict]:
                 name = kept["experiment"]
                 raise BadResult(f"{name} has no metric {metric} stored: make results E={name}")
             x = row["at"].get(along) if along else row["arm"]
-            found.append({"arm": row["arm"], "x": x, "value": row["measured"][metric]})
+            value = row["measured"][metric]
+            low, high = row.get("interval", {}).get(metric, (value, value))
+            found.append({"arm": row["arm"], "x": x, "value": value, "low": low, "high": high})
     if not found:
         raise BadResult(f"{kept['experiment']} has no rows for this chart")
     return found
@@ -41,6 +46,14 @@ def scaled(values: list[float]) -> dict:
         return {"scale": {"zero": True}, "axis": {"tickCount": 6}}
     scale = {"type": "log", "nice": False, "padding": 8}
     return {"scale": scale, "axis": theme.log_axis(low, high)}
+
+
+def within(values: list[dict], axis: dict) -> list[dict]:
+    """The rows with intervals that fit on the axis: a logarithmic one has no 0."""
+    if "type" not in axis["scale"]:
+        return values
+    least = min(row["value"] for row in values) / 2
+    return [row | {"low": max(row["low"], least)} for row in values]
 
 
 def colour(arms: list[str]) -> dict:
@@ -63,35 +76,41 @@ def lines(values: list[dict], title: str, along: str, arms: list[str]) -> dict:
         x |= {"type": "quantitative", "scale": scaled(xs)["scale"], "axis": {"values": xs}}
     else:
         x |= {"type": "ordinal", "axis": {"labelAngle": 0}}
-    y = {"field": "value", "type": "quantitative", "title": title}
+    axis = scaled([row["value"] for row in values])
+    y = {"type": "quantitative", "title": title, **axis}
+    shared = {"x": x, "color": colour(arms)}
+    line = {"type": "line", "point": True, "strokeWidth": 2.5}
     return {
         "width": WIDTH,
         "height": HEIGHT,
-        "data": {"values": values},
-        "mark": {"type": "line", "point": True, "strokeWidth": 2.5},
-        "encoding": {
-            "x": x,
-            "y": y | scaled([row["value"] for row in values]),
-            "color": colour(arms),
-        },
+        "data": {"values": within(values, axis)},
+        "layer": [
+            {"mark": line, "encoding": shared | {"y": y | {"field": "value"}}},
+            {
+                "mark": INTERVAL,
+                "encoding": shared | {"y": y | {"field": "low"}, "y2": {"field": "high"}},
+            },
+        ],
     }
 
 
 def bars(values: list[dict], title: str, arms: list[str]) -> dict:
     """A panel with a bar for each arm; of values far apart, a mark on a logarithmic axis."""
     axis = scaled([row["value"] for row in values])
-    x = {"field": "value", "type": "quantitative", "title": title, **axis}
+    x = {"type": "quantitative", "title": title, **axis}
+    y = {"field": "arm", "type": "nominal", "sort": arms, "title": None}
     mark = {"type": "point", "filled": True, "size": 110, "opacity": 1}
+    bar = mark if "type" in axis["scale"] else {"type": "bar", "height": 0.7 * BAR}
+    in_colour = {"x": x | {"field": "value"}, "y": y, "color": colour(arms) | {"legend": None}}
+    between = {"x": x | {"field": "low"}, "x2": {"field": "high"}, "y": y}
     return {
         "width": WIDTH,
         "height": BAR * len(arms),
-        "data": {"values": values},
-        "mark": mark if "type" in axis["scale"] else {"type": "bar", "height": 0.7 * BAR},
-        "encoding": {
-            "x": x,
-            "y": {"field": "arm", "type": "nominal", "sort": arms, "title": None},
-            "color": colour(arms) | {"legend": None},
-        },
+        "data": {"values": within(values, axis)},
+        "layer": [
+            {"mark": bar, "encoding": in_colour},
+            {"mark": INTERVAL | {"color": INK}, "encoding": between},
+        ],
     }
 
 

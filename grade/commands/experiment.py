@@ -66,7 +66,7 @@ def show(experiment: Experiment, outcome: Outcome, folder: Path) -> list[Verdict
 
 def show_findings(verdicts: list[Verdict]) -> None:
     """Print how many findings of each paper agree with ours."""
-    lines = findings.table(verdicts)
+    lines = findings.table(findings.of_verdicts(verdicts))
     if lines:
         print("\n" + "\n".join(lines), flush=True)
 

@@ -3,7 +3,8 @@
 E= names an experiment, or the beginning of several names; without it, all experiments are made that
 a document quotes. JOBS= is the number of runs at a time, SCHEDULER= the address of a Dask cluster.
 Runs that have been made already are not made again. `make results-tables` makes no runs: it puts
-the stored results into the documents.
+the stored results into the documents. `make findings` makes none, either: it prints how many
+findings of each paper the stored results confirm.
 """
 
 import argparse
@@ -14,14 +15,15 @@ from functools import cache
 from grade.commands.experiment import do
 from grade.host.interrupt import stoppable
 from grade.host.workers import NoWorkers
-from grade.measure import result
-from grade.measure.choose import chosen, named
+from grade.measure import findings, result
+from grade.measure.choose import ALL, chosen, named
 from grade.measure.files import FOLDER, write_whole
 from grade.measure.known import kernel_hash
 from grade.measure.load import FULL
 from grade.measure.result import BadResult
 from grade.measure.runner import OtherTree
 from grade.measure.schema import BadExperiment, Experiment
+from grade.measure.verdict import NOT_SO
 from grade.results import documents, frontpage, roles, store
 
 
@@ -65,6 +67,35 @@ def put_in(names: set[str]) -> None:
             print(f"{name}: the stored results are of another kernel, at {read(name)['commit']}")
 
 
+def show_findings(names: list[str]) -> bool:
+    """Print how many findings of each paper the stored results of these experiments confirm, and
+    which experiments lack results. Returns true if no expectation failed without a known cause."""
+    found, stored, lacking = [], [], []
+    for name in names:
+        try:
+            kept = store.read(name)
+            found += store.found(kept)
+            stored.append(kept)
+        except BadResult:
+            lacking.append(name)
+    print("\n".join(findings.table(found) or ["no findings are stored of any"]))
+    other = [kept["experiment"] for kept in stored if kept["kernel"] != kernel_hash()]
+    for what, of in (
+        ("lacking: make results E=", lacking),
+        ("results are of another kernel", other),
+    ):
+        if of:
+            print(f"{what}: {', '.join(of)}")
+    failed = [
+        f"{kept['experiment']}: {one['says']}"
+        for kept in stored
+        for one in kept["verdicts"]
+        if one["word"] == NOT_SO
+    ]
+    print("\n".join([f"{NOT_SO}  {line}" for line in failed] or ["nothing stored is NOT SO"]))
+    return not failed
+
+
 def run(experiments: list[Experiment], choice: argparse.Namespace) -> bool:
     """Make the runs, store their results and put them into the documents. Returns true if no run
     failed and all expectations were met."""
@@ -81,9 +112,12 @@ def main() -> int:
     options.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
     options.add_argument("--scheduler", default="", help="address of a Dask scheduler")
     options.add_argument("--tables", action="store_true", help="make no runs")
+    options.add_argument("--findings", action="store_true", help="count stored findings")
     choice = options.parse_args()
     choice.run, choice.no_report, choice.folder = None, False, FOLDER
     try:
+        if choice.findings:
+            return 0 if show_findings([path.stem for path in named(choice.name or ALL)]) else 1
         names = [choice.name] if choice.name else sorted(quoted())
         if choice.tables:
             put_in({path.stem for name in names for path in named(name)})

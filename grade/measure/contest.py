@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from grade.measure import apart, metrics
 from grade.measure.apart import Claim
+from grade.measure.interval import Interval
 from grade.measure.schema import Experiment
 from grade.measure.verdict import Verdict, by_setting, trials, words
 
@@ -76,7 +77,7 @@ class Match:
 
     @property
     def decides(self) -> list[Rival]:
-        """Those that have less, those that are not told apart, or the next: who decides it."""
+        """Those that have less, those that are not told apart, or the next: the rivals that decide it."""
         same = [rival for rival in self.rivals if rival.less.met is self.won]
         return same if self.won is not True else same[:1]
 
@@ -85,6 +86,13 @@ class Match:
         """By what share of the best value the arm's value, which has lost, is above it."""
         best = self.rivals[0].value
         return self.own / best - 1 if best else math.inf
+
+    @property
+    def behind_ends(self) -> Interval | None:
+        """The interval of that share; None without one, or if the best value is 0."""
+        best = self.rivals[0]
+        found = best.less.interval
+        return found.scaled(1 / best.value) if found and best.value else None
 
 
 def rival(own: Entry, other: Entry, name: str, op: str) -> Rival:

@@ -326,8 +326,6 @@ def expectation(c: Checker, keys: tuple, row: dict, top: dict, size: str, sweep:
     if row["median_percent"] is not None and others != ("==", MODEL_SAYS, None):
         only = f'op = "==", than = "{MODEL_SAYS}", and no within_percent'
         c.problem(keys, f"median_percent: only with {only}")
-    if row["differs"] and not row["paper"]:
-        c.problem((*keys, "differs"), 'differs: needs "paper", from which the result differs')
     if row["along"] is not None:
         along(c, keys, row, list(sweep))
     if row["size"] not in (None, size):

@@ -66,8 +66,9 @@
                                    with value, or with where the model's do;
                                    paper = "Mogul 1994, 4.1: up to 8 s": the
                                    expectation is the source's, and has its sign;
-                                   differs = "why": it is not met, and the cause
-                                   is known; so it is no failure
+                                   differs = "why": it is not met, be it the
+                                   source's or our own, and the cause is known, from
+                                   a trace or counters; so it is no failure
 
     [tune]                         a search for an arm's tunables (make tune): arm,
     metrics = ["read.mean_ms"]     metrics that are to be less, rounds, candidates
@@ -120,9 +121,13 @@ MACHINE = {
     "drive_bus_kb_s": Field(
         "number", "of a drive's bus; if not given, as its model says", None, 100
     ),
-    "drive_segments": Field("text", "of a drive's cache, or adaptive; if not given, likewise"),
+    "drive_segments": Field("text", "of its cache, or adaptive; if not given, as its model says"),
     "drive_ahead_if_sequential": Field(
-        "number", "1: a drive reads ahead only after sequential reads; likewise", None, 0, 1
+        "number",
+        "1: it reads ahead after sequential reads only; else as its model says",
+        None,
+        0,
+        1,
     ),
     "drive_seed": Field("number", "of a drive whose times are drawn; if not given, 0", None, 0),
     "drive_misjudged_percent": Field(
@@ -207,10 +212,10 @@ EXPECTATION = {
     "where": Field("table", "only runs with these values"),
     "size": Field("text", "only at this size"),
     "paper": Field("text", "what the source says of this, with its figure", ""),
-    "differs": Field("text", "why the result differs from the paper's, and how one knows", ""),
+    "differs": Field("text", "why it is not met, and how one knows", ""),
 }
 CONTEST = {
-    "arm": Field("text", "who is to be at least as good as the others", required=True),
+    "arm": Field("text", "that is to be at least as good as the others", required=True),
     "metrics": Field("list", "in these, of which less is better", required=True),
     "bound": Field("text", "among arms of which this metric is no more than its own"),
     "bound_times": Field("real", "times this", 1.0),

@@ -18,7 +18,8 @@ class Verdict:
     contest: an expectation that is not met is a lost contest, and not a failure.
     sure: the trials suffice for intervals.
     paper: what the source says, if the expectation is the source's. differs: why the result
-    differs from it, if that was found out; then an expectation that is not met is no failure."""
+    differs from what was expected, if that was found out; then an expectation that is not met is
+    no failure."""
 
     says: str
     met: bool | None
@@ -52,7 +53,7 @@ class Verdict:
 
     @property
     def origin(self) -> list[str]:
-        """Lines that say what the source has, and why the result differs."""
+        """Lines that say what the source has, and why the result is not as expected."""
         lines = [f"the paper: {self.paper}"] if self.paper else []
         return lines + ([f"why it differs: {self.differs}"] if self.explained else [])
 

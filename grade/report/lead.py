@@ -247,7 +247,7 @@ def tally(verdicts: list[Verdict]) -> str:
         parts.append(f"{said} expectations were met.")
     if explained:
         are = "1 differs" if explained == 1 else f"{explained} differ"
-        parts.append(f"{are} from the paper for a cause that is known.")
+        parts.append(f"{are} for a cause that is known.")
     if undecided:
         parts.append(f"{undecided} compare{'s' * (undecided == 1)} arms that are not told apart.")
     if unknown:

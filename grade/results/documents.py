@@ -8,10 +8,12 @@ A comment before a table names the source of each column, parted by `;`:
     | async, PU <!-- arm=async+PU --> | 14.3 | 55 |
 
 A source is words parted by commas: from=EXPERIMENT, arm=ARM, VARIABLE=VALUE, a metric, and
-is=model or is=published for what the model or the paper says. The first holds for all
-columns; a comment in a row's first cell holds for the row, and without an arm that cell is
-the arm's name. Cells without a digit and cells in italics are no figures of ours. In text the
-source follows the figure: `319 ms<!-- result: from=..., arm=..., read.max_ms -->`.
+is=model or is=published for what the model or the paper says, is=low or is=high for the ends of
+the interval (store.py). The first holds for all columns; a comment in a row's first cell holds for
+the row, and without an arm that cell is the arm's name. Cells without a digit and cells in italics
+are no figures of ours. In text the source follows the figure:
+`319 ms<!-- result: from=..., arm=..., read.max_ms -->`. A measured figure in text is quoted with
+its interval: as its two ends, or with both of them in the same paragraph.
 
 A table of figures that come from elsewhere says so: <!-- host: make bench --> is what a
 command measured on some machine, <!-- unchecked: why --> anything else.
@@ -35,6 +37,8 @@ COMMENT = re.compile(r"<!-- (.*?) -->")
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 FENCED = re.compile(r"^(`{3,})[^`\n]*\n.*?^\1`*[ \t]*$", re.M | re.S)  # code
 ITALICS = re.compile(r"\*[^*]+\*")
+
+ENDS = ("low", "high")  # of an interval
 
 Read = Callable[[str], dict]  # what is stored of an experiment
 Source = dict[str, str]
@@ -145,6 +149,25 @@ def figures(path: Path) -> Iterator[Figure]:
         yield Figure(path, text.count("\n", 0, start) + 1, start, end, text[start:end], come_from)
 
 
+def without_interval(path: Path) -> list[Figure]:
+    """The measured figures in text whose paragraph does not have both ends of their interval."""
+    text = path.read_text()
+    in_text = {mark.start("number") for mark in IN_TEXT.finditer(text)}
+    found = [one for one in figures(path) if one.start in in_text]
+    ends = {
+        (text.count("\n\n", 0, one.start), *sorted(one.source.items()))
+        for one in found
+        if one.source.get("is") in ENDS
+    }
+
+    def lacks(one: Figure) -> bool:
+        kinds = ENDS if one.source.get("is", "measured") in ("measured", *ENDS) else ()
+        place = text.count("\n\n", 0, one.start)
+        return any((place, *sorted((one.source | {"is": k}).items())) not in ends for k in kinds)
+
+    return [one for one in found if lacks(one)]
+
+
 def unmarked(path: Path) -> list[int]:
     """The first lines of tables of figures whose source is not given. Code has no tables."""
     text = FENCED.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), path.read_text())
@@ -173,9 +196,11 @@ def value(come_from: Source, read: Read) -> float:
     """The stored value that a source names. Raises BadResult if it names none, or several."""
     found, kind = row(come_from, read), come_from.get("is", "measured")
     name, metric = come_from["from"], come_from["metric"]
-    if metric not in found.get(kind, {}):
-        raise BadResult(f"{name} has no {kind} {metric} stored: make results E={name}")
-    return float(found[kind][metric])
+    of = "interval" if kind in ENDS else kind
+    if metric not in found.get(of, {}):
+        raise BadResult(f"{name} has no {of} {metric} stored: make results E={name}")
+    stored = found[of][metric]
+    return float(stored[ENDS.index(kind)] if kind in ENDS else stored)
 
 
 def now(figure: Figure, read: Read) -> str:

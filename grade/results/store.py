@@ -5,15 +5,17 @@ rows                          arm, at (the setting, without the seed), trials, a
     measured, model, published
                               values by metric: over the trials, as the table of the
                               experiment has it; of the model; of the source
+    interval                  of the mean over the trials, by metric; of an extreme the range of
+                              the trials; none if there are too few trials
 verdicts                      says, word, why: what was expected, whether it came, and the
                               figures; of a contest too, where `word` is won or LOST;
     origin                    lines: what the source says, and why the result differs
-    interval                  of the mean over the trials, by metric; of an extreme the range of
-                              the trials; none if there are too few trials
+    paper, sure, contest      as grade/measure/verdict.py has them
 contest                       a row for each setting and metric: at, metric, won (null: not told
                               apart, or without a rival), and
     best, behind              the best of the other arms, and by what share of its value
                               the arm is above it; null: that value is 0
+    behind_ends               the 95 % interval of `behind`; null: too few trials, or behind is null
     against                   the one arm that it may have no more than; "" if it is all
 """
 
@@ -28,6 +30,7 @@ from statistics import mean
 from grade.host.paths import ROOT
 from grade.measure import apart, contest, expect, metrics, summary
 from grade.measure.files import write_whole
+from grade.measure.findings import Finding, finding
 from grade.measure.known import kernel_hash
 from grade.measure.result import BadResult, setting
 from grade.measure.schema import Experiment
@@ -79,9 +82,11 @@ def of_contest(match: contest.Match) -> dict:
     """A metric in a setting, and how far the arm is from the best of its rivals."""
     best = match.rivals[0].arm if match.rivals else ""
     off = max(match.behind, 0) if match.rivals else 0
+    ends = match.behind_ends if match.rivals else None
     return {
         **{"at": match.at, "metric": match.metric, "won": match.won, "best": best},
         **{"behind": number(off) if math.isfinite(off) else None, "against": match.against},
+        "behind_ends": [number(ends.low), number(ends.high)] if ends else None,
     }
 
 
@@ -102,7 +107,10 @@ def digest(experiment: Experiment, results: list[dict], quoted: Iterable[str]) -
         **about,
         "rows": rows,
         "verdicts": [
-            {"says": one.says, "word": one.word, "why": one.why, "origin": one.origin}
+            {
+                **{"says": one.says, "word": one.word, "why": one.why, "origin": one.origin},
+                **{"paper": one.paper, "sure": one.sure, "contest": one.contest},
+            }
             for one in expect.judge(experiment, results)
         ],
         "contest": [of_contest(match) for match in contest.matches(experiment, results)],
@@ -126,6 +134,20 @@ def in_lines(rows: list) -> str:
     if not rows:
         return "[]"
     return "[\n" + ",\n".join("  " + json.dumps(row, ensure_ascii=False) for row in rows) + "\n ]"
+
+
+def found(kept: dict) -> list[Finding]:
+    """The findings of an experiment, as they are stored. BadResult if its results are from before
+    findings were stored."""
+    try:
+        return [
+            finding(one["paper"], one["word"], one["sure"])
+            for one in kept["verdicts"]
+            if not one["contest"]
+        ]
+    except KeyError:
+        name = kept["experiment"]
+        raise BadResult(f"{name}: stored without its findings: make results E={name}") from None
 
 
 def read(name: str, folder: Path = FOLDER) -> dict:

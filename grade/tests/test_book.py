@@ -13,7 +13,7 @@ import pytest
 from bs4 import BeautifulSoup
 from trees import make
 
-from grade.book import build, clang, inventory, markdown, sessions, stored
+from grade.book import build, charts, clang, inventory, markdown, sessions, stored
 from grade.book.build import BadBook
 from grade.book.extension import findings, labs
 from grade.host.paths import ROOT
@@ -216,6 +216,37 @@ def test_an_arm_that_is_new_has_a_dot_until_it_is_measured(tmp_path: Path, monke
     page = soup(tmp_path / "site" / "index.html").find("article")
     assert "not measured yet: make results E=mogul-4.1-fast" in page.get_text()
     assert [cell.get_text() for cell in page.find_all("td")] == ["new", "·", "old", "7"]
+
+
+def test_the_findings_of_all_stored_experiments_are_counted(tmp_path: Path, monkeypatch) -> None:
+    def read(name: str) -> dict:
+        if name not in ("wow", "sweep-age"):
+            raise stored.NotStored(name)
+        verdict = {"paper": "Author 1999, 2: more", "word": "differs", "sure": True}
+        ours = {"paper": "", "word": "as said", "sure": False}
+        lost = {"paper": "", "word": "not told apart", "sure": True, "contest": True}
+        return {"verdicts": [verdict | {"contest": False}, ours | {"contest": False}, lost]}
+
+    monkeypatch.setattr(stored, "read", read)
+    said = built(tmp_path, "# A\n\n```{tally}\n```\n")
+    cells = [cell.get_text() for cell in soup(tmp_path / "site" / "index.html").find_all("td")]
+    assert cells[:6] == ["Author 1999", "0", "2", "0", "0", "0"]
+    assert cells[6:] == ["(our own expectations)", "2", "0", "0", "0", "0"]
+    assert "2 of them compare arms with too few trials" in said
+    assert "make results E=mogul-4.1-fast" in said  # among those that lack findings
+
+
+def test_charts_show_intervals() -> None:
+    row = {"arm": "PU", "at": {"age": 5}, "measured": {"read.max_ms": 9}}
+    body = {"metrics": {"longest": "read.max_ms"}}
+
+    def drawn(more: dict, at: dict) -> str:
+        return charts.svg({"experiment": "e", "rows": [row | more]}, body | at, ["PU"])
+
+    for at in ({}, {"along": "age"}):
+        assert drawn({"interval": {"read.max_ms": [3, 12]}}, at) != drawn({}, at)
+    [found] = charts.rows({"experiment": "e", "rows": [row]}, {}, ["PU"], "read.max_ms")
+    assert (found["low"], found["high"]) == (9, 9)
 
 
 def test_make_results_stores_what_pages_ask_for(tmp_path: Path) -> None:

@@ -170,7 +170,6 @@ def test_the_experiments_that_ship_have_no_problems_and_are_listed():
         ),
         ('op = "<"', 'op = "<>"', 'unknown op "<>"'),
         ("value = 1000", 'than = "asink"', 'unknown arm "asink"; did you mean "async"?'),
-        ('says = "few', 'differs = "why"\nsays = "few', 'differs: needs "paper"'),
     ],
 )
 def test_a_wrong_file_is_refused_with_line_and_meaning(small: Path, old, new, said):
@@ -383,6 +382,17 @@ def test_a_papers_expectation_agrees_or_differs_for_a_known_cause(small: Path, t
     assert "0 runs made" in done.stdout
 
 
+def test_our_own_expectation_may_differ_for_a_known_cause(small: Path, tmp_path: Path):
+    changed(small, "value = 1000", 'value = 1\ndiffers = "the file is longer"')
+    done = command(small, tmp_path / "out")
+    assert (done.returncode, "differs  few writes" in done.stdout) == (0, True)
+    assert "why it differs: the file is longer" in done.stdout
+    changed(small, "value = 1\n", "value = 1000\n")
+    done = command(small, tmp_path / "out")
+    assert "as said  few writes" in done.stdout
+    assert "why it differs" not in done.stdout
+
+
 def test_the_findings_of_each_paper_are_counted():
     rows = [
         ("Author 1999, 2: all of it", True, ""),
@@ -392,11 +402,18 @@ def test_the_findings_of_each_paper_are_counted():
         ("", False, ""),
     ]
     verdicts = [Verdict("", met, "", paper=said, differs=why) for said, met, why in rows]
-    assert [line.split()[-6:] for line in findings.table(verdicts)[1:]] == [
+    verdicts += [
+        Verdict("", True, ""),
+        Verdict("", False, "", differs="a longer file"),
+        Verdict("", False, "", contest=True),  # a lost contest is not a finding
+    ]
+    lines = findings.table(findings.of_verdicts(verdicts))
+    assert [line.split()[-6:] for line in lines[1:]] == [
         ["1999", "1", "1", "0", "0", "0"],
         ["2001", "0", "0", "1", "0", "1"],
+        ["expectations)", "1", "1", "1", "0", "0"],
     ]
-    assert findings.table(verdicts[-1:]) == []
+    assert findings.table(findings.of_verdicts(verdicts[-1:])) == []
 
 
 # ---- numbers ----

@@ -172,7 +172,7 @@ def test_findings_that_are_not_told_apart_are_counted_by_themselves():
         Verdict("", None, "", paper="Author 1999: more", undecided=True),
         Verdict("", True, "", paper="Author 1999: less", sure=False),
     ]
-    head, row, few = findings.table(rows)
+    head, row, few = findings.table(findings.of_verdicts(rows))
     assert "not told apart" in head
     assert row.split()[-5:] == ["1", "0", "0", "1", "0"]
     assert few.startswith("1 of them")

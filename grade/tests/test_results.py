@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from grade.host.paths import ROOT
+from grade.measure import findings
 from grade.measure.choose import EXPERIMENTS
 from grade.measure.known import kernel_hash
 from grade.measure.load import load
@@ -72,6 +73,39 @@ def test_documents_say_what_was_measured_last(name: str) -> None:
 def test_every_table_of_figures_says_where_they_are_from(path: Path) -> None:
     lines = [f"{path.name}:{line}" for line in documents.unmarked(path)]
     assert not lines, "put a comment before the table, as grade/results/documents.py says"
+
+
+@pytest.mark.parametrize("path", documents.documents(), ids=lambda path: path.stem)
+def test_a_measured_figure_in_text_stands_with_its_interval(path: Path) -> None:
+    lacking = [f"{figure.place}: {figure.printed}" for figure in documents.without_interval(path)]
+    assert not lacking, "quote it as is=low and is=high, as grade/results/documents.py says"
+
+
+def test_a_figure_in_text_without_its_interval_is_found(tmp_path: Path) -> None:
+    low, high, mean = (
+        f"{n}<!-- result: from=e, arm=PU, age=5, {kind}read.max_ms -->"
+        for n, kind in ((7, "is=low, "), (9, "is=high, "), (8, ""))
+    )
+
+    def lacking(text: str) -> list[str]:
+        path = document(tmp_path, text)
+        return [figure.printed for figure in documents.without_interval(path)]
+
+    assert lacking(f"{mean} ms\n") == ["8"]
+    assert lacking(f"{low} ms\n") == ["7"]
+    assert lacking(f"{low} to {high} ms; {mean} in the mean\n") == []
+    assert lacking(f"{low} to {high} ms\n\n{mean} in the mean\n") == ["8"]
+    assert lacking(mean.replace("read.max", "is=model, read.max")) == []
+
+
+def test_the_ends_of_an_interval_are_figures(tmp_path: Path) -> None:
+    [row, *_] = STORED["rows"]
+    kept = {"rows": [row | {"interval": {"read.max_ms": [7, 9.4]}}]}
+    text = "9<!-- result: from=e, arm=PU, age=5, is=high, read.max_ms -->"
+    [figure] = documents.figures(document(tmp_path, text))
+    assert documents.now(figure, lambda _: kept) == "9"
+    with pytest.raises(BadResult, match=r"no interval read\.max_ms stored"):
+        documents.now(figure, stored)
 
 
 def test_figures_are_compared_as_precisely_as_they_are_printed(tmp_path: Path) -> None:
@@ -155,6 +189,8 @@ def test_whole_results_of_this_kernel_only_are_stored(tmp_path: Path) -> None:
     assert row["measured"] == {"stat.disk.reads": 9, "stat.disk.writes": 4.5}
     [verdict] = kept["verdicts"]
     assert (verdict["says"], verdict["word"]) == ("few", "NOT SO")
+    [finding] = store.found(kept)
+    assert (finding.paper, finding.word, finding.sure) == (findings.OURS, "NOT SO", True)
     assert kept["contest"] == []
     with pytest.raises(BadResult, match="1 of 2 runs are there"):
         store.digest(experiment, results[:1], [])

@@ -3,7 +3,7 @@
 
 void pace_start(struct pace *p)
 {
-    *p = (struct pace){.owed_ns = NEVER_NS};
+    *p = (struct pace){.next_ns = NEVER_NS};
 }
 
 /* The fewest writes in this tick that leave no later tick with more. */
@@ -30,7 +30,7 @@ void pace_keep(struct pace *p, u64 now_ns, u64 early)
     p->tick = tick;
     p->due[tick % PACE_SLOTS] += left;
     p->todo = least_now(p, early);
-    p->owed_ns = p->todo ? tick * PACE_TICK_NS : NEVER_NS;
+    p->next_ns = p->todo ? tick * PACE_TICK_NS : NEVER_NS;
 }
 
 u64 pace_due(u64 at_ns)
@@ -58,7 +58,7 @@ void pace_drop(struct pace *p, u64 due)
 void pace_owe_next(struct pace *p)
 {
     if (p->todo)
-        p->owed_ns += PACE_TICK_NS / p->todo;
+        p->next_ns += PACE_TICK_NS / p->todo;
 }
 
 /* Each dirty block is due in one tick, at most PACE_SLOTS from now; the next
@@ -70,7 +70,7 @@ const char *pace_check(const struct pace *p)
         due += p->due[t];
     if (due != p->dirty)
         return "not every dirty block is due in one tick";
-    if ((p->owed_ns == NEVER_NS) != (p->todo == 0))
+    if ((p->next_ns == NEVER_NS) != (p->todo == 0))
         return "writes are to be done now, and none is owed";
     return NULL;
 }

@@ -28,7 +28,7 @@ struct pace {
     u64 dirty;           /* sum of all slots */
     u64 tick;            /* the present one */
     u64 todo;            /* writes to do within it */
-    u64 owed_ns;         /* time of the next of them; NEVER_NS: none */
+    u64 next_ns;         /* time of the next of them; NEVER_NS: none */
 };
 
 /* No block is dirty. */
@@ -47,7 +47,7 @@ u64 pace_due(u64 at_ns);
 void pace_add(struct pace *, u64 due);
 void pace_drop(struct pace *, u64 due);
 
-/* The write that was owed is done: fix the time of the next. */
+/* The write whose time had come is done: fix the time of the next. */
 void pace_owe_next(struct pace *);
 
 /* For check=1: the fault that was found, or NULL. */

@@ -4,16 +4,15 @@
  *
  * - Pace (policies/lib/pace.h). A dirty block is due age_ms after it became
  *   dirty, and may be written when only `early` percent of that time are left.
- *   Over this time the writes are spread: they are owed one after the other,
- *   evenly spaced, where owed means that the pace wants one written now. So
- *   the blocks of one burst are not written in one burst, and blocks that
- *   become dirty evenly are written at their age.
+ *   Over this time the writes are spread evenly, and the time of each is that
+ *   at which it is *wanted*. So the blocks of one burst are not written in one
+ *   burst, and blocks that become dirty evenly are written at their age.
  * - Price. The price of a write is how much later the next read begins for it,
  *   as the drive model says. A write that is free, because it fits into the
  *   rotational slack, goes as soon as only `free` percent of its block's age
  *   are left, unless the block was modified again: then it probably will be
- *   once more. A write that is owed may cost `patience` percent of the time for
- *   which it has been owed, so it waits a little for a cheaper moment, and
+ *   once more. A write that is wanted may cost `patience` percent of the time
+ *   that has passed since then, so it waits a little for a cheaper moment, and
  *   never long. Most writes that are not free cost a turn of the platter; until
  *   that much is allowed, only free writes are looked for. Of equal prices, the
  *   write that the arm is soonest at wins, since it leaves most time for
@@ -22,25 +21,26 @@
  *   way to that write goes before it.
  * - No read waits. If readers have lately come back at once, the next read is
  *   expected for a turn of the platter (`pause`), because beside it a write is
- *   cheaper. If they took longer than `gap`, a write that has been owed for as
- *   long as the pause goes at once, at the beginning of the gap and not in its
- *   midst. The arm has left the place where they read, so one more write, owed
- *   or not, goes before the read that has come, if that waits no longer than
- *   `stay` for it.
+ *   cheaper. If they took longer than `gap`, a write that has been wanted for
+ *   as long as the pause goes at once, at the beginning of the gap and not in
+ *   its midst. The arm has left the place where they read, so one more write,
+ *   wanted or not, goes before the read that has come, if that waits no longer
+ *   than `stay` for it.
  * - Among reads, and writes that a process waits for, the one that the arm is
  *   soonest at goes. `ageing` percent of the time that each has waited, divided
  *   by how many wait, count in its favour, so that none starves; so does
- *   `favour`, if it is a read. Other queued writes are owed from when they were
- *   queued.
+ *   `favour`, if it is a read. Other queued writes are wanted from when they
+ *   were queued.
  * - The drive has one command at a time, even if it takes more: what a write
  *   costs is known only if nothing else is done between it and the read.
  * - Without a platter that turns, or a model of it, no write is cheaper beside
- *   a read than alone: a write that is owed goes as soon as no read waits, or
- *   before a read once it has been owed for half a tick.
+ *   a read than alone: a write that is wanted goes as soon as no read waits, or
+ *   before a read once it has been wanted for half a tick.
  *
- * The disk is left idle when nothing is owed, because a block written early may
- * become dirty again. The update policy bounds the age: use update=ipu with the
- * same age, which finds nothing to do as long as this policy keeps its pace.
+ * The disk is left idle when no write is wanted, because a block written early
+ * may become dirty again. The update policy bounds the age: use update=ipu with
+ * the same age, which finds nothing to do as long as this policy keeps its
+ * pace.
  *
  * Sources: the pace and the price are ours. Of their parts, reads first and
  * writing by age are PURP and IPU of Carson and Setia (IEEE TSE 18(1), 1992);
@@ -90,12 +90,12 @@ enum { BARGAINS, PAID, PRICE, UNWATCHED };
  * process waits for. */
 enum {
     WAITED,  /* queued writes that a process waits for */
-    LET_OUT, /* the write since the last foreground request, as below */
+    BESIDE,  /* the write since the last foreground request, as below */
     DONE_NS, /* when that request was done; NEVER_NS: it is not */
     GAP_NS,  /* from DONE_NS to the next such request, recently */
 };
 
-enum { NOTHING, A_WRITE, IN_A_GAP }; /* of LET_OUT */
+enum { NOTHING, A_WRITE, IN_A_GAP }; /* of BESIDE */
 
 /* The word of an offer: the tick by whose end it is to be written. */
 enum { DUE };
@@ -138,7 +138,7 @@ static void sluice_start(void)
 static void note_gap(struct queue *q, u64 now_ns)
 {
     u64 done_ns = q->word[DONE_NS], alone_ns = now_ns - done_ns;
-    if (done_ns == NEVER_NS || q->word[LET_OUT])
+    if (done_ns == NEVER_NS || q->word[BESIDE])
         return;
     alone_ns = MIN(alone_ns, turn_ns(q, PAUSE));
     q->word[GAP_NS] += alone_ns / 8 - q->word[GAP_NS] / 8;
@@ -227,18 +227,18 @@ static struct request *foreground(const struct queue *q, u64 now_ns)
 
 /* ---- background writes ---- */
 
-/* The set of which a write is owed now; 0 if none is. */
-static enum direction owed(const struct queue *q, u64 now_ns)
+/* The set of which a write is wanted now; 0 if none is. */
+static enum direction wanted(const struct queue *q, u64 now_ns)
 {
     if (q->length[1] && !q->word[WAITED])
         return WRITES;
-    return q->length[2] && paces[q->disk].owed_ns <= now_ns ? OFFERS : 0;
+    return q->length[2] && paces[q->disk].next_ns <= now_ns ? OFFERS : 0;
 }
 
-/* Since when, or from when, a write is owed; NEVER_NS if none is. */
-static u64 owed_since_ns(const struct queue *q)
+/* Since when, or from when, a write is wanted; NEVER_NS if none is. */
+static u64 wanted_since_ns(const struct queue *q)
 {
-    u64 since_ns = q->length[2] ? paces[q->disk].owed_ns : NEVER_NS;
+    u64 since_ns = q->length[2] ? paces[q->disk].next_ns : NEVER_NS;
     struct request *oldest = q->word[WAITED] ? NULL : queue_oldest(q, WRITES);
     return oldest ? MIN(oldest->queued_ns, since_ns) : since_ns;
 }
@@ -261,21 +261,21 @@ static struct detour detour_of(const struct queue *q)
     };
 }
 
-/* Choose a write that costs something. */
-static struct request *let_out(struct queue *q, struct request *write)
+/* Choose a write that costs something: it was the pace's next one. */
+static struct request *at_a_price(struct queue *q, struct request *write)
 {
     if (write->offer)
         pace_owe_next(&paces[q->disk]);
     return write;
 }
 
-/* Like let_out, but a free write on the way goes first, and this one next. */
+/* The same, but a free write on the way is issued first, and this one next. */
 static struct request *on_the_way_to(struct queue *q, struct request *write)
 {
     struct detour detour = detour_of(q);
     struct request *first = queue_detour(q, write, &detour);
     if (!first)
-        return let_out(q, write);
+        return at_a_price(q, write);
     counters[BARGAINS].value++;
     promised[q->disk] = write->sector + 1;
     return first;
@@ -307,15 +307,15 @@ static struct request *before(struct queue *q, const struct request *read,
                               u64 now_ns)
 {
     struct detour detour = detour_of(q);
-    enum direction dir = q->word[LET_OUT] ? 0 : owed(q, now_ns);
-    u64 owed_ns = dir ? now_ns - owed_since_ns(q) : 0;
-    u64 late_ns = owed_ns / 100 * tunables[PATIENCE].value;
+    enum direction dir = q->word[BESIDE] ? 0 : wanted(q, now_ns);
+    u64 wanted_ns = dir ? now_ns - wanted_since_ns(q) : 0;
+    u64 late_ns = wanted_ns / 100 * tunables[PATIENCE].value;
     if (dir && late_ns >= q->turn_ns) {
         if (dir == WRITES)
             detour.dir = WRITES;
         detour.near_sector = queue_oldest(q, dir)->sector;
         detour.late_ns = late_ns;
-    } else if (q->word[LET_OUT] == IN_A_GAP) {
+    } else if (q->word[BESIDE] == IN_A_GAP) {
         detour.late_ns = stay_ns(q, read, now_ns);
     }
     struct request *write = queue_detour(q, read, &detour);
@@ -325,7 +325,7 @@ static struct request *before(struct queue *q, const struct request *read,
     counters[PRICE].value += detour.price_ns;
     if (!detour.price_ns)
         return write;
-    q->word[LET_OUT] = A_WRITE;
+    q->word[BESIDE] = A_WRITE;
     return on_the_way_to(q, write);
 }
 
@@ -335,20 +335,20 @@ static bool idle(const struct queue *q, u64 now_ns)
     return now_ns >= q->word[DONE_NS] + turn_ns(q, PAUSE);
 }
 
-/* Is the moment right for a write that is owed, though no read waits? */
+/* Is the moment right for a write that is wanted, though no read waits? */
 static bool quiet(const struct queue *q, u64 now_ns)
 {
     return idle(q, now_ns) ||
-           (now_ns == q->word[DONE_NS] && !q->word[LET_OUT] &&
+           (now_ns == q->word[DONE_NS] && !q->word[BESIDE] &&
             q->word[GAP_NS] > turn_ns(q, GAP) &&
-            now_ns - owed_since_ns(q) >= turn_ns(q, PAUSE));
+            now_ns - wanted_since_ns(q) >= turn_ns(q, PAUSE));
 }
 
-/* Has a write been owed for so long that it goes before a read, at any price?
- */
+/* Has a write been wanted for so long that it goes before a read, at any
+ * price? */
 static bool late(const struct queue *q, u64 now_ns)
 {
-    return !q->word[LET_OUT] && now_ns - owed_since_ns(q) >= LATE_NS;
+    return !q->word[BESIDE] && now_ns - wanted_since_ns(q) >= LATE_NS;
 }
 
 /* The write to dispatch while no read waits, or without a platter. Of queued
@@ -356,7 +356,7 @@ static bool late(const struct queue *q, u64 now_ns)
  * because one that is written too early may become dirty again. */
 static struct request *alone(struct queue *q, bool reads, u64 now_ns)
 {
-    enum direction dir = owed(q, now_ns);
+    enum direction dir = wanted(q, now_ns);
     if (!dir || !(reads ? late(q, now_ns) : quiet(q, now_ns)))
         return NULL;
     bool gap = !idle(q, now_ns);
@@ -366,8 +366,8 @@ static struct request *alone(struct queue *q, bool reads, u64 now_ns)
     if (!write || !is_due_in(write, ticks(EARLY)))
         return NULL;
     counters[reads ? PAID : UNWATCHED].value++;
-    q->word[LET_OUT] = gap ? IN_A_GAP : A_WRITE;
-    return near ? on_the_way_to(q, write) : let_out(q, write);
+    q->word[BESIDE] = gap ? IN_A_GAP : A_WRITE;
+    return near ? on_the_way_to(q, write) : at_a_price(q, write);
 }
 
 static struct request *sluice_next(struct queue *q, u64 now_ns)
@@ -377,7 +377,7 @@ static struct request *sluice_next(struct queue *q, u64 now_ns)
     keep_pace(q, now_ns);
     struct request *next = take_promised(q);
     if (next)
-        return let_out(q, next);
+        return at_a_price(q, next);
     if (q->word[DONE_NS] == NEVER_NS)
         q->word[DONE_NS] = now_ns;
     struct request *read = foreground(q, now_ns);
@@ -385,7 +385,7 @@ static struct request *sluice_next(struct queue *q, u64 now_ns)
         read && q->turn_ns ? before(q, read, now_ns) : alone(q, read, now_ns);
     if (write || !read)
         return write;
-    q->word[LET_OUT] = NOTHING;
+    q->word[BESIDE] = NOTHING;
     q->word[DONE_NS] = NEVER_NS;
     return read;
 }
@@ -394,7 +394,7 @@ static struct request *sluice_next(struct queue *q, u64 now_ns)
 static u64 sluice_again_ns(const struct queue *q, u64 now_ns)
 {
     const struct pace *p = &paces[q->disk];
-    u64 since_ns = owed_since_ns(q);
+    u64 since_ns = wanted_since_ns(q);
     u64 quiet_ns = q->word[DONE_NS] + turn_ns(q, PAUSE);
     if (since_ns <= now_ns && quiet_ns > now_ns)
         return quiet_ns;

@@ -6,6 +6,7 @@
     {results}, {chart}                a table and a chart of them
     {measured} EXPERIMENT ...         shown only once the results of all of these are stored
     {findings} TEXT                   what the experiments whose source contains TEXT found
+    {tally}                           how many findings of each paper the stored results confirm
     {contest}                         where one arm is at least as good as all others, and where not
     {drawing} NAME.svg                a drawing of pages/, in the page's own colours
     {typed}                           commands for Sluice's shell, with what it answered

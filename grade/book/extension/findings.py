@@ -10,7 +10,10 @@ from sphinx.util.docutils import SphinxDirective
 
 from grade.book import markdown, stored
 from grade.book.extension.drawing import PAGES
+from grade.book.extension.measured import with_interval
 from grade.book.inventory import Experiment, experiments
+from grade.measure.findings import counted, unsure
+from grade.results import store
 
 MARK = "{findings}"
 
@@ -46,7 +49,7 @@ def beside(one: Experiment) -> str:
         where = {name: str(said) for name, said in row.get("where", {}).items()}
         come_from = {"from": one.name, "arm": row["arm"], "metric": row["metric"], **where}
         try:
-            ours = stored.value(come_from)
+            ours = with_interval(come_from)
         except stored.NotStored:
             ours = "·"
         except stored.BadResult:
@@ -99,6 +102,26 @@ class Findings(SphinxDirective):
         return self.parse_text_to_nodes("\n\n".join(map(told, chosen)))
 
 
+# ---- all papers ----
+
+
+class Tally(SphinxDirective):
+    """How many findings of each paper the stored results of all experiments confirm."""
+
+    def run(self) -> list[nodes.Node]:
+        found, lacking = [], []
+        for one in experiments():
+            try:
+                found += store.found(stored.read(one.name))
+            except (stored.NotStored, stored.BadResult):
+                lacking.append(f"`make results E={one.name}`")
+        rows = [[markdown.plain(name), *counts] for name, *counts in counted(found)]
+        text = markdown.table(["", *rows[0][1:]], rows[1:]) if rows else ""
+        without = f"Not in this table yet: {', '.join(lacking)}." if lacking else ""
+        parts = [text, unsure(found), without]
+        return self.parse_text_to_nodes("\n\n".join(filter(None, parts)))
+
+
 # ---- contests ----
 
 COLUMNS = ("settings", "mean", "spread", "longest", "writes", "others")
@@ -119,7 +142,9 @@ def tally(matches: list[dict]) -> str:
     if not lost:
         return str(won)
     worst = max(lost, key=lambda match: match["behind"])
-    return f"{won}; {markdown.plain(worst['best'])}, {100 * worst['behind']:.2g} %"
+    ends = worst["behind_ends"]
+    sure = f" ({100 * ends[0]:.2g} to {100 * ends[1]:.2g})" if ends else ""
+    return f"{won}; {markdown.plain(worst['best'])}, {100 * worst['behind']:.2g} %{sure}"
 
 
 def contest_row(one: Experiment) -> list[str]:
@@ -148,3 +173,4 @@ class Contest(SphinxDirective):
 def setup(app: Sphinx) -> None:
     app.add_directive("findings", Findings)
     app.add_directive("contest", Contest)
+    app.add_directive("tally", Tally)
