@@ -77,7 +77,7 @@ class Match:
 
     @property
     def decides(self) -> list[Rival]:
-        """Those that have less, those that are not told apart, or the next: the rivals that decide it."""
+        """The rivals that decide it: those that have less, are not told apart, or are next."""
         same = [rival for rival in self.rivals if rival.less.met is self.won]
         return same if self.won is not True else same[:1]
 
