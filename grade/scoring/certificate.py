@@ -37,6 +37,14 @@ SOURCES = (
 )
 
 
+# What a replay reads of a certificate.
+SHAPE = {
+    **dict.fromkeys(("lab", "nonce", "kernel", "reference", "words"), str),
+    **dict.fromkeys(("files", "versions", "runs", "points"), dict),
+}
+OF_A_RUN = ("trace", "console")
+
+
 class BadCertificate(Exception):
     """A certificate that cannot be replayed; the text says why."""
 
@@ -140,16 +148,39 @@ def certificate(record: Record) -> dict | None:
     }
 
 
+def misshapen(found: dict) -> str:
+    """What of a certificate is not as `certificate` writes it; empty if nothing is."""
+    wrong = [name for name, kind in SHAPE.items() if not isinstance(found.get(name), kind)]
+    if wrong:
+        return f"its {wrong[0]} is missing, or of another kind"
+    texts = [("files", found["files"]), ("versions", found["versions"])]
+    texts += [(f"run {name}", run) for name, run in found["runs"].items()]
+    for name, told in texts:
+        if not isinstance(told, dict) or not all(isinstance(v, str) for v in told.values()):
+            return f"its {name} is not a table of texts"
+    for name, run in found["runs"].items():
+        if set(run) != set(OF_A_RUN):
+            return f"its run {name} has not {' and '.join(OF_A_RUN)} alone"
+    if not all(type(points) in (int, float) for points in found["points"].values()):
+        return "its points are not all numbers"
+    return ""
+
+
 def read(path: Path) -> dict:
     """The certificate in a file. Raises BadCertificate."""
     try:
         found = json.loads(path.read_text())
-        known = found["version"] == VERSION
-        wanted = {"lab", "nonce", "files", "kernel", "reference", "runs", "points"}
-    except (OSError, ValueError, LookupError, TypeError) as error:
+        version = found["version"]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise BadCertificate(f"{path}: no certificate of a grade: {error}") from None
-    if not known or not wanted <= found.keys():
-        raise BadCertificate(f"{path}: no certificate of version {VERSION}")
+    if version != VERSION:
+        raise BadCertificate(
+            f"{path}: a certificate of version {version!r:.20}, not {VERSION}: replay it with the "
+            "tree that made it"
+        )
+    wrong = misshapen(found)
+    if wrong:
+        raise BadCertificate(f"{path}: no certificate of a grade: {wrong}")
     return found
 
 
@@ -196,7 +227,7 @@ def other_machines(was: dict, now: dict) -> list[str]:
         if before is None or here is None:
             lines.append(f"run {name}: it was made only {'there' if here is None else 'here'}")
             continue
-        parts = [part for part in ("trace", "console") if before[part] != here[part]]
+        parts = [part for part in OF_A_RUN if before[part] != here[part]]
         if parts:
             lines.append(f"run {name}: another {' and another '.join(parts)}")
     return lines

@@ -11,7 +11,10 @@ import pytest
 from grade.commands import labs as commands
 from grade.scoring import certificate, formats, grading, tree
 from grade.scoring.certificate import BadCertificate
-from grade.scoring.lab import named
+from grade.scoring.compiler import BuildFailed
+from grade.scoring.grading import NoTest
+from grade.scoring.lab import BadLab, named
+from grade.scoring.record import MadeFrom, Record
 
 LAB = named("elevator")
 FILE = LAB.files[0]
@@ -119,11 +122,88 @@ def test_a_commit_is_told_only_with_other_sources(was: dict) -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 0}', '{"version": 1, "lab": "x"}'])
-def test_what_is_no_certificate_is_refused_with_words(tmp_path: Path, text: str) -> None:
-    (tmp_path / "bad.json").write_text(text)
-    with pytest.raises(BadCertificate, match=r"bad\.json: no certificate of"):
-        certificate.read(tmp_path / "bad.json")
+def read(folder: Path, text: str) -> dict:
+    """The certificate that this text is."""
+    (folder / "bad.json").write_text(text)
+    return certificate.read(folder / "bad.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        *((text, "no certificate of a grade") for text in ("", "[]", "{}", "3", "[" * 10**5)),
+        ('{"version": 0}', "a certificate of version 0, not 1"),
+        ('{"version": 1, "lab": "x"}', "no certificate of a grade: its nonce is missing"),
+    ],
+)
+def test_what_is_no_certificate_is_refused_with_words(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(BadCertificate, match=rf"bad\.json: {told}"):
+        read(tmp_path, text)
+
+
+def test_a_folder_is_no_certificate(tmp_path: Path) -> None:
+    with pytest.raises(BadCertificate, match=r"no certificate of a grade: .*directory"):
+        certificate.read(tmp_path)
+
+
+MISSHAPEN: dict[str, tuple[object, str]] = {
+    **{name: (None, f"its {name} is missing") for name in certificate.SHAPE},
+    "files ": ({FILE: 3}, "its files is not a table of texts"),
+    "versions ": ({"qemu": None}, "its versions is not a table of texts"),
+    "runs ": ({RUN: {"trace": "0"}}, f"its run {RUN} has not trace and console alone"),
+    "runs  ": ({RUN: "0"}, f"its run {RUN} is not a table of texts"),
+    "points ": ({TEST: "5"}, "its points are not all numbers"),
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(n, v) for n, (v, _) in MISSHAPEN.items()])
+def test_each_part_that_a_replay_reads_is_looked_at_first(
+    was: dict, tmp_path: Path, name: str, value: object
+) -> None:
+    was[name.strip()] = value
+    with pytest.raises(BadCertificate, match=MISSHAPEN[name][1]):
+        read(tmp_path, json.dumps(was))
+
+
+def test_what_was_graded_there_and_does_not_build_here_is_refused(
+    graded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with a compiler that finds another warning. What it said is told."""
+
+    def build(*_: object) -> Path:
+        raise BuildFailed("clook.c:3: error: unused variable")
+
+    monkeypatch.setattr(grading, "build", build)
+    with pytest.raises(BadCertificate, match=r"(?s)graded there, and here it is not:.*clook.c:3"):
+        replay(graded, graded / certificate.FILE, tmp_path)
+
+
+def test_a_grade_of_an_unknown_lab_or_test_is_refused(
+    graded: Path, was: dict, tmp_path: Path
+) -> None:
+    file = tmp_path / "other.json"
+    file.write_text(json.dumps(was | {"lab": "nowhere"}))
+    with pytest.raises(BadLab, match="nowhere"):
+        replay(graded, file, tmp_path)
+    file.write_text(json.dumps(was | {"points": {"return.no_such_test": 5}}))
+    with pytest.raises(NoTest, match="no_such_test"):
+        replay(graded, file, tmp_path)
+
+
+def test_what_was_not_graded_has_no_certificate() -> None:
+    failed = Record(LAB.name, LAB.title, NONCE, "build failed")
+    failed.made_from = MadeFrom({}, "", {})
+    assert certificate.certificate(failed) is None
+    assert certificate.certificate(Record(LAB.name, LAB.title, NONCE)) is None  # made from nothing
+
+
+def test_a_test_more_or_less_is_told(was: dict) -> None:
+    before = copy.deepcopy(was)
+    before["points"]["return.old"] = before["points"].pop(TEST)
+    assert certificate.differences(before, was)[:2] == [
+        f"test {TEST}: no points there, 5 here",
+        "test return.old: 5 points there, no here",
+    ]
 
 
 def test_a_kernel_has_the_same_hash_whatever_folder_it_was_built_in(tmp_path: Path) -> None:
