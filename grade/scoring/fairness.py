@@ -2,7 +2,8 @@
 
 A wrong solution is fair if it loses points in the groups that it names, and in no other, and if no
 group's points depend on the nonce: they differ by at most SPREAD. The reference must have all
-points with each nonce, and an attack no more than it deserves.
+points with each nonce, and an attack no more than it deserves. In a lab that is answered by numbers
+the student's name determines the machine, so there the nonce chooses the name.
 
 Kernels are built once. With one nonce the reference runs once for all solutions.
 """
@@ -15,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 from grade.scoring import grading, tree
 from grade.scoring.compiler import BuildFailed
-from grade.scoring.lab import FULL, Edit, Group, Lab, attacks, mistakes, named
+from grade.scoring.lab import FULL, BadLab, Edit, Group, Lab, attacks, mistakes, named
 from grade.scoring.record import Record
 from grade.scoring.submission import Refused
 from grade.scoring.workbench import Workbench
@@ -58,11 +59,14 @@ def cases(lab: Lab, with_attacks: bool) -> list[Case]:
 
 
 def built(lab: Lab, case: Case, folder: Path) -> Path | None:
-    """The kernel of a case; None if it is refused or does not build, which has no points."""
+    """The kernel of a case; None if it is an attack that is refused or does not build, which has no
+    points. Raises BadLab for a mistake that does not build: it would lose in every group."""
     try:
         return tree.build(folder / case.name, lab, tree.solution(lab, case.edits))
-    except (Refused, BuildFailed):
-        return None
+    except (Refused, BuildFailed) as error:
+        if case.most < FULL:
+            return None
+        raise BadLab(f"{lab.name}: {case.name} is no kernel: {error}") from None
 
 
 def points(lab: Lab, bench: Workbench, only: str) -> Points:
@@ -78,14 +82,14 @@ def with_one_nonce(
     name: str, kernels: list[tuple[Case, Path | None]], nonce: str, only: str
 ) -> dict[str, Points]:
     """The points of each case of the lab of that name, in all groups or in these."""
-    lab, reference, found = named(name), {}, {}
+    lab, reference, found, facts = named(name), {}, {}, {}
     groups = {test.group.name for test in grading.chosen(lab, only)}
     with TemporaryDirectory(prefix="sluice-") as folder:
         for case, kernel in kernels:
             if not kernel:
                 found[case.name] = dict.fromkeys(groups, 0.0)
                 continue
-            files = tree.solution(lab, case.edits)
+            files = tree.solution(lab, case.edits, f"Student {nonce}")
             runs = Path(folder) / case.name
             bench = Workbench(
                 kernel,
@@ -95,7 +99,8 @@ def with_one_nonce(
                 grading.BUDGET_S,
                 None,
                 files,
-                made={**reference},
+                facts,
+                {**reference},
             )
             found[case.name] = points(lab, bench, only)
             reference |= {key: run for key, run in bench.made.items() if key[0] == lab.reference}

@@ -269,10 +269,11 @@ def planted(edits: tuple[Edit, ...]) -> dict[str, str]:
     return made
 
 
-def solution(lab: Lab, edits: tuple[Edit, ...] = ()) -> dict[str, str]:
-    """All files of the lab as its solution has them, but for these edits."""
+def solution(lab: Lab, edits: tuple[Edit, ...] = (), who: str = SAMPLE_STUDENT) -> dict[str, str]:
+    """All files of the lab as its solution has them, but for these edits; who: the student, if the
+    lab is answered by numbers."""
     if answers.FORM in lab.files:
-        return {answers.FORM: answers.solved(lab, SAMPLE_STUDENT, edits)}
+        return {answers.FORM: answers.solved(lab, who, edits)}
     return {file: pristine(file) for file in lab.files} | planted(edits)
 
 

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from grade.scoring import fairness
+from grade.scoring import answers, fairness, tree
+from grade.scoring.compiler import BuildFailed
 from grade.scoring.fairness import Case, Points
-from grade.scoring.lab import Edit, Group, Lab
+from grade.scoring.lab import BadLab, Edit, Group, Lab
 
 GROUPS = tuple(Group(name, points, False, None) for name, points in (("rise", 20), ("fall", 80)))
 LAB = Lab("lab", Path(), "Lab", 1, (), (), GROUPS, {})
@@ -42,3 +43,31 @@ def test_an_unfair_loss_is_told_with_a_nonce_that_shows_it(
 ) -> None:
     found = unfair(case, *rise, fall=fall)
     assert len(found) == 1 and complaint in found[0]
+
+
+def test_in_a_lab_that_is_answered_by_numbers_the_nonce_chooses_the_student(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The nonce itself changes nothing there: the name determines the machine."""
+    seen: list[str] = []
+    form = 'student = "{}"'.format
+    monkeypatch.setattr(answers, "solved", lambda lab, who, edits: form(who))
+    monkeypatch.setattr(
+        fairness, "points", lambda lab, bench, only: seen.append(answers.student(bench)) or {}
+    )
+    for nonce in "12":
+        fairness.with_one_nonce("first-block", [(WRONG, Path()), (WRONG, Path())], nonce, "")
+    assert seen == ["Student 1", "Student 1", "Student 2", "Student 2"]
+
+
+def test_a_mistake_that_does_not_build_is_no_mistake_and_an_attack_has_no_points(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def build(*_: object) -> Path:
+        raise BuildFailed("a.c:3: error: misleading indentation")
+
+    monkeypatch.setattr(tree, "build", build)
+    monkeypatch.setattr(tree, "solution", lambda *_: {})
+    with pytest.raises(BadLab, match=r"lab: wrong is no kernel: a\.c:3: error"):
+        fairness.built(LAB, WRONG, tmp_path)
+    assert fairness.built(LAB, Case("attack", EDITS, most=50), tmp_path) is None

@@ -211,6 +211,7 @@ def test_a_mistake_costs_points_where_it_belongs(
     ends_early(its_group_has_lost)
     only = "" if WHOLE else one_group_each(lab)[mistake.name]
     record = graded(lab, tree.solution(lab, mistake.edits), tmp_path, only)
+    assert record.status == "graded", record.message  # what does not build loses everywhere
     noticed = lost(record).keys() - (mistake.disturbs - mistake.loses)
     assert noticed == (mistake.loses if WHOLE else {only}), record.message or lost(record)
 

@@ -19,6 +19,9 @@ SHELVES = ("amber", "birch", "cedar", "dune", "elm", "fern", "gorse", "heath")
 BOOKS = ("atlas", "ballads", "cookery", "diary", "essays", "fables", "grammar", "herbal")
 DIRECT, POINTERS = 12, BLOCK_BYTES // 4  # blocks of a file: before, and of, a block of pointers
 FIRST, LAST = 5000, 30000  # blocks of the disk, between which the book begins
+# The block with the byte does not lie at the beginning of a track, so that the number of its sector
+# there is none that a head has. Blocks of a track; and places of the book by which that holds.
+TRACK_BLOCKS, INSIDE = 12, (2, 8)
 # The groups that a student's tree can check, and the answers in the hash of each (answers.py).
 # Each hash has an answer of many bits that does not follow from the other answers by trying a few
 # numbers. The depth of a call is one of ten numbers, so it is checked only when it is handed in.
@@ -68,10 +71,12 @@ def task(student: str) -> Task:
     book = rng.choice(paths)
     blocks = DIRECT + POINTERS + rng.randrange(400, 900)
     block = DIRECT + POINTERS + rng.randrange(100, 300)
+    at = rng.randrange(FIRST, LAST)
+    at += (rng.randrange(*INSIDE) - at - block) % TRACK_BLOCKS
     return Task(
         book,
         blocks,
-        rng.randrange(FIRST, LAST),
+        at,
         block * BLOCK_BYTES + rng.randrange(BLOCK_BYTES),
         later_block(rng, block) * BLOCK_BYTES + rng.randrange(BLOCK_BYTES),
         rng.choice(sorted(FOLLOWED)),
