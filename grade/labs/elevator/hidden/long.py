@@ -11,6 +11,9 @@ from ..choices import Kind, check, check_all
 from ..loads import drives_of, iogen, readers
 
 READERS = 10
+# Writes of the sync. A search through a queue of that length takes a policy less than 2 ms, for
+# which the kernel may be late with other disks' commands (evidence.py): the group `cost` judges it.
+QUEUED = 500, 700
 
 
 def _readers(rng: Random, least: int, most: int) -> list[str]:
@@ -23,7 +26,7 @@ def _run(bench: Workbench) -> Run:
     """After some time readers start on each disk, most of them on the data disk; later a sync
     writes many blocks beside them."""
     rng = bench.random("long")
-    some = f"rw=randwrite filename=/data/f bs=4k number_ios={rng.randrange(900, 1400)}"
+    some = f"rw=randwrite filename=/data/f bs=4k number_ios={rng.randrange(*QUEUED)}"
     return bench.run(
         Scenario(
             name="long",
@@ -56,7 +59,7 @@ def each_of_thousands_is_served_where_the_head_passes(bench: Workbench) -> None:
 
 
 def the_same_holds_in_a_long_queue(bench: Workbench) -> None:
-    """A sync queues about a thousand blocks while the readers go on."""
+    """A sync queues hundreds of blocks while the readers go on."""
     run = _run(bench)
     check(run, run.data_disk, {Kind.AHEAD}, 500, run.beacon(2), run.beacon(4))
     check_all(run, {Kind.AHEAD}, 20, run.beacon(2), run.beacon(4))
