@@ -25,8 +25,10 @@ export PATH := $(PATH):/usr/sbin:/sbin
 ifeq ($(value TOOLPREFIX),)
 TOOLPREFIX := $(shell sh grade/find_tool.sh prefix 2>/dev/null)
 endif
-ifeq ($(value GDB),)
-GDB := $(shell sh grade/find_tool.sh gdb 2>/dev/null)
+# GDB=1 makes a graded machine wait for gdb. Any other value is the gdb to be used.
+WAITS_FOR_GDB := $(filter 1,$(value GDB))
+ifneq ($(WAITS_FOR_GDB)$(if $(value GDB),,none),)
+override GDB := $(shell sh grade/find_tool.sh gdb 2>/dev/null)
 endif
 export TOOLPREFIX GDB
 export QEMU ?= qemu-system-riscv64
@@ -428,7 +430,7 @@ book: all build/native/drive_replay_tool ## build the book as a site that opens 
 grade: all build/native/drive_times_tool ## score this tree's solution of LAB=, or SUBMISSION=folder-or-archive (TEST=, NONCE=, OUT=, GDB=1)
 	@$(RUN) grade.commands.labs grade --lab=$(call quoted,LAB) \
 	    --submission=$(call quoted,SUBMISSION) --out=$(call quoted,OUT) \
-	    --test=$(call quoted,TEST) --nonce=$(call quoted,NONCE) $(if $(filter 1,$(GDB)),--gdb)
+	    --test=$(call quoted,TEST) --nonce=$(call quoted,NONCE) $(if $(WAITS_FOR_GDB),--gdb)
 
 replay: all build/native/drive_times_tool ## make a grade again from its CERTIFICATE=, and compare (SUBMISSION= what was graded, OUT=)
 	@$(RUN) grade.commands.labs replay --certificate=$(call quoted,CERTIFICATE) \

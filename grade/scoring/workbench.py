@@ -293,6 +293,6 @@ def wait_for_gdb(config: Config, socket: Path, kernel: Path) -> None:
     guest = config.guest()
     line = [*config.command(guest), "-S", "-gdb", "chardev:gdb"]
     line += ["-chardev", f"socket,id=gdb,path={socket},server=on,wait=off"]
-    command = f"gdb-multiarch -q -x grade/gdb/attach.gdb {kernel}"
+    command = f"{os.environ.get('GDB', 'gdb-multiarch')} -q -x grade/gdb/attach.gdb {kernel}"
     print(f"now, in another terminal: {command}", flush=True)
     raise SystemExit(subprocess.call(line, stdin=subprocess.DEVNULL))

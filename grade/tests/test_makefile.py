@@ -161,6 +161,19 @@ def test_a_tool_that_is_chosen_and_not_there_is_named_before_anything_is_built(t
         assert not rebuilt(said.stdout)
 
 
+def test_a_graded_machine_waits_for_gdb_and_the_gdb_is_looked_for_as_ever(tree: Path) -> None:
+    """GDB=1 asks for that, and is the name of no program. Another word names the gdb."""
+    (tree / "grade/setup.sh").write_text('echo "GDB is <$GDB>"\nexit 1\n')
+    usual = make(tree, "grade", "LAB=elevator", check=False).stdout
+    assert re.search("GDB is <[a-z-]*gdb[a-z-]*>", usual)
+    assert make(tree, "grade", "LAB=elevator", "GDB=1", check=False).stdout == usual
+    mine = make(tree, "grade", "LAB=elevator", "GDB=mine", check=False).stdout
+    assert "GDB is <mine>" in mine
+    words = ("--dry-run", "grade", "LAB=elevator")
+    assert "--gdb" in make(ROOT, *words, "GDB=1").stdout
+    assert "--gdb" not in make(ROOT, *words, "GDB=mine").stdout + make(ROOT, *words).stdout
+
+
 def test_a_setup_script_that_lost_its_mode_on_the_way_is_run(tree: Path) -> None:
     (tree / "grade/setup.sh").write_text("echo it ran\nexit 1\n")
     (tree / "grade/setup.sh").chmod(0o644)
