@@ -4,14 +4,17 @@ from grade.scoring.scenario import Scenario
 from grade.scoring.workbench import Workbench
 
 STEP_MS = 4000
+BUFFERS = 500  # so the longest burst, two fifths of them, takes the disk less than a step
 FAST = ("rz58", "lps540s", "st31230n")  # drives that are fast enough for both
 WARM, DONE = 1, 2  # beacons
 
 
 def args(policy: str, more: str = "") -> str:
-    """Boot arguments. The high mark begins at its most, so that only the ghosts lower it."""
-    tunables = f"{policy}.step_ms={STEP_MS} {policy}.age_ms=60000 {policy}.high_percent=40"
-    return f"write=delayed update={policy} nbuf=1000 {tunables} {more}"
+    """Boot arguments. The high mark begins at its most, so that only the ghosts lower it. The low
+    mark is 0, which no ratio of rates changes: how marks follow rates is what `rates` judges."""
+    marks = f"{policy}.high_percent=40 {policy}.low_percent=0"
+    tunables = f"{policy}.step_ms={STEP_MS} {policy}.age_ms=60000 {marks}"
+    return f"write=delayed update={policy} nbuf={BUFFERS} {tunables} {more}"
 
 
 def _load(name: str, set_args: str, blocks: int, warm: str, read: str, **more: object) -> Scenario:
@@ -37,11 +40,12 @@ def scenario(bench: Workbench, name: str, set_args: str) -> Scenario:
     """A reader of nearly as many random blocks as fit into the cache."""
     seed = bench.random("readers").randrange(1, 10**9)
     read = f"rw=randread rate_iops=60 runtime_s=32 seed={seed}"
-    return _load(name, set_args, 900, "rw=read nr=900", read, like="readers", drives=FAST)
+    blocks = BUFFERS * 9 // 10
+    return _load(name, set_args, blocks, f"rw=read nr={blocks}", read, like="readers", drives=FAST)
 
 
 def fewer(bench: Workbench, name: str, set_args: str) -> Scenario:
     """A reader of random blocks that would all stay in the cache if it held no dirty ones."""
     seed = bench.random("fewer").randrange(1, 10**9)
     read = f"rw=randread rate_iops=60 seed={seed}"
-    return _load(name, set_args, 800, f"{read} runtime_s=18", f"{read} runtime_s=22")
+    return _load(name, set_args, BUFFERS * 4 // 5, f"{read} runtime_s=18", f"{read} runtime_s=22")
