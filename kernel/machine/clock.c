@@ -24,7 +24,6 @@
 #include "kernel/machine/machine.h"
 #include "kernel/machine/mem.h"
 #include "kernel/machine/cpu.h"
-#include "kernel/machine/riscv.h"
 
 #define START_NS    NS_PER_S /* later than clock_init, even at shift=10 */
 #define RANG_NS     (100 * NS_PER_US) /* much later than its alarm rings */

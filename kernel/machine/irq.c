@@ -14,7 +14,6 @@
 #include "kernel/machine/panic.h"
 #include "kernel/machine/mem.h"
 #include "kernel/machine/cpu.h"
-#include "kernel/machine/riscv.h"
 
 #define MAX_IRQ   128      /* QEMU's virt has 96 */
 #define PRIORITY  0x0      /* a word for each interrupt */

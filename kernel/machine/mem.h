@@ -10,9 +10,7 @@
 #define SLUICE_MEM_H
 
 #include "kernel/base/types.h"
-
-#define DIRECT_MAP  0xffffffc000000000UL /* kernel address of physical 0 */
-#define KSTACK_BASE 0xffffffffc0000000UL /* of the processes' kernel stacks */
+#include "kernel/machine/riscv.h" /* DIRECT_MAP */
 
 static inline u64 phys_of(const void *p)
 {

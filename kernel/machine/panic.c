@@ -18,7 +18,6 @@
 #include "kernel/machine/mem.h"
 #include "kernel/machine/power.h"
 #include "kernel/machine/print.h"
-#include "kernel/machine/riscv.h"
 
 #define MAX_FRAMES 32
 

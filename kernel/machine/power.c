@@ -9,7 +9,6 @@
 #include "kernel/machine/uart.h"
 #include "kernel/machine/fdt.h"
 #include "kernel/machine/mem.h"
-#include "kernel/machine/riscv.h"
 
 #define PASS 0x5555U
 #define FAIL 0x3333U

@@ -23,6 +23,10 @@
 
 #define SATP_SV39 (8UL << 60)
 
+/* Where Sv39 has room for the kernel: its half of the addresses. */
+#define DIRECT_MAP  0xffffffc000000000UL /* kernel address of physical 0 */
+#define KSTACK_BASE 0xffffffffc0000000UL /* of the processes' kernel stacks */
+
 #ifndef __ASSEMBLER__
 
 #include "kernel/base/types.h"
@@ -39,6 +43,15 @@
     asm volatile("csrs " #csr ", %0" ::"r"((u64)(bits)) : "memory")
 #define csr_clear(csr, bits) \
     asm volatile("csrc " #csr ", %0" ::"r"((u64)(bits)) : "memory")
+
+/* The word at this offset of the hart's structure (cpu.h), by one instruction,
+ * so that interrupts may be on. */
+#define hart_word(offset)                                           \
+    ({                                                              \
+        u64 value_;                                                 \
+        asm volatile("ld %0, %1(tp)" : "=r"(value_) : "i"(offset)); \
+        value_;                                                     \
+    })
 
 static inline void irq_on(void)
 {

@@ -38,9 +38,7 @@ void switch_to(struct context *from, struct context *to);
 /* This is one instruction, so interrupts may be on. */
 struct proc *myproc(void)
 {
-    struct proc *p;
-    asm volatile("ld %0, %1(tp)" : "=r"(p) : "i"(offsetof(struct cpu, proc)));
-    return p;
+    return (struct proc *)hart_word(offsetof(struct cpu, proc));
 }
 
 void runqueue_init(void)

@@ -22,7 +22,6 @@
 #include "kernel/base/abi.h"
 #include "kernel/machine/cpu.h"
 #include "kernel/proc/proc.h"
-#include "kernel/machine/riscv.h"
 #include "kernel/base/string.h"
 
 #define ENTRIES    512 /* of a table */
