@@ -77,6 +77,7 @@ $(foreach v,ARGS DO DISKS CPUS MEM FS_MB JOBS T E N SIZE WITH SCHEDULER FORMAT O
     CFLAGS_EXTRA,$(if \
     $(findstring $(newline),$(value $(v))),$(error $(v): must be one line)))
 $(foreach v,DEBUG V FULL LIST JUDGE,$(call must_be,$(v),[01]?,1 or nothing))
+$(call must_be,ENGINE,machine|twin,machine or twin)
 $(call must_be,SETUP,yes|no,yes or no)
 $(call must_be,JOBS,[1-9][0-9]*,a number from 1)
 $(call must_be,COUNT,[1-9][0-9]*,a number from 1)
@@ -193,7 +194,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
 
-.PHONY: all native qemu qemu-gdb gdb run test mutants bench experiment tune repeat measure-build results results-tables findings export report book grade example replay events skeleton class samples solution newlab bundle format setup clean version help FORCE
+.PHONY: all native twin qemu qemu-gdb gdb run test mutants bench experiment tune twin-costs repeat measure-build results results-tables findings export report book grade example replay events skeleton class samples solution newlab bundle format setup clean version help FORCE
 
 FORCE:
 
@@ -208,7 +209,7 @@ locked = +@flock --nonblock Makefile true || \
 
 all: ## build everything (the default)
 	$(locked)
-native:
+native twin:
 	$(locked)
 build/%: FORCE
 	$(locked)
@@ -322,6 +323,62 @@ build/native/%.o: %.c build/native.command
 	@mkdir -p $(@D)
 	$(call run,CC,$(HOSTCC) $(NATIVE_CFLAGS) -MMD -MP -c -o $@ $<)
 
+# The twin: the kernel and the programs, compiled for the host (grade/twin/host.c).
+# $(1) the list of sources, $(2) what is before their objects
+TWIN_CC := $(HOSTCC) -Igrade/twin/shadow $(HCFLAGS) -Wno-missing-field-initializers \
+    -funsigned-char -fno-common
+TWIN_KERNEL_CC := $(TWIN_CC) -no-pie -fno-pie
+TWIN_LINK := $(TWIN_KERNEL_CC) -Wl,--defsym=kernel_end=0x80200000
+TWIN_PROGRAM_CC := $(TWIN_CC) -fPIE -ffreestanding -fno-stack-protector \
+    -D_LIBC_LIMITS_H_ -Wl,--build-id=none
+TWIN_KERNEL_SRC := $(filter-out kernel/machine/clock.c kernel/machine/cpu.c \
+    kernel/machine/fdt.c kernel/machine/irq.c kernel/machine/panic.c \
+    kernel/machine/power.c kernel/machine/uart.c kernel/machine/ubsan.c \
+    kernel/driver/virtio_blk.c kernel/proc/vm.c,$(filter %.c,$(KSRC)))
+TWIN_HOST_SRC := $(filter-out grade/twin/call.c,$(wildcard grade/twin/*.c grade/twin/*.S))
+TWIN_OBJ := $(patsubst %,build/twin/%.o,$(basename $(TWIN_KERNEL_SRC) $(TWIN_HOST_SRC)))
+TWIN_LIB := $(patsubst %.c,build/twin/%.o,grade/twin/call.c $(filter-out user/lib/syscall.c \
+    user/lib/compute.c,$(filter %.c,$(ULIBSRC))))
+TWIN_PROGRAMS := $(patsubst build/user/%,build/twin/bin/%,$(filter-out %/usertests,$(UPROG)))
+$(eval $(call command_file,build/twin/kernel.command,$(TWIN_KERNEL_CC)))
+$(eval $(call command_file,build/twin/program.command,$(TWIN_PROGRAM_CC)))
+$(eval $(call command_file,build/twin/link.command,$(TWIN_OBJ)))
+
+twin: build/twin/twin $(TWIN_PROGRAMS)
+
+build/twin/twin: $(TWIN_OBJ) build/twin/link.command
+	$(call run,LD,$(TWIN_LINK) -o $@ $(TWIN_OBJ))
+$(TWIN_OBJ): build/twin/kernel.command
+# Host functions move memory: they are faster than loops that are made for QEMU.
+build/twin/kernel/base/string.o: TWIN_KERNEL_CC += -Dmemcpy=plain_memcpy \
+    -Dmemmove=plain_memmove -Dmemset=plain_memset -Dmemcmp=plain_memcmp
+build/twin/kernel/%.o: kernel/%.c
+	@mkdir -p $(@D)
+	$(call run,CC,$(TWIN_KERNEL_CC) -MMD -MP -c -o $@ $<)
+build/twin/policies/%.o: policies/%.c
+	@mkdir -p $(@D)
+	$(call run,CC,$(TWIN_KERNEL_CC) -MMD -MP -c -o $@ $<)
+build/twin/grade/twin/%.o: grade/twin/%.c
+	@mkdir -p $(@D)
+	$(call run,CC,$(TWIN_KERNEL_CC) -MMD -MP -c -o $@ $<)
+build/twin/grade/twin/%.o: grade/twin/%.S
+	@mkdir -p $(@D)
+	$(call run,CC,$(TWIN_KERNEL_CC) -MMD -MP -c -o $@ $<)
+
+$(TWIN_LIB): build/twin/program.command
+build/twin/grade/twin/call.o: TWIN_KERNEL_CC = $(TWIN_PROGRAM_CC)
+build/twin/user/%.o: user/%.c build/twin/program.command
+	@mkdir -p $(@D)
+	$(call run,CC,$(TWIN_PROGRAM_CC) -MMD -MP -c -o $@ $<)
+# $(1) the program's name, $(2) its sources
+define twin_program
+build/twin/bin/$(1): $(patsubst %.c,build/twin/%.o,$(2)) $(TWIN_LIB)
+	@mkdir -p $$(@D)
+	$$(call run,LD,$$(TWIN_PROGRAM_CC) -nostdlib -static-pie -o $$@ $$^)
+endef
+$(foreach p,$(notdir $(TWIN_PROGRAMS)),$(eval $(call twin_program,$(p),$(or $(filter \
+    user/$(p)/%,$(UPARTS)),user/$(p).c))))
+
 # The root disk of `make qemu`. It is made again, and what was written to it is lost,
 # only when a program in it or FS_MB has changed.
 build/fs.img: $(UPROG) $(MKFS) build/image.command
@@ -332,7 +389,8 @@ build/fs.img: $(UPROG) $(MKFS) build/image.command
 
 -include $(wildcard $(K)/kernel/*.d $(K)/kernel/*/*.d $(K)/policies/*/*.d $(K)/drives/*.d $(K)/drives/*/*.d build/user/*.d \
     build/user/lib/*.d build/parts/*/*.d build/mkfs/*.d build/native/*/*.d \
-    build/native/*/*/*.d build/native/*/*/*/*.d)
+    build/native/*/*/*.d build/native/*/*/*/*.d \
+    build/twin/*/*.d build/twin/*/*/*.d build/twin/*/*/*/*.d)
 
 endif
 
@@ -378,7 +436,7 @@ TESTERS = $(shell expr $(JOBS) + 1)
 TEST_CHOICE = $(if $(value LAB),-n $(TESTERS) $(if $(value T),-k $(call quoted,T)) \
     grade/tests/test_labs.py,$(if $(value T),$(if $(findstring .py,$(value T)),grade/tests/$(call quoted,T),\
     -k $(call quoted,T) grade/tests),-n $(TESTERS) --dist loadgroup grade/tests))
-test: all native ## run the tests; T='name' or T='test_file.py' selects, FULL=1: labs in full; LAB=name: the proof of one lab
+test: all native twin ## run the tests; T='name' or T='test_file.py' selects, FULL=1: labs in full; LAB=name: the proof of one lab
 	$(if $(value LAB),,@$(MAKE) --no-print-directory DEBUG=1 build/debug/kernel/kernel.elf)
 	$(PYTHON) -m pytest -c grade/pyproject.toml --rootdir=. $(TEST_CHOICE)
 
@@ -391,9 +449,12 @@ bench: all build/native/drive_replay_tool ## measure speeds, as tables, build/be
 
 # E is a name, the beginning of names, or all. Without it, mogul-4.1 is made on both
 # systems.
-experiment: all build/native/drive_replay_tool ## run an experiment (E=name or all, SIZE=quick, WITH=one more policy, N=one run, JOBS=, SCHEDULER=address of a Dask cluster, LIST=1 lists)
-	@$(RUN) grade.commands.experiment --jobs $(JOBS) $(call option,run,N) $(call option,size,SIZE) $(call option,with,WITH) \
+experiment: all $(if $(filter twin,$(ENGINE)),twin) build/native/drive_replay_tool ## run an experiment (E=name or all, SIZE=quick, ENGINE=twin: without QEMU, much faster, WITH=one more policy, N=one run, JOBS=, SCHEDULER=address of a Dask cluster, LIST=1 lists)
+	@$(RUN) grade.commands.experiment --jobs $(JOBS) $(call option,engine,ENGINE) $(call option,run,N) $(call option,size,SIZE) $(call option,with,WITH) \
 	    $(call option,scheduler,SCHEDULER) $(if $(filter 1,$(LIST)),--list) $(call operand,E)
+
+twin-costs: all twin ## count in the machine what computing takes, and write it to grade/twin/costs.txt
+	@$(PYTHON) -m grade.commands.twin_costs
 
 repeat: all build/native/drive_replay_tool ## make experiments under two QEMUs and compare all bytes of the results (QEMU_OTHER=path, E=name, SIZE=quick, JOBS=)
 	@$(RUN) grade.commands.repeat --jobs $(JOBS) $(call option,other,QEMU_OTHER) \
@@ -474,7 +535,7 @@ fair: all build/native/drive_times_tool ## count the points of each wrong soluti
 
 FORMAT_C = $(sort $(wildcard kernel/*.[ch] kernel/*/*.[ch] policies/*/*.[ch] drives/*.[ch] drives/*/*.[ch] user/*.[ch] \
     user/*/*.[ch] mkfs/*.[ch] grade/native/*.[ch] \
-    grade/native/*/*.[ch]))
+    grade/native/*/*.[ch] grade/twin/*.[ch] grade/twin/shadow/*/*/*.h))
 format: ## format all sources by the checked-in settings
 	.venv/bin/clang-format -i $(FORMAT_C)
 	.venv/bin/ruff check -q --no-cache --fix grade

@@ -32,9 +32,12 @@ from grade.host.interrupt import stoppable
 
 FOLDERS = (
     *("kernel", "policies", "drives", "user", "mkfs"),
-    *("build/kernel", "build/policies", "build/drives", "build/root"),
+    *("build/kernel", "build/policies", "build/drives", "build/root", "build/twin/bin"),
 )
-FILES = ("Makefile", "*.toml", "build/*.command", "build/mkfs/mkfs", "build/native/*_tool")
+FILES = (
+    *("Makefile", "*.toml", "build/*.command", "build/mkfs/mkfs", "build/native/*_tool"),
+    *("build/twin/twin", "grade/twin/costs.txt"),
+)
 USAGE = "usage: python -m grade.host.snapshot -m MODULE [ARGUMENT...]"
 
 

@@ -1,10 +1,11 @@
 """The experiments that a word means: a name, the beginning of names, a file, or a folder."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from grade.host.paths import ROOT
 from grade.measure.load import FULL, load, read_toml
-from grade.measure.schema import BadExperiment, Experiment, Run
+from grade.measure.schema import TWIN, BadExperiment, Experiment, Run
 
 EXPERIMENTS = ROOT / "grade" / "experiments"
 ALL = "all"
@@ -29,6 +30,16 @@ def chosen(name: str, size: str | None, policy: str = "") -> list[Experiment]:
     """The experiments that a word means, in this size; with `policy` measured in each, too."""
     size = size or ("quick" if name == ALL else FULL)
     return [load(path, size, policy) for path in named(name)]
+
+
+def on_twin(experiment: Experiment) -> Experiment:
+    """The same experiment, made by the twin: its name, and so its results, are others."""
+    name = f"{experiment.name}@{TWIN}"
+    runs = [
+        replace(run, experiment=name, config=run.config | {"engine": TWIN})
+        for run in experiment.runs
+    ]
+    return replace(experiment, name=name, runs=runs)
 
 
 def asked_for(experiment: Experiment, number: int | None) -> list[Run]:

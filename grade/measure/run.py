@@ -26,6 +26,7 @@ from grade.measure import jobs, series
 from grade.measure.files import CACHE, Image, cached, hash_of
 from grade.measure.known import kernel_hash
 from grade.measure.schema import Run
+from grade.twin import engine
 
 FORM = 3  # of a result; if it changes, all runs are made again
 STATUS_LIMIT = 99  # exit status of a machine whose virtual time is up
@@ -110,7 +111,12 @@ def images(run: Run) -> dict[str, Image]:
 def key(run: Run) -> str:
     """A hash that is equal for runs with equal results."""
     digests = {name: made.digest for name, made in images(run).items()}
-    return hash_of([FORM, run.config, kernel_hash(), digests])
+    return hash_of([FORM, run.config, made_by(run), digests])
+
+
+def made_by(run: Run) -> str:
+    """The hash of what makes the run: of the kernel, or of the twin."""
+    return engine.twin_hash() if run.on_twin else kernel_hash()
 
 
 def scripts(run: Run) -> dict[str, str]:
@@ -145,12 +151,13 @@ def end_of(qemu: subprocess.Popen[bytes], limit_s: float) -> tuple[int | None, s
                 return None, qemu.communicate()[1].decode(errors="replace")
 
 
-def boot(machine: Config, guest: Guest, console: Path, limit_s: float) -> Ended:
-    """Run the machine to its end. The console is a file, so that it never blocks."""
+def boot(run: Run, machine: Config, guest: Guest, console: Path) -> Ended:
+    """Run the machine, or its twin, to its end. The console is a file, so that it never blocks."""
+    begin = engine.start if run.on_twin else start
     began_s = time.monotonic()
     with console.open("wb") as out:
-        qemu = start(machine, guest, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE)
-        status, complaints = end_of(qemu, limit_s)
+        qemu = begin(machine, guest, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE)
+        status, complaints = end_of(qemu, run.host_limit_s)
     text = console.read_text(errors="replace").replace("\r", "")
     return Ended(status, text, complaints, time.monotonic() - began_s)
 
@@ -188,7 +195,7 @@ def result(run: Run, console: str, memory: Path) -> dict:
         "variables": run.variables,
         "key": key(run),
         "config": run.config,
-        "kernel": kernel_hash(),
+        "kernel": made_by(run),
         "images": {name: made.digest for name, made in images(run).items()},
         "virtual_ms": times_ms[1] - times_ms[0],
         "counters": devtext.counter_change(*stats),
@@ -247,8 +254,12 @@ def make(run: Run, console: Path, memory: Path | None = None) -> tuple[dict, flo
             lab=True,
             cpu_shift=run.config["cpu_shift"],
         )
+        why = run.on_twin and engine.refusal(machine, run.config["commands"])
+        if why:
+            console.touch()
+            raise RunFailed(f"the twin cannot make this run: {why}; leave ENGINE=twin away")
         with machine.guest(kept=memory) as guest:
-            ended = boot(machine, guest, console, run.host_limit_s)
+            ended = boot(run, machine, guest, console)
             try:
                 return evaluate(run, ended, guest.path), ended.host_s
             except RunFailed as error:

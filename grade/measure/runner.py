@@ -36,13 +36,14 @@ from grade.measure.files import CACHE, FOLDER, forget, hash_file, hash_of, write
 from grade.measure.known import kernel_hash
 from grade.measure.run import RunFailed
 from grade.measure.schema import Experiment, Run
+from grade.twin.engine import twin_hash
 
 if TYPE_CHECKING:
     from distributed import Future
 
 Report = Callable[["Step"], None]
 # The code that makes a result.
-CODE = ("grade/host/*.py", "grade/machine/*.py", "grade/measure/*.py")
+CODE = ("grade/host/*.py", "grade/machine/*.py", "grade/measure/*.py", "grade/twin/*.py")
 
 
 class OtherTree(Exception):
@@ -111,6 +112,7 @@ def check_tree(job: Job, when: str) -> None:
     """Raise OtherTree unless this process, with what is built now, makes what the job asks for."""
     forget()
     kernel_hash.cache_clear()
+    twin_hash.cache_clear()
     if (code_hash(), runs.key(job.run)) != (job.code, job.key):
         raise OtherTree(
             f"the worker in {ROOT} on {socket.gethostname()} {when}: update that tree to the "

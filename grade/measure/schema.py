@@ -88,6 +88,7 @@ from grade.host.limits import HANG_S
 
 OPS = ("<", "<=", ">", ">=", "==")
 MODEL_SAYS = "model"  # as than = in an expectation; no arm has this name
+MACHINE_ENGINE, TWIN = "machine", "twin"  # what makes runs; without a word, the machine
 OVER_RUNS = ("every", "any", "point", "mean", "min", "max", "sum")
 
 
@@ -247,6 +248,11 @@ class Run:
     config: dict[str, object]
     host_limit_s: int
     predicted: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def on_twin(self) -> bool:
+        """Whether the twin makes it, and not a machine."""
+        return self.config.get("engine") == TWIN
 
     @property
     def name(self) -> str:

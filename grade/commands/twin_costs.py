@@ -1,0 +1,147 @@
+"""`make twin-costs`: count in the machine what the kernel's work takes, and write the twin's table.
+
+The same small loads run on the machine and on the twin. The machine tells how many instructions
+each load took: the virtual time that passed, but for what the hart was idle. The twin tells what
+each load did: how many system calls, copies, switches, and events of each kind. The costs are those
+that explain the instructions best: least squares of the relative errors, with no cost below zero.
+No result of an experiment is used.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from grade.host.limits import HANG_S
+from grade.host.paths import ROOT
+from grade.machine import image, trace
+from grade.machine.image import Content
+from grade.machine.qemu import LAB_SHIFT, Config, Disk, start
+from grade.twin import engine
+
+TABLE = ROOT / "grade" / "twin" / "costs.txt"
+ARGS = "drive=fixed nbuf=1024 trace_k=512 update=pu"
+FILES = ("--file", "/f=8M", "--file", "/g=1M")
+MARK = "dd if=/dev/stat of=/{0} bs=256k count=1 2> /dev/null"  # one reading, one event
+SHOW = "grep cpu.idle /before; grep cpu.idle /after"
+IOGEN = "iogen output=text name=x"
+# Before each of them the load is set up by the commands of the same tuple but the last.
+LOADS = (
+    ("true",),
+    ("bench null 5000",),
+    ("cat /g > /dev/null", f"{IOGEN} rw=randread filename=/g bs=4k nr=2000"),
+    (f"{IOGEN} rw=randread filename=/g bs=512 nr=2000",),
+    (f"{IOGEN} rw=read filename=/g bs=64k nr=200",),
+    (f"{IOGEN} rw=randread filename=/f bs=4k nr=1500",),
+    (f"{IOGEN} rw=read filename=/f bs=4k nr=1500",),
+    (f"{IOGEN} rw=read filename=/f bs=64k nr=128",),
+    ("policy use write delayed", f"{IOGEN} rw=randwrite filename=/g bs=4k nr=2000"),
+    ("sync", f"{IOGEN} rw=randwrite filename=/g bs=512 nr=2000"),
+    ("sync", f"{IOGEN} rw=write filename=/f bs=4k nr=900"),
+    ("sync",),
+    ("policy use update aipu", f"{IOGEN} rw=randwrite filename=/f bs=4k nr=1500"),
+    ("policy use write async; sync", f"{IOGEN} rw=randwrite filename=/f bs=4k nr=1000"),
+    (f"{IOGEN} rw=randread filename=/f bs=4k nr=400 numjobs=4",),
+    (f"{IOGEN} rw=randread filename=/g bs=4k nr=400 rate_iops=100",),
+    (f"{IOGEN} rw=randrw filename=/f bs=4k nr=400 fsync=4",),
+    ("bench create 100",),
+    ("bench exec 40",),
+    ("cp /f /h",),
+)
+# Events that stand for many others, which have rows, or that come too seldom to be measured.
+NO_ROWS = ("flush", "cancelled", "named", "sought", "placed", "fault", "failed")
+PHYS = re.compile(r"^trace\.phys (\d+) ", re.M)
+IDLE = re.compile(r"^cpu\.idle (\d+) ns$", re.M)
+
+
+def script() -> str:
+    """All loads, each between two readings of /dev/stat."""
+    lines = []
+    for *before, load in LOADS:
+        lines += [*before, MARK.format("before"), load, MARK.format("after"), SHOW]
+    return "\n".join(["set -e", *lines, "grep trace.phys /after", ""])
+
+
+def config(folder: Path) -> Config:
+    """The machine on which the loads run."""
+    root = image.make(folder / "root.img", Content(rc=script(), size="40M", options=FILES))
+    return Config((Disk(root),), memory="64M", args=ARGS, lab=True)
+
+
+def run(process: subprocess.Popen) -> tuple[str, str]:
+    """What a machine has shown: its console, and its messages."""
+    console, messages = process.communicate(timeout=HANG_S)
+    if process.returncode:
+        raise SystemExit(f"the loads ended with status {process.returncode}:\n{console[-2000:]}")
+    return console, messages
+
+
+PIPES = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+
+
+def instructions() -> list[int]:
+    """What each load took in the machine."""
+    with tempfile.TemporaryDirectory() as name:
+        machine = config(Path(name))
+        with machine.guest() as guest:
+            console, _ = run(start(machine, guest, text=True, **PIPES))
+            phys = int(PHYS.search(console)[1])
+            lost, events = trace.read(guest.path, phys)
+            times = [event.time_ns for event in events if event.name == "counted"]
+    if lost:
+        raise SystemExit(f"the trace lost {lost} events: raise trace_k in {__file__}")
+    idle = [int(ns) for ns in IDLE.findall(console.replace("\r", ""))]
+    return [
+        times[i + 1] - times[i] - idle[i + 1] + idle[i] >> LAB_SHIFT for i in range(0, len(idle), 2)
+    ]
+
+
+def counts() -> tuple[list[str], np.ndarray]:
+    """The rows of the table, and what each load did of each: (loads, rows)."""
+    with tempfile.TemporaryDirectory() as name:
+        machine = config(Path(name))
+        with machine.guest() as guest:
+            line = engine.command(machine, guest, costs=None)
+            line.insert(1, "-n")
+            _, messages = run(subprocess.Popen(line, text=True, **PIPES))
+    shown = [line.split()[1:] for line in messages.splitlines() if line.startswith("counts ")]
+    rows = shown[0][::2]
+    return rows, np.array([[float(n) for n in line[1::2]] for line in shown[1::2]])
+
+
+def least_squares(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """x >= 0 with the least |a x - b|, by coordinate descent.
+
+    a: (n, m), b: (n,); returns (m,). For a convex problem like this one it finds the minimum.
+    """
+    x = np.zeros(a.shape[1])
+    square = (a * a).sum(axis=0)
+    rest = b.copy()
+    for _ in range(20000):
+        for j in np.flatnonzero(square):
+            step = max(-x[j], a[:, j] @ rest / square[j])
+            x[j] += step
+            rest -= step * a[:, j]
+    return x
+
+
+def main() -> int:
+    """Run the command. Returns its exit status."""
+    took = np.array(instructions(), dtype=float)
+    rows, did = counts()
+    did[:, [rows.index(name) for name in NO_ROWS]] = 0
+    costs = np.rint(least_squares(did / took[:, None], np.ones(len(took))))
+    print(f"{'load':66} {'instructions':>13} {'explained':>10}")
+    for load, n, row in zip(LOADS, took, did, strict=True):
+        print(f"{load[-1]:66} {n:13,.0f} {row @ costs / n:10.1%}")
+    lines = [f"{row} {int(cost)}\n" for row, cost in zip(rows, costs, strict=True) if cost]
+    TABLE.write_text("".join(lines))
+    print(f"\n{TABLE.relative_to(ROOT)}, in instructions:\n{''.join(lines)}", end="")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

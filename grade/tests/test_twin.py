@@ -1,0 +1,170 @@
+"""The twin does what the machine does (grade/twin/)."""
+
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from grade.host.limits import HANG_S
+from grade.host.paths import BUILT, ROOT
+from grade.machine import image
+from grade.machine.image import Content
+from grade.machine.qemu import Config, Disk
+from grade.measure import jobs
+from grade.measure import run as runs
+from grade.measure.choose import EXPERIMENTS, on_twin
+from grade.measure.load import load
+from grade.measure.run import RunFailed
+from grade.twin import engine
+
+# Rooms whose sources the twin shares with the machine, whole.
+SHARED = ("base", "measure", "policy", "disk", "cache", "ext2", "file")
+MEAN, DEVIATION = 0.02, 0.05  # what the twin may be off, of the machine's
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A twin that has ended: its exit status, its console, and its messages."""
+
+    status: int
+    console: str
+    messages: str
+
+
+@pytest.fixture
+def twin(tmp_path: Path) -> Iterator[Callable[..., Ended]]:
+    """Runs a script in the twin. Its disk is judged by e2fsck afterwards."""
+
+    def run(script: str, args: str = "drive=fixed", **content: object) -> Ended:
+        root = image.make(tmp_path / "root.img", Content(rc=script, **content))
+        machine = Config((Disk(root),), memory="64M", args=args, lab=True)
+        with machine.guest() as guest:
+            pipes = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
+            done = subprocess.run(engine.command(machine, guest), timeout=HANG_S, **pipes)
+            guest.save()
+        return Ended(done.returncode, done.stdout, done.stderr)
+
+    yield run
+    image.check(tmp_path / "root.img")
+
+
+@pytest.mark.native
+def test_the_twin_is_made_of_the_kernels_own_sources() -> None:
+    """Each source of these rooms and each policy, and no second function of a name."""
+    sources = [path for room in SHARED for path in (ROOT / "kernel" / room).glob("*.c")]
+    sources += (ROOT / "policies").glob("*/*.c")
+    assert len(sources) > 60
+    linked = (BUILT / "twin" / "link.command").read_text()
+    missing = [p for p in sources if str(p.relative_to(ROOT).with_suffix(".o")) not in linked]
+    assert not missing
+    function = re.compile(r"^(?!static)[a-z].*?\b\*?(\w+)\([^;]*?\)\n\{", re.M)
+    ours = {n for p in (ROOT / "grade/twin").glob("*.c") for n in function.findall(p.read_text())}
+    theirs = {name for path in sources for name in function.findall(path.read_text())}
+    assert {"bread", "disk_submit", "ext2_read"} <= theirs
+    assert {"copyin", "timer_set"} <= ours
+    assert not ours & theirs
+
+
+@pytest.mark.native
+def test_programs_run_fork_and_exit_as_in_the_machine(twin) -> None:
+    script = """echo one > /a; cat /a /a /a | wc -l
+sh -c 'exit 3' || echo status $?
+for i in 1 2 3; do (x=$i; sleep 0.$((4 - i)); echo child $x of $i) & done; wait
+seq 2000 | sort -r | head -1
+mkdir /d; mv /a /d/b; ls /d; sync
+nothing; echo $?
+"""
+    ended = twin(script)
+    expected = "3\nstatus 3\nchild 3 of 3\nchild 2 of 2\nchild 1 of 1\n999\nb\n"
+    assert ended.console == expected + "sh: /rc: line 6: nothing: command not found\n127\n"
+    assert (ended.status, ended.messages) == (0, "")
+
+
+@pytest.mark.native
+def test_a_run_of_the_twin_is_the_same_each_time(twin) -> None:
+    script = """iogen bs=4k name=a rw=randrw filename=/f nr=300 numjobs=3 fsync=9
+cat /dev/stat; uptime
+"""
+    first, second = (twin(script, options=("--file", "/f=4M")) for _ in range(2))
+    assert "disk.writes" in first.console
+    assert first == second
+
+
+@pytest.mark.native
+def test_what_is_no_pointer_stays_as_it_is_when_a_process_forks(twin) -> None:
+    """Text that overwrites a part of a pointer is copied as it is."""
+    words = " ".join("x" * n for n in range(1, 40))
+    ended = twin(f"for w in {words}; do a=$w; (echo $a) ; done\n")
+    assert ended.console.split() == words.split()
+
+
+@pytest.mark.native
+def test_a_machine_that_the_twin_cannot_be_is_refused_with_the_reason(tmp_path: Path) -> None:
+    disks = (Disk(image.make(tmp_path / "root.img", Content())),)
+    assert engine.refusal(Config(disks, lab=True), "iogen") is None
+    assert "one hart" in engine.refusal(Config(disks, lab=True, harts=2), "iogen")
+    assert "one hart" in engine.refusal(Config(disks), "iogen")
+    assert "RAM disks" in engine.refusal(Config((Disk(drive="x"),), lab=True), "iogen")
+    assert "usertests" in engine.refusal(Config(disks, lab=True), "usertests -l")
+
+
+@pytest.mark.native
+def test_a_run_that_the_twin_cannot_make_fails_with_the_reason(tmp_path: Path) -> None:
+    experiment = on_twin(load(EXPERIMENTS / "mogul-4.1-fast.toml", "quick"))
+    run = experiment.runs[0]
+    run.config["commands"] = "usertests"
+    with pytest.raises(RunFailed, match=r"no program usertests.*leave ENGINE=twin away"):
+        runs.make(run, tmp_path / "console")
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict]]:
+    """The results of Mogul's experiment, by engine."""
+    console = tmp_path_factory.mktemp("both") / "console"
+    experiment = load(EXPERIMENTS / "mogul-4.1-fast.toml", "quick")
+    return {
+        name: [runs.make(run, console)[0] for run in made.runs]
+        for name, made in (("machine", experiment), ("twin", on_twin(experiment)))
+    }
+
+
+def reads(result: dict) -> list[float]:
+    """Mean and deviation of the reads' response times."""
+    (row,) = jobs.of(result, "read")
+    return [row["response_ns"]["mean"], row["response_ns"]["std"]]
+
+
+@pytest.mark.xdist_group("twin")
+def test_means_and_deviations_agree_with_the_machine(both) -> None:
+    for machine, twin in zip(both["machine"], both["twin"], strict=True):
+        mean, deviation = (b / a - 1 for a, b in zip(reads(machine), reads(twin), strict=True))
+        assert abs(mean) < MEAN, machine["arm"]
+        assert abs(deviation) < DEVIATION, machine["arm"]
+
+
+@pytest.mark.xdist_group("twin")
+def test_arms_that_are_apart_have_the_order_that_they_have_in_the_machine(both) -> None:
+    apart = 0
+    for one, other in combinations(range(len(both["machine"])), 2):
+        machine, twin = ([reads(r[one]), reads(r[other])] for r in both.values())
+        for i, limit in enumerate((MEAN, DEVIATION)):
+            (a, b), (c, d) = ([row[i] for row in rows] for rows in (machine, twin))
+            if abs(a - b) > 2 * limit * max(a, b):
+                apart += 1
+                assert (a < b) == (c < d)
+    assert apart > 10
+
+
+@pytest.mark.xdist_group("twin")
+def test_results_say_which_engine_made_them(both) -> None:
+    machine, twin = both["machine"][0], both["twin"][0]
+    assert machine.keys() == twin.keys()
+    assert machine["counters"].keys() == twin["counters"].keys()
+    assert "engine" not in machine["config"]
+    assert twin["config"]["engine"] == "twin"
+    assert twin["experiment"] == f"{machine['experiment']}@twin"
+    assert twin["key"] != machine["key"]

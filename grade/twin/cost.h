@@ -1,0 +1,45 @@
+/*
+ * What computing takes: a table of costs in instructions, which `make
+ * twin-costs` finds out in the machine.
+ *
+ * - The kernel's own trace says what it does: each event has a row, which is
+ *   paid when it is traced. The other rows are below.
+ * - Without a table everything costs nothing.
+ */
+#ifndef SLUICE_TWIN_COST_H
+#define SLUICE_TWIN_COST_H
+
+#include "kernel/measure/trace.h"
+
+/* X(name, what is counted) */
+#define COSTS(X)                                               \
+    X(call, "system calls, with what the program does before") \
+    X(transfer, "of these, reads and writes")                  \
+    X(copy_kb, "KiB copied to or from a program")              \
+    X(interrupt, "timer interrupts")                           \
+    X(switch, "switches to a process")                         \
+    X(fork, "forks")                                           \
+    X(exec, "programs begun")
+
+enum cost {
+#define X(name, about) COST_##name,
+    COSTS(X) TRACE_EVENTS(X)
+#undef X
+        COST_ROWS
+};
+#define COST_ROWS_OF_TRACE COST_queued /* the first, by number */
+
+/* Execute what n of these take. */
+void pay(enum cost, u64 n);
+
+/* The same, for n parts of a whole that has a row. */
+void pay_part(enum cost, u64 n, u64 whole);
+
+void costs_read(const char *path);
+
+/* Print how many of each row there were since the last call, as a line "counts
+ * NAME N ..." on the standard error, if that is asked for. */
+extern bool costs_shown;
+void costs_show(void);
+
+#endif

@@ -1,0 +1,60 @@
+"""Starts the twin in the place of QEMU.
+
+It takes the same memory file, with the RAM disks in it, and the same boot arguments as a machine,
+and its console and its trace are read the same way.
+"""
+
+import platform
+import subprocess
+from collections.abc import Callable
+from functools import cache
+from hashlib import file_digest, sha256
+from pathlib import Path
+
+from grade.host.paths import BUILT, TREE
+from grade.machine.guest import Guest
+from grade.machine.qemu import Config, die_with_parent
+
+TWIN = BUILT / "twin" / "twin"
+PROGRAMS = BUILT / "twin" / "bin"
+COSTS = TREE / "grade" / "twin" / "costs.txt"
+HOSTS = ("x86_64",)  # switch.S is written for these
+MISSING = ("usertests",)  # programs that have RISC-V instructions in them
+
+
+def refusal(machine: Config, commands: str) -> str | None:
+    """Why the twin cannot be this machine and run these commands, or None."""
+    if platform.machine() not in HOSTS:
+        return f"it runs on {', '.join(HOSTS)} only, and this host is {platform.machine()}"
+    if not machine.lab or machine.harts != 1:
+        return "it has virtual time and one hart only"
+    if not machine.ram_disks():
+        return "its disks are RAM disks, and these are too large or special"
+    missing = [name for name in MISSING if name in commands.split()]
+    if missing:
+        return f"it has no program {missing[0]}, which is made of RISC-V instructions"
+    return None
+
+
+def command(machine: Config, guest: Guest, costs: Path | None = COSTS) -> list[str]:
+    """The command line that starts the twin with this memory, and a table of costs or none."""
+    line = [str(TWIN), "-p", str(PROGRAMS), "-m", str(guest.path), "-s", str(machine.cpu_shift)]
+    line += ["-c", str(costs)] if costs else []
+    return [*line, "--", *machine.args.split(), guest.argument()]
+
+
+def start(
+    machine: Config, guest: Guest, in_child: Callable = die_with_parent, **how: object
+) -> subprocess.Popen:
+    """Start the twin as a child; `how` goes to Popen."""
+    return subprocess.Popen(command(machine, guest), preexec_fn=in_child, **how)
+
+
+@cache
+def twin_hash() -> str:
+    """The hash of all that the twin is: itself, its programs, and its table of costs."""
+    digest = sha256()
+    for path in (TWIN, COSTS, *sorted(PROGRAMS.iterdir())):
+        with path.open("rb") as file:
+            digest.update(path.name.encode() + file_digest(file, "sha256").digest())
+    return digest.hexdigest()

@@ -1,0 +1,245 @@
+/*
+ * The twin: the kernel and the user programs, compiled for the host, and a
+ * machine for them that is no processor but this program.
+ *
+ *   twin [-c COSTS] [-n] [-s SHIFT] -p PROGRAMS -m MEMORY -- BOOT ARGUMENTS
+ *
+ * - The rooms base, measure, policy, disk, cache, ext2, file and syscall are
+ *   the kernel's own files, and so are main.c, processes, the scheduler, pages,
+ *   locks, text and RAM disks. What stands here in place of the hardware:
+ *     hart.c switch.S  registers, traps, switching stacks
+ *     clock.c        virtual time and its timers
+ *     space.c        memory of programs, and programs
+ *     cost.c         what computing takes
+ *     host.c         memory, trace and disks; the console; the end
+ * - MEMORY is a file, as QEMU gets it (grade/machine/guest.py): the machine's
+ *   memory, with the RAM disks behind it. It is mapped at its physical address.
+ *   So the trace is read from it afterwards, as that of a machine.
+ * - Computing takes what the table COSTS says, in instructions of 2^SHIFT ns
+ *   each; without a table it takes no time. With -n it is
+ *   counted, and shown whenever /dev/stat is printed.
+ * - The console's output goes to the standard output. There is no input.
+ * - The exit status is that of the machine.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "grade/twin/cost.h"
+#include "grade/twin/hart.h"
+#include "grade/twin/program.h"
+#include "kernel/driver/virtio_blk.h"
+#include "kernel/machine/cpu.h"
+#include "kernel/machine/fdt.h"
+#include "kernel/machine/machine.h"
+#include "kernel/machine/panic.h"
+#include "kernel/machine/power.h"
+#include "kernel/machine/print.h"
+#include "kernel/machine/uart.h"
+#include "kernel/measure/trace.h"
+
+#define MEMORY_PHYS 0x80000000UL /* of QEMU's virt machine */
+
+void start(u32 hart, u64 dtb_phys); /* main.c */
+
+struct machine machine = {
+    .memory_phys = MEMORY_PHYS, .nharts = 1, .timebase_hz = 10000000};
+
+/* ---- the console ---- */
+
+static char output[65536];
+static u64 output_length;
+
+void uart_init(void)
+{
+}
+
+void uart_drain(void)
+{
+    for (u64 at = 0; at < output_length;) {
+        i64 n = write(1, output + at, output_length - at);
+        if (n <= 0)
+            exit(STATUS_PANIC);
+        at += n;
+    }
+    output_length = 0;
+}
+
+void uart_put(const char *text, u64 n)
+{
+    for (u64 i = 0; i < n; i++) {
+        if (output_length == sizeof output)
+            uart_drain();
+        output[output_length++] = text[i];
+    }
+}
+
+int uart_get(void)
+{
+    return -1;
+}
+
+void uart_listen(bool on)
+{
+    (void)on;
+}
+
+/* ---- the end ---- */
+
+void power_off(int status)
+{
+    uart_drain();
+    _exit(status);
+}
+
+bool panicking(void)
+{
+    return false;
+}
+
+void panic(const char *fmt, ...)
+{
+    const struct cpu *c = mycpu();
+    va_list list;
+    va_start(list, fmt);
+    kprintf("panic: ");
+    kvprintf(fmt, list);
+    kprintf("\n  process %u (%s)\n", c->pid, c->name ? c->name : "none");
+    va_end(list);
+    power_off(STATUS_PANIC);
+}
+
+/* ---- machine mode ---- */
+
+bool trace_on;
+static struct trace_ring *ring;
+
+static void append(u64 w0, u64 w1, u64 w2, u64 w3)
+{
+    u64 *record = (u64 *)&ring->record[ring->written++ % ring->records];
+    record[0] = w0;
+    record[1] = w1;
+    record[2] = w2;
+    record[3] = w3;
+    enum trace_event event = w3 >> 32 & 0xffff;
+    pay(COST_ROWS_OF_TRACE + event, 1);
+    if (event == TRACE_counted)
+        costs_show();
+}
+
+i64 machine_call(u64 w0, u64 w1, u64 w2, u64 w3, u64 call)
+{
+    switch (call) {
+    case TRACE_BEGIN:
+        ring = (struct trace_ring *)w0;
+        trace_on = true;
+        return 0;
+    case TRACE_APPEND:
+        append(w0, w1, w2, w3);
+        return 0;
+    case DISKS_BEGIN:
+        return 0;
+    case DISKS_MOVE:
+        memcpy((void *)(w3 ? w1 : w0), (void *)(w3 ? w0 : w1), w2);
+        return 0;
+    default:
+        panic("twin: machine mode has no call %lu", call);
+    }
+}
+
+/* ---- devices: none but RAM disks ---- */
+
+void virtio_blk_probe(void)
+{
+}
+
+struct virtio_blk *virtio_blk_open(u32 i, const struct device_client *client,
+                                   void *arg, struct device_facts *facts)
+{
+    (void)i, (void)client, (void)arg, (void)facts;
+    return NULL;
+}
+
+bool virtio_blk_start(struct virtio_blk *v, enum command_kind kind, u64 sector,
+                      struct span *first)
+{
+    (void)v, (void)kind, (void)sector, (void)first;
+    return false;
+}
+
+void virtio_blk_kick(struct virtio_blk *v)
+{
+    (void)v;
+}
+
+void virtio_blk_settle(struct virtio_blk *v)
+{
+    (void)v;
+}
+
+/* ---- the beginning ---- */
+
+static void fail(const char *what, const char *why)
+{
+    fprintf(stderr, "twin: %s: %s\n", what, why);
+    exit(STATUS_BOOT_FAIL);
+}
+
+static void map_memory(const char *path)
+{
+    struct stat st;
+    int file = open(path, O_RDWR);
+    if (file < 0 || fstat(file, &st))
+        fail(path, "cannot be opened");
+    void *at = mmap((void *)MEMORY_PHYS, st.st_size, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_FIXED_NOREPLACE, file, 0);
+    if (at != (void *)MEMORY_PHYS)
+        fail(path, "cannot be mapped");
+    close(file);
+    machine.memory_bytes = st.st_size;
+}
+
+/* The device tree is what main() has found out. */
+void fdt_init(const void *dtb)
+{
+    (void)dtb;
+}
+
+static void add_words(char **word, int n)
+{
+    char *at = machine.bootargs;
+    for (int i = 0; i < n; i++) {
+        u64 left = machine.bootargs + sizeof machine.bootargs - at;
+        u64 length = snprintf(at, left, "%s%s", i ? " " : "", word[i]);
+        if (length >= left)
+            fail("boot arguments", "too long");
+        at += length;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    int option;
+    while ((option = getopt(argc, argv, "c:np:m:s:")) >= 0) {
+        if (option == 'c')
+            costs_read(optarg);
+        else if (option == 'n')
+            costs_shown = true;
+        else if (option == 's')
+            cpu_shift = strtoul(optarg, NULL, 10);
+        else if (option == 'p')
+            programs_folder = optarg;
+        else if (option == 'm')
+            map_memory(optarg);
+        else
+            return STATUS_BOOT_FAIL;
+    }
+    if (!programs_folder || !machine.memory_bytes)
+        fail("options", "-p and -m are needed");
+    add_words(argv + optind, argc - optind);
+    start(0, 0);
+}

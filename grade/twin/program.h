@@ -1,0 +1,35 @@
+/*
+ * The host's copies of programs: PROGRAMS/NAME is a position-independent ELF
+ * file, made from the same sources as the machine's /bin/NAME.
+ *
+ * - A copy may run at several bases at once. Its constant parts are mapped from
+ *   the file; its data lies behind them, and the heap may follow.
+ */
+#ifndef SLUICE_TWIN_PROGRAM_H
+#define SLUICE_TWIN_PROGRAM_H
+
+#include "kernel/base/types.h"
+
+#define SPACE_BYTES (1UL << 32) /* of host addresses from a base on */
+
+/* Offsets are from the base on. */
+struct program {
+    char name[16];
+    u64 entry;
+    u64 data, end; /* where data begins, and ends: a whole page */
+    struct program_file *file;
+};
+
+extern const char *programs_folder;
+
+/* The program of this name; panics, saying where, if there is none. */
+const struct program *program_named(const char *name);
+
+/* Map the constant parts, and zeros everywhere else up to SPACE_BYTES. */
+void program_map(const struct program *, u64 base);
+void program_unmap(u64 base);
+
+/* Give the data the values with which a program begins. */
+void program_fill(const struct program *, u64 base);
+
+#endif
