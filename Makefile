@@ -323,61 +323,54 @@ build/native/%.o: %.c build/native.command
 	@mkdir -p $(@D)
 	$(call run,CC,$(HOSTCC) $(NATIVE_CFLAGS) -MMD -MP -c -o $@ $<)
 
-# The twin: the kernel and the programs, compiled for the host (grade/twin/host.c).
-# $(1) the list of sources, $(2) what is before their objects
+# The twin: the kernel and the programs, compiled for the host (grade/twin/host.c). Its
+# processor's header comes before the kernel's; all other sources are the same but for those
+# that speak to the hardware.
 TWIN_CC := $(HOSTCC) -Igrade/twin/shadow $(HCFLAGS) -Wno-missing-field-initializers \
     -funsigned-char -fno-common
 TWIN_KERNEL_CC := $(TWIN_CC) -no-pie -fno-pie
 TWIN_LINK := $(TWIN_KERNEL_CC) -Wl,--defsym=kernel_end=0x80200000
 TWIN_PROGRAM_CC := $(TWIN_CC) -fPIE -ffreestanding -fno-stack-protector \
     -D_LIBC_LIMITS_H_ -Wl,--build-id=none
-TWIN_KERNEL_SRC := $(filter-out kernel/machine/clock.c kernel/machine/cpu.c \
-    kernel/machine/fdt.c kernel/machine/irq.c kernel/machine/panic.c \
-    kernel/machine/power.c kernel/machine/uart.c kernel/machine/ubsan.c \
-    kernel/driver/virtio_blk.c kernel/proc/vm.c,$(filter %.c,$(KSRC)))
-TWIN_HOST_SRC := $(filter-out grade/twin/call.c,$(wildcard grade/twin/*.c grade/twin/*.S))
-TWIN_OBJ := $(patsubst %,build/twin/%.o,$(basename $(TWIN_KERNEL_SRC) $(TWIN_HOST_SRC)))
+TWIN_HARDWARE := $(addprefix kernel/,machine/clock.c machine/cpu.c machine/fdt.c machine/irq.c \
+    machine/panic.c machine/power.c machine/uart.c machine/ubsan.c driver/virtio_blk.c proc/vm.c)
+TWIN_HOST := $(filter-out grade/twin/call.c,$(wildcard grade/twin/*.c)) $(wildcard grade/twin/*.S)
+TWIN_SRC := $(filter-out $(TWIN_HARDWARE),$(filter %.c,$(KSRC))) $(TWIN_HOST)
+TWIN_OBJ := $(patsubst %,build/twin/%.o,$(basename $(TWIN_SRC)))
 TWIN_LIB := $(patsubst %.c,build/twin/%.o,grade/twin/call.c $(filter-out user/lib/syscall.c \
     user/lib/compute.c,$(filter %.c,$(ULIBSRC))))
+TWIN_PARTS := $(patsubst %.c,build/twin/%.o,$(filter-out user/usertests/%,$(USRC)))
 TWIN_PROGRAMS := $(patsubst build/user/%,build/twin/bin/%,$(filter-out %/usertests,$(UPROG)))
 $(eval $(call command_file,build/twin/kernel.command,$(TWIN_KERNEL_CC)))
 $(eval $(call command_file,build/twin/program.command,$(TWIN_PROGRAM_CC)))
-$(eval $(call command_file,build/twin/link.command,$(TWIN_OBJ)))
+$(eval $(call command_file,build/twin/link.command,$(TWIN_LINK) $(TWIN_OBJ)))
 
 twin: build/twin/twin $(TWIN_PROGRAMS)
 
+$(TWIN_OBJ): build/twin/kernel.command
+$(filter-out build/twin/grade/twin/switch.o,$(TWIN_OBJ)): build/twin/%.o: %.c
+	@mkdir -p $(@D)
+	$(call run,CC,$(TWIN_KERNEL_CC) $(TWIN_RENAMED) -MMD -MP -c -o $@ $<)
+build/twin/grade/twin/switch.o: grade/twin/switch.S
+	@mkdir -p $(@D)
+	$(call run,CC,$(TWIN_KERNEL_CC) -MMD -MP -c -o $@ $<)
 build/twin/twin: $(TWIN_OBJ) build/twin/link.command
 	$(call run,LD,$(TWIN_LINK) -o $@ $(TWIN_OBJ))
-$(TWIN_OBJ): build/twin/kernel.command
-# Host functions move memory: they are faster than loops that are made for QEMU.
-build/twin/kernel/base/string.o: TWIN_KERNEL_CC += -Dmemcpy=plain_memcpy \
+# The host's functions move memory: the kernel's loops are made for QEMU.
+build/twin/kernel/base/string.o: TWIN_RENAMED := -Dmemcpy=plain_memcpy \
     -Dmemmove=plain_memmove -Dmemset=plain_memset -Dmemcmp=plain_memcmp
-build/twin/kernel/%.o: kernel/%.c
-	@mkdir -p $(@D)
-	$(call run,CC,$(TWIN_KERNEL_CC) -MMD -MP -c -o $@ $<)
-build/twin/policies/%.o: policies/%.c
-	@mkdir -p $(@D)
-	$(call run,CC,$(TWIN_KERNEL_CC) -MMD -MP -c -o $@ $<)
-build/twin/grade/twin/%.o: grade/twin/%.c
-	@mkdir -p $(@D)
-	$(call run,CC,$(TWIN_KERNEL_CC) -MMD -MP -c -o $@ $<)
-build/twin/grade/twin/%.o: grade/twin/%.S
-	@mkdir -p $(@D)
-	$(call run,CC,$(TWIN_KERNEL_CC) -MMD -MP -c -o $@ $<)
 
-$(TWIN_LIB): build/twin/program.command
-build/twin/grade/twin/call.o: TWIN_KERNEL_CC = $(TWIN_PROGRAM_CC)
-build/twin/user/%.o: user/%.c build/twin/program.command
+$(TWIN_LIB) $(TWIN_PARTS): build/twin/program.command
+$(TWIN_LIB) $(TWIN_PARTS): build/twin/%.o: %.c
 	@mkdir -p $(@D)
 	$(call run,CC,$(TWIN_PROGRAM_CC) -MMD -MP -c -o $@ $<)
-# $(1) the program's name, $(2) its sources
+# $(1) the program's name
 define twin_program
-build/twin/bin/$(1): $(patsubst %.c,build/twin/%.o,$(2)) $(TWIN_LIB)
+build/twin/bin/$(1): $(filter build/twin/user/$(1).o build/twin/user/$(1)/%.o,$(TWIN_PARTS)) $(TWIN_LIB)
 	@mkdir -p $$(@D)
 	$$(call run,LD,$$(TWIN_PROGRAM_CC) -nostdlib -static-pie -o $$@ $$^)
 endef
-$(foreach p,$(notdir $(TWIN_PROGRAMS)),$(eval $(call twin_program,$(p),$(or $(filter \
-    user/$(p)/%,$(UPARTS)),user/$(p).c))))
+$(foreach p,$(notdir $(TWIN_PROGRAMS)),$(eval $(call twin_program,$(p))))
 
 # The root disk of `make qemu`. It is made again, and what was written to it is lost,
 # only when a program in it or FS_MB has changed.
