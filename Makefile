@@ -72,7 +72,7 @@ define newline
 
 endef
 $(foreach v,ARGS DO DISKS CPUS MEM FS_MB JOBS T E N SIZE WITH SCHEDULER FORMAT OUT LAB \
-    SUBMISSION SUBMISSIONS LATE TEST NONCE BASE SOLVED STUDENT STUDENTS FILES MUTANT NAME \
+    SUBMISSION SUBMISSIONS LATE TEST NONCE BASE SOLVED STUDENT STUDENTS FILES MUTANT NAME AT READ \
     QEMU_OTHER \
     CFLAGS_EXTRA,$(if \
     $(findstring $(newline),$(value $(v))),$(error $(v): must be one line)))
@@ -93,7 +93,7 @@ $(foreach disk,$(value DISKS),$(if $(shell test -f $(call word_of,$(disk)) && \
     echo good),,$(error DISKS: there is no file $(disk) (a blank ends a path))))
 $(if $(word 8,$(value DISKS)),$(error DISKS: the machine has room for 7 further disks))
 endif
-ifneq ($(filter experiment export,$(MAKECMDGOALS)),)
+ifneq ($(filter experiment export replay why,$(MAKECMDGOALS)),)
 $(call must_be,N,([1-9][0-9]*)?,the number of a run; LIST=1 lists them)
 endif
 # Stop if one of the goals $(1) lacks the variable $(2); $(3) says what to give.
@@ -102,7 +102,10 @@ needed = $(if $(filter $(1),$(MAKECMDGOALS)),$(if $(value $(2)),,$(error \
 LABS := $(sort $(patsubst grade/labs/%/lab.toml,%,$(wildcard grade/labs/*/lab.toml)))
 $(call needed,grade example class skeleton samples solution bundle fair,LAB,one of the labs as LAB=$(firstword \
     $(LABS)); they are $(LABS))
-$(call needed,replay,CERTIFICATE,the certificate.json of a grade)
+# One of the two: both make something again and compare it with the first time.
+$(if $(filter replay,$(MAKECMDGOALS)),$(if $(filter 1,$(words $(if $(value E),E) \
+    $(if $(value CERTIFICATE),C))),,$(error replay: give either E=, an experiment whose run is made \
+    again in gdb, or CERTIFICATE=, the certificate.json of a grade)))
 $(call needed,events,RUN,the folder of a run as in build/grade/elevator/runs/rise)
 $(call needed,events,EVENT,the number of an event: a failed test's message names one)
 $(call must_be,EVENT,[0-9]+,the number of an event)
@@ -194,7 +197,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
 
-.PHONY: all native twin qemu qemu-gdb gdb run test mutants bench experiment tune twin-costs repeat measure-build results results-tables findings export report book grade example replay events skeleton class samples solution newlab bundle format setup clean version help FORCE
+.PHONY: all native twin qemu qemu-gdb gdb run test mutants bench experiment tune twin-costs repeat measure-build results results-tables findings export report book grade example replay why events skeleton class samples solution newlab bundle format setup clean version help FORCE
 
 FORCE:
 
@@ -486,9 +489,16 @@ grade: all build/native/drive_times_tool ## score this tree's solution of LAB=, 
 	    --submission=$(call quoted,SUBMISSION) --out=$(call quoted,OUT) \
 	    --test=$(call quoted,TEST) --nonce=$(call quoted,NONCE) $(if $(WAITS_FOR_GDB),--gdb)
 
-replay: all build/native/drive_times_tool ## make a grade again from its CERTIFICATE=, and compare (SUBMISSION= what was graded, OUT=)
-	@$(RUN) grade.commands.labs replay --certificate=$(call quoted,CERTIFICATE) \
-	    --submission=$(call quoted,SUBMISSION) --out=$(call quoted,OUT)
+# A grade (CERTIFICATE=) or an experiment's run (E=).
+replay: all build/native/drive_times_tool ## make a run again and stop it at AT=12.345s, read:longest, read:17 or event:48211, in gdb (E=name SIZE= N=run, DO='commands of gdb; ...'); or make a grade again from its CERTIFICATE=, and compare (SUBMISSION= what was graded, OUT=)
+	@$(if $(value E),$(RUN) grade.commands.replay $(call option,run,N) $(call option,size,SIZE) \
+	    $(call option,at,AT) $(call option,do,DO) $(call operand,E),$(RUN) \
+	    grade.commands.labs replay --certificate=$(call quoted,CERTIFICATE) \
+	    --submission=$(call quoted,SUBMISSION) --out=$(call quoted,OUT))
+
+why: all build/native/drive_parts_tool ## say what a read of an experiment's run waited for, in milliseconds that add up to its response time (E=name SIZE= N=run READ=longest, a number, or a time as 12.345s)
+	@$(RUN) grade.commands.why $(call option,run,N) $(call option,size,SIZE) \
+	    $(call option,read,READ) $(call operand,E)
 
 events: ## list the events around EVENT= in the trace of RUN=, the folder of a graded run
 	@$(RUN) grade.commands.labs events --run=$(call quoted,RUN) --event='$(EVENT)'

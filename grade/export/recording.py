@@ -6,8 +6,9 @@ counters grew in that time by what is recorded here.
 
 import tempfile
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from grade.export.requests import Request, pair
@@ -20,6 +21,7 @@ from grade.measure.run import RunFailed
 from grade.measure.schema import Run
 
 WORD_BYTES = 8  # of a name in an event
+Read = Callable[[int], tuple[int, Iterator[Event]]]  # a trace at an address: trace.read
 
 
 @dataclass(frozen=True)
@@ -105,9 +107,16 @@ def remake(run: Run, folder: Path) -> Recording:
         console, memory = Path(name) / "console", Path(name) / "memory"
         result, _ = runs.make(run, console, memory)
         check_equal(result, stored)
-        shown = runs.SHOWN.search(console.read_text().replace("\r", ""))
-        start, end = (devtext.stat(shown[name]) for name in ("stat0", "stat1"))
-        lost, events = trace.read(memory, end["trace.phys"][0])
+        said = console.read_text().replace("\r", "")
+        return of_console(run, said, result["jobs"], partial(trace.read, memory))
+
+
+def of_console(run: Run, said: str, jobs: list[dict], read: Read) -> Recording:
+    """The recording of a run, from what its console showed, its jobs, and its trace, which `read`
+    gives for its address."""
+    shown = runs.SHOWN.search(said)
+    start, end = (devtext.stat(shown[name]) for name in ("stat0", "stat1"))
+    lost, events = read(end["trace.phys"][0])
     lost_since = max(0, lost - start["trace.written"][0])
     times_ms = (runs.uptime_ms(shown["start"]), runs.uptime_ms(shown["end"]))
-    return record(run, lost_since, list(events), times_ms, result["jobs"])
+    return record(run, lost_since, list(events), times_ms, jobs)

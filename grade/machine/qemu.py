@@ -67,6 +67,7 @@ class Config:
     options: tuple[str, ...] = ()  # further ones of QEMU
     lab: bool = False  # virtual time: instructions and drive models make the clock
     cpu_shift: int = LAB_SHIFT  # there, an instruction takes 2^this ns
+    rr: tuple[str, Path] | None = None  # there, QEMU's "record" or "replay", and its file
 
     def ram_disks(self) -> tuple[Path, ...]:
         """The images of the disks, if they can be RAM disks, as all are in virtual time whose data
@@ -80,6 +81,13 @@ class Config:
     def guest(self, log: int = 0, kept: Path | None = None) -> Guest:
         """Memory for one run of this machine (guest.py has the arguments)."""
         return Guest(self.memory, self.ram_disks(), log, kept)
+
+    def record_replay(self) -> str:
+        """The end of the option -icount that records or replays the run."""
+        if not self.rr:
+            return ""
+        mode, file = self.rr
+        return f",rr={mode},rrfile={str(file).replace(',', ',,')}"
 
     def command(self, guest: Guest | None = None) -> list[str]:
         """The command line that starts it; guest is its memory, if that is a file."""
@@ -95,7 +103,7 @@ class Config:
         if self.args or told:
             line += ["-append", f"{self.args} {told}".strip()]
         if self.lab:
-            line += ["-icount", f"shift={self.cpu_shift},sleep=off"]
+            line += ["-icount", f"shift={self.cpu_shift},sleep=off{self.record_replay()}"]
             line += ["-rtc", "base=2026-01-01,clock=vm"]
         return line + list(self.options)
 

@@ -86,6 +86,13 @@ def astray(path: Path, ring_phys: int) -> int:
         return RING.unpack(file.read(RING.size))[3]
 
 
+def room(path: Path, ring_phys: int) -> int:
+    """How many records the ring in a machine's memory has room for."""
+    with path.open("rb") as file:
+        file.seek(ring_phys - MEMORY_START)
+        return RING.unpack(file.read(RING.size))[1]
+
+
 def save(memory: Path, ring_phys: int, out: Path) -> None:
     """Write the trace in a machine's memory to a trace file."""
     lost, data = ring(memory, ring_phys)

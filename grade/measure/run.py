@@ -137,6 +137,17 @@ def disks(run: Run, folder: Path) -> tuple[Disk, ...]:
     return (Disk(root), Disk(images(run)["data"].path)) if run.config["data"] else (Disk(root),)
 
 
+def machine(run: Run, folder: Path) -> Config:
+    """The machine that makes the run; the image of its root disk is made in the folder."""
+    return Config(
+        disks(run, folder),
+        memory=run.config["memory"],
+        args=run.config["args"],
+        lab=True,
+        cpu_shift=run.config["cpu_shift"],
+    )
+
+
 def end_of(qemu: subprocess.Popen[bytes], limit_s: float) -> tuple[int | None, str]:
     """Wait for the end of a QEMU: its status, and what it complained about. The status is None if
     it was killed, after limit_s or after a ^C, which a QEMU that is just being started misses."""
@@ -151,12 +162,12 @@ def end_of(qemu: subprocess.Popen[bytes], limit_s: float) -> tuple[int | None, s
                 return None, qemu.communicate()[1].decode(errors="replace")
 
 
-def boot(run: Run, machine: Config, guest: Guest, console: Path) -> Ended:
+def boot(run: Run, config: Config, guest: Guest, console: Path) -> Ended:
     """Run the machine, or its twin, to its end. The console is a file, so that it never blocks."""
     begin = engine.start if run.on_twin else start
     began_s = time.monotonic()
     with console.open("wb") as out:
-        qemu = begin(machine, guest, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE)
+        qemu = begin(config, guest, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE)
         status, complaints = end_of(qemu, run.host_limit_s)
     text = console.read_text(errors="replace").replace("\r", "")
     return Ended(status, text, complaints, time.monotonic() - began_s)
@@ -247,19 +258,13 @@ def make(run: Run, console: Path, memory: Path | None = None) -> tuple[dict, flo
     """
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE, prefix="run-") as name:
-        machine = Config(
-            disks(run, Path(name)),
-            memory=run.config["memory"],
-            args=run.config["args"],
-            lab=True,
-            cpu_shift=run.config["cpu_shift"],
-        )
-        why = run.on_twin and engine.refusal(machine, run.config["commands"])
+        config = machine(run, Path(name))
+        why = run.on_twin and engine.refusal(config, run.config["commands"])
         if why:
             console.touch()
             raise RunFailed(f"the twin cannot make this run: {why}; leave ENGINE=twin away")
-        with machine.guest(kept=memory) as guest:
-            ended = boot(run, machine, guest, console)
+        with config.guest(kept=memory) as guest:
+            ended = boot(run, config, guest, console)
             try:
                 return evaluate(run, ended, guest.path), ended.host_s
             except RunFailed as error:

@@ -168,6 +168,8 @@ LOOK_INSIDE = {
     "scoring/workbench.py": "opens gdb for a person who asks for it, GDB=1",
     "labs/first-block/solution.py": "the lab asks what gdb shows, and this finds what is right",
     "gdb/sluice.py": "is gdb's commands, which a person types",
+    "gdb/replay.py": "stops a run that is made again, for a person; no result depends on it",
+    "replay/launch.py": "starts the machine of that run for gdb",
     "tests/test_gdb.py": "tests them",
     "tests/test_escape.py": "makes memories that evidence.py must refuse",
     "tests/test_scoring.py": "makes memories that evidence.py must refuse",

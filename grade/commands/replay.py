@@ -1,0 +1,64 @@
+"""`make replay E=`: make an experiment's run again and stop it at one instant, in gdb.
+
+E= names the experiment, SIZE= its size, and N= the run. AT= is the instant: a time of the machine's
+clock as 12.345s, read:longest, read:17 or event:48211. DO= are commands of gdb, separated by `;`,
+after which it ends; without them, gdb waits for yours.
+
+(`make replay CERTIFICATE=` makes a grade again: grade/commands/labs.py. Both make again what was
+made, and compare.)
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from grade.commands.export import BadChoice, choose_run, experiment_file
+from grade.host.interrupt import stoppable
+from grade.measure.files import FOLDER
+from grade.measure.load import FULL, load
+from grade.measure.run import RunFailed
+from grade.measure.schema import BadExperiment
+from grade.replay.instant import BadInstant, find
+from grade.replay.kept import Kept, keep
+from grade.replay.stop import Differs, debug
+
+
+def options(goal: str, about: str | None) -> argparse.ArgumentParser:
+    """The command line of a goal that is about one run."""
+    parser = argparse.ArgumentParser(prog=f"make {goal}", description=about)
+    parser.add_argument("name", nargs="?", help="an experiment, or the beginning of its name")
+    parser.add_argument("--run", type=int, help="the number of a run")
+    parser.add_argument("--size", default=FULL, help="a size that the experiment has")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="folder of the results")
+    return parser
+
+
+def chosen(choice: argparse.Namespace, number: int | None) -> Kept:
+    """The run that the command line means, with its trace."""
+    experiment = load(experiment_file(choice.name), choice.size)
+    run = choose_run(experiment, number)
+    if not sys.stderr.isatty():
+        return keep(run, choice.folder)
+    print(f"{run.experiment} run {run.number}, {run.name} ...", end="\r", file=sys.stderr)
+    kept = keep(run, choice.folder)
+    print("\033[K", end="", file=sys.stderr)
+    return kept
+
+
+def main() -> int:
+    """Returns the exit status: 2 for a wrong choice, 1 if the run failed or differs."""
+    parser = options("replay", __doc__)
+    parser.add_argument("--at", default="read:longest", help="the instant")
+    parser.add_argument("--do", help="commands of gdb, separated by ;")
+    choice = parser.parse_args()
+    commands = None if choice.do is None else [c.strip() for c in choice.do.split(";")]
+    try:
+        kept = chosen(choice, choice.run)
+        return debug(kept, find(kept, choice.at), commands)
+    except (BadChoice, BadExperiment, BadInstant, Differs, RunFailed) as error:
+        print(error, file=sys.stderr)
+        return 1 if isinstance(error, Differs | RunFailed) else 2
+
+
+if __name__ == "__main__":
+    sys.exit(stoppable(main, "the machine was ended; the run's trace is kept"))

@@ -1,0 +1,215 @@
+/*
+ * What a drive did for each command: replays commands on its model, and prints
+ * where the time of each went.
+ *
+ *   drive_parts_tool DRIVE [NAME=NUMBER]...
+ *
+ * NAME: a boot argument of the kernel: drive_segments, drive_bus_kb_s,
+ * drive_ahead_if_sequential, or drive_seed (with the disk's number added).
+ *
+ * Standard input has a line for each command, in the order in which the drive
+ * took them up:
+ *
+ *   FIRST_NS LAST_NS R|W SECTOR SECTORS END_NS
+ *
+ * It was there at FIRST_NS, and the drive took it up then, or else when it was
+ * done with the command before, by LAST_NS; the kernel said at END_NS that it
+ * was done. Of the times at which it may have been taken up, that is taken with
+ * which the model is done by END_NS, not much earlier. A line "TOLD_NS 0 S EDGE
+ * 0 0" moves the arm to the first cylinder (EDGE 0) or the last (1).
+ *
+ * For each command, it prints
+ *
+ *   BEGIN_NS DONE_NS COMMAND BUSY SEEK ROTATION TRANSFER KIND FROM TO HEAD
+ *
+ * in ns: when the drive begins and is done, which differ by the sum of the next
+ * five: its controller's overhead; the arm is busy with what came before; the
+ * arm moves; the platter turns; the rest, in which the data move. KIND: miss,
+ * hit (the drive's cache had it), ahead (the arm was reading it already),
+ * write, behind (a write is done when its data are in the drive's cache), fixed
+ * (a model without an arm). FROM and TO: the arm's cylinder before and after,
+ * and the head. If the model is done later than END_NS at all times, its row is
+ * that of the first time.
+ *
+ * link: kernel/disk/drive.c kernel/disk/drives.c
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/disk/drive.h"
+
+#define NONE    MAX_SEGMENTS
+#define TICK_NS 100   /* the kernel's clock */
+#define TRIES   10000 /* of a reading of it */
+#define LATE_NS                                                   \
+    2000000 /* so late the kernel may note that a command is done \
+             */
+
+struct command {
+    u64 first_ns, last_ns, sector, end_ns;
+    u32 nsectors;
+    bool write;
+};
+
+struct parts {
+    u64 begin_ns, done_ns, command_ns, busy_ns, seek_ns, rotation_ns;
+    const char *kind;
+};
+
+/* As segment_with() in drive.c. */
+static u32 segment_with(const struct drive *d, u64 sector)
+{
+    u32 best = NONE;
+    for (u32 i = 0; i < d->cache.segments; i++) {
+        const struct segment *s = &d->segment[i];
+        if (s->first < s->end && s->first <= sector && sector <= s->end &&
+            (best == NONE || s->end > d->segment[best].end))
+            best = i;
+    }
+    return best;
+}
+
+/* The arm goes to a sector once the controller is ready: fill in what that
+ * takes. */
+static void go_there(struct parts *p, const struct drive *d, u64 ready_ns,
+                     u64 sector, u32 nsectors, bool write)
+{
+    const struct drive_model *m = d->model;
+    struct drive empty = *d; /* a cache without this sector */
+    memset(empty.segment, 0, sizeof empty.segment);
+    empty.free_ns = 0;
+    u64 overhead_ns = (write ? m->write_miss_ns : m->read_miss_ns)[d->after];
+    struct approach a =
+        drive_approach(&empty, ready_ns - overhead_ns, sector, nsectors, write);
+    u64 free_ns = MAX(ready_ns, d->arm_ns);
+    p->busy_ns = free_ns - ready_ns;
+    p->seek_ns = a.there_ns - free_ns;
+    p->rotation_ns = a.begin_ns - a.there_ns;
+}
+
+static void read_parts(struct parts *p, const struct drive *d,
+                       const struct command *c)
+{
+    const struct drive_model *m = d->model;
+    u64 end = c->sector + c->nsectors;
+    u32 i = segment_with(d, c->sector);
+    bool joins = i != NONE && i == d->ahead;
+    bool cached = i != NONE && end <= d->segment[i].end;
+    p->command_ns =
+        (joins || cached ? m->read_hit_ns : m->read_miss_ns)[d->after];
+    p->kind = cached ? "hit" : joins ? "ahead" : "miss";
+    u64 here = i == NONE ? c->sector : d->segment[i].end;
+    if (!joins && !cached)
+        go_there(p, d, p->begin_ns + p->command_ns, here, end - here, false);
+}
+
+static void write_parts(struct parts *p, const struct drive *d,
+                        const struct command *c)
+{
+    const struct drive_model *m = d->model;
+    bool joins = d->written != NONE && d->arm_ns > p->begin_ns &&
+                 d->segment[d->written].end == c->sector;
+    p->command_ns = (joins ? m->write_hit_ns : m->write_miss_ns)[d->after];
+    p->kind = m->write_behind ? "behind" : "write";
+    u64 ready_ns = p->begin_ns + p->command_ns;
+    if (!m->write_behind)
+        go_there(p, d, ready_ns, c->sector, c->nsectors, true);
+    else if (!joins)
+        p->busy_ns = MAX(ready_ns, d->arm_ns) - ready_ns;
+}
+
+/* The drive takes up a command at this time. */
+static struct parts serve(struct drive *d, const struct command *c, u64 now_ns)
+{
+    struct parts p = {.begin_ns = MAX(now_ns, d->free_ns), .kind = "fixed"};
+    struct drive seen = *d;
+    if (!d->model->service_ns) {
+        drive_catch_up(&seen, p.begin_ns);
+        (c->write ? write_parts : read_parts)(&p, &seen, c);
+    }
+    p.done_ns = drive_service(d, now_ns, c->sector, c->nsectors, c->write);
+    return p;
+}
+
+/* When the drive took it up: when it was there or, if the drive was at another
+ * command then, the first reading of the clock with which the model's end
+ * agrees. */
+static u64 taken_up_ns(const struct drive *d, const struct command *c)
+{
+    u64 now_ns = (d->free_ns + TICK_NS - 1) / TICK_NS * TICK_NS;
+    if (c->first_ns >= d->free_ns)
+        return c->first_ns;
+    for (u32 i = 0; i < TRIES && now_ns <= c->last_ns; i++) {
+        struct drive trial = *d;
+        u64 done_ns =
+            drive_service(&trial, now_ns, c->sector, c->nsectors, c->write);
+        if (done_ns <= c->end_ns && c->end_ns - done_ns < LATE_NS)
+            return now_ns;
+        now_ns += TICK_NS;
+    }
+    return c->first_ns;
+}
+
+static void print(const struct drive *d, const struct parts *p, u32 from)
+{
+    u64 rest_ns = p->done_ns - p->begin_ns - p->command_ns - p->busy_ns -
+                  p->seek_ns - p->rotation_ns;
+    printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+           " %" PRIu64 " %" PRIu64 " %s %u %u %u\n",
+           p->begin_ns, p->done_ns, p->command_ns, p->busy_ns, p->seek_ns,
+           p->rotation_ns, rest_ns, p->kind, from, d->cyl, d->head);
+}
+
+static void set(struct drive *d, const char *word)
+{
+    char *value = strchr(word, '=');
+    u64 n = value ? strtoull(value + 1, NULL, 10) : 0;
+    size_t length = value ? value - word : 0;
+    if (!strncmp(word, "drive_segments", length) && length == 14) {
+        if (n && n <= MAX_SEGMENTS)
+            d->cache = drive_cache_in(d->model, n);
+    } else if (!strncmp(word, "drive_bus_kb_s", length) && length == 14) {
+        d->bus_ns = n ? 512 * 1000000ull / n : d->bus_ns;
+    } else if (!strncmp(word, "drive_ahead_if_sequential", length) &&
+               length == 25) {
+        d->ahead_if_sequential = n;
+    } else if (!strncmp(word, "drive_seed", length) && length == 10) {
+        d->random = n;
+    } else {
+        fprintf(stderr, "drive_parts_tool: %s: no such argument\n", word);
+        exit(2);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct drive_model *model = argc > 1 ? drive_find(argv[1]) : NULL;
+    if (!model || !model->modelled) {
+        fprintf(stderr, "usage: drive_parts_tool DRIVE [NAME=NUMBER]... (a "
+                        "drive with a model)\n");
+        return 2;
+    }
+    struct drive drive;
+    drive_start(&drive, model);
+    for (int i = 2; i < argc; i++)
+        set(&drive, argv[i]);
+    struct command c;
+    char way;
+    int words;
+    while ((words = scanf("%" SCNu64 " %" SCNu64 " %c %" SCNu64 " %" SCNu32
+                          " %" SCNu64,
+                          &c.first_ns, &c.last_ns, &way, &c.sector, &c.nsectors,
+                          &c.end_ns)) == 6) {
+        u32 from = drive.cyl;
+        if (way == 'S') {
+            drive_seek_edge(&drive, c.first_ns, c.sector);
+            continue;
+        }
+        c.write = way == 'W';
+        struct parts p = serve(&drive, &c, taken_up_ns(&drive, &c));
+        print(&drive, &p, from);
+    }
+    return words == EOF ? 0 : 1;
+}

@@ -1,0 +1,94 @@
+"""A run's trace, made once and kept, in build/traces/KEY:
+
+    trace       the trace file (grade/machine/trace.py)
+    console     what the console showed
+    about.json  where in the machine's memory the trace lay, for how many records it had room,
+                and the lines of the jobs
+    rr          QEMU's record of the run, if it has been debugged: from this QEMU replays it
+
+KEY is the run's (grade/measure/run.py): the configuration, the kernel and the images determine it,
+so a trace that is found is the trace of this run. The newest KEPT are kept.
+"""
+
+import json
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from grade.export import recording
+from grade.export.recording import Recording
+from grade.host.paths import BUILD
+from grade.machine import devtext, trace
+from grade.measure import run as runs
+from grade.measure import runner
+from grade.measure.schema import Run
+
+FOLDER = BUILD / "traces"
+KEPT = 16
+KEY_LETTERS = 32
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A run with its trace. Events are numbered from 0, from power-on; `lost` of them are not
+    there, the first ones, because newer ones have overwritten them."""
+
+    run: Run
+    recording: Recording
+    trace: Path
+    lost: int
+    phys: int  # the address of the trace in the machine's memory
+    records: int  # that it has room for
+
+    @property
+    def rr(self) -> Path:
+        """Where QEMU's record of the run is, if there is one."""
+        return self.trace.with_name("rr")
+
+    def number(self, index: int) -> int:
+        """The number of an event, from its place in recording.events."""
+        return self.lost + index
+
+
+def make(run: Run, folder: Path, results: Path) -> None:
+    """Make the run, and the folder with its trace. Raises RunFailed."""
+    stored = runner.stored(results / run.experiment, run, runs.key(run))
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=FOLDER, prefix="new-") as name:
+        part, memory = Path(name) / "run", Path(name) / "memory"
+        part.mkdir()
+        result, _ = runs.make(run, part / "console", memory)
+        recording.check_equal(result, stored)
+        said = (part / "console").read_text().replace("\r", "")
+        phys = devtext.stat(runs.SHOWN.search(said)["stat1"])["trace.phys"][0]
+        trace.save(memory, phys, part / "trace")
+        about = {"phys": phys, "records": trace.room(memory, phys), "jobs": result["jobs"]}
+        (part / "about.json").write_text(json.dumps(about))
+        if not folder.exists():
+            part.rename(folder)
+
+
+def forget_old() -> None:
+    """Remove all traces but the newest."""
+    found = [path for path in FOLDER.iterdir() if (path / "about.json").exists()]
+    for old in sorted(found, key=lambda path: path.stat().st_mtime)[:-KEPT]:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def keep(run: Run, results: Path) -> Kept:
+    """The run with its trace, which is made if it is not there.
+
+    results: the folder of experiments' results; a stored result must be that of the run. Raises
+    RunFailed.
+    """
+    folder = FOLDER / runs.key(run)[:KEY_LETTERS]
+    if not (folder / "about.json").exists():
+        make(run, folder, results)
+        forget_old()
+    folder.touch()
+    about = json.loads((folder / "about.json").read_text())
+    said = (folder / "console").read_text().replace("\r", "")
+    lost, _ = trace.load(folder / "trace")
+    made = recording.of_console(run, said, about["jobs"], lambda _: trace.load(folder / "trace"))
+    return Kept(run, made, folder / "trace", lost, about["phys"], about["records"])

@@ -1,0 +1,60 @@
+"""Becomes the machine of a replay: what gdb starts, for the first time and to go back.
+
+    python -m grade.replay.launch FOLDER SOCKET_FD
+
+FOLDER/machine.json says which machine (stop.py). It waits before its first instruction for the gdb
+that connects to the socket, which is bound already. Its memory is FOLDER/memory, its console goes
+to FOLDER/console. It ends with the process that started it.
+"""
+
+import json
+import os
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from grade.machine import processors
+from grade.machine.qemu import Config, Disk, die_with_parent
+
+MACHINE = "machine.json"
+MEMORY = "memory"
+CONSOLE = "console"
+
+
+def write(config: Config, folder: Path) -> None:
+    """Write down a machine whose disks are plain images."""
+    words = asdict(config) | {"disks": [disk.image for disk in config.disks]}
+    (folder / MACHINE).write_text(json.dumps(words, default=str))
+
+
+def read(folder: Path) -> Config:
+    """The machine that was written down."""
+    words = json.loads((folder / MACHINE).read_text())
+    disks = tuple(Disk(Path(path)) for path in words.pop("disks"))
+    mode, file = words.pop("rr")
+    kernel, options = Path(words.pop("kernel")), tuple(words.pop("options"))
+    return Config(disks, kernel=kernel, options=options, rr=(mode, Path(file)), **words)
+
+
+def main(folder: Path, socket_fd: int) -> None:
+    """Become QEMU."""
+    die_with_parent()
+    chardev = f"socket,id=gdb,fd={socket_fd},server=on,wait=off"
+    options = ("-S", "-chardev", chardev, "-gdb", "chardev:gdb")
+    config = replace(read(folder), options=options)
+    guest = config.guest(kept=folder / MEMORY)
+    own, lock = processors.take()
+    if lock:
+        os.set_inheritable(lock.fileno(), True)
+    processors.go_by_turns(own)
+    os.set_inheritable(socket_fd, True)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    console = os.open(folder / CONSOLE, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    for target, source in enumerate((nothing, console, console)):
+        os.dup2(source, target)
+    line = config.command(guest)
+    os.execvp(line[0], line)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

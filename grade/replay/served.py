@@ -1,0 +1,157 @@
+"""What the drives did for each command of a run, from its trace and the drives' models.
+
+The trace says when a command was issued and when the kernel knew that it was done. In between the
+drive may have held it back while it served another: a drive serves one command at a time, and the
+order is that in which they were done. Its model, run on the host, says when it began and where the
+time went (grade/native/drive_parts_tool.c). Where the model does not agree with the trace, because
+it was flushed or its cache divided anew, which are not in the trace, a command's time is one piece.
+"""
+
+import subprocess
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from operator import attrgetter
+
+from grade.export.requests import Request, pair
+from grade.host.paths import NATIVE
+from grade.machine.trace import Event
+from grade.measure.schema import Run
+
+TOOL = NATIVE / "drive_parts_tool"
+TOLD = ("drive_segments", "drive_bus_kb_s", "drive_ahead_if_sequential", "drive_seed")
+LATE_NS = 2_000_000  # so much later the kernel may note that a command is done, if it is at work
+PARTS = ("command", "busy", "seek", "rotation", "transfer")
+
+
+@dataclass
+class Command:
+    """A command of a drive. Times are in ns since power-on.
+
+    parts: the drive's time from begin_ns to done_ns, by the names in PARTS; empty if the model does
+    not agree with the trace. Then begin_ns and done_ns are those of the trace, as near as it tells.
+    """
+
+    disk: int
+    write: bool
+    requests: list[Request]  # in the order of their sectors
+    physical: int  # the sector on the platters
+    sectors: int
+    issued_ns: int
+    completed_ns: int  # the first of its requests
+    begin_ns: int = 0
+    done_ns: int = 0
+    free_ns: int = 0  # when the drive begins the next one, or the kernel knows that this is done
+    parts: dict[str, int] = field(default_factory=dict)
+    kind: str = ""
+    cylinders: tuple[int, int] = (0, 0)  # of the arm, before and after
+    head: int = 0
+
+
+def gathered(events: list[Event]) -> list[Command]:
+    """The commands that were completed, in the order in which that was."""
+    places = {
+        (e.time_ns, e.disk, e.write, e.block): e.argument for e in events if e.name == "placed"
+    }
+    groups: dict[int, list[Request]] = defaultdict(list)
+    for request in pair(events).done:
+        groups[request.command].append(request)
+    commands = []
+    for group in groups.values():
+        group.sort(key=attrgetter("sector"))
+        first = group[0]
+        place = (first.issued_ns, first.disk, first.write, first.sector)
+        commands.append(
+            Command(
+                disk=first.disk,
+                write=first.write,
+                requests=group,
+                physical=places.get(place, first.sector),
+                sectors=sum(r.sectors for r in group),
+                issued_ns=first.issued_ns,
+                completed_ns=min(r.completed_ns for r in group),
+            )
+        )
+    return sorted(commands, key=lambda c: (c.completed_ns, c.issued_ns))
+
+
+def model(run: Run, disk: int) -> str:
+    """The name of a disk's drive."""
+    return run.config["data" if disk else "root"]["drive"]
+
+
+def arguments(run: Run, disk: int) -> list[str]:
+    """What drive_parts_tool has to know of a drive."""
+    words = [f"{name}={run.config[name]}" for name in TOLD if run.config[name] is not None]
+    seed = run.config["drive_seed"] or 0
+    words = [word for word in words if not word.startswith("drive_seed=")]
+    return [model(run, disk), *words, f"drive_seed={seed + disk}"]
+
+
+def on_its_way_ns(run: Run) -> int:
+    """How long a command is on its way to a drive."""
+    return (run.config["drive_command_us"] or 0) * 1000
+
+
+def asked(commands: list[Command], sought: list[Event], way_ns: int) -> Iterator[str]:
+    """The lines that drive_parts_tool reads. The drive took up a command when that was there or, if
+    it was held, when the one before was done, which the kernel knew a little later."""
+    moves, before_ns = deque(sought), 0
+    for c in commands:
+        while moves and moves[0].argument <= c.issued_ns:
+            e = moves.popleft()
+            yield f"{e.argument} 0 S {e.block} 0 0\n"
+        there_ns = c.issued_ns + way_ns
+        way = "RW"[c.write]
+        times = f"{there_ns} {max(there_ns, before_ns)}"
+        yield f"{times} {way} {c.physical} {c.sectors} {c.completed_ns}\n"
+        before_ns = c.completed_ns
+
+
+def fill_in(c: Command, row: str) -> None:
+    """Fill in what the model says of a command, if that agrees with the trace."""
+    words = row.split()
+    begin_ns, done_ns, *parts = map(int, words[:7])
+    if not done_ns <= c.completed_ns <= done_ns + LATE_NS or begin_ns < c.issued_ns:
+        return
+    c.begin_ns, c.done_ns, c.kind = begin_ns, done_ns, words[7]
+    c.parts = dict(zip(PARTS, parts, strict=True))
+    c.cylinders, c.head = (int(words[8]), int(words[9])), int(words[10])
+
+
+def serve(run: Run, disk: int, commands: list[Command], sought: list[Event]) -> None:
+    """Fill in when the drive of a disk began and ended each command, and the parts."""
+    done = subprocess.run(
+        [TOOL, *arguments(run, disk)],
+        input="".join(asked(commands, sought, on_its_way_ns(run))),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    rows = done.stdout.splitlines() if done.returncode == 0 else [""] * len(commands)
+    before_ns = 0
+    for c, row in zip(commands, rows, strict=True):
+        if row:
+            fill_in(c, row)
+        if not c.parts:
+            c.begin_ns = max(c.issued_ns, before_ns)
+            c.done_ns = c.completed_ns
+        before_ns = c.done_ns
+    for c, after in zip(commands, [*commands[1:], None], strict=True):
+        c.free_ns = c.completed_ns
+        if after:
+            c.free_ns = max(c.begin_ns, min(c.completed_ns, after.begin_ns))
+
+
+def commands(run: Run, events: list[Event]) -> dict[int, list[Command]]:
+    """The commands of each disk, in the order in which its drive served them.
+
+    events: all of the run, from power-on. If the first are lost, the models know less.
+    """
+    disks: dict[int, list[Command]] = defaultdict(list)
+    for command in gathered(events):
+        disks[command.disk].append(command)
+    for disk, served in disks.items():
+        sought = [e for e in events if e.name == "sought" and e.disk == disk]
+        serve(run, disk, served, sought)
+    return dict(disks)

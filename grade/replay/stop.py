@@ -1,0 +1,110 @@
+"""Makes a run again under gdb, stopped at an event.
+
+Three things keep the run the same, to the instruction:
+
+- Nothing is added to the kernel. A watchpoint on the event's place in the trace, which is in the
+  machine's memory, costs time of the host only.
+- gdb debugs QEMU's replay (-icount rr=replay) of a record of the run. Without that, QEMU sets the
+  clock of a machine that gdb stops forward to the next timer, as if the processor were idle, and a
+  step of gdb would be without interrupts. (icount_start_warp_timer() in QEMU's sources. It finds no
+  processor at work, because the one that there is has stopped.)
+- The recorded run must have the trace of the run that was made without a record, and gdb compares
+  the trace again whenever it stops (grade/gdb/replay.py). A difference is an error.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from grade.host.paths import KERNEL, ROOT, TREE
+from grade.machine import trace
+from grade.machine.qemu import Config
+from grade.measure import run as runs
+from grade.measure.files import CACHE
+from grade.measure.run import RunFailed
+from grade.replay import launch
+from grade.replay.instant import Instant
+from grade.replay.kept import Kept
+
+SCRIPT = ROOT / "grade" / "gdb" / "replay.py"
+SESSION = "SLUICE_REPLAY"  # the environment's word for the file that tells gdb what to do
+
+
+class Differs(Exception):
+    """A run was not the same the second time. The text says where."""
+
+
+def record(kept: Kept, config: Config, folder: Path) -> None:
+    """Make the run again while QEMU records it. Raises Differs, and RunFailed."""
+    rr, memory, trace_file = folder / "rr", folder / "recorded", folder / "trace"
+    recorded = replace(config, rr=("record", rr))
+    with recorded.guest(kept=memory) as guest:
+        ended = runs.boot(recorded, guest, folder / "console", kept.run.host_limit_s)
+    why = runs.failure(kept.run, ended)
+    if why:
+        raise RunFailed(f"{why}; the console ends in\n{runs.tail(ended)}")
+    trace.save(memory, kept.phys, trace_file)
+    memory.unlink()
+    if trace_file.read_bytes() != kept.trace.read_bytes():
+        raise Differs("the run has another trace while QEMU records it: this is an error of QEMU")
+    rr.replace(kept.rr)
+
+
+def session(kept: Kept, instant: Instant, folder: Path, socket: Path) -> dict[str, object]:
+    """What gdb has to know."""
+    return {
+        "launch": [sys.executable, "-m", launch.__name__, str(folder)],
+        "root": str(ROOT),
+        "socket": str(socket),
+        "memory": str(folder / launch.MEMORY),
+        "console": str(folder / launch.CONSOLE),
+        "trace": str(kept.trace),
+        "phys": kept.phys,
+        "records": kept.records,
+        "lost": kept.lost,
+        "events": trace.event_names(),
+        "at": instant.number,
+        "words": instant.words,
+    }
+
+
+def gdb_line(commands: list[str] | None) -> list[str]:
+    """The command line of gdb: for a person or, with commands, to do these and end."""
+    line = [os.environ.get("GDB", "gdb-multiarch"), "-q"]
+    line += [] if commands is None else ["-batch", "-nx"]
+    line += ["-x", str(SCRIPT)]
+    for command in commands or []:
+        line += ["-ex", command]
+    return [*line, str(KERNEL)]
+
+
+def debug(kept: Kept, instant: Instant, commands: list[str] | None = None) -> int:
+    """Open gdb at this event of the run; its exit status. With commands, gdb does them and ends.
+
+    ^C is gdb's meanwhile: it stops the machine. Raises Differs, and RunFailed.
+    """
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory(dir=CACHE, prefix="replay-") as name,
+        tempfile.TemporaryDirectory(prefix="sluice-") as short,  # a socket's path is 107 bytes
+    ):
+        folder = Path(name)
+        config = runs.machine(kept.run, folder)
+        if not kept.rr.exists():
+            record(kept, config, folder)
+        launch.write(replace(config, rr=("replay", kept.rr)), folder)
+        told = folder / "session.json"
+        told.write_text(json.dumps(session(kept, instant, folder, Path(short) / "gdb.sock")))
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            environment = os.environ | {SESSION: str(told)}
+            how = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
+            done = subprocess.run(gdb_line(commands), cwd=TREE, env=environment, check=False, **how)
+        finally:
+            signal.signal(signal.SIGINT, before)
+        return done.returncode

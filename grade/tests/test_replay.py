@@ -1,0 +1,170 @@
+"""`make replay E=`: the machine stops at any event, in gdb, and the run stays the same."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grade.commands import replay as command
+from grade.export.requests import Request
+from grade.host.limits import HANG_S
+from grade.host.paths import ROOT
+from grade.machine import trace
+from grade.machine.guest import MEMORY_START
+from grade.measure.files import FOLDER
+from grade.measure.load import load
+from grade.replay.instant import event_numbers, reads
+from grade.replay.kept import Kept, keep
+
+# A trace with room for 2,048 events, and three times as many: it wraps twice.
+WRAPS = """\
+claim = "a run stops at any event"
+source = "this test"
+
+[machine]
+nbuf = 200
+trace_k = 2
+
+[machine.data]
+drive = "rz58"
+size = "16M"
+files = {"/read" = "4M", "/write" = "2M"}
+
+[tunables]
+"pu.interval_ms" = "2 s"
+
+[[arms]]
+name = "delayed"
+policies = {write = "delayed", update = "pu", sched = "clook"}
+
+[workload]
+commands = \"\"\"
+iogen bs=4k seed=2 name=read rw=randread filename=/data/read nr=600 -- \\
+    name=write rw=write filename=/data/write rate_iops=40 until=read
+\"\"\"
+"""
+
+
+@pytest.fixture(scope="module")
+def toml(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("replay") / "wraps.toml"
+    path.write_text(WRAPS)
+    return path
+
+
+@pytest.fixture(scope="module")
+def kept(toml: Path) -> Kept:
+    """The run, which is made anew."""
+    return keep(load(toml).runs[0], FOLDER)
+
+
+def replay(toml: Path, at: str, *commands: str) -> subprocess.CompletedProcess[str]:
+    """What `make replay` runs, with commands of gdb."""
+    words = ["--run", "1", "--at", at, "--do", ";".join(commands), str(toml)]
+    return subprocess.run(
+        [sys.executable, "-m", "grade.commands.replay", *words],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=HANG_S,
+        check=False,
+    )
+
+
+def stops(said: str) -> list[int]:
+    """The events at which gdb said that it stopped."""
+    return [int(number) for number in re.findall(r"^event (\d+)  ", said, re.M)]
+
+
+def longest(kept: Kept) -> Request:
+    return max(reads(kept), key=lambda r: r.response_ns)
+
+
+def test_it_stops_at_the_event_with_the_machine_as_it_was_then(toml: Path, kept: Kept) -> None:
+    """The queue in the machine is as long as the trace says that it was."""
+    read = longest(kept)
+    numbers = event_numbers(kept, read)
+    done = replay(toml, "read:longest", "queue 1", "backtrace", "procs", "forth completed")
+    assert done.returncode == 0, done.stdout
+    assert stops(done.stdout)[0] == numbers["queued"]
+    waiting = re.findall(r"^  (?:read|write) \d+ sectors at \d+ ", done.stdout, re.M)
+    assert len(waiting) == read.found_queued > 5
+    assert "arrive (" in done.stdout and "kernel/disk/disk.c" in done.stdout
+    assert "trace_io(io->request.queued_ns, TRACE_queued" in done.stdout  # a line of the source
+    assert re.search(r"RUNNING +iogen", done.stdout)
+
+
+def test_back_and_forth_go_by_event_request_and_decision(toml: Path, kept: Kept) -> None:
+    events = kept.recording.events
+    start = len(events) // 2
+
+    def after(i: int, step: int, *names: str) -> int:
+        """The next event with one of these names, in this direction."""
+        i += step
+        while names and events[i].name not in names:
+            i += step
+        return i
+
+    at = [start]
+    at.append(after(at[-1], -1))
+    at.append(after(at[-1], 1, "queued"))
+    at.append(after(at[-1], -1, "issued", "writing", "ahead", "evicted", "flush"))
+    at.append(after(at[-1], 1, "flush"))
+    commands = ("back", "forth request", "back decision", "forth flush", "at 0", "back nothing")
+    done = replay(toml, f"event:{kept.number(start)}", *commands)
+    assert stops(done.stdout) == [kept.number(i) for i in at], done.stdout
+    assert "the trace has events" in done.stdout  # event 0 was overwritten
+    assert "nothing: give event, request, decision, or one of queued issued" in done.stdout
+
+
+def test_stops_and_steps_change_no_later_event(toml: Path, kept: Kept) -> None:
+    """After stops on the way, steps by instruction, and a breakpoint, the rest is the same."""
+    first, last = kept.lost + 5, kept.number(len(kept.recording.events)) - 1
+    commands = ("forth 500", "stepi 500", "hbreak bio_burst", "continue", "finish", "delete")
+    done = replay(toml, f"event:{first}", *commands, f"at {last}")
+    assert done.returncode == 0, done.stdout
+    assert stops(done.stdout) == [first, first + 500, last], done.stdout
+    assert "bio_burst (" in done.stdout
+
+
+def test_a_machine_that_has_ended_is_started_again_by_back(toml: Path, kept: Kept) -> None:
+    last = kept.number(len(kept.recording.events)) - 1
+    done = replay(toml, f"event:{last}", "continue", f"at {last}")
+    assert done.returncode == 0, done.stdout
+    assert stops(done.stdout) == [last, last], done.stdout
+
+
+def test_a_run_that_differs_from_the_first_time_is_an_error(toml: Path, kept: Kept) -> None:
+    """The kept trace is changed in one byte."""
+    whole = kept.trace.read_bytes()
+    number = kept.lost + 100
+    at = trace.TRACE_FILE.size + 100 * trace.RECORD.size + 8
+    kept.trace.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+    try:
+        done = replay(toml, f"event:{number + 10}", "queue")
+    finally:
+        kept.trace.write_bytes(whole)
+    assert done.returncode == 1, done.stdout
+    assert f"this run differs from the first time at event {number}" in done.stdout
+    assert "disk1: sched" not in done.stdout
+
+
+def test_wrong_words_say_what_there_is(toml: Path, kept: Kept, capsys, monkeypatch) -> None:
+    for at, said in {
+        "later": "AT=later: give a time as 12.345s, read:longest, read:17 or event:48211",
+        "event:1": f"AT=event:1: the trace has events {kept.lost} to ",
+        "0.5s": "AT=0.5s: the trace is from ",
+    }.items():
+        monkeypatch.setattr("sys.argv", ["replay", "--run", "1", "--at", at, str(toml)])
+        assert command.main() == 2
+        assert said in capsys.readouterr().err
+
+
+def test_the_trace_has_wrapped(kept: Kept) -> None:
+    """Or the tests above would not try that."""
+    assert kept.lost > kept.records == 2048
+    assert kept.phys > MEMORY_START
+    assert kept.trace.stat().st_size == trace.TRACE_FILE.size + 2048 * trace.RECORD.size
