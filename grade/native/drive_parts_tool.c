@@ -31,7 +31,7 @@
  * and the head. If the model is done later than END_NS at all times, its row is
  * that of the first time.
  *
- * link: kernel/disk/drive.c kernel/disk/drives.c
+ * link: drives
  */
 #include <inttypes.h>
 #include <stdio.h>
