@@ -44,7 +44,7 @@ def record(kept: Kept, config: Config, folder: Path) -> None:
     rr, memory, trace_file = folder / "rr", folder / "recorded", folder / "trace"
     recorded = replace(config, rr=("record", rr))
     with recorded.guest(kept=memory) as guest:
-        ended = runs.boot(recorded, guest, folder / "console", kept.run.host_limit_s)
+        ended = runs.boot(kept.run, recorded, guest, folder / "console")
     why = runs.failure(kept.run, ended)
     if why:
         raise RunFailed(f"{why}; the console ends in\n{runs.tail(ended)}")
