@@ -104,6 +104,15 @@ u64 drive_room(const struct drive_model *m)
     return room;
 }
 
+struct tracks drive_tracks(const struct drive_model *m, u64 sectors)
+{
+    const struct zone *z = m->zones;
+    if (!z || m->spares || m->gaps || sectors > zone_room(m, z))
+        return (struct tracks){0};
+    u64 cyls = sectors / m->heads / z->sectors;
+    return (struct tracks){z->sectors, m->heads, cyls};
+}
+
 static struct spot locate(const struct drive_model *m, u64 sector)
 {
     const struct zone *z = m->zones;

@@ -1,6 +1,6 @@
 """The blocks of a disk that writes eagerly, read from its image without the kernel's code.
 
-grade/native/logical/logical.h tells what lies on the disk: places of eight sectors, of which some
+kernel/logical/logical.h tells what lies on the disk: places of eight sectors, of which some
 begin with a sector of the map, and the label in place 0. The kernel finds the map by pointers from
 the youngest sector. This module does it in another way, so that each can judge the other: of all
 sectors that are where they say and whose sum is right, the youngest of each piece counts.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 SECTOR = 512
 PLACE = 8 * SECTOR
 MAGIC = int.from_bytes(b"rtualLog", "little")
-LABEL = 0xFFFFFFFF
+LABEL, TAIL = 0xFFFFFFFF, 0xFFFFFFFE
 POINTERS, ENTRIES = 4, 102
 SPARE = 4  # places that are neither blocks nor the map's nor the label's
 LAYOUT = struct.Struct("<QQQQII" + "QII" * POINTERS + f"{ENTRIES}I")
@@ -50,12 +50,50 @@ def read_sector(data: bytes) -> LogSector | None:
     return LogSector(log, seq, place, piece, tuple(rest[3 * POINTERS :]))
 
 
+def sector(s: LogSector, root: tuple[int, int, int] = (0, 0, 0)) -> bytes:
+    """The bytes of a sector of the log; it points to another one: number, place and piece."""
+    down = [*root, *[0] * 3 * (POINTERS - 1)]
+    entries = [*s.entries, *[0] * (ENTRIES - len(s.entries))]
+    data = LAYOUT.pack(MAGIC, 0, s.log, s.seq, s.place, s.piece, *down, *entries)
+    return data[:8] + struct.pack("<Q", sum_of(data)) + data[16:]
+
+
+def blocks_on(nplaces: int) -> int:
+    """How many blocks a log on so many places holds."""
+    return (nplaces - 1 - SPARE) * ENTRIES // (ENTRIES + 1)
+
+
 def label(log: int, nplaces: int) -> bytes:
     """The first sector of a new log on so many places."""
-    nblocks = (nplaces - 1 - SPARE) * ENTRIES // (ENTRIES + 1)
-    entries = [nblocks, nplaces] + [0] * (ENTRIES - 2)
-    data = LAYOUT.pack(MAGIC, 0, log, 0, 0, LABEL, *[0] * 3 * POINTERS, *entries)
-    return data[:8] + struct.pack("<Q", sum_of(data)) + data[16:]
+    return sector(LogSector(log, 0, 0, LABEL, (blocks_on(nplaces), nplaces)))
+
+
+def laid_out(image: bytes, nplaces: int, log: int = 1) -> bytes:
+    """The disk of so many places whose blocks hold an image, which is no longer than they are.
+
+    Blocks of zeros are left unwritten; the others lie in their order from place 1 on, then the map.
+    """
+    nblocks = blocks_on(nplaces)
+    if len(image) > nblocks * PLACE:
+        raise ValueError(f"the image has {len(image)} bytes, the disk holds {nblocks * PLACE}")
+    out = bytearray(nplaces * PLACE)
+    out[:SECTOR] = label(log, nplaces)
+    entries, place = [0] * nblocks, 1
+    for block in range(-(-len(image) // PLACE)):
+        data = image[block * PLACE : (block + 1) * PLACE]
+        if any(data):
+            out[place * PLACE : place * PLACE + len(data)] = data
+            entries[block], place = place, place + 1
+    root = (0, 0, 0)
+    for piece in range(-(-nblocks // ENTRIES)):
+        of_piece = tuple(entries[piece * ENTRIES : (piece + 1) * ENTRIES])
+        if not any(of_piece):
+            continue
+        newest = LogSector(log, root[0] + 1, place, piece, of_piece)
+        out[place * PLACE : place * PLACE + SECTOR] = sector(newest, root)
+        root, place = (newest.seq, place, piece), place + 1
+    out[SECTOR : 2 * SECTOR] = sector(LogSector(log, root[0], 0, TAIL, ()), root)
+    return bytes(out)
 
 
 def read_label(image: bytes) -> LogSector:

@@ -14,7 +14,7 @@
  * link: kernel/cache/flush.c kernel/cache/replace.c kernel/cache/updated.c
  * link: kernel/cache/write.c kernel/disk/disk.c policies
  * link: kernel/disk/queue.c kernel/disk/place.c kernel/policy/registry.c
- * link: drives kernel/disk/model.c
+ * link: drives kernel/disk/model.c kernel/disk/vlog.c kernel/logical
  * link: kernel/measure/hist.c
  * link: kernel/measure/prochist.c kernel/measure/trace.c kernel/proc/turns.c
  */

@@ -8,12 +8,12 @@
  *
  * USED_PERCENT of the blocks hold data, and only those are written. Eager: each
  * goes to the nearest free place, then a sector of the map, too
- * (grade/native/logical). At the end the power is cut; the map that is found
+ * (kernel/logical). At the end the power is cut; the map that is found
  * must be the one that was, or the program fails. IMAGE is a file with the
  * label of a log, to which the disk goes as it is then, each block of data as
  * its number and zeros.
  *
- * link: drives grade/native/logical
+ * link: drives kernel/logical
  * link: policies/lib/nearest.c
  */
 #include <stdio.h>
@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "kernel/disk/drive.h"
-#include "grade/native/logical/logical.h"
+#include "kernel/logical/logical.h"
 #include "policies/lib/nearest.h"
 
 static struct drive_model model;

@@ -2,10 +2,10 @@
  * The logical disk: what it finds again after a power cut at any sector's
  * write, compared with a model that knows what was acknowledged.
  *
- * link: grade/native/main.c grade/native/logical
+ * link: grade/native/main.c kernel/logical
  */
 #include "grade/native/test.h"
-#include "grade/native/logical/logical.h"
+#include "kernel/logical/logical.h"
 
 #define MOST_PLACES 4400
 #define SECTORS     (MOST_PLACES * PLACE_SECTORS)

@@ -36,6 +36,24 @@ struct approach queue_approach(const struct queue *q, u64 start_ns,
 
 seek_edge_fn *drive_to_edge;
 
+u64 queue_free_from(const struct queue *q, u64 from, u64 end)
+{
+    (void)q;
+    (void)from;
+    (void)end;
+    return NO_SECTOR;
+}
+
+struct approach queue_arrival(const struct queue *q, u64 start_ns, u64 sector,
+                              u32 nsectors)
+{
+    (void)q;
+    (void)start_ns;
+    (void)sector;
+    (void)nsectors;
+    return (struct approach){NEVER_NS, NEVER_NS};
+}
+
 u64 queue_seek_edge(struct queue *q, bool last)
 {
     (void)q;

@@ -1,6 +1,6 @@
 """Eager writing with a virtual log beside update in place, on models of the paper's drives.
 
-No kernel runs: grade/native/logical, policies/lib/nearest.c and the drive's model do, as the kernel
+No kernel runs: kernel/logical, policies/lib/nearest.c and the drive's model do, as the kernel
 is to use them (eager_tool). The expectations are the shape of figure 8 of Wang, Anderson and
 Patterson 1999: eager writing rises gently with utilisation and stays below update in place. Gently:
 a time to locate a place, of the two that a write needs, stays below one turn of the platters.

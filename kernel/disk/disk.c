@@ -34,6 +34,7 @@
 #include "kernel/disk/model.h"
 #include "kernel/disk/place.h"
 #include "kernel/disk/queue.h"
+#include "kernel/disk/vlog.h"
 #include "kernel/policy/registry.h"
 #include "kernel/base/stat.h"
 #include "kernel/base/string.h"
@@ -67,17 +68,12 @@ static struct io *io_of(struct request *r)
     return r ? CONTAINER(r, struct io, request) : NULL;
 }
 
-static u64 direction_of(const struct io *io)
-{
-    return io->request.write ? TRACE_WRITE : 0;
-}
-
 /* The caller passes now_ns, so that histograms and the trace agree. */
 static void trace_io(u64 now_ns, enum trace_event event, const struct disk *d,
                      const struct io *io, u64 argument)
 {
     trace_at(now_ns, event, d->id, io->request.sector, io->request.pid,
-             argument | direction_of(io));
+             argument | (io->request.write ? TRACE_WRITE : 0));
 }
 
 /* ---- the scheduler ---- */
@@ -104,15 +100,9 @@ static void adopt(struct disk *d)
  * chooses the request. Caller holds d->lock. */
 static bool fault(struct disk *d, const char *what)
 {
-    if (d->sched == policy_in_use[POLICY_SCHED]) {
-        const struct policy *to =
-            policy_fault(POLICY_SCHED, d->id, d->queue.head_sector, what);
-        if (!to)
-            return false;
-        if (to->start)
-            to->start();
-        policy_in_use[POLICY_SCHED] = to;
-    }
+    if (d->sched == policy_in_use[POLICY_SCHED] &&
+        !policy_take_over(POLICY_SCHED, d->id, d->queue.head_sector, what))
+        return false;
     adopt(d);
     return true;
 }
@@ -232,11 +222,11 @@ static bool join(struct disk *d, struct command *c, struct io *io, u64 now_ns)
         return false;
     struct request *r = &io->request, *first = &c->first->request;
     bool before = r->sector < first->sector;
-    u64 physical = place_of(d, r);
-    if (before ? physical + r->nsectors != first->physical
-               : physical != io_physical_end(c->last))
+    u64 beside =
+        before ? first->physical - r->nsectors : io_physical_end(c->last);
+    if (!place_may_be(d, r, beside, now_ns))
         return false;
-    take(d, r, physical, now_ns);
+    take(d, r, beside, now_ns);
     if (before) {
         io_set_next(io, c->first);
         c->first = io;
@@ -249,13 +239,15 @@ static bool join(struct disk *d, struct command *c, struct io *io, u64 now_ns)
     return true;
 }
 
-/* Take r, and the neighbours after it and before it, off the queue as one
- * command, whose first request is returned. Caller holds d->lock. */
-static struct io *gather(struct disk *d, struct request *r, u64 now_ns)
+/* Take r, which goes to this physical sector, and the neighbours after it and
+ * before it, off the queue as one command, whose first request is returned.
+ * Caller holds d->lock. */
+static struct io *gather(struct disk *d, struct request *r, u64 physical,
+                         u64 now_ns)
 {
     struct io *io = io_of(r);
     struct command c = {io, io, r->nsectors, 1};
-    take(d, r, place_of(d, r), now_ns);
+    take(d, r, physical, now_ns);
     while (!io->alone && join(d, &c, next_to(d, c.last), now_ns))
         ;
     while (!io->alone && join(d, &c, next_before(d, c.first), now_ns))
@@ -333,17 +325,37 @@ static void ask_later(struct disk *d)
         timer_set(&d->ask_timer, when_ns, ask_again, d);
 }
 
+/* Write the sector of a virtual log's map that is due (vlog.h). Returns as
+ * model_start. Caller holds d->lock. */
+static bool write_map(struct disk *d)
+{
+    u64 now_ns = clock_ns();
+    bool may = !d->plugged && d->in_flight < d->depth;
+    struct io *command = may ? vlog_next(d, now_ns) : NULL;
+    if (!command)
+        return false;
+    d->queue.head_sector = io_physical_end(command);
+    trace_io(now_ns, TRACE_issued, d, command, 1);
+    d->in_flight++;
+    return model_start(d, command, now_ns);
+}
+
 /* Dispatch commands while the drive takes them. Caller holds d->lock. */
 static void dispatch(struct disk *d)
 {
-    bool started = false;
+    bool started = d->vlog && write_map(d);
     struct request *r;
     while (!d->plugged && d->in_flight < d->depth && !idle(d) &&
            (r = choose(d))) {
         if (r->offer && !take_up(d, io_of(r)))
             continue;
-        u64 now_ns = clock_ns();
-        struct io *command = gather(d, r, now_ns);
+        u64 now_ns = clock_ns(), head_sector = d->queue.head_sector;
+        u64 physical = place_of(d, r, now_ns);
+        if (physical == NO_SECTOR && r->write && d->in_flight)
+            break; /* until a place is free */
+        struct io *command = gather(d, r, physical, now_ns);
+        if (physical == NO_SECTOR)
+            d->queue.head_sector = head_sector;
         d->in_flight++;
         count(&commands, 1);
         started |= model_start(d, command, now_ns);
@@ -361,19 +373,21 @@ static void ask_again(void *arg)
     dispatch(d);
 }
 
-/* The new policy starts before all disks have changed over to it, and the old
- * one stops after. The new one is asked at once, because the old one may have
- * let queued requests wait. */
+/* A new scheduler or place policy starts before all disks have changed over to
+ * it, and the old one stops after. A scheduler is asked at once, because the
+ * old one may have let queued requests wait. */
 static void swap(const struct policy *to)
 {
-    const struct policy *from = policy_in_use[POLICY_SCHED];
+    const struct policy *from = policy_in_use[to->kind];
     if (to->start)
         to->start();
-    policy_in_use[POLICY_SCHED] = to;
+    policy_in_use[to->kind] = to;
     for (u32 i = 0; i < disks.n; i++) {
         struct disk *d = &disks.disk[i];
         HOLD(spin, &d->lock);
-        if (d->sched != to) {
+        if (to->kind == POLICY_PLACE) {
+            d->place = to;
+        } else if (d->sched != to) {
             adopt(d);
             dispatch(d);
         }
@@ -384,7 +398,7 @@ static void swap(const struct policy *to)
 
 void disk_submit(struct disk *d, struct io *io)
 {
-    assert(io_end(io) <= d->nsectors && io->request.nsectors);
+    assert(io_end(io) <= d->device_sectors && io->request.nsectors);
     assert(io->done && !io->request.offer);
     HOLD(spin, &d->lock);
     hist_add_request(&queued, d->id, io->request.pid, queue_length(d));
@@ -458,6 +472,8 @@ static void command_ended(struct disk *d, struct io *io, int error)
     assert(d->in_flight && !io->request.queue);
     d->in_flight--;
     d->written += !error && io->request.write;
+    if (d->vlog)
+        io = vlog_ended(d->vlog, io, &error);
     for (struct io *i = split ? io : NULL; i; i = next) {
         next = io_next(i);
         i->alone = true;
@@ -531,7 +547,6 @@ int disk_transfer(struct disk *d, struct io *ios, u32 n)
     struct waiter w = {.disk = d, .outstanding = n};
     disk_plug(d);
     for (u32 i = 0; i < n; i++) {
-        ios[i].request.raw = true;
         ios[i].request.waited = true;
         ios[i].request.pid = myproc()->pid;
         ios[i].done = waiter_done;
@@ -641,7 +656,7 @@ static bool attach(u32 id)
         return false;
     d->id = id;
     ksnprintf(d->name, sizeof d->name, "disk%u", id);
-    d->nsectors = facts.nsectors;
+    d->nsectors = d->device_sectors = facts.nsectors;
     d->read_only = facts.read_only;
     d->can_flush = facts.can_flush;
     d->depth = facts.depth;
@@ -661,5 +676,5 @@ void disk_init(void)
     for (u32 i = 0; i < disks.n; i++)
         model_fit(&disks.disk[i], depth);
     policy_own(POLICY_SCHED, (struct policy_owner){.swap = swap});
-    place_init();
+    place_init(swap);
 }

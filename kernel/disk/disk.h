@@ -39,7 +39,8 @@ struct io {
 struct disk {
     u32 id; /* "disk<id>", by address of the device */
     char name[8];
-    u64 nsectors;
+    u64 nsectors;       /* for file systems */
+    u64 device_sectors; /* no fewer */
     bool read_only;
     bool mounted;        /* a file system has it */
     bool can_flush;      /* the device has a volatile cache to flush */
@@ -53,6 +54,7 @@ struct disk {
     /* lock */
     const struct policy *sched, *place; /* adopted from policy_in_use */
     struct queue queue;
+    struct vlog *vlog;    /* NULL: blocks stay in place; set once, at boot */
     u64 queued_ns;        /* the number of requests in it, summed over time */
     u64 measured_ns;      /* until then */
     u32 in_flight;        /* commands */
@@ -123,8 +125,9 @@ void disk_poke(struct disk *);
 void disk_plug(struct disk *);
 void disk_unplug(struct disk *);
 
-/* Do these raw transfers, outside the cache, and wait. The caller sets sector
- * (a physical one), nsectors, write and data of each. 0 or -EIO. May sleep. */
+/* Do these transfers, outside the cache, and wait. The caller sets sector,
+ * nsectors, write, raw (the sector is a physical one) and data of each. 0 or
+ * -EIO. May sleep. */
 int disk_transfer(struct disk *, struct io *ios, u32 n);
 
 /* n sequential streams read the disk now. Under drive_segments=adaptive the

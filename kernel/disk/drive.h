@@ -148,6 +148,9 @@ u64 drive_seek_ns(const struct drive_model *, u32 cyls);
 /* Sectors that the zones have room for: at least .sectors. */
 u64 drive_room(const struct drive_model *);
 
+/* Those of the whole cylinders among the first sectors. */
+struct tracks drive_tracks(const struct drive_model *, u64 sectors);
+
 void drive_start(struct drive *, const struct drive_model *);
 
 /* The model's cache in so many segments, 1 to MAX_SEGMENTS: it stays as large,

@@ -57,6 +57,8 @@ static u64 drive_time(const struct disk *d, struct drive *drive,
                       const struct io *io, u64 now_ns)
 {
     u64 first = io->request.physical, end = io_physical_end(io);
+    if (first == NO_SECTOR)
+        return now_ns; /* the drive has no part in it */
     for (const struct io *i = io_next(io); i; i = io_next(i))
         end = io_physical_end(i);
     return drive_service(drive, MAX(now_ns, io->issued_ns + d->command_ns),
@@ -109,7 +111,8 @@ static void drive_done(void *arg)
     d->in_drive = NULL;
     start_next(d, clock_ns());
     spin_unlock(&d->lock);
-    do_now(d, kind_of(io), io);
+    do_now(d, io->request.physical == NO_SECTOR ? COMMAND_FLUSH : kind_of(io),
+           io);
 }
 
 bool model_start(struct disk *d, struct io *command, u64 now_ns)
@@ -179,10 +182,14 @@ static struct approach misjudge(const struct disk *d, u64 start_ns, u64 sector,
     return a;
 }
 
+/* A request without a place, which the drive has no part in, is done at once.
+ */
 static struct approach approach(struct disk *d, const struct drive *drive,
                                 u64 at_ns, const struct request *r)
 {
-    u64 sector = place_of(d, r);
+    u64 sector = place_of(d, r, at_ns - d->command_ns);
+    if (sector == NO_SECTOR)
+        return (struct approach){at_ns, at_ns};
     return misjudge(
         d, MAX(at_ns, drive->free_ns), sector,
         drive_approach(drive, at_ns, sector, r->nsectors, r->write));
@@ -192,7 +199,9 @@ static struct approach approach(struct disk *d, const struct drive *drive,
 static void suppose(struct disk *d, struct drive *drive, u64 at_ns,
                     const struct request *r)
 {
-    u64 sector = place_of(d, r), late_ns = 0;
+    u64 sector = place_of(d, r, at_ns - d->command_ns), late_ns = 0;
+    if (sector == NO_SECTOR)
+        return;
     if (d->misjudged_percent)
         late_ns = approach(d, drive, at_ns, r).begin_ns -
                   drive_approach(drive, at_ns, sector, r->nsectors, r->write)
@@ -217,6 +226,16 @@ struct approach queue_approach(const struct queue *q, u64 start_ns,
     u64 next_ns = trial.free_ns + gap_ns + d->command_ns;
     drive_catch_up(&trial, next_ns);
     return approach(d, &trial, next_ns, r);
+}
+
+struct approach queue_arrival(const struct queue *q, u64 start_ns, u64 sector,
+                              u32 nsectors)
+{
+    struct disk *d = CONTAINER(q, struct disk, queue);
+    u64 at_ns = start_ns + d->command_ns;
+    const struct drive *drive = later(d, at_ns);
+    return misjudge(d, MAX(at_ns, drive->free_ns), sector,
+                    drive_approach(drive, at_ns, sector, nsectors, true));
 }
 
 u64 queue_seek_edge(struct queue *q, bool last)
@@ -307,6 +326,7 @@ void model_fit(struct disk *d, u32 wanted)
     const struct drive_model *m = d->drive.model;
     d->drive.random = arg_number("drive_seed", 0, 0, ~0ull) + d->id;
     d->queue.turn_ns = m->rpm ? drive_rotation_ns(m) : 0;
+    d->queue.tracks = drive_tracks(m, d->nsectors);
     d->later_ns = NEVER_NS;
     bool is_volatile = m->modelled ? m->volatile_cache : d->can_flush;
     d->volatile_cache = arg_number("drive_volatile", is_volatile, 0, 1);

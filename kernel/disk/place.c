@@ -3,62 +3,105 @@
 #include "kernel/measure/trace.h"
 #include "kernel/policy/registry.h"
 
-/* The new policy starts before all disks have changed over to it, and the old
- * one stops after. */
-static void swap(const struct policy *to)
+static const char *refuses(const struct policy *to)
 {
-    const struct policy *from = policy_in_use[POLICY_PLACE];
-    if (to->start)
-        to->start();
-    policy_in_use[POLICY_PLACE] = to;
-    for (u32 i = 0; i < disk_count(); i++) {
-        struct disk *d = disk_get(i);
-        HOLD(spin, &d->lock);
-        d->place = to;
+    for (u32 i = 0; i < disk_count() && !to->place.place; i++) {
+        if (disk_get(i)->vlog)
+            return "a disk has a virtual log, and this policy has no place for "
+                   "its blocks";
     }
-    if (from && from->stop)
-        from->stop();
+    return NULL;
 }
 
-void place_init(void)
+void place_init(void (*swap)(const struct policy *to))
 {
-    policy_own(POLICY_PLACE, (struct policy_owner){.swap = swap});
+    policy_own(POLICY_PLACE,
+               (struct policy_owner){.swap = swap, .refuses = refuses});
+    for (u32 i = 0; i < disk_count(); i++) {
+        if (policy_in_use[POLICY_PLACE]->place.place)
+            vlog_open(disk_get(i));
+    }
 }
+
+/* ---- wrong answers ---- */
+
+/* Where a request goes without a policy: where it always was, or on a disk with
+ * a virtual log to the first free place after the head, or of all. */
+static u64 plain(const struct queue *q, const struct request *r, u64 now_ns)
+{
+    (void)now_ns;
+    u64 sector = queue_free_from(q, q->head_sector, NO_SECTOR);
+    if (sector == NO_SECTOR)
+        sector = queue_free_from(q, 0, NO_SECTOR);
+    return q->logged ? sector : r->sector;
+}
+
+/* What the blocks of a disk with a virtual log are placed by when the default
+ * of the kind takes over, which has no places for them. */
+static const struct policy kernels_own = {.kind = POLICY_PLACE,
+                                          .place = {.place = plain}};
 
 /* The policy has answered wrongly: this disk changes to the default now,
  * another one when it gets a wrong answer, too; or the policy stays. Returns
  * the place. */
-static u64 fault(struct disk *d, const struct request *r)
+static u64 fault(struct disk *d, const struct request *r, u64 now_ns)
 {
-    if (d->place == policy_in_use[POLICY_PLACE]) {
-        const struct policy *to =
-            policy_fault(POLICY_PLACE, d->id, r->sector,
-                         "place returned a sector off the disk");
-        if (!to)
-            return r->sector;
-        if (to->start)
-            to->start();
-        policy_in_use[POLICY_PLACE] = to;
-    }
-    d->place = policy_in_use[POLICY_PLACE];
-    return place_of(d, r);
+    if (d->place == policy_in_use[POLICY_PLACE] &&
+        !policy_take_over(POLICY_PLACE, d->id, r->sector,
+                          d->vlog ? "place returned no free place"
+                                  : "place returned a sector off the disk"))
+        return plain(&d->queue, r, now_ns);
+    d->place = d->vlog ? &kernels_own : policy_in_use[POLICY_PLACE];
+    return place_of(d, r, now_ns);
 }
 
-u64 place_ask(struct disk *d, const struct request *r)
+/* ---- places ---- */
+
+u64 place_ask(struct disk *d, const struct request *r, u64 now_ns)
 {
-    u64 physical = d->place->place.place(&d->queue, r);
+    if (d->vlog && !r->write)
+        return vlog_find(d->vlog, r);
+    if (d->vlog && vlog_is_full(d->vlog, r))
+        return NO_SECTOR;
+    u64 physical = d->place->place.place(&d->queue, r, now_ns);
     policy_check(d->place);
-    if (physical <= d->nsectors - r->nsectors)
-        return physical;
-    return fault(d, r);
+    bool right = d->vlog ? vlog_may_take(d->vlog, r, physical)
+                         : physical <= d->nsectors - r->nsectors;
+    return right ? physical : fault(d, r, now_ns);
+}
+
+bool place_may_be(struct disk *d, const struct request *r, u64 physical,
+                  u64 now_ns)
+{
+    if (d->vlog && r->write && !r->raw)
+        return vlog_may_take(d->vlog, r, physical);
+    return place_of(d, r, now_ns) == physical;
 }
 
 void place_confirm(struct disk *d, struct request *r, u64 physical, u64 now_ns)
 {
     r->physical = physical;
+    if (physical == NO_SECTOR)
+        return;
     if (physical != r->sector)
         trace_at(now_ns, TRACE_placed, d->id, r->sector, r->pid,
                  physical | (r->write ? TRACE_WRITE : 0));
-    if (!r->raw && d->place->place.placed)
+    if (r->raw || !d->place->place.place)
+        return;
+    if (d->vlog && r->write) {
+        bool taken = logical_take(&d->vlog->map, physical / PLACE_SECTORS);
+        assert(taken);
+    }
+    if (d->place->place.placed)
         d->place->place.placed(&d->queue, r);
+}
+
+u64 queue_free_from(const struct queue *q, u64 from, u64 end)
+{
+    const struct disk *d = CONTAINER(q, struct disk, queue);
+    u64 most = d->device_sectors - PLACE_SECTORS + 1; /* no sum overflows */
+    from = ROUND_UP(MIN(from, most), PLACE_SECTORS) / PLACE_SECTORS;
+    end = ROUND_UP(MIN(end, most), PLACE_SECTORS) / PLACE_SECTORS;
+    u32 place = d->vlog ? logical_free_from(&d->vlog->map, from, end) : 0;
+    return place ? place * PLACE_SECTORS : NO_SECTOR;
 }

@@ -6,23 +6,34 @@
  *   model and the driver know physical ones, which a request has from its
  *   dispatch on.
  * - A raw request, which goes past the cache, is where it says.
+ * - On a disk with a virtual log (vlog.h) the kernel knows where a block is.
+ * The policy says only where the next write goes; what joins that in one
+ * command goes beside it, if the places there are free.
  */
 #ifndef SLUICE_PLACE_H
 #define SLUICE_PLACE_H
 
-#include "kernel/disk/disk.h"
+#include "kernel/disk/vlog.h"
 
-void place_init(void); /* owns the place kind */
+/* Own the place kind; find the disks with virtual logs. At boot. */
+void place_init(void (*swap)(const struct policy *to));
 
 /* The policy's answer, on the disk. */
-u64 place_ask(struct disk *, const struct request *);
+u64 place_ask(struct disk *, const struct request *, u64 now_ns);
 
-/* The first physical sector of the request, if it were dispatched now. Caller
- * holds the disk's lock. */
-static inline u64 place_of(struct disk *d, const struct request *r)
+/* The first physical sector of the request, if it were dispatched at now_ns;
+ * NO_SECTOR: on a disk with a virtual log, the block was never written, or no
+ * place is free for it. Caller holds the disk's lock. */
+static inline u64 place_of(struct disk *d, const struct request *r, u64 now_ns)
 {
-    return r->raw || !d->place->place.place ? r->sector : place_ask(d, r);
+    return r->raw || !d->place->place.place ? r->sector
+                                            : place_ask(d, r, now_ns);
 }
+
+/* May the request be dispatched at now_ns to this physical sector, beside its
+ * neighbour? Caller holds the disk's lock. */
+bool place_may_be(struct disk *, const struct request *, u64 physical,
+                  u64 now_ns);
 
 /* The request is dispatched at now_ns to this physical sector, which place_of
  * returned last for it. Caller holds the disk's lock. */

@@ -13,6 +13,7 @@
  */
 #include "kernel/ext2/inside.h"
 #include "kernel/machine/args.h"
+#include "kernel/disk/vlog.h"
 
 #define PER_PAGE   (PAGE_SIZE / sizeof(struct ext2_group))
 #define MAX_BITS   65528 /* of a bitmap in use: counts have 16 bits */
@@ -165,6 +166,8 @@ static int check_block_size(struct fs *fs, const struct ext2_super *sb)
                       sb->log_block_size);
     fs->block_shift = 10 + sb->log_block_size;
     fs->block_bytes = 1 << fs->block_shift;
+    if (fs->disk->vlog && fs->block_bytes != PLACE_SECTORS * SECTOR_BYTES)
+        return refuse(fs, -EINVAL, "a virtual log needs blocks of 4096 bytes");
     if (fs->block_bytes != bio_block_bytes())
         return refuse(fs, -EINVAL, "block size %u, the cache has the root's %u",
                       fs->block_bytes, bio_block_bytes());
@@ -517,7 +520,10 @@ static int shut_one(struct fs *fs)
 
 int ext2_shutdown(void)
 {
-    return each_mount(shut_one);
+    int error = each_mount(shut_one);
+    if (!error)
+        vlog_close();
+    return error;
 }
 
 /* ---- the table as seen from outside ---- */

@@ -4,7 +4,8 @@
  * - Reading ends at the end of the disk; writing past it is ENOSPC; an offset
  *   or length that is no whole number of sectors is EINVAL.
  * - A mounted disk cannot be written here (EBUSY), and what is read of it may
- *   be older than the cache.
+ *   be older than the cache. Nor can one with a virtual log, whose places are
+ *   read as they are on the disk.
  */
 #include "kernel/base/abi.h"
 #include "kernel/file/dev.h"
@@ -26,7 +27,7 @@ static u32 disk_units(void)
 
 static u64 disk_bytes(u32 unit)
 {
-    return disk_get(unit)->nsectors * SECTOR_BYTES;
+    return disk_get(unit)->device_sectors * SECTOR_BYTES;
 }
 
 static void free_pages(struct piece *p)
@@ -51,6 +52,7 @@ static struct piece *make_piece(u64 offset, u64 bytes, bool write)
         io->request.sector = offset / SECTOR_BYTES;
         io->request.nsectors = n / SECTOR_BYTES;
         io->request.write = write;
+        io->request.raw = true;
         offset += n;
         bytes -= n;
     }
@@ -92,7 +94,7 @@ static int disk_move(u32 unit, struct uio *uio)
 
 static int disk_write(u32 unit, struct uio *uio)
 {
-    if (disk_get(unit)->mounted)
+    if (disk_get(unit)->mounted || disk_get(unit)->vlog)
         return -EBUSY;
     if (uio->offset >= disk_bytes(unit))
         return -ENOSPC;

@@ -8,7 +8,7 @@
 
 static void print_mounts(struct text *t)
 {
-    char *path = page_alloc();
+    PAGE_OWNED char *path = page_alloc();
     if (!path) {
         t->error = -ENOMEM;
         return;
@@ -17,7 +17,6 @@ static void print_mounts(struct text *t)
     bool read_only;
     for (u32 i = 0; ext2_mount_row(i, path, PATH_BYTES, &disk, &read_only); i++)
         text_printf(t, "%s %s %s\n", disk->name, path, read_only ? "ro" : "rw");
-    page_free(path);
 }
 
 static const struct device mounts = {

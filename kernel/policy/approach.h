@@ -13,4 +13,10 @@ struct approach {
     u64 begin_ns; /* the first sector begins to pass */
 };
 
+/* The tracks of a part of a drive. All are 0 if there is no model of one, or if
+ * its tracks are not alike. */
+struct tracks {
+    u32 sectors, heads, cyls; /* of a track, of a cylinder, of the part */
+};
+
 #endif

@@ -42,6 +42,7 @@ enum policy_kind {
 };
 
 #define MAX_DISKS 8 /* they are numbered from 0 */
+#define NO_SECTOR UINT64_MAX
 
 /* A number that the user may change: `set pu.interval_ms 1000`. */
 struct tunable {
@@ -213,8 +214,10 @@ enum direction { READS = 1, WRITES = 2, BOTH = READS | WRITES, OFFERS = 4 };
 /* One disk's queue. */
 struct queue {
     u32 disk;
-    u64 turn_ns;     /* of the modelled platter; 0: there is none */
-    u64 head_sector; /* where the last command ended, on the disk */
+    u64 turn_ns;          /* of the modelled platter; 0: there is none */
+    struct tracks tracks; /* under the disk */
+    bool logged;          /* blocks go where a place is free (kind place) */
+    u64 head_sector;      /* where the last command ended, on the disk */
     /* The last command: the scheduler's choice for it, when it was dispatched,
      * and when the modelled drive has done it. How many there were. */
     const struct request *last;
@@ -249,6 +252,11 @@ struct approach queue_approach(const struct queue *, u64 start_ns,
                                const struct request *first, u64 gap_ns,
                                const struct request *r);
 
+/* How would the arm come to these sectors for a write, if the drive were given
+ * that at start_ns? With a model only. */
+struct approach queue_arrival(const struct queue *, u64 start_ns, u64 sector,
+                              u32 nsectors);
+
 /* Move the arm to the drive's first cylinder or its last, with nothing to
  * transfer. Returns when it is there, until which a command waits; 0 if no arm
  * can be moved: there is no model of one, or the drive has a command. */
@@ -274,14 +282,24 @@ struct sched_hooks {
 
 /* ---- place: where on the disk does a request go? ---- */
 
+/* On a disk with a virtual log (q->logged), the kernel knows where each block
+ * is and which places are free, and the policy says only where the next write
+ * goes. r is a block's, or of 1 sector: that of the map, which follows it. */
+
+/* The first sector of a free place that begins in [from, end); NO_SECTOR: there
+ * is none, or the disk has no virtual log. */
+u64 queue_free_from(const struct queue *, u64 from, u64 end);
+
 /* The disk's lock is held. The order of the queue is by `sector`, wherever that
  * is on the disk. The hooks are not called for a raw request. */
 struct place_hooks {
-    /* (optional; without it: r->sector) Where on the disk would r begin, if it
-     * were dispatched now? For a read, where its data are. Called when r is
-     * dispatched, when a merge is considered, and by queue_approach; so it must
-     * change nothing. Off the disk is a fault. */
-    u64 (*place)(const struct queue *, const struct request *r);
+    /* (optional; without it: r->sector, and no virtual log) Where on the disk
+     * would r begin, if it were dispatched at now_ns? For a read, where its
+     * data are; not asked on a disk with a virtual log, where any free place is
+     * right for a write. Called when r is dispatched, when a merge is
+     * considered, and by queue_approach; so it must change nothing. Off the
+     * disk, or a place that is not free, is a fault. */
+    u64 (*place)(const struct queue *, const struct request *r, u64 now_ns);
     /* (optional) r is dispatched to r->physical, the last answer for it. */
     void (*placed)(const struct queue *, const struct request *r);
 };

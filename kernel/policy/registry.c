@@ -155,7 +155,9 @@ static const struct policy *find(enum policy_kind kind, const char *name)
 /* Why a policy cannot be in use now, or NULL. */
 static const char *objection(const struct policy *p)
 {
-    return p->refuses ? p->refuses() : NULL;
+    const struct policy_owner *owner = &kinds[p->kind].owner;
+    const char *why = p->refuses ? p->refuses() : NULL;
+    return why || !owner->refuses ? why : owner->refuses(p);
 }
 
 void policy_own(enum policy_kind kind, struct policy_owner owner)
@@ -209,6 +211,17 @@ const struct policy *policy_fault(enum policy_kind kind, u32 disk, u64 about,
     kprintf("policy fault: %s/%s: %s; going on with %s\n", kinds[kind].name,
             p->name, what, def->name);
     return def;
+}
+
+bool policy_take_over(enum policy_kind kind, u32 disk, u64 about,
+                      const char *what)
+{
+    const struct policy *to = policy_fault(kind, disk, about, what);
+    if (to && to->start)
+        to->start();
+    if (to)
+        policy_in_use[kind] = to;
+    return to;
 }
 
 void policy_check(const struct policy *p)

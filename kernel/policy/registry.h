@@ -24,6 +24,8 @@ struct policy_owner {
     /* (optional) A tunable of the policy in use has been set: ask the policy
      * its questions again. No spin lock held; may sleep. */
     void (*tuned)(void);
+    /* (optional) Why the policy cannot be put to use now, or NULL. */
+    const char *(*refuses)(const struct policy *to);
 };
 
 /* The step that all swaps share: stop the policy in use of `to`'s kind, start
@@ -50,6 +52,10 @@ void policy_own(enum policy_kind, struct policy_owner);
  */
 const struct policy *policy_fault(enum policy_kind, u32 disk, u64 about,
                                   const char *what);
+
+/* policy_fault, for a kind whose default only starts to be in use. False: the
+ * policy stays. */
+bool policy_take_over(enum policy_kind, u32 disk, u64 about, const char *what);
 
 /* Under check=1, panics if the policy finds its own records wrong. The layer
  * calls it after each question, with the lock of the kind. */

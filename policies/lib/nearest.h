@@ -23,8 +23,6 @@
 
 #include "kernel/policy/policy.h"
 
-#define NO_SECTOR UINT64_MAX
-
 struct nearest_disk {
     u64 turn_ns;
     u64 patience_ns; /* how much later than the arm in another cylinder */

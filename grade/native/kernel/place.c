@@ -3,25 +3,32 @@
 
 #define MS 1000000UL
 
-static u64 shifted(const struct queue *q, const struct request *r)
+static u64 shifted(const struct queue *q, const struct request *r, u64 now_ns)
 {
+    (void)now_ns;
     (void)q;
     return r->sector + 200;
 }
 
 /* Behind the head, wherever that is: as eager writing does. */
-static u64 behind_head(const struct queue *q, const struct request *r)
+static u64 behind_head(const struct queue *q, const struct request *r,
+                       u64 now_ns)
 {
+    (void)now_ns;
     return r->write ? q->head_sector + 50 : r->sector;
 }
 
-static void boot_placed(const char *args, u64 (*place)(const struct queue *,
-                                                       const struct request *))
+static void boot_placed(const char *args,
+                        u64 (*place)(const struct queue *,
+                                     const struct request *, u64))
 {
     told.quiet = true;
     boot(args);
     told.quiet = false;
     told.place = place;
+    forget("notes"); /* of the look for a virtual log */
+    forget("commands");
+    disk0()->queue.head_sector = 0;
 }
 
 TEST(a_block_is_read_and_written_where_it_is_placed)
@@ -81,8 +88,9 @@ TEST(each_neighbour_is_asked_for_once_and_merged_where_it_is_next)
     check_eq(disk0()->queue.head_sector, 216);
 }
 
-static u64 mirrored(const struct queue *q, const struct request *r)
+static u64 mirrored(const struct queue *q, const struct request *r, u64 now_ns)
 {
+    (void)now_ns;
     (void)q;
     return 1000 - r->sector;
 }
@@ -122,7 +130,7 @@ TEST(raw_transfers_are_not_placed)
 {
     static u8 bytes[SECTOR_BYTES];
     boot_placed("place=told", shifted);
-    struct io io = {.request = {.sector = 100, .nsectors = 1},
+    struct io io = {.request = {.sector = 100, .nsectors = 1, .raw = true},
                     .span.data = bytes};
     check_eq(disk_transfer(disk0(), &io, 1), 0);
     check_notes("");
@@ -175,8 +183,10 @@ TEST(the_trace_names_requests_by_their_sector_and_says_where_they_go)
 
 /* ---- wrong answers and swaps ---- */
 
-static u64 past_the_end(const struct queue *q, const struct request *r)
+static u64 past_the_end(const struct queue *q, const struct request *r,
+                        u64 now_ns)
 {
+    (void)now_ns;
     return q->disk || !r->write ? r->sector : 4095;
 }
 
@@ -210,8 +220,9 @@ TEST(the_kernel_can_place_what_a_faulty_policy_did_not_and_leave_it_in_use)
     check_counters("policy.", "faults 1");
 }
 
-static u64 far_away(const struct queue *q, const struct request *r)
+static u64 far_away(const struct queue *q, const struct request *r, u64 now_ns)
 {
+    (void)now_ns;
     (void)q, (void)r;
     return NEVER_NS;
 }

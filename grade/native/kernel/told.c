@@ -225,10 +225,10 @@ POLICY(told_prefetch);
 
 /* ---- place ---- */
 
-static u64 place_(const struct queue *q, const struct request *r)
+static u64 place_(const struct queue *q, const struct request *r, u64 now_ns)
 {
     tell("place %c%lu", r->write ? 'W' : 'R', r->sector);
-    return told.place ? told.place(q, r) : r->sector;
+    return told.place ? told.place(q, r, now_ns) : r->sector;
 }
 
 static void placed_(const struct queue *q, const struct request *r)

@@ -43,7 +43,8 @@ extern struct told {
     struct wish wish;
 
     /* place: "place R10", "placed 10 at 12" */
-    u64 (*place)(const struct queue *, const struct request *); /* or NULL */
+    u64 (*place)(const struct queue *, const struct request *,
+                 u64 now_ns); /* or NULL */
 } told;
 
 /* Hooks that the tables do not have at first. */

@@ -14,7 +14,7 @@
  * spare, which SPARE is, there is always a free one for the next piece; and by
  * writing that, the places that it replaces become free.
  */
-#include "grade/native/logical/inside.h"
+#include "kernel/logical/inside.h"
 
 #define SPARE 4 /* places: two for a write, two that may fail */
 

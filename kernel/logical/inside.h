@@ -3,7 +3,7 @@
 #define SLUICE_LOGICAL_INSIDE_H
 
 #include "kernel/base/string.h"
-#include "grade/native/logical/logical.h"
+#include "kernel/logical/logical.h"
 
 /* map.c */
 bool place_use(struct logical *, u32 place); /* false: it is not free */

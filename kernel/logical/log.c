@@ -37,7 +37,7 @@
  * all of the disk. If just that one was damaged after it was written, the state
  * before it is found: nothing tells it from a power cut before it.
  */
-#include "grade/native/logical/inside.h"
+#include "kernel/logical/inside.h"
 
 #define MAGIC 0x676f4c6c61757472UL /* "rtualLog" */
 
