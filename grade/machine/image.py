@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from grade.host.paths import MKFS, ROOT_FOLDER
+from grade.machine import virtual_log
 
 
 def command(*words: str | Path, check: bool = True) -> subprocess.CompletedProcess[bytes]:
@@ -25,7 +26,8 @@ class Content:
     """The contents of an image.
 
     files: contents by path in the image; links: text of each symbolic link; rc: the script that
-    init runs, if any; programs: include all of /bin; options: more options of mkfs.
+    init runs, if any; programs: include all of /bin; options: more options of mkfs; log_places: lay
+    the disk out on a virtual log of so many places (virtual_log.py).
     """
 
     files: dict[str, bytes] = field(default_factory=dict)
@@ -35,6 +37,7 @@ class Content:
     size: str = "32M"
     block: str = "4K"
     options: tuple[str, ...] = ()
+    log_places: int = 0
 
 
 def link(source: str, target: str) -> None:
@@ -67,6 +70,8 @@ def make(path: Path, content: Content) -> Path:
             *(MKFS, "-s", content.size, "-b", content.block, "-d", folder),
             *(*content.options, path),
         )
+    if content.log_places:
+        path.write_bytes(virtual_log.laid_out(path.read_bytes(), content.log_places))
     return path
 
 

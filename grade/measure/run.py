@@ -99,6 +99,7 @@ def content(run: Run, name: str, files: dict[str, str] | None = None) -> Content
         size=disk["size"],
         block=run.config["block"],
         options=mkfs_options(disk),
+        log_places=disk["log_places"],
     )
 
 

@@ -151,6 +151,9 @@ DISK = {
     "spread": Field("text", "SIZE[:GROUPS]: after each such part, files go on so many groups on"),
     "fill": Field("number", "percent in use, with other files", 0, 0, 100),
     "fragment": Field("number", "percent of the other files' blocks freed again", 0, 0, 99),
+    "log_places": Field(
+        "number", "of 4 KB, of the virtual log that the disk is laid out on; 0: none", 0, 0, 1 << 24
+    ),
 }
 TOP = {
     "claim": Field("text", "what is to be shown", required=True),
