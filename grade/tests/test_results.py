@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from grade.commands import results
 from grade.host.paths import ROOT
 from grade.measure import findings
 from grade.measure.choose import EXPERIMENTS
@@ -198,6 +199,29 @@ def test_whole_results_of_this_kernel_only_are_stored(tmp_path: Path) -> None:
         store.digest(experiment, [results[0], result(2, 6, "older")], [])
     with pytest.raises(BadResult, match="make results E=none"):
         store.read("none", tmp_path)
+
+
+def test_stored_findings_are_counted_and_what_is_lacking_is_named(monkeypatch, capsys) -> None:
+    def read(name: str) -> dict:
+        verdict = {"says": "few", "why": "", "paper": "Author 1999: few", "sure": True}
+        here = {"experiment": name, "kernel": "older"}
+        stored = {
+            "good": here | {"verdicts": [verdict | {"word": "as the paper", "contest": False}]},
+            "bad": here | {"verdicts": [verdict | {"word": "NOT SO", "contest": False}]},
+            "old": here | {"verdicts": [{"says": "few", "word": "as said"}]},
+        }
+        if name not in stored:
+            raise BadResult(name)
+        return stored[name]
+
+    monkeypatch.setattr(store, "read", read)
+    assert results.show_findings(["good", "old", "none"])
+    said = capsys.readouterr().out
+    assert said.splitlines()[1].split() == ["Author", "1999", "1", "0", "0", "0", "0"]
+    assert "make results E=: old, none" in said
+    assert "another kernel: good" in said
+    assert not results.show_findings(["good", "bad"])
+    assert "NOT SO  bad: few" in capsys.readouterr().out
 
 
 def test_the_picture_shows_what_is_kept_of_the_runs() -> None:

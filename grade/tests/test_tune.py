@@ -57,6 +57,14 @@ def test_candidates_differ_and_change_what_the_file_allows() -> None:
     assert drawn == tune.drawn(HAND, CHOICES, 8, random.Random(1))
 
 
+def test_a_candidate_changes_about_a_third_of_the_values() -> None:
+    best = {f"sluice.{n}": 0 for n in range(9)}
+    drawn = tune.drawn(best, {name: [0, 1, 2] for name in best}, 200, random.Random(1))
+    changes = [sum(values[name] != 0 for name in best) for values in drawn]
+    assert sum(changes) / len(changes) == pytest.approx(3, abs=0.4)
+    assert min(changes) >= 1
+
+
 def test_a_difference_is_paired_by_setting_and_averaged_over_settings() -> None:
     found = [
         result(arm, load, seed, 10 * scale * seed)
