@@ -16,15 +16,12 @@ from grade.results.documents import Source, source
 
 
 class ResultRole(SphinxRole):
-    """A number."""
+    """A number, with its interval if there is one."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         come_from = source(self.text)
         try:
-            text, sure = stored.value(come_from), stored.interval(come_from)
-            if sure:
-                return [nodes.abbreviation("", text, explanation=sure, classes=["result"])], []
-            return [nodes.inline("", text, classes=["result"])], []
+            return [nodes.inline("", with_interval(come_from), classes=["result"])], []
         except NotStored:
             words = f"(not measured yet: make results E={come_from['from']})"
             return [nodes.emphasis("", words, classes=["not-measured"])], []
