@@ -113,7 +113,7 @@ MACHINE = {
     "cpu_shift": Field("number", "an instruction takes 2^this ns", 5, 0, 10),
     "memory": Field("size", "of the machine", "64M", 32 << 20, 8 << 30),
     "block": Field("text", "block size of both disks", "4K", choices=("1K", "2K", "4K", "8K")),
-    "nbuf": Field("number", "buffers in the cache; if not given, as the kernel likes", None, 16),
+    "nbuf": Field("number", "buffers in the cache; if not given, the kernel decides", None, 16),
     "cluster_kb": Field("number", "neighbours join to commands of this size", 64, 0, 1024),
     "drive_depth": Field("number", "commands in a drive; 0: as its model says", 0, 0, 256),
     "drive_command_us": Field(
@@ -210,8 +210,10 @@ EXPECTATION = {
     "along": Field("text", "or, for each value of this variable, with the value before"),
     "crosses": Field("text", "or, along this variable, where the value meets that of `than`"),
     "times": Field("real", "times this", 1.0),
-    "within_percent": Field("real", "so far off is still =="),
-    "median_percent": Field("real", "or half of the points are no farther off than this"),
+    "within_percent": Field("real", "with ==: a difference of so many percent is allowed"),
+    "median_percent": Field(
+        "real", "with the model: at least half of the points are no farther off"
+    ),
     "of": Field("text", "over the runs; if not given, as the table", choices=OVER_RUNS),
     "where": Field("table", "only runs with these values"),
     "size": Field("text", "only at this size"),
