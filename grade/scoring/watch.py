@@ -27,7 +27,11 @@ def seen_of(pid: int) -> tuple[int, bool]:
     (0, False) for a process that has ended. Source: proc(5), stat.
     """
     ticks, busy = 0, False
-    for thread in Path(f"/proc/{pid}/task").glob("*/stat"):
+    try:
+        threads = list(Path(f"/proc/{pid}/task").glob("*/stat"))
+    except OSError:  # it ended while its folder was being opened
+        return 0, False
+    for thread in threads:
         try:
             fields = thread.read_text().rpartition(")")[2].split()
         except OSError:

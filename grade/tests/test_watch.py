@@ -1,5 +1,6 @@
 """Who is stopped as stuck: a machine that does nothing, not one that the host keeps waiting."""
 
+import os
 import subprocess
 import time
 from collections.abc import Iterator
@@ -32,6 +33,18 @@ def test_a_process_that_computes_is_seen_to_and_one_that_sleeps_is_not(
         process.wait()
         assert watch.seen_of(process.pid) == (0, False)
     until(lambda: not watch.seen_of(asleep.pid)[1])
+
+
+def test_a_process_may_end_while_it_is_being_looked_at(
+    monkeypatch: pytest.MonkeyPatch, asleep: subprocess.Popen
+) -> None:
+    """Its folder in /proc is there when it is looked for, and gone when it is read."""
+
+    def gone(*_: object) -> None:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(os, "scandir", gone)
+    assert watch.seen_of(asleep.pid) == (0, False)
 
 
 @pytest.mark.parametrize("busy", [True, False])
