@@ -17,6 +17,9 @@ READ, DONE, WRITTEN = 1, 2, 3  # beacons: a first part of the load, all of it, a
 FAR_TOO_OLD = 1.5  # times the oldest block of the classic set: with an older one nothing counts
 SYNCED = 120  # blocks
 LONGEST = 5  # reads
+# The drive is the same for every nonce: how far a set comes from the classic one to ours depends on
+# the drive, and points must not depend on the nonce. Hidden loads have other drives.
+VISIBLE = ("lps540s",)
 FILES = ("r0", "r1", "r2")  # one for each reader: reads of one file would wait for each other
 READ_FILES = tuple((f"/{name}", "12M") for name in FILES)
 
@@ -71,7 +74,7 @@ beacon {WRITTEN}
         args="nbuf=1200",
         data=(*READ_FILES, ("/steady", "5M"), ("/burst", "2M"), ("/again", "1M")),
         size="64M",
-        drives=("rz58", "lps540s", "st31230n"),
+        drives=VISIBLE,
     )
 
 
@@ -99,7 +102,7 @@ beacon {WRITTEN}
             *((path, f"{SYNCED * BLOCK_BYTES >> 10}K") for path in ("/left", "/synced")),
         ),
         size="64M",
-        drives=("rz58", "lps540s", "st31230n"),
+        drives=VISIBLE,
     )
 
 
