@@ -11,12 +11,15 @@ from grade.scoring.workbench import Workbench
 READS = 1000
 WRITERS = 3
 SETTLED_NS = 8 * 10**9  # by then each policy has begun to write
-# Shares of the way from the better policy's figure to the worse one's. A mistake that leaves bursts
-# together is about halfway there, or more.
-FULL, NONE = 0.2, 0.4
-LDCL = "write=delayed update=ldcl ldcl.age_s=6 ldcl.range_s=5"
-PERIODIC = "write=delayed update=pu pu.interval_ms=6000"
-OAW, ASYNC = "write=oaw oaw.floor=5 update=none", "write=async update=none"
+BURST, FLOOR, AGE_S = 60, 5, 6
+LDCL = f"write=delayed update=ldcl ldcl.age_s={AGE_S} ldcl.range_s={AGE_S - 1}"
+PERIODIC = f"write=delayed update=pu pu.interval_ms={AGE_S}000"
+OAW, ASYNC = f"write=oaw oaw.floor={FLOOR} update=none", "write=async update=none"
+# Into how many parts the better policy divides what the worse one writes at once: LDCL into one
+# for each second, OAW into as much as the queue may hold. This share of the parts earns all points
+# (GOOD) or none (BAD): half is the border, with a tenth on either side.
+LDCL_PARTS, OAW_PARTS = AGE_S, BURST / (FLOOR + 1)
+GOOD, BAD = 0.6, 0.4
 
 
 def _scenario(bench: Workbench, name: str, policies: str) -> Scenario:
@@ -24,7 +27,7 @@ def _scenario(bench: Workbench, name: str, policies: str) -> Scenario:
     rng = bench.random("jobs")
     writers = " -- ".join(
         f"name=w{i} rw=randwrite filename=/data/w{i} seed={rng.randrange(10**6)} until=read "
-        f"thinktime_blocks=60 thinktime_us={4500 + 700 * i}000"
+        f"thinktime_blocks={BURST} thinktime_us={4500 + 700 * i}000"
         for i in range(WRITERS)
     )
     read = f"name=read rw=randread filename=/data/read seed={rng.randrange(10**6)} nr={READS}"
@@ -52,9 +55,21 @@ def _writes(run: Run) -> int:
     return sum(len(run.writes_of(path, end_ns=run.beacon(1))) for path in paths)
 
 
-def _measure(bench: Workbench, better: tuple[str, str], worse: tuple[str, str]) -> Slide:
-    """Points from a little more than the reference's better policies down to part of the way to
-    its worse ones."""
+def _way(parts: float, share: float) -> float:
+    """How far the standard deviation is on the way from a burst in so many parts to a whole one, if
+    there is only this share of the parts.
+
+    One read waits for a part, as long as the part is (n * s, the chapter's formula). So k parts,
+    each a k-th of the burst, add up to a k-th of the variance.
+    """
+    return (share**-0.5 - 1) / (parts**0.5 - 1)
+
+
+def _measure(
+    bench: Workbench, better: tuple[str, str], worse: tuple[str, str], parts: float
+) -> Slide:
+    """Points from what the reference's better policies would have with a few parts less, down to
+    what they would have with still fewer."""
     good, bad = _scenario(bench, *better), _scenario(bench, *worse)
     best, worst = bench.reference(good), bench.reference(bad)
     run = bench.run(good)
@@ -64,17 +79,19 @@ def _measure(bench: Workbench, better: tuple[str, str], worse: tuple[str, str]) 
         f"{_writes(run)} were",
     )
     value_ms, best_ms, worst_ms = (pstdev(_reads_ms(r)) for r in (run, best, worst))
-    full_ms, none_ms = (best_ms + share * (worst_ms - best_ms) for share in (FULL, NONE))
+    full_ms, none_ms = (
+        best_ms + _way(parts, share) * (worst_ms - best_ms) for share in (GOOD, BAD)
+    )
     return Slide("standard deviation of read response", "ms", value_ms, full_ms, none_ms)
 
 
 def reads_beside_delayed_writes_wait_evenly(bench: Workbench) -> Slide:
     """The standard deviation of reads' response times with LDCL, which is compared with
     periodic update's."""
-    return _measure(bench, ("ldcl", LDCL), ("pu", PERIODIC))
+    return _measure(bench, ("ldcl", LDCL), ("pu", PERIODIC), LDCL_PARTS)
 
 
 def reads_beside_filled_blocks_wait_evenly(bench: Workbench) -> Slide:
     """The standard deviation with OAW, which is compared with that of writes that all start at
     once."""
-    return _measure(bench, ("oaw", OAW), ("async", ASYNC))
+    return _measure(bench, ("oaw", OAW), ("async", ASYNC), OAW_PARTS)
