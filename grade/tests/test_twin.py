@@ -11,9 +11,9 @@ import pytest
 
 from grade.host.limits import HANG_S
 from grade.host.paths import BUILT, ROOT
-from grade.machine import image
+from grade.machine import image, trace
 from grade.machine.image import Content
-from grade.machine.qemu import Config, Disk
+from grade.machine.qemu import Config, Disk, start
 from grade.measure import jobs
 from grade.measure import run as runs
 from grade.measure.choose import EXPERIMENTS, on_twin
@@ -119,6 +119,55 @@ def test_a_run_that_the_twin_cannot_make_fails_with_the_reason(tmp_path: Path) -
     run.config["commands"] = "usertests"
     with pytest.raises(RunFailed, match=r"no program usertests.*leave ENGINE=twin away"):
         runs.make(run, tmp_path / "console")
+
+
+# Programs that one policy after the other answers for: of these kinds all policies, of the
+# schedulers those that do not go by the platter's place, which differs by some microseconds.
+KINDS = ("write", "replace", "prefetch")
+SCHEDULERS = ("clook", "cscan", "deadline", "fcfs", "scan", "sstf")
+RANDOM = "iogen output=text name=x filename=/f bs=4k nr=150 rw=randrw seed={}"
+STREAMS = "iogen output=text name=x filename=/f bs=4k nr=100 rw=read streams=3 step=2"
+
+
+def one_by_one() -> str:
+    """The script. A pause before each command, because the second in which the shell reads the
+    script is written into its inode."""
+    policies = [p for kind in KINDS for p in sorted((ROOT / "policies" / kind).glob("*.c"))]
+    uses = [f"{path.parent.name} {path.stem}" for path in policies]
+    uses += [f"sched {name}" for name in SCHEDULERS]
+    lines = ["policy use update none"]
+    for seed, use in enumerate(uses):
+        lines += [f"policy use {use}", RANDOM.format(seed), STREAMS]
+    return "set -e\n" + "\nsleep 2\n".join([*lines, "sync", "grep trace.phys /dev/stat"]) + "\n"
+
+
+def decision(event: trace.Event) -> tuple:
+    """An event without its times."""
+    timed = event.name in ("completed", "writing", "sought")
+    argument = None if timed else event.argument
+    return (event.name, event.disk, event.block, event.pid, argument, event.write)
+
+
+@pytest.mark.xdist_group("twin")
+def test_the_twin_decides_what_the_machine_decides_one_by_one(tmp_path: Path) -> None:
+    """With a fast CPU, so that the time of computing decides nothing; under a drive that turns."""
+    content = Content(rc=one_by_one(), size="24M", options=("--file", "/f=8M"))
+    disks = (Disk(image.make(tmp_path / "root.img", content)),)
+    args = "drive=cheetah4lp nbuf=512 trace_k=256"
+    machine = Config(disks, memory="64M", args=args, lab=True, cpu_shift=0)
+    found = []
+    for begin in (start, engine.start):
+        with machine.guest() as guest:
+            pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
+            console = begin(machine, guest, text=True, **pipes).communicate(timeout=HANG_S)[0]
+            phys = int(re.search(r"^trace.phys (\d+)", console, re.M)[1])
+            lost, events = trace.read(guest.path, phys)
+            found.append([decision(event) for event in events])
+            assert not lost
+    assert len(found[0]) > 20000
+    for i, (one, other) in enumerate(zip(*found, strict=False)):
+        assert one == other, f"event {i}"
+    assert len(found[0]) == len(found[1])
 
 
 @pytest.fixture(scope="module")
