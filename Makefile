@@ -197,7 +197,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
 
-.PHONY: all native twin qemu qemu-gdb gdb run test mutants bench experiment tune twin-costs repeat measure-build results results-tables findings export report book grade example replay why events skeleton class samples solution newlab bundle format setup clean version help FORCE
+.PHONY: all native twin qemu qemu-gdb gdb run test mutants bench experiment tune twin-costs agree repeat measure-build results results-tables findings export report book grade example replay why events skeleton class samples solution newlab bundle format setup clean version help FORCE
 
 FORCE:
 
@@ -451,6 +451,9 @@ experiment: all $(if $(filter twin,$(ENGINE)),twin) build/native/drive_replay_to
 
 twin-costs: all twin ## count in the machine what computing takes, and write it to grade/twin/costs.txt
 	@$(PYTHON) -m grade.commands.twin_costs
+
+agree: ## how well the results of ENGINE=twin agree with those of the machine, where both have been made (E=name, SIZE=quick)
+	@$(PYTHON) -m grade.commands.agree $(call option,size,SIZE) $(call operand,E)
 
 repeat: all build/native/drive_replay_tool ## make experiments under two QEMUs and compare all bytes of the results (QEMU_OTHER=path, E=name, SIZE=quick, JOBS=)
 	@$(RUN) grade.commands.repeat --jobs $(JOBS) $(call option,other,QEMU_OTHER) \

@@ -14,7 +14,8 @@
 /* X(name, what is counted) */
 #define COSTS(X)                                               \
     X(call, "system calls, with what the program does before") \
-    X(transfer, "of these, reads and writes")                  \
+    X(read, "of these, reads")                                 \
+    X(write, "of these, writes")                               \
     X(copy_kb, "KiB copied to or from a program")              \
     X(interrupt, "timer interrupts")                           \
     X(switch, "switches to a process")                         \

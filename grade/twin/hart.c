@@ -114,9 +114,10 @@ void user_called(struct trapframe *frame, const u64 *call)
         frame->x[REG_A0 + i] = call[1 + i];
     hart_registers.scause = CAUSE_USER_ECALL;
     pay(COST_call, 1);
-    if (call[0] == SYS_read || call[0] == SYS_write || call[0] == SYS_pread ||
-        call[0] == SYS_pwrite)
-        pay(COST_transfer, 1);
+    if (call[0] == SYS_read || call[0] == SYS_pread)
+        pay(COST_read, 1);
+    if (call[0] == SYS_write || call[0] == SYS_pwrite)
+        pay(COST_write, 1);
     user_trap(frame);
     user_return(frame);
 }

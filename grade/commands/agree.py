@@ -1,0 +1,114 @@
+"""`make agree`: how well the twin's results agree with the machine's, of runs that both have made.
+
+E= and SIZE= choose experiments as for `make experiment`. A row of the table is an arm: by how much
+the twin's figures are off, in per cent of the machine's, in the mean over the arm's runs: the mean
+and the deviation of each job's response times, and the requests that wrote to disks. `+-` is the
+half of the 95 % interval of that mean over the runs. Below are the expectations about which the two
+do not say the same.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from grade.measure import expect, result
+from grade.measure.choose import ALL, chosen, on_twin
+from grade.measure.files import FOLDER
+from grade.measure.result import BadResult
+from grade.measure.schema import BadExperiment, Experiment
+
+LIMITS = {"mean": 2.0, "deviation": 5.0, "writes": 1.0}  # per cent
+NORMAL_95 = 1.96
+
+
+def figures(line: dict) -> Iterator[tuple[str, str, float]]:
+    """What is compared of a result: which job's or disk's, the kind of figure, and the figure."""
+    for job in line["jobs"]:
+        times = job.get("response_ns")
+        if times and times["mean"]:
+            yield job["job"], "mean", times["mean"]
+            yield job["job"], "deviation", times["std"]
+    yield "disks", "writes", line["counters"]["disk.writes"][0]
+
+
+def off(machine: list[dict], twin: list[dict]) -> dict[tuple[str, str], np.ndarray]:
+    """By how many per cent the twin is off in each figure, run by run. The runs are in one
+    order."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for a, b in zip(machine, twin, strict=True):
+        for (whose, kind, x), (_, _, y) in zip(figures(a), figures(b), strict=True):
+            if x:
+                found.setdefault((whose, kind), []).append(100 * (y / x - 1))
+    return {key: np.array(values) for key, values in found.items()}
+
+
+def cell(values: np.ndarray) -> str:
+    """A mean, and the half of its interval."""
+    half = NORMAL_95 * values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else None
+    return f"{values.mean():+7.2f}" + (f" +-{half:5.2f}" if half is not None else " " * 8)
+
+
+def results(experiment: Experiment, folder: Path) -> list[dict]:
+    """The results of an experiment, if all its runs have been made."""
+    path = folder / experiment.name / "results.jsonl"
+    found = result.read(path)
+    if len(found) != len(experiment.runs):
+        raise BadResult(f"{path}: {len(found)} of {len(experiment.runs)} runs have been made")
+    return found
+
+
+def compare(experiment: Experiment, folder: Path) -> tuple[int, int]:
+    """Print the table of one experiment. Returns how many figures it has, and how many of them are
+    off by more than their limit."""
+    twin = on_twin(experiment)
+    both = results(experiment, folder), results(twin, folder)
+    n = far = 0
+    print(f"\n{experiment.name:40} {'mean':>17} {'deviation':>17} {'writes':>17}")
+    for arm in experiment.arms:
+        lines = [[line for line in found if line["arm"] == arm] for found in both]
+        rows = off(*lines)
+        for whose in dict.fromkeys(whose for whose, _ in rows):
+            cells = {kind: rows.get((whose, kind)) for kind in LIMITS}
+            n += sum(values is not None for values in cells.values())
+            far += sum(v is not None and abs(v.mean()) > LIMITS[k] for k, v in cells.items())
+            shown = [f"{cell(v) if v is not None else '':>17}" for v in cells.values()]
+            print(f"  {arm[:24]:24} {whose[:12]:12}  {' '.join(shown)}".rstrip())
+    pairs = ((experiment, both[0]), (twin, both[1]))
+    words = [[v.word for v in expect.judge(e, r)] for e, r in pairs]
+    for verdict, one, other in zip(expect.judge(experiment, both[0]), *words, strict=True):
+        if one != other:
+            print(f"  machine: {one}, twin: {other}: {verdict.says}")
+    return n, far
+
+
+def main() -> int:
+    """Run the command. Returns its exit status."""
+    options = argparse.ArgumentParser(prog="make agree", description=__doc__)
+    options.add_argument("name", nargs="?", default=ALL, help="as of make experiment")
+    options.add_argument("--size", default="quick")
+    options.add_argument("--folder", type=Path, default=FOLDER)
+    choice = options.parse_args()
+    n = far = 0
+    try:
+        for experiment in chosen(choice.name, choice.size):
+            try:
+                more = compare(experiment, choice.folder)
+            except BadResult as error:
+                if choice.name != ALL:
+                    raise
+                print(f"\n{experiment.name}: {error}")
+                continue
+            n, far = n + more[0], far + more[1]
+    except (BadExperiment, BadResult) as error:
+        print(error, file=sys.stderr)
+        return 2
+    limits = ", ".join(f"{kind} {limit:g} %" for kind, limit in LIMITS.items())
+    print(f"\n{n} figures, {n - far} of them within their limit ({limits})")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
