@@ -93,8 +93,9 @@ $(foreach disk,$(value DISKS),$(if $(shell test -f $(call word_of,$(disk)) && \
     echo good),,$(error DISKS: there is no file $(disk) (a blank ends a path))))
 $(if $(word 8,$(value DISKS)),$(error DISKS: the machine has room for 7 further disks))
 endif
-ifneq ($(filter experiment export replay why,$(MAKECMDGOALS)),)
+ifneq ($(filter experiment export replay why theatre,$(MAKECMDGOALS)),)
 $(call must_be,N,([1-9][0-9]*)?,the number of a run; LIST=1 lists them)
+$(call must_be,N2,([1-9][0-9]*)?,the number of a run; LIST=1 lists them)
 endif
 # Stop if one of the goals $(1) lacks the variable $(2); $(3) says what to give.
 needed = $(if $(filter $(1),$(MAKECMDGOALS)),$(if $(value $(2)),,$(error \
@@ -197,7 +198,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
 
-.PHONY: all native twin qemu qemu-gdb gdb run test mutants bench experiment tune twin-costs agree repeat measure-build results results-tables findings export report book grade example replay why events skeleton class samples solution newlab bundle format setup clean version help FORCE
+.PHONY: all native twin qemu qemu-gdb gdb run test mutants bench experiment tune twin-costs agree repeat measure-build results results-tables findings export report book grade example replay why theatre events skeleton class samples solution newlab bundle format setup clean version help FORCE
 
 FORCE:
 
@@ -502,6 +503,10 @@ replay: all build/native/drive_times_tool ## make a run again and stop it at AT=
 why: all build/native/drive_parts_tool ## say what a read of an experiment's run waited for, in milliseconds that add up to its response time (E=name SIZE= N=run READ=longest, a number, or a time as 12.345s)
 	@$(RUN) grade.commands.why $(call option,run,N) $(call option,size,SIZE) \
 	    $(call option,read,READ) $(call operand,E)
+
+theatre: all build/native/drive_parts_tool build/native/drive_replay_tool ## write a page that shows a run as it went: the head, the queue, the cache and the reads (E=name SIZE= N=run), or beside another run (N2=run)
+	@$(RUN) grade.commands.theatre $(call option,run,N) $(call option,second,N2) \
+	    $(call option,size,SIZE) $(call operand,E)
 
 events: ## list the events around EVENT= in the trace of RUN=, the folder of a graded run
 	@$(RUN) grade.commands.labs events --run=$(call quoted,RUN) --event='$(EVENT)'

@@ -1,0 +1,254 @@
+"""The theatre's page: in a browser it shows what the trace says, and nothing else is loaded."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import Page
+
+from grade.commands import theatre
+from grade.measure.files import FOLDER
+from grade.measure.load import load
+from grade.replay.chain import Explainer
+from grade.replay.instant import reads
+from grade.replay.kept import keep
+from grade.theatre.columns import packed, unpacked
+
+# Mogul's experiment in small: the same load under PU and AIPU, whose blocks are due after 8 s.
+SMALL = """\
+claim = "a burst is seen"
+source = "this test"
+
+[machine]
+nbuf = 300
+cluster_kb = 0
+
+[machine.data]
+drive = "rz58"
+size = "64M"
+files = {"/read" = "8M", "/write" = "4M"}
+
+[policies]
+sched = "fcfs"
+write = "delayed"
+
+[tunables]
+"pu.interval_ms" = "8 s"
+"aipu.age_ms" = "8 s"
+
+[[arms]]
+name = "PU"
+policies = {update = "pu"}
+
+[[arms]]
+name = "AIPU"
+policies = {update = "aipu"}
+
+[workload]
+commands = \"\"\"
+iogen bs=4k seed=1 name=read rw=randread filename=/data/read nr=700 -- \\
+    name=write rw=write filename=/data/write rate_iops=15 until=read
+\"\"\"
+"""
+
+
+@pytest.fixture(scope="module")
+def explainers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Explainer]]:
+    path = tmp_path_factory.mktemp("theatre") / "small.toml"
+    path.write_text(SMALL)
+    return path, [Explainer(keep(run, FOLDER)) for run in load(path).runs]
+
+
+@pytest.fixture(scope="module")
+def html(explainers: tuple[Path, list[Explainer]]) -> Path:
+    """The page of both runs, as the command writes it."""
+    toml, _ = explainers
+    out = toml.with_name("theatre.html")
+    with pytest.MonkeyPatch.context() as patch:
+        words = ["theatre", "--run", "1", "--second", "2", "--out", str(out), str(toml)]
+        patch.setattr("sys.argv", words)
+        assert theatre.main() == 0
+    return out
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with Page(tmp_path_factory.mktemp("browser")) as page:
+        yield page
+
+
+@pytest.fixture
+def page(browser: Page, html: Path) -> Page:
+    """The page, just opened, on a wide window."""
+    browser.errors.clear()
+    browser.dark(False)
+    browser.open(html)
+    return browser
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(
+    "column", [[], [0], [5, 5, 4, -7], [2**53 - 1, -(2**53 - 1), 0], list(range(0, 9000, 7))]
+)
+def test_a_packed_column_comes_back(column: list[int]) -> None:
+    assert unpacked(packed(column)) == column
+
+
+def test_the_page_loads_nothing_and_is_small(html: Path) -> None:
+    text = html.read_text()
+    assert "default-src 'none'" in text
+    assert not re.findall(r"(?:src|href)=|https?://|\burl\(", text)
+    assert len(text) < 300_000
+
+
+def test_columns_come_back_in_the_browser_to_the_last_bit(page: Page, explainers) -> None:
+    _, (first, _) = explainers
+    requests = [r for c in first.commands[1] for r in c.requests]
+    start_ns = first.kept.recording.start_ns
+    for name in ("queued", "issued", "completed"):
+        mine = sorted(getattr(r, f"{name}_ns") - start_ns for r in requests)
+        assert page.value(f"[...runs[0].requests.{name}].sort((a, b) => a - b)") == mine
+    assert page.errors == []
+
+
+def test_every_read_is_explained_as_make_why_explains_it(page: Page, explainers) -> None:
+    for n, explainer in enumerate(explainers[1]):
+        here = page.value(
+            f"runs[{n}].byDone.map(i => [runs[{n}].requests.number[i],"
+            f" explain(runs[{n}], i).map(link => [link.words, link.ns])])"
+        )
+        there = []
+        for number, read in enumerate(reads(explainer.kept), start=1):
+            if read.disk == 1:
+                links = explainer.explain(read).links
+                there.append([number, [[link.words, link.ns] for link in links]])
+        assert len(there) > 600
+        assert sorted(here) == there
+
+
+def test_what_waits_and_what_is_dirty_is_what_the_trace_says(page: Page, explainers) -> None:
+    """At moments all over the runs, the longest read's among them."""
+    for n, explainer in enumerate(explainers[1]):
+        made = explainer.kept.recording
+        requests = [r for c in explainer.commands[1] for r in c.requests]
+        longest = max(reads(explainer.kept), key=lambda r: r.response_ns)
+        moments = [made.start_ns + k * (made.end_ns - made.start_ns) // 23 for k in range(1, 23)]
+        for at_ns in [*moments, longest.queued_ns + 5_000_000]:
+            waiting = sum(r.queued_ns <= at_ns < r.issued_ns for r in requests)
+            dirty = {}
+            for e in made.events:
+                if e.time_ns > at_ns:
+                    break
+                if e.name == "dirtied":
+                    dirty[e.disk, e.block] = e.time_ns
+                elif e.name in ("writing", "cancelled", "evicted"):
+                    dirty.pop((e.disk, e.block), None)
+            t = at_ns - made.start_ns
+            shown = page.value(
+                f"[waitingAt(runs[{n}], {t}).length,"
+                f" cacheAt(runs[{n}], {t}).was.reduce((sum, s) => sum + (s === DIRTY), 0)]"
+            )
+            assert shown == [waiting, len(dirty)], at_ns
+
+
+def told(page: Page) -> str:
+    return page.value("document.getElementById('told').textContent")
+
+
+def test_the_burst_is_a_catastrophe_under_pu_and_a_ripple_under_aipu(page: Page) -> None:
+    """15 blocks become dirty in a second. A burst of PU has those of at least 5 s, AIPU, which
+    looks each second, those of 2 s at most; the drive writes one in a rotation of 11 ms and more.
+    """
+    waiting, longest = page.value("[runs.map(r => r.waiting.most), runs.map(r => r.longest / 1e9)]")
+    assert waiting[0] > 75 > 30 > waiting[1] > 0, waiting
+    assert longest[0] > 75 * 0.011 > 0.5 > longest[1]
+    page.key("n")  # the next slow read
+    page.key("ArrowRight")
+    said = told(page)
+    assert re.search(r"PU at [\d.]+ s: .*; \d\d+ requests \(1 read\), the oldest for", said), said
+
+
+def test_keys_zoom_play_and_step(page: Page) -> None:
+    span = page.value("to - from")
+    page.key("+")
+    assert page.value("to - from") == pytest.approx(span / 2)
+    for _ in range(40):
+        page.key("+")
+    assert page.value("to - from") == 2000  # 2 us
+    page.key("0")
+    assert page.value("[from, to]") == [0, span]
+    page.key("e")
+    first = page.value("now")
+    assert first == page.value(
+        "Math.min(...runs.flatMap(r => [...r.requests.queued, ...r.requests.issued,"
+        " ...r.requests.completed]).filter(t => t > 0))"
+    )
+    page.key(" ")
+    page.value(
+        "new Promise(r => { const look = () => now > 0.2e9 ? r() : setTimeout(look, 9); look(); })"
+    )
+    page.key(" ")
+    assert page.value("playing") is False
+    stopped = page.value("now")
+    page.painted()
+    assert page.value("now") == stopped > first
+    assert page.errors == []
+
+
+def test_a_click_on_a_response_shows_what_it_waited_for(page: Page) -> None:
+    box = page.value(
+        "(() => { const run = runs[0], r = run.requests, c = document.getElementById('lanes'),"
+        " i = run.byDone.find(i => r.completed[i] - r.queued[i] === run.longest),"
+        " b = c.getBoundingClientRect(), [top, bottom] = lanesOf(0, c.clientHeight).responses;"
+        " return [b.left + xOf(r.completed[i], c.clientWidth),"
+        " b.top + bottom - heightOf(run.longest / MS) * (bottom - top), r.number[i]]; })()"
+    )
+    page.click(*box[:2])
+    said = page.value("document.getElementById('chain').innerText")
+    assert f"Read {box[2]} of PU: " in said
+    assert re.search(r"behind \d+ writes of updated \(update policy pu\), in a burst of \d+", said)
+    assert re.search(r"make replay E=small N=1 AT=event:\d+ stops", said)
+    times = re.findall(r"^([\d,.]+) ms\s", said, re.M)
+    *parts, total = (float(ms.replace(",", "")) for ms in times)
+    assert sum(parts) == pytest.approx(total, abs=1e-6)
+    assert page.value("document.querySelectorAll('#chain .bar span').length") == len(parts)
+
+
+def test_the_address_holds_the_moment_and_the_read(page: Page, html: Path) -> None:
+    page.open(html, "#t=5000000000&from=4000000000&to=7000000000&read=0:50")
+    assert page.value("[now, from, to]") == [5e9, 4e9, 7e9]
+    assert page.value("document.querySelector('#chain h2').textContent").startswith("Read 50 of PU")
+    page.key("ArrowRight")
+    page.value("new Promise(r => setTimeout(r, 400))")  # longer than the page waits itself
+    words = page.value("location.hash")
+    page.open(html, words)
+    assert page.value("[now, chosen.run.requests.number[chosen.i]]") == [5.03e9, 50]
+
+
+@pytest.mark.parametrize("width", [400, 1600])
+def test_it_fits_the_window_and_is_dark_on_a_dark_screen(
+    browser: Page, html: Path, width: int, tmp_path: Path
+) -> None:
+    colours = []
+    for dark in (False, True):
+        browser.dark(dark)
+        browser.open(html, "#t=5000000000&read=0:50", width)
+        assert browser.value("document.documentElement.scrollWidth") == width
+        small = browser.value("[...document.querySelectorAll('canvas')].map(c => c.clientWidth)")
+        assert min(small) > 100
+        colours.append(browser.value("getComputedStyle(document.body).backgroundColor"))
+    assert colours == ["rgb(255, 255, 255)", "rgb(23, 25, 28)"]
+    browser.dark(False)
+    assert browser.errors == []
+
+
+def test_pictures_are_described_for_those_who_do_not_see_them(page: Page) -> None:
+    labels = page.value(
+        "[...document.querySelectorAll('canvas')].map(c => c.getAttribute('aria-label'))"
+    )
+    assert len(labels) == 10
+    assert all(labels), json.dumps(labels)
+    time = page.value("document.getElementById('lanes').getAttribute('aria-valuetext')")
+    assert time == "0.000 s"

@@ -1,0 +1,38 @@
+"""Puts one run or two into a page that needs nothing else."""
+
+import json
+from html import escape
+from pathlib import Path
+from string import Template
+
+from grade.report import page, theme
+
+HERE = Path(__file__).parent
+LIGHT = (theme.ARM_COLOURS[0], theme.ARM_COLOURS[2])  # of the two runs
+DARK = (theme.ARM_COLOURS[5], theme.ARM_COLOURS[1])  # on a dark page
+
+
+def title(scenes: list[dict]) -> str:
+    """What the page is about."""
+    first, *others = scenes
+    arms = " and ".join(f"{s['name']} (run {s['run']})" for s in scenes)
+    also = {s["experiment"] for s in others} - {first["experiment"]}
+    return f"{first['experiment']}{''.join(f', {name}' for name in also)}: {arms}"
+
+
+def colours(of_runs: tuple[str, ...]) -> str:
+    """The runs' colours, as theatre.js asks for them."""
+    return " ".join(f"--run{n}: {colour};" for n, colour in enumerate(of_runs))
+
+
+def staged(scenes: list[dict]) -> str:
+    """The page."""
+    data = json.dumps(scenes, separators=(",", ":")).replace("</", "<\\/")
+    return Template((HERE / "theatre.html").read_text()).substitute(
+        title=escape(title(scenes)),
+        style=page.STYLE.read_text() + (HERE / "theatre.css").read_text(),
+        colours=colours(LIGHT),
+        dark=colours(DARK),
+        scenes=data,
+        script=(HERE / "theatre.js").read_text(),
+    )

@@ -1,0 +1,793 @@
+"use strict";
+/* Draws a run or two from their traces (SCENES, columns packed by columns.py). All times are in ns
+ * since the measured part of a run began; all runs have one time, `now`, and one window of it.
+ *
+ * Each picture is a function of the time alone, so any moment can be shown at once: what waits is
+ * found in sorted columns, and the cache is kept at every KEYFRAMEth change. */
+const MS = 1e6, S = 1e9, KEYFRAME = 2048;
+const [EMPTY, READING, CLEAN, AHEAD, DIRTY, WRITING] = [0, 1, 2, 3, 4, 5];
+const STATES = ["empty", "reading", "clean", "ahead", "dirty", "writing"];
+const STATE_WORDS = ["", "is read", "clean", "prefetched", "dirty", "is written"];
+const KINDS = ["", "miss", "hit", "ahead", "write", "behind", "fixed"];
+const PARTS = ["command", "busy", "seek", "rotation", "transfer"];
+const PART_WORDS = {command: "the drive's controller takes up the command",
+  busy: "the arm is still busy with what was written before", seek: "seek", rotation: "rotation",
+  transfer: "transfer"};
+const KIND_WORDS = {hit: "the drive's cache has it",
+  ahead: "the drive's arm is reading it ahead already", fixed: "the drive serves it"};
+const PART_COLOURS = ["#999999", "#cc79a7", "#56b4e9", "#e69f00", "#009e73"];
+const LEAST_MS = 0.1, MOST_MS = 20000; // of the responses' axis
+const at = (id) => document.getElementById(id);
+
+/* ---- columns ---- */
+
+async function unpack(text) {
+  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const data = new Uint8Array(await new Response(stream).arrayBuffer());
+  let count = 0;
+  for (const byte of data) count += byte < 128;
+  const column = new Float64Array(count);
+  let n = 0, scale = 1, before = 0, i = 0;
+  for (const byte of data) {
+    n += (byte & 127) * scale;
+    scale *= 128;
+    if (byte < 128) {
+      before += n % 2 ? -(n + 1) / 2 : n / 2;
+      column[i++] = before;
+      n = 0;
+      scale = 1;
+    }
+  }
+  return column;
+}
+
+async function unpacked(columns) {
+  const found = {};
+  for (const [name, text] of Object.entries(columns)) found[name] = await unpack(text);
+  return found;
+}
+
+/* How many of a sorted column are at most x. */
+function upTo(column, x) {
+  let low = 0, high = column.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (column[middle] <= x) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/* ---- a run ---- */
+
+/* How a number changes: at times, by amounts. Returns sorted times and what it is from then on. */
+function steps(changes) {
+  changes.sort((a, b) => a[0] - b[0]);
+  const times = new Float64Array(changes.length), counts = new Float64Array(changes.length);
+  let n = 0;
+  changes.forEach(([time, by], i) => {
+    times[i] = time;
+    counts[i] = n += by;
+  });
+  return {times, counts, most: counts.reduce((a, b) => Math.max(a, b), 1)};
+}
+
+function prepare(run) {
+  const r = run.requests, n = r.queued.length;
+  for (let i = 0; i < n; i++) {
+    r.issued[i] += r.queued[i];
+    r.completed[i] += r.queued[i];
+  }
+  run.lastIssued = new Float64Array(n); // of all requests up to here
+  for (let i = 0, last = -Infinity; i < n; i++) run.lastIssued[i] = last = Math.max(last, r.issued[i]);
+  run.byDone = [...r.queued.keys()].filter((i) => !r.write[i] && r.number[i])
+    .sort((a, b) => r.completed[a] - r.completed[b]);
+  run.doneTimes = Float64Array.from(run.byDone, (i) => r.completed[i]);
+  const responses = run.byDone.map((i) => r.completed[i] - r.queued[i]);
+  run.longest = responses.reduce((a, b) => Math.max(a, b), 0);
+  run.waiting = steps([...r.queued.keys()].flatMap((i) => [[r.queued[i], 1], [r.issued[i], -1]]));
+  const c = run.cache, dirty = [], was = new Uint8Array(run.places);
+  run.frames = [];
+  const since = new Float64Array(run.places);
+  for (let i = 0; i < c.time.length; i++) {
+    if (i % KEYFRAME === 0) run.frames.push({was: was.slice(), since: since.slice()});
+    const place = c.place[i], before = was[place] === DIRTY, after = c.state[i] === DIRTY;
+    if (before !== after) dirty.push([c.time[i], after ? 1 : -1]);
+    was[place] = c.state[i];
+    since[place] = c.time[i];
+  }
+  run.dirty = steps(dirty);
+}
+
+/* The requests that wait for the drive, in the order in which they will be dispatched. */
+function waitingAt(run, t) {
+  const r = run.requests, found = [];
+  for (let i = upTo(r.queued, t) - 1; i >= 0 && run.lastIssued[i] > t; i--)
+    if (r.issued[i] > t) found.push(i);
+  return found.sort((a, b) => r.issued[a] - r.issued[b] || r.sector[a] - r.sector[b]);
+}
+
+/* The state of each place in the cache, and since when. */
+function cacheAt(run, t) {
+  const c = run.cache, end = upTo(c.time, t);
+  const frame = Math.min(Math.floor(end / KEYFRAME), run.frames.length - 1);
+  if (frame < 0) return {was: new Uint8Array(0), since: new Float64Array(0)};
+  const was = run.frames[frame].was.slice(), since = run.frames[frame].since.slice();
+  for (let i = frame * KEYFRAME; i < end; i++) {
+    was[c.place[i]] = c.state[i];
+    since[c.place[i]] = c.time[i];
+  }
+  return {was, since};
+}
+
+/* Where the arm is: its command, its cylinder, and what it does. */
+function armAt(run, t) {
+  const c = run.commands, i = upTo(c.begin, t) - 1;
+  if (i < 0) return {command: -1, cylinder: 0, doing: "idle"};
+  const passed = t - c.begin[i];
+  if (passed >= c.done[i])
+    return {command: passed < c.free[i] ? i : -1, cylinder: c.to[i], doing: "idle"};
+  let from = 0;
+  for (const name of PARTS) {
+    const part = c[name][i];
+    if (passed < from + part) {
+      const share = name === "seek" ? (passed - from) / part : PARTS.indexOf(name) > 2 ? 1 : 0;
+      const cylinder = c.from[i] + (c.to[i] - c.from[i]) * share;
+      return {command: i, cylinder, doing: name};
+    }
+    from += part;
+  }
+  return {command: i, cylinder: c.to[i], doing: "transfer"};
+}
+
+/* ---- why a read took so long: as grade/replay/chain.py ---- */
+
+function explain(run, i) {
+  const r = run.requests, c = run.commands, own = r.command[i], links = [];
+  const link = (kind, end, words, more = {}) => {
+    if (end > time) links.push({kind, ns: end - time, words, begin: time, ...more});
+    time = Math.max(time, end);
+  };
+  const idle = (end) => {
+    if (end <= time) return;
+    link("other", Math.min(Math.max(r.issued[i], time), end), "the drive waits for the kernel to dispatch");
+    link("other", end, "on its way to the drive");
+  };
+  let time = r.queued[i];
+  for (let k = Math.max(0, upTo(c.begin, time) - 1); k < own; k++) {
+    const free = c.begin[k] + c.free[k];
+    if (free <= time) continue;
+    idle(c.begin[k]);
+    link("wait", Math.min(free, c.begin[own]), "the drive is at another command", {command: k});
+  }
+  idle(c.begin[own]);
+  const kind = KINDS[c.kind[own]];
+  if (kind) {
+    for (const name of PARTS) {
+      const words = name === "transfer" && KIND_WORDS[kind] || PART_WORDS[name];
+      link("service", time + c[name][own], words, {part: name});
+    }
+  } else {
+    link("service", c.begin[own] + c.done[own], "the drive serves it", {part: "transfer"});
+  }
+  link("other", r.completed[i], "until the kernel has noted that it is done");
+  return links;
+}
+
+/* The links with one cause together: of waits, one for each origin and direction. */
+function grouped(run, links) {
+  const r = run.requests, groups = new Map(), of = requestsOf(run);
+  for (const link of links) {
+    let key = link.words, group = {words: link.words, part: link.part, kind: link.kind};
+    if (link.kind === "wait") {
+      const first = of.get(link.command)[0];
+      key = r.origin[first] + "/" + r.write[first];
+      group = {kind: "wait", origin: run.origins[r.origin[first]], write: r.write[first]};
+    }
+    if (!groups.has(key)) groups.set(key, {...group, ns: 0, requests: []});
+    const found = groups.get(key);
+    found.ns += link.ns;
+    if (link.kind === "wait") found.requests.push(...of.get(link.command));
+  }
+  return [...groups.values()];
+}
+
+function requestsOf(run) {
+  if (!run.ofCommand) {
+    run.ofCommand = new Map();
+    run.requests.command.forEach((command, i) => {
+      if (!run.ofCommand.has(command)) run.ofCommand.set(command, []);
+      run.ofCommand.get(command).push(i);
+    });
+  }
+  return run.ofCommand;
+}
+
+const exactMs = (ns) => {
+  const whole = Math.floor(ns / MS);
+  return whole.toLocaleString("en") + "." + String(Math.round(ns - whole * MS)).padStart(6, "0");
+};
+const seconds = (ns, digits = 3) => (ns / S).toFixed(digits) + " s";
+const many = (n, word) => n.toLocaleString("en") + " " + word + (n === 1 ? "" : "s");
+
+function groupWords(run, group) {
+  if (group.kind !== "wait") return group.words;
+  const [who, burst, blocks] = group.origin, r = run.requests;
+  const queued = group.requests.map((i) => r.queued[i]);
+  const first = queued.reduce((a, b) => Math.min(a, b)), last = queued.reduce((a, b) => Math.max(a, b));
+  return "behind " + many(group.requests.length, group.write ? "write" : "read") + " of " + who +
+    (burst >= 0 ? ", in a burst of " + many(blocks, "block") : "") + ", queued at " + seconds(first) +
+    (last > first ? " to " + seconds(last) : "");
+}
+
+function groupColour(run, group) {
+  if (group.kind === "wait") return css(group.write ? "--write" : "--reading");
+  return group.part ? PART_COLOURS[PARTS.indexOf(group.part)] : css("--rule");
+}
+
+function showChain(run, i) {
+  chosen = {run, i};
+  const r = run.requests, box = at("chain"), groups = grouped(run, explain(run, i));
+  const make = (tag, text, parent) => {
+    const made = document.createElement(tag);
+    made.textContent = text;
+    parent.append(made);
+    return made;
+  };
+  box.replaceChildren();
+  box.hidden = false;
+  make("h2", "Read " + r.number[i] + " of " + run.name + ": " + exactMs(r.completed[i] - r.queued[i]) +
+    " ms, from " + seconds(r.queued[i], 6) + " to " + seconds(r.completed[i], 6), box);
+  const bar = make("div", "", box), table = make("table", "", box);
+  bar.className = "bar";
+  for (const group of groups) {
+    const piece = make("span", "", bar), row = make("tr", "", table);
+    piece.style.flex = group.ns + " 0 1px";
+    piece.style.background = groupColour(run, group);
+    piece.title = groupWords(run, group);
+    make("td", exactMs(group.ns) + " ms", row);
+    make("td", groupWords(run, group), row);
+  }
+  const sum = make("tr", "", table);
+  make("td", exactMs(groups.reduce((ns, group) => ns + group.ns, 0)) + " ms", sum);
+  make("td", "in all", sum);
+  const size = run.size === "full" ? "" : " SIZE=" + run.size, about = make("p", "", box);
+  make("code", "make replay E=" + run.experiment + size + " N=" + run.run + " AT=event:" + r.event[i], about);
+  make("span", " stops the machine in gdb when this read is queued. ", about);
+  make("button", "Close", about).onclick = () => { box.hidden = true; chosen = null; drawAll(); };
+}
+
+/* ---- drawing ---- */
+
+let runs = [], now = 0, from = 0, to = 1, length = 1, playing = false, chosen = null;
+let colours = {};
+const css = (name) => colours[name] ||
+  (colours[name] = getComputedStyle(document.documentElement).getPropertyValue(name).trim());
+
+/* A canvas as large as it is shown: its context, in CSS pixels, and its size. */
+function surface(canvas) {
+  const width = canvas.clientWidth, height = canvas.clientHeight, scale = devicePixelRatio || 1;
+  if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
+    canvas.width = Math.round(width * scale);
+    canvas.height = Math.round(height * scale);
+  }
+  const context = canvas.getContext("2d");
+  context.setTransform(scale, 0, 0, scale, 0, 0);
+  context.clearRect(0, 0, width, height);
+  context.font = "12px Liberation Sans, Arial, sans-serif";
+  return [context, width, height];
+}
+
+const LEFT = 58;
+const heightOf = (ms) => Math.min(1, Math.max(0, Math.log(ms / LEAST_MS) / Math.log(MOST_MS / LEAST_MS)));
+
+function drawOverview() {
+  const [g, width, height] = surface(at("overview")), inner = width - LEFT;
+  const part = height / runs.length;
+  g.fillStyle = css("--shade");
+  g.fillRect(LEFT, 0, inner, height);
+  runs.forEach((run, n) => {
+    const tops = new Float64Array(Math.max(1, Math.ceil(inner)));
+    for (const i of run.byDone) {
+      const ms = (run.requests.completed[i] - run.requests.queued[i]) / MS;
+      const end = Math.floor(run.requests.completed[i] / length * inner);
+      for (let x = Math.max(0, Math.floor(run.requests.queued[i] / length * inner)); x <= end; x++)
+        tops[x] = Math.max(tops[x], heightOf(ms));
+    }
+    g.fillStyle = css("--run" + n);
+    tops.forEach((top, x) => g.fillRect(LEFT + x, (n + 1) * part - top * part, 1, top * part));
+  });
+  g.strokeStyle = css("--ink");
+  g.lineWidth = 2;
+  g.strokeRect(LEFT + from / length * inner, 1, Math.max(3, (to - from) / length * inner), height - 2);
+  g.fillStyle = css("--soft");
+  g.fillText("whole run", 0, height / 2 + 4);
+}
+
+/* The lanes of a run: where each begins and ends. */
+function lanesOf(n, height) {
+  const each = (height - 20) / runs.length, top = n * each;
+  return {responses: [top + 14, top + each * .58], waiting: [top + each * .63, top + each * .79],
+    dirty: [top + each * .83, top + each - 3]};
+}
+
+const xOf = (t, width) => LEFT + (t - from) / (to - from) * (width - LEFT);
+
+function niceStep(span, most) {
+  let step = Math.pow(10, Math.floor(Math.log10(span / most)));
+  for (const by of [1, 2, 5, 10]) if (span / (step * by) <= most) return step * by;
+  return step * 10;
+}
+
+function drawAxis(g, width, height) {
+  const step = niceStep(to - from, width / 90);
+  const digits = Math.max(0, Math.ceil(-Math.log10(step / S)));
+  g.textAlign = "center";
+  for (let t = Math.ceil(from / step) * step; t <= to; t += step) {
+    const x = xOf(t, width);
+    g.fillStyle = css("--rule");
+    g.fillRect(x, 0, 1, height - 18);
+    g.fillStyle = css("--soft");
+    if (x < width - 20) g.fillText(seconds(t, digits), x, height - 5);
+  }
+  g.textAlign = "left";
+}
+
+function drawSteps(g, width, series, [top, bottom], most, colour) {
+  g.fillStyle = colour;
+  let i = Math.max(0, upTo(series.times, from) - 1);
+  const value = (k) => (k >= 0 && k < series.counts.length ? series.counts[k] : 0);
+  const perPixel = (to - from) / (width - LEFT);
+  let last = series.times.length && series.times[i] <= from ? value(i) : 0;
+  for (let x = LEFT, t = from; x < width; x++, t += perPixel) {
+    let high = last;
+    while (i < series.times.length && series.times[i] <= t + perPixel) {
+      last = value(i++);
+      high = Math.max(high, last);
+    }
+    const tall = high / most * (bottom - top);
+    g.fillRect(x, bottom - tall, 1, tall);
+  }
+}
+
+let lanesPicture = null;
+function drawLanesBehind(width, height) {
+  const scale = devicePixelRatio || 1, canvas = document.createElement("canvas");
+  canvas.width = Math.max(1, Math.round(width * scale));
+  canvas.height = Math.max(1, Math.round(height * scale));
+  const g = canvas.getContext("2d");
+  g.scale(scale, scale);
+  g.font = "12px Liberation Sans, Arial, sans-serif";
+  drawAxis(g, width, height);
+  const mostWaiting = Math.max(...runs.map((run) => run.waiting.most));
+  const mostDirty = Math.max(...runs.map((run) => run.dirty.most));
+  runs.forEach((run, n) => {
+    const lanes = lanesOf(n, height), [top, bottom] = lanes.responses;
+    g.fillStyle = css("--soft");
+    for (const [ms, words] of [[1, "1 ms"], [10, "10 ms"], [100, "0.1 s"], [1000, "1 s"], [10000, "10 s"]]) {
+      const y = bottom - heightOf(ms) * (bottom - top);
+      g.fillStyle = css("--rule");
+      g.fillRect(LEFT, y, width - LEFT, 1);
+      g.fillStyle = css("--soft");
+      g.fillText(words, 0, y + 4);
+    }
+    const lowLine = (words, most, [, low]) => {
+      g.fillStyle = css("--soft");
+      g.fillText(words, 0, low - 12);
+      g.fillText("to " + most, 0, low);
+      g.fillStyle = css("--line");
+      g.fillRect(LEFT, low, width - LEFT, 1);
+    };
+    lowLine("waiting", mostWaiting, lanes.waiting);
+    lowLine("dirty", mostDirty, lanes.dirty);
+    drawSteps(g, width, run.waiting, lanes.waiting, mostWaiting, css("--run" + n));
+    drawSteps(g, width, run.dirty, lanes.dirty, mostDirty, css("--dirty"));
+    const first = upTo(run.doneTimes, from), end = upTo(run.doneTimes, to);
+    const dot = end - first > 4000 ? 1.5 : end - first > 400 ? 2.5 : 4;
+    g.fillStyle = css("--run" + n);
+    const late = upTo(run.doneTimes, to + run.longest); // reads that are on their way at the end
+    for (let k = first; k < late; k++) {
+      const i = run.byDone[k], ms = (run.requests.completed[i] - run.requests.queued[i]) / MS;
+      const x = xOf(run.doneTimes[k], width), y = bottom - heightOf(ms) * (bottom - top);
+      const begin = Math.max(LEFT, xOf(run.requests.queued[i], width));
+      if (x - begin > 6 && begin < width) { // its whole wait
+        g.globalAlpha = .25;
+        g.fillRect(begin, y, x - begin, bottom - y);
+        g.globalAlpha = 1;
+      }
+      if (k < end) g.fillRect(x - dot / 2, y - dot / 2, dot, dot);
+    }
+    if (run.length_ns < to) {
+      const x = Math.max(LEFT, xOf(run.length_ns, width));
+      g.fillStyle = css("--shade");
+      g.fillRect(x, top - 12, width - x, lanes.dirty[1] - top + 12);
+      g.fillStyle = css("--soft");
+      if (width - x > 120) g.fillText("this run has ended", x + 8, top + 14);
+    }
+    g.fillStyle = css("--run" + n);
+    g.font = "bold 13px Liberation Sans, Arial, sans-serif";
+    g.fillText(run.name + ": responses of reads", LEFT + 4, top - 2);
+    g.font = "12px Liberation Sans, Arial, sans-serif";
+  });
+  return canvas;
+}
+
+function drawLanes() {
+  const [g, width, height] = surface(at("lanes"));
+  const key = [from, to, width, height, devicePixelRatio, css("--ink")].join();
+  if (!lanesPicture || lanesPicture.key !== key) {
+    const canvas = drawLanesBehind(width, height);
+    lanesPicture = {key, canvas};
+  }
+  g.drawImage(lanesPicture.canvas, 0, 0, width, height);
+  if (chosen) {
+    const {run, i} = chosen, n = runs.indexOf(run), [top, bottom] = lanesOf(n, height).responses;
+    const ms = (run.requests.completed[i] - run.requests.queued[i]) / MS;
+    const y = bottom - heightOf(ms) * (bottom - top), x = xOf(run.requests.completed[i], width);
+    g.strokeStyle = css("--ink");
+    g.lineWidth = 2;
+    g.beginPath();
+    g.moveTo(Math.max(LEFT, xOf(run.requests.queued[i], width)), y);
+    g.lineTo(x, y);
+    g.stroke();
+    g.strokeRect(x - 5, y - 5, 10, 10);
+  }
+  const x = xOf(now, width);
+  if (x >= LEFT) {
+    g.fillStyle = css("--ink");
+    g.fillRect(x - .75, 0, 1.5, height - 18);
+  }
+}
+
+/* The angle at which a request's sector begins to pass, as a share of a turn; -1 if not known. */
+function angleOf(run, i) {
+  const c = run.commands, k = run.requests.command[i], turn = run.platter.rotation_ns;
+  if (KINDS[c.kind[k]] !== "miss" && KINDS[c.kind[k]] !== "write") return -1;
+  const there = run.start_ns + c.begin[k] + c.command[k] + c.busy[k] + c.seek[k] + c.rotation[k];
+  return there % turn / turn;
+}
+
+function drawPlatter(stage, waiting) {
+  const {run, n} = stage, [g, width, height] = surface(stage.platter);
+  const arm = armAt(run, now), {rotation_ns: turn, cylinders} = run.platter;
+  const middle = width / 2, outer = Math.min(width, height) / 2 - 4, inner = outer * .35;
+  const radius = (cylinder) => outer - (outer - inner) * cylinder / Math.max(1, cylinders - 1);
+  if (!turn) {
+    g.fillStyle = css("--soft");
+    g.fillText("this model has no platter", 4, height / 2);
+    return arm;
+  }
+  g.fillStyle = css("--shade");
+  g.strokeStyle = css("--line");
+  g.lineWidth = 1;
+  g.beginPath();
+  g.arc(middle, height / 2, outer, 0, 2 * Math.PI);
+  g.closePath();
+  g.moveTo(middle + inner, height / 2);
+  g.arc(middle, height / 2, inner, 0, 2 * Math.PI);
+  g.fill("evenodd");
+  g.stroke();
+  const turned = (run.start_ns + now) % turn / turn;
+  const spot = (share, r) => { // the head is at the right; the platter turns against the clock
+    const angle = 2 * Math.PI * (share - turned);
+    return [middle + r * Math.cos(angle), height / 2 + r * Math.sin(angle)];
+  };
+  g.strokeStyle = css("--soft"); // a mark on the platter
+  g.beginPath();
+  g.moveTo(...spot(0, inner));
+  g.lineTo(...spot(0, outer));
+  g.stroke();
+  for (const i of waiting) {
+    const share = angleOf(run, i);
+    if (share < 0) continue;
+    const [x, y] = spot(share, radius(run.commands.to[run.requests.command[i]]));
+    g.fillStyle = run.requests.write[i] ? css("--write") : css("--run" + n);
+    const size = run.requests.write[i] ? 3 : 5;
+    g.fillRect(x - size / 2, y - size / 2, size, size);
+  }
+  const head = middle + radius(arm.cylinder), busy = arm.command >= 0 && arm.doing !== "idle";
+  g.strokeStyle = css("--ink");
+  g.lineWidth = 2;
+  g.beginPath();
+  g.moveTo(middle + outer + 4, height / 2);
+  g.lineTo(head, height / 2);
+  g.stroke();
+  g.fillStyle = busy ? css("--writing") : css("--ink");
+  g.beginPath();
+  g.arc(head, height / 2, 5, 0, 7);
+  g.fill();
+  return arm;
+}
+
+/* Bars, the first on the left, no wider than is good. */
+function drawBars(canvas, values, most, colourOf, words) {
+  const [g, width, height] = surface(canvas), low = height - 2, each = Math.min(10, (width - 2) / values.length);
+  g.fillStyle = css("--shade");
+  g.fillRect(0, 0, width, height);
+  values.forEach((value, i) => {
+    const tall = Math.max(2, Math.min(1, value / most) * (low - 16));
+    g.fillStyle = colourOf(i);
+    g.fillRect(i * each, low - tall, Math.max(1, each - (each > 3 ? 1 : 0)), tall);
+  });
+  g.fillStyle = css("--soft");
+  g.fillText(words, 4, 12);
+}
+
+function drawCache(stage, cache) {
+  const {run} = stage, [g, width, height] = surface(stage.cache), n = Math.max(1, run.places);
+  const size = Math.max(2, Math.floor(Math.sqrt(width * height / n)));
+  const columns = Math.max(1, Math.floor(width / size)), gap = size > 5 ? 1 : 0;
+  for (let i = 0; i < cache.was.length; i++) {
+    g.globalAlpha = cache.was[i] === DIRTY ? .35 + .65 * Math.min(1, (now - cache.since[i]) / (30 * S)) : 1;
+    g.fillStyle = css("--" + STATES[cache.was[i]]);
+    g.fillRect(i % columns * size, Math.floor(i / columns) * size, size - gap, size - gap);
+  }
+  g.globalAlpha = 1;
+}
+
+function drawStage(stage) {
+  const {run, n} = stage, r = run.requests, waiting = waitingAt(run, now), cache = cacheAt(run, now);
+  const arm = drawPlatter(stage, waiting), age = waiting.map((i) => now - r.queued[i]);
+  const oldest = age.reduce((a, b) => Math.max(a, b), 0);
+  drawBars(stage.queue, age, 10 * S, (k) => r.write[waiting[k]] ? css("--write") : css("--run" + n), "waited, up to 10 s");
+  drawCache(stage, cache);
+  const ages = [];
+  for (let i = 0; i < cache.was.length; i++) if (cache.was[i] === DIRTY) ages.push(now - cache.since[i]);
+  ages.sort((a, b) => b - a);
+  drawBars(stage.dirty, ages, 60 * S, () => css("--dirty"), "dirty, up to 60 s");
+  const reads = waiting.filter((i) => !r.write[i]).length;
+  stage.said.platter = run.platter.rotation_ns
+    ? "cylinder " + Math.round(arm.cylinder) + " of " + run.platter.cylinders + ", " + arm.doing : arm.doing;
+  stage.said.queue = many(waiting.length, "request") + (waiting.length ? " (" + many(reads, "read") +
+    "), the oldest for " + seconds(oldest, 3) : "") + ", in the order of dispatch";
+  stage.said.dirty = many(ages.length, "dirty block") + (ages.length ? ", the oldest for " + seconds(ages[0], 1) : "");
+  for (const [name, words] of Object.entries(stage.said)) {
+    stage.captions[name].textContent = words;
+    stage[name].setAttribute("aria-label", words);
+  }
+}
+
+let stages = [], told = 0;
+function drawAll() {
+  if (!runs.length) return;
+  drawOverview();
+  drawLanes();
+  stages.forEach(drawStage);
+  at("now").textContent = seconds(now, 6);
+  const lanes = at("lanes");
+  lanes.setAttribute("aria-valuenow", (now / S).toFixed(6));
+  lanes.setAttribute("aria-valuetext", seconds(now));
+  if (!playing || performance.now() - told > 2000) {
+    told = performance.now();
+    at("told").textContent = stages.map(({run, said}) =>
+      run.name + " at " + seconds(now) + ": " + Object.values(said).join("; ") + ".").join(" ");
+  }
+}
+
+/* ---- moving in time ---- */
+
+let asked = false;
+function ask() {
+  if (asked) return;
+  asked = true;
+  requestAnimationFrame(() => { asked = false; drawAll(); });
+}
+
+function goTo(t) {
+  now = Math.min(length, Math.max(0, t));
+  if (now < from || now > to) {
+    const span = to - from;
+    from = Math.max(0, Math.min(length - span, now - span * .1));
+    to = from + span;
+  }
+  remember();
+  ask();
+}
+
+function zoom(by, around = now) {
+  const span = Math.min(length, Math.max(2000, (to - from) * by));
+  const share = Math.min(1, Math.max(0, (around - from) / (to - from)));
+  from = Math.max(0, Math.min(length - span, around - share * span));
+  to = from + span;
+  remember();
+  ask();
+}
+
+let last = 0;
+function frame(at_ms) {
+  if (!playing) return;
+  const passed = Math.min(100, at_ms - last);
+  last = at_ms;
+  now += passed * MS * Number(at("speed").value);
+  if (now >= length) play(false);
+  goTo(now);
+  requestAnimationFrame(frame);
+}
+
+function play(on) {
+  playing = on;
+  at("play").textContent = on ? "Stop" : "Play";
+  if (!on) return ask();
+  if (now >= length) goTo(0);
+  last = performance.now();
+  requestAnimationFrame(frame);
+}
+
+/* The next read (by: 1) or the last (-1) that took at least half as long as the longest of all. */
+function slow(by) {
+  const longest = Math.max(...runs.map((run) => run.longest));
+  const found = runs.flatMap((run) => run.byDone.filter((i) =>
+    run.requests.completed[i] - run.requests.queued[i] >= longest / 2).map((i) => ({run, i})));
+  const time = ({run, i}) => run.requests.queued[i];
+  found.sort((a, b) => (time(a) - time(b)) * by);
+  const start = chosen ? time(chosen) : now;
+  const next = found.find((one) => (time(one) - start) * by > 0 || (!chosen && time(one) === start)) || found[0];
+  if (!next) return;
+  goTo(time(next));
+  showChain(next.run, next.i);
+  ask();
+}
+
+function nextEvent(by) {
+  let best = by > 0 ? Infinity : -Infinity;
+  for (const {requests} of runs)
+    for (const column of [requests.queued, requests.issued, requests.completed])
+      for (const t of column)
+        if ((t - now) * by > 0 && (t - best) * by < 0) best = t;
+  if (Number.isFinite(best)) goTo(best);
+}
+
+/* The state is in the page's address, so that it can be shared. */
+let writing = 0;
+function remember() {
+  clearTimeout(writing);
+  writing = setTimeout(() => {
+    const words = ["t=" + Math.round(now), "from=" + Math.round(from), "to=" + Math.round(to)];
+    if (chosen) words.push("read=" + runs.indexOf(chosen.run) + ":" + chosen.run.requests.number[chosen.i]);
+    history.replaceState(null, "", "#" + words.join("&"));
+  }, 300);
+}
+
+function recall() {
+  const said = new URLSearchParams(location.hash.slice(1)), number = (name, other) =>
+    said.has(name) && Number.isFinite(Number(said.get(name))) ? Number(said.get(name)) : other;
+  from = Math.max(0, number("from", 0));
+  to = Math.min(length, Math.max(from + 2000, number("to", length)));
+  now = Math.min(length, Math.max(0, number("t", 0)));
+  const [n, which] = (said.get("read") || "").split(":").map(Number), run = runs[n];
+  const i = run ? run.requests.number.indexOf(which) : -1;
+  if (i >= 0 && which) showChain(run, i);
+}
+
+/* ---- pointer and keys ---- */
+
+function nearest(x, y, width, height) {
+  let best = null, least = 15 * 15;
+  runs.forEach((run, n) => {
+    const [top, bottom] = lanesOf(n, height).responses;
+    const perPixel = (to - from) / (width - LEFT), t = from + (x - LEFT) * perPixel;
+    for (let k = upTo(run.doneTimes, t - 15 * perPixel); k < run.doneTimes.length; k++) {
+      if (run.doneTimes[k] > t + 15 * perPixel) break;
+      const i = run.byDone[k], ms = (run.requests.completed[i] - run.requests.queued[i]) / MS;
+      const dx = xOf(run.doneTimes[k], width) - x, dy = bottom - heightOf(ms) * (bottom - top) - y;
+      if (dx * dx + dy * dy < least) {
+        least = dx * dx + dy * dy;
+        best = {run, i};
+      }
+    }
+  });
+  return best;
+}
+
+function listen() {
+  const lanes = at("lanes"), overview = at("overview");
+  const timeAt = (e) => from + (e.offsetX - LEFT) / (lanes.clientWidth - LEFT) * (to - from);
+  let down = false;
+  lanes.onpointerdown = (e) => {
+    const found = nearest(e.offsetX, e.offsetY, lanes.clientWidth, lanes.clientHeight);
+    lanes.setPointerCapture(e.pointerId);
+    if (found) {
+      showChain(found.run, found.i);
+      goTo(found.run.requests.queued[found.i]);
+    } else {
+      down = true;
+      goTo(timeAt(e));
+    }
+  };
+  lanes.onpointermove = (e) => { if (down) goTo(Math.min(to, Math.max(from, timeAt(e)))); };
+  lanes.onpointerup = lanes.onpointercancel = () => { down = false; };
+  lanes.onwheel = (e) => {
+    e.preventDefault();
+    zoom(Math.exp(e.deltaY / 400), timeAt(e));
+  };
+  const move = (e) => {
+    const span = to - from, middle = (e.offsetX - LEFT) / (overview.clientWidth - LEFT) * length;
+    from = Math.max(0, Math.min(length - span, middle - span / 2));
+    to = from + span;
+    goTo(Math.min(length, Math.max(0, middle)));
+  };
+  overview.onpointerdown = (e) => { overview.setPointerCapture(e.pointerId); move(e); };
+  overview.onpointermove = (e) => { if (e.buttons) move(e); };
+  at("play").onclick = () => play(!playing);
+  at("in").onclick = () => zoom(.5);
+  at("out").onclick = () => zoom(2);
+  at("all").onclick = () => zoom(length / (to - from) + 1);
+  at("worst").onclick = () => slow(1);
+  const keys = {" ": () => play(!playing), "+": () => zoom(.5), "=": () => zoom(.5), "-": () => zoom(2),
+    "0": () => zoom(length / (to - from) + 1), "n": () => slow(1), "p": () => slow(-1),
+    "e": () => nextEvent(1), "b": () => nextEvent(-1), "Home": () => goTo(0), "End": () => goTo(length)};
+  document.onkeydown = (e) => {
+    if (e.ctrlKey || e.metaKey || e.altKey || e.target.tagName === "SELECT") return;
+    if (e.key === " " && ["BUTTON", "SUMMARY"].includes(e.target.tagName)) return;
+    const by = (to - from) / (e.shiftKey ? 10 : 100);
+    if (e.key === "ArrowLeft" || e.key === "ArrowRight") goTo(now + (e.key === "ArrowLeft" ? -by : by));
+    else if (keys[e.key.length === 1 ? e.key.toLowerCase() : e.key]) keys[e.key.length === 1 ? e.key.toLowerCase() : e.key]();
+    else return;
+    e.preventDefault();
+  };
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    colours = {};
+    ask();
+  });
+  new ResizeObserver(ask).observe(document.body);
+}
+
+/* ---- the beginning ---- */
+
+function stageOf(run, n) {
+  const box = document.createElement("section"), stage = {run, n, said: {}, captions: {}};
+  box.className = "stage";
+  box.style.setProperty("--own", "var(--run" + n + ")");
+  const title = document.createElement("h2"), parts = document.createElement("div");
+  const {update, write, sched, prefetch} = run.policies;
+  title.textContent = run.name + ": update " + update + ", write " + write + ", sched " + sched +
+    ", prefetch " + prefetch + ", drive " + run.drive;
+  parts.className = "parts";
+  const figure = (name, heading) => {
+    const made = document.createElement("figure"), canvas = document.createElement("canvas");
+    const caption = document.createElement("figcaption");
+    made.className = name;
+    canvas.setAttribute("role", "img");
+    made.append(caption, canvas);
+    stage[name] = canvas;
+    stage.captions[name] = caption;
+    if (heading) caption.append(heading);
+    return made;
+  };
+  const right = document.createElement("div");
+  right.append(figure("queue"), figure("dirty"));
+  const key = document.createElement("span");
+  key.className = "key";
+  for (const state of [READING, CLEAN, AHEAD, DIRTY, WRITING]) {
+    const item = document.createElement("span"), mark = document.createElement("i");
+    mark.style.background = "var(--" + STATES[state] + ")";
+    item.append(mark, STATE_WORDS[state]);
+    key.append(item);
+  }
+  parts.append(figure("platter"), right, figure("cache", key));
+  stage.cache.setAttribute("aria-label", "The cache: a square for each buffer, coloured by its state.");
+  box.append(title, parts);
+  at("stages").append(box);
+  return stage;
+}
+
+async function begin() {
+  for (const scene of SCENES) {
+    for (const name of ["requests", "commands", "cache", "flushes"]) scene[name] = await unpacked(scene[name]);
+    prepare(scene);
+  }
+  runs = SCENES;
+  length = Math.max(...runs.map((run) => run.length_ns));
+  at("lanes").style.height = (runs.length === 1 ? 280 : 420) + "px";
+  for (const id of ["controls", "time", "stages"]) at(id).hidden = false;
+  at("loading").remove();
+  at("lanes").setAttribute("aria-valuemax", (length / S).toFixed(6));
+  stages = runs.map(stageOf);
+  recall();
+  listen();
+  drawAll();
+  document.documentElement.dataset.ready = "yes";
+}
+
+begin();
