@@ -14,6 +14,7 @@ import vl_convert
 
 from grade.host.paths import BUILD, ROOT
 from grade.measure import expect, summary
+from grade.measure.choose import EXPERIMENTS
 from grade.measure.verdict import Verdict
 from grade.report import lead, theme, wording
 from grade.report.figures import LEAD, Figure
@@ -79,6 +80,37 @@ def arms(study: Study) -> str:
         f"<tr><td>{escape(arm)}</td><td>{escape(own[arm])}</td></tr>\n" for arm in study.arms
     )
     return f'<table class="arms">{rows}</table>'
+
+
+def numbers(study: Study) -> list[int]:
+    """The runs to look at: one of each arm that the first sentence names, or of the first two arms,
+    with equal variables."""
+    arms = (lead.named(study) or study.arms)[:2]
+    found: dict[str, dict[str, int]] = {}
+    for run in study.experiment.runs:
+        if run.arm in arms:
+            found.setdefault(str(run.variables), {}).setdefault(run.arm, run.number)
+    return list(max(found.values(), key=len, default={}).values())
+
+
+def to_see(study: Study) -> str:
+    """The commands that show these runs as they went, and why reads of them took so long."""
+    of, which = study.experiment, numbers(study)
+    if not which:
+        return ""
+    name = of.path.stem if of.path.is_relative_to(EXPERIMENTS) else str(of.path)
+    size = of.name.removeprefix(of.path.stem).removeprefix("-")
+    run = f"E={name}{f' SIZE={size}' if size else ''} N={which[0]}"
+    second = "".join(f" N2={n}" for n in which[1:])
+    told = {
+        "As they went, moment by moment:": f"make theatre {run}{second}",
+        "What its slowest read waited for:": f"make why {run} READ=longest",
+        "The machine when that read was queued, in gdb:": f"make replay {run} AT=read:longest",
+    }
+    rows = "".join(
+        f"<li>{words} <code>{escape(command)}</code></li>\n" for words, command in told.items()
+    )
+    return f"<p>To see runs of it:</p>\n<ul>{rows}</ul>"
 
 
 def metrics_of(study: Study) -> list[str]:
@@ -186,5 +218,6 @@ def text(study: Study, figures: list[Figure], pictures: dict[str, str]) -> str:
         "table": table(study),
         "figures": places([f for f in figures if f.name != LEAD], pictures),
         "arms": arms(study),
+        "to_see": to_see(study),
     }
     return filled(TEMPLATE, words, parts, figures)

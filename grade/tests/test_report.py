@@ -162,6 +162,17 @@ def test_the_page_shows_claim_table_arms_and_verdicts(made: Path):
     assert set(page.ids) >= PICTURES
 
 
+def test_the_page_has_the_commands_that_show_a_run_of_each_arm(made: Path, experiment: Experiment):
+    said = Page((made / "swept" / "report.html").read_text()).words
+    [[name, first, second]] = re.findall(r"make theatre E=(\S+) N=(\d+) N2=(\d+)", said)
+    assert name == str(made / "swept.toml")
+    one, other = (experiment.runs[int(n) - 1] for n in (first, second))
+    assert one.variables == other.variables
+    assert {one.arm, other.arm} == {"PU", "AIPU"}
+    assert f"make why E={name} N={first} READ=longest" in said
+    assert f"make replay E={name} N={first} AT=read:longest" in said
+
+
 def test_the_page_loads_nothing_and_may_load_nothing(made: Path):
     text = (made / "swept" / "report.html").read_text()
     page = Page(text)

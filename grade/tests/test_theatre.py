@@ -170,6 +170,24 @@ def test_the_burst_is_a_catastrophe_under_pu_and_a_ripple_under_aipu(page: Page)
     assert re.search(r"PU at [\d.]+ s: .*; \d\d+ requests \(1 read\), the oldest for", said), said
 
 
+def test_it_marks_where_the_two_runs_begin_to_differ(page: Page, explainers) -> None:
+    one, other = (
+        sorted(
+            (r.queued_ns - x.kept.recording.start_ns, r.sector, r.sectors, r.write)
+            for c in x.commands[1]
+            for r in c.requests
+        )
+        for x in explainers[1]
+    )
+    both = enumerate(zip(one, other, strict=False))
+    same = next(i for i, (a, b) in both if a[1:] != b[1:])  # but for the time
+    assert same > 100  # the policies have nothing to do at first
+    assert page.value("differ") == min(one[same][0], other[same][0])
+    page.key("d")
+    assert page.value("now === differ")
+    assert f"The runs differ from {one[same][0] / 1e9:.1f}"[:-1] in told(page)
+
+
 def test_keys_zoom_play_and_step(page: Page) -> None:
     span = page.value("to - from")
     page.key("+")

@@ -61,6 +61,16 @@ function upTo(column, x) {
 
 /* ---- a run ---- */
 
+/* When two runs begin to differ: at the first request of another place, size or direction. (Times
+ * differ by some instructions from the beginning, where policies differ.) */
+function firstDifference(one, other) {
+  const a = one.requests, b = other.requests, n = Math.min(a.queued.length, b.queued.length);
+  for (let i = 0; i < n; i++)
+    for (const name of ["sector", "sectors", "write"])
+      if (a[name][i] !== b[name][i]) return Math.min(a.queued[i], b.queued[i]);
+  return a.queued.length === b.queued.length ? null : Math.min(one.length_ns, other.length_ns);
+}
+
 /* How a number changes: at times, by amounts. Returns sorted times and what it is from then on. */
 function steps(changes) {
   changes.sort((a, b) => a[0] - b[0]);
@@ -261,7 +271,7 @@ function showChain(run, i) {
 /* ---- drawing ---- */
 
 let runs = [], now = 0, from = 0, to = 1, length = 1, playing = false, chosen = null;
-let colours = {};
+let colours = {}, differ = null; // when two runs begin to differ
 const css = (name) => colours[name] ||
   (colours[name] = getComputedStyle(document.documentElement).getPropertyValue(name).trim());
 
@@ -360,6 +370,18 @@ function drawLanesBehind(width, height) {
   g.scale(scale, scale);
   g.font = "12px Liberation Sans, Arial, sans-serif";
   drawAxis(g, width, height);
+  if (differ !== null && differ >= from && differ <= to) {
+    const x = xOf(differ, width), words = "the runs differ from here";
+    g.strokeStyle = g.fillStyle = css("--bad");
+    g.setLineDash([5, 4]);
+    g.beginPath();
+    g.moveTo(x, 0);
+    g.lineTo(x, height - 18);
+    g.stroke();
+    g.setLineDash([]);
+    const wide = g.measureText(words).width;
+    g.fillText(words, x + wide + 6 > width ? x - wide - 5 : x + 5, (height - 20) / 2 - 3 - (height - 20) * .085);
+  }
   const mostWaiting = Math.max(...runs.map((run) => run.waiting.most));
   const mostDirty = Math.max(...runs.map((run) => run.dirty.most));
   runs.forEach((run, n) => {
@@ -560,7 +582,8 @@ function drawAll() {
   lanes.setAttribute("aria-valuetext", seconds(now));
   if (!playing || performance.now() - told > 2000) {
     told = performance.now();
-    at("told").textContent = stages.map(({run, said}) =>
+    at("told").textContent = (differ === null ? "" : "The runs differ from " + seconds(differ, 6) +
+      " on. ") + stages.map(({run, said}) =>
       run.name + " at " + seconds(now) + ": " + Object.values(said).join("; ") + ".").join(" ");
   }
 }
@@ -716,7 +739,7 @@ function listen() {
   at("worst").onclick = () => slow(1);
   const keys = {" ": () => play(!playing), "+": () => zoom(.5), "=": () => zoom(.5), "-": () => zoom(2),
     "0": () => zoom(length / (to - from) + 1), "n": () => slow(1), "p": () => slow(-1),
-    "e": () => nextEvent(1), "b": () => nextEvent(-1), "Home": () => goTo(0), "End": () => goTo(length)};
+    "d": () => differ !== null && goTo(differ), "e": () => nextEvent(1), "b": () => nextEvent(-1), "Home": () => goTo(0), "End": () => goTo(length)};
   document.onkeydown = (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey || e.target.tagName === "SELECT") return;
     if (e.key === " " && ["BUTTON", "SUMMARY"].includes(e.target.tagName)) return;
@@ -778,6 +801,7 @@ async function begin() {
     prepare(scene);
   }
   runs = SCENES;
+  if (runs.length > 1) differ = firstDifference(runs[0], runs[1]);
   length = Math.max(...runs.map((run) => run.length_ns));
   at("lanes").style.height = (runs.length === 1 ? 280 : 420) + "px";
   for (const id of ["controls", "time", "stages"]) at(id).hidden = false;
