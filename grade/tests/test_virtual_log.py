@@ -1,0 +1,157 @@
+"""Disks with a virtual log in the kernel: power cuts, starts, and what is refused.
+
+grade/machine/virtual_log.py, which shares no code with the kernel, lays the disks out and reads
+them. What it reads is judged by e2fsck and debugfs.
+"""
+
+import random
+from pathlib import Path
+
+import pytest
+from conftest import MakeImage
+from test_power_cut import MESSAGE, MESSAGES, SECTOR, entries, mail, names
+
+from grade.machine import image, virtual_log
+from grade.machine.qemu import Config, Disk, Machine, run_rc
+
+PLACES = 8 * 19 * 72 // 8  # eight cylinders of the HP 97560
+ARGS = "drive=hp97560 place=eager check=1"
+CUTS = 40
+TAIL = slice(SECTOR, 2 * SECTOR)
+
+
+def lay_out(path: Path) -> Path:
+    """Lay an image out on a virtual log."""
+    path.write_bytes(virtual_log.laid_out(path.read_bytes(), PLACES))
+    return path
+
+
+def logical(disk: bytes, to: Path) -> Path:
+    """The file system on a disk with a virtual log, as an image of its own."""
+    to.write_bytes(virtual_log.blocks(disk))
+    return to
+
+
+@pytest.fixture(scope="module")
+def cuts(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, list[tuple[int, bytes]]]:
+    """A disk before messages arrived on it, and its writes since, in their order."""
+    folder = tmp_path_factory.mktemp("virtual_log")
+    content = image.Content(files={"/msg": MESSAGE}, rc=mail(), size="4M")
+    path, log = lay_out(image.make(folder / "disk", content)), folder / "log"
+    before = path.read_bytes()
+    log.write_bytes(b"")
+    files = f"file.driver=file,file.filename={path},log.driver=file,log.filename={log}"
+    disk = Disk(drive=f"driver=blklogwrites,{files}", cache="writeback")
+    with Machine(Config((disk,), args=f"{ARGS} write=delayed", lab=True)) as machine:
+        machine.expect(r"^finished \.")
+        machine.wait()
+    return before, [entry for entry in entries(log) if entry]
+
+
+def cut(before: bytes, log: list[tuple[int, bytes]], n: int, sectors: int) -> bytes:
+    """The disk after n writes, and of the next one so many sectors: it is torn."""
+    disk = bytearray(before)
+    at, data = log[n]
+    for start, written in [*log[:n], (at, data[: sectors * SECTOR])]:
+        disk[start : start + len(written)] = written
+    return bytes(disk)
+
+
+def arrived(path: Path) -> int:
+    """How many messages a file system proves to be on it; all of them must be whole."""
+    new = names(path, "/mail/new")
+    last = max(new | names(path, "/mail/tmp") | {0})
+    for i in range(last):
+        if i in new:
+            assert image.read(path, f"/mail/new/{i}") == MESSAGE, i
+        else:
+            assert i <= last - MESSAGES // 2, f"{i} of {last}"
+    return last
+
+
+def test_mail_survives_a_power_cut_at_any_sector(
+    cuts: tuple[bytes, list[tuple[int, bytes]]], tmp_path: Path
+) -> None:
+    before, log = cuts
+    rng, proved = random.Random(1), 0
+    assert len(log) > 20 * MESSAGES
+    for n in rng.sample(range(1, len(log)), CUTS):
+        disk = cut(before, log, n, rng.randrange(len(log[n][1]) // SECTOR))
+        path = logical(disk, tmp_path / "image")
+        repaired = image.command("e2fsck", "-fp", path, check=False)
+        assert repaired.returncode in (0, 1), f"cut {n}: {repaired.stdout.decode()}"
+        proved += arrived(path)
+    assert proved > CUTS
+
+
+def on_second_disk(make_image: MakeImage, disk: Path, script: str) -> str:
+    """What a machine says that mounts the disk at /mnt and then runs a script."""
+    root = make_image(rc=f"mkdir /mnt && mount disk1 /mnt || exit 9\n{script}\n")
+    config = Config((Disk(root), Disk(disk)), lab=True, args=f"{ARGS} disk0.drive=fixed")
+    result = run_rc(config)
+    assert result.status == 0, result.console
+    return result.console
+
+
+def test_the_kernel_finds_the_map_by_a_scan_and_next_time_by_the_tail(
+    cuts: tuple[bytes, list[tuple[int, bytes]]], make_image: MakeImage, tmp_path: Path
+) -> None:
+    before, log = cuts
+    path, scan = tmp_path / "disk", "disk1: the virtual log was found by a scan"
+    for n in range(len(log) * 2 // 3, 0, -1):  # until none is just being removed
+        path.write_bytes(cut(before, log, n, 0))
+        found = logical(path.read_bytes(), tmp_path / "image")
+        there = names(found, "/mail/new")
+        if all(image.read(found, f"/mail/new/{i}") == MESSAGE for i in there):
+            break
+    script = "\n".join(f"cmp /mnt/msg /mnt/mail/new/{i} || exit 9" for i in sorted(there))
+    assert there and not any(path.read_bytes()[TAIL])
+    assert scan in on_second_disk(make_image, path, script)
+    assert any(path.read_bytes()[TAIL])
+    assert scan not in on_second_disk(make_image, path, script)
+    assert names(logical(path.read_bytes(), tmp_path / "image"), "/mail/new") == there
+
+
+def refused(make_image: MakeImage, disk: Path, args: str) -> str:
+    """What the kernel says that does not boot with this disk."""
+    config = Config((Disk(make_image()), Disk(disk)), lab=True, args=args)
+    result = run_rc(config)
+    assert result.status == 100, result.console
+    return result.console
+
+
+def test_what_cannot_be_used_is_refused_with_words(make_image: MakeImage, tmp_path: Path) -> None:
+    disk = lay_out(make_image(damaged=True, programs=False, size="4M"))
+    whole = disk.read_bytes()
+    for args in ("place=eager", f"{ARGS} drive_volatile=1"):
+        assert "a drive model and drive_volatile=0" in refused(make_image, disk, args)
+    map_sectors = {
+        at
+        for at in range(virtual_log.PLACE, len(whole), virtual_log.PLACE)
+        if virtual_log.read_sector(whole[at : at + SECTOR])
+    }
+    broken = bytearray(whole)
+    broken[min(map_sectors) + 100] ^= 1
+    disk.write_bytes(broken)
+    assert "disk1: a sector of the map is damaged" in refused(make_image, disk, ARGS)
+    disk.write_bytes(whole)
+    said = on_second_disk(make_image, disk, "policy use place inplace; echo then")
+    assert "a disk has a virtual log" in said and "then" in said
+    disk.write_bytes(whole)
+    said = on_second_disk(make_image, disk, "dd if=/dev/zero of=/dev/disk1 bs=4k count=1; echo so")
+    assert "busy" in said and "so" in said
+
+
+def test_a_full_disk_says_so_and_can_be_written_again(
+    make_image: MakeImage, tmp_path: Path
+) -> None:
+    size = f"{4 * virtual_log.blocks_on(PLACES)}K"  # all of its blocks
+    disk = lay_out(make_image(damaged=True, programs=False, size=size))
+    script = """
+    dd if=/dev/zero of=/mnt/all bs=4k 2> /dev/null; sync
+    rm /mnt/all
+    iogen name=w rw=write filename=/mnt/more bs=4k size=1m nr=256 > /dev/null
+    cp /bin/sh /mnt/sh && cmp /bin/sh /mnt/sh && echo same
+    """
+    assert "same" in on_second_disk(make_image, disk, script)
+    image.check(logical(disk.read_bytes(), tmp_path / "image"))
