@@ -93,8 +93,8 @@ WRONG = [
         "off_disk",
         "place returned a sector off the disk",
         ".place = place",
-        """static u64 place(const struct queue *q, const struct request *r)
-        { (void)q, (void)r; return ~0UL; }""",
+        """static u64 place(const struct queue *q, const struct request *r, u64 now_ns)
+        { (void)q, (void)r, (void)now_ns; return ~0UL; }""",
     ),
 ]
 REFUSED = [

@@ -28,7 +28,8 @@ COUNTER(mode_selects, "disk.mode_selects", "commands",
 
 static void to_device(struct disk *d, enum command_kind kind, struct io *io)
 {
-    if (!virtio_blk_start(d->device, kind, io->request.physical, &io->span))
+    u64 sector = kind == COMMAND_FLUSH ? 0 : io->request.physical;
+    if (!virtio_blk_start(d->device, kind, sector, &io->span))
         panic("disk: %s: more commands than its depth", d->name);
 }
 

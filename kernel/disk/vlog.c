@@ -70,11 +70,11 @@ struct io *vlog_ended(struct vlog *v, struct io *io, int *error)
     struct request *r = &io->request;
     if (io == &v->sector)
         return sector_ended(v, *error);
-    if (r->physical == NO_SECTOR && r->write) {
-        *error = -EIO;
-    } else if (r->physical == NO_SECTOR) {
-        memset(io->span.data, 0, io->span.bytes);
-        count(&unwritten, 1);
+    if (r->physical == NO_SECTOR) {
+        *error = r->write ? -EIO : 0;
+        if (!r->write)
+            memset(io->span.data, 0, io->span.bytes);
+        count(&unwritten, !r->write);
     } else if (r->write && !r->raw && !*error) {
         prepend(&v->written, io);
         return NULL;

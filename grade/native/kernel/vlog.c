@@ -1,0 +1,309 @@
+/*
+ * Disks with a virtual log: in which order data and map are written, what ends
+ * without the drive, and what is found after a power cut at each command.
+ */
+#include <string.h>
+
+#include "grade/native/kernel/told.h"
+#include "kernel/disk/vlog.h"
+
+#define MS     1000000UL
+#define PLACES 40
+#define SLOTS  32
+
+/* ---- the disk ---- */
+
+static u32 first_place; /* where told_place begins to look */
+
+static u64 free_place(const struct queue *q, const struct request *r,
+                      u64 now_ns)
+{
+    (void)now_ns;
+    check(!r->raw);
+    u64 sector = queue_free_from(q, first_place * PLACE_SECTORS, NO_SECTOR);
+    return sector == NO_SECTOR ? queue_free_from(q, 0, NO_SECTOR) : sector;
+}
+
+static void boot_logged(const char *args)
+{
+    struct log_sector *label = (void *)on_device(0, LABEL_SECTOR);
+    struct logical l = {0};
+    logical_size(&l, PLACES);
+    *label = (struct log_sector){.magic = 0x676f4c6c61757472,
+                                 .id = 5,
+                                 .piece = LOG_LABEL,
+                                 .entry = {l.nblocks, l.nplaces}};
+    label->sum = label->magic;
+    for (u32 i = 2; i < sizeof *label / 8; i++)
+        label->sum = (label->sum ^ ((u64 *)label)[i]) * 0x9e3779b97f4a7c15UL;
+    told.quiet = true;
+    boot_disks(args);
+    told.place = free_place;
+    forget("commands");
+    forget("console");
+    check(disk_get(0)->vlog && !disk_get(1)->vlog);
+    check_eq(disk_get(0)->nsectors, l.nblocks * PLACE_SECTORS);
+}
+
+/* ---- requests of whole blocks ---- */
+
+static struct slot {
+    struct io io;
+    u64 data[PLACE_SECTORS * SECTOR_BYTES / 8];
+    int error;
+    bool busy;
+} slots[SLOTS];
+static u64 acknowledged[PLACES], under_way[PLACES], versions;
+
+static void ended(struct io *io, int error)
+{
+    struct slot *s = CONTAINER(io, struct slot, io);
+    u32 block = io->request.sector / PLACE_SECTORS;
+    s->busy = false;
+    s->error = error;
+    note("%c%u %s", io->request.write ? 'W' : 'R', block,
+         error ? "failed" : "done");
+    if (io->request.write && !error)
+        acknowledged[block] = s->data[0];
+    if (io->request.write)
+        under_way[block] = 0;
+}
+
+static struct slot *request(u32 block, bool write)
+{
+    struct slot *s = slots;
+    while (s->busy)
+        s++;
+    check(s < slots + SLOTS);
+    *s = (struct slot){.busy = true};
+    s->io = (struct io){.request = {.sector = block * PLACE_SECTORS,
+                                    .nsectors = PLACE_SECTORS,
+                                    .write = write},
+                        .span.data = s->data,
+                        .done = ended};
+    for (u32 i = 0; i < NELEM(s->data); i++)
+        s->data[i] = write ? versions + 1 : ~0UL;
+    if (write)
+        under_way[block] = ++versions;
+    disk_submit(disk_get(0), &s->io);
+    return s;
+}
+
+static void one_command(void)
+{
+    run_to_ns(clock_now_ns + 10 * MS); /* drive=fixed */
+}
+
+static void all_commands(void)
+{
+    for (u32 i = 0; i < 3 * SLOTS; i++)
+        one_command();
+}
+
+/* ---- a power cut ---- */
+
+static int read_device(void *arg, u64 sector, void *to)
+{
+    (void)arg;
+    memcpy(to, on_device(0, sector), SECTOR_BYTES);
+    return 0;
+}
+
+static u64 cuts;
+
+/* The power is cut now: each block has what was acknowledged, or what is under
+ * way. */
+static void cut(void)
+{
+    static u64 memory[4096];
+    struct logical l = {0};
+    bool scanned;
+    check(!logical_open(&l, (void *)on_device(0, LABEL_SECTOR)));
+    check(logical_bytes(&l) <= sizeof memory);
+    logical_start(&l, memory);
+    check(!logical_recover(&l, read_device, NULL, &scanned) && scanned);
+    for (u32 b = 0; b < l.nblocks; b++) {
+        u64 version = 0;
+        if (l.map[b])
+            memcpy(&version, on_device(0, l.map[b] * PLACE_SECTORS), 8);
+        if (version != under_way[b] || !version)
+            check_eq(version, acknowledged[b]);
+    }
+    cuts++;
+}
+
+TEST(no_acknowledged_write_is_lost_at_the_end_of_any_command)
+{
+    boot_logged("drive=fixed place=told");
+    u64 seed = 3;
+    for (u32 i = 0; i < 600; i++) {
+        u32 block = random_u64(&seed) % 12;
+        first_place = 1 + random_u64(&seed) % (PLACES - 1);
+        if (i % 40 == 7)
+            fail_sector(0, first_place * PLACE_SECTORS, true, 1);
+        if (!under_way[block])
+            request(block, true);
+        if (random_u64(&seed) % 3) {
+            one_command();
+            cut();
+        }
+    }
+    all_commands();
+    cut();
+    check(cuts > 350);
+    check(stat_of("disk.map_writes") > 100);
+}
+
+/* ---- the order of commands ---- */
+
+TEST(a_write_is_done_when_the_map_tells_of_it)
+{
+    boot_logged("drive=fixed place=told");
+    first_place = 7;
+    request(3, true);
+    one_command();
+    check_commands("W0:56+8");
+    check_notes("");
+    one_command();
+    check_commands("W0:64+1");
+    check_notes("W3 done");
+    first_place = 20;
+    request(3, true);
+    all_commands();
+    check_commands("W0:160+8 W0:168+1");
+    check_eq(disk_get(0)->vlog->map.nfree, PLACES - 3);
+    request(3, false);
+    all_commands();
+    check_commands("R0:160+8");
+}
+
+TEST(one_sector_of_the_map_tells_of_all_writes_that_went_in_one_command)
+{
+    boot_logged("drive=fixed place=told");
+    first_place = 9;
+    disk_plug(disk_get(0));
+    request(5, true);
+    request(6, true);
+    request(4, true);
+    disk_unplug(disk_get(0));
+    all_commands();
+    check_commands("W0:72+24=3 W0:96+1");
+    check_eq(stat_of("disk.map_writes"), 1);
+    for (u32 b = 4; b <= 6; b++)
+        check_eq(disk_get(0)->vlog->map.map[b], 5 + b);
+}
+
+TEST(a_block_that_was_never_written_is_zeros_without_the_drive)
+{
+    boot_logged("drive=fixed place=told");
+    struct slot *s = request(8, false);
+    run_to_ns(clock_now_ns + 1);
+    check_notes("R8 done");
+    check_commands("F0");
+    for (u32 i = 0; i < NELEM(s->data); i++)
+        check_eq(s->data[i], 0);
+    check_eq(stat_of("disk.unwritten_reads"), 1);
+}
+
+TEST(a_sector_of_the_map_that_fails_fails_the_writes_it_tells_of)
+{
+    boot_logged("drive=fixed place=told");
+    first_place = 7;
+    fail_sector(0, 64, true, 1);
+    request(3, true);
+    all_commands();
+    check_notes("W3 failed");
+    check_eq(disk_get(0)->vlog->map.map[3], 0);
+    request(3, true);
+    all_commands();
+    check_notes("W3 done");
+    cut();
+}
+
+TEST(a_write_of_data_that_fails_gives_its_place_back)
+{
+    boot_logged("drive=fixed place=told");
+    first_place = 7;
+    fail_sector(0, 59, true, 1);
+    request(3, true);
+    all_commands();
+    check_notes("W3 failed");
+    check_eq(disk_get(0)->vlog->map.nfree, PLACES - 1);
+}
+
+TEST(writes_wait_for_places_and_fail_when_none_will_be_free)
+{
+    boot_logged("drive=fixed place=told");
+    struct logical *l = &disk_get(0)->vlog->map;
+    for (u32 place = 1; place < PLACES - 4; place++)
+        check(logical_take(l, place)); /* as after writes that failed */
+    request(1, true);
+    request(20, true);
+    all_commands();
+    check_notes("W1 done; W20 done");
+    while (logical_room(l))
+        logical_take(l, logical_free_from(l, 1, PLACES));
+    request(2, true);
+    all_commands();
+    check_notes("W2 failed");
+    cut();
+}
+
+/* ---- wrong answers ---- */
+
+static u64 taken_place(const struct queue *q, const struct request *r,
+                       u64 now_ns)
+{
+    (void)q;
+    (void)r;
+    (void)now_ns;
+    return 0;
+}
+
+TEST(a_place_that_is_not_free_is_a_fault_and_the_kernel_places_the_block)
+{
+    boot_logged("drive=fixed place=told");
+    told.place = taken_place;
+    request(3, true);
+    all_commands();
+    check_notes("W3 done");
+    check_console("policy fault: place/told: place returned no free place; "
+                  "going on with inplace\n");
+    cut();
+    request(3, true);
+    all_commands();
+    check_notes("W3 done");
+    cut();
+}
+
+TEST(in_graded_runs_the_policy_stays_and_the_kernel_places_this_block)
+{
+    boot_logged("drive=fixed place=told faults=answer");
+    told.place = taken_place;
+    request(3, true);
+    all_commands();
+    check_notes("W3 done");
+    told.place = free_place;
+    first_place = 30;
+    request(4, true);
+    all_commands();
+    check_notes("W4 done");
+    check_eq(disk_get(0)->vlog->map.map[4], 30);
+}
+
+/* ---- power-off ---- */
+
+TEST(after_the_tail_nothing_is_written)
+{
+    boot_logged("drive=fixed place=told");
+    request(3, true);
+    all_commands();
+    vlog_close();
+    const struct log_sector *tail = (void *)on_device(0, TAIL_SECTOR);
+    check_eq(tail->piece, LOG_TAIL);
+    check_eq(tail->down[0].seq, 1);
+    forget("notes");
+    request(3, true);
+    all_commands();
+    check_notes("W3 failed");
+}
