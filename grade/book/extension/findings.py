@@ -142,7 +142,7 @@ def tally(matches: list[dict]) -> str:
     if not lost:
         return str(won)
     worst = max(lost, key=lambda match: match["behind"])
-    ends = worst["behind_ends"]
+    ends = worst.get("behind_ends")  # not in results of before it was stored
     sure = f" ({100 * ends[0]:.2g} to {100 * ends[1]:.2g})" if ends else ""
     return f"{won}; {markdown.plain(worst['best'])}, {100 * worst['behind']:.2g} %{sure}"
 
