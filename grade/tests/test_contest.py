@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from grade.measure import contest as judging
 from grade.measure import expect, summary
 from grade.measure.load import load
 from grade.measure.schema import BadExperiment, Experiment
@@ -88,6 +89,20 @@ def test_who_is_ahead_with_some_seeds_and_behind_with_others_is_not_told_apart(t
     mean, *_ = expect.judge(contest(tmp_path), found)
     assert (mean.word, mean.met, mean.failed) == ("not told apart", None, False)
     assert "not told apart: old 10; difference 0.6 (95 %: -1" in mean.why
+
+
+def test_a_lost_match_says_between_what_shares_it_is_behind(tmp_path: Path):
+    found = results({"ours": 12, "old": 10, "late": 1})
+    for one in found:
+        if one["arm"] == "ours" and one["variables"] == {"load": 1, "seed": 2}:
+            one["jobs"][0]["response_ns"]["mean"] += MS
+    match, *_ = judging.matches(contest(tmp_path), found)
+    low, high = match.behind_ends.low, match.behind_ends.high
+    assert (match.won, low) == (False, pytest.approx(0.2, abs=0.02))
+    assert low < match.behind < high < 0.31
+    few = [one for one in found if one["variables"]["seed"] < 5]
+    with_few = contest(tmp_path, TEXT.replace("seed = [1, 2, 3, 4, 5]", "seed = [1, 2, 3, 4]"))
+    assert judging.matches(with_few, few)[0].behind_ends is None
 
 
 def test_with_few_trials_nobody_wins_and_the_words_say_so(tmp_path: Path):
