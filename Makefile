@@ -34,8 +34,10 @@ export TOOLPREFIX GDB
 export QEMU ?= qemu-system-riscv64
 export HOSTCC ?= cc
 PYTHON := .venv/bin/python
+# `make events` is given a RUN= of its own: the folder of a graded run.
+RUN_FOLDER := $(if $(filter command,$(origin RUN)),$(value RUN))
 # Runs a module of grade/ on a snapshot of what is built now.
-RUN := $(PYTHON) -m grade.host.snapshot -m
+override RUN := $(PYTHON) -m grade.host.snapshot -m
 
 # What `make qemu` boots. Any of these may be given on the command line.
 CPUS ?= 2#     harts, 1 to 8
@@ -108,6 +110,9 @@ $(if $(filter replay,$(MAKECMDGOALS)),$(if $(filter 1,$(words $(if $(value E),E)
     $(if $(value CERTIFICATE),C))),,$(error replay: give either E=, an experiment whose run is made \
     again in gdb, or CERTIFICATE=, the certificate.json of a grade)))
 $(call needed,events,RUN,the folder of a run as in build/grade/elevator/runs/rise)
+$(call needed,replay,CERTIFICATE,the certificate.json of a grade)
+$(if $(filter events,$(MAKECMDGOALS)),$(if $(value RUN_FOLDER),,$(error \
+    events lacks RUN: give the folder of a run as in build/grade/elevator/runs/rise)))
 $(call needed,events,EVENT,the number of an event: a failed test's message names one)
 $(call must_be,EVENT,[0-9]+,the number of an event)
 $(call needed,run,DO,commands of Sluice's shell)
@@ -509,7 +514,7 @@ theatre: all build/native/drive_parts_tool build/native/drive_replay_tool ## wri
 	    $(call option,size,SIZE) $(call operand,E)
 
 events: ## list the events around EVENT= in the trace of RUN=, the folder of a graded run
-	@$(RUN) grade.commands.labs events --run=$(call quoted,RUN) --event='$(EVENT)'
+	@$(RUN) grade.commands.labs events --run=$(call quoted,RUN_FOLDER) --event='$(EVENT)'
 
 example: all build/native/drive_times_tool ## show what this tree's kernel does in the worked example of LAB=, beside the solution (OUT=the lab's folder makes the texts anew)
 	@$(RUN) grade.commands.worked_example --lab=$(call quoted,LAB) --out=$(call quoted,OUT)

@@ -206,6 +206,13 @@ def test_what_is_given_to_a_command_arrives_as_it_is(goal: str, names: list[str]
         assert f"--{name.lower()}={ODD}" in shlex.split(command), name
 
 
+def test_the_folder_of_a_run_does_not_take_the_place_of_the_program_that_lists_it() -> None:
+    said = make(ROOT, "--dry-run", "events", f"RUN={ODD}", "EVENT=3").stdout
+    program, _, command = said.partition(" -m grade.commands.")
+    assert program.endswith("python -m grade.host.snapshot")
+    assert shlex.split(command) == ["labs", "events", f"--run={ODD}", "--event=3"]
+
+
 @pytest.mark.parametrize(
     ("goal", "name"),
     [("experiment", "E"), ("export", "E"), ("report", "E"), ("test", "T"), ("qemu", "ARGS")],
