@@ -12,6 +12,7 @@ from grade.scoring import answers, tree
 from grade.scoring.lab import BadLab, Lab
 
 DIFF, QUESTIONS = "solution.diff", "questions.md"
+FOR_STAFF = "For the staff.\n\n"  # below the heading; students get the page without it
 MODEL_ANSWERS = Path("staff") / "answers.md"  # in a lab's folder
 
 
@@ -46,7 +47,7 @@ def release(lab: Lab, out: Path, who: str = "") -> list[str]:
     before = tree.cut(lab, {}) | tree.of_one_student(lab, who)
     made = after | {
         DIFF: difference(before, after),
-        QUESTIONS: model_answers.read_text(),
+        QUESTIONS: model_answers.read_text().replace(FOR_STAFF, ""),
     }
     for file, text in made.items():
         (out / file).parent.mkdir(parents=True, exist_ok=True)

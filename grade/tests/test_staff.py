@@ -236,7 +236,9 @@ def test_a_released_solution_has_the_files_the_difference_and_the_model_answers(
     difference = (tmp_path / "out/solution.diff").read_text()
     assert "-    return queue_oldest(q, BOTH);" in difference
     assert "+    return queue_at_or_after(q, BOTH, 0);" in difference
-    assert "starve" in (tmp_path / "out/questions.md").read_text()
+    questions = (tmp_path / "out/questions.md").read_text()
+    assert "starve" in questions
+    assert "For the staff" not in questions
 
 
 def test_a_solution_that_differs_by_student_wants_the_name(tmp_path: Path) -> None:
