@@ -11,7 +11,7 @@ def each_reader_is_served_where_the_head_passes(bench: Workbench) -> None:
     """Five processes read random blocks of each disk; each asks for the next when it has the
     last."""
     run = bench.run(crowd(bench), despite_faults=True)
-    check_all(run, {Kind.AHEAD}, 60, run.beacon(READERS), run.beacon(COUNTED))
+    check_all(run, {Kind.AHEAD}, 30, run.beacon(READERS), run.beacon(COUNTED))
 
 
 def reads_and_writes_are_served_in_one_sweep(bench: Workbench) -> None:
