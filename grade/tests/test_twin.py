@@ -3,12 +3,13 @@
 import re
 import subprocess
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 
+from grade.commands import agree
 from grade.host.limits import HANG_S
 from grade.host.paths import BUILT, ROOT
 from grade.machine import image, trace
@@ -18,7 +19,10 @@ from grade.measure import jobs
 from grade.measure import run as runs
 from grade.measure.choose import EXPERIMENTS, on_twin
 from grade.measure.load import load
+from grade.measure.result import BadResult
 from grade.measure.run import RunFailed
+from grade.measure.runner import to_line
+from grade.measure.schema import Experiment
 from grade.twin import engine
 
 # Rooms whose sources the twin shares with the machine, whole.
@@ -170,14 +174,24 @@ def test_the_twin_decides_what_the_machine_decides_one_by_one(tmp_path: Path) ->
     assert len(found[0]) == len(found[1])
 
 
+ARMS = ("async+PU", "delayed+PU", "delayed+AIPU")
+
+
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict]]:
-    """The results of Mogul's experiment, by engine."""
+def mogul() -> Experiment:
+    """Three arms of Mogul's experiment, of which nothing is expected."""
+    whole = load(EXPERIMENTS / "mogul-4.1-fast.toml", "quick")
+    kept = [run for run in whole.runs if run.arm in ARMS]
+    return replace(whole, arms=list(ARMS), runs=kept, expectations=[])
+
+
+@pytest.fixture(scope="module")
+def both(mogul: Experiment, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict]]:
+    """Its results, by engine."""
     console = tmp_path_factory.mktemp("both") / "console"
-    experiment = load(EXPERIMENTS / "mogul-4.1-fast.toml", "quick")
     return {
         name: [runs.make(run, console)[0] for run in made.runs]
-        for name, made in (("machine", experiment), ("twin", on_twin(experiment)))
+        for name, made in (("machine", mogul), ("twin", on_twin(mogul)))
     }
 
 
@@ -205,7 +219,7 @@ def test_arms_that_are_apart_have_the_order_that_they_have_in_the_machine(both) 
             if abs(a - b) > 2 * limit * max(a, b):
                 apart += 1
                 assert (a < b) == (c < d)
-    assert apart > 10
+    assert apart > 4
 
 
 @pytest.mark.xdist_group("twin")
@@ -217,3 +231,23 @@ def test_results_say_which_engine_made_them(both) -> None:
     assert twin["config"]["engine"] == "twin"
     assert twin["experiment"] == f"{machine['experiment']}@twin"
     assert twin["key"] != machine["key"]
+
+
+@pytest.mark.xdist_group("twin")
+def test_agree_tells_which_figures_are_off_by_more_than_their_limit(
+    mogul: Experiment, both: dict, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    for experiment, lines in zip((mogul, on_twin(mogul)), both.values(), strict=True):
+        (tmp_path / experiment.name).mkdir()
+        path = tmp_path / experiment.name / "results.jsonl"
+        path.write_text("".join(map(to_line, lines)))
+    figures, far = agree.compare(mogul, tmp_path)
+    assert figures == 15  # of each arm: mean and deviation of two jobs, and the writes
+    assert "delayed+PU               read" in capsys.readouterr().out
+    lines[0]["counters"]["disk.writes"][0] *= 2
+    path.write_text("".join(map(to_line, lines)))
+    assert agree.compare(mogul, tmp_path)[1] >= far
+    assert re.search(r"async\+PU +disks +\+9[0-9]\.", capsys.readouterr().out)
+    path.write_text(to_line(lines[0]))
+    with pytest.raises(BadResult, match="1 of 3 runs have been made"):
+        agree.compare(mogul, tmp_path)

@@ -12,14 +12,17 @@
 #include "kernel/measure/trace.h"
 
 /* X(name, what is counted) */
-#define COSTS(X)                                               \
-    X(call, "system calls, with what the program does before") \
-    X(read, "of these, reads")                                 \
-    X(write, "of these, writes")                               \
-    X(copy_kb, "KiB copied to or from a program")              \
-    X(interrupt, "timer interrupts")                           \
-    X(switch, "switches to a process")                         \
-    X(fork, "forks")                                           \
+#define COSTS(X)                                                \
+    X(program, "system calls: what a program does between two") \
+    X(work, "transfers: what a program does with one")          \
+    X(call, "system calls")                                     \
+    X(read, "of these, reads")                                  \
+    X(write, "of these, writes")                                \
+    X(copy_in_kb, "KiB copied from a program")                  \
+    X(copy_out_kb, "KiB copied to a program")                   \
+    X(interrupt, "timer interrupts")                            \
+    X(switch, "switches to a process")                          \
+    X(fork, "forks")                                            \
     X(exec, "programs begun")
 
 enum cost {

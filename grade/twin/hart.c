@@ -103,6 +103,22 @@ static void compute(struct trapframe *frame, u64 instructions)
     spend(end_ns - clock_ns());
 }
 
+/* What a program has computed since its last call. After a transfer it first
+ * looks at the time, if it measures; what it does with the transfer comes after
+ * that. x[0], which is no register, counts its calls since the last one. */
+static void pay_program(struct trapframe *frame, u64 number)
+{
+    bool read = number == SYS_read || number == SYS_pread;
+    bool write = number == SYS_write || number == SYS_pwrite;
+    pay(COST_program, 1);
+    if (frame->x[0] == 2)
+        pay(COST_work, 1);
+    frame->x[0] = read || write ? 1 : frame->x[0] ? frame->x[0] + 1 : 0;
+    pay(COST_call, 1);
+    pay(COST_read, read);
+    pay(COST_write, write);
+}
+
 void user_called(struct trapframe *frame, const u64 *call)
 {
     if (call[0] == CALL_COMPUTE) {
@@ -112,12 +128,8 @@ void user_called(struct trapframe *frame, const u64 *call)
     frame->x[REG_A7] = call[0];
     for (u32 i = 0; i < CALL_ARGUMENTS; i++)
         frame->x[REG_A0 + i] = call[1 + i];
+    pay_program(frame, call[0]);
     hart_registers.scause = CAUSE_USER_ECALL;
-    pay(COST_call, 1);
-    if (call[0] == SYS_read || call[0] == SYS_pread)
-        pay(COST_read, 1);
-    if (call[0] == SYS_write || call[0] == SYS_pwrite)
-        pay(COST_write, 1);
     user_trap(frame);
     user_return(frame);
 }

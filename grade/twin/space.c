@@ -200,17 +200,12 @@ static bool is_user(u64 address, u64 n)
     return at < SPACE_BYTES && n <= SPACE_BYTES - at;
 }
 
-static void spend_copy(u64 n)
-{
-    pay_part(COST_copy_kb, n, 1024);
-}
-
 int copyin(void *to, u64 from_user, u64 n)
 {
     if (!is_user(from_user, n))
         return -EFAULT;
     memcpy(to, (const void *)from_user, n);
-    spend_copy(n);
+    pay_part(COST_copy_in_kb, n, 1024);
     return 0;
 }
 
@@ -219,7 +214,7 @@ int copyout(u64 to_user, const void *from, u64 n)
     if (!is_user(to_user, n))
         return -EFAULT;
     memcpy((void *)to_user, from, n);
-    spend_copy(n);
+    pay_part(COST_copy_out_kb, n, 1024);
     return 0;
 }
 
