@@ -15,7 +15,7 @@
  * link: kernel/cache/write.c kernel/disk/disk.c policies
  * link: kernel/disk/queue.c kernel/disk/place.c kernel/policy/registry.c
  * link: drives kernel/disk/model.c kernel/disk/vlog.c kernel/logical
- * link: kernel/measure/hist.c
+ * link: kernel/measure/hist.c grade/native/no_ramdisks.c
  * link: kernel/measure/prochist.c kernel/measure/trace.c kernel/proc/turns.c
  */
 #include "kernel/cache/bio.c"
@@ -27,7 +27,6 @@
 #include "kernel/machine/machine.h"
 #include "kernel/machine/text.h"
 #include "kernel/machine/power.h"
-#include "kernel/driver/ramdisk.h"
 #include "kernel/driver/virtio_blk.h"
 
 #define BLOCKS      400
@@ -261,20 +260,6 @@ void virtio_blk_kick(struct virtio_blk *v)
 void virtio_blk_settle(struct virtio_blk *v)
 {
     (void)v;
-}
-
-/* There are no RAM disks here. */
-struct ramdisk *ramdisk_open(u32 i, const struct device_client *of, void *arg,
-                             struct device_facts *facts)
-{
-    (void)i, (void)of, (void)arg, (void)facts;
-    return NULL;
-}
-
-void ramdisk_do(struct ramdisk *r, enum command_kind kind, u64 sector,
-                struct span *first)
-{
-    (void)r, (void)kind, (void)sector, (void)first;
 }
 
 void clock_stop(void)

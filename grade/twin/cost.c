@@ -24,7 +24,8 @@ static struct {
 
 void pay_part(enum cost c, u64 n, u64 whole)
 {
-    rows[c].count += (double)n / whole;
+    if (costs_shown)
+        rows[c].count += (double)n / whole;
     u64 instructions = rows[c].instructions * n / whole;
     if (instructions)
         spend(instructions << cpu_shift);

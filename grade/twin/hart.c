@@ -8,10 +8,10 @@
  *   what spend() lets pass. Kernel code that has irq_depth > 0 is not
  *   interrupted: trap.c sees to that, with sstatus.
  */
-#include "grade/twin/call.h"
-#include "grade/twin/cost.h"
 #include "grade/twin/hart.h"
 
+#include "grade/twin/call.h"
+#include "grade/twin/cost.h"
 #include "kernel/base/abi.h"
 #include "kernel/machine/clock.h"
 #include "kernel/machine/cpu.h"

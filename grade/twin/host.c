@@ -7,17 +7,18 @@
  * - The rooms base, measure, policy, disk, cache, ext2, file and syscall are
  *   the kernel's own files, and so are main.c, processes, the scheduler, pages,
  *   locks, text and RAM disks. What stands here in place of the hardware:
- *     hart.c switch.S  registers, traps, switching stacks
- *     clock.c        virtual time and its timers
- *     space.c        memory of programs, and programs
- *     cost.c         what computing takes
- *     host.c         memory, trace and disks; the console; the end
+ *     hart.c switch.S   registers, traps, switching stacks
+ *     clock.c           virtual time and its timers
+ *     space.c           the memory of programs
+ *     program.c call.c  the programs, and their system calls
+ *     cost.c            what computing takes
+ *     host.c            memory, trace and disks; the console; the end
  * - MEMORY is a file, as QEMU gets it (grade/machine/guest.py): the machine's
  *   memory, with the RAM disks behind it. It is mapped at its physical address.
  *   So the trace is read from it afterwards, as that of a machine.
  * - Computing takes what the table COSTS says, in instructions of 2^SHIFT ns
- *   each; without a table it takes no time. With -n it is
- *   counted, and shown whenever /dev/stat is printed.
+ *   each; without a table it takes no time. With -n the rows are counted, and
+ *   shown on the standard error whenever /dev/stat is printed.
  * - The console's output goes to the standard output. There is no input.
  * - The exit status is that of the machine.
  */
@@ -132,8 +133,9 @@ static void append(u64 w0, u64 w1, u64 w2, u64 w3)
         costs_show();
 }
 
-/* Of a disk most bytes are touched once, if at all: then a call costs less than
- * a page fault, and reading a hole of the file makes no page of it. */
+/* Move a disk's data. Of a disk most bytes are touched once, if at all: then a
+ * call costs less than a page fault, and reading a hole of the file makes no
+ * page of it. */
 static i64 move(u64 memory, u64 disk, u64 bytes, bool write)
 {
     i64 n = write ? pwrite(memory_file, (void *)memory, bytes, disk)

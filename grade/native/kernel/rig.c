@@ -18,7 +18,6 @@
 #include "kernel/base/stat.h"
 #include "kernel/base/string.h"
 #include "kernel/measure/trace.h"
-#include "kernel/driver/ramdisk.h"
 #include "kernel/driver/virtio_blk.h"
 
 #define SECTORS     4096 /* of a disk, at most */
@@ -620,20 +619,6 @@ void virtio_blk_settle(struct virtio_blk *v)
         else
             i++;
     }
-}
-
-/* There are no RAM disks here. */
-struct ramdisk *ramdisk_open(u32 i, const struct device_client *of, void *arg,
-                             struct device_facts *facts)
-{
-    (void)i, (void)of, (void)arg, (void)facts;
-    return NULL;
-}
-
-void ramdisk_do(struct ramdisk *r, enum command_kind kind, u64 sector,
-                struct span *first)
-{
-    (void)r, (void)kind, (void)sector, (void)first;
 }
 
 bool end_oldest(void)
