@@ -167,7 +167,9 @@ def test_the_burst_is_a_catastrophe_under_pu_and_a_ripple_under_aipu(page: Page)
     page.key("n")  # the next slow read
     page.key("ArrowRight")
     said = told(page)
-    assert re.search(r"PU at [\d.]+ s: .*; \d\d+ requests \(1 read\), the oldest for", said), said
+    of_pu = said.split("AIPU at ")[0]
+    assert re.search(r"; iogen read waits for a read, for [\d.]+ s so far", of_pu), said
+    assert re.search(r"; \d\d+ requests \(1 read\), the oldest for", of_pu), said
 
 
 def test_it_marks_where_the_two_runs_begin_to_differ(page: Page, explainers) -> None:

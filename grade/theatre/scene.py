@@ -1,5 +1,5 @@
-"""What the theatre shows of a run, from its trace: the requests of the disk that is measured, the
-commands of its drive, and the states of the cache's buffers.
+"""What the theatre shows of a run, from its trace: the requests of the disk that is measured, which
+processes wait for them, the commands of its drive, and the states of the cache's buffers.
 
 Times are in ns since the measured part began, so that two runs can stand on one axis; what was
 before has negative times. The trace does not say which buffer holds a block. So a block that is
@@ -118,13 +118,15 @@ def scene(explainer: Explainer, name: str, size: str) -> dict[str, object]:
         ((r, i) for i, c in enumerate(commands) for r in c.requests),
         key=lambda pair: (pair[0].queued_ns, pair[0].number),
     )
+    rows = [r for r, _ in requests]
     origins: dict = {}
     for r, _ in requests:
         origins.setdefault(explainer.origins.of(r), len(origins))
     shown = {(r.disk, r.sector, r.queued_ns): i for i, r in enumerate(reads(kept), start=1)}
+    waits = [int(not r.write and "prefetched" not in explainer.origins.of(r).words) for r in rows]
+    pids = sorted({r.pid for r, wait in zip(rows, waits, strict=True) if wait})
     flushes = [(e.time_ns - start_ns, e.argument) for e in made.events if e.name == "flush"]
     cache, places = cache_columns(kept, start_ns)
-    rows = [r for r, _ in requests]
     return {
         "experiment": name,
         "size": size,
@@ -139,6 +141,7 @@ def scene(explainer: Explainer, name: str, size: str) -> dict[str, object]:
         "lost": kept.lost,
         "places": places,
         "daemon": DAEMON,
+        "processes": [made.process(pid) for pid in pids],
         "platter": platter(model(run, disk)),
         "origins": [[o.words, o.burst, o.blocks] for o in origins],
         "flushes": {
@@ -155,6 +158,9 @@ def scene(explainer: Explainer, name: str, size: str) -> dict[str, object]:
             "command": packed(i for _, i in requests),
             "origin": packed(origins[explainer.origins.of(r)] for r in rows),
             "number": packed(shown.get((r.disk, r.sector, r.queued_ns), 0) for r in rows),
+            "process": packed(
+                pids.index(r.pid) + 1 if wait else 0 for r, wait in zip(rows, waits, strict=True)
+            ),
             "event": packed(event_of(kept, rows)),
         },
         "commands": command_columns(commands, start_ns),

@@ -9,7 +9,7 @@ from grade.report import page, theme
 
 HERE = Path(__file__).parent
 LIGHT = (theme.ARM_COLOURS[0], theme.ARM_COLOURS[2])  # of the two runs
-DARK = (theme.ARM_COLOURS[5], theme.ARM_COLOURS[1])  # on a dark page
+DARK = (theme.ARM_COLOURS[5], theme.ARM_COLOURS[2])  # on a dark page
 
 
 def title(scenes: list[dict]) -> str:

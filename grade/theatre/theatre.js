@@ -4,7 +4,7 @@
  *
  * Each picture is a function of the time alone, so any moment can be shown at once: what waits is
  * found in sorted columns, and the cache is kept at every KEYFRAMEth change. */
-const MS = 1e6, S = 1e9, KEYFRAME = 2048;
+const MS = 1e6, S = 1e9, KEYFRAME = 2048, MOST_PROCESSES = 6;
 const [EMPTY, READING, CLEAN, AHEAD, DIRTY, WRITING] = [0, 1, 2, 3, 4, 5];
 const STATES = ["empty", "reading", "clean", "ahead", "dirty", "writing"];
 const STATE_WORDS = ["", "is read", "clean", "prefetched", "dirty", "is written"];
@@ -22,14 +22,16 @@ const at = (id) => document.getElementById(id);
 /* ---- columns ---- */
 
 async function unpack(text) {
-  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const letters = atob(text), bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   const data = new Uint8Array(await new Response(stream).arrayBuffer());
   let count = 0;
-  for (const byte of data) count += byte < 128;
+  for (let k = 0; k < data.length; k++) count += data[k] < 128;
   const column = new Float64Array(count);
   let n = 0, scale = 1, before = 0, i = 0;
-  for (const byte of data) {
+  for (let k = 0; k < data.length; k++) {
+    const byte = data[k];
     n += (byte & 127) * scale;
     scale *= 128;
     if (byte < 128) {
@@ -71,15 +73,15 @@ function firstDifference(one, other) {
   return a.queued.length === b.queued.length ? null : Math.min(one.length_ns, other.length_ns);
 }
 
-/* How a number changes: at times, by amounts. Returns sorted times and what it is from then on. */
-function steps(changes) {
-  changes.sort((a, b) => a[0] - b[0]);
-  const times = new Float64Array(changes.length), counts = new Float64Array(changes.length);
-  let n = 0;
-  changes.forEach(([time, by], i) => {
-    times[i] = time;
-    counts[i] = n += by;
-  });
+/* A number that is one more after each time of `up`, one less after each of `down`, both sorted: the
+ * times of its changes, and what it is from then on. */
+function steps(up, down) {
+  const n = up.length + down.length, times = new Float64Array(n), counts = new Float64Array(n);
+  for (let i = 0, u = 0, d = 0; i < n; i++) {
+    const rises = d === down.length || (u < up.length && up[u] <= down[d]);
+    times[i] = rises ? up[u++] : down[d++];
+    counts[i] = u - d;
+  }
   return {times, counts, most: counts.reduce((a, b) => Math.max(a, b), 1)};
 }
 
@@ -91,23 +93,26 @@ function prepare(run) {
   }
   run.lastIssued = new Float64Array(n); // of all requests up to here
   for (let i = 0, last = -Infinity; i < n; i++) run.lastIssued[i] = last = Math.max(last, r.issued[i]);
+  run.lastCompleted = new Float64Array(n);
+  for (let i = 0, last = -Infinity; i < n; i++)
+    run.lastCompleted[i] = last = Math.max(last, r.completed[i]);
   run.byDone = [...r.queued.keys()].filter((i) => !r.write[i] && r.number[i])
     .sort((a, b) => r.completed[a] - r.completed[b]);
   run.doneTimes = Float64Array.from(run.byDone, (i) => r.completed[i]);
   const responses = run.byDone.map((i) => r.completed[i] - r.queued[i]);
   run.longest = responses.reduce((a, b) => Math.max(a, b), 0);
-  run.waiting = steps([...r.queued.keys()].flatMap((i) => [[r.queued[i], 1], [r.issued[i], -1]]));
-  const c = run.cache, dirty = [], was = new Uint8Array(run.places);
+  run.waiting = steps(r.queued, r.issued.slice().sort());
+  const c = run.cache, dirtied = [], cleaned = [], was = new Uint8Array(run.places);
   run.frames = [];
   const since = new Float64Array(run.places);
   for (let i = 0; i < c.time.length; i++) {
     if (i % KEYFRAME === 0) run.frames.push({was: was.slice(), since: since.slice()});
     const place = c.place[i], before = was[place] === DIRTY, after = c.state[i] === DIRTY;
-    if (before !== after) dirty.push([c.time[i], after ? 1 : -1]);
+    if (before !== after) (after ? dirtied : cleaned).push(c.time[i]);
     was[place] = c.state[i];
     since[place] = c.time[i];
   }
-  run.dirty = steps(dirty);
+  run.dirty = steps(dirtied, cleaned);
 }
 
 /* The requests that wait for the drive, in the order in which they will be dispatched. */
@@ -116,6 +121,15 @@ function waitingAt(run, t) {
   for (let i = upTo(r.queued, t) - 1; i >= 0 && run.lastIssued[i] > t; i--)
     if (r.issued[i] > t) found.push(i);
   return found.sort((a, b) => r.issued[a] - r.issued[b] || r.sector[a] - r.sector[b]);
+}
+
+/* What each process does that reads the disk: for which request it waits, or -1. Several processes
+ * may have one name, as the readers of one job. */
+function processesAt(run, t) {
+  const r = run.requests, found = run.processes.map(() => -1);
+  for (let i = upTo(r.queued, t) - 1; i >= 0 && run.lastCompleted[i] > t; i--)
+    if (r.process[i] && r.completed[i] > t) found[r.process[i] - 1] = i;
+  return found;
 }
 
 /* The state of each place in the cache, and since when. */
@@ -564,9 +578,14 @@ function drawStage(stage) {
   stage.said.queue = many(waiting.length, "request") + (waiting.length ? " (" + many(reads, "read") +
     "), the oldest for " + seconds(oldest, 3) : "") + ", in the order of dispatch";
   stage.said.dirty = many(ages.length, "dirty block") + (ages.length ? ", the oldest for " + seconds(ages[0], 1) : "");
+  const doing = processesAt(run, now).map((i, p) => i < 0 ? "" : run.processes[p] +
+    " waits for a read, for " + seconds(now - r.queued[i]) + " so far").filter((words) => words);
+  stage.said.processes = doing.slice(0, MOST_PROCESSES).join("; ") +
+    (doing.length > MOST_PROCESSES ? "; and " + many(doing.length - MOST_PROCESSES, "other") : "") ||
+    "no process waits for a read";
   for (const [name, words] of Object.entries(stage.said)) {
     stage.captions[name].textContent = words;
-    stage[name].setAttribute("aria-label", words);
+    if (stage[name]) stage[name].setAttribute("aria-label", words);
   }
 }
 
@@ -788,7 +807,10 @@ function stageOf(run, n) {
     item.append(mark, STATE_WORDS[state]);
     key.append(item);
   }
-  parts.append(figure("platter"), right, figure("cache", key));
+  const doing = document.createElement("p");
+  doing.className = "processes about";
+  stage.captions.processes = doing;
+  parts.append(doing, figure("platter"), right, figure("cache", key));
   stage.cache.setAttribute("aria-label", "The cache: a square for each buffer, coloured by its state.");
   box.append(title, parts);
   at("stages").append(box);
