@@ -105,9 +105,12 @@ function prepare(run) {
   const c = run.cache, dirtied = [], cleaned = [], was = new Uint8Array(run.places);
   run.frames = [];
   const since = new Float64Array(run.places);
+  run.oldest = 0; // that a dirty block became
   for (let i = 0; i < c.time.length; i++) {
     if (i % KEYFRAME === 0) run.frames.push({was: was.slice(), since: since.slice()});
-    const place = c.place[i], before = was[place] === DIRTY, after = c.state[i] === DIRTY;
+    const place = c.place[i];
+    if (was[place] === DIRTY) run.oldest = Math.max(run.oldest, c.time[i] - since[place]);
+    const before = was[place] === DIRTY, after = c.state[i] === DIRTY;
     if (before !== after) (after ? dirtied : cleaned).push(c.time[i]);
     was[place] = c.state[i];
     since[place] = c.time[i];
@@ -285,6 +288,7 @@ function showChain(run, i) {
 /* ---- drawing ---- */
 
 let runs = [], now = 0, from = 0, to = 1, length = 1, playing = false, chosen = null;
+let mostWaited = S, mostDirty = S; // where the bars end
 let colours = {}, differ = null; // when two runs begin to differ
 const css = (name) => colours[name] ||
   (colours[name] = getComputedStyle(document.documentElement).getPropertyValue(name).trim());
@@ -344,6 +348,9 @@ function niceStep(span, most) {
   return step * 10;
 }
 
+/* The next of 1, 2, 5 times a power of ten. */
+const niceEnd = (x) => niceStep(x, 1);
+
 function drawAxis(g, width, height) {
   const step = niceStep(to - from, width / 90);
   const digits = Math.max(0, Math.ceil(-Math.log10(step / S)));
@@ -397,7 +404,7 @@ function drawLanesBehind(width, height) {
     g.fillText(words, x + wide + 6 > width ? x - wide - 5 : x + 5, (height - 20) / 2 - 3 - (height - 20) * .085);
   }
   const mostWaiting = Math.max(...runs.map((run) => run.waiting.most));
-  const mostDirty = Math.max(...runs.map((run) => run.dirty.most));
+  const mostBlocks = Math.max(...runs.map((run) => run.dirty.most));
   runs.forEach((run, n) => {
     const lanes = lanesOf(n, height), [top, bottom] = lanes.responses;
     g.fillStyle = css("--soft");
@@ -416,9 +423,9 @@ function drawLanesBehind(width, height) {
       g.fillRect(LEFT, low, width - LEFT, 1);
     };
     lowLine("waiting", mostWaiting, lanes.waiting);
-    lowLine("dirty", mostDirty, lanes.dirty);
+    lowLine("dirty", mostBlocks, lanes.dirty);
     drawSteps(g, width, run.waiting, lanes.waiting, mostWaiting, css("--run" + n));
-    drawSteps(g, width, run.dirty, lanes.dirty, mostDirty, css("--dirty"));
+    drawSteps(g, width, run.dirty, lanes.dirty, mostBlocks, css("--dirty"));
     const first = upTo(run.doneTimes, from), end = upTo(run.doneTimes, to);
     const dot = end - first > 4000 ? 1.5 : end - first > 400 ? 2.5 : 4;
     g.fillStyle = css("--run" + n);
@@ -537,7 +544,7 @@ function drawPlatter(stage, waiting) {
 }
 
 /* Bars, the first on the left, no wider than is good. */
-function drawBars(canvas, values, most, colourOf, words) {
+function drawBars(canvas, values, most, colourOf, word) {
   const [g, width, height] = surface(canvas), low = height - 2, each = Math.min(10, (width - 2) / values.length);
   g.fillStyle = css("--shade");
   g.fillRect(0, 0, width, height);
@@ -547,7 +554,7 @@ function drawBars(canvas, values, most, colourOf, words) {
     g.fillRect(i * each, low - tall, Math.max(1, each - (each > 3 ? 1 : 0)), tall);
   });
   g.fillStyle = css("--soft");
-  g.fillText(words, 4, 12);
+  g.fillText(word + ", up to " + (most < S ? most / MS + " ms" : most / S + " s"), 4, 12);
 }
 
 function drawCache(stage, cache) {
@@ -555,7 +562,7 @@ function drawCache(stage, cache) {
   const size = Math.max(2, Math.floor(Math.sqrt(width * height / n)));
   const columns = Math.max(1, Math.floor(width / size)), gap = size > 5 ? 1 : 0;
   for (let i = 0; i < cache.was.length; i++) {
-    g.globalAlpha = cache.was[i] === DIRTY ? .35 + .65 * Math.min(1, (now - cache.since[i]) / (30 * S)) : 1;
+    g.globalAlpha = cache.was[i] === DIRTY ? .35 + .65 * Math.min(1, (now - cache.since[i]) / mostDirty) : 1;
     g.fillStyle = css("--" + STATES[cache.was[i]]);
     g.fillRect(i % columns * size, Math.floor(i / columns) * size, size - gap, size - gap);
   }
@@ -566,12 +573,12 @@ function drawStage(stage) {
   const {run, n} = stage, r = run.requests, waiting = waitingAt(run, now), cache = cacheAt(run, now);
   const arm = drawPlatter(stage, waiting), age = waiting.map((i) => now - r.queued[i]);
   const oldest = age.reduce((a, b) => Math.max(a, b), 0);
-  drawBars(stage.queue, age, 10 * S, (k) => r.write[waiting[k]] ? css("--write") : css("--run" + n), "waited, up to 10 s");
+  drawBars(stage.queue, age, mostWaited, (k) => r.write[waiting[k]] ? css("--write") : css("--run" + n), "waited");
   drawCache(stage, cache);
   const ages = [];
   for (let i = 0; i < cache.was.length; i++) if (cache.was[i] === DIRTY) ages.push(now - cache.since[i]);
   ages.sort((a, b) => b - a);
-  drawBars(stage.dirty, ages, 60 * S, () => css("--dirty"), "dirty, up to 60 s");
+  drawBars(stage.dirty, ages, mostDirty, () => css("--dirty"), "dirty");
   const reads = waiting.filter((i) => !r.write[i]).length;
   stage.said.platter = run.platter.rotation_ns
     ? "cylinder " + Math.round(arm.cylinder) + " of " + run.platter.cylinders + ", " + arm.doing : arm.doing;
@@ -694,7 +701,7 @@ function remember() {
 function recall() {
   const said = new URLSearchParams(location.hash.slice(1)), number = (name, other) =>
     said.has(name) && Number.isFinite(Number(said.get(name))) ? Number(said.get(name)) : other;
-  from = Math.max(0, number("from", 0));
+  from = Math.min(Math.max(0, number("from", 0)), length - 2000);
   to = Math.min(length, Math.max(from + 2000, number("to", length)));
   now = Math.min(length, Math.max(0, number("t", 0)));
   const [n, which] = (said.get("read") || "").split(":").map(Number), run = runs[n];
@@ -824,6 +831,8 @@ async function begin() {
   }
   runs = SCENES;
   if (runs.length > 1) differ = firstDifference(runs[0], runs[1]);
+  mostWaited = niceEnd(Math.max(10 * MS, ...runs.map((run) => run.longest)));
+  mostDirty = niceEnd(Math.max(S, ...runs.map((run) => run.oldest)));
   length = Math.max(...runs.map((run) => run.length_ns));
   at("lanes").style.height = (runs.length === 1 ? 280 : 420) + "px";
   for (const id of ["controls", "time", "stages"]) at(id).hidden = false;
