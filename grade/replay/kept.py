@@ -26,6 +26,7 @@ from grade.measure.schema import Run
 
 FOLDER = BUILD / "traces"
 KEPT = 16
+ABOUT = "about.json"
 KEY_LETTERS = 32
 
 
@@ -64,14 +65,17 @@ def make(run: Run, folder: Path, results: Path) -> None:
         phys = devtext.stat(runs.SHOWN.search(said)["stat1"])["trace.phys"][0]
         trace.save(memory, phys, part / "trace")
         about = {"phys": phys, "records": trace.room(memory, phys), "jobs": result["jobs"]}
-        (part / "about.json").write_text(json.dumps(about))
-        if not folder.exists():
+        (part / ABOUT).write_text(json.dumps(about))
+        try:
             part.rename(folder)
+        except OSError:
+            if not (folder / ABOUT).exists():  # another process has made the same
+                raise
 
 
 def forget_old() -> None:
     """Remove all traces but the newest."""
-    found = [path for path in FOLDER.iterdir() if (path / "about.json").exists()]
+    found = [path for path in FOLDER.iterdir() if (path / ABOUT).exists()]
     for old in sorted(found, key=lambda path: path.stat().st_mtime)[:-KEPT]:
         shutil.rmtree(old, ignore_errors=True)
 
@@ -83,11 +87,11 @@ def keep(run: Run, results: Path) -> Kept:
     RunFailed.
     """
     folder = FOLDER / runs.key(run)[:KEY_LETTERS]
-    if not (folder / "about.json").exists():
+    if not (folder / ABOUT).exists():
         make(run, folder, results)
         forget_old()
     folder.touch()
-    about = json.loads((folder / "about.json").read_text())
+    about = json.loads((folder / ABOUT).read_text())
     said = (folder / "console").read_text().replace("\r", "")
     lost, _ = trace.load(folder / "trace")
     made = recording.of_console(run, said, about["jobs"], lambda _: trace.load(folder / "trace"))

@@ -1,6 +1,7 @@
 """`make replay E=`: the machine stops at any event, in gdb, and the run stays the same."""
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,9 @@ from grade.measure.files import FOLDER
 from grade.measure.load import load
 from grade.replay.instant import event_numbers, reads
 from grade.replay.kept import Kept, keep
+
+# One worker does all: they share the kept run, and one test changes its trace.
+pytestmark = pytest.mark.xdist_group("replay")
 
 # A trace with room for 2,048 events, and three times as many: it wraps twice.
 WRAPS = """\
@@ -57,7 +61,9 @@ def toml(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def kept(toml: Path) -> Kept:
     """The run, which is made anew."""
-    return keep(load(toml).runs[0], FOLDER)
+    run = load(toml).runs[0]
+    shutil.rmtree(keep(run, FOLDER).trace.parent)
+    return keep(run, FOLDER)
 
 
 def replay(toml: Path, at: str, *commands: str) -> subprocess.CompletedProcess[str]:

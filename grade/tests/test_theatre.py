@@ -16,6 +16,8 @@ from grade.replay.instant import reads
 from grade.replay.kept import keep
 from grade.theatre.columns import packed, unpacked
 
+pytestmark = pytest.mark.xdist_group("theatre")  # they share machines
+
 # Mogul's experiment in small: the same load under PU and AIPU, whose blocks are due after 8 s.
 SMALL = """\
 claim = "a burst is seen"

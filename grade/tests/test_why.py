@@ -20,6 +20,8 @@ from grade.replay.instant import BadInstant, find, read_number, reads, time_ns
 from grade.replay.kept import Kept, keep
 from grade.replay.told import ms, tell
 
+pytestmark = pytest.mark.xdist_group("why")  # they share machines
+
 MS = 10**6
 POLICIES = {"sched": "fcfs", "update": "pu", "write": "delayed", "prefetch": "none"}
 CONFIG = {
