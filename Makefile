@@ -109,8 +109,6 @@ $(call needed,grade example class skeleton samples solution bundle fair,LAB,one 
 $(if $(filter replay,$(MAKECMDGOALS)),$(if $(filter 1,$(words $(if $(value E),E) \
     $(if $(value CERTIFICATE),C))),,$(error replay: give either E=, an experiment whose run is made \
     again in gdb, or CERTIFICATE=, the certificate.json of a grade)))
-$(call needed,events,RUN,the folder of a run as in build/grade/elevator/runs/rise)
-$(call needed,replay,CERTIFICATE,the certificate.json of a grade)
 $(if $(filter events,$(MAKECMDGOALS)),$(if $(value RUN_FOLDER),,$(error \
     events lacks RUN: give the folder of a run as in build/grade/elevator/runs/rise)))
 $(call needed,events,EVENT,the number of an event: a failed test's message names one)
