@@ -120,7 +120,11 @@ class Replay:
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )
-        gdb.execute(f"target remote {path}", to_string=True)
+        try:
+            gdb.execute(f"target remote {path}", to_string=True)
+        except gdb.error as error:
+            said = Path(self.told["console"]).read_text(errors="replace")[-500:]
+            raise gdb.GdbError(f"the machine did not start ({error}); it said:\n{said}") from None
 
     def alive(self) -> bool:
         """True if there is a machine that has not ended."""

@@ -4,7 +4,7 @@
     console     what the console showed
     about.json  where in the machine's memory the trace lay, for how many records it had room,
                 and the lines of the jobs
-    rr          QEMU's record of the run, if it has been debugged: from this QEMU replays it
+    rr-*        a QEMU's record of the run, if it has been debugged: from this QEMU replays it
 
 KEY is the run's (grade/measure/run.py): the configuration, the kernel and the images determine it,
 so a trace that is found is the trace of this run. The newest KEPT are kept.
@@ -22,6 +22,7 @@ from grade.host.paths import BUILD
 from grade.machine import devtext, trace
 from grade.measure import run as runs
 from grade.measure import runner
+from grade.measure.files import hash_of
 from grade.measure.schema import Run
 
 FOLDER = BUILD / "traces"
@@ -44,8 +45,8 @@ class Kept:
 
     @property
     def rr(self) -> Path:
-        """Where QEMU's record of the run is, if there is one."""
-        return self.trace.with_name("rr")
+        """Where this QEMU's record of the run is, if there is one. Another cannot replay it."""
+        return self.trace.with_name(f"rr-{hash_of(runner.qemu_version())[:8]}")
 
     def number(self, index: int) -> int:
         """The number of an event, from its place in recording.events."""

@@ -158,6 +158,18 @@ def test_a_run_that_differs_from_the_first_time_is_an_error(toml: Path, kept: Ke
     assert "disk1: sched" not in done.stdout
 
 
+def test_a_machine_that_does_not_start_says_why(toml: Path, kept: Kept) -> None:
+    """QEMU cannot replay a file that is no record."""
+    kept.rr.write_bytes(b"no record")
+    try:
+        done = replay(toml, "read:1")
+    finally:
+        kept.rr.unlink()
+    assert done.returncode == 1, done.stdout
+    assert "the machine did not start" in done.stdout
+    assert "it said:\nReplay: invalid input log file version" in done.stdout  # as QEMU has it
+
+
 def test_wrong_words_say_what_there_is(toml: Path, kept: Kept, capsys, monkeypatch) -> None:
     for at, said in {
         "later": "AT=later: give a time as 12.345s, read:longest, read:17 or event:48211",
