@@ -13,7 +13,7 @@ says so by what precedes a request: `writing` (with the time the block was dirty
 from bisect import bisect_left, bisect_right
 from collections import defaultdict, deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from grade.export.requests import Request
 from grade.replay import served
@@ -91,6 +91,12 @@ class Origins:
 
     def of(self, request: Request) -> Origin:
         return self.found.get(key(request), Origin("queued before the trace begins"))
+
+    def of_command(self, command: Command) -> Origin:
+        """The origin of a command; of several that were merged, all, and the first burst."""
+        found = list(dict.fromkeys(map(self.of, command.requests)))
+        burst = next((origin for origin in found if origin.burst >= 0), found[0])
+        return replace(burst, words=" and ".join(dict.fromkeys(o.words for o in found)))
 
 
 def block_sectors(kept: Kept) -> int:
@@ -189,7 +195,7 @@ class Explainer:
             yield from self.idle(read, at_ns, c.begin_ns)
             begin_ns = max(at_ns, c.begin_ns)
             at_ns = min(c.free_ns, own.begin_ns)
-            origin = self.origins.of(c.requests[0])
+            origin = self.origins.of_command(c)
             yield Link(WAIT, begin_ns, at_ns, "the drive is at another command", c, origin)
         yield from self.idle(read, at_ns, own.begin_ns)
 

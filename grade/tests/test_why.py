@@ -130,6 +130,30 @@ def test_the_words_for_it_name_the_burst_and_add_up() -> None:
 
 
 @pytest.mark.native
+def test_a_merged_command_has_the_origins_of_all_its_requests() -> None:
+    """A process writes block 6 at once, and that joins the write of block 5 from a burst."""
+    events = [
+        event(100 * MS, "writing", 5, 80 * MS, pid=2),
+        event(100 * MS, "write queued", 40, 8, pid=2),
+        event(100 * MS, "flush", 0, 1, pid=2),
+        event(101 * MS, "writing", 6, 0),
+        event(101 * MS, "write queued", 48, 8),
+        event(102 * MS, "write issued", 40, 16, pid=2),
+        event(105 * MS, "queued", 200, 8),
+        event(112 * MS, "write completed", 40, 12 * MS, pid=2),
+        event(112 * MS, "write completed", 48, 11 * MS),
+        event(112 * MS, "issued", 200, 8),
+        event(122 * MS, "completed", 200, 17 * MS),
+    ]
+    kept = kept_of(events)
+    wait, *_ = Explainer(kept).explain(reads(kept)[0]).links
+    words = "updated (update policy pu) and reader, at once (write policy delayed)"
+    assert (wait.ns, wait.origin.words, wait.origin.burst) == (7 * MS, words, 2)
+    said = tell(Explainer(kept), 1, reads(kept)[0])
+    assert f"behind 2 writes in 1 command of {words}, in a burst of 1 block (event 2)" in said
+
+
+@pytest.mark.native
 def test_a_command_that_the_model_contradicts_is_one_piece() -> None:
     """The drive seems to be done with the read after 3 ms: the model, with 10 ms, is not asked."""
     early = [replace_time(e, -7 * MS) if e is BY_HAND[-1] else e for e in BY_HAND]

@@ -208,9 +208,12 @@ function grouped(run, links) {
   for (const link of links) {
     let key = link.words, group = {words: link.words, part: link.part, kind: link.kind};
     if (link.kind === "wait") {
-      const first = of.get(link.command)[0];
-      key = r.origin[first] + "/" + r.write[first];
-      group = {kind: "wait", origin: run.origins[r.origin[first]], write: r.write[first]};
+      const requests = of.get(link.command), write = r.write[requests[0]];
+      const found = [...new Set(requests.map((i) => r.origin[i]))].map((o) => run.origins[o]);
+      const [, burst, blocks] = found.find((origin) => origin[1] >= 0) || found[0];
+      const words = [...new Set(found.map((origin) => origin[0]))].join(" and ");
+      key = [words, burst, write].join();
+      group = {kind: "wait", origin: [words, burst, blocks], write};
     }
     if (!groups.has(key)) groups.set(key, {...group, ns: 0, requests: []});
     const found = groups.get(key);
