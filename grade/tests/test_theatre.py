@@ -139,6 +139,7 @@ def test_what_waits_and_what_is_dirty_is_what_the_trace_says(page: Page, explain
         moments = [made.start_ns + k * (made.end_ns - made.start_ns) // 23 for k in range(1, 23)]
         for at_ns in [*moments, longest.queued_ns + 5_000_000]:
             waiting = sum(r.queued_ns <= at_ns < r.issued_ns for r in requests)
+            at_drive = sum(r.issued_ns <= at_ns < r.completed_ns for r in requests)
             dirty = {}
             for e in made.events:
                 if e.time_ns > at_ns:
@@ -149,10 +150,10 @@ def test_what_waits_and_what_is_dirty_is_what_the_trace_says(page: Page, explain
                     dirty.pop((e.disk, e.block), None)
             t = at_ns - made.start_ns
             shown = page.value(
-                f"[waitingAt(runs[{n}], {t}).length,"
+                f"[waitingAt(runs[{n}], {t}).length, withDriveAt(runs[{n}], {t}),"
                 f" cacheAt(runs[{n}], {t}).was.reduce((sum, s) => sum + (s === DIRTY), 0)]"
             )
-            assert shown == [waiting, len(dirty)], at_ns
+            assert shown == [waiting, at_drive, len(dirty)], at_ns
 
 
 def told(page: Page) -> str:
@@ -171,7 +172,7 @@ def test_the_burst_is_a_catastrophe_under_pu_and_a_ripple_under_aipu(page: Page)
     said = told(page)
     of_pu = said.split("AIPU at ")[0]
     assert re.search(r"; iogen read waits for a read, for [\d.]+ s so far", of_pu), said
-    assert re.search(r"; \d\d+ requests \(1 read\), the oldest for", of_pu), said
+    assert re.search(r"; \d\d+ requests queued \(1 read\), the oldest for", of_pu), said
 
 
 def test_it_marks_where_the_two_runs_begin_to_differ(page: Page, explainers) -> None:

@@ -126,6 +126,15 @@ function waitingAt(run, t) {
   return found.sort((a, b) => r.issued[a] - r.issued[b] || r.sector[a] - r.sector[b]);
 }
 
+/* How many requests the drive has: those that it is at, and those that it holds. */
+function withDriveAt(run, t) {
+  const r = run.requests;
+  let n = 0;
+  for (let i = upTo(r.queued, t) - 1; i >= 0 && run.lastCompleted[i] > t; i--)
+    n += r.issued[i] <= t && r.completed[i] > t;
+  return n;
+}
+
 /* What each process does that reads the disk: for which request it waits, or -1. Several processes
  * may have one name, as the readers of one job. */
 function processesAt(run, t) {
@@ -583,9 +592,9 @@ function drawStage(stage) {
   ages.sort((a, b) => b - a);
   drawBars(stage.dirty, ages, mostDirty, () => css("--dirty"), "dirty");
   const reads = waiting.filter((i) => !r.write[i]).length;
-  stage.said.platter = run.platter.rotation_ns
-    ? "cylinder " + Math.round(arm.cylinder) + " of " + run.platter.cylinders + ", " + arm.doing : arm.doing;
-  stage.said.queue = many(waiting.length, "request") + (waiting.length ? " (" + many(reads, "read") +
+  stage.said.platter = (run.platter.rotation_ns ? "cylinder " + Math.round(arm.cylinder) + " of " +
+    run.platter.cylinders + ", " : "") + arm.doing + "; " + many(withDriveAt(run, now), "request") + " with the drive";
+  stage.said.queue = many(waiting.length, "request") + " queued" + (waiting.length ? " (" + many(reads, "read") +
     "), the oldest for " + seconds(oldest, 3) : "") + ", in the order of dispatch";
   stage.said.dirty = many(ages.length, "dirty block") + (ages.length ? ", the oldest for " + seconds(ages[0], 1) : "");
   const doing = processesAt(run, now).map((i, p) => i < 0 ? "" : run.processes[p] +
