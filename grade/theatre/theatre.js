@@ -403,18 +403,6 @@ function drawLanesBehind(width, height) {
   g.scale(scale, scale);
   g.font = "12px Liberation Sans, Arial, sans-serif";
   drawAxis(g, width, height);
-  if (differ !== null && differ >= from && differ <= to) {
-    const x = xOf(differ, width), words = "the runs differ from here";
-    g.strokeStyle = g.fillStyle = css("--bad");
-    g.setLineDash([5, 4]);
-    g.beginPath();
-    g.moveTo(x, 0);
-    g.lineTo(x, height - 18);
-    g.stroke();
-    g.setLineDash([]);
-    const wide = g.measureText(words).width;
-    g.fillText(words, x + wide + 6 > width ? x - wide - 5 : x + 5, (height - 20) / 2 - 3 - (height - 20) * .085);
-  }
   const mostWaiting = Math.max(...runs.map((run) => run.waiting.most));
   const mostBlocks = Math.max(...runs.map((run) => run.dirty.most));
   runs.forEach((run, n) => {
@@ -465,6 +453,17 @@ function drawLanesBehind(width, height) {
     g.fillText(run.name + ": responses of reads", LEFT + 4, top - 2);
     g.font = "12px Liberation Sans, Arial, sans-serif";
   });
+  if (differ !== null && differ >= from && differ <= to) {
+    const x = xOf(differ, width);
+    g.strokeStyle = g.fillStyle = css("--bad");
+    g.setLineDash([5, 4]);
+    g.beginPath();
+    g.moveTo(x, 0);
+    g.lineTo(x, height - 18);
+    g.stroke();
+    g.textAlign = "right"; // at the end of the second run's title
+    if (width > 620) g.fillText("the runs differ from the dashed line on", width - 6, lanesOf(1, height).responses[0] - 2);
+  }
   return canvas;
 }
 
