@@ -65,6 +65,10 @@ static const struct option_row {
      "as in FFS, a file goes on in another group where its indirect\n" INDENT
      "block begins, and again after each SIZE of data (FFS: 1M): the\n" INDENT
      "next group, or so many groups on, that has room"},
+    {265, "from-log", TEXT, "DISK", &opt.from_log,
+     "make no file system: IMAGE becomes the blocks of this disk, "
+     "which\n" INDENT
+     "has a virtual log; a block that was never written becomes a hole"},
     {257, "file", LIST, "PATH=SIZE", opt.file,
      "add a file of zeros, with all its blocks allocated"},
     {258, "pattern", TEXT, "SEED", &opt.pattern,
@@ -368,6 +372,15 @@ int main(int argc, char **argv)
     struct fs fs = {0};
 
     parse_options(argc, argv);
+    if (opt.from_log) {
+        opt.size_bytes = log_read(opt.from_log);
+        begin_image(&fs);
+        u64 written = log_write(fs.fd);
+        finish_image(&fs);
+        printf("%s: %lu blocks, %lu of them written\n", opt.image,
+               opt.size_bytes / 4096, written);
+        return 0;
+    }
     check_options();
     layout_plan(&fs, &opt);
     struct node *root = tree_build(&opt);

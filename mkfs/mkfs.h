@@ -7,6 +7,7 @@
  *   file.c    blocks and contents of files, links and directories
  *   age.c     filler files under /aged
  *   scatter.c files at places drawn at random
+ *   log.c     reads disks with a virtual log
  *
  * - Everything is checked before the image is begun; it is written under a
  *   temporary name and renamed at the end. Any error ends the program.
@@ -41,6 +42,7 @@ struct options {
     const char *label;
     const char *folder; /* NULL: an empty image */
     const char *image;
+    const char *from_log;          /* NULL: the image is made, not read */
     const char *file[MAX_LIST];    /* PATH=SIZE, up to a NULL */
     const char *at[MAX_LIST];      /* PATH=GROUP[:BLOCK], ended by NULL too */
     const char *scatter[MAX_LIST]; /* PATH=COUNT:SIZE, ended by NULL too */
@@ -149,5 +151,9 @@ void scatter(struct fs *, struct node *root);
 
 /* age.c: fill the image with what --fill and --fragment ask for. */
 void age(struct fs *, struct node *aged);
+
+/* log.c */
+u64 log_read(const char *path); /* a disk; returns the bytes of its blocks */
+u64 log_write(int fd); /* those that were ever written; returns how many */
 
 #endif

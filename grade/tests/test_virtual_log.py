@@ -11,6 +11,7 @@ import pytest
 from conftest import MakeImage
 from test_power_cut import MESSAGE, MESSAGES, SECTOR, entries, mail, names
 
+from grade.host.paths import MKFS
 from grade.machine import image, virtual_log
 from grade.machine.qemu import Config, Disk, Machine, run_rc
 
@@ -27,8 +28,12 @@ def lay_out(path: Path) -> Path:
 
 
 def logical(disk: bytes, to: Path) -> Path:
-    """The file system on a disk with a virtual log, as an image of its own."""
-    to.write_bytes(virtual_log.blocks(disk))
+    """The file system on a disk with a virtual log, as an image of its own: as mkfs reads it, and
+    the same as Python does."""
+    disk_file = to.with_suffix(".disk")
+    disk_file.write_bytes(disk)
+    image.command(MKFS, "--from-log", disk_file, to)
+    assert to.read_bytes() == virtual_log.blocks(disk)
     return to
 
 
@@ -123,6 +128,8 @@ def refused(make_image: MakeImage, disk: Path, args: str) -> str:
 def test_what_cannot_be_used_is_refused_with_words(make_image: MakeImage, tmp_path: Path) -> None:
     disk = lay_out(make_image(damaged=True, programs=False, size="4M"))
     whole = disk.read_bytes()
+    said = image.command(MKFS, "--from-log", make_image(), tmp_path / "i", check=False)
+    assert said.returncode == 1 and b"has no label of a virtual log" in said.stdout
     for args in ("place=eager", f"{ARGS} drive_volatile=1"):
         assert "a drive model and drive_volatile=0" in refused(make_image, disk, args)
     map_sectors = {

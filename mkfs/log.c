@@ -1,0 +1,94 @@
+/*
+ * The blocks of a disk with a virtual log (kernel/logical/logical.h), read
+ * without the kernel's code, so that each can judge the other.
+ *
+ * The kernel comes from the youngest sector of the map to all others by their
+ * pointers. Here no pointer is looked at: of all places that begin with a whole
+ * sector of this log, which says that it was written there, the youngest of
+ * each piece counts.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernel/logical/logical.h"
+#include "mkfs/mkfs.h"
+
+#define PLACE_BYTES (PLACE_SECTORS * sizeof(struct log_sector))
+
+static u8 *disk;
+static const struct log_sector *label;
+static u32 nblocks, nplaces;
+
+static bool is_whole(const struct log_sector *s)
+{
+    u64 words[sizeof *s / 8], sum;
+    memcpy(words, s, sizeof words);
+    sum = words[0];
+    for (u32 i = 2; i < NELEM(words); i++)
+        sum = (sum ^ words[i]) * 0x9e3779b97f4a7c15UL;
+    return memcmp(s, "rtualLog", 8) == 0 && words[1] == sum;
+}
+
+static const struct log_sector *sector_at(u64 place)
+{
+    return (const struct log_sector *)(disk + place * PLACE_BYTES);
+}
+
+u64 log_read(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    if (!file || fseek(file, 0, SEEK_END))
+        die("%s: %s", path, strerror(errno));
+    u64 bytes = ftell(file);
+    rewind(file);
+    disk = calloc(1, bytes + PLACE_BYTES);
+    if (!disk || fread(disk, 1, bytes, file) != bytes)
+        die("%s: cannot be read", path);
+    fclose(file);
+    label = sector_at(0);
+    if (!is_whole(label) || label->piece != LOG_LABEL)
+        die("%s: has no label of a virtual log", path);
+    nblocks = label->entry[0];
+    nplaces = label->entry[1];
+    if (nplaces > bytes / PLACE_BYTES || nblocks >= nplaces)
+        die("%s: its virtual log has %u blocks on %u places, the image %lu",
+            path, nblocks, nplaces, bytes / PLACE_BYTES);
+    return nblocks * PLACE_BYTES;
+}
+
+/* The youngest sector of a piece, or NULL. */
+static const struct log_sector *youngest(u32 piece)
+{
+    const struct log_sector *best = NULL;
+    for (u32 place = 1; place < nplaces; place++) {
+        const struct log_sector *s = sector_at(place);
+        if (s->piece == piece && s->place == place && s->id == label->id &&
+            (!best || s->seq > best->seq) && is_whole(s))
+            best = s;
+    }
+    return best;
+}
+
+u64 log_write(int fd)
+{
+    u64 written = 0;
+    for (u32 block = 0; block < nblocks; block += LOG_ENTRIES) {
+        const struct log_sector *s = youngest(block / LOG_ENTRIES);
+        for (u32 i = 0; s && i < LOG_ENTRIES && block + i < nblocks; i++) {
+            u64 to = (block + i) * PLACE_BYTES;
+            if (!s->entry[i])
+                continue;
+            if (s->entry[i] >= nplaces)
+                die("block %u is in place %u of %u", block + i, s->entry[i],
+                    nplaces);
+            if (pwrite(fd, sector_at(s->entry[i]), PLACE_BYTES, to) !=
+                PLACE_BYTES)
+                die("block %u: %s", block + i, strerror(errno));
+            written++;
+        }
+    }
+    return written;
+}
