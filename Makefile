@@ -48,6 +48,7 @@ DEBUG ?=#      1: assertions, lock order, UBSan
 FS_MB ?= 64#   size of the root disk in MiB
 V ?=#          1: print whole commands
 
+comma := ,
 # The text $(1) as one word of the shell, whatever it contains.
 word_of = '$(subst ','\'',$(1))'
 # The variable named $(1), as it was given, as one word: for people's names and paths.
@@ -336,7 +337,8 @@ build/native/%.o: %.c build/native.command
 TWIN_CC := $(HOSTCC) -Igrade/twin/shadow $(HCFLAGS) -Wno-missing-field-initializers \
     -funsigned-char -fno-common
 TWIN_KERNEL_CC := $(TWIN_CC) -no-pie -fno-pie
-TWIN_LINK := $(TWIN_KERNEL_CC) -Wl,--defsym=kernel_end=0x80200000
+TWIN_LINK := $(TWIN_KERNEL_CC) -Wl,--defsym=kernel_end=0x80200000 $(addprefix \
+    -Wl$(comma)--wrap=queue_,at_or_after before circular oldest approach)
 TWIN_PROGRAM_CC := $(TWIN_CC) -fPIE -ffreestanding -fno-stack-protector \
     -D_LIBC_LIMITS_H_ -Wl,--build-id=none
 TWIN_HARDWARE := $(addprefix kernel/,machine/clock.c machine/cpu.c machine/fdt.c machine/irq.c \
@@ -397,7 +399,6 @@ endif
 # ---- running ----
 
 # $(1) number, $(2) path; QEMU takes two commas for one of a path
-comma := ,
 disk_options = -drive file=$(call word_of,$(subst $(comma),$(comma)$(comma),$(2))),if=none,format=raw,id=x$(1),cache=writeback \
     -device virtio-blk-device,drive=x$(1),bus=virtio-mmio-bus.$(1)
 ALL_DISKS := build/fs.img $(value DISKS)

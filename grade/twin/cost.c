@@ -8,6 +8,7 @@
 
 #include "grade/twin/hart.h"
 #include "kernel/machine/power.h"
+#include "kernel/policy/policy.h"
 
 bool costs_shown;
 u64 cpu_shift = 5; /* 32 ns an instruction: a workstation of 1990 */
@@ -35,6 +36,41 @@ void pay(enum cost c, u64 n)
 {
     pay_part(c, n, 1);
 }
+
+/* ---- what schedulers ask ---- */
+
+#define LOOK(name, parameters, arguments)     \
+    struct request *__real_##name parameters; \
+    struct request *__wrap_##name parameters; \
+    struct request *__wrap_##name parameters  \
+    {                                         \
+        pay(COST_look, 1);                    \
+        return __real_##name arguments;       \
+    }
+LOOK(queue_at_or_after, (const struct queue *q, enum direction d, u64 sector),
+     (q, d, sector))
+LOOK(queue_before, (const struct queue *q, enum direction d, u64 sector),
+     (q, d, sector))
+LOOK(queue_circular, (const struct queue *q, enum direction d, u64 sector),
+     (q, d, sector))
+LOOK(queue_oldest, (const struct queue *q, enum direction d), (q, d))
+
+struct approach __real_queue_approach(const struct queue *, u64 start_ns,
+                                      const struct request *first, u64 gap_ns,
+                                      const struct request *);
+struct approach __wrap_queue_approach(const struct queue *, u64 start_ns,
+                                      const struct request *first, u64 gap_ns,
+                                      const struct request *);
+
+struct approach __wrap_queue_approach(const struct queue *q, u64 start_ns,
+                                      const struct request *first, u64 gap_ns,
+                                      const struct request *r)
+{
+    pay(first ? COST_approach_after : COST_approach, 1);
+    return __real_queue_approach(q, start_ns, first, gap_ns, r);
+}
+
+/* ---- the file ---- */
 
 static void fail(const char *what, const char *why)
 {

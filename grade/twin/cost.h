@@ -4,6 +4,8 @@
  *
  * - The kernel's own trace says what it does: each event has a row, which is
  *   paid when it is traced. The other rows are below.
+ * - The linker puts functions of this file in the place of those by which a
+ *   scheduler looks at its queue (policy.h). They pay, and then call those.
  * - Without a table everything costs nothing.
  */
 #ifndef SLUICE_TWIN_COST_H
@@ -22,6 +24,9 @@
     X(copy_out_kb, "KiB copied to a program")                   \
     X(interrupt, "timer interrupts")                            \
     X(switch, "switches to a process")                          \
+    X(look, "requests that a policy looks up in a queue")       \
+    X(approach, "questions of a policy about the arm")          \
+    X(approach_after, "the same, after another command")        \
     X(fork, "forks")                                            \
     X(exec, "programs begun")
 
