@@ -17,7 +17,7 @@ workers are started, and a command that starts none begins in half the time.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
@@ -47,11 +47,11 @@ def expect_grade(who: str, has_grade: bool) -> None:
         )
 
 
-def completed(futures: Iterable[Future]) -> Iterator[Future]:
-    """The futures of a client, each as soon as it is done."""
+def completed(futures: Collection[Future]) -> Iterator[Future]:
+    """The futures of a client, each as soon as it is done. Without any, no client is needed."""
     from distributed import as_completed
 
-    return iter(as_completed(futures))
+    return iter(as_completed(futures)) if futures else iter(())
 
 
 @contextmanager
