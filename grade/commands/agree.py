@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from grade.host.interrupt import stoppable
 from grade.measure import expect, result
 from grade.measure.choose import ALL, chosen, on_twin
 from grade.measure.files import FOLDER
@@ -111,4 +112,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(stoppable(main, "nothing was changed"))

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+import distributed
 import pytest
 from distributed import Client, LocalCluster
 
@@ -163,7 +164,7 @@ def test_a_class_without_anything_new_starts_no_workers(
     """It needs none either: this process has workers, and that of `make class` has none then."""
     folder, out = hand_in(tmp_path / "in", {"ada": "x" * 40}), tmp_path / "out"
     score(client, folder, out)
-    monkeypatch.setattr(classroom, "as_completed", pytest.fail)
+    monkeypatch.setattr(distributed, "as_completed", pytest.fail)
     classroom.score_class(LAB, folder, out, "", lambda step: None, pytest.fail)
 
 
