@@ -39,6 +39,11 @@ RUN_FOLDER := $(if $(filter command,$(origin RUN)),$(value RUN))
 # Runs a module of grade/ on a snapshot of what is built now.
 override RUN := $(PYTHON) -m grade.host.snapshot -m
 
+# The goal twin, on hosts for which grade/twin/switch.S is written (HOSTS in engine.py).
+TWIN := $(if $(filter x86_64,$(shell uname -m)),twin)
+$(if $(TWIN),,$(if $(filter twin twin-costs,$(MAKECMDGOALS))$(filter twin,$(value ENGINE)),$(error \
+    the twin runs on x86_64 only, and this host is $(shell uname -m))))
+
 # What `make qemu` boots. Any of these may be given on the command line.
 CPUS ?= 2#     harts, 1 to 8
 MEM ?= 128M#   memory, 32M to 8G
@@ -437,7 +442,7 @@ TESTERS = $(shell expr $(JOBS) + 1)
 TEST_CHOICE = $(if $(value LAB),-n $(TESTERS) $(if $(value T),-k $(call quoted,T)) \
     grade/tests/test_labs.py,$(if $(value T),$(if $(findstring .py,$(value T)),grade/tests/$(call quoted,T),\
     -k $(call quoted,T) grade/tests),-n $(TESTERS) --dist loadgroup grade/tests))
-test: all native twin ## run the tests; T='name' or T='test_file.py' selects, FULL=1: labs in full; LAB=name: the proof of one lab
+test: all native $(TWIN) ## run the tests; T='name' or T='test_file.py' selects, FULL=1: labs in full; LAB=name: the proof of one lab
 	$(if $(value LAB),,@$(MAKE) --no-print-directory DEBUG=1 build/debug/kernel/kernel.elf)
 	$(PYTHON) -m pytest -c grade/pyproject.toml --rootdir=. $(TEST_CHOICE)
 

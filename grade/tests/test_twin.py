@@ -1,5 +1,6 @@
 """The twin does what the machine does (grade/twin/)."""
 
+import platform
 import re
 import subprocess
 from collections.abc import Callable, Iterator
@@ -25,8 +26,12 @@ from grade.measure.runner import to_line
 from grade.measure.schema import Experiment
 from grade.twin import engine
 
+pytestmark = pytest.mark.skipif(
+    platform.machine() not in engine.HOSTS, reason=f"the twin runs on {engine.HOSTS} only"
+)
+
 # Rooms whose sources the twin shares with the machine, whole.
-SHARED = ("base", "measure", "policy", "disk", "cache", "ext2", "file")
+SHARED = ("base", "measure", "policy", "logical", "disk", "cache", "ext2", "file")
 MEAN, DEVIATION = 0.02, 0.05  # what the twin may be off, of the machine's
 
 
