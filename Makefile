@@ -547,9 +547,10 @@ newlab: ## make the lab NAME=, a small one that works and passes its proof, for 
 bundle: ## make in OUT= the .zip from which Gradescope builds an autograder of LAB=
 	@$(PYTHON) -m grade.commands.labs bundle --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
 
-fair: all build/native/drive_times_tool ## count the points of each wrong solution of LAB= by group, over 20 nonces (COUNT=nonces, T=solutions, TEST=groups, FULL=1: attacks too, JOBS=)
+fair: all $(if $(filter twin,$(ENGINE)),twin) build/native/drive_times_tool ## count the points of each wrong solution of LAB= by group, over 20 nonces (COUNT=nonces, T=solutions, TEST=groups, FULL=1: attacks too, ENGINE=twin: faster, JOBS=)
 	@$(RUN) grade.commands.fair --lab=$(call quoted,LAB) --jobs='$(JOBS)' $(call option,nonces,COUNT) \
-	    $(call option,only,T) $(call option,test,TEST) $(if $(filter 1,$(FULL)),--attacks)
+	    $(call option,only,T) $(call option,test,TEST) $(call option,engine,ENGINE) $(if \
+	    $(filter 1,$(FULL)),--attacks)
 
 # ---- the rest ----
 

@@ -15,7 +15,7 @@ from distributed import Client, as_completed
 
 from grade.host.interrupt import stoppable
 from grade.host.workers import NoWorkers, workers
-from grade.scoring import fairness, grading
+from grade.scoring import fairness, grading, ontwin
 from grade.scoring.fairness import Case, Points, Row
 from grade.scoring.grading import NoTest
 from grade.scoring.lab import BadLab, Lab, named
@@ -33,28 +33,44 @@ def chosen(lab: Lab, names: str, with_attacks: bool) -> list[Case]:
     return [case for case in found if case.name in wanted]
 
 
+def expect_twin(lab: Lab, with_attacks: bool) -> None:
+    """Raises BadLab if the lab's solutions cannot be graded on the twin."""
+    why = ontwin.refusal(lab)
+    if with_attacks:
+        why = "attacks are graded in the machine only, which shuts them in"
+    if why:
+        raise BadLab(f"ENGINE=twin: {why}")
+
+
 def graded(
-    client: Client, lab: Lab, cases: list[Case], nonces: list[str], only: str
+    client: Client, lab: Lab, cases: list[Case], nonces: list[str], only: str, twin: bool
 ) -> Iterator[dict]:
     """The points of each case with each nonce: dictionaries as with_one_nonce makes them, in any
     order, with the nonce under its own name."""
     with TemporaryDirectory(prefix="sluice-") as folder:
         kernels = client.gather(
-            [client.submit(fairness.built, lab, case, Path(folder), pure=False) for case in cases]
+            [
+                client.submit(fairness.built, lab, case, Path(folder), twin, pure=False)
+                for case in cases
+            ]
         )
         pairs = list(zip(cases, kernels, strict=True))
         todo = {
-            client.submit(fairness.with_one_nonce, lab.name, pairs, nonce, only, pure=False): nonce
+            client.submit(
+                fairness.with_one_nonce, lab.name, pairs, nonce, only, twin, pure=False
+            ): nonce
             for nonce in nonces
         }
         for future in as_completed(todo):
             yield {"nonce": todo[future], "points": future.result()}
 
 
-def rows(client: Client, lab: Lab, cases: list[Case], nonces: list[str], only: str) -> list[Row]:
+def rows(
+    client: Client, lab: Lab, cases: list[Case], nonces: list[str], only: str, twin: bool
+) -> list[Row]:
     """A row for each case."""
     by_nonce: dict[str, dict[str, Points]] = {}
-    for done in graded(client, lab, cases, nonces, only):
+    for done in graded(client, lab, cases, nonces, only, twin):
         by_nonce[done["nonce"]] = done["points"]
         print(f"{lab.name}: {len(by_nonce)} of {len(nonces)} nonces", file=sys.stderr, flush=True)
     return [
@@ -83,15 +99,19 @@ def main() -> int:
     options.add_argument("--only", default="", help="solutions by name, separated by commas")
     options.add_argument("--test", default="", help="groups, separated by commas")
     options.add_argument("--attacks", action="store_true", help="the attacks, too")
+    options.add_argument("--engine", default="machine", help="machine or twin")
     options.add_argument("--jobs", type=int, default=os.cpu_count(), help="nonces at a time")
     choice = options.parse_args()
     try:
         lab = named(choice.lab)
         cases = chosen(lab, choice.only, choice.attacks)
         grading.chosen(lab, choice.test)
+        twin = choice.engine == "twin"
+        if twin:
+            expect_twin(lab, choice.attacks)
         nonces = [str(number) for number in range(1, choice.nonces + 1)]
         with workers(choice.jobs) as client:
-            found = rows(client, lab, cases, nonces, choice.test)
+            found = rows(client, lab, cases, nonces, choice.test, twin)
     except (BadLab, NoTest, NoWorkers) as error:
         print(error, file=sys.stderr)
         return 2

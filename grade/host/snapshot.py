@@ -32,12 +32,10 @@ from grade.host.interrupt import stoppable
 
 FOLDERS = (
     *("kernel", "policies", "drives", "user", "mkfs"),
-    *("build/kernel", "build/policies", "build/drives", "build/root", "build/twin/bin"),
+    *("build/kernel", "build/policies", "build/drives", "build/root"),
+    *("build/twin", "grade/twin"),
 )
-FILES = (
-    *("Makefile", "*.toml", "build/*.command", "build/mkfs/mkfs", "build/native/*_tool"),
-    *("build/twin/twin", "grade/twin/costs.txt"),
-)
+FILES = (*("Makefile", "*.toml", "build/*.command", "build/mkfs/mkfs", "build/native/*_tool"),)
 USAGE = "usage: python -m grade.host.snapshot -m MODULE [ARGUMENT...]"
 
 

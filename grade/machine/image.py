@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from grade.host.paths import MKFS, ROOT_FOLDER
-from grade.machine import virtual_log
+from grade.machine import guest, virtual_log
 
 
 def command(*words: str | Path, check: bool = True) -> subprocess.CompletedProcess[bytes]:
@@ -19,6 +19,14 @@ def command(*words: str | Path, check: bool = True) -> subprocess.CompletedProce
         line = " ".join(str(word) for word in words)
         raise AssertionError(f"{line}: status {done.returncode}\n{done.stdout.decode()}")
     return done
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy an image. Its holes stay holes."""
+    with source.open("rb", buffering=0) as old, target.open("wb", buffering=0) as new:
+        size = os.fstat(old.fileno()).st_size
+        new.truncate(size)
+        guest.copy(old.fileno(), 0, new.fileno(), 0, size)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,11 @@
 /*
- * Are these the times of a drive? For each command on standard input, a line
- * "ISSUED_NS R|W SECTOR SECTORS" in the order of issue, prints when the model
- * of the drive is done with it, in ns. The arm may be moved between them:
- * "TOLD_NS S EDGE 0", to the first cylinder (EDGE 0) or the last (1).
+ * Are these the times of drives? For each command on standard input, a line
+ * "DISK ISSUED_NS R|W SECTOR SECTORS" in the order of issue, prints when the
+ * model of that disk's drive is done with it, in ns. The arm may be moved
+ * between them: "DISK TOLD_NS S EDGE 0", to the first cylinder (EDGE 0) or the
+ * last (1).
  *
- *   drive_times_tool DRIVE
+ *   drive_times_tool DRIVE...      of disk 0, disk 1 and so on
  *
  * link: drives
  */
@@ -13,26 +14,36 @@
 
 #include "kernel/disk/drive.h"
 
+#define MOST_DISKS 16
+
 int main(int argc, char **argv)
 {
-    const struct drive_model *model = argc == 2 ? drive_find(argv[1]) : NULL;
-    if (!model || !model->modelled) {
-        fprintf(stderr, "usage: drive_times_tool DRIVE (one with a model)\n");
+    static struct drive drive[MOST_DISKS];
+    u32 ndisks = argc - 1;
+    bool good = ndisks > 0 && ndisks <= MOST_DISKS;
+    for (u32 i = 0; i < ndisks && good; i++) {
+        const struct drive_model *model = drive_find(argv[1 + i]);
+        good = model && model->modelled;
+        if (good)
+            drive_start(&drive[i], model);
+    }
+    if (!good) {
+        fprintf(stderr, "usage: drive_times_tool DRIVE... (with models)\n");
         return 2;
     }
-    struct drive drive;
-    drive_start(&drive, model);
     u64 issued_ns, sector;
-    u32 nsectors;
+    u32 disk, nsectors;
     char way;
     int words;
-    while ((words = scanf("%" SCNu64 " %c %" SCNu64 " %" SCNu32, &issued_ns,
-                          &way, &sector, &nsectors)) == 4) {
+    while ((words = scanf("%" SCNu32 " %" SCNu64 " %c %" SCNu64 " %" SCNu32,
+                          &disk, &issued_ns, &way, &sector, &nsectors)) == 5 &&
+           disk < ndisks) {
         if (way == 'S')
-            drive_seek_edge(&drive, issued_ns, sector);
+            drive_seek_edge(&drive[disk], issued_ns, sector);
         else
-            printf("%" PRIu64 "\n", drive_service(&drive, issued_ns, sector,
-                                                  nsectors, way == 'W'));
+            printf("%" PRIu64 "\n",
+                   drive_service(&drive[disk], issued_ns, sector, nsectors,
+                                 way == 'W'));
     }
     return words == EOF ? 0 : 1;
 }

@@ -125,24 +125,25 @@ def expect_writes_in_turn(run: Run, cache_too: bool) -> None:
         steps[at] = event.name
 
 
-def told(run: Run, disk: int, commands: list[Request]) -> str:
-    """The commands to the drive, in order, as drive_times_tool reads them."""
+def told(run: Run, commands: list[Request]) -> str:
+    """The commands to the drives, in order, as drive_times_tool reads them."""
     lines = [
-        (r.issued_ns, f"{r.issued_ns} {'RW'[r.write]} {r.sector} {r.sectors}\n") for r in commands
+        (r.issued_ns, f"{r.disk} {r.issued_ns} {'RW'[r.write]} {r.sector} {r.sectors}\n")
+        for r in commands
     ]
     lines += [
-        (e.argument, f"{e.argument} S {e.block} 0\n")
+        (e.argument, f"{e.disk} {e.argument} S {e.block} 0\n")
         for e in run.events
-        if e.name == "sought" and e.disk == disk
+        if e.name == "sought"
     ]
     return "".join(line for _, line in sorted(lines, key=lambda row: row[0]))
 
 
-def late_ns(run: Run, disk: int, commands: list[Request], drive: str) -> list[int]:
-    """How much later than in the drive's model each of a disk's commands was done."""
+def late_ns(run: Run, commands: list[Request]) -> list[int]:
+    """How much later than in its drive's model each command was done."""
     done = subprocess.run(
-        [NATIVE / "drive_times_tool", drive],
-        input=told(run, disk, commands),
+        [NATIVE / "drive_times_tool", *run.scenario.setting.drives],
+        input=told(run, commands),
         capture_output=True,
         text=True,
         check=False,
@@ -171,16 +172,19 @@ def expect_times(run: Run) -> None:
     """Expect times that agree with the drives and never go back."""
     times = [event.time_ns for event in run.events]
     expect(times == sorted(times), "the times of the trace to rise", "they go back")
-    for disk, drive in enumerate(run.scenario.setting.drives):
-        commands = sorted((r for r in run.requests if r.disk == disk), key=lambda r: r.issued_ns)
-        late = late_ns(run, disk, commands, drive)
+    issued = sorted(run.requests, key=lambda r: r.issued_ns)
+    late_by_disk: dict[int, list[tuple[Request, int]]] = defaultdict(list)
+    for r, ns in zip(issued, late_ns(run, issued), strict=True):
+        late_by_disk[r.disk].append((r, ns))
+    for disk, rows in sorted(late_by_disk.items()):
+        late = [ns for _, ns in rows]
         expected = f"disk {disk}'s commands to be done when its drive is done with them"
         early = sum(ns < 0 for ns in late)
         forged = f"{early} of {len(late)} were sooner: the times in the trace are forged"
         expect(not early, expected, forged)
         idle = sum(
             ns > LATE_NS and not kept_busy(run.events, r.completed_ns - ns, r.completed_ns)
-            for r, ns in zip(commands, late, strict=True)
+            for r, ns in rows
         )
         came = (
             f"{idle} of {len(late)} were later, with nothing traced that kept the kernel: it has"
@@ -213,15 +217,20 @@ def expect_constants(kernel: Path, memory: Path) -> None:
             )
 
 
+def expect_whole(run: Run, lost: int) -> None:
+    """Expect a trace of which nothing is lost, and a script that came to its end."""
+    expect(not lost, f"at most {run.scenario.trace_k}k events in the trace", f"{lost} more")
+    run.beacon(LAST_BEACON)
+
+
 def expect_evidence(
     run: Run, lost: int, kernel: Path, guest: Guest, log: Path, cache_too: bool
 ) -> None:
-    """Expect all of the above, and a script that came to its end."""
+    """Expect all of the above."""
     memory = guest.path
-    expect(not lost, f"at most {run.scenario.trace_k}k events in the trace", f"{lost} more")
+    expect_whole(run, lost)
     astray = trace.astray(memory, ring_phys(kernel, memory))
     expect(not astray, "each time in the trace to be the clock's", f"{astray} were not")
-    run.beacon(LAST_BEACON)
     expect_constants(kernel, memory)
     most = len(run.requests) + 1
     expect(

@@ -5,7 +5,8 @@ group's points depend on the nonce: they differ by at most SPREAD. The reference
 points with each nonce, and an attack no more than it deserves. In a lab that is answered by numbers
 the student's name determines the machine, so there the nonce chooses the name.
 
-Kernels are built once. With one nonce the reference runs once for all solutions.
+Kernels are built once. With one nonce the reference runs once for all solutions. On the twin
+(ontwin.py) a nonce takes a third of the time.
 """
 
 import shutil
@@ -14,10 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from grade.scoring import grading, tree
+from grade.scoring import grading, ontwin, tree
 from grade.scoring.compiler import BuildFailed
 from grade.scoring.lab import FULL, BadLab, Edit, Group, Lab, attacks, mistakes, named
-from grade.scoring.record import Record
 from grade.scoring.submission import Refused
 from grade.scoring.workbench import Workbench
 
@@ -58,11 +58,13 @@ def cases(lab: Lab, with_attacks: bool) -> list[Case]:
     return [Case("reference"), *wrong, *(hostile if with_attacks else [])]
 
 
-def built(lab: Lab, case: Case, folder: Path) -> Path | None:
-    """The kernel of a case; None if it is an attack that is refused or does not build, which has no
-    points. Raises BadLab for a mistake that does not build: it would lose in every group."""
+def built(lab: Lab, case: Case, folder: Path, twin: bool = False) -> Path | None:
+    """The kernel of a case, or its twin; None if it is an attack that is refused or does not build,
+    which has no points. Raises BadLab for a mistake that does not build, because it would lose in
+    every group."""
+    build = ontwin.build if twin else tree.build
     try:
-        return tree.build(folder / case.name, lab, tree.solution(lab, case.edits))
+        return build(folder / case.name, lab, tree.solution(lab, case.edits))
     except (Refused, BuildFailed) as error:
         if case.most < FULL:
             return None
@@ -71,15 +73,20 @@ def built(lab: Lab, case: Case, folder: Path) -> Path | None:
 
 def points(lab: Lab, bench: Workbench, only: str) -> Points:
     """The points of a kernel by group; only: groups, or empty: all."""
-    asked = grading.chosen(lab, only)
-    record = Record(lab.name, lab.title, bench.nonce)
-    record.tests = [grading.ask(test, bench, lab.name, "") for test in asked]
-    grading.add_up(record, asked)
-    return {group.name: group.points for group in record.groups}
+    return {group.name: group.points for group in grading.asked_of(bench, lab, only).groups}
+
+
+def bench_of(
+    lab: Lab, kernel: Path, runs: Path, nonce: str, files: Mapping[str, str], twin: bool
+) -> Workbench:
+    """A workbench for the kernel of a case, or for its twin."""
+    if twin:
+        return ontwin.bench(lab, kernel, runs, nonce, files)
+    return Workbench(kernel, lab.reference, runs, nonce, grading.BUDGET_S, files=files)
 
 
 def with_one_nonce(
-    name: str, kernels: list[tuple[Case, Path | None]], nonce: str, only: str
+    name: str, kernels: list[tuple[Case, Path | None]], nonce: str, only: str, twin: bool = False
 ) -> dict[str, Points]:
     """The points of each case of the lab of that name, in all groups or in these."""
     lab, reference, found, facts = named(name), {}, {}, {}
@@ -91,19 +98,11 @@ def with_one_nonce(
                 continue
             files = tree.solution(lab, case.edits, f"Student {nonce}")
             runs = Path(folder) / case.name
-            bench = Workbench(
-                kernel,
-                lab.reference,
-                runs,
-                nonce,
-                grading.BUDGET_S,
-                None,
-                files,
-                facts,
-                {**reference},
-            )
+            bench = bench_of(lab, kernel, runs, nonce, files, twin)
+            bench.facts, bench.made = facts, {**reference}
             found[case.name] = points(lab, bench, only)
-            reference |= {key: run for key, run in bench.made.items() if key[0] == lab.reference}
+            ours = {key: run for key, run in bench.made.items() if key[0] == bench.reference_kernel}
+            reference |= ours
             for run in runs.glob("[!r]*"):  # the reference's runs stay for the other cases
                 shutil.rmtree(run)
     return found

@@ -142,6 +142,16 @@ def add_up(record: Record, asked: list[Test]) -> None:
     record.score = round(sum(group.points for group in record.groups), 2)
 
 
+def asked_of(bench: Workbench, lab: Lab, only: str) -> Record:
+    """The record of what a workbench's kernel gets in all groups, or in these."""
+    asked = chosen(lab, only)
+    record = Record(lab.name, lab.title, bench.nonce)
+    record.most = round(sum(test.points for test in asked), 2)
+    record.tests = [ask(test, bench, lab.name, "") for test in asked]
+    add_up(record, asked)
+    return record
+
+
 def hidden_only(tests: list[Outcome]) -> set[str]:
     """The runs that only hidden tests have asked for."""
     hidden = {run for test in tests if test.hidden for run in test.runs}

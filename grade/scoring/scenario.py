@@ -52,8 +52,9 @@ class Scenario:
     records is a panic (a wrong answer is not: the kernel answers instead, and traces it); logged:
     QEMU keeps the data disk's writes; unwritable: blocks of data files, as path and number, whose
     writes fail; disk: the data disk's number, if it is not to be chosen; spares: false if there are
-    to be the three disks only, so that the script can use all; like: scenarios with the same value
-    have the same setting; varied: false keeps the names as they stand.
+    to be the three disks only, so that the script can use all; computes: it matters to the test for
+    how long the kernel computes, of which the twin knows means only (ontwin.py); like: scenarios
+    with the same value have the same setting; varied: false keeps the names as they stand.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Scenario:
     unwritable: tuple[tuple[str, int], ...] = ()
     disk: int | None = None
     spares: bool = True
+    computes: bool = False
     like: str = ""
     varied: bool = True
     setting: Setting = PLAIN

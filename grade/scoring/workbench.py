@@ -21,10 +21,11 @@ import shlex
 import signal
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 from grade.host.limits import slowness
 from grade.machine import image
@@ -53,11 +54,14 @@ OUT_OF_TIME = (-signal.SIGXCPU, -signal.SIGKILL)
 PANIC = "panic: "
 
 
-def limits(cpu_s: int) -> None:
+Begin = Callable[..., subprocess.Popen]  # starts a machine; takes what to do in the child, and more
+
+
+def limits(cpu_s: int, file_bytes: int) -> None:
     """In the child, before exec: set the limits."""
     die_with_parent()
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 5))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
@@ -172,6 +176,7 @@ class Workbench:
     made: dict[tuple[Path, str], Run | Wrong] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)  # folders of runs, as they are asked for
     scenarios: dict[str, Scenario] = field(default_factory=dict)  # of the submission, by name
+    file_bytes: ClassVar[int] = FILE_BYTES  # the machine's processes may write so far into a file
     looped: bool = (
         False  # has a machine computed without end? Then a class waits no longer for each
     )
@@ -223,6 +228,11 @@ class Workbench:
         """True if the reference has run it."""
         return (self.reference_kernel, f"reference-{scenario.name}") in self.made
 
+    @property
+    def cache_too(self) -> bool:
+        """True if the cache is ours, so that what the trace shows of it is evidence."""
+        return not CACHE & self.files.keys()
+
     def _once(self, kernel: Path, prefix: str, scenario: Scenario) -> Run:
         key = (kernel, f"{prefix}{scenario.name}")
         self.asked.append(key[1])
@@ -249,31 +259,36 @@ class Workbench:
             raise BadLab(f"scenario {scenario.name}: {error}") from None
         used = [path.with_suffix(".after.img") for path in fresh]
         for source, target in zip(fresh, used, strict=True):
-            image.command("cp", "--sparse=always", source, target)
+            image.copy(source, target)
         config = machine(scenario, kernel, used, "-nic", "none")
         if self.gdb:
             wait_for_gdb(config, self.gdb, kernel)
         records = scenario.trace_k * 1024  # of the trace, and more than one for each move
-        with config.guest(log=records) as guest, tempfile.TemporaryDirectory(dir=folder) as name:
+        with config.guest(log=records) as guest:
+            return self._ran(kernel, config, guest, scenario, folder)
+
+    def _ran(
+        self, kernel: Path, config: Config, guest: Guest, scenario: Scenario, folder: Path
+    ) -> Run:
+        """What the machine did; the disks are as it left them. Raises Wrong."""
+        with tempfile.TemporaryDirectory(dir=folder) as name:
             log = Path(name) / "devices"
             if not guest.images:
                 config = replace(config, options=(*config.options, *SEEN, "-D", str(log)))
-            how = self._boot(config, guest, folder / "console.txt")
+            how = self._boot(partial(start, config, guest), config, folder)
             keep_trace(kernel, guest.path, folder / TRACE_FILE)
-            expect(not how, "the machine to run its commands and switch itself off", how)
+            expect_good_end(how)
             guest.save()
-            run_of = partial(Run, scenario, folder)
-            return witnessed(run_of, kernel, guest, log, not CACHE & self.files.keys())
+            return witnessed(partial(Run, scenario, folder), kernel, guest, log, self.cache_too)
 
-    def _boot(self, config: Config, guest: Guest, console: Path) -> str:
+    def _boot(self, begin: Begin, config: Config, folder: Path) -> str:
         """Run the machine to its end. Returns how it ended, in words, if that was not well."""
-        (console.parent / "machine.sh").write_text(shlex.join(config.command()) + "\n")
+        console = folder / "console.txt"
+        (folder / "machine.sh").write_text(shlex.join(config.command()) + "\n")
         cpu_s = LOOPED_S if self.looped else CPU_S
         with console.open("wb") as out:
-            process = start(
-                config,
-                guest,
-                partial(limits, round(cpu_s * slowness())),
+            process = begin(
+                partial(limits, round(cpu_s * slowness()), self.file_bytes),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.DEVNULL,
@@ -285,6 +300,11 @@ class Workbench:
         process.returncode = os.waitstatus_to_exitcode(status)
         self.looped |= process.returncode in OUT_OF_TIME and not watch.stopped
         return end(process.returncode, watch.stopped, console, cpu_s)
+
+
+def expect_good_end(how: str) -> None:
+    """Expect a machine of which there is nothing to say about its end."""
+    expect(not how, "the machine to run its commands and switch itself off", how)
 
 
 def wait_for_gdb(config: Config, socket: Path, kernel: Path) -> None:

@@ -3,8 +3,9 @@
 In the quick form, which every `make test` runs, a mistake is held against one of the groups that
 must notice it, such that each group has mistakes to notice, and an attack against all of them; and
 only until it is clear that they do: a mistake until one test has noticed it, an attack and the
-skeleton until they have lost what they must. Tests whose machines do little are asked first. The
-full form (`make test T=test_labs.py FULL=1`) runs all tests, also wants every other group to be
+skeleton until they have lost what they must. Tests whose machines do little are asked first. A
+mistake is graded on the twin (grade/scoring/ontwin.py), which does the same in less time. The full
+form (`make test T=test_labs.py FULL=1`) runs all tests, also wants every other group to be
 content with a mistake, each hole to matter on its own, and scores to be the same again. `make test
 LAB=NAME` runs the full form for one lab.
 """
@@ -21,7 +22,7 @@ from _pytest.mark import ParameterSet
 
 from grade.host.limits import slowness
 from grade.host.paths import ROOT
-from grade.scoring import compiler, grading, sandbox, tree, workbench
+from grade.scoring import compiler, grading, ontwin, sandbox, tree, workbench
 from grade.scoring.formats import people
 from grade.scoring.lab import FULL, Attack, Hole, Lab, Mistake, attacks, labs, mistakes
 from grade.scoring.record import Outcome, Record, cost_in, parse
@@ -64,25 +65,24 @@ in_full = pytest.mark.skipif(not WHOLE, reason="only with FULL=1")
 
 
 @pytest.fixture(scope="session")
-def known() -> dict[Scenario, Run]:
-    """What the reference did, by what it was to do."""
+def known() -> dict[tuple[type[Workbench], Scenario], Run]:
+    """What the reference did, by where it ran and what it was to do."""
     return {}
 
 
 @pytest.fixture(autouse=True)
 def the_reference_does_the_same_once(
-    known: dict[Scenario, Run], monkeypatch: pytest.MonkeyPatch
+    known: dict[tuple[type[Workbench], Scenario], Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the quick form: gradings of one lab ask it for the same runs."""
     ask = Workbench.reference
 
     def reference(bench: Workbench, scenario: Scenario) -> Run:
-        key = (bench.reference_kernel, f"reference-{scenario.name}")
-        if scenario in known and known[scenario].folder.exists():
-            bench.made[key] = known[scenario]
-        run = ask(bench, scenario)
-        known[scenario] = run
-        return run
+        key, asked = (bench.reference_kernel, f"reference-{scenario.name}"), (type(bench), scenario)
+        if asked in known and known[asked].folder.exists():
+            bench.made[key] = known[asked]
+        known[asked] = ask(bench, scenario)
+        return known[asked]
 
     if not WHOLE:
         monkeypatch.setattr(Workbench, "reference", reference)
@@ -158,6 +158,12 @@ def lost_more_than(points: float, named: str = "") -> Enough:
     return enough
 
 
+def on_the_twin(lab: Lab, files: dict[str, str], folder: Path, only: str) -> Record:
+    """What the twin with these files put in gets in these groups."""
+    bench = ontwin.bench(lab, ontwin.build(folder, lab, files), folder / "runs", NONCE, files)
+    return grading.asked_of(bench, lab, only)
+
+
 def graded(
     lab: Lab, files: dict[str, str], folder: Path, only: str = "", nonce: str = NONCE
 ) -> Record:
@@ -210,7 +216,8 @@ def test_a_mistake_costs_points_where_it_belongs(
 ) -> None:
     ends_early(its_group_has_lost)
     only = "" if WHOLE else one_group_each(lab)[mistake.name]
-    record = graded(lab, tree.solution(lab, mistake.edits), tmp_path, only)
+    grade = graded if WHOLE or ontwin.refusal(lab) else on_the_twin
+    record = grade(lab, tree.solution(lab, mistake.edits), tmp_path, only)
     assert record.status == "graded", record.message  # what does not build loses everywhere
     noticed = lost(record).keys() - (mistake.disturbs - mistake.loses)
     assert noticed == (mistake.loses if WHOLE else {only}), record.message or lost(record)

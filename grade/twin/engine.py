@@ -22,10 +22,17 @@ HOSTS = ("x86_64",)  # switch.S is written for these
 MISSING = ("usertests",)  # programs that have RISC-V instructions in them
 
 
-def refusal(machine: Config, commands: str) -> str | None:
-    """Why the twin cannot be this machine and run these commands, or None."""
+def host_refusal() -> str | None:
+    """Why there is no twin on this host, or None."""
     if platform.machine() not in HOSTS:
         return f"it runs on {', '.join(HOSTS)} only, and this host is {platform.machine()}"
+    return None
+
+
+def refusal(machine: Config, commands: str) -> str | None:
+    """Why the twin cannot be this machine and run these commands, or None."""
+    if host_refusal():
+        return host_refusal()
     if not machine.lab or machine.harts != 1:
         return "it has virtual time and one hart only"
     if not machine.ram_disks():
@@ -36,18 +43,30 @@ def refusal(machine: Config, commands: str) -> str | None:
     return None
 
 
-def command(machine: Config, guest: Guest, costs: Path | None = COSTS) -> list[str]:
+def command(
+    machine: Config, guest: Guest, costs: Path | None = COSTS, twin: Path = TWIN
+) -> list[str]:
     """The command line that starts the twin with this memory, and a table of costs or none."""
-    line = [str(TWIN), "-p", str(PROGRAMS), "-m", str(guest.path), "-s", str(machine.cpu_shift)]
+    line = [str(twin), "-p", str(PROGRAMS), "-m", str(guest.path), "-s", str(machine.cpu_shift)]
     line += ["-c", str(costs)] if costs else []
     return [*line, "--", *machine.args.split(), guest.argument()]
 
 
 def start(
-    machine: Config, guest: Guest, in_child: Callable = die_with_parent, **how: object
+    machine: Config,
+    guest: Guest,
+    in_child: Callable = die_with_parent,
+    twin: Path = TWIN,
+    **how: object,
 ) -> subprocess.Popen:
-    """Start the twin as a child; `how` goes to Popen."""
-    return subprocess.Popen(command(machine, guest), preexec_fn=in_child, **how)
+    """Start the twin, or another with other sources in it, as a child; `how` goes to Popen."""
+    return subprocess.Popen(command(machine, guest, twin=twin), preexec_fn=in_child, **how)
+
+
+def ring_phys(memory: Path) -> int:
+    """The address of the trace in a twin's memory, where the gauge trace.phys says it is."""
+    with memory.open("rb") as file:
+        return int.from_bytes(file.read(8), "little")
 
 
 @cache

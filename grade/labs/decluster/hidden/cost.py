@@ -23,6 +23,7 @@ beacon 3
     args="write=delayed update=ldcl nbuf=3000 ldcl.age_s=20",
     check=False,
     data=(("/f", "8M"),),
+    computes=True,
 )
 
 OAW = Scenario(

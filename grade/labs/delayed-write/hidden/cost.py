@@ -30,6 +30,7 @@ beacon 4
         size="24M",
         drives=("fixed",),
         disk=disk_of(bench, "cost"),
+        computes=True,
     )
 
 

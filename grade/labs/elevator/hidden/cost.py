@@ -26,6 +26,7 @@ beacon 2
         data=(("/f", "12M"),),
         disk=disk_of(bench, "cost"),
         drives=drives_of(bench, "cost"),
+        computes=True,
     )
 
 

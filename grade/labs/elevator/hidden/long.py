@@ -46,6 +46,7 @@ beacon 4
             data=(("/f", "10M"),),
             spares=False,
             drives=drives_of(bench, "long"),
+            computes=True,
         ),
         despite_faults=True,
     )

@@ -29,6 +29,7 @@ beacon 3
     args=f"write=delayed update=aipu nbuf=6000 aipu.age_ms={AGE_MS} aipu.scan_ms=3",
     data=(("/f", "16M"),),
     size="32M",
+    computes=True,
 )
 
 
