@@ -1,20 +1,28 @@
 """Every experiment, in its quick size: nothing is NOT SO, but what differs for a cause it tells.
 
+The twin (grade/twin/) makes the runs, in a fifth of the machine's time. Where an expectation is not
+met there, the machine has the last word; with FULL=1 it has the only one. Results that are stored
+are the machine's, of full size, and are judged by test_results.py.
+
 Experiments of one workload share their runs, so they are judged by one worker.
 """
 
+import os
 from pathlib import Path
 
 import pytest
 
 from grade.measure import expect, interval, summary
 from grade.measure import run as runs
-from grade.measure.choose import EXPERIMENTS
+from grade.measure.choose import EXPERIMENTS, on_twin
 from grade.measure.files import hash_of
 from grade.measure.load import load, read_toml
-from grade.measure.schema import MODEL_SAYS, Run
+from grade.measure.schema import MODEL_SAYS, Experiment, Run
+from grade.measure.verdict import Verdict
+from grade.twin import engine
 
 SIZE = "quick"
+WHOLE = os.environ.get("FULL") == "1"
 
 
 def paths() -> list:
@@ -52,13 +60,21 @@ def result(run: Run, made: dict[str, dict], console: Path) -> dict:
     return made[key] | {"arm": run.arm, "variables": run.variables}
 
 
-@pytest.mark.parametrize("path", paths())
-def test_what_is_expected_comes_or_differs_for_a_cause(path: Path, made: dict, tmp_path: Path):
-    experiment = load(path, SIZE)
-    results = [result(run, made, tmp_path / "console") for run in experiment.runs]
+def wrong(experiment: Experiment, made: dict[str, dict], console: Path) -> list[Verdict]:
+    """What is NOT SO, or cannot be told, once the experiment has been made. Its text shows every
+    verdict."""
+    results = [result(run, made, console) for run in experiment.runs]
     verdicts = [verdict for verdict in expect.judge(experiment, results) if not verdict.contest]
     assert verdicts, "nothing is expected of this size"
     shown = summary.text(experiment, results)
     assert all(verdict.says in shown for verdict in verdicts)
-    wrong = [v for v in verdicts if v.failed or (v.met is None and not v.undecided)]
-    assert not wrong, "\n".join(f"{v.word}  {v.says}\n    {v.why}" for v in wrong)
+    return [v for v in verdicts if v.failed or (v.met is None and not v.undecided)]
+
+
+@pytest.mark.parametrize("path", paths())
+def test_what_is_expected_comes_or_differs_for_a_cause(path: Path, made: dict, tmp_path: Path):
+    experiment, console = load(path, SIZE), tmp_path / "console"
+    if not WHOLE and not engine.host_refusal() and not wrong(on_twin(experiment), made, console):
+        return
+    found = wrong(experiment, made, console)
+    assert not found, "\n".join(f"{v.word}  {v.says}\n    {v.why}" for v in found)
