@@ -188,7 +188,10 @@ def class_list(path: Path) -> dict[str, str]:
         name = line.strip()
         folder = folder_for(name)
         if name and not (folder and answers.is_name(name)):
-            raise BadCall(f'{path}: line {number}: "{name}" cannot be a name in a form')
+            raise BadCall(
+                f'{path}: line {number}: "{name}" cannot be a name in a form, which has '
+                f"{answers.NAME_HAS}"
+            )
         if folder in found:
             raise BadCall(f"{path}: line {number}: {name} and {found[folder]} would share a folder")
         if name:

@@ -35,7 +35,8 @@ from grade.scoring.workbench import Workbench
 FORM = "answers.toml"
 SCENE, SOLUTION, CHECKS = "scene.py", "solution.py", "checks.json"
 OPEN = "?"
-NAME = re.compile(r"[^\W_][\w .@'-]{0,63}")
+NAME = re.compile(r"[^\W_][\w .,@'\u2019-]{0,63}")
+NAME_HAS = "at most 64 letters, digits, blanks and . , ' @ -, the first a letter or digit"
 QUESTION = re.compile(r'^(\w+) = "\?"$', re.M)
 STUDENT = re.compile(r'^student = ".*"$', re.M)
 MOST = 2**64

@@ -21,7 +21,10 @@ def solved(lab: Lab, who: str) -> dict[str, str]:
     if answers.FORM not in lab.files:
         return tree.solution(lab)
     if not answers.is_name(who):
-        raise BadLab(f"{lab.name} has other answers for each student: STUDENT= a name")
+        raise BadLab(
+            f"{lab.name} has other answers for each student: give the name as STUDENT=, with "
+            f"{answers.NAME_HAS}"
+        )
     return {answers.FORM: answers.solved(lab, who)}
 
 
