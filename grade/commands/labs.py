@@ -287,7 +287,9 @@ def step_line(step: classroom.Step) -> str:
     record = step.record
     what = f"{record.score:g} of {record.most:g}" if record.status == "graded" else record.status
     there = ", there already" if step.resumed else ""
-    return f"{step.name}: {what}{there}{', for comparison' if step.compared else ''}"
+    if step.compared:
+        return f"for comparison, {step.compared}: {step.name}{there}"
+    return f"{step.name}: {what}{there}"
 
 
 def score_class(choice: argparse.Namespace) -> int:

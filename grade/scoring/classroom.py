@@ -28,6 +28,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,12 +102,13 @@ class Scored:
 
 @dataclass(frozen=True)
 class Step:
-    """One submission is done, or something that submissions are compared with."""
+    """One submission is done, or something that submissions are compared with: then `compared` says
+    which one of how many."""
 
     name: str
     record: Record
     resumed: bool
-    compared: bool = False
+    compared: str = ""
 
 
 Report = Callable[[Step], None]
@@ -341,7 +343,12 @@ class Desk:
             self.folder / COMPARED / name: self.job(Handed(name, self.folder, dict(files)), nonce)
             for name, (files, nonce) in asked.items()
         }
-        found = score_all(jobs, self.client_of, lambda *done: self.report(Step(*done, True)))
+        number = count(1)
+
+        def report(*done: object) -> None:
+            self.report(Step(*done, f"{next(number)} of {len(jobs)}"))
+
+        found = score_all(jobs, self.client_of, report)
         for path, scored in found.items():
             if scored.record.status == NOT_SCORED:
                 raise BadClass(f"{path.name}, for comparison: {scored.record.message}")

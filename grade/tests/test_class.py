@@ -12,11 +12,11 @@ import distributed
 import pytest
 from distributed import Client, LocalCluster
 
-from grade.commands.labs import Pace
+from grade.commands.labs import Pace, step_line
 from grade.host.workers import workers
 from grade.scoring import behaviour, classroom, grading, tree
 from grade.scoring.classroom import BadClass, Step
-from grade.scoring.lab import named
+from grade.scoring.lab import mistakes, named
 from grade.scoring.late import BadLate
 from grade.scoring.record import NOT_SCORED, Cost, GroupResult, Outcome, Record, parse
 from grade.scoring.submission import Refused
@@ -177,7 +177,7 @@ def test_new_submissions_and_then_those_that_took_longest_are_scored_first(tmp_p
     assert [f.name for f in classroom.longest_first(folders)] == ["new", "slow", "quick"]
 
 
-def step(status: str = "graded", resumed: bool = False, compared: bool = False) -> Step:
+def step(status: str = "graded", resumed: bool = False, compared: str = "") -> Step:
     return Step("ada", Record(LAB.name, LAB.title, "7", status), resumed, compared)
 
 
@@ -191,7 +191,7 @@ def test_the_time_left_is_that_of_what_is_scored_now() -> None:
     pace.count(step("refused"))
     pace.count(step())
     assert pace.left() == "2 min left"
-    pace.count(step(compared=True))
+    pace.count(step(compared="1 of 16"))
     assert pace.left() == "2 min left"
     pace.count(step())
     assert pace.left() == "60 s left"
@@ -212,8 +212,11 @@ def test_who_decides_alike_is_in_the_table_and_on_the_page(
     assert f"ada and bob: 95% {behaviour.SAYS}" in (out / "class.html").read_text().replace(
         "&#x27;", "'"
     )
-    compared = {step.name for step in steps if step.compared}
-    assert {"solution", "skeleton", "wrong-falls", "again-0-0"} < compared
+    compared = {step.name: step_line(step) for step in steps if step.compared}
+    assert {"solution", "skeleton", "wrong-falls", "again-0-0"} < compared.keys()
+    assert compared["solution"] == "for comparison, 1 of 1: solution"
+    known = len(mistakes(LAB)) + 1  # and the skeleton
+    assert f"for comparison, {known} of {known}" in "".join(compared.values())
     again = score(client, folder, out)
     assert all(step.resumed for step in again) and len(again) == len(steps)
 
