@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
 
+import browser
 import pytest
 from bs4 import BeautifulSoup
 from trees import make
@@ -26,6 +27,7 @@ pytestmark = [
     pytest.mark.xdist_group("book"),  # which is built once
 ]
 PAGES = sorted(build.PAGES.rglob("*.md"))
+READABLE = 600  # of the 760 units of a drawing, so that its letters are 9 pixels high
 LOADS = {"script": "src", "link": "href", "img": "src", "source": "src", "iframe": "src"}
 
 
@@ -321,6 +323,22 @@ def test_drawings_take_the_colours_of_the_page() -> None:
             v for one in root.iter() for k, v in one.attrib.items() if k in ("fill", "stroke")
         }
         assert not colours & {"black", "white", "#000", "#fff", "#000000", "#ffffff"}, path
+
+
+def test_a_drawing_can_be_read_on_a_phone_and_its_label_has_no_marks(tmp_path: Path) -> None:
+    """It scrolls by itself; the page does not."""
+    built(tmp_path, "# A\n\n```{drawing} drawings/platter.svg\nThe *parts*.\n```\n")
+    index = tmp_path / "site" / "index.html"
+    assert soup(index).select_one(".drawing svg")["aria-label"] == "The parts."
+    with browser.Page(tmp_path / "browser") as page:
+        screen = {"width": 400, "height": 900, "deviceScaleFactor": 1, "mobile": True}
+        page.do("Emulation.setDeviceMetricsOverride", **screen)
+        page.do("Page.navigate", url=index.as_uri())
+        loaded = "new Promise(r => document.readyState == 'complete' ? r() : (onload = () => r()))"
+        page.value(loaded)
+        width = "document.querySelector('.drawing svg').getBoundingClientRect().width"
+        assert page.value(width) >= READABLE
+        assert page.value("document.documentElement.scrollWidth") == screen["width"]
 
 
 # ---- the site ----

@@ -34,9 +34,10 @@ class Drawing(SphinxDirective):
             raise self.error(f"there is no drawing {self.arguments[0]} in grade/book/pages")
         self.env.note_dependency(str(path))
         figure = nodes.figure()
-        figure += inline(path.read_text(), " ".join(self.content))
+        paragraphs = self.parse_content_to_nodes()
+        figure += inline(path.read_text(), " ".join(p.astext() for p in paragraphs))
         caption = nodes.caption()
-        for paragraph in self.parse_content_to_nodes():
+        for paragraph in paragraphs:
             caption += paragraph.children
         figure += caption
         return [figure]
