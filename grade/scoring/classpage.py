@@ -87,7 +87,8 @@ def pairs_list(alike: list[Pair]) -> str:
 def lost_in(record: Record) -> str:
     """Where a submission lost points: groups, or why it was not graded; and by being late."""
     lost = [group.name for group in record.groups if group.points < group.most]
-    say = record.message.splitlines()[0] if record.message else ""
+    lines = record.message.splitlines()
+    say = next((line for line in lines if ": error: " in line), "".join(lines[:1]))
     say = f"{record.status}: {say}" if record.status != "graded" else ", ".join(lost)
     late = f"{record.late.text()} than {record.score:g}" if record.late else ""
     return "; ".join(filter(None, (say, late)))

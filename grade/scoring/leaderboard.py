@@ -1,7 +1,8 @@
 """The figures of all submissions of a class in one table, ordered by how good they are.
 
 Columns are the visible tests that measure a figure. Rows are in the order of the mean place over
-the columns. Above all rows stand the figures with all points, and with none.
+the columns. Figures that are printed alike share a place: two right solutions differ by a few
+instructions. Above all rows stand the figures with all points, and with none.
 
 Only a submission that is right elsewhere is ranked: one that has all points of the tests which
 measure nothing, in whatever group, hidden groups too. Otherwise a wrong answer could lead: shortest
@@ -72,7 +73,7 @@ def table(records: dict[str, Record]) -> str:
     whole = {name: row for name, row in found.items() if row.keys() == tests.keys()}
     wrong = {name: groups for name in whole if (groups := wrong_in(records[name]))}
     rows = {
-        name: {test: outcome.value for test, outcome in row.items()}
+        name: {test: float(figure(outcome.value)) for test, outcome in row.items()}
         for name, row in whole.items()
         if name not in wrong
     }

@@ -14,7 +14,7 @@ from distributed import Client, LocalCluster
 
 from grade.commands.labs import Pace, step_line
 from grade.host.workers import workers
-from grade.scoring import behaviour, classroom, grading, tree
+from grade.scoring import behaviour, classpage, classroom, grading, tree
 from grade.scoring.classroom import BadClass, Step
 from grade.scoring.lab import mistakes, named
 from grade.scoring.late import BadLate
@@ -219,6 +219,14 @@ def test_who_decides_alike_is_in_the_table_and_on_the_page(
     assert f"for comparison, {known} of {known}" in "".join(compared.values())
     again = score(client, folder, out)
     assert all(step.resumed for step in again) and len(again) == len(steps)
+
+
+def test_of_what_the_compiler_said_the_page_shows_the_first_error() -> None:
+    said = "clook.c: In function 'next':\nclook.c:12:53: error: no member named 'head'\n  12 | ..."
+    record = Record(LAB.name, LAB.title, "7", "build failed", said, most=100)
+    assert classpage.lost_in(record) == "build failed: clook.c:12:53: error: no member named 'head'"
+    refused = Record(LAB.name, LAB.title, "7", "refused", "ada: a link\nno more", most=100)
+    assert classpage.lost_in(refused) == "refused: ada: a link"
 
 
 # ---- late days ----

@@ -65,6 +65,16 @@ def test_the_best_of_each_column_stands_out_and_hidden_tests_have_none() -> None
     assert "mean (ms)" in page and "secret" not in page
 
 
+def test_figures_that_are_printed_alike_share_a_place() -> None:
+    """Two right solutions differ by some instructions, which are nobody's merit."""
+    page = leaderboard.table({"ada": record(199.40001, 5), "bob": record(199.4, 5)})
+    assert re.findall(r"<tr><td>(\w+)</td><td>([\d.]+)</td>", page) == [
+        ("ada", "1.0"),
+        ("bob", "1.0"),
+    ]
+    assert re.findall(r"<b>(.*?)</b>", page) == ["199.4", "5", "199.4", "5"]
+
+
 def test_the_limits_of_points_stand_above_all() -> None:
     page = leaderboard.table(CLASS)
     assert page.index("all points up to") < page.index("none from") < page.index("bob")
