@@ -442,7 +442,7 @@ TESTERS = $(shell expr $(JOBS) + 1)
 TEST_CHOICE = $(if $(value LAB),-n $(TESTERS) $(if $(value T),-k $(call quoted,T)) \
     grade/tests/test_labs.py,$(if $(value T),$(if $(findstring .py,$(value T)),grade/tests/$(call quoted,T),\
     -k $(call quoted,T) grade/tests),-n $(TESTERS) --dist loadgroup grade/tests))
-test: all native $(TWIN) ## run the tests; T='name' or T='test_file.py' selects, FULL=1: labs in full; LAB=name: the proof of one lab
+test: all $(if $(value LAB),build/native/drive_times_tool,native $(TWIN)) ## run the tests; T='name' or T='test_file.py' selects, FULL=1: labs in full; LAB=name: the proof of one lab
 	$(if $(value LAB),,@$(MAKE) --no-print-directory DEBUG=1 build/debug/kernel/kernel.elf)
 	$(PYTHON) -m pytest -c grade/pyproject.toml --rootdir=. $(TEST_CHOICE)
 

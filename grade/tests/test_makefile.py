@@ -272,6 +272,15 @@ def test_a_wrong_value_is_named_with_what_it_must_be(goal: str, word: str, why: 
     assert re.fullmatch(rf"Makefile:\d+: \*\*\* {re.escape(why)}.*\.  Stop\.\n", done.stdout)
 
 
+def test_the_proof_of_one_lab_builds_nothing_that_only_other_tests_need() -> None:
+    built = {lab: make(ROOT, "-n", "test", f"LAB={lab}").stdout for lab in ("elevator", "")}
+    for program in ("build/native/sluice_test", "build/debug/kernel/kernel.elf"):
+        assert f"  LD {program}'" in built[""]
+        assert f"  LD {program}'" not in built["elevator"]
+    assert "  LD build/native/drive_times_tool'" in built["elevator"]
+    assert "build/twin/" not in built["elevator"]
+
+
 @pytest.mark.parametrize("memory", ["32M", "8192M", "8G"])
 def test_the_ends_of_the_range_of_memory_are_in_it(memory: str) -> None:
     assert f"-m {memory} -smp 8" in make(ROOT, "-n", "qemu", f"MEM={memory}", "CPUS=8").stdout
