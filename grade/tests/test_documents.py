@@ -28,9 +28,10 @@ from grade.machine.qemu import Config, Disk, run_rc
 from grade.measure.known import known
 from grade.scoring.lab import labs
 
-DOCUMENTS = ["README.md", "ARCHITECTURE.md", "grade/labs/README.md"]
+DOCUMENTS = ["README.md", "ARCHITECTURE.md", "grade/labs/README.md", "grade/labs/TRUST.md"]
 CHAPTERS = sorted(path.relative_to(ROOT) for path in ROOT.glob("grade/book/pages/**/*.md"))
 HANDOUTS = sorted(path.relative_to(ROOT) for path in ROOT.glob("grade/labs/*/handout.md"))
+HINTS = sorted(path.relative_to(ROOT) for path in ROOT.glob("grade/labs/*/hints.md"))
 STAFFS = sorted(path.relative_to(ROOT) for path in ROOT.glob("grade/**/staff/*.md"))
 DOCSTRINGS = ["grade/host/workers.py", "grade/host/snapshot.py"]
 FENCED = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.M | re.S)
@@ -70,7 +71,7 @@ class Shown:
 
 def texts() -> Iterator[tuple[str, str]]:
     """Each document, and its text."""
-    for name in (*DOCUMENTS, *HANDOUTS, *CHAPTERS, *STAFFS):
+    for name in (*DOCUMENTS, *HANDOUTS, *HINTS, *CHAPTERS, *STAFFS):
         yield str(name), (ROOT / name).read_text()
     for name in DOCSTRINGS:
         yield name, ast.get_docstring(ast.parse((ROOT / name).read_text()))
