@@ -264,3 +264,7 @@ def test_a_rewritten_fault_is_found_and_independent_solutions_are_not_accused(
     assert [(pair.one, pair.other) for pair in behaviour.alike(class_, reference)] == [
         ("faulty", "rewritten")
     ]
+    # The instructors' guide has these figures.
+    assert (len(reference), len(odd["faulty"])) == pytest.approx((740, 660), rel=0.05)
+    assert odd["faulty"] == odd["rewritten"] and not odd["search"]
+    assert len(odd["faulty"] & odd["own"]) < 0.02 * len(odd["faulty"] | odd["own"])
