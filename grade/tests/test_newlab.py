@@ -9,6 +9,7 @@ from textwrap import dedent
 from types import FunctionType
 
 import pytest
+from test_labs import kernel_of
 from trees import make
 
 from grade.book import labtests
@@ -116,6 +117,17 @@ def test_the_solution_of_a_new_lab_has_all_points_and_what_is_handed_out_none(
     assert (solved.status, solved.score) == ("graded", FULL), solved.tests
     handed_out = graded(tree.with_hole(LAB.holes[0]), tmp_path / "handed-out")
     assert (handed_out.status, handed_out.score) == ("graded", 0), handed_out.tests
+
+
+def test_in_a_students_tree_what_is_handed_out_has_no_points(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There the holes of other labs are open, too, but for those of the labs that it needs."""
+    kernel = kernel_of(tree.cut(LAB, {}, frozenset(LAB.needs)), tmp_path)
+    monkeypatch.setattr(grading, "build", lambda *_: kernel)
+    visible = ",".join(group.name for group in LAB.groups if not group.hidden)
+    record = graded(tree.with_hole(LAB.holes[0]), tmp_path, visible)
+    assert (record.status, record.score) == ("graded", 0), record.tests
 
 
 def test_a_new_lab_has_mistakes_for_each_group_and_an_attack_that_loses(tmp_path: Path) -> None:
