@@ -25,6 +25,7 @@ from grade.measure.run import RunFailed
 from grade.measure.runner import to_line
 from grade.measure.schema import Experiment
 from grade.twin import engine
+from grade.twin.resident import Put, Resident, TwinDied
 
 pytestmark = pytest.mark.skipif(
     platform.machine() not in engine.HOSTS, reason=f"the twin runs on {engine.HOSTS} only"
@@ -256,3 +257,65 @@ def test_agree_tells_which_figures_are_off_by_more_than_their_limit(
     path.write_text(to_line(lines[0]))
     with pytest.raises(BadResult, match="1 of 3 runs have been made"):
         agree.compare(mogul, tmp_path)
+
+
+def plain_and_trace(machine: Config) -> tuple[subprocess.CompletedProcess, tuple]:
+    """A plain run of the twin, and its trace."""
+    with machine.guest() as guest:
+        pipes = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
+        done = subprocess.run(engine.command(machine, guest), timeout=HANG_S, **pipes)
+        return done, trace.ring(guest.path, phys_of(done.stdout))
+
+
+def phys_of(console: str) -> int:
+    """Where the trace is."""
+    return int(re.search(r"^trace.phys (\d+)", console, re.M)[1])
+
+
+@pytest.mark.native
+def test_a_trial_of_a_resident_twin_is_a_plain_run_to_the_byte(tmp_path: Path) -> None:
+    """Console, exit status and trace, under two sets of boot arguments, and after another trial."""
+    script = f"""{RANDOM.format(7)}
+rm /rc; mkdir /new; sync; cksum /f; cat /dev/stat; uptime
+"""
+    content = Content(rc=script, options=("--file", "/f=4M"))
+    disks = (Disk(image.make(tmp_path / "root.img", content)),)
+    machines = [
+        Config(disks, 1, "64M", f"drive=rz58 nbuf=64 trace_k=64 write={write}", lab=True)
+        for write in ("delayed", "through")
+    ]
+    kept = tmp_path / "trace"
+    with machines[0].guest() as guest, Resident(guest, trace=kept) as resident:
+        for machine in (*machines, machines[0]):
+            made = resident.trial(machine.args, machine.cpu_shift, limit_s=HANG_S)
+            expected, expected_trace = plain_and_trace(machine)
+            assert "disk.writes" in made.console
+            assert (made.status, made.console) == (expected.returncode, expected.stdout)
+            assert trace.ring(kept, phys_of(made.console)) == expected_trace
+
+
+@pytest.mark.native
+def test_a_trial_finds_what_was_put_on_its_disk(tmp_path: Path) -> None:
+    path = image.make(tmp_path / "root.img", Content(rc="echo one\n"))
+    at = path.read_bytes().find(b"echo one\n")
+    with Config((Disk(path),), lab=True).guest() as guest, Resident(guest) as resident:
+        said = [
+            resident.trial("drive=fixed", 5, puts, HANG_S).console
+            for puts in ([], [Put(0, at, b"echo two\n")], [])
+        ]
+    assert said == ["one\n", "two\n", "one\n"]
+
+
+@pytest.mark.native
+def test_a_resident_twin_that_ends_says_why(tmp_path: Path) -> None:
+    path = image.make(tmp_path / "root.img", Content(rc="while true; do true; done\n"))
+    for puts, why in (([], "killed"), ([Put(0, 0, b"")] * 17, "want PUTS SHIFT BOOT ARGUMENTS")):
+        with (
+            Config((Disk(path),), lab=True).guest() as guest,
+            Resident(guest) as resident,
+            pytest.raises(TwinDied, match=why),
+        ):
+            resident.trial("drive=fixed", 5, puts, limit_s=1)
+    with Config((Disk(path),), lab=True).guest() as guest, Resident(guest) as resident:
+        wrong = resident.trial("drive=fixed", 5, [Put(0, guest.size, b"x")], HANG_S)
+        assert "panic: twin: a put is on no disk" in wrong.console

@@ -3,6 +3,7 @@
  * machine for them that is no processor but this program.
  *
  *   twin [-c COSTS] [-n] [-s SHIFT] -p PROGRAMS -m MEMORY -- BOOT ARGUMENTS
+ *   twin [-c COSTS] -r DISKS [-t TRACE] -p PROGRAMS -m MEMORY
  *
  * - The rooms base, measure, policy, disk, cache, ext2, file and syscall are
  *   the kernel's own files, and so are main.c, processes, the scheduler, pages,
@@ -13,15 +14,20 @@
  *     program.c call.c  the programs, and their system calls
  *     cost.c            what computing takes
  *     host.c            memory, trace and disks; the console; the end
+ *     resident.c store.c    many trials of one process, with -r
  * - MEMORY is a file, as QEMU gets it (grade/machine/guest.py): the machine's
  *   memory, with the RAM disks behind it. It is mapped at its physical address.
  *   So the trace is read from it afterwards, as that of a machine.
  * - Computing takes what the table COSTS says, in instructions of 2^SHIFT ns
  *   each; without a table it takes no time. With -n the rows are counted, and
  *   shown on the standard error whenever /dev/stat is printed.
+ * - With -r trials are asked for on the standard input (resident.h). MEMORY is
+ *   only read; DISKS is where in it the disks begin. With -t each trial leaves
+ *   its trace in the file TRACE, where it would be in MEMORY.
  * - The console's output goes to the standard output. There is no input.
  * - The exit status is that of the machine.
  */
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +39,8 @@
 #include "grade/twin/cost.h"
 #include "grade/twin/hart.h"
 #include "grade/twin/program.h"
+#include "grade/twin/resident.h"
+#include "grade/twin/store.h"
 #include "kernel/driver/virtio_blk.h"
 #include "kernel/machine/cpu.h"
 #include "kernel/machine/fdt.h"
@@ -91,9 +99,12 @@ void uart_listen(bool on)
 
 /* ---- the end ---- */
 
+static void keep_trace(void);
+
 void power_off(int status)
 {
     uart_drain();
+    keep_trace();
     _exit(status);
 }
 
@@ -119,6 +130,8 @@ void panic(const char *fmt, ...)
 bool trace_on;
 static struct trace_ring *ring;
 static int memory_file;
+static u64 disks; /* resident: where they begin in it, or 0 */
+static const char *trace_kept;
 
 static void append(u64 w0, u64 w1, u64 w2, u64 w3)
 {
@@ -138,9 +151,22 @@ static void append(u64 w0, u64 w1, u64 w2, u64 w3)
  * page of it. */
 static i64 move(u64 memory, u64 disk, u64 bytes, bool write)
 {
+    if (disks)
+        return store_move(memory, disk, bytes, write);
     i64 n = write ? pwrite(memory_file, (void *)memory, bytes, disk)
                   : pread(memory_file, (void *)memory, bytes, disk);
     return n == (i64)bytes ? 0 : -1;
+}
+
+static void keep_trace(void)
+{
+    if (!trace_kept || !ring)
+        return;
+    int file = open(trace_kept, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    u64 n = sizeof *ring +
+            MIN(ring->written, ring->records) * sizeof ring->record[0];
+    if (pwrite(file, ring, n, (u64)ring - MEMORY_PHYS) != (i64)n)
+        _exit(STATUS_PANIC);
 }
 
 i64 machine_call(u64 w0, u64 w1, u64 w2, u64 w3, u64 call)
@@ -201,17 +227,40 @@ static void fail(const char *what, const char *why)
     exit(STATUS_BOOT_FAIL);
 }
 
+static void map(const char *path, u64 bytes, int flags, int file)
+{
+    void *want = (void *)MEMORY_PHYS;
+    if (mmap(want, bytes, PROT_READ | PROT_WRITE, flags | MAP_FIXED_NOREPLACE,
+             file, 0) != want)
+        fail(path, "cannot be mapped");
+}
+
+/* Memory of this process, with what the file holds below the disks. */
+static void copy_memory(const char *path)
+{
+    map(path, disks, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    madvise((void *)MEMORY_PHYS, disks, MADV_HUGEPAGE);
+    for (u64 at = 0;
+         (i64)(at = lseek(memory_file, at, SEEK_DATA)) >= 0 && at < disks;) {
+        u64 n = MIN((u64)lseek(memory_file, at, SEEK_HOLE), disks) - at;
+        if (pread(memory_file, (char *)MEMORY_PHYS + at, n, at) != (i64)n)
+            fail(path, "cannot be read");
+        at += n;
+    }
+    store_load(memory_file, disks, machine.memory_bytes);
+}
+
 static void map_memory(const char *path)
 {
     struct stat st;
-    int file = memory_file = open(path, O_RDWR);
-    if (file < 0 || fstat(file, &st))
+    memory_file = open(path, disks ? O_RDONLY : O_RDWR);
+    if (memory_file < 0 || fstat(memory_file, &st))
         fail(path, "cannot be opened");
-    void *at = mmap((void *)MEMORY_PHYS, st.st_size, PROT_READ | PROT_WRITE,
-                    MAP_SHARED | MAP_FIXED_NOREPLACE, file, 0);
-    if (at != (void *)MEMORY_PHYS)
-        fail(path, "cannot be mapped");
     machine.memory_bytes = st.st_size;
+    if (disks)
+        copy_memory(path);
+    else
+        map(path, st.st_size, MAP_SHARED, memory_file);
 }
 
 /* The device tree is what main() has found out. */
@@ -235,7 +284,8 @@ static void add_words(char **word, int n)
 int main(int argc, char **argv)
 {
     int option;
-    while ((option = getopt(argc, argv, "c:np:m:s:")) >= 0) {
+    const char *memory = NULL;
+    while ((option = getopt(argc, argv, "c:np:m:r:s:t:")) >= 0) {
         if (option == 'c')
             costs_read(optarg);
         else if (option == 'n')
@@ -245,12 +295,21 @@ int main(int argc, char **argv)
         else if (option == 'p')
             programs_folder = optarg;
         else if (option == 'm')
-            map_memory(optarg);
+            memory = optarg;
+        else if (option == 'r')
+            disks = strtoul(optarg, NULL, 10);
+        else if (option == 't')
+            trace_kept = optarg;
         else
             return STATUS_BOOT_FAIL;
     }
-    if (!programs_folder || !machine.memory_bytes)
+    if (!programs_folder || !memory)
         fail("options", "-p and -m are needed");
-    add_words(argv + optind, argc - optind);
+    map_memory(memory);
+    char *args[] = {disks ? resident_trial() : NULL};
+    if (disks)
+        add_words(args, 1);
+    else
+        add_words(argv + optind, argc - optind);
     start(0, 0);
 }

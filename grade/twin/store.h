@@ -1,0 +1,23 @@
+/*
+ * The data of RAM disks in a resident twin (resident.c): a copy in memory of
+ * what the file of the machine's memory holds from some offset on.
+ *
+ * - The copy is made once. A trial is a child of this process: what it writes
+ *   is its own, and is gone when it ends.
+ * - A page in which nothing was ever written takes no memory, and reading it
+ *   touches none. The others lie close together, in huge pages if the host has
+ *   them: so a trial has hundreds of page faults less.
+ */
+#ifndef SLUICE_TWIN_STORE_H
+#define SLUICE_TWIN_STORE_H
+
+#include "kernel/base/types.h"
+
+/* Copy [from, end) of the file. `at` below is an offset of the file. */
+void store_load(int file, u64 from, u64 end);
+
+/* Move the bytes from or to this address of memory. Both return 0, or -1 if
+ * they are not in [from, end). */
+i64 store_move(u64 memory, u64 at, u64 bytes, bool write);
+
+#endif
