@@ -41,7 +41,7 @@ override RUN := $(PYTHON) -m grade.host.snapshot -m
 
 # The goal twin, on hosts for which grade/twin/switch.S is written (HOSTS in engine.py).
 TWIN := $(if $(filter x86_64,$(shell uname -m)),twin)
-$(if $(TWIN),,$(if $(filter twin twin-costs,$(MAKECMDGOALS))$(filter twin,$(value ENGINE)),$(error \
+$(if $(TWIN),,$(if $(filter twin twin-costs sweep,$(MAKECMDGOALS))$(filter twin,$(value ENGINE)),$(error \
     the twin runs on x86_64 only, and this host is $(shell uname -m))))
 
 # What `make qemu` boots. Any of these may be given on the command line.
@@ -81,13 +81,15 @@ define newline
 endef
 $(foreach v,ARGS DO DISKS CPUS MEM FS_MB JOBS T E N SIZE WITH SCHEDULER FORMAT OUT LAB \
     SUBMISSION SUBMISSIONS LATE TEST NONCE BASE SOLVED STUDENT STUDENTS FILES MUTANT NAME AT READ \
-    QEMU_OTHER \
+    QEMU_OTHER OVER METRICS \
     CFLAGS_EXTRA,$(if \
     $(findstring $(newline),$(value $(v))),$(error $(v): must be one line)))
 $(foreach v,DEBUG V FULL LIST JUDGE,$(call must_be,$(v),[01]?,1 or nothing))
 $(call must_be,ENGINE,machine|twin,machine or twin)
 $(call must_be,SETUP,yes|no,yes or no)
 $(call must_be,JOBS,[1-9][0-9]*,a number from 1)
+$(call must_be,POINTS,[1-9][0-9]*,a number from 1)
+$(call must_be,HOW,grid|random|quasi|search,grid or random or quasi or search)
 $(call must_be,COUNT,[1-9][0-9]*,a number from 1)
 $(call must_be,SEED,[0-9]+,a whole number)
 $(call must_be,FS_MB,[1-9][0-9]*,a number of MiB from 1)
@@ -122,6 +124,7 @@ $(call must_be,EVENT,[0-9]+,the number of an event)
 $(call needed,run,DO,commands of Sluice's shell)
 $(call needed,class,SUBMISSIONS,the folder of the submissions)
 $(call needed,skeleton samples solution,OUT,the folder to be made)
+$(call needed,sweep,E,an experiment as E=mogul-4.1-fast)
 $(call needed,tune,E,a file of grade/experiments/tune as E=sluice)
 # Labs that are answered by numbers: the student's name determines the machine.
 NUMBERS := $(patsubst grade/labs/%/answers.toml,%,$(wildcard grade/labs/*/answers.toml))
@@ -458,6 +461,11 @@ bench: all build/native/drive_replay_tool ## measure speeds, as tables, build/be
 experiment: all $(if $(filter twin,$(ENGINE)),twin) build/native/drive_replay_tool ## run an experiment (E=name or all, SIZE=quick, ENGINE=twin: without QEMU, much faster, WITH=one more policy, N=one run, JOBS=, SCHEDULER=address of a Dask cluster, LIST=1 lists)
 	@$(RUN) grade.commands.experiment --jobs $(JOBS) $(call option,engine,ENGINE) $(call option,run,N) $(call option,size,SIZE) $(call option,with,WITH) \
 	    $(call option,scheduler,SCHEDULER) $(if $(filter 1,$(LIST)),--list) $(call operand,E)
+
+sweep: all twin build/native/drive_replay_tool ## measure an experiment over any numbers that it depends on, by the twin (E=name SIZE= OVER='nbuf=256..4096:5:log, sluice.free=50..95, arm=a|b' HOW=grid, random, quasi or search, POINTS=, METRICS='read.mean_ms, +stat.x', JOBS=, SCHEDULER=)
+	@$(RUN) grade.commands.sweep --jobs $(JOBS) $(call option,size,SIZE) $(call option,over,OVER) \
+	    $(call option,how,HOW) $(call option,points,POINTS) $(call option,metrics,METRICS) \
+	    $(call option,scheduler,SCHEDULER) $(call operand,E)
 
 twin-costs: all twin ## count in the machine what computing takes, and write it to grade/twin/costs.txt
 	@$(PYTHON) -m grade.commands.twin_costs

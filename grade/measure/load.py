@@ -4,6 +4,7 @@ import itertools
 import re
 import tomllib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from grade.measure import jobs, metrics, sets, theory
@@ -365,12 +366,24 @@ def beside(raw: dict, policy: str) -> dict:
     return first | {"name": policy, "policies": first.get("policies", {}) | {kinds[0]: policy}}
 
 
-def load(path: Path, size: str = FULL, policy: str = "", arms: Arms = ()) -> Experiment:
-    """The experiment in a file, in a size. Raises BadExperiment with all that is wrong with it.
+@dataclass(frozen=True)
+class Opened:
+    """A file in a size: its values, what is wrong with them, the names of its arms, of which `here`
+    run, and its variables: swept, the same in all runs, and those of each arm."""
 
-    policy: one that is measured too, in an arm of its name beside those of the file.
-    arms: more arms, as the file would have them.
-    """
+    c: Checker
+    raw: dict
+    top: dict
+    size: str
+    names: list[str]
+    here: list[str]
+    sweep: dict[str, list]
+    constants: dict
+    own: list[dict]
+
+
+def opened(path: Path, size: str = FULL, policy: str = "", arms: Arms = ()) -> Opened:
+    """The file, before any run is made of it; as `load` has it. Raises BadExperiment."""
     raw, text = read_toml(path)
     c = Checker(path, Lines(text), known())
     raw = sets.with_arms(c, raw)
@@ -392,27 +405,38 @@ def load(path: Path, size: str = FULL, policy: str = "", arms: Arms = ()) -> Exp
     if c.problems:
         raise BadExperiment("\n".join(c.problems))
     size, sweep, constants = of_size(c, top, size)
-    name = path.stem if size == FULL else f"{path.stem}-{size}"
-    name += f"+{policy}" if policy else ""
     own = of_arms(c, raw["arms"], [*sweep, *constants])
     here = arms_of_size(c, top, size, names, policy)
+    return Opened(c, raw, top, size, names, here, sweep, constants, own)
+
+
+def load(path: Path, size: str = FULL, policy: str = "", arms: Arms = ()) -> Experiment:
+    """The experiment in a file, in a size. Raises BadExperiment with all that is wrong with it.
+
+    policy: one that is measured too, in an arm of its name beside those of the file.
+    arms: more arms, as the file would have them.
+    """
+    of = opened(path, size, policy, arms)
+    c, names, here = of.c, of.names, of.here
+    name = path.stem if of.size == FULL else f"{path.stem}-{of.size}"
+    name += f"+{policy}" if policy else ""
     runs: list[Run] = []
     indices = [i for i, arm in enumerate(names) if arm in here]
-    for i, point in itertools.product(indices, points(c, sweep)):
-        variables = constants | own[i] | point
-        made = config(c, raw, i, variables)
+    for i, point in itertools.product(indices, points(c, of.sweep)):
+        variables = of.constants | of.own[i] | point
+        made = config(c, of.raw, i, variables)
         limit_s = made.pop("host_limit_s")
-        said = model(c, raw, variables, made)
+        said = model(c, of.raw, variables, made)
         runs.append(Run(len(runs) + 1, name, names[i], point, made, limit_s, said))
-    rest = shown(c, top, runs, size, sweep)
+    rest = shown(c, of.top, runs, of.size, of.sweep)
     left_out = set(names) - set(here)
     rest["expectations"] = [
         row
         for row in rest["expectations"]
-        if row["size"] in (None, size) and not {row["arm"], row["than"]} & left_out
+        if row["size"] in (None, of.size) and not {row["arm"], row["than"]} & left_out
     ]
     if c.problems:
         raise BadExperiment("\n".join(c.problems))
     drives = dict.fromkeys(measured_drive(run.config) for run in runs)
     drive = ", ".join(drives)
-    return Experiment(name, path, top["claim"], top["source"], drive, runs, here, **rest)
+    return Experiment(name, path, of.top["claim"], of.top["source"], drive, runs, here, **rest)

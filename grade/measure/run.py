@@ -191,14 +191,33 @@ def trace_series(memory: Path, stats: list[devtext.Counters], times_ms: list[int
     return series.gather(events, lost_since, *times_ms)
 
 
+def readings(console: str) -> re.Match[str]:
+    """The parts of what /rc prints. Raises BadText if one is missing."""
+    shown = SHOWN.search(console)
+    if not shown:
+        raise devtext.BadText("the console lacks a part of what /rc prints")
+    return shown
+
+
+def figures(shown: re.Match[str]) -> dict:
+    """The parts of a result that the console shows: all but the trace, and what the run was."""
+    stats = [devtext.stat(shown[name]) for name in ("stat0", "stat1")]
+    return {
+        "virtual_ms": uptime_ms(shown["end"]) - uptime_ms(shown["start"]),
+        "counters": devtext.counter_change(*stats),
+        "histograms": devtext.histogram_change(
+            devtext.histograms(shown["hist0"]), devtext.histograms(shown["hist1"])
+        ),
+        "jobs": jobs.lines(shown["said"]),
+    }
+
+
 def result(run: Run, console: str, memory: Path) -> dict:
     """The result, from what the console showed and from the machine's memory.
 
     Raises BadText or BadTrace if it is incomplete.
     """
-    shown = SHOWN.search(console)
-    if not shown:
-        raise devtext.BadText("the console lacks a part of what /rc prints")
+    shown = readings(console)
     stats = [devtext.stat(shown[name]) for name in ("stat0", "stat1")]
     times_ms = [uptime_ms(shown[name]) for name in ("start", "end")]
     return {
@@ -209,12 +228,7 @@ def result(run: Run, console: str, memory: Path) -> dict:
         "config": run.config,
         "kernel": made_by(run),
         "images": {name: made.digest for name, made in images(run).items()},
-        "virtual_ms": times_ms[1] - times_ms[0],
-        "counters": devtext.counter_change(*stats),
-        "histograms": devtext.histogram_change(
-            devtext.histograms(shown["hist0"]), devtext.histograms(shown["hist1"])
-        ),
-        "jobs": jobs.lines(shown["said"]),
+        **figures(shown),
         "series": trace_series(memory, stats, times_ms),
     }
 

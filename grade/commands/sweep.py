@@ -1,0 +1,110 @@
+"""`make sweep`: measure an experiment over any numbers that it depends on, by the twin.
+
+OVER= says over what (grade/sweep/over.py): a variable of the experiment, a tunable of a policy, a
+number of the machine, the policies, and the arms. HOW= says which points are measured: all of a
+grid, POINTS= points by chance (random), evenly spread ones (quasi), or those of a search that is
+guided by what came before (search). METRICS= are the objectives.
+
+Runs that were made before are not made again, so a sweep that was stopped goes on. The results are
+a table in Parquet and a page; the command prints where they are, and the best points.
+"""
+
+import argparse
+import os
+import shlex
+import sys
+from pathlib import Path
+
+from grade.host.interrupt import stoppable
+from grade.host.workers import NoWorkers
+from grade.measure.files import hash_of
+from grade.measure.load import FULL
+from grade.measure.progress import counting
+from grade.measure.runner import OtherTree
+from grade.measure.schema import BadExperiment
+from grade.sweep import kept, shown, whole
+from grade.sweep.draw import HOW
+from grade.sweep.kept import FOLDER, Journal
+from grade.sweep.make import measuring
+from grade.sweep.over import BadSweep
+from grade.sweep.whole import Measured, Sweep
+
+MOST_ERRORS = 5  # that are printed
+
+
+def command_of(choice: argparse.Namespace) -> str:
+    """The command, as it could be typed again."""
+    given = {
+        "E": choice.name,
+        "SIZE": choice.size if choice.size != FULL else "",
+        "OVER": choice.over,
+        "HOW": choice.how if choice.how != "grid" else "",
+        "POINTS": str(choice.points or ""),
+        "METRICS": choice.metrics,
+    }
+    words = [f"{name}={shlex.quote(value)}" for name, value in given.items() if value]
+    return " ".join(["make sweep", *words])
+
+
+def folder_of(sweep: Sweep, command: str, base: Path) -> Path:
+    """Where the results of this sweep go; equal commands have equal folders."""
+    folder = base / f"{sweep.name}-{hash_of(command)[:8]}"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def make(sweep: Sweep, choice: argparse.Namespace) -> tuple[list[Measured], list[str]]:
+    """Make the runs of the sweep."""
+    journal = Journal(choice.folder / f"{sweep.name}.jsonl")
+    with (
+        counting(f"sweep of {sweep.name}", sweep.runs) as done,
+        measuring(journal, sweep.columns, choice.jobs, choice.scheduler) as measurer,
+    ):
+        return whole.measured(sweep, measurer, done)
+
+
+def do(choice: argparse.Namespace) -> bool:
+    """Make the sweep and show it. Returns true if all runs were made."""
+    sweep = whole.asked(
+        choice.name, choice.over, choice.how, choice.points, choice.metrics, choice.size
+    )
+    points, errors = make(sweep, choice)
+    for error in errors[:MOST_ERRORS]:
+        print(f"FAILED {error}", file=sys.stderr)
+    if len(errors) > MOST_ERRORS:
+        print(f"and {len(errors) - MOST_ERRORS} runs more failed", file=sys.stderr)
+    if not points:
+        return False
+    command = command_of(choice)
+    folder = folder_of(sweep, command, choice.folder)
+    rows = [row for point in points for row in point.rows]
+    about = {"command": command, "twin": kept.base()}
+    kept.write_table(folder / "results.parquet", rows, about)
+    path = shown.write_page(sweep, points, errors, command, folder)
+    print("\n".join([*shown.lines(sweep, points), f"table: {folder / 'results.parquet'}"]))
+    print(f"page:  {path}")
+    return not errors
+
+
+def main() -> int:
+    """Run the command. Returns its exit status."""
+    options = argparse.ArgumentParser(prog="make sweep", description=__doc__)
+    options.add_argument("name", help="an experiment")
+    options.add_argument("--over", default="", help="what the sweep goes over")
+    options.add_argument("--how", default="grid", help=f"which points: {', '.join(HOW)}")
+    options.add_argument("--points", type=int, help="how many, but for a grid")
+    options.add_argument("--metrics", default="", help="what is to be less; with a +: more")
+    options.add_argument("--size", default=FULL, help="a size that the experiment has")
+    options.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
+    options.add_argument("--scheduler", default="", help="address of a Dask scheduler")
+    options.add_argument("--folder", type=Path, default=FOLDER, help="folder for the results")
+    choice = options.parse_args()
+    try:
+        return 0 if do(choice) else 1
+    except (BadSweep, BadExperiment, NoWorkers, OtherTree) as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(stoppable(main, "all runs so far are kept; the same command goes on from there"))

@@ -1,0 +1,174 @@
+"""Runs made by resident twins (grade/twin/resident.py): the figures of run.make, at a fraction of
+its cost.
+
+Runs that differ only in their boot arguments and in words of their scripts share a resident twin.
+Its disks are laid out once, with a filler in the place of each script; each run's own scripts, as
+long as the fillers, are put there. So the disks are, to the byte, those that mkfs makes for the
+run.
+
+The trace is not read. So there are no series, and what is measured takes a few milliseconds.
+"""
+
+import mmap
+import tempfile
+import threading
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cache
+from hashlib import shake_256
+from pathlib import Path
+
+from grade.machine import devtext, image
+from grade.machine.qemu import Config, Disk
+from grade.measure import run as runs
+from grade.measure.files import CACHE, hash_of
+from grade.measure.run import Ended, RunFailed
+from grade.measure.schema import Run
+from grade.twin import engine
+from grade.twin.resident import Put, Resident, TwinDied
+
+DISKS = ("root", "data", "block", "memory")  # what disks depend on, in a run's configuration
+IDLE = 4  # residents that wait for runs: each has the data of its disks in memory
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A run's figures, as a result has them, and what it cost the host: seconds of processor."""
+
+    figures: dict
+    cpu_s: float
+
+
+@dataclass
+class Ready:
+    """A resident twin, and where on its root disk each script is."""
+
+    kind: str
+    resident: Resident
+    places: dict[str, int]
+    rest: ExitStack
+
+    def close(self) -> None:
+        self.rest.close()
+
+
+def kind_of(run: Run) -> str:
+    """A hash that is equal for runs that can share a resident twin."""
+    lengths = {path: len(text.encode()) for path, text in runs.scripts(run).items()}
+    return hash_of([lengths, [run.config[name] for name in DISKS], engine.twin_hash()])
+
+
+def filler(path: str, length: int) -> str:
+    """So many letters, which are nowhere else on the disk."""
+    return b64encode(shake_256(path.encode()).digest(length))[:length].decode()
+
+
+def place_of(image_of_root: Path, wanted: bytes) -> int:
+    """Where on the disk the filler is. Raises RunFailed if it is not in one place."""
+    with (
+        image_of_root.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as disk,
+    ):
+        at = disk.find(wanted)
+        if at < 0 or disk.find(wanted, at + 1) >= 0:
+            raise RunFailed("the root disk does not have its scripts in one piece each")
+        return at
+
+
+def root_disk(run: Run, folder: Path) -> tuple[Path, dict[str, int]]:
+    """A root disk with fillers, and where they are."""
+    texts = runs.scripts(run)
+    wanted = {path: filler(path, len(text.encode())) for path, text in texts.items()}
+    made = image.make(folder / "root.img", runs.content(run, "root", wanted))
+    return made, {path: place_of(made, text.encode()) for path, text in wanted.items()}
+
+
+def started(run: Run) -> Ready:
+    """A resident twin for runs like this one."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=CACHE, prefix="root-")))
+        root, places = root_disk(run, folder)
+        data = [runs.images(run)["data"].path] if run.config["data"] else []
+        disks = tuple(Disk(path) for path in (root, *data))
+        machine = Config(disks, memory=run.config["memory"], lab=True)
+        why = engine.refusal(machine, run.config["commands"])
+        if why:
+            raise RunFailed(f"the twin cannot make this run: {why}")
+        guest = stack.enter_context(machine.guest())
+        resident = stack.enter_context(Resident(guest))
+        return Ready(kind_of(run), resident, places, stack.pop_all())
+
+
+class Pool:
+    """Residents that no thread uses at the moment, the last used last."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.idle: list[Ready] = []
+
+    def _take(self, kind: str) -> Ready | None:
+        with self.lock:
+            found = next((ready for ready in self.idle if ready.kind == kind), None)
+            if found:
+                self.idle.remove(found)
+        return found
+
+    def _give(self, ready: Ready) -> None:
+        with self.lock:
+            self.idle.append(ready)
+            old = self.idle.pop(0) if len(self.idle) > IDLE else None
+        if old:
+            old.close()
+
+    @contextmanager
+    def taken(self, run: Run) -> Iterator[Ready]:
+        """A resident for the run, kept for others if this one leaves it whole."""
+        ready = self._take(kind_of(run))
+        if ready and ready.resident.process.poll() is not None:  # it ended with its thread
+            ready.close()
+            ready = None
+        ready = ready or started(run)
+        try:
+            yield ready
+        except BaseException:
+            ready.close()
+            raise
+        self._give(ready)
+
+
+@cache
+def pool() -> Pool:
+    """The residents of this process."""
+    return Pool()
+
+
+def ended(run: Run) -> Ended:
+    """Make the run to its end. Raises RunFailed if the twin cannot, or takes too long."""
+    try:
+        with pool().taken(run) as ready:
+            puts = [
+                Put(0, ready.places[path], text.encode())
+                for path, text in runs.scripts(run).items()
+            ]
+            made = ready.resident.trial(
+                run.config["args"], run.config["cpu_shift"], puts, run.host_limit_s
+            )
+    except TwinDied as error:
+        why = f"the twin ended, or took more than {run.host_limit_s} s (host_limit_s): {error}"
+        raise RunFailed(why) from None
+    return Ended(made.status, made.console.replace("\r", ""), "", made.cpu_s)
+
+
+def measure(run: Run) -> Measured:
+    """Make the run. Returns its figures. Raises RunFailed."""
+    done = ended(run)
+    why = runs.failure(run, done)
+    if not why:
+        try:
+            return Measured(runs.figures(runs.readings(done.console)), done.host_s)
+        except devtext.BadText as error:
+            why = str(error)
+    raise RunFailed(f"{why}; the console ends in\n{runs.tail(done)}")

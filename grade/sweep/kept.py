@@ -1,0 +1,73 @@
+"""What sweeps have measured, kept: a journal, from which a sweep that was stopped goes on, and the
+table of each sweep in Parquet.
+
+The journal of an experiment has a line for each run, with all figures that its file and the sweep
+name, under a hash of all that decides about them. So a run is not made again by another sweep of
+the same experiment, either.
+"""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from grade.host.paths import BUILD
+from grade.measure.files import hash_of, hash_of_mkfs, programs, write_whole
+from grade.measure.run import FORM
+from grade.measure.runner import code_hash, to_line
+from grade.measure.schema import Run
+from grade.twin.engine import twin_hash
+
+FOLDER = BUILD / "sweeps"
+Figures = dict[str, float]  # by metric
+
+
+def base() -> str:
+    """The hash of what all runs of a tree have in common."""
+    return hash_of([FORM, twin_hash(), hash_of_mkfs(), programs(), code_hash()])
+
+
+def key(run: Run, of_tree: str) -> str:
+    """A hash that is equal for runs with equal figures."""
+    return hash_of([of_tree, run.config])[:32]
+
+
+@dataclass
+class Journal:
+    """The figures of runs by their keys, in a file to which lines are added."""
+
+    path: Path
+    rows: dict[str, Figures] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        text = self.path.read_text() if self.path.exists() else ""
+        whole, end, part = text.rpartition("\n")
+        if part:  # the last line of a sweep that was killed
+            write_whole(self.path, whole + end)
+        for line in whole.splitlines():
+            row = json.loads(line)
+            self.rows.setdefault(row["key"], {}).update(row["figures"])
+
+    def find(self, key: str, metrics: list[str]) -> Figures | None:
+        """The figures of a run, if all of these were measured."""
+        row = self.rows.get(key, {})
+        return row if all(name in row for name in metrics) else None
+
+    def add(self, key: str, figures: Figures) -> None:
+        """Keep a run's figures."""
+        self.rows.setdefault(key, {}).update(figures)
+        with self.path.open("a") as out:
+            out.write(to_line({"key": key, "figures": figures}))
+
+
+def write_table(path: Path, rows: list[dict], about: dict[str, str]) -> None:
+    """Write rows with equal names as Parquet. about: what is told of them, in the file's metadata
+    under `sluice`."""
+    import pyarrow
+    from pyarrow import parquet
+
+    table = pyarrow.Table.from_pylist(rows)
+    table = table.replace_schema_metadata({"sluice": json.dumps(about)})
+    part = path.with_suffix(".part")
+    parquet.write_table(table, part)
+    part.replace(path)

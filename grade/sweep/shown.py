@@ -1,0 +1,97 @@
+"""Shows what a sweep came to: lines for the terminal, and a page that opens offline."""
+
+from html import escape
+from pathlib import Path
+from string import Template
+
+from grade.measure.files import write_whole
+from grade.measure.summary import aligned, number
+from grade.report import page, picture
+from grade.sweep import surface
+from grade.sweep.over import Value
+from grade.sweep.whole import Measured, Sweep, front
+from grade.twin.engine import twin_hash
+
+TEMPLATE = Path(__file__).with_name("page.html")
+BEST = 20  # points of the table
+SHOWN = 8  # of them on the terminal
+
+
+def value(of: Value) -> str:
+    """A swept value, for a table."""
+    return of if isinstance(of, str) else number(of) if of else "0"
+
+
+def best(sweep: Sweep, points: list[Measured]) -> list[Measured]:
+    """The points to look at: the Pareto front, or with one objective the best."""
+    if len(sweep.objectives) > 1:
+        return front(sweep, points)[:BEST]
+    return sorted(points, key=lambda point: point.costs(sweep.objectives))[:BEST]
+
+
+def title(sweep: Sweep) -> str:
+    """What the points of the table are."""
+    return "The Pareto front" if len(sweep.objectives) > 1 else "The best points"
+
+
+def table(sweep: Sweep, points: list[Measured]) -> list[list[str]]:
+    """The rows of the table, with its head."""
+    metrics = [each.metric for each in sweep.objectives]
+    names = [axis.name for axis in sweep.axes]
+    rows = [["point", *names, *metrics]]
+    for point in best(sweep, points):
+        told = [value(point.point[name]) for name in names]
+        said = [value(point.figures[name]) for name in metrics]
+        rows.append([str(point.number), *told, *said])
+    return rows
+
+
+def lines(sweep: Sweep, points: list[Measured]) -> list[str]:
+    """What the terminal shows."""
+    rows = table(sweep, points)
+    shown = aligned(rows[: SHOWN + 1])
+    more = len(rows) - 1 - SHOWN
+    return [f"{title(sweep)}:", *shown, *([f"and {more} more"] if more > 0 else [])]
+
+
+def html_table(rows: list[list[str]]) -> str:
+    """The table of the page."""
+    head, *body = rows
+    told = "".join(f"<tr>{page.cells(row, 'td')}</tr>\n" for row in body)
+    return f"<table><thead><tr>{page.cells(head, 'th')}</tr></thead><tbody>{told}</tbody></table>"
+
+
+def figure(number: int, head: str, about: str, spec: dict) -> str:
+    """A picture, with its title and what it shows."""
+    drawn = picture.inline(picture.drawn(spec), f"figure-{number}", head)
+    return (
+        f'<figure><h3>{escape(head)}</h3><div class="still scaled">{drawn}</div>'
+        f"<figcaption>{escape(about)}</figcaption></figure>"
+    )
+
+
+def write_page(
+    sweep: Sweep, points: list[Measured], errors: list[str], command: str, folder: Path
+) -> Path:
+    """Write the page. Returns its path."""
+    figures = [figure(i, *found) for i, found in enumerate(surface.pictures(sweep, points), 1)]
+    told = f"{len(points)} points, {sum(len(point.rows) for point in points)} runs, HOW={sweep.how}"
+    warnings = [f"{len(errors)} runs failed, and their points are missing."] if errors else []
+    words = {
+        "name": sweep.name,
+        "claim": sweep.claim,
+        "about": told,
+        "table_title": title(sweep),
+        "twin": twin_hash()[:16],
+        "command": command,
+    }
+    parts = {
+        "style": page.STYLE.read_text() + page.FIGURES_STYLE.read_text(),
+        "warnings": "".join(f'<p class="warning">{escape(line)}</p>' for line in warnings),
+        "figures": "\n".join(figures),
+        "table": html_table(table(sweep, points)),
+    }
+    escaped = {name: escape(word) for name, word in words.items()}
+    path = folder / "sweep.html"
+    write_whole(path, Template(TEMPLATE.read_text()).substitute(escaped, **parts))
+    return path

@@ -1,0 +1,188 @@
+"""A whole sweep: its points are chosen, their runs are made, and their figures are put together."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from grade.measure import jobs, metrics
+from grade.measure.choose import named
+from grade.measure.known import known
+from grade.measure.load import FULL, load, opened
+from grade.measure.schema import TWIN
+from grade.sweep.draw import HOW, Came, Point
+from grade.sweep.make import Measurer
+from grade.sweep.over import Axis, BadSweep, axes, expect_one_of, grid_fits
+from grade.sweep.point import Maker
+
+MORE = "+"  # before a metric of which more is better
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A metric that is to be less, or more."""
+
+    metric: str
+    more: bool
+
+    def cost(self, value: float) -> float:
+        """A number that is to be less."""
+        return -value if self.more else value
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What is to be measured."""
+
+    name: str  # of the experiment, with its size and @twin
+    path: Path
+    claim: str
+    how: str
+    count: int  # points
+    objectives: list[Objective]
+    columns: list[str]  # all metrics that are kept, those of the objectives first
+    maker: Maker
+
+    @property
+    def axes(self) -> list[Axis]:
+        return self.maker.axes
+
+    @property
+    def runs(self) -> int:
+        """How many runs all points have."""
+        swept = {axis.name for axis in self.axes}
+        others = (row for name, row in self.maker.of.sweep.items() if name not in swept)
+        return self.count * math.prod(map(len, others))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A point, its figures over its runs, and those of each run with its variables."""
+
+    number: int
+    point: Point
+    figures: dict[str, float]
+    rows: list[dict]
+
+    def costs(self, objectives: list[Objective]) -> tuple[float, ...]:
+        return tuple(each.cost(self.figures[each.metric]) for each in objectives)
+
+
+def objectives_of(text: str, columns: list[str], commands: str) -> list[Objective]:
+    """The objectives that METRICS= names, for an experiment with these columns in its table, and
+    these commands. Raises BadSweep."""
+    found = []
+    for word in filter(None, (part.strip() for part in text.split(","))):
+        name = word.removeprefix(MORE).strip()
+        try:
+            expect_metric(name, commands)
+        except BadSweep as error:
+            raise BadSweep(f"METRICS: {word}: {error}") from None
+        found.append(Objective(name, word.startswith(MORE)))
+    if not found:
+        there = "; ".join(columns) or "none"
+        raise BadSweep(
+            "METRICS: say what is to be less, or with a + what is to be more, as "
+            f'METRICS="read.mean_ms"; the table of the experiment has {there}'
+        )
+    return found
+
+
+def expect_metric(name: str, commands: str) -> None:
+    """Raise BadSweep unless this is a metric of an experiment with these commands."""
+    bad = metrics.wrong(name, known().counters, known().histograms)
+    if bad and bad[2]:
+        expect_one_of(*bad)
+    elif bad:
+        raise BadSweep('is no metric; one is "read.p99_ms" or "stat.disk.writes"')
+    for job in metrics.jobs_of(name):
+        expect_one_of("job", job, jobs.named(commands))
+
+
+def asked(
+    word: str,
+    over: str,
+    how: str = "grid",
+    points: int | None = None,
+    want: str = "",
+    size: str = FULL,
+) -> Sweep:
+    """The sweep that a command asks for: E=, OVER=, HOW=, POINTS=, METRICS= and SIZE=.
+
+    Raises BadSweep, or BadExperiment."""
+    paths = named(word)
+    if len(paths) > 1:
+        names = ", ".join(path.stem for path in paths)
+        raise BadSweep(f"E={word}: a sweep is of one experiment; these begin so: {names}")
+    expect_one_of("HOW=", how, list(HOW))
+    experiment = load(paths[0], size)
+    of = opened(paths[0], size)
+    columns, name = experiment.plot["columns"], f"{experiment.name}@{TWIN}"
+    commands = of.top["workload"].get("commands", "")
+    objectives = objectives_of(want, columns, commands)
+    found = axes(over, of, known())
+    if how == "grid" and points:
+        raise BadSweep("POINTS: a grid takes all; say how many of each range, as nbuf=256..4096:5")
+    if how != "grid" and not points:
+        raise BadSweep(f"POINTS: say how many points HOW={how} is to measure")
+    count = grid_fits(found) if how == "grid" else points
+    every = list(dict.fromkeys([*(each.metric for each in objectives), *columns]))
+    maker = Maker(of, name, found)
+    return Sweep(name, paths[0], experiment.claim, how, count, objectives, every, maker)
+
+
+def together(sweep: Sweep, rows: list[dict]) -> dict[str, float]:
+    """The figures of a point over its runs."""
+    return {
+        name: metrics.TOGETHER[metrics.over_runs(name)]([row[name] for row in rows])
+        for name in sweep.columns
+    }
+
+
+def measured(
+    sweep: Sweep, measurer: Measurer, done: Callable[[], None]
+) -> tuple[list[Measured], list[str]]:
+    """Measure all points. Returns those of which all runs were made, and what was wrong with
+    others. `done` is called for each run."""
+    found: list[Measured] = []
+    errors: list[str] = []
+    ways = HOW[sweep.how](sweep.axes, sweep.count, len(sweep.objectives))
+    batch, number = next(ways, None), 0
+    while batch:
+        runs = [sweep.maker.runs(point, number + i + 1) for i, point in enumerate(batch)]
+        errors += measurer.measure([run for of_point in runs for run in of_point], done)
+        came: Came = []
+        for point, of_point in zip(batch, runs, strict=True):
+            number += 1
+            figures = [measurer.find(run) for run in of_point]
+            if None in figures:
+                came.append(None)
+                continue
+            rows = [
+                {"point": number, "arm": run.arm, **run.variables}
+                | {name: values[name] for name in sweep.columns}
+                for run, values in zip(of_point, figures, strict=True)
+            ]
+            found.append(Measured(number, point, together(sweep, rows), rows))
+            came.append(found[-1].costs(sweep.objectives))
+        try:
+            batch = ways.send(came)
+        except StopIteration:
+            break
+    return found, errors
+
+
+def front(sweep: Sweep, points: list[Measured]) -> list[Measured]:
+    """The points of which no other is at least as good in all objectives and better in one; the
+    best in the first objective first."""
+    found: list[Measured] = []
+    rest = sorted(points, key=lambda point: (point.costs(sweep.objectives), point.number))
+    for point in rest:
+        costs = point.costs(sweep.objectives)
+        beaten = any(
+            all(a <= b for a, b in zip(other.costs(sweep.objectives), costs, strict=True))
+            for other in found
+        )
+        if not beaten:
+            found.append(point)
+    return found

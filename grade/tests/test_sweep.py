@@ -1,0 +1,335 @@
+"""Sweeps on the twin (grade/sweep/), and their runs (grade/measure/trial.py)."""
+
+import platform
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import chain, islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pyarrow import parquet
+
+from grade.commands import sweep as command
+from grade.machine import image
+from grade.measure import run as runs
+from grade.measure import trial
+from grade.measure.choose import on_twin
+from grade.measure.known import known
+from grade.measure.load import load, opened
+from grade.measure.run import RunFailed
+from grade.sweep import draw, whole
+from grade.sweep.kept import Journal
+from grade.sweep.make import measuring
+from grade.sweep.over import BadSweep, Choice, Range, axes
+from grade.sweep.whole import Measured, Objective, Sweep
+from grade.twin import engine
+
+pytestmark = pytest.mark.skipif(
+    platform.machine() not in engine.HOSTS, reason=f"the twin runs on {engine.HOSTS} only"
+)
+
+TINY = '''
+claim = "Reads of a file take longer with fewer buffers."
+source = "a test"
+[machine]
+nbuf = 64
+[machine.root]
+drive = "rz58"
+files = {"/f" = "1M"}
+[[arms]]
+name = "pu"
+policies = {update = "pu"}
+[[arms]]
+name = "aipu"
+policies = {update = "aipu"}
+tunables = {"aipu.age_ms" = 3000}
+[workload]
+commands = """
+sh -c 'exit {code}'
+iogen bs=4k seed={seed} name=read rw=randread filename=/f nr={reads}"""
+[sweep]
+seed = [1, 20]
+[sizes.full]
+seed = [1, 20]
+reads = 300
+code = 0
+[plot]
+columns = ["read.mean_ms"]
+'''
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """An experiment that takes some milliseconds."""
+    path = tmp_path / "tiny.toml"
+    path.write_text(TINY)
+    return path
+
+
+@pytest.fixture
+def sweep_over(tiny: Path) -> Callable[..., Sweep]:
+    """Asks for sweeps of it."""
+
+    def asked(over: str, want: str = "read.mean_ms", **more: object) -> Sweep:
+        return whole.asked(str(tiny), over, want=want, **more)
+
+    return asked
+
+
+def made(sweep: Sweep, folder: Path, done: Callable[[], None] = lambda: None) -> tuple:
+    """The points of a sweep, and what was wrong with some; the journal is in the folder."""
+    with measuring(Journal(folder / "journal.jsonl"), sweep.columns, 2) as measurer:
+        return whole.measured(sweep, measurer, done)
+
+
+# ---- runs ----
+
+
+def test_a_run_of_a_resident_twin_has_the_figures_of_a_plain_one(tiny: Path) -> None:
+    """With scripts of two lengths, and with what a run before has left."""
+    for run in on_twin(load(tiny)).runs:
+        result, _ = runs.make(run, tiny.with_suffix(".console"))
+        figures = trial.measure(run).figures
+        assert figures == {name: result[name] for name in figures}
+        assert {"counters", "histograms", "jobs", "virtual_ms"} == figures.keys()
+
+
+def test_the_disk_of_a_run_is_the_one_that_mkfs_makes(tiny: Path, tmp_path: Path) -> None:
+    (run, *_) = on_twin(load(tiny)).runs
+    expected = image.make(tmp_path / "whole.img", runs.content(run, "root", runs.scripts(run)))
+    made, places = trial.root_disk(run, tmp_path)
+    disk = bytearray(made.read_bytes())
+    assert disk != expected.read_bytes()
+    for path, text in runs.scripts(run).items():
+        disk[places[path] : places[path] + len(text)] = text.encode()
+    assert disk == expected.read_bytes()
+
+
+def test_a_run_that_fails_says_why(tiny: Path) -> None:
+    (run, *_) = on_twin(load(tiny)).runs
+    for change, why in (
+        ({"commands": "usertests"}, "no program usertests"),
+        ({"commands": "false"}, "ended with status 1"),
+        ({"commands": "sleep 50", "virtual_limit_s": 5}, "more than 5 s of virtual time"),
+    ):
+        with pytest.raises(RunFailed, match=why):
+            trial.measure(replace(run, config=run.config | change))
+
+
+# ---- points ----
+
+AXES = [
+    Choice("arm", "arm", ("a", "b", "c")),
+    Range("nbuf", "machine", 16, 4096, 5, True),
+    Range("share", "variable", 0.0, 1.0, 3, False),
+]
+
+
+@pytest.mark.native
+def test_a_grid_has_every_combination_of_evenly_spaced_values() -> None:
+    points = list(chain.from_iterable(draw.grid(AXES, 0, 1)))
+    assert len(points) == len({tuple(point.values()) for point in points}) == 3 * 5 * 3
+    assert sorted({point["nbuf"] for point in points}) == [16, 64, 256, 1024, 4096]
+    assert sorted({point["share"] for point in points}) == [0, 0.5, 1]
+    assert Range("x", "variable", 1, 3, None, False).grid() == [1, 2, 3]
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("how", ["random", "quasi"])
+def test_points_are_in_their_ranges_even_and_the_same_each_time(how: str) -> None:
+    first, second = (list(chain.from_iterable(draw.HOW[how](AXES, 3000, 1))) for _ in range(2))
+    assert first == second
+    assert len(first) == 3000
+    assert all(800 < n < 1200 for n in Counter(point["arm"] for point in first).values())
+    buffers = np.array([point["nbuf"] for point in first])
+    assert 16 <= buffers.min() < 20 and 4000 < buffers.max() <= 4096
+    assert 0.45 < np.mean(buffers < 256) < 0.55  # half way between, in logarithms
+    assert all(isinstance(point["nbuf"], int) for point in first)
+
+
+@pytest.mark.native
+def test_quasi_random_points_are_haltons() -> None:
+    assert [draw.halton(i, 2) for i in range(1, 6)] == [1 / 2, 1 / 4, 3 / 4, 1 / 8, 5 / 8]
+    assert [draw.halton(i, 3) for i in range(1, 4)] == pytest.approx([1 / 3, 2 / 3, 1 / 9])
+    shares = [point["share"] for point in islice(chain(*draw.quasi(AXES, 256, 1)), 256)]
+    holes = np.diff([0, *sorted(shares), 1])
+    assert holes.max() < 4 / 256  # of points by chance the largest is some 6 / 256
+
+
+@pytest.mark.native
+def test_a_search_goes_where_results_were_good() -> None:
+    """It finds the least of a bowl, is the same each time, and bears points that failed."""
+
+    def found() -> list[dict]:
+        ways, points, came = draw.search(AXES[1:], 80, 1), [], None
+        while True:
+            try:
+                batch = ways.send(came)
+            except StopIteration:
+                return points
+            points += batch
+            came = [
+                None if p["nbuf"] > 2000 else (np.log2(p["nbuf"] / 90) ** 2 + p["share"],)
+                for p in batch
+            ]
+
+    points = found()
+    assert len(points) == 80
+    assert points == found()
+    near = [abs(np.log2(p["nbuf"] / 90)) < 1 and p["share"] < 0.3 for p in points]
+    assert sum(near[-30:]) > 15 > 2 * sum(near[:20])
+
+
+WRONG = {
+    "": "OVER: say what the sweep goes over",
+    "nbux=1..3": r'OVER: nbux=1..3: unknown .* "nbux"; did you mean "nbuf"\?',
+    "nbuf": "must be NAME=LOW..HIGH or NAME=A|B",
+    "nbuf=1..3": "1: must be 16 or more",
+    "nbuf=90..30": "the first must be less than the second",
+    "nbuf=16..3000": "say how many values a grid takes, as nbuf=16..3000:5",
+    "nbuf=16..30:1": "a range has at least 2 values",
+    "nbuf=16...30": "must be LOW..HIGH, LOW..HIGH:STEPS",
+    "nbuf=16..30:3, nbuf=20": "nbuf=20: stands there twice",
+    "nbuf=16|16": "every value must be there, and only once",
+    "nbuf=many": "must be a number",
+    "nbuf=20.5": "must be a whole number",
+    "seed=0..9:3:log": "a logarithmic range begins above 0",
+    "sched=fcfs|cloock": r'unknown sched policy "cloock"; did you mean "clook"\?',
+    "sched=1..3": "give values as sched=A|B",
+    "arm=pu|ipau": r'unknown arm "ipau"; did you mean "aipu"\?',
+    "aipu.age_ms=1..99999999999:3": "99999999999: must be [0-9]+ to [0-9]+",
+}
+
+
+@pytest.mark.parametrize("over", WRONG)
+def test_what_cannot_be_swept_is_refused_with_the_item_and_the_reason(
+    over: str, sweep_over: Callable[..., Sweep]
+) -> None:
+    with pytest.raises(BadSweep, match=WRONG[over].replace("|", r"\|")):
+        sweep_over(over)
+
+
+def test_a_sweep_that_lacks_something_is_refused(sweep_over: Callable[..., Sweep]) -> None:
+    for more, why in (
+        ({"how": "random"}, "POINTS: say how many"),
+        ({"points": 7}, "POINTS: a grid takes all"),
+        ({"want": ""}, "METRICS: say what is to be less.*read.mean_ms"),
+        ({"want": "raed.mean_ms"}, 'METRICS: raed.mean_ms: unknown job "raed"; did you mean'),
+        ({"want": "read.mean"}, "METRICS: read.mean: unknown metric"),
+        ({"how": "grit"}, r'unknown HOW= "grit"; did you mean "grid"'),
+    ):
+        with pytest.raises(BadSweep, match=why):
+            sweep_over("nbuf=32..64:2", **more)
+
+
+def test_each_kind_of_name_changes_the_runs(sweep_over: Callable[..., Sweep]) -> None:
+    over = "arm=aipu, nbuf=32, aipu.age_ms=4000, sched=sstf, reads=7, seed=3"
+    sweep = sweep_over(over)
+    (point,) = chain.from_iterable(draw.grid(sweep.axes, 0, 1))
+    (run,) = sweep.maker.runs(point, 1)
+    assert (sweep.runs, run.arm, run.config["engine"]) == (1, "aipu", "twin")
+    words = run.config["args"].split()
+    assert {"nbuf=32", "aipu.age_ms=4000", "sched=sstf", "update=aipu"} <= set(words)
+    assert "seed=3 " in run.config["commands"]
+    assert run.config["commands"].endswith("nr=7")
+
+
+def test_arms_that_are_not_named_are_all_swept(tiny: Path) -> None:
+    found = axes("nbuf=32", opened(tiny), known())
+    assert found[0] == Choice("arm", "arm", ("pu", "aipu"))
+
+
+# ---- whole sweeps ----
+
+
+def test_a_sweep_has_the_figures_of_its_runs_and_makes_none_twice(
+    sweep_over: Callable[..., Sweep], tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a ^C it goes on; and a sweep of less finds all that it needs."""
+    sweep, done = sweep_over("arm=pu, nbuf=32..256:3"), []
+    measure, measured = trial.measure, []
+    monkeypatch.setattr(trial, "measure", lambda run: measured.append(run) or measure(run))
+
+    def stop() -> None:
+        done.append(1)
+        if len(done) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        made(sweep, tmp_path, stop)
+    points, errors = made(sweep, tmp_path)
+    assert errors == []
+    assert [point.point for point in points] == [
+        {"arm": "pu", "nbuf": nbuf} for nbuf in (32, 144, 256)
+    ]
+    assert sweep.runs == 6
+    assert len({str(run.config) for run in measured}) == 6
+    again = len(measured)
+    assert again < 6 + 6
+    assert made(sweep_over("arm=pu, nbuf=256..32000:2"), tmp_path)[0][0].figures == (
+        points[2].figures
+    )
+    assert len(measured) == again + 2
+    tiny.write_text(tiny.read_text().replace("nbuf = 64", "nbuf = 144"))
+    plain = [run for run in on_twin(load(tiny)).runs if run.arm == "pu"]
+    results = [runs.make(run, tmp_path / "console")[0] for run in plain]
+    assert points[1].figures["read.mean_ms"] == pytest.approx(
+        np.mean([whole.metrics.of(result, "read.mean_ms") for result in results])
+    )
+    assert points[0].figures["read.mean_ms"] > points[2].figures["read.mean_ms"] * 1.2
+
+
+def test_a_run_that_fails_is_told_and_its_point_is_missing(
+    sweep_over: Callable[..., Sweep], tmp_path: Path
+) -> None:
+    points, errors = made(sweep_over("arm=pu, seed=1, code=0|1"), tmp_path)
+    assert [point.point["code"] for point in points] == [0]
+    assert len(errors) == 1
+    assert "pu_seed=1_code=1: the machine ended with status 1" in errors[0]
+
+
+def test_the_command_writes_a_table_and_a_page_that_loads_nothing(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    words = ["--over", "nbuf=32..256:2, seed=1|2|3", "--metrics", "read.mean_ms, +read.p99_ms"]
+    monkeypatch.setattr("sys.argv", ["sweep", *words, "--folder", str(tmp_path), str(tiny)])
+    assert command.main() == 0
+    said = capsys.readouterr().out
+    assert said.startswith("The Pareto front:\npoint")
+    paths = [Path(path) for path in re.findall(r"^(?:table|page): +(.*)$", said, re.M)]
+    table = parquet.read_table(paths[0])
+    assert table.column_names == ["point", "arm", "nbuf", "seed", "read.mean_ms", "read.p99_ms"]
+    assert table.num_rows == 12
+    assert b"make sweep" in table.schema.metadata[b"sluice"]
+    page = paths[1].read_text()
+    assert page.count("<figure>") == 3
+    assert page.count("<svg") >= 3
+    assert not re.search(r"<script|(?:src|href)=\"http", page)
+    monkeypatch.setattr("sys.argv", ["sweep", *words[2:], "--over", "x=1", str(tiny)])
+    assert command.main() == 2
+    assert "OVER: x=1: unknown" in capsys.readouterr().err
+
+
+@pytest.mark.native
+def test_the_front_has_the_points_that_no_other_beats() -> None:
+    values = [(1, 9), (2, 5), (2, 6), (3, 5), (4, 1), (1, 9)]
+    points = [Measured(i, {}, {"a": a, "b": -b}, []) for i, (a, b) in enumerate(values)]
+    both = [Objective("a", False), Objective("b", True)]
+    sweep = Sweep("", Path(), "", "grid", 0, both, [], None)
+    assert [point.number for point in whole.front(sweep, points)] == [0, 1, 4]
+
+
+@pytest.mark.native
+def test_a_journal_that_was_cut_short_is_read_to_there(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    Journal(path).add("a", {"x": 1})
+    with path.open("a") as out:
+        out.write('{"key": "b", "fig')
+    journal = Journal(path)
+    assert journal.find("a", ["x"]) == {"x": 1}
+    assert journal.find("a", ["x", "y"]) is journal.find("b", ["x"]) is None
+    journal.add("c", {"x": 3})
+    assert Journal(path).find("c", ["x"]) == {"x": 3}
