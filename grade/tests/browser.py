@@ -101,14 +101,24 @@ class Page:
 
     def open(self, path: Path, fragment: str = "", width: int = 1600, height: int = 1100) -> None:
         """Open a page of this size, and wait until it says that it is ready."""
+        self._open(
+            path.as_uri() + fragment, width, height, "document.documentElement?.dataset.ready"
+        )
+
+    def visit(self, path: Path, width: int = 1600, height: int = 1100) -> None:
+        """Like open, for a page that does not say when it is ready: wait until all is loaded."""
+        loaded = "location.protocol == 'file:' && document.readyState == 'complete'"
+        self._open(path.as_uri(), width, height, loaded)
+
+    def _open(self, address: str, width: int, height: int, ready: str) -> None:
         self.do(
             *("Emulation.setDeviceMetricsOverride",),
             **{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600},
         )
         self.do("Page.navigate", url="about:blank")
-        self.do("Page.navigate", url=path.as_uri() + fragment)
+        self.do("Page.navigate", url=address)
         self.value(
-            "new Promise(done => { const look = () => document.documentElement?.dataset.ready"
+            f"new Promise(done => {{ const look = () => {ready}"
             " ? done(true) : setTimeout(look, 20); look(); })"
         )
 

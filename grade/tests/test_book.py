@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import browser
 import pytest
+from browser import Page
 from bs4 import BeautifulSoup
 from trees import make
 
@@ -342,6 +343,16 @@ def test_a_drawing_can_be_read_on_a_phone_and_its_label_has_no_marks(tmp_path: P
 
 
 # ---- the site ----
+
+
+def test_on_a_narrow_page_the_words_of_drawings_can_be_read(book: Path, tmp_path: Path) -> None:
+    sizes = "[...document.querySelectorAll('.drawing svg')].map(svg => svg.getScreenCTM().a)"
+    with Page(tmp_path) as page:
+        for name in ("index.html", "questions/when.html"):
+            page.visit(book / name, width=400)
+            drawn = page.value(sizes)
+            assert drawn and min(drawn) > 0.9, name  # of the size that they have on a wide page
+            assert page.value("document.documentElement.scrollWidth") <= 400, name
 
 
 def test_no_page_needs_the_network(book: Path) -> None:
