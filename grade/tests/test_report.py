@@ -269,6 +269,14 @@ def test_a_file_may_say_which_metric_comes_first(shown: Study):
     assert specs(other)["lead"]["title"]["text"] == "99th percentile of response of read"
 
 
+@pytest.mark.parametrize("size", ["full", "quick"])
+def test_mogul_s_report_begins_with_the_two_arms_of_its_claim(size: str):
+    mogul = load(ROOT / "grade" / "experiments" / "mogul-4.1-fast.toml", size)
+    made = Study(mogul, [{"arm": arm} for arm in mogul.arms])
+    assert lead.metric(made) == "read.max_ms"
+    assert lead.first(made, "read.max_ms") == ("delayed+PU", "delayed+AIPU")
+
+
 def metrics_of_all() -> set[str]:
     """Every metric that the experiments here show."""
     shown = [load(path) for path in sorted((ROOT / "grade" / "experiments").glob("*.toml"))]
@@ -337,6 +345,16 @@ def test_in_a_crowd_no_colour_stands_for_two_arms(shown: Study):
         words = picture.drawn(found[name])
         assert all(f">{arm}<" in words for arm in many), name
         assert picture.size(words)[0] < 1200, name
+
+
+def test_names_of_arms_make_no_picture_wider_than_the_page(shown: Study):
+    named = {"PU": "PU", "AIPU": "AIPU, delayed, clustered"}
+    results = [{**r, "arm": named[r["arm"]]} for r in shown.results]
+    found = specs(
+        Study(replace(shown.experiment, arms=list(named.values()), expectations=[]), results)
+    )
+    for name in ("lead", "tails", "histogram"):
+        assert picture.size(picture.drawn(found[name]))[0] <= 1100, name
 
 
 def test_who_writes_reports_hears_how_far_it_is(shown: Study, tmp_path: Path):

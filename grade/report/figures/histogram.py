@@ -13,6 +13,9 @@ ABOUT = (
 US = 1000
 MS = 10**6
 HEADROOM = 4  # above the highest bar, for the mark's text
+LETTER = 7.4  # width of one of an arm's name, about
+AXIS = 70  # width of the axis and its title
+GAP = 10  # between panels
 LEAST_COUNT = 0.25  # where the bars stand on, so that a count of 1 is high enough to be seen
 
 
@@ -78,6 +81,7 @@ def panel(study: Study, values: list[dict], columns: int, height: int) -> dict:
     y = {"scale": {"type": "log", "domain": [LEAST_COUNT, HEADROOM * most], "nice": False}}
     y["axis"] = theme.log_axis(LEAST_COUNT, HEADROOM * most)
     tips = [{"field": f, "type": "nominal"} for f in ("arm", "from_ms", "to_ms", "count")]
+    names = max(map(len, study.arms)) * LETTER
     bars = {
         "transform": [{"filter": "datum.count"}],
         "mark": {"type": "rect", "strokeWidth": 0.5},
@@ -91,7 +95,7 @@ def panel(study: Study, values: list[dict], columns: int, height: int) -> dict:
     }
     across = {"field": "from_ms", "type": "quantitative", "title": "response, ms", **x}
     return {
-        "width": theme.WIDTH // columns - 10,
+        "width": (theme.WHOLE - AXIS - names) // columns - GAP,
         "height": height,
         "encoding": {"x": across},
         "layer": [bars, *longest(least_ms, most_ms, height)],
@@ -114,6 +118,6 @@ def specs(study: Study) -> dict[str, dict]:
         "data": {"values": [*values, *marks(study)]},
         "facet": facet,
         "spec": panel(study, values, columns, 90 if len(study.arms) > 2 else 140),
-        "spacing": 10,
+        "spacing": GAP,
     }
     return {"histogram": spec}
