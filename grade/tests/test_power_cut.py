@@ -5,14 +5,18 @@ kernel's documentation: a superblock, then entries, each a sector and its data).
 """
 
 import random
+import re
+import shlex
 import struct
 from pathlib import Path
 
 import pytest
 from conftest import MakeImage
 
+from grade.commands import virtual
+from grade.host.paths import ROOT
 from grade.machine import image
-from grade.machine.qemu import Config, Disk, Machine
+from grade.machine.qemu import Config, Disk, Machine, run_rc
 
 CHURN = """
 mkdir /churn
@@ -157,3 +161,35 @@ def test_mail_survives_a_power_cut_of_a_drive_with_a_volatile_cache(
                 assert i <= last - MESSAGES // 2, f"cut {n}: {i} of {last}"
         arrived += last
     assert arrived > CUTS
+
+
+# ---- what flushes cost ----
+
+PAGE = ROOT / "grade/book/pages/inside/ext2.md"
+MAILED = 60  # messages, by the page's command
+SIZES = (1500, 6000, 12000)  # of a message, in bytes
+
+
+def ms_for_each(volatile: int, size: int, folder: Path) -> float:
+    """What the page's command takes for a message in virtual time."""
+    line = next(x for x in PAGE.read_text().splitlines() if x.startswith("make run "))
+    given = dict(word.split("=", 1) for word in shlex.split(line)[2:])
+    args = given["ARGS"].replace("drive_volatile=1", f"drive_volatile={volatile}")
+    commands = given["DO"].replace("head -c 6000", f"head -c {size}")
+    folder.mkdir()
+    console = run_rc(virtual.config(args, commands, 64, "128M", folder)).console
+    began, ended = (float(s) for s in re.findall(r"up 00:00:(\d+\.\d+)", console))
+    return (ended - began) / MAILED * 1000
+
+
+def test_the_documents_say_what_flushes_cost(tmp_path: Path) -> None:
+    without, with_ = (
+        [ms_for_each(volatile, size, tmp_path / f"{volatile}-{size}") for size in SIZES]
+        for volatile in (0, 1)
+    )
+    more = [100 * (b / a - 1) for a, b in zip(without, with_, strict=True)]
+    share = f"{min(more):.0f} to {max(more):.0f} %"
+    text = PAGE.read_text()
+    assert f"takes {min(without):.1f} to {max(without):.1f} ms of virtual time" in text
+    assert f"it takes {min(with_):.1f} to {max(with_):.1f} ms, {share} more" in text
+    assert f"takes {share} longer" in (ROOT / "ARCHITECTURE.md").read_text()
