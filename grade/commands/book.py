@@ -16,21 +16,26 @@ from grade.host.paths import ROOT
 
 
 def measure(jobs: int) -> int:
-    """Make the runs of all experiments and store their results. Returns the first bad exit status,
-    or 0."""
+    """Make the runs of all experiments and store their results. Returns 0; 1 if something was not
+    as expected; or the exit status of an experiment that could not be measured, the last one."""
+    unexpected = []
     for one in inventory.experiments():
         line = [sys.executable, "-m", "grade.commands.results", f"--jobs={jobs}", "--", one.name]
         status = subprocess.run(line).returncode
-        if status:
+        if status > 1:
             print(f"make book: {one.name} could not be measured: see above", file=sys.stderr)
             return status
-    return 0
+        unexpected += [one.name] if status else []
+    if unexpected:
+        names = ", ".join(unexpected)
+        print(f"make book: an expectation failed in {names}: see above", file=sys.stderr)
+    return 1 if unexpected else 0
 
 
 def make(choice: argparse.Namespace) -> int:
     """Build the book, after measuring if that was asked for. Returns the exit status."""
     status = measure(choice.jobs) if choice.full else 0
-    if status:
+    if status > 1:
         return status
     try:
         build.build()
@@ -38,7 +43,7 @@ def make(choice: argparse.Namespace) -> int:
         print(f"make book: the book was not built:\n{error}", file=sys.stderr)
         return 1
     print(f"the book: {BOOK.relative_to(ROOT)}/index.html")
-    return 0
+    return status
 
 
 def main() -> int:

@@ -5,8 +5,10 @@ import os
 import re
 import shutil
 import subprocess
+from argparse import Namespace
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import browser
@@ -18,6 +20,7 @@ from trees import make
 from grade.book import build, charts, clang, inventory, markdown, sessions, stored
 from grade.book.build import BadBook
 from grade.book.extension import findings, labs
+from grade.commands import book as command
 from grade.host.paths import ROOT
 from grade.measure.known import known
 from grade.measure.load import load
@@ -456,3 +459,31 @@ def test_make_book_says_where_the_book_is() -> None:
         ["make", "-n", "SETUP=no", "book"], cwd=ROOT, capture_output=True, text=True
     )
     assert "-m grade.commands.book" in said.stdout
+
+
+@pytest.mark.parametrize(
+    ("statuses", "measured", "built_", "says"),
+    [
+        ({}, "a b c", True, ""),
+        ({"a": 1}, "a b c", True, "an expectation failed in a"),
+        ({"b": 2}, "a b", False, "b could not be measured"),
+    ],
+)
+def test_a_full_book_measures_all_and_stops_only_where_it_must(
+    statuses: dict[str, int], measured: str, built_: bool, says: str, monkeypatch, capsys
+) -> None:
+    made, builds = [], []
+
+    def run(line: list[str]) -> SimpleNamespace:
+        made.append(line[-1])
+        return SimpleNamespace(returncode=statuses.get(line[-1], 0))
+
+    monkeypatch.setattr(
+        inventory, "experiments", lambda: [SimpleNamespace(name=name) for name in "abc"]
+    )
+    monkeypatch.setattr(command.subprocess, "run", run)
+    monkeypatch.setattr(build, "build", lambda: builds.append("book"))
+    status = command.make(Namespace(full=True, jobs=1))
+    assert (made, bool(builds)) == (measured.split(), built_)
+    assert status == max(statuses.values(), default=0)
+    assert says in capsys.readouterr().err
