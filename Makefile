@@ -344,7 +344,7 @@ build/native/%.o: %.c build/native.command
 # that speak to the hardware.
 TWIN_CC := $(HOSTCC) -Igrade/twin/shadow $(HCFLAGS) -Wno-missing-field-initializers \
     -funsigned-char -fno-common
-TWIN_KERNEL_CC := $(TWIN_CC) -no-pie -fno-pie
+TWIN_KERNEL_CC := $(TWIN_CC) -no-pie -fno-pie -fno-toplevel-reorder
 TWIN_LINK := $(TWIN_KERNEL_CC) -Wl,--defsym=kernel_end=0x80200000 $(addprefix \
     -Wl$(comma)--wrap=queue_,at_or_after before circular oldest approach)
 TWIN_PROGRAM_CC := $(TWIN_CC) -fPIE -ffreestanding -fno-stack-protector \

