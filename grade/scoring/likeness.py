@@ -30,6 +30,7 @@ WORD = re.compile(r"[A-Za-z_]\w*|\d\w*|->|\S")
 NAME = re.compile(r"[A-Za-z_]")
 CONSTANT = re.compile(r"[A-Z][A-Z0-9_]*")
 TYPE = re.compile(r"\b(?:struct|enum|union)\s+(\w+)|\btypedef\b[^;{}]*?(\w+)\s*;")
+TAGGED = ("struct", "enum", "union")
 CALLED = re.compile(r"\b(\w+)\s*\(")
 LANGUAGE = (
     "auto break case char const continue default do double else enum extern float for goto if "
@@ -57,13 +58,16 @@ class Known:
     """The names that headers and the skeleton give a meaning: words that nobody has chosen."""
 
     functions: frozenset[str] = frozenset()
-    types: frozenset[str] = frozenset()
+    tags: frozenset[str] = frozenset()  # after struct, enum or union
+    types: frozenset[str] = frozenset()  # by typedef
     others: frozenset[str] = frozenset()  # every word: fields and constants among them
 
     def plain(self, before: str, word: str, after: str) -> str:
         """The word as it counts between its neighbours."""
         if not NAME.match(word) or word in KEYWORDS or word in self.types:
             return word
+        if before in TAGGED:
+            return word if word in self.tags else CHOSEN
         if after == "(":
             return word if word in self.functions else CHOSEN
         kept = before in (".", "->") or CONSTANT.fullmatch(word)
@@ -73,8 +77,9 @@ class Known:
 def known_in(texts: Iterable[str]) -> Known:
     """The names in these headers and sources."""
     whole = "\n".join(map(quiet, texts))
-    types = {name for match in TYPE.findall(whole) for name in match if name}
-    return Known(frozenset(CALLED.findall(whole)), frozenset(types), frozenset(WORD.findall(whole)))
+    found = TYPE.findall(whole)
+    tags, types = frozenset(tag for tag, _ in found), frozenset(name for _, name in found)
+    return Known(frozenset(CALLED.findall(whole)), tags, types, frozenset(WORD.findall(whole)))
 
 
 def similar(found: Mapping[str, Set[int]], says: str) -> list[Pair]:

@@ -79,6 +79,10 @@ def test_names_of_the_headers_count_where_they_have_that_meaning() -> None:
     assert fingerprints(text, known) == fingerprints(same, known)
     assert fingerprints(text, known) != fingerprints(text.replace("queue_at", "mine"), known)
     assert fingerprints(text, known) != fingerprints(text.replace("->head", "->tail"), known)
+    tagged = text.replace("(r, B", "(s, B").replace("int r", "int s").replace("r->", "s->")
+    assert fingerprints(text, known) == fingerprints(tagged, known), "s names a struct only"
+    typed = text.replace("int r", "struct s *r")
+    assert fingerprints(typed, known) != fingerprints(typed.replace("struct s", "struct t"), known)
 
 
 # ---- behaviour ----
