@@ -22,9 +22,9 @@ from grade.measure.load import FULL
 from grade.measure.progress import counting
 from grade.measure.runner import OtherTree
 from grade.measure.schema import BadExperiment
-from grade.sweep import kept, shown, whole
+from grade.sweep import shown, whole
 from grade.sweep.draw import HOW
-from grade.sweep.kept import FOLDER, Journal
+from grade.sweep.journal import FOLDER, Journal, tree_hash, write_table
 from grade.sweep.make import measuring
 from grade.sweep.over import BadSweep
 from grade.sweep.whole import Measured, Sweep
@@ -78,8 +78,8 @@ def do(choice: argparse.Namespace) -> bool:
     command = command_of(choice)
     folder = folder_of(sweep, command, choice.folder)
     rows = [row for point in points for row in point.rows]
-    about = {"command": command, "twin": kept.base()}
-    kept.write_table(folder / "results.parquet", rows, about)
+    about = {"command": command, "twin": tree_hash()}
+    write_table(folder / "results.parquet", rows, about)
     path = shown.write_page(sweep, points, errors, command, folder)
     print("\n".join([*shown.lines(sweep, points), f"table: {folder / 'results.parquet'}"]))
     print(f"page:  {path}")

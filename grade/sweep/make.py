@@ -16,8 +16,7 @@ from grade.measure.result import BadResult
 from grade.measure.run import RunFailed
 from grade.measure.runner import OtherTree
 from grade.measure.schema import Run
-from grade.sweep import kept
-from grade.sweep.kept import Figures, Journal
+from grade.sweep.journal import Figures, Journal, key_of, tree_hash
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -48,7 +47,7 @@ def figures_of(run: Run, names: list[str]) -> Figures:
 
 def make_some(runs: dict[str, Run], names: list[str], tree: str) -> list[Made]:
     """Make runs, by key. Raises OtherTree if this process has another tree than the caller."""
-    if kept.base() != tree:
+    if tree_hash() != tree:
         raise OtherTree(
             f"the worker in {ROOT} on {socket.gethostname()} has another tree, or built otherwise: "
             "update it to the commit that you have here, run make in it, and start its workers anew"
@@ -73,10 +72,10 @@ class Measurer:
 
     def __init__(self, client: Client, journal: Journal, names: list[str]) -> None:
         self.client, self.journal, self.names = client, journal, names
-        self.tree = kept.base()
+        self.tree = tree_hash()
 
     def key(self, run: Run) -> str:
-        return kept.key(run, self.tree)
+        return key_of(run, self.tree)
 
     def find(self, run: Run) -> Figures | None:
         """The figures of a run that has been made."""

@@ -21,7 +21,7 @@ from grade.measure.known import known
 from grade.measure.load import load, opened
 from grade.measure.run import RunFailed
 from grade.sweep import draw, whole
-from grade.sweep.kept import Journal
+from grade.sweep.journal import Journal
 from grade.sweep.make import measuring
 from grade.sweep.over import BadSweep, Choice, Range, axes
 from grade.sweep.whole import Measured, Objective, Sweep

@@ -21,12 +21,12 @@ FOLDER = BUILD / "sweeps"
 Figures = dict[str, float]  # by metric
 
 
-def base() -> str:
+def tree_hash() -> str:
     """The hash of what all runs of a tree have in common."""
     return hash_of([FORM, twin_hash(), hash_of_mkfs(), programs(), code_hash()])
 
 
-def key(run: Run, of_tree: str) -> str:
+def key_of(run: Run, of_tree: str) -> str:
     """A hash that is equal for runs with equal figures."""
     return hash_of([of_tree, run.config])[:32]
 
