@@ -44,6 +44,10 @@ TWIN := $(if $(filter x86_64,$(shell uname -m)),twin)
 $(if $(TWIN),,$(if $(filter twin twin-costs sweep,$(MAKECMDGOALS))$(filter twin,$(value ENGINE)),$(error \
     the twin runs on x86_64 only, and this host is $(shell uname -m))))
 
+# What the tests of `make live` need, where the compiler for it is installed.
+LIVE := $(if $(filter 3,$(shell for p in clang wasm-ld wasm-opt; do command -v $$p; done | grep -c .)),$(if \
+    $(wildcard /usr/lib/wasm32-wasi/libc.a),build/live/wasm/complete))
+
 # What `make qemu` boots. Any of these may be given on the command line.
 CPUS ?= 2#     harts, 1 to 8
 MEM ?= 128M#   memory, 32M to 8G
@@ -146,7 +150,8 @@ $(if $(filter test,$(MAKECMDGOALS)),$(if $(value LAB),$(if $(filter $(LABS),$(va
 SETUP ?= yes
 ifneq ($(filter-out help version clean setup,$(or $(MAKECMDGOALS),all)),)
 ifeq ($(DRY_RUN)$(filter no,$(SETUP)),)
-CHOSEN := $(foreach v,TOOLPREFIX GDB QEMU HOSTCC,$(v)=$(call quoted,$(v)))
+CHOSEN := $(foreach v,TOOLPREFIX GDB QEMU HOSTCC,$(v)=$(call quoted,$(v))) \
+    $(if $(filter live build/live/%,$(MAKECMDGOALS)),LIVE=yes)
 ifneq ($(shell $(CHOSEN) sh grade/setup.sh >&2 && echo done),done)
 $(error the tools are not set up: see above)
 endif
@@ -210,7 +215,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
 
-.PHONY: all native twin qemu qemu-gdb gdb run test mutants bench experiment tune twin-costs agree repeat measure-build results results-tables findings export report book grade example replay why theatre events skeleton class samples solution newlab bundle format setup clean version help FORCE
+.PHONY: all native twin qemu qemu-gdb gdb run test mutants bench experiment tune twin-costs agree repeat measure-build results results-tables findings export report book grade example replay why theatre live events skeleton class samples solution newlab bundle format setup clean version help FORCE
 
 FORCE:
 
@@ -389,6 +394,63 @@ build/twin/bin/$(1): $(filter build/twin/user/$(1).o build/twin/user/$(1)/%.o,$(
 endef
 $(foreach p,$(notdir $(TWIN_PROGRAMS)),$(eval $(call twin_program,$(p))))
 
+# The twin in a page: the same sources for WebAssembly (grade/live/place.h). A Debian's clang
+# makes modules with addresses of 64 bits; binaryen makes them 32, and lets calls be left and
+# entered again (grade/live/stack.h).
+LIVE_CC := clang --target=wasm64 -Igrade/live/shadow -Igrade/twin/shadow -I. -std=gnu11 -O2 -Wall \
+    -Wextra -Werror -Wno-format -Wno-c2x-extensions -Wno-unknown-pragmas \
+    -Wno-missing-field-initializers -funsigned-char -fno-common -fno-builtin -mbulk-memory
+LIVE_KERNEL_CC := $(LIVE_CC) -ffreestanding -include grade/live/place.h
+LIVE_PROGRAM_CC := $(LIVE_CC) -D_LIBC_LIMITS_H_
+LIVE_LD := wasm-ld -mwasm64 --no-entry -z stack-size=131072
+LIVE_RT = $(shell clang --target=wasm64-wasi -rtlib=compiler-rt -print-libgcc-file-name)
+LIVE_OPT := wasm-opt --enable-bulk-memory --enable-mutable-globals --enable-memory64 \
+    --memory64-lowering --asyncify --pass-arg=asyncify-imports@page.gate -O3
+LIVE_KERNEL := $(patsubst %,build/live/%.o,$(basename $(filter-out $(TWIN_HARDWARE),$(filter \
+    %.c,$(KSRC))) $(addprefix grade/twin/,clock.c cost.c hart.c machine.c) $(addprefix \
+    grade/live/,host.c space.c switch.c place.S stack.S)))
+LIVE_LIB := $(patsubst %,build/live/%.o,$(basename $(filter-out user/lib/syscall.c \
+    user/lib/compute.c,$(filter %.c,$(ULIBSRC))) $(addprefix grade/live/,call.c stack.S)))
+LIVE_PARTS := $(patsubst %.c,build/live/%.o,$(filter-out user/usertests/%,$(USRC)))
+LIVE_PROGRAMS := $(patsubst build/twin/bin/%,build/live/wasm/bin/%.wasm,$(TWIN_PROGRAMS))
+LIVE_DRIVES := grade/native/drive_parts_tool.c $(call links,grade/native/drive_parts_tool.c)
+$(eval $(call command_file,build/live/kernel.command,$(LIVE_KERNEL_CC) $(LIVE_KERNEL)))
+$(eval $(call command_file,build/live/program.command,$(LIVE_PROGRAM_CC)))
+$(eval $(call command_file,build/live/link.command,$(LIVE_LD) $(LIVE_OPT)))
+
+$(filter build/live/kernel/% build/live/policies/% build/live/drives/% \
+    build/live/grade/twin/%,$(LIVE_KERNEL)): build/live/%.o: %.c build/live/kernel.command
+	@mkdir -p $(@D)
+	$(call run,CC,$(LIVE_KERNEL_CC) -MMD -MP -c -o $@ $<)
+build/live/user/%.o: user/%.c build/live/program.command
+	@mkdir -p $(@D)
+	$(call run,CC,$(LIVE_PROGRAM_CC) -MMD -MP -c -o $@ $<)
+build/live/grade/live/%.o: grade/live/%.c build/live/kernel.command
+	@mkdir -p $(@D)
+	$(call run,CC,$(if $(filter call,$*),$(LIVE_PROGRAM_CC),$(LIVE_KERNEL_CC)) -MMD -MP -c -o $@ $<)
+build/live/grade/live/%.o: grade/live/%.S build/live/kernel.command
+	@mkdir -p $(@D)
+	$(call run,CC,$(LIVE_CC) -MMD -MP -c -o $@ $<)
+build/live/wasm/kernel.wasm: $(LIVE_KERNEL) build/live/link.command
+	@mkdir -p $(@D)
+	$(call run,LD,$(LIVE_LD) --no-gc-sections $(addprefix --wrap=queue_,at_or_after before \
+	    circular oldest approach) -o build/live/kernel.wasm $(LIVE_KERNEL) $(LIVE_RT))
+	@$(LIVE_OPT) build/live/kernel.wasm -o $@
+# $(1) the program's name
+define live_program
+build/live/wasm/bin/$(1).wasm: $(filter build/live/user/$(1).o build/live/user/$(1)/%.o,$(LIVE_PARTS)) $(LIVE_LIB) build/live/link.command
+	@mkdir -p $$(@D)
+	$$(call run,LD,$$(LIVE_LD) --stack-first --export=__heap_base -o build/live/$(1).wasm $$(filter %.o,$$^) $$(LIVE_RT))
+	@$$(LIVE_OPT) build/live/$(1).wasm -o $$@
+endef
+$(foreach p,$(notdir $(TWIN_PROGRAMS)),$(eval $(call live_program,$(p))))
+# The drives' times, as on the host (grade/replay/served.py), with Debian's C library.
+build/live/wasm/drive_parts.wasm: $(LIVE_DRIVES) $(wildcard drives/*.h drives/*/*.h)
+	@mkdir -p $(@D)
+	$(call run,LD,clang --target=wasm32-wasi --sysroot=/usr -O2 -Wl$(comma)--no-gc-sections -I. -Wno-missing-field-initializers -o $@ $(LIVE_DRIVES))
+build/live/wasm/complete: build/live/wasm/kernel.wasm $(LIVE_PROGRAMS) build/live/wasm/drive_parts.wasm
+	@touch $@
+
 # The root disk of `make qemu`. It is made again, and what was written to it is lost,
 # only when a program in it or FS_MB has changed.
 build/fs.img: $(UPROG) $(MKFS) build/image.command
@@ -400,7 +462,8 @@ build/fs.img: $(UPROG) $(MKFS) build/image.command
 -include $(wildcard $(K)/kernel/*.d $(K)/kernel/*/*.d $(K)/policies/*/*.d $(K)/drives/*.d $(K)/drives/*/*.d build/user/*.d \
     build/user/lib/*.d build/parts/*/*.d build/mkfs/*.d build/native/*/*.d \
     build/native/*/*/*.d build/native/*/*/*/*.d \
-    build/twin/*/*.d build/twin/*/*/*.d build/twin/*/*/*/*.d)
+    build/twin/*/*.d build/twin/*/*/*.d build/twin/*/*/*/*.d \
+    build/live/*/*.d build/live/*/*/*.d build/live/*/*/*/*.d)
 
 endif
 
@@ -445,7 +508,7 @@ TESTERS = $(shell expr $(JOBS) + 1)
 TEST_CHOICE = $(if $(value LAB),-n $(TESTERS) $(if $(value T),-k $(call quoted,T)) \
     grade/tests/test_labs.py,$(if $(value T),$(if $(findstring .py,$(value T)),grade/tests/$(call quoted,T),\
     -k $(call quoted,T) grade/tests),-n $(TESTERS) --dist loadgroup grade/tests))
-test: all $(if $(value LAB),build/native/drive_times_tool,native $(TWIN)) ## run the tests; T='name' or T='test_file.py' selects, FULL=1: labs in full; LAB=name: the proof of one lab
+test: all $(if $(value LAB),build/native/drive_times_tool,native $(TWIN) $(LIVE)) ## run the tests; T='name' or T='test_file.py' selects, FULL=1: labs in full; LAB=name: the proof of one lab
 	$(if $(value LAB),,@$(MAKE) --no-print-directory DEBUG=1 build/debug/kernel/kernel.elf)
 	$(PYTHON) -m pytest -c grade/pyproject.toml --rootdir=. $(TEST_CHOICE)
 
@@ -525,6 +588,9 @@ theatre: all build/native/drive_parts_tool build/native/drive_replay_tool ## wri
 	@$(RUN) grade.commands.theatre $(call option,run,N) $(call option,second,N2) \
 	    $(call option,size,SIZE) $(call operand,E)
 
+live: all build/live/wasm/complete build/native/drive_replay_tool ## write a page with the kernel in it: choose policies, tunables, a drive and a load, and see at once what they do
+	@$(RUN) grade.commands.live_page
+
 events: ## list the events around EVENT= in the trace of RUN=, the folder of a graded run
 	@$(RUN) grade.commands.labs events --run=$(call quoted,RUN_FOLDER) --event='$(EVENT)'
 
@@ -564,7 +630,8 @@ fair: all $(if $(filter twin,$(ENGINE)),twin) build/native/drive_times_tool ## c
 
 FORMAT_C = $(sort $(wildcard kernel/*.[ch] kernel/*/*.[ch] policies/*/*.[ch] drives/*.[ch] drives/*/*.[ch] user/*.[ch] \
     user/*/*.[ch] mkfs/*.[ch] grade/native/*.[ch] \
-    grade/native/*/*.[ch] grade/twin/*.[ch] grade/twin/shadow/*/*/*.h))
+    grade/native/*/*.[ch] grade/twin/*.[ch] grade/twin/shadow/*/*/*.h \
+    grade/live/*.[ch] grade/live/shadow/*/*/*.h))
 format: ## format all sources by the checked-in settings
 	.venv/bin/clang-format -i $(FORMAT_C)
 	.venv/bin/ruff check -q --no-cache --fix grade

@@ -55,6 +55,16 @@ if [ "$(uname -s)" != Darwin ]; then # there is neither on macOS
     need bubblewrap bwrap
     have /usr/include/stdio.h || missing="$missing libc6-dev"
 fi
+if [ -n "${LIVE:-}" ]; then # only the page with the kernel in it (make live)
+    need clang clang
+    need lld wasm-ld
+    need binaryen wasm-opt
+    have /usr/lib/wasm32-wasi/libc.a || missing="$missing wasi-libc"
+    for bits in 32 64; do
+        have /usr/lib/llvm-*/lib/clang/*/lib/wasi/libclang_rt.builtins-wasm$bits.a ||
+            missing="$missing libclang-rt-dev-wasm$bits"
+    done
+fi
 need gcc "${hostcc%% *}"
 need git git
 need util-linux flock

@@ -33,6 +33,7 @@ def staged(scenes: list[dict]) -> str:
         style=page.STYLE.read_text() + (HERE / "theatre.css").read_text(),
         colours=colours(LIGHT),
         dark=colours(DARK),
+        stage=(HERE / "stage.html").read_text(),
         scenes=data,
         script=(HERE / "theatre.js").read_text(),
     )

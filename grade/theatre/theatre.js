@@ -1,5 +1,5 @@
 "use strict";
-/* Draws a run or two from their traces (SCENES, columns packed by columns.py). All times are in ns
+/* Draws a run or two from their traces (scenes of scene.py, their columns packed by columns.py). All times are in ns
  * since the measured part of a run began; all runs have one time, `now`, and one window of it.
  *
  * Each picture is a function of the time alone, so any moment can be shown at once: what waits is
@@ -21,11 +21,16 @@ const at = (id) => document.getElementById(id);
 
 /* ---- columns ---- */
 
-async function unpack(text) {
+/* The bytes that were deflated (zlib) and written in base64. */
+async function inflated(text) {
   const letters = atob(text), bytes = new Uint8Array(letters.length);
   for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  const data = new Uint8Array(await new Response(stream).arrayBuffer());
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+async function unpack(text) {
+  const data = await inflated(text);
   let count = 0;
   for (let k = 0; k < data.length; k++) count += data[k] < 128;
   const column = new Float64Array(count);
@@ -292,8 +297,10 @@ function showChain(run, i) {
   make("td", exactMs(groups.reduce((ns, group) => ns + group.ns, 0)) + " ms", sum);
   make("td", "in all", sum);
   const size = run.size === "full" ? "" : " SIZE=" + run.size, about = make("p", "", box);
-  make("code", "make replay E=" + run.experiment + size + " N=" + run.run + " AT=event:" + r.event[i], about);
-  make("span", " stops the machine in gdb when this read is queued. ", about);
+  if (run.experiment) {
+    make("code", "make replay E=" + run.experiment + size + " N=" + run.run + " AT=event:" + r.event[i], about);
+    make("span", " stops the machine in gdb when this read is queued. ", about);
+  }
   make("button", "Close", about).onclick = () => { box.hidden = true; chosen = null; drawAll(); };
 }
 
@@ -698,12 +705,12 @@ function nextEvent(by) {
   if (Number.isFinite(best)) goTo(best);
 }
 
-/* The state is in the page's address, so that it can be shared. */
-let writing = 0;
+/* The state is in the page's address, so that it can be shared. A page may have more to say there. */
+let writing = 0, alsoInAddress = () => [];
 function remember() {
   clearTimeout(writing);
   writing = setTimeout(() => {
-    const words = ["t=" + Math.round(now), "from=" + Math.round(from), "to=" + Math.round(to)];
+    const words = [...alsoInAddress(), "t=" + Math.round(now), "from=" + Math.round(from), "to=" + Math.round(to)];
     if (chosen) words.push("read=" + runs.indexOf(chosen.run) + ":" + chosen.run.requests.number[chosen.i]);
     history.replaceState(null, "", "#" + words.join("&"));
   }, 300);
@@ -778,7 +785,7 @@ function listen() {
     "0": () => zoom(length / (to - from) + 1), "n": () => slow(1), "p": () => slow(-1),
     "d": () => differ !== null && goTo(differ), "e": () => nextEvent(1), "b": () => nextEvent(-1), "Home": () => goTo(0), "End": () => goTo(length)};
   document.onkeydown = (e) => {
-    if (e.ctrlKey || e.metaKey || e.altKey || e.target.tagName === "SELECT") return;
+    if (e.ctrlKey || e.metaKey || e.altKey || ["SELECT", "INPUT"].includes(e.target.tagName)) return;
     if (e.key === " " && ["BUTTON", "SUMMARY"].includes(e.target.tagName)) return;
     const by = (to - from) / (e.shiftKey ? 10 : 100);
     if (e.key === "ArrowLeft" || e.key === "ArrowRight") goTo(now + (e.key === "ArrowLeft" ? -by : by));
@@ -835,25 +842,31 @@ function stageOf(run, n) {
   return stage;
 }
 
-async function begin() {
-  for (const scene of SCENES) {
-    for (const name of ["requests", "commands", "cache", "flushes"]) scene[name] = await unpacked(scene[name]);
-    prepare(scene);
-  }
-  runs = SCENES;
-  if (runs.length > 1) differ = firstDifference(runs[0], runs[1]);
+/* Show these runs, which have been prepared, in place of others. */
+function show(prepared) {
+  runs = prepared;
+  chosen = lanesPicture = null;
+  at("chain").hidden = true;
+  differ = runs.length > 1 ? firstDifference(runs[0], runs[1]) : null;
   mostWaited = niceEnd(Math.max(10 * MS, ...runs.map((run) => run.longest)));
   mostDirty = niceEnd(Math.max(S, ...runs.map((run) => run.oldest)));
   length = Math.max(...runs.map((run) => run.length_ns));
   at("lanes").style.height = (runs.length === 1 ? 280 : 420) + "px";
   for (const id of ["controls", "time", "stages"]) at(id).hidden = false;
-  at("loading").remove();
   at("lanes").setAttribute("aria-valuemax", (length / S).toFixed(6));
+  at("stages").replaceChildren();
   stages = runs.map(stageOf);
+}
+
+async function begin(scenes) {
+  for (const scene of scenes) {
+    for (const name of ["requests", "commands", "cache", "flushes"]) scene[name] = await unpacked(scene[name]);
+    prepare(scene);
+  }
+  show(scenes);
+  at("loading").remove();
   recall();
   listen();
   drawAll();
   document.documentElement.dataset.ready = "yes";
 }
-
-begin();
