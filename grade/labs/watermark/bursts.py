@@ -78,13 +78,20 @@ def close(value: int, wanted: int, share: float) -> bool:
     return abs(value - wanted) <= max(2, share * wanted)
 
 
-def expect_levels(bench: Workbench, scenario: Scenario, step_ms: int, last: int, mark: str) -> None:
+def expect_levels(
+    bench: Workbench,
+    scenario: Scenario,
+    step_ms: int,
+    last: int,
+    mark: str,
+    share: float | None = None,
+) -> None:
     """Expect a mark, `high` or `low`, to be close to the reference's in nearly all steps in which
-    the bursts of both show it."""
+    the bursts of both show it; share: by how much it may differ, if not as in SHARES."""
     step_ns = step_ms * 10**6
     own = levels(bench.run(scenario), step_ns, last)
     best = levels(bench.reference(scenario), step_ns, last)
-    share = SHARES[mark]
+    share = share or SHARES[mark]
     wanted = {step: getattr(level, mark) for step, level in best.items()}
     came = {step: getattr(own[step], mark) for step in wanted if step in own}
     good = sum(close(blocks, wanted[step], share) for step, blocks in came.items())

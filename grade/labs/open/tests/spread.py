@@ -7,5 +7,5 @@ from ..load import measured, three, visible
 
 
 def spread_of_read_response(bench: Workbench) -> Slide:
-    """The standard deviation of the response times of all reads of the load."""
+    """The mean distance of the response times of all reads of the load from their mean."""
     return measured(three(bench, visible(bench)), "spread")

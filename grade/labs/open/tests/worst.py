@@ -7,5 +7,5 @@ from ..load import measured, three, visible
 
 
 def worst_read_responses(bench: Workbench) -> Slide:
-    """The mean of the five longest response times of the load."""
+    """The mean of the longest hundredth of the load's response times."""
     return measured(three(bench, visible(bench)), "worst")

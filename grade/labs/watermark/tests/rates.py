@@ -7,6 +7,11 @@ from grade.scoring.workbench import Workbench
 from ..bursts import expect_levels
 
 STEP_MS = 4000
+# By which the high mark may differ. The rate is doubled and halved, so one that does not follow it
+# is off by half. A wrong low mark makes other bursts, in which other rates are counted: that moves
+# the high mark by up to a sixth, and is not to cost the points for it.
+FOLLOWS = 0.25
+HALF = 0.4  # where one that steps too far has less than half of the reference's
 DRIVE = ("rz58",)  # always the same, so that points do not depend on it
 
 
@@ -33,7 +38,7 @@ def _doubled(bench: Workbench) -> Scenario:
 
 def the_high_mark_follows_the_rate(bench: Workbench) -> None:
     """A writer's rate is doubled after 17 s, and halved again after 17 s more."""
-    expect_levels(bench, _doubled(bench), STEP_MS, 1, "high")
+    expect_levels(bench, _doubled(bench), STEP_MS, 1, "high", FOLLOWS)
 
 
 def the_low_mark_follows_both_rates(bench: Workbench) -> None:
@@ -45,4 +50,4 @@ def no_step_more_than_halves_the_high_mark(bench: Workbench) -> None:
     """A writer's rate suddenly becomes seven or eight times as high."""
     rate = bench.random("sudden").randrange(7, 10)
     scenario = _scenario("sudden", [rate, 60], [26, 18])
-    expect_levels(bench, scenario, STEP_MS, 1, "high")
+    expect_levels(bench, scenario, STEP_MS, 1, "high", HALF)
