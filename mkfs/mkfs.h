@@ -110,8 +110,8 @@ u32 layout_data_start(const struct fs *, u32 group);
 /* Where n blocks are free together, in this group or the next that has
  * them; else the first free block from the group on. */
 u32 layout_find(const struct fs *, u32 group, u32 n);
-/* Likewise for one block, in the first group that has at least its share of the
- * free ones, from so many groups after this block's on. */
+/* The first free block of the first group that has at least its share of the
+ * free blocks, from so many groups after this block's on. */
 u32 layout_find_elsewhere(const struct fs *, u32 block, u32 groups_on);
 bool layout_is_free(const struct fs *, u32 block);
 bool layout_are_free(const struct fs *, u32 block, u32 n); /* in one group */
@@ -140,7 +140,7 @@ void file_lay_at(struct fs *, struct node *, u32 block);
 /* Give the node an inode in this group or after, and write that and, unless
  * laid, the data. Of directories only the blocks are chosen. */
 void file_lay(struct fs *, struct node *, u32 group);
-/* Likewise all below a directory that has an inode, but not /aged. */
+/* The same for all below a directory that has an inode, but not /aged. */
 void file_lay_tree(struct fs *, struct node *dir);
 /* Once every inode is known. */
 void file_write_directories(struct fs *, struct node *);

@@ -629,8 +629,8 @@ TEST(sluice_lets_out_evenly_what_became_dirty_at_once)
     check_eq(queue.length[SET_OFFERS], 0);
 }
 
-/* One each second, in the last tick but one and not before: none is let out
- * early to no purpose. */
+/* One each second, in the last tick but one and not before: none is dispatched
+ * early without need. */
 TEST(sluice_keeps_a_lone_block_until_it_is_due)
 {
     const struct policy *p = sluice(2000, 100);

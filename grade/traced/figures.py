@@ -59,7 +59,7 @@ class Figures:
     link_us_per_mb: float
     link_read: float  # bytes that the linker read of objects and archives, by their size
     sections: tuple[float, ...]  # of the linked program, each by the bytes of all objects
-    symbols: float  # its tables of symbols and names, likewise
+    symbols: float  # its tables of symbols and names, by the same bytes
     calls: dict[str, tuple[float, ...]]  # the sizes of all write calls, by the kind of file
     linked_runs: tuple[int, ...]  # the sizes of the linker's runs
     lifetimes_s: dict[str, tuple[float, ...]]  # of temporary files, by kind
