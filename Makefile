@@ -490,7 +490,7 @@ qemu: $(KERNEL) build/fs.img ## boot to a shell (CPUS= MEM= DISKS= ARGS= DEBUG=)
 	    $$(sed -n 's/^- .\([a-z0-9_]*\).*/\1/p' $(UNSOLVED))'; $(UNSOLVED) says what they do')
 	$(QEMU_COMMAND)
 
-qemu-gdb: $(KERNEL) build/fs.img ## as `make qemu`, and wait for `make gdb` in another terminal
+qemu-gdb: $(KERNEL) build/fs.img ## boot as `make qemu` does, and wait for `make gdb` in another terminal
 	@echo '*** now type "make gdb" in another terminal'
 	$(QEMU_COMMAND) -S -gdb chardev:gdb -chardev \
 	    socket,id=gdb,path=$(GDB_SOCKET),server=on,wait=off
@@ -534,7 +534,7 @@ sweep: all twin build/native/drive_replay_tool ## measure an experiment over any
 twin-costs: all twin ## count in the machine what computing takes, and write it to grade/twin/costs.txt
 	@$(PYTHON) -m grade.commands.twin_costs
 
-agree: ## how well the results of ENGINE=twin agree with those of the machine, where both have been made (E=name, SIZE=quick)
+agree: ## print how well the results of ENGINE=twin agree with those of the machine, where both have been made (E=name, SIZE=quick)
 	@$(PYTHON) -m grade.commands.agree $(call option,size,SIZE) $(call operand,E)
 
 repeat: all build/native/drive_replay_tool ## make experiments under two QEMUs and compare all bytes of the results (QEMU_OTHER=path, E=name, SIZE=quick, JOBS=)
@@ -642,7 +642,7 @@ format: ## format all sources by the checked-in settings
 json = "$(subst ",\",$(subst \,\\,$(1)))"
 entry = {"directory": $(call json,$(CURDIR)), "file": "$(s)", "command": $(call json,$(2) -c $(s))},
 entries = $(foreach s,$(1),$(call word_of,$(entry)))
-compile_commands.json: FORCE ## for editors: how each file is compiled (every make writes it)
+compile_commands.json: FORCE ## write for editors how each file is compiled (every make does it)
 	@mkdir -p build; echo '[' > build/$@
 	@# A command of a recipe has at most 128 KiB (MAX_ARG_STRLEN of Linux), so there are three.
 	@printf '%s\n' $(call entries,$(KSRC),$(KCC) $(KCFLAGS)) >> build/$@
