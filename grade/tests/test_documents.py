@@ -359,3 +359,13 @@ def test_options_that_are_shown_of_dask_are_its() -> None:
             told = subprocess.run(line, capture_output=True, text=True, check=True).stdout
             for option in re.findall(r"--[\w-]+", command.line):
                 assert option in told, f"{command.line}: {option}"
+
+
+def test_the_readme_has_speeds_of_the_book() -> None:
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    said = r"prompt takes ([\d.]+ s)\. A cold file is read at (\d+) MB/s, and ([\d,]+) blocks"
+    page = (ROOT / "grade/book/pages/using/running.md").read_text()
+    rows = dict(re.findall(r"^\| ([^|]+?) +\| ([^|]+?) +\|", page, re.M))
+    names = ("exec of QEMU to shell prompt", "cold sequential read, MB/s")
+    names += ("raw device, 4 KiB, 16 in flight, a second",)
+    assert re.search(said, readme).groups() == tuple(rows[name] for name in names)
