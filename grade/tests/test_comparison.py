@@ -252,6 +252,13 @@ def test_the_cost_is_told_as_multiples_of_the_least(shown: list[Study]):
     assert questions.span(found) in answer or answer.startswith(f"Nothing: {best}")
 
 
+def test_an_answer_is_of_whole_sentences_and_counts_nothing_that_there_is_not(shown: list[Study]):
+    loads = core.loads(rows(shown))
+    answer = questions.QUESTIONS[2].answer(loads, "oldest")
+    first = rf"{questions.champion(loads)} lets a block become [\d.]+ to [\d.]+ times as old as"
+    assert re.match(first + r" the set with the least\. The difference is largest under ", answer)
+
+
 def test_the_page_asks_first_and_opens_on_the_longest_wait(page: str):
     body = page[page.index("<body") :]
     assert body.index('id="question-worst"') < body.index("<h2>All sets") < body.index("<input")

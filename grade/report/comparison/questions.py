@@ -98,8 +98,9 @@ def who_waits_least(loads: list[Load]) -> str:
     return answer + without_interval(shown)
 
 
-def cost(what: str) -> Callable[[list[Load], str], str]:
-    """The answer to the question what the champion costs in a measure."""
+def cost(does: str, how: str) -> Callable[[list[Load], str], str]:
+    """The answer to the question what the champion costs in a measure: it `does` so many times as
+    `how` as another set."""
 
     def told(loads: list[Load], measure: str) -> str:
         best = champion(loads)
@@ -111,11 +112,12 @@ def cost(what: str) -> Callable[[list[Load], str], str]:
         own = f"{load.shown(best, measure)} {UNITS[measure]}"
         compared = f"{load.shown(by, measure)} {UNITS[measure]} of {by}"
         wins = sum(best in here.least(measure) for _, here in found)
-        said = f"{best} {what} {span([ratio for ratio, _ in found])} times the least of all sets"
+        multiples = span([ratio for ratio, _ in found])
         if worst == 1:
             return f"Nothing: {best} has the least of all sets under each of {len(found)} loads."
-        most_of_all = f"the most under {load.name}: {own}, beside {compared}"
-        return f"{said} (the least itself under {wins} of {len(found)} loads), {most_of_all}."
+        itself = f" (it has the least itself under {wins} of {len(found)} loads)" if wins else ""
+        said = f"{best} {does} {multiples} times as {how} as the set with the least{itself}."
+        return f"{said} The difference is largest under {load.name}: {own}, beside {compared}."
 
     return told
 
@@ -151,14 +153,14 @@ QUESTIONS = (
         "worst",
         lambda loads, _: who_waits_least(loads),
     ),
-    Question("What does that cost in writes?", "writes", cost("writes")),
+    Question("What does that cost in writes?", "writes", cost("writes", "much")),
     Question(
         "How old does a block become before it is written, and is lost in a crash?",
         "oldest",
-        cost("keeps its oldest block"),
+        cost("lets a block become", "old"),
     ),
     Question("Does the mean response tell the sets apart?", "mean", little_apart),
-    Question("What does it cost in CPU time?", "cpu", cost("takes")),
+    Question("What does it cost in CPU time?", "cpu", cost("takes", "much")),
 )
 
 
