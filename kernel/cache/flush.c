@@ -269,7 +269,7 @@ u64 bflush_smooth(struct disk *d, u64 age_ns)
 {
     spin_lock(&bcache.lock);
     u64 last_write = bcache.write_number;
-    u64 n = make_oldest_due(d, ago(age_ns), NEVER_NS, last_write);
+    u64 n = make_oldest_due(d, ago(age_ns), UNLIMITED, last_write);
     if (n)
         start_pending(d, last_write);
     spin_unlock(&bcache.lock);
