@@ -153,7 +153,7 @@ static void sluice_queued(struct queue *q, struct request *r, u64 now_ns)
     } else if (r->write) {
         q->word[WAITED] += r->waited;
     }
-    if (!r->offer && q->length[0] + q->word[WAITED] == 1)
+    if (!r->offer && q->length[SET_READS] + q->word[WAITED] == 1)
         note_gap(q, now_ns);
 }
 
@@ -203,7 +203,7 @@ static struct request *soonest(const struct queue *q, enum direction dir,
 {
     struct choice c = {.queue = q,
                        .now_ns = now_ns,
-                       .n = MAX(q->length[0] + q->word[WAITED], 1)};
+                       .n = MAX(q->length[SET_READS] + q->word[WAITED], 1)};
     struct request *up = queue_circular(q, dir, q->head_sector);
     struct request *down = queue_before(q, dir, q->head_sector);
     for (u64 i = 0; i < LOOKS; i++) {
@@ -221,7 +221,7 @@ static struct request *soonest(const struct queue *q, enum direction dir,
 static struct request *foreground(const struct queue *q, u64 now_ns)
 {
     enum direction dir = q->word[WAITED] ? BOTH : READS;
-    u64 n = q->length[0] + (dir == BOTH ? q->length[1] : 0);
+    u64 n = q->length[SET_READS] + (dir == BOTH ? q->length[SET_WRITES] : 0);
     return n > 1 ? soonest(q, dir, now_ns) : queue_oldest(q, dir);
 }
 
@@ -230,15 +230,16 @@ static struct request *foreground(const struct queue *q, u64 now_ns)
 /* The set of which a write is wanted now; 0 if none is. */
 static enum direction wanted(const struct queue *q, u64 now_ns)
 {
-    if (q->length[1] && !q->word[WAITED])
+    if (q->length[SET_WRITES] && !q->word[WAITED])
         return WRITES;
-    return q->length[2] && paces[q->disk].next_ns <= now_ns ? OFFERS : 0;
+    return q->length[SET_OFFERS] && paces[q->disk].next_ns <= now_ns ? OFFERS
+                                                                     : 0;
 }
 
 /* Since when, or from when, a write is wanted; NEVER_NS if none is. */
 static u64 wanted_since_ns(const struct queue *q)
 {
-    u64 since_ns = q->length[2] ? paces[q->disk].next_ns : NEVER_NS;
+    u64 since_ns = q->length[SET_OFFERS] ? paces[q->disk].next_ns : NEVER_NS;
     struct request *oldest = q->word[WAITED] ? NULL : queue_oldest(q, WRITES);
     return oldest ? MIN(oldest->queued_ns, since_ns) : since_ns;
 }
