@@ -48,9 +48,9 @@ echo @end; {reading}
 echo @done
 """
 MOUNT = "mkdir /data && mount disk1 /data || exit"
-SHOWN = re.compile(
-    r"@start\n(?P<start>.*)\n@stat\n(?P<stat0>.*)@hist\n(?P<hist0>.*)@workload\n(?P<said>.*)"
-    r"@end\n(?P<end>.*)\n@stat\n(?P<stat1>.*)@hist\n(?P<hist1>.*)@done\n",
+SHOWN = re.compile(  # only what the workload said may hold a line like one of these marks
+    r"@start\n(?P<start>.*?)\n@stat\n(?P<stat0>.*?)@hist\n(?P<hist0>.*?)@workload\n(?P<said>.*)"
+    r"@end\n(?P<end>.*?)\n@stat\n(?P<stat1>.*?)@hist\n(?P<hist1>.*?)@done\n",
     re.S,
 )
 UPTIME = re.compile(r"up (?:(\d+) days?, )?(\d\d):(\d\d):(\d\d)\.(\d{3})")
