@@ -21,6 +21,7 @@ from hashlib import shake_256
 from pathlib import Path
 
 from grade.machine import devtext, image
+from grade.machine.guest import Guest
 from grade.machine.qemu import Config, Disk
 from grade.measure import run as runs
 from grade.measure.files import CACHE, hash_of
@@ -85,19 +86,25 @@ def root_disk(run: Run, folder: Path) -> tuple[Path, dict[str, int]]:
     return made, {path: place_of(made, text.encode()) for path, text in wanted.items()}
 
 
-def started(run: Run) -> Ready:
-    """A resident twin for runs like this one."""
+def laid_out(run: Run) -> tuple[Guest, dict[str, int]]:
+    """Memory with the disks of runs like this one, and where on the first each script is."""
     CACHE.mkdir(parents=True, exist_ok=True)
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=CACHE, prefix="root-")))
-        root, places = root_disk(run, folder)
+    with tempfile.TemporaryDirectory(dir=CACHE, prefix="root-") as folder:
+        root, places = root_disk(run, Path(folder))
         data = [runs.images(run)["data"].path] if run.config["data"] else []
         disks = tuple(Disk(path) for path in (root, *data))
         machine = Config(disks, memory=run.config["memory"], lab=True)
         why = engine.refusal(machine, run.config["commands"])
         if why:
             raise RunFailed(f"the twin cannot make this run: {why}")
-        guest = stack.enter_context(machine.guest())
+        return machine.guest(), places
+
+
+def started(run: Run) -> Ready:
+    """A resident twin for runs like this one."""
+    with ExitStack() as stack:
+        guest, places = laid_out(run)
+        stack.enter_context(guest)
         resident = stack.enter_context(Resident(guest))
         return Ready(kind_of(run), resident, places, stack.pop_all())
 
