@@ -85,13 +85,16 @@ static void let_base_go(u64 base)
     base_in_use[i] = false;
 }
 
-/* Copy [from, to) of a space to the same place of another, moving pointers. */
+/* Copy [from, to) of a space to the same place of another, which is all zeros,
+ * moving pointers. Most words are zeros: they make no page of the copy. */
 static void copy_moved(const struct space *s, u64 base, u64 from, u64 to)
 {
     const u64 *word = (const u64 *)(s->base + from);
     u64 *copy = (u64 *)(base + from), delta = base - s->base;
     for (u64 i = 0; i < (to - from) / sizeof *word; i++)
-        copy[i] = word[i] - s->base < SPACE_BYTES ? word[i] + delta : word[i];
+        if (word[i])
+            copy[i] =
+                word[i] - s->base < SPACE_BYTES ? word[i] + delta : word[i];
 }
 
 /* ---- as vm.h has it ---- */
