@@ -20,9 +20,10 @@ from grade.measure.choose import on_twin
 from grade.measure.known import known
 from grade.measure.load import load, opened
 from grade.measure.run import RunFailed
+from grade.measure.runner import OtherTree
 from grade.sweep import draw, whole
-from grade.sweep.journal import Journal
-from grade.sweep.make import measuring
+from grade.sweep.journal import Journal, tree_hash
+from grade.sweep.make import make_some, measuring
 from grade.sweep.over import BadSweep, Choice, Range, axes
 from grade.sweep.whole import Measured, Objective, Sweep
 from grade.twin import engine
@@ -289,6 +290,14 @@ def test_a_run_that_fails_is_told_and_its_point_is_missing(
     assert [point.point["code"] for point in points] == [0]
     assert len(errors) == 1
     assert "pu_seed=1_code=1: the machine ended with status 1" in errors[0]
+
+
+def test_a_worker_with_another_tree_is_refused(sweep_over: Callable[..., Sweep]) -> None:
+    sweep = sweep_over("arm=pu, seed=1")
+    (run,) = sweep.maker.runs({"arm": "pu", "seed": 1}, 1)
+    assert make_some({"a": run}, ["read.mean_ms"], tree_hash())[0].error == ""
+    with pytest.raises(OtherTree, match="has another tree"):
+        make_some({"a": run}, ["read.mean_ms"], "another")
 
 
 def test_the_command_writes_a_table_and_a_page_that_loads_nothing(
