@@ -42,7 +42,8 @@ RUNS = [
     (0, {}, {}),
     (0, {"update": "aipu"}, {}),
     (0, {"update": "pu", "sched": "clook", "write": "async"}, TUNED),
-    (1, {"sched": "sstf"}, {}),
+    (0, {"sched": "sluice"}, {}),  # it looks at its queue in every way that costs
+    (1, {"sched": "wow"}, {}),
     (2, {"prefetch": "ondemand", "replace": "arc"}, {}),
     (3, {}, {}),
 ]
