@@ -328,7 +328,9 @@ $(MKFS): $(MKFS_OBJ) build/mkfs.command
 # Those of them that are in grade/native may name more. A folder stands for all
 # sources in it.
 NATIVE := $(patsubst grade/%.c,build/%,$(filter %_test.c %_tool.c,$(HOSTSRC)))
-links = $(foreach s,$(shell sed -n 's/^ \* link: //p' $(1)),$(if \
+LINKS := $(shell awk '/^ \* link: /{for (i = 3; i <= NF; i++) print FILENAME ":" $$i}' \
+    /dev/null $(filter grade/native/%,$(HOSTSRC)))
+links = $(foreach s,$(patsubst $(1):%,%,$(filter $(1):%,$(LINKS))),$(if \
     $(filter %.c,$(s)),$(s),$(wildcard $(s)/*.c $(s)/*/*.c)))
 native_sources = $(sort $(foreach s,$(call links,grade/native/$(1).c),$(s) \
     $(if $(filter grade/native/%,$(s)),$(call links,$(s)))))
