@@ -412,7 +412,7 @@ build/live/kernel/disk/queue.o build/live/kernel/disk/model.o: \
     LIVE_LOOKS = $(foreach f,$(LOOKS),-D$(f)=__real_$(f))
 LIVE_PROGRAM_CC := $(LIVE_CC) -D_LIBC_LIMITS_H_
 LIVE_LD := wasm-ld -mwasm64 --no-entry -z stack-size=131072
-LIVE_RT = $(shell clang --target=wasm64-wasi -rtlib=compiler-rt -print-libgcc-file-name)
+LIVE_RT = $(eval LIVE_RT := $(shell clang --target=wasm64-wasi -rtlib=compiler-rt -print-libgcc-file-name))$(LIVE_RT)
 LIVE_OPT := wasm-opt --enable-bulk-memory --enable-mutable-globals --enable-memory64 \
     --memory64-lowering --asyncify --pass-arg=asyncify-imports@page.gate -O3
 LIVE_KERNEL := $(patsubst %,build/live/%.o,$(basename $(filter-out $(TWIN_HARDWARE),$(filter \
