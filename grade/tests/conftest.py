@@ -1,16 +1,22 @@
 """Fixtures of the tests, and the line that reproduces a failure."""
 
 import shlex
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from grade.host.paths import NATIVE
+from grade.host.paths import BUILD, NATIVE
 from grade.machine import image
 from grade.machine.image import Content
 from grade.machine.qemu import Config, Disk, Machine, Result, run_rc
+
+# Every worker rewrites the assertions of all tests, which takes it seconds. What comes of that is
+# kept, also where the environment wants no bytecode beside the sources. Programs that tests start
+# do as the environment says.
+sys.dont_write_bytecode, sys.pycache_prefix = False, str(BUILD / "pycache")
 
 MakeImage = Callable[..., Path]
 Boot = Callable[..., Machine]

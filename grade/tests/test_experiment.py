@@ -1,4 +1,7 @@
-"""Experiments: files are checked strictly, runs repeat to the last byte, failures stay apart."""
+"""Experiments: files are checked strictly, runs repeat to the last byte, failures stay apart.
+
+Where the machine is not what is tested, the twin makes the runs, in less time.
+"""
 
 import copy
 import json
@@ -14,12 +17,16 @@ import pytest
 from grade.host.paths import ROOT
 from grade.machine.trace import Event
 from grade.measure import files, findings, metrics, result, runner, series, summary
-from grade.measure.choose import EXPERIMENTS
+from grade.measure.choose import EXPERIMENTS, on_twin
 from grade.measure.known import known
 from grade.measure.load import load
 from grade.measure.locate import Lines
-from grade.measure.schema import BadExperiment, Run
+from grade.measure.schema import MACHINE_ENGINE, TWIN, BadExperiment, Run
 from grade.measure.verdict import Verdict
+from grade.twin import engine
+
+ENGINE = MACHINE_ENGINE if engine.host_refusal() else TWIN
+NAME = "small" if engine.host_refusal() else f"small@{TWIN}"  # of SMALL's results
 
 SMALL = """\
 claim = "a delayed write is not waited for"
@@ -84,7 +91,7 @@ def small(tmp_path: Path) -> Path:
 def command(path: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """What `make experiment` runs."""
     line = [sys.executable, "-m", "grade.commands.experiment", "--no-report", path]
-    words = ("--folder", str(folder), *words)
+    words = (f"--engine={ENGINE}", "--folder", str(folder), *words)
     return subprocess.run([*line, *words], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
@@ -270,19 +277,23 @@ def test_wrong_variables_of_arms_are_refused(small: Path, async_has, delayed_has
 
 
 def test_two_processes_at_once_get_the_same_bytes(small: Path, tmp_path: Path):
+    """Also where the machine makes the runs."""
+    changed(small, "[sweep]\nseed = [1, 2]", "[sweep]\nseed = [1]")
     folders = [tmp_path / "a", tmp_path / "b"]
     with ThreadPoolExecutor() as pool:
-        done = list(pool.map(lambda folder: command(small, folder, "--jobs", "2"), folders))
+        done = list(
+            pool.map(lambda folder: command(small, folder, "--jobs=2", "--engine=machine"), folders)
+        )
     assert [d.returncode for d in done] == [0, 0], done[0].stdout + done[0].stderr
     texts = [(folder / "small" / "results.jsonl").read_bytes() for folder in folders]
     assert texts[0] == texts[1]
-    assert texts[0].count(b"\n") == 4
+    assert texts[0].count(b"\n") == 2
     assert str(tmp_path).encode() not in texts[0]
 
 
 def test_what_is_there_is_not_run_again(small: Path, tmp_path: Path):
     def make() -> runner.Outcome:
-        experiment = load(small)
+        experiment = load(small) if engine.host_refusal() else on_twin(load(small))
         return runner.execute(experiment, experiment.runs, 2, lambda step: None, tmp_path)
 
     first = make()
@@ -350,7 +361,11 @@ def test_a_run_that_fails_is_shown_and_the_others_go_on(tmp_path: Path):
     assert "FAILED only_nbuf=100_command=sleep 2000: took more than 1000 s of virt" in done.stdout
     assert "FAILED only_nbuf=99999999_command=true: the machine ended with status" in done.stdout
     assert "\n1 run made, 5 failed; results in" in done.stdout
-    lines = (tmp_path / "out" / "failing" / "results.jsonl").read_text().splitlines()
+    lines = (
+        (tmp_path / "out" / NAME.replace("small", "failing") / "results.jsonl")
+        .read_text()
+        .splitlines()
+    )
     assert len(lines) == 1
     assert '"command":"true"' in lines[0]
 
@@ -441,6 +456,9 @@ def test_metrics_are_right_on_a_known_distribution():
 # ---- time series ----
 
 
+its_runs_are_made_once = pytest.mark.xdist_group("experiment")
+
+
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The results of SMALL."""
@@ -448,7 +466,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = folder / "small.toml"
     path.write_text(SMALL)
     assert command(path, folder).returncode == 0
-    return folder / "small" / "results.jsonl"
+    return folder / NAME / "results.jsonl"
 
 
 def request(name: str, at_ms: int, sector: int = 0, response_us: int = 0, write: bool = False):
@@ -501,6 +519,7 @@ def test_buckets_of_the_heat_map_adjoin():
         assert series.bucket_low(us) == low
 
 
+@its_runs_are_made_once
 def test_series_agree_with_the_kernels_counters(made: Path):
     for row in result.read(made):
         disk = result.disk_series(row)
@@ -518,13 +537,14 @@ def test_lost_events_are_told_of_and_their_time_left_out(small: Path, tmp_path: 
     changed(small, "nbuf = 100", "nbuf = 100\ntrace_k = 1")
     done = command(small, tmp_path / "out")
     assert done.stdout.count("events; a larger trace_k keeps them") == 4
-    for row in result.read(tmp_path / "out" / "small" / "results.jsonl"):
+    for row in result.read(tmp_path / "out" / NAME / "results.jsonl"):
         assert row["series"]["lost"] > 1000
         first = row["series"]["from_bin"]
         assert 0 < first < row["series"]["bins"]
         assert not any(result.disk_series(row)["reads"][: first - 1])
 
 
+@its_runs_are_made_once
 def test_the_terminal_shows_when_writes_are_done(made: Path):
     row = result.read(made)[0]
     writes = [0, 60, 0, 30]
@@ -537,6 +557,7 @@ def test_the_terminal_shows_when_writes_are_done(made: Path):
 # ---- a line of the results ----
 
 
+@its_runs_are_made_once
 def test_lines_of_results_are_as_documented(made: Path):
     results = result.read(made)
     assert len(results) == 4
@@ -545,6 +566,7 @@ def test_lines_of_results_are_as_documented(made: Path):
         assert name in documented, name
 
 
+@its_runs_are_made_once
 @pytest.mark.parametrize(
     ("where", "value", "said"),
     [

@@ -1,7 +1,6 @@
 """Copies of the tree, in which a test may change sources and run make."""
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -9,13 +8,19 @@ from grade.host.limits import HANG_S
 from grade.host.paths import ROOT
 
 # Of build/ without what other tests and commands make and remove meanwhile.
-SKIPPED = (".git", ".venv", "__pycache__", "experiments", "snapshots", "*.img", "*.sock")
+SKIPPED = (".git", ".venv", "__pycache__", "pycache", "experiments", "snapshots", "*.img", "*.sock")
 
 
-def copy_of_tree(folder: Path) -> Path:
-    """The tree as built, times included; .venv is shared."""
+def copy_of_tree(folder: Path, *without: str) -> Path:
+    """The tree as built, times included, without these folders of it; .venv is shared."""
     copy = folder / "tree"
-    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*SKIPPED), symlinks=True)
+    copy.mkdir()
+    skipped = [f"--exclude={name}" for name in (*SKIPPED, *(f"./{name}" for name in without))]
+    pack = ["tar", "--create", "--format=posix", "--file=-", *skipped, "."]
+    with subprocess.Popen(pack, cwd=ROOT, stdout=subprocess.PIPE) as packing:
+        unpack = ["tar", "--extract", "--preserve-permissions", "--file=-"]
+        subprocess.run(unpack, cwd=copy, stdin=packing.stdout, check=True)
+    assert packing.returncode == 0
     (copy / ".venv").symlink_to(ROOT / ".venv")
     return copy
 
