@@ -524,7 +524,7 @@ mutants: all native ## change the sources at random and count what the tests not
 	@$(PYTHON) -m grade.commands.mutants --jobs $(JOBS) $(call option,count,COUNT) \
 	    $(call option,seed,SEED) $(call option,files,FILES) $(call option,mutant,MUTANT)
 
-bench: all build/native/drive_replay_tool ## measure speeds, as tables, build/bench.json and build/targets.json
+bench: all build/native/drive_replay_tool $(TWIN) ## measure speeds, as tables, build/bench.json and build/targets.json
 	@$(RUN) grade.commands.bench
 
 # E is a name, the beginning of names, or all. Without it, mogul-4.1 is made on both

@@ -6,6 +6,7 @@ thousand and for a million buffers. Those of the host's clock are meaningful on 
 
 import json
 import os
+import platform
 import random
 import resource
 import subprocess
@@ -14,18 +15,22 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import median
 
 from grade.host.paths import BUILD, NATIVE, ROOT
-from grade.measure import runner
-from grade.measure.choose import chosen
+from grade.measure import runner, trial
+from grade.measure.choose import chosen, on_twin
 from grade.measure.schema import Experiment
 from grade.speed import scaling
+from grade.twin import engine
 
 SMALL, LARGE = 1_000, 1_000_000  # dirty blocks
 SMALL_CACHE, LARGE_CACHE = 8 << 10, 1 << 20  # buffers
 REQUESTS = 10_000  # of a replayed trace
 REPLAYS = 5
 MOGUL = "mogul-4.1"  # both systems, 48 runs
+TRIALS = 20  # of the twin
+SWEPT_S = 2 * 3600 / 100_000  # for 100,000 trials in an hour of two processors
 
 
 @dataclass(frozen=True)
@@ -96,6 +101,19 @@ def experiment_rows() -> Iterator[Row]:
     yield Row(f"{count} trials, {jobs} jobs", all_s, "s", 120)
 
 
+def twin_rows() -> Iterator[Row]:
+    """A trial of a resident twin: alone, and with all that a sweep does to know its figures."""
+    if platform.machine() not in engine.HOSTS:
+        return
+    run = on_twin(chosen(MOGUL, None)[0]).runs[0]
+    trial.measure(run)  # starts it
+    start_s = time.process_time()
+    twin_s = median(trial.measure(run).cpu_s for _ in range(TRIALS))
+    here_s = (time.process_time() - start_s) / TRIALS
+    yield Row("trial of 10,000 reads on the twin, processor time", twin_s, "s", 0.03)
+    yield Row("the same in a sweep, processor time", twin_s + here_s, "s", SWEPT_S)
+
+
 def write_trace(path: Path) -> None:
     """Requests at random places, half of them reads, as drive_replay_tool wants them."""
     draw = random.Random(1)
@@ -122,6 +140,7 @@ def replay_s() -> float:
 def rows() -> Iterator[Row]:
     """All rows, as they are measured."""
     yield Row(f"replay of {REQUESTS:,} requests", replay_s(), "s", 0.2)
+    yield from twin_rows()
     yield from experiment_rows()
     yield from scaling_rows()
 
