@@ -10,7 +10,7 @@ from grade.measure.choose import named
 from grade.measure.known import known
 from grade.measure.load import FULL, load, opened
 from grade.measure.schema import TWIN
-from grade.sweep.draw import HOW, Came, Point
+from grade.sweep.draw import HOW, PRIMES, Came, Point
 from grade.sweep.make import Measurer
 from grade.sweep.over import Axis, BadSweep, axes, expect_one_of, grid_fits
 from grade.sweep.point import Maker
@@ -121,6 +121,8 @@ def asked(
     commands = of.top["workload"].get("commands", "")
     objectives = objectives_of(want, columns, commands)
     found = axes(over, of, known())
+    if len(found) > len(PRIMES):
+        raise BadSweep(f"OVER: {len(found)} names: a sweep goes over {len(PRIMES)} at most")
     if how == "grid" and points:
         raise BadSweep("POINTS: a grid takes all; say how many of each range, as nbuf=256..4096:5")
     if how != "grid" and not points:

@@ -224,6 +224,9 @@ def test_a_sweep_that_lacks_something_is_refused(sweep_over: Callable[..., Sweep
     ):
         with pytest.raises(BadSweep, match=why):
             sweep_over("nbuf=32..64:2", **more)
+    many = [f"{name}={row.default}" for name, row in known().tunables.items()]
+    with pytest.raises(BadSweep, match="a sweep goes over 16 at most"):
+        sweep_over(", ".join(many[:17]))
 
 
 def test_each_kind_of_name_changes_the_runs(sweep_over: Callable[..., Sweep]) -> None:
