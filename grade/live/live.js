@@ -138,8 +138,8 @@ function slider(parent, tunable) {
   };
   const choose = (value) => {
     const wrong = take(chosenNow, name, String(value));
-    complain(wrong && wrong + ".");
-    if (!wrong) changed(false);
+    if (wrong) complain(wrong + ".");
+    else changed(false);
   };
   range.value = positionOf(tunable, valueOf(chosenNow, tunable));
   say(valueOf(chosenNow, tunable));
@@ -178,6 +178,7 @@ function fillForm() {
 /* form: other things can be chosen now. Whoever types stays where he is. */
 function changed(form) {
   const focus = document.activeElement && document.activeElement.id;
+  complain("");
   if (form) fillForm();
   if (form && focus && at(focus)) at(focus).focus();
   remember();
@@ -223,6 +224,7 @@ function next() {
 }
 
 function ended({run, problem}) {
+  if (!running) return complain(problem || "");
   const {settings, timer} = running;
   clearTimeout(timer);
   running = null;
@@ -230,6 +232,7 @@ function ended({run, problem}) {
     complain("This run was not made: " + problem);
     at("loading").textContent = "";
   } else {
+    if (at("problem").textContent.startsWith("This run")) complain("");
     prepare(run.scene);
     present({...run, settings});
   }

@@ -260,6 +260,7 @@ def test_a_run_that_cannot_be_made_says_why(page: Page) -> None:
     assert said.startswith("This run was not made: the machine ended with status ")
     assert "no_such" in said
     assert page.value("shown.length") == 1
+    run_in(page, 0, {"update": "ipu"}, {})  # which looks that nothing is complained of
 
 
 def test_keys_move_a_slider_and_leave_the_time(page: Page) -> None:
