@@ -118,10 +118,11 @@ needed = $(if $(filter $(1),$(MAKECMDGOALS)),$(if $(value $(2)),,$(error \
 LABS := $(sort $(patsubst grade/labs/%/lab.toml,%,$(wildcard grade/labs/*/lab.toml)))
 $(call needed,grade example class skeleton samples solution bundle fair,LAB,one of the labs as LAB=$(firstword \
     $(LABS)); they are $(LABS))
-# One of the two: both make something again and compare it with the first time.
+# One of the three: all make something again and compare it with the first time.
 $(if $(filter replay,$(MAKECMDGOALS)),$(if $(filter 1,$(words $(if $(value E),E) \
-    $(if $(value CERTIFICATE),C))),,$(error replay: give either E=, an experiment whose run is made \
-    again in gdb, or CERTIFICATE=, the certificate.json of a grade)))
+    $(if $(value RUN_FOLDER),R) $(if $(value CERTIFICATE),C))),,$(error replay: give either E=, an \
+    experiment whose run is made again in gdb, or RUN=, the folder of a graded run, or \
+    CERTIFICATE=, the certificate.json of a grade)))
 $(if $(filter events,$(MAKECMDGOALS)),$(if $(value RUN_FOLDER),,$(error \
     events lacks RUN: give the folder of a run as in build/grade/elevator/runs/rise)))
 $(call needed,events,EVENT,the number of an event: a failed test's message names one)
@@ -581,10 +582,10 @@ grade: all build/native/drive_times_tool ## score this tree's solution of LAB=, 
 	    --submission=$(call quoted,SUBMISSION) --out=$(call quoted,OUT) \
 	    --test=$(call quoted,TEST) --nonce=$(call quoted,NONCE) $(if $(WAITS_FOR_GDB),--gdb)
 
-# A grade (CERTIFICATE=) or an experiment's run (E=).
-replay: all build/native/drive_times_tool ## make a run again and stop it at AT=12.345s, read:longest, read:17 or event:48211, in gdb (E=name SIZE= N=run, DO='commands of gdb; ...'); or make a grade again from its CERTIFICATE=, and compare (SUBMISSION= what was graded, OUT=)
-	@$(if $(value E),$(RUN) grade.commands.replay $(call option,run,N) $(call option,size,SIZE) \
-	    $(call option,at,AT) $(call option,do,DO) $(call operand,E),$(RUN) \
+# A grade (CERTIFICATE=), or a run: an experiment's (E=) or a graded one (RUN=).
+replay: all build/native/drive_times_tool ## make a run again and stop it at AT=12.345s, read:longest, read:17 or event:48211, in gdb (E=name SIZE= N=run, or RUN= the folder of a graded run; DO='commands of gdb; ...'); or make a grade again from its CERTIFICATE=, and compare (SUBMISSION= what was graded, OUT=)
+	@$(if $(value E)$(value RUN_FOLDER),$(RUN) grade.commands.replay $(call option,run,N) $(call option,size,SIZE) \
+	    $(call option,at,AT) $(call option,do,DO) $(call option,graded,RUN_FOLDER) $(call operand,E),$(RUN) \
 	    grade.commands.labs replay --certificate=$(call quoted,CERTIFICATE) \
 	    --submission=$(call quoted,SUBMISSION) --out=$(call quoted,OUT))
 

@@ -1,6 +1,7 @@
-"""`make replay E=`: make an experiment's run again and stop it at one instant, in gdb.
+"""`make replay E=` or RUN=: make a run again and stop it at one instant, in gdb.
 
-E= names the experiment, SIZE= its size, and N= the run. AT= is the instant: a time of the machine's
+E= names an experiment, SIZE= its size, and N= the run; or RUN= is the folder of a run that `make
+grade` has made. AT= is the instant: a time of the machine's
 clock as 12.345s, read:longest, read:17 or event:48211. DO= are commands of gdb, separated by `;`,
 after which it ends; without them, gdb waits for yours.
 
@@ -21,6 +22,8 @@ from grade.measure.schema import BadExperiment
 from grade.replay.instant import BadInstant, find
 from grade.replay.kept import Kept, keep
 from grade.replay.stop import Differs, debug
+from grade.scoring import remade
+from grade.scoring.remade import NoReplay
 
 
 def options(goal: str, about: str | None) -> argparse.ArgumentParser:
@@ -50,12 +53,13 @@ def main() -> int:
     parser = options("replay", __doc__)
     parser.add_argument("--at", default="read:longest", help="the instant")
     parser.add_argument("--do", help="commands of gdb, separated by ;")
+    parser.add_argument("--graded", type=Path, help="the folder of a graded run")
     choice = parser.parse_args()
     commands = None if choice.do is None else [c.strip() for c in choice.do.split(";")]
     try:
-        kept = chosen(choice, choice.run)
+        kept = remade.read(choice.graded) if choice.graded else chosen(choice, choice.run)
         return debug(kept, find(kept, choice.at), commands)
-    except (BadChoice, BadExperiment, BadInstant, Differs, RunFailed) as error:
+    except (BadChoice, BadExperiment, BadInstant, Differs, NoReplay, RunFailed) as error:
         print(error, file=sys.stderr)
         return 1 if isinstance(error, Differs | RunFailed) else 2
 

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 
 from grade.export.requests import Request
-from grade.replay.kept import Kept
+from grade.replay.made import Made
 
 NS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 TIME = re.compile(r"(\d+)(?:\.(\d+))?(s|ms|us|ns)")
@@ -41,12 +41,12 @@ def time_ns(text: str) -> int | None:
     return int(whole) * NS[unit] + int((fraction or "")[:digits].ljust(digits, "0") or 0)
 
 
-def reads(kept: Kept) -> list[Request]:
+def reads(kept: Made) -> list[Request]:
     """The reads of the measured part, in the order of queueing. Read number 1 is the first."""
     return [r for r in kept.recording.requests if not r.write]
 
 
-def read_number(kept: Kept, word: str, option: str = "READ=") -> int:
+def read_number(kept: Made, word: str, option: str = "READ=") -> int:
     """The number of the read that a word means: a number, `longest`, or a time, which means the
     longest of those that waited at that time. option: what stands before the word."""
     found = reads(kept)
@@ -68,7 +68,7 @@ def read_number(kept: Kept, word: str, option: str = "READ=") -> int:
     return int(word)
 
 
-def event_numbers(kept: Kept, request: Request) -> dict[str, int]:
+def event_numbers(kept: Made, request: Request) -> dict[str, int]:
     """The numbers of a request's events. (Of a command, only the first request has `issued`.)"""
     asked = {"queued": request.queued_ns, "issued": request.issued_ns}
     asked["completed"] = request.completed_ns
@@ -86,7 +86,7 @@ def event_numbers(kept: Kept, request: Request) -> dict[str, int]:
     return numbers
 
 
-def at_time(kept: Kept, word: str, at_ns: int) -> Instant:
+def at_time(kept: Made, word: str, at_ns: int) -> Instant:
     """The first event at this time or later."""
     events = kept.recording.events
     i = bisect_left(events, at_ns, key=lambda e: e.time_ns)
@@ -97,7 +97,7 @@ def at_time(kept: Kept, word: str, at_ns: int) -> Instant:
     return Instant(kept.number(i), f"the first event from {word} on, {later_us:,.1f} us later")
 
 
-def find(kept: Kept, word: str) -> Instant:
+def find(kept: Made, word: str) -> Instant:
     """The event that AT= means. Raises BadInstant."""
     at_ns = time_ns(word)
     if at_ns is not None:

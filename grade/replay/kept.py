@@ -18,11 +18,14 @@ from pathlib import Path
 
 from grade.export import recording
 from grade.export.recording import Recording
-from grade.host.paths import BUILD
+from grade.host.paths import BUILD, KERNEL
 from grade.machine import devtext, trace
+from grade.machine.guest import Guest
+from grade.machine.qemu import Config
 from grade.measure import run as runs
 from grade.measure import runner
 from grade.measure.files import hash_of
+from grade.measure.run import RunFailed
 from grade.measure.schema import Run
 
 FOLDER = BUILD / "traces"
@@ -43,10 +46,24 @@ class Kept:
     phys: int  # the address of the trace in the machine's memory
     records: int  # that it has room for
 
+    kernel = KERNEL
+    log = 0  # of the disks' moves, none is kept
+
     @property
     def rr(self) -> Path:
         """Where this QEMU's record of the run is, if there is one. Another cannot replay it."""
         return self.trace.with_name(f"rr-{hash_of(runner.qemu_version())[:8]}")
+
+    def machine(self, folder: Path) -> Config:
+        """The machine that makes the run; the image of its root disk is made in the folder."""
+        return runs.machine(self.run, folder)
+
+    def again(self, config: Config, guest: Guest, console: Path) -> None:
+        """Make the run on this machine. Raises RunFailed."""
+        ended = runs.boot(self.run, config, guest, console)
+        why = runs.failure(self.run, ended)
+        if why:
+            raise RunFailed(f"{why}; the console ends in\n{runs.tail(ended)}")
 
     def number(self, index: int) -> int:
         """The number of an event, from its place in recording.events."""

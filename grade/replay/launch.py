@@ -21,19 +21,20 @@ MEMORY = "memory"
 CONSOLE = "console"
 
 
-def write(config: Config, folder: Path) -> None:
-    """Write down a machine whose disks are plain images."""
-    words = asdict(config) | {"disks": [disk.image for disk in config.disks]}
+def write(config: Config, folder: Path, log: int = 0) -> None:
+    """Write down a machine whose disks are plain images; log: how many of their moves it keeps."""
+    words = asdict(config) | {"disks": [disk.image for disk in config.disks], "log": log}
     (folder / MACHINE).write_text(json.dumps(words, default=str))
 
 
-def read(folder: Path) -> Config:
-    """The machine that was written down."""
+def read(folder: Path) -> tuple[Config, int]:
+    """The machine that was written down, and how many moves it keeps."""
     words = json.loads((folder / MACHINE).read_text())
     disks = tuple(Disk(Path(path)) for path in words.pop("disks"))
-    mode, file = words.pop("rr")
+    rr, log = words.pop("rr"), words.pop("log")
     kernel, options = Path(words.pop("kernel")), tuple(words.pop("options"))
-    return Config(disks, kernel=kernel, options=options, rr=(mode, Path(file)), **words)
+    recorded = (rr[0], Path(rr[1])) if rr else None
+    return Config(disks, kernel=kernel, options=options, rr=recorded, **words), log
 
 
 def main(folder: Path, socket_fd: int) -> None:
@@ -41,8 +42,9 @@ def main(folder: Path, socket_fd: int) -> None:
     die_with_parent()
     chardev = f"socket,id=gdb,fd={socket_fd},server=on,wait=off"
     options = ("-S", "-chardev", chardev, "-gdb", "chardev:gdb")
-    config = replace(read(folder), options=options)
-    guest = config.guest(kept=folder / MEMORY)
+    config, log = read(folder)
+    config = replace(config, options=(*config.options, *options))
+    guest = config.guest(log, folder / MEMORY)
     own, lock = processors.take()
     if lock:
         os.set_inheritable(lock.fileno(), True)

@@ -21,15 +21,13 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from grade.host.paths import KERNEL, ROOT, TREE
+from grade.host.paths import ROOT, TREE
 from grade.machine import trace
 from grade.machine.qemu import Config
-from grade.measure import run as runs
 from grade.measure.files import CACHE
-from grade.measure.run import RunFailed
 from grade.replay import launch
 from grade.replay.instant import Instant
-from grade.replay.kept import Kept
+from grade.replay.made import Made
 
 SCRIPT = ROOT / "grade" / "gdb" / "replay.py"
 SESSION = "SLUICE_REPLAY"  # the environment's word for the file that tells gdb what to do
@@ -39,15 +37,12 @@ class Differs(Exception):
     """A run was not the same the second time. The text says where."""
 
 
-def record(kept: Kept, config: Config, folder: Path) -> None:
+def record(kept: Made, config: Config, folder: Path) -> None:
     """Make the run again while QEMU records it. Raises Differs, and RunFailed."""
     rr, memory, trace_file = folder / "rr", folder / "recorded", folder / "trace"
     recorded = replace(config, rr=("record", rr))
-    with recorded.guest(kept=memory) as guest:
-        ended = runs.boot(kept.run, recorded, guest, folder / "console")
-    why = runs.failure(kept.run, ended)
-    if why:
-        raise RunFailed(f"{why}; the console ends in\n{runs.tail(ended)}")
+    with recorded.guest(kept.log, memory) as guest:
+        kept.again(recorded, guest, folder / "console")
     trace.save(memory, kept.phys, trace_file)
     memory.unlink()
     if trace_file.read_bytes() != kept.trace.read_bytes():
@@ -55,7 +50,7 @@ def record(kept: Kept, config: Config, folder: Path) -> None:
     rr.replace(kept.rr)
 
 
-def session(kept: Kept, instant: Instant, folder: Path, socket: Path) -> dict[str, object]:
+def session(kept: Made, instant: Instant, folder: Path, socket: Path) -> dict[str, object]:
     """What gdb has to know."""
     return {
         "launch": [sys.executable, "-m", launch.__name__, str(folder)],
@@ -73,17 +68,17 @@ def session(kept: Kept, instant: Instant, folder: Path, socket: Path) -> dict[st
     }
 
 
-def gdb_line(commands: list[str] | None) -> list[str]:
+def gdb_line(kernel: Path, commands: list[str] | None) -> list[str]:
     """The command line of gdb: for a person or, with commands, to do these and end."""
     line = [os.environ.get("GDB", "gdb-multiarch"), "-q"]
     line += [] if commands is None else ["-batch", "-nx"]
     line += ["-x", str(SCRIPT)]
     for command in commands or []:
         line += ["-ex", command]
-    return [*line, str(KERNEL)]
+    return [*line, str(kernel)]
 
 
-def debug(kept: Kept, instant: Instant, commands: list[str] | None = None) -> int:
+def debug(kept: Made, instant: Instant, commands: list[str] | None = None) -> int:
     """Open gdb at this event of the run; its exit status. With commands, gdb does them and ends.
 
     ^C is gdb's meanwhile: it stops the machine. Raises Differs, and RunFailed.
@@ -94,17 +89,18 @@ def debug(kept: Kept, instant: Instant, commands: list[str] | None = None) -> in
         tempfile.TemporaryDirectory(prefix="sluice-") as short,  # a socket's path is 107 bytes
     ):
         folder = Path(name)
-        config = runs.machine(kept.run, folder)
+        config = kept.machine(folder)
         if not kept.rr.exists():
             record(kept, config, folder)
-        launch.write(replace(config, rr=("replay", kept.rr)), folder)
+        launch.write(replace(config, rr=("replay", kept.rr)), folder, kept.log)
         told = folder / "session.json"
         told.write_text(json.dumps(session(kept, instant, folder, Path(short) / "gdb.sock")))
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             environment = os.environ | {SESSION: str(told)}
             how = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
-            done = subprocess.run(gdb_line(commands), cwd=TREE, env=environment, check=False, **how)
+            line = gdb_line(kept.kernel, commands)
+            done = subprocess.run(line, cwd=TREE, env=environment, check=False, **how)
         finally:
             signal.signal(signal.SIGINT, before)
         return done.returncode

@@ -10,10 +10,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import get_args
 
-from grade.scoring import certificate, pictures
+from grade.scoring import certificate, pictures, remake
 from grade.scoring.assertions import Slide, Wrong
 from grade.scoring.compiler import BuildFailed
 from grade.scoring.lab import BadLab, Group, Lab, module
+from grade.scoring.moments import MOMENT
 from grade.scoring.record import Cost, GroupResult, Outcome, Record
 from grade.scoring.submission import Refused
 from grade.scoring.tree import build
@@ -96,6 +97,16 @@ def chosen(lab: Lab, names: str) -> list[Test]:
     return [test for test in found if set(test.names) & set(wanted)]
 
 
+def stopping(bench: Workbench, lab: str, message: str) -> str:
+    """The command that stops a student's machine at the first moment of which a message tells, in
+    words; empty if there is no such moment, or if that run cannot be made again."""
+    moment = MOMENT.search(message)
+    if not moment or not (bench.folder / moment["run"] / remake.ABOUT).exists():
+        return ""
+    command = remake.command(lab, moment["run"], int(moment["number"]))
+    return f"`{command}` stops there, in gdb, once `make grade` has made this run"
+
+
 def ask(test: Test, bench: Workbench, lab: str, command: str) -> Outcome:
     """The result of one test."""
     most = round(test.points, 2)
@@ -110,7 +121,8 @@ def ask(test: Test, bench: Workbench, lab: str, command: str) -> Outcome:
     except Wrong as wrong:
         told = bench.told(wrong.moment) if wrong.moment else ""
         result.expected = wrong.expected
-        result.came = printable("\n".join(filter(None, [wrong.came, told])))
+        stop = stopping(bench, lab, f"{wrong.came}\n{told}")
+        result.came = printable("\n".join(filter(None, [wrong.came, told, stop])))
     except BadLab:
         raise
     except Exception as error:  # what a wild kernel leaves may surprise any test

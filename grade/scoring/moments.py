@@ -14,6 +14,8 @@ from grade.host.paths import ROOT
 from grade.machine.trace import BadTrace, Event, load
 
 TRACE_FILE = "trace"  # in a run's folder
+# A moment in a message, as Moment.__str__ writes it.
+MOMENT = re.compile(rf"event (?P<number>\d+) of runs/(?P<run>[\w-]+)/{TRACE_FILE}\b")
 SHOWN = 12  # events before and after one, in a listing
 # What a policy of each kind was asked about; {} is the block of the trace's event.
 ASKED = {

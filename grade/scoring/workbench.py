@@ -22,18 +22,20 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
 from grade.host.limits import slowness
-from grade.machine import image
+from grade.machine import image, trace
 from grade.machine.guest import Guest
 from grade.machine.image import Content
 from grade.machine.qemu import Config, Disk, die_with_parent, start
+from grade.scoring import remake
 from grade.scoring.assertions import Wrong, expect
-from grade.scoring.evidence import keep_trace, witnessed
+from grade.scoring.evidence import UNREADABLE, keep_trace, ring_phys, witnessed
 from grade.scoring.lab import BadLab
 from grade.scoring.moments import TRACE_FILE, Moment, counterpart
 from grade.scoring.scenario import BEACON_BYTES, BLOCK_SECTORS, STUCK, Run, Scenario
@@ -265,7 +267,11 @@ class Workbench:
             wait_for_gdb(config, self.gdb, kernel)
         records = scenario.trace_k * 1024  # of the trace, and more than one for each move
         with config.guest(log=records) as guest:
-            return self._ran(kernel, config, guest, scenario, folder)
+            try:
+                return self._ran(kernel, config, guest, scenario, folder)
+            finally:
+                if guest.images:
+                    keep_for_replay(kernel, config, guest, fresh, folder)
 
     def _ran(
         self, kernel: Path, config: Config, guest: Guest, scenario: Scenario, folder: Path
@@ -300,6 +306,16 @@ class Workbench:
         process.returncode = os.waitstatus_to_exitcode(status)
         self.looped |= process.returncode in OUT_OF_TIME and not watch.stopped
         return end(process.returncode, watch.stopped, console, cpu_s)
+
+
+def keep_for_replay(
+    kernel: Path, config: Config, guest: Guest, fresh: list[Path], folder: Path
+) -> None:
+    """Keep what `make replay RUN=` needs of a machine that has ended, if it has a trace."""
+    with suppress(*UNREADABLE):
+        phys = ring_phys(kernel, guest.path)
+        records = trace.room(guest.path, phys)
+        remake.keep(folder, config, fresh, guest.moves_kept, phys, records)
 
 
 def expect_good_end(how: str) -> None:

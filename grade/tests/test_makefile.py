@@ -18,7 +18,6 @@ from trees import copy_of_tree, make
 from grade.code.objects import includes, tool
 from grade.host.paths import BUILD, ROOT
 
-
 WHOLE = os.environ.get("FULL") == "1"
 OF_TESTS = ("native", "twin", "live", "debug", "book")  # of build/, not needed by `make all`
 # Instead of compiling, as a variable of make: a file is as new as if it had been compiled.

@@ -1,4 +1,4 @@
-"""`make replay E=`: the machine stops at any event, in gdb, and the run stays the same."""
+"""`make replay`: the machine stops at any event, in gdb, and the run stays the same."""
 
 import re
 import shutil
@@ -18,6 +18,8 @@ from grade.measure.files import FOLDER
 from grade.measure.load import load
 from grade.replay.instant import event_numbers, reads
 from grade.replay.kept import Kept, keep
+from grade.scoring import grading, tree
+from grade.scoring.lab import mistakes, named
 
 # One worker does all: they share the kept run, and one test changes its trace.
 pytestmark = pytest.mark.xdist_group("replay")
@@ -67,8 +69,12 @@ def kept(toml: Path) -> Kept:
 
 
 def replay(toml: Path, at: str, *commands: str) -> subprocess.CompletedProcess[str]:
-    """What `make replay` runs, with commands of gdb."""
-    words = ["--run", "1", "--at", at, "--do", ";".join(commands), str(toml)]
+    """What `make replay E=` runs, with commands of gdb."""
+    return done("--run", "1", "--at", at, "--do", ";".join(commands), str(toml))
+
+
+def done(*words: str) -> subprocess.CompletedProcess[str]:
+    """The command, ended."""
     return subprocess.run(
         [sys.executable, "-m", "grade.commands.replay", *words],
         cwd=ROOT,
@@ -186,3 +192,42 @@ def test_the_trace_has_wrapped(kept: Kept) -> None:
     assert kept.lost > kept.records == 2048
     assert kept.phys > MEMORY_START
     assert kept.trace.stat().st_size == trace.TRACE_FILE.size + 2048 * trace.RECORD.size
+
+
+@pytest.fixture(scope="module")
+def failed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Where a wrong elevator was graded, and what the test says that it fails."""
+    lab, folder = named("elevator"), tmp_path_factory.mktemp("graded")
+    wrong = next(mistake for mistake in mistakes(lab) if mistake.name == "sstf")
+    files, one = tree.solution(lab, wrong.edits), "return.each_time_it_returns_to_the_lowest"
+    (test,) = grading.grade(lab, lambda: files, folder, "3", "make grade", one).tests
+    return folder, test.came
+
+
+def test_a_failed_test_of_a_lab_tells_how_to_stop_where_it_went_wrong(
+    failed: tuple[Path, str],
+) -> None:
+    folder, came = failed
+    sector = int(re.match(r"sector (\d+)", came)[1])
+    shown = re.search(r"`make replay RUN=build/grade/elevator/(\S+) AT=event:(\d+)`", came)
+    number = int(shown[2])
+    stopped = done("--graded", str(folder / shown[1]), "--at", f"event:{number}", "--do", "back")
+    assert stops(stopped.stdout) == [number, number - 1], stopped.stdout
+    assert re.search(rf"^event {number}  .* issued\s+disk\d {sector} ", stopped.stdout, re.M)
+    kept = (folder / shown[1] / "trace").read_bytes()
+    (folder / shown[1] / "trace").write_bytes(kept[:-32] + bytes([kept[-32] ^ 1]) + kept[-31:])
+    for record in (folder / shown[1]).glob("rr-*"):
+        record.unlink()
+    other = done("--graded", str(folder / shown[1]), "--at", f"event:{number}", "--do", "back")
+    assert other.returncode == 1 and "another trace" in other.stdout
+
+
+def test_a_folder_without_a_graded_run_says_what_to_give(
+    failed: tuple[Path, str], tmp_path: Path
+) -> None:
+    nothing = done("--graded", str(tmp_path))
+    assert nothing.returncode == 2 and f"RUN={tmp_path}: there is no " in nothing.stdout
+    run = failed[0] / "runs" / "crowd"
+    (run / "about.json").write_text("{")
+    damaged = done("--graded", str(run))
+    assert damaged.returncode == 2 and "damaged" in damaged.stdout
