@@ -1,4 +1,7 @@
-"""The comparison of sets of policies over experiments: right, whole and offline."""
+"""The comparison of sets of policies over experiments: right, whole and offline.
+
+The twin makes the runs, in less time than the machine.
+"""
 
 import json
 import re
@@ -15,11 +18,12 @@ import pytest
 from grade.host.paths import ROOT
 from grade.measure import metrics, result
 from grade.measure.load import load
-from grade.measure.schema import BadExperiment, Experiment
+from grade.measure.schema import MACHINE_ENGINE, TWIN, BadExperiment, Experiment
 from grade.report import study
 from grade.report.comparison import core, matrix, questions
 from grade.report.comparison.rows import MEASURES, Row, cases, common, rows, sets
 from grade.report.study import Study
+from grade.twin import engine
 
 pytestmark = pytest.mark.xdist_group("comparison")  # its runs are made once
 FILE = """\
@@ -97,9 +101,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("comparison")
     for name, text in FILES.items():
         (folder / f"{name}.toml").write_text(text)
+    made_by = MACHINE_ENGINE if engine.host_refusal() else TWIN
+    words = ("--no-report", f"--engine={made_by}")
     for name in MADE:
-        done = command("grade.commands.experiment", folder / f"{name}.toml", folder, "--no-report")
+        done = command("grade.commands.experiment", folder / f"{name}.toml", folder, *words)
         assert done.returncode == 0, done.stdout + done.stderr
+        if made_by == TWIN:
+            (folder / f"{name}@{TWIN}").rename(folder / name)
     return folder
 
 

@@ -153,7 +153,7 @@ def tried(row: dict[str, str]) -> object:
     return pytest.param(row, id=Path(row["file"]).stem, marks=marks)
 
 
-@pytest.mark.parametrize("row", map(tried, ONCE_UNNOTICED))
+@pytest.mark.parametrize("row", [tried(row) for row in ONCE_UNNOTICED])
 def test_what_once_passed_every_test_is_noticed(tree: Tree, row: dict[str, str]) -> None:
     (change,) = found(row)
     assert tree.outcome(change).state == KILLED

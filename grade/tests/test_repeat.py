@@ -25,7 +25,7 @@ from grade.measure import runner
 from grade.measure.choose import EXPERIMENTS
 from grade.measure.load import load
 
-TIMES, READS = 3, 1000
+TIMES, READS = 2, 1000
 LOOPS = 2
 
 # A short run whose console tells every time: of each event, and sums of response times.
