@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import either
 import pytest
 
 from grade.host.paths import BUILD, NATIVE
@@ -42,6 +43,12 @@ def make_image(tmp_path: Path) -> Iterator[MakeImage]:
     yield make
     for path in made:
         image.check(path)
+
+
+@pytest.fixture
+def in_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test in which microseconds decide: the twin, which knows mean costs, will not do."""
+    monkeypatch.setattr(either, "WHOLE", True)
 
 
 @pytest.fixture

@@ -5,10 +5,11 @@ import re
 
 import pytest
 from conftest import MakeImage
+from either import run_rc
 
 from grade.machine import devtext, image
 from grade.machine.image import Content
-from grade.machine.qemu import Config, Disk, Result, run_rc
+from grade.machine.qemu import Config, Disk, Result
 from grade.measure import jobs
 from grade.models.parts.reader import Bsd44, Command, File, steps
 from grade.models.shriver import COST

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 from conftest import MakeImage
+from either import run_rc
 
 from grade.host.paths import ROOT
 from grade.machine import image
-from grade.machine.qemu import Config, Disk, run_rc
+from grade.machine.qemu import Config, Disk
 
 MASK = (1 << 64) - 1
 FILES = ("--file", "/data=2M", "--file", "/w=2M")

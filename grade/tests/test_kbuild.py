@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 from conftest import MakeImage
+from either import run_rc
 
 from grade.host.paths import ROOT
 from grade.machine import image
-from grade.machine.qemu import Config, Disk, run_rc
+from grade.machine.qemu import Config, Disk
 from grade.measure import jobs
 
 MEASURED = (ROOT / "user" / "kbuild" / "measured.c").read_text()

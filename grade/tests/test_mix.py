@@ -4,9 +4,10 @@ import re
 
 import pytest
 from conftest import MakeImage
+from either import run_rc
 
 from grade.machine import image
-from grade.machine.qemu import Config, Disk, run_rc
+from grade.machine.qemu import Config, Disk
 from grade.measure import jobs
 
 ARGS = "drive=st31230n check=1"

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import pytest
 from conftest import MakeImage
+from either import run_rc
 
 from grade.host.paths import ROOT
 from grade.machine import devtext
-from grade.machine.qemu import Config, Disk, run_rc
+from grade.machine.qemu import Config, Disk
 
 BLOCK = 8192
 DATA_BLOCKS = 3072  # of /data
@@ -317,6 +318,7 @@ def reading(files: list[str]) -> str:
     return "iogen " + " -- ".join(f"rw=read bs=8k name={f[1:]} filename={f}" for f in files)
 
 
+@pytest.mark.usefixtures("in_the_machine")
 def test_more_streams_than_segments_collapse_and_adaptive_segments_restore(lab: Lab) -> None:
     def bytes_s(segments: str) -> float:
         args = f"drive=cheetah4lp nbuf=600 drive_segments={segments}"

@@ -6,11 +6,12 @@ from functools import cache
 
 import pytest
 from conftest import MakeImage
+from either import run_rc
 from replace_models import MODELS, optimal
 
 from grade.host.paths import ROOT
 from grade.machine import devtext
-from grade.machine.qemu import Config, Disk, run_rc
+from grade.machine.qemu import Config, Disk
 
 POLICIES = sorted(path.stem for path in ROOT.glob("policies/replace/*.c"))
 SIZES = [8, 50, 100, 400]  # of the cache, in blocks

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import pytest
 from conftest import MakeImage
+from either import run_rc
 
 from grade.machine import devtext
-from grade.machine.qemu import Config, Disk, run_rc
+from grade.machine.qemu import Config, Disk
 
 FILES = ("--file", "/a=8M", "--file", "/w=1M", "--file", "/z=8M")  # one after another
 SERVICE_MS = 10  # of a request, at the drive "fixed"
@@ -197,6 +198,7 @@ iogen bs=4k name=w rw=write filename=/w nr=256 -- \
 AGE_S = 5
 
 
+@pytest.mark.usefixtures("in_the_machine")
 def test_sluice_spreads_a_burst_before_it_is_due_and_reads_hardly_wait(lab) -> None:
     ages = f"ipu.age_ms={AGE_S * 1000} sluice.age_ms={AGE_S * 1000} sluice.early=50"
     args = f"drive=rz58 cluster_kb=0 nbuf=600 write=delayed update=ipu {ages}"
