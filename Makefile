@@ -45,7 +45,7 @@ $(if $(TWIN),,$(if $(filter twin twin-costs sweep,$(MAKECMDGOALS))$(filter twin,
     the twin runs on x86_64 only, and this host is $(shell uname -m))))
 
 # What the tests of `make live` need, where the compiler for it is installed. It takes as long to
-# make as all else, so only FULL=1 asks for it; the tests use it where it is there.
+# make as all else, so it is kept up to date only where it has been made, and FULL=1 makes it.
 LIVE := $(if $(filter 3,$(shell for p in clang wasm-ld wasm-opt; do command -v $$p; done | grep -c .)),$(if \
     $(wildcard /usr/lib/wasm32-wasi/libc.a),build/live/wasm/complete))
 
@@ -517,7 +517,7 @@ TESTERS = $(shell expr $(JOBS) + 1)
 TEST_CHOICE = $(if $(value LAB),-n $(TESTERS) $(if $(value T),-k $(call quoted,T)) \
     grade/tests/test_labs.py,$(if $(value T),$(if $(findstring .py,$(value T)),grade/tests/$(call quoted,T),\
     -k $(call quoted,T) grade/tests),-n $(TESTERS) --dist loadgroup grade/tests))
-test: all $(if $(value LAB),build/native/drive_times_tool,native $(TWIN) $(if $(filter 1,$(FULL)),$(LIVE))) ## run the tests; T='name' or T='test_file.py' selects, FULL=1: labs in full; LAB=name: the proof of one lab
+test: all $(if $(value LAB),build/native/drive_times_tool,native $(TWIN) $(if $(filter 1,$(FULL))$(wildcard build/live/wasm/complete),$(LIVE))) ## run the tests; T='name' or T='test_file.py' selects, FULL=1: labs in full; LAB=name: the proof of one lab
 	$(if $(value LAB),,@$(MAKE) --no-print-directory DEBUG=1 build/debug/kernel/kernel.elf)
 	$(PYTHON) -m pytest -c grade/pyproject.toml --rootdir=. $(TEST_CHOICE)
 

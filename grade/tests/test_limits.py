@@ -37,14 +37,13 @@ def test_a_machine_on_a_slower_host_has_more_of_its_processor(
 ) -> None:
     given = []
 
-    def start(config, guest, in_child, **how):
+    def begin(in_child, **how):
         given.append(in_child.args[0])
         raise InterruptedError
 
-    monkeypatch.setattr(workbench, "start", start)
     for times in (1, 8):
         monkeypatch.setattr(workbench, "slowness", lambda times=times: times)
         with pytest.raises(InterruptedError):
             made = Workbench(tmp_path, tmp_path, tmp_path, "1", 120)
-            made._boot(workbench.Config(()), None, tmp_path / "console")
+            made._boot(begin, workbench.Config(()), tmp_path)
     assert given == [workbench.CPU_S, 8 * workbench.CPU_S]

@@ -315,7 +315,7 @@ def test_a_resident_twin_that_ends_says_why(tmp_path: Path) -> None:
             Resident(guest) as resident,
             pytest.raises(TwinDied, match=why),
         ):
-            resident.trial("drive=fixed", 5, puts, limit_s=1)
+            resident.trial("drive=fixed", 5, puts, limit_s=0.5)
     with Config((Disk(path),), lab=True).guest() as guest, Resident(guest) as resident:
         wrong = resident.trial("drive=fixed", 5, [Put(0, guest.size, b"x")], HANG_S)
         assert "panic: twin: a put is on no disk" in wrong.console
