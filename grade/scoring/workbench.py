@@ -270,7 +270,7 @@ class Workbench:
             try:
                 return self._ran(kernel, config, guest, scenario, folder)
             finally:
-                if guest.images:
+                if guest.images and (folder / TRACE_FILE).exists():
                     keep_for_replay(kernel, config, guest, fresh, folder)
 
     def _ran(
