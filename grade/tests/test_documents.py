@@ -338,7 +338,8 @@ def test_dry_runs_of_every_make_that_is_shown_pass() -> None:
             goal = next((word for word in words if "=" not in word), "all")
             not_there = ("DISKS=", *(f"LAB={name}" for name in new_labs()))  # of examples
             given = (word for word in words if "=" in word and not word.startswith(not_there))
-            kinds = [word.split("=")[0] for word in words if word.startswith(OF_REPLAY)]
+            named = [word.split("=") for word in words if word.startswith(OF_REPLAY)]
+            kinds = [name for name, value in named if value]
             if goal == "replay" and not kinds:
                 continue  # it is only named
             kind = kinds[0] if goal == "replay" else ""
