@@ -18,7 +18,10 @@ AGE_S = 30  # that a block may be dirty under the classic set until its write is
 FAR_TOO_OLD = 2  # times that: with an older block nothing counts
 SYNCED = 120  # blocks
 LONGEST = 0.01  # of the reads
-ROUNDS = 4  # of what is random: so many that points hardly depend on the nonce
+# Of what is random, so many rounds that points hardly depend on the nonce. A burst is written when it
+# is AGE_S old, so a round lasts longer than that.
+ROUNDS = 6
+RATE, READS = 8, 400  # of each reader in a round, a second and in all
 # The drive is the same for every nonce: how far a set comes from the classic one to ours depends on
 # the drive, and points must not depend on the nonce. Hidden loads have other drives.
 VISIBLE = ("lps540s",)
@@ -56,14 +59,15 @@ def readers(seed: int, words: str) -> str:
     )
 
 
-def mixed(seed: int, burst: int, rate: int) -> str:
+def mixed(seed: int, burst: int, rate: int, rounds: int = ROUNDS) -> str:
     """Readers at random times beside a burst of so many writes, and beside a writer of the same
     blocks again and again, at so many a second; several times."""
+    words = f"nr={READS} rate_iops={RATE} arrival=poisson"
     return "\n".join(
-        f"iogen bs=4k {readers(seed + 10 * i, 'nr=400 rate_iops=8 arrival=poisson')} -- "
+        f"iogen bs=4k {readers(seed + 10 * i, words)} -- "
         f"name=burst rw=write filename=/data/burst nr={burst} -- "
         f"name=again rw=zipfwrite filename=/data/again rate_iops={rate} until=r0 > /dev/null"
-        for i in range(ROUNDS)
+        for i in range(rounds)
     )
 
 
@@ -74,7 +78,7 @@ def visible(bench: Workbench) -> Scenario:
     return Scenario(
         name="load",
         script=f"""
-iogen bs=4k name=read rw=randread seed={seed} filename=/data/r0 nr=3200 thinktime_us=30000 -- \
+iogen bs=4k name=read rw=randread seed={seed} filename=/data/r0 nr=4800 thinktime_us=30000 -- \
 name=steady rw=mogul filename=/data/steady cache_blocks=600 until=read > /dev/null
 beacon {READ}
 {mixed(seed, 500, 30)}
@@ -97,7 +101,7 @@ def busy(bench: Workbench) -> Scenario:
     return Scenario(
         name="busy",
         script=f"""
-iogen bs=4k {readers(seed, "nr=1100")} > /dev/null &
+iogen bs=4k {readers(seed, "nr=1300")} > /dev/null &
 dd if=/input of=/data/left bs=4k conv=notrunc 2> /dev/null
 dd if=/input of=/data/synced bs=4k conv=notrunc 2> /dev/null
 beacon {READ}

@@ -8,7 +8,7 @@ from grade.scoring.scenario import Run, Scenario
 from grade.scoring.setting import TURNING
 from grade.scoring.workbench import Workbench
 
-READS = 1000
+READS = 3000  # so many that how the bursts of the writers meet is about the same for each nonce
 WRITERS = 3
 SETTLED_NS = 8 * 10**9  # by then each policy has begun to write
 BURST, FLOOR, AGE_S = 60, 5, 6

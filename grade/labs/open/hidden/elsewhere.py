@@ -6,6 +6,8 @@ from grade.scoring.workbench import Workbench
 
 from ..load import DONE, READ_FILES, WRITTEN, Three, measured, mixed, three
 
+ROUNDS = 10  # there is no other load in this run
+
 
 def _runs(bench: Workbench) -> Three:
     """Readers at random times, a burst, and a writer of few blocks."""
@@ -13,7 +15,7 @@ def _runs(bench: Workbench) -> Three:
     load = Scenario(
         name="elsewhere",
         script=f"""
-{mixed(seed, 400, 10)}
+{mixed(seed, 400, 10, ROUNDS)}
 beacon {DONE}
 sync
 beacon {WRITTEN}
