@@ -18,8 +18,8 @@ AGE_S = 30  # that a block may be dirty under the classic set until its write is
 FAR_TOO_OLD = 2  # times that: with an older block nothing counts
 SYNCED = 120  # blocks
 LONGEST = 0.01  # of the reads
-# Of what is random, so many rounds that points hardly depend on the nonce. A burst is written when it
-# is AGE_S old, so a round lasts longer than that.
+# So many rounds that points hardly depend on the nonce. A round lasts longer than AGE_S, because a
+# burst is written at that age.
 ROUNDS = 6
 RATE, READS = 8, 400  # of each reader in a round, a second and in all
 # The drive is the same for every nonce: how far a set comes from the classic one to ours depends on
