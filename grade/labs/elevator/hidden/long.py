@@ -33,10 +33,10 @@ def _run(bench: Workbench) -> Run:
             script=f"""
 sleep {rng.randrange(30, 90)}
 beacon 1
-{iogen([*_readers(rng, 220, 250), *readers(rng, 3, 20, 30)])}
+{iogen([*_readers(rng, 220, 250), *readers(rng, 3, 40, 50)])}
 beacon 2
 iogen {some} seed={rng.randrange(10**9)} > /dev/null
-{iogen([*_readers(rng, 80, 100), *readers(rng, 3, 20, 30)])} &
+{iogen([*_readers(rng, 120, 140), *readers(rng, 3, 40, 50)])} &
 sync
 beacon 3
 sleep 60
