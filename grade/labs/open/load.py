@@ -18,10 +18,13 @@ AGE_S = 30  # that a block may be dirty under the classic set until its write is
 FAR_TOO_OLD = 2  # times that: with an older block nothing counts
 SYNCED = 120  # blocks
 LONGEST = 0.01  # of the reads
-# So many rounds that points hardly depend on the nonce. A round lasts longer than AGE_S, because a
+# So many rounds that points hardly depend on the nonce. Each lasts the same time, because what the
+# classic set makes of a burst depends on when its daemon looks; and longer than AGE_S, because a
 # burst is written at that age.
-ROUNDS = 6
-RATE, READS = 8, 400  # of each reader in a round, a second and in all
+ROUNDS = 8
+ROUND_S, RATE = 45, 8  # RATE: reads a second of each reader
+ALONE_S = 200  # of one reader, before the rounds
+LASTS_S = 30 * 60  # at most, with any set of policies
 # The drive is the same for every nonce: how far a set comes from the classic one to ours depends on
 # the drive, and points must not depend on the nonce. Hidden loads have other drives.
 VISIBLE = ("lps540s",)
@@ -59,15 +62,15 @@ def readers(seed: int, words: str) -> str:
     )
 
 
-def mixed(seed: int, burst: int, rate: int, rounds: int = ROUNDS) -> str:
+def mixed(seed: int, burst: int, rate: int) -> str:
     """Readers at random times beside a burst of so many writes, and beside a writer of the same
     blocks again and again, at so many a second; several times."""
-    words = f"nr={READS} rate_iops={RATE} arrival=poisson"
+    words = f"runtime_s={ROUND_S} rate_iops={RATE} arrival=poisson"
     return "\n".join(
         f"iogen bs=4k {readers(seed + 10 * i, words)} -- "
         f"name=burst rw=write filename=/data/burst nr={burst} -- "
         f"name=again rw=zipfwrite filename=/data/again rate_iops={rate} until=r0 > /dev/null"
-        for i in range(rounds)
+        for i in range(ROUNDS)
     )
 
 
@@ -78,7 +81,8 @@ def visible(bench: Workbench) -> Scenario:
     return Scenario(
         name="load",
         script=f"""
-iogen bs=4k name=read rw=randread seed={seed} filename=/data/r0 nr=4800 thinktime_us=30000 -- \
+iogen bs=4k name=read rw=randread seed={seed} filename=/data/r0 runtime_s={ALONE_S} \
+thinktime_us=30000 -- \
 name=steady rw=mogul filename=/data/steady cache_blocks=600 until=read > /dev/null
 beacon {READ}
 {mixed(seed, 500, 30)}
@@ -91,6 +95,7 @@ beacon {WRITTEN}
         size="64M",
         drives=VISIBLE,
         trace_k=512,
+        virtual_s=LASTS_S,
     )
 
 

@@ -4,9 +4,7 @@ from grade.scoring.assertions import Slide
 from grade.scoring.scenario import Scenario
 from grade.scoring.workbench import Workbench
 
-from ..load import DONE, READ_FILES, WRITTEN, Three, measured, mixed, three
-
-ROUNDS = 10  # there is no other load in this run
+from ..load import DONE, LASTS_S, READ_FILES, WRITTEN, Three, measured, mixed, three
 
 
 def _runs(bench: Workbench) -> Three:
@@ -15,7 +13,7 @@ def _runs(bench: Workbench) -> Three:
     load = Scenario(
         name="elsewhere",
         script=f"""
-{mixed(seed, 400, 10, ROUNDS)}
+{mixed(seed, 400, 10)}
 beacon {DONE}
 sync
 beacon {WRITTEN}
@@ -24,6 +22,7 @@ beacon {WRITTEN}
         data=(*READ_FILES, ("/burst", "2M"), ("/again", "4M")),
         size="64M",
         drives=("hp97560",),  # always the same, as VISIBLE
+        virtual_s=LASTS_S,
     )
     return three(bench, load)
 
