@@ -23,7 +23,10 @@ random. If the drive reads ahead after sequential reads only, such a second comm
 in the cache, and waits until its first sector comes round again.
 
 If the kernel sets the number of segments, it does so whenever a file is known to be read in
-order, by its second command: that empties the cache and takes as long as an overhead.
+order, by its second read. Its program makes that read as soon as it has the first, while the drive
+serves the next file's command. So the cache is emptied at the end of that command, and the last
+file's second read empties it behind the first file's second command. It takes as long as an
+overhead, most of it while the next command is on its way.
 
 E[Seek] is over the places of n files, drawn uniformly: with C-LOOK n - 1 of n seeks lead
 from a file to the next one outwards, one is the return from the last to the first; with
@@ -230,13 +233,14 @@ def visit(m: Machine, drive: Drive, file: int, commands: list[Command]) -> Visit
 def visits(together: list[list[Command]], m: Machine, n: int) -> list[Visit]:
     """The visit of each round, while n files are visited in turn."""
     mean = [Visit() for _ in together]
+    divides = range(1, n + 1) if m.adapts and len(together) > 1 else range(0)
     for where, start, share in starts(m.setting.row):
         drive = Drive(m.setting, where, start)
         for k, of_round in enumerate(mean):
             for file in range(n):
-                if m.adapts and k == 1:  # by its second read it is known as a stream
-                    of_round.ns += share / n * drive.divide()
                 seen = visit(m, drive, file, together[k])
+                if k * n + file in divides:  # the file before is known as a stream meanwhile
+                    seen.ns += max(0.0, drive.divide() - m.way)
                 of_round.ns += share / n * seen.ns
                 of_round.moved += share / n * seen.moved
     return mean
