@@ -67,22 +67,26 @@ def put_in(names: set[str]) -> None:
             print(f"{name}: the stored results are of another kernel, at {read(name)['commit']}")
 
 
-def show_findings(names: list[str]) -> bool:
+def show_findings(experiments: list[Experiment]) -> bool:
     """Print how many findings of each paper the stored results of these experiments confirm, and
     which experiments lack results. Returns true if no expectation failed without a known cause."""
-    found, stored, lacking = [], [], []
-    for name in names:
+    found, stored, lacking, before = [], [], [], []
+    for experiment in experiments:
         try:
-            kept = store.read(name)
+            kept = store.read(experiment.name)
             found += store.found(kept)
-            stored.append(kept)
         except BadResult:
-            lacking.append(name)
+            lacking.append(experiment.name)
+            continue
+        stored.append(kept)
+        if not store.judges(kept, experiment):
+            before.append(experiment.name)
     print("\n".join(findings.table(found) or ["no findings are stored of any"]))
     other = [kept["experiment"] for kept in stored if kept["kernel"] != kernel_hash()]
     for what, of in (
         ("lacking: make results E=", lacking),
         ("results are of another kernel", other),
+        ("judged by other expectations than today's: make results E=", before),
     ):
         if of:
             print(f"{what}: {', '.join(of)}")
@@ -117,7 +121,7 @@ def main() -> int:
     choice.run, choice.no_report, choice.folder = None, False, FOLDER
     try:
         if choice.findings:
-            return 0 if show_findings([path.stem for path in named(choice.name or ALL)]) else 1
+            return 0 if show_findings(chosen(choice.name or ALL, FULL)) else 1
         names = [choice.name] if choice.name else sorted(quoted())
         if choice.tables:
             put_in({path.stem for name in names for path in named(name)})

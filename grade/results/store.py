@@ -150,6 +150,14 @@ def found(kept: dict) -> list[Finding]:
         raise BadResult(f"{name}: stored without its findings: make results E={name}") from None
 
 
+def judges(kept: dict, experiment: Experiment) -> bool:
+    """True if results were judged by the expectations that the experiment has in full size now, as
+    far as their sentences and papers tell."""
+    return {(one["says"], one["paper"]) for one in kept["verdicts"] if not one["contest"]} == {
+        (one["says"], one.get("paper", "")) for one in experiment.expectations
+    }
+
+
 def read(name: str, folder: Path = FOLDER) -> dict:
     """The stored results of an experiment. Raises BadResult if there are none."""
     path = folder / f"{name}.json"

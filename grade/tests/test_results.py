@@ -14,6 +14,7 @@ from grade.measure.choose import EXPERIMENTS
 from grade.measure.known import kernel_hash
 from grade.measure.load import load
 from grade.measure.result import BadResult
+from grade.measure.schema import Experiment
 from grade.measure.series import bucket_high
 from grade.results import documents, frontpage, store
 from grade.results.documents import Figure
@@ -202,8 +203,10 @@ def test_whole_results_of_this_kernel_only_are_stored(tmp_path: Path) -> None:
 
 
 def test_stored_findings_are_counted_and_what_is_lacking_is_named(monkeypatch, capsys) -> None:
+    paper = "Author 1999: few"
+
     def read(name: str) -> dict:
-        verdict = {"says": "few", "why": "", "paper": "Author 1999: few", "sure": True}
+        verdict = {"says": "few", "why": "", "paper": paper, "sure": True}
         here = {"experiment": name, "kernel": "older"}
         stored = {
             "good": here | {"verdicts": [verdict | {"word": "as the paper", "contest": False}]},
@@ -214,14 +217,22 @@ def test_stored_findings_are_counted_and_what_is_lacking_is_named(monkeypatch, c
             raise BadResult(name)
         return stored[name]
 
+    def asks(name: str, says: str) -> Experiment:
+        return replace(whole, name=name, expectations=[{"says": says, "paper": paper}])
+
+    whole = load(EXPERIMENTS / "mogul-4.1-fast.toml", "quick")
     monkeypatch.setattr(store, "read", read)
-    assert results.show_findings(["good", "old", "none"])
+    good, bad = asks("good", "few"), asks("bad", "fewer")
+    assert results.show_findings([good, asks("old", "few"), asks("none", "few")])
     said = capsys.readouterr().out
     assert said.splitlines()[1].split() == ["Author", "1999", "1", "0", "0", "0", "0"]
     assert "make results E=: old, none" in said
     assert "another kernel: good" in said
-    assert not results.show_findings(["good", "bad"])
-    assert "NOT SO  bad: few" in capsys.readouterr().out
+    assert "other expectations" not in said
+    assert not results.show_findings([good, bad])
+    said = capsys.readouterr().out
+    assert "NOT SO  bad: few" in said
+    assert "judged by other expectations than today's: make results E=: bad\n" in said
 
 
 def test_the_picture_shows_what_is_kept_of_the_runs() -> None:
