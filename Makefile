@@ -41,7 +41,7 @@ override RUN := $(PYTHON) -m grade.host.snapshot -m
 
 # The goal twin, on hosts for which grade/twin/switch.S is written (HOSTS in engine.py).
 TWIN := $(if $(filter x86_64,$(shell uname -m)),twin)
-$(if $(TWIN),,$(if $(filter twin twin-costs sweep,$(MAKECMDGOALS))$(filter twin,$(value ENGINE)),$(error \
+$(if $(TWIN),,$(if $(filter twin twin-costs sweep trace,$(MAKECMDGOALS))$(filter twin,$(value ENGINE)),$(error \
     the twin runs on x86_64 only, and this host is $(shell uname -m))))
 
 # What the tests of `make live` need, where the compiler for it is installed. It takes as long to
@@ -86,7 +86,7 @@ define newline
 endef
 $(foreach v,ARGS DO DISKS CPUS MEM FS_MB JOBS T E N SIZE WITH SCHEDULER FORMAT OUT LAB \
     SUBMISSION SUBMISSIONS LATE TEST NONCE BASE SOLVED STUDENT STUDENTS FILES MUTANT NAME AT READ \
-    QEMU_OTHER OVER METRICS \
+    QEMU_OTHER OVER METRICS FILE POLICIES DRIVE SCALE FIT LOOP \
     CFLAGS_EXTRA,$(if \
     $(findstring $(newline),$(value $(v))),$(error $(v): must be one line)))
 $(foreach v,DEBUG V FULL LIST JUDGE,$(call must_be,$(v),[01]?,1 or nothing))
@@ -205,6 +205,10 @@ ULINK := $(KCC) $(UCFLAGS) -static -Wl,--build-id=none \
     -Wl,-z,max-page-size=4096 -Wl,--gc-sections -Wl,-e,_start -Wl,-u,_start $(LIBGCC) \
     $(if $(wildcard user/user.ld),-T user/user.ld,-Wl,-Ttext-segment=0x10000)
 
+# The programs of grade/traces/program are on no disk but those that ask for them
+# (grade/measure/run.py): a file each, built as those of user/.
+TRACES := $(patsubst grade/traces/program/%.c,%,$(wildcard grade/traces/program/*.c))
+
 # ---- programs of the host ----
 
 HCFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -I. $(CFLAGS_EXTRA)
@@ -217,7 +221,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
 
-.PHONY: all native twin qemu qemu-gdb gdb run test mutants bench experiment tune twin-costs agree repeat measure-build results results-tables findings export report book grade example replay why theatre live events skeleton class samples solution newlab bundle format setup clean version help FORCE
+.PHONY: all native twin qemu qemu-gdb gdb run test mutants bench experiment tune trace twin-costs agree repeat measure-build results results-tables findings export report book grade example replay why theatre live events skeleton class samples solution newlab bundle format setup clean version help FORCE
 
 FORCE:
 
@@ -239,7 +243,7 @@ build/%: FORCE
 
 else
 
-all: $(KERNEL) $(MKFS) $(UPROG) build/fs.img compile_commands.json
+all: $(KERNEL) $(MKFS) $(UPROG) build/fs.img compile_commands.json $(TRACES:%=build/traces/bin/%)
 
 # A file that holds the command for a kind of object, or the list of a program's
 # parts. It is written when that changes, so that a removed source is noticed too.
@@ -317,6 +321,14 @@ endef
 $(foreach f,$(UFOLDERS),$(eval $(call folder_program,$(notdir $(f)),$(patsubst \
     user/%.c,build/parts/%.o,$(filter $(f)/%,$(UPARTS))))))
 
+$(TRACES:%=build/traces/%.o): build/user.command
+build/traces/%.o: grade/traces/program/%.c
+	@mkdir -p $(@D)
+	$(call run,CC,$(KCC) $(UCFLAGS) -MMD -MP -c -o $@ $<)
+$(TRACES:%=build/traces/bin/%): build/traces/bin/%: build/traces/%.o build/user/lib.a $(wildcard user/user.ld)
+	@mkdir -p $(@D)
+	$(call run,LD,$(ULINK) -s -o $@ $< build/user/lib.a -lgcc)
+
 $(MKFS_OBJ): build/host.command
 build/mkfs/%.o: mkfs/%.c
 	@mkdir -p $(@D)
@@ -366,12 +378,13 @@ TWIN_OBJ := $(patsubst %,build/twin/%.o,$(basename $(TWIN_SRC)))
 TWIN_LIB := $(patsubst %.c,build/twin/%.o,grade/twin/call.c $(filter-out user/lib/syscall.c \
     user/lib/compute.c,$(filter %.c,$(ULIBSRC))))
 TWIN_PARTS := $(patsubst %.c,build/twin/%.o,$(filter-out user/usertests/%,$(USRC)))
+TWIN_TRACES := $(TRACES:%=build/twin/grade/traces/program/%.o)
 TWIN_PROGRAMS := $(patsubst build/user/%,build/twin/bin/%,$(filter-out %/usertests,$(UPROG)))
 $(eval $(call command_file,build/twin/kernel.command,$(TWIN_KERNEL_CC)))
 $(eval $(call command_file,build/twin/program.command,$(TWIN_PROGRAM_CC)))
 $(eval $(call command_file,build/twin/link.command,$(TWIN_LINK) $(TWIN_OBJ)))
 
-twin: build/twin/twin $(TWIN_PROGRAMS)
+twin: build/twin/twin $(TWIN_PROGRAMS) $(TRACES:%=build/twin/bin/%)
 
 $(TWIN_OBJ): build/twin/kernel.command
 $(filter-out build/twin/grade/twin/switch.o,$(TWIN_OBJ)): build/twin/%.o: %.c
@@ -386,8 +399,8 @@ build/twin/twin: $(TWIN_OBJ) build/twin/link.command
 build/twin/kernel/base/string.o: TWIN_RENAMED := -Dmemcpy=plain_memcpy \
     -Dmemmove=plain_memmove -Dmemset=plain_memset -Dmemcmp=plain_memcmp
 
-$(TWIN_LIB) $(TWIN_PARTS): build/twin/program.command
-$(TWIN_LIB) $(TWIN_PARTS): build/twin/%.o: %.c
+$(TWIN_LIB) $(TWIN_PARTS) $(TWIN_TRACES): build/twin/program.command
+$(TWIN_LIB) $(TWIN_PARTS) $(TWIN_TRACES): build/twin/%.o: %.c
 	@mkdir -p $(@D)
 	$(call run,CC,$(TWIN_PROGRAM_CC) -MMD -MP -c -o $@ $<)
 # $(1) the program's name
@@ -397,6 +410,9 @@ build/twin/bin/$(1): $(filter build/twin/user/$(1).o build/twin/user/$(1)/%.o,$(
 	$$(call run,LD,$$(TWIN_PROGRAM_CC) -nostdlib -static-pie -o $$@ $$^)
 endef
 $(foreach p,$(notdir $(TWIN_PROGRAMS)),$(eval $(call twin_program,$(p))))
+$(TRACES:%=build/twin/bin/%): build/twin/bin/%: build/twin/grade/traces/program/%.o $(TWIN_LIB)
+	@mkdir -p $(@D)
+	$(call run,LD,$(TWIN_PROGRAM_CC) -nostdlib -static-pie -o $@ $^)
 
 # The twin in a page: the same sources for WebAssembly (grade/live/place.h). A Debian's clang
 # makes modules with addresses of 64 bits; binaryen makes them 32, and lets calls be left and
@@ -471,7 +487,7 @@ build/fs.img: $(UPROG) $(MKFS) build/image.command
 -include $(wildcard $(K)/kernel/*.d $(K)/kernel/*/*.d $(K)/policies/*/*.d $(K)/drives/*.d $(K)/drives/*/*.d build/user/*.d \
     build/user/lib/*.d build/parts/*/*.d build/mkfs/*.d build/native/*/*.d \
     build/native/*/*/*.d build/native/*/*/*/*.d \
-    build/twin/*/*.d build/twin/*/*/*.d build/twin/*/*/*/*.d \
+    build/traces/*.d build/twin/*/*.d build/twin/*/*/*.d build/twin/*/*/*/*.d \
     build/live/*/*.d build/live/*/*/*.d build/live/*/*/*/*.d)
 
 endif
@@ -538,6 +554,11 @@ sweep: all twin build/native/drive_replay_tool ## measure an experiment over any
 	@$(RUN) grade.commands.sweep --jobs $(JOBS) $(call option,size,SIZE) $(call option,over,OVER) \
 	    $(call option,how,HOW) $(call option,points,POINTS) $(call option,metrics,METRICS) \
 	    $(call option,scheduler,SCHEDULER) $(call operand,E)
+
+trace: all twin build/native/drive_replay_tool ## replay a trace of a real disk under many policies, by the twin, and draw their Pareto front (FILE=trace FORMAT= POLICIES='replace=lru|arc, sched=clook|sluice' DRIVE= SCALE=times as fast COUNT=requests FIT=pack or fold LOOP=closed METRICS= JOBS= SCHEDULER=)
+	@$(RUN) grade.commands.replay_trace --jobs $(JOBS) --file=$(call quoted,FILE) $(call option,format,FORMAT) \
+	    $(call option,policies,POLICIES) $(call option,drive,DRIVE) $(call option,scale,SCALE) $(call option,count,COUNT) \
+	    $(call option,fit,FIT) $(call option,loop,LOOP) $(call option,metrics,METRICS) $(call option,scheduler,SCHEDULER)
 
 twin-costs: all twin ## count in the machine what computing takes, and write it to grade/twin/costs.txt
 	@$(PYTHON) -m grade.commands.twin_costs
@@ -639,7 +660,7 @@ fair: all $(if $(filter twin,$(ENGINE)),twin) build/native/drive_times_tool ## c
 
 FORMAT_C = $(sort $(wildcard kernel/*.[ch] kernel/*/*.[ch] policies/*/*.[ch] drives/*.[ch] drives/*/*.[ch] user/*.[ch] \
     user/*/*.[ch] mkfs/*.[ch] grade/native/*.[ch] \
-    grade/native/*/*.[ch] grade/twin/*.[ch] grade/twin/shadow/*/*/*.h \
+    grade/native/*/*.[ch] grade/traces/program/*.c grade/twin/*.[ch] grade/twin/shadow/*/*/*.h \
     grade/live/*.[ch] grade/live/shadow/*/*/*.h))
 format: ## format all sources by the checked-in settings
 	.venv/bin/clang-format -i $(FORMAT_C)
@@ -654,7 +675,7 @@ compile_commands.json: FORCE ## write for editors how each file is compiled (eve
 	@mkdir -p build; echo '[' > build/$@
 	@# A command of a recipe has at most 128 KiB (MAX_ARG_STRLEN of Linux), so there are three.
 	@printf '%s\n' $(call entries,$(KSRC),$(KCC) $(KCFLAGS)) >> build/$@
-	@printf '%s\n' $(call entries,$(USRC) $(ULIBSRC),$(KCC) $(UCFLAGS)) >> build/$@
+	@printf '%s\n' $(call entries,$(USRC) $(ULIBSRC) $(wildcard grade/traces/program/*.c),$(KCC) $(UCFLAGS)) >> build/$@
 	@printf '%s\n' $(call entries,$(HOSTSRC),$(HOSTCC) $(HCFLAGS)) | sed '$$s/,$$//' >> build/$@
 	@echo ']' >> build/$@
 	@cmp -s build/$@ $@ || cp build/$@ $@

@@ -13,6 +13,7 @@ import argparse
 import os
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from grade.host.interrupt import stoppable
@@ -63,11 +64,13 @@ def make(sweep: Sweep, choice: argparse.Namespace) -> tuple[list[Measured], list
         return whole.measured(sweep, measurer, done)
 
 
-def do(choice: argparse.Namespace) -> bool:
-    """Make the sweep and show it. Returns true if all runs were made."""
-    sweep = whole.asked(
-        choice.name, choice.over, choice.how, choice.points, choice.metrics, choice.size
-    )
+def done(
+    sweep: Sweep,
+    choice: argparse.Namespace,
+    show: Callable[[list[Measured]], list[str]] = lambda points: [],
+) -> bool:
+    """Make a sweep, write its files, and print its best points, after the lines that `show` makes
+    of all points. Returns true if all runs were made."""
     points, errors = make(sweep, choice)
     for error in errors[:MOST_ERRORS]:
         print(f"FAILED {error}", file=sys.stderr)
@@ -81,9 +84,17 @@ def do(choice: argparse.Namespace) -> bool:
     about = {"command": command, "twin": tree_hash()}
     write_table(folder / "results.parquet", rows, about)
     path = shown.write_page(sweep, points, errors, command, folder)
-    print("\n".join([*shown.lines(sweep, points), f"table: {folder / 'results.parquet'}"]))
-    print(f"page:  {path}")
+    table = f"table: {folder / 'results.parquet'}"
+    print("\n".join([*show(points), *shown.lines(sweep, points), table, f"page:  {path}"]))
     return not errors
+
+
+def do(choice: argparse.Namespace) -> bool:
+    """Make the sweep that is asked for."""
+    sweep = whole.asked(
+        choice.name, choice.over, choice.how, choice.points, choice.metrics, choice.size
+    )
+    return done(sweep, choice)
 
 
 def main() -> int:

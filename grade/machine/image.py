@@ -33,9 +33,9 @@ def copy(source: Path, target: Path) -> None:
 class Content:
     """The contents of an image.
 
-    files: contents by path in the image; links: text of each symbolic link; rc: the script that
-    init runs, if any; programs: include all of /bin; options: more options of mkfs; log_places: lay
-    the disk out on a virtual log of so many places (virtual_log.py).
+    files: contents by path in the image, programs in /bin; links: text of each symbolic link; rc:
+    the script that init runs, if any; programs: include all of /bin; options: more options of mkfs;
+    log_places: lay the disk out on a virtual log of so many places (virtual_log.py).
     """
 
     files: dict[str, bytes] = field(default_factory=dict)
@@ -72,6 +72,8 @@ def make(path: Path, content: Content) -> Path:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.unlink(missing_ok=True)
             target.write_bytes(data)
+            if target.parent.name == "bin":
+                target.chmod(0o755)
         for inside, text in content.links.items():
             (folder / inside.lstrip("/")).symlink_to(text)
         command(

@@ -14,6 +14,7 @@ from grade.measure.locate import Path as Keys
 from grade.measure.schema import Field
 
 EXPRESSION = re.compile(r"\{([\w .+*/()-]*[A-Za-z_][\w .+*/()-]*)\}")
+REAL = re.compile(r"\d+(?:\.\d+)?")
 SIZE = re.compile(r"(\d+)([KMG]?)")
 QUANTITY = re.compile(r"(\d+(?:\.\d+)?) *([A-Za-z]+)")
 UNITS_NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
@@ -96,6 +97,8 @@ class Checker:
         name = keys[-1]
         if row.kind == "number" and isinstance(raw, str) and raw.isdigit():
             raw = int(raw)  # a variable was put in
+        if row.kind == "real" and isinstance(raw, str) and REAL.fullmatch(raw):
+            raw = float(raw)
         if not fits(raw):
             self.problem(keys, f"{name} = {show(raw)}: must be {want}")
             return EMPTY[row.kind]() if row.kind in EMPTY else raw

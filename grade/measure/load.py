@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grade.measure import jobs, metrics, sets, theory
+from grade.measure import jobs, metrics, replayed, sets, theory
 from grade.measure.check import Checker
 from grade.measure.known import known
 from grade.measure.locate import Lines
@@ -142,6 +142,8 @@ def boot_args(machine: dict, policies: dict, tunables: dict) -> str:
     words = {"disk0.drive": machine["root"]["drive"]}
     if machine["data"]:
         words["disk1.drive"] = machine["data"]["drive"]
+    if "trace" in machine:
+        words["disk2.drive"] = replayed.DRIVE
     words |= {name: machine[name] for name in ALWAYS}
     words |= {name: machine[name] for name in IF_GIVEN if machine[name] is not None}
     words |= policies | dict(sorted(tunables.items()))
@@ -172,6 +174,9 @@ def config(c: Checker, raw: dict, arm: int, variables: dict) -> dict:
     machine = c.table(("machine",), table("machine"), MACHINE)
     machine["root"] = disk(c, "root", machine["root"])
     machine["data"] = disk(c, "data", machine["data"]) if machine["data"] else None
+    if "trace" in raw:
+        machine |= replayed.config(c, table("trace"), machine["data"])
+        variables = variables | replayed.variables(machine.get("trace"))
     policies, tunables = dict(c.known.defaults), {}
     for keys in ((), ("arms", arm)):
         policies |= c.policies((*keys, "policies"), table(*keys, "policies"))

@@ -22,10 +22,11 @@ from grade.machine import devtext, image, trace
 from grade.machine.guest import Guest
 from grade.machine.image import Content
 from grade.machine.qemu import Config, Disk, start
-from grade.measure import jobs, series
+from grade.measure import jobs, replayed, series
 from grade.measure.files import CACHE, Image, cached, hash_of
 from grade.measure.known import kernel_hash
 from grade.measure.schema import Run
+from grade.traces.common import BadTraceFile
 from grade.twin import engine
 
 FORM = 3  # of a result; if it changes, all runs are made again
@@ -93,8 +94,9 @@ def mkfs_options(disk: dict) -> tuple[str, ...]:
 def content(run: Run, name: str, files: dict[str, str] | None = None) -> Content:
     """The contents of the root or data disk of a run."""
     disk = run.config[name]
+    found = {path: text.encode() for path, text in (files or {}).items()}
     return Content(
-        files={path: text.encode() for path, text in (files or {}).items()},
+        files=found | (replayed.programs(run.config) if name == "root" else {}),
         programs=name == "root",
         size=disk["size"],
         block=run.config["block"],
@@ -132,10 +134,20 @@ def scripts(run: Run) -> dict[str, str]:
 
 
 def disks(run: Run, folder: Path) -> tuple[Disk, ...]:
-    """The run's disks: a root disk made with the scripts, and the data disk. Both are RAM disks, so
-    the images stay as they are."""
+    """The run's disks: a root disk made with the scripts, and the others. All are RAM disks, so the
+    images stay as they are."""
     root = image.make(folder / "root.img", content(run, "root", scripts(run)))
-    return (Disk(root), Disk(images(run)["data"].path)) if run.config["data"] else (Disk(root),)
+    return (Disk(root), *others(run))
+
+
+def others(run: Run) -> tuple[Disk, ...]:
+    """The disks besides the root disk: the data disk, and the requests of a trace. Raises RunFailed
+    if these are not on this machine."""
+    data = [images(run)["data"].path] if run.config["data"] else []
+    try:
+        return tuple(Disk(path) for path in (*data, *replayed.disks(run.config)))
+    except BadTraceFile as error:
+        raise RunFailed(str(error)) from None
 
 
 def machine(run: Run, folder: Path) -> Config:

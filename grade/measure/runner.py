@@ -43,7 +43,10 @@ if TYPE_CHECKING:
 
 Report = Callable[["Step"], None]
 # The code that makes a result.
-CODE = ("grade/host/*.py", "grade/machine/*.py", "grade/measure/*.py", "grade/twin/*.py")
+CODE = (
+    *("grade/host/*.py", "grade/machine/*.py", "grade/measure/*.py", "grade/twin/*.py"),
+    *("grade/traces/*.py", "grade/traces/formats/*.py"),
+)
 
 
 class OtherTree(Exception):

@@ -21,6 +21,10 @@
     setup = "..."                  commands before the measurement
     commands = "..."               commands measured; a failure ends the run
 
+    [trace]                        requests of a real system, see TRACE: the program ioplay
+    file = "usr_0.csv.gz"          replays them from a disk of their own, /dev/disk2, on
+    scale = "{speed}"              files /data/trace0 and so on of "{part_mb}" MiB each
+
     [sweep]                        variable = [values]; every arm is run for
     seed = [1, 2, 3]               each combination. "{seed}" in any text
                                    above stands for the value, and
@@ -164,6 +168,7 @@ TOP = {
     "arms": Field("tables", "what is compared", required=True),
     "sets": Field("text", "named sets that are arms, too"),
     "workload": Field("table", "the commands", required=True),
+    "trace": Field("table", "requests that the workload replays"),
     "sweep": Field("table", "variables and their values"),
     "sizes": Field("table", "what differs between sizes"),
     "model": Field("table", "what theory says"),
@@ -182,6 +187,20 @@ ARM = {
 WORKLOAD = {
     "setup": Field("text", "commands before the measurement", ""),
     "commands": Field("text", "commands measured", required=True),
+}
+TRACE = {
+    "file": Field("text", "a trace; a path from this file's folder on", required=True),
+    "format": Field("text", "a module of grade/traces/formats; if not given, the file tells", ""),
+    "count": Field("number", "requests from the first on; if not given, all", None, 1),
+    "scale": Field("real", "how many times as fast it is", 1.0),
+    "join_kb": Field("number", "neighbours become one request up to this size; 0: not", 0, 0, 1024),
+    "split_kb": Field("number", "longer requests become several", 1024, 1, 1024),
+    "fit": Field(
+        "text",
+        "if it reaches beyond the disk: refuse; pack what is used; or fold",
+        "refuse",
+        choices=("refuse", "pack", "fold"),
+    ),
 }
 MODEL = {
     "name": Field("text", "of a file in grade/models", required=True),

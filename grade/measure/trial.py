@@ -58,7 +58,8 @@ class Ready:
 def kind_of(run: Run) -> str:
     """A hash that is equal for runs that can share a resident twin."""
     lengths = {path: len(text.encode()) for path, text in runs.scripts(run).items()}
-    return hash_of([lengths, [run.config[name] for name in DISKS], engine.twin_hash()])
+    parts = [run.config[name] for name in DISKS]
+    return hash_of([lengths, parts, run.config.get("trace"), engine.twin_hash()])
 
 
 def filler(path: str, length: int) -> str:
@@ -91,8 +92,7 @@ def laid_out(run: Run) -> tuple[Guest, dict[str, int]]:
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE, prefix="root-") as folder:
         root, places = root_disk(run, Path(folder))
-        data = [runs.images(run)["data"].path] if run.config["data"] else []
-        disks = tuple(Disk(path) for path in (root, *data))
+        disks = (Disk(root), *runs.others(run))
         machine = Config(disks, memory=run.config["memory"], lab=True)
         why = engine.refusal(machine, run.config["commands"])
         if why:

@@ -1,0 +1,215 @@
+"""`make trace`: replay a trace of a real disk under many policies, by the twin.
+
+FILE= is a trace of any format that grade/traces/formats has; FORMAT= names it if the file does not
+tell. POLICIES= are the policies to try, each with each, as 'replace=lru|arc, sched=clook|sluice'.
+Without it every policy is tried in the place of the usual one of its kind. DRIVE= is the drive, and
+FIT= what happens if the trace reaches beyond it. COUNT= takes the first requests only, SCALE= makes
+them come faster, and LOOP=closed leaves their times out.
+
+It writes an experiment, build/traces/NAME.toml, and makes a sweep of it (grade/sweep): so what was
+measured is not measured again, and the results are a table in Parquet and a page with the Pareto
+front of METRICS=.
+"""
+
+import argparse
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from string import Template
+
+from grade.commands import sweep as sweeps
+from grade.host.interrupt import stoppable
+from grade.host.paths import BUILD, NATIVE, ROOT
+from grade.host.workers import NoWorkers
+from grade.machine.guest import MOST_DISKS, PAGE
+from grade.machine.image import command
+from grade.measure.files import write_whole
+from grade.measure.known import known
+from grade.measure.runner import OtherTree
+from grade.measure.schema import BadExperiment
+from grade.measure.summary import aligned, number
+from grade.sweep import whole
+from grade.sweep.journal import FOLDER
+from grade.sweep.over import BadSweep, expect_one_of
+from grade.sweep.whole import Measured, Sweep
+from grade.traces import read
+from grade.traces.common import BadTraceFile
+from grade.traces.fit import REFUSE, WAYS
+from grade.traces.stream import inner_name
+
+TEMPLATE = ROOT / "grade" / "traces" / "experiment.toml"
+EXPERIMENTS = BUILD / "traces"
+USUAL = "usual"  # the first arm
+BASE = {"write": "delayed", "update": "aipu"}  # its policies, where the kernel's own are others
+SPECIAL = ("place",)  # kinds of policies that need a disk of their own kind
+DRIVE = "cheetah4lp"
+METRICS = "trace.mean_ms, trace.p99_ms"
+LOOPS = ("open", "closed")
+OTHERS = 64 << 20  # of all disks' bytes: the root disk and the requests
+LEAST_MB = 192  # of the machine's memory
+BYTES = 256  # more of it for a request: twice what ioplay takes
+READS = "hist.disk1.read_response.count"
+HEADS = {
+    "trace.mean_ms": "mean, ms",
+    "trace.std_ms": "deviation",
+    "trace.p99_ms": "99 %",
+    "trace.max_ms": "longest",
+    f"{READS} / job.trace.read_blocks": "hits, %",
+    READS: "disk reads",
+    "hist.disk1.write_response.count": "disk writes",
+}
+HITS = "hits, %"
+LATE = "job.trace.late_ms"
+
+
+def drive_bytes(name: str) -> int:
+    """How large a disk with this drive is made: as the drive, as far as there is room in memory.
+    Raises BadSweep if there is no such drive, or it has no size."""
+    expect_one_of("drive", name, known().drives)
+    said = command(NATIVE / "drive_replay_tool", "-l").stdout.decode()
+    found = re.search(rf"^{name}:.*\n +sectors=(\d+)", said, re.M)
+    size = int(found[1]) * 512 if found else 1 << 40
+    return min(size, MOST_DISKS - OTHERS) // PAGE * PAGE
+
+
+def arms() -> dict[str, dict[str, str]]:
+    """The policies of each arm: the usual ones, then each other policy in its kind's place."""
+    rows, usual = {USUAL: {}}, known().defaults | BASE
+    for kind, names in known().policies.items():
+        others = [name for name in names if name != usual[kind] and kind not in SPECIAL]
+        rows |= {f"{kind}={name}": {kind: name} for name in others}
+    return rows
+
+
+def lines_of(policies: dict[str, str]) -> list[str]:
+    """Policies as a file has them."""
+    return [f"{kind} = {json.dumps(name)}" for kind, name in policies.items()]
+
+
+def arms_text() -> str:
+    """The arms as the file has them."""
+    return "\n".join(
+        f"[[arms]]\nname = {json.dumps(name)}\npolicies = {{{', '.join(lines_of(policies))}}}\n"
+        for name, policies in arms().items()
+    )
+
+
+def experiment_text(choice: argparse.Namespace, path: Path, requests: int) -> str:
+    """The experiment's file."""
+    memory = LEAST_MB + -(-BYTES * requests >> 20)
+    words = {
+        "claim": f"{path.name} under many policies",
+        "source": f"{path}",
+        "memory": f"{memory}M",
+        "drive": choice.drive,
+        "size": f"{drive_bytes(choice.drive) >> 20}M",
+        "file": str(path),
+        "format": choice.format,
+        "fit": choice.fit,
+        "loop": choice.loop,
+    }
+    texts = {name: json.dumps(word) for name, word in words.items()}
+    texts["count"] = f"count = {choice.count}" if choice.count else "# count = all"
+    texts |= {"policies": "\n".join(lines_of(BASE)), "arms": arms_text(), "scale": choice.scale}
+    return Template(TEMPLATE.read_text()).substitute(texts)
+
+
+def name_of(path: Path) -> str:
+    """The experiment's name: the file's, without what a name cannot have."""
+    return re.sub(r"[^\w.-]+", "-", inner_name(path).split(".")[0]) or "trace"
+
+
+def write_experiment(choice: argparse.Namespace) -> Path:
+    """Write the experiment's file. Returns its path. Raises BadTraceFile and BadSweep."""
+    if not choice.file:
+        raise BadSweep("\n".join(["FILE: give a trace, of one of these formats:", *read.lines()]))
+    path = Path(choice.file).expanduser().resolve()
+    expect_one_of("FIT=", choice.fit, list(WAYS))
+    expect_one_of("LOOP=", choice.loop, list(LOOPS))
+    if not re.fullmatch(r"\d+(\.\d+)?", choice.scale) or not float(choice.scale):
+        raise BadSweep(f"SCALE={choice.scale}: must be a number above 0, as 2 or 0.5")
+    drive_bytes(choice.drive)
+    if not path.exists():
+        raise BadTraceFile(f"FILE={choice.file}: there is no such file")
+    read.format_named(path, choice.format)  # before anything is written
+    requests = choice.count or path.stat().st_size // 8
+    EXPERIMENTS.mkdir(parents=True, exist_ok=True)
+    target = EXPERIMENTS / f"{name_of(path)}.toml"
+    write_whole(target, experiment_text(choice, path, min(requests, 1 << 22)))
+    return target
+
+
+def over(choice: argparse.Namespace) -> str:
+    """What the sweep goes over."""
+    if choice.policies:
+        return f"arm={USUAL}, {choice.policies}"
+    return f"arm={'|'.join(arms())}"
+
+
+def shown_value(point: Measured, metric: str) -> str:
+    """A figure, for the table."""
+    value = point.figures[metric]
+    return f"{100 * (1 - value):.1f}" if HEADS[metric] == HITS else number(value) if value else "0"
+
+
+def table(sweep: Sweep, points: list[Measured]) -> list[str]:
+    """All points, those first that are best in the first objective."""
+    names = [axis.name for axis in sweep.axes if len(axis.grid()) > 1] or [sweep.axes[0].name]
+    rows = [[*names, *HEADS.values()]]
+    for point in sorted(points, key=lambda p: (p.costs(sweep.objectives), p.number)):
+        rows.append([str(point.point[n]) for n in names] + [shown_value(point, m) for m in HEADS])
+    return aligned(rows)
+
+
+def remark(points: list[Measured], loop: str) -> list[str]:
+    """What to know of requests that had to wait for a process."""
+    late = max(point.figures[LATE] for point in points)
+    if loop != "open" or late < 1:
+        return []
+    return [
+        f"Up to {number(late)} ms of a response time is the wait for one of the 64 requests in "
+        "flight to end: at times the trace comes faster than the drive serves it."
+    ]
+
+
+def do(choice: argparse.Namespace) -> bool:
+    """Replay the trace, and show what came of it. Returns true if all runs were made."""
+    path = write_experiment(choice)
+    choice.name, choice.over = str(path), over(choice)
+    choice.size, choice.how, choice.points = "full", "grid", None
+    sweep = whole.asked(choice.name, choice.over, want=choice.metrics)
+    print(f"experiment: {path}")
+
+    def show(points: list[Measured]) -> list[str]:
+        return [*table(sweep, points), *remark(points, choice.loop), ""]
+
+    return sweeps.done(sweep, choice, show)
+
+
+def main() -> int:
+    """Run the command. Returns its exit status."""
+    options = argparse.ArgumentParser(prog="make trace", description=__doc__)
+    options.add_argument("--file", default="", help="a trace")
+    options.add_argument("--format", default="", help="its format")
+    options.add_argument("--policies", default="", help="policies to try, each with each")
+    options.add_argument("--drive", default=DRIVE, help="the drive")
+    options.add_argument("--scale", default="1", help="how many times as fast it comes")
+    options.add_argument("--count", type=int, help="requests, from the first on")
+    options.add_argument("--fit", default=REFUSE, help=f"if it is too large: {', '.join(WAYS)}")
+    options.add_argument("--loop", default="open", help="open, or closed: without its times")
+    options.add_argument("--metrics", default=METRICS, help="what is to be less; with a +: more")
+    options.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
+    options.add_argument("--scheduler", default="", help="address of a Dask scheduler")
+    options.add_argument("--folder", type=Path, default=FOLDER, help="folder for the results")
+    choice = options.parse_args()
+    try:
+        return 0 if do(choice) else 1
+    except (BadTraceFile, BadSweep, BadExperiment, NoWorkers, OtherTree) as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(stoppable(main, "all runs so far are kept; the same command goes on from there"))

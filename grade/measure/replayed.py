@@ -1,0 +1,173 @@
+"""The trace of an experiment: its requests are read once, and kept as the image of a disk.
+
+A run's configuration has under `trace` the hash of that image, and how many requests are in it. So
+equal requests have equal results, whatever file they are from. The image is in the cache under its
+hash; a worker on another machine needs a copy of it.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress, TextColumn
+
+from grade.host.paths import TRACE_PROGRAMS
+from grade.machine.guest import MOST_DISKS
+from grade.measure.check import Checker, size_bytes
+from grade.measure.files import CACHE, hash_file, hash_of, write_whole
+from grade.measure.schema import TRACE
+from grade.traces.common import BadTraceFile
+from grade.traces.fit import Fit, fitted, reach
+from grade.traces.packed import pack
+from grade.traces.read import read
+
+PROGRAM = "ioplay"
+FILE = "/trace"  # and a number: the files of the data disk where the requests go
+PARTS = 192  # of these files, at most: mkfs makes 255
+DRIVE = "fixed"  # of the disk that holds the requests
+SHARE = 0.97  # of the data disk is room for that file; the rest is ext2's
+ROUND = 1 << 20
+
+
+@cache
+def program_hash() -> str:
+    """The hash of the program that replays requests."""
+    return hash_file(TRACE_PROGRAMS / PROGRAM)
+
+
+def image_of(digest: str) -> Path:
+    """Where the image with these requests is."""
+    return CACHE / f"{digest}.requests"
+
+
+def keep(packed: bytes) -> str:
+    """Put the image of a disk into the cache. Returns its hash."""
+    digest = sha256(packed).hexdigest()[:32]
+    path = image_of(digest)
+    if not path.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f"{path.name}.{os.getpid()}.part")
+        part.write_bytes(packed)
+        part.replace(path)
+    return digest
+
+
+@contextmanager
+def passing(what: str, things: str) -> Iterator[Callable[[int], None]]:
+    """Show on a terminal how many things have passed, of which nobody knows how many come. Call
+    the result with how many more have passed."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda n: None
+        return
+    column = TextColumn("{task.description}: {task.completed} " + things)
+    with Progress(column, console=console, transient=True) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda n: progress.advance(task, n)
+
+
+@cache
+def requests(
+    path: Path, changed: tuple, format: str, count: int | None, fit: Fit, room: int
+) -> dict:
+    """What a configuration says of a trace. changed: of the file, so that an edited one is read
+    again. Raises BadTraceFile."""
+    made_from = [str(path), changed, format, count, vars(fit), room, code_hash()]
+    told = CACHE / f"{hash_of(made_from)[:32]}.trace.json"
+    if told.exists():
+        found = json.loads(told.read_text())
+        if image_of(found["requests"]).exists():
+            return found
+    with passing(f"reading {path.name}", "requests") as seen:
+        table = fitted(path.name, read(path, format, count, seen), fit, room)
+    found = described(keep(pack(table)), len(table), reach(table))
+    write_whole(told, json.dumps(found))
+    return found
+
+
+def described(digest: str, count: int, end: int) -> dict:
+    """What a configuration says of requests that end before this byte: `parts` files of `part_mb`
+    are where they go."""
+    part = 1
+    while end > PARTS * part * ROUND:
+        part *= 2
+    parts = -(-end // (part * ROUND))
+    return {
+        "requests": digest,
+        "count": count,
+        "part_mb": part,
+        "parts": parts,
+        "program": program_hash(),
+    }
+
+
+@cache
+def code_hash() -> str:
+    """The hash of the code that reads traces."""
+    folder = Path(__file__).parent.parent / "traces"
+    paths = [Path(__file__), *sorted(folder.rglob("*.py"))]
+    return hash_of([hash_file(path) for path in paths])
+
+
+def room_of(data: dict) -> int:
+    """How many bytes of a file the data disk has room for."""
+    return int(min(size_bytes(data["size"]), MOST_DISKS) * SHARE)
+
+
+def config(c: Checker, raw: dict, data: dict | None) -> dict:
+    """What a configuration has of the trace, and the data disk with the file for it; a wrong trace
+    is a problem of the file."""
+    good = c.table(("trace",), raw, TRACE)
+    if not data:
+        c.problem(("trace",), "a trace needs a data disk: [machine.data]")
+    elif any(path.startswith(FILE) for path in data["files"]):
+        c.problem(("machine", "data", "files"), f'"{FILE}0" and so on are files of the trace')
+    elif good["scale"] is not None and not good["scale"] > 0:
+        c.problem(("trace", "scale"), f"scale = {good['scale']}: must be more than 0")
+    if c.problems:
+        return {}
+    path = (c.path.parent / good["file"]).resolve()
+    fit = Fit(good["scale"], good["join_kb"], good["split_kb"], good["fit"])
+    try:
+        changed = (path.stat().st_mtime_ns, path.stat().st_size) if path.exists() else ()
+        found = requests(path, changed, good["format"], good["count"], fit, room_of(data))
+    except BadTraceFile as error:
+        c.problem(("trace", "file"), str(error))
+        return {}
+    return {"trace": found, "data": with_files(data, found)}
+
+
+def with_files(data: dict, trace: dict) -> dict:
+    """The data disk, with the files that the requests are for."""
+    files = {f"{FILE}{i}": f"{trace['part_mb']}M" for i in range(trace["parts"])}
+    return data | {"files": data["files"] | files}
+
+
+def variables(trace: dict | None) -> dict[str, object]:
+    """What the commands may say of the trace; any numbers, if it is wrong."""
+    trace = trace or {"part_mb": 1, "count": 1}
+    return {"part_mb": trace["part_mb"], "requests": trace["count"]}
+
+
+def programs(config: dict) -> dict[str, bytes]:
+    """What the root disk has besides the programs of every image."""
+    if "trace" not in config:
+        return {}
+    return {f"/bin/{PROGRAM}": (TRACE_PROGRAMS / PROGRAM).read_bytes()}
+
+
+def disks(config: dict) -> list[Path]:
+    """The image with the requests, if there are any. Raises BadTraceFile if it is gone."""
+    if "trace" not in config:
+        return []
+    path = image_of(config["trace"]["requests"])
+    if not path.exists():
+        raise BadTraceFile(
+            f"{path}: the requests of the trace are not on this machine: copy them here"
+        )
+    return [path]

@@ -1,0 +1,560 @@
+"""Traces of real disks: formats, fitting, and their replay (grade/traces/)."""
+
+import gzip
+import json
+import platform
+import re
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow
+import pytest
+from either import run_rc
+
+from grade.commands import replay_trace
+from grade.host.limits import HANG_S
+from grade.host.paths import BUILT, TRACE_PROGRAMS
+from grade.machine import image, trace
+from grade.machine.image import Content
+from grade.machine.qemu import Config, Disk, start
+from grade.measure import run as runs
+from grade.measure import trial
+from grade.measure.choose import on_twin
+from grade.measure.load import load
+from grade.measure.schema import BadExperiment
+from grade.sweep.over import BadSweep
+from grade.traces import fit, read
+from grade.traces.common import REQUEST, BadTraceFile, table
+from grade.traces.fit import Fit
+from grade.traces.packed import pack
+from grade.twin import engine
+
+PART = 1 << 20
+PARTS = 8
+ON_TWIN = pytest.mark.skipif(
+    platform.machine() not in engine.HOSTS, reason=f"the twin runs on {engine.HOSTS} only"
+)
+
+
+def drawn(seed: int, count: int, rate: float = 50, reach: int = PARTS * PART) -> np.ndarray:
+    """Requests at random: reads and writes of whole and part blocks, some across parts."""
+    chance = np.random.default_rng(seed)
+    found = np.zeros(count, REQUEST)
+    found["time_ns"] = np.cumsum(chance.exponential(1e9 / rate, count))
+    found["bytes"] = 512 * chance.integers(1, 65, count)
+    found["offset"] = chance.integers(0, reach - 65 * 512, count) // 512 * 512
+    found["write"] = chance.random(count) < 0.4
+    return found
+
+
+# ---- the program ----
+
+
+@dataclass(frozen=True)
+class Played:
+    """What came of a replay: exit status, console, and the root disk as it is afterwards."""
+
+    status: int
+    console: str
+    root: Path
+
+    @property
+    def job(self) -> dict:
+        (line,) = re.findall(r"^ioplay (\{.*\})$", self.console, re.M)
+        return json.loads(line)
+
+    @property
+    def log(self) -> np.ndarray:
+        """Rows of number, start and response, in ns."""
+        lines = re.findall(r"^(\d+) (\d+) (\d+)$", self.console, re.M)
+        return np.array(lines, "<i8")
+
+
+Play = Callable[..., Played]
+WORDS = "requests=/dev/disk1 filename=/trace part=1m"
+
+
+def disks(folder: Path, packed: bytes, script: str, root: str = "24M") -> tuple[Disk, Disk]:
+    """A root disk with the program and parts, and a disk with requests."""
+    options = [word for i in range(PARTS) for word in ("--file", f"/trace{i}=1M")]
+    files = {"/bin/ioplay": (TRACE_PROGRAMS / "ioplay").read_bytes()}
+    content = Content(files=files, rc=script, size=root, options=tuple(options))
+    (folder / "requests.img").write_bytes(packed)
+    return Disk(image.make(folder / "root.img", content)), Disk(folder / "requests.img")
+
+
+@pytest.fixture
+def play(tmp_path: Path) -> Play:
+    """play(requests, "loop=closed"): the image is judged by e2fsck afterwards."""
+
+    def run(requests: np.ndarray | bytes, words: str = "", args: str = "drive=fixed") -> Played:
+        packed = requests if isinstance(requests, bytes) else pack(requests)
+        script = f"set -e\nioplay {WORDS} log=/dev/console {words}\nsync\n"
+        both = disks(tmp_path, packed, script)
+        config = Config(both, memory="64M", args=f"nbuf=512 {args}", lab=True, cpu_shift=0)
+        done = run_rc(config)
+        image.check(both[0].image)
+        return Played(done.status, done.console.replace("\r", ""), both[0].image)
+
+    return run
+
+
+def test_requests_are_made_where_and_when_the_trace_has_them(play: Play) -> None:
+    requests = drawn(1, 300)
+    played = play(requests)
+    writes = requests[requests["write"] == 1]
+    job, log = played.job, played.log
+    assert job["errors"] == 0
+    assert (job["reads"], job["writes"]) == (300 - len(writes), len(writes))
+    assert job["bytes"] == requests["bytes"].sum()
+    first, last = (requests["offset"] + end for end in (0, requests["bytes"].astype("<u8") - 1))
+    blocks = last // 4096 - first // 4096 + 1
+    assert job["write_blocks"] == blocks[requests["write"] == 1].sum()
+    assert job["read_blocks"] == blocks.sum() - job["write_blocks"]
+    assert log[:, 0].tolist() == list(range(300))
+    assert log[:, 1].tolist() == requests["time_ns"].tolist()
+    assert job["response_ns"]["max"] == log[:, 2].max()
+    assert job["response_ns"]["mean"] == log[:, 2].sum() // 300
+    expected = np.zeros(PARTS * PART, bool)
+    for row in writes:
+        expected[int(row["offset"]) : int(row["offset"] + row["bytes"])] = True
+    parts = [image.read(played.root, f"/trace{i}") for i in range(PARTS)]
+    written = np.frombuffer(b"".join(parts), "u1") != 0
+    assert not (written & ~expected).any()
+    assert (written & expected).sum() > 0.99 * expected.sum()  # one byte in 256 is a zero
+
+
+def test_in_a_closed_loop_one_request_follows_the_other(play: Play) -> None:
+    """One at a time, each takes what the drive takes; eight at a time, up to eight times that."""
+    requests = drawn(2, 48)
+    requests["write"] = 0
+    requests["bytes"] = 512
+    requests["offset"] = np.arange(48) * 37 % 48 * 4096 * 37
+    for inflight in (1, 8):
+        log = play(requests, f"loop=closed inflight={inflight}").log
+        took = log[inflight * 2 :, 2] / 10e6
+        assert (0.9 * inflight < took).mean() > 0.5
+        assert (took < 2.2 * inflight).all()  # at times the block that says where it is, too
+        assert log[-1, 1] < 48 * 30e6
+
+
+def test_a_request_that_finds_all_processes_busy_counts_its_wait(play: Play) -> None:
+    requests = drawn(3, 20)
+    requests["time_ns"] = 0
+    requests["write"], requests["bytes"] = 0, 512
+    requests["offset"] = np.arange(20) * 65536 * 5
+    log = play(requests, "inflight=1").log
+    assert (np.diff(log[:, 2]) > 9.9e6).all()
+    assert (log[:, 1] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda r: b"nothing" + bytes(505), "has no requests of form 1"),
+        (lambda r: pack(r[:0]), "has no request"),
+        (lambda r: pack(r)[:512], "has fewer than 40 requests"),
+        (lambda r: pack(r[::-1]), "request 1: is due before the one before it"),
+        (
+            lambda r: pack(np.concatenate([r, table([(10**12, PARTS * PART, 512, 0)])])),
+            "request 40: ends at 8389120, beyond the 8388608 bytes of /trace",
+        ),
+        (
+            lambda r: pack(np.concatenate([r, table([(10**12, 0, 0, 0)])])),
+            "request 40: 0 bytes, direction 0",
+        ),
+        (
+            lambda r: pack(np.concatenate([r, table([(10**12, 0, 512, 2)])])),
+            "request 40: 512 bytes, direction 2",
+        ),
+    ],
+)
+def test_wrong_requests_are_refused_before_any_is_made(play: Play, change, why: str) -> None:
+    requests = drawn(4, 40)
+    requests["write"] = 1
+    played = play(change(requests))
+    assert f"ioplay: /dev/disk1: {why}" in played.console
+    assert played.status == 2
+    assert not any(image.read(played.root, f"/trace{i}").strip(b"\0") for i in range(PARTS))
+
+
+def decision(event: trace.Event) -> tuple:
+    """An event without its times and without which of the processes it was."""
+    timed = event.name in ("completed", "writing", "sought")
+    return (event.name, event.disk, event.block, None if timed else event.argument, event.write)
+
+
+@ON_TWIN
+@pytest.mark.xdist_group("twin")
+def test_machine_and_twin_decide_alike_what_a_trace_asks_for(tmp_path: Path) -> None:
+    """Each hit, miss, victim, and queued and issued request, under a drive that turns."""
+    script = f"""policy use update none
+ioplay {WORDS} inflight=8 log=/dev/console
+sync
+grep trace.phys /dev/stat
+"""
+    both = disks(tmp_path, pack(drawn(5, 250, rate=12)), script)
+    args = "disk0.drive=cheetah4lp disk1.drive=fixed nbuf=400 trace_k=256 write=delayed"
+    machine = Config(both, memory="64M", args=args, lab=True, cpu_shift=0)
+    found, logs = [], []
+    for begin in (start, engine.start):
+        with machine.guest() as guest:
+            pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
+            console = begin(machine, guest, text=True, **pipes).communicate(timeout=HANG_S)[0]
+            phys = int(re.search(r"^trace.phys (\d+)", console, re.M)[1])
+            lost, events = trace.read(guest.path, phys)
+            assert not lost
+            about = [decision(e) for e in events if e.disk == 0]
+            found.append([row for row in about if row[0] not in ("named", "counted")])
+            logs.append(Played(0, console.replace("\r", ""), tmp_path).log)
+    assert len(found[0]) > 4000
+    for i, (one, other) in enumerate(zip(*found, strict=False)):
+        assert one == other, f"event {i}"
+    assert len(found[0]) == len(found[1])
+    assert (logs[0][:, :2] == logs[1][:, :2]).all()
+    assert np.abs(logs[0][:, 2] - logs[1][:, 2]).max() < 1e6  # a turn takes 6 ms
+
+
+# ---- formats ----
+
+EXPECTED = [(0, 7014609920, 24576, 0), (1_500_000, 512, 4096, 1)]
+SAMPLES = {
+    "msr": (
+        "usr_0.csv",
+        b"128166372003061629,usr,0,Read,7014609920,24576,41286\n"
+        b"128166372003076629,usr,0,Write,512,4096,3\n",
+    ),
+    "systor17": (
+        "2016022216-LUN0.csv",
+        b"Timestamp,Response,IOType,LUN,Offset,Size\n"
+        b"1455592800.005208015,0.000172,R,4,7014609920,24576\n"
+        b"1455592800.006708015,,W,4,512,4096\n",
+    ),
+    "spc": ("Financial1.spc", b"0,13700410,24576,r,0.25\n0,1,4096,W,0.2515,x\n"),
+    "blkparse": (
+        "sda.txt",
+        b"  8,0    1        1     0.250000000  1234  Q   R 13700410 + 48 [cat]\n"
+        b"  8,0    1        2     0.250001000  1234  G   R 13700410 + 48 [cat]\n"
+        b"  8,0    1        3     0.251000000  1234  Q   D 64 + 8 [fstrim]\n"
+        b"  8,0    1        4     0.251100000  1234  Q FWS [jbd2]\n"
+        b"  8,0    1        5     0.251500000    99  Q  WS 1 + 8 [jbd2/sda 1-8]\n"
+        b"CPU1 (sda):\n Reads Queued:           1,       24KiB\n",
+    ),
+    "vscsi": (
+        "w01.vscsi",
+        np.array(
+            [
+                (0x28, 0x200, 1, 24576, 1, 13700410, 250000, 9),
+                (0x35, 0x200, 2, 0, 1, 0, 250700, 9),
+                (0x2A, 0x200, 3, 4096, 1, 1, 251500, 9),
+            ],
+            "<u2,<u2,<u4,<u4,<u4,<u8,<u8,<u8",
+        ).tobytes(),
+    ),
+    "sluice": ("mine.requests", pack(table(EXPECTED))),
+    "export": (
+        "requests.csv",
+        b"request,disk,sector,sectors,rw,pid,process,queued_ns,issued_ns,completed_ns,"
+        b"response_us,service_us,found_queued,failed\n"
+        b"0,disk0,5,8,r,1,init,1,2,3,0.1,0.1,0,0\n"
+        b"1,disk1,13700410,48,r,7,iogen read,250000000,2,3,0.1,0.1,0,0\n"
+        b"2,disk1,1,8,w,7,a,b,251500000,2,3,0.1,0.1,0,0\n",
+    ),
+}
+
+
+@pytest.fixture
+def sample(tmp_path: Path) -> Callable[[str], Path]:
+    """The file of a format's sample."""
+
+    def write(name: str) -> Path:
+        file, data = SAMPLES[name]
+        (tmp_path / file).write_bytes(data)
+        return tmp_path / file
+
+    return write
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_format_is_recognised_and_read_as_its_source_has_it(sample, name: str) -> None:
+    path = sample(name)
+    assert read.format_named(path, "").__name__.endswith(f".{name}")
+    assert read.read(path).tolist() == EXPECTED
+    assert read.read(path, name, count=1).tolist() == EXPECTED[:1]
+
+
+@pytest.mark.native
+def test_objects_of_oraclegeneral_lie_in_the_order_of_their_first_use(tmp_path: Path) -> None:
+    rows = [(7, 1 << 60, 5000, 3), (7, 5, 100, -1), (9, 1 << 60, 8000, -1), (9, 6, 1, -1)]
+    path = tmp_path / "w.oracleGeneral.bin"
+    path.write_bytes(np.array(rows, "<u4,<u8,<u4,<i8").tobytes())
+    half = 500_000_000
+    expected = [(0, 0, 5000, 0), (half, 8192, 100, 0), (4 * half, 0, 8000, 0)]
+    assert read.read(path).tolist() == [*expected, (5 * half, 12288, 1, 0)]
+
+
+@pytest.mark.native
+def test_vscsi_of_version_1_is_read_too(tmp_path: Path) -> None:
+    rows = [(1, 24576, 1, 0x28, 0x100, 13700410, 250000), (2, 4096, 1, 0x2A, 0x100, 1, 251500)]
+    path = tmp_path / "w.vscsi"
+    path.write_bytes(np.array(rows, "<u4,<u4,<u4,<u2,<u2,<u8,<u8").tobytes())
+    assert read.read(path).tolist() == EXPECTED
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_compressed_trace_is_the_trace(sample, name: str) -> None:
+    path = sample(name)
+    packed = {
+        ".gz": gzip.compress(path.read_bytes()),
+        ".zst": pyarrow.compress(path.read_bytes(), "zstd", asbytes=True),
+    }
+    for suffix, data in packed.items():
+        other = path.with_name(path.name + suffix)
+        other.write_bytes(data)
+        assert read.read(other).tolist() == EXPECTED
+        other.write_bytes(data[: len(data) // 2])
+        with pytest.raises(BadTraceFile, match=re.escape(f"{other}: cannot be read")):
+            read.read(other, name)
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(
+    ("name", "old", "new", "why"),
+    [
+        ("msr", b"Write", b"Trim", ":2: neither Read nor Write but 'Trim'"),
+        ("msr", b",512,", b",x,", ":2: invalid literal"),
+        ("msr", b",4096,3", b"", ":2: 5 fields, not 7"),
+        ("systor17", b",W,", b",X,", ":3: neither R nor W but 'X'"),
+        ("systor17", b"1455592800.0067", b"yesterday.0067", ":3: not a time"),
+        ("spc", b"0,1,4096", b"0,1,0", ":2: a request of 0 bytes"),
+        ("spc", b"0,1,", b"0,-1,", ":2: a unit or a block is out of range|:2: a number is out"),
+        ("blkparse", b"WS 1 + 8", b"WS 1 +", ":5: a queued request without"),
+        ("blkparse", b"0.251500000", b"now", ":5: not a whole event"),
+        ("sluice", b"requests", b"requestz", "at byte 0: no file of requests"),
+        ("export", b"1,disk1,13700410,48,r", b"1,disk1,13700410,48,q", ":3: neither r nor w"),
+    ],
+)
+def test_a_wrong_trace_is_refused_with_its_place(sample, name, old, new, why) -> None:
+    path = sample(name)
+    assert old in path.read_bytes()
+    path.write_bytes(path.read_bytes().replace(old, new, 1))
+    with pytest.raises(BadTraceFile, match=f"{re.escape(str(path))}.*({why})"):
+        read.read(path, name)
+
+
+@pytest.mark.native
+def test_a_binary_trace_that_is_cut_off_is_refused_with_the_byte(tmp_path: Path, sample) -> None:
+    path = sample("vscsi")
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(BadTraceFile, match="at byte 80: the last record has 39 bytes of 40"):
+        read.read(path)
+    path = sample("sluice")
+    path.write_bytes(path.read_bytes()[:60])
+    with pytest.raises(BadTraceFile, match="at byte 32: the file ends, and 2 requests"):
+        read.read(path)
+
+
+@pytest.mark.native
+def test_a_file_of_no_format_and_a_wrong_name_are_refused_with_the_choices(tmp_path) -> None:
+    path = tmp_path / "x"
+    for make, name, why in (
+        (lambda: None, "", "there is no such file"),
+        (lambda: path.write_bytes(b"hello"), "", "looks like no known format.* msr, "),
+        (lambda: None, "mrs", 'unknown format "mrs"; did you mean "msr"'),
+        (lambda: path.write_bytes(b""), "msr", "has no request"),
+        (lambda: (path.unlink(), path.mkdir()), "msr", "is a folder"),
+    ):
+        make()
+        with pytest.raises(BadTraceFile, match=why):
+            read.read(path, name)
+
+
+# ---- fitting ----
+
+
+def bytes_of(requests: np.ndarray) -> np.ndarray:
+    """Every byte that is asked for, in order: time, place, direction."""
+    rows = []
+    for time_ns, offset, size, write in requests.tolist():
+        rows += [(time_ns, offset + i, write) for i in range(0, size, 512)]
+    return np.array(rows)
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("seed", range(3))
+def test_splitting_and_joining_keep_every_byte(seed: int) -> None:
+    requests = drawn(seed, 400)
+    requests["bytes"] = -(-requests["bytes"] // 1024) * 1024
+    pieces = fit.split(requests, 3072)
+    assert pieces["bytes"].max() <= 3072 < requests["bytes"].max()
+    assert (bytes_of(pieces) == bytes_of(requests)).all()
+    whole = fit.joined(pieces, 1 << 20)
+    assert (bytes_of(whole)[:, 1:] == bytes_of(requests)[:, 1:]).all()
+    assert len(whole) <= len(requests)
+    assert fit.joined(pieces, 6144)["bytes"].max() == 6144
+
+
+@pytest.mark.native
+def test_packing_keeps_neighbours_together_and_folding_stays_inside() -> None:
+    requests = drawn(7, 500, reach=1 << 32)
+    room = 1 << 29
+    with pytest.raises(BadTraceFile, match=r"t: reaches to 3\.99 GiB, of which .* are used"):
+        fit.fitted("t", requests, Fit(), room)
+    packed = fit.fitted("t", requests, Fit(way="pack"), room)
+    assert fit.reach(packed) <= room
+    order = np.argsort(requests["offset"], kind="stable")
+    assert (np.diff(packed["offset"][order].astype("<i8")) >= 0).all()
+    near = np.diff(requests["offset"][order]) < fit.PART
+    same = np.diff(packed["offset"][order]) == np.diff(requests["offset"][order])
+    assert near.any()
+    assert same[near].all()
+    folded = fit.fitted("t", requests, Fit(way="fold"), 1 << 24)
+    assert fit.reach(folded) <= 1 << 24
+    with pytest.raises(BadTraceFile, match="take a larger drive, fewer requests, or fit = fold"):
+        fit.fitted("t", requests, Fit(way="pack"), 1 << 24)
+
+
+@pytest.mark.native
+def test_scaled_time_is_that_many_times_as_fast() -> None:
+    requests = drawn(8, 50)
+    twice = fit.fitted("t", requests, Fit(scale=2), 1 << 30)
+    assert np.abs(twice["time_ns"] * 2.0 - requests["time_ns"]).max() <= 1
+    assert (twice["offset"] == requests["offset"]).all()
+
+
+# ---- experiments ----
+
+TRACED = """
+claim = "A trace."
+source = "a test"
+[machine]
+nbuf = 256
+cpu_shift = 2
+[machine.data]
+drive = "cheetah4lp"
+size = "64M"
+[[arms]]
+name = "one"
+[trace]
+file = "mine.requests"
+scale = "{scale}"
+[workload]
+commands = "ioplay name=trace requests=/dev/disk2 filename=/data/trace part={part_mb}m"
+[sweep]
+scale = [1, 2]
+[plot]
+columns = ["trace.mean_ms", "hist.disk1.read_response.count"]
+"""
+
+
+@pytest.fixture
+def traced(tmp_path: Path) -> Path:
+    """An experiment that replays a trace."""
+    (tmp_path / "mine.requests").write_bytes(pack(drawn(9, 200, rate=40)))
+    path = tmp_path / "traced.toml"
+    path.write_text(TRACED)
+    return path
+
+
+@ON_TWIN
+def test_an_experiment_replays_a_trace_alike_in_a_plain_and_in_a_resident_twin(traced) -> None:
+    elapsed = []
+    for run in on_twin(load(traced)).runs:
+        result, _ = runs.make(run, traced.with_suffix(".console"))
+        assert trial.measure(run).figures["jobs"] == result["jobs"]
+        assert result["jobs"][0]["ios"] == 200
+        elapsed.append(result["jobs"][0]["elapsed_ns"])
+    assert 1.8 < elapsed[0] / elapsed[1] < 2.2
+
+
+@ON_TWIN
+def test_a_trace_that_changes_is_read_again(traced: Path) -> None:
+    first = load(traced).runs[0].config["trace"]
+    (traced.parent / "mine.requests").write_bytes(pack(drawn(10, 100, rate=40)))
+    second = load(traced).runs[0].config["trace"]
+    assert (first["count"], second["count"]) == (200, 100)
+    assert first["requests"] != second["requests"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("mine.requests", "other", r"traced.toml:13: .*other: there is no such file"),
+        ('scale = "{scale}"', "scale = 0", "scale = 0: must be more than 0"),
+        ('scale = "{scale}"', 'format = "spcc"', 'unknown format "spcc"; did you mean "spc"'),
+        ('scale = "{scale}"', "spilt_kb = 4", 'unknown key "spilt_kb"; did you mean "split_kb"'),
+        ('size = "64M"', 'size = "8M"', "reaches to 8.0 MiB.*has room for 7.8 MiB"),
+        ('size = "64M"', 'size = "64M"\nfiles = {"/trace1" = "1M"}', "files of the trace"),
+        ('[machine.data]\ndrive = "cheetah4lp"\nsize = "64M"', "", "needs a data disk"),
+    ],
+)
+def test_a_wrong_trace_table_is_refused_with_its_line(traced: Path, old, new, why) -> None:
+    traced.write_text(TRACED.replace(old, new))
+    with pytest.raises(BadExperiment, match=why):
+        load(traced)
+
+
+def test_no_image_has_the_program_unless_it_replays_a_trace(traced: Path) -> None:
+    assert not (BUILT / "root" / "bin" / "ioplay").exists()
+    run = load(traced).runs[0]
+    assert "/bin/ioplay" in runs.content(run, "root").files
+    run.config.pop("trace")
+    assert runs.content(run, "root").files == {}
+
+
+# ---- the command ----
+
+
+@pytest.fixture
+def asked(traced: Path, tmp_path: Path, monkeypatch) -> Callable[..., SimpleNamespace]:
+    """What `make trace` gets; experiments are written to the test's folder."""
+    monkeypatch.setattr(replay_trace, "EXPERIMENTS", tmp_path / "written")
+
+    def choice(**given: object) -> SimpleNamespace:
+        usual = {"format": "", "policies": "", "drive": "cheetah4lp", "scale": "1", "count": None}
+        usual |= {"fit": "refuse", "loop": "open", "metrics": replay_trace.METRICS, "jobs": 1}
+        usual |= {"file": str(tmp_path / "mine.requests"), "scheduler": "", "folder": tmp_path}
+        return SimpleNamespace(**usual | given)
+
+    return choice
+
+
+@ON_TWIN
+def test_make_trace_measures_every_policy_and_shows_a_pareto_front(asked, tmp_path, capsys) -> None:
+    assert replay_trace.do(
+        asked(drive="lps540s", policies="replace=lru|arc, write=delayed|async", count=60)
+    )
+    said = capsys.readouterr().out
+    assert re.search(r"^replace +write +mean, ms +deviation +99 % +longest +hits, %", said, re.M)
+    assert len(re.findall(r"^(?:lru|arc) +(?:delayed|async) +\d", said, re.M)) == 4
+    page = Path(re.search(r"^page:  (.*)$", said, re.M)[1]).read_text()
+    assert "What can be had together" in page
+    (written,) = (tmp_path / "written").glob("*.toml")
+    names = {run.arm for run in load(written).runs}
+    assert {"usual", "sched=sluice", "replace=2q", "update=pu", "prefetch=stride"} <= names
+    assert not {"replace=lru", "place=eager", "write=delayed"} & names
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"file": ""}, "FILE: give a trace, of one of these formats:\nblkparse "),
+        ({"file": "/nowhere/x"}, "FILE=/nowhere/x: there is no such file"),
+        ({"format": "mrs"}, 'did you mean "msr"'),
+        ({"drive": "cheeta4lp"}, 'unknown drive "cheeta4lp"; did you mean "cheetah4lp"'),
+        ({"fit": "pak"}, 'did you mean "pack"'),
+        ({"loop": "ajar"}, 'unknown LOOP= "ajar"'),
+        ({"scale": "0"}, "SCALE=0: must be a number above 0"),
+        ({"policies": "replace=lur"}, 'OVER: replace=lur: unknown replace policy "lur"'),
+        ({"metrics": "trace.mean"}, "METRICS: trace.mean"),
+    ],
+)
+def test_make_trace_refuses_what_it_cannot_do(asked, given: dict, why: str) -> None:
+    with pytest.raises((BadSweep, BadTraceFile), match=re.escape(why).replace("\\\n", "\n")):
+        replay_trace.do(asked(**given))

@@ -1,0 +1,32 @@
+"""The common table of requests, and errors that say where a trace is wrong.
+
+A table is a NumPy array of the type REQUEST, one element a request, shape (requests,), in the order
+of time.
+"""
+
+import numpy as np
+
+REQUEST = np.dtype(
+    [
+        ("time_ns", "<u8"),  # when it came, after any first moment
+        ("offset", "<u8"),  # where it begins on the disk, in bytes
+        ("bytes", "<u4"),  # how long it is, from 1 on
+        ("write", "<u4"),  # 0: a read, 1: a write
+    ]
+)
+SECTOR = 512
+
+
+class BadTraceFile(ValueError):
+    """A trace that cannot be read or used; the text says which file, where in it, and why."""
+
+
+def table(rows: list[tuple[int, int, int, int]]) -> np.ndarray:
+    """The table of rows (time_ns, offset, bytes, write). Raises OverflowError for other numbers
+    than REQUEST has room for."""
+    return np.array(rows, REQUEST)
+
+
+def empty() -> np.ndarray:
+    """A table without requests."""
+    return np.zeros(0, REQUEST)

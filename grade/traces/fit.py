@@ -1,0 +1,121 @@
+"""Fits a table of requests to a disk: joins and splits requests, scales time, moves places.
+
+Each function takes a table and returns another (common.py); it changes nothing of the one it gets.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from grade.traces.common import BadTraceFile
+from grade.traces.packed import LONGEST
+
+PART = 1 << 20  # bytes: of what is used, this much stays together
+KIB = 1024
+REFUSE, PACK, FOLD = "refuse", "pack", "fold"
+WAYS = (REFUSE, PACK, FOLD)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What is done to a trace.
+
+    scale: how many times as fast as it was; join_kb: neighbours that follow one another in one
+    direction become one request up to this size (0: none do); split_kb: longer requests become
+    several that come at one time; way: where the trace reaches beyond the disk, REFUSE it, PACK
+    the parts that are used side by side, or FOLD it: places count from 0 again at the disk's end.
+    """
+
+    scale: float = 1.0
+    join_kb: int = 0
+    split_kb: int = LONGEST // KIB
+    way: str = REFUSE
+
+
+def joined(requests: np.ndarray, most: int) -> np.ndarray:
+    """Requests that begin where the one before ended, in its direction, are part of it, up to
+    `most` bytes. It comes when the first of them came."""
+    if not len(requests):
+        return requests.copy()
+    end = requests["offset"] + requests["bytes"]
+    follows = requests["offset"][1:] == end[:-1]
+    follows &= requests["write"][1:] == requests["write"][:-1]
+    sizes, starts, size = requests["bytes"].tolist(), [0], int(requests["bytes"][0])
+    for i, (on, more) in enumerate(zip(follows.tolist(), sizes[1:], strict=True), 1):
+        if on and size + more <= most:
+            size += more
+        else:
+            starts.append(i)
+            size = more
+    found = requests[starts].copy()
+    found["bytes"] = np.add.reduceat(requests["bytes"].astype("<u8"), starts)
+    return found
+
+
+def split(requests: np.ndarray, most: int) -> np.ndarray:
+    """Requests of more than `most` bytes as several, one after the other, that come at one time."""
+    pieces = (-(-requests["bytes"].astype("<i8") // most)).astype("<i8")
+    found = np.repeat(requests, pieces)
+    last = np.cumsum(pieces)
+    rank = np.arange(len(found)) - np.repeat(last - pieces, pieces)
+    done = (rank * most).astype("<u8")
+    found["offset"] += done
+    found["bytes"] = np.minimum(found["bytes"] - done, most)
+    return found
+
+
+def faster(requests: np.ndarray, scale: float) -> np.ndarray:
+    """The same requests, so many times as fast."""
+    found = requests.copy()
+    if scale != 1:
+        found["time_ns"] = np.round(requests["time_ns"] / scale).astype("<u8")
+    return found
+
+
+def packed(requests: np.ndarray) -> np.ndarray:
+    """The parts of the disk that are used, of PART bytes each, side by side in their order. No
+    request is longer than a part."""
+    first = requests["offset"] // PART
+    last = (requests["offset"] + requests["bytes"] - 1) // PART
+    used = np.union1d(first, last)
+    found = requests.copy()
+    found["offset"] = np.searchsorted(used, first) * PART + requests["offset"] % PART
+    return found
+
+
+def folded(requests: np.ndarray, room: int) -> np.ndarray:
+    """Places counted from 0 again at every `room` bytes; no request crosses the end."""
+    found = requests.copy()
+    found["offset"] = np.minimum(requests["offset"] % room, room - requests["bytes"])
+    return found
+
+
+def reach(requests: np.ndarray) -> int:
+    """Where the last byte ends that a request uses."""
+    return int((requests["offset"] + requests["bytes"]).max(initial=0))
+
+
+def fitted(name: str, requests: np.ndarray, fit: Fit, room: int) -> np.ndarray:
+    """The requests for a disk with room for so many bytes. name: of the trace, for messages.
+    Raises BadTraceFile if they do not fit."""
+    found = joined(requests, fit.join_kb * KIB) if fit.join_kb else requests
+    found = faster(split(found, fit.split_kb * KIB), fit.scale)
+    if reach(found) <= room:
+        return found
+    if fit.way == FOLD:
+        return folded(found, room)
+    whole, found = reach(found), packed(found)
+    if fit.way == PACK and reach(found) <= room:
+        return found
+    used = f"of which {shown(reach(found))} are used"
+    said = f"{name}: reaches to {shown(whole)}, {used}; the disk has room for {shown(room)}"
+    if fit.way == PACK:
+        raise BadTraceFile(f"{said}: take a larger drive, fewer requests, or fit = {FOLD}")
+    ways = f"fit = {PACK} lays the used parts side by side" if reach(found) <= room else ""
+    fold = f"fit = {FOLD} counts places from 0 again at the disk's end"
+    raise BadTraceFile(f"{said}: take a larger drive, or {ways + ', ' if ways else ''}{fold}")
+
+
+def shown(size: int) -> str:
+    """Bytes for people."""
+    return f"{size / (1 << 30):.2f} GiB" if size >= 1 << 30 else f"{size / (1 << 20):.1f} MiB"

@@ -1,0 +1,8 @@
+"""The formats, a module each. A module has
+
+ABOUT      what the format is, in a line
+SOURCE     where it is described
+looks_like(name, head)   does a file of this name, which begins with these bytes, look like it?
+read(path, stream)       tables (common.py) of the file's requests, in its order; raises
+                         BadTraceFile with the line or the byte that is wrong
+"""

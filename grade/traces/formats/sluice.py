@@ -1,0 +1,38 @@
+"""Our own: the file of requests that ioplay replays (packed.py)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from grade.traces.common import REQUEST, BadTraceFile
+from grade.traces.packed import FORM, HEAD, MAGIC
+from grade.traces.stream import expect_all
+
+ABOUT = "Sluice's requests, binary"
+SOURCE = "grade/traces/packed.py"
+PIECE = 65536  # requests
+
+
+def looks_like(name: str, head: bytes) -> bool:
+    return head.startswith(MAGIC)
+
+
+def read(path: Path, stream: BinaryIO) -> Iterator[np.ndarray]:
+    head = stream.read(HEAD.size)
+    if len(head) < HEAD.size or HEAD.unpack(head)[:2] != (MAGIC, FORM):
+        raise BadTraceFile(f"{path}: at byte 0: no file of requests of form {FORM}")
+    left, at = HEAD.unpack(head)[2], HEAD.size
+    while left:
+        data = stream.read(min(left, PIECE) * REQUEST.itemsize)
+        whole = len(data) // REQUEST.itemsize
+        if len(data) % REQUEST.itemsize or not whole:
+            raise BadTraceFile(
+                f"{path}: at byte {at}: the file ends, and {left} requests are missing"
+            )
+        rows = np.frombuffer(data, REQUEST)
+        expect_all(path, rows["bytes"] > 0, at, REQUEST, "a request of bytes:", rows["bytes"])
+        expect_all(path, rows["write"] < 2, at, REQUEST, "neither read nor write:", rows["write"])
+        yield rows
+        at, left = at + len(data), left - whole

@@ -1,0 +1,72 @@
+"""Reads a trace of any format, with the module of formats/ that is named or that knows it."""
+
+import difflib
+import importlib
+import pkgutil
+from collections.abc import Callable
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from grade.traces import formats
+from grade.traces.common import BadTraceFile
+from grade.traces.stream import head_of, inner_name, joined, opened
+
+Seen = Callable[[int], None]  # called with how many requests have been read since the last call
+
+
+@cache
+def known() -> dict[str, ModuleType]:
+    """The formats by name: every module in formats/."""
+    names = sorted(module.name for module in pkgutil.iter_modules(formats.__path__))
+    return {name: importlib.import_module(f"{formats.__name__}.{name}") for name in names}
+
+
+def format_named(path: Path, name: str) -> ModuleType:
+    """The format of this name, or if the name is empty, the one that the file looks like. Raises
+    BadTraceFile."""
+    there = ", ".join(known())
+    if name and name not in known():
+        near = difflib.get_close_matches(name, known(), 1, 0.5)
+        meant = f'; did you mean "{near[0]}"?' if near else f"; there are {there}"
+        raise BadTraceFile(f'{path}: unknown format "{name}"{meant}')
+    if name:
+        return known()[name]
+    head, inner = head_of(path), inner_name(path)
+    fitting = [one for one, module in known().items() if module.looks_like(inner, head)]
+    if len(fitting) != 1:
+        looks = f"looks like {' and '.join(fitting)}" if fitting else "looks like no known format"
+        raise BadTraceFile(f"{path}: {looks}: say which it is, of {there}")
+    return known()[fitting[0]]
+
+
+def read(
+    path: Path, name: str = "", count: int | None = None, seen: Seen = lambda n: None
+) -> np.ndarray:
+    """The requests of a trace, or the first `count` of them, in the order of time, the first at
+    time 0: shape (requests,), dtype REQUEST. Raises BadTraceFile."""
+    if not path.exists():
+        raise BadTraceFile(f"{path}: there is no such file")
+    module, pieces, left = format_named(path, name), [], count
+    with opened(path) as stream:
+        for piece in module.read(path, stream):
+            pieces.append(piece[:left])
+            seen(len(pieces[-1]))
+            left = None if left is None else left - len(pieces[-1])
+            if left == 0:
+                break
+    found = joined(pieces)
+    if not len(found):
+        raise BadTraceFile(f"{path}: has no request")
+    found = found[np.argsort(found["time_ns"], kind="stable")]
+    found["time_ns"] -= found["time_ns"][0]
+    return found
+
+
+def lines() -> list[str]:
+    """The formats, a line each, for people."""
+    width = max(map(len, known()))
+    return list(chain(f"{name:{width}}  {module.ABOUT}" for name, module in known().items()))

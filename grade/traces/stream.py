@@ -1,0 +1,144 @@
+"""A trace's file as formats read it: its lines or its records, with their places for messages.
+
+Files that end in .gz or .zst are unpacked as they are read; nothing is read twice or kept.
+"""
+
+import gzip
+import io
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from grade.traces.common import REQUEST, BadTraceFile, table
+
+HEAD = 4096  # bytes of the beginning, by which a format is recognised
+PIECE = 65536  # requests of a table
+UNPACKED = (".gz", ".zst")
+
+Row = tuple[int, int, int, int]  # time_ns, offset, bytes, write
+
+
+def inner_name(path: Path) -> str:
+    """The file's name without .gz or .zst."""
+    return path.stem if path.suffix in UNPACKED else path.name
+
+
+def zstandard(path: Path) -> BinaryIO:
+    """A file of Zstandard, unpacked as it is read."""
+    import pyarrow
+
+    raw = pyarrow.CompressedInputStream(pyarrow.OSFile(str(path)), "zstd")
+    return io.BufferedReader(Chunks(raw))
+
+
+class Chunks(io.RawIOBase):
+    """A stream of pyarrow as Python's own."""
+
+    def __init__(self, stream: object) -> None:
+        self.stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: memoryview) -> int:
+        data = self.stream.read(len(room))
+        room[: len(data)] = data
+        return len(data)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """The file's bytes, unpacked. Raises BadTraceFile if it is damaged, or not there."""
+    ways = {".gz": gzip.open, ".zst": zstandard}
+    try:
+        if path.is_dir():
+            raise BadTraceFile(f"{path}: is a folder; give the file of one trace")
+        with ways.get(path.suffix, lambda p: p.open("rb"))(path) as stream:
+            yield stream
+    except (EOFError, OSError, struct.error) as error:
+        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise BadTraceFile(f"{path}: cannot be read: {why}") from None
+
+
+def head_of(path: Path) -> bytes:
+    """The first bytes of what is in the file."""
+    with opened(path) as stream:
+        return stream.read(HEAD)
+
+
+def tables(path: Path, rows: Iterator[Row]) -> Iterator[np.ndarray]:
+    """Rows as tables of up to PIECE requests."""
+    some: list[Row] = []
+    for row in rows:
+        some.append(row)
+        if len(some) == PIECE:
+            yield table(some)
+            some = []
+    if some:
+        yield table(some)
+
+
+def of_lines(
+    path: Path, stream: BinaryIO, row_of: Callable[[str], Row | None]
+) -> Iterator[np.ndarray]:
+    """Tables of a text, a row a line. row_of: the row of a line, or None to leave it out; it raises
+    ValueError or OverflowError with what is wrong, to which the file and the line are added."""
+
+    def rows() -> Iterator[Row]:
+        for number, line in enumerate(stream, 1):
+            try:
+                row = row_of(line.decode().strip())
+                if row:
+                    yield checked(row)
+            except (ValueError, OverflowError) as error:
+                shown = line[:60].decode(errors="replace").strip()
+                raise BadTraceFile(f"{path}:{number}: {error}: {shown!r}") from None
+
+    return tables(path, rows())
+
+
+def checked(row: Row) -> Row:
+    """The row, if a table has room for it. Raises ValueError."""
+    time_ns, offset, size, _ = row
+    if size < 1:
+        raise ValueError(f"a request of {size} bytes")
+    if min(time_ns, offset) < 0 or max(time_ns, offset) >= 1 << 63 or size >= 1 << 32:
+        raise ValueError("a number is out of range")
+    return row
+
+
+def of_records(
+    path: Path, stream: BinaryIO, record: np.dtype, start: int = 0
+) -> Iterator[tuple[int, np.ndarray]]:
+    """The records of a binary file: pieces of up to PIECE of them, each with where it begins in
+    the file, in bytes. start: where in the file the stream is. Raises BadTraceFile if the last one
+    is not whole."""
+    at = start
+    while data := stream.read(PIECE * record.itemsize):
+        whole, rest = divmod(len(data), record.itemsize)
+        if rest:
+            raise BadTraceFile(
+                f"{path}: at byte {at + whole * record.itemsize}: the last record has {rest} "
+                f"bytes of {record.itemsize}"
+            )
+        yield at, np.frombuffer(data, record)
+        at += len(data)
+
+
+def expect_all(
+    path: Path, good: np.ndarray, at: int, record: np.dtype, what: str, values: np.ndarray
+) -> None:
+    """Raise BadTraceFile with the place of the first record that is not good."""
+    if not good.all():
+        i = int(np.argmin(good))
+        place = at + i * record.itemsize
+        raise BadTraceFile(f"{path}: at byte {place}: {what} {values[i]}")
+
+
+def joined(pieces: list[np.ndarray]) -> np.ndarray:
+    """One table of several."""
+    return np.concatenate([np.zeros(0, REQUEST), *pieces])
