@@ -167,7 +167,9 @@ if ! cmp -s grade/requirements.txt .venv/requirements.txt; then
     cp grade/requirements.txt .venv/requirements.txt
 fi
 
-# The environment's programs, as dask, find grade/ from wherever they are started.
+# The environment's programs, as dask, find grade/ from wherever they are started, and programs of
+# people the package sluice.
 for packages in .venv/lib/python3*/site-packages; do
-    have "$packages/sluice.pth" || echo ../../../.. > "$packages/sluice.pth"
+    printf '%s\n' ../../../.. ../../../../grade/python | cmp -s - "$packages/sluice.pth" ||
+        printf '%s\n' ../../../.. ../../../../grade/python > "$packages/sluice.pth"
 done

@@ -100,12 +100,12 @@ def laid_out(run: Run) -> tuple[Guest, dict[str, int]]:
         return machine.guest(), places
 
 
-def started(run: Run) -> Ready:
-    """A resident twin for runs like this one."""
+def started(run: Run, trace: Path | None = None) -> Ready:
+    """A resident twin for runs like this one. trace: a file in which each leaves its trace."""
     with ExitStack() as stack:
         guest, places = laid_out(run)
         stack.enter_context(guest)
-        resident = stack.enter_context(Resident(guest))
+        resident = stack.enter_context(Resident(guest, trace=trace))
         return Ready(kind_of(run), resident, places, stack.pop_all())
 
 
@@ -152,21 +152,23 @@ def pool() -> Pool:
     return Pool()
 
 
-def ended(run: Run) -> Ended:
-    """Make the run to its end. Raises RunFailed if the twin cannot, or takes too long."""
+def made(ready: Ready, run: Run) -> Ended:
+    """Make the run with this resident. Raises RunFailed if that ends, or takes too long."""
+    puts = [Put(0, ready.places[path], text.encode()) for path, text in runs.scripts(run).items()]
     try:
-        with pool().taken(run) as ready:
-            puts = [
-                Put(0, ready.places[path], text.encode())
-                for path, text in runs.scripts(run).items()
-            ]
-            made = ready.resident.trial(
-                run.config["args"], run.config["cpu_shift"], puts, run.host_limit_s
-            )
+        found = ready.resident.trial(
+            run.config["args"], run.config["cpu_shift"], puts, run.host_limit_s
+        )
     except TwinDied as error:
         why = f"the twin ended, or took more than {run.host_limit_s} s (host_limit_s): {error}"
         raise RunFailed(why) from None
-    return Ended(made.status, made.console.replace("\r", ""), "", made.cpu_s)
+    return Ended(found.status, found.console.replace("\r", ""), "", found.cpu_s)
+
+
+def ended(run: Run) -> Ended:
+    """Make the run to its end. Raises RunFailed if the twin cannot, or takes too long."""
+    with pool().taken(run) as ready:
+        return made(ready, run)
 
 
 def measure(run: Run) -> Measured:

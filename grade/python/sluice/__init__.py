@@ -1,0 +1,316 @@
+"""Sluice from Python: replay requests through the cache, the policies and a drive.
+
+    import sluice
+
+    requests = sluice.requests(time_ns=[0, 5_000_000], offset=[0, 1 << 20], bytes=4096, write=False)
+    result = sluice.replay(requests, policies={"replace": "arc"}, drive="cheetah4lp", buffers=1024)
+    result.response_ns                      # shape (2,), in ns
+
+The twin makes the replay: Sluice's kernel, compiled for this computer (grade/twin/). So time is
+virtual, the same call has the same result, and some 50,000 requests take a second. `make twin`
+builds it. Names are the kernel's own: policies(), tunables() and drives() list them.
+
+All arrays are NumPy's. A table of requests has shape (requests,) and the type REQUEST: time_ns,
+offset and bytes, and write, which is 1 for a write and 0 for a read.
+"""
+
+import re
+import tempfile
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from grade.host.limits import HANG_S
+from grade.host.paths import TRACE_PROGRAMS
+from grade.machine import devtext, trace
+from grade.measure import jobs, replayed, trial
+from grade.measure import known as kernel
+from grade.measure import run as runs
+from grade.measure.check import Checker
+from grade.measure.load import config
+from grade.measure.locate import Lines
+from grade.measure.run import RunFailed
+from grade.measure.schema import TWIN, Run
+from grade.traces import fit as fitting
+from grade.traces import read as reading
+from grade.traces.common import REQUEST, BadTraceFile
+from grade.traces.packed import LONGEST, pack
+from grade.twin import engine
+
+__all__ = [
+    "EVENT",
+    "REQUEST",
+    "BadReplay",
+    "BadTraceFile",
+    "Result",
+    "RunFailed",
+    "drives",
+    "fit",
+    "policies",
+    "read",
+    "replay",
+    "requests",
+    "tunables",
+]
+
+PATH = "sluice.replay"  # where a wrong argument is, for messages
+KIB = 1024
+BEFORE = re.compile(rf"^{re.escape(PATH)}:\d+: ", re.M)
+LOG = re.compile(r"^(\d+) (\d+) (\d+)$", re.M)
+WRITE = np.uint64(trace.WRITE)
+RECORD = np.dtype(  # struct trace_record of kernel/measure/trace.h
+    [
+        *(("time", "<u8"), ("block", "<u8"), ("argument", "<u8")),
+        *(("pid", "<u4"), ("event", "<u2"), ("disk", "<u2")),
+    ]
+)
+EVENT = np.dtype(
+    [
+        ("time_ns", "<i8"),  # since power-on
+        ("event", "U16"),  # as kernel/measure/trace.h names it
+        ("disk", "<u2"),  # 1: the drive that the requests are for
+        ("block", "<u8"),  # of a disk's request: its sector
+        ("argument", "<u8"),
+        ("pid", "<u4"),
+        ("write", "?"),
+    ]
+)
+COMMANDS = (
+    "ioplay name=trace requests=/dev/disk2 filename=/data/trace part={part_mb}m "
+    "loop=%s inflight=%d log=/dev/console"
+)
+
+
+class BadReplay(ValueError):
+    """An argument that is refused; the text says which, and what would do."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a replay; arrays have an element for each request, in the order of time.
+
+    requests: as they were replayed, shape (requests,), dtype REQUEST; start_ns: when each was due
+    or, in a closed loop, started, in ns after the first moment, int64; response_ns: its response
+    time in ns, int64, or -1 if it failed; began_ns: that first moment, since power-on; counters:
+    the growth of each counter of /dev/stat; summary: what the program ioplay printed; events: the
+    kernel's trace, shape (events,), dtype EVENT, or None if it was not asked for; lost: how many
+    older events it had no room for.
+    """
+
+    requests: NDArray[np.void]
+    start_ns: NDArray[np.int64]
+    response_ns: NDArray[np.int64]
+    began_ns: int
+    counters: dict[str, int]
+    summary: dict[str, object]
+    events: NDArray[np.void] | None
+    lost: int
+
+
+def policies() -> dict[str, list[str]]:
+    """The names of all policies by their kind."""
+    _expect_built()
+    return dict(kernel.known().policies)
+
+
+def tunables() -> dict[str, kernel.Tunable]:
+    """The policies' numbers, as "aipu.age_ms": unit, default, low, high, about."""
+    _expect_built()
+    return dict(kernel.known().tunables)
+
+
+def drives() -> list[str]:
+    """The names of the drives' models."""
+    _expect_built()
+    return list(kernel.known().drives)
+
+
+def requests(
+    time_ns: ArrayLike, offset: ArrayLike, bytes: ArrayLike = 4096, write: ArrayLike = False
+) -> NDArray[np.void]:
+    """A table of requests, in the order of time.
+
+    Each argument has shape (requests,), or is one number for all: when each comes, in ns after any
+    first moment; where it begins, in bytes; its length in bytes; whether it writes. Raises
+    BadReplay if they are negative, not whole, or of different lengths.
+    """
+    names = ("time_ns", "offset", "bytes", "write")
+    given = [np.asarray(values) for values in (time_ns, offset, bytes, write)]
+    for name, values in zip(names, given, strict=True):
+        if values.ndim > 1:
+            raise BadReplay(f"{name}: shape {values.shape}: must be (requests,)")
+        if values.dtype.kind not in "uib":
+            raise BadReplay(f"{name}: {values.dtype}: must be whole numbers")
+        if values.size and not 0 <= int(values.min()) <= int(values.max()) < 1 << 62:
+            raise BadReplay(f"{name}: must be 0 to 2^62")
+    try:
+        table = np.zeros(np.broadcast_shapes((1,), *(values.shape for values in given)), REQUEST)
+    except ValueError:
+        shapes = ", ".join(f"{n} {v.shape}" for n, v in zip(names, given, strict=True))
+        raise BadReplay(f"lengths differ: {shapes}") from None
+    if given[2].size and not 0 < int(given[2].min()) <= int(given[2].max()) < 1 << 32:
+        raise BadReplay("bytes: must be 1 to 2^32 - 1")
+    for name, values in zip(names, given, strict=True):
+        table[name] = values.astype(bool) if name == "write" else values
+    return table[np.argsort(table["time_ns"], kind="stable")]
+
+
+def read(path: str | Path, format: str = "", count: int | None = None) -> NDArray[np.void]:
+    """The requests of a trace's file, or the first `count`: shape (requests,), dtype REQUEST, in
+    the order of time, the first at time 0.
+
+    format: a module of grade/traces/formats, if the file does not tell. Raises BadTraceFile, which
+    says in which line or at which byte the file is wrong.
+    """
+    return reading.read(Path(path), format, count)
+
+
+def fit(
+    requests: NDArray[np.void],
+    room: int,
+    scale: float = 1.0,
+    join_kb: int = 0,
+    split_kb: int = LONGEST // KIB,
+    way: str = fitting.REFUSE,
+) -> NDArray[np.void]:
+    """The requests for a disk of `room` bytes: another table, shape (requests,), dtype REQUEST.
+
+    scale: how many times as fast they come; join_kb: neighbours become one request up to this size;
+    split_kb: longer requests become several; way: if they reach beyond the disk, "refuse", "pack"
+    the used parts side by side, or "fold" them. Raises BadTraceFile if they do not fit.
+    """
+    wanted = fitting.Fit(scale, join_kb, split_kb, way)
+    return fitting.fitted("requests", requests, wanted, room)
+
+
+def replay(
+    requests: NDArray[np.void],
+    policies: Mapping[str, str] | None = None,
+    tunables: Mapping[str, int | str] | None = None,
+    drive: str = "cheetah4lp",
+    size_mb: int = 1024,
+    buffers: int = 4096,
+    loop: str = "open",
+    inflight: int = 64,
+    way: str = fitting.REFUSE,
+    events: bool = False,
+) -> Result:
+    """Replay requests through the cache and the drive.
+
+    requests: shape (requests,), dtype REQUEST; policies: by kind, as {"replace": "arc"}; tunables:
+    by name, as {"aipu.age_ms": 5000}; drive, size_mb: the drive's model, and how much of it the
+    disk has, in MiB; buffers: of 4 KiB, in the cache; loop: "open", or "closed": without the times;
+    inflight: requests under way at once, at most; way: as in fit(); events: whether the kernel's
+    trace is wanted, its last 2^18 events.
+
+    Raises BadReplay for a wrong argument, and RunFailed if the kernel could not do it.
+    """
+    _expect_built()
+    run = _run(requests, policies or {}, tunables or {}, drive, size_mb, buffers, way)
+    run.config["commands"] %= (loop, inflight)
+    _expect_loop(loop, inflight)
+    with ExitStack() as stack:
+        kept = None
+        if events:
+            kept = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "trace"
+            ready = trial.started(run, kept)
+            stack.callback(ready.close)
+            done = trial.made(ready, run)
+        else:
+            done = trial.ended(run)
+        return _result(run, done, kept)
+
+
+def _expect_built() -> None:
+    """Raise BadReplay unless the twin is there."""
+    why = engine.host_refusal()
+    if why:
+        raise BadReplay(f"there is no twin here: {why}")
+    for path in (engine.TWIN, TRACE_PROGRAMS / replayed.PROGRAM):
+        if not path.exists():
+            raise BadReplay(f"{path} is missing: type `make all twin` in Sluice's folder")
+
+
+def _expect_loop(loop: str, inflight: int) -> None:
+    if loop not in ("open", "closed"):
+        raise BadReplay(f'loop="{loop}": must be "open" or "closed"')
+    if not 1 <= inflight <= 256:
+        raise BadReplay(f"inflight={inflight}: must be 1 to 256")
+
+
+def _run(
+    requests: NDArray[np.void],
+    policies: Mapping[str, str],
+    tunables: Mapping[str, int | str],
+    drive: str,
+    size_mb: int,
+    buffers: int,
+    way: str,
+) -> Run:
+    """The run that replays the requests. Raises BadReplay."""
+    if not isinstance(requests, np.ndarray) or requests.dtype != REQUEST:
+        raise BadReplay("requests: must be a table as sluice.requests() makes")
+    if requests.ndim != 1 or not len(requests):
+        raise BadReplay(f"requests: shape {requests.shape}: must be (requests,), one at least")
+    if (np.diff(requests["time_ns"].astype("<i8")) < 0).any():
+        raise BadReplay("requests: must be in the order of time")
+    digest = replayed.keep(pack(requests))
+    raw = {
+        "machine": {
+            "cpu_shift": 2,
+            "memory": f"{192 + (len(requests) >> 12)}M",
+            "nbuf": buffers,
+            "data": {"drive": drive, "size": f"{size_mb}M"},
+        },
+        "arms": [{"policies": dict(policies), "tunables": dict(tunables)}],
+        "trace": {"file": str(replayed.image_of(digest)), "format": "sluice", "fit": way},
+        "workload": {"commands": COMMANDS},
+    }
+    c = Checker(Path(PATH), Lines(""), kernel.known())
+    made = config(c, raw, 0, {})
+    if c.problems:
+        raise BadReplay("\n".join(_told(problem, digest) for problem in c.problems))
+    made.pop("host_limit_s")
+    return Run(1, PATH, "replay", {}, made | {"engine": TWIN}, HANG_S)
+
+
+def _told(problem: str, digest: str) -> str:
+    """A problem of an experiment's file in the words of a call."""
+    said = BEFORE.sub("", problem).replace(f"{digest}.requests", "requests")
+    for name, argument in (("fit = ", "way="), ("nbuf = ", "buffers = "), ("size = ", "size_mb: ")):
+        said = said.replace(name, argument)
+    return said
+
+
+def _result(run: Run, done: runs.Ended, kept: Path | None) -> Result:
+    """The result of a replay that has ended. Raises RunFailed."""
+    why = runs.failure(run, done)
+    if why:
+        raise RunFailed(f"{why}; the console ends in\n{runs.tail(done)}")
+    shown = runs.readings(done.console)
+    stats = [devtext.stat(shown[name]) for name in ("stat0", "stat1")]
+    (summary,) = jobs.lines(shown["said"])
+    rows = np.array(LOG.findall(shown["said"]), "<i8").reshape(-1, 3)
+    table = reading.read(replayed.image_of(run.config["trace"]["requests"]), "sluice")
+    start, response = np.full((2, len(table)), -1, "<i8")
+    start[rows[:, 0]], response[rows[:, 0]] = rows[:, 1], rows[:, 2]
+    lost, events = _events(kept, stats[1]["trace.phys"][0]) if kept else (0, None)
+    counters = {name: n for name, (n, _) in devtext.counter_change(*stats).items()}
+    began = summary["start_ns"]
+    return Result(table, start, response, began, counters, summary, events, lost)
+
+
+def _events(kept: Path, phys: int) -> tuple[int, NDArray[np.void]]:
+    """The events in a trace's file, and how many were lost before them."""
+    lost, data = trace.ring(kept, phys)
+    found = np.frombuffer(data, RECORD)
+    events = np.zeros(len(found), EVENT)
+    events["time_ns"], events["block"] = found["time"], found["block"]
+    events["event"] = np.array(trace.event_names())[found["event"]]
+    events["argument"], events["write"] = found["argument"] & ~WRITE, found["argument"] >= WRITE
+    events["disk"], events["pid"] = found["disk"], found["pid"]
+    return lost, events

@@ -1,0 +1,132 @@
+"""The Python package sluice (grade/python/sluice/), and its notebook."""
+
+import io
+import json
+import platform
+import re
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grade.host.paths import ROOT
+from grade.twin import engine
+
+pytestmark = pytest.mark.skipif(
+    platform.machine() not in engine.HOSTS, reason=f"the twin runs on {engine.HOSTS} only"
+)
+sluice = pytest.importorskip("sluice")
+NOTEBOOK = ROOT / "grade" / "python" / "example.ipynb"
+FIXED = {"drive": "fixed", "size_mb": 64, "buffers": 256}
+
+
+@pytest.fixture(scope="module")
+def table() -> np.ndarray:
+    """Requests far apart, each of one block that is not used again: all miss."""
+    return sluice.requests(
+        time_ns=np.arange(40) * 50_000_000,
+        offset=np.arange(40) * 8192,
+        write=np.arange(40) % 4 == 3,
+    )
+
+
+def test_the_package_is_found_from_anywhere(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", "import sluice; print(sluice.__file__)"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert Path(done.stdout.strip()) == ROOT / "grade" / "python" / "sluice" / "__init__.py"
+
+
+def test_a_replay_tells_of_each_request(table) -> None:
+    result = sluice.replay(table, policies={"write": "through"}, **FIXED)
+    assert result.requests.tolist() == table.tolist()
+    assert result.start_ns.tolist() == table["time_ns"].tolist()
+    assert result.response_ns.shape == (40,)
+    ms = result.response_ns / 1e6
+    assert (ms > 10).all()
+    assert np.median(ms) < 11  # one command of the drive that takes 10 ms for each
+    assert result.summary["reads"] == 30
+    assert result.counters["disk.writes"] >= 10
+    assert result.events is None
+    again = sluice.replay(table, policies={"write": "through"}, **FIXED)
+    assert (again.response_ns == result.response_ns).all()
+
+
+def test_policies_and_tunables_have_effect(table) -> None:
+    usual = {"write": "delayed", "update": "aipu"}
+    writes = [
+        sluice.replay(table, usual, {"aipu.age_ms": age}, **FIXED).counters["disk.writes"]
+        for age in (100, 60_000)
+    ]
+    assert writes[0] > 5 > writes[1]
+    closed = sluice.replay(table, usual, loop="closed", inflight=1, **FIXED)
+    assert closed.start_ns[-1] < table["time_ns"][-1] / 2
+
+
+def test_events_are_the_kernels_trace(table) -> None:
+    result = sluice.replay(table, {"write": "delayed"}, events=True, **FIXED)
+    assert result.lost == 0
+    here = result.events[result.events["disk"] == 1]
+    assert (np.diff(result.events["time_ns"]) >= 0).all()
+    since = here[here["time_ns"] >= result.began_ns]
+    queued = since[(since["event"] == "queued") & ~since["write"]]
+    assert len(queued) >= 30
+    taken = since[(since["event"] == "completed") & ~since["write"]]
+    assert len(taken) >= 30
+    assert taken["argument"].max() <= result.response_ns.max()
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"policies": {"replace": "lur"}}, 'unknown replace policy "lur"; did you mean "lru"'),
+        ({"policies": {"replacer": "lru"}}, 'unknown kind of policy "replacer"'),
+        ({"tunables": {"aipu.age": 1}}, 'unknown tunable "aipu.age"'),
+        ({"tunables": {"aipu.age_ms": -1}}, "aipu.age_ms = -1: not in"),
+        ({"drive": "cheeta"}, 'unknown drive "cheeta"'),
+        ({"loop": "ajar"}, 'loop="ajar": must be'),
+        ({"inflight": 0}, "inflight=0: must be 1 to 256"),
+        ({"buffers": 3}, "buffers = 3: not in 16"),
+        ({"size_mb": 1}, "requests: reaches to .* the disk has room for 1.0 MiB.*way=fold"),
+    ],
+)
+def test_a_wrong_argument_is_refused(table, given: dict, why: str) -> None:
+    far = table.copy()
+    far["offset"] *= 10
+    with pytest.raises(sluice.BadReplay, match=why):
+        sluice.replay(far, **FIXED | given)
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (([0, 1], [0, 1, 2]), r"lengths differ: time_ns \(2,\), offset \(3,\)"),
+        (([0.5], [0]), "time_ns: float64: must be whole numbers"),
+        (([0], [-1]), r"offset: must be 0 to 2\^62"),
+        (([0], [0], [0]), "bytes: must be 1 to"),
+        (([[0]], [0]), r"time_ns: shape \(1, 1\): must be \(requests,\)"),
+    ],
+)
+def test_wrong_requests_are_refused(given: tuple, why: str) -> None:
+    with pytest.raises(sluice.BadReplay, match=why):
+        sluice.requests(*given)
+
+
+def test_the_notebook_executes_from_beginning_to_end() -> None:
+    """Cell by cell in one namespace, as a kernel of Jupyter does; it has no magic words."""
+    cells = json.loads(NOTEBOOK.read_text())["cells"]
+    names, shown = {}, io.StringIO()
+    with redirect_stdout(shown):
+        for cell in cells:
+            if cell["cell_type"] == "code":
+                exec(compile("".join(cell["source"]), NOTEBOOK.name, "exec"), names)
+    assert {"2q", "arc", "lru"} <= names["means"].keys()
+    assert len(set(names["means"].values())) > 2
+    ages = re.findall(r"^ *(\d+) ms +(\d+) writes", shown.getvalue(), re.M)
+    writes = [int(n) for _, n in ages]
+    assert len(writes) == 3
+    assert writes == sorted(writes, reverse=True)
+    assert writes[0] > writes[-1]
