@@ -7,6 +7,8 @@ what no policy can surpass.
 
 from collections import OrderedDict, deque
 from collections.abc import Sequence
+from functools import partial
+from operator import floordiv, truediv
 
 
 def optimal(trace: Sequence[int], size: int) -> int:
@@ -61,7 +63,9 @@ def clock(trace: Sequence[int], size: int) -> int:
     return hits
 
 
-def two_q(trace: Sequence[int], size: int) -> int:
+def two_q(trace: Sequence[int], size: int, name_first: bool = False) -> int:
+    """name_first: a block's name is taken out of A1out before room is made for the block, and not
+    afterwards, when that may have pushed the name out."""
     a1in: deque[int] = deque()
     a1out: deque[int] = deque(maxlen=size // 2)
     am: OrderedDict[int, None] = OrderedDict()
@@ -72,12 +76,17 @@ def two_q(trace: Sequence[int], size: int) -> int:
         hits += block in am or block in a1in
         if block in am or block in a1in:
             continue
+        remembered = name_first and block in a1out
+        if remembered:
+            a1out.remove(block)
         if len(a1in) + len(am) == size:
             if len(a1in) > size // 4:
                 a1out.append(a1in.popleft())
             else:
                 am.popitem(last=False)
-        if block in a1out:
+        if remembered:
+            am[block] = None
+        elif block in a1out:
             a1out.remove(block)
             am[block] = None
         else:
@@ -85,8 +94,10 @@ def two_q(trace: Sequence[int], size: int) -> int:
     return hits
 
 
-def arc(trace: Sequence[int], size: int) -> int:
-    """Figure 4 of the paper, with whole steps of p."""
+def arc(trace: Sequence[int], size: int, whole: bool = True) -> int:
+    """Figure 4 of the paper. whole: p changes by whole blocks; else by the fractions of the
+    paper."""
+    part = floordiv if whole else truediv
     t1, t2, b1, b2 = (OrderedDict() for _ in range(4))
     p = hits = 0
 
@@ -101,12 +112,12 @@ def arc(trace: Sequence[int], size: int) -> int:
             (t1 if x in t1 else t2).pop(x)
             t2[x] = None
         elif x in b1:
-            p = min(p + max(1, len(b2) // len(b1)), size)
+            p = min(p + max(1, part(len(b2), len(b1))), size)
             replace(False)
             del b1[x]
             t2[x] = None
         elif x in b2:
-            p = max(p - max(1, len(b1) // len(b2)), 0)
+            p = max(p - max(1, part(len(b1), len(b2))), 0)
             replace(True)
             del b2[x]
             t2[x] = None
@@ -126,3 +137,10 @@ def arc(trace: Sequence[int], size: int) -> int:
 
 
 MODELS = {"lru": lru, "clock": clock, "2q": two_q, "arc": arc}
+# The same as libCacheSim 0.3.5 has them. Two differ from ours, in one thing each.
+JUDGED = {
+    "lru": lru,
+    "clock": clock,
+    "2q": partial(two_q, name_first=True),
+    "arc": partial(arc, whole=False),
+}

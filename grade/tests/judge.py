@@ -1,0 +1,36 @@
+"""Hits of libCacheSim's replace policies; test_judge.py starts it in an environment that has it.
+
+Standard input: {"trace": [block, ...], "sizes": [blocks, ...]}. Standard output: of each policy its
+hits in an empty cache of each size, as JSON.
+"""
+
+import json
+import sys
+
+import libcachesim
+
+POLICIES = {
+    "lru": libcachesim.LRU,
+    "clock": libcachesim.Clock,
+    "2q": libcachesim.TwoQ,
+    "arc": libcachesim.ARC,
+}
+
+
+def hits(name: str, trace: list[int], size: int) -> int:
+    """All blocks are as large as the unit of the cache's size."""
+    cache, request, found = POLICIES[name](size), libcachesim.Request(), 0
+    for i, block in enumerate(trace):
+        request.obj_id, request.obj_size, request.clock_time = block, 1, i
+        found += cache.get(request)
+    return found
+
+
+def main() -> None:
+    asked = json.load(sys.stdin)
+    told = {name: [hits(name, asked["trace"], n) for n in asked["sizes"]] for name in POLICIES}
+    json.dump(told, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""The replace policies beside libCacheSim's, which others wrote (PyPI's libcachesim 0.3.5).
+
+LRU and CLOCK have its hits to the last one. 2Q and ARC differ in one thing each; models that differ
+from ours in that thing alone (replace_models.JUDGED) have its hits to the last one, too:
+
+- 2Q: of a missed block, the paper and libCacheSim ask whether A1out has its name, and then make
+  room. Our policy is asked for a victim first. Its name goes into A1out, and may push out the name
+  of the block that comes.
+- ARC: the target size of T1 changes by |B2| / |B1| or |B1| / |B2|. The paper and libCacheSim add
+  the fraction, ours adds whole blocks, because the kernel has no floating point.
+"""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from replace_models import JUDGED, MODELS
+from test_replace import SIZES, hits, trace  # noqa: F401 (hits is a fixture)
+
+from grade.host.paths import BUILD
+
+HERE = Path(__file__).parent
+WHOLE = os.environ.get("FULL") == "1"
+SEEDS = (1, 2, 3)
+HERE_TOO = platform.machine() == "x86_64" and sys.platform == "linux"
+# What libcachesim 0.3.5 hits of trace(1), in caches of SIZES; FULL=1 asks it again, of all SEEDS.
+TOLD = {
+    "lru": [320, 2021, 3799, 10189],
+    "clock": [324, 2089, 4024, 10685],
+    "2q": [496, 3158, 5738, 11364],
+    "arc": [516, 3486, 6403, 11933],
+}
+AS_OURS = ("lru", "clock")
+
+
+def environment() -> Path:
+    """Python with libcachesim, made once for what judge.txt pins."""
+    folder, pins = BUILD / "judge", HERE / "judge.txt"
+    made = folder / "judge.txt"
+    if not made.exists() or made.read_text() != pins.read_text():
+        subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
+        python = folder / "bin" / "python"
+        pip = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+        subprocess.run([*pip, "--require-hashes", "-r", pins], check=True)
+        made.write_text(pins.read_text())
+    return folder / "bin" / "python"
+
+
+def told(seed: int) -> dict[str, list[int]]:
+    """What libCacheSim hits."""
+    asked = json.dumps({"trace": trace(seed), "sizes": SIZES})
+    words = [environment(), HERE / "judge.py"]
+    done = subprocess.run(words, input=asked, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("policy", TOLD)
+def test_a_policy_differs_from_libcachesims_as_is_said_above_and_in_nothing_else(
+    hits,  # noqa: F811
+    policy: str,
+) -> None:
+    ours = [hits(policy, trace(), size) for size in SIZES]
+    assert ours == [MODELS[policy](trace(), size) for size in SIZES]
+    assert [JUDGED[policy](trace(), size) for size in SIZES] == TOLD[policy]
+    assert (ours == TOLD[policy]) == (policy in AS_OURS)
+
+
+@pytest.mark.skipif(not WHOLE, reason="FULL=1 asks libCacheSim itself")
+@pytest.mark.skipif(not HERE_TOO, reason="libcachesim is there for Linux on x86-64")
+def test_libcachesim_says_so_itself() -> None:
+    assert told(1) == TOLD
+    for seed in SEEDS[1:]:
+        said = told(seed)
+        models = {name: [model(trace(seed), n) for n in SIZES] for name, model in JUDGED.items()}
+        assert said == models
