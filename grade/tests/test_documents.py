@@ -195,11 +195,12 @@ def check_variable(name: str, value: str) -> None:
         "LAB": {lab.name for lab in labs()} | new_labs(),
         "SIZE": {"quick", "full"},
         "T": {path.name for path in ROOT.glob("grade/tests/*.py")},
-        "FORMAT": {path.stem for path in ROOT.glob("grade/export/formats/*.py")},
+        "FORMAT": {path.stem for path in ROOT.glob("grade/*/formats/*.py")},
         "TEST": {group.name for lab in labs() for group in lab.groups} | {"group"},
     }
     if name == "E":
-        found = value == "all" or any(stem.startswith(value) for stem in experiments)
+        own = value.endswith(".toml")  # a reader's
+        found = own or value == "all" or any(stem.startswith(value) for stem in experiments)
         expect(found, f"E={value}: no such experiment")
     expect(name not in there or value in there[name], f"{name}={value}: there is none")
 
