@@ -6,7 +6,7 @@ Without it every policy is tried in the place of the usual one of its kind. DRIV
 FIT= what happens if the trace reaches beyond it. COUNT= takes the first requests only, SCALE= makes
 them come faster, and LOOP=closed leaves their times out.
 
-It writes an experiment, build/traces/NAME.toml, and makes a sweep of it (grade/sweep): so what was
+It writes an experiment in build/traces, and makes a sweep of it (grade/sweep): so what was
 measured is not measured again, and the results are a table in Parquet and a page with the Pareto
 front of METRICS=.
 """
@@ -116,9 +116,14 @@ def experiment_text(choice: argparse.Namespace, path: Path, requests: int) -> st
     return Template(TEMPLATE.read_text()).substitute(texts)
 
 
-def name_of(path: Path) -> str:
-    """The experiment's name: the file's, without what a name cannot have."""
-    return re.sub(r"[^\w.-]+", "-", inner_name(path).split(".")[0]) or "trace"
+def name_of(choice: argparse.Namespace, path: Path) -> str:
+    """The experiment's name: the file's, without what a name cannot have, and what else was
+    given, so that other replays of the trace stay beside this one."""
+    words = [re.sub(r"[^\w.-]+", "-", inner_name(path).split(".")[0]) or "trace", choice.drive]
+    words += [str(choice.count)] if choice.count else []
+    words += [f"x{choice.scale}"] if float(choice.scale) != 1 else []
+    words += [word for word in (choice.fit, choice.loop) if word not in (REFUSE, LOOPS[0])]
+    return "-".join(words)
 
 
 def write_experiment(choice: argparse.Namespace) -> Path:
@@ -136,7 +141,7 @@ def write_experiment(choice: argparse.Namespace) -> Path:
     read.format_named(path, choice.format)  # before anything is written
     requests = choice.count or path.stat().st_size // 8
     EXPERIMENTS.mkdir(parents=True, exist_ok=True)
-    target = EXPERIMENTS / f"{name_of(path)}.toml"
+    target = EXPERIMENTS / f"{name_of(choice, path)}.toml"
     write_whole(target, experiment_text(choice, path, min(requests, 1 << 22)))
     return target
 
@@ -174,6 +179,12 @@ def remark(points: list[Measured], loop: str) -> list[str]:
     ]
 
 
+def in_words(error: str) -> str:
+    """What was wrong, as it is typed here: the experiment's file is our own, and so is OVER=."""
+    said = re.sub(r"^\S+\.toml:\d+: ", "", error, flags=re.M)
+    return re.sub(r"^OVER: ", "POLICIES: ", said).replace("fit = ", "FIT=")
+
+
 def do(choice: argparse.Namespace) -> bool:
     """Replay the trace, and show what came of it. Returns true if all runs were made."""
     path = write_experiment(choice)
@@ -207,7 +218,7 @@ def main() -> int:
     try:
         return 0 if do(choice) else 1
     except (BadTraceFile, BadSweep, BadExperiment, NoWorkers, OtherTree) as error:
-        print(error, file=sys.stderr)
+        print(in_words(str(error)), file=sys.stderr)
         return 2
 
 

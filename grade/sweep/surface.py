@@ -3,11 +3,16 @@
 Every picture is a Vega-Lite specification, as those of a report are.
 """
 
+import math
+
 from grade.report import theme, wording
 from grade.sweep.over import ARM, Axis
 from grade.sweep.whole import Measured, Objective, Sweep, front
 
 SIDE = 300  # of a panel
+PARETO_WIDTH, PARETO_HEIGHT = theme.WIDTH - 200, SIDE + 60
+LETTER, LINE = 6, 12  # of a label
+WIDE = 20  # from here on, the greatest by the least, an axis is logarithmic
 COLUMNS = 3
 COLOURS = "viridis"  # can be told apart by the colour-blind
 ABOUT_SURFACE = (
@@ -17,7 +22,8 @@ ABOUT_SURFACE = (
 ABOUT_LINES = "Points are the points of the sweep; lines join the means at each value."
 ABOUT_PARETO = (
     "Each point of the sweep by two objectives. The line joins the Pareto front: the points of "
-    "which no other is at least as good in both and better in one."
+    "which no other is at least as good in both and better in one. Labels that would cover another "
+    "are left out."
 )
 
 
@@ -116,6 +122,44 @@ def lines(sweep: Sweep, points: list[Measured], objective: Objective, axis: Axis
     }
 
 
+def called(sweep: Sweep, points: list[Measured], point: Measured) -> str:
+    """A point's arm and policies, as far as the points differ in them."""
+    choices = [axis.name for axis in sweep.axes if not axis.numeric]
+    differ = [name for name in choices if len({other.point[name] for other in points}) > 1]
+    return " ".join(str(point.point[name]) for name in differ)
+
+
+def wide(values: list[float]) -> bool:
+    """Whether an axis of these is better logarithmic."""
+    return min(values) > 0 and max(values) > WIDE * min(values)
+
+
+def shares(values: list[float]) -> list[float]:
+    """Where each value is on its axis, from 0 to 1."""
+    at = [math.log(value) for value in values] if wide(values) else values
+    spread = (max(at) - min(at)) or 1
+    return [(value - min(at)) / spread for value in at]
+
+
+def with_labels(sweep: Sweep, points: list[Measured], rows: list[dict]) -> list[dict]:
+    """The rows of the points that get a label: those of the front first, then others, where no
+    label would cover another."""
+    ends = {point.number for point in front(sweep, points)}
+    order = sorted(range(len(points)), key=lambda i: points[i].number not in ends)
+    x, y = (shares([row[field] for row in rows]) for field in ("x", "y"))
+    taken: list[tuple[float, float, float]] = []  # left and right ends, and height
+    found = []
+    for i in order:
+        left, height = x[i] * PARETO_WIDTH, y[i] * PARETO_HEIGHT
+        right = left + LETTER * (len(rows[i]["label"]) + 2)
+        if all(
+            right < other[0] or left > other[1] or abs(height - other[2]) > LINE for other in taken
+        ):
+            taken.append((left, right, height))
+            found.append(rows[i])
+    return found
+
+
 def pareto(sweep: Sweep, points: list[Measured]) -> dict:
     """The first two objectives against each other."""
     first, second = sweep.objectives[:2]
@@ -124,21 +168,42 @@ def pareto(sweep: Sweep, points: list[Measured]) -> dict:
         return [
             {
                 "arm": point.point[ARM],
+                "label": called(sweep, points, point),
                 "x": point.figures[first.metric],
                 "y": point.figures[second.metric],
             }
             for point in of
         ]
 
-    def channels(colour: dict) -> dict:
-        scale = {"zero": False, "padding": 10}
-        x = {"field": "x", "type": "quantitative", "title": heading(first), "scale": scale}
-        y = {"field": "y", "type": "quantitative", "title": heading(second), "scale": scale}
-        return {"x": x, "y": y, **colour}
+    every = rows(points)
 
+    def channel(field: str, objective: Objective) -> dict:
+        values = [row[field] for row in every]
+        scale: dict = {"zero": False, "padding": 10}
+        if wide(values):
+            scale |= {"type": "log", "nice": False}
+        axis = theme.log_axis(min(values), max(values)) if wide(values) else {}
+        title = heading(objective)
+        return {
+            "field": field,
+            "type": "quantitative",
+            "title": title,
+            "scale": scale,
+            "axis": axis,
+        }
+
+    def channels(more: dict) -> dict:
+        return {"x": channel("x", first), "y": channel("y", second), **more}
+
+    colour = arm_colours(sweep)
+    names = colour["scale"]["domain"]
+    if len(names) > len(theme.ARM_COLOURS):  # labels tell which is which
+        greys = [theme.ARM_COLOURS[0], *[theme.GREY] * (len(names) - 1)]
+        colour |= {"legend": None, "scale": {"domain": names, "range": greys}}
+    text = {"type": "text", "align": "left", "dx": 7, "fontSize": LINE - 2, "color": theme.INK}
     return {
-        "width": theme.WIDTH - 200,
-        "height": SIDE + 60,
+        "width": PARETO_WIDTH,
+        "height": PARETO_HEIGHT,
         "layer": [
             {
                 "data": {"values": rows(front(sweep, points))},
@@ -146,9 +211,14 @@ def pareto(sweep: Sweep, points: list[Measured]) -> dict:
                 "encoding": channels({"order": {"field": "x"}}),
             },
             {
-                "data": {"values": rows(points)},
+                "data": {"values": every},
                 "mark": {"type": "point", "filled": True, "size": 60, "opacity": 0.8},
-                "encoding": channels({"color": arm_colours(sweep)}),
+                "encoding": channels({"color": colour}),
+            },
+            {
+                "data": {"values": with_labels(sweep, points, every)},
+                "mark": text,
+                "encoding": channels({"text": {"field": "label", "type": "nominal"}}),
             },
         ],
     }

@@ -535,7 +535,9 @@ def test_make_trace_measures_every_policy_and_shows_a_pareto_front(asked, tmp_pa
     assert len(re.findall(r"^(?:lru|arc) +(?:delayed|async) +\d", said, re.M)) == 4
     page = Path(re.search(r"^page:  (.*)$", said, re.M)[1]).read_text()
     assert "What can be had together" in page
+    assert len(re.findall(r">(?:lru|arc) (?:delayed|async)<", page)) > 1  # labels of points
     (written,) = (tmp_path / "written").glob("*.toml")
+    assert written.stem == "mine-lps540s-60"
     names = {run.arm for run in load(written).runs}
     assert {"usual", "sched=sluice", "replace=2q", "update=pu", "prefetch=stride"} <= names
     assert not {"replace=lru", "place=eager", "write=delayed"} & names
@@ -558,3 +560,15 @@ def test_make_trace_measures_every_policy_and_shows_a_pareto_front(asked, tmp_pa
 def test_make_trace_refuses_what_it_cannot_do(asked, given: dict, why: str) -> None:
     with pytest.raises((BadSweep, BadTraceFile), match=re.escape(why).replace("\\\n", "\n")):
         replay_trace.do(asked(**given))
+
+
+def test_make_trace_speaks_of_its_own_variables(asked, capsys, monkeypatch) -> None:
+    """Not of the experiment's file that it writes, nor of OVER=."""
+    for given, why in (
+        (["--policies", "lur=x"], "POLICIES: lur=x: unknown"),
+        (["--format", "msr"], f"{asked().file}:1: "),
+    ):
+        monkeypatch.setattr("sys.argv", ["trace", "--file", asked().file, *given])
+        assert replay_trace.main() == 2
+        assert capsys.readouterr().err.startswith(why)
+    assert replay_trace.in_words("x.toml:9: t: take fit = pack") == "t: take FIT=pack"
