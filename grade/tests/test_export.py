@@ -22,6 +22,7 @@ from grade.machine.trace import Event
 from grade.measure import metrics
 from grade.measure import run as runs
 from grade.measure.load import load
+from grade.traces import read
 
 # Random reads beside a writer whose blocks are flushed in bursts, and join.
 SMALL = """\
@@ -245,6 +246,15 @@ def test_blkparse_names_processes_and_directions(files, rec):
         words = rec.process(r.pid).split(" ")
         line = [str(r.pid), *words, "Q", "W" if r.write else "R", str(r.sector), str(r.sectors)]
         assert line in [words[1:] for words in queued]
+
+
+def test_what_blkparse_prints_is_read_as_the_trace_that_requests_csv_is(files, tmp_path) -> None:
+    """By the readers of grade/traces: the same requests at the same times."""
+    text = tmp_path / "blkparse.txt"
+    text.write_text(tool(files, "blkparse", "-i", "disk1"))
+    ours, theirs = read.read(files / "requests.csv"), read.read(text)
+    assert len(ours) > 500
+    assert ours.tolist() == theirs.tolist()
 
 
 def test_btt_tells_the_mean_times_that_we_do(files, rec):
