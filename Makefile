@@ -205,9 +205,9 @@ ULINK := $(KCC) $(UCFLAGS) -static -Wl,--build-id=none \
     -Wl,-z,max-page-size=4096 -Wl,--gc-sections -Wl,-e,_start -Wl,-u,_start $(LIBGCC) \
     $(if $(wildcard user/user.ld),-T user/user.ld,-Wl,-Ttext-segment=0x10000)
 
-# The programs of grade/traces/program are on no disk but those that ask for them
+# The programs of grade/programs are on no disk but those that ask for them
 # (grade/measure/run.py): a file each, built as those of user/.
-TRACES := $(patsubst grade/traces/program/%.c,%,$(wildcard grade/traces/program/*.c))
+ASKED := $(patsubst grade/programs/%.c,%,$(wildcard grade/programs/*.c))
 
 # ---- programs of the host ----
 
@@ -243,7 +243,7 @@ build/%: FORCE
 
 else
 
-all: $(KERNEL) $(MKFS) $(UPROG) build/fs.img compile_commands.json $(TRACES:%=build/traces/bin/%)
+all: $(KERNEL) $(MKFS) $(UPROG) build/fs.img compile_commands.json $(ASKED:%=build/programs/bin/%)
 
 # A file that holds the command for a kind of object, or the list of a program's
 # parts. It is written when that changes, so that a removed source is noticed too.
@@ -321,11 +321,11 @@ endef
 $(foreach f,$(UFOLDERS),$(eval $(call folder_program,$(notdir $(f)),$(patsubst \
     user/%.c,build/parts/%.o,$(filter $(f)/%,$(UPARTS))))))
 
-$(TRACES:%=build/traces/%.o): build/user.command
-build/traces/%.o: grade/traces/program/%.c
+$(ASKED:%=build/programs/%.o): build/user.command
+build/programs/%.o: grade/programs/%.c
 	@mkdir -p $(@D)
 	$(call run,CC,$(KCC) $(UCFLAGS) -MMD -MP -c -o $@ $<)
-$(TRACES:%=build/traces/bin/%): build/traces/bin/%: build/traces/%.o build/user/lib.a $(wildcard user/user.ld)
+$(ASKED:%=build/programs/bin/%): build/programs/bin/%: build/programs/%.o build/user/lib.a $(wildcard user/user.ld)
 	@mkdir -p $(@D)
 	$(call run,LD,$(ULINK) -s -o $@ $< build/user/lib.a -lgcc)
 
@@ -378,13 +378,13 @@ TWIN_OBJ := $(patsubst %,build/twin/%.o,$(basename $(TWIN_SRC)))
 TWIN_LIB := $(patsubst %.c,build/twin/%.o,grade/twin/call.c $(filter-out user/lib/syscall.c \
     user/lib/compute.c,$(filter %.c,$(ULIBSRC))))
 TWIN_PARTS := $(patsubst %.c,build/twin/%.o,$(filter-out user/usertests/%,$(USRC)))
-TWIN_TRACES := $(TRACES:%=build/twin/grade/traces/program/%.o)
+TWIN_ASKED := $(ASKED:%=build/twin/grade/programs/%.o)
 TWIN_PROGRAMS := $(patsubst build/user/%,build/twin/bin/%,$(filter-out %/usertests,$(UPROG)))
 $(eval $(call command_file,build/twin/kernel.command,$(TWIN_KERNEL_CC)))
 $(eval $(call command_file,build/twin/program.command,$(TWIN_PROGRAM_CC)))
 $(eval $(call command_file,build/twin/link.command,$(TWIN_LINK) $(TWIN_OBJ)))
 
-twin: build/twin/twin $(TWIN_PROGRAMS) $(TRACES:%=build/twin/bin/%)
+twin: build/twin/twin $(TWIN_PROGRAMS) $(ASKED:%=build/twin/bin/%)
 
 $(TWIN_OBJ): build/twin/kernel.command
 $(filter-out build/twin/grade/twin/switch.o,$(TWIN_OBJ)): build/twin/%.o: %.c
@@ -399,8 +399,8 @@ build/twin/twin: $(TWIN_OBJ) build/twin/link.command
 build/twin/kernel/base/string.o: TWIN_RENAMED := -Dmemcpy=plain_memcpy \
     -Dmemmove=plain_memmove -Dmemset=plain_memset -Dmemcmp=plain_memcmp
 
-$(TWIN_LIB) $(TWIN_PARTS) $(TWIN_TRACES): build/twin/program.command
-$(TWIN_LIB) $(TWIN_PARTS) $(TWIN_TRACES): build/twin/%.o: %.c
+$(TWIN_LIB) $(TWIN_PARTS) $(TWIN_ASKED): build/twin/program.command
+$(TWIN_LIB) $(TWIN_PARTS) $(TWIN_ASKED): build/twin/%.o: %.c
 	@mkdir -p $(@D)
 	$(call run,CC,$(TWIN_PROGRAM_CC) -MMD -MP -c -o $@ $<)
 # $(1) the program's name
@@ -410,7 +410,7 @@ build/twin/bin/$(1): $(filter build/twin/user/$(1).o build/twin/user/$(1)/%.o,$(
 	$$(call run,LD,$$(TWIN_PROGRAM_CC) -nostdlib -static-pie -o $$@ $$^)
 endef
 $(foreach p,$(notdir $(TWIN_PROGRAMS)),$(eval $(call twin_program,$(p))))
-$(TRACES:%=build/twin/bin/%): build/twin/bin/%: build/twin/grade/traces/program/%.o $(TWIN_LIB)
+$(ASKED:%=build/twin/bin/%): build/twin/bin/%: build/twin/grade/programs/%.o $(TWIN_LIB)
 	@mkdir -p $(@D)
 	$(call run,LD,$(TWIN_PROGRAM_CC) -nostdlib -static-pie -o $@ $^)
 
@@ -487,7 +487,7 @@ build/fs.img: $(UPROG) $(MKFS) build/image.command
 -include $(wildcard $(K)/kernel/*.d $(K)/kernel/*/*.d $(K)/policies/*/*.d $(K)/drives/*.d $(K)/drives/*/*.d build/user/*.d \
     build/user/lib/*.d build/parts/*/*.d build/mkfs/*.d build/native/*/*.d \
     build/native/*/*/*.d build/native/*/*/*/*.d \
-    build/traces/*.d build/twin/*/*.d build/twin/*/*/*.d build/twin/*/*/*/*.d \
+    build/programs/*.d build/twin/*/*.d build/twin/*/*/*.d build/twin/*/*/*/*.d \
     build/live/*/*.d build/live/*/*/*.d build/live/*/*/*/*.d)
 
 endif
@@ -660,7 +660,7 @@ fair: all $(if $(filter twin,$(ENGINE)),twin) build/native/drive_times_tool ## c
 
 FORMAT_C = $(sort $(wildcard kernel/*.[ch] kernel/*/*.[ch] policies/*/*.[ch] drives/*.[ch] drives/*/*.[ch] user/*.[ch] \
     user/*/*.[ch] mkfs/*.[ch] grade/native/*.[ch] \
-    grade/native/*/*.[ch] grade/traces/program/*.c grade/twin/*.[ch] grade/twin/shadow/*/*/*.h \
+    grade/native/*/*.[ch] grade/programs/*.c grade/twin/*.[ch] grade/twin/shadow/*/*/*.h \
     grade/live/*.[ch] grade/live/shadow/*/*/*.h))
 format: ## format all sources by the checked-in settings
 	.venv/bin/clang-format -i $(FORMAT_C)
@@ -675,7 +675,7 @@ compile_commands.json: FORCE ## write for editors how each file is compiled (eve
 	@mkdir -p build; echo '[' > build/$@
 	@# A command of a recipe has at most 128 KiB (MAX_ARG_STRLEN of Linux), so there are three.
 	@printf '%s\n' $(call entries,$(KSRC),$(KCC) $(KCFLAGS)) >> build/$@
-	@printf '%s\n' $(call entries,$(USRC) $(ULIBSRC) $(wildcard grade/traces/program/*.c),$(KCC) $(UCFLAGS)) >> build/$@
+	@printf '%s\n' $(call entries,$(USRC) $(ULIBSRC) $(wildcard grade/programs/*.c),$(KCC) $(UCFLAGS)) >> build/$@
 	@printf '%s\n' $(call entries,$(HOSTSRC),$(HOSTCC) $(HCFLAGS)) | sed '$$s/,$$//' >> build/$@
 	@echo ']' >> build/$@
 	@cmp -s build/$@ $@ || cp build/$@ $@

@@ -26,5 +26,5 @@ KERNEL = BUILT / "kernel" / "kernel.elf"
 DEBUG_KERNEL = BUILT / "debug" / "kernel" / "kernel.elf"
 MKFS = BUILT / "mkfs" / "mkfs"
 ROOT_FOLDER = BUILT / "root"
-TRACE_PROGRAMS = BUILT / "traces" / "bin"
+PROGRAMS = BUILT / "programs" / "bin"  # those that are on no disk but by request
 NATIVE = BUILT / "native"

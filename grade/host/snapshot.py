@@ -33,7 +33,7 @@ from grade.host.interrupt import stoppable
 FOLDERS = (
     *("kernel", "policies", "drives", "user", "mkfs"),
     *("build/kernel", "build/policies", "build/drives", "build/root"),
-    *("build/twin", "grade/twin", "build/live/wasm", "build/traces/bin"),
+    *("build/twin", "grade/twin", "build/live/wasm", "build/programs/bin"),
 )
 FILES = (*("Makefile", "*.toml", "build/*.command", "build/mkfs/mkfs", "build/native/*_tool"),)
 USAGE = "usage: python -m grade.host.snapshot -m MODULE [ARGUMENT...]"

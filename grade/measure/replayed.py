@@ -16,7 +16,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress, TextColumn
 
-from grade.host.paths import TRACE_PROGRAMS
+from grade.host.paths import PROGRAMS
 from grade.machine.guest import MOST_DISKS
 from grade.measure.check import Checker, size_bytes
 from grade.measure.files import CACHE, hash_file, hash_of, write_whole
@@ -37,7 +37,7 @@ ROUND = 1 << 20
 @cache
 def program_hash() -> str:
     """The hash of the program that replays requests."""
-    return hash_file(TRACE_PROGRAMS / PROGRAM)
+    return hash_file(PROGRAMS / PROGRAM)
 
 
 def image_of(digest: str) -> Path:
@@ -158,7 +158,7 @@ def programs(config: dict) -> dict[str, bytes]:
     """What the root disk has besides the programs of every image."""
     if "trace" not in config:
         return {}
-    return {f"/bin/{PROGRAM}": (TRACE_PROGRAMS / PROGRAM).read_bytes()}
+    return {f"/bin/{PROGRAM}": (PROGRAMS / PROGRAM).read_bytes()}
 
 
 def disks(config: dict) -> list[Path]:

@@ -32,7 +32,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grade.host.paths import KERNEL, MKFS, ROOT, ROOT_FOLDER, TREE
+from grade.host.paths import KERNEL, MKFS, PROGRAMS, ROOT, ROOT_FOLDER, TREE
 from grade.host.workers import completed
 from grade.scoring import (
     behaviour,
@@ -173,7 +173,8 @@ def code_key(lab: str) -> str:
 def tree_key(lab: str) -> str:
     """The hash of what scores a lab: its code, and the reference, mkfs and programs as they are
     now."""
-    built = [KERNEL, MKFS, *(path for path in ROOT_FOLDER.rglob("*") if path.is_file())]
+    programs = [path for f in (ROOT_FOLDER, PROGRAMS) for path in f.rglob("*") if path.is_file()]
+    built = [KERNEL, MKFS, *programs]
     return f"{code_key(lab)} {hash_of(TREE, built)}"
 
 

@@ -43,24 +43,26 @@ class Scenario:
 
     name: of the run's folder, another one for each scenario of a lab; script: shell commands, with
     `beacon N` on lines of their own (N from 1); args: boot arguments; files: of the root disk,
-    their contents by path; data: files of zeros on the data disk, their sizes by path; size: of the
-    data disk; trace_k: room in the trace for so many times 1024 events, of which none may be lost;
-    pattern: the seed of these files' contents, if not 0; fields: of their inodes, by debugfs's
-    names; at: their places on the disk, as mkfs takes them; drives: the nonce chooses the data
-    disk's drive from these; virtual_s: after this time the machine is stuck (0: never, because
-    gdb's stops make the clock jump to the next event); check: a failed check of a policy's own
-    records is a panic (a wrong answer is not: the kernel answers instead, and traces it); logged:
-    QEMU keeps the data disk's writes; unwritable: blocks of data files, as path and number, whose
-    writes fail; disk: the data disk's number, if it is not to be chosen; spares: false if there are
-    to be the three disks only, so that the script can use all; computes: it matters to the test for
-    how long the kernel computes, of which the twin knows means only (ontwin.py); like: scenarios
-    with the same value have the same setting; varied: false keeps the names as they stand.
+    their contents by path; programs: of grade/programs, which are then in /bin, too; data: files of
+    zeros on the data disk, their sizes by path; size: of the data disk; trace_k: room in the trace
+    for so many times 1024 events, of which none may be lost; pattern: the seed of these files'
+    contents, if not 0; fields: of their inodes, by debugfs's names; at: their places on the disk,
+    as mkfs takes them; drives: the nonce chooses the data disk's drive from these; virtual_s: after
+    this time the machine is stuck (0: never, because gdb's stops make the clock jump to the next
+    event); check: a failed check of a policy's own records is a panic (a wrong answer is not: the
+    kernel answers instead, and traces it); logged: QEMU keeps the data disk's writes; unwritable:
+    blocks of data files, as path and number, whose writes fail; disk: the data disk's number, if it
+    is not to be chosen; spares: false if there are to be the three disks only, so that the script
+    can use all; computes: it matters to the test for how long the kernel computes, of which the
+    twin knows means only (ontwin.py); like: scenarios with the same value have the same setting;
+    varied: false keeps the names as they stand.
     """
 
     name: str
     script: str
     args: str = ""
     files: tuple[tuple[str, bytes], ...] = ()
+    programs: tuple[str, ...] = ()
     data: tuple[tuple[str, str], ...] = ()
     at: tuple[tuple[str, str], ...] = ()
     size: str = "16M"

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from grade.host.limits import slowness
+from grade.host.paths import PROGRAMS
 from grade.machine import image, trace
 from grade.machine.guest import Guest
 from grade.machine.image import Content
@@ -74,6 +75,7 @@ def make_images(scenario: Scenario, folder: Path) -> list[Path]:
     options += [f"--at={own.inside(path)}={place}" for path, place in scenario.at]
     options += ["--pattern", str(scenario.pattern)] if scenario.pattern else []
     files = {own.inside(path): data for path, data in scenario.files}
+    files |= {f"/bin/{name}": (PROGRAMS / name).read_bytes() for name in scenario.programs}
     names = ["spare"] * len(own.drives)
     names[own.root], names[own.data], names[own.beacons] = "root", "data", "beacon"
     disks = [

@@ -20,7 +20,7 @@ FOLDERS = [
     "mkfs",
     "grade/native",
     "grade/native/*",
-    "grade/traces/program",
+    "grade/programs",
 ]
 SOURCES = sorted(p for f in FOLDERS for p in ROOT.glob(f + "/*.[ch]"))
 

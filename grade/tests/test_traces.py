@@ -17,7 +17,7 @@ from either import run_rc
 
 from grade.commands import replay_trace
 from grade.host.limits import HANG_S
-from grade.host.paths import BUILT, TRACE_PROGRAMS
+from grade.host.paths import BUILT, PROGRAMS
 from grade.machine import image, trace
 from grade.machine.image import Content
 from grade.machine.qemu import Config, Disk, start
@@ -81,7 +81,7 @@ WORDS = "requests=/dev/disk1 filename=/trace part=1m"
 def disks(folder: Path, packed: bytes, script: str, root: str = "24M") -> tuple[Disk, Disk]:
     """A root disk with the program and parts, and a disk with requests."""
     options = [word for i in range(PARTS) for word in ("--file", f"/trace{i}=1M")]
-    files = {"/bin/ioplay": (TRACE_PROGRAMS / "ioplay").read_bytes()}
+    files = {"/bin/ioplay": (PROGRAMS / "ioplay").read_bytes()}
     content = Content(files=files, rc=script, size=root, options=tuple(options))
     (folder / "requests.img").write_bytes(packed)
     return Disk(image.make(folder / "root.img", content)), Disk(folder / "requests.img")

@@ -13,6 +13,7 @@ SLACK_MS = 500  # of a scan that starts many writes
 QUEUED = 150  # blocks that are due at one time
 # Of `smoothsync`: beacons around the calls, and the ends of the waits after them.
 OLD, CALLED, WAITED, ALL, RETURNED, END = 1, 2, 3, 10, 11, 20
+STARTED = "/started"  # what the last call returned
 
 
 def settings(bench: Workbench) -> tuple[int, int]:
@@ -105,12 +106,14 @@ sync
 {kept(5)}
 iogen rw=write filename=/data/f bs=4k number_ios={QUEUED} > /dev/null
 beacon {ALL}
-update
+started=$(smoothsync)
 beacon {RETURNED}
 sleep 8
 {kept(END)}
+echo $started > /data{STARTED}
 """,
     args="write=delayed update=none nbuf=1000",
+    programs=("smoothsync",),
     files=(("/input", bytes(10 * BLOCK_BYTES)),),
     data=(("/old", "40K"), ("/young", "40K"), ("/f", "1M")),
 )

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grade.host.limits import HANG_S
-from grade.host.paths import TRACE_PROGRAMS
+from grade.host.paths import PROGRAMS
 from grade.machine import devtext, trace
 from grade.measure import jobs, replayed, trial
 from grade.measure import known as kernel
@@ -230,7 +230,7 @@ def _expect_built() -> None:
     why = engine.host_refusal()
     if why:
         raise BadReplay(f"there is no twin here: {why}")
-    for path in (engine.TWIN, TRACE_PROGRAMS / replayed.PROGRAM):
+    for path in (engine.TWIN, PROGRAMS / replayed.PROGRAM):
         if not path.exists():
             raise BadReplay(f"{path} is missing: type `make all twin` in Sluice's folder")
 

@@ -5,7 +5,7 @@ from grade.scoring.counted import growth
 from grade.scoring.scenario import Run
 from grade.scoring.workbench import Workbench
 
-from ..loads import ALL, END, RETURNED, SMOOTHSYNC, ages
+from ..loads import ALL, END, RETURNED, SMOOTHSYNC, STARTED, ages
 
 FEW = 10  # blocks that are looked at and not due
 
@@ -35,6 +35,15 @@ def a_smooth_flush_is_told_as_one_burst(bench: Workbench) -> None:
     queued = _queued(run, run.beacon(ALL), run.beacon(RETURNED))
     told = _flushes(run, run.beacon(ALL), run.beacon(RETURNED))
     expect(told == [queued], f"one burst of {queued} blocks to be told", f"bursts of {told}")
+
+
+def a_smooth_flush_returns_how_many_blocks_it_started(bench: Workbench) -> None:
+    """What the system call smoothsync returns to a program, while all blocks that are dirty are
+    due."""
+    run = bench.run(SMOOTHSYNC)
+    queued = _queued(run, run.beacon(ALL), run.beacon(RETURNED))
+    came = run.contents(STARTED).decode(errors="replace").strip()
+    expect(came == str(queued), f"{queued} to be returned, the blocks that were queued", came)
 
 
 def aipu_counts_its_scans_and_what_they_found(bench: Workbench) -> None:
