@@ -84,7 +84,7 @@ define newline
 
 
 endef
-$(foreach v,ARGS DO DISKS CPUS MEM FS_MB JOBS T E N SIZE WITH SCHEDULER FORMAT OUT LAB \
+$(foreach v,ARGS DO GDB_OPTIONS DISKS CPUS MEM FS_MB JOBS T E N SIZE WITH SCHEDULER FORMAT OUT LAB \
     SUBMISSION SUBMISSIONS LATE TEST NONCE BASE SOLVED STUDENT STUDENTS FILES MUTANT NAME AT READ \
     QEMU_OTHER OVER METRICS FILE POLICIES DRIVE SCALE FIT LOOP \
     CFLAGS_EXTRA,$(if \
@@ -433,8 +433,8 @@ LIVE_RT = $(eval LIVE_RT := $(shell clang --target=wasm64-wasi -rtlib=compiler-r
 LIVE_OPT := wasm-opt --enable-bulk-memory --enable-mutable-globals --enable-memory64 \
     --memory64-lowering --asyncify --pass-arg=asyncify-imports@page.gate -O3
 LIVE_KERNEL := $(patsubst %,build/live/%.o,$(basename $(filter-out $(TWIN_HARDWARE),$(filter \
-    %.c,$(KSRC))) $(addprefix grade/twin/,clock.c cost.c hart.c machine.c) $(addprefix \
-    grade/live/,host.c space.c switch.c place.S stack.S)))
+    %.c,$(KSRC))) $(addprefix grade/twin/,clock.c cost.c hart.c machine.c memory.c) \
+    $(addprefix grade/live/,host.c space.c switch.c place.S stack.S)))
 LIVE_LIB := $(patsubst %,build/live/%.o,$(basename $(filter-out user/lib/syscall.c \
     user/lib/compute.c,$(filter %.c,$(ULIBSRC))) $(addprefix grade/live/,call.c stack.S)))
 LIVE_PARTS := $(patsubst %.c,build/live/%.o,$(filter-out user/usertests/%,$(USRC)))
@@ -606,7 +606,7 @@ grade: all build/native/drive_times_tool ## score this tree's solution of LAB=, 
 # A grade (CERTIFICATE=), or a run: an experiment's (E=) or a graded one (RUN=).
 replay: all build/native/drive_times_tool ## make a run again and stop it at AT=12.345s, read:longest, read:17 or event:48211, in gdb (E=name SIZE= N=run, or RUN= the folder of a graded run; DO='commands of gdb; ...'); or make a grade again from its CERTIFICATE=, and compare (SUBMISSION= what was graded, OUT=)
 	@$(if $(value E)$(value RUN_FOLDER),$(RUN) grade.commands.replay $(call option,run,N) $(call option,size,SIZE) \
-	    $(call option,at,AT) $(call option,do,DO) $(call option,graded,RUN_FOLDER) $(call operand,E),$(RUN) \
+	    $(call option,at,AT) $(call option,do,DO) $(call option,gdb-options,GDB_OPTIONS) $(call option,graded,RUN_FOLDER) $(call operand,E),$(RUN) \
 	    grade.commands.labs replay --certificate=$(call quoted,CERTIFICATE) \
 	    --submission=$(call quoted,SUBMISSION) --out=$(call quoted,OUT))
 

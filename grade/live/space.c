@@ -1,45 +1,17 @@
 /*
- * The memory of programs (kernel/proc/vm.h) in a page: each process has an
- * instance of its program's module, with a memory of its own (page.h).
- *
- * - As in grade/twin/space.c, exec reads the machine's program from the disk
- *   through the cache, and of the pages that it lays out the stack is used.
- * - An address in a program's call is one in its memory. Only the heap's are
- *   other ones than the kernel's, by a constant.
- *
- * A struct space is the page that the kernel calls a page table.
+ * The memory of programs in a page (grade/twin/space.h): each process has an
+ * instance of its program's module, with a memory of its own (page.h). A
+ * space's place is the number of its program in the page.
  */
 #include "grade/live/page.h"
 #include "grade/twin/cost.h"
 #include "grade/twin/hart.h"
+#include "grade/twin/space.h"
 #include "kernel/base/abi.h"
 #include "kernel/base/string.h"
-#include "kernel/machine/panic.h"
 #include "kernel/proc/proc.h"
 #include "kernel/proc/trapframe.h"
 #include "kernel/proc/vm.h"
-
-#define PAGES 240 /* of a program and its first stack */
-
-struct space {
-    u32 program; /* 0: nothing is there yet */
-    u32 npages;
-    struct {
-        u64 va; /* in the machine */
-        void *data;
-    } page[PAGES];
-};
-_Static_assert(sizeof(struct space) <= PAGE_SIZE, "fits a page");
-
-static struct space *space_of(u64 *pagetable)
-{
-    return (struct space *)pagetable;
-}
-
-static u32 program_now(void)
-{
-    return space_of(myproc()->pagetable)->program;
-}
 
 /* ---- as vm.h has it ---- */
 
@@ -53,147 +25,76 @@ void vm_map_kernel(u64 va, void *page)
     (void)va, (void)page;
 }
 
-u64 *vm_create(void)
-{
-    return page_alloc_zero();
-}
-
-void vm_empty(u64 *pagetable)
-{
-    struct space *s = space_of(pagetable);
-    for (u32 i = 0; i < s->npages; i++)
-        page_free(s->page[i].data);
-    if (s->program)
-        page_unload(s->program);
-    memset(s, 0, sizeof *s);
-}
-
-void vm_destroy(u64 *pagetable)
-{
-    vm_empty(pagetable);
-    page_free(pagetable);
-}
-
-int vm_map(u64 *pagetable, u64 va, void *page, u64 perm)
-{
-    struct space *s = space_of(pagetable);
-    (void)perm;
-    if (s->npages == PAGES)
-        return -ENOMEM;
-    s->page[s->npages].va = va;
-    s->page[s->npages++].data = page;
-    return 0;
-}
-
-/* How far an address of the heap is from the kernel's. */
-static u64 heap_distance(const struct proc *p)
-{
-    return page_heap(space_of(p->pagetable)->program) - p->heap;
-}
-
 int vm_fork(u64 *from, u64 *to, u64 hot_va)
 {
     (void)hot_va;
     pay(COST_fork, 1);
-    space_of(to)->program = page_fork(space_of(from)->program,
-                                      myproc()->brk + heap_distance(myproc()));
+    space_of(to)->place =
+        page_fork(space_of(from)->place, myproc()->brk + heap_distance());
     return 0;
 }
 
-/* What leaves the heap is zero when it comes back. */
-void vm_unmap(u64 *pagetable, u64 from, u64 to)
+/* ---- as space.h has it ---- */
+
+void space_leave(struct space *s)
 {
-    if (to > from)
-        page_zero(space_of(pagetable)->program, from + heap_distance(myproc()),
-                  to - from);
+    page_unload(s->place);
 }
 
-void vm_use(u64 *pagetable)
+u64 space_heap(const struct space *s)
 {
-    (void)pagetable;
-    pay(COST_switch, 1);
+    return page_heap(s->place);
 }
 
-void vm_fence(void)
+u64 space_stack_top(const struct space *s)
 {
+    return page_stack_top(s->place);
 }
 
-bool vm_trap(u64 va, u64 access)
+bool space_has(const struct space *s, u64 at, u64 n)
 {
-    (void)va, (void)access;
-    return false;
+    return page_has(s->place, at, n);
 }
 
-/* ---- copies ---- */
-
-int copyin(void *to, u64 from_user, u64 n)
+void space_get(const struct space *s, void *to, u64 from, u64 n)
 {
-    if (!page_has(program_now(), from_user, n))
-        return -EFAULT;
-    page_get(program_now(), (u64)to, from_user, n);
-    pay_part(COST_copy_in_kb, n, 1024);
-    return 0;
+    page_get(s->place, (u64)to, from, n);
 }
 
-int copyout(u64 to_user, const void *from, u64 n)
+void space_put(const struct space *s, u64 to, const void *from, u64 n)
 {
-    if (!page_has(program_now(), to_user, n))
-        return -EFAULT;
-    page_put(program_now(), to_user, (u64)from, n);
-    pay_part(COST_copy_out_kb, n, 1024);
-    return 0;
+    page_put(s->place, to, (u64)from, n);
 }
 
-int copyinstr(char *to, u64 from_user, u64 n)
+void space_zero(const struct space *s, u64 from, u64 n)
 {
-    if (!page_has(program_now(), from_user, 1))
-        return -EFAULT;
-    u64 length = page_length(program_now(), from_user, n);
-    if (length == n)
-        return -ENAMETOOLONG;
-    page_get(program_now(), (u64)to, from_user, length + 1);
-    return length;
+    page_zero(s->place, from, n);
+}
+
+u64 space_length(const struct space *s, u64 text, u64 n)
+{
+    return page_length(s->place, text, n);
 }
 
 /* ---- into user mode ---- */
 
-/* The stack that exec has made, at its place in the program's memory. The
- * arguments are pointers into it. */
-static void place_stack(struct space *s, struct trapframe *f)
-{
-    u64 distance = page_stack_top(s->program) - USER_TOP;
-    for (u32 i = 0; i < s->npages; i++)
-        if (s->page[i].va >= USER_STACK_LOW)
-            page_put(s->program, s->page[i].va + distance, (u64)s->page[i].data,
-                     PAGE_SIZE);
-    f->x[REG_SP] += distance;
-    f->x[REG_A1] += distance;
-    for (u64 word, at = f->x[REG_A1];; at += sizeof word) {
-        page_get(s->program, (u64)&word, at, sizeof word);
-        if (!word)
-            return;
-        word += distance;
-        page_put(s->program, at, (u64)&word, sizeof word);
-    }
-}
-
 void user_return(struct trapframe *f)
 {
-    struct space *s = space_of(myproc()->pagetable);
+    struct space *s = space_now();
     user_frame = f;
-    bool begins = !s->program;
+    bool begins = !s->place;
     if (begins) {
         const char *name = myproc()->name;
         pay(COST_exec, 1);
-        s->program = page_load((u64)name, strlen(name));
-        place_stack(s, f);
+        s->place = page_load((u64)name, strlen(name));
+        space_place_stack(s, f);
     }
-    user.program = s->program;
+    user.program = s->place;
     if (begins)
         user_begin(f);
     if (f->x[REG_A7] == SYS_sbrk && (i64)f->x[REG_A0] >= 0) {
-        f->x[REG_A0] += heap_distance(myproc());
-        page_reach(s->program, myproc()->brk + heap_distance(myproc()));
+        f->x[REG_A0] += heap_distance();
+        page_reach(s->place, myproc()->brk + heap_distance());
     }
     user_resume(f);
 }

@@ -10,7 +10,7 @@
  *   locks, text and RAM disks. What stands here in place of the hardware:
  *     hart.c switch.S   registers, traps, switching stacks
  *     clock.c           virtual time and its timers
- *     space.c           the memory of programs
+ *     memory.c space.c  the memory of programs
  *     program.c call.c  the programs, and their system calls
  *     cost.c            what computing takes
  *     machine.c         machine mode and its trace; the console; the end

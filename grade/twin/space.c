@@ -1,25 +1,20 @@
 /*
- * The memory of programs (kernel/proc/vm.h), and how a program begins.
+ * The memory of programs in the twin (space.h), and how a program begins.
  *
- * A process has a space: a piece of the host's addresses that is its own.
+ * A process has a piece of the host's addresses that is its own. A space's
+ * place is its base:
  *
  *   base                 the program: code, constants, data
  *   base + program->end  its heap
  *   base + SPACE_BYTES   the end of its stack
  *
- * - exec reads the machine's program, from the disk and through the cache, and
- *   lays out its pages as in the machine. Of these the twin uses the stack,
- *   with the arguments. What runs is the host's copy of the program
- *   (program.h). The kernel's address of a heap or stack byte differs from the
- *   host's by a constant.
+ * - What runs is the host's copy of the program (program.h).
  * - fork copies a space to other addresses. A word in it that lies between base
  *   and the end is taken to be a pointer, and is moved along. Only two bytes of
  *   a word change. So what is no pointer does not look like one, or is not
  *   harmed. Numbers: the lowest base is 8.7 hours in ns. Text: the two bytes
  *   are no characters. Text that has overwritten a part of a pointer: its final
  *   0 is not one of the two.
- *
- * A struct space is the page that the kernel calls a page table.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -27,37 +22,14 @@
 #include "grade/twin/cost.h"
 #include "grade/twin/hart.h"
 #include "grade/twin/program.h"
+#include "grade/twin/space.h"
 #include "kernel/base/abi.h"
 #include "kernel/machine/panic.h"
 #include "kernel/proc/proc.h"
 #include "kernel/proc/trapframe.h"
 #include "kernel/proc/vm.h"
 
-#define PAGES 240 /* of a program and its first stack */
-
-struct space {
-    u64 base; /* 0: nothing is there yet */
-    const struct program *program;
-    u64 moved; /* by fork: what its stack pointer is to be moved by */
-    u32 npages;
-    struct {
-        u64 va; /* in the machine */
-        void *data;
-    } page[PAGES];
-};
-_Static_assert(sizeof(struct space) <= PAGE_SIZE, "fits a page");
-
 static bool base_in_use[MAX_PROCS + 1]; /* exec has two for a moment */
-
-static struct space *space_of(u64 *pagetable)
-{
-    return (struct space *)pagetable;
-}
-
-static struct space *space_now(void)
-{
-    return space_of(myproc()->pagetable);
-}
 
 /* ---- spaces ---- */
 
@@ -89,12 +61,12 @@ static void let_base_go(u64 base)
  * moving pointers. Most words are zeros: they make no page of the copy. */
 static void copy_moved(const struct space *s, u64 base, u64 from, u64 to)
 {
-    const u64 *word = (const u64 *)(s->base + from);
-    u64 *copy = (u64 *)(base + from), delta = base - s->base;
+    const u64 *word = (const u64 *)(s->place + from);
+    u64 *copy = (u64 *)(base + from), delta = base - s->place;
     for (u64 i = 0; i < (to - from) / sizeof *word; i++)
         if (word[i])
             copy[i] =
-                word[i] - s->base < SPACE_BYTES ? word[i] + delta : word[i];
+                word[i] - s->place < SPACE_BYTES ? word[i] + delta : word[i];
 }
 
 /* ---- as vm.h has it ---- */
@@ -116,45 +88,6 @@ void vm_map_kernel(u64 va, void *page)
         panic("twin: no memory for a kernel stack");
 }
 
-u64 *vm_create(void)
-{
-    return page_alloc_zero();
-}
-
-void vm_empty(u64 *pagetable)
-{
-    struct space *s = space_of(pagetable);
-    for (u32 i = 0; i < s->npages; i++)
-        page_free(s->page[i].data);
-    if (s->base)
-        let_base_go(s->base);
-    memset(s, 0, sizeof *s);
-}
-
-void vm_destroy(u64 *pagetable)
-{
-    vm_empty(pagetable);
-    page_free(pagetable);
-}
-
-int vm_map(u64 *pagetable, u64 va, void *page, u64 perm)
-{
-    struct space *s = space_of(pagetable);
-    (void)perm;
-    if (s->npages == PAGES)
-        return -ENOMEM;
-    s->page[s->npages].va = va;
-    s->page[s->npages++].data = page;
-    return 0;
-}
-
-/* How far the host's address of a heap byte is from the kernel's. */
-static u64 heap_distance(const struct proc *p)
-{
-    const struct space *s = space_of(p->pagetable);
-    return s->base + s->program->end - p->heap;
-}
-
 int vm_fork(u64 *from, u64 *to, u64 hot_va)
 {
     struct space *s = space_of(from), *child = space_of(to);
@@ -162,103 +95,74 @@ int vm_fork(u64 *from, u64 *to, u64 hot_va)
     (void)hot_va;
     pay(COST_fork, 1);
     child->program = p;
-    child->base = take_base();
-    program_map(p, child->base);
-    child->moved = child->base - s->base;
-    u64 brk = myproc()->brk + heap_distance(myproc()) - s->base;
-    copy_moved(s, child->base, p->data, ROUND_UP(brk, 8));
-    u64 sp = myproc()->trapframe->x[REG_SP] - s->base;
-    copy_moved(s, child->base, sp, SPACE_BYTES);
+    child->place = take_base();
+    program_map(p, child->place);
+    child->moved = child->place - s->place;
+    u64 brk = myproc()->brk + heap_distance() - s->place;
+    copy_moved(s, child->place, p->data, ROUND_UP(brk, 8));
+    u64 sp = myproc()->trapframe->x[REG_SP] - s->place;
+    copy_moved(s, child->place, sp, SPACE_BYTES);
     return 0;
 }
 
-/* What leaves the heap is zero when it comes back. */
-void vm_unmap(u64 *pagetable, u64 from, u64 to)
+/* ---- as space.h has it ---- */
+
+void space_leave(struct space *s)
 {
-    (void)pagetable;
-    memset((void *)(from + heap_distance(myproc())), 0, to - from);
+    let_base_go(s->place);
 }
 
-void vm_use(u64 *pagetable)
+u64 space_heap(const struct space *s)
 {
-    (void)pagetable;
-    pay(COST_switch, 1);
+    return s->place + s->program->end;
 }
 
-void vm_fence(void)
+u64 space_stack_top(const struct space *s)
 {
+    return s->place + SPACE_BYTES;
 }
 
-bool vm_trap(u64 va, u64 access)
+bool space_has(const struct space *s, u64 at, u64 n)
 {
-    (void)va, (void)access;
-    return false;
+    return at - s->place < SPACE_BYTES && n <= SPACE_BYTES - (at - s->place);
 }
 
-/* ---- copies ---- */
-
-static bool is_user(u64 address, u64 n)
+void space_get(const struct space *s, void *to, u64 from, u64 n)
 {
-    u64 at = address - space_now()->base;
-    return at < SPACE_BYTES && n <= SPACE_BYTES - at;
+    (void)s;
+    memcpy(to, (const void *)from, n);
 }
 
-int copyin(void *to, u64 from_user, u64 n)
+void space_put(const struct space *s, u64 to, const void *from, u64 n)
 {
-    if (!is_user(from_user, n))
-        return -EFAULT;
-    memcpy(to, (const void *)from_user, n);
-    pay_part(COST_copy_in_kb, n, 1024);
-    return 0;
+    (void)s;
+    memcpy((void *)to, from, n);
 }
 
-int copyout(u64 to_user, const void *from, u64 n)
+void space_zero(const struct space *s, u64 from, u64 n)
 {
-    if (!is_user(to_user, n))
-        return -EFAULT;
-    memcpy((void *)to_user, from, n);
-    pay_part(COST_copy_out_kb, n, 1024);
-    return 0;
+    (void)s;
+    memset((void *)from, 0, n);
 }
 
-int copyinstr(char *to, u64 from_user, u64 n)
+u64 space_length(const struct space *s, u64 text, u64 n)
 {
-    if (!is_user(from_user, 1))
-        return -EFAULT;
-    u64 most = MIN(n, SPACE_BYTES - (from_user - space_now()->base));
-    u64 length = strnlen((const char *)from_user, most);
-    if (length == most)
-        return most < n ? -EFAULT : -ENAMETOOLONG;
-    memcpy(to, (const char *)from_user, length + 1);
-    return length;
+    u64 most = MIN(n, space_stack_top(s) - text);
+    u64 length = strnlen((const char *)text, most);
+    return length == most ? n : length;
 }
 
 /* ---- into user mode ---- */
-
-/* The stack that exec has made, at its place in the host. The arguments are
- * pointers into it. */
-static void place_stack(struct space *s, struct trapframe *f)
-{
-    u64 distance = s->base + SPACE_BYTES - USER_TOP;
-    for (u32 i = 0; i < s->npages; i++)
-        if (s->page[i].va >= USER_STACK_LOW)
-            memcpy((void *)(s->page[i].va + distance), s->page[i].data,
-                   PAGE_SIZE);
-    f->x[REG_SP] += distance;
-    f->x[REG_A1] += distance;
-    for (u64 *word = (u64 *)f->x[REG_A1]; *word; word++)
-        *word += distance;
-}
 
 static void begin(struct space *s, struct trapframe *f)
 {
     pay(COST_exec, 1);
     s->program = program_named(myproc()->name);
-    s->base = take_base();
-    program_map(s->program, s->base);
-    program_fill(s->program, s->base);
-    place_stack(s, f);
-    f->epc = s->base + s->program->entry;
+    s->place = take_base();
+    program_map(s->program, s->place);
+    program_fill(s->program, s->place);
+    space_place_stack(s, f);
+    f->epc = s->place + s->program->entry;
     user_begin(f);
 }
 
@@ -266,11 +170,11 @@ void user_return(struct trapframe *f)
 {
     struct space *s = space_now();
     user_frame = f;
-    if (!s->base)
+    if (!s->place)
         begin(s, f);
     f->x[REG_SP] += s->moved;
     s->moved = 0;
     if (f->x[REG_A7] == SYS_sbrk && (i64)f->x[REG_A0] >= 0)
-        f->x[REG_A0] += heap_distance(myproc());
+        f->x[REG_A0] += heap_distance();
     user_resume(f);
 }
