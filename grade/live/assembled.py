@@ -12,13 +12,15 @@ from grade.host.paths import BUILT, TREE
 from grade.live.loads import LOADS, Store, facts
 from grade.machine.trace import event_names
 from grade.measure.known import known
-from grade.report import page
+from grade.report.head import SCRIPT, head
 from grade.theatre import staging
 
 HERE = Path(__file__).parent
 WASM = BUILT / "live" / "wasm"
 COSTS = TREE / "grade" / "twin" / "costs.txt"
 TITLE = "Sluice, live"
+# What the page may do: run scripts, compile the kernel, and run it beside itself.
+MAY = (f"{SCRIPT} 'wasm-unsafe-eval' blob:", "worker-src blob:")
 WORKER = ("machine", "scene", "worker")  # its scripts, in this order
 
 
@@ -51,11 +53,7 @@ def assembled() -> str:
     theatre = Path(staging.__file__).parent
     return Template((HERE / "live.html").read_text()).substitute(
         title=escape(TITLE),
-        style=page.STYLE.read_text()
-        + (theatre / "theatre.css").read_text()
-        + (HERE / "live.css").read_text(),
-        colours=staging.colours(staging.LIGHT),
-        dark=staging.colours(staging.DARK),
+        head=head(TITLE, staging.style((HERE / "live.css").read_text()), *MAY),
         stage=(theatre / "stage.html").read_text(),
         parts=data,
         worker="".join(

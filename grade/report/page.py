@@ -18,6 +18,7 @@ from grade.measure.choose import EXPERIMENTS
 from grade.measure.verdict import Verdict
 from grade.report import lead, theme, wording
 from grade.report.figures import LEAD, Figure
+from grade.report.head import DRAWN, PICTURES, head
 from grade.report.study import Study
 
 TEMPLATE = Path(__file__).with_name("page.html")
@@ -44,6 +45,11 @@ def library() -> str:
             made.write_text(vl_convert.javascript_bundle().replace("</script", "<\\/script"))
             made.replace(LIBRARY)
     return LIBRARY.read_text()
+
+
+def style() -> str:
+    """The style of pages with figures."""
+    return STYLE.read_text() + FIGURES_STYLE.read_text()
 
 
 def cells(row: list[str], tag: str) -> str:
@@ -183,12 +189,17 @@ def specs(figures: list[Figure]) -> str:
 
 
 def filled(
-    template: Path, words: dict[str, object], parts: dict[str, str], figures: list[Figure]
+    template: Path,
+    title: str,
+    words: dict[str, object],
+    parts: dict[str, str],
+    figures: list[Figure],
+    more_style: str = "",
 ) -> str:
     """A page from its template: words to be escaped, parts that are HTML, and what all pages
     have."""
     common = {
-        "style": STYLE.read_text() + FIGURES_STYLE.read_text(),
+        "head": head(title, style() + more_style, DRAWN, f"{PICTURES} blob:"),
         "library": library(),
         "specs": specs(figures),
         "draw": DRAW.read_text(),
@@ -220,4 +231,4 @@ def text(study: Study, figures: list[Figure], pictures: dict[str, str]) -> str:
         "arms": arms(study),
         "to_see": to_see(study),
     }
-    return filled(TEMPLATE, words, parts, figures)
+    return filled(TEMPLATE, experiment.name, words, parts, figures)

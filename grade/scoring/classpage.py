@@ -9,6 +9,7 @@ from statistics import mean, median
 from string import Template
 from urllib.parse import quote
 
+from grade.report.head import head
 from grade.scoring import leaderboard
 from grade.scoring.formats import page
 from grade.scoring.lab import Lab
@@ -16,6 +17,7 @@ from grade.scoring.likeness import Pair
 from grade.scoring.record import Outcome, Record
 
 TEMPLATE = Path(__file__).with_name("class.html")
+STYLE = TEMPLATE.with_suffix(".css")
 BINS = 10
 BAR, HEIGHT = 16, 34  # of a picture, in its own units
 COLOUR = "#0072B2"
@@ -117,6 +119,7 @@ def text(lab: Lab, records: dict[str, Record], alike: list[Pair]) -> str:
         "nonce": all_[0].nonce,
     }
     parts = {
+        "head": head(words["title"], STYLE.read_text(), schemes="light"),
         "scores": spread([score / most for score in scores], "scores"),
         "tests": tests_table(all_),
         "leaderboard": leaderboard.table(records),

@@ -7,6 +7,7 @@ from string import Template
 from grade.measure.files import write_whole
 from grade.measure.summary import aligned, number
 from grade.report import page, picture
+from grade.report.head import PICTURES, head
 from grade.sweep import surface
 from grade.sweep.over import Value
 from grade.sweep.whole import Measured, Sweep, front
@@ -86,7 +87,7 @@ def write_page(
         "command": command,
     }
     parts = {
-        "style": page.STYLE.read_text() + page.FIGURES_STYLE.read_text(),
+        "head": head(sweep.name, page.style(), PICTURES),
         "warnings": "".join(f'<p class="warning">{escape(line)}</p>' for line in warnings),
         "figures": "\n".join(figures),
         "table": html_table(table(sweep, points)),

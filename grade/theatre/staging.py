@@ -6,6 +6,7 @@ from pathlib import Path
 from string import Template
 
 from grade.report import page, theme
+from grade.report.head import SCRIPT, head
 
 HERE = Path(__file__).parent
 LIGHT = (theme.ARM_COLOURS[0], theme.ARM_COLOURS[2])  # of the two runs
@@ -25,14 +26,19 @@ def colours(of_runs: tuple[str, ...]) -> str:
     return " ".join(f"--run{n}: {colour};" for n, colour in enumerate(of_runs))
 
 
+def style(more: str = "") -> str:
+    """The style of a page with the theatre in it; more: what else it has."""
+    sheets = page.STYLE.read_text() + (HERE / "theatre.css").read_text() + more
+    dark = f"@media (prefers-color-scheme: dark) {{ :root {{ {colours(DARK)} }} }}"
+    return f"{sheets}:root {{ {colours(LIGHT)} }}\n{dark}\n"
+
+
 def staged(scenes: list[dict]) -> str:
     """The page."""
     data = json.dumps(scenes, separators=(",", ":")).replace("</", "<\\/")
     return Template((HERE / "theatre.html").read_text()).substitute(
         title=escape(title(scenes)),
-        style=page.STYLE.read_text() + (HERE / "theatre.css").read_text(),
-        colours=colours(LIGHT),
-        dark=colours(DARK),
+        head=head(title(scenes), style(), SCRIPT),
         stage=(HERE / "stage.html").read_text(),
         scenes=data,
         script=(HERE / "theatre.js").read_text(),

@@ -142,7 +142,8 @@ def text(
         "without": f"Without results: {', '.join(without)}." if without else "",
         "same": f"All have {all_have}." if alike else "",
     }
-    return page.filled(HERE / "page.html", told, parts, grid)
+    own = (HERE / "page.css").read_text()
+    return page.filled(HERE / "page.html", "Comparison", told, parts, grid, own)
 
 
 def lacks(of: Study) -> bool:

@@ -4,6 +4,7 @@ from html import escape
 from pathlib import Path
 from string import Template
 
+from grade.report.head import head
 from grade.report.page import STYLE
 from grade.scoring import drawing
 from grade.scoring.assertions import figure
@@ -14,6 +15,7 @@ from grade.scoring.record import GroupResult, Outcome, Record
 
 FILE = "report.html"
 TEMPLATE = Path(__file__).parent.with_name("report.html")
+OWN_STYLE = TEMPLATE.with_suffix(".css")
 BAR_WIDTH, BAR_HEIGHT = 420, 36
 YOURS_COLOUR = drawing.COLOURS[drawing.YOURS]
 ENDS = (0.15, 0.85)  # of a bar's width: where points are all, and none
@@ -97,7 +99,7 @@ def text(record: Record) -> str:
         "nonce": record.nonce,
     }
     parts = {
-        "style": STYLE.read_text(),
+        "head": head(record.title, STYLE.read_text() + OWN_STYLE.read_text(), schemes="light"),
         "message": "" if graded else message,
         "groups": "".join(group_part(record, g) for g in record.groups) if graded else "",
         "pictures": pictures_part(record),

@@ -1,0 +1,19 @@
+"""The head of every page that Sluice writes: a page is one file, and may load nothing."""
+
+from html import escape
+from pathlib import Path
+from string import Template
+
+TEMPLATE = Path(__file__).with_name("head.html")
+NOTHING = ("default-src 'none'", "style-src 'unsafe-inline'")
+SCRIPT = "script-src 'unsafe-inline'"
+DRAWN = f"{SCRIPT} 'unsafe-eval'"  # figures that a person can choose in: Vega compiles expressions
+PICTURES = "img-src data:"
+
+
+def head(title: str, style: str, *may: str, schemes: str = "light dark") -> str:
+    """All up to the body. may: what else the page may do, as directives of a
+    Content-Security-Policy; schemes: the colour schemes that its style has."""
+    return Template(TEMPLATE.read_text()).substitute(
+        title=escape(title), style=style, schemes=schemes, policy="; ".join([*NOTHING, *may])
+    )
