@@ -8,6 +8,7 @@ from pathlib import Path
 
 import either
 import pytest
+from browser import Page
 
 from grade.host.paths import BUILD, NATIVE
 from grade.machine import image
@@ -132,3 +133,19 @@ def pytest_runtest_makereport(
         name = name.removeprefix("grade/tests/")
         report.sections.append(("to reproduce", f"make test T={shlex.quote(name)}"))
     return report
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """A browser, for all tests of a file."""
+    with Page(tmp_path_factory.mktemp("browser")) as page:
+        yield page
+
+
+@pytest.fixture
+def page(browser: Page, html: Path) -> Page:
+    """The file's page `html`, just opened, light, and on a wide window."""
+    browser.errors.clear()
+    browser.dark(False)
+    browser.open(html)
+    return browser

@@ -4,15 +4,14 @@ Tests of what the kernel decides run on the twin, which has the same sources, in
 time. With FULL=1, and where the twin cannot be that machine, they run in the machine.
 """
 
-import os
 import subprocess
+
+from whole import WHOLE
 
 from grade.host.limits import HANG_S
 from grade.machine import qemu
 from grade.machine.qemu import Config, Result
 from grade.twin import engine
-
-WHOLE = os.environ.get("FULL") == "1"
 
 
 def run_rc(config: Config) -> Result:

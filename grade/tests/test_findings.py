@@ -7,10 +7,10 @@ are the machine's, of full size, and are judged by test_results.py.
 Experiments of one workload share their runs, so they are judged by one worker.
 """
 
-import os
 from pathlib import Path
 
 import pytest
+from whole import WHOLE
 
 from grade.measure import expect, interval, summary
 from grade.measure import run as runs
@@ -22,7 +22,6 @@ from grade.measure.verdict import Verdict
 from grade.twin import engine
 
 SIZE = "quick"
-WHOLE = os.environ.get("FULL") == "1"
 
 
 def paths() -> list:

@@ -4,12 +4,12 @@ The texts refer to each other, hints lead step by step, none of them has the sol
 are what runs print, and the tree that is handed out has all of this and no answers.
 """
 
-import os
 import re
 from functools import cache
 from pathlib import Path
 
 import pytest
+from whole import WHOLE
 
 from grade.book.build import PAGES
 from grade.code import source
@@ -24,7 +24,6 @@ LABS = [
     for lab in labs()
     if not lab.handed_out and any((lab.folder / name).exists() for name in BEGUN)
 ]
-WHOLE = os.environ.get("FULL") == "1"
 HINT = re.compile(r"<details>\n<summary>(\d)\. [^<\n]+</summary>\n\n(.+?)\n\n</details>", re.S)
 TASK = re.compile(r"^## (.+)$", re.M)
 HINTS_LEAST = 2  # of a task
@@ -38,7 +37,6 @@ STUDENT_SEES = {
 NOT_HANDED_OUT = {"hidden", "wrong", "attacks", answers.SOLUTION, "__pycache__"}
 
 each_lab = pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
-in_full = pytest.mark.skipif(not WHOLE, reason="only with FULL=1")
 
 
 def chapter(lab: Lab) -> Path:

@@ -12,7 +12,6 @@ other group to be content with a mistake, each hole to matter on its own, and sc
 again. `make test LAB=NAME` runs the full form for one lab.
 """
 
-import os
 import subprocess
 import sys
 from collections import Counter
@@ -21,6 +20,7 @@ from pathlib import Path
 
 import pytest
 from _pytest.mark import ParameterSet
+from whole import ONE, WHOLE, in_full
 
 from grade.host.limits import slowness
 from grade.host.paths import ROOT
@@ -32,8 +32,6 @@ from grade.scoring.scenario import Run, Scenario
 from grade.scoring.workbench import Workbench
 
 NONCE = "7"
-ONE = os.environ.get("LAB")  # make test LAB=: the proof of this lab
-WHOLE = os.environ.get("FULL", "1" if ONE else "") == "1"
 LABS = [lab for lab in labs() if not lab.handed_out and lab.name == (ONE or lab.name)]
 WRONG = [(lab, mistake) for lab in LABS for mistake in mistakes(lab)]
 ATTACKS = [(lab, attack) for lab in LABS for attack in attacks(lab)]
@@ -63,7 +61,6 @@ def beside_its_lab(lab: Lab, *of: Mistake | Attack | Hole, name: str = "") -> Pa
 
 
 each_lab = pytest.mark.parametrize("lab", [beside_its_lab(lab) for lab in LABS])
-in_full = pytest.mark.skipif(not WHOLE, reason="only with FULL=1")
 
 
 @pytest.fixture(scope="session")

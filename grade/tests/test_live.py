@@ -4,7 +4,6 @@ import base64
 import json
 import re
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -57,21 +56,6 @@ def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr(live_page, "BUILD", folder)
         assert live_page.main() == 0
     return folder / "live" / "index.html"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    with Page(tmp_path_factory.mktemp("browser")) as page:
-        yield page
-
-
-@pytest.fixture
-def page(browser: Page, html: Path) -> Page:
-    """The page, just opened, after its first run."""
-    browser.errors.clear()
-    browser.dark(False)
-    browser.open(html)
-    return browser
 
 
 def run_in(page: Page, load: int, policies: dict, tunables: dict) -> dict:
@@ -173,7 +157,7 @@ def test_the_kernel_in_the_page_is_made_of_the_kernels_own_sources() -> None:
     function = re.compile(r"^(?!static)[a-z].*?\b\*?(\w+)\([^;]*?\)\n\{", re.M)
     ours = {n for p in (ROOT / "grade/live").glob("*.c") for n in function.findall(p.read_text())}
     theirs = {name for path in sources for name in function.findall(path.read_text())}
-    assert {"copyin", "switch_to", "host_move"} <= ours
+    assert {"space_get", "switch_to", "host_move"} <= ours
     assert not ours & theirs
 
 

@@ -4,7 +4,6 @@ That programs, too, build as the compiler optimises most is tried with FULL=1 on
 """
 
 import json
-import os
 import re
 import shlex
 import shutil
@@ -14,11 +13,11 @@ from pathlib import Path
 import pytest
 from conftest import Run
 from trees import copy_of_tree, make
+from whole import WHOLE
 
 from grade.code.objects import includes, tool
 from grade.host.paths import BUILD, ROOT
 
-WHOLE = os.environ.get("FULL") == "1"
 OF_TESTS = ("native", "twin", "live", "debug", "book")  # of build/, not needed by `make all`
 # Instead of compiling, as a variable of make: a file is as new as if it had been compiled.
 PRETEND = "run=@echo '  $(1) $@' && touch $@"

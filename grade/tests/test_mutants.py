@@ -3,18 +3,17 @@
 Changes of files that most native programs link take long: they are tried with FULL=1 only.
 """
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from whole import WHOLE
 
 from grade.host.paths import ROOT
 from grade.mutants.campaign import EQUAL, KILLED, Tree, is_listed, listed
 from grade.mutants.change import Change, Source
 
-WHOLE = os.environ.get("FULL") == "1"
 IN_MOST_PROGRAMS = ("kernel/disk/disk.c", "kernel/ext2/map.c")
 # Of 385 random changes these six passed every test, together in one kernel.
 ONCE_UNNOTICED = [

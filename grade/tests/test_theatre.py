@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -73,21 +72,6 @@ def html(explainers: tuple[Path, list[Explainer]]) -> Path:
         patch.setattr("sys.argv", words)
         assert theatre.main() == 0
     return out
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    with Page(tmp_path_factory.mktemp("browser")) as page:
-        yield page
-
-
-@pytest.fixture
-def page(browser: Page, html: Path) -> Page:
-    """The page, just opened, on a wide window."""
-    browser.errors.clear()
-    browser.dark(False)
-    browser.open(html)
-    return browser
 
 
 @pytest.mark.native

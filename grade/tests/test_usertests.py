@@ -3,12 +3,12 @@
 The kernel with assertions has 16 buffers and one hart; with two harts FULL=1 tries it too.
 """
 
-import os
 import re
 from pathlib import Path
 
 import pytest
 from conftest import MakeImage, Run
+from whole import WHOLE
 
 from grade.host.paths import DEBUG_KERNEL, KERNEL, ROOT
 from grade.machine.qemu import Disk
@@ -22,7 +22,7 @@ MACHINES = {
     "16-buffers": {"kernel": DEBUG_KERNEL, "harts": 1, "args": "nbuf=16"},
     "debug": {"kernel": DEBUG_KERNEL, "harts": 2},
 }
-CHOSEN = MACHINES if os.environ.get("FULL") == "1" else ("plain", "16-buffers")
+CHOSEN = MACHINES if WHOLE else ("plain", "16-buffers")
 
 
 @pytest.mark.parametrize("group", range(GROUPS))
