@@ -10,6 +10,7 @@ made, and compare.)
 """
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 
@@ -53,12 +54,13 @@ def main() -> int:
     parser = options("replay", __doc__)
     parser.add_argument("--at", default="read:longest", help="the instant")
     parser.add_argument("--do", help="commands of gdb, separated by ;")
+    parser.add_argument("--gdb-options", default="", help="of an editor, for the gdb that it opens")
     parser.add_argument("--graded", type=Path, help="the folder of a graded run")
     choice = parser.parse_args()
     commands = None if choice.do is None else [c.strip() for c in choice.do.split(";")]
     try:
         kept = remade.read(choice.graded) if choice.graded else chosen(choice, choice.run)
-        return debug(kept, find(kept, choice.at), commands)
+        return debug(kept, find(kept, choice.at), commands, shlex.split(choice.gdb_options))
     except (BadChoice, BadExperiment, BadInstant, Differs, NoReplay, RunFailed) as error:
         print(error, file=sys.stderr)
         return 1 if isinstance(error, Differs | RunFailed) else 2

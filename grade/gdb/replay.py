@@ -141,6 +141,15 @@ class Replay:
 
     def reach(self, number: int) -> None:
         """Run until this event has been traced, and the kernel goes on."""
+        there = gdb.Breakpoint(self.run_up_to(number), gdb.BP_HARDWARE_BREAKPOINT, internal=True)
+        there.silent = True
+        try:
+            self.resume()
+        finally:
+            there.delete()
+
+    def run_up_to(self, number: int) -> str:
+        """Run until machine mode writes this event. Returns where the kernel goes on."""
         room = self.told["records"]
         place = self.told["phys"] + RING.size + number % room * RECORD.size
         watch = gdb.Breakpoint(
@@ -154,13 +163,7 @@ class Replay:
                     raise gdb.GdbError(f"stopped on the way, at event {self.written() - 1}")
         finally:
             watch.delete()
-        after = int(gdb.parse_and_eval("$mepc")) + 4
-        there = gdb.Breakpoint(f"*{after:#x}", gdb.BP_HARDWARE_BREAKPOINT, internal=True)
-        there.silent = True
-        try:
-            self.resume()
-        finally:
-            there.delete()
+        return f"*{int(gdb.parse_and_eval('$mepc')) + 4:#x}"
 
     def go(self, number: int) -> None:
         """Stop the machine at this event, and show it. Other breakpoints count only afterwards."""
@@ -179,6 +182,22 @@ class Replay:
                     each.enabled = True
         self.check()
         self.show()
+
+    def go_for_an_editor(self, number: int) -> None:
+        """Stop the machine just before it has traced this event, at a breakpoint of the event. An
+        editor continues when it has begun, and shows a stop only if that has a reason."""
+        self.restart()
+        gdb.Breakpoint(self.run_up_to(number), gdb.BP_HARDWARE_BREAKPOINT, temporary=True)
+
+        def arrived(_: gdb.StopEvent) -> None:
+            gdb.events.stop.disconnect(arrived)
+            try:
+                self.check()
+                print(f"event {number}  {self.line(self.record(number))}")
+            except gdb.GdbError as error:
+                print(error)
+
+        gdb.events.stop.connect(arrived)
 
     def show(self) -> None:
         """Print the last event, and select the frame that traced it."""
@@ -241,10 +260,11 @@ def back(words: str) -> None:
 
 
 def at(words: str) -> None:
-    """at NUMBER: go to the event of this number, forth or back."""
-    if not words.isdecimal():
+    """at [NUMBER]: go to the event of this number, forth or back; without one, to the instant for
+    which the run is made again."""
+    if words and not words.isdecimal():
         raise gdb.GdbError("at NUMBER: the number of an event")
-    replay.go(int(words))
+    replay.go(int(words or replay.told["at"]))
 
 
 def add_command(function: Callable[[str], None]) -> None:
@@ -272,7 +292,7 @@ def begin() -> None:
         add_command(each)
     print(f"Making the run again, up to {replay.told['words']}.")
     try:
-        replay.go(replay.told["at"])
+        (replay.go_for_an_editor if replay.told["editor"] else replay.go)(replay.told["at"])
     except gdb.GdbError as error:
         print(error)
         gdb.execute("quit 1")

@@ -50,7 +50,9 @@ def record(kept: Made, config: Config, folder: Path) -> None:
     rr.replace(kept.rr)
 
 
-def session(kept: Made, instant: Instant, folder: Path, socket: Path) -> dict[str, object]:
+def session(
+    kept: Made, instant: Instant, folder: Path, socket: Path, editor: bool
+) -> dict[str, object]:
     """What gdb has to know."""
     return {
         "launch": [sys.executable, "-m", launch.__name__, str(folder)],
@@ -65,21 +67,28 @@ def session(kept: Made, instant: Instant, folder: Path, socket: Path) -> dict[st
         "events": trace.event_names(),
         "at": instant.number,
         "words": instant.words,
+        "editor": editor,
     }
 
 
-def gdb_line(kernel: Path, commands: list[str] | None) -> list[str]:
+def gdb_line(kernel: Path, commands: list[str] | None, options: list[str]) -> list[str]:
     """The command line of gdb: for a person or, with commands, to do these and end."""
     line = [os.environ.get("GDB", "gdb-multiarch"), "-q"]
-    line += [] if commands is None else ["-batch", "-nx"]
+    line += options if commands is None else ["-batch", "-nx"]
     line += ["-x", str(SCRIPT)]
     for command in commands or []:
         line += ["-ex", command]
     return [*line, str(kernel)]
 
 
-def debug(kept: Made, instant: Instant, commands: list[str] | None = None) -> int:
+def debug(
+    kept: Made,
+    instant: Instant,
+    commands: list[str] | None = None,
+    options: list[str] | None = None,
+) -> int:
     """Open gdb at this event of the run; its exit status. With commands, gdb does them and ends.
+    With options of its command line an editor has asked for it, which continues to the event.
 
     ^C is gdb's meanwhile: it stops the machine. Raises Differs, and RunFailed.
     """
@@ -94,12 +103,13 @@ def debug(kept: Made, instant: Instant, commands: list[str] | None = None) -> in
             record(kept, config, folder)
         launch.write(replace(config, rr=("replay", kept.rr)), folder, kept.log)
         told = folder / "session.json"
-        told.write_text(json.dumps(session(kept, instant, folder, Path(short) / "gdb.sock")))
+        about = session(kept, instant, folder, Path(short) / "gdb.sock", bool(options))
+        told.write_text(json.dumps(about))
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             environment = os.environ | {SESSION: str(told)}
             how = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
-            line = gdb_line(kept.kernel, commands)
+            line = gdb_line(kept.kernel, commands, options or [])
             done = subprocess.run(line, cwd=TREE, env=environment, check=False, **how)
         finally:
             signal.signal(signal.SIGINT, before)

@@ -44,7 +44,8 @@ def test_it_is_a_repository_with_one_commit_and_nothing_left_to_commit(handed_ou
     assert git(handed_out, "rev-list", "--count", "HEAD") == "1"
     assert git(handed_out, "status", "--porcelain") == ""
     tracked = set(git(handed_out, "ls-files").splitlines())
-    assert {"Makefile", ".editorconfig", f"grade/labs/{LAB}/reference.elf"} <= tracked
+    wanted = {"Makefile", ".editorconfig", ".vscode/launch.json", "grade/gdb/editor.sh"}
+    assert wanted | {f"grade/labs/{LAB}/reference.elf"} <= tracked
     assert git(handed_out, "log", "--format=%s") == f"The lab {LAB}, as it was handed out"
 
 
