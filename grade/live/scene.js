@@ -337,7 +337,9 @@ function sceneOf(recording, about, tool) {
   const originNumbers = new Map([...origins.keys()].map((key, i) => [key, i]));
   const numbers = new Map(recording.requests.filter((r) => !r.write).map((r, i) => [keyOf(r), i + 1]));
   const waits = rows.map(({r}) => !r.write && !origin(r)[0].includes("prefetched"));
-  const pids = [...new Set(rows.filter((_, i) => waits[i]).map(({r}) => r.pid))].sort((a, b) => a - b);
+  const wrote = events.filter((e) => e.name === "dirtied" && e.pid && e.time >= start);
+  const readers = rows.filter((_, i) => waits[i]).map(({r}) => r.pid);
+  const pids = [...new Set([...readers, ...wrote.map((e) => e.pid)])].sort((a, b) => a - b);
   const queuedEvents = new Map();
   events.forEach((e, i) => {
     if (e.name === "queued")
@@ -371,5 +373,6 @@ function sceneOf(recording, about, tool) {
     requests, commands: served,
     cache: {time: column(changes, (c) => c[0] - start), place: column(changes, (c) => c[1]),
       state: column(changes, (c) => c[2]), block: column(changes, (c) => c[3])},
+    writes: {time: column(wrote, (e) => e.time - start), process: column(wrote, (e) => pids.indexOf(e.pid) + 1)},
   };
 }

@@ -114,7 +114,7 @@ def shown_by_python(load: int, here: dict, folder: Path) -> dict:
     return scene(Explainer(kept), "", "")
 
 
-COLUMNS = ("requests", "commands", "cache", "flushes")
+COLUMNS = ("requests", "commands", "cache", "flushes", "writes")
 ALIKE = ("origins", "processes", "platter", "drive", "disk", "start_ns", "length_ns", "lost")
 
 

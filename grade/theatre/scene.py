@@ -1,5 +1,6 @@
 """What the theatre shows of a run, from its trace: the requests of the disk that is measured, which
-processes wait for them, the commands of its drive, and the states of the cache's buffers.
+processes wait for them and which write, the commands of its drive, and the states of the cache's
+buffers.
 
 Times are in ns since the measured part began, so that two runs can stand on one axis; what was
 before has negative times. The trace does not say which buffer holds a block. So a block that is
@@ -124,7 +125,9 @@ def scene(explainer: Explainer, name: str, size: str) -> dict[str, object]:
         origins.setdefault(explainer.origins.of(r), len(origins))
     shown = {(r.disk, r.sector, r.queued_ns): i for i, r in enumerate(reads(kept), start=1)}
     waits = [int(not r.write and "prefetched" not in explainer.origins.of(r).words) for r in rows]
-    pids = sorted({r.pid for r, wait in zip(rows, waits, strict=True) if wait})
+    wrote = [e for e in made.events if e.name == "dirtied" and e.pid and e.time_ns >= start_ns]
+    readers = {r.pid for r, wait in zip(rows, waits, strict=True) if wait}
+    pids = sorted(readers | {e.pid for e in wrote})
     flushes = [(e.time_ns - start_ns, e.argument) for e in made.events if e.name == "flush"]
     cache, places = cache_columns(kept, start_ns)
     return {
@@ -165,6 +168,10 @@ def scene(explainer: Explainer, name: str, size: str) -> dict[str, object]:
         },
         "commands": command_columns(commands, start_ns),
         "cache": cache,
+        "writes": {
+            "time": packed(e.time_ns - start_ns for e in wrote),
+            "process": packed(pids.index(e.pid) + 1 for e in wrote),
+        },
     }
 
 

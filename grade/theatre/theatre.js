@@ -4,7 +4,7 @@
  *
  * Each picture is a function of the time alone, so any moment can be shown at once: what waits is
  * found in sorted columns, and the cache is kept at every KEYFRAMEth change. */
-const MS = 1e6, S = 1e9, KEYFRAME = 2048, MOST_PROCESSES = 6;
+const MS = 1e6, S = 1e9, KEYFRAME = 2048, MOST_PROCESSES = 6, WROTE_NS = 1e9;
 const [EMPTY, READING, CLEAN, AHEAD, DIRTY, WRITING] = [0, 1, 2, 3, 4, 5];
 const STATES = ["empty", "reading", "clean", "ahead", "dirty", "writing"];
 const STATE_WORDS = ["", "is read", "clean", "prefetched", "dirty", "is written"];
@@ -121,6 +121,9 @@ function prepare(run) {
     since[place] = c.time[i];
   }
   run.dirty = steps(dirtied, cleaned);
+  const wrote = run.processes.map(() => []);
+  run.writes.time.forEach((t, k) => wrote[run.writes.process[k] - 1].push(t));
+  run.wrote = wrote.map((times) => Float64Array.from(times));
 }
 
 /* The requests that wait for the drive, in the order in which they will be dispatched. */
@@ -140,12 +143,13 @@ function withDriveAt(run, t) {
   return n;
 }
 
-/* What each process does that reads the disk: for which request it waits, or -1. Several processes
- * may have one name, as the readers of one job. */
+/* What each process does that reads the disk or writes: for which request it waits, or -1, and how
+ * long ago it made a block dirty, or NaN. Several may have one name, as the readers of one job. */
 function processesAt(run, t) {
-  const r = run.requests, found = run.processes.map(() => -1);
+  const r = run.requests;
+  const found = run.wrote.map((times) => ({request: -1, wrote: t - times[upTo(times, t) - 1]}));
   for (let i = upTo(r.queued, t) - 1; i >= 0 && run.lastCompleted[i] > t; i--)
-    if (r.process[i] && r.completed[i] > t) found[r.process[i] - 1] = i;
+    if (r.process[i] && r.completed[i] > t) found[r.process[i] - 1].request = i;
   return found;
 }
 
@@ -270,6 +274,10 @@ function groupColour(run, group) {
   return group.part ? PART_COLOURS[PARTS.indexOf(group.part)] : css("--rule");
 }
 
+/* The command that makes the run again and stops it in gdb, at an instant as AT= has it. */
+const replayCommand = (run, instant) => "make replay E=" + run.experiment +
+  (run.size === "full" ? "" : " SIZE=" + run.size) + " N=" + run.run + " AT=" + instant;
+
 function showChain(run, i) {
   chosen = {run, i};
   const r = run.requests, box = at("chain"), groups = grouped(run, explain(run, i));
@@ -296,9 +304,9 @@ function showChain(run, i) {
   const sum = make("tr", "", table);
   make("td", exactMs(groups.reduce((ns, group) => ns + group.ns, 0)) + " ms", sum);
   make("td", "in all", sum);
-  const size = run.size === "full" ? "" : " SIZE=" + run.size, about = make("p", "", box);
+  const about = make("p", "", box);
   if (run.experiment) {
-    make("code", "make replay E=" + run.experiment + size + " N=" + run.run + " AT=event:" + r.event[i], about);
+    make("code", replayCommand(run, "event:" + r.event[i]), about);
     make("span", " stops the machine in gdb when this read is queued. ", about);
   }
   make("button", "Close", about).onclick = () => { box.hidden = true; chosen = null; drawAll(); };
@@ -329,8 +337,27 @@ function surface(canvas) {
 const LEFT = 58;
 const heightOf = (ms) => Math.min(1, Math.max(0, Math.log(ms / LEAST_MS) / Math.log(MOST_MS / LEAST_MS)));
 
-function drawOverview() {
-  const [g, width, height] = surface(at("overview")), inner = width - LEFT;
+/* A canvas that is not shown, of this size in CSS pixels, and its context. */
+function behind(width, height) {
+  const scale = devicePixelRatio || 1, canvas = document.createElement("canvas");
+  canvas.width = Math.max(1, Math.round(width * scale));
+  canvas.height = Math.max(1, Math.round(height * scale));
+  const g = canvas.getContext("2d");
+  g.scale(scale, scale);
+  g.font = "12px Liberation Sans, Arial, sans-serif";
+  return [canvas, g];
+}
+
+/* Draw what a picture shows at every moment; it is made again when its key changes. */
+let pictures = {};
+function drawKept(name, g, width, height, key, make) {
+  const whole = [...key, width, height, devicePixelRatio, css("--ink")].join();
+  if (!pictures[name] || pictures[name].whole !== whole) pictures[name] = {whole, canvas: make(width, height)};
+  g.drawImage(pictures[name].canvas, 0, 0, width, height);
+}
+
+function drawOverviewBehind(width, height) {
+  const [canvas, g] = behind(width, height), inner = width - LEFT;
   const part = height / runs.length;
   g.fillStyle = css("--shade");
   g.fillRect(LEFT, 0, inner, height);
@@ -345,11 +372,17 @@ function drawOverview() {
     g.fillStyle = css("--run" + n);
     tops.forEach((top, x) => g.fillRect(LEFT + x, (n + 1) * part - top * part, 1, top * part));
   });
+  g.fillStyle = css("--soft");
+  g.fillText("whole run", 0, height / 2 + 4);
+  return canvas;
+}
+
+function drawOverview() {
+  const [g, width, height] = surface(at("overview")), inner = width - LEFT;
+  drawKept("overview", g, width, height, [], drawOverviewBehind);
   g.strokeStyle = css("--ink");
   g.lineWidth = 2;
   g.strokeRect(LEFT + from / length * inner, 1, Math.max(3, (to - from) / length * inner), height - 2);
-  g.fillStyle = css("--soft");
-  g.fillText("whole run", 0, height / 2 + 4);
 }
 
 /* The lanes of a run: where each begins and ends. */
@@ -401,14 +434,40 @@ function drawSteps(g, width, series, [top, bottom], most, colour) {
   }
 }
 
-let lanesPicture = null;
+/* The most that a series is in the time of each pixel. */
+function tops(series, width) {
+  const found = new Float64Array(Math.max(0, Math.ceil(width - LEFT))), perPixel = (to - from) / (width - LEFT);
+  let i = upTo(series.times, from), value = i ? series.counts[i - 1] : 0;
+  for (let x = 0; x < found.length; x++) {
+    found[x] = value;
+    for (; i < series.times.length && series.times[i] <= from + (x + 1) * perPixel; i++) {
+      value = series.counts[i];
+      found[x] = Math.max(found[x], value);
+    }
+  }
+  return found;
+}
+
+/* A band between two runs: the stronger, the more requests wait or blocks are dirty in one of them
+ * than in the other. */
+function drawDifferences(g, width, height) {
+  const y = lanesOf(1, height).responses[0] - 19, end = Math.min(...runs.map((run) => run.length_ns));
+  g.fillStyle = css("--soft");
+  g.fillStyle = css("--bad");
+  const shares = ["waiting", "dirty"].map((name) => {
+    const [one, other] = runs.map((run) => tops(run[name], width)), most = Math.max(...runs.map((run) => run[name].most));
+    return one.map((value, x) => Math.abs(value - other[x]) / most);
+  });
+  for (let x = 0; x < shares[0].length && from + x / (width - LEFT) * (to - from) < end; x++) {
+    const share = Math.max(shares[0][x], shares[1][x]);
+    g.globalAlpha = share > .01 ? .25 + .75 * share : 0;
+    g.fillRect(LEFT + x, y, 1, 5);
+  }
+  g.globalAlpha = 1;
+}
+
 function drawLanesBehind(width, height) {
-  const scale = devicePixelRatio || 1, canvas = document.createElement("canvas");
-  canvas.width = Math.max(1, Math.round(width * scale));
-  canvas.height = Math.max(1, Math.round(height * scale));
-  const g = canvas.getContext("2d");
-  g.scale(scale, scale);
-  g.font = "12px Liberation Sans, Arial, sans-serif";
+  const [canvas, g] = behind(width, height);
   drawAxis(g, width, height);
   const mostWaiting = Math.max(...runs.map((run) => run.waiting.most));
   const mostBlocks = Math.max(...runs.map((run) => run.dirty.most));
@@ -460,6 +519,7 @@ function drawLanesBehind(width, height) {
     g.fillText(run.name + ": responses of reads", LEFT + 4, top - 2);
     g.font = "12px Liberation Sans, Arial, sans-serif";
   });
+  if (runs.length > 1) drawDifferences(g, width, height);
   if (differ !== null && differ >= from && differ <= to) {
     const x = xOf(differ, width);
     g.strokeStyle = g.fillStyle = css("--bad");
@@ -476,12 +536,7 @@ function drawLanesBehind(width, height) {
 
 function drawLanes() {
   const [g, width, height] = surface(at("lanes"));
-  const key = [from, to, width, height, devicePixelRatio, css("--ink")].join();
-  if (!lanesPicture || lanesPicture.key !== key) {
-    const canvas = drawLanesBehind(width, height);
-    lanesPicture = {key, canvas};
-  }
-  g.drawImage(lanesPicture.canvas, 0, 0, width, height);
+  drawKept("lanes", g, width, height, [from, to], drawLanesBehind);
   if (chosen) {
     const {run, i} = chosen, n = runs.indexOf(run), [top, bottom] = lanesOf(n, height).responses;
     const ms = (run.requests.completed[i] - run.requests.queued[i]) / MS;
@@ -580,7 +635,8 @@ function drawCache(stage, cache) {
   const size = Math.max(2, Math.floor(Math.sqrt(width * height / n)));
   const columns = Math.max(1, Math.floor(width / size)), gap = size > 5 ? 1 : 0;
   for (let i = 0; i < cache.was.length; i++) {
-    g.globalAlpha = cache.was[i] === DIRTY ? .35 + .65 * Math.min(1, (now - cache.since[i]) / mostDirty) : 1;
+    const age = now - cache.since[i], share = Math.min(1, age / mostDirty);
+    g.globalAlpha = cache.was[i] === DIRTY ? .35 + .65 * share : cache.was[i] === CLEAN ? 1 - .65 * share : 1;
     g.fillStyle = css("--" + STATES[cache.was[i]]);
     g.fillRect(i % columns * size, Math.floor(i / columns) * size, size - gap, size - gap);
   }
@@ -603,14 +659,27 @@ function drawStage(stage) {
   stage.said.queue = many(waiting.length, "request") + " queued" + (waiting.length ? " (" + many(reads, "read") +
     "), the oldest for " + seconds(oldest, 3) : "") + ", in the order of dispatch";
   stage.said.dirty = many(ages.length, "dirty block") + (ages.length ? ", the oldest for " + seconds(ages[0], 1) : "");
-  const doing = processesAt(run, now).map((i, p) => i < 0 ? "" : run.processes[p] +
-    " waits for a read, for " + seconds(now - r.queued[i]) + " so far").filter((words) => words);
+  const all = processesAt(run, now).map(({request, wrote}, p) => ({who: run.processes[p], request, wrote}));
+  const readers = all.filter(({request}) => request >= 0).map(({who, request}) =>
+    who + " waits for a read, for " + seconds(now - r.queued[request]) + " so far");
+  const writers = all.filter(({request, wrote}) => request < 0 && wrote < WROTE_NS).map(({who, wrote}) =>
+    who + " made a block dirty " + seconds(wrote) + " ago");
+  const doing = [...(readers.length ? readers : ["no process waits for a read"]), ...writers];
   stage.said.processes = doing.slice(0, MOST_PROCESSES).join("; ") +
-    (doing.length > MOST_PROCESSES ? "; and " + many(doing.length - MOST_PROCESSES, "other") : "") ||
-    "no process waits for a read";
+    (doing.length > MOST_PROCESSES ? "; and " + many(doing.length - MOST_PROCESSES, "other") : "");
   for (const [name, words] of Object.entries(stage.said)) {
     stage.captions[name].textContent = words;
     if (stage[name]) stage[name].setAttribute("aria-label", words);
+  }
+  if (run.experiment) stage.command.textContent = replayCommand(run, seconds(run.start_ns + now, 9).replace(" ", ""));
+}
+
+/* Mark what the captions of two runs do not say alike. */
+function markDifferences() {
+  const [one, other] = stages;
+  for (const name of Object.keys(one.captions)) {
+    const differs = Boolean(other) && one.said[name] !== other.said[name];
+    for (const stage of other ? stages : [one]) stage.captions[name].classList.toggle("differs", differs);
   }
 }
 
@@ -620,6 +689,7 @@ function drawAll() {
   drawOverview();
   drawLanes();
   stages.forEach(drawStage);
+  markDifferences();
   at("now").textContent = seconds(now, 6);
   const lanes = at("lanes");
   lanes.setAttribute("aria-valuenow", (now / S).toFixed(6));
@@ -751,7 +821,17 @@ function listen() {
   const lanes = at("lanes"), overview = at("overview");
   const timeAt = (e) => from + (e.offsetX - LEFT) / (lanes.clientWidth - LEFT) * (to - from);
   let down = false;
+  const fingers = new Map(); // two of them zoom
+  const apart = () => {
+    const [one, other] = [...fingers.values()];
+    return Math.max(10, Math.abs(one.offsetX - other.offsetX));
+  };
   lanes.onpointerdown = (e) => {
+    fingers.set(e.pointerId, e);
+    if (fingers.size > 1) {
+      down = false;
+      return;
+    }
     const found = nearest(e.offsetX, e.offsetY, lanes.clientWidth, lanes.clientHeight);
     lanes.setPointerCapture(e.pointerId);
     if (found) {
@@ -762,8 +842,20 @@ function listen() {
       goTo(timeAt(e));
     }
   };
-  lanes.onpointermove = (e) => { if (down) goTo(Math.min(to, Math.max(from, timeAt(e)))); };
-  lanes.onpointerup = lanes.onpointercancel = () => { down = false; };
+  lanes.onpointermove = (e) => {
+    if (fingers.size === 2 && fingers.has(e.pointerId)) {
+      const before = apart();
+      fingers.set(e.pointerId, e);
+      const [one, other] = [...fingers.values()];
+      zoom(before / apart(), (timeAt(one) + timeAt(other)) / 2);
+    } else if (down) {
+      goTo(Math.min(to, Math.max(from, timeAt(e))));
+    }
+  };
+  lanes.onpointerup = lanes.onpointercancel = (e) => {
+    fingers.delete(e.pointerId);
+    down = false;
+  };
   lanes.onwheel = (e) => {
     e.preventDefault();
     zoom(Math.exp(e.deltaY / 400), timeAt(e));
@@ -808,8 +900,13 @@ function stageOf(run, n) {
   box.style.setProperty("--own", "var(--run" + n + ")");
   const title = document.createElement("h2"), parts = document.createElement("div");
   const {update, write, sched, prefetch} = run.policies;
-  title.textContent = run.name + ": update " + update + ", write " + write + ", sched " + sched +
-    ", prefetch " + prefetch + ", drive " + run.drive;
+  title.append(run.name + ": ");
+  Object.entries({update, write, sched, prefetch, drive: run.drive}).forEach(([kind, word], k) => {
+    const other = runs.find((one) => (kind === "drive" ? one.drive : one.policies[kind]) !== word);
+    const made = document.createElement(other ? "mark" : "span");
+    made.textContent = kind + " " + word;
+    title.append(k ? ", " : "", made);
+  });
   parts.className = "parts";
   const figure = (name, heading) => {
     const made = document.createElement("figure"), canvas = document.createElement("canvas");
@@ -835,7 +932,12 @@ function stageOf(run, n) {
   const doing = document.createElement("p");
   doing.className = "processes about";
   stage.captions.processes = doing;
-  parts.append(doing, figure("platter"), right, figure("cache", key));
+  stage.command = document.createElement("code");
+  const replay = document.createElement("p");
+  replay.className = "replay about";
+  replay.append(stage.command, " stops the machine here, in gdb.");
+  replay.hidden = !run.experiment;
+  parts.append(doing, figure("platter"), right, figure("cache", key), replay);
   stage.cache.setAttribute("aria-label", "The cache: a square for each buffer, coloured by its state.");
   box.append(title, parts);
   at("stages").append(box);
@@ -845,7 +947,8 @@ function stageOf(run, n) {
 /* Show these runs, which have been prepared, in place of others. */
 function show(prepared) {
   runs = prepared;
-  chosen = lanesPicture = null;
+  chosen = null;
+  pictures = {};
   at("chain").hidden = true;
   differ = runs.length > 1 ? firstDifference(runs[0], runs[1]) : null;
   mostWaited = niceEnd(Math.max(10 * MS, ...runs.map((run) => run.longest)));
@@ -860,7 +963,7 @@ function show(prepared) {
 
 async function begin(scenes) {
   for (const scene of scenes) {
-    for (const name of ["requests", "commands", "cache", "flushes"]) scene[name] = await unpacked(scene[name]);
+    for (const name of ["requests", "commands", "cache", "flushes", "writes"]) scene[name] = await unpacked(scene[name]);
     prepare(scene);
   }
   show(scenes);
