@@ -108,7 +108,7 @@ $(foreach disk,$(value DISKS),$(if $(shell test -f $(call word_of,$(disk)) && \
     echo good),,$(error DISKS: there is no file $(disk) (a blank ends a path))))
 $(if $(word 8,$(value DISKS)),$(error DISKS: the machine has room for 7 further disks))
 endif
-ifneq ($(filter experiment export replay why theatre,$(MAKECMDGOALS)),)
+ifneq ($(filter experiment export replay why theatre animation,$(MAKECMDGOALS)),)
 $(call must_be,N,([1-9][0-9]*)?,the number of a run; LIST=1 lists them)
 $(call must_be,N2,([1-9][0-9]*)?,the number of a run; LIST=1 lists them)
 endif
@@ -221,7 +221,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
 
-.PHONY: all native twin qemu qemu-gdb gdb run test mutants bench experiment tune trace twin-costs agree repeat measure-build results results-tables findings export report book grade example replay why theatre live events skeleton class samples solution newlab bundle format setup clean version help FORCE
+.PHONY: all native twin qemu qemu-gdb gdb run test mutants bench experiment tune trace twin-costs agree repeat measure-build results results-tables findings export report book grade example replay why theatre animation live events skeleton class samples solution newlab bundle format setup clean version help FORCE
 
 FORCE:
 
@@ -617,6 +617,10 @@ why: all build/native/drive_parts_tool ## say what a read of an experiment's run
 theatre: all build/native/drive_parts_tool build/native/drive_replay_tool ## write a page that shows a run as it went: the head, the queue, the cache and the reads (E=name SIZE= N=run), or beside another run (N2=run)
 	@$(RUN) grade.commands.theatre $(call option,run,N) $(call option,second,N2) \
 	    $(call option,size,SIZE) $(call operand,E)
+
+animation: all build/native/drive_parts_tool build/native/drive_replay_tool ## write a short animation of a run, or of two side by side, for a slide: an animated PNG (E=name SIZE= N=run N2=run OUT=file)
+	@$(RUN) grade.commands.animation $(call option,run,N) $(call option,second,N2) \
+	    $(call option,size,SIZE) $(call option,out,OUT) $(call operand,E)
 
 live: all build/live/wasm/complete build/native/drive_replay_tool ## write a page with the kernel in it: choose policies, tunables, a drive and a load, and see at once what they do
 	@$(RUN) grade.commands.live_page

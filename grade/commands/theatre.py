@@ -4,6 +4,7 @@ E= names the experiment, SIZE= its size, N= the run, and N2= another one of the 
 page is one file and opens offline.
 """
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -12,30 +13,56 @@ from grade.commands.replay import chosen, options
 from grade.host.interrupt import stoppable
 from grade.host.paths import BUILD
 from grade.measure.files import write_whole
+from grade.measure.load import load
 from grade.measure.run import RunFailed
 from grade.measure.schema import BadExperiment
 from grade.replay.chain import Explainer
+from grade.report import page
 from grade.theatre.scene import scene
 from grade.theatre.staging import staged
 
 
+def choose(goal: str, about: str | None) -> argparse.Namespace:
+    """The command line of a goal that shows one run or two."""
+    parser = options(goal, about)
+    parser.add_argument("--second", type=int, help="the number of another run")
+    parser.add_argument("--out", type=Path, help="the file to be written")
+    return parser.parse_args()
+
+
+def numbers(choice: argparse.Namespace) -> list[int]:
+    return [choice.run] + ([choice.second] if choice.second else [])
+
+
+def scenes(choice: argparse.Namespace) -> list[dict]:
+    """What there is to be shown of the runs. Raises BadChoice, BadExperiment and RunFailed."""
+    name = experiment_file(choice.name).stem
+    return [scene(Explainer(chosen(choice, n)), name, choice.size) for n in numbers(choice)]
+
+
+def out_of(choice: argparse.Namespace, folder: Path, suffix: str) -> Path:
+    """The file to be written; its folder is made."""
+    words = "-".join(f"{n:03}" for n in numbers(choice))
+    name = f"{experiment_file(choice.name).stem}-{choice.size}-{words}{suffix}"
+    out = choice.out or folder / name
+    out.parent.mkdir(parents=True, exist_ok=True)
+    return out
+
+
 def main() -> int:
     """Returns the exit status: 2 for a wrong choice, 1 if a run failed."""
-    parser = options("theatre", __doc__)
-    parser.add_argument("--second", type=int, help="the number of another run")
-    parser.add_argument("--out", type=Path, help="the page")
-    choice = parser.parse_args()
-    numbers = [choice.run] + ([choice.second] if choice.second else [])
+    choice = choose("theatre", __doc__)
     try:
-        name = experiment_file(choice.name).stem
-        made = [scene(Explainer(chosen(choice, n)), name, choice.size) for n in numbers]
+        made = scenes(choice)
     except (BadChoice, BadExperiment, RunFailed) as error:
         print(error, file=sys.stderr)
         return 1 if isinstance(error, RunFailed) else 2
-    words = "-".join(f"{n:03}" for n in numbers)
-    out = choice.out or BUILD / "theatre" / f"{name}-{choice.size}-{words}.html"
-    out.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(out, staged(made))
+    out = out_of(choice, BUILD / "theatre", ".html")
+    text = staged(made)
+    write_whole(out, text)
+    beside = choice.folder / load(experiment_file(choice.name), choice.size).name / page.THEATRE
+    if beside.exists():
+        write_whole(beside, text)  # the report opens it
     print(f"theatre: {out}")
     return 0
 

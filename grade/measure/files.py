@@ -25,10 +25,10 @@ CACHE = FOLDER / "cache"
 PIECE = 1 << 16  # bytes
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, what: str | bytes) -> None:
     """Write the file so that no reader sees half of it."""
     part = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.part")
-    part.write_text(text)
+    part.write_bytes(what.encode() if isinstance(what, str) else what)
     part.replace(path)
 
 

@@ -99,24 +99,48 @@ def numbers(study: Study) -> list[int]:
     return list(max(found.values(), key=len, default={}).values())
 
 
-def to_see(study: Study) -> str:
-    """The commands that show these runs as they went, and why reads of them took so long."""
+THEATRE = "theatre.html"  # beside a report; `make theatre` puts the theatre there
+
+
+def seen_with(study: Study) -> str:
+    """What the commands say of the runs to look at: E=, SIZE=, N= and N2=; nothing if there are no
+    runs."""
     of, which = study.experiment, numbers(study)
     if not which:
         return ""
     name = of.path.stem if of.path.is_relative_to(EXPERIMENTS) else str(of.path)
     size = of.name.removeprefix(of.path.stem).removeprefix("-")
-    run = f"E={name}{f' SIZE={size}' if size else ''} N={which[0]}"
     second = "".join(f" N2={n}" for n in which[1:])
+    return f"E={name}{f' SIZE={size}' if size else ''} N={which[0]}{second}"
+
+
+def not_yet(study: Study) -> str:
+    """The page that is where the theatre will be."""
+    command = escape(f"make theatre {seen_with(study)}")
+    return head(f"{study.experiment.name} in the theatre", style()) + (
+        '<body class="report">\n<h1>The theatre is not made yet</h1>\n'
+        "<p>It shows runs as they went, and takes seconds to make. In Sluice's tree, type</p>\n"
+        f"<p><code>{command}</code></p>\n<p>and load this page again.</p>\n</body>\n</html>\n"
+    )
+
+
+def to_see(study: Study) -> str:
+    """The commands that show these runs as they went, and why reads of them took so long."""
+    seen = seen_with(study)
+    if not seen:
+        return ""
+    run = seen.partition(" N2=")[0]
     told = {
-        "As they went, moment by moment:": f"make theatre {run}{second}",
+        "As they went, moment by moment:": f"make theatre {seen}",
+        "The same as a short animation, for a slide:": f"make animation {seen}",
         "What its slowest read waited for:": f"make why {run} READ=longest",
         "The machine when that read was queued, in gdb:": f"make replay {run} AT=read:longest",
     }
     rows = "".join(
         f"<li>{words} <code>{escape(command)}</code></li>\n" for words, command in told.items()
     )
-    return f"<p>To see runs of it:</p>\n<ul>{rows}</ul>"
+    link = f'<a href="{THEATRE}">Open in the theatre</a>'
+    return f"<p>{link}, or see runs of it with these commands:</p>\n<ul>{rows}</ul>"
 
 
 def metrics_of(study: Study) -> list[str]:

@@ -42,11 +42,14 @@ def write_report(
 ) -> Path:
     """Write the report of these results into the folder. Returns the page's path.
 
+    Where the report opens the theatre is a page that says how to make it.
+
     tell is called before each figure is drawn, which takes the most time. Raises BadResult, before
     anything is written, if the results are not the experiment's.
     """
     shown = study.check(experiment, results)
     found = figures.all_of(shown)
     pictures = write_pictures(found, folder / "figures", tell)
+    write_whole(folder / page.THEATRE, page.not_yet(shown))
     write_whole(folder / "report.html", page.text(shown, found, pictures))
     return folder / "report.html"

@@ -173,6 +173,16 @@ def test_the_page_has_the_commands_that_show_a_run_of_each_arm(made: Path, exper
     assert f"make replay E={name} N={first} AT=read:longest" in said
 
 
+def test_the_page_opens_the_theatre_or_says_how_to_make_it(made: Path):
+    assert '<a href="theatre.html">Open in the theatre</a>' in (
+        (made / "swept" / "report.html").read_text()
+    )
+    there = Page((made / "swept" / "theatre.html").read_text()).words
+    said = re.search(r"make theatre E=\S+ N=\d+ N2=\d+", there)
+    assert said
+    assert said[0] in Page((made / "swept" / "report.html").read_text()).words
+
+
 def test_the_page_loads_nothing_and_may_load_nothing(made: Path):
     text = (made / "swept" / "report.html").read_text()
     page = Page(text)

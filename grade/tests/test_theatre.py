@@ -4,62 +4,27 @@ import json
 import re
 from pathlib import Path
 
+import psutil
 import pytest
 from browser import Page
+from small_run import NAME, explainers_of
+from whole import in_full
 
 from grade.commands import theatre
-from grade.measure.files import FOLDER
-from grade.measure.load import load
+from grade.host.limits import slowness
 from grade.replay.chain import Explainer
 from grade.replay.instant import reads
-from grade.replay.kept import keep
 from grade.theatre.columns import packed, unpacked
+from grade.theatre.scene import scene
+from grade.theatre.staging import staged
 
 pytestmark = pytest.mark.xdist_group("theatre")  # they share machines
-
-# Mogul's experiment in small: the same load under PU and AIPU, whose blocks are due after 8 s.
-SMALL = """\
-claim = "a burst is seen"
-source = "this test"
-
-[machine]
-nbuf = 300
-cluster_kb = 0
-
-[machine.data]
-drive = "rz58"
-size = "64M"
-files = {"/read" = "8M", "/write" = "4M"}
-
-[policies]
-sched = "fcfs"
-write = "delayed"
-
-[tunables]
-"pu.interval_ms" = "8 s"
-"aipu.age_ms" = "8 s"
-
-[[arms]]
-name = "PU"
-policies = {update = "pu"}
-
-[[arms]]
-name = "AIPU"
-policies = {update = "aipu"}
-
-[workload]
-commands = \"\"\"
-iogen bs=4k seed=1 name=read rw=randread filename=/data/read nr=700 -- \\
-    name=write rw=write filename=/data/write rate_iops=15 until=read
-\"\"\"
-"""
 
 
 @pytest.fixture(scope="module")
 def explainers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Explainer]]:
-    path = tmp_path_factory.mktemp("theatre") / "small.toml"
-    path.write_text(SMALL)
-    return path, [Explainer(keep(run, FOLDER)) for run in load(path).runs]
+    path = tmp_path_factory.mktemp("theatre") / NAME
+    return path, explainers_of(path.parent)
 
 
 @pytest.fixture(scope="module")
@@ -249,6 +214,142 @@ def test_it_fits_the_window_and_is_dark_on_a_dark_screen(
     assert colours == ["rgb(255, 255, 255)", "rgb(23, 25, 28)"]
     browser.dark(False)
     assert browser.errors == []
+
+
+COUNT = """(canvas) => {
+  const context = canvas.getContext("2d"), found = {}, names = {};
+  const data = context.getImageData(0, 0, canvas.width, canvas.height).data;
+  for (const name of ["dirty", "write", "run0", "run1", "writing", "bad"]) {
+    const dot = document.createElement("canvas").getContext("2d");
+    dot.fillStyle = css("--" + name);
+    dot.fillRect(0, 0, 1, 1);
+    names[dot.getImageData(0, 0, 1, 1).data.slice(0, 3).join()] = name;
+    found[name] = 0;
+  }
+  for (let i = 0; i < data.length; i += 4) {
+    const name = data[i + 3] === 255 && names[[data[i], data[i + 1], data[i + 2]].join()];
+    if (name) found[name]++;
+  }
+  return found;
+}"""
+
+
+def pixels(page: Page, canvas: str) -> dict[str, int]:
+    """How many pixels of a picture, as it is drawn, have each of these colours of the page."""
+    return page.value(f"({COUNT})({canvas})")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_pictures_show_the_burst_and_the_ripple(
+    browser: Page, html: Path, explainers, dark: bool
+) -> None:
+    """What is drawn, whatever the fonts: no letter has one of these colours. In the middle of the
+    longest read of PU its queue is full of writes and its cache of blocks that are written; AIPU's
+    are not."""
+    first = explainers[1][0]
+    read = max(reads(first.kept), key=lambda r: r.response_ns)
+    t = read.queued_ns + read.response_ns // 4 - first.kept.recording.start_ns
+    browser.dark(dark)
+    browser.open(html, f"#t={t}")
+    queues = [pixels(browser, f"stages[{n}].queue") for n in (0, 1)]
+    caches = [pixels(browser, f"stages[{n}].cache") for n in (0, 1)]
+    assert queues[0]["write"] > 20 * queues[1]["write"]
+    assert caches[0]["writing"] > 5 * caches[1]["writing"]
+    assert caches[0]["writing"] > 1000
+    lanes = pixels(browser, "document.getElementById('lanes')")
+    assert lanes["dirty"] > 3000
+    for n in (0, 1):
+        assert lanes[f"run{n}"] > 700 / 4  # a dot for each read, and more
+    assert lanes["run0"] > 2 * lanes["run1"]  # PU's requests that wait
+    assert lanes["bad"] > 10  # where the runs differ
+    browser.dark(False)
+
+
+def test_what_differs_is_marked(page: Page) -> None:
+    marked = "[...document.querySelectorAll('.stage mark')].map(e => e.textContent)"
+    assert page.value(marked) == ["update pu", "update aipu"]
+    differs = "stages.map(s => Object.values(s.captions).filter(c => c.matches('.differs')).length)"
+    page.key("Home")
+    assert page.value(differs) == [0, 0]
+    page.key("n")
+    page.key("ArrowRight")
+    first, second = page.value(differs)
+    assert first == second >= 3
+
+
+def test_each_moment_has_its_replay_command(page: Page, html: Path, explainers) -> None:
+    page.open(html, "#t=5000000123")
+    said = page.value("[...document.querySelectorAll('.replay code')].map(e => e.textContent)")
+    at_ns = [x.kept.recording.start_ns + 5_000_000_123 for x in explainers[1]]
+    assert said == [
+        f"make replay E=small N={n} AT={ns // 10**9}.{ns % 10**9:09}s"
+        for n, ns in enumerate(at_ns, start=1)
+    ]
+
+
+def test_two_fingers_zoom_around_their_middle(page: Page) -> None:
+    left, top, width = page.value(
+        "(() => { const b = document.getElementById('lanes').getBoundingClientRect();"
+        " return [b.left, b.top + 60, b.width]; })()"
+    )
+    middle = left + 58 + (width - 58) / 2
+    before = page.value("[from, to]")
+
+    def touch(kind: str, *xs: float) -> None:
+        points = [{"x": x, "y": top, "id": i} for i, x in enumerate(xs)]
+        page.do("Input.dispatchTouchEvent", type=kind, touchPoints=points)
+
+    touch("touchStart", middle - 100)
+    touch("touchStart", middle - 100, middle + 100)
+    touch("touchMove", middle - 200, middle + 200)
+    touch("touchEnd")
+    page.painted()
+    after = page.value("[from, to]")
+    assert after[1] - after[0] == pytest.approx((before[1] - before[0]) / 2, rel=0.01)
+    assert sum(after) == pytest.approx(sum(before), rel=0.05)
+    assert page.errors == []
+
+
+def processor_s(page: Page) -> float:
+    """The time that all processes of the browser have worked, drawing and decompression included:
+    other work on the host does not count."""
+    root = psutil.Process(page.process.pid)
+    times = [each.cpu_times() for each in (root, *root.children(recursive=True))]
+    return sum(each.user + each.system for each in times)
+
+
+@in_full
+def test_a_million_events_open_in_two_seconds_and_play_at_60_frames(
+    browser: Page, explainers, tmp_path: Path
+) -> None:
+    """Of a processor as fast as ours: the runs again and again, up to a million events."""
+    shown = scene(explainers[1][0], "small", "full")
+    events = len(explainers[1][0].kept.recording.events)
+    again, length = -(-1_000_000 // events), shown["length_ns"]
+    for group, first in (("requests", "queued"), ("commands", "begin"), ("cache", "time")):
+        for name, text in shown[group].items():
+            column, each = unpacked(text), 0
+            if name == first:
+                each = length
+            elif name == "command":
+                each = len(unpacked(shown["commands"]["begin"]))
+            shown[group][name] = packed(n + k * each for k in range(again) for n in column)
+    shown["length_ns"] = length * again
+    path = tmp_path / "million.html"
+    path.write_text(staged([shown]))
+    before = processor_s(browser)
+    browser.open(path)
+    took = processor_s(browser) - before
+    print(f"opened in {took:.2f} s")
+    assert took < 2 * slowness()
+    before = processor_s(browser)
+    browser.value(
+        "new Promise((done) => { let k = 0; const next = () => { goTo(length * ++k / 61);"
+        " k < 60 ? requestAnimationFrame(next) : done(); }; next(); })"
+    )
+    played = processor_s(browser) - before
+    print(f"60 frames in {played:.2f} s")
+    assert played < 1 * slowness()
 
 
 def test_pictures_are_described_for_those_who_do_not_see_them(page: Page) -> None:

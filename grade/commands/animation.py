@@ -1,0 +1,40 @@
+"""`make animation`: write a short animation of a run, or of two side by side, for a slide.
+
+E=, SIZE=, N= and N2= are those of `make theatre`. The file is an animated PNG, which browsers and
+programs for slides play.
+"""
+
+import sys
+
+from grade.commands.export import BadChoice
+from grade.commands.theatre import choose, out_of, scenes
+from grade.host.interrupt import stoppable
+from grade.host.paths import BUILD
+from grade.measure.files import write_whole
+from grade.measure.run import RunFailed
+from grade.measure.schema import BadExperiment
+from grade.theatre.motion import animated
+
+
+def tell(words: str) -> None:
+    """Show the progress to a person."""
+    if sys.stderr.isatty():
+        print(f"\033[K{words}", end="\r", file=sys.stderr, flush=True)
+
+
+def main() -> int:
+    """Returns the exit status: 2 for a wrong choice, 1 if a run failed."""
+    choice = choose("animation", __doc__)
+    try:
+        made = scenes(choice)
+    except (BadChoice, BadExperiment, RunFailed) as error:
+        print(error, file=sys.stderr)
+        return 1 if isinstance(error, RunFailed) else 2
+    out = out_of(choice, BUILD / "animation", ".png")
+    write_whole(out, animated(made, tell))
+    print(f"animation: {out}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(stoppable(main, "no animation was written; traces that were made are kept"))
