@@ -122,11 +122,11 @@ def specs(shown: Study) -> dict[str, dict]:
 
 
 class Page(HTMLParser):
-    """What a page loads, its text, and the ids in it."""
+    """What a page loads, where it leads, its text, and the ids in it."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.loads, self.ids, self.words, self.policy = [], [], "", ""
+        self.loads, self.links, self.ids, self.words, self.policy = [], [], [], "", ""
         self.inside = ""
         self.feed(text)
 
@@ -134,6 +134,8 @@ class Page(HTMLParser):
         values = dict(attrs)
         self.inside = tag
         self.ids += [values["id"]] if "id" in values else []
+        if tag == "a":
+            self.links.append(values.pop("href"))
         of = {name: values.get(name) or "data:" for name in ("src", "href", "srcset", "data")}
         self.loads += [name for name, value in of.items() if not value.startswith("data:")]
         if values.get("http-equiv") == "Content-Security-Policy":
@@ -187,6 +189,7 @@ def test_the_page_loads_nothing_and_may_load_nothing(made: Path):
     text = (made / "swept" / "report.html").read_text()
     page = Page(text)
     assert page.loads == []
+    assert page.links == ["theatre.html"]
     allowed = dict(part.split(maxsplit=1) for part in page.policy.split("; "))
     assert allowed["default-src"] == "'none'"
     sources = {word for words in allowed.values() for word in words.split()}
