@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 import urllib.request
 from pathlib import Path
 
@@ -39,11 +40,14 @@ class Page:
         words += ["--force-color-profile=srgb", "--hide-scrollbars", f"--user-data-dir={folder}"]
         if os.geteuid() == 0:
             words.append("--no-sandbox")  # which root cannot have
+        # It leaves its temporary folders behind when it is killed.
+        self.temporary = tempfile.TemporaryDirectory(prefix="sluice-", ignore_cleanup_errors=True)
         self.process = subprocess.Popen(
             [program(), *words, "about:blank"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
+            env=os.environ | {"TMPDIR": self.temporary.name},
             preexec_fn=die_with_parent,
         )
         self.loop, self.numbers = asyncio.new_event_loop(), itertools.count(1)
@@ -65,6 +69,7 @@ class Page:
     def __exit__(self, *_: object) -> None:
         self.process.kill()
         self.process.communicate()
+        self.temporary.cleanup()
         self.loop.run_until_complete(asyncio.sleep(0))  # the socket's tasks see its end
         self.loop.close()
 
