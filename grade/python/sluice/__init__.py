@@ -210,9 +210,9 @@ def replay(
     Raises BadReplay for a wrong argument, and RunFailed if the kernel could not do it.
     """
     _expect_built()
+    _expect_loop(loop, inflight)
     run = _run(requests, policies or {}, tunables or {}, drive, size_mb, buffers, way)
     run.config["commands"] %= (loop, inflight)
-    _expect_loop(loop, inflight)
     with ExitStack() as stack:
         kept = None
         if events:
