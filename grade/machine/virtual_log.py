@@ -7,6 +7,7 @@ sectors that are where they say and whose sum is right, the youngest of each pie
 """
 
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 SECTOR = 512
@@ -32,6 +33,10 @@ class LogSector:
     place: int
     piece: int
     entries: tuple[int, ...]
+    down: tuple["Pointer", ...] = ()  # at most POINTERS
+
+
+Pointer = tuple[int, int, int]  # to a sector of the log: its number, place and piece
 
 
 def sum_of(data: bytes) -> int:
@@ -47,12 +52,15 @@ def read_sector(data: bytes) -> LogSector | None:
     magic, total, log, seq, place, piece, *rest = LAYOUT.unpack(data)
     if magic != MAGIC or total != sum_of(data):
         return None
-    return LogSector(log, seq, place, piece, tuple(rest[3 * POINTERS :]))
+    down = [(rest[3 * i], rest[3 * i + 1], rest[3 * i + 2]) for i in range(POINTERS)]
+    pointers = tuple(pointer for pointer in down if pointer[0])
+    return LogSector(log, seq, place, piece, tuple(rest[3 * POINTERS :]), pointers)
 
 
-def sector(s: LogSector, root: tuple[int, int, int] = (0, 0, 0)) -> bytes:
-    """The bytes of a sector of the log; it points to another one: number, place and piece."""
-    down = [*root, *[0] * 3 * (POINTERS - 1)]
+def sector(s: LogSector) -> bytes:
+    """The bytes of a sector of the log."""
+    down = [word for pointer in s.down for word in pointer]
+    down += [0] * (3 * POINTERS - len(down))
     entries = [*s.entries, *[0] * (ENTRIES - len(s.entries))]
     data = LAYOUT.pack(MAGIC, 0, s.log, s.seq, s.place, s.piece, *down, *entries)
     return data[:8] + struct.pack("<Q", sum_of(data)) + data[16:]
@@ -66,6 +74,11 @@ def blocks_on(nplaces: int) -> int:
 def label(log: int, nplaces: int) -> bytes:
     """The first sector of a new log on so many places."""
     return sector(LogSector(log, 0, 0, LABEL, (blocks_on(nplaces), nplaces)))
+
+
+def tail(log: int, root: Pointer) -> bytes:
+    """The sector that tells where a log ends: at this sector, or at none, if its number is 0."""
+    return sector(LogSector(log, root[0], 0, TAIL, (), (root,) if root[0] else ()))
 
 
 def laid_out(image: bytes, nplaces: int, log: int = 1) -> bytes:
@@ -89,10 +102,10 @@ def laid_out(image: bytes, nplaces: int, log: int = 1) -> bytes:
         of_piece = tuple(entries[piece * ENTRIES : (piece + 1) * ENTRIES])
         if not any(of_piece):
             continue
-        newest = LogSector(log, root[0] + 1, place, piece, of_piece)
-        out[place * PLACE : place * PLACE + SECTOR] = sector(newest, root)
+        newest = LogSector(log, root[0] + 1, place, piece, of_piece, (root,) if root[0] else ())
+        out[place * PLACE : place * PLACE + SECTOR] = sector(newest)
         root, place = (newest.seq, place, piece), place + 1
-    out[SECTOR : 2 * SECTOR] = sector(LogSector(log, root[0], 0, TAIL, ()), root)
+    out[SECTOR : 2 * SECTOR] = tail(log, root)
     return bytes(out)
 
 
@@ -104,18 +117,24 @@ def read_label(image: bytes) -> LogSector:
     return first
 
 
-def places(image: bytes) -> dict[int, int]:
-    """Where each block is that was ever written."""
+def newest(image: bytes) -> dict[int, LogSector]:
+    """The sectors of the map that count, by their pieces."""
     first = read_label(image)
-    nblocks, nplaces = first.entries[:2]
     youngest: dict[int, LogSector] = {}
-    for place in range(1, nplaces):
+    for place in range(1, first.entries[1]):
         data = image[place * PLACE : place * PLACE + SECTOR]
         s = read_sector(data)
         if not s or s.log != first.log or s.place != place:
             continue
         if s.piece not in youngest or s.seq > youngest[s.piece].seq:
             youngest[s.piece] = s
+    return youngest
+
+
+def places(image: bytes) -> dict[int, int]:
+    """Where each block is that was ever written."""
+    nblocks, nplaces = read_label(image).entries[:2]
+    youngest = newest(image)
     found = {
         piece * ENTRIES + i: entry
         for piece, s in youngest.items()
@@ -135,3 +154,105 @@ def blocks(image: bytes) -> bytes:
     for block, place in found.items():
         out[block * PLACE : (block + 1) * PLACE] = image[place * PLACE : (place + 1) * PLACE]
     return bytes(out)
+
+
+class Log:
+    """A virtual log in the making: it is written as the kernel does, by logical.h's rules.
+
+    free: the places that are; map: the place of each block that was written; root: the piece that
+    was written last, or None; at: the number and place of each piece's sector; below: the pieces to
+    whose sectors a piece's own leads, in their order.
+    """
+
+    def __init__(self, nplaces: int, log: int = 1) -> None:
+        self.log, self.nplaces, self.seq = log, nplaces, 0
+        self.free = set(range(1, nplaces))
+        self.map: dict[int, int] = {}
+        self.root: int | None = None
+        self.at: dict[int, tuple[int, int]] = {}
+        self.below: dict[int, list[int]] = {}
+
+    @classmethod
+    def of(cls, image: bytes) -> "Log":
+        """The log on a disk, as it is found there."""
+        first = read_label(image)
+        log = cls(first.entries[1], first.log)
+        count = sorted(newest(image).values(), key=lambda s: s.seq)
+        for s in count:
+            log.at[s.piece] = (s.seq, s.place)
+            log.below[s.piece] = []
+        above: dict[int, int] = {}  # the youngest that leads there
+        for s in count:
+            above |= {piece: s.piece for n, _, piece in s.down if log.at.get(piece, (0,))[0] == n}
+        for s in count:
+            log.below[s.piece] = [piece for _, _, piece in s.down if above.get(piece) == s.piece]
+        log.map = places(image)
+        log.free -= {*log.map.values(), *(place for _, place in log.at.values())}
+        if count:
+            log.root, log.seq = count[-1].piece, count[-1].seq
+        return log
+
+    def pointer(self, piece: int) -> Pointer:
+        """What leads to the piece's sector."""
+        return (*self.at[piece], piece)
+
+    def tail(self) -> bytes:
+        """The sector that tells where the log ends."""
+        return tail(self.log, (0, 0, 0) if self.root is None else self.pointer(self.root))
+
+    def below_root(self, piece: int) -> bool:
+        """True if the piece's next sector must point to the root."""
+        return self.root not in (None, piece)
+
+    def due(self, piece: int) -> int:
+        """The piece that is to be written before this one can be, or this one itself."""
+        while len(self.below.get(piece, ())) + self.below_root(piece) > POINTERS:
+            piece = min(self.below[piece], key=lambda child: len(self.below[child]))
+        return piece
+
+    def make(self, piece: int, place: int, told: dict[int, int]) -> LogSector:
+        """The next sector of a piece, which takes a place; told: blocks of it with new places."""
+        self.free.discard(place)
+        self.seq += 1
+        blocks = range(piece * ENTRIES, (piece + 1) * ENTRIES)
+        rows = tuple(told.get(block) or self.map.get(block, 0) for block in blocks)
+        down = [self.pointer(self.root)] if self.below_root(piece) else []
+        wanted = [*self.below.get(piece, ())]
+        if self.below_root(piece):
+            wanted += [child for child in self.below[self.root] if child != piece]
+        down += [self.pointer(child) for child in wanted][: POINTERS - len(down)]
+        return LogSector(self.log, self.seq, place, piece, rows, tuple(down))
+
+    def commit(self, s: LogSector) -> None:
+        """The sector is on the disk: the places that it replaces are free."""
+        for i, place in enumerate(s.entries):
+            block = s.piece * ENTRIES + i
+            old = self.map.get(block)
+            if old and old != place:
+                self.free.add(old)
+            if place:
+                self.map[block] = place
+        if s.piece in self.at:
+            self.free.add(self.at[s.piece][1])
+        self.at[s.piece] = (s.seq, s.place)
+        moved = [piece for _, _, piece in s.down]
+        for piece, children in self.below.items():
+            gone = {*moved, s.piece}
+            self.below[piece] = [child for child in children if child not in gone]
+        self.below[s.piece] = moved
+        self.root = s.piece
+
+    def write(self, block: int, places: Iterator[int]) -> Iterator[tuple[int, LogSector | None]]:
+        """Write a block to free places, one after the other: for each write, its place, and the
+        sector of the map that goes there, or None for the block's data. A write is on the disk when
+        the next one is asked for."""
+        at, piece = next(places), block // ENTRIES
+        self.free.discard(at)
+        yield at, None
+        while True:
+            due = self.due(piece)
+            s = self.make(due, next(places), {block: at} if due == piece else {})
+            yield s.place, s
+            self.commit(s)
+            if due == piece:
+                return
