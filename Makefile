@@ -221,6 +221,9 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 
 # ---- goals ----
 
+# Programs that a grading runs.
+GRADING := $(addprefix build/native/,drive_times_tool places_tool)
+
 .PHONY: all native twin qemu qemu-gdb gdb run test mutants bench experiment tune trace twin-costs agree repeat measure-build results results-tables findings export report book grade example replay why theatre animation live events skeleton class samples solution newlab bundle format setup clean version help FORCE
 
 FORCE:
@@ -533,7 +536,7 @@ TESTERS = $(shell expr $(JOBS) + 1)
 TEST_CHOICE = $(if $(value LAB),-n $(TESTERS) $(if $(value T),-k $(call quoted,T)) \
     grade/tests/test_labs.py,$(if $(value T),$(if $(findstring .py,$(value T)),grade/tests/$(call quoted,T),\
     -k $(call quoted,T) grade/tests),-n $(TESTERS) --dist loadgroup grade/tests))
-test: all $(if $(value LAB),build/native/drive_times_tool,native $(TWIN) $(if $(filter 1,$(FULL))$(wildcard build/live/wasm/complete),$(LIVE))) ## run the tests; T='name' or T='test_file.py' selects, FULL=1: labs in full; LAB=name: the proof of one lab
+test: all $(if $(value LAB),$(GRADING),native $(TWIN) $(if $(filter 1,$(FULL))$(wildcard build/live/wasm/complete),$(LIVE))) ## run the tests; T='name' or T='test_file.py' selects, FULL=1: labs in full; LAB=name: the proof of one lab
 	$(if $(value LAB),,@$(MAKE) --no-print-directory DEBUG=1 build/debug/kernel/kernel.elf)
 	$(PYTHON) -m pytest -c grade/pyproject.toml --rootdir=. $(TEST_CHOICE)
 
@@ -598,13 +601,13 @@ book: all build/native/drive_replay_tool ## build the book as a site that opens 
 
 # ---- labs ----
 
-grade: all build/native/drive_times_tool ## score this tree's solution of LAB=, or SUBMISSION=folder-or-archive (TEST=, NONCE=, OUT=, GDB=1)
+grade: all $(GRADING) ## score this tree's solution of LAB=, or SUBMISSION=folder-or-archive (TEST=, NONCE=, OUT=, GDB=1)
 	@$(RUN) grade.commands.labs grade --lab=$(call quoted,LAB) \
 	    --submission=$(call quoted,SUBMISSION) --out=$(call quoted,OUT) \
 	    --test=$(call quoted,TEST) --nonce=$(call quoted,NONCE) $(if $(WAITS_FOR_GDB),--gdb)
 
 # A grade (CERTIFICATE=), or a run: an experiment's (E=) or a graded one (RUN=).
-replay: all build/native/drive_times_tool ## make a run again and stop it at AT=12.345s, read:longest, read:17 or event:48211, in gdb (E=name SIZE= N=run, or RUN= the folder of a graded run; DO='commands of gdb; ...'); or make a grade again from its CERTIFICATE=, and compare (SUBMISSION= what was graded, OUT=)
+replay: all $(GRADING) ## make a run again and stop it at AT=12.345s, read:longest, read:17 or event:48211, in gdb (E=name SIZE= N=run, or RUN= the folder of a graded run; DO='commands of gdb; ...'); or make a grade again from its CERTIFICATE=, and compare (SUBMISSION= what was graded, OUT=)
 	@$(if $(value E)$(value RUN_FOLDER),$(RUN) grade.commands.replay $(call option,run,N) $(call option,size,SIZE) \
 	    $(call option,at,AT) $(call option,do,DO) $(call option,gdb-options,GDB_OPTIONS) $(call option,graded,RUN_FOLDER) $(call operand,E),$(RUN) \
 	    grade.commands.labs replay --certificate=$(call quoted,CERTIFICATE) \
@@ -628,16 +631,16 @@ live: all build/live/wasm/complete build/native/drive_replay_tool ## write a pag
 events: ## list the events around EVENT= in the trace of RUN=, the folder of a graded run
 	@$(RUN) grade.commands.labs events --run=$(call quoted,RUN_FOLDER) --event='$(EVENT)'
 
-example: all build/native/drive_times_tool ## show what this tree's kernel does in the worked example of LAB=, beside the solution (OUT=the lab's folder makes the texts anew)
+example: all $(GRADING) ## show what this tree's kernel does in the worked example of LAB=, beside the solution (OUT=the lab's folder makes the texts anew)
 	@$(RUN) grade.commands.worked_example --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
 
-class: all build/native/drive_times_tool ## score all SUBMISSIONS= of LAB=; table and page in OUT= (LATE=late.csv, JOBS=, NONCE=, SCHEDULER=address of a Dask cluster)
+class: all $(GRADING) ## score all SUBMISSIONS= of LAB=; table and page in OUT= (LATE=late.csv, JOBS=, NONCE=, SCHEDULER=address of a Dask cluster)
 	@$(RUN) grade.commands.labs class --lab=$(call quoted,LAB) \
 	    --submissions=$(call quoted,SUBMISSIONS) --out=$(call quoted,OUT) \
 	    --late=$(call quoted,LATE) --jobs='$(JOBS)' --nonce=$(call quoted,NONCE) \
 	    --scheduler=$(call quoted,SCHEDULER)
 
-skeleton: all build/native/drive_times_tool ## make in OUT= the folder that a student of LAB= gets (BASE= the student's work in other labs, SOLVED='labs whose solution it may have', STUDENT= the student's name, or STUDENTS= a file with a name on each line: a folder for each)
+skeleton: all $(GRADING) ## make in OUT= the folder that a student of LAB= gets (BASE= the student's work in other labs, SOLVED='labs whose solution it may have', STUDENT= the student's name, or STUDENTS= a file with a name on each line: a folder for each)
 	@$(RUN) grade.commands.labs skeleton --lab=$(call quoted,LAB) --out=$(call quoted,OUT) \
 	    --base=$(call quoted,BASE) --solved=$(call quoted,SOLVED) \
 	    --student=$(call quoted,STUDENT) --students=$(call quoted,STUDENTS)
@@ -645,7 +648,7 @@ skeleton: all build/native/drive_times_tool ## make in OUT= the folder that a st
 samples: all ## make in OUT= three submissions of LAB= to try `make class` with: good, half-done, cheating
 	@$(RUN) grade.commands.labs samples --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
 
-solution: all build/native/drive_times_tool ## make in OUT= the folder with the solution of LAB= and the model answers, for students who have handed in (STUDENT= if its answers are numbers)
+solution: all $(GRADING) ## make in OUT= the folder with the solution of LAB= and the model answers, for students who have handed in (STUDENT= if its answers are numbers)
 	@$(RUN) grade.commands.teach solution --lab=$(call quoted,LAB) --out=$(call quoted,OUT) \
 	    --student=$(call quoted,STUDENT)
 
@@ -655,7 +658,7 @@ newlab: ## make the lab NAME=, a small one that works and passes its proof, for 
 bundle: ## make in OUT= the .zip from which Gradescope builds an autograder of LAB=
 	@$(PYTHON) -m grade.commands.labs bundle --lab=$(call quoted,LAB) --out=$(call quoted,OUT)
 
-fair: all $(if $(filter twin,$(ENGINE)),twin) build/native/drive_times_tool ## count the points of each wrong solution of LAB= by group, over 20 nonces (COUNT=nonces, T=solutions, TEST=groups, FULL=1: attacks too, ENGINE=twin: faster, JOBS=)
+fair: all $(if $(filter twin,$(ENGINE)),twin) $(GRADING) ## count the points of each wrong solution of LAB= by group, over 20 nonces (COUNT=nonces, T=solutions, TEST=groups, FULL=1: attacks too, ENGINE=twin: faster, JOBS=)
 	@$(RUN) grade.commands.fair --lab=$(call quoted,LAB) --jobs='$(JOBS)' $(call option,nonces,COUNT) \
 	    $(call option,only,T) $(call option,test,TEST) $(call option,engine,ENGINE) $(if \
 	    $(filter 1,$(FULL)),--attacks)

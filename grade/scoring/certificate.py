@@ -33,7 +33,7 @@ SOURCES = (
     *("Makefile", "kernel/**/*", "policies/**/*.[ch]", "drives/**/*.[ch]"),
     *("user/**/*.[ch]", "mkfs/*.[ch]"),
     *("grade/code/*.py", "grade/host/*.py", "grade/machine/*.py", "grade/scoring/**/*.py"),
-    *("grade/programs/*.c", "grade/native/drive_times_tool.c"),
+    *("grade/programs/*.c", "grade/native/drive_times_tool.c", "grade/native/places_tool.c"),
 )
 
 

@@ -88,7 +88,7 @@ class OnTwin(Workbench):
             config = replace(config, kernel=kernel)
             return super()._ran(kernel, config, guest, scenario, folder)
         begin = partial(engine.start, config, guest, twin=kernel)
-        how = self._boot(begin, config, folder)
+        how = self._boot(begin, config, folder, scenario.ends)
         expect_good_end(how)
         guest.save()
         try:

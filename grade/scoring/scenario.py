@@ -9,11 +9,13 @@ scenario does. In the machine all these have other names (setting.py).
 
 import re
 from collections import defaultdict, deque
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from grade.machine import image, trace
+from grade.machine import image, trace, virtual_log
+from grade.scoring import onlog
 from grade.scoring.assertions import Wrong, expect
 from grade.scoring.moments import Fault, Moment
 from grade.scoring.setting import DRIVES, MOUNT, PLAIN, Setting, chosen
@@ -55,7 +57,10 @@ class Scenario:
     is not to be chosen; spares: false if there are to be the three disks only, so that the script
     can use all; computes: it matters to the test for how long the kernel computes, of which the
     twin knows means only (ontwin.py); like: scenarios with the same value have the same setting;
-    varied: false keeps the names as they stand.
+    varied: false keeps the names as they stand; on_log: makes of the data disk's image, which is a
+    file system, the disk with a virtual log on which it is (grade/machine/virtual_log.py); cut: the
+    power is cut at the end, and nothing written out before; ends: the status with which the machine
+    is to end.
     """
 
     name: str
@@ -79,6 +84,9 @@ class Scenario:
     computes: bool = False
     like: str = ""
     varied: bool = True
+    on_log: Callable[[bytes], bytes] | None = None
+    cut: bool = False
+    ends: int = 0
     setting: Setting = PLAIN
 
     def __post_init__(self) -> None:
@@ -88,7 +96,8 @@ class Scenario:
         """The scenario in the setting that the nonce chooses."""
         if not self.varied:
             return self
-        padded = not self.at and not self.logged  # the disk of a log is copied for each write
+        small = self.logged or self.on_log  # it is copied for each write; it must fit into the log
+        padded = not self.at and not small
         own = chosen(nonce, self.like, self.drives, padded, self.disk, self.spares)
         return replace(self, setting=own)
 
@@ -97,7 +106,7 @@ class Scenario:
         own = self.setting
         words = own.script(self.script.strip(), frozenset(path for path, _ in self.files))
         last = BEACON.format(own.beacons, LAST_BEACON)
-        if self.unwritable:
+        if self.unwritable or self.cut:
             last += "\npoweroff -n"  # what cannot be written is left behind
         script = re.sub(
             r"^beacon (\d+)$", lambda m: BEACON.format(own.beacons, m[1]), words, flags=re.M
@@ -176,8 +185,11 @@ class Run:
         """All completed requests, in the order of completion."""
         open_: dict[tuple, deque] = defaultdict(deque)
         done = []
-        for event in self.events:
+        of_map = onlog.of_map(self.events, self.data_disk) if self.scenario.on_log else ()
+        for number, event in enumerate(self.events):
             key = (event.disk, event.block, event.write)
+            if number in of_map:
+                continue
             if event.name == "queued":
                 open_[key].append([event.argument, event.time_ns, 0])
             elif event.name == "issued" and open_[key]:
@@ -190,6 +202,16 @@ class Run:
     def data(self, write: bool) -> list[Request]:
         """The data disk's writes or reads, in the order of completion."""
         return [r for r in self.requests if r.disk == self.data_disk and r.write == write]
+
+    @cached_property
+    def data_image(self) -> Path:
+        """The file system on the data disk at the end."""
+        path = self.folder / "data.after.img"
+        if not self.scenario.on_log:
+            return path
+        logical = self.folder / "data.logical.img"
+        logical.write_bytes(virtual_log.blocks(path.read_bytes()))
+        return logical
 
     @cached_property
     def beacons(self) -> dict[int, int]:
@@ -258,7 +280,7 @@ class Run:
     def sectors(self, path: str) -> dict[int, int]:
         """The number of each block of a file on the data disk, by its first sector."""
         inside = self.scenario.setting.inside(path)
-        text = image.debugfs(self.folder / "data.after.img", f"stat {inside}")
+        text = image.debugfs(self.data_image, f"stat {inside}")
         runs = EXTENT.findall(text)
         return {
             (int(start) + i) * BLOCK_SECTORS: int(first) + i
@@ -279,4 +301,4 @@ class Run:
     def contents(self, path: str) -> bytes:
         """The contents of a file on the data disk at the end."""
         inside = self.scenario.setting.inside(path)
-        return image.read(self.folder / "data.after.img", inside)
+        return image.read(self.data_image, inside)

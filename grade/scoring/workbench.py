@@ -87,6 +87,8 @@ def make_images(scenario: Scenario, folder: Path) -> list[Path]:
     image.make(disks[own.data], blank)
     for path, name, value in scenario.fields:
         image.debugfs(disks[own.data], f"sif {own.inside(path)} {name} {value}", write=True)
+    if scenario.on_log:
+        disks[own.data].write_bytes(scenario.on_log(disks[own.data].read_bytes()))
     for path, name in zip(disks, names, strict=True):
         if name in ("beacon", "spare"):
             with path.open("wb") as file:
@@ -149,13 +151,15 @@ def tail(console: Path) -> str:
     return "\n".join(f"    | {line[:160]}" for line in lines[first : first + TAIL_LINES])
 
 
-def end(status: int, stopped: str, console: Path, cpu_s: int) -> str:
+def end(status: int, stopped: str, console: Path, cpu_s: int, wanted: int) -> str:
     """How a machine ended, in words, if it did not end well; otherwise empty.
 
-    stopped: why it was stopped, if it was; cpu_s: its limit.
+    stopped: why it was stopped, if it was; cpu_s: its limit; wanted: the status of a good end.
     """
-    if status == 0 or stopped:
+    if status == wanted or stopped:
         return stopped
+    if status == 0:
+        return f"it did not end with status {wanted}"
     if status in OUT_OF_TIME:
         return f"it computed for more than {cpu_s} s of a processor"
     if status == STUCK:
@@ -283,13 +287,13 @@ class Workbench:
             log = Path(name) / "devices"
             if not guest.images:
                 config = replace(config, options=(*config.options, *SEEN, "-D", str(log)))
-            how = self._boot(partial(start, config, guest), config, folder)
+            how = self._boot(partial(start, config, guest), config, folder, scenario.ends)
             keep_trace(kernel, guest.path, folder / TRACE_FILE)
             expect_good_end(how)
             guest.save()
             return witnessed(partial(Run, scenario, folder), kernel, guest, log, self.cache_too)
 
-    def _boot(self, begin: Begin, config: Config, folder: Path) -> str:
+    def _boot(self, begin: Begin, config: Config, folder: Path, wanted: int) -> str:
         """Run the machine to its end. Returns how it ended, in words, if that was not well."""
         console = folder / "console.txt"
         (folder / "machine.sh").write_text(shlex.join(config.command()) + "\n")
@@ -307,7 +311,7 @@ class Workbench:
         self.budget_s -= (used.ru_utime + used.ru_stime) / slowness()
         process.returncode = os.waitstatus_to_exitcode(status)
         self.looped |= process.returncode in OUT_OF_TIME and not watch.stopped
-        return end(process.returncode, watch.stopped, console, cpu_s)
+        return end(process.returncode, watch.stopped, console, cpu_s, wanted)
 
 
 def keep_for_replay(
