@@ -1,0 +1,180 @@
+"""Which free place the head would have reached first, at each write that the trace shows.
+
+Each choice is judged by itself: by the places that were free when it was made, and by where the
+last command left the head. So one wrong choice makes no later one wrong. What is right is told by
+the time when a place comes under the head, as the drive's model has it (places_tool): of two places
+that come at the same time, each is right.
+"""
+
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from grade.host.paths import NATIVE
+from grade.machine.trace import Event
+from grade.machine.virtual_log import ENTRIES, Log
+from grade.scoring import onlog
+from grade.scoring.assertions import Wrong, expect
+from grade.scoring.moments import Fault, Moment
+from grade.scoring.onlog import SECTORS, Command
+from grade.scoring.scenario import FOR_EVER, Run
+
+from .disks import PARTS, nplaces
+
+SAME_NS = 2000  # a place of 8 sectors takes a hundred times as long
+NONE = -1
+
+
+class Kind(Enum):
+    """What a choice is about."""
+
+    HERE = auto()  # which place of the track where the head is
+    BESIDE = auto()  # another track of the cylinder, which is right or was chosen
+    AWAY = auto()  # another cylinder, which is right or was chosen
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A place was chosen. Times are when the head begins to write there."""
+
+    command: Command
+    event: Event
+    wanted: int  # the first sector of the nearest free place
+    wanted_ns: int
+    came_ns: int
+    kind: Kind
+    same_cylinder: bool
+    fault: Fault | None  # of the policy, so that the kernel chose
+
+    @property
+    def right(self) -> bool:
+        """True if no place comes earlier, where the arm should look."""
+        on_time = self.came_ns <= self.wanted_ns + SAME_NS
+        return not self.fault and self.same_cylinder and on_time
+
+
+def replayed(log: Log, commands: list[Command]) -> Iterator[Command]:
+    """The commands; the log is as it was when each was given to the drive."""
+    told: dict[int, int] = {}
+    for command in commands:
+        yield command
+        place = command.sector // SECTORS
+        if command.kind is onlog.Kind.DATA and command.write:
+            log.free.discard(place)
+            told[command.block] = place
+        elif command.kind is onlog.Kind.MAP:
+            if not told:
+                continue  # a tree that was recovered wrongly has other pieces due
+            piece = next(iter(told)) // ENTRIES
+            due = log.due(piece)
+            here = {b: at for b, at in told.items() if b // ENTRIES == due} if due == piece else {}
+            log.commit(log.make(due, place, here))
+            told = {block: at for block, at in told.items() if block not in here}
+
+
+def nearest(answers: list[tuple[int, int, int]], head: int, drive: str, patience_ns: int) -> int:
+    """The track of the nearest free place, of tracks' answers: when the arm is there, when the
+    first free place comes, its sector or 0. The arm looks around its cylinder, and goes on to the
+    next one if it would be there, and its patience over, before the best place so far comes. After
+    the last cylinder comes the first, if no place was found on the way."""
+    sectors, heads, cylinders = PARTS[drive]
+    cylinder, first = head // sectors // heads, head // sectors % heads
+    best, best_ns = NONE, FOR_EVER
+    for i in range(heads * cylinders):
+        at = (cylinder + i // heads) % cylinders
+        track = at * heads + (first + i) % heads
+        there_ns, begin_ns, place = answers[track]
+        if best != NONE and at < cylinder and at != best // heads:
+            break
+        if not place:
+            continue
+        if there_ns + (patience_ns if at != cylinder else 0) >= best_ns:
+            break
+        if begin_ns < best_ns:
+            best, best_ns = track, begin_ns
+    return best
+
+
+def questions(run: Run, drive: str) -> tuple[list[Command], str]:
+    """The commands that chose a place, and what places_tool is to be told."""
+    log = Log.of((run.folder / "data.img").read_bytes())
+    asked, lines, known = [], [], set()
+    commands = onlog.commands(run.events, run.data_disk)
+    for c in replayed(log, [c for c in commands if c.kind is not onlog.Kind.NOTHING]):
+        if c.write and c.kind in (onlog.Kind.DATA, onlog.Kind.MAP):
+            lines += [f"+ {place}" for place in log.free - known]
+            lines += [f"- {place}" for place in known - log.free]
+            known = set(log.free)
+            lines.append(f"? {c.issued_ns} {c.sectors} {c.sector}")
+            asked.append(c)
+        lines.append(f"{'RW'[c.write]} {c.issued_ns} {c.sector} {c.sectors}")
+    return asked, "\n".join(lines)
+
+
+def choices(run: Run, drive: str, patience_us: int) -> Iterator[Choice]:
+    """All choices of places on the data disk, in order."""
+    asked, told = questions(run, drive)
+    line = [NATIVE / "places_tool", drive, str(nplaces(drive))]
+    done = subprocess.run(line, input=told, capture_output=True, text=True, check=True)
+    found = (
+        Fault(run.folder.name, number, event)
+        for number, event in enumerate(run.events)
+        if event.name == "fault"
+    )
+    faults = [fault for fault in found if fault.concerns(run.data_disk)]
+    sectors, heads, _ = PARTS[drive]
+    last = 0
+    for c, answer in zip(asked, done.stdout.splitlines(), strict=True):
+        if c.head >= nplaces(drive) * SECTORS:
+            continue  # the head is past the last track, so that is no track of the disk
+        came_ns, *rest = map(int, answer.split())
+        rows = list(zip(rest[::3], rest[1::3], rest[2::3], strict=True))
+        track = nearest(rows, c.head, drive, patience_us * 1000)
+        tracks = {c.head // sectors, track, c.sector // sectors}
+        kind = Kind.AWAY if len({at // heads for at in tracks}) > 1 else Kind.BESIDE
+        yield Choice(
+            c,
+            run.events[c.number],
+            rows[track][2],
+            rows[track][1],
+            came_ns,
+            Kind.HERE if len(tracks) == 1 else kind,
+            c.sector // sectors // heads == track // heads,
+            next((fault for fault in faults if last < fault.number < c.number), None),
+        )
+        last = c.number
+
+
+def where(sector: int, drive: str) -> str:
+    """A place, for a message."""
+    sectors, heads, _ = PARTS[drive]
+    track = sector // sectors
+    return f"sector {sector} (cylinder {track // heads}, head {track % heads})"
+
+
+def wrong(run: Run, choice: Choice, drive: str) -> Wrong:
+    """The message about a wrong choice."""
+    if choice.fault:
+        return run.blame(choice.fault)
+    c = choice.command
+    what = "a sector of the map" if c.kind is onlog.Kind.MAP else f"block {c.block}"
+    begin_ms, came_ms = ((ns - c.issued_ns) / 1e6 for ns in (choice.wanted_ns, choice.came_ns))
+    return Wrong(
+        f"{what} to go to {where(choice.wanted, drive)}, which begins after {begin_ms:.3f} ms, "
+        f"with the head at {where(c.head, drive)}",
+        f"it went to {where(c.sector, drive)}, which begins after {came_ms:.3f} ms",
+        Moment(run.folder.name, c.number, choice.event),
+    )
+
+
+def check(run: Run, drive: str, patience_us: int, kinds: set[Kind], least: int) -> None:
+    """Expect the nearest free place for each write, where the choice is of these kinds; there must
+    be at least so many."""
+    seen = 0
+    for choice in choices(run, drive, patience_us):
+        if choice.kind in kinds and choice.event.time_ns >= run.beacon(1):
+            seen += 1
+            if not choice.right:
+                raise wrong(run, choice, drive)
+    expect(seen >= least, f"at least {least} such choices", f"{seen}")

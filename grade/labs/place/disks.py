@@ -1,0 +1,144 @@
+"""Disks with a virtual log, and the machines that have them."""
+
+from collections.abc import Callable, Iterator
+from random import Random
+
+from grade.machine.virtual_log import ENTRIES, PLACE, SECTOR, Log, blocks_on, label, sector
+from grade.scoring.scenario import Scenario
+
+SIZE = "3M"  # of the file system
+TAIL = slice(SECTOR, 2 * SECTOR)
+PARTS = {"hp97560": (72, 19, 5), "st19101": (256, 16, 2)}  # sectors, heads, cylinders
+DRIVE = "hp97560"
+ROOT_BLOCK = 4 * ENTRIES + 10  # written last; of a file, but of none of its first blocks
+BUSY = 3  # times a block of a busy piece is written
+ARGS = "place=eager sched=fcfs write=through update=none nbuf=300"
+
+Lay = Callable[[bytes], bytes]
+
+
+def nplaces(drive: str) -> int:
+    """The places of the drive's part."""
+    sectors, heads, cylinders = PARTS[drive]
+    return sectors * heads * cylinders * SECTOR // PLACE
+
+
+class Disk:
+    """A disk in the making, with a virtual log, of which places are taken at random."""
+
+    def __init__(self, image: bytes, drive: str, rng: Random) -> None:
+        self.image, self.rng = image, rng
+        self.log = Log(nplaces(drive), rng.randrange(1, 1 << 60))
+        self.bytes = bytearray(nplaces(drive) * PLACE)
+        self.bytes[:SECTOR] = label(self.log.log, nplaces(drive))
+
+    def places(self) -> Iterator[int]:
+        """Free places, anywhere."""
+        while True:
+            yield self.rng.choice(sorted(self.log.free))
+
+    def blocks(self) -> dict[int, bytes]:
+        """The image's blocks that are not zeros."""
+        pieces = {at: self.image[at : at + PLACE] for at in range(0, len(self.image), PLACE)}
+        return {at // PLACE: data for at, data in pieces.items() if any(data)}
+
+    def lay(self, place: int, data: bytes) -> None:
+        """Put something there."""
+        self.bytes[place * PLACE : place * PLACE + len(data)] = data
+
+    def put(self, block: int, data: bytes) -> None:
+        """Write a block, and the sector of the map that tells of it."""
+        for place, of_map in self.log.write(block, self.places()):
+            self.lay(place, sector(of_map) if of_map else data)
+
+    def fill(self, blocks: dict[int, bytes]) -> None:
+        """Write blocks, and then each sector of the map once."""
+        for piece in sorted({block // ENTRIES for block in blocks}):
+            told = {}
+            for block in (block for block in blocks if block // ENTRIES == piece):
+                told[block] = next(self.places())
+                self.log.free.discard(told[block])
+                self.lay(told[block], blocks[block])
+            of_map = self.log.make(piece, next(self.places()), told)
+            self.lay(of_map.place, sector(of_map))
+            self.log.commit(of_map)
+
+    def shuffled(self, blocks: list[int]) -> list[int]:
+        """These in a random order."""
+        return self.rng.sample(blocks, len(blocks))
+
+    def grow(self) -> None:
+        """Write for some time, each block several times. In the end each is as in the image. Every
+        second piece of the map has not been written for long then; what first led there is gone.
+        Piece 0 has, so that even a wrong recovery may find what makes a file system."""
+        blocks = self.blocks()
+        for block in self.shuffled(list(blocks)):
+            self.put(block, self.rng.randbytes(PLACE))
+        for block in self.shuffled(list(blocks)):
+            self.put(block, blocks[block])
+        busy = [block for block in blocks if block // ENTRIES % 2 == 0]
+        for block in self.shuffled(busy * BUSY):
+            self.put(block, blocks[block])
+        self.put(ROOT_BLOCK, blocks[ROOT_BLOCK])
+
+    def switched_off(self) -> bytes:
+        """The disk with a tail."""
+        self.bytes[TAIL] = self.log.tail()
+        return bytes(self.bytes)
+
+
+def fresh(drive: str, rng: Random, full: bool = False) -> Lay:
+    """A disk whose pieces of the map were written once each, as when it was made; but the blocks
+    are anywhere. full: every block has a place, so hardly one is free."""
+
+    def lay(image: bytes) -> bytes:
+        disk = Disk(image, drive, rng)
+        blocks = disk.blocks()
+        if full:
+            nblocks = blocks_on(nplaces(drive))
+            blocks = {i: image[i * PLACE :][:PLACE].ljust(PLACE, b"\0") for i in range(nblocks)}
+        disk.fill(blocks)
+        return disk.switched_off()
+
+    return lay
+
+
+def grown(drive: str, rng: Random, tail: bool = True) -> Lay:
+    """A disk that was written for some time, so that its map has become a tree. tail: the power was
+    switched off, and not cut."""
+
+    def lay(image: bytes) -> bytes:
+        disk = Disk(image, drive, rng)
+        disk.grow()
+        return disk.switched_off() if tail else bytes(disk.bytes)
+
+    return lay
+
+
+def changed(drive: str, rng: Random, how: Callable[[Disk], None]) -> Lay:
+    """As grown, with something done to it at the end."""
+
+    def lay(image: bytes) -> bytes:
+        disk = Disk(image, drive, rng)
+        disk.grow()
+        disk.switched_off()
+        how(disk)
+        return bytes(disk.bytes)
+
+    return lay
+
+
+def machine(name: str, drive: str, lay: Lay, lines: list[str], **more: object) -> Scenario:
+    """A machine whose data disk is a part of this drive, with a virtual log."""
+    more = {"args": ARGS, "size": SIZE, "drives": (drive,), "spares": False} | more
+    return Scenario(name=name, script="\n".join(lines), on_log=lay, **more)
+
+
+def files(rng: Random, blocks: int) -> dict[str, object]:
+    """Of a scenario: two files of so many blocks together, with something in each block."""
+    first = rng.randrange(blocks // 3, blocks // 2)
+    data = (("/f", f"{4 * first}K"), ("/g", f"{4 * (blocks - first)}K"))
+    return {"data": data, "pattern": rng.randrange(1, 1 << 30)}
+
+
+READ = ["beacon 1", "cat /data/f /data/g > /dev/null", "beacon 2"]

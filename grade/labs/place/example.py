@@ -1,0 +1,54 @@
+"""Eight blocks of a file are written, one after the other, to a disk of which three quarters are in
+use. After each of them goes the sector of the map that tells where it is."""
+
+from dataclasses import replace
+from itertools import pairwise
+from random import Random
+
+from grade.scoring import onlog
+from grade.scoring.example import columns
+from grade.scoring.scenario import Run
+from grade.scoring.setting import PLAIN
+
+from .disks import DRIVE, PARTS, fresh, machine
+
+BLOCKS = (100, 31, 77, 5, 140, 62, 118, 9)
+DD = "bs=4k count=1 conv=notrunc 2> /dev/null"
+SCENARIO = replace(
+    machine(
+        "example",
+        DRIVE,
+        fresh(DRIVE, Random(1)),
+        [
+            "beacon 1",
+            *(f"dd if=/data/f of=/data/g seek={block} skip={block} {DD}" for block in BLOCKS),
+        ],
+        data=(("/f", "1800K"), ("/g", "640K")),
+        pattern=1,
+        varied=False,
+    ),
+    setting=replace(PLAIN, drives=("fixed", DRIVE, "fixed")),
+)
+
+
+def where(sector: int) -> str:
+    """A sector's cylinder, head, and place on the track."""
+    sectors, heads, _ = PARTS[DRIVE]
+    track = sector // sectors
+    return f"{track // heads}/{track % heads}/{sector % sectors}"
+
+
+def told(run: Run) -> str:
+    """Each write with the time that it took the drive."""
+    numbers = run.sectors("/g")
+    commands = onlog.commands(run.events, run.data_disk)
+    rows, total = [], 0.0
+    for data, of_map in pairwise(commands):
+        block = numbers.get(data.block * onlog.SECTORS)
+        if block is None or data.kind is not onlog.Kind.DATA or not data.write:
+            continue
+        took = [(c.done_ns - c.issued_ns) / 1e6 for c in (data, of_map)]
+        total += sum(took)
+        cells = [where(data.head), where(data.sector), f"{took[0]:.1f}"]
+        rows.append([block, *cells, where(of_map.sector), f"{took[1]:.1f}", f"{total:.1f} ms"])
+    return columns(["block", "head at", "data to", "ms", "map to", "ms", "in all"], rows)

@@ -1,0 +1,22 @@
+"""The same on another drive."""
+
+from grade.scoring.workbench import Workbench
+
+from ..choices import Kind, check
+from ..recovery import expect_places, expect_walk, reader
+from ..writes import WRITES, patience_us, writer
+
+DRIVE = "st19101"
+
+
+def places_are_chosen_as_well_on_a_faster_drive(bench: Workbench) -> None:
+    """A program writes random blocks of a file."""
+    run = bench.run(writer(bench, "faster", DRIVE), despite_faults=True)
+    check(run, DRIVE, patience_us(bench, "faster"), set(Kind), WRITES)
+
+
+def its_log_is_found(bench: Workbench) -> None:
+    """A kernel starts from a disk that was written for some time."""
+    run = bench.run(reader(bench, "found", drive=DRIVE), despite_faults=True)
+    expect_places(run)
+    expect_walk(run)

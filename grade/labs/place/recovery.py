@@ -1,0 +1,106 @@
+"""What a kernel reads of a log at its start, and where it then finds the blocks."""
+
+from collections.abc import Iterator
+from itertools import takewhile
+from random import Random
+
+from grade.machine.virtual_log import DamagedLogError, Log
+from grade.scoring import onlog
+from grade.scoring.assertions import Wrong, expect
+from grade.scoring.onlog import SECTORS, Command
+from grade.scoring.scenario import Run, Scenario
+from grade.scoring.workbench import Workbench
+
+from .choices import replayed
+from .disks import DRIVE, READ, files, grown, machine, nplaces
+
+BLOCKS = (480, 540)  # of files
+
+
+def reader(bench: Workbench, name: str, tail: bool = True, drive: str = DRIVE) -> Scenario:
+    """A machine that starts with a disk that was written for some time, and reads its files."""
+    rng = bench.random(name)
+    lay = grown(drive, Random(rng.random()), tail)
+    return machine(name, drive, lay, READ, **files(rng, rng.randrange(*BLOCKS)))
+
+
+def start(run: Run) -> Iterator[Command]:
+    """The reads of a log's start: until the tail is cleared."""
+    commands = onlog.commands(run.events, run.data_disk)
+    return takewhile(lambda c: c.kind is onlog.Kind.RAW and not c.write, commands)
+
+
+def found(run: Run, disk: str = "data.img") -> Log:
+    """The log on the disk with which a run starts. Raises Wrong if an earlier run has broken it."""
+    try:
+        return Log.of((run.folder / disk).read_bytes())
+    except DamagedLogError as error:
+        raise Wrong("a log that can be found after a power cut", str(error)) from None
+
+
+def expect_walk(run: Run) -> None:
+    """Expect that the last reads of the start are those of the map's sectors that count."""
+    image = (run.folder / "data.img").read_bytes()
+    count = {place * SECTORS: piece for piece, (_, place) in found(run).at.items()}
+    scanned = not any(image[512:1024])
+    first = 2 + (nplaces(run.scenario.setting.drives[run.data_disk]) - 1 if scanned else 0)
+    seen = set()
+    for command in list(start(run))[first:]:
+        event = run.events[command.number]
+        run.expect(
+            command.sector in count,
+            "only sectors of the map that count to be read",
+            f"sector {command.sector} is none of them",
+            event,
+        )
+        run.expect(
+            command.sector not in seen,
+            "each sector of the map to be read once",
+            f"that of piece {count[command.sector]}, sector {command.sector}, was read again",
+            event,
+        )
+        seen.add(command.sector)
+    left = sorted(piece for sector, piece in count.items() if sector not in seen)
+    came = f"those of pieces {', '.join(map(str, left))} were not"
+    expect(not left, f"all {len(count)} sectors of the map that count to be read", came)
+
+
+def expect_places(run: Run) -> None:
+    """Expect that each block is read from where it is."""
+    log, read = found(run), set()
+    for c in replayed(log, onlog.commands(run.events, run.data_disk)):
+        if c.write or c.kind not in (onlog.Kind.DATA, onlog.Kind.NOTHING):
+            continue
+        at = log.map.get(c.block)
+        read.add(c.block)
+        run.expect(
+            c.sector // SECTORS == at if at else c.kind is onlog.Kind.NOTHING,
+            f"block {c.block} to be read from place {at}" if at else f"no read for block {c.block}",
+            "it was taken for a block that was never written"
+            if c.kind is onlog.Kind.NOTHING
+            else f"it was read from place {c.sector // SECTORS}",
+            run.events[c.number],
+        )
+    run.beacon(2)
+    expect(len(read) >= BLOCKS[0], f"at least {BLOCKS[0]} blocks to be read", f"{len(read)}")
+
+
+def expect_kept(run: Run) -> None:
+    """Expect that the disk which a power cut left tells of every write that was done before."""
+    log, there = found(run), found(run, "data.after.img").map
+    commands = onlog.commands(run.events, run.data_disk)
+    cut = [c for c in commands if c.write and not c.done_ns]
+    for _ in replayed(log, [c for c in commands if c not in cut]):
+        pass
+    writes = [c for c in commands if c.write and c.kind is onlog.Kind.DATA]
+    last = {c.block: c for c in writes}
+    for block, place in log.map.items():
+        if there.get(block) == place or (cut and block == writes[-1].block):
+            continue
+        at = f"place {there[block]}" if block in there else "no place"
+        run.expect(
+            False,
+            f"the disk to tell after the power cut that block {block} is in place {place}",
+            f"it tells of {at}",
+            run.events[last[block].number] if block in last else None,
+        )

@@ -1,0 +1,41 @@
+"""What was written before a power cut is found after it, and so after the next cut."""
+
+from dataclasses import replace
+
+from grade.scoring.scenario import Run, Scenario
+from grade.scoring.workbench import Workbench
+
+from ..disks import READ
+from ..recovery import expect_kept, expect_places, expect_walk, reader
+
+PART = 60  # blocks of the file that are written
+MS = (900, 1500)  # until the cut
+
+
+def _cut(bench: Workbench, name: str, before: Run | None) -> Scenario:
+    """A machine that writes until its power is cut; its disk is that of the run before."""
+    rng = bench.random(name)
+    first = reader(bench, "cuts")
+    part = f"size={4 * PART}k nr=1000"
+    words = f"rw=randwrite filename=/data/g bs=4k {part} seed={rng.randrange(1, 10**9)}"
+    script = f"iogen {words} > /dev/null &\nsleep {rng.randrange(*MS) / 1000}\nbeacon 1"
+    scenario = replace(first, name=name, script=script, cut=True)
+    return _with_disk_of(before, scenario) if before else scenario
+
+
+def _with_disk_of(run: Run, scenario: Scenario) -> Scenario:
+    left = (run.folder / "data.after.img").read_bytes()
+    return replace(scenario, on_log=lambda _: left)
+
+
+def nothing_is_lost_by_two_power_cuts(bench: Workbench) -> None:
+    """A program writes random blocks at a file's beginning until the power is cut; the same again;
+    then all is read."""
+    first = bench.run(_cut(bench, "cut-1", None), despite_faults=True)
+    expect_kept(first)
+    second = bench.run(_cut(bench, "cut-2", first), despite_faults=True)
+    expect_kept(second)
+    last = replace(reader(bench, "cuts"), name="cut-3", script="\n".join(READ))
+    run = bench.run(_with_disk_of(second, last), despite_faults=True)
+    expect_places(run)
+    expect_walk(run)
