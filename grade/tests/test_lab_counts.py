@@ -1,15 +1,18 @@
-"""What tests of labs share: the kinds of a scheduler's choices, and counters that were kept."""
+"""What tests of labs share: the kinds of a scheduler's choices, counters that were kept, and the
+moments that are told."""
 
 import dataclasses
 from pathlib import Path
 
 import pytest
 
+from grade.labs.decluster.writes import Dirtying, expect_most_queued, expect_written, first_over
 from grade.labs.elevator.choices import Kind, check, choices, returns
+from grade.labs.watermark.bursts import expect_levels
 from grade.machine.trace import Event
 from grade.scoring.assertions import Wrong
 from grade.scoring.counted import counter, growth
-from grade.scoring.scenario import Run, Scenario
+from grade.scoring.scenario import FOR_EVER, Request, Run, Scenario, Write
 
 DISK = 1  # the data disk of a scenario that is not varied
 
@@ -84,3 +87,81 @@ def test_a_counter_is_read_from_where_it_was_kept() -> None:
 def test_a_counter_that_is_not_there_once_is_wrong(text: str) -> None:
     with pytest.raises(Wrong, match=r"the counter a\.b"):
         counter(Kept({"/counters1": text}), 1, "a.b")
+
+
+# ---- moments ----
+
+
+class Seen(Run):
+    """A run whose script has passed all beacons at the end."""
+
+    def beacon(self, number: int) -> int:
+        return FOR_EVER
+
+
+def burst(second: float, dirty: int, left: int) -> list[Event]:
+    """So many blocks become dirty, and a tenth of a second later all but `left` are written."""
+    at_ns = int(second * 1e9)
+    blocks = range(at_ns, at_ns + dirty)  # others in each burst
+    made = [Event(at_ns, "dirtied", DISK, block, 0, 0, True) for block in blocks]
+    written = blocks[: dirty - left]
+    return made + [Event(at_ns + 10**8, "writing", DISK, block, 0, 1, True) for block in written]
+
+
+class Two:
+    """A workbench for which both kernels have run already."""
+
+    def __init__(self, own: list[Event], best: list[Event]) -> None:
+        self.own, self.best = (Seen(Scenario("s", ""), Path(), one) for one in (own, best))
+
+    def run(self, scenario: Scenario) -> Run:
+        return self.own
+
+    def reference(self, scenario: Scenario) -> Run:
+        return self.best
+
+
+def test_a_mark_that_is_wrong_is_told_with_the_burst_that_shows_it() -> None:
+    """One of watermark's bursts in each of two steps of 4 s."""
+    right = burst(5, 100, 0) + burst(9, 60, 0)
+    asked = Scenario("s", "")
+    expect_levels(Two(right, right), asked, 4000, 1, "high")
+    with pytest.raises(Wrong, match=r"1: 99, 2: 59; found 1: 99, 2: 79") as told:
+        expect_levels(Two(burst(5, 100, 0) + burst(9, 80, 0), right), asked, 4000, 1, "high")
+    assert (told.value.moment.event.name, told.value.moment.event.time_ns) == (
+        "writing",
+        9_100_000_000,
+    )
+    with pytest.raises(Wrong, match="no burst of writes that shows it") as told:
+        expect_levels(Two([], right), asked, 4000, 1, "low")
+    assert told.value.moment is None
+
+
+def test_too_many_writes_in_a_queue_are_told_with_the_moment_when_there_were_so_many() -> None:
+    """Of decluster's held-back writes."""
+    writes = [Event(ns, "queued", DISK, 8 * ns, 0, 8, True) for ns in range(1, 5)]
+    run = run_of(*writes[:3], Event(4, "issued", DISK, 8, 0, 8, True), writes[3])
+    expect_most_queued(run, 3, 0, 9, "oaw.floor=2")
+    with pytest.raises(Wrong, match=r"up to 2 .*oaw.floor=1.*; found 3") as told:
+        expect_most_queued(run, 2, 0, 9, "oaw.floor=1")
+    assert told.value.moment.event == writes[2]
+
+
+def test_a_block_that_is_written_too_late_or_never_is_told_with_its_moment() -> None:
+    dirtied = Event(10**9, "dirtied", DISK, 5, 0, 0, True)
+    queued_event = Event(3 * 10**9, "queued", DISK, 40, 0, 8, True)
+    run = run_of(dirtied, queued_event)
+    request = Request(DISK, 40, 8, True, queued_event.time_ns, 0, 0)
+    written = Dirtying(run, 5, dirtied, Write(5, request))
+    written.expect_age(0, 2, "to be written")
+    with pytest.raises(Wrong, match=r"at most 1 s.*; found it was written 2\.000 s after") as told:
+        expect_written([written], 1)
+    assert told.value.moment.event == queued_event
+    with pytest.raises(Wrong, match="never written") as told:
+        expect_written([Dirtying(run, 5, dirtied, None)], 1)
+    assert told.value.moment.event == dirtied
+
+
+def test_of_scans_that_did_too_much_the_first_thing_too_many_is_told() -> None:
+    assert first_over([[1, 2], [3, 4, 5, 6]], 2.5) == 5
+    assert first_over([[1, 2]], 2) is None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from grade.machine.trace import Event
-from grade.scoring.scenario import Run, Scenario
+from grade.scoring.scenario import Run, Scenario, Write
 
 from .writes import Dirtying, bursts, delayed_writes, dirtyings, scan_by_scan
 
@@ -82,9 +82,14 @@ class Played:
         return self.run.beacon(2 * self.number), self.run.beacon(2 * self.number + 1)
 
     @cached_property
+    def by_scan(self) -> list[list[Write]]:
+        """The writes of the burst's blocks by each scan that wrote some."""
+        return bursts(self.run.writes_of(f"/f{self.number}", *self.between))
+
+    @property
     def sizes(self) -> list[int]:
-        """How many of the burst's blocks each scan wrote that wrote some."""
-        return [len(scan) for scan in bursts(self.run.writes_of(f"/f{self.number}", *self.between))]
+        """How many these are."""
+        return [len(scan) for scan in self.by_scan]
 
     @cached_property
     def dirtyings(self) -> list[Dirtying]:

@@ -16,21 +16,38 @@ PAUSE_NS = 500 * 10**6  # a longer gap is between two scans, which come each sec
 class Dirtying:
     """A block of a file became dirty, and was written later, or never."""
 
+    run: Run
     block: int
-    dirtied_ns: int
-    queued_ns: int | None
+    event: Event  # it became dirty
+    write: Write | None
+
+    @property
+    def dirtied_ns(self) -> int:
+        return self.event.time_ns
 
     @property
     def age_s(self) -> float:
-        return (self.queued_ns - self.dirtied_ns) / 1e9
+        return (self.write.request.queued_ns - self.dirtied_ns) / 1e9
+
+    def expect_age(self, least_s: float, most_s: float, expected: str) -> None:
+        """Expect that it was written, and at this age; a failure tells the moment."""
+        block = f"block {self.block}"
+        never = "it was never written"
+        self.run.expect(self.write is not None, f"{block} to be written", never, self.event)
+        self.run.expect(
+            least_s <= self.age_s <= most_s,
+            f"{block} {expected}",
+            f"it was written {self.age_s:.3f} s after it became dirty",
+            self.write,
+        )
 
 
 def dirtyings(run: Run, path: str, start_ns: int, end_ns: int) -> list[Dirtying]:
     """Each time before start_ns that a block of the file became dirty, with writes until end_ns."""
     number = run.sectors(path)
-    times: dict[int, list[int]] = {block: [] for block in number.values()}
+    writes: dict[int, list[Write]] = {block: [] for block in number.values()}
     for write in run.writes_of(path, end_ns=end_ns):
-        times[write.block].append(write.request.queued_ns)
+        writes[write.block].append(write)
     found = []
     for event in run.events:
         block = number.get(event.block * BLOCK_SECTORS)
@@ -38,8 +55,8 @@ def dirtyings(run: Run, path: str, start_ns: int, end_ns: int) -> list[Dirtying]
             event.disk == run.data_disk and event.name == "dirtied" and event.time_ns < start_ns
         )
         if in_time and block is not None:
-            later = [ns for ns in times[block] if ns >= event.time_ns]
-            found.append(Dirtying(block, event.time_ns, min(later, default=None)))
+            later = (w for w in writes[block] if w.request.queued_ns >= event.time_ns)
+            found.append(Dirtying(run, block, event, next(later, None)))
     return found
 
 
@@ -47,14 +64,7 @@ def expect_written(found: list[Dirtying], most_s: float) -> None:
     """Expect each of these blocks to be written within that time."""
     expect(bool(found), "blocks to become dirty", "none did")
     for one in found:
-        expect(
-            one.queued_ns is not None, f"block {one.block} to be written", "it was never written"
-        )
-        expect(
-            one.age_s <= most_s,
-            f"block {one.block} to be written at most {most_s:g} s after it became dirty",
-            f"it was written {one.age_s:.3f} s after",
-        )
+        one.expect_age(0, most_s, f"to be written at most {most_s:g} s after it became dirty")
 
 
 def scan_by_scan(found: Iterable[tuple[int, T]]) -> list[list[T]]:
@@ -81,11 +91,20 @@ def delayed_writes(run: Run, start_ns: int, end_ns: int) -> list[Event]:
     return [e for e in between if e.name == "writing" and e.argument]
 
 
-def most_queued(run: Run, start_ns: int, end_ns: int) -> int:
-    """The largest number of writes that waited in the data disk's queue in that time."""
+def expect_most_queued(run: Run, wanted: int, start_ns: int, end_ns: int, why: str) -> None:
+    """Expect the largest number of writes that waited in the data disk's queue in that time to be
+    this one; why: what determines it. A failure tells the moment when it was reached first."""
     waiting = most = 0
+    when = None
     for event in run.events:
         if event.disk == run.data_disk and event.write and event.time_ns < end_ns:
             waiting += (event.name == "queued") - (event.name == "issued")
-            most = max(most, waiting if event.time_ns >= start_ns else 0)
-    return most
+            if event.time_ns >= start_ns and waiting > most:
+                most, when = waiting, event
+    expected = f"up to {wanted} writes queued at one time ({why})"
+    run.expect(most == wanted, expected, f"{most}", when)
+
+
+def first_over(scans: Iterable[list[T]], most: float) -> T | None:
+    """The first of what a scan did beyond so many, in the first scan that did more."""
+    return next((scan[int(most)] for scan in scans if len(scan) > most), None)

@@ -4,7 +4,7 @@ dirty before and after each."""
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grade.scoring.assertions import expect
+from grade.machine.trace import Event
 from grade.scoring.scenario import FOR_EVER, Run, Scenario
 from grade.scoring.workbench import Workbench
 
@@ -21,11 +21,18 @@ Block = tuple[int, int]  # disk, number
 class Burst:
     """Blocks whose writes were started together."""
 
-    time_ns: int
     before: int  # blocks dirty when it began
     left: int  # when it ended
-    blocks: list[Block]  # in the order in which they were started
+    writes: list[Event]  # the events `writing`, in this order
     oldest: list[Block]  # as many blocks: those that had been dirty longest
+
+    @property
+    def first(self) -> Event:
+        return self.writes[0]
+
+    @property
+    def time_ns(self) -> int:
+        return self.first.time_ns
 
 
 def bursts(run: Run, start_ns: int = 0, end_ns: int = FOR_EVER) -> Iterator[Burst]:
@@ -40,22 +47,38 @@ def bursts(run: Run, start_ns: int = 0, end_ns: int = FOR_EVER) -> Iterator[Burs
             if event.time_ns - last_ns > PAUSE_NS:
                 if burst and start_ns <= burst.time_ns < end_ns:
                     yield burst
-                burst, by_age = Burst(event.time_ns, len(dirty), 0, [], []), list(dirty)
+                burst, by_age = Burst(len(dirty), 0, [], []), list(dirty)
             del dirty[block]
-            burst.blocks.append(block)
+            burst.writes.append(event)
             burst.left, last_ns = len(dirty), event.time_ns
-            burst.oldest = by_age[: len(burst.blocks)]
+            burst.oldest = by_age[: len(burst.writes)]
     if burst and start_ns <= burst.time_ns < end_ns:
         yield burst
 
 
 @dataclass(frozen=True)
 class Level:
-    """The marks between two steps, as far as bursts show them."""
+    """The marks between two steps, as far as bursts show them.
+
+    highest: the burst before which the most blocks were dirty; lowest: the one that left the
+    fewest.
+    """
 
     step: int
-    high: int  # the most blocks that were dirty before a burst, less one
-    low: int  # the fewest that a burst left
+    highest: Burst
+    lowest: Burst
+
+    @property
+    def high(self) -> int:
+        return self.highest.before - 1
+
+    @property
+    def low(self) -> int:
+        return self.lowest.left
+
+    def shown_by(self, mark: str) -> Event:
+        """The beginning of the burst that shows a mark."""
+        return {"high": self.highest, "low": self.lowest}[mark].first
 
 
 def levels(run: Run, step_ns: int, last: int) -> dict[int, Level]:
@@ -67,9 +90,10 @@ def levels(run: Run, step_ns: int, last: int) -> dict[int, Level]:
     for burst in bursts(run, SETTLED_NS, run.beacon(last)):
         step, since_ns = divmod(burst.time_ns, step_ns)
         if since_ns > step_ns // 20:
-            was = found.get(step, Level(step, 0, burst.left))
-            high = max(was.high, burst.before - 1)
-            found[step] = Level(step, high, min(was.low, burst.left))
+            was = found.get(step, Level(step, burst, burst))
+            highest = max(was.highest, burst, key=lambda one: one.before)
+            lowest = min(was.lowest, burst, key=lambda one: one.left)
+            found[step] = Level(step, highest, lowest)
     return found
 
 
@@ -87,18 +111,20 @@ def expect_levels(
     share: float | None = None,
 ) -> None:
     """Expect a mark, `high` or `low`, to be close to the reference's in nearly all steps in which
-    the bursts of both show it; share: by how much it may differ, if not as in SHARES."""
-    step_ns = step_ms * 10**6
-    own = levels(bench.run(scenario), step_ns, last)
+    the bursts of both show it; share: by how much it may differ, if not as in SHARES. The moment
+    that is told is the first burst that shows another mark."""
+    step_ns, run = step_ms * 10**6, bench.run(scenario)
+    own = levels(run, step_ns, last)
     best = levels(bench.reference(scenario), step_ns, last)
     share = share or SHARES[mark]
     wanted = {step: getattr(level, mark) for step, level in best.items()}
     came = {step: getattr(own[step], mark) for step in wanted if step in own}
-    good = sum(close(blocks, wanted[step], share) for step, blocks in came.items())
-    expect(
-        len(came) >= SEEN * len(wanted) and good >= ENOUGH * len(came),
+    wrong = [step for step, blocks in came.items() if not close(blocks, wanted[step], share)]
+    run.expect(
+        len(came) >= SEEN * len(wanted) and len(came) - len(wrong) >= ENOUGH * len(came),
         f"the {mark} mark in each step of {step_ms} ms, as step: blocks, to be {told(wanted)}",
         told(came),
+        own[wrong[0]].shown_by(mark) if wrong else None,
     )
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from grade.scoring.assertions import expect
 from grade.scoring.counted import growth
-from grade.scoring.scenario import BLOCK_BYTES, Run, Scenario
+from grade.scoring.scenario import BLOCK_BYTES, FOR_EVER, Run, Scenario
 from grade.scoring.workbench import Workbench
 
 from ..burst import Burst, played, scenario
@@ -49,11 +49,7 @@ def a_block_that_is_alone_is_not_written_before_its_age(bench: Workbench) -> Non
     found = _dirtyings(_alone(bench))
     expect_written(found, _age_s(bench) + BLOCKS)
     for one in found:
-        expect(
-            one.age_s >= _age_s(bench),
-            f"block {one.block} to stay for ldcl.age_s={_age_s(bench)} s",
-            f"it was written after {one.age_s:.3f} s",
-        )
+        one.expect_age(_age_s(bench), FOR_EVER, f"to stay for ldcl.age_s={_age_s(bench)} s")
 
 
 def each_block_is_written_by_the_next_scan_after_its_age(bench: Workbench) -> None:

@@ -7,7 +7,7 @@ from grade.scoring.scenario import BLOCK_SECTORS, Run, Scenario, Write
 from grade.scoring.workbench import Workbench
 
 from ..burst import COUNTERS
-from ..writes import delayed_writes, most_queued
+from ..writes import delayed_writes, expect_most_queued
 
 BLOCKS = 60
 KEPT = f"grep oaw /dev/stat > {COUNTERS}"
@@ -82,12 +82,7 @@ def a_write_starts_at_once_only_while_the_queue_is_short(bench: Workbench) -> No
     run, floors = _run(bench), _floors(bench)
     _expect_some_held_back(run, floors)
     for number, floor in enumerate(floors, 1):
-        most = most_queued(run, *_filled(run, number))
-        expect(
-            most == floor + 1,
-            f"up to {floor + 1} writes queued at one time (oaw.floor={floor})",
-            f"{most}",
-        )
+        expect_most_queued(run, floor + 1, *_filled(run, number), f"oaw.floor={floor}")
 
 
 def a_block_that_is_not_filled_is_only_delayed(bench: Workbench) -> None:

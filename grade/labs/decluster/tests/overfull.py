@@ -7,6 +7,7 @@ from grade.scoring.scenario import Scenario
 from grade.scoring.workbench import Workbench
 
 from ..burst import Burst, played, scenario
+from ..writes import first_over
 
 AGE_S, THRESHOLD = 7, 4
 UNEVEN = 1.4  # a second may have this many times its share
@@ -31,15 +32,16 @@ def _scenario(bench: Workbench) -> Scenario:
 
 def too_many_are_spread_evenly(bench: Workbench) -> None:
     """Three bursts have several times as many blocks as there is room for."""
-    made = _bursts(bench)
-    for one in list(played(bench.run(_scenario(bench)), made))[: len(RANGES_S)]:
+    made, run = _bursts(bench), bench.run(_scenario(bench))
+    for one in list(played(run, made))[: len(RANGES_S)]:
         blocks, seconds = one.burst.blocks, one.burst.range_s + 1
         share = blocks // seconds
         expect(sum(one.sizes) == blocks, f"{blocks} blocks to be written", f"{sum(one.sizes)} were")
-        expect(
+        run.expect(
             max(one.sizes) <= UNEVEN * share,
             f"about {share} writes a second for {seconds} s",
             f"{one.sizes} in the seconds with writes",
+            first_over(one.by_scan, UNEVEN * share),
         )
 
 

@@ -14,10 +14,11 @@ def a_scan_queues_all_that_is_due(bench: Workbench) -> None:
     expect_due(run, "/b", writes)
     last_ns = writes[-1].request.queued_ns
     done = sum(w.request.completed_ns < last_ns for w in writes)
-    expect(
+    run.expect(
         done < QUEUED // 10,
         "all of them to be in the queue before the disk has done many",
         f"{done} were done before the last one was queued",
+        writes[-1],
     )
 
 
@@ -27,8 +28,9 @@ def smoothsync_returns_before_the_disk_is_done(bench: Workbench) -> None:
     writes = run.writes_of("/f", run.beacon(ALL), run.beacon(RETURNED))
     expect(len(writes) == QUEUED, f"{QUEUED} blocks to be queued", f"{len(writes)} were")
     done = sum(w.request.completed_ns < run.beacon(RETURNED) for w in writes)
-    expect(
+    run.expect(
         done < QUEUED // 2,
         "smoothsync to return before half of the writes are done",
         f"{done} were done",
+        writes[-1],
     )
