@@ -102,7 +102,7 @@ def submissions_table(records: dict[str, Record]) -> str:
     for name, record in sorted(records.items(), key=lambda item: (-item[1].counts, item[0])):
         link = f'<a href="{escape(quote(name))}/{page.FILE}">{escape(name)}</a>'
         say = f'<td class="say">{escape(lost_in(record))}</td>'
-        rows += f'<tr><td class="name">{link}</td><td>{record.counts:g}</td>{say}</tr>\n'
+        rows += f"<tr><td>{link}</td><td>{record.counts:g}</td>{say}</tr>\n"
     head = '<tr><th>name</th><th>score</th><th class="say">lost points in</th></tr>'
     return f"<table><thead>{head}</thead>\n<tbody>{rows}</tbody></table>"
 

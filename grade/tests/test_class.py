@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+import browser
 import distributed
 import pytest
 from distributed import Client, LocalCluster
@@ -18,6 +19,7 @@ from grade.scoring import behaviour, classpage, classroom, grading, tree
 from grade.scoring.classroom import BadClass, Step
 from grade.scoring.lab import mistakes, named
 from grade.scoring.late import BadLate
+from grade.scoring.likeness import Pair
 from grade.scoring.record import NOT_SCORED, Cost, GroupResult, Outcome, Record, parse
 from grade.scoring.submission import Refused
 
@@ -289,3 +291,66 @@ def test_the_samples_are_scored_by_processes_as_the_guide_says(tmp_path: Path) -
     assert 20 < half.score == here.score < 100
     assert any(test.runs for test in here.tests) and not any(test.runs for test in half.tests)
     assert [test.came for test in half.tests] == [test.came for test in here.tests]
+
+
+# ---- as a person sees it ----
+
+LONG = "a_student_whose_name_is_longer_than_most_names_of_students_are"
+WIDE, PHONE = 1200, 400
+# Words whose boxes overlap those of other words, and what stands out of the window.
+OVERLAPS = """(() => {
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const boxes = [];
+  for (let node; (node = walk.nextNode());) {
+    if (!node.data.trim()) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    for (const box of range.getClientRects()) boxes.push([node.data.trim(), box]);
+  }
+  for (const svg of document.querySelectorAll('svg'))
+    boxes.push(['a picture', svg.getBoundingClientRect()]);
+  const over = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
+    Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4;
+  const found = [];
+  boxes.forEach(([a, one], i) => boxes.slice(i + 1).forEach(([b, other]) => {
+    if (over(one, other)) found.push(`${a} | ${b}`);
+  }));
+  return found;
+})()"""
+
+
+def full_page() -> str:
+    """A class's page with a bit of everything: long names, a leaderboard, a pair, a refusal."""
+
+    def one(points: float, value: float) -> Record:
+        limits = {"measured": True, "value": value, "full": 10.0, "none": 90.0, "unit": "ms"}
+        tests = [
+            Outcome("rise", "a_block_right_under_the_head_is_served_next", "", False, 15, 15),
+            Outcome("response", "random_reads_wait_less", "", False, points, 15, **limits),
+            Outcome("response", "the_worst_reads_wait_less", "", False, points, 15, **limits),
+        ]
+        groups = [
+            GroupResult("rise", "", False, 15, 15),
+            GroupResult("response", "", False, 2 * points, 30),
+        ]
+        score = 15 + 2 * points
+        return Record("a", "A lab", "7", "graded", "", score, 45, groups=groups, tests=tests)
+
+    records = {"ada": one(15, 9.5), LONG: one(3.25, 77.123), "bob": one(0, 99)}
+    records["eve"] = Record(
+        "a", "A lab", "7", "refused", "policies/sched/clook.c: missing", most=45
+    )
+    pair = Pair("ada", LONG, 0.91, behaviour.SAYS)
+    return classpage.text(LAB, records, [pair])
+
+
+@pytest.mark.parametrize("width", [PHONE, WIDE])
+def test_nothing_on_the_page_overlaps_on_a_phone_and_on_a_screen(
+    width: int, tmp_path: Path
+) -> None:
+    page_file = tmp_path / "class.html"
+    page_file.write_text(full_page())
+    with browser.Page(tmp_path / "browser") as page:
+        page.visit(page_file, width=width)
+        assert page.value("document.documentElement.scrollWidth") <= width
+        assert page.value(OVERLAPS) == []
