@@ -124,7 +124,7 @@ $(if $(filter replay,$(MAKECMDGOALS)),$(if $(filter 1,$(words $(if $(value E),E)
     experiment whose run is made again in gdb, or RUN=, the folder of a graded run, or \
     CERTIFICATE=, the certificate.json of a grade)))
 $(if $(filter events,$(MAKECMDGOALS)),$(if $(value RUN_FOLDER),,$(error \
-    events lacks RUN: give the folder of a run as in build/grade/elevator/runs/rise)))
+    events lacks RUN: give the folder of a run as in build/grade/elevator/runs/syncs)))
 $(call needed,events,EVENT,the number of an event: a failed test's message names one)
 $(call must_be,EVENT,[0-9]+,the number of an event)
 $(call needed,run,DO,commands of Sluice's shell)

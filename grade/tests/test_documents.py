@@ -48,6 +48,7 @@ HOST = {"debugfs", "e2fsck", "dumpe2fs", "tar", "git"}
 # What stands for something else, or is to be made.
 PLACEHOLDER = re.compile(r"\.\.\.|^$|^dir$|\b(HOST|NAME|NEXT|DIR)\b|\$\(")
 ENVIRONMENT = re.compile(r'environ(?:\.get\(|\[)"(\w+)"')
+GRADED_RUN = re.compile(r"build/grade/([\w-]+)/runs/([\w-]+)")
 BOOT_ARGUMENT = re.compile(r'\barg_(?:text|number)\("(\w+)"')
 
 
@@ -163,6 +164,13 @@ def boot_arguments() -> set[str]:
     return set(BOOT_ARGUMENT.findall(text)) | {"drive_read_ahead_kb", "drive_segment_kb"}
 
 
+@cache
+def scenarios(lab: str) -> set[str]:
+    """The names of a lab's runs."""
+    sources = ROOT.glob(f"grade/labs/{lab}/**/*.py")
+    return {name for path in sources for name in re.findall(r'name="([\w-]+)"', path.read_text())}
+
+
 def check_boot_argument(word: str) -> None:
     name, _, value = word.partition("=")
     kernel = known()
@@ -187,6 +195,8 @@ def check_variable(name: str, value: str) -> None:
     if name == "ARGS":
         for word in value.split():
             check_boot_argument(word)
+    if name == "RUN" and (graded := GRADED_RUN.fullmatch(value)):
+        expect(graded[2] in scenarios(graded[1]), f"RUN={value}: the lab has no such run")
     if PLACEHOLDER.search(value):
         return
     folder = ROOT / "grade" / "experiments"
@@ -270,6 +280,7 @@ def test_every_command_that_a_document_shows_exists() -> None:
         "make qemu ARGS='nonesuch=1'",
         "make run ARGS='nonesuch=1' DO='sync'",
         "make qemu ARGS='drive=rz59'",
+        "make events RUN=build/grade/elevator/runs/nonesuch EVENT=1",
         ".venv/bin/nonesuch worker",
         ".venv/bin/python -m grade.nonesuch",
         "build/native/nonesuch_tool TRACE",
