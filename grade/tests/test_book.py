@@ -19,7 +19,7 @@ from trees import make
 
 from grade.book import build, charts, clang, inventory, markdown, sessions, stored
 from grade.book.build import BadBook
-from grade.book.extension import findings, labs
+from grade.book.extension import findings, labs, places
 from grade.commands import book as command
 from grade.host.paths import ROOT
 from grade.measure.known import known
@@ -343,6 +343,30 @@ def test_a_drawing_can_be_read_on_a_phone_and_its_label_has_no_marks(tmp_path: P
         width = "document.querySelector('.drawing svg').getBoundingClientRect().width"
         assert page.value(width) >= READABLE
         assert page.value("document.documentElement.scrollWidth") == screen["width"]
+
+
+def test_in_a_students_tree_a_file_of_another_lab_is_named_and_any_other_must_exist(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "ROOT", tmp_path)
+    monkeypatch.setattr(labs, "LABS", tmp_path / "grade/labs")
+    reference = tmp_path / "grade/labs/smooth/reference.elf"
+    reference.parent.mkdir(parents=True)
+    reference.touch()
+    role = places.FileRole()
+
+    def led(to: str) -> Path | None:
+        role.text = to
+        return role.find()[1]
+
+    assert led("grade/labs/smooth") == reference.parent
+    assert led("grade/labs/open/lab.toml") is None
+    for missing in ("grade/labs/smooth/nonesuch", "grade/nonesuch"):
+        with pytest.raises(LookupError, match="the tree has no"):
+            led(missing)
+    reference.unlink()  # no student's tree
+    with pytest.raises(LookupError, match="the tree has no grade/labs/open"):
+        led("grade/labs/open")
 
 
 # ---- the site ----

@@ -31,6 +31,12 @@ def is_another(folder: Path) -> bool:
     return not folder.exists() and any(LABS.glob("*/reference.elf"))
 
 
+def has_lab_of_another_tree(path: Path) -> bool:
+    """Is this a file of a lab that this tree, a student's, does not have?"""
+    inside = path.relative_to(LABS).parts if path.is_relative_to(LABS) else ()
+    return bool(inside) and is_another(LABS / inside[0])
+
+
 def hints(folder: Path) -> str:
     """The hints without the page's head; headings would be those of the chapter's sections."""
     text = (folder / "hints.md").read_text()

@@ -1,4 +1,7 @@
-"""{file} and {c}: links to files and functions of the tree, which must exist."""
+"""{file} and {c}: links to files and functions of the tree, which must exist.
+
+A student's tree has one lab. There a file of another lab is named, without a link.
+"""
 
 import os
 import re
@@ -9,6 +12,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxRole
 
+from grade.book.extension import labs
 from grade.book.inventory import place, text
 from grade.host.paths import BUILD, ROOT
 
@@ -48,7 +52,8 @@ def link(docname: str, path: Path) -> str:
 class PlaceRole(SphinxRole):
     """What both have."""
 
-    def find(self) -> tuple[str, Path]:
+    def find(self) -> tuple[str, Path | None]:
+        """What is shown, and where it leads. Raises LookupError if there is nothing."""
         raise NotImplementedError
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
@@ -58,13 +63,17 @@ class PlaceRole(SphinxRole):
             message = self.inliner.reporter.error(str(error.args[0]), line=self.lineno)
             return [nodes.literal(text=self.text)], [message]
         code = nodes.literal(text=shown)
+        if path is None:
+            return [code], []
         return [nodes.reference("", "", code, refuri=link(self.env.docname, path))], []
 
 
 class FileRole(PlaceRole):
-    def find(self) -> tuple[str, Path]:
+    def find(self) -> tuple[str, Path | None]:
         path = ROOT / self.text
         if not path.exists():
+            if labs.has_lab_of_another_tree(path):
+                return self.text, None
             raise LookupError(f"the tree has no {self.text}")
         return self.text, path
 
