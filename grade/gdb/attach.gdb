@@ -9,17 +9,6 @@ set trust-readonly-sections on
 source grade/gdb/sluice.py
 # A busy host's QEMU may be slow to answer; later answers are taken for others.
 set remotetimeout 60
-# An editor starts both at once, so QEMU may not be there yet.
-python
-import time
-for attempt in range(100):
-    try:
-        gdb.execute("target remote build/gdb.sock")
-        break
-    except gdb.error as error:
-        why = error
-        time.sleep(0.1)
-else:
-    raise gdb.GdbError(f"{why}: start `make qemu-gdb` in another terminal")
-end
+source grade/gdb/connect.py
+connect build/gdb.sock
 echo \nCommands of Sluice: cache dirty queue procs kstack (help user-defined)\n

@@ -104,7 +104,7 @@ def of_the_trace(seen: Run, sector: int) -> dict[str, int]:
 def gdb(attach: str, kernel: Path, *commands: str) -> str:
     """What gdb prints. It starts the machine itself, by the command in `attach`."""
     lines = (ROOT / "grade/gdb/attach.gdb").read_text().splitlines()
-    ours = [f"target remote {attach}" if x.startswith("target remote") else x for x in lines]
+    ours = [f"connect {attach}" if x.startswith("connect ") else x for x in lines]
     words = [word for line in (*ours, *commands) for word in ("-ex", line) if line[:1] != "#"]
     program = os.environ.get("GDB", "gdb-multiarch")
     done = subprocess.run(
