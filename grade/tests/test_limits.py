@@ -45,5 +45,5 @@ def test_a_machine_on_a_slower_host_has_more_of_its_processor(
         monkeypatch.setattr(workbench, "slowness", lambda times=times: times)
         with pytest.raises(InterruptedError):
             made = Workbench(tmp_path, tmp_path, tmp_path, "1", 120)
-            made._boot(begin, workbench.Config(()), tmp_path)
+            made._boot(begin, workbench.Config(()), tmp_path, 0)
     assert given == [workbench.CPU_S, 8 * workbench.CPU_S]

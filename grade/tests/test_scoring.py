@@ -602,9 +602,10 @@ def test_a_trace_that_the_devices_do_not_confirm_is_not_believed(run: Run) -> No
         for r in run.requests
     ]
     log.write_text("\n".join(text))
-    assert evidence.told_by_trace(run) == evidence.seen_by_devices(log, 1 << 20)
+    told = evidence.told_by_trace(run)
+    assert told == 2 * [evidence.seen_by_devices(log, 1 << 20)]  # no command was cut off
     log.write_text("\n".join(text[:-1]))
-    assert evidence.told_by_trace(run) != evidence.seen_by_devices(log, 1 << 20)
+    assert evidence.seen_by_devices(log, 1 << 20) not in told
 
 
 def test_a_kernel_whose_code_or_tables_changed_is_not_believed(tmp_path: Path) -> None:

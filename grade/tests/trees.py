@@ -20,7 +20,8 @@ def copy_of_tree(folder: Path, *without: str) -> Path:
     with subprocess.Popen(pack, cwd=ROOT, stdout=subprocess.PIPE) as packing:
         unpack = ["tar", "--extract", "--preserve-permissions", "--file=-"]
         subprocess.run(unpack, cwd=copy, stdin=packing.stdout, check=True)
-    assert packing.returncode == 0
+    # 1: of a file something changed meanwhile, such as the number of its names by a snapshot.
+    assert packing.returncode in (0, 1)
     (copy / ".venv").symlink_to(ROOT / ".venv")
     return copy
 

@@ -27,7 +27,8 @@ beacon 3
 def told(run: Run) -> str:
     """How many blocks were written in each second after they had become dirty."""
     found = dirtyings(run, "/f", run.beacon(1), run.beacon(3))
-    ages = Counter(int(one.age_s) for one in found if one.queued_ns < run.beacon(2))
-    left = sum(one.queued_ns >= run.beacon(2) for one in found)
+    by_sync = [one.write.request.queued_ns >= run.beacon(2) for one in found]
+    ages = Counter(int(one.age_s) for one, late in zip(found, by_sync, strict=True) if not late)
+    left = sum(by_sync)
     rows = [[f"{age} s", ages[age], "#" * ages[age]] for age in range(11)]
     return columns(["age", "blocks written", ""], [*rows, ["sync", left, "#" * left]])
