@@ -170,6 +170,7 @@ LOOK_INSIDE = {
     "scoring/workbench.py": "opens gdb for a person who asks for it, GDB=1",
     "labs/first-block/solution.py": "the lab asks what gdb shows, and this finds what is right",
     "gdb/sluice.py": "is gdb's commands, which a person types",
+    "gdb/connect.py": "attaches the gdb that a person or an editor has started",
     "gdb/replay.py": "stops a run that is made again, for a person; no result depends on it",
     "replay/launch.py": "starts the machine of that run for gdb",
     "tests/test_gdb.py": "tests them",
