@@ -29,7 +29,7 @@ from grade.measure.schema import Run
 from grade.traces.common import BadTraceFile
 from grade.twin import engine
 
-FORM = 3  # of a result; if it changes, all runs are made again
+FORM = 4  # of a result; if it changes, all runs are made again
 STATUS_LIMIT = 99  # exit status of a machine whose virtual time is up
 LOOK_S = 0.5  # how often a waiting thread looks whether ^C was typed
 TAIL_LINES = 15
@@ -44,6 +44,7 @@ sync
 (sleep {limit}; echo @limit; poweroff {status}) &
 echo @start; {reading}
 echo @workload
+sleep -e 1
 sh /workload || exit
 echo @end; {reading}
 echo @done

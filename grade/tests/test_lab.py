@@ -7,7 +7,9 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from kernel_with import kernel_with
 
+from grade.host.paths import KERNEL, ROOT
 from grade.machine import image
 from grade.machine.image import Content
 from grade.machine.qemu import Config, Disk, run_rc
@@ -68,3 +70,32 @@ def test_the_drive_model_sets_the_pace(tmp_path, drive, low_ms, high_ms):
     path = image.make(tmp_path / "disk.img", content)
     console, _ = lab_run(path, f"drive={drive} check=1")
     assert low_ms <= random_read_ms(console) <= high_ms
+
+
+BURSTS = "drive=fixed check=1 update=pu pu.interval_ms=1234"
+EVEN = """
+policy | grep -c more
+cat /dev/stat > /dev/null
+sleep -e 1
+iogen bs=4k seed=1 name=read rw=randread filename=/data nr=400 \\
+ -- name=write rw=randwrite filename=/new rate_iops=40 until=read
+"""
+
+
+def test_a_run_does_not_depend_on_policies_that_it_does_not_use(tmp_path):
+    """To the last bit, from where it sleeps until a whole second. A boot takes longer with more
+    policies, and /dev/stat is longer. The drive has no platter, which would even it out."""
+    source = (ROOT / "policies/update/pu.c").read_text()
+    more = source.replace("static const struct policy pu =", "static const struct policy more =")
+    more = more.replace('"pu"', '"more"').replace("POLICY(pu)", "POLICY(more)")
+    other = kernel_with(tmp_path / "tree", {"policies/update/more.c": more})
+    content = Content(rc=EVEN, options=(*DATA, "--file", "/new=4M"))
+    paths = [image.make(tmp_path / f"{i}.img", content) for i in range(2)]
+    consoles = [
+        run_rc(Config((Disk(path),), args=BURSTS, lab=True, kernel=kernel)).console
+        for path, kernel in zip(paths, (KERNEL, other), strict=True)
+    ]
+    said = [console.split("{", 1) for console in consoles]
+    assert said[0][0] != said[1][0], "the policy is not there"
+    assert said[0][1] == said[1][1]
+    assert paths[0].read_bytes() == paths[1].read_bytes()

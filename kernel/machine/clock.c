@@ -70,6 +70,11 @@ u64 clock_ns(void)
     return ns_of_ticks(csr_read(time));
 }
 
+bool clock_is_virtual(void)
+{
+    return lab;
+}
+
 u64 clock_wall_ns(void)
 {
     return boot_wall_ns + clock_ns();

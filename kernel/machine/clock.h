@@ -15,6 +15,7 @@
 #include "kernel/base/units.h"
 
 u64 clock_ns(void);
+bool clock_is_virtual(void);
 
 /* Seconds since 1970-01-01 UTC: the boot argument epoch=, else the RTC. */
 u64 clock_wall_s(void);
