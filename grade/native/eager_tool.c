@@ -188,7 +188,7 @@ static bool set_up(const char *name, u32 cyls, const char *image)
     model.sectors = cyls * cylinder_sectors();
     drive_start(&drive, &model);
     log_.id = 1;
-    logical_size(&log_, model.sectors / PLACE_SECTORS);
+    logical_size(&log_, model.sectors / PLACE_SECTORS, 0);
     sectors = calloc(log_.nplaces, sizeof *sectors);
     if (image && !open_label(image))
         return false;

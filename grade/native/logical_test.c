@@ -36,6 +36,7 @@ static struct logical log_, found;
 static u64 memory[1 << 16], memory_found[1 << 16];
 static u64 seed, versions;
 static u32 cut_each = 1; /* at each so many sectors */
+static u32 nsummaries;   /* of the next log */
 
 static u64 below(u64 n)
 {
@@ -61,10 +62,11 @@ static void make_log(u32 nplaces, u64 id)
     memset(acknowledged, 0, sizeof acknowledged);
     memset(under_way, 0, sizeof under_way);
     log_ = (struct logical){.id = id};
-    logical_size(&log_, nplaces);
-    forge(&(struct log_sector){.piece = LOG_LABEL,
-                               .entry = {log_.nblocks, log_.nplaces}},
-          LABEL_SECTOR);
+    logical_size(&log_, nplaces, nsummaries);
+    forge(
+        &(struct log_sector){.piece = LOG_LABEL,
+                             .entry = {log_.nblocks, log_.nplaces, nsummaries}},
+        LABEL_SECTOR);
     check(logical_bytes(&log_) <= sizeof memory);
     logical_start(&log_, memory);
 }
@@ -230,6 +232,7 @@ static void same_as_found(void)
     check_eq(found.nfree, log_.nfree);
     check_eq(found.root, log_.root);
     check(!memcmp(found.map, log_.map, log_.nblocks * sizeof *log_.map));
+    check(!memcmp(found.owner, log_.owner, log_.nplaces * sizeof *log_.owner));
     for (u32 i = 0; i < log_.npieces; i++) {
         check_eq(found.pieces[i].seq, log_.pieces[i].seq);
         check_eq(found.pieces[i].place, log_.pieces[i].place);
@@ -254,6 +257,77 @@ static void restart(bool with_tail)
     check(!recover(&log_, memory, &scanned));
 }
 
+/* ---- runs, of which a summary tells ---- */
+
+/* The first of n free places that follow one another, or 0. */
+static u32 free_run(u32 n)
+{
+    u32 from = 1 + below(log_.nplaces - 1);
+    for (u32 i = 0; i < log_.nplaces; i++) {
+        u32 first = 1 + (from + i) % (log_.nplaces - 1), k = 0;
+        while (k < n && logical_free(&log_, first + k))
+            k++;
+        if (k == n)
+            return first;
+    }
+    return 0;
+}
+
+static u64 summaries, owed_pieces;
+
+/* Write n blocks to a run of places, and a summary. */
+static void write_run(u32 n)
+{
+    u32 block[LOG_RUN], first = free_run(n), piece;
+    if (!first || log_.nfree < n + 2)
+        return;
+    for (u32 i = 0; i < n; i++) {
+        u64 data[SECTOR / 8] = {0, ++versions};
+        do
+            block[i] = below(log_.nblocks);
+        while (under_way[block[i]]);
+        data[0] = block[i];
+        under_way[block[i]] = versions;
+        check(logical_take(&log_, first + i));
+        for (u32 s = 0; s < PLACE_SECTORS; s++)
+            write_sector((u64)(first + i) * PLACE_SECTORS + s, data);
+    }
+    while ((piece = logical_summary(&log_)) < log_.nmap ||
+           logical_due(&log_, piece) != piece) {
+        owed_pieces += piece < log_.nmap;
+        logical_begin(&log_, logical_due(&log_, piece));
+        write_piece();
+    }
+    logical_summarize(&log_, piece, first);
+    for (u32 i = 0; i < n; i++)
+        logical_enter(&log_, block[i], first + i);
+    write_piece();
+    summaries++;
+    for (u32 i = 0; i < n; i++) {
+        acknowledged[block[i]] = under_way[block[i]];
+        under_way[block[i]] = 0;
+    }
+    while (other.place) {
+        struct writing next = other;
+        other.place = 0;
+        finish_writes(&next, 1);
+    }
+}
+
+/* Write a piece or a summary again, as it is, somewhere else. */
+static void rewrite(u32 piece)
+{
+    if (!log_.pieces[piece].seq)
+        return;
+    logical_begin(&log_, logical_due(&log_, piece));
+    write_piece();
+    while (other.place) {
+        struct writing next = other;
+        other.place = 0;
+        finish_writes(&next, 1);
+    }
+}
+
 /* ---- tests ---- */
 
 static void work(u32 nplaces, u32 writes, u64 hot)
@@ -275,6 +349,34 @@ TEST(no_acknowledged_write_is_lost_whatever_sector_is_the_last_one_written)
     work(400, 250, 100);
     work(30, 300, 10);
     check(cuts > 10000);
+}
+
+TEST(no_write_is_lost_of_which_a_summary_tells)
+{
+    u64 before = cuts;
+    nsummaries = 5;
+    for (choice = ANY; choice < CHOICES; choice++) {
+        make_log(600, 30 + choice);
+        for (u32 i = 0; i < 200; i++) {
+            switch (below(4)) {
+            case 0:
+                write_block(below(log_.nblocks));
+                break;
+            case 1:
+                rewrite(below(log_.npieces));
+                break;
+            default:
+                write_run(2 + below(12));
+            }
+            if (below(30) == 0)
+                restart(below(2));
+        }
+        restart(false);
+    }
+    nsummaries = 0;
+    check(cuts - before > 10000);
+    check(summaries > 200);
+    check(owed_pieces > 50);
 }
 
 TEST(a_full_disk_can_be_written_for_ever)

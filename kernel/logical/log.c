@@ -76,7 +76,7 @@ const char *logical_open(struct logical *l, const struct log_sector *label)
 {
     if (!sound(label, label->id, 0) || label->piece != LOG_LABEL)
         return "there is no label of a virtual log";
-    logical_size(l, label->entry[1]);
+    logical_size(l, label->entry[1], label->entry[2]);
     if (!l->nblocks || l->nblocks != label->entry[0])
         return "the label of the virtual log makes no sense";
     l->id = label->id;
@@ -161,11 +161,12 @@ void logical_commit(struct logical *l)
 {
     const struct log_sector *s = &l->sector;
     struct log_piece *p = &l->pieces[s->piece];
-    map_become(l, s);
+    map_commit(l, s);
     if (p->seq)
         logical_give_back(l, p->place);
     p->seq = s->seq;
     p->place = s->place;
+    l->owner[p->place] = 1 + logical_numbers(l) + s->piece;
     for (u32 i = 0; i < LOG_POINTERS && s->down[i].seq; i++)
         move_below(l, s->down[i].piece, s->piece);
     move_below(l, s->piece, NO_PIECE);
@@ -255,14 +256,24 @@ static bool find_root(const struct recovery *r, struct log_pointer *root)
     return true;
 }
 
+/* Take a place that counts for what it holds. */
+static bool own(struct logical *l, u32 place, u32 owner)
+{
+    if (!place_use(l, place))
+        return false;
+    l->owner[place] = owner;
+    return true;
+}
+
 /* Count the places that the map uses. No two of its entries share one. */
 static bool use_all(struct logical *l)
 {
+    u32 numbers = logical_numbers(l);
     for (u32 i = 0; i < l->npieces; i++)
-        if (l->pieces[i].seq && !place_use(l, l->pieces[i].place))
+        if (l->pieces[i].seq && !own(l, l->pieces[i].place, 1 + numbers + i))
             return false;
-    for (u32 i = 0; i < l->npieces * LOG_ENTRIES; i++)
-        if (l->map[i] && !place_use(l, l->map[i]))
+    for (u32 i = 0; i < numbers; i++)
+        if (l->map[i] && !own(l, l->map[i], 1 + i))
             return false;
     return true;
 }
@@ -279,5 +290,7 @@ const char *logical_recover(struct logical *l, sector_read *read, void *arg,
         return "a place that may hold the newest of the map cannot be read";
     if (!walk(&r, root))
         return "a sector of the map is damaged";
+    if (!map_apply_summaries(l))
+        return "a summary of the virtual log is damaged";
     return use_all(l) ? NULL : "the map has two blocks in one place";
 }

@@ -23,6 +23,10 @@
  *   lost.
  * - A piece of the map is one sector, which a drive writes whole or not at all.
  * - The pieces find each other, wherever they are: log.c tells how.
+ * - A disk may also have *summaries*, if it writes many blocks at a time to
+ *   places that follow one another. Those blocks may belong to as many pieces.
+ *   A summary is one sector that tells of all of them. It counts until the
+ *   pieces have been written, too, which is done when all summaries are used.
  *
  * This room owns the map, the set of free places, and the way both are kept. It
  * chooses no place: its caller does, by a policy, and is told if the choice is
@@ -38,6 +42,9 @@
  *     logical_enter(l, block, place)       for each new place in this piece
  *     logical_seal(l, map_place)           take a place; write l->sector there
  *     logical_commit(l)                    it is written
+ *
+ * For a summary the piece is logical_summary's, or one to be written before,
+ * and logical_summarize stands for logical_begin.
  */
 #ifndef SLUICE_LOGICAL_H
 #define SLUICE_LOGICAL_H
@@ -50,6 +57,7 @@
 #define TAIL_SECTOR   1 /* in place 0; where the log ends, when power is off */
 #define LOG_POINTERS  4
 #define LOG_ENTRIES   102 /* blocks whose places a sector of the map holds */
+#define LOG_RUN       (LOG_ENTRIES - 1) /* most blocks in a summary */
 
 /* Points to the sector of a piece of the map. */
 struct log_pointer {
@@ -66,17 +74,20 @@ struct log_sector {
     u32 place;      /* where it was written */
     u32 piece;      /* of the map, or LOG_LABEL or LOG_TAIL */
     struct log_pointer down[LOG_POINTERS];
-    u32 entry[LOG_ENTRIES]; /* of the map: places, 0: never written */
+    /* Of the map: places, 0: never written. Of a summary: the first place, and
+     * for each from there on 1 + the block in it, or 0. */
+    u32 entry[LOG_ENTRIES];
 };
-#define LOG_LABEL (~0U)      /* entry: how many blocks and places there are */
+#define LOG_LABEL (~0U)      /* entry: how many blocks, places, summaries */
 #define LOG_TAIL  (~0U - 1U) /* down[0]: the sector written last */
 _Static_assert(sizeof(struct log_sector) == 512, "a sector");
 
-/* A piece of the map. */
+/* A piece of the map, or a summary. */
 struct log_piece {
     u64 seq;   /* of its sector; 0: never written, so no block of it was */
     u32 place; /* where that is */
     bool read; /* by recovery */
+    bool owed; /* a summary tells of a block that its own sector does not */
     /* The tree that leads to all sectors (log.c). */
     u32 nchildren; /* pieces to whose sectors its own is the way */
     struct list children, sibling;
@@ -87,20 +98,24 @@ struct log_piece {
 
 struct logical {
     u64 id;
-    u32 nblocks, nplaces, npieces; /* places: with place 0 */
+    u32 nblocks, nplaces; /* places: with place 0 */
+    u32 nmap, npieces;    /* the pieces of the map, and with the summaries */
+    u32 nsummarized;      /* summaries used since no piece was owed */
     u32 nfree;
-    u32 root;  /* the piece written last, or NO_PIECE */
-    u64 seq;   /* the last number given to a sector */
-    u32 *map;  /* the place of each block; 0: never written, so it is zeros */
-    u64 *used; /* a bit for each place */
+    u32 root;   /* the piece written last, or NO_PIECE */
+    u64 seq;    /* the last number given to a sector */
+    u32 *map;   /* the place of each block; 0: never written, so it is zeros;
+                   then what the summaries say */
+    u32 *owner; /* what each place holds that counts (logical_owner) */
+    u64 *used;  /* a bit for each place */
     struct log_piece *pieces;
     struct log_sector sector; /* the one being made or written, or read */
 };
 
 /* Sizes of a log on so many places: it holds as many blocks as leave room for
- * the map and for writing. The host makes the log: place 0 with its label and
- * no tail, and whatever it has put into the blocks. */
-void logical_size(struct logical *, u32 nplaces);
+ * the map, the summaries and for writing. The host makes the log: place 0 with
+ * its label and no tail, and whatever it has put into the blocks. */
+void logical_size(struct logical *, u32 nplaces, u32 nsummaries);
 
 /* Take the sizes from a label. NULL, or why it is none. */
 const char *logical_open(struct logical *, const struct log_sector *label);
@@ -136,6 +151,19 @@ static inline bool logical_free(const struct logical *l, u32 place)
 /* The first free place in [from, end), or 0. */
 u32 logical_free_from(const struct logical *, u32 from, u32 end);
 
+/* How many numbers there are for blocks: those of whole pieces. */
+static inline u32 logical_numbers(const struct logical *l)
+{
+    return l->nmap * LOG_ENTRIES;
+}
+
+/* What a place holds that counts: 0, nothing; 1 + a block's number; or, above
+ * those, 1 + logical_numbers + a piece's. */
+static inline u32 logical_owner(const struct logical *l, u32 place)
+{
+    return l->owner[place];
+}
+
 /* May a place be taken for data? The last ones are kept for the map. */
 static inline bool logical_room(const struct logical *l)
 {
@@ -152,9 +180,15 @@ void logical_give_back(struct logical *, u32 place);
  * one itself: a sector has only LOG_POINTERS. */
 u32 logical_due(const struct logical *, u32 piece);
 
-/* Make l->sector of a piece; change it; complete it, to be written to a free
+/* The next summary, or a piece that is to be written before, unchanged, because
+ * it is owed and no summary is left. The log has summaries. */
+u32 logical_summary(struct logical *);
+
+/* Make l->sector of a piece, as it is, or of a new summary of up to LOG_RUN
+ * places from this one on; change it; complete it, to be written to a free
  * place: false, if that is not free. */
 void logical_begin(struct logical *, u32 piece);
+void logical_summarize(struct logical *, u32 summary, u32 first_place);
 void logical_enter(struct logical *, u32 block, u32 place);
 bool logical_seal(struct logical *, u32 place);
 

@@ -10,26 +10,29 @@
  *
  * and a place for a sector of the map is taken by logical_seal. What counts is
  * the label, what the map on the disk says, and its sectors: no more places
- * than there are blocks, pieces, and the one of the label. So with some to
- * spare, which SPARE is, there is always a free one for the next piece; and by
- * writing that, the places that it replaces become free.
+ * than there are blocks, pieces, summaries, and the one of the label. So with
+ * some to spare, which SPARE is, there is always a free one for the next piece;
+ * and by writing that, the places that it replaces become free.
  */
 #include "kernel/logical/inside.h"
 
 #define SPARE 4 /* places: two for a write, two that may fail */
 
-void logical_size(struct logical *l, u32 nplaces)
+void logical_size(struct logical *l, u32 nplaces, u32 nsummaries)
 {
-    u64 room = nplaces > 1 + SPARE ? nplaces - 1 - SPARE : 0;
+    u64 kept = 1UL + SPARE + nsummaries;
+    u64 room = nplaces > kept ? nplaces - kept : 0;
     l->nplaces = nplaces;
     l->nblocks = room * LOG_ENTRIES / (LOG_ENTRIES + 1);
-    l->npieces = (l->nblocks + LOG_ENTRIES - 1) / LOG_ENTRIES;
+    l->nmap = (l->nblocks + LOG_ENTRIES - 1) / LOG_ENTRIES;
+    l->npieces = l->nmap + nsummaries;
 }
 
 u64 logical_bytes(const struct logical *l)
 {
     return l->npieces * (sizeof *l->pieces + LOG_ENTRIES * sizeof *l->map) +
-           (l->nplaces / 64 + 1) * sizeof *l->used;
+           (l->nplaces / 64 + 1) * sizeof *l->used +
+           l->nplaces * sizeof *l->owner;
 }
 
 void logical_start(struct logical *l, void *memory)
@@ -37,6 +40,7 @@ void logical_start(struct logical *l, void *memory)
     l->pieces = memory;
     l->used = (u64 *)(l->pieces + l->npieces);
     l->map = (u32 *)(l->used + l->nplaces / 64 + 1);
+    l->owner = l->map + l->npieces * LOG_ENTRIES;
     memset(memory, 0, logical_bytes(l));
     for (u32 i = 0; i < l->npieces; i++)
         list_init(&l->pieces[i].children);
@@ -58,6 +62,7 @@ bool place_use(struct logical *l, u32 place)
 void logical_give_back(struct logical *l, u32 place)
 {
     l->used[place / 64] &= ~(1UL << place % 64);
+    l->owner[place] = 0;
     l->nfree++;
 }
 
@@ -84,19 +89,106 @@ void logical_begin(struct logical *l, u32 piece)
     l->sector = (struct log_sector){.piece = piece};
     memcpy(l->sector.entry, &l->map[piece * LOG_ENTRIES],
            sizeof l->sector.entry);
+    u32 *entry = l->sector.entry;
+    for (u32 i = 1; i < LOG_ENTRIES && piece >= l->nmap; i++)
+        if (entry[i] && l->map[entry[i] - 1] != entry[0] + i - 1)
+            entry[i] = 0; /* the block is elsewhere now */
+}
+
+void logical_summarize(struct logical *l, u32 summary, u32 first_place)
+{
+    l->sector = (struct log_sector){.piece = summary, .entry = {first_place}};
 }
 
 void logical_enter(struct logical *l, u32 block, u32 place)
 {
-    l->sector.entry[block % LOG_ENTRIES] = place;
+    struct log_sector *s = &l->sector;
+    if (s->piece < l->nmap)
+        s->entry[block % LOG_ENTRIES] = place;
+    else
+        s->entry[1 + place - s->entry[0]] = 1 + block;
+}
+
+/* The block is in this place now, and what was its place is free. */
+static bool move_block(struct logical *l, u32 block, u32 place)
+{
+    u32 old = l->map[block];
+    if (old == place)
+        return false;
+    if (old)
+        logical_give_back(l, old);
+    l->map[block] = place;
+    l->owner[place] = 1 + block;
+    return true;
+}
+
+void map_commit(struct logical *l, const struct log_sector *s)
+{
+    bool of_map = s->piece < l->nmap;
+    for (u32 i = 0; i < LOG_ENTRIES && of_map; i++)
+        move_block(l, s->piece * LOG_ENTRIES + i, s->entry[i]);
+    for (u32 i = 1; i < LOG_ENTRIES && !of_map; i++) {
+        u32 block = s->entry[i] - 1;
+        if (s->entry[i] && move_block(l, block, s->entry[0] + i - 1))
+            l->pieces[logical_piece(block)].owed = true;
+    }
+    l->pieces[s->piece].owed = false;
+    if (s->piece == l->nmap + l->nsummarized)
+        l->nsummarized++;
+    map_become(l, s);
 }
 
 void map_become(struct logical *l, const struct log_sector *s)
 {
-    u32 *entry = &l->map[s->piece * LOG_ENTRIES];
-    for (u32 i = 0; i < LOG_ENTRIES; i++) {
-        if (entry[i] && entry[i] != s->entry[i])
-            logical_give_back(l, entry[i]);
-        entry[i] = s->entry[i];
+    memcpy(&l->map[s->piece * LOG_ENTRIES], s->entry, sizeof s->entry);
+}
+
+/* ---- summaries ---- */
+
+u32 logical_summary(struct logical *l)
+{
+    for (u32 i = 0; i < l->nmap && l->nmap + l->nsummarized == l->npieces; i++)
+        if (l->pieces[i].owed)
+            return i;
+    if (l->nmap + l->nsummarized == l->npieces)
+        l->nsummarized = 0;
+    return l->nmap + l->nsummarized;
+}
+
+/* Do what a summary says, where no later piece says it, too. */
+static bool apply(struct logical *l, u32 summary)
+{
+    const u32 *entry = &l->map[summary * LOG_ENTRIES];
+    for (u32 i = 1; i < LOG_ENTRIES; i++) {
+        u32 block = entry[i] - 1;
+        if (!entry[i])
+            continue;
+        if (block >= logical_numbers(l))
+            return false;
+        struct log_piece *p = &l->pieces[logical_piece(block)];
+        if (p->seq > l->pieces[summary].seq)
+            continue;
+        l->map[block] = entry[0] + i - 1;
+        p->owed = true;
     }
+    return true;
+}
+
+bool map_apply_summaries(struct logical *l)
+{
+    u64 done = 0;
+    for (u32 n = l->nmap; n < l->npieces; n++) {
+        u32 next = l->npieces;
+        for (u32 i = l->nmap; i < l->npieces; i++)
+            if (l->pieces[i].seq > done &&
+                (next == l->npieces || l->pieces[i].seq < l->pieces[next].seq))
+                next = i;
+        if (next == l->npieces)
+            break;
+        if (!apply(l, next))
+            return false;
+        done = l->pieces[next].seq;
+    }
+    l->nsummarized = l->npieces - l->nmap; /* all may be needed */
+    return true;
 }

@@ -28,7 +28,7 @@ static void boot_logged(const char *args)
 {
     struct log_sector *label = (void *)on_device(0, LABEL_SECTOR);
     struct logical l = {0};
-    logical_size(&l, PLACES);
+    logical_size(&l, PLACES, 0);
     *label = (struct log_sector){.magic = 0x676f4c6c61757472,
                                  .id = 5,
                                  .piece = LOG_LABEL,
