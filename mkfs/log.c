@@ -5,7 +5,8 @@
  * The kernel comes from the youngest sector of the map to all others by their
  * pointers. Here no pointer is looked at: of all places that begin with a whole
  * sector of this log, which says that it was written there, the youngest of
- * each piece counts.
+ * each piece and of each summary counts. Where a block is says the youngest
+ * sector that tells of it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@
 
 static u8 *disk;
 static const struct log_sector *label;
-static u32 nblocks, nplaces;
+static u32 nblocks, nplaces, nsummaries;
 
 static bool is_whole(const struct log_sector *s)
 {
@@ -53,6 +54,7 @@ u64 log_read(const char *path)
         die("%s: has no label of a virtual log", path);
     nblocks = label->entry[0];
     nplaces = label->entry[1];
+    nsummaries = label->entry[2];
     if (nplaces > bytes / PLACE_BYTES || nblocks >= nplaces)
         die("%s: its virtual log has %u blocks on %u places, the image %lu",
             path, nblocks, nplaces, bytes / PLACE_BYTES);
@@ -72,23 +74,57 @@ static const struct log_sector *youngest(u32 piece)
     return best;
 }
 
-u64 log_write(int fd)
+/* Where a block is, and the number of the sector that says so. */
+struct found {
+    u64 seq;
+    u32 place;
+};
+
+static void read_pieces(struct found *found)
 {
-    u64 written = 0;
     for (u32 block = 0; block < nblocks; block += LOG_ENTRIES) {
         const struct log_sector *s = youngest(block / LOG_ENTRIES);
-        for (u32 i = 0; s && i < LOG_ENTRIES && block + i < nblocks; i++) {
-            u64 to = (block + i) * PLACE_BYTES;
+        for (u32 i = 0; s && i < LOG_ENTRIES && block + i < nblocks; i++)
+            found[block + i] = (struct found){s->seq, s->entry[i]};
+    }
+}
+
+static void read_summaries(struct found *found)
+{
+    u32 first = (nblocks + LOG_ENTRIES - 1) / LOG_ENTRIES;
+    for (u32 n = 0; n < nsummaries; n++) {
+        const struct log_sector *s = youngest(first + n);
+        for (u32 i = 1; s && i < LOG_ENTRIES; i++) {
+            u32 block = s->entry[i] - 1;
             if (!s->entry[i])
                 continue;
-            if (s->entry[i] >= nplaces)
-                die("block %u is in place %u of %u", block + i, s->entry[i],
-                    nplaces);
-            if (pwrite(fd, sector_at(s->entry[i]), PLACE_BYTES, to) !=
-                PLACE_BYTES)
-                die("block %u: %s", block + i, strerror(errno));
-            written++;
+            if (block >= nblocks)
+                die("a summary tells of block %u of %u", block, nblocks);
+            if (s->seq > found[block].seq)
+                found[block] = (struct found){s->seq, s->entry[0] + i - 1};
         }
     }
+}
+
+u64 log_write(int fd)
+{
+    struct found *found = calloc(nblocks, sizeof *found);
+    u64 written = 0;
+    if (!found)
+        die("no memory for %u blocks", nblocks);
+    read_pieces(found);
+    read_summaries(found);
+    for (u32 block = 0; block < nblocks; block++) {
+        u32 place = found[block].place;
+        if (!place)
+            continue;
+        if (place >= nplaces)
+            die("block %u is in place %u of %u", block, place, nplaces);
+        if (pwrite(fd, sector_at(place), PLACE_BYTES, block * PLACE_BYTES) !=
+            PLACE_BYTES)
+            die("block %u: %s", block, strerror(errno));
+        written++;
+    }
+    free(found);
     return written;
 }

@@ -35,7 +35,7 @@ class Content:
 
     files: contents by path in the image, programs in /bin; links: text of each symbolic link; rc:
     the script that init runs, if any; programs: include all of /bin; options: more options of mkfs;
-    log_places: lay the disk out on a virtual log of so many places (virtual_log.py).
+    log_places, log_summaries: lay the disk out on a virtual log of so many places (virtual_log.py).
     """
 
     files: dict[str, bytes] = field(default_factory=dict)
@@ -46,6 +46,7 @@ class Content:
     block: str = "4K"
     options: tuple[str, ...] = ()
     log_places: int = 0
+    log_summaries: int = 0
 
 
 def link(source: str, target: str) -> None:
@@ -81,7 +82,10 @@ def make(path: Path, content: Content) -> Path:
             *(*content.options, path),
         )
     if content.log_places:
-        path.write_bytes(virtual_log.laid_out(path.read_bytes(), content.log_places))
+        disk = virtual_log.laid_out(
+            path.read_bytes(), content.log_places, nsummaries=content.log_summaries
+        )
+        path.write_bytes(disk)
     return path
 
 

@@ -3,7 +3,8 @@
 kernel/logical/logical.h tells what lies on the disk: places of eight sectors, of which some
 begin with a sector of the map, and the label in place 0. The kernel finds the map by pointers from
 the youngest sector. This module does it in another way, so that each can judge the other: of all
-sectors that are where they say and whose sum is right, the youngest of each piece counts.
+sectors that are where they say and whose sum is right, the youngest of each piece and of each
+summary counts.
 """
 
 import struct
@@ -66,14 +67,15 @@ def sector(s: LogSector) -> bytes:
     return data[:8] + struct.pack("<Q", sum_of(data)) + data[16:]
 
 
-def blocks_on(nplaces: int) -> int:
+def blocks_on(nplaces: int, nsummaries: int = 0) -> int:
     """How many blocks a log on so many places holds."""
-    return (nplaces - 1 - SPARE) * ENTRIES // (ENTRIES + 1)
+    return (nplaces - 1 - SPARE - nsummaries) * ENTRIES // (ENTRIES + 1)
 
 
-def label(log: int, nplaces: int) -> bytes:
+def label(log: int, nplaces: int, nsummaries: int = 0) -> bytes:
     """The first sector of a new log on so many places."""
-    return sector(LogSector(log, 0, 0, LABEL, (blocks_on(nplaces), nplaces)))
+    sizes = (blocks_on(nplaces, nsummaries), nplaces, nsummaries)
+    return sector(LogSector(log, 0, 0, LABEL, sizes))
 
 
 def tail(log: int, root: Pointer) -> bytes:
@@ -81,16 +83,16 @@ def tail(log: int, root: Pointer) -> bytes:
     return sector(LogSector(log, root[0], 0, TAIL, (), (root,) if root[0] else ()))
 
 
-def laid_out(image: bytes, nplaces: int, log: int = 1) -> bytes:
+def laid_out(image: bytes, nplaces: int, log: int = 1, nsummaries: int = 0) -> bytes:
     """The disk of so many places whose blocks hold an image, which is no longer than they are.
 
     Blocks of zeros are left unwritten; the others lie in their order from place 1 on, then the map.
     """
-    nblocks = blocks_on(nplaces)
+    nblocks = blocks_on(nplaces, nsummaries)
     if len(image) > nblocks * PLACE:
         raise ValueError(f"the image has {len(image)} bytes, the disk holds {nblocks * PLACE}")
     out = bytearray(nplaces * PLACE)
-    out[:SECTOR] = label(log, nplaces)
+    out[:SECTOR] = label(log, nplaces, nsummaries)
     entries, place = [0] * nblocks, 1
     for block in range(-(-len(image) // PLACE)):
         data = image[block * PLACE : (block + 1) * PLACE]
@@ -131,16 +133,22 @@ def newest(image: bytes) -> dict[int, LogSector]:
     return youngest
 
 
+def told(s: LogSector, nmap: int) -> dict[int, int]:
+    """The places of the blocks of which a sector tells; nmap: how many pieces the map has."""
+    if s.piece < nmap:
+        return {s.piece * ENTRIES + i: place for i, place in enumerate(s.entries) if place}
+    return {said - 1: s.entries[0] + i for i, said in enumerate(s.entries[1:]) if said}
+
+
 def places(image: bytes) -> dict[int, int]:
     """Where each block is that was ever written."""
     nblocks, nplaces = read_label(image).entries[:2]
+    nmap = -(-nblocks // ENTRIES)
     youngest = newest(image)
-    found = {
-        piece * ENTRIES + i: entry
-        for piece, s in youngest.items()
-        for i, entry in enumerate(s.entries)
-        if entry
-    }
+    number = {piece: s.seq for piece, s in youngest.items()}
+    found: dict[int, int] = {}
+    for s in sorted(youngest.values(), key=lambda s: s.seq):
+        found |= {b: at for b, at in told(s, nmap).items() if number.get(b // ENTRIES, 0) <= s.seq}
     used = [0, *(s.place for s in youngest.values()), *found.values()]
     if len(set(used)) != len(used) or max(used) >= nplaces or max(found, default=0) >= nblocks:
         raise DamagedLogError("the map of the virtual log contradicts itself")

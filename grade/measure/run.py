@@ -103,6 +103,7 @@ def content(run: Run, name: str, files: dict[str, str] | None = None) -> Content
         block=run.config["block"],
         options=mkfs_options(disk),
         log_places=disk["log_places"],
+        log_summaries=disk["log_summaries"],
     )
 
 

@@ -158,6 +158,9 @@ DISK = {
     "log_places": Field(
         "number", "of 4 KB, of the virtual log that the disk is laid out on; 0: none", 0, 0, 1 << 24
     ),
+    "log_summaries": Field(
+        "number", "of that log, for a policy that writes segments; 0: none", 0, 0, 1 << 16
+    ),
 }
 TOP = {
     "claim": Field("text", "what is to be shown", required=True),

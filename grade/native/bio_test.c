@@ -14,7 +14,8 @@
  * link: kernel/cache/flush.c kernel/cache/replace.c kernel/cache/updated.c
  * link: kernel/cache/write.c kernel/disk/disk.c policies
  * link: kernel/disk/queue.c kernel/disk/place.c kernel/policy/registry.c
- * link: drives kernel/disk/model.c kernel/disk/vlog.c kernel/logical
+ * link: drives kernel/disk/model.c kernel/disk/vlog.c
+ * link: kernel/disk/clean.c kernel/logical
  * link: kernel/measure/hist.c grade/native/no_ramdisks.c
  * link: kernel/measure/prochist.c kernel/measure/trace.c kernel/proc/turns.c
  */

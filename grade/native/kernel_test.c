@@ -5,7 +5,8 @@
  *
  * link: grade/native/main.c grade/native/kernel kernel/cache/flush.c
  * link: kernel/cache/bio.c kernel/disk/disk.c
- * link: drives kernel/disk/model.c kernel/disk/vlog.c kernel/logical
+ * link: drives kernel/disk/model.c kernel/disk/vlog.c
+ * link: kernel/disk/clean.c kernel/logical
  * link: kernel/measure/hist.c grade/native/no_ramdisks.c
  * link: kernel/disk/place.c kernel/cache/prefetch.c kernel/measure/prochist.c
  * link: kernel/disk/queue.c kernel/policy/registry.c kernel/cache/stream.c

@@ -29,6 +29,11 @@ u64 clock_ns(void)
     return now_ns - now_ns % TICK_NS;
 }
 
+bool clock_is_virtual(void)
+{
+    return true;
+}
+
 u64 clock_wall_ns(void)
 {
     return boot_wall_ns + clock_ns();

@@ -205,25 +205,32 @@ static struct io *next_before(struct disk *d, const struct io *io)
     return n && io_end(n) == io->request.sector && !n->alone ? n : NULL;
 }
 
-/* A command in the making: requests that lie one after the other, by their
- * logical sectors and on the platters. */
+/* The write that comes next, wherever. */
+static struct io *next_write(struct disk *d, const struct io *io)
+{
+    struct io *n = io_of(queue_circular(&d->queue, WRITES, io_end(io)));
+    return io->request.write && n && !n->alone ? n : NULL;
+}
+
+/* A command in the making: requests that lie one after the other on the
+ * platters, and by their logical sectors, unless the place policy appends. */
 struct command {
     struct io *first, *last;
     u32 nsectors, segments;
 };
 
-/* Take a neighbour (NULL: there is none) off the queue into the command, if
- * that has room and the neighbour's place is next to it. Caller holds d->lock.
- */
-static bool join(struct disk *d, struct command *c, struct io *io, u64 now_ns)
+/* Take a request (NULL: there is none) off the queue into the command, before
+ * its first one or after its last, if there is room and that is the request's
+ * place. Caller holds d->lock. */
+static bool join(struct disk *d, struct command *c, struct io *io, bool before,
+                 u64 now_ns)
 {
     if (!io || c->segments == d->max_segments ||
         c->nsectors + io->request.nsectors > disks.cluster_sectors)
         return false;
-    struct request *r = &io->request, *first = &c->first->request;
-    bool before = r->sector < first->sector;
-    u64 beside =
-        before ? first->physical - r->nsectors : io_physical_end(c->last);
+    struct request *r = &io->request;
+    u64 beside = before ? c->first->request.physical - r->nsectors
+                        : io_physical_end(c->last);
     if (!place_may_be(d, r, beside, now_ns))
         return false;
     take(d, r, beside, now_ns);
@@ -248,9 +255,12 @@ static struct io *gather(struct disk *d, struct request *r, u64 physical,
     struct io *io = io_of(r);
     struct command c = {io, io, r->nsectors, 1};
     take(d, r, physical, now_ns);
-    while (!io->alone && join(d, &c, next_to(d, c.last), now_ns))
+    while (!io->alone && join(d, &c, next_to(d, c.last), false, now_ns))
         ;
-    while (!io->alone && join(d, &c, next_before(d, c.first), now_ns))
+    while (!io->alone && join(d, &c, next_before(d, c.first), true, now_ns))
+        ;
+    while (!io->alone && d->place->place.appends &&
+           join(d, &c, next_write(d, c.last), false, now_ns))
         ;
     d->queue.head_sector = io_physical_end(c.last);
     queue_dispatched(&d->queue, r, now_ns);
@@ -325,27 +335,37 @@ static void ask_later(struct disk *d)
         timer_set(&d->ask_timer, when_ns, ask_again, d);
 }
 
-/* Write the sector of a virtual log's map that is due (vlog.h). Returns as
- * model_start. Caller holds d->lock. */
-static bool write_map(struct disk *d)
+/* What a virtual log has to be done first (vlog.h). Returns as model_start.
+ * Caller holds d->lock. */
+static bool serve_log(struct disk *d)
 {
     u64 now_ns = clock_ns();
     bool may = !d->plugged && d->in_flight < d->depth;
     struct io *command = may ? vlog_next(d, now_ns) : NULL;
     if (!command)
         return false;
-    d->queue.head_sector = io_physical_end(command);
-    trace_io(now_ns, TRACE_issued, d, command, 1);
+    const struct io *last = command;
+    while (io_next(last))
+        last = io_next(last);
+    d->queue.head_sector = io_physical_end(last);
+    trace_io(now_ns, TRACE_issued, d, command,
+             io_physical_end(last) - command->request.physical);
     d->in_flight++;
     return model_start(d, command, now_ns);
+}
+
+/* How many commands the drive may have. Caller holds d->lock. */
+static u32 depth_of(const struct disk *d)
+{
+    return d->vlog ? vlog_depth(d) : d->depth;
 }
 
 /* Dispatch commands while the drive takes them. Caller holds d->lock. */
 static void dispatch(struct disk *d)
 {
-    bool started = d->vlog && write_map(d);
+    bool started = d->vlog && serve_log(d);
     struct request *r;
-    while (!d->plugged && d->in_flight < d->depth && !idle(d) &&
+    while (!d->plugged && d->in_flight < depth_of(d) && !idle(d) &&
            (r = choose(d))) {
         if (r->offer && !take_up(d, io_of(r)))
             continue;
@@ -364,6 +384,8 @@ static void dispatch(struct disk *d)
         virtio_blk_kick(d->device);
     if (!d->plugged && !d->in_flight && !idle(d))
         ask_later(d);
+    if (d->vlog && !d->in_flight)
+        vlog_wait(d, ask_again);
 }
 
 static void ask_again(void *arg)
@@ -385,12 +407,11 @@ static void swap(const struct policy *to)
     for (u32 i = 0; i < disks.n; i++) {
         struct disk *d = &disks.disk[i];
         HOLD(spin, &d->lock);
-        if (to->kind == POLICY_PLACE) {
+        if (to->kind == POLICY_PLACE)
             d->place = to;
-        } else if (d->sched != to) {
+        else if (d->sched != to)
             adopt(d);
-            dispatch(d);
-        }
+        dispatch(d);
     }
     if (from && from->stop)
         from->stop();
@@ -473,7 +494,7 @@ static void command_ended(struct disk *d, struct io *io, int error)
     d->in_flight--;
     d->written += !error && io->request.write;
     if (d->vlog)
-        io = vlog_ended(d->vlog, io, &error);
+        io = vlog_ended(d, io, &error);
     for (struct io *i = split ? io : NULL; i; i = next) {
         next = io_next(i);
         i->alone = true;

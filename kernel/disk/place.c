@@ -42,17 +42,14 @@ static const struct policy kernels_own = {.kind = POLICY_PLACE,
                                           .place = {.place = plain}};
 
 /* The policy has answered wrongly: this disk changes to the default now,
- * another one when it gets a wrong answer, too; or the policy stays. Returns
- * the place. */
-static u64 fault(struct disk *d, const struct request *r, u64 now_ns)
+ * another one when it gets a wrong answer, too. False: the policy stays. */
+static bool fault(struct disk *d, u64 sector, const char *what)
 {
     if (d->place == policy_in_use[POLICY_PLACE] &&
-        !policy_take_over(POLICY_PLACE, d->id, r->sector,
-                          d->vlog ? "place returned no free place"
-                                  : "place returned a sector off the disk"))
-        return plain(&d->queue, r, now_ns);
+        !policy_take_over(POLICY_PLACE, d->id, sector, what))
+        return false;
     d->place = d->vlog ? &kernels_own : policy_in_use[POLICY_PLACE];
-    return place_of(d, r, now_ns);
+    return true;
 }
 
 /* ---- places ---- */
@@ -67,13 +64,19 @@ u64 place_ask(struct disk *d, const struct request *r, u64 now_ns)
     policy_check(d->place);
     bool right = d->vlog ? vlog_may_take(d->vlog, r, physical)
                          : physical <= d->nsectors - r->nsectors;
-    return right ? physical : fault(d, r, now_ns);
+    if (right)
+        return physical;
+    return fault(d, r->sector,
+                 d->vlog ? "place returned no free place"
+                         : "place returned a sector off the disk")
+               ? place_of(d, r, now_ns)
+               : plain(&d->queue, r, now_ns);
 }
 
 bool place_may_be(struct disk *d, const struct request *r, u64 physical,
                   u64 now_ns)
 {
-    if (d->vlog && r->write && !r->raw)
+    if (d->vlog && r->write && !r->raw && !d->place->place.appends)
         return vlog_may_take(d->vlog, r, physical);
     return place_of(d, r, now_ns) == physical;
 }
@@ -91,9 +94,40 @@ void place_confirm(struct disk *d, struct request *r, u64 physical, u64 now_ns)
     if (d->vlog && r->write) {
         bool taken = logical_take(&d->vlog->map, physical / PLACE_SECTORS);
         assert(taken);
+        clean_overtaken(&d->vlog->clean, r);
     }
     if (d->place->place.placed)
         d->place->place.placed(&d->queue, r);
+}
+
+bool place_clean(struct disk *d, u64 now_ns, bool idle, struct clean *what)
+{
+    *what = (struct clean){.again_ns = NEVER_NS};
+    if (!d->place->place.clean)
+        return false;
+    d->place->place.clean(&d->queue, now_ns, idle, what);
+    policy_check(d->place);
+    if (what->first == what->end)
+        return false;
+    if (what->end <= d->device_sectors &&
+        what->end - what->first <= CLEAN_SECTORS &&
+        queue_used(&d->queue, what->first, what->end))
+        return true;
+    *what = (struct clean){.again_ns = NEVER_NS};
+    fault(d, what->first, "clean named places with nothing to move");
+    return false;
+}
+
+u64 queue_used(const struct queue *q, u64 from, u64 end)
+{
+    const struct disk *d = CONTAINER(q, struct disk, queue);
+    u64 n = 0;
+    if (!d->vlog)
+        return 0;
+    end = MIN(end, d->vlog->map.nplaces * PLACE_SECTORS);
+    for (u64 at = ROUND_UP(from, PLACE_SECTORS); at < end; at += PLACE_SECTORS)
+        n += logical_owner(&d->vlog->map, at / PLACE_SECTORS) != 0;
+    return n;
 }
 
 u64 queue_free_from(const struct queue *q, u64 from, u64 end)

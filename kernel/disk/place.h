@@ -35,6 +35,10 @@ static inline u64 place_of(struct disk *d, const struct request *r, u64 now_ns)
 bool place_may_be(struct disk *, const struct request *, u64 physical,
                   u64 now_ns);
 
+/* What the policy wants cleaned. False: nothing now; what->again_ns tells when
+ * to ask again. The disk has a virtual log. Caller holds the disk's lock. */
+bool place_clean(struct disk *, u64 now_ns, bool idle, struct clean *what);
+
 /* The request is dispatched at now_ns to this physical sector, which place_of
  * returned last for it. Caller holds the disk's lock. */
 void place_confirm(struct disk *, struct request *, u64 physical, u64 now_ns);

@@ -7,6 +7,7 @@
 #include "kernel/machine/args.h"
 #include "kernel/machine/mem.h"
 #include "kernel/machine/print.h"
+#include "kernel/proc/sleep.h"
 
 COUNTER(unwritten, "disk.unwritten_reads", "requests",
         "of blocks that were never written");
@@ -58,18 +59,26 @@ static struct io *sector_ended(struct vlog *v, int error)
         logical_commit(&v->map);
         return done;
     }
-    if (v->written && done)
-        prepend(&v->written, done);
-    done = v->written ? v->written : done;
+    for (struct io *io = v->written, *next; io; io = next) {
+        next = io_next(io);
+        io_set_next(io, NULL);
+        if (!io->request.moved) /* a block that was moved is where it was */
+            prepend(&done, io);
+    }
     v->written = NULL;
     return done;
 }
 
-struct io *vlog_ended(struct vlog *v, struct io *io, int *error)
+struct io *vlog_ended(struct disk *d, struct io *io, int *error)
 {
+    struct vlog *v = d->vlog;
     struct request *r = &io->request;
+    if (v->closed)
+        wakeup(v);
     if (io == &v->sector)
         return sector_ended(v, *error);
+    if (io == &v->clean.read)
+        clean_was_read(d, *error);
     if (r->physical == NO_SECTOR) {
         *error = r->write ? -EIO : 0;
         if (!r->write)
@@ -82,43 +91,129 @@ struct io *vlog_ended(struct vlog *v, struct io *io, int *error)
         for (struct io *i = io; i; i = io_next(i))
             logical_give_back(&v->map, i->request.physical / PLACE_SECTORS);
     }
-    return io;
+    return r->moved ? NULL : io;
 }
 
-/* Tell in the sector of the map of all data written that are in this piece. */
-static void tell(struct vlog *v, u32 piece)
+/* Tell of a write in the sector that is being made. */
+static void tell(struct vlog *v, struct io *io)
+{
+    u32 place = io->request.physical / PLACE_SECTORS;
+    io_set_next(io, NULL);
+    if (io->request.moved && clean_is_void(io)) {
+        logical_give_back(&v->map, place);
+        return;
+    }
+    logical_enter(&v->map, block_of(&io->request), place);
+    if (!io->request.moved)
+        prepend(&v->told, io);
+}
+
+/* Of all data written that are in this piece. */
+static void tell_piece(struct vlog *v, u32 piece)
 {
     struct io *all = v->written;
     v->written = NULL;
     for (struct io *io = all, *next; io; io = next) {
-        u32 block = block_of(&io->request);
-        bool here = logical_piece(block) == piece;
         next = io_next(io);
-        io_set_next(io, NULL);
-        prepend(here ? &v->told : &v->written, io);
-        if (here)
-            logical_enter(&v->map, block, io->request.physical / PLACE_SECTORS);
+        if (logical_piece(block_of(&io->request)) == piece) {
+            tell(v, io);
+        } else {
+            io_set_next(io, NULL);
+            prepend(&v->written, io);
+        }
     }
+}
+
+/* Of those that a summary has room for. */
+static void tell_run(struct vlog *v)
+{
+    for (u32 i = 0; i < LOG_RUN && v->written; i++) {
+        struct io *io = v->written;
+        v->written = io_next(io);
+        tell(v, io);
+    }
+}
+
+/* Are the data written in places that follow one another, and of more than one
+ * piece? */
+static bool is_run(const struct io *first)
+{
+    u32 piece = logical_piece(block_of(&first->request));
+    bool several = false;
+    for (const struct io *io = first, *next; (next = io_next(io)); io = next) {
+        several |= logical_piece(block_of(&next->request)) != piece;
+        if (next->request.physical != io_physical_end(io))
+            return false;
+    }
+    return several;
+}
+
+/* The sector of the log that is due for the data written. */
+static void make_sector(struct vlog *v)
+{
+    struct logical *l = &v->map;
+    struct request *first = &v->written->request;
+    bool run = l->nmap < l->npieces && is_run(v->written);
+    u32 piece = run ? logical_summary(l) : logical_piece(block_of(first));
+    u32 due = logical_due(l, piece);
+    if (run && due == piece && piece >= l->nmap) {
+        logical_summarize(l, piece, first->physical / PLACE_SECTORS);
+        tell_run(v);
+        return;
+    }
+    logical_begin(l, due);
+    if (!run && due == piece)
+        tell_piece(v, piece);
+}
+
+/* The sector has been made: give it a place. */
+static struct io *sector_io(struct disk *d, u64 now_ns)
+{
+    struct vlog *v = d->vlog;
+    struct request *r = &v->sector.request;
+    r->moved = clean_busy(&v->clean);
+    r->sector = r->physical = place_of(d, r, now_ns);
+    bool sealed = logical_seal(&v->map, r->physical / PLACE_SECTORS);
+    assert(sealed);
+    if (d->place->place.placed)
+        d->place->place.placed(&d->queue, r);
+    v->sector.issued_ns = now_ns;
+    v->under_way = true;
+    count(&map_writes, 1);
+    return &v->sector;
+}
+
+/* The next step of cleaning, or NULL. */
+static struct io *clean(struct disk *d, u64 now_ns)
+{
+    struct vlog *v = d->vlog;
+    u32 piece;
+    if (!clean_busy(&v->clean))
+        return clean_begin(d, now_ns);
+    struct io *command = clean_next(d, now_ns, &piece);
+    if (command || piece == NO_PIECE)
+        return command;
+    logical_begin(&v->map, piece);
+    return sector_io(d, now_ns);
 }
 
 struct io *vlog_next(struct disk *d, u64 now_ns)
 {
     struct vlog *v = d->vlog;
-    struct request *r = &v->sector.request;
-    if (v->under_way || !v->written)
+    if (v->under_way || v->closed)
         return NULL;
-    u32 piece = logical_piece(block_of(&v->written->request));
-    u32 due = logical_due(&v->map, piece);
-    logical_begin(&v->map, due);
-    if (due == piece)
-        tell(v, piece);
-    r->sector = r->physical = place_of(d, r, now_ns);
-    bool sealed = logical_seal(&v->map, r->physical / PLACE_SECTORS);
-    assert(sealed);
-    v->sector.issued_ns = now_ns;
-    v->under_way = true;
-    count(&map_writes, 1);
-    return &v->sector;
+    if (!v->written)
+        return d->in_flight ? NULL : clean(d, now_ns);
+    make_sector(v);
+    return sector_io(d, now_ns);
+}
+
+void vlog_wait(struct disk *d, void (*ask_again)(void *disk))
+{
+    struct cleaning *c = &d->vlog->clean;
+    timer_cancel(&c->timer);
+    if (c->again_ns != NEVER_NS && !d->vlog->closed)
+        timer_set(&c->timer, c->again_ns, ask_again, d);
 }
 
 /* ---- the log is opened and closed ---- */
@@ -154,9 +249,11 @@ void vlog_open(struct disk *d)
     struct vlog *v = mem_reserve(sizeof *v + logical_bytes(&sizes));
     if (!v)
         boot_fail("%s: no memory for the map of its virtual log", d->name);
-    *v = (struct vlog){.map = sizes,
-                       .sector = {.request = {.nsectors = 1, .write = true},
-                                  .span = {&v->map.sector, SECTOR_BYTES}}};
+    memset(v, 0, sizeof *v);
+    v->map = sizes;
+    v->sector = (struct io){.request = {.nsectors = 1, .write = true},
+                            .span = {&v->map.sector, SECTOR_BYTES}};
+    v->clean.again_ns = NEVER_NS;
     logical_start(&v->map, v + 1);
     const char *why = logical_recover(&v->map, read_sector, d, &scanned);
     if (why)
@@ -171,15 +268,25 @@ void vlog_open(struct disk *d)
     d->vlog = v;
 }
 
+/* Nothing is written any more: what the log does by itself has ended. */
+static void end_writing(struct disk *d)
+{
+    HOLD(spin, &d->lock);
+    d->vlog->closed = true;
+    while (d->in_flight)
+        sleep_on(d->vlog, &d->lock);
+}
+
 /* If that fails, the next start scans. */
 void vlog_close(void)
 {
+    static struct log_sector tail;
     for (u32 i = 0; i < disk_count(); i++) {
-        struct vlog *v = disk_get(i)->vlog;
-        if (!v)
+        struct disk *d = disk_get(i);
+        if (!d->vlog)
             continue;
-        v->closed = true;
-        logical_tail(&v->map, &v->map.sector);
-        transfer(disk_get(i), TAIL_SECTOR, &v->map.sector, true);
+        end_writing(d);
+        logical_tail(&d->vlog->map, &tail);
+        transfer(d, TAIL_SECTOR, &tail, true);
     }
 }

@@ -6,7 +6,7 @@
  * - A write goes to a free place. When its data are on the disk, a sector of
  * the map follows, to a free place, too, and before any other command. Only
  * when that is on the disk the write is done. One sector tells of all data of
- * its piece that are on the disk by then.
+ * its piece that are on the disk by then; a summary of all in a row.
  * - Requests are of whole blocks of PLACE_SECTORS, but for reads within one.
  * - If a sector of the map cannot be written, all writes that wait for one
  * fail. The cache keeps their blocks dirty and tries again.
@@ -16,6 +16,7 @@
 #ifndef SLUICE_VLOG_H
 #define SLUICE_VLOG_H
 
+#include "kernel/disk/clean.h"
 #include "kernel/disk/disk.h"
 #include "kernel/logical/logical.h"
 
@@ -26,6 +27,7 @@ struct vlog {
     bool closed;        /* the tail is written: nothing else may be */
     struct io *written; /* data on the disk that no sector tells of yet */
     struct io *told;    /* those of which the one under way tells */
+    struct cleaning clean;
 };
 
 /* If the disk has a virtual log, find its map; the boot stops if that is
@@ -47,9 +49,22 @@ bool vlog_is_full(const struct vlog *, const struct request *);
 /* A command has ended. Returns the requests that are done, in one chain, or
  * NULL. A read of what was never written gives zeros, a write without a place
  * an error: both had no part of the drive. */
-struct io *vlog_ended(struct vlog *, struct io *, int *error);
+struct io *vlog_ended(struct disk *, struct io *, int *error);
 
-/* The sector of the map to be written now, or NULL. It has its place. */
+/* What is to be given to the drive before anything queued, or NULL: a sector of
+ * the map, or a step of cleaning. It has its place. */
 struct io *vlog_next(struct disk *, u64 now_ns);
+
+/* How many commands the drive may have now: none, if an urgent cleaning is not
+ * over; one, if another one is. */
+static inline u32 vlog_depth(const struct disk *d)
+{
+    const struct cleaning *c = &d->vlog->clean;
+    return !clean_busy(c) ? d->depth : !c->urgent;
+}
+
+/* Nothing is queued or under way: call back when the place policy is to be
+ * asked again. */
+void vlog_wait(struct disk *, void (*ask_again)(void *disk));
 
 #endif

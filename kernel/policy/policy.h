@@ -195,6 +195,7 @@ struct request {
     bool offer;    /* it is a candidate write */
     bool again;    /* its block was modified again; the policy may clear it */
     bool raw;      /* past the cache and the place policy */
+    bool moved;    /* the kernel's, for a place policy that cleans */
     u32 pid;       /* on whose behalf; 0: the kernel's own */
     u64 queued_ns; /* when it was queued; of an offer: became dirty */
     u64 arrival;   /* its number among all that entered this queue */
@@ -290,6 +291,19 @@ struct sched_hooks {
  * is none, or the disk has no virtual log. */
 u64 queue_free_from(const struct queue *, u64 from, u64 end);
 
+/* How many places that begin in [from, end) hold something that can be moved.
+ */
+u64 queue_used(const struct queue *, u64 from, u64 end);
+
+/* Places to be emptied: those in [first, end), at most CLEAN_SECTORS; first ==
+ * end: none now. */
+struct clean {
+    u64 first, end;
+    u64 again_ns; /* none: ask again then, if nothing comes; NEVER_NS at first
+                   */
+};
+#define CLEAN_SECTORS 1024UL
+
 /* The disk's lock is held. The order of the queue is by `sector`, wherever that
  * is on the disk. The hooks are not called for a raw request. */
 struct place_hooks {
@@ -302,6 +316,14 @@ struct place_hooks {
     u64 (*place)(const struct queue *, const struct request *r, u64 now_ns);
     /* (optional) r is dispatched to r->physical, the last answer for it. */
     void (*placed)(const struct queue *, const struct request *r);
+    /* (optional) No command is under way on a disk with a virtual log. Which
+     * places are to be emptied? What they hold is read at once and moves to
+     * where `place` says (r->moved). idle: nothing is queued either, and the
+     * move gives way to what comes; else it comes before what is queued. */
+    void (*clean)(const struct queue *, u64 now_ns, bool idle, struct clean *);
+    /* On a disk with a virtual log, any writes join in one command while the
+     * place of the next one follows. */
+    bool appends;
 };
 
 /* ---- replace: which clean buffer is the victim? ---- */

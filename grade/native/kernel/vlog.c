@@ -7,13 +7,16 @@
 #include "grade/native/kernel/told.h"
 #include "kernel/disk/vlog.h"
 
-#define MS     1000000UL
-#define PLACES 40
-#define SLOTS  32
+#define MS          1000000UL
+#define PLACES      40
+#define MOST_PLACES 150
+#define SLOTS       32
 
 /* ---- the disk ---- */
 
 static u32 first_place; /* where told_place begins to look */
+static u32 nsummaries;  /* of the disk of the next boot */
+static u32 log_places = PLACES;
 
 static u64 free_place(const struct queue *q, const struct request *r,
                       u64 now_ns)
@@ -28,11 +31,11 @@ static void boot_logged(const char *args)
 {
     struct log_sector *label = (void *)on_device(0, LABEL_SECTOR);
     struct logical l = {0};
-    logical_size(&l, PLACES, 0);
+    logical_size(&l, log_places, nsummaries);
     *label = (struct log_sector){.magic = 0x676f4c6c61757472,
                                  .id = 5,
                                  .piece = LOG_LABEL,
-                                 .entry = {l.nblocks, l.nplaces}};
+                                 .entry = {l.nblocks, l.nplaces, nsummaries}};
     label->sum = label->magic;
     for (u32 i = 2; i < sizeof *label / 8; i++)
         label->sum = (label->sum ^ ((u64 *)label)[i]) * 0x9e3779b97f4a7c15UL;
@@ -53,7 +56,7 @@ static struct slot {
     int error;
     bool busy;
 } slots[SLOTS];
-static u64 acknowledged[PLACES], under_way[PLACES], versions;
+static u64 acknowledged[MOST_PLACES], under_way[MOST_PLACES], versions;
 
 static void ended(struct io *io, int error)
 {
@@ -306,4 +309,323 @@ TEST(after_the_tail_nothing_is_written)
     request(3, true);
     all_commands();
     check_notes("W3 failed");
+}
+
+/* ---- cleaning ---- */
+
+static struct clean wanted; /* once, by the hook below */
+static bool wants_idle;
+
+static void clean_once(const struct queue *q, u64 now_ns, bool idle,
+                       struct clean *what)
+{
+    (void)q, (void)now_ns;
+    if (!wanted.end || (wants_idle && !idle))
+        return;
+    *what = wanted;
+    wanted = (struct clean){0};
+}
+
+static void want(u32 first, u32 end, bool idle)
+{
+    wanted = (struct clean){first * PLACE_SECTORS, end * PLACE_SECTORS, 0};
+    wants_idle = idle;
+}
+
+/* Blocks 3 to 5 are in places 7 to 9, and the map's sector is in place 10. */
+static void boot_cleaning(void)
+{
+    boot_logged("drive=fixed place=told");
+    told_place.place.clean = clean_once;
+    wanted = (struct clean){0};
+    first_place = 7;
+    disk_plug(disk_get(0));
+    for (u32 b = 3; b <= 5; b++)
+        request(b, true);
+    disk_unplug(disk_get(0));
+    all_commands();
+    check_commands("W0:56+24=3 W0:80+1");
+    forget("notes");
+    first_place = 20;
+}
+
+/* A request that lets the policy be asked, but is no part of the drive's. */
+static void nudge(void)
+{
+    request(30, false);
+    run_to_ns(clock_now_ns + 1);
+    forget("notes");
+    forget("commands");
+}
+
+TEST(cleaning_moves_what_a_run_of_places_holds)
+{
+    boot_cleaning();
+    want(7, 11, true);
+    nudge();
+    all_commands();
+    check_commands("R0:56+32 W0:160+24=3 W0:184+1");
+    const struct logical *l = &disk_get(0)->vlog->map;
+    for (u32 b = 3; b <= 5; b++)
+        check_eq(l->map[b], 17 + b);
+    for (u32 place = 7; place <= 10; place++)
+        check(logical_free(l, place) && !logical_owner(l, place));
+    check_eq(stat_of("disk.moved"), 3);
+    check_eq(stat_of("disk.writes"), 4); /* with the tail at boot */
+    check_notes("");
+    cut();
+}
+
+TEST(cleaning_moves_a_sector_of_the_map)
+{
+    boot_cleaning();
+    want(10, 11, true);
+    nudge();
+    all_commands();
+    check_commands("R0:80+8 W0:160+1");
+    check_eq(disk_get(0)->vlog->map.pieces[0].place, 20);
+    cut();
+}
+
+TEST(cleaning_in_idle_time_gives_way)
+{
+    boot_cleaning();
+    want(7, 10, true);
+    nudge();
+    request(8, true);
+    request(9, true);
+    all_commands();
+    check_notes("W9 done; W8 done");
+    check_commands("R0:56+24 W0:160+16=2 W0:176+1 W0:184+24=3 W0:208+1");
+    cut();
+}
+
+TEST(urgent_cleaning_comes_before_what_is_queued)
+{
+    boot_cleaning();
+    want(7, 10, false);
+    request(8, true);
+    all_commands();
+    check_notes("W8 done");
+    check_commands("R0:56+24 W0:160+24=3 W0:184+1 W0:192+8 W0:200+1");
+    cut();
+}
+
+TEST(a_block_that_is_written_meanwhile_is_not_moved)
+{
+    boot_cleaning();
+    want(7, 10, true);
+    nudge();
+    request(4, true);
+    all_commands();
+    check_notes("W4 done");
+    check_commands("R0:56+24 W0:160+8 W0:168+1 W0:176+16=2 W0:192+1");
+    check_eq(stat_of("disk.moved"), 2);
+    cut();
+}
+
+TEST(a_move_that_fails_leaves_the_block_where_it_was)
+{
+    boot_cleaning();
+    fail_sector(0, 165, true, 1);
+    want(7, 10, true);
+    nudge();
+    all_commands();
+    const struct logical *l = &disk_get(0)->vlog->map;
+    check_eq(l->map[3], 7);
+    check_eq(l->nfree, PLACES - 1 - 4);
+    cut();
+    want(7, 10, true);
+    nudge();
+    all_commands();
+    check_eq(l->map[3], 20);
+    cut();
+    fail_sector(0, 8 * PLACE_SECTORS, true, 1);
+    first_place = 7;
+    want(20, 23, true); /* now the sector that tells of it fails */
+    nudge();
+    all_commands();
+    check_notes("");
+    cut();
+}
+
+TEST(a_run_that_cannot_be_read_ends_all_cleaning)
+{
+    boot_cleaning();
+    fail_sector(0, 60, false, 1);
+    want(7, 10, true);
+    nudge();
+    all_commands();
+    check_console("disk0: sector 56 or one after it cannot be read: nothing is "
+                  "cleaned any more\n");
+    want(7, 10, true);
+    nudge();
+    all_commands();
+    check_commands("");
+    cut();
+}
+
+TEST(a_run_with_nothing_to_move_is_a_fault)
+{
+    boot_cleaning();
+    want(0, 7, true);
+    nudge();
+    check_console("policy fault: place/told: clean named places with nothing "
+                  "to move; going on with inplace\n");
+}
+
+TEST(the_policy_is_asked_again_when_it_wants)
+{
+    boot_cleaning();
+    wanted = (struct clean){0, 0, clock_now_ns + 500 * MS};
+    told_place.place.clean = clean_once;
+    nudge();
+    wanted = (struct clean){0};
+    forget("commands");
+    want(7, 10, true);
+    run_to_ns(clock_now_ns + 400 * MS);
+    check_commands("");
+}
+
+TEST(a_disk_that_is_closed_while_it_is_cleaned_is_found_again)
+{
+    boot_cleaning();
+    want(7, 10, true);
+    nudge();
+    one_command();
+    vlog_close();
+    all_commands();
+    const struct log_sector *tail = (void *)on_device(0, TAIL_SECTOR);
+    check_eq(tail->seq, disk_get(0)->vlog->map.seq);
+}
+
+/* What a run of cleaning at random names. */
+static u64 clean_seed;
+
+static void clean_at_random(const struct queue *q, u64 now_ns, bool idle,
+                            struct clean *what)
+{
+    u64 first = 1 + random_u64(&clean_seed) % (PLACES - 6);
+    u64 end = first + 1 + random_u64(&clean_seed) % 5;
+    (void)idle;
+    if (random_u64(&clean_seed) % 3 == 0 ||
+        !queue_used(q, first * PLACE_SECTORS, end * PLACE_SECTORS)) {
+        what->again_ns = now_ns + 15 * MS;
+        return;
+    }
+    *what = (struct clean){first * PLACE_SECTORS, end * PLACE_SECTORS, 0};
+}
+
+TEST(cleaning_loses_nothing_at_any_power_cut)
+{
+    boot_logged("drive=fixed place=told");
+    told_place.place.clean = clean_at_random;
+    u64 seed = 4;
+    clean_seed = 5;
+    for (u32 i = 0; i < 2000; i++) {
+        u32 block = random_u64(&seed) % 20;
+        first_place = 1 + random_u64(&seed) % (PLACES - 1);
+        if (i % 200 == 7)
+            fail_sector(0, first_place * PLACE_SECTORS, true, 1);
+        if (!under_way[block] && random_u64(&seed) % 2)
+            request(block, true);
+        if (random_u64(&seed) % 4) {
+            one_command();
+            cut();
+        }
+    }
+    told_place.place.clean = NULL;
+    all_commands();
+    cut();
+    check(stat_of("disk.moved") > 300);
+    check(cuts > 1000);
+}
+
+/* ---- summaries, and writes that are appended ---- */
+
+static u32 next_place; /* of the log that told_place writes */
+
+static u64 append_place(const struct queue *q, const struct request *r,
+                        u64 now_ns)
+{
+    (void)r, (void)now_ns;
+    u64 sector = queue_free_from(q, next_place * PLACE_SECTORS, NO_SECTOR);
+    return sector == NO_SECTOR ? queue_free_from(q, 0, NO_SECTOR) : sector;
+}
+
+static void appended(const struct queue *q, const struct request *r)
+{
+    (void)q;
+    next_place = r->physical / PLACE_SECTORS + 1;
+}
+
+static void boot_appending(u32 summaries)
+{
+    nsummaries = summaries;
+    log_places = 150;
+    boot_logged("drive=fixed place=told cluster_kb=404");
+    nsummaries = 0;
+    log_places = PLACES;
+    told.place = append_place;
+    told_place.place.placed = appended;
+    told_place.place.appends = true;
+    next_place = 10;
+}
+
+TEST(one_summary_tells_of_appended_blocks_of_several_pieces)
+{
+    boot_appending(3);
+    disk_plug(disk_get(0));
+    request(130, true);
+    request(4, true);
+    request(70, true);
+    disk_unplug(disk_get(0));
+    all_commands();
+    check_commands("W0:80+24=3 W0:104+1");
+    const struct logical *l = &disk_get(0)->vlog->map;
+    check_eq(l->map[130], 12);
+    check_eq(l->map[4], 10);
+    check_eq(l->map[70], 11);
+    check(l->pieces[0].owed && l->pieces[1].owed && !l->pieces[0].seq);
+    cut();
+}
+
+TEST(without_summaries_each_piece_is_told)
+{
+    boot_appending(0);
+    disk_plug(disk_get(0));
+    request(130, true);
+    request(4, true);
+    disk_unplug(disk_get(0));
+    all_commands();
+    check_commands("W0:80+16=2 W0:96+1 W0:104+1");
+    cut();
+}
+
+TEST(appended_writes_and_cleaning_lose_nothing_at_any_power_cut)
+{
+    boot_appending(3);
+    told_place.place.clean = clean_at_random;
+    u64 seed = 6;
+    clean_seed = 7;
+    for (u32 i = 0; i < 3000; i++) {
+        disk_plug(disk_get(0));
+        for (u32 n = random_u64(&seed) % 5; n--;) {
+            u32 block = random_u64(&seed) % 130;
+            if (!under_way[block])
+                request(block, true);
+        }
+        disk_unplug(disk_get(0));
+        if (random_u64(&seed) % 50 == 0)
+            next_place = 1 + random_u64(&seed) % 140;
+        while (slots[SLOTS - 8].busy || random_u64(&seed) % 2) {
+            one_command();
+            cut();
+        }
+    }
+    told_place.place.clean = NULL;
+    all_commands();
+    cut();
+    check(stat_of("disk.moved") > 300);
+    check(cuts > 1000);
 }

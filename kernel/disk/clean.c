@@ -1,0 +1,144 @@
+/* Cleaning (clean.h). */
+#include "kernel/disk/clean.h"
+#include "kernel/base/stat.h"
+#include "kernel/disk/place.h"
+#include "kernel/disk/queue.h"
+#include "kernel/machine/print.h"
+
+COUNTER(cleanings, "disk.cleanings", "runs", "of places that were emptied");
+COUNTER(moved, "disk.moved", "blocks", "moved to empty their places");
+
+/* ---- the run ---- */
+
+static bool is_block(const struct logical *l, u32 owner)
+{
+    return owner <= logical_numbers(l);
+}
+
+static void add_move(struct cleaning *c, u32 owner, u32 at)
+{
+    c->move[c->nmoves++] = (struct move){
+        .io = {.request = {.sector = (owner - 1) * PLACE_SECTORS,
+                           .nsectors = PLACE_SECTORS,
+                           .write = true,
+                           .moved = true},
+               .span.data = c->data + at * PLACE_SECTORS * SECTOR_BYTES},
+        .owner = owner};
+}
+
+struct io *clean_begin(struct disk *d, u64 now_ns)
+{
+    struct cleaning *c = &d->vlog->clean;
+    const struct logical *l = &d->vlog->map;
+    struct clean what;
+    bool idle = queue_empty(&d->queue);
+    bool wanted = !c->failed && place_clean(d, now_ns, idle, &what);
+    c->again_ns = c->failed ? NEVER_NS : what.again_ns;
+    if (!wanted)
+        return NULL;
+    u32 first = what.first / PLACE_SECTORS, end = what.end / PLACE_SECTORS;
+    for (u32 blocks = 2; blocks--;)
+        for (u32 place = first; place < end; place++) {
+            u32 owner = logical_owner(l, place);
+            if (owner && is_block(l, owner) == blocks)
+                add_move(c, owner, place - first);
+        }
+    c->urgent = !idle;
+    c->next = 0;
+    c->reading = true;
+    c->read =
+        (struct io){.request = {.sector = what.first,
+                                .physical = what.first,
+                                .nsectors = what.end - what.first,
+                                .raw = true,
+                                .moved = true},
+                    .span = {c->data, (what.end - what.first) * SECTOR_BYTES},
+                    .issued_ns = now_ns};
+    count(&cleanings, 1);
+    return &c->read;
+}
+
+void clean_was_read(struct disk *d, int error)
+{
+    struct cleaning *c = &d->vlog->clean;
+    c->reading = false;
+    if (!error)
+        return;
+    kprintf("%s: sector %lu or one after it cannot be read: nothing is cleaned "
+            "any more\n",
+            d->name, c->read.request.sector);
+    c->failed = true;
+    c->nmoves = 0;
+}
+
+/* ---- the moves ---- */
+
+/* Take a move into a command, whose last one is `last` (NULL: it is the first).
+ * False: it does not fit. */
+static bool take(struct disk *d, struct move *m, struct io *last, u64 now_ns)
+{
+    struct request *r = &m->io.request;
+    u64 at = last ? io_physical_end(last) : place_of(d, r, now_ns);
+    if (at == NO_SECTOR || (last && !place_may_be(d, r, at, now_ns)))
+        return false;
+    place_confirm(d, r, at, now_ns);
+    m->io.issued_ns = now_ns;
+    m->io.span.bytes = r->nsectors * SECTOR_BYTES;
+    count(&moved, 1);
+    if (last)
+        io_set_next(last, &m->io);
+    return true;
+}
+
+/* The next moves that go to places beside each other, as one command. */
+static struct io *gather(struct disk *d, u64 now_ns)
+{
+    struct cleaning *c = &d->vlog->clean;
+    struct io *first = NULL, *last = NULL;
+    for (; c->next < c->nmoves; c->next++) {
+        struct move *m = &c->move[c->next];
+        if (!is_block(&d->vlog->map, m->owner))
+            break;
+        if (m->overtaken)
+            continue;
+        if (!take(d, m, last, now_ns))
+            break;
+        last = &m->io;
+        first = first ? first : last;
+    }
+    return first;
+}
+
+struct io *clean_next(struct disk *d, u64 now_ns, u32 *piece)
+{
+    struct cleaning *c = &d->vlog->clean;
+    const struct logical *l = &d->vlog->map;
+    *piece = NO_PIECE;
+    if (c->reading || (!c->urgent && !queue_empty(&d->queue)))
+        return NULL;
+    struct io *command = gather(d, now_ns);
+    if (command)
+        return command;
+    for (; c->next < c->nmoves; c->next++) {
+        const struct request *run = &c->read.request;
+        u32 owner = c->move[c->next].owner;
+        if (is_block(l, owner))
+            break; /* there is no place for it */
+        u32 of = owner - 1 - logical_numbers(l);
+        u64 at = l->pieces[of].place * PLACE_SECTORS;
+        if (at < run->sector || at >= run->sector + run->nsectors)
+            continue;
+        *piece = logical_due(l, of);
+        c->next += *piece == of;
+        return NULL;
+    }
+    c->nmoves = 0;
+    return NULL;
+}
+
+void clean_overtaken(struct cleaning *c, const struct request *r)
+{
+    for (u32 i = 0; i < c->nmoves && !r->moved; i++)
+        if (c->move[i].io.request.sector == r->sector)
+            c->move[i].overtaken = true;
+}
