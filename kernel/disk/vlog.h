@@ -55,12 +55,10 @@ struct io *vlog_ended(struct disk *, struct io *, int *error);
  * the map, or a step of cleaning. It has its place. */
 struct io *vlog_next(struct disk *, u64 now_ns);
 
-/* How many commands the drive may have now: none, if an urgent cleaning is not
- * over; one, if another one is. */
+/* How many commands the drive may have: one, while places are cleaned. */
 static inline u32 vlog_depth(const struct disk *d)
 {
-    const struct cleaning *c = &d->vlog->clean;
-    return !clean_busy(c) ? d->depth : !c->urgent;
+    return clean_busy(&d->vlog->clean) ? 1 : d->depth;
 }
 
 /* Nothing is queued or under way: call back when the place policy is to be

@@ -493,10 +493,30 @@ TEST(a_disk_that_is_closed_while_it_is_cleaned_is_found_again)
     want(7, 10, true);
     nudge();
     one_command();
+    one_command();
+    check(disk_get(0)->vlog->under_way);
     vlog_close();
     all_commands();
     const struct log_sector *tail = (void *)on_device(0, TAIL_SECTOR);
-    check_eq(tail->seq, disk_get(0)->vlog->map.seq);
+    check_eq(tail->down[0].seq, disk_get(0)->vlog->map.pieces[0].seq);
+}
+
+TEST(the_drive_has_one_command_at_a_time_while_places_are_cleaned)
+{
+    boot_logged("drive=fixed place=told drive_depth=4");
+    told_place.place.clean = clean_once;
+    request(3, true);
+    all_commands();
+    want(1, 2, true);
+    nudge();
+    check(clean_busy(&disk_get(0)->vlog->clean));
+    for (u32 b = 3; b < 7; b++)
+        request(b, b > 4);
+    while (clean_busy(&disk_get(0)->vlog->clean)) {
+        check(disk_get(0)->in_flight <= 1);
+        one_command();
+    }
+    cut();
 }
 
 /* What a run of cleaning at random names. */
@@ -599,6 +619,28 @@ TEST(without_summaries_each_piece_is_told)
     disk_unplug(disk_get(0));
     all_commands();
     check_commands("W0:80+16=2 W0:96+1 W0:104+1");
+    cut();
+}
+
+TEST(moves_of_several_pieces_fail_with_the_sector_that_tells_of_some)
+{
+    boot_appending(0);
+    told_place.place.clean = clean_once;
+    wanted = (struct clean){0};
+    disk_plug(disk_get(0));
+    request(130, true);
+    request(4, true);
+    disk_unplug(disk_get(0));
+    all_commands();
+    check_commands("W0:80+16=2 W0:96+1 W0:104+1");
+    fail_sector(0, 22 * PLACE_SECTORS, true, 1);
+    next_place = 20;
+    want(10, 12, true);
+    nudge();
+    all_commands();
+    check_commands("R0:80+16 W0:160+16=2 W0:176+1");
+    check_eq(disk_get(0)->vlog->map.map[130], 11);
+    check_eq(disk_get(0)->vlog->map.map[4], 10);
     cut();
 }
 
