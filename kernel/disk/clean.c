@@ -113,8 +113,12 @@ struct io *clean_next(struct disk *d, u64 now_ns, u32 *piece)
 {
     struct cleaning *c = &d->vlog->clean;
     const struct logical *l = &d->vlog->map;
+    struct clean more; /* wanted now, beside what is being moved */
     *piece = NO_PIECE;
-    if (c->reading || (!c->urgent && !queue_empty(&d->queue)))
+    if (c->reading)
+        return NULL;
+    if (!c->urgent && !queue_empty(&d->queue) &&
+        !(c->urgent = place_clean(d, now_ns, false, &more)))
         return NULL;
     struct io *command = gather(d, now_ns);
     if (command)

@@ -684,6 +684,7 @@ static bool attach(u32 id)
     d->max_segments = facts.max_segments;
     d->lock = SPINLOCK("disk", RANK_DISK);
     queue_init(&d->queue, id);
+    d->queue.nsectors = d->device_sectors;
     return true;
 }
 

@@ -215,6 +215,7 @@ enum direction { READS = 1, WRITES = 2, BOTH = READS | WRITES, OFFERS = 4 };
 /* One disk's queue. */
 struct queue {
     u32 disk;
+    u64 nsectors;         /* of the disk */
     u64 turn_ns;          /* of the modelled platter; 0: there is none */
     struct tracks tracks; /* under the disk */
     bool logged;          /* blocks go where a place is free (kind place) */
@@ -319,7 +320,8 @@ struct place_hooks {
     /* (optional) No command is under way on a disk with a virtual log. Which
      * places are to be emptied? What they hold is read at once and moves to
      * where `place` says (r->moved). idle: nothing is queued either, and the
-     * move gives way to what comes; else it comes before what is queued. */
+     * move gives way to what comes; else it comes before what is queued. While
+     * one has given way, an answer has that one ended first. */
     void (*clean)(const struct queue *, u64 now_ns, bool idle, struct clean *);
     /* On a disk with a virtual log, any writes join in one command while the
      * place of the next one follows. */

@@ -1,0 +1,158 @@
+/*
+ * Segments: a log-structured disk, as the logical disk under LFS. The disk is
+ * divided into segments. What is written fills one after the other, in the
+ * order in which the scheduler chooses it, in commands as long as the kernel
+ * makes them (cluster_kb). One sector of the log then tells of a whole command:
+ * the disk needs summaries (log_summaries).
+ *
+ * - A segment in which more than full_percent is used when nothing more is
+ *   queued is left as it is; in another one, the next writes go on.
+ * - A segment is empty when all that was in it has been written again
+ *   elsewhere. When the current one is full and fewer than `reserve` others are
+ *   empty, segments are cleaned before anything else is written: what still
+ *   counts in them moves to the end of the log. In idle time that goes on until
+ *   idle_reserve are empty.
+ * - Cleaned is the emptiest segment; with by_age, the one with the best ratio
+ *   of benefit to cost, (1 - u) * age / (1 + u), where u is the share in use
+ * and age is counted in blocks written since the segment was.
+ * - When no segment is empty, any free place will do.
+ *
+ * Without idle time, each write then pays for cleaning: of a segment u is moved
+ * to gain 1 - u.
+ *
+ * Sources: M. Rosenblum, J. K. Ousterhout, "The Design and Implementation of a
+ * Log-Structured File System", SOSP 1991; W. de Jonge, M. F. Kaashoek, W. C.
+ * Hsieh, "The Logical Disk", SOSP 1993; as R. Y. Wang, T. E. Anderson, D. A.
+ * Patterson ("Virtual Log Based File Systems for a Programmable Disk", OSDI
+ * 1999) used them. There a segment has 512 KB; here what a summary tells of and
+ * itself, 408 KB.
+ */
+#include "kernel/policy/policy.h"
+
+enum { SEGMENT_KB, FULL_PERCENT, RESERVE, IDLE_RESERVE, BY_AGE };
+static struct tunable tunables[] = {
+    {"segment_kb", "KB", 408, 16, 512, "length of a segment"},
+    {"full_percent", "% of a segment", 75, 1, 100,
+     "in use, and it is left when nothing more is queued"},
+    {"reserve", "segments", 2, 1, 1000,
+     "that are empty, or others are cleaned before the next write"},
+    {"idle_reserve", "segments", 1000, 0, 1000,
+     "that are empty, or others are cleaned in idle time"},
+    {"by_age", "", 0, 0, 1, "clean by benefit and cost, not the emptiest"},
+    {0},
+};
+
+#define PLACE 8UL    /* sectors */
+#define AGES  1024UL /* of as many segments; of more, some share one */
+
+/* The end of the log, on each disk. */
+static struct end {
+    u64 next, end; /* the next place, and where its segment ends */
+    bool moved_on; /* to another segment: are enough of them empty? */
+    u64 written;   /* blocks, ever */
+    u64 tried;     /* segments cleaned since anything else was written */
+    u64 at[AGES];  /* how many blocks were, when the segment was written */
+} ends[MAX_DISKS];
+
+static u64 segment_sectors(void)
+{
+    return tunables[SEGMENT_KB].value * 2 / PLACE * PLACE;
+}
+
+static u64 nsegments(const struct queue *q)
+{
+    return q->nsectors / segment_sectors();
+}
+
+static u64 used(const struct queue *q, u64 segment)
+{
+    u64 first = segment * segment_sectors();
+    return queue_used(q, first, first + segment_sectors());
+}
+
+/* All of it can be written. */
+static bool is_empty(const struct queue *q, u64 segment)
+{
+    u64 first = segment * segment_sectors();
+    return segment && queue_free_from(q, first, first + PLACE) == first &&
+           used(q, segment) == 0;
+}
+
+static u64 place(const struct queue *q, const struct request *r, u64 now_ns)
+{
+    const struct end *e = &ends[q->disk];
+    u64 size = segment_sectors(), n = nsegments(q), now = e->end / size;
+    (void)now_ns;
+    if (!q->logged)
+        return r->sector;
+    u64 sector = queue_free_from(q, e->next, e->end);
+    for (u64 i = 0; i < n && sector == NO_SECTOR; i++)
+        if (is_empty(q, (now + i) % n))
+            sector = (now + i) % n * size;
+    if (sector == NO_SECTOR)
+        sector = queue_free_from(q, e->next, NO_SECTOR);
+    return sector == NO_SECTOR ? queue_free_from(q, 0, NO_SECTOR) : sector;
+}
+
+static void placed(const struct queue *q, const struct request *r)
+{
+    struct end *e = &ends[q->disk];
+    u64 segment = r->physical / segment_sectors();
+    if (!q->logged || !r->write)
+        return;
+    e->moved_on |= e->end != (segment + 1) * segment_sectors();
+    e->next = r->physical + PLACE;
+    e->end = (segment + 1) * segment_sectors();
+    e->at[segment % AGES] = ++e->written;
+    if (!r->moved)
+        e->tried = 0;
+}
+
+/* What is gained by cleaning a segment, for what it costs; 0: nothing. */
+static u64 worth(const struct queue *q, u64 segment)
+{
+    const struct end *e = &ends[q->disk];
+    u64 all = segment_sectors() / PLACE, n = used(q, segment);
+    if (n == 0 || n >= all || segment == (e->end - 1) / segment_sectors())
+        return 0;
+    u64 age = e->written - e->at[segment % AGES] + 1;
+    return (tunables[BY_AGE].value ? age : 1) * (all - n) * 1000 / (all + n);
+}
+
+static void clean(const struct queue *q, u64 now_ns, bool idle,
+                  struct clean *what)
+{
+    struct end *e = &ends[q->disk];
+    u64 size = segment_sectors(), n = nsegments(q), empty = 0, best = 0;
+    (void)now_ns;
+    if (idle && e->end &&
+        used(q, e->end / size - 1) * PLACE * 100 >=
+            size * tunables[FULL_PERCENT].value)
+        e->next = e->end;
+    if ((!idle && !e->moved_on) || e->tried > n)
+        return;
+    for (u64 s = 0; s < n; s++) {
+        empty += is_empty(q, s);
+        if (worth(q, s) > worth(q, best))
+            best = s;
+    }
+    if (empty >= tunables[idle ? IDLE_RESERVE : RESERVE].value ||
+        !worth(q, best)) {
+        e->moved_on = false;
+        return;
+    }
+    e->tried++;
+    *what = (struct clean){best * size, (best + 1) * size, NEVER_NS};
+}
+
+static const struct policy segments = {
+    .kind = POLICY_PLACE,
+    .name = "segments",
+    .about = "a log-structured disk: segments, one after the other, cleaned",
+    .tunables = tunables,
+    .place = {.place = place,
+              .placed = placed,
+              .clean = clean,
+              .appends = true},
+};
+POLICY(segments);
