@@ -187,10 +187,12 @@ static struct io *sector_io(struct disk *d, u64 now_ns)
 static struct io *clean(struct disk *d, u64 now_ns)
 {
     struct vlog *v = d->vlog;
-    u32 piece;
+    u32 piece = NO_PIECE;
+    struct io *command = NULL;
+    if (clean_busy(&v->clean))
+        command = clean_next(d, now_ns, &piece);
     if (!clean_busy(&v->clean))
         return clean_begin(d, now_ns);
-    struct io *command = clean_next(d, now_ns, &piece);
     if (command || piece == NO_PIECE)
         return command;
     logical_begin(&v->map, piece);

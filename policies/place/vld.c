@@ -1,0 +1,219 @@
+/*
+ * VLD: eager writing with a compactor. In idle time the blocks of the emptiest
+ * track move to free places of fuller ones, track by track; so there are empty
+ * tracks, and on such a track a free place is always near.
+ *
+ * - A write goes to the nearest free place of the track that is being filled.
+ *   When only left_percent of its places are free, the nearest empty track is
+ *   taken. When none is empty, it is the nearest free place of all (nearest.h).
+ * - What the compactor moves goes to the nearest free place of a track that is
+ *   neither empty nor the one that is being emptied.
+ * - A step is one track, and gives way to requests between two commands. The
+ *   compactor stops when all other tracks have no room for what the emptiest
+ *   one holds, or that is more than most_percent full.
+ *
+ * Without a model of the drive, or where its tracks differ, it is the first
+ * free place after the one that was written last, and nothing is compacted.
+ *
+ * Source: R. Y. Wang, T. E. Anderson, D. A. Patterson, "Virtual Log Based File
+ * Systems for a Programmable Disk", OSDI 1999.
+ */
+#include "kernel/policy/policy.h"
+#include "policies/lib/nearest.h"
+
+enum { PATIENCE_US, LEFT_PERCENT, MOST_PERCENT, IDLE_MS };
+static struct tunable tunables[] = {
+    {"patience_us", "us", 1500, 0, 1000000,
+     "how much later than the arm would be in another cylinder a place of this "
+     "one may come"},
+    {"left_percent", "% of a track", 25, 0, 99,
+     "free, and another track is filled"},
+    {"most_percent", "% of a track", 90, 0, 100,
+     "in use, if it is to be emptied; 0: nothing is compacted"},
+    {"idle_ms", "ms", 25, 0, 10000,
+     "after the last request is dispatched, before a track is emptied"},
+    {0},
+};
+
+#define PLACE 8UL /* sectors */
+
+/* Tracks of each disk, by number. */
+static struct {
+    u64 filled;  /* the one that is being filled */
+    u64 emptied; /* that the compactor empties */
+} tracks[MAX_DISKS];
+
+/* A place is looked for. */
+struct search {
+    const struct queue *q;
+    const struct request *r;
+    u64 now_ns;
+    u64 base;   /* the sector that counts as the first */
+    bool holes; /* only on tracks that are neither empty nor emptied */
+};
+
+static u64 used_on(const struct queue *q, u64 track)
+{
+    u64 first = track * q->tracks.sectors;
+    return queue_used(q, first, first + q->tracks.sectors);
+}
+
+static u64 free_on(const struct queue *q, u64 track)
+{
+    u64 n = 0, end = (track + 1) * q->tracks.sectors;
+    for (u64 at = end - q->tracks.sectors;
+         (at = queue_free_from(q, at, end)) != NO_SECTOR; at += PLACE)
+        n++;
+    return n;
+}
+
+static u64 free_from(void *arg, u64 from, u64 end)
+{
+    const struct search *s = arg;
+    u64 track = (from + s->base) / s->q->tracks.sectors;
+    if (s->holes &&
+        (track == tracks[s->q->disk].emptied || used_on(s->q, track) == 0))
+        return NO_SECTOR;
+    u64 sector = queue_free_from(s->q, from + s->base, end + s->base);
+    return sector == NO_SECTOR ? NO_SECTOR : sector - s->base;
+}
+
+static struct approach arrival(void *arg, u64 sector)
+{
+    const struct search *s = arg;
+    return queue_arrival(s->q, s->now_ns, sector + s->base, s->r->nsectors);
+}
+
+/* The nearest free place on so many tracks of a cylinder, or all. */
+static u64 nearest(struct search *s, u32 heads, u32 cyls, u64 head_sector)
+{
+    u64 begin_ns;
+    struct nearest_disk d = {.turn_ns = s->q->turn_ns,
+                             .patience_ns =
+                                 tunables[PATIENCE_US].value * NS_PER_US,
+                             .sectors = s->q->tracks.sectors,
+                             .heads = heads,
+                             .cyls = cyls,
+                             .free_from = free_from,
+                             .approach = arrival,
+                             .arg = s};
+    u64 sector = nearest_free(&d, head_sector, &begin_ns);
+    return sector == NO_SECTOR ? NO_SECTOR : sector + s->base;
+}
+
+static u64 of_all(struct search *s)
+{
+    s->base = 0;
+    return nearest(s, s->q->tracks.heads, s->q->tracks.cyls, s->q->head_sector);
+}
+
+static u64 on_track(struct search *s, u64 track)
+{
+    s->base = track * s->q->tracks.sectors;
+    return nearest(s, 1, 1, 0);
+}
+
+/* The first empty track from the one where the head is. */
+static u64 empty_track(const struct queue *q)
+{
+    u64 n = (u64)q->tracks.heads * q->tracks.cyls;
+    u64 here = q->head_sector / q->tracks.sectors;
+    for (u64 i = 0; i < n; i++) {
+        u64 track = (here + i) % n, first = track * q->tracks.sectors;
+        if (track && used_on(q, track) == 0 &&
+            queue_free_from(q, first, first + PLACE) == first)
+            return track;
+    }
+    return NO_SECTOR;
+}
+
+/* Is the track filled, but for what is left free? */
+static bool is_filled(const struct queue *q, u64 track)
+{
+    u64 places = q->tracks.sectors / PLACE;
+    return free_on(q, track) * 100 <= places * tunables[LEFT_PERCENT].value;
+}
+
+static u64 find(const struct queue *q, const struct request *r, u64 now_ns)
+{
+    struct search s = {.q = q, .r = r, .now_ns = now_ns, .holes = r->moved};
+    u64 track = tracks[q->disk].filled, sector = NO_SECTOR;
+    if (r->moved) {
+        sector = of_all(&s);
+        s.holes = false;
+    } else {
+        if (is_filled(q, track))
+            track = empty_track(q);
+        if (track != NO_SECTOR)
+            sector = on_track(&s, track);
+    }
+    return sector == NO_SECTOR ? of_all(&s) : sector;
+}
+
+static u64 place(const struct queue *q, const struct request *r, u64 now_ns)
+{
+    u64 sector = NO_SECTOR;
+    if (!q->logged)
+        return r->sector;
+    if (q->tracks.cyls)
+        sector = find(q, r, now_ns);
+    if (sector == NO_SECTOR)
+        sector = queue_free_from(q, q->head_sector, NO_SECTOR);
+    return sector == NO_SECTOR ? queue_free_from(q, 0, NO_SECTOR) : sector;
+}
+
+static void placed(const struct queue *q, const struct request *r)
+{
+    if (q->logged && q->tracks.cyls && r->write && !r->moved)
+        tracks[q->disk].filled = r->physical / q->tracks.sectors;
+}
+
+/* The track with the fewest blocks, nearest to the head; NO_SECTOR if it has
+ * too many, or the others have no room for them. */
+static u64 emptiest(const struct queue *q)
+{
+    u64 n = (u64)q->tracks.heads * q->tracks.cyls, room = 0;
+    u64 here = q->head_sector / q->tracks.sectors, best = NO_SECTOR;
+    u64 least = q->tracks.sectors / PLACE * tunables[MOST_PERCENT].value / 100;
+    least++;
+    for (u64 i = 0; i < n; i++) {
+        u64 track = (here + i) % n, blocks = used_on(q, track);
+        if (blocks == 0 || track == tracks[q->disk].filled)
+            continue;
+        room += free_on(q, track);
+        if (blocks < least) {
+            least = blocks;
+            best = track;
+        }
+    }
+    if (best == NO_SECTOR || room < free_on(q, best) + least + 2)
+        return NO_SECTOR;
+    return best;
+}
+
+static void clean(const struct queue *q, u64 now_ns, bool idle,
+                  struct clean *what)
+{
+    u64 from_ns = q->last_ns + tunables[IDLE_MS].value * NS_PER_MS;
+    if (!idle || !q->tracks.cyls || !tunables[MOST_PERCENT].value)
+        return;
+    if (now_ns < from_ns) {
+        what->again_ns = from_ns;
+        return;
+    }
+    u64 track = emptiest(q);
+    if (track == NO_SECTOR)
+        return;
+    tracks[q->disk].emptied = track;
+    what->first = track * q->tracks.sectors;
+    what->end = what->first + q->tracks.sectors;
+}
+
+static const struct policy vld = {
+    .kind = POLICY_PLACE,
+    .name = "vld",
+    .about = "eager writing on tracks that a compactor empties in idle time",
+    .tunables = tunables,
+    .place = {.place = place, .placed = placed, .clean = clean},
+};
+POLICY(vld);
