@@ -17,13 +17,23 @@ from grade.machine.qemu import Config, Disk, Machine, run_rc
 
 PLACES = 8 * 19 * 72 // 8  # eight cylinders of the HP 97560
 ARGS = "drive=hp97560 place=eager check=1"
+# Boot arguments by policy, and the summaries of its disk. The tunables have it clean often.
+POLICIES = {
+    "eager": (ARGS, 0),
+    "vld": ("drive=hp97560 place=vld check=1 vld.idle_ms=1", 0),
+    "segments": (
+        "drive=hp97560 place=segments check=1 cluster_kb=404 segments.segment_kb=64"
+        " segments.idle_reserve=1000",
+        12,
+    ),
+}
 CUTS = 40
 TAIL = slice(SECTOR, 2 * SECTOR)
 
 
-def lay_out(path: Path) -> Path:
+def lay_out(path: Path, nsummaries: int = 0) -> Path:
     """Lay an image out on a virtual log."""
-    path.write_bytes(virtual_log.laid_out(path.read_bytes(), PLACES))
+    path.write_bytes(virtual_log.laid_out(path.read_bytes(), PLACES, nsummaries=nsummaries))
     return path
 
 
@@ -37,20 +47,29 @@ def logical(disk: bytes, to: Path) -> Path:
     return to
 
 
-@pytest.fixture(scope="module")
-def cuts(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, list[tuple[int, bytes]]]:
+def written(folder: Path, policy: str) -> tuple[bytes, list[tuple[int, bytes]]]:
     """A disk before messages arrived on it, and its writes since, in their order."""
-    folder = tmp_path_factory.mktemp("virtual_log")
-    content = image.Content(files={"/msg": MESSAGE}, rc=mail(), size="4M")
-    path, log = lay_out(image.make(folder / "disk", content)), folder / "log"
+    args, nsummaries = POLICIES[policy]
+    rc = mail().replace("echo finished", "grep disk.moved /dev/stat\necho finished")
+    rc = rc.replace("\nrm", "\nsleep 0.2\nrm")  # idle time
+    content = image.Content(files={"/msg": MESSAGE}, rc=rc, size="4M")
+    path, log = lay_out(image.make(folder / "disk", content), nsummaries), folder / "log"
     before = path.read_bytes()
     log.write_bytes(b"")
     files = f"file.driver=file,file.filename={path},log.driver=file,log.filename={log}"
     disk = Disk(drive=f"driver=blklogwrites,{files}", cache="writeback")
-    with Machine(Config((disk,), args=f"{ARGS} write=delayed", lab=True)) as machine:
+    with Machine(Config((disk,), args=f"{args} write=delayed", lab=True)) as machine:
+        moved = int(machine.expect(r"^disk.moved (\d+)")[1])
         machine.expect(r"^finished \.")
         machine.wait()
+    assert moved > 20 or policy == "eager"
     return before, [entry for entry in entries(log) if entry]
+
+
+@pytest.fixture(scope="module")
+def cuts(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, list[tuple[int, bytes]]]:
+    """Of eager writing."""
+    return written(tmp_path_factory.mktemp("virtual_log"), "eager")
 
 
 def cut(before: bytes, log: list[tuple[int, bytes]], n: int, sectors: int) -> bytes:
@@ -74,10 +93,9 @@ def arrived(path: Path) -> int:
     return last
 
 
-def test_mail_survives_a_power_cut_at_any_sector(
-    cuts: tuple[bytes, list[tuple[int, bytes]]], tmp_path: Path
-) -> None:
-    before, log = cuts
+@pytest.mark.parametrize("policy", POLICIES)
+def test_mail_survives_a_power_cut_at_any_sector(policy: str, tmp_path: Path) -> None:
+    before, log = written(tmp_path, policy)
     rng, proved = random.Random(1), 0
     assert len(log) > 20 * MESSAGES
     for n in rng.sample(range(1, len(log)), CUTS):

@@ -542,10 +542,10 @@ TEST(cleaning_loses_nothing_at_any_power_cut)
     told_place.place.clean = clean_at_random;
     u64 seed = 4;
     clean_seed = 5;
-    for (u32 i = 0; i < 2000; i++) {
+    for (u32 i = 0; i < 8000; i++) {
         u32 block = random_u64(&seed) % 20;
         first_place = 1 + random_u64(&seed) % (PLACES - 1);
-        if (i % 200 == 7)
+        if (i % 800 == 7)
             fail_sector(0, first_place * PLACE_SECTORS, true, 1);
         if (!under_way[block] && random_u64(&seed) % 2)
             request(block, true);
@@ -558,7 +558,7 @@ TEST(cleaning_loses_nothing_at_any_power_cut)
     all_commands();
     cut();
     check(stat_of("disk.moved") > 300);
-    check(cuts > 1000);
+    check(cuts > 5000);
 }
 
 /* ---- summaries, and writes that are appended ---- */
@@ -650,7 +650,7 @@ TEST(appended_writes_and_cleaning_lose_nothing_at_any_power_cut)
     told_place.place.clean = clean_at_random;
     u64 seed = 6;
     clean_seed = 7;
-    for (u32 i = 0; i < 3000; i++) {
+    for (u32 i = 0; i < 8000; i++) {
         disk_plug(disk_get(0));
         for (u32 n = random_u64(&seed) % 5; n--;) {
             u32 block = random_u64(&seed) % 130;
@@ -669,5 +669,5 @@ TEST(appended_writes_and_cleaning_lose_nothing_at_any_power_cut)
     all_commands();
     cut();
     check(stat_of("disk.moved") > 300);
-    check(cuts > 1000);
+    check(cuts > 5000);
 }
