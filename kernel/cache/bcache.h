@@ -134,6 +134,9 @@ void make_room(void);
  * queued before it. Caller holds bcache.lock. */
 bool write_holds_back(struct buf *b, u64 before);
 
+/* Does the cache keep its contents without power? */
+bool write_keeps(void);
+
 /* Does the policy want a call each second? The call: it may sleep. */
 bool write_wants_seconds(void);
 void write_second(u64 now_ns);

@@ -208,7 +208,7 @@ int bflush(struct disk *d)
 
 int bflush_owner(struct disk *d, u64 owner)
 {
-    return flush(d, owner);
+    return write_keeps() ? 0 : flush(d, owner);
 }
 
 /* ---- flushes that are not waited for ---- */

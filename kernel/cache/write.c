@@ -213,6 +213,11 @@ int bwrite_data(struct buf *b, u64 owner, bool filled)
 
 /* ---- the update daemon's calls ---- */
 
+bool write_keeps(void)
+{
+    return hooks()->keeps;
+}
+
 bool write_wants_seconds(void)
 {
     return hooks()->each_second;

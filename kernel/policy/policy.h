@@ -180,6 +180,10 @@ struct write_hooks {
     /* Ask decide, with `filled`, also about writes that the update policy
      * starts or that make room. Held back, they wait for each_second. */
     bool every_origin;
+    /* The cache counts as memory that keeps its contents without power: a write
+     * that would be waited for, and an fsync, is done when the block is dirty.
+     */
+    bool keeps;
 };
 
 /* ---- sched: which request goes next? ---- */

@@ -29,7 +29,7 @@
  */
 #include "kernel/policy/policy.h"
 
-enum { SEGMENT_KB, FULL_PERCENT, RESERVE, IDLE_RESERVE, BY_AGE };
+enum { SEGMENT_KB, FULL_PERCENT, RESERVE, IDLE_RESERVE, IDLE_MS, BY_AGE };
 static struct tunable tunables[] = {
     {"segment_kb", "KB", 408, 16, 512, "length of a segment"},
     {"full_percent", "% of a segment", 75, 1, 100,
@@ -38,6 +38,8 @@ static struct tunable tunables[] = {
      "that are empty, or others are cleaned before the next write"},
     {"idle_reserve", "segments", 1000, 0, 1000,
      "that are empty, or others are cleaned in idle time"},
+    {"idle_ms", "ms", 25, 0, 10000,
+     "after the last request is dispatched, before a segment is cleaned"},
     {"by_age", "", 0, 0, 1, "clean by benefit and cost, not the emptiest"},
     {0},
 };
@@ -124,7 +126,11 @@ static void clean(const struct queue *q, u64 now_ns, bool idle,
 {
     struct end *e = &ends[q->disk];
     u64 size = segment_sectors(), n = nsegments(q), empty = 0, best = 0;
-    (void)now_ns;
+    u64 idle_ns = q->last_ns + tunables[IDLE_MS].value * NS_PER_MS;
+    if (idle && now_ns < idle_ns) {
+        what->again_ns = idle_ns;
+        return;
+    }
     if (idle && e->end &&
         used(q, e->end / size - 1) * PLACE * 100 >=
             size * tunables[FULL_PERCENT].value)

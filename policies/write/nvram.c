@@ -1,8 +1,9 @@
 /*
  * NVRAM: the cache counts as memory that keeps its contents without power. So
- * nothing is written until no buffer is clean; then all dirty blocks are, and
- * the writers go on as soon as one of them is on the disk. It needs an update
- * policy that does nothing (update=none).
+ * nobody waits for a write, nor for an fsync, and nothing is written until no
+ * buffer is clean. Then all dirty blocks are, and the writers go on as soon as
+ * one of them is on the disk. It needs an update policy that does nothing
+ * (update=none).
  *
  * A real machine has to find what it held, after a power cut; this one does
  * not: what a cut leaves on the disk is older than what NVRAM would have kept.
@@ -29,6 +30,6 @@ static const struct policy nvram = {
     .kind = POLICY_WRITE,
     .name = "nvram",
     .about = "nothing is written until the cache is full; then all is",
-    .write = {.decide = decide, .no_clean = no_clean},
+    .write = {.decide = decide, .no_clean = no_clean, .keeps = true},
 };
 POLICY(nvram);
