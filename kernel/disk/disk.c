@@ -384,7 +384,7 @@ static void dispatch(struct disk *d)
         virtio_blk_kick(d->device);
     if (!d->plugged && !d->in_flight && !idle(d))
         ask_later(d);
-    if (d->vlog && !d->in_flight)
+    if (d->vlog && !d->plugged && !d->in_flight)
         vlog_wait(d, ask_again);
 }
 

@@ -326,6 +326,13 @@ static void clean_once(const struct queue *q, u64 now_ns, bool idle,
     wanted = (struct clean){0};
 }
 
+static void clean_later(const struct queue *q, u64 now_ns, bool idle,
+                        struct clean *what)
+{
+    (void)q, (void)idle;
+    what->again_ns = MAX(wanted.again_ns, now_ns + MS);
+}
+
 static void want(u32 first, u32 end, bool idle)
 {
     wanted = (struct clean){first * PLACE_SECTORS, end * PLACE_SECTORS, 0};
@@ -477,13 +484,27 @@ TEST(a_run_with_nothing_to_move_is_a_fault)
 TEST(the_policy_is_asked_again_when_it_wants)
 {
     boot_cleaning();
-    wanted = (struct clean){0, 0, clock_now_ns + 500 * MS};
-    told_place.place.clean = clean_once;
+    wanted.again_ns = clock_now_ns + 500 * MS;
+    told_place.place.clean = clean_later;
     nudge();
-    wanted = (struct clean){0};
-    forget("commands");
+    told_place.place.clean = clean_once;
     want(7, 10, true);
     run_to_ns(clock_now_ns + 400 * MS);
+    check_commands("");
+    run_to_ns(clock_now_ns + 200 * MS);
+    check_commands("R0:56+24 W0:160+24=3 W0:184+1");
+}
+
+/* The time at which the policy wants to be asked has come meanwhile. */
+TEST(the_policy_is_not_asked_while_requests_are_held_back)
+{
+    boot_cleaning();
+    wanted = (struct clean){0, 0, clock_now_ns + 20 * MS};
+    told_place.place.clean = clean_later;
+    nudge();
+    disk_plug(disk_get(0));
+    run_to_ns(clock_now_ns + 50 * MS);
+    disk_unplug(disk_get(0));
     check_commands("");
 }
 
