@@ -28,7 +28,6 @@ from grade.measure.schema import (
     Experiment,
     Field,
     Run,
-    fits,
 )
 
 Arms = Sequence[dict]
@@ -205,7 +204,7 @@ def model_tells(c: Checker, keys: tuple, row: dict, runs: list[Run]) -> None:
         c.problem(keys, f'of = "{row["of"]}": not with the model')
     arms = (row["arm"], row["than"]) if crossing else (row["arm"],)
     for run in runs:
-        here = run.arm in arms and fits(row["where"], run.variables)
+        here = run.arm in arms and row["where"].items() <= run.variables.items()
         if here and row["metric"] not in run.predicted:
             c.problem(keys, f"no model tells {row['metric']} of {run.name}")
             return
@@ -315,9 +314,8 @@ def values_of(top: dict) -> dict[str, list]:
 def where(c: Checker, keys: tuple, values: dict, sweep: dict) -> None:
     """Check a choice of runs by values of their variables."""
     for name, value in values.items():
-        for one in value if isinstance(value, list) else [value]:
-            if c.one_of(keys, "variable", name, list(sweep)) and one not in sweep[name]:
-                c.problem(keys, f"{name} = {one}: not one of its values in [sweep]")
+        if c.one_of(keys, "variable", name, list(sweep)) and value not in sweep[name]:
+            c.problem(keys, f"{name} = {value}: not one of its values in [sweep]")
 
 
 def expectation(c: Checker, keys: tuple, row: dict, top: dict, size: str, sweep: dict) -> None:
@@ -347,7 +345,7 @@ def expectation(c: Checker, keys: tuple, row: dict, top: dict, size: str, sweep:
 def along(c: Checker, keys: tuple, row: dict, variables: list[str]) -> None:
     """Check an expectation about what changes along a variable."""
     c.one_of((*keys, "along"), "variable", row["along"], variables)
-    if not isinstance(row["where"].get(row["along"], []), list):
+    if row["along"] in row["where"]:
         c.problem(keys, f'along = "{row["along"]}": "where" has it, too')
     if row["of"] in ("every", "any", "point"):
         c.problem(keys, f'of = "{row["of"]}": not with "along"')

@@ -56,8 +56,7 @@
                                    (another arm, `times` a factor); of = "every"
                                    run, "any", a mean, min, max or sum over the
                                    runs, or at each "point": combination of the
-                                   variables; where = {variable = value}, or a list
-                                   of values;
+                                   variables; where = {variable = value};
                                    size = "full": only at that size;
                                    instead of value or `than`, along = a variable:
                                    at each of its values in turn, compared with
@@ -95,12 +94,6 @@ OPS = ("<", "<=", ">", ">=", "==")
 MODEL_SAYS = "model"  # as than = in an expectation; no arm has this name
 MACHINE_ENGINE, TWIN = "machine", "twin"  # what makes runs; without a word, the machine
 OVER_RUNS = ("every", "any", "point", "mean", "min", "max", "sum")
-
-
-def fits(where: dict, variables: dict) -> bool:
-    """Do the variables of a run have these values, or one of each list of values?"""
-    lists = {name: v if isinstance(v, list) else [v] for name, v in where.items()}
-    return all(variables.get(name) in values for name, values in lists.items())
 
 
 class BadExperiment(ValueError):

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from grade.measure.result import setting
-from grade.measure.schema import fits
 
 AS_SAID, AS_THE_PAPER = "as said", "as the paper"
 DIFFERS, NOT_SO, UNKNOWN = "differs", "NOT SO", "unknown"
@@ -62,7 +61,9 @@ class Verdict:
 def trials(results: list[dict], arm: str, where: dict) -> list[dict]:
     """The runs of an arm with these values."""
     return [
-        result for result in results if result["arm"] == arm and fits(where, result["variables"])
+        result
+        for result in results
+        if result["arm"] == arm and where.items() <= result["variables"].items()
     ]
 
 
