@@ -53,6 +53,10 @@ extern struct bcache {
     u32 waiting;           /* processes that wait for an evictable buffer */
 } bcache;
 
+/* Every buffer that has ever held a block. */
+#define BUF_EACH(b) \
+    for (struct buf *b = bcache.bufs; b < bcache.bufs + bcache.used; b++)
+
 static inline struct buf *buf_of(struct block *b)
 {
     return CONTAINER(b, struct buf, block);

@@ -421,16 +421,14 @@ void buf_prepare_write(struct buf *b, bool waited)
 static bool claim_offer(struct io *io, const struct disk *d)
 {
     struct buf *b = CONTAINER(io, struct buf, io);
-    spin_lock(&bcache.lock);
+    HOLD(spin, &bcache.lock);
     bool free = (b->flags & (B_DELWRI | B_BUSY)) == B_DELWRI;
-    bool ours = free && b->disk == d && !io->request.queue;
-    if (ours) {
-        buf_take(b);
-        buf_prepare_write(b, false);
-        io->request.pid = 0;
-    }
-    spin_unlock(&bcache.lock);
-    return ours;
+    if (!free || b->disk != d || io->request.queue)
+        return false;
+    buf_take(b);
+    buf_prepare_write(b, false);
+    io->request.pid = 0;
+    return true;
 }
 
 /* The write of b failed: it is dirty again, as old as it was; if it was clean,
@@ -466,7 +464,7 @@ static void write_ended(struct buf *b, int error)
 void biodone(struct io *io, int error)
 {
     struct buf *b = CONTAINER(io, struct buf, io);
-    spin_lock(&bcache.lock);
+    HOLD(spin, &bcache.lock);
     assert(b->flags & B_BUSY && b->flags & (B_READ | B_WRITE)); /* 2 */
     if (b->flags & B_WRITE)
         write_ended(b, error);
@@ -478,7 +476,6 @@ void biodone(struct io *io, int error)
     wakeup(&b->io);
     if (b->flags & B_ASYNC)
         buf_let_go(b);
-    spin_unlock(&bcache.lock);
 }
 
 /* Caller holds the lock. */
@@ -491,10 +488,8 @@ static int wait_transfer(struct buf *b)
 
 int biowait(struct buf *b)
 {
-    spin_lock(&bcache.lock);
-    int error = wait_transfer(b);
-    spin_unlock(&bcache.lock);
-    return error;
+    HOLD(spin, &bcache.lock);
+    return wait_transfer(b);
 }
 
 /* ---- holding ---- */
@@ -593,29 +588,19 @@ static struct buf *get(struct disk *d, u64 blkno, bool asked)
 
 struct buf *getblk(struct disk *d, u64 blkno)
 {
-    spin_lock(&bcache.lock);
-    struct buf *b = get(d, blkno, false);
-    spin_unlock(&bcache.lock);
-    return b;
+    HOLD(spin, &bcache.lock);
+    return get(d, blkno, false);
 }
 
 struct buf *bcached(struct disk *d, u64 blkno, enum found *found)
 {
-    spin_lock(&bcache.lock);
+    HOLD(spin, &bcache.lock);
     struct buf *b = lookup(d, blkno);
     *found = found_of(b);
-    if (*found == CACHED && !(b->flags & B_BUSY) && hold_at_once())
-        update_wanted(hit(b, true), true);
-    else
-        b = NULL;
-    spin_unlock(&bcache.lock);
+    if (*found != CACHED || b->flags & B_BUSY || !hold_at_once())
+        return NULL;
+    update_wanted(hit(b, true), true);
     return b;
-}
-
-/* A buffer that has its block's number still, but not the contents. */
-static bool is_emptied(const struct buf *b)
-{
-    return b->flags & B_EVICTABLE && !(b->flags & B_VALID);
 }
 
 /* A buffer for reading a block, busy; NULL if it is cached or being read, or
@@ -623,9 +608,9 @@ static bool is_emptied(const struct buf *b)
 static struct buf *claim_to_read(struct disk *d, u64 blkno, bool asked)
 {
     struct buf *b = lookup(d, blkno), *dirty;
-    if (b) {
+    if (b) { /* it may have lost its contents */
         bool may = asked || bcache.nahead < bcache.ahead_most;
-        if (!may || !is_emptied(b))
+        if (!may || b->flags & B_VALID || !(b->flags & B_EVICTABLE))
             return NULL;
         settle_ahead(b, asked);
         buf_take(b);
@@ -719,10 +704,9 @@ void bprefetch(struct disk *d, const u64 *blkno, u32 n)
 
 void brelse(struct buf *b)
 {
-    spin_lock(&bcache.lock);
+    HOLD(spin, &bcache.lock);
     buf_let_go(b);
     unhold();
-    spin_unlock(&bcache.lock);
 }
 
 int bwrite(struct buf *b)
@@ -804,34 +788,29 @@ static void invalidate(struct buf *b)
 
 void bunwanted(struct disk *d, u64 blkno)
 {
-    spin_lock(&bcache.lock);
+    HOLD(spin, &bcache.lock);
     struct buf *b = lookup(d, blkno);
     if (b && b->flags & B_EVICTABLE) {
         make_not_evictable(b);
         b->flags |= B_NOREUSE;
         make_evictable(b);
     }
-    spin_unlock(&bcache.lock);
 }
 
 void binval(struct disk *d, u64 blkno)
 {
-    spin_lock(&bcache.lock);
+    HOLD(spin, &bcache.lock);
     struct buf *b = lookup(d, blkno);
     if (b)
         invalidate(b);
-    spin_unlock(&bcache.lock);
 }
 
 void binval_disk(struct disk *d)
 {
-    spin_lock(&bcache.lock);
-    for (u64 i = 0; i < bcache.used; i++) {
-        struct buf *b = &bcache.bufs[i];
+    HOLD(spin, &bcache.lock);
+    BUF_EACH (b)
         if (b->disk == d)
             invalidate(b);
-    }
-    spin_unlock(&bcache.lock);
 }
 
 /* ---- set-up ---- */

@@ -282,12 +282,10 @@ u64 bflush_smooth(struct disk *d, u64 age_ns)
 
 u64 oldest_dirty_ns(void)
 {
-    spin_lock(&bcache.lock);
+    HOLD(spin, &bcache.lock);
     struct list *first = list_first(&bcache.delayed);
-    u64 ns = first ? LIST_ITEM(first, struct buf, dirty)->block.dirtied_ns
-                   : NEVER_NS;
-    spin_unlock(&bcache.lock);
-    return ns;
+    return first ? LIST_ITEM(first, struct buf, dirty)->block.dirtied_ns
+                 : NEVER_NS;
 }
 
 /* Write the n blocks found due; returns n. Releases the lock. */

@@ -4,10 +4,9 @@
  */
 #include "kernel/cache/prefetch.h"
 #include "kernel/cache/readers.h"
-#include "kernel/machine/lock.h"
 #include "kernel/policy/registry.h"
 
-static struct spinlock prefetch_lock;
+static struct spinlock prefetch_lock = SPINLOCK("prefetch", RANK_POLICY);
 static u64 starts; /* how often a policy has been put to use */
 
 static const struct prefetch_hooks *hooks(void)
@@ -30,7 +29,6 @@ static void swap(const struct policy *to)
 
 void prefetch_init(void)
 {
-    prefetch_lock = SPINLOCK("prefetch", RANK_POLICY);
     policy_own(POLICY_PREFETCH, (struct policy_owner){.swap = swap});
 }
 

@@ -36,13 +36,12 @@ static u32 count_readers(const struct disk *d, const struct stream *s)
 {
     u64 now_ns = clock_ns();
     u32 n = 0;
-    spin_lock(&readers_lock);
+    HOLD(spin, &readers_lock);
     *reader_of(d, s) = (struct reader){s, now_ns};
     for (u32 i = 0; i < MAX_SEGMENTS; i++) {
         const struct reader *r = &readers[d->id][i];
         n += r->read_ns && now_ns - r->read_ns < READER_IDLE_NS;
     }
-    spin_unlock(&readers_lock);
     return n;
 }
 

@@ -67,27 +67,24 @@ static void replace_switch(const struct policy *to, bool trust)
         take_all(&order);
     policy_switch(to);
     bcache.nevictable = 0;
-    for (u64 i = 0; i < bcache.used; i++) {
-        struct buf *b = &bcache.bufs[i];
+    BUF_EACH (b) {
         b->block.word[0] = b->block.word[1] = 0;
         b->flags &= ~B_EVICTABLE;
     }
     while ((n = list_pop_front(&order)))
         make_evictable(buf_of(LIST_ITEM(n, struct block, link)));
-    for (u64 i = 0; i < bcache.used; i++) {
-        if (!(bcache.bufs[i].flags & (B_BUSY | B_EVICTABLE)))
-            make_evictable(&bcache.bufs[i]);
-    }
+    BUF_EACH (b)
+        if (!(b->flags & (B_BUSY | B_EVICTABLE)))
+            make_evictable(b);
 }
 
 /* A victim without a policy: the first that is clean. One must be there. */
 static struct block *plain_victim(void)
 {
-    const struct buf *end = bcache.bufs + bcache.used;
-    struct buf *b = bcache.bufs;
-    while (b < end && (b->flags & (B_EVICTABLE | B_DELWRI)) != B_EVICTABLE)
-        b++;
-    return b < end ? &b->block : NULL;
+    BUF_EACH (b)
+        if ((b->flags & (B_EVICTABLE | B_DELWRI)) == B_EVICTABLE)
+            return &b->block;
+    return NULL;
 }
 
 /* The policy has returned no victim. Returns one. */
@@ -123,9 +120,8 @@ void replace_evicted(const struct buf *b)
 
 static void swap(const struct policy *to)
 {
-    spin_lock(&bcache.lock);
+    HOLD(spin, &bcache.lock);
     replace_switch(to, policy_in_use[POLICY_REPLACE] != NULL);
-    spin_unlock(&bcache.lock);
 }
 
 void replace_init(void)

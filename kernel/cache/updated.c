@@ -104,14 +104,13 @@ void update_wanted(const struct buf *b, bool hit)
 
 void update_switch(const struct policy *to)
 {
-    struct list *lists[] = {&bcache.pending, &bcache.delayed};
     HOLD(spin, &bcache.lock);
     updated.look_at_dirty = UNLIMITED;
     policy_switch(to);
-    for (u32 i = 0; i < NELEM(lists); i++) {
-        LIST_EACH (n, lists[i])
-            tell_dirtied(LIST_ITEM(n, struct buf, dirty));
-    }
+    LIST_EACH (n, &bcache.pending)
+        tell_dirtied(LIST_ITEM(n, struct buf, dirty));
+    LIST_EACH (n, &bcache.delayed)
+        tell_dirtied(LIST_ITEM(n, struct buf, dirty));
     check_policy();
 }
 

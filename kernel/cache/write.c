@@ -16,7 +16,7 @@
 #include "kernel/policy/registry.h"
 #include "kernel/base/stat.h"
 
-static struct spinlock write_lock;
+static struct spinlock write_lock = SPINLOCK("write policy", RANK_POLICY);
 
 COUNTER(no_clean, "bio.no_clean", "times", "no clean buffer was left");
 COUNTER(throttled, "bio.throttled", "times", "a writer waited for writes");
@@ -77,13 +77,12 @@ static u64 ask_no_clean(u64 dirty)
 {
     u64 n = MAX(1, MIN(dirty, bcache.nbufs / 16));
     HOLD(spin, &write_lock);
-    if (hooks()->no_clean) {
-        u64 answer = hooks()->no_clean(dirty, bcache.nbufs);
-        if (answer >= 1 && answer <= dirty)
-            n = answer;
-        else
-            fault(0, 0, "no_clean: not from 1 to dirty");
-    }
+    if (!hooks()->no_clean)
+        return n;
+    u64 answer = hooks()->no_clean(dirty, bcache.nbufs);
+    if (answer >= 1 && answer <= dirty)
+        return answer;
+    fault(0, 0, "no_clean: not from 1 to dirty");
     return n;
 }
 
@@ -164,17 +163,13 @@ void make_room(void)
 /* The most blocks that may be dirty or being written. */
 static u64 ask_most_dirty(void)
 {
-    u64 most = UNLIMITED;
-    spin_lock(&write_lock);
-    if (hooks()->most_dirty) {
-        most = hooks()->most_dirty(bcache.nbufs);
-        if (!most) {
-            fault(0, 0, "most_dirty: none");
-            most = UNLIMITED;
-        }
-    }
-    spin_unlock(&write_lock);
-    return most;
+    HOLD(spin, &write_lock);
+    u64 most =
+        hooks()->most_dirty ? hooks()->most_dirty(bcache.nbufs) : UNLIMITED;
+    if (most)
+        return most;
+    fault(0, 0, "most_dirty: none");
+    return UNLIMITED;
 }
 
 /* A writer waits while more is dirty than the policy allows; if nothing is
@@ -250,6 +245,5 @@ static void swap(const struct policy *to)
 
 void write_init(void)
 {
-    write_lock = SPINLOCK("write policy", RANK_POLICY);
     policy_own(POLICY_WRITE, (struct policy_owner){.swap = swap});
 }

@@ -171,7 +171,7 @@ static bool needs_care(const struct inode *ip)
  * have found the inode by name, used it, and even removed the name. */
 static void take_care(struct inode *ip)
 {
-    sleep_lock(&ip->lock);
+    HOLD(sleep, &ip->lock);
     spin_lock(&icache_lock);
     bool still = needs_care(ip);
     spin_unlock(&icache_lock);
@@ -179,28 +179,26 @@ static void take_care(struct inode *ip)
         inode_free(ip);
     else if (still)
         inode_write(ip, false);
-    sleep_unlock(&ip->lock);
 }
 
 void iput(struct inode *ip)
 {
-    spin_lock(&icache_lock);
+    HOLD(spin, &icache_lock);
     assert(ip->refs > 0);
     while (needs_care(ip)) {
         spin_unlock(&icache_lock);
         take_care(ip);
         spin_lock(&icache_lock);
     }
-    if (--ip->refs == 0) {
-        in_use--;
-        if (ip->valid) {
-            list_push_back(&idle, &ip->idle);
-            idle_count++;
-        } else {
-            forget(ip);
-        }
+    if (--ip->refs)
+        return;
+    in_use--;
+    if (ip->valid) {
+        list_push_back(&idle, &ip->idle);
+        idle_count++;
+    } else {
+        forget(ip);
     }
-    spin_unlock(&icache_lock);
 }
 
 static bool to_settle(const struct inode *ip, bool nameless)
@@ -211,7 +209,7 @@ static bool to_settle(const struct inode *ip, bool nameless)
 int inodes_settle(struct fs *fs, bool nameless)
 {
     int first = 0;
-    spin_lock(&icache_lock);
+    HOLD(spin, &icache_lock);
     SLOT_EACH (ip) {
         if (ip->fs != fs || ip->refs == 0 || !to_settle(ip, nameless))
             continue;
@@ -227,7 +225,6 @@ int inodes_settle(struct fs *fs, bool nameless)
         first = first ?: error;
         spin_lock(&icache_lock);
     }
-    spin_unlock(&icache_lock);
     return first;
 }
 

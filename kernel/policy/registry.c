@@ -409,21 +409,18 @@ static void print_tunables(struct text *t)
 
 static void print_policy(struct text *t)
 {
-    sleep_lock(&control.lock);
+    HOLD(sleep, &control.lock);
     print_policies(t);
     print_tunables(t);
     if (control.last_error[0])
         text_printf(t, "last error: %s\n", control.last_error);
-    sleep_unlock(&control.lock);
 }
 
 static int control_line(const char *line)
 {
-    sleep_lock(&control.lock);
+    HOLD(sleep, &control.lock);
     control.last_error[0] = 0;
-    int error = policy_control(line, control.last_error, LINE_BYTES);
-    sleep_unlock(&control.lock);
-    return error;
+    return policy_control(line, control.last_error, LINE_BYTES);
 }
 
 static const struct device policy_device = {
