@@ -376,21 +376,27 @@ static void disturb(const char *path, u64 *random)
                                 .generation = husk->generation};
 }
 
+/* Give a number of a record the generation that its inode has. */
+static void agree(struct ext2_named *named)
+{
+    named->generation =
+        image_inode(rig_image(), MAX(named->ino, 1))->generation;
+}
+
 static void invent(u64 *random, u32 root)
 {
     struct ext2_intent *i = &image_super(rig_image())->intent;
-    u32 *numbers = &i->from;
+    u32 *numbers = &i->from.ino;
     for (u32 k = 0; k < 10; k++)
         numbers[k] = some_ino(random);
     if (random_u64(random) % 2)
-        i->from = i->to = EXT2_ROOT_INO;
-    i->from_generation = image_inode(rig_image(), MAX(i->from, 1))->generation;
-    i->to_generation = image_inode(rig_image(), MAX(i->to, 1))->generation;
-    if (i->moved && random_u64(random) % 8)
-        i->moved_generation = image_inode(rig_image(), i->moved)->generation;
-    if (i->replaced && random_u64(random) % 8)
-        i->replaced_generation =
-            image_inode(rig_image(), i->replaced)->generation;
+        i->from.ino = i->to.ino = EXT2_ROOT_INO;
+    agree(&i->from);
+    agree(&i->to);
+    if (i->moved.ino && random_u64(random) % 8)
+        agree(&i->moved);
+    if (i->replaced.ino && random_u64(random) % 8)
+        agree(&i->replaced);
     if (random_u64(random) % 4) {
         i->block = 0;
         i->at = (u8 *)image_entry(rig_image(), "/tmp") -

@@ -64,6 +64,20 @@ typedef int64_t i64;
     __auto_type const held_##n##_ __attribute__((cleanup(kind##_give_))) = \
         kind##_take_(lock)
 
+/*
+ * A pointer that gives back what it points to when it goes out of scope:
+ *
+ *     OWNER(inode, struct inode, iput)              once, in a header
+ *     OWNED(inode) struct inode *ip = NULL;         in a block; NULL: nothing
+ */
+#define OWNER(kind, type, give)                 \
+    static inline void kind##_owned_(type **at) \
+    {                                           \
+        if (*at)                                \
+            give(*at);                          \
+    }
+#define OWNED(kind) __attribute__((cleanup(kind##_owned_)))
+
 /* The structure of the given type whose member is at p. */
 #define CONTAINER(p, type, member) \
     ((type *)((char *)(p)-offsetof(type, member)))

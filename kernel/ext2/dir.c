@@ -25,8 +25,8 @@ static u32 dir_blocks(const struct inode *dir)
 
 static int dir_damaged(const struct inode *dir, u32 block)
 {
-    fs_damaged(dir->fs, "directory %u: block %u is damaged", dir->ino, block);
-    return -EIO;
+    return fs_damaged(dir->fs, "directory %u: block %u is damaged", dir->ino,
+                      block);
 }
 
 static int dir_bread(struct inode *dir, u32 block, struct buf **b)
@@ -84,12 +84,10 @@ static int search_block(struct inode *dir, u32 block, const char *name, u32 len,
 {
     struct buf *b;
     TRY(dir_bread(dir, block, &b));
-    for (u32 at = 0; at < dir->fs->block_bytes && !s->found;) {
-        const struct ext2_entry *e = entry_at(dir->fs, b->data, at);
-        if (!e) {
-            brelse(b);
-            return dir_damaged(dir, block);
-        }
+    const struct ext2_entry *e = b->data;
+    for (u32 at = 0; at < dir->fs->block_bytes && !s->found; at += e->length) {
+        if (!(e = entry_at(dir->fs, b->data, at)))
+            break;
         if (named(e, name, len)) {
             s->found = true;
             s->ino = e->ino;
@@ -101,10 +99,9 @@ static int search_block(struct inode *dir, u32 block, const char *name, u32 len,
             s->room_block = block;
             s->room_at = at;
         }
-        at += e->length;
     }
     brelse(b);
-    return 0;
+    return e ? 0 : dir_damaged(dir, block);
 }
 
 int dir_search(struct inode *dir, const char *name, struct search *s)
@@ -158,18 +155,12 @@ static void erase(void *data, struct ext2_entry *e)
 
 static int dir_begin(struct inode *dir)
 {
-    int error = fs_writable(dir->fs);
     assert(sleep_held(&dir->lock) && S_ISDIR(dir->mode));
-    if (error || !(dir->flags & EXT2_INDEX_FL))
-        return error;
+    TRY(fs_writable(dir->fs));
+    if (!(dir->flags & EXT2_INDEX_FL))
+        return 0;
     dir->flags &= ~EXT2_INDEX_FL;
     return inode_write(dir, true);
-}
-
-static int dir_changed(struct inode *dir)
-{
-    dir->mtime_s = dir->ctime_s = now_s();
-    return inode_write(dir, false);
 }
 
 /* The block for a change at one of its entries: checked whole, because on a
@@ -177,19 +168,19 @@ static int dir_changed(struct inode *dir)
 static int change_bread(struct inode *dir, u32 block, u32 at, struct buf **b,
                         struct ext2_entry **e)
 {
-    int error = dir_begin(dir) ?: dir_bread(dir, block, b);
-    if (!error && !block_ok(dir->fs, (*b)->data, at)) {
-        brelse(*b);
-        error = dir_damaged(dir, block);
-    }
-    if (!error)
-        *e = (void *)((char *)(*b)->data + at);
-    return error;
+    TRY(dir_begin(dir) ?: dir_bread(dir, block, b));
+    *e = (void *)((char *)(*b)->data + at);
+    if (block_ok(dir->fs, (*b)->data, at))
+        return 0;
+    brelse(*b);
+    return dir_damaged(dir, block);
 }
 
 static int change_write(struct inode *dir, struct buf *b)
 {
-    return write_now(dir->fs, b) ?: dir_changed(dir);
+    TRY(write_now(dir->fs, b));
+    dir->mtime_s = dir->ctime_s = now_s();
+    return inode_write(dir, false);
 }
 
 /* Make the directory longer by an empty block. */
@@ -347,13 +338,11 @@ static int each_in_block(struct inode *dir, u32 block, u32 from,
                          void *arg)
 {
     struct buf *b;
-    int result = dir_bread(dir, block, &b);
-    if (result)
-        return result;
+    int result = 0;
+    TRY(dir_bread(dir, block, &b));
     struct ext2_entry *e = NULL;
     for (u32 at = 0; at < dir->fs->block_bytes && !result; at += e->length) {
-        e = entry_at(dir->fs, b->data, at);
-        if (!e)
+        if (!(e = entry_at(dir->fs, b->data, at)))
             break;
         if (at >= from && e->ino)
             result = fn(e, arg, at + e->length);
@@ -372,10 +361,8 @@ static int each_entry(struct inode *dir,
     return result;
 }
 
-static int empty_step(const struct ext2_entry *e, void *arg, u32 end)
+static int empty_step(const struct ext2_entry *e, void *, u32)
 {
-    (void)arg;
-    (void)end;
     return entry_is_dots(e) ? 0 : -ENOTEMPTY;
 }
 
@@ -389,10 +376,9 @@ struct naming {
     char *name;
 };
 
-static int name_step(const struct ext2_entry *e, void *arg, u32 end)
+static int name_step(const struct ext2_entry *e, void *arg, u32)
 {
     struct naming *n = arg;
-    (void)end;
     if (e->ino != n->ino || entry_is_dots(e))
         return 0;
     memcpy(n->name, e->name, e->name_len);

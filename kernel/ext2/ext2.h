@@ -73,7 +73,8 @@ bool ext2_mount_row(u32 i, char *path, size_t n, struct disk **, bool *ro);
 
 struct inode *idup(struct inode *);
 void iput(struct inode *);
-void ilock(struct inode *); /* -EIO shows later: see ivalid */
+OWNER(inode, struct inode, iput) /* OWNED(inode) struct inode *ip */
+void ilock(struct inode *);      /* -EIO shows later: see ivalid */
 void iunlock(struct inode *);
 int ivalid(struct inode *);      /* locked: 0, or -EIO: could not be read */
 int ilock_valid(struct inode *); /* 0; or -EIO, and it is not locked */

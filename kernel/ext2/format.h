@@ -37,12 +37,13 @@
 /* The rename that is under way, kept in bytes of the superblock that ext2
  * leaves unused (as of e2fsprogs 1.47), all in one sector. redo.c reads it. */
 #define EXT2_INTENT_MAGIC 0x6d766973 /* else there is none */
+struct ext2_named {
+    u32 ino, generation;
+};
 struct ext2_intent {
     u32 magic;
-    u32 from, from_generation; /* the directories */
-    u32 to, to_generation;
-    u32 moved, moved_generation;
-    u32 replaced, replaced_generation; /* 0: none */
+    struct ext2_named from, to;        /* the directories */
+    struct ext2_named moved, replaced; /* 0: none */
     u32 block, at; /* the old name's entry: block of `from`, byte in it */
     u8 name_len;
     char name[255]; /* the new one */

@@ -317,9 +317,8 @@ static void load(struct inode *ip)
     unpack(ip, raw);
     brelse(b);
     ip->dirty = false;
-    if (sound(ip))
-        ip->valid = true;
-    else
+    ip->valid = sound(ip);
+    if (!ip->valid)
         fs_damaged(ip->fs, "inode %u is damaged", ip->ino);
 }
 
@@ -410,17 +409,17 @@ int inode_write_husk(struct inode *ip)
     return write_now(ip->fs, b);
 }
 
-int iget_was(struct fs *fs, u32 ino, u32 generation, struct inode **out,
+int iget_was(struct fs *fs, struct ext2_named named, struct inode **out,
              bool *husk)
 {
     struct ext2_inode *raw;
     *out = NULL;
     *husk = false;
-    if (!ino_ok(fs, ino))
+    if (!ino_ok(fs, named.ino))
         return 0;
-    TRY(iget(fs, ino, out));
+    TRY(iget(fs, named.ino, out));
     struct buf *b = raw_read(*out, &raw);
-    bool was = b && raw->links_count && raw->generation == generation;
+    bool was = b && raw->links_count && raw->generation == named.generation;
     *husk = was && raw->mode == HUSK_MODE && raw->size == 0;
     if (b)
         brelse(b);
@@ -504,15 +503,14 @@ static int xattr_free(struct fs *fs, u32 blkno)
     if (!b)
         return fs_error(fs, "attributes in block %u: cannot be read", blkno);
     struct ext2_xattr *x = b->data;
-    bool sane = x->magic == EXT2_XATTR_MAGIC && x->refcount > 0;
-    bool shared = sane && x->refcount > 1;
-    if (shared) {
+    u32 claims = x->magic == EXT2_XATTR_MAGIC ? x->refcount : 0;
+    if (claims > 1) {
         x->refcount--;
         bdwrite(b, 0);
         return 0;
     }
     brelse(b);
-    if (!sane)
+    if (!claims)
         return fs_error(fs, "attributes in block %u: damaged", blkno);
     return blocks_free(fs, blkno, 1);
 }

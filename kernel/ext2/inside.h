@@ -151,8 +151,7 @@ int inode_write(struct inode *, bool wait);
 int inode_write_husk(struct inode *); /* and wait; the inode stays as it is */
 /* iget, if the disk has that inode, of that generation; else *out is NULL.
  * husk: it is one there. */
-int iget_was(struct fs *, u32 ino, u32 generation, struct inode **out,
-             bool *husk);
+int iget_was(struct fs *, struct ext2_named, struct inode **out, bool *husk);
 /* Of the inodes in use, free those without names, or write all dirty ones to
  * their buffers. The first error. */
 int inodes_settle(struct fs *, bool nameless);
@@ -211,6 +210,7 @@ struct walk {
 };
 void walk_start(struct walk *, const char *path);
 void walk_end(struct walk *);
+#define WALK_OWNED __attribute__((cleanup(walk_end))) /* once it has begun */
 /* Go on to the last name of the path: walk->at is its directory. */
 int walk_parent(struct walk *);
 /* walk_start, then walk_parent; walk_end is due even if it fails. */

@@ -106,10 +106,8 @@ static int make(struct walk *w, const struct making *m, struct inode **out)
 
 static int make_path(const char *path, const struct making *m)
 {
-    struct walk w;
-    int error = walk_to_parent(&w, path) ?: make(&w, m, NULL);
-    walk_end(&w);
-    return error;
+    WALK_OWNED struct walk w;
+    return walk_to_parent(&w, path) ?: make(&w, m, NULL);
 }
 
 /* One attempt at the name in w: -EAGAIN if it was a link, now followed. */
@@ -132,13 +130,12 @@ int ext2_create(const char *path, u64 mode, bool exclusive, struct inode **out)
     struct making m = {.mode = S_IFREG | mode};
     if (mode & ~07777UL)
         return -EINVAL;
-    struct walk w;
+    WALK_OWNED struct walk w;
     int error;
     walk_start(&w, path);
     do
         error = create_step(&w, &m, exclusive, out);
     while (error == -EAGAIN);
-    walk_end(&w);
     return error;
 }
 
@@ -206,11 +203,8 @@ static int link_at(struct walk *w, struct inode *ip)
 
 int ext2_link(const char *from, const char *to)
 {
-    struct inode *ip;
-    struct walk w;
+    OWNED(inode) struct inode *ip = NULL;
     TRY(namei(from, NAMEI_NOFOLLOW, &ip));
-    int error = walk_to_parent(&w, to) ?: link_at(&w, ip);
-    walk_end(&w);
-    iput(ip);
-    return error;
+    WALK_OWNED struct walk w;
+    return walk_to_parent(&w, to) ?: link_at(&w, ip);
 }

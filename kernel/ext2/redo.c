@@ -58,7 +58,7 @@ static bool names(const struct search *s, const struct inode *ip)
 static int finish_entering(struct unfinished *u)
 {
     bool gone = !u->new.found || (names(&u->new, u->replaced) && u->husk);
-    if (!S_ISDIR(u->moved->mode) || !u->intent->replaced || !gone ||
+    if (!S_ISDIR(u->moved->mode) || !u->intent->replaced.ino || !gone ||
         !names(&u->old, u->moved))
         return 0;
     int error = u->new.found ? dir_point(u->to, &u->new, u->moved)
@@ -98,31 +98,30 @@ static int finish_spare(struct unfinished *u)
 {
     char spare[REDO_SPARE_BYTES];
     struct search s;
-    redo_spare_name(spare, u->intent->replaced);
+    redo_spare_name(spare, u->intent->replaced.ino);
     int error = dir_search(u->from, spare, &s);
     return error ?: names(&s, u->replaced) ? remove_leftover(u, &s) : 0;
 }
 
 /* A whole inode that the record names; NULL: it is not there any more. */
-static int find_whole(struct fs *fs, u32 ino, u32 generation, struct inode **ip)
+static int find_whole(struct fs *fs, struct ext2_named was, struct inode **ip)
 {
     bool husk;
-    int error = iget_was(fs, ino, generation, ip, &husk);
-    if (!error && husk) {
+    TRY(iget_was(fs, was, ip, &husk));
+    if (husk) {
         iput(*ip);
         *ip = NULL;
     }
-    return error;
+    return 0;
 }
 
 static int find_all(struct fs *fs, struct unfinished *u)
 {
     const struct ext2_intent *i = u->intent;
-    TRY(find_whole(fs, i->from, i->from_generation, &u->from));
-    TRY(find_whole(fs, i->to, i->to_generation, &u->to));
-    TRY(find_whole(fs, i->moved, i->moved_generation, &u->moved));
-    return iget_was(fs, i->replaced, i->replaced_generation, &u->replaced,
-                    &u->husk);
+    TRY(find_whole(fs, i->from, &u->from));
+    TRY(find_whole(fs, i->to, &u->to));
+    TRY(find_whole(fs, i->moved, &u->moved));
+    return iget_was(fs, i->replaced, &u->replaced, &u->husk);
 }
 
 /* Can there be something to do? No rename is of a directory in itself, or has

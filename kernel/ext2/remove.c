@@ -90,35 +90,26 @@ static int remove_walked(struct walk *w, bool directory)
 {
     int error;
     do {
-        struct inode *ip;
+        OWNED(inode) struct inode *ip = NULL;
         TRY(lookup(w->at, w->name, &ip));
         error = check_type(w, ip, directory) ?: remove_found(w, ip);
-        iput(ip);
     } while (error == -EAGAIN);
     return error;
 }
 
 int ext2_unlink(const char *path)
 {
-    struct walk w;
-    int error = walk_to_parent(&w, path);
-    if (!error)
-        error = is_dots(w.name) ? -EISDIR : remove_walked(&w, false);
-    walk_end(&w);
-    return error;
+    WALK_OWNED struct walk w;
+    TRY(walk_to_parent(&w, path));
+    return is_dots(w.name) ? -EISDIR : remove_walked(&w, false);
 }
 
 int ext2_rmdir(const char *path)
 {
-    struct walk w;
-    int error = walk_to_parent(&w, path);
-    if (!error && is_dots(w.name))
-        error = w.name[1] ? -ENOTEMPTY : -EINVAL;
-    if (!error) {
-        sleep_lock(&tree_lock);
-        error = remove_walked(&w, true);
-        sleep_unlock(&tree_lock);
-    }
-    walk_end(&w);
-    return error;
+    WALK_OWNED struct walk w;
+    TRY(walk_to_parent(&w, path));
+    if (is_dots(w.name))
+        return w.name[1] ? -ENOTEMPTY : -EINVAL;
+    HOLD(sleep, &tree_lock);
+    return remove_walked(&w, true);
 }

@@ -32,25 +32,21 @@ struct renaming {
 /* Is the directory ip the other, or above it? 1, 0 or -errno. */
 static int is_above(struct inode *ip, struct inode *below)
 {
-    struct inode *at = idup(below), *up;
+    OWNED(inode) struct inode *at = idup(below);
+    struct inode *up;
     u32 mark = 0, steps = 0, limit = 1;
-    int error = 0;
-    while (!error && at != ip && at != at->fs->root) {
+    while (at != ip && at != at->fs->root) {
         if (at->ino == mark)
-            error = fs_damaged(at->fs, "directory %u is above itself", mark);
+            return fs_damaged(at->fs, "directory %u is above itself", mark);
         if (++steps == limit) { /* Brent's way to find a cycle */
             mark = at->ino;
             limit *= 2;
         }
-        error = error ?: lookup(at, "..", &up);
-        if (!error) {
-            iput(at);
-            at = up;
-        }
+        TRY(lookup(at, "..", &up));
+        iput(at);
+        at = up;
     }
-    bool above = at == ip;
-    iput(at);
-    return error ?: above;
+    return at == ip;
 }
 
 /* May the moved inode go there? */
@@ -98,23 +94,23 @@ static int move_dotdot(struct renaming *r)
     return r->directory && from != to ? dir_set_parent(r->moved, from, to) : 0;
 }
 
+static struct ext2_named named(const struct inode *ip)
+{
+    return (struct ext2_named){ip->ino, ip->generation};
+}
+
 /* Have mounting finish this rename, if the power goes before it is done. */
 static int record(const struct renaming *r)
 {
     struct ext2_intent i = {.magic = EXT2_INTENT_MAGIC,
-                            .from = r->from->at->ino,
-                            .from_generation = r->from->at->generation,
-                            .to = r->to->at->ino,
-                            .to_generation = r->to->at->generation,
-                            .moved = r->moved->ino,
-                            .moved_generation = r->moved->generation,
+                            .from = named(r->from->at),
+                            .to = named(r->to->at),
+                            .moved = named(r->moved),
                             .block = r->old.block,
                             .at = r->old.at,
                             .name_len = strlen(r->to->name)};
-    if (r->replaced) {
-        i.replaced = r->replaced->ino;
-        i.replaced_generation = r->replaced->generation;
-    }
+    if (r->replaced)
+        i.replaced = named(r->replaced);
     memcpy(i.name, r->to->name, i.name_len);
     return fs_intend(r->moved->fs, &i);
 }
@@ -288,12 +284,8 @@ static int rename_walked(struct walk *from, struct walk *to)
 
 int ext2_rename(const char *from, const char *to)
 {
-    struct walk f, t;
-    int error = walk_to_parent(&f, from);
-    if (!error) {
-        error = walk_to_parent(&t, to) ?: rename_walked(&f, &t);
-        walk_end(&t);
-    }
-    walk_end(&f);
-    return error;
+    WALK_OWNED struct walk f;
+    TRY(walk_to_parent(&f, from));
+    WALK_OWNED struct walk t;
+    return walk_to_parent(&t, to) ?: rename_walked(&f, &t);
 }

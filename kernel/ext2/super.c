@@ -106,7 +106,6 @@ int fs_allow_size(struct fs *fs, u64 bytes)
 
 int fs_intend(struct fs *fs, const struct ext2_intent *intent)
 {
-    int error = 0;
     HOLD(sleep, &fs->intent_lock);
     sleep_lock(&fs->lock);
     if (intent)
@@ -114,8 +113,9 @@ int fs_intend(struct fs *fs, const struct ext2_intent *intent)
     bool stale = fs->intent_on_disk && !fs->intent.magic;
     fs->intent_on_disk |= intent != NULL;
     sleep_unlock(&fs->lock);
-    if (intent || stale) /* others allocate meanwhile */
-        error = super_write(fs, false, true);
+    if (!intent && !stale)
+        return 0;
+    int error = super_write(fs, false, true); /* others allocate meanwhile */
     return error ? fs_error(fs, "the superblock cannot be written") : 0;
 }
 

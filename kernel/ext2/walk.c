@@ -72,10 +72,8 @@ int lookup(struct inode *dir, const char *name, struct inode **child)
     struct search s;
     HOLD(inode, dir);
     TRY(check_dir(dir));
-    if (strcmp(name, ".") == 0) {
-        *child = idup(dir);
-        return 0;
-    }
+    if (strcmp(name, ".") == 0)
+        return iget(dir->fs, dir->ino, child);
     TRY(dir_search(dir, name, &s));
     return s.found ? iget(dir->fs, s.ino, child) : -ENOENT;
 }
@@ -113,10 +111,9 @@ static int walk_lookup(struct walk *w, struct inode **child)
 {
     if (strcmp(w->name, "..") == 0)
         cross_up(w);
-    int error = lookup(w->at, w->name, child);
-    if (!error)
-        *child = cross_down(*child);
-    return error;
+    TRY(lookup(w->at, w->name, child));
+    *child = cross_down(*child);
+    return 0;
 }
 
 /* ---- symbolic links ---- */
@@ -125,9 +122,9 @@ static int walk_lookup(struct walk *w, struct inode **child)
 static int link_text(struct inode *link, char *page)
 {
     struct uio u = {.addr = (u64)page, .left = PAGE_SIZE};
-    int error = ilock_valid(link);
-    error = error ?: iunlock_with(link, ext2_readlink(link, &u));
-    return error ?: (int)(PAGE_SIZE - u.left);
+    HOLD(inode, link);
+    TRY(ivalid(link) ?: ext2_readlink(link, &u));
+    return PAGE_SIZE - u.left;
 }
 
 /* Put the text of a link before what is left of the path. */
@@ -192,16 +189,15 @@ int walk_arrived(struct walk *w, struct inode *ip, bool follow)
     int type = type_of(ip);
     if (type == S_IFLNK && (follow || w->slash))
         return walk_link(w, ip) ?: -EAGAIN;
-    int error = w->slash && type != S_IFDIR ? -ENOTDIR : 0;
-    error = MIN(type, 0) ?: error;
-    if (error)
-        iput(ip);
-    return error;
+    if (type == S_IFDIR || (type >= 0 && !w->slash))
+        return 0;
+    iput(ip);
+    return type < 0 ? type : -ENOTDIR;
 }
 
 int namei(const char *path, u32 flags, struct inode **out)
 {
-    struct walk w;
+    WALK_OWNED struct walk w;
     bool follow = !(flags & NAMEI_NOFOLLOW);
     int error;
     walk_start(&w, path);
@@ -209,7 +205,6 @@ int namei(const char *path, u32 flags, struct inode **out)
         error = walk_parent(&w) ?: walk_lookup(&w, out)
                                 ?: walk_arrived(&w, *out, follow);
     while (error == -EAGAIN);
-    walk_end(&w);
     return error;
 }
 
@@ -267,12 +262,10 @@ int ext2_path(struct inode *dir, char *out, size_t n)
     size_t start = n - 1;
     int error = 0;
     out[start] = 0;
-    struct inode *at = idup(dir);
-    sleep_lock(&tree_lock);
+    OWNED(inode) struct inode *at = idup(dir);
+    HOLD(sleep, &tree_lock);
     while (!error)
         error = path_step(&at, out, &start);
-    sleep_unlock(&tree_lock);
-    iput(at);
     if (error < 0)
         return error;
     if (start == n - 1)
