@@ -9,8 +9,7 @@
  * - Times are nanoseconds. CLOCK_VIRTUAL counts from power-on, CLOCK_WALL
  *   from 1970-01-01 UTC.
  */
-#ifndef SLUICE_ABI_H
-#define SLUICE_ABI_H
+#pragma once
 
 #include "kernel/base/types.h"
 
@@ -231,5 +230,3 @@ struct rusage {
 
 /* mount() */
 #define MS_RDONLY 1
-
-#endif

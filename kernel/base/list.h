@@ -2,8 +2,7 @@
  * Intrusive circular doubly linked lists. The head is a node that belongs to no
  * item. A node that is on no list points at itself or is zero. Callers lock.
  */
-#ifndef SLUICE_LIST_H
-#define SLUICE_LIST_H
+#pragma once
 
 #include "kernel/base/types.h"
 
@@ -70,5 +69,3 @@ static inline struct list *list_pop_front(struct list *head)
         list_remove(n);
     return n;
 }
-
-#endif

@@ -6,8 +6,7 @@
  *   count(&hits, 1);
  *   GAUGE(free_pages, "mem.free", "pages", "not in use", mem_free_pages);
  */
-#ifndef SLUICE_STAT_H
-#define SLUICE_STAT_H
+#pragma once
 
 #include "kernel/base/types.h"
 
@@ -39,5 +38,3 @@ static inline void count(struct stat_row *c, u64 n)
 {
     __atomic_fetch_add(&c->value, n, __ATOMIC_RELAXED);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Memory and text, with the C library's contracts. */
-#ifndef SLUICE_STRING_H
-#define SLUICE_STRING_H
+#pragma once
 
 #include "kernel/base/types.h"
 
@@ -18,5 +17,3 @@ size_t strlcpy(char *to, const char *from, size_t n);
 /* Parse all of text as a decimal number. False, and *value unchanged, if it
  * holds anything else or exceeds 64 bits. */
 bool parse_u64(const char *text, u64 *value);
-
-#endif

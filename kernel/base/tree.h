@@ -5,8 +5,7 @@
  * order they came. Seidel and Aragon, "Randomized search trees", 1996. Callers
  * lock; no function allocates.
  */
-#ifndef SLUICE_TREE_H
-#define SLUICE_TREE_H
+#pragma once
 
 #include "kernel/base/types.h"
 
@@ -124,5 +123,3 @@ static inline void tree_remove(struct tree *t, struct tree_node *n)
     tree_replace_(t, n->up, n, n->left ? n->left : n->right);
     n->up = n->left = n->right = NULL;
 }
-
-#endif

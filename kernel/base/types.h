@@ -1,6 +1,5 @@
 /* Integer types and the few macros every file uses. Compiles natively too. */
-#ifndef SLUICE_TYPES_H
-#define SLUICE_TYPES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,5 +82,3 @@ typedef int64_t i64;
     ((type *)((char *)(p)-offsetof(type, member)))
 
 #define PAGE_SIZE 4096UL
-
-#endif

@@ -1,6 +1,5 @@
 /* Units of time, and the values that stand for "without end". */
-#ifndef SLUICE_UNITS_H
-#define SLUICE_UNITS_H
+#pragma once
 
 #define NS_PER_US 1000UL
 #define NS_PER_MS 1000000UL
@@ -8,5 +7,3 @@
 
 #define NEVER_NS  (~0UL) /* a time that does not come */
 #define UNLIMITED (~0UL) /* a count without a limit */
-
-#endif

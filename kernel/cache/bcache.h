@@ -14,8 +14,7 @@
  *
  * bcache.lock guards all of this but a busy buffer's data.
  */
-#ifndef SLUICE_BCACHE_H
-#define SLUICE_BCACHE_H
+#pragma once
 
 #include "kernel/cache/bio.h"
 
@@ -174,5 +173,3 @@ u64 look_ends(void);
 
 /* Count a burst: so many writes have been started at once. */
 void bio_burst(const struct disk *, u64 blocks);
-
-#endif

@@ -14,8 +14,7 @@
  *   bwrite, bflush_owner or bflush that waits for it.
  * - All may sleep, none may be called with a spin lock held, except biodone.
  */
-#ifndef SLUICE_BIO_H
-#define SLUICE_BIO_H
+#pragma once
 
 #include "kernel/disk/disk.h"
 #include "kernel/policy/policy.h"
@@ -150,5 +149,3 @@ u64 bflush_smooth(struct disk *, u64 age_ns);
 /* Counts for leak checks and the write policy. */
 u64 bio_dirty(void);
 u64 bio_busy(void);
-
-#endif

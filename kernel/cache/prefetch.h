@@ -1,6 +1,5 @@
 /* Prefetching: asks the prefetch policy what to read ahead. */
-#ifndef SLUICE_PREFETCH_H
-#define SLUICE_PREFETCH_H
+#pragma once
 
 #include "kernel/cache/stream.h"
 
@@ -23,5 +22,3 @@ static inline u64 wish_block(const struct wish *w, u64 i)
 {
     return w->first + w->step * (i64)(i / w->n) + i % w->n;
 }
-
-#endif

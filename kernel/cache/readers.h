@@ -4,8 +4,7 @@
  * open file apart, while a disk knows requests and no files. No policy is
  * asked.
  */
-#ifndef SLUICE_READERS_H
-#define SLUICE_READERS_H
+#pragma once
 
 #include "kernel/disk/disk.h"
 #include "kernel/cache/stream.h"
@@ -15,5 +14,3 @@ void readers_go_on(struct disk *, const struct stream *);
 
 /* The open file is closed: its streams end. */
 void readers_end(const struct disk *, const struct streams *);
-
-#endif

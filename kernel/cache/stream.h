@@ -3,8 +3,7 @@
  * so that two readers that share it, or a merge of two parts of it, are each
  * read ahead. Compiles natively, for tests of prefetch policies.
  */
-#ifndef SLUICE_STREAM_H
-#define SLUICE_STREAM_H
+#pragma once
 
 #include "kernel/policy/policy.h"
 
@@ -23,5 +22,3 @@ struct streams {
  * one, a new stream takes the place of that not read for longest. */
 struct stream *stream_of(struct streams *, const struct access *,
                          const struct prefetch_hooks *);
-
-#endif

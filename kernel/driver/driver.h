@@ -3,8 +3,7 @@
  * and the driver's client speak of it. Errors are reported to the client, never
  * a panic.
  */
-#ifndef SLUICE_DRIVER_H
-#define SLUICE_DRIVER_H
+#pragma once
 
 #include "kernel/base/types.h"
 
@@ -37,5 +36,3 @@ struct device_client {
     void (*ended)(void *arg, struct span *first, int error);
     void (*end)(void *arg);
 };
-
-#endif

@@ -8,8 +8,7 @@
  *   is the kernel's: a table, the log of moves, then the disks' data.
  * - Machine mode moves the data, because the kernel cannot reach it (entry.S).
  */
-#ifndef SLUICE_RAMDISK_H
-#define SLUICE_RAMDISK_H
+#pragma once
 
 #include "kernel/driver/driver.h"
 
@@ -27,5 +26,3 @@ struct ramdisk *ramdisk_open(u32 i, const struct device_client *, void *arg,
  * or to this sector; a flush has nothing to do. */
 void ramdisk_do(struct ramdisk *, enum command_kind, u64 sector,
                 struct span *first);
-
-#endif

@@ -9,8 +9,7 @@
  *   spans go in one request (scatter-gather, indirect descriptors).
  * - Errors are reported to the client, never a panic.
  */
-#ifndef SLUICE_VIRTIO_BLK_H
-#define SLUICE_VIRTIO_BLK_H
+#pragma once
 
 #include "kernel/driver/driver.h"
 
@@ -35,5 +34,3 @@ void virtio_blk_kick(struct virtio_blk *);
 /* Wait, with interrupts off, until the device has done all it was given; the
  * ends of commands are reported as by the interrupt. */
 void virtio_blk_settle(struct virtio_blk *);
-
-#endif

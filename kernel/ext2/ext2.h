@@ -14,8 +14,7 @@
  * - Damage found on the disk returns -EIO; where free space or structure can
  *   no longer be trusted the file system goes read-only, with a message.
  */
-#ifndef SLUICE_EXT2_H
-#define SLUICE_EXT2_H
+#pragma once
 
 #include "kernel/base/abi.h"
 #include "kernel/proc/sleep.h"
@@ -126,5 +125,3 @@ int ext2_chmod(struct inode *, u64 mode);
 int ext2_utime(struct inode *, u64 atime_s, u64 mtime_s);
 /* The file's data, indirect blocks and inode on the disk, flushed. */
 int ext2_fsync(struct inode *);
-
-#endif

@@ -10,8 +10,7 @@
  * the table of inodes, inside the group; some groups begin with a copy of
  * superblock and descriptors, which only e2fsck uses.
  */
-#ifndef SLUICE_EXT2_DISK_H
-#define SLUICE_EXT2_DISK_H
+#pragma once
 
 #include "kernel/base/types.h"
 
@@ -126,5 +125,3 @@ struct ext2_entry {
 struct ext2_xattr {
     u32 magic, refcount;
 };
-
-#endif

@@ -26,8 +26,7 @@
  * - `a ?: b` is the error of a, or if there is none, that of b, which is done
  *   only then.
  */
-#ifndef SLUICE_EXT2_FS_H
-#define SLUICE_EXT2_FS_H
+#pragma once
 
 #include "kernel/cache/bio.h"
 #include "kernel/machine/clock.h"
@@ -251,5 +250,3 @@ int remove_name(struct inode *dir, const struct search *, struct inode *ip);
 /* May a name of this be removed? A directory must be empty; under tree_lock. */
 int check_removal(struct inode *);
 bool is_mounted_on(const struct inode *); /* takes icache_lock */
-
-#endif

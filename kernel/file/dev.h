@@ -1,8 +1,7 @@
 /* Devices as files: finding, reading and writing them (machine/device.h has
  * their table). At boot the kernel makes a node /dev/NAME for each that has
  * none. */
-#ifndef SLUICE_DEV_H
-#define SLUICE_DEV_H
+#pragma once
 
 #include "kernel/machine/device.h"
 #include "kernel/proc/uio.h"
@@ -17,5 +16,3 @@ int device_write(const struct device *, u32 unit, struct uio *);
 /* Make the nodes in /dev that are missing or have a wrong number. What
  * cannot be made is named in a message. */
 void dev_make_nodes(void);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Open files: what a descriptor stands for. Pipes, inodes and devices.
  */
-#ifndef SLUICE_FILE_H
-#define SLUICE_FILE_H
+#pragma once
 
 #include "kernel/base/abi.h"
 #include "kernel/ext2/ext2.h"
@@ -53,5 +52,3 @@ int pipe_make(struct file **reader, struct file **writer);
 void pipe_close(struct pipe *, bool writer);
 i64 pipe_read(struct pipe *, struct uio *);
 i64 pipe_write(struct pipe *, struct uio *);
-
-#endif

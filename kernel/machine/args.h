@@ -3,8 +3,7 @@
  * tree (QEMU's -append). Every argument must be asked for by some layer:
  * args_check, called last in boot, refuses one that no layer asked for.
  */
-#ifndef SLUICE_ARGS_H
-#define SLUICE_ARGS_H
+#pragma once
 
 #include "kernel/base/types.h"
 
@@ -29,5 +28,3 @@ void args_check(void);
 /* Print "boot: " and the message, and power off with a failure status. */
 void boot_fail(const char *fmt, ...)
     __attribute__((noreturn, format(printf, 1, 2)));
-
-#endif

@@ -7,8 +7,7 @@
  * - Timers are one-shot. There is no periodic tick: an idle hart with no
  *   timer set sleeps until an interrupt.
  */
-#ifndef SLUICE_CLOCK_H
-#define SLUICE_CLOCK_H
+#pragma once
 
 #include "kernel/base/list.h"
 #include "kernel/base/types.h"
@@ -70,5 +69,3 @@ void clock_interrupt(void);
 /* The end of the running process's time slice: have clock_interrupt call
  * for a switch at that time; 0 for none. */
 void clock_set_slice(u64 when_ns);
-
-#endif

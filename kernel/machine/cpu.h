@@ -8,8 +8,7 @@
  * - This room knows no processes. It carries a pointer to the one that runs
  *   here, and its number and name, for messages.
  */
-#ifndef SLUICE_CPU_H
-#define SLUICE_CPU_H
+#pragma once
 
 #include "kernel/base/list.h"
 #include "kernel/machine/fdt.h"
@@ -49,5 +48,3 @@ void cpu_init(u32 hart);
 
 /* Interrupt a hart; this also ends its idle wait. */
 void ipi_send(u32 hart);
-
-#endif

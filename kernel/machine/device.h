@@ -10,8 +10,7 @@
  * - A device of text has `print` instead of read, and may have `control`
  *   instead of write.
  */
-#ifndef SLUICE_DEVICE_H
-#define SLUICE_DEVICE_H
+#pragma once
 
 #include "kernel/machine/text.h"
 
@@ -39,5 +38,3 @@ struct device {
 #define DEVICE(d)                                \
     static const struct device *const d##_device \
         __attribute__((used, section("devices"))) = &d
-
-#endif

@@ -2,8 +2,7 @@
  * The device tree, as the machine describes itself (Devicetree
  * Specification 0.4, chapter 5). Parsed once at boot into `machine`.
  */
-#ifndef SLUICE_FDT_H
-#define SLUICE_FDT_H
+#pragma once
 
 #include "kernel/base/types.h"
 
@@ -32,5 +31,3 @@ extern struct machine machine;
 
 /* Read the tree at dtb (a kernel address). Panics if there is no tree. */
 void fdt_init(const void *dtb);
-
-#endif

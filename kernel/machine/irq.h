@@ -2,8 +2,7 @@
  * Device interrupts, through the platform-level interrupt controller
  * (RISC-V PLIC Specification 1.0). All harts take all interrupts.
  */
-#ifndef SLUICE_IRQ_H
-#define SLUICE_IRQ_H
+#pragma once
 
 #include "kernel/base/types.h"
 
@@ -15,5 +14,3 @@ void irq_register(u32 irq, void (*fn)(u32 irq));
 
 /* Take all device interrupts that are waiting; from the trap. */
 void irq_dispatch(void);
-
-#endif

@@ -7,8 +7,7 @@
  *   smaller rank (enum lock_rank, outermost first). Debug builds check each
  *   acquisition and panic with both names.
  */
-#ifndef SLUICE_LOCK_H
-#define SLUICE_LOCK_H
+#pragma once
 
 #include "kernel/base/types.h"
 #include "kernel/machine/panic.h"
@@ -57,5 +56,3 @@ HOLDER(spin, struct spinlock, spin_lock, spin_unlock) /* HOLD(spin, &lock) */
 /* Interrupts off and on again, nesting. */
 void irq_push_off(void);
 void irq_pop_off(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* Calls of machine mode (entry.S), which may do things that the kernel may not.
  */
-#ifndef SLUICE_MACHINE_H
-#define SLUICE_MACHINE_H
+#pragma once
 
 /* Which call it is. Addresses are the kernel's. */
 #define TRACE_BEGIN  0 /* from w0 to w1, page-aligned; at most once */
@@ -21,6 +20,4 @@
 
 /* Returns 0, unless the call says otherwise. */
 i64 machine_call(u64 w0, u64 w1, u64 w2, u64 w3, u64 call);
-#endif
-
 #endif

@@ -6,8 +6,7 @@
  * - The direct map: every physical address has one kernel address, and
  *   phys_of/virt_of convert. Page pointers in the kernel are kernel addresses.
  */
-#ifndef SLUICE_MEM_H
-#define SLUICE_MEM_H
+#pragma once
 
 #include "kernel/base/types.h"
 #include "kernel/machine/riscv.h" /* DIRECT_MAP */
@@ -48,5 +47,3 @@ static inline void page_owned_free(char **page)
     if (*page)
         page_free(*page);
 }
-
-#endif

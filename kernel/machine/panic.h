@@ -1,6 +1,5 @@
 /* Assertions, and the end of a machine that breaks one. */
-#ifndef SLUICE_PANIC_H
-#define SLUICE_PANIC_H
+#pragma once
 
 #include "kernel/base/types.h"
 
@@ -25,5 +24,3 @@ bool panicking(void);
  * there, and power off. From any context. */
 void panic(const char *fmt, ...)
     __attribute__((noreturn, format(printf, 1, 2)));
-
-#endif

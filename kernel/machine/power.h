@@ -1,6 +1,5 @@
 /* Turning the machine off, through its test device (sifive,test1). */
-#ifndef SLUICE_POWER_H
-#define SLUICE_POWER_H
+#pragma once
 
 /* Exit statuses of the kernel's own. */
 #define STATUS_BOOT_FAIL 100
@@ -8,5 +7,3 @@
 
 /* Power off; status 0 to 255 becomes QEMU's exit status. Syncs nothing. */
 void power_off(int status) __attribute__((noreturn));
-
-#endif

@@ -5,8 +5,7 @@
  * spaces on the left, or after '-' on the right. kprintf writes a whole line at
  * once even when several harts print, and may be called from any context.
  */
-#ifndef SLUICE_PRINT_H
-#define SLUICE_PRINT_H
+#pragma once
 
 #include <stdarg.h>
 
@@ -19,5 +18,3 @@ void kvprintf(const char *fmt, va_list);
 int ksnprintf(char *out, size_t n, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 int kvsnprintf(char *out, size_t n, const char *fmt, va_list);
-
-#endif

@@ -3,8 +3,7 @@
  * Privileged Architecture 1.12, chapters 3 and 4; Sstc 1.0 for stimecmp.
  * Assembly includes this too.
  */
-#ifndef SLUICE_RISCV_H
-#define SLUICE_RISCV_H
+#pragma once
 
 #define SSTATUS_SIE  0x2  /* interrupts on, in supervisor mode */
 #define SSTATUS_SPIE 0x20 /* and after the next sret */
@@ -87,5 +86,4 @@ static inline void sfence(void)
     asm volatile("sfence.vma" ::: "memory");
 }
 
-#endif
 #endif

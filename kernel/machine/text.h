@@ -3,8 +3,7 @@
  * the part that was asked for is kept. The text may have any length; one
  * text_printf prints less than a page.
  */
-#ifndef SLUICE_TEXT_H
-#define SLUICE_TEXT_H
+#pragma once
 
 #include "kernel/base/types.h"
 
@@ -25,5 +24,3 @@ int text_make(struct text *t, void (*print)(struct text *));
 
 void text_printf(struct text *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-
-#endif

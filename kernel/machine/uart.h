@@ -1,6 +1,5 @@
 /* The serial port. */
-#ifndef SLUICE_UART_H
-#define SLUICE_UART_H
+#pragma once
 
 #include "kernel/base/types.h"
 
@@ -9,5 +8,3 @@ void uart_put(const char *, u64 n); /* polled, from any context */
 void uart_drain(void);              /* wait until all is on the line */
 int uart_get(void);                 /* the next byte received, or -1 */
 void uart_listen(bool on);          /* interrupts for bytes received */
-
-#endif

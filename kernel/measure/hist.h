@@ -18,8 +18,7 @@
  *   and one for each process, proc14.response ... in /dev/prochist
  *   (prochist.c).
  */
-#ifndef SLUICE_HIST_H
-#define SLUICE_HIST_H
+#pragma once
 
 #include "kernel/machine/device.h"
 
@@ -66,5 +65,3 @@ u64 hist_low(u32 bucket);
  * zeros. */
 void hist_print(struct text *, const char *name, const char *unit, u64 sum,
                 const u32 *const group[HIST_GROUPS]);
-
-#endif

@@ -1,6 +1,5 @@
 /* Histograms of each process, for hist.c alone; other files see hist.h. */
-#ifndef SLUICE_PROCHIST_H
-#define SLUICE_PROCHIST_H
+#pragma once
 
 #include "kernel/measure/hist.h"
 
@@ -9,5 +8,3 @@ void prochist_init(u32 histograms);
 
 /* From any context. */
 void prochist_add(const struct histogram *, u32 pid, u32 bucket, u64 value);
-
-#endif

@@ -14,8 +14,7 @@
  *   struct trace_ring below, little-endian. A machine whose memory is a file
  *   (QEMU's memory-backend-file) leaves it there to be read after power-off.
  */
-#ifndef SLUICE_TRACE_H
-#define SLUICE_TRACE_H
+#pragma once
 
 #include "kernel/base/types.h"
 
@@ -88,5 +87,3 @@ static inline void trace_at(u64 time_ns, enum trace_event event, u32 disk,
     if (trace_on)
         trace_write_at(time_ns, event, disk, block, pid, argument);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * and the arm waits: the request might have come by so much later, and be done
  * as early. What the drive's cache holds is there at once.
  */
-#ifndef SLUICE_APPROACH_H
-#define SLUICE_APPROACH_H
+#pragma once
 
 #include "kernel/base/types.h"
 
@@ -18,5 +17,3 @@ struct approach {
 struct tracks {
     u32 sectors, heads, cyls; /* of a track, of a cylinder, of the part */
 };
-
-#endif

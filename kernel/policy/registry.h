@@ -7,8 +7,7 @@
  * - A table that lacks a required hook or has a default outside its range is
  *   refused at boot, with a message, and is not listed.
  */
-#ifndef SLUICE_REGISTRY_H
-#define SLUICE_REGISTRY_H
+#pragma once
 
 #include "kernel/policy/policy.h"
 
@@ -68,5 +67,3 @@ int policy_control(const char *line, char *why, size_t n);
 /* Boot arguments policy.tunable=value; call before any kind is owned, so that
  * its policy starts with them. */
 void policy_boot_args(void);
-
-#endif

@@ -10,8 +10,7 @@
  *   that is switched to releases it.
  * - A kernel thread is a process without user memory.
  */
-#ifndef SLUICE_PROC_H
-#define SLUICE_PROC_H
+#pragma once
 
 #include "kernel/base/list.h"
 #include "kernel/machine/clock.h"
@@ -97,5 +96,3 @@ i64 proc_kill(i64 pid); /* from any context */
 i64 proc_setpgrp(u32 pid, u32 pgrp);
 i64 proc_sbrk(i64 increment);
 u32 proc_parent(void); /* the parent's pid */
-
-#endif

@@ -2,8 +2,7 @@
  * Between runqueue.c, which gives the harts to processes, and proc.c, which
  * makes and ends them. Callers hold runqueue.lock.
  */
-#ifndef SLUICE_RUNQUEUE_H
-#define SLUICE_RUNQUEUE_H
+#pragma once
 
 #include "kernel/proc/proc.h"
 
@@ -34,5 +33,3 @@ void run_wakeup(const void *chan);
 
 /* p has been killed: end its sleep, or its run in user mode. */
 void run_interrupt(struct proc *p);
-
-#endif

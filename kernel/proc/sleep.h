@@ -8,8 +8,7 @@
  * - Sleep locks are ordered as ext2.h says; taking one with a spin lock held
  *   panics.
  */
-#ifndef SLUICE_SLEEP_H
-#define SLUICE_SLEEP_H
+#pragma once
 
 #include "kernel/base/list.h"
 #include "kernel/machine/lock.h"
@@ -70,5 +69,3 @@ bool sleep_held(const struct sleeplock *); /* by this process */
 
 HOLDER(sleep, struct sleeplock, sleep_lock,
        sleep_unlock) /* HOLD(sleep, &lock) */
-
-#endif

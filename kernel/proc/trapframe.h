@@ -1,6 +1,5 @@
 /* The registers of a program that trap.S saves when it enters the kernel. */
-#ifndef SLUICE_TRAPFRAME_H
-#define SLUICE_TRAPFRAME_H
+#pragma once
 
 #include "kernel/base/types.h"
 
@@ -15,5 +14,3 @@ struct trapframe {
 #define REG_A0 10
 #define REG_A1 11
 #define REG_A7 17
-
-#endif

@@ -2,8 +2,7 @@
  * Where a transfer's bytes go to or come from: kernel or user memory.
  * The classical uio, with one piece.
  */
-#ifndef SLUICE_UIO_H
-#define SLUICE_UIO_H
+#pragma once
 
 #include "kernel/base/types.h"
 
@@ -35,5 +34,3 @@ static inline i64 uio_result(const struct uio *u, u64 wanted, int error)
 {
     return u->left < wanted ? (i64)(wanted - u->left) : error;
 }
-
-#endif

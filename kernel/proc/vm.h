@@ -13,8 +13,7 @@
  * - After fork, both share writable pages read-only (PTE_COW) until one
  *   writes.
  */
-#ifndef SLUICE_VM_H
-#define SLUICE_VM_H
+#pragma once
 
 #include "kernel/machine/mem.h"
 
@@ -63,5 +62,3 @@ int copyin(void *to, u64 from_user, u64 n);
 int copyout(u64 to_user, const void *from, u64 n);
 /* A string with its final 0: its length, -EFAULT or -ENAMETOOLONG. */
 int copyinstr(char *to, u64 from_user, u64 n);
-
-#endif

@@ -1,6 +1,5 @@
 /* Processes with their open files: fork, exit, exec, and process 1. */
-#ifndef SLUICE_PROCESS_H
-#define SLUICE_PROCESS_H
+#pragma once
 
 #include "kernel/base/types.h"
 
@@ -15,5 +14,3 @@ i64 exec(const char *path, u64 argv_user);
 /* Make the calling kernel thread, which is process 1, run the program at path.
  * Stops the boot with the reason if it cannot. */
 void process_start_init(const char *path) __attribute__((noreturn));
-
-#endif

@@ -3,8 +3,7 @@
  * trapframe's argument registers a0 to a5 and returns a value >= 0 or minus
  * an error number.
  */
-#ifndef SLUICE_SYSCALL_H
-#define SLUICE_SYSCALL_H
+#pragma once
 
 #include "kernel/base/abi.h"
 #include "kernel/machine/mem.h"
@@ -23,5 +22,3 @@ SYSCALLS(X)
  *     PAGE_OWNED char *path = NULL;
  */
 int user_paths(const u64 *user, u32 n, char **page);
-
-#endif

@@ -17,24 +17,13 @@
 #define CPU_HART    8   /* struct cpu, cpu.h */
 #define STACK_LOG2  14
 
-/* All registers but sp (x2), to and from the frame at sp. */
-    .macro save_registers
-    sd x1, 8(sp)
-    .irp r, 3,4,5,6,7,8,9,10,11,12,13,14,15,16,17
-    sd x\r, \r*8(sp)
+/* Store (sd) or load (ld) all registers but sp (x2), at the frame at sp. */
+    .macro registers op
+    .irp r, 1,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17
+    \op x\r, \r*8(sp)
     .endr
     .irp r, 18,19,20,21,22,23,24,25,26,27,28,29,30,31
-    sd x\r, \r*8(sp)
-    .endr
-    .endm
-
-    .macro load_registers
-    ld x1, 8(sp)
-    .irp r, 3,4,5,6,7,8,9,10,11,12,13,14,15,16,17
-    ld x\r, \r*8(sp)
-    .endr
-    .irp r, 18,19,20,21,22,23,24,25,26,27,28,29,30,31
-    ld x\r, \r*8(sp)
+    \op x\r, \r*8(sp)
     .endr
     .endm
 
@@ -45,7 +34,7 @@ trap_vector:
     csrrw sp, sscratch, sp
     beqz sp, from_kernel
 
-    save_registers
+    registers sd
     csrrw t0, sscratch, zero
     sd t0, 2*8(sp)
     csrr t0, sepc
@@ -64,7 +53,7 @@ user_return:
     ld t0, FRAME_EPC(sp)
     csrw sepc, t0
     csrw sscratch, sp
-    load_registers
+    registers ld
     ld sp, 2*8(sp)
     sret
 
@@ -79,7 +68,7 @@ from_kernel:
     beqz t0, overflow
     csrr t0, sscratch
     csrw sscratch, zero
-    save_registers
+    registers sd
     addi t0, sp, FRAME_BYTES + 16
     sd t0, 2*8(sp)
     sd s0, FRAME_BYTES(sp)
@@ -89,7 +78,7 @@ from_kernel:
     sd t0, FRAME_BYTES + 8(sp)
     mv a0, sp
     call kernel_trap
-    load_registers
+    registers ld
     addi sp, sp, FRAME_BYTES + 16
     sret
 

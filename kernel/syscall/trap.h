@@ -3,8 +3,7 @@
  * Assembly in trap.S saves a trapframe at the top of the process's kernel
  * stack (from user mode) or on the current one (from the kernel).
  */
-#ifndef SLUICE_TRAP_H
-#define SLUICE_TRAP_H
+#pragma once
 
 #include "kernel/base/types.h"
 
@@ -17,5 +16,3 @@ void trap_return(void) __attribute__((noreturn));
 
 /* syscall.c: do the call in the frame's registers, result in a0. */
 void syscall(struct trapframe *);
-
-#endif
