@@ -15,6 +15,18 @@ struct list {
 #define LIST_EACH(n, head) \
     for (struct list *n = (head)->next; n != (head); n = n->next)
 
+/* The items of a list, in order. The list may not change meanwhile. */
+#define ITEM_EACH(type, i, head, member)                  \
+    for (type *i = LIST_ITEM((head)->next, type, member); \
+         &i->member != (head); i = LIST_ITEM(i->member.next, type, member))
+
+/* The item of a node, or NULL if that is NULL. */
+#define ITEM_OR_NULL(node, type, member)               \
+    ({                                                 \
+        struct list *node_ = (node);                   \
+        node_ ? LIST_ITEM(node_, type, member) : NULL; \
+    })
+
 static inline void list_init(struct list *l)
 {
     l->prev = l->next = l;

@@ -354,8 +354,7 @@ u64 flush_all(void)
 static u64 make_owner_due(u64 owner)
 {
     u64 n = 0;
-    LIST_EACH (i, owner_list(owner)) {
-        struct buf *b = LIST_ITEM(i, struct buf, owned);
+    ITEM_EACH (struct buf, b, owner_list(owner), owned) {
         count(&scanned, 1);
         if (b->block.owner == owner)
             n += make_due(b, bcache.look_number);
@@ -368,8 +367,7 @@ u64 flush_files(struct list *l)
 {
     u64 n = 0;
     spin_lock(&bcache.lock);
-    LIST_EACH (i, l) {
-        struct buf *b = buf_of(LIST_ITEM(i, struct block, owing));
+    ITEM_EACH (struct buf, b, l, block.owing) {
         count(&scanned, 1);
         u64 made = make_due(b, bcache.look_number);
         n += made;

@@ -107,10 +107,10 @@ void update_switch(const struct policy *to)
     HOLD(spin, &bcache.lock);
     updated.look_at_dirty = UNLIMITED;
     policy_switch(to);
-    LIST_EACH (n, &bcache.pending)
-        tell_dirtied(LIST_ITEM(n, struct buf, dirty));
-    LIST_EACH (n, &bcache.delayed)
-        tell_dirtied(LIST_ITEM(n, struct buf, dirty));
+    ITEM_EACH (struct buf, b, &bcache.pending, dirty)
+        tell_dirtied(b);
+    ITEM_EACH (struct buf, b, &bcache.delayed, dirty)
+        tell_dirtied(b);
     check_policy();
 }
 

@@ -127,8 +127,7 @@ static bool write_oldest(void)
  * bcache.lock. */
 static void give_up_one(void)
 {
-    LIST_EACH (n, &bcache.delayed) {
-        struct buf *b = LIST_ITEM(n, struct buf, dirty);
+    ITEM_EACH (struct buf, b, &bcache.delayed, dirty) {
         if (b->flags & B_BUSY || !(b->flags & B_ERROR))
             continue;
         kprintf("bio: %s: block %lu cannot be written and is lost\n",

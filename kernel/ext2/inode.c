@@ -65,11 +65,9 @@ static struct list *bucket_of(const struct fs *fs, u32 ino)
 static struct inode *find(const struct fs *fs, u32 ino)
 {
     struct list *bucket = bucket_of(fs, ino);
-    LIST_EACH (n, bucket) {
-        struct inode *ip = LIST_ITEM(n, struct inode, hash);
+    ITEM_EACH (struct inode, ip, bucket, hash)
         if (ip->ino == ino && ip->fs == fs)
             return ip;
-    }
     return NULL;
 }
 
@@ -122,8 +120,7 @@ static struct inode *take_slot(void)
         more_slots();
     if (list_empty(&unused) && !list_empty(&idle))
         forget(LIST_ITEM(list_first(&idle), struct inode, idle));
-    struct list *n = list_pop_front(&unused);
-    return n ? LIST_ITEM(n, struct inode, idle) : NULL;
+    return ITEM_OR_NULL(list_pop_front(&unused), struct inode, idle);
 }
 
 static struct inode *enter(struct fs *fs, u32 ino)

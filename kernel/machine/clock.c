@@ -159,8 +159,8 @@ void clock_set_slice(u64 when_ns)
 static bool fire_one_due(struct cpu *cpu)
 {
     spin_lock(&cpu->timer_lock);
-    struct list *first = list_first(&cpu->timers);
-    struct timer *t = first ? LIST_ITEM(first, struct timer, link) : NULL;
+    struct timer *t =
+        ITEM_OR_NULL(list_first(&cpu->timers), struct timer, link);
     if (!t || t->when_ns > clock_ns()) {
         if (t)
             arm(cpu, t->when_ns);

@@ -186,11 +186,9 @@ void prochist_add(const struct histogram *h, u32 pid, u32 bucket, u64 value)
 static struct account *account_from(u32 first)
 {
     struct account *least = NULL;
-    LIST_EACH (n, &store.accounts) {
-        struct account *a = LIST_ITEM(n, struct account, link);
+    ITEM_EACH (struct account, a, &store.accounts, link)
         if (a->used && a->pid >= first && (!least || a->pid < least->pid))
             least = a;
-    }
     return least;
 }
 

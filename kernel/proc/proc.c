@@ -13,7 +13,6 @@
  * - runqueue.lock is never held over a call of vm.
  */
 #include "kernel/base/abi.h"
-#include "kernel/machine/args.h"
 #include "kernel/proc/runqueue.h"
 #include "kernel/base/stat.h"
 #include "kernel/base/string.h"
@@ -95,8 +94,8 @@ void proc_name(struct proc *p, const char *name)
 static int proc_alloc(const char *name, struct proc **out)
 {
     spin_lock(&runqueue.lock);
-    struct list *n = list_pop_front(&table.free);
-    struct proc *p = n ? LIST_ITEM(n, struct proc, link) : NULL;
+    struct proc *p =
+        ITEM_OR_NULL(list_pop_front(&table.free), struct proc, link);
     if (p) {
         p->state = EMBRYO;
         p->pid = p->pgrp = ++table.last_pid;
@@ -116,12 +115,6 @@ static int proc_alloc(const char *name, struct proc **out)
     return 0;
 }
 
-static void proc_start(struct proc *p)
-{
-    HOLD(spin, &runqueue.lock);
-    run_later(p);
-}
-
 struct proc *kthread(const char *name, void (*fn)(void *), void *arg)
 {
     struct proc *p;
@@ -132,7 +125,8 @@ struct proc *kthread(const char *name, void (*fn)(void *), void *arg)
     p->start_arg = arg;
     if (!table.first)
         table.first = p;
-    proc_start(p);
+    HOLD(spin, &runqueue.lock);
+    run_later(p);
     return p;
 }
 
@@ -225,8 +219,7 @@ static u32 reap(struct proc *p, struct proc *child, int *status)
 static struct proc *find_dead(struct proc *p, i64 pid, bool *any)
 {
     *any = false;
-    LIST_EACH (n, &p->children) {
-        struct proc *child = LIST_ITEM(n, struct proc, sibling);
+    ITEM_EACH (struct proc, child, &p->children, sibling) {
         if (pid != -1 && child->pid != pid)
             continue;
         if (child->state == ZOMBIE)
@@ -288,11 +281,9 @@ i64 proc_setpgrp(u32 pid, u32 pgrp)
     struct proc *p = myproc();
     struct proc *target = pid == 0 || pid == p->pid ? p : NULL;
     HOLD(spin, &runqueue.lock);
-    LIST_EACH (n, &p->children) {
-        struct proc *child = LIST_ITEM(n, struct proc, sibling);
+    ITEM_EACH (struct proc, child, &p->children, sibling)
         if (child->pid == pid)
             target = child;
-    }
     if (target)
         target->pgrp = pgrp ? pgrp : target->pid;
     return target ? 0 : -ESRCH;

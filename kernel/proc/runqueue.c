@@ -105,9 +105,9 @@ void run_other(void)
     struct cpu *c = mycpu();
     struct proc *from = c->proc;
     assert(spin_held(&runqueue.lock) && c->irq_depth == 1);
-    struct list *n = list_pop_front(&runqueue.runnable);
     struct proc *to =
-        n ? LIST_ITEM(n, struct proc, link) : &idle_procs[c->hart];
+        ITEM_OR_NULL(list_pop_front(&runqueue.runnable), struct proc, link)
+            ?: &idle_procs[c->hart];
     u64 now_ns = clock_ns();
     start_slice(c, now_ns);
     charge(from, now_ns, false);

@@ -18,8 +18,7 @@ void turns_wait(struct turns *t, struct spinlock *lk)
 struct proc *turns_give(struct turns *t)
 {
     struct list *place = list_pop_front(&t->line);
-    if (!place)
-        return NULL;
-    wakeup(place);
-    return LIST_ITEM(place, struct proc, turn);
+    if (place)
+        wakeup(place);
+    return ITEM_OR_NULL(place, struct proc, turn);
 }
