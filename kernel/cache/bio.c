@@ -56,10 +56,8 @@
  * bcache.lock guards all of it but a busy buffer's data.
  */
 #include "kernel/cache/bcache.h"
-#include "kernel/base/abi.h"
 #include "kernel/machine/args.h"
 #include "kernel/measure/hist.h"
-#include "kernel/machine/mem.h"
 #include "kernel/proc/proc.h"
 #include "kernel/policy/registry.h"
 #include "kernel/base/stat.h"

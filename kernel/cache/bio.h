@@ -17,7 +17,6 @@
 #pragma once
 
 #include "kernel/disk/disk.h"
-#include "kernel/policy/policy.h"
 #include "kernel/proc/sleep.h"
 
 #define BUFFERS_HELD 4 /* most a process may hold at once */

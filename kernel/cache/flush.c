@@ -11,9 +11,7 @@
  *   block whose last write is newer than the flush; all flushes of one look of
  *   a policy count as one.
  */
-#include "kernel/base/abi.h"
 #include "kernel/cache/bcache.h"
-#include "kernel/machine/clock.h"
 #include "kernel/measure/hist.h"
 #include "kernel/proc/proc.h"
 #include "kernel/base/stat.h"

@@ -11,7 +11,6 @@
  */
 #include "kernel/cache/updated.h"
 #include "kernel/cache/bcache.h"
-#include "kernel/machine/clock.h"
 #include "kernel/proc/proc.h"
 #include "kernel/policy/registry.h"
 #include "kernel/base/stat.h"

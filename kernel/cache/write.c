@@ -12,7 +12,6 @@
  * bcache.lock.
  */
 #include "kernel/cache/bcache.h"
-#include "kernel/machine/print.h"
 #include "kernel/policy/registry.h"
 #include "kernel/base/stat.h"
 

@@ -6,7 +6,6 @@
 #include "kernel/machine/clock.h"
 #include "kernel/machine/fdt.h"
 #include "kernel/machine/machine.h"
-#include "kernel/machine/mem.h"
 
 #define RAMDISKS 8   /* at most */
 #define DEPTH    256 /* commands, and spans in one: any number would do */

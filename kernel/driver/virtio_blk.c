@@ -12,9 +12,6 @@
 #include "kernel/machine/fdt.h"
 #include "kernel/machine/irq.h"
 #include "kernel/machine/lock.h"
-#include "kernel/machine/mem.h"
-#include "kernel/machine/print.h"
-#include "kernel/machine/riscv.h"
 
 /* Registers, VIRTIO 1.2 section 4.2.2. */
 enum {

@@ -16,7 +16,6 @@
  */
 #pragma once
 
-#include "kernel/base/abi.h"
 #include "kernel/proc/sleep.h"
 #include "kernel/cache/stream.h"
 #include "kernel/proc/uio.h"

@@ -29,11 +29,9 @@
 #pragma once
 
 #include "kernel/cache/bio.h"
-#include "kernel/machine/clock.h"
 #include "kernel/ext2/ext2.h"
 #include "kernel/ext2/format.h"
 #include "kernel/machine/mem.h"
-#include "kernel/machine/print.h"
 #include "kernel/base/string.h"
 
 struct fs {

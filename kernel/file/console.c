@@ -18,12 +18,9 @@
  *
  * tty.lock guards all of struct tty. Output needs no state and no lock here.
  */
-#include "kernel/base/abi.h"
 #include "kernel/file/console.h"
 #include "kernel/file/dev.h"
-#include "kernel/machine/fdt.h"
 #include "kernel/machine/irq.h"
-#include "kernel/machine/lock.h"
 #include "kernel/machine/uart.h"
 #include "kernel/proc/proc.h"
 

@@ -7,7 +7,6 @@
 #include "kernel/file/dev.h"
 #include "kernel/ext2/ext2.h"
 #include "kernel/machine/mem.h"
-#include "kernel/machine/print.h"
 
 extern const struct device *const __start_devices[];
 extern const struct device *const __stop_devices[];

@@ -3,10 +3,7 @@
  */
 #pragma once
 
-#include "kernel/base/abi.h"
 #include "kernel/ext2/ext2.h"
-#include "kernel/cache/stream.h"
-#include "kernel/proc/uio.h"
 
 #define MAX_FILES 1024 /* open in the system */
 

@@ -15,7 +15,6 @@
  *   is also what they sleep on.
  */
 #include "kernel/file/file.h"
-#include "kernel/machine/mem.h"
 #include "kernel/proc/proc.h"
 
 #define PIPE_PAGES 4

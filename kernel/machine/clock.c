@@ -18,11 +18,8 @@
 #include "kernel/machine/clock.h"
 
 #include "kernel/machine/args.h"
-#include "kernel/machine/fdt.h"
 #include "kernel/machine/irq.h"
-#include "kernel/machine/lock.h"
 #include "kernel/machine/machine.h"
-#include "kernel/machine/mem.h"
 #include "kernel/machine/cpu.h"
 
 #define START_NS    NS_PER_S /* later than clock_init, even at shift=10 */

@@ -10,7 +10,6 @@
 #pragma once
 
 #include "kernel/base/list.h"
-#include "kernel/base/types.h"
 #include "kernel/base/units.h"
 
 u64 clock_ns(void);

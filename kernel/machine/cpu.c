@@ -1,6 +1,5 @@
 /* The harts (cpu.h). */
 #include "kernel/machine/cpu.h"
-#include "kernel/machine/mem.h"
 
 struct cpu cpus[MAX_HARTS];
 

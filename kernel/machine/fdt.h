@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "kernel/base/types.h"
+#include "kernel/machine/mem.h"
 
 #define MAX_HARTS    8
 #define MAX_VIRTIO   32

@@ -10,9 +10,6 @@
  */
 #include "kernel/machine/irq.h"
 
-#include "kernel/machine/fdt.h"
-#include "kernel/machine/panic.h"
-#include "kernel/machine/mem.h"
 #include "kernel/machine/cpu.h"
 
 #define MAX_IRQ   128      /* QEMU's virt has 96 */

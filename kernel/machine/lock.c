@@ -12,7 +12,6 @@
  */
 #include "kernel/machine/lock.h"
 #include "kernel/machine/cpu.h"
-#include "kernel/machine/riscv.h"
 
 void irq_push_off(void)
 {

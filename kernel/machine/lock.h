@@ -9,7 +9,6 @@
  */
 #pragma once
 
-#include "kernel/base/types.h"
 #include "kernel/machine/panic.h"
 
 /* The order of spin locks, outermost first. */

@@ -8,7 +8,6 @@
  */
 #pragma once
 
-#include "kernel/base/types.h"
 #include "kernel/machine/riscv.h" /* DIRECT_MAP */
 
 static inline u64 phys_of(const void *p)

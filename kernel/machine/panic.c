@@ -13,11 +13,8 @@
  * - Names come from the section .ksyms, which symbols.awk makes from a first
  *   link of the kernel; in that first link it is empty.
  */
-#include "kernel/machine/fdt.h"
 #include "kernel/machine/cpu.h"
-#include "kernel/machine/mem.h"
 #include "kernel/machine/power.h"
-#include "kernel/machine/print.h"
 
 #define MAX_FRAMES 32
 

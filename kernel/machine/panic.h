@@ -1,7 +1,8 @@
-/* Assertions, and the end of a machine that breaks one. */
+/* Assertions, and the end of a machine that breaks one. Where a file may panic,
+ * it may print. */
 #pragma once
 
-#include "kernel/base/types.h"
+#include "kernel/machine/print.h"
 
 #define assert(cond)                                            \
     do {                                                        \

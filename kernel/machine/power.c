@@ -8,7 +8,6 @@
 
 #include "kernel/machine/uart.h"
 #include "kernel/machine/fdt.h"
-#include "kernel/machine/mem.h"
 
 #define PASS 0x5555U
 #define FAIL 0x3333U

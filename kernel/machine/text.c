@@ -12,7 +12,6 @@
 #include "kernel/base/string.h"
 #include "kernel/machine/mem.h"
 #include "kernel/machine/panic.h"
-#include "kernel/machine/print.h"
 
 /* Keep the piece of line[n] that lies in the page of the wanted part at
  * offset t->at; returns its length. */

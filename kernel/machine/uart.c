@@ -16,7 +16,6 @@
 
 #include "kernel/machine/fdt.h"
 #include "kernel/machine/lock.h"
-#include "kernel/machine/mem.h"
 
 /* The address on QEMU's virt machine, until the device tree is read. */
 #define VIRT_UART_PHYS 0x10000000

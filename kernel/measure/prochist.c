@@ -14,8 +14,6 @@
  */
 #include "kernel/measure/prochist.h"
 #include "kernel/machine/args.h"
-#include "kernel/machine/mem.h"
-#include "kernel/machine/print.h"
 #include "kernel/machine/cpu.h"
 #include "kernel/base/stat.h"
 #include "kernel/base/string.h"

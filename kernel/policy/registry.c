@@ -8,11 +8,9 @@
  *   may be asked meanwhile: their owners see to that.
  */
 #include "kernel/policy/registry.h"
-#include "kernel/base/abi.h"
 #include "kernel/machine/args.h"
 #include "kernel/machine/device.h"
 #include "kernel/proc/sleep.h"
-#include "kernel/machine/print.h"
 #include "kernel/base/stat.h"
 #include "kernel/measure/trace.h"
 #include "kernel/base/string.h"

@@ -12,7 +12,6 @@
  *   process 1's.
  * - runqueue.lock is never held over a call of vm.
  */
-#include "kernel/base/abi.h"
 #include "kernel/proc/runqueue.h"
 #include "kernel/base/stat.h"
 #include "kernel/base/string.h"

@@ -12,7 +12,6 @@
  */
 #pragma once
 
-#include "kernel/base/list.h"
 #include "kernel/machine/clock.h"
 #include "kernel/machine/cpu.h"
 #include "kernel/proc/sleep.h"

@@ -17,9 +17,6 @@
  *   runqueue.lock, so it need not be saved.
  */
 #include "kernel/proc/runqueue.h"
-#include "kernel/base/abi.h"
-#include "kernel/machine/cpu.h"
-#include "kernel/machine/riscv.h"
 #include "kernel/base/stat.h"
 #include "kernel/base/string.h"
 #include "kernel/proc/vm.h"

@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include "kernel/base/abi.h"
 #include "kernel/base/list.h"
 #include "kernel/machine/lock.h"
 

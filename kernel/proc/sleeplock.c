@@ -1,5 +1,4 @@
 /* Sleep locks (sleep.h): a spin lock guards the holder and the wait queue. */
-#include "kernel/machine/cpu.h"
 #include "kernel/proc/proc.h"
 
 void sleep_lock_init(struct sleeplock *l, const char *name)

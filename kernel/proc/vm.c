@@ -19,8 +19,6 @@
  *   parent runs.
  */
 #include "kernel/proc/vm.h"
-#include "kernel/base/abi.h"
-#include "kernel/machine/cpu.h"
 #include "kernel/proc/proc.h"
 #include "kernel/base/string.h"
 

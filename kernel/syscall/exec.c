@@ -9,7 +9,6 @@
  * - The stack begins with the argument strings, highest, below them argv.
  *   The program gets argc in a0 and argv in a1.
  */
-#include "kernel/base/abi.h"
 #include "kernel/ext2/ext2.h"
 #include "kernel/proc/proc.h"
 #include "kernel/base/string.h"

@@ -6,13 +6,10 @@
  *   exits, all is written and the machine goes off.
  */
 #include "kernel/syscall/process.h"
-#include "kernel/base/abi.h"
-#include "kernel/ext2/ext2.h"
 #include "kernel/file/console.h"
 #include "kernel/file/file.h"
 #include "kernel/machine/args.h"
 #include "kernel/machine/power.h"
-#include "kernel/machine/print.h"
 #include "kernel/proc/proc.h"
 #include "kernel/proc/trapframe.h"
 #include "kernel/syscall/trap.h"

@@ -10,7 +10,6 @@
  */
 #include "kernel/syscall/syscall.h"
 #include "kernel/cache/bio.h"
-#include "kernel/disk/disk.h"
 #include "kernel/file/file.h"
 #include "kernel/proc/proc.h"
 #include "kernel/proc/vm.h"

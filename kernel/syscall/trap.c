@@ -12,14 +12,8 @@
 #include "kernel/proc/trapframe.h"
 #include "kernel/syscall/process.h"
 #include "kernel/syscall/trap.h"
-#include "kernel/base/abi.h"
-#include "kernel/machine/clock.h"
-#include "kernel/machine/cpu.h"
 #include "kernel/machine/irq.h"
-#include "kernel/machine/mem.h"
-#include "kernel/machine/print.h"
 #include "kernel/proc/proc.h"
-#include "kernel/machine/riscv.h"
 #include "kernel/proc/vm.h"
 
 /* trap.S */
