@@ -26,8 +26,8 @@
 #include <stdlib.h>
 
 #include "kernel/machine/machine.h"
-#include "kernel/machine/text.h"
-#include "kernel/machine/power.h"
+#include "kernel/machine/device.h"
+#include "kernel/machine/panic.h"
 #include "kernel/driver/virtio_blk.h"
 
 #define BLOCKS      400

@@ -10,7 +10,7 @@
 #include "kernel/machine/clock.h"
 #include "kernel/machine/mem.h"
 #include "kernel/cache/prefetch.h"
-#include "kernel/cache/readers.h"
+#include "kernel/cache/stream.h"
 #include "kernel/machine/print.h"
 #include "kernel/proc/proc.h"
 #include "kernel/base/string.h"

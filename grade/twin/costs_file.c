@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "grade/twin/cost.h"
-#include "kernel/machine/power.h"
+#include "kernel/machine/panic.h"
 
 static void fail(const char *what, const char *why)
 {

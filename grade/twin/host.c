@@ -45,7 +45,7 @@
 #include "grade/twin/resident.h"
 #include "grade/twin/store.h"
 #include "kernel/machine/fdt.h"
-#include "kernel/machine/power.h"
+#include "kernel/machine/panic.h"
 #include "kernel/measure/trace.h"
 
 void start(u32 hart, u64 dtb_phys); /* main.c */

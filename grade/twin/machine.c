@@ -10,7 +10,7 @@
 #include "kernel/machine/fdt.h"
 #include "kernel/machine/machine.h"
 #include "kernel/machine/panic.h"
-#include "kernel/machine/power.h"
+#include "kernel/machine/panic.h"
 #include "kernel/machine/print.h"
 #include "kernel/machine/uart.h"
 #include "kernel/measure/trace.h"

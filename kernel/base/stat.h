@@ -25,7 +25,7 @@ struct stat_row {
     STAT_ROW_(id) = {                          \
         .name = name_, .unit = unit_, .about = about_, .read = read_}
 
-/* A function that prints further rows, by text_printf (text.h):
+/* A function that prints further rows, by text_printf (device.h):
  * STAT_SOURCE(policy_counters); */
 struct text;
 typedef void stat_source_fn(struct text *);

@@ -3,7 +3,7 @@
  * guards its answers and its swap, and the words of all streams.
  */
 #include "kernel/cache/prefetch.h"
-#include "kernel/cache/readers.h"
+#include "kernel/disk/disk.h"
 #include "kernel/policy/registry.h"
 
 static struct spinlock prefetch_lock = SPINLOCK("prefetch", RANK_POLICY);

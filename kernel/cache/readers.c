@@ -1,12 +1,13 @@
 /*
- * The sequential streams of each disk (readers.h).
+ * The sequential streams of each disk (stream.h).
  *
  * - A reader is a stream that has gone on less than READER_IDLE_NS ago and
  *   whose file has not been closed since. The address of its struct stream
  *   identifies it; that is never dereferenced.
  * - Nothing is counted for a disk whose drive does not adapt.
  */
-#include "kernel/cache/readers.h"
+#include "kernel/cache/stream.h"
+#include "kernel/disk/disk.h"
 
 #define READER_IDLE_NS NS_PER_S
 

@@ -22,3 +22,17 @@ struct streams {
  * one, a new stream takes the place of that not read for longest. */
 struct stream *stream_of(struct streams *, const struct access *,
                          const struct prefetch_hooks *);
+
+/*
+ * readers.c: how many sequential streams read each disk, for drives whose
+ * caches adapt to that number. They are counted in this room because it tells
+ * the streams of an open file apart, while a disk knows requests and no files.
+ * No policy is asked.
+ */
+struct disk;
+
+/* A stream of a file on the disk has gone on. */
+void readers_go_on(struct disk *, const struct stream *);
+
+/* The open file is closed: its streams end. */
+void readers_end(const struct disk *, const struct streams *);

@@ -11,7 +11,6 @@
  */
 #include "kernel/ext2/inside.h"
 #include "kernel/cache/prefetch.h"
-#include "kernel/cache/readers.h"
 
 #define WINDOW 32 /* blocks of one call being read before they are copied */
 

@@ -11,8 +11,7 @@
 #include "kernel/machine/args.h"
 
 #include "kernel/machine/fdt.h"
-#include "kernel/machine/power.h"
-#include "kernel/machine/print.h"
+#include "kernel/machine/panic.h"
 #include "kernel/base/string.h"
 
 #define MAX_ARGS 64

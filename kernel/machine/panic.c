@@ -14,7 +14,6 @@
  *   link of the kernel; in that first link it is empty.
  */
 #include "kernel/machine/cpu.h"
-#include "kernel/machine/power.h"
 
 #define MAX_FRAMES 32
 

@@ -21,6 +21,14 @@
  * this when it spins for a lock or takes an ipi, so a panic stops all harts. */
 bool panicking(void);
 
+/* power.c: power off, by the test device (sifive,test1); status 0 to 255
+ * becomes QEMU's exit status. Syncs nothing. */
+void power_off(int status) __attribute__((noreturn));
+
+/* Exit statuses of the kernel's own. */
+#define STATUS_BOOT_FAIL 100
+#define STATUS_PANIC     101
+
 /* Print "panic: " and the message, where it happened and the calls that led
  * there, and power off. From any context. */
 void panic(const char *fmt, ...)

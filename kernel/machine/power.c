@@ -4,7 +4,7 @@
  * half. Because panic uses it, it takes no lock and needs nothing that boot
  * sets up.
  */
-#include "kernel/machine/power.h"
+#include "kernel/machine/panic.h"
 
 #include "kernel/machine/uart.h"
 #include "kernel/machine/fdt.h"

@@ -1,5 +1,5 @@
 /*
- * Text made on reading (text.h).
+ * Text made on reading (device.h).
  *
  * - Each read prints the whole text. Only the bytes in [from, to) are kept, in
  *   pages that are allocated as they fill; the others are counted. So a text
@@ -7,7 +7,7 @@
  * - A printing function may hold spin locks while it calls text_printf, but
  *   none inside RANK_MEM.
  */
-#include "kernel/machine/text.h"
+#include "kernel/machine/device.h"
 #include "kernel/base/abi.h"
 #include "kernel/base/string.h"
 #include "kernel/machine/mem.h"

@@ -4,7 +4,6 @@
 #include "kernel/machine/args.h"
 #include "kernel/machine/mem.h"
 #include "kernel/machine/print.h"
-#include "kernel/measure/prochist.h"
 #include "kernel/base/string.h"
 
 /* The number of the highest bit set; RV64 without Zbb has no instruction for

@@ -54,6 +54,11 @@ extern struct histogram __start_histograms[], __stop_histograms[];
  * does not suffice. */
 void hist_init(u32 disks);
 
+/* The part of prochist.c, for hist.c alone. At boot: make room for so many
+ * histograms of each process. And count, from any context. */
+void prochist_init(u32 histograms);
+void prochist_add(const struct histogram *, u32 pid, u32 bucket, u64 value);
+
 void hist_add(struct histogram *, u64 value);
 void hist_add_request(struct histogram *, u32 disk, u32 pid, u64 value);
 

@@ -12,7 +12,7 @@
  *   have ended stay. When there is no room, the account that was longest
  *   without a request is emptied for a new one, and counted.
  */
-#include "kernel/measure/prochist.h"
+#include "kernel/measure/hist.h"
 #include "kernel/machine/args.h"
 #include "kernel/machine/cpu.h"
 #include "kernel/base/stat.h"

@@ -9,7 +9,6 @@
 #include "kernel/file/console.h"
 #include "kernel/file/file.h"
 #include "kernel/machine/args.h"
-#include "kernel/machine/power.h"
 #include "kernel/proc/proc.h"
 #include "kernel/proc/trapframe.h"
 #include "kernel/syscall/trap.h"

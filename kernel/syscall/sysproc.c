@@ -6,7 +6,6 @@
 #include "kernel/syscall/process.h"
 #include "kernel/syscall/syscall.h"
 #include "kernel/ext2/ext2.h"
-#include "kernel/machine/power.h"
 #include "kernel/proc/proc.h"
 #include "kernel/proc/vm.h"
 

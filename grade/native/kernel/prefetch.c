@@ -5,7 +5,7 @@
  */
 #include "grade/native/kernel/blocks.h"
 #include "kernel/cache/prefetch.h"
-#include "kernel/cache/readers.h"
+#include "kernel/cache/stream.h"
 
 #define MS 1000000UL
 
