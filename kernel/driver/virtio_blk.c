@@ -139,11 +139,9 @@ bool virtio_blk_start(struct virtio_blk *v, enum command_kind kind, u64 sector,
                       struct span *first)
 {
     static const u32 type[] = {TYPE_IN, TYPE_OUT, TYPE_FLUSH};
-    spin_lock(&v->lock);
-    if (!v->nfree) {
-        spin_unlock(&v->lock);
+    HOLD(spin, &v->lock);
+    if (!v->nfree)
         return false;
-    }
     u16 id = v->free[--v->nfree];
     struct slot *s = &v->slots[id];
     s->first = first;
@@ -163,7 +161,6 @@ bool virtio_blk_start(struct virtio_blk *v, enum command_kind kind, u64 sector,
     /* The device must see the entry before the index that covers it. */
     __atomic_store_n(&v->available->index, v->available->index + 1,
                      __ATOMIC_RELEASE);
-    spin_unlock(&v->lock);
     return true;
 }
 
@@ -176,17 +173,14 @@ void virtio_blk_kick(struct virtio_blk *v)
 /* The next command that has ended, its slot freed; NULL if there is none. */
 static struct span *reap(struct virtio_blk *v, int *error)
 {
-    struct span *first = NULL;
-    spin_lock(&v->lock);
-    if (v->used_seen != __atomic_load_n(&v->used->index, __ATOMIC_ACQUIRE)) {
-        u32 id = v->used->ring[v->used_seen++ % v->ring_size].id;
-        struct slot *s = &v->slots[id];
-        first = s->first;
-        *error = s->status ? -EIO : 0;
-        v->free[v->nfree++] = id;
-    }
-    spin_unlock(&v->lock);
-    return first;
+    HOLD(spin, &v->lock);
+    if (v->used_seen == __atomic_load_n(&v->used->index, __ATOMIC_ACQUIRE))
+        return NULL;
+    u32 id = v->used->ring[v->used_seen++ % v->ring_size].id;
+    struct slot *s = &v->slots[id];
+    *error = s->status ? -EIO : 0;
+    v->free[v->nfree++] = id;
+    return s->first;
 }
 
 static void interrupt(u32 irq)

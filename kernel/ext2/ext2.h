@@ -74,6 +74,7 @@ void iput(struct inode *);
 OWNER(inode, struct inode, iput) /* OWNED(inode) struct inode *ip */
 void ilock(struct inode *);      /* -EIO shows later: see ivalid */
 void iunlock(struct inode *);
+HOLDER(inode, struct inode, ilock, iunlock) /* HOLD(inode, ip) */
 int ivalid(struct inode *);      /* locked: 0, or -EIO: could not be read */
 int ilock_valid(struct inode *); /* 0; or -EIO, and it is not locked */
 /* Unlock; returns the result of what was done while it was locked. */

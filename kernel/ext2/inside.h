@@ -98,7 +98,6 @@ static inline bool has_blocks(const struct inode *ip)
            (S_ISLNK(ip->mode) && ip->size >= EXT2_LINK_INLINE);
 }
 
-HOLDER(inode, struct inode, ilock, iunlock) /* HOLD(inode, ip) */
 
 /* super.c */
 enum trouble {

@@ -8,8 +8,11 @@
 #include "kernel/ext2/ext2.h"
 #include "kernel/machine/mem.h"
 
-extern const struct device *const __start_devices[];
-extern const struct device *const __stop_devices[];
+extern const struct device *const __start_devices[], *const __stop_devices[];
+
+#define DEVICE_EACH(d)                                                        \
+    for (const struct device *const *d = __start_devices; d < __stop_devices; \
+         d++)
 
 static u32 device_units(const struct device *d)
 {
@@ -18,10 +21,9 @@ static u32 device_units(const struct device *d)
 
 const struct device *device_find(u32 number)
 {
-    for (const struct device *const *d = __start_devices; d < __stop_devices;
-         d++)
-        if ((*d)->id == number >> 8 && (number & 0xff) < device_units(*d))
-            return *d;
+    DEVICE_EACH(d)
+    if ((*d)->id == number >> 8 && (number & 0xff) < device_units(*d))
+        return *d;
     return NULL;
 }
 
@@ -29,13 +31,11 @@ const struct device *device_find(u32 number)
  * else is there; or another error. */
 static int node_check(const char *path, u32 number)
 {
-    struct inode *ip;
+    OWNED(inode) struct inode *ip = NULL;
     TRY(namei(path, NAMEI_NOFOLLOW, &ip));
-    ilock(ip);
-    bool is_it = S_ISCHR(ip->mode) && ip->rdev == number;
-    int error = iunlock_with(ip, ivalid(ip) ?: is_it ? 0 : -EEXIST);
-    iput(ip);
-    return error;
+    HOLD(inode, ip);
+    TRY(ivalid(ip));
+    return S_ISCHR(ip->mode) && ip->rdev == number ? 0 : -EEXIST;
 }
 
 static void node_make(const char *name, u32 number)
@@ -68,9 +68,8 @@ void dev_make_nodes(void)
         kprintf("dev: cannot make /dev: error %d\n", -error);
         return;
     }
-    for (const struct device *const *d = __start_devices; d < __stop_devices;
-         d++)
-        nodes_make(*d);
+    DEVICE_EACH(d)
+    nodes_make(*d);
 }
 
 /* ---- moving bytes ---- */
@@ -79,13 +78,10 @@ void dev_make_nodes(void)
 static int text_move(struct text *t, struct uio *u)
 {
     u64 end = MIN(t->at, t->to);
-    u64 left = end > t->from ? end - t->from : 0;
     int error = t->error;
     for (u32 i = 0; i < TEXT_PAGES && t->page[i]; i++) {
-        u64 n = MIN(left, PAGE_SIZE);
         if (!error)
-            error = uio_move(t->page[i], n, u);
-        left -= n;
+            error = uio_move(t->page[i], MIN(end - u->offset, PAGE_SIZE), u);
         page_free(t->page[i]);
     }
     return error;

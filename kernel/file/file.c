@@ -46,15 +46,12 @@ void file_init(void)
 
 struct file *file_alloc(u32 flags)
 {
-    spin_lock(&file_table.lock);
+    HOLD(spin, &file_table.lock);
     struct file *f = file_table.free;
-    if (f) {
-        file_table.free = f->next_free;
-        file_table.open++;
-    }
-    spin_unlock(&file_table.lock);
     if (!f)
         return NULL;
+    file_table.free = f->next_free;
+    file_table.open++;
     *f = (struct file){.refs = 1, .type = FILE_NONE, .flags = flags};
     sleep_lock_init(&f->lock, "file");
     return f;
@@ -82,11 +79,10 @@ void file_close(struct file *f)
         ext2_end_reads(f->inode, &f->streams);
         iput(f->inode);
     }
-    spin_lock(&file_table.lock);
+    HOLD(spin, &file_table.lock);
     f->next_free = file_table.free;
     file_table.free = f;
     file_table.open--;
-    spin_unlock(&file_table.lock);
 }
 
 static bool may_write(const struct file *f)
@@ -108,8 +104,8 @@ static int attach_regular(struct file *f)
 {
     if (!may_write(f))
         return 0;
-    int error = fs_writable(f->inode->fs);
-    return error ?: f->flags & O_TRUNC ? ext2_truncate(f->inode, 0) : 0;
+    TRY(fs_writable(f->inode->fs));
+    return f->flags & O_TRUNC ? ext2_truncate(f->inode, 0) : 0;
 }
 
 /* Make f, which has its flags and inode, an open file of the inode's type. The
@@ -193,14 +189,11 @@ static int inode_write(struct file *f, struct uio *u, bool own)
         u->offset = f->inode->size;
     struct uio before = *u;
     int error = ext2_write(f->inode, u);
-    if ((f->flags & O_SYNC) && u->left < before.left) {
-        int sync_error = ext2_fsync(f->inode);
-        if (sync_error) {
-            *u = before;
-            return sync_error;
-        }
-    }
-    return error;
+    bool through = (f->flags & O_SYNC) && u->left < before.left;
+    int sync_error = through ? ext2_fsync(f->inode) : 0;
+    if (sync_error)
+        *u = before;
+    return sync_error ?: error;
 }
 
 static int inode_getdents(struct file *f, struct uio *u, bool)
@@ -212,16 +205,13 @@ static i64 inode_io(struct file *f, struct uio *u, bool own,
                     inode_transfer *transfer)
 {
     u64 wanted = u->left;
-    if (own) {
-        sleep_lock(&f->lock);
+    HOLD(sleep, own ? &f->lock : NULL);
+    if (own)
         u->offset = f->offset;
-    }
     int error = ilock_valid(f->inode);
     error = error ?: iunlock_with(f->inode, transfer(f, u, own));
-    if (own) {
+    if (own)
         f->offset = u->offset;
-        sleep_unlock(&f->lock);
-    }
     return uio_result(u, wanted, error);
 }
 
@@ -269,14 +259,12 @@ i64 file_seek(struct file *f, i64 offset, int whence)
     if (f->type == FILE_PIPE)
         return -ESPIPE;
     TRY(whence == SEEK_END ? file_stat(f, &st) : 0);
-    sleep_lock(&f->lock);
+    HOLD(sleep, &f->lock);
     i64 base = whence == SEEK_CUR ? f->offset : st.st_size;
     i64 to;
     if (__builtin_add_overflow(base, offset, &to) || to < 0)
-        to = -EINVAL;
-    else
-        f->offset = to;
-    sleep_unlock(&f->lock);
+        return -EINVAL;
+    f->offset = to;
     return to;
 }
 
@@ -318,9 +306,9 @@ int file_stat_inode(struct inode *ip, struct stat *st)
 
 int file_stat(struct file *f, struct stat *st)
 {
+    HOLD(inode, f->inode);
     if (f->inode)
-        return ilock_valid(f->inode)
-                   ?: iunlock_with(f->inode, file_stat_inode(f->inode, st));
+        return ivalid(f->inode) ?: file_stat_inode(f->inode, st);
     *st = (struct stat){.st_nlink = 1,
                         .st_blksize = PAGE_SIZE,
                         .st_mode = (f->pipe ? S_IFIFO : S_IFCHR) | 0600};

@@ -70,20 +70,17 @@ static int ring_move(struct pipe *p, u64 at, u64 n, struct uio *u)
 i64 pipe_read(struct pipe *p, struct uio *u)
 {
     u64 wanted = u->left;
-    int error = 0;
     if (wanted == 0)
         return 0;
-    spin_lock(&p->lock);
-    while (!error && (p->reading || (p->head == p->tail && p->writer_open)))
-        error = pipe_wait(p, &p->readers);
+    HOLD(spin, &p->lock);
+    while (p->reading || (p->head == p->tail && p->writer_open))
+        TRY(pipe_wait(p, &p->readers));
     u64 n = MIN(p->head - p->tail, wanted);
-    if (error || n == 0) {
-        spin_unlock(&p->lock);
-        return error;
-    }
+    if (n == 0)
+        return 0;
     p->reading = true;
     spin_unlock(&p->lock);
-    error = ring_move(p, p->tail, n, u);
+    int error = ring_move(p, p->tail, n, u);
     spin_lock(&p->lock);
     p->reading = false;
     p->tail += wanted - u->left;
@@ -91,7 +88,6 @@ i64 pipe_read(struct pipe *p, struct uio *u)
         pipe_wake(&p->writers);
     if (p->head != p->tail || !p->writer_open)
         pipe_wake(&p->readers);
-    spin_unlock(&p->lock);
     return uio_result(u, wanted, error);
 }
 

@@ -107,7 +107,7 @@ void timer_set(struct timer *t, u64 when_ns, void (*fire)(void *), void *arg)
 {
     irq_push_off();
     struct cpu *cpu = mycpu();
-    spin_lock(&cpu->timer_lock);
+    HOLD(spin, &cpu->timer_lock);
     assert(!t->cpu);
     *t = (struct timer){
         .when_ns = when_ns, .fire = fire, .arg = arg, .cpu = cpu};
@@ -117,7 +117,6 @@ void timer_set(struct timer *t, u64 when_ns, void (*fire)(void *), void *arg)
         at = at->next;
     list_insert_before(at, &t->link);
     arm(cpu, when_ns);
-    spin_unlock(&cpu->timer_lock);
     irq_pop_off();
 }
 
@@ -132,13 +131,11 @@ bool timer_cancel(struct timer *t)
 {
     struct cpu *cpu;
     while ((cpu = __atomic_load_n(&t->cpu, __ATOMIC_ACQUIRE))) {
-        spin_lock(&cpu->timer_lock);
-        bool set = t->cpu == cpu; /* else it has fired meanwhile */
-        if (set)
-            unset(t);
-        spin_unlock(&cpu->timer_lock);
-        if (set)
-            return true;
+        HOLD(spin, &cpu->timer_lock);
+        if (t->cpu != cpu) /* it has fired meanwhile */
+            continue;
+        unset(t);
+        return true;
     }
     return false;
 }

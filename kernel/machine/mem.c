@@ -55,12 +55,11 @@ static u32 *refs_of(const void *page)
 
 void *mem_reserve(u64 bytes)
 {
-    void *start = NULL;
     HOLD(spin, &mem.lock);
-    if (bytes <= mem.end - mem.frontier) {
-        start = virt_of(mem.frontier);
-        mem.frontier += ROUND_UP(bytes, PAGE_SIZE);
-    }
+    if (bytes > mem.end - mem.frontier)
+        return NULL;
+    void *start = virt_of(mem.frontier);
+    mem.frontier += ROUND_UP(bytes, PAGE_SIZE);
     return start;
 }
 

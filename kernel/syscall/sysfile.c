@@ -18,9 +18,10 @@
     (O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND | O_DIRECTORY | \
      O_NOFOLLOW | O_SYNC)
 
-static bool negative(u64 number)
+/* 0 if it is a size or an offset: not negative. */
+static int check_size(u64 number)
 {
-    return (i64)number < 0;
+    return (i64)number < 0 ? -EINVAL : 0;
 }
 
 /* The open file of a descriptor, or -EBADF. */
@@ -134,10 +135,8 @@ i64 sys_pipe(const u64 *arg)
 i64 sys_ioctl(const u64 *arg)
 {
     struct file *f;
-    int error = file_of(arg[0], &f);
-    if (!error && arg[1] > UINT32_MAX)
-        error = -EINVAL;
-    return error ?: file_ioctl(f, arg[1], arg[2]);
+    TRY(file_of(arg[0], &f));
+    return arg[1] > UINT32_MAX ? -EINVAL : file_ioctl(f, arg[1], arg[2]);
 }
 
 /* ---- transfers ---- */
@@ -147,10 +146,8 @@ static i64 transfer(const u64 *arg, bool write, bool at)
 {
     struct file *f;
     struct uio u = {arg[1], arg[2], at ? arg[3] : 0, true, write};
-    int error = file_of(arg[0], &f);
-    if (!error && (negative(u.left) || negative(u.offset)))
-        error = -EINVAL;
-    return error ?: file_io(f, &u, !at);
+    TRY(file_of(arg[0], &f) ?: check_size(u.left | u.offset));
+    return file_io(f, &u, !at);
 }
 
 i64 sys_read(const u64 *arg)
@@ -177,19 +174,15 @@ i64 sys_getdents(const u64 *arg)
 {
     struct file *f;
     struct uio u = {arg[1], arg[2], .user = true};
-    int error = file_of(arg[0], &f);
-    if (!error && negative(arg[2]))
-        error = -EINVAL;
-    return error ?: file_getdents(f, &u);
+    TRY(file_of(arg[0], &f) ?: check_size(arg[2]));
+    return file_getdents(f, &u);
 }
 
 i64 sys_lseek(const u64 *arg)
 {
     struct file *f;
-    int error = file_of(arg[0], &f);
-    if (!error && arg[2] > SEEK_END)
-        error = -EINVAL;
-    return error ?: file_seek(f, arg[1], arg[2]);
+    TRY(file_of(arg[0], &f));
+    return arg[2] > SEEK_END ? -EINVAL : file_seek(f, arg[1], arg[2]);
 }
 
 /* ---- about one file ---- */
@@ -206,9 +199,8 @@ static i64 stat_path(const u64 *arg, u32 flags)
 {
     struct inode *ip;
     struct stat st;
-    int error = path_lock(arg, flags, &ip);
-    error = error ?: unlock_put(ip, file_stat_inode(ip, &st));
-    return error ?: copyout(arg[1], &st, sizeof(st));
+    TRY(path_lock(arg, flags, &ip) ?: unlock_put(ip, file_stat_inode(ip, &st)));
+    return copyout(arg[1], &st, sizeof(st));
 }
 
 i64 sys_stat(const u64 *arg)
@@ -225,11 +217,9 @@ i64 sys_readlink(const u64 *arg)
 {
     struct inode *ip;
     struct uio u = {arg[1], arg[2], .user = true};
-    if (negative(arg[2]) || arg[2] == 0)
-        return -EINVAL;
-    int error = path_lock(arg, NAMEI_NOFOLLOW, &ip);
-    error = error ?: unlock_put(ip, ext2_readlink(ip, &u));
-    return uio_result(&u, arg[2], error);
+    TRY(arg[2] ? check_size(arg[2]) : -EINVAL);
+    TRY(path_lock(arg, NAMEI_NOFOLLOW, &ip));
+    return uio_result(&u, arg[2], unlock_put(ip, ext2_readlink(ip, &u)));
 }
 
 i64 sys_chmod(const u64 *arg)
@@ -248,9 +238,8 @@ i64 sys_utime(const u64 *arg)
 i64 sys_truncate(const u64 *arg)
 {
     struct inode *ip;
-    if (negative(arg[1]))
-        return -EINVAL;
-    return path_lock(arg, 0, &ip) ?: unlock_put(ip, ext2_truncate(ip, arg[1]));
+    TRY(check_size(arg[1]) ?: path_lock(arg, 0, &ip));
+    return unlock_put(ip, ext2_truncate(ip, arg[1]));
 }
 
 /* The inode of an open file, locked and valid. */
@@ -264,32 +253,28 @@ i64 sys_ftruncate(const u64 *arg)
 {
     struct file *f;
     struct inode *ip;
-    int error = file_of(arg[0], &f);
-    if (!error && (f->flags & O_ACCMODE) == O_RDONLY)
-        error = -EBADF;
-    if (!error && negative(arg[1]))
-        error = -EINVAL;
-    error = error ?: file_lock(f, &ip);
-    return error ?: iunlock_with(ip, ext2_truncate(ip, arg[1]));
+    TRY(file_of(arg[0], &f));
+    TRY((f->flags & O_ACCMODE) == O_RDONLY ? -EBADF : check_size(arg[1]));
+    TRY(file_lock(f, &ip));
+    return iunlock_with(ip, ext2_truncate(ip, arg[1]));
 }
 
 i64 sys_fsync(const u64 *arg)
 {
     struct file *f;
     struct inode *ip;
-    int error = file_of(arg[0], &f) ?: file_lock(f, &ip);
-    return error ?: iunlock_with(ip, ext2_fsync(ip));
+    TRY(file_of(arg[0], &f) ?: file_lock(f, &ip));
+    return iunlock_with(ip, ext2_fsync(ip));
 }
 
 i64 sys_advise(const u64 *arg)
 {
     struct file *f;
-    int error = file_of(arg[0], &f);
     bool whole = arg[3] < ADVICE_WILLNEED;
-    if (!error && (negative(arg[1]) || negative(arg[2]) ||
-                   arg[3] > ADVICE_DONTNEED || (whole && (arg[1] || arg[2]))))
-        error = -EINVAL;
-    return error ?: file_advise(f, arg[1], arg[2], arg[3]);
+    TRY(file_of(arg[0], &f) ?: check_size(arg[1] | arg[2]));
+    if (arg[3] > ADVICE_DONTNEED || (whole && (arg[1] || arg[2])))
+        return -EINVAL;
+    return file_advise(f, arg[1], arg[2], arg[3]);
 }
 
 /* ---- names ---- */
@@ -352,8 +337,7 @@ i64 sys_chdir(const u64 *arg)
 
 i64 sys_getcwd(const u64 *arg)
 {
-    if (negative(arg[1]))
-        return -EINVAL;
+    TRY(check_size(arg[1]));
     PAGE_OWNED char *path = page_alloc();
     if (!path)
         return -ENOMEM;
@@ -367,8 +351,8 @@ i64 sys_statfs(const u64 *arg)
 {
     struct inode *ip;
     struct statfs st;
-    int error = path_lock(arg, 0, &ip) ?: unlock_put(ip, ext2_statfs(ip, &st));
-    return error ?: copyout(arg[1], &st, sizeof(st));
+    TRY(path_lock(arg, 0, &ip) ?: unlock_put(ip, ext2_statfs(ip, &st)));
+    return copyout(arg[1], &st, sizeof(st));
 }
 
 /* mount and umount consume their inode only on success. */
@@ -406,5 +390,6 @@ i64 sys_sync(const u64 *)
 
 i64 sys_smoothsync(const u64 *arg)
 {
-    return negative(arg[0]) ? -EINVAL : (i64)bflush_smooth(NULL, arg[0]);
+    TRY(check_size(arg[0]));
+    return bflush_smooth(NULL, arg[0]);
 }
