@@ -582,21 +582,21 @@ static const struct policy *const *any_policy(void)
 static void swap_some(void)
 {
     const struct policy *p = *any_policy();
-    char line[128], why[128];
+    char line[128], why[POLICY_LINE_BYTES];
     if (p->kind == POLICY_PREFETCH) /* nobody owns it here */
         return;
     snprintf(line, sizeof line, "use %s %s", kinds_named[p->kind], p->name);
-    if (policy_control(line, why, sizeof why))
+    if (policy_control(line, why))
         assert(p->refuses && p->refuses());
-    assert(policy_control("use sched nonesuch", why, sizeof why) == -EINVAL);
+    assert(policy_control("use sched nonesuch", why) == -EINVAL);
 }
 
 /* Have wow take up offers however few there are, beside flushes. */
 static void take_offers_always(void)
 {
-    char why[128];
-    assert(!policy_control("set wow.low_blocks 0", why, sizeof why));
-    assert(!policy_control("set wow.high_blocks 0", why, sizeof why));
+    char why[POLICY_LINE_BYTES];
+    assert(!policy_control("set wow.low_blocks 0", why));
+    assert(!policy_control("set wow.high_blocks 0", why));
 }
 
 static void step(void)

@@ -21,9 +21,9 @@ static u32 device_units(const struct device *d)
 
 const struct device *device_find(u32 number)
 {
-    DEVICE_EACH(d)
-    if ((*d)->id == number >> 8 && (number & 0xff) < device_units(*d))
-        return *d;
+    DEVICE_EACH (d)
+        if ((*d)->id == number >> 8 && (number & 0xff) < device_units(*d))
+            return *d;
     return NULL;
 }
 
@@ -68,8 +68,8 @@ void dev_make_nodes(void)
         kprintf("dev: cannot make /dev: error %d\n", -error);
         return;
     }
-    DEVICE_EACH(d)
-    nodes_make(*d);
+    DEVICE_EACH (d)
+        nodes_make(*d);
 }
 
 /* ---- moving bytes ---- */

@@ -11,10 +11,9 @@
 static u32 highest_bit(u64 value)
 {
     u32 bit = 0;
-    for (u32 step = 32; step; step /= 2) {
+    for (u32 step = 32; step; step /= 2)
         if (value >> bit >> step)
             bit += step;
-    }
     return bit;
 }
 
@@ -37,7 +36,7 @@ u64 hist_low(u32 bucket)
 void hist_init(u32 disks)
 {
     u32 of_disks = 0;
-    for (struct histogram *h = __start_histograms; h < __stop_histograms; h++) {
+    HISTOGRAM_EACH (h) {
         h->nunits = h->of_disks ? disks : 1;
         h->units = mem_reserve(h->nunits * sizeof *h->units);
         if (!h->units)
@@ -79,21 +78,19 @@ static u64 total(const u32 *const group[HIST_GROUPS])
 
 static void print_group(struct text *t, u32 first, const u32 *counts)
 {
-    for (u32 i = 0; i < HIST_GROUP; i++) {
+    for (u32 i = 0; i < HIST_GROUP; i++)
         if (counts[i])
             text_printf(t, "bucket %lu %lu %u\n", hist_low(first + i),
                         hist_low(first + i + 1), counts[i]);
-    }
 }
 
 void hist_print(struct text *t, const char *name, const char *unit, u64 sum,
                 const u32 *const group[HIST_GROUPS])
 {
     text_printf(t, "hist %s %s %lu %lu\n", name, unit, total(group), sum);
-    for (u32 i = 0; i < HIST_GROUPS; i++) {
+    for (u32 i = 0; i < HIST_GROUPS; i++)
         if (group[i])
             print_group(t, i * HIST_GROUP, group[i]);
-    }
 }
 
 static void print_unit(struct text *t, const struct histogram *h, u32 unit)
@@ -112,10 +109,9 @@ static void print_unit(struct text *t, const struct histogram *h, u32 unit)
 
 static void print_all(struct text *t)
 {
-    for (struct histogram *h = __start_histograms; h < __stop_histograms; h++) {
+    HISTOGRAM_EACH (h)
         for (u32 i = 0; i < h->nunits; i++)
             print_unit(t, h, i);
-    }
 }
 
 static const struct device hist_device = {

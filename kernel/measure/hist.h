@@ -49,6 +49,8 @@ struct histogram {
         .name = name_, .unit = unit_, .about = about_, .of_disks = true}
 
 extern struct histogram __start_histograms[], __stop_histograms[];
+#define HISTOGRAM_EACH(h) \
+    for (struct histogram *h = __start_histograms; h < __stop_histograms; h++)
 
 /* At boot: make all histograms, for so many disks. Stops the boot if memory
  * does not suffice. */

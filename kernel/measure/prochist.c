@@ -43,14 +43,9 @@ static struct {
     u32 (*pool)[HIST_GROUP];
     u64 groups, fresh; /* of the pool; those from fresh on were never used */
     u32 *freed;        /* given back; each begins with the next */
-} store;
+} store = {.lock = SPINLOCK("prochist", RANK_HIST)};
 
 COUNTER(lost, "prochist.lost", "processes", "that gave way to newer ones");
-
-static u64 account_bytes(void)
-{
-    return sizeof(struct account) + store.histograms * sizeof(struct sparse);
-}
 
 static void *reserve(u64 bytes)
 {
@@ -62,11 +57,13 @@ static void *reserve(u64 bytes)
 
 static void make_accounts(void)
 {
-    u8 *accounts = reserve(MAX_ACCOUNTS * account_bytes());
-    memset(accounts, 0, MAX_ACCOUNTS * account_bytes());
+    u64 bytes =
+        sizeof(struct account) + store.histograms * sizeof(struct sparse);
+    u8 *accounts = reserve(MAX_ACCOUNTS * bytes);
+    memset(accounts, 0, MAX_ACCOUNTS * bytes);
     list_init(&store.accounts);
     for (u32 i = 0; i < MAX_ACCOUNTS; i++) {
-        struct account *a = (struct account *)(accounts + i * account_bytes());
+        struct account *a = (struct account *)(accounts + i * bytes);
         list_push_back(&store.accounts, &a->link);
     }
 }
@@ -82,19 +79,12 @@ static void make_pool(void)
 
 void prochist_init(u32 histograms)
 {
-    store.lock = SPINLOCK("prochist", RANK_HIST);
     store.histograms = histograms;
     make_accounts();
     make_pool();
 }
 
 /* ---- room. Caller holds the lock. ---- */
-
-static void group_free(u32 *group)
-{
-    memcpy(group, &store.freed, sizeof store.freed);
-    store.freed = group;
-}
 
 /* Empty an account, if it is used. */
 static void give_way(struct account *a)
@@ -103,8 +93,10 @@ static void give_way(struct account *a)
         return;
     for (u32 i = 0; i < store.histograms * HIST_GROUPS; i++) {
         u32 *group = a->hist[i / HIST_GROUPS].group[i % HIST_GROUPS];
-        if (group)
-            group_free(group);
+        if (!group)
+            continue;
+        memcpy(group, &store.freed, sizeof store.freed);
+        store.freed = group;
     }
     memset(a->hist, 0, store.histograms * sizeof *a->hist);
     a->used = false;
@@ -114,17 +106,12 @@ static void give_way(struct account *a)
 /* A group of zeros. */
 static u32 *group_make(void)
 {
-    u32 *group;
-    if (store.fresh == store.groups) {
+    if (store.fresh == store.groups)
         for (struct list *n = store.accounts.next; !store.freed; n = n->next)
             give_way(LIST_ITEM(n, struct account, link));
-    }
-    if (store.freed) {
-        group = store.freed;
+    u32 *group = store.freed ?: store.pool[store.fresh++];
+    if (group == store.freed)
         memcpy(&store.freed, group, sizeof store.freed);
-    } else {
-        group = store.pool[store.fresh++];
-    }
     return memset(group, 0, sizeof *store.pool);
 }
 
@@ -156,9 +143,7 @@ static struct account *account_make(u32 pid)
 /* A process's account, which becomes the one used last. */
 static struct account *account_of(u32 pid)
 {
-    struct account *a = account_find(pid);
-    if (!a)
-        a = account_make(pid);
+    struct account *a = account_find(pid) ?: account_make(pid);
     list_remove(&a->link);
     list_push_back(&store.accounts, &a->link);
     if (pid && mycpu()->pid == pid)
@@ -195,7 +180,7 @@ static void print_account(struct text *t, const struct account *a)
 {
     char name[48];
     text_printf(t, "process %u %s\n", a->pid, a->name);
-    for (struct histogram *h = __start_histograms; h < __stop_histograms; h++) {
+    HISTOGRAM_EACH (h) {
         const struct sparse *s = &a->hist[h->place];
         if (!h->of_disks)
             continue;

@@ -32,8 +32,6 @@ extern const struct policy *const __stop_policies[];
 #define TUNABLE_EACH(t, p) \
     for (struct tunable *t = (p)->tunables; t && t->name; t++)
 
-#define LINE_BYTES 128 /* most of a control line, and of a reason */
-
 /* The kinds; the only place in the kernel that names policies. */
 static struct {
     const char *name, *def;
@@ -70,8 +68,8 @@ enum after_fault { SWITCH, PANIC, ANSWER };
 
 static struct {
     struct sleeplock lock;
-    char last_error[LINE_BYTES]; /* lock */
-    bool strict;                 /* check=1: policies check themselves */
+    char last_error[POLICY_LINE_BYTES]; /* lock */
+    bool strict;                        /* check=1: policies check themselves */
     enum after_fault after_fault;
 } control;
 
@@ -80,18 +78,14 @@ COUNTER(swaps, "policy.swaps", "swaps", "times another policy was put to use");
 
 /* ---- tables ---- */
 
-static bool tunables_good(const struct policy *p)
+/* Why a table is refused, or NULL if it is good. */
+static const char *refusal(const struct policy *p)
 {
-    TUNABLE_EACH (t, p) {
+    if (p->kind >= POLICY_KINDS || !p->name || !p->about)
+        return "no such kind, or no name, or no description";
+    TUNABLE_EACH (t, p)
         if (t->def < t->min || t->def > t->max)
-            return false;
-    }
-    return true;
-}
-
-/* Says which required hook a policy lacks; NULL: none. */
-static const char *lacks(const struct policy *p)
-{
+            return "a tunable's default is outside its range";
     for (u32 i = 0; i < NELEM(required); i++) {
         u64 hook;
         memcpy(&hook, (const char *)p + required[i].at, sizeof hook);
@@ -101,26 +95,15 @@ static const char *lacks(const struct policy *p)
     return NULL;
 }
 
-/* Why a table is refused, or NULL if it is good. */
-static const char *refusal(const struct policy *p)
-{
-    if (p->kind >= POLICY_KINDS || !p->name || !p->about)
-        return "no such kind, or no name, or no description";
-    if (!tunables_good(p))
-        return "a tunable's default is outside its range";
-    return lacks(p);
-}
-
 static enum after_fault after_fault(void)
 {
     static const char *const names[] = {"switch", "panic", "answer"};
     const char *name = arg_text("faults");
     if (!name)
         return control.strict ? PANIC : SWITCH;
-    for (u32 i = 0; i < NELEM(names); i++) {
+    for (u32 i = 0; i < NELEM(names); i++)
         if (!strcmp(names[i], name))
             return i;
-    }
     boot_fail("faults=%s: want switch, panic or answer", name);
 }
 
@@ -143,10 +126,9 @@ void registry_init(void)
 
 static const struct policy *find(enum policy_kind kind, const char *name)
 {
-    POLICY_EACH (p) {
+    POLICY_EACH (p)
         if ((*p)->kind == kind && !strcmp((*p)->name, name))
             return *p;
-    }
     return NULL;
 }
 
@@ -231,64 +213,56 @@ void policy_check(const struct policy *p)
 
 /* ---- control ---- */
 
-/* Where the reason goes if a control line is refused. */
-struct answer {
-    char *why;
-    size_t n;
-};
-
 /* Cut the next word off *line; NULL if there is none. */
 static char *next_word(char **line)
 {
     char *word = *line;
     while (*word == ' ')
         word++;
-    if (!*word)
-        return NULL;
     char *end = word;
     while (*end && *end != ' ')
         end++;
     *line = *end ? end + 1 : end;
     *end = 0;
-    return word;
+    return *word ? word : NULL;
 }
 
 /* Say why a control line is wrong. */
 static int __attribute__((format(printf, 2, 3)))
-refuse(struct answer *a, const char *fmt, ...)
+refuse(char *why, const char *fmt, ...)
 {
     va_list list;
     va_start(list, fmt);
-    kvsnprintf(a->why, a->n, fmt, list);
+    kvsnprintf(why, POLICY_LINE_BYTES, fmt, list);
     va_end(list);
     return -EINVAL;
 }
 
-static int use(const char *kind_name, const char *name, struct answer *a)
+static int use(const char *kind_name, const char *name, char *why)
 {
     for (u32 kind = 0; kind < POLICY_KINDS; kind++) {
         if (strcmp(kinds[kind].name, kind_name))
             continue;
         const struct policy *p = find(kind, name);
         if (!p)
-            return refuse(a, "no %s policy \"%s\"", kind_name, name);
+            return refuse(why, "no %s policy \"%s\"", kind_name, name);
         const char *reason = objection(p);
         if (reason)
-            return refuse(a, "%s/%s: %s", kind_name, name, reason);
+            return refuse(why, "%s/%s: %s", kind_name, name, reason);
         if (p != policy_in_use[kind]) {
             kinds[kind].owner.swap(p);
             count(&swaps, 1);
         }
         return 0;
     }
-    return refuse(a, "no kind of policy \"%s\"", kind_name);
+    return refuse(why, "no kind of policy \"%s\"", kind_name);
 }
 
 /* Is text POLICY.TUNABLE, or KIND/POLICY.TUNABLE, of this row? */
 static bool names_row(const char *text, const struct policy *p,
                       const struct tunable *t)
 {
-    char full[LINE_BYTES];
+    char full[POLICY_LINE_BYTES];
     int kind = ksnprintf(full, sizeof full, "%s/", kinds[p->kind].name);
     ksnprintf(full + kind, sizeof full - kind, "%s.%s", p->name, t->name);
     return !strcmp(text, full) || !strcmp(text, full + kind);
@@ -299,22 +273,19 @@ static u32 rows_named(const char *name, struct tunable **last,
                       const struct policy **of)
 {
     u32 rows = 0;
-    POLICY_EACH (p) {
-        TUNABLE_EACH (t, *p) {
-            if (!names_row(name, *p, t))
-                continue;
-            *last = t;
-            *of = *p;
-            rows++;
-        }
-    }
+    POLICY_EACH (p)
+        TUNABLE_EACH (t, *p)
+            if (names_row(name, *p, t)) {
+                *last = t;
+                *of = *p;
+                rows++;
+            }
     return rows;
 }
 
 /* Set a tunable to a value of its range. A policy in use may refuse a value
  * that contradicts its other tunables. */
-static int put(const struct policy *p, struct tunable *t, u64 value,
-               struct answer *a)
+static int put(const struct policy *p, struct tunable *t, u64 value, char *why)
 {
     u64 old = t->value;
     bool in_use = policy_in_use[p->kind] == p;
@@ -322,54 +293,53 @@ static int put(const struct policy *p, struct tunable *t, u64 value,
     const char *reason = in_use ? objection(p) : NULL;
     if (reason) {
         t->value = old;
-        return refuse(a, "%s.%s = %lu: %s", p->name, t->name, value, reason);
+        return refuse(why, "%s.%s = %lu: %s", p->name, t->name, value, reason);
     }
     if (in_use && kinds[p->kind].owner.tuned)
         kinds[p->kind].owner.tuned();
     return 0;
 }
 
-static int set(const char *name, const char *value_text, struct answer *a)
+static int set(const char *name, const char *value_text, char *why)
 {
     struct tunable *found;
     const struct policy *of;
     u64 value;
     u32 rows = rows_named(name, &found, &of);
     if (!rows)
-        return refuse(a, "no tunable \"%s\"", name);
+        return refuse(why, "no tunable \"%s\"", name);
     if (rows > 1)
-        return refuse(a, "\"%s\" is ambiguous: say KIND/NAME.TUNABLE", name);
+        return refuse(why, "\"%s\" is ambiguous: say KIND/NAME.TUNABLE", name);
     if (!parse_u64(value_text, &value))
-        return refuse(a, "%s: \"%s\" is not a number", name, value_text);
+        return refuse(why, "%s: \"%s\" is not a number", name, value_text);
     if (value < found->min || value > found->max)
-        return refuse(a, "%s: %lu is not in %lu to %lu %s", name, value,
+        return refuse(why, "%s: %lu is not in %lu to %lu %s", name, value,
                       found->min, found->max, found->unit);
-    return put(of, found, value, a);
+    return put(of, found, value, why);
 }
 
-int policy_control(const char *line, char *why, size_t n)
+int policy_control(const char *line, char *why)
 {
-    struct answer a = {why, n};
-    char copy[LINE_BYTES], *rest = copy;
+    char copy[POLICY_LINE_BYTES], *rest = copy;
     if (strlcpy(copy, line, sizeof copy) >= sizeof copy)
-        return refuse(&a, "line too long");
+        return refuse(why, "line too long");
     char *verb = next_word(&rest), *object = next_word(&rest),
          *value = next_word(&rest);
     if (value && !next_word(&rest) && !strcmp(verb, "use"))
-        return use(object, value, &a);
+        return use(object, value, why);
     if (value && !next_word(&rest) && !strcmp(verb, "set"))
-        return set(object, value, &a);
-    return refuse(&a, "want \"use KIND NAME\" or \"set POLICY.TUNABLE N\"");
+        return set(object, value, why);
+    return refuse(why, "want \"use KIND NAME\" or \"set POLICY.TUNABLE N\"");
 }
 
 static bool boot_tunable(const char *name, const char *value)
 {
-    char why[LINE_BYTES];
+    char why[POLICY_LINE_BYTES];
     struct tunable *t;
     const struct policy *p;
     if (!rows_named(name, &t, &p))
         return false;
-    if (set(name, value, &(struct answer){why, sizeof why}))
+    if (set(name, value, why))
         boot_fail("%s", why);
     return true;
 }
@@ -385,24 +355,21 @@ static void print_policies(struct text *t)
 {
     for (u32 kind = 0; kind < POLICY_KINDS; kind++) {
         text_printf(t, "%s:", kinds[kind].name);
-        POLICY_EACH (p) {
-            if ((*p)->kind != kind)
-                continue;
-            bool used = *p == policy_in_use[kind];
-            text_printf(t, used ? " [%s]" : " %s", (*p)->name);
-        }
+        POLICY_EACH (p)
+            if ((*p)->kind == kind)
+                text_printf(t, *p == policy_in_use[kind] ? " [%s]" : " %s",
+                            (*p)->name);
         text_printf(t, "\n");
     }
 }
 
 static void print_tunables(struct text *t)
 {
-    POLICY_EACH (p) {
+    POLICY_EACH (p)
         TUNABLE_EACH (row, *p)
             text_printf(t, "%s.%s = %lu %s (%lu to %lu): %s\n", (*p)->name,
                         row->name, row->value, row->unit, row->min, row->max,
                         row->about);
-    }
 }
 
 static void print_policy(struct text *t)
@@ -418,7 +385,7 @@ static int control_line(const char *line)
 {
     HOLD(sleep, &control.lock);
     control.last_error[0] = 0;
-    return policy_control(line, control.last_error, LINE_BYTES);
+    return policy_control(line, control.last_error);
 }
 
 static const struct device policy_device = {
@@ -428,12 +395,10 @@ DEVICE(policy_device);
 /* The policies' own counters, in /dev/stat. */
 static void print_counters(struct text *t)
 {
-    POLICY_EACH (p) {
-        const struct policy_counter *c = (*p)->counters;
-        for (; c && c->name; c++)
+    POLICY_EACH (p)
+        for (const struct policy_counter *c = (*p)->counters; c && c->name; c++)
             text_printf(t, "%s.%s %lu %s\n", (*p)->name, c->name, c->value,
                         c->unit);
-    }
 }
 
 STAT_SOURCE(print_counters);

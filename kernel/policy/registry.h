@@ -60,9 +60,12 @@ bool policy_take_over(enum policy_kind, u32 disk, u64 about, const char *what);
  * calls it after each question, with the lock of the kind. */
 void policy_check(const struct policy *);
 
+#define POLICY_LINE_BYTES 128 /* most of a control line, and of a reason */
+
 /* One control line, "use KIND NAME" or "set POLICY.TUNABLE VALUE". 0, or
- * -EINVAL with the reason in why[n]; then nothing has changed. May sleep. */
-int policy_control(const char *line, char *why, size_t n);
+ * -EINVAL with the reason in why[POLICY_LINE_BYTES]; then nothing has changed.
+ * May sleep. */
+int policy_control(const char *line, char *why);
 
 /* Boot arguments policy.tunable=value; call before any kind is owned, so that
  * its policy starts with them. */

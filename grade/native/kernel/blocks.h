@@ -18,8 +18,8 @@ static inline struct disk *disk0(void)
 /* `policy use`, and `policy set`. */
 static inline void control(const char *line)
 {
-    char why[128];
-    check_eq(policy_control(line, why, sizeof why), 0);
+    char why[POLICY_LINE_BYTES];
+    check_eq(policy_control(line, why), 0);
 }
 
 /* Read and let go. */

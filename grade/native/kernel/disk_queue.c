@@ -24,9 +24,9 @@ static struct request *none(struct queue *q, u64 now_ns)
 
 static void use(const char *kind, const char *name)
 {
-    char line[64], why[128];
+    char line[64], why[POLICY_LINE_BYTES];
     snprintf(line, sizeof line, "use %s %s", kind, name);
-    check_eq(policy_control(line, why, sizeof why), 0);
+    check_eq(policy_control(line, why), 0);
 }
 
 /* A disk that takes one command at a time, and whose device does nothing until
