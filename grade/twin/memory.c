@@ -47,15 +47,18 @@ void vm_destroy(u64 *pagetable)
     page_free(pagetable);
 }
 
-int vm_map(u64 *pagetable, u64 va, void *page, u64 perm)
+void *vm_add(u64 *pagetable, u64 va, u64 perm, bool zero)
 {
     struct space *s = space_of(pagetable);
     (void)perm;
-    if (s->npages == SPACE_PAGES)
-        return -ENOMEM;
+    void *page = NULL;
+    if (s->npages < SPACE_PAGES)
+        page = zero ? page_alloc_zero() : page_alloc();
+    if (!page)
+        return NULL;
     s->page[s->npages].va = va;
     s->page[s->npages++].data = page;
-    return 0;
+    return page;
 }
 
 /* What leaves the heap is zero when it comes back. */

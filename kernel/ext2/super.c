@@ -448,10 +448,8 @@ static int sync_one(struct fs *fs)
 static int fs_mark_clean(struct fs *fs)
 {
     int error = sync_one(fs);
-    if (!error && fs_writable(fs) == 0)
-        error = super_write(fs, true, true);
-    if (!error)
-        error = disk_flush(fs->disk);
+    error = error ?: fs_writable(fs) ? 0 : super_write(fs, true, true);
+    error = error ?: disk_flush(fs->disk);
     __atomic_store_n(&fs->read_only, true, __ATOMIC_RELAXED);
     return error;
 }

@@ -134,12 +134,9 @@ static void edit(char c)
             rub_out();
         break;
     case CTRL('D'):
-        keep(c);
-        make_ready();
-        break;
     case '\r':
     case '\n':
-        keep('\n');
+        keep(c == '\r' ? '\n' : c);
         make_ready();
         break;
     default:

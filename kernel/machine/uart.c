@@ -51,23 +51,15 @@ static void put_byte(char c)
     *reg(DATA) = c;
 }
 
-static void put_bytes(const char *s, u64 n)
+
+void uart_put(const char *s, u64 n)
 {
+    HOLD(spin, panicking() ? NULL : &print_lock);
     for (; n--; s++) {
         if (*s == '\n')
             put_byte('\r');
         put_byte(*s);
     }
-}
-
-void uart_put(const char *s, u64 n)
-{
-    if (panicking()) {
-        put_bytes(s, n);
-        return;
-    }
-    HOLD(spin, &print_lock);
-    put_bytes(s, n);
 }
 
 void uart_drain(void)

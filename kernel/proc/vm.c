@@ -234,15 +234,19 @@ int vm_fork(u64 *from, u64 *to, u64 hot_va)
     return break_cow(theirs) && break_cow(ours) ? 0 : -ENOMEM;
 }
 
-int vm_map(u64 *pagetable, u64 va, void *page, u64 perm)
+void *vm_add(u64 *pagetable, u64 va, u64 perm, bool zero)
 {
     assert(va >= USER_BASE && va < USER_TOP && va % PAGE_SIZE == 0);
-    u64 *pte = walk(pagetable, va, 0, true);
-    if (!pte)
-        return -ENOMEM;
+    void *page = zero ? page_alloc_zero() : page_alloc();
+    u64 *pte = page ? walk(pagetable, va, 0, true) : NULL;
+    if (!pte) {
+        if (page)
+            page_free(page);
+        return NULL;
+    }
     assert(!(*pte & PTE_V));
     *pte = pte_make(page, perm | PTE_V | PTE_U | PTE_A | PTE_D);
-    return 0;
+    return page;
 }
 
 void vm_unmap(u64 *pagetable, u64 from, u64 to)
@@ -263,19 +267,6 @@ void vm_unmap(u64 *pagetable, u64 from, u64 to)
     mycpu()->fence_due = true;
 }
 
-static bool map_zero(struct proc *p, u64 va)
-{
-    if (va >= p->brk && va < USER_STACK_LOW)
-        return false;
-    void *page = page_alloc_zero();
-    if (!page)
-        return false;
-    if (vm_map(p->pagetable, ROUND_DOWN(va, PAGE_SIZE), page, PTE_R | PTE_W) ==
-        0)
-        return true;
-    page_free(page);
-    return false;
-}
 
 void *vm_fault(u64 va, bool write)
 {
@@ -284,9 +275,11 @@ void *vm_fault(u64 va, bool write)
         return NULL;
     u64 *pte = walk(p->pagetable, va, 0, false);
     if (!pte || !(*pte & PTE_V)) {
-        if (!map_zero(p, va))
+        if (va >= p->brk && va < USER_STACK_LOW)
             return NULL;
-        pte = walk(p->pagetable, va, 0, false);
+        char *page = vm_add(p->pagetable, ROUND_DOWN(va, PAGE_SIZE),
+                            PTE_R | PTE_W, true);
+        return page ? page + va % PAGE_SIZE : NULL;
     }
     if (write && !(*pte & PTE_W) && (!(*pte & PTE_COW) || !break_cow(pte)))
         return NULL;

@@ -41,7 +41,8 @@ void vm_destroy(u64 *pagetable); /* empty and free; in use nowhere */
 /* Share all pages, copy on write. The page at hot_va, which both processes are
  * about to write, is copied now. 0 or -ENOMEM. */
 int vm_fork(u64 *from, u64 *to, u64 hot_va);
-int vm_map(u64 *pagetable, u64 va, void *page, u64 perm); /* user page */
+/* Add a new user page; zero: of zeros. NULL: no memory. */
+void *vm_add(u64 *pagetable, u64 va, u64 perm, bool zero);
 void vm_unmap(u64 *pagetable, u64 from, u64 to);          /* and free */
 void vm_use(u64 *pagetable); /* switch; NULL: the kernel's own */
 void vm_fence(void); /* before user mode: the fence that is due, if any */

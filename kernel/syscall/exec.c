@@ -108,16 +108,6 @@ static int read_headers(struct program *g)
 
 /* ---- building ---- */
 
-/* A new page of the program's at va, or NULL. */
-static char *add_page(struct program *g, u64 va, u64 perm, bool zero)
-{
-    char *page = zero ? page_alloc_zero() : page_alloc();
-    if (page && vm_map(g->pagetable, va, page, perm) < 0) {
-        page_free(page);
-        return NULL;
-    }
-    return page;
-}
 
 static int load_segment(struct program *g, const struct segment *s)
 {
@@ -126,7 +116,7 @@ static int load_segment(struct program *g, const struct segment *s)
     u64 offset = s->offset, left = s->filesz, va = s->vaddr;
     while (left > 0) {
         u64 skip = va % PAGE_SIZE, n = MIN(left, PAGE_SIZE - skip);
-        char *page = add_page(g, va - skip, perm, n < PAGE_SIZE);
+        char *page = vm_add(g->pagetable, va - skip, perm, n < PAGE_SIZE);
         if (!page)
             return -ENOMEM;
         TRY(read_exactly(g, page + skip, offset, n));
@@ -144,7 +134,7 @@ static int push(struct program *g, const void *data, u64 n)
         if (g->stack_pages == STACK_PAGES)
             return -E2BIG;
         u64 va = USER_TOP - (g->stack_pages + 1) * PAGE_SIZE;
-        char *page = add_page(g, va, PTE_R | PTE_W, true);
+        char *page = vm_add(g->pagetable, va, PTE_R | PTE_W, true);
         if (!page)
             return -ENOMEM;
         g->stack[g->stack_pages++] = page;
