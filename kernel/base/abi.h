@@ -184,14 +184,13 @@ struct dirent {
     u8 name_len; /* bytes in name, without the final 0 */
     char name[]; /* ends in 0 */
 };
-#define DT_UNKNOWN 0 /* the types are ext2's */
-#define DT_REG     1
-#define DT_DIR     2
-#define DT_CHR     3
-#define DT_BLK     4
-#define DT_FIFO    5
-#define DT_SOCK    6
-#define DT_LNK     7
+#define DT_REG  1 /* the types are ext2's; 0: not known */
+#define DT_DIR  2
+#define DT_CHR  3
+#define DT_BLK  4
+#define DT_FIFO 5
+#define DT_SOCK 6
+#define DT_LNK  7
 
 /* wait() */
 #define WNOHANG 1

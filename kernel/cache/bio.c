@@ -61,7 +61,6 @@
 #include "kernel/proc/proc.h"
 #include "kernel/policy/registry.h"
 #include "kernel/base/stat.h"
-#include "kernel/base/string.h"
 #include "kernel/measure/trace.h"
 
 struct bcache bcache;

@@ -194,9 +194,8 @@ static bool rest(u64 until_ns)
     return at_once;
 }
 
-static void daemon(void *arg)
+static void daemon(void *)
 {
-    (void)arg;
     bool at_once = false;
     for (;;) {
         sleep_lock(&updated.asking);

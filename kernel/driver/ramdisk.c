@@ -1,7 +1,6 @@
 /* RAM disks (ramdisk.h). */
 #include "kernel/driver/ramdisk.h"
 #include "kernel/base/abi.h"
-#include "kernel/base/string.h"
 #include "kernel/machine/args.h"
 #include "kernel/machine/clock.h"
 #include "kernel/machine/fdt.h"

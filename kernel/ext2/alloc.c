@@ -19,12 +19,11 @@
  */
 #include "kernel/ext2/inside.h"
 
-#define PER_PAGE (PAGE_SIZE / sizeof(struct ext2_group))
-#define NO_BIT   (~0U)
+#define NO_BIT (~0U)
 
 struct ext2_group *group_of(const struct fs *fs, u32 group)
 {
-    return &fs->group_pages[group / PER_PAGE][group % PER_PAGE];
+    return &fs->group_pages[group / GROUPS_PER_PAGE][group % GROUPS_PER_PAGE];
 }
 
 static u32 group_start(const struct fs *fs, u32 group)

@@ -32,7 +32,8 @@
 #include "kernel/ext2/ext2.h"
 #include "kernel/ext2/format.h"
 #include "kernel/machine/mem.h"
-#include "kernel/base/string.h"
+
+#define GROUPS_PER_PAGE (PAGE_SIZE / sizeof(struct ext2_group))
 
 struct fs {
     /* mount_lock to change, an inode of it referenced to read */
@@ -97,7 +98,6 @@ static inline bool has_blocks(const struct inode *ip)
     return S_ISREG(ip->mode) || S_ISDIR(ip->mode) ||
            (S_ISLNK(ip->mode) && ip->size >= EXT2_LINK_INLINE);
 }
-
 
 /* super.c */
 enum trouble {

@@ -15,9 +15,8 @@
 #include "kernel/machine/args.h"
 #include "kernel/disk/vlog.h"
 
-#define PER_PAGE   (PAGE_SIZE / sizeof(struct ext2_group))
 #define MAX_BITS   65528 /* of a bitmap in use: counts have 16 bits */
-#define MAX_GROUPS (PAGE_SIZE / sizeof(struct ext2_group *) * PER_PAGE)
+#define MAX_GROUPS (PAGE_SIZE / sizeof(struct ext2_group *) * GROUPS_PER_PAGE)
 
 /* Print why a disk is not mounted, or not for writing. Returns the error. */
 #define refuse(fs, error, ...) fs_report(fs, REFUSED, error, __VA_ARGS__)
@@ -231,11 +230,9 @@ static u32 head_blocks(const struct fs *fs, const struct ext2_super *sb)
 
 static void groups_free(struct fs *fs)
 {
-    for (u32 i = 0; fs->group_pages && i * PER_PAGE < fs->groups; i++)
-        if (fs->group_pages[i])
-            page_free(fs->group_pages[i]);
-    if (fs->group_pages)
-        page_free(fs->group_pages);
+    for (u32 i = 0; fs->group_pages && i * GROUPS_PER_PAGE < fs->groups; i++)
+        page_free(fs->group_pages[i]);
+    page_free(fs->group_pages);
     fs->group_pages = NULL;
 }
 
@@ -268,7 +265,7 @@ static int groups_read(struct fs *fs)
     u32 per_block = fs->block_bytes / sizeof(struct ext2_group);
     if (!(fs->group_pages = page_alloc_zero()))
         return -ENOMEM;
-    for (u32 i = 0; i * PER_PAGE < fs->groups; i++)
+    for (u32 i = 0; i * GROUPS_PER_PAGE < fs->groups; i++)
         if (!(fs->group_pages[i] = page_alloc()))
             return -ENOMEM;
     for (u32 g = 0; g < fs->groups; g += per_block) {

@@ -29,8 +29,7 @@ void walk_start(struct walk *w, const char *path)
 void walk_end(struct walk *w)
 {
     iput(w->at);
-    if (w->page)
-        page_free(w->page);
+    page_free(w->page);
 }
 
 /* The next name of the path; "." if the path is only slashes. */
@@ -140,8 +139,7 @@ static int new_rest(struct walk *w, struct inode *link)
         return n < 0 ? n : n ? -ENAMETOOLONG : -ENOENT;
     }
     memcpy(page + n, w->rest, rest_bytes);
-    if (w->page)
-        page_free(w->page);
+    page_free(w->page);
     w->rest = w->page = page;
     return 0;
 }

@@ -20,11 +20,6 @@ struct piece {
     u32 n;
 };
 
-static u32 disk_units(void)
-{
-    return disk_count();
-}
-
 static u64 disk_bytes(u32 unit)
 {
     return disk_get(unit)->device_sectors * SECTOR_BYTES;
@@ -103,7 +98,7 @@ static int disk_write(u32 unit, struct uio *uio)
 
 static const struct device disk_device = {.id = 8,
                                           .name = "disk%u",
-                                          .units = disk_units,
+                                          .units = disk_count,
                                           .read = disk_move,
                                           .write = disk_write,
                                           .size = disk_bytes};

@@ -67,6 +67,8 @@ struct file *file_dup(struct file *f)
 
 void file_close(struct file *f)
 {
+    if (!f)
+        return;
     spin_lock(&file_table.lock);
     assert(f->refs > 0);
     bool last = --f->refs == 0;

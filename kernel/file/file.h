@@ -28,7 +28,7 @@ struct file {
 void file_init(void);
 struct file *file_alloc(u32 flags);   /* one reference; NULL: table full */
 struct file *file_dup(struct file *); /* one more */
-void file_close(struct file *);       /* one fewer; the last closes */
+void file_close(struct file *); /* one fewer; the last closes; NULL: nothing */
 
 int file_open(const char *path, u32 flags, u64 mode, struct file **);
 /* Open the console without a path: init's first descriptors. */

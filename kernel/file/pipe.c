@@ -128,8 +128,7 @@ i64 pipe_write(struct pipe *p, struct uio *u)
 static void pipe_free(struct pipe *p)
 {
     for (u32 i = 0; i < PIPE_PAGES; i++)
-        if (p->page[i])
-            page_free(p->page[i]);
+        page_free(p->page[i]);
     page_free(p);
 }
 
@@ -170,10 +169,8 @@ int pipe_make(struct file **reader, struct file **writer)
         return -ENOMEM;
     struct file *r = file_alloc(O_RDONLY), *w = file_alloc(O_WRONLY);
     if (!r || !w) {
-        if (r)
-            file_close(r);
-        if (w)
-            file_close(w);
+        file_close(r);
+        file_close(w);
         pipe_free(p);
         return -ENFILE;
     }

@@ -11,8 +11,6 @@
 #include "kernel/machine/args.h"
 
 #include "kernel/machine/fdt.h"
-#include "kernel/machine/panic.h"
-#include "kernel/base/string.h"
 
 #define MAX_ARGS 64
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "kernel/base/types.h"
+#include "kernel/machine/panic.h"
 
 void args_init(const char *text);
 
@@ -24,7 +24,3 @@ void args_each(bool (*fn)(const char *name, const char *value));
 
 /* Stop the boot, naming it, if an argument was never asked for. */
 void args_check(void);
-
-/* Print "boot: " and the message, and power off with a failure status. */
-void boot_fail(const char *fmt, ...)
-    __attribute__((noreturn, format(printf, 1, 2)));

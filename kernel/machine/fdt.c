@@ -18,7 +18,6 @@
 #include "kernel/machine/fdt.h"
 
 #include "kernel/machine/panic.h"
-#include "kernel/base/string.h"
 
 #define MAGIC     0xd00dfeedU
 #define VERSION   17

@@ -11,7 +11,6 @@
 #include "kernel/machine/fdt.h"
 #include "kernel/machine/lock.h"
 #include "kernel/base/stat.h"
-#include "kernel/base/string.h"
 
 struct free_page {
     struct free_page *next;
@@ -95,6 +94,8 @@ void page_ref(void *page)
 
 void page_free(void *page)
 {
+    if (!page)
+        return;
     u32 before = __atomic_fetch_sub(refs_of(page), 1, __ATOMIC_ACQ_REL);
     if (before == 0)
         panic("page_free: page %p is free already", page);

@@ -32,7 +32,7 @@ void *mem_reserve(u64 bytes);
 void *page_alloc(void);      /* contents undefined; NULL when out of memory */
 void *page_alloc_zero(void); /* NULL when out of memory */
 void page_ref(void *page);   /* one more reference */
-void page_free(void *page);  /* one fewer; the last frees it */
+void page_free(void *page);  /* one fewer; the last frees it; NULL: nothing */
 u32 page_refs(const void *page);
 
 u64 mem_free_pages(void);
@@ -43,6 +43,5 @@ u64 mem_total_pages(void); /* the machine's */
 
 static inline void page_owned_free(char **page)
 {
-    if (*page)
-        page_free(*page);
+    page_free(*page);
 }

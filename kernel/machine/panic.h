@@ -29,6 +29,11 @@ void power_off(int status) __attribute__((noreturn));
 #define STATUS_BOOT_FAIL 100
 #define STATUS_PANIC     101
 
+/* args.c: print "boot: " and the message, and power off with a failure
+ * status. */
+void boot_fail(const char *fmt, ...)
+    __attribute__((noreturn, format(printf, 1, 2)));
+
 /* Print "panic: " and the message, where it happened and the calls that led
  * there, and power off. From any context. */
 void panic(const char *fmt, ...)

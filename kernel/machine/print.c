@@ -13,7 +13,6 @@
 
 #include "kernel/machine/uart.h"
 #include "kernel/machine/panic.h"
-#include "kernel/base/string.h"
 
 #define LINE_BYTES 256
 
@@ -76,11 +75,6 @@ static void put_number(struct out *out, const struct spec *spec,
     put_field(out, spec, first);
 }
 
-/* va_list by reference: an argument type in C may be an array. */
-struct args {
-    va_list list;
-};
-
 static struct spec parse_spec(const char **fmt)
 {
     struct spec spec = {.left = **fmt == '-'};
@@ -92,25 +86,25 @@ static struct spec parse_spec(const char **fmt)
 }
 
 static void put_conversion(struct out *out, const char *kind,
-                           const struct spec *spec, struct args *args)
+                           const struct spec *spec, va_list *args)
 {
     i64 n;
     const char *text;
     switch (*kind) {
     case 'd':
-        n = spec->is_long ? va_arg(args->list, i64) : va_arg(args->list, i32);
+        n = spec->is_long ? va_arg(*args, i64) : va_arg(*args, i32);
         put_number(out, spec, n < 0 ? "-" : "", n < 0 ? -(u64)n : (u64)n, 10);
         break;
     case 'u':
     case 'x':
-        n = spec->is_long ? va_arg(args->list, u64) : va_arg(args->list, u32);
+        n = spec->is_long ? va_arg(*args, u64) : va_arg(*args, u32);
         put_number(out, spec, "", n, *kind == 'x' ? 16 : 10);
         break;
     case 'p':
-        put_number(out, spec, "0x", (u64)va_arg(args->list, void *), 16);
+        put_number(out, spec, "0x", (u64)va_arg(*args, void *), 16);
         break;
     case 's':
-        text = va_arg(args->list, const char *);
+        text = va_arg(*args, const char *);
         put_field(out, spec, text ? text : "(null)");
         break;
     case '%':
@@ -123,8 +117,8 @@ static void put_conversion(struct out *out, const char *kind,
 
 static void format(struct out *out, const char *fmt, va_list list)
 {
-    struct args args;
-    va_copy(args.list, list);
+    va_list args; /* `list` may be the address of an array */
+    va_copy(args, list);
     for (; *fmt; fmt++) {
         if (*fmt != '%') {
             put_char(out, *fmt);
@@ -134,7 +128,7 @@ static void format(struct out *out, const char *fmt, va_list list)
         struct spec spec = parse_spec(&fmt);
         put_conversion(out, fmt, &spec, &args);
     }
-    va_end(args.list);
+    va_end(args);
 }
 
 int kvsnprintf(char *text, size_t n, const char *fmt, va_list list)

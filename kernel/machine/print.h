@@ -9,7 +9,7 @@
 
 #include <stdarg.h>
 
-#include "kernel/base/types.h"
+#include "kernel/base/string.h"
 
 void kprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void kvprintf(const char *fmt, va_list);

@@ -9,7 +9,6 @@
  */
 #include "kernel/machine/device.h"
 #include "kernel/base/abi.h"
-#include "kernel/base/string.h"
 #include "kernel/machine/mem.h"
 #include "kernel/machine/panic.h"
 

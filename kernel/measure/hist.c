@@ -1,10 +1,8 @@
 /* Histograms of the system and of disks (hist.h). Counts are atomic, so there
  * is no lock. */
 #include "kernel/measure/hist.h"
-#include "kernel/machine/args.h"
 #include "kernel/machine/mem.h"
-#include "kernel/machine/print.h"
-#include "kernel/base/string.h"
+#include "kernel/machine/panic.h"
 
 /* The number of the highest bit set; RV64 without Zbb has no instruction for
  * it. */

@@ -13,10 +13,8 @@
  *   without a request is emptied for a new one, and counted.
  */
 #include "kernel/measure/hist.h"
-#include "kernel/machine/args.h"
 #include "kernel/machine/cpu.h"
 #include "kernel/base/stat.h"
-#include "kernel/base/string.h"
 
 #define MAX_ACCOUNTS    64
 #define POOL_SHARE      64 /* of memory: 1/64, */

@@ -13,7 +13,6 @@
 #include "kernel/proc/sleep.h"
 #include "kernel/base/stat.h"
 #include "kernel/measure/trace.h"
-#include "kernel/base/string.h"
 
 extern const struct policy *const __start_policies[];
 extern const struct policy *const __stop_policies[];

@@ -14,7 +14,6 @@
  */
 #include "kernel/proc/runqueue.h"
 #include "kernel/base/stat.h"
-#include "kernel/base/string.h"
 #include "kernel/measure/trace.h"
 #include "kernel/proc/trapframe.h"
 #include "kernel/proc/vm.h"
@@ -207,8 +206,7 @@ static u32 reap(struct proc *p, struct proc *child, int *status)
     p->child_user_ns += child->user_ns + child->child_user_ns;
     p->child_system_ns += child->system_ns + child->child_system_ns;
     list_remove(&child->sibling);
-    if (child->pagetable)
-        page_free(child->pagetable);
+    page_free(child->pagetable);
     free_slot(child);
     return pid;
 }

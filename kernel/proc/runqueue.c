@@ -18,7 +18,6 @@
  */
 #include "kernel/proc/runqueue.h"
 #include "kernel/base/stat.h"
-#include "kernel/base/string.h"
 #include "kernel/proc/vm.h"
 
 #define SLICE_NS (10 * NS_PER_MS)

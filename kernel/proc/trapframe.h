@@ -9,7 +9,6 @@ struct trapframe {
     u64 cpu;   /* tp of the kernel while in user mode: this hart */
 };
 
-#define REG_RA 1
 #define REG_SP 2
 #define REG_A0 10
 #define REG_A1 11

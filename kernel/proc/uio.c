@@ -7,7 +7,6 @@
  */
 #include "kernel/proc/uio.h"
 #include "kernel/machine/panic.h"
-#include "kernel/base/string.h"
 #include "kernel/proc/vm.h"
 
 static char zeros[PAGE_SIZE]; /* never written */

@@ -20,7 +20,6 @@
  */
 #include "kernel/proc/vm.h"
 #include "kernel/proc/proc.h"
-#include "kernel/base/string.h"
 
 #define ENTRIES    512 /* of a table */
 #define USER_HALF  256 /* of the root's are the user's */
@@ -240,8 +239,7 @@ void *vm_add(u64 *pagetable, u64 va, u64 perm, bool zero)
     void *page = zero ? page_alloc_zero() : page_alloc();
     u64 *pte = page ? walk(pagetable, va, 0, true) : NULL;
     if (!pte) {
-        if (page)
-            page_free(page);
+        page_free(page);
         return NULL;
     }
     assert(!(*pte & PTE_V));
@@ -266,7 +264,6 @@ void vm_unmap(u64 *pagetable, u64 from, u64 to)
     }
     mycpu()->fence_due = true;
 }
-
 
 void *vm_fault(u64 va, bool write)
 {

@@ -11,7 +11,6 @@
  */
 #include "kernel/ext2/ext2.h"
 #include "kernel/proc/proc.h"
-#include "kernel/base/string.h"
 #include "kernel/proc/trapframe.h"
 #include "kernel/syscall/process.h"
 #include "kernel/syscall/syscall.h"
@@ -107,7 +106,6 @@ static int read_headers(struct program *g)
 }
 
 /* ---- building ---- */
-
 
 static int load_segment(struct program *g, const struct segment *s)
 {

@@ -8,7 +8,6 @@
 #include "kernel/syscall/process.h"
 #include "kernel/file/console.h"
 #include "kernel/file/file.h"
-#include "kernel/machine/args.h"
 #include "kernel/proc/proc.h"
 #include "kernel/proc/trapframe.h"
 #include "kernel/syscall/trap.h"
@@ -42,10 +41,8 @@ i64 process_fork(void)
 static void close_files(struct proc *p)
 {
     for (u32 fd = 0; fd < MAX_FDS; fd++) {
-        struct file *f = p->fds[fd];
+        file_close(p->fds[fd]);
         p->fds[fd] = NULL;
-        if (f)
-            file_close(f);
     }
     if (p->cwd)
         iput(p->cwd);

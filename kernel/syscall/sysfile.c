@@ -108,16 +108,15 @@ i64 sys_dup(const u64 *arg)
 
 i64 sys_dup2(const u64 *arg)
 {
-    struct file *f, *before;
+    struct file *f;
     u64 to = arg[1];
     if (file_of(arg[0], &f) || to >= MAX_FDS)
         return -EBADF;
     if (to == arg[0])
         return to;
-    bool open = file_of(to, &before) == 0;
+    struct file *before = myproc()->fds[to];
     myproc()->fds[to] = file_dup(f);
-    if (open)
-        file_close(before);
+    file_close(before);
     return to;
 }
 
