@@ -105,10 +105,10 @@ u64 shim_random(u64 below)
     return (z ^ (z >> 31)) % below;
 }
 
-u64 clock_wall_s(void)
+u64 clock_wall_ns(void)
 {
     static u64 calls;
-    return shim.now_s ? shim.now_s : 1750000000 + calls++ / 64;
+    return (shim.now_s ? shim.now_s : 1750000000 + calls++ / 64) * NS_PER_S;
 }
 
 /* ---- what is to fail ---- */

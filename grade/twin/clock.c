@@ -39,11 +39,6 @@ u64 clock_wall_ns(void)
     return boot_wall_ns + clock_ns();
 }
 
-u64 clock_wall_s(void)
-{
-    return clock_wall_ns() / NS_PER_S;
-}
-
 static struct timer *first_timer(void)
 {
     struct list *first = list_first(&timers);

@@ -37,7 +37,7 @@
 
 struct fs {
     /* mount_lock to change, an inode of it referenced to read */
-    struct disk *disk;  /* NULL: this row is free */
+    struct disk *disk;  /* NULL: it is not mounted */
     struct inode *root; /* referenced */
     struct inode *on;   /* covered directory, referenced; root fs: NULL */
     u16 found_state;    /* EXT2_VALID_FS ... as it was before mounting */
@@ -66,14 +66,14 @@ struct fs {
     u32 complaints; /* only grows */
 };
 
-extern struct fs mounts[MAX_DISKS];
+extern struct fs mounts[MAX_DISKS]; /* by the disk's number */
 extern struct spinlock icache_lock;
 extern struct sleeplock tree_lock; /* shape of the tree: rename, rmdir */
 extern bool far_indirect; /* indirect=far: where files grow; set at boot */
 
 static inline u32 now_s(void)
 {
-    return clock_wall_s();
+    return clock_wall_ns() / NS_PER_S;
 }
 
 /* Blocks with equal owners are flushed together. */

@@ -87,11 +87,9 @@ static int finish_removing(struct unfinished *u)
         return remove_leftover(u, &u->old);
     if (!names(&u->old, u->moved))
         return 0;
-    int error = directory ? dir_set_parent(u->moved, u->from, u->to) : 0;
-    error = error ?: dir_remove(u->from, &u->old);
-    if (error || directory)
-        return error;
-    return set_links(u->moved, u->moved->nlink - 1, false);
+    TRY(directory ? dir_set_parent(u->moved, u->from, u->to) : 0);
+    TRY(dir_remove(u->from, &u->old));
+    return directory ? 0 : set_links(u->moved, u->moved->nlink - 1, false);
 }
 
 static int finish_spare(struct unfinished *u)

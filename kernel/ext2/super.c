@@ -2,9 +2,9 @@
  * Mounted file systems: superblock, mounting and unmounting, sync, shutdown,
  * and what happens when damage is found.
  *
- * - A mount's row in mounts[] goes: free (disk NULL) - filled by fs_open -
- *   in use - closed by fs_close - free. mount_lock covers every step, and is
- *   taken before all other locks of ext2.
+ * - Each disk has a row in mounts[], which goes: free (disk NULL) - filled by
+ *   fs_open - in use - closed by fs_close - free. mount_lock covers every step,
+ *   and is taken before all other locks of ext2.
  * - While a file system is mounted for writing, the disk's superblock lacks
  *   EXT2_VALID_FS. Unmounting and shutdown restore the state it was found
  *   in: one that was not clean stays so until e2fsck has seen it.
@@ -343,24 +343,12 @@ static int root_open(struct fs *fs)
     return type < 0 ? type : refuse(fs, -EIO, "the root is no directory");
 }
 
-static struct fs *free_row(const struct disk *d)
-{
-    struct fs *row = NULL;
-    for (u32 i = 0; i < MAX_DISKS; i++) {
-        if (mounts[i].disk == d)
-            return NULL;
-        if (!row && !mounts[i].disk)
-            row = &mounts[i];
-    }
-    return row;
-}
-
-/* Fill a row. mount_lock held. */
+/* Fill the row of a disk. mount_lock held. */
 static int fs_open(struct disk *d, u32 flags, struct fs **out)
 {
-    struct fs *fs = free_row(d);
-    assert(sleep_held(&mount_lock));
-    if (!fs)
+    assert(sleep_held(&mount_lock) && d->id < MAX_DISKS);
+    struct fs *fs = &mounts[d->id];
+    if (fs->disk)
         return -EBUSY;
     *fs = (struct fs){.disk = d, .generation = now_s()};
     sleep_lock_init(&fs->lock, "fs");

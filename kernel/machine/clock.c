@@ -77,11 +77,6 @@ u64 clock_wall_ns(void)
     return boot_wall_ns + clock_ns();
 }
 
-u64 clock_wall_s(void)
-{
-    return clock_wall_ns() / NS_PER_S;
-}
-
 static void set_compare(u64 ticks)
 {
     csr_write(0x14d, ticks); /* stimecmp */

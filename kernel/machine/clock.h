@@ -15,8 +15,7 @@
 u64 clock_ns(void);
 bool clock_is_virtual(void);
 
-/* Seconds since 1970-01-01 UTC: the boot argument epoch=, else the RTC. */
-u64 clock_wall_s(void);
+/* Time since 1970-01-01 UTC: the boot argument epoch=, else the RTC. */
 u64 clock_wall_ns(void);
 
 /* A timer belongs to the hart that set it, and fires there, with interrupts

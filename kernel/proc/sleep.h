@@ -68,5 +68,5 @@ void sleep_lock(struct sleeplock *);
 void sleep_unlock(struct sleeplock *);
 bool sleep_held(const struct sleeplock *); /* by this process */
 
-HOLDER(sleep, struct sleeplock, sleep_lock,
-       sleep_unlock) /* HOLD(sleep, &lock) */
+/* HOLD(sleep, &lock) */
+HOLDER(sleep, struct sleeplock, sleep_lock, sleep_unlock)
