@@ -51,7 +51,6 @@ static void put_byte(char c)
     *reg(DATA) = c;
 }
 
-
 void uart_put(const char *s, u64 n)
 {
     HOLD(spin, panicking() ? NULL : &print_lock);

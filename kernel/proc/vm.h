@@ -43,7 +43,7 @@ void vm_destroy(u64 *pagetable); /* empty and free; in use nowhere */
 int vm_fork(u64 *from, u64 *to, u64 hot_va);
 /* Add a new user page; zero: of zeros. NULL: no memory. */
 void *vm_add(u64 *pagetable, u64 va, u64 perm, bool zero);
-void vm_unmap(u64 *pagetable, u64 from, u64 to);          /* and free */
+void vm_unmap(u64 *pagetable, u64 from, u64 to); /* and free */
 void vm_use(u64 *pagetable); /* switch; NULL: the kernel's own */
 void vm_fence(void); /* before user mode: the fence that is due, if any */
 
