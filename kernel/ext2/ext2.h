@@ -84,7 +84,8 @@ u64 ext2_inodes_in_use(void); /* in memory with references: leak check */
 int fs_writable(const struct fs *); /* 0 or -EROFS */
 
 /* Path to inode, referenced, unlocked. Relative paths start at the current
- * process's directory. NAMEI_NOFOLLOW: a final symbolic link itself. */
+ * process's directory. NAMEI_NOFOLLOW: a final symbolic link itself. On an
+ * error the inode is NULL. */
 #define NAMEI_NOFOLLOW 1
 int namei(const char *path, u32 flags, struct inode **);
 

@@ -203,6 +203,8 @@ int namei(const char *path, u32 flags, struct inode **out)
         error = walk_parent(&w) ?: walk_lookup(&w, out)
                                 ?: walk_arrived(&w, *out, follow);
     while (error == -EAGAIN);
+    if (error)
+        *out = NULL;
     return error;
 }
 

@@ -70,27 +70,25 @@ void process_exit(int status)
 
 /* ---- process 1 ---- */
 
-static void cannot_start(const char *what, i64 error)
+/* Stop the boot if a step of process 1 has failed. */
+static void must(const char *what, i64 result)
 {
+    if (result >= 0)
+        return;
     ext2_shutdown(); /* to write what the boot has changed */
-    boot_fail("cannot start process 1: %s: error %ld", what, -error);
+    boot_fail("cannot start process 1: %s: error %ld", what, -result);
 }
 
 void process_start_init(const char *path)
 {
     struct proc *p = myproc();
     assert(p->pid == 1);
-    int error = file_open_device(CONSOLE_ID << 8, O_RDWR, &p->fds[0]);
-    if (error)
-        cannot_start("the console", error);
+    must("the console", file_open_device(CONSOLE_ID << 8, O_RDWR, &p->fds[0]));
     p->fds[1] = file_dup(p->fds[0]);
     p->fds[2] = file_dup(p->fds[0]);
-    error = namei("/", 0, &p->cwd);
-    if (error)
-        cannot_start("/", error);
+    must("/", namei("/", 0, &p->cwd));
     i64 argc = exec(path, 0);
-    if (argc < 0)
-        cannot_start(path, argc);
+    must(path, argc);
     p->trapframe->x[REG_A0] = argc;
     trap_return();
 }
