@@ -18,6 +18,12 @@
  *   command is there: catch_up().
  * - A read of what a segment of the cache holds, or the arm is about to read
  *   ahead into it, is a hit: no seek, no rotation lost.
+ * - Or the drive reads whole tracks (AHEAD_TRACK). At a read that misses, the
+ *   arm reads from when it has come to the track, whatever passes first, for
+ *   one turn. A segment then holds of one track what has passed: from where the
+ *   arm began to the track's end, and what lies before, from the track's start.
+ *   A command that takes the arm away ends the turn; when the arm comes back to
+ *   that track, it begins a new one.
  * - A write costs overhead, and the arm seeks while the data cross the bus.
  *   Written behind, it is done when they are across. A write that goes on where
  *   the last one ended joins it while the arm is at it (a hit); any other waits
@@ -60,6 +66,7 @@ const struct drive_model *drive_find(const char *name)
 struct spot {
     u32 cyl, head;
     u32 slot, slots; /* which of the track's, counted by angle */
+    u64 before;      /* sectors from the start of the track to here, or more */
     u64 left;        /* sectors from here to the end of the track */
 };
 
@@ -140,8 +147,31 @@ static struct spot locate(const struct drive_model *m, u64 sector)
         .head = head,
         .slot = (k + skew + gaps.first_slot) % z->sectors,
         .slots = z->sectors,
+        .before = k,
         .left = MIN(z->sectors - k, left),
     };
+}
+
+/* Sectors from the first up to the end. */
+struct span {
+    u64 first, end;
+};
+
+static bool same_track(const struct spot *a, const struct spot *b)
+{
+    return a->cyl == b->cyl && a->head == b->head;
+}
+
+/* The sectors of the track on which this one lies. */
+static struct span track_of(const struct drive_model *m, u64 sector)
+{
+    struct spot here = locate(m, sector), s = here;
+    u64 first = sector - MIN(sector, here.before), end = sector + here.left;
+    while (s = locate(m, first), !same_track(&s, &here))
+        first += s.left;
+    while (end < m->sectors && (s = locate(m, end), same_track(&s, &here)))
+        end += s.left;
+    return (struct span){first, MIN(end, m->sectors)};
 }
 
 /* The integer square root: the largest r with r * r <= x. By Newton's method,
@@ -190,6 +220,28 @@ static u64 wait_ns(const struct drive_model *m, const struct spot *s, u64 at_ns)
     return (angle + rotation_ns - at_ns % rotation_ns) % rotation_ns;
 }
 
+static u64 wait_for(const struct drive_model *m, u64 sector, u64 at_ns)
+{
+    struct spot s = locate(m, sector);
+    return wait_ns(m, &s, at_ns);
+}
+
+/* The sector of a track that is the first to pass whole under a head that is
+ * there at at_ns: that of the slot after the head's, or a little before, if
+ * slots between hold no data. */
+static u64 first_to_pass(const struct drive_model *m, struct span track,
+                         u64 at_ns)
+{
+    u64 rotation_ns = drive_rotation_ns(m);
+    u64 past_ns = rotation_ns - 1 - wait_for(m, track.first, at_ns);
+    u64 gone = past_ns * locate(m, track.first).slots / rotation_ns;
+    u64 sector = MIN(track.first + gone + 1, track.end - 1);
+    while (sector > track.first &&
+           wait_for(m, sector - 1, at_ns) < wait_for(m, sector, at_ns))
+        sector--;
+    return sector;
+}
+
 /* The arm goes to this spot and stays over the track for n sectors, or up to
  * the track's end, or as many as have passed whole by until_ns. Returns how
  * many; for none the arm stays where it is. */
@@ -224,12 +276,37 @@ static void extend(const struct drive *d, struct segment *s, u64 end)
         s->first = s->end - d->cache.segment_sectors;
 }
 
+/* The arm reads on in its turn over a track, as far as its sectors pass in one
+ * piece, and not beyond `to` if it is before that. Returns what passed. */
+static struct span read_on(struct drive *d, u64 to, u64 until_ns)
+{
+    struct segment *s = &d->segment[d->ahead];
+    bool before = s->end == d->ahead_end; /* where the arm began */
+    u64 *here = before ? &s->low_end : &s->end;
+    u64 stop = before ? s->first : d->ahead_end, from = *here;
+    struct spot spot = locate(d->model, from);
+    stop = MIN(stop, from < to ? to : FOREVER);
+    *here += pass(d, &spot, stop - from, false, until_ns);
+    struct span passed = {from, *here};
+    if (s->end == d->ahead_end && s->low_end == s->first) {
+        s->first = s->low;
+        s->low = s->low_end = 0;
+        d->ahead = NONE;
+    }
+    return passed;
+}
+
 /* Let the arm read ahead until then. */
 static void catch_up(struct drive *d, u64 now_ns)
 {
     u64 n = 1;
     while (d->ahead != NONE && n) {
         struct segment *s = &d->segment[d->ahead];
+        if (d->whole_tracks) {
+            struct span passed = read_on(d, 0, now_ns);
+            n = passed.end - passed.first;
+            continue;
+        }
         struct spot next = locate(d->model, s->end);
         bool leaves = next.cyl != d->cyl || next.head != d->head;
         if (leaves && d->model->ahead == AHEAD_IN_TRACK)
@@ -255,6 +332,41 @@ static u32 segment_with(const struct drive *d, u64 sector)
     return best;
 }
 
+/* How far the segment holds all from this sector on. */
+static u64 held_to(const struct segment *s, u64 sector)
+{
+    if (s->low <= sector && sector < s->low_end)
+        sector = s->low_end;
+    return s->first <= sector && sector < s->end ? s->end : sector;
+}
+
+/* The segment that holds the most from this sector on, or into which the arm is
+ * about to read it: up to *to. NONE if there is none. */
+static u32 segment_at_hand(const struct drive *d, u64 sector, u64 *to)
+{
+    u32 best = NONE;
+    *to = sector;
+    for (u32 i = 0; i < d->cache.segments; i++) {
+        u64 end = held_to(&d->segment[i], sector);
+        best = end > *to ? i : best;
+        *to = MAX(*to, end);
+    }
+    if (best != NONE || d->ahead == NONE || sector < d->segment[d->ahead].low ||
+        sector >= d->ahead_end)
+        return best;
+    *to = d->ahead_end;
+    return d->ahead;
+}
+
+/* The first sector of a request that needs another track; `end` for none. */
+static u64 first_elsewhere(const struct drive *d, u64 sector, u64 end)
+{
+    u64 to;
+    while (sector < end && segment_at_hand(d, sector, &to) != NONE)
+        sector = to;
+    return MIN(sector, end);
+}
+
 static u32 oldest_segment(const struct drive *d)
 {
     u32 oldest = 0;
@@ -268,7 +380,7 @@ static u32 oldest_segment(const struct drive *d)
 /* Use segment i for data that begin at this sector. */
 static void begin_segment(struct drive *d, u32 i, u64 sector)
 {
-    d->segment[i].first = d->segment[i].end = sector;
+    d->segment[i] = (struct segment){sector, sector, 0, 0, d->segment[i].used};
     if (d->ahead == i)
         d->ahead = NONE;
 }
@@ -278,40 +390,60 @@ static void forget(struct drive *d, u64 sector, u64 end)
 {
     for (u32 i = 0; i < d->cache.segments; i++) {
         struct segment *s = &d->segment[i];
-        if (s->first < end && sector < s->end)
-            s->first = s->end;
+        if (MAX(s->first, sector) < MIN(s->end, end) ||
+            MAX(s->low, sector) < MIN(s->low_end, end))
+            *s = (struct segment){s->end, s->end, 0, 0, s->used};
     }
 }
 
 /* ---- commands ---- */
 
-/* Read the sectors from `here` on from the platters. Once those before `mark`
- * are in the buffer, with those that it holds already, each crosses the bus
- * when it has passed and the bus is free. Returns when the last has. */
-static u64 read_and_send(struct drive *d, u64 sector, u64 here, u64 end,
-                         u64 bus_ns)
+/* How the sectors of a read cross the bus: in their order, each when it is in
+ * the buffer and the bus is free, from when all before `mark` are there. */
+struct transfer {
+    u64 sector, end;
+    u64 mark_ns; /* so far, when the last of them came from the platter; or 0 */
+    u64 done_ns; /* no earlier, by those that came */
+};
+
+/* These sectors of one track, if any, have come, the last at d->arm_ns. */
+static void come(const struct drive *d, struct transfer *t, u64 from, u64 to)
 {
     const struct drive_model *m = d->model;
-    u64 share = (end - sector) * m->read_mark_percent;
-    u64 mark = sector + MAX(1, (share + 99) / 100), sent = sector;
-    if (here >= mark) {
-        bus_ns += (here - sector) * d->bus_ns;
-        sent = here;
+    u32 slots = locate(m, from).slots;
+    u64 share = (t->end - t->sector) * m->read_mark_percent;
+    u64 mark = t->sector + MAX(1, (share + 99) / 100);
+    if (from >= to)
+        return;
+    u64 first_ns = d->arm_ns - angle_ns(m, to - from - 1, slots);
+    u64 mark_ns = d->arm_ns - angle_ns(m, to - MIN(to, mark), slots);
+    t->done_ns = MAX(t->done_ns, first_ns + (t->end - from) * d->bus_ns);
+    t->done_ns = MAX(t->done_ns, d->arm_ns + (t->end - to + 1) * d->bus_ns);
+    if (from < mark)
+        t->mark_ns = MAX(t->mark_ns, mark_ns);
+}
+
+/* When all have crossed the bus, which is free from ready_ns on. */
+static u64 across_ns(const struct drive *d, const struct transfer *t,
+                     u64 ready_ns)
+{
+    u64 begin_ns = MAX(ready_ns, t->mark_ns);
+    begin_ns += t->mark_ns ? d->model->reselect_ns : 0;
+    return MAX(t->done_ns, begin_ns + (t->end - t->sector) * d->bus_ns);
+}
+
+/* Read the sectors from `here` on from the platters; the buffer holds those
+ * before. Returns when the last has crossed the bus. */
+static u64 read_and_send(struct drive *d, u64 sector, u64 here, u64 end,
+                         u64 ready_ns)
+{
+    struct transfer t = {sector, end, 0, 0};
+    for (u64 n; here < end; here += n) {
+        struct spot s = locate(d->model, here);
+        n = pass(d, &s, end - here, false, FOREVER);
+        come(d, &t, here, here + n);
     }
-    while (here < end) {
-        struct spot s = locate(m, here);
-        u64 n = pass(d, &s, end - here, false, FOREVER);
-        u64 first = MAX(here + 1, mark);
-        here += n;
-        if (here < mark)
-            continue;
-        u64 first_ns = d->arm_ns - angle_ns(m, here - first, s.slots);
-        bus_ns = MAX(bus_ns, first_ns) + (sent == sector ? m->reselect_ns : 0);
-        bus_ns += (here - sent) * d->bus_ns;
-        bus_ns = MAX(bus_ns, d->arm_ns + d->bus_ns);
-        sent = here;
-    }
-    return bus_ns;
+    return across_ns(d, &t, ready_ns);
 }
 
 /* The arm has read up to the end of segment i for this request, and goes on, if
@@ -356,6 +488,44 @@ static u64 serve_read(struct drive *d, u64 now_ns, u64 sector, u64 end)
             d->written = NONE;
     }
     return done_ns + m->done_ns[AFTER_READ];
+}
+
+/* The arm goes to this sector's track, to read all of it, up to *to. Returns
+ * into which segment. */
+static u32 begin_turn(struct drive *d, u64 sector, u64 ready_ns, u64 *to)
+{
+    struct spot spot = locate(d->model, sector);
+    struct span track = track_of(d->model, sector);
+    u32 i = oldest_segment(d);
+    d->arm_ns = MAX(d->arm_ns, ready_ns);
+    u64 there_ns = d->arm_ns + travel_ns(d, &spot, false);
+    begin_segment(d, i, first_to_pass(d->model, track, there_ns));
+    d->segment[i].low = d->segment[i].low_end = track.first;
+    d->ahead = i;
+    *to = d->ahead_end = track.end;
+    if (d->written == i)
+        d->written = NONE;
+    return i;
+}
+
+static u64 serve_by_tracks(struct drive *d, u64 now_ns, u64 sector, u64 end)
+{
+    const struct drive_model *m = d->model;
+    bool hit = first_elsewhere(d, sector, end) == end;
+    u64 ready_ns = now_ns + (hit ? m->read_hit_ns : m->read_miss_ns)[d->after];
+    struct transfer t = {sector, end, 0, 0};
+    for (u64 to; sector < end; sector = to) {
+        u32 i = segment_at_hand(d, sector, &to);
+        if (i == NONE)
+            i = begin_turn(d, sector, ready_ns, &to);
+        to = MIN(to, end);
+        d->segment[i].used = d->commands;
+        while (held_to(&d->segment[i], sector) < to) {
+            struct span passed = read_on(d, to, FOREVER);
+            come(d, &t, MAX(passed.first, sector), MIN(passed.end, to));
+        }
+    }
+    return across_ns(d, &t, ready_ns) + m->done_ns[AFTER_READ];
 }
 
 /* When the arm, told at ready_ns, can begin to write n sectors: it is at the
@@ -426,6 +596,7 @@ void drive_start(struct drive *d, const struct drive_model *model)
                   model->read_ahead_sectors},
         .bus_ns = model->bus_ns,
         .ahead_if_sequential = model->ahead_if_sequential,
+        .whole_tracks = model->ahead == AHEAD_TRACK,
         .ahead = NONE,
         .written = NONE,
     };
@@ -436,6 +607,23 @@ struct drive_cache drive_cache_in(const struct drive_model *m, u32 segments)
     u32 sectors = m->segments * m->segment_sectors / segments;
     u64 ahead = (u64)m->read_ahead_sectors * sectors / m->segment_sectors;
     return (struct drive_cache){segments, sectors, ahead};
+}
+
+const char *drive_set_ahead(struct drive *d, const char *how, bool adapts)
+{
+    const struct zone *z = d->model->zones;
+    if (!same(how, "track"))
+        return "must be track";
+    if (!z)
+        return "the model has no platters";
+    if (adapts || d->ahead_if_sequential)
+        return "not with segments that adapt or ahead_if_sequential";
+    while (z->sectors && z->sectors <= d->cache.segment_sectors)
+        z++;
+    if (z->sectors)
+        return "a segment of its cache is smaller than a track";
+    d->whole_tracks = true;
+    return NULL;
 }
 
 void drive_set_cache(struct drive *d, u64 now_ns, const struct drive_cache *c)
@@ -482,7 +670,11 @@ struct approach drive_approach(const struct drive *d, u64 now_ns, u64 sector,
 {
     const struct drive_model *m = d->model;
     u64 ready_ns = MAX(now_ns, d->free_ns);
-    if (m->service_ns || (!write && segment_with(d, sector) != NONE))
+    u64 end = sector + nsectors;
+    if (!write && d->whole_tracks)
+        sector = first_elsewhere(d, sector, end);
+    if (m->service_ns || sector == end ||
+        (!write && !d->whole_tracks && segment_with(d, sector) != NONE))
         return (struct approach){ready_ns, ready_ns};
     ready_ns += (write ? m->write_miss_ns : m->read_miss_ns)[d->after];
     struct spot s = locate(m, sector);
@@ -529,8 +721,9 @@ u64 drive_service(struct drive *d, u64 now_ns, u64 sector, u32 nsectors,
                                             : mean_ns);
     }
     catch_up(d, begin_ns);
-    d->free_ns = write ? serve_write(d, begin_ns, sector, end)
-                       : serve_read(d, begin_ns, sector, end);
+    d->free_ns = write             ? serve_write(d, begin_ns, sector, end)
+                 : d->whole_tracks ? serve_by_tracks(d, begin_ns, sector, end)
+                                   : serve_read(d, begin_ns, sector, end);
     d->after = write ? AFTER_WRITE : AFTER_READ;
     return d->free_ns;
 }

@@ -54,6 +54,73 @@ TEST(dividing_a_cache_empties_it_and_takes_a_commands_time)
     check(read_ns(1000016) > overhead_ns + 8 * drive.bus_ns);
 }
 
+/* Sector k of the outermost track of the HP 97560 begins to pass at k of 72
+ * parts of a turn, 14,992,503 ns. */
+static u64 slot_ns(u64 k)
+{
+    return k * 14992503 / 72;
+}
+
+/*
+ * Nine blocks of 8 sectors are a track. By hand, with 2.2 ms for each command
+ * and 51.2 us a sector on the bus: the arm is ready at 2.2 ms, in slot 10, and
+ * reads from slot 11 on, until that is over in the second turn, at 17.28 ms.
+ *
+ * - Block 4 is over at slot 40, its last sector across at 8.38 ms.
+ * - Block 7, asked for then, is over at slot 64: 13.38 ms.
+ * - Block 1: 11 to 15 came first. 8 to 10 come last of all, over at 17.28 ms;
+ *   one of them and the other five still have to cross: 17.59 ms.
+ * - All others are in the segment: six commands of 2.2 ms and 8 sectors.
+ *
+ * That is a turn from when the head was there, and overheads.
+ */
+TEST(a_track_in_random_order_takes_a_turn_and_overheads)
+{
+    static const u64 blocks[] = {4, 7, 1, 8, 0, 3, 6, 2, 5};
+    u64 bus_ns = 51200, hit_ns = 2200000 + 8 * bus_ns;
+    u64 turned_ns = slot_ns(72) + slot_ns(11);
+    u64 done_ns[9] = {slot_ns(40) + bus_ns, slot_ns(64) + bus_ns,
+                      turned_ns + 6 * bus_ns};
+    drive_start(&drive, drive_find("hp97560"));
+    check(!drive_set_ahead(&drive, "track", false));
+    for (u32 i = 0; i < 9; i++) {
+        if (i >= 3)
+            done_ns[i] = done_ns[i - 1] + hit_ns;
+        check_eq(drive_service(&drive, drive.free_ns, 8 * blocks[i], 8, false),
+                 done_ns[i]);
+    }
+    check_eq(done_ns[8], 33247824);
+    drive_start(&drive,
+                drive_find("hp97560")); /* reads ahead as its row says */
+    for (u32 i = 0; i < 9; i++)
+        drive_service(&drive, drive.free_ns, 8 * blocks[i], 8, false);
+    check(drive.free_ns > done_ns[8] + 2 * slot_ns(72));
+}
+
+static const char *track(const char *name, u32 segments)
+{
+    drive_start(&drive, drive_find(name));
+    if (segments)
+        drive.cache = drive_cache_in(drive.model, segments);
+    return drive_set_ahead(&drive, "track", false);
+}
+
+TEST(a_drive_reads_whole_tracks_only_into_segments_that_hold_one)
+{
+    check(!track("hp97560", 3)); /* of 85; a track has 72 */
+    check(drive.whole_tracks);
+    check(strstr(track("hp97560", 4), "smaller than a track"));
+    check(!drive.whole_tracks);
+    check(strstr(track("fixed", 0), "no platters"));
+    check(!track("cheetah4lp", 4)); /* of 211; at most 195 */
+    check(track("cheetah4lp", 5));
+    drive_start(&drive, drive_find("hp97560"));
+    check(strstr(drive_set_ahead(&drive, "far", false), "must be track"));
+    check(strstr(drive_set_ahead(&drive, "track", true), "adapt"));
+    drive.ahead_if_sequential = true;
+    check(strstr(drive_set_ahead(&drive, "track", false), "if_sequential"));
+}
+
 /* Streams far apart, by turns, each in pieces of 8 sectors. Hits, of 20 each.
  */
 static u64 hits_of(u32 streams)

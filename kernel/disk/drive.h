@@ -52,8 +52,9 @@ enum { AFTER_READ, AFTER_WRITE };
 
 /* How far the arm reads ahead, but no further than read_ahead_sectors: beyond a
  * request, whose data may give way; while the request's data keep their place
- * in the segment; to the end of the track. */
-enum ahead { AHEAD_FAR, AHEAD_IN_SEGMENT, AHEAD_IN_TRACK };
+ * in the segment; to the end of the track. Or, however many that are: the whole
+ * track, from where the arm comes to it, before the request too. */
+enum ahead { AHEAD_FAR, AHEAD_IN_SEGMENT, AHEAD_IN_TRACK, AHEAD_TRACK };
 
 /* A kind of drive: one row of figures, each with its source. */
 struct drive_model {
@@ -97,9 +98,11 @@ struct drive_model {
                           */
 };
 
-/* What a segment of the cache holds: sectors in one piece. */
+/* What a segment of the cache holds: sectors in one piece. If the arm reads a
+ * whole track, what has passed of that: it began at `first`, and has come
+ * round to the track's start, `low`, if low_end is beyond it. */
 struct segment {
-    u64 first, end;
+    u64 first, end, low, low_end;
     u64 used; /* the number of the last command that used it */
 };
 
@@ -112,13 +115,13 @@ struct drive_cache {
 /* One drive: its model and what it remembers between requests. */
 struct drive {
     const struct drive_model *model;
-    struct drive_cache cache; /* of the model, or as it was set */
-    u32 bus_ns;               /* of the model, or as it was set */
-    bool ahead_if_sequential; /* of the model, or as it was set */
-    u64 commands;             /* so far */
-    u64 free_ns;              /* when the last of them is done */
-    u64 random;               /* state of the generator, if service_varies */
-    u32 after;                /* AFTER_READ or AFTER_WRITE: what that was */
+    struct drive_cache cache;               /* of the model, or as it was set */
+    u32 bus_ns;                             /* of the model, or as it was set */
+    bool ahead_if_sequential, whole_tracks; /* of the model, or as set */
+    u64 commands;                           /* so far */
+    u64 free_ns;                            /* when the last of them is done */
+    u64 random;     /* state of the generator, if service_varies */
+    u32 after;      /* AFTER_READ or AFTER_WRITE: what that was */
     u64 durable_ns; /* when all that it was given is on the platters */
     u64 arm_ns;     /* when the arm will have done what it was told */
     u32 cyl, head;  /* where it will be then */
@@ -126,9 +129,8 @@ struct drive {
     /* Numbers of segments, or MAX_SEGMENTS for none: the one that the arm reads
      * ahead into, up to the sector ahead_end; the one that the last write used.
      */
-    u32 ahead;
+    u32 ahead, written;
     u64 ahead_end;
-    u32 written;
 };
 
 /* The row of that name, or NULL. */
@@ -156,6 +158,10 @@ void drive_start(struct drive *, const struct drive_model *);
 /* The model's cache in so many segments, 1 to MAX_SEGMENTS: it stays as large,
  * and as large a part of a segment is read ahead. */
 struct drive_cache drive_cache_in(const struct drive_model *, u32 segments);
+
+/* How the drive reads ahead: "track" for AHEAD_TRACK. Returns why not, or NULL.
+ * adapts: the cache will be divided anew, into up to MAX_SEGMENTS. */
+const char *drive_set_ahead(struct drive *, const char *how, bool adapts);
 
 /* Divide the cache anew, which empties it and takes a command's time. */
 void drive_set_cache(struct drive *, u64 now_ns, const struct drive_cache *);

@@ -386,6 +386,92 @@ TEST(an_arm_may_read_ahead_after_a_sequential_read_only)
     check_eq(read_at(19000, 3, 4), 19000000 + 10000 + 4 * 5000);
 }
 
+/* ---- whole tracks ---- */
+
+/* The head is in slot 0 at 20 us: it reads from slot 1 on, to the end of slot 0
+ * at 1,100 us. */
+TEST(a_track_is_read_from_where_the_arm_comes_to_it)
+{
+    WITH(other.ahead = AHEAD_TRACK);
+    check_eq(read_at(0, 5, 1), 600000 + 5000);
+    check_eq(read_at(700, 2, 1), 700000 + 10000 + 5000); /* before it */
+    check_eq(read_at(720, 0, 1), 1100000 + 5000);        /* when it passes */
+    check_eq(read_at(2000, 0, 10), 2000000 + 10000 + 10 * 5000);
+    check(read_at(3000, 10, 1) > 3000000 + 20000); /* on the next track */
+    WITH(other.ahead = AHEAD_FAR);
+    read_at(0, 5, 1);
+    check(read_at(700, 2, 1) > 1000000); /* a turn later */
+}
+
+/* At slot 5 at 500 us: sectors 5 and 6 come first, 3 and 4 by 1,500 us. They
+ * cross the bus in their order. */
+TEST(the_arm_may_come_in_the_middle_of_a_request)
+{
+    WITH(other.ahead = AHEAD_TRACK);
+    check_eq(read_at(480, 3, 4), 1500000 + 3 * 5000);
+    WITH(other.ahead = AHEAD_TRACK, other.read_mark_percent = 100,
+         other.reselect_ns = 7000);
+    check_eq(read_at(480, 3, 4), 1500000 + 7000 + 4 * 5000);
+}
+
+/* 1 to 5 have passed when the arm leaves for cylinder 3. When it comes back for
+ * sector 6, it begins anew. */
+TEST(a_command_that_takes_the_arm_away_ends_the_turn)
+{
+    WITH(other.ahead = AHEAD_TRACK);
+    check_eq(read_at(0, 5, 1), 605000);
+    read_at(610, 60, 1);
+    check_eq(read_at(9000, 1, 5), 9000000 + 10000 + 5 * 5000);
+    check_eq(read_at(10000, 5, 2), 10000000 + 700000 + 5000);
+    check_eq(drive.cyl, 0);
+}
+
+/* Tracks 0, 1 and 2 fill the three segments; track 3, from sector 28, takes the
+ * place of the first. */
+TEST(each_segment_holds_a_track)
+{
+    WITH(other.ahead = AHEAD_TRACK);
+    read_at(0, 0, 1);
+    read_at(3000, 10, 1);
+    read_at(6000, 20, 1);
+    check_eq(read_at(9000, 0, 28), 9000000 + 10000 + 28 * 5000);
+    read_at(12000, 28, 1);
+    check_eq(read_at(15000, 10, 27), 15000000 + 10000 + 27 * 5000);
+    check(read_at(18000, 0, 1) > 18000000 + 20000);
+}
+
+/* What is not on the track that is written, or has not passed, stays valid. The
+ * write's own data are in a segment, too. */
+TEST(a_write_makes_a_track_out_of_date_if_the_segment_has_the_sector)
+{
+    WITH(other.ahead = AHEAD_TRACK);
+    check_eq(read_at(0, 5, 1), 605000);
+    write_at(610, 8, 1);
+    check_eq(read_at(9000, 1, 5), 9000000 + 11000 + 5 * 5000);
+    check_eq(read_at(9100, 8, 1), 9100000 + 10000 + 5000);
+    write_at(10000, 5, 1);
+    check_eq(read_at(19000, 5, 1), 19000000 + 11000 + 5000);
+    check(read_at(20000, 4, 1) > 20000000 + 20000);
+}
+
+/* Sector 73 is zone A's last, at slot 0; 66 to 73 are its track. The next zone
+ * has tracks of 8. The last sector of all is 609, of a track from 602. */
+TEST(a_whole_track_ends_with_the_zone_and_with_the_drive)
+{
+    WITH(other.ahead = AHEAD_TRACK);
+    read_at(0, 70, 1);
+    check_eq(read_at(3000, 66, 8), 3000000 + 10000 + 8 * 5000);
+    check(read_at(6000, 65, 1) > 6000000 + 20000);
+    read_at(9000, 74, 1);
+    check_eq(read_at(12000, 74, 8), 12000000 + 10000 + 8 * 5000);
+    read_at(15000, 609, 1);
+    check_eq(drive.ahead_end, 610);
+    read_at(18000, 609, 1);
+    check_eq(drive.ahead, MAX_SEGMENTS);
+}
+
+/* ---- sectors without data ---- */
+
 /* Zone A: 10 of its first sectors and 4 of its last hold no data, and three
  * slip, of which 30 is the last; so sector 0 is where 10 was, 17 where 29, 18
  * where 31. Its tracks begin 2 slots later. */
@@ -462,11 +548,17 @@ static void check_same(u64 step)
 {
     for (u32 i = 0; i < MAX_SEGMENTS; i++) {
         const struct segment *a = &drive.segment[i], *b = &slow.segment[i];
+        check_eq(a->used, b->used);
+        for (u64 k = 0; k < toy.sectors && toy.ahead == AHEAD_TRACK; k++)
+            check_eq((a->low <= k && k < a->low_end) ||
+                         (a->first <= k && k < a->end),
+                     slow_holds(&slow, i, k));
+        if (toy.ahead == AHEAD_TRACK)
+            continue;
         if (a->first != b->first || a->end != b->end || a->used != b->used)
             printf("step %lu, segment %u\n", step, i);
         check_eq(a->first, b->first);
         check_eq(a->end, b->end);
-        check_eq(a->used, b->used);
     }
     check_eq(drive.free_ns, slow.free_ns);
     check_eq(drive.arm_ns, slow.arm_ns);
@@ -480,7 +572,8 @@ static void check_same(u64 step)
 /* The approach is where the arm would be in the slow drive. */
 static void check_approach(u64 now_ns, u64 sector, u32 n, bool write)
 {
-    struct slow_drive copy = slow;
+    static struct slow_drive copy;
+    copy = slow;
     struct approach a = drive_approach(&drive, now_ns, sector, n, write);
     u64 done_ns = slow_service(&copy, now_ns, sector, n, write);
     u64 ready_ns = MAX(now_ns, slow.free_ns);
@@ -491,6 +584,8 @@ static void check_approach(u64 now_ns, u64 sector, u32 n, bool write)
     if (n == 1 && a.begin_ns > ready_ns) /* alone, it is done right after */
         check(done_ns == a.begin_ns + after_ns + 100000 ||
               done_ns == a.begin_ns + after_ns + 125000);
+    if (toy.ahead == AHEAD_TRACK && !write) /* else it goes to another track */
+        check_eq(a.begin_ns == ready_ns, copy.turns == slow.turns);
 }
 
 static void random_requests(u64 state, u64 steps)
@@ -512,8 +607,9 @@ static void random_requests(u64 state, u64 steps)
         if (sector + n > toy.sectors)
             sector = toy.sectors - n;
         if (dice == 99) {
+            u32 most = toy.ahead == AHEAD_TRACK ? 7 : MAX_SEGMENTS;
             struct drive_cache c =
-                drive_cache_in(&toy, 1 + random_u64(&state) % MAX_SEGMENTS);
+                drive_cache_in(&toy, 1 + random_u64(&state) % most);
             drive_set_cache(&drive, now_ns, &c);
             slow_divide(&slow, now_ns, &c);
         } else if (dice == 98) {
@@ -566,6 +662,23 @@ TEST(random_requests_to_a_drive_with_other_columns_do_too)
         toy.ahead_if_sequential = i < 3;
         toy.read_mark_percent = 20 * i;
         random_requests(10 + i, 5000);
+    }
+}
+
+/* With its spares and with sectors that hold no data; the last track ends
+ * before its last sector. */
+TEST(random_requests_to_a_drive_that_reads_whole_tracks_do_too)
+{
+    toy.ahead = AHEAD_TRACK;
+    for (u32 i = 0; i < 8; i++) {
+        toy.gaps = i % 2 ? gaps : NULL;
+        toy.sectors = i % 2 ? 590 : 610;
+        toy.write_behind = i / 2 % 2;
+        toy.segments = i / 4 ? 3 : 1;
+        toy.segment_sectors = i / 4 ? 24 : 72;
+        toy.read_mark_percent = 15 * i;
+        toy.reselect_ns = 1000 * i;
+        random_requests(20 + i, 3000);
     }
 }
 

@@ -2,12 +2,10 @@
 #include "grade/native/kernel/drive_slow.h"
 #include "grade/native/test.h"
 
-#define SECTORS 4096
-
 /* Where each sector lies. */
 static struct place {
     u32 cyl, head, slot, slots;
-} places[SECTORS];
+} places[SLOW_SECTORS];
 static u64 nplaces;
 
 static u64 slot_ns(const struct slow_drive *d, u64 sector)
@@ -38,7 +36,7 @@ static void lay_out(const struct drive_model *m, const struct zone *z,
         if (t)
             skew += head ? z->track_skew : z->cyl_skew;
         for (u32 i = 0; i < n - (ends ? m->spares : 0); i++, number++) {
-            check(nplaces < SECTORS);
+            check(nplaces < SLOW_SECTORS);
             if (number >= g->front && !is_slip(g, number))
                 places[nplaces++] = (struct place){z->first_cyl + t / m->heads,
                                                    head, (i + skew) % n, n};
@@ -103,8 +101,55 @@ static void extend(struct slow_drive *d, struct segment *s)
         s->first++;
 }
 
+bool slow_holds(const struct slow_drive *d, u32 i, u64 sector)
+{
+    const struct segment *s = &d->segment[i];
+    return d->turn[i] ? d->held[i][sector]
+                      : s->first <= sector && sector < s->end;
+}
+
+static bool same_track(u64 a, u64 b)
+{
+    return places[a].cyl == places[b].cyl && places[a].head == places[b].head;
+}
+
+/* In a turn over a track: the sector that comes next of those that have not
+ * come yet. -1: all have. */
+static i64 next_in_turn(const struct slow_drive *d)
+{
+    i64 next = -1;
+    u64 next_ns = UINT64_MAX;
+    for (u64 k = 0; k < d->model->sectors; k++) {
+        if (!same_track(k, d->turn_sector) || d->held[d->ahead][k])
+            continue;
+        u64 there_ns = d->arm_ns + travel_ns(d, k, false);
+        if (next_pass_ns(d, k, there_ns) < next_ns) {
+            next = k;
+            next_ns = next_pass_ns(d, k, there_ns);
+        }
+    }
+    return next;
+}
+
+/* Returns the sector that has come by until_ns, or -1. */
+static i64 turn(struct slow_drive *d, u64 until_ns)
+{
+    i64 k = next_in_turn(d);
+    if (!pass(d, k, false, until_ns))
+        return -1;
+    d->held[d->ahead][k] = true;
+    if (next_in_turn(d) < 0)
+        d->ahead = -1;
+    return k;
+}
+
 static void read_ahead(struct slow_drive *d, u64 now_ns)
 {
+    if (d->model->ahead == AHEAD_TRACK) {
+        while (d->ahead >= 0 && turn(d, now_ns) >= 0)
+            ;
+        return;
+    }
     while (d->ahead >= 0) {
         struct segment *s = &d->segment[d->ahead];
         const struct place *p = &places[s->end];
@@ -134,6 +179,8 @@ static i32 oldest(const struct slow_drive *d)
 static void empty(struct slow_drive *d, i32 i, u64 sector)
 {
     d->segment[i].first = d->segment[i].end = sector;
+    memset(d->held[i], false, sizeof d->held[i]);
+    d->turn[i] = false;
     if (d->ahead == i)
         d->ahead = -1;
 }
@@ -161,8 +208,11 @@ static u64 send(const struct slow_drive *d, const u64 *here_ns, u32 n,
     u64 mark = 1, ns = ready_ns;
     while (100 * mark < m->read_mark_percent * n)
         mark++;
-    if (here_ns[mark - 1])
-        ns = MAX(ns, here_ns[mark - 1]) + m->reselect_ns;
+    u64 marked_ns = 0;
+    for (u32 i = 0; i < mark; i++)
+        marked_ns = MAX(marked_ns, here_ns[i]);
+    if (marked_ns)
+        ns = MAX(ns, marked_ns) + m->reselect_ns;
     for (u32 i = 0; i < n; i++)
         ns = MAX(ns, here_ns[i]) + m->bus_ns;
     return ns;
@@ -185,6 +235,82 @@ static u64 ahead_to(const struct slow_drive *d, const struct segment *s,
     return to;
 }
 
+/* How far segment i holds all from this sector on. */
+static u64 held_to(const struct slow_drive *d, u32 i, u64 sector)
+{
+    while (sector < d->model->sectors && slow_holds(d, i, sector))
+        sector++;
+    return sector;
+}
+
+static bool in_turn(const struct slow_drive *d, u64 sector)
+{
+    return d->ahead >= 0 && same_track(sector, d->turn_sector);
+}
+
+static bool at_hand(const struct slow_drive *d, u64 sector)
+{
+    bool held = in_turn(d, sector);
+    for (u32 i = 0; i < d->cache.segments; i++)
+        held |= slow_holds(d, i, sector);
+    return held;
+}
+
+/* The segment to take a read from this sector on out of, and up to where: that
+ * which holds the most; or that of the turn, which may have to begin. */
+static i32 segment_for(struct slow_drive *d, u64 sector, u64 ready_ns, u64 *to)
+{
+    i32 best = -1;
+    *to = sector;
+    for (u32 i = 0; i < d->cache.segments; i++) {
+        if (held_to(d, i, sector) > *to) {
+            best = i;
+            *to = held_to(d, i, sector);
+        }
+    }
+    if (best >= 0)
+        return best;
+    while (*to < d->model->sectors && same_track(*to, sector))
+        ++*to;
+    if (!in_turn(d, sector)) {
+        i32 i = oldest(d);
+        empty(d, i, sector);
+        d->arm_ns = MAX(d->arm_ns, ready_ns);
+        d->turn[i] = true;
+        d->turn_sector = sector;
+        d->turns++;
+        d->ahead = i;
+        if (d->written == i)
+            d->written = -1;
+    }
+    return d->ahead;
+}
+
+static u64 serve_by_tracks(struct slow_drive *d, u64 now_ns, u64 sector,
+                           u64 end)
+{
+    const struct drive_model *m = d->model;
+    u64 here_ns[SLOW_SECTORS] = {0}, to = sector, from = sector;
+    bool hit = true;
+    i32 i = -1;
+    for (u64 k = sector; k < end; k++)
+        hit &= at_hand(d, k);
+    u64 ready_ns = now_ns + (hit ? m->read_hit_ns : m->read_miss_ns)[d->wrote];
+    for (u64 k = sector; k < end; k++) {
+        if (k == to) {
+            from = k;
+            i = segment_for(d, k, ready_ns, &to);
+            d->segment[i].used = d->commands;
+        }
+        while (!slow_holds(d, i, k)) {
+            u64 came = turn(d, UINT64_MAX);
+            if (came >= from && came < MIN(to, end))
+                here_ns[came - sector] = d->arm_ns;
+        }
+    }
+    return send(d, here_ns, end - sector, ready_ns) + m->done_ns[AFTER_READ];
+}
+
 static u64 serve_read(struct slow_drive *d, u64 now_ns, u64 sector, u64 end)
 {
     const struct drive_model *m = d->model;
@@ -192,7 +318,7 @@ static u64 serve_read(struct slow_drive *d, u64 now_ns, u64 sector, u64 end)
     bool joins = i >= 0 && i == d->ahead, from_platter = false;
     bool hit = joins || (i >= 0 && end <= d->segment[i].end);
     u64 ready_ns = now_ns + (hit ? m->read_hit_ns : m->read_miss_ns)[d->wrote];
-    u64 here_ns[SECTORS] = {0}; /* 0: it was in the cache */
+    u64 here_ns[SLOW_SECTORS] = {0}; /* 0: it was in the cache */
     bool sequential = i >= 0;
     if (i < 0)
         empty(d, i = oldest(d), sector);
@@ -258,8 +384,10 @@ static u64 serve_write(struct slow_drive *d, u64 now_ns, u64 sector, u64 end)
         pass(d, k, true, UINT64_MAX);
     for (u32 i = 0; i < d->cache.segments; i++)
         for (u64 k = sector; k < end; k++)
-            if (d->segment[i].first <= k && k < d->segment[i].end)
+            if (slow_holds(d, i, k)) {
                 d->segment[i].first = d->segment[i].end;
+                d->turn[i] = false;
+            }
     struct segment *s = &d->segment[d->written];
     u64 here_ns = ready_ns + (end - sector) * m->bus_ns;
     u64 done_ns = d->arm_ns + m->reselect_ns;
@@ -280,8 +408,10 @@ u64 slow_service(struct slow_drive *d, u64 now_ns, u64 sector, u32 n,
     u64 begin_ns = MAX(now_ns, d->free_ns);
     d->commands++;
     read_ahead(d, begin_ns);
-    d->free_ns = write ? serve_write(d, begin_ns, sector, sector + n)
-                       : serve_read(d, begin_ns, sector, sector + n);
+    bool by_tracks = d->model->ahead == AHEAD_TRACK;
+    d->free_ns = write       ? serve_write(d, begin_ns, sector, sector + n)
+                 : by_tracks ? serve_by_tracks(d, begin_ns, sector, sector + n)
+                             : serve_read(d, begin_ns, sector, sector + n);
     d->wrote = write;
     return d->free_ns;
 }
@@ -296,6 +426,7 @@ void slow_divide(struct slow_drive *d, u64 now_ns, const struct drive_cache *c)
     u64 begin_ns = MAX(now_ns, d->free_ns);
     read_ahead(d, begin_ns);
     memset(d->segment, 0, sizeof d->segment);
+    memset(d->turn, false, sizeof d->turn);
     d->cache = *c;
     d->ahead = d->written = -1;
     d->free_ns = begin_ns + d->model->read_miss_ns[d->wrote];

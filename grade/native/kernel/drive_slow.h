@@ -8,6 +8,8 @@
 
 #include "kernel/disk/drive.h"
 
+#define SLOW_SECTORS 4096
+
 struct slow_drive {
     const struct drive_model *model;
     struct drive_cache cache;
@@ -17,6 +19,11 @@ struct slow_drive {
     struct segment segment[MAX_SEGMENTS];
     i32 ahead, written; /* numbers of segments; -1: none */
     u64 ahead_end;
+    /* Of a drive that reads whole tracks: what each segment holds, and which
+     * are of such a turn; how many turns there were; a sector of the last
+     * one's. */
+    bool held[MAX_SEGMENTS][SLOW_SECTORS], turn[MAX_SEGMENTS];
+    u64 turns, turn_sector;
 };
 
 /* Lay the model's sectors out. Returns how many its zones hold. */
@@ -27,6 +34,7 @@ u64 slow_service(struct slow_drive *, u64 now_ns, u64 sector, u32 n,
                  bool write);
 void slow_catch_up(struct slow_drive *, u64 now_ns);
 void slow_divide(struct slow_drive *, u64 now_ns, const struct drive_cache *);
+bool slow_holds(const struct slow_drive *, u32 segment, u64 sector);
 u64 slow_seek_edge(struct slow_drive *, u64 now_ns, bool last);
 
 #endif
