@@ -42,6 +42,7 @@ IF_GIVEN = (
     "drive_bus_kb_s",
     "drive_segments",
     "drive_ahead_if_sequential",
+    "drive_ahead",
     "drive_seed",
     "drive_misjudged_percent",
 )

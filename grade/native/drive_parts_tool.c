@@ -2,10 +2,11 @@
  * What a drive did for each command: replays commands on its model, and prints
  * where the time of each went.
  *
- *   drive_parts_tool DRIVE [NAME=NUMBER]...
+ *   drive_parts_tool DRIVE [NAME=VALUE]...
  *
  * NAME: a boot argument of the kernel: drive_segments, drive_bus_kb_s,
- * drive_ahead_if_sequential, or drive_seed (with the disk's number added).
+ * drive_ahead_if_sequential, drive_seed (with the disk's number added), or
+ * drive_ahead.
  *
  * Standard input has a line for each command, in the order in which the drive
  * took them up:
@@ -78,7 +79,8 @@ static void go_there(struct parts *p, const struct drive *d, u64 ready_ns,
 {
     const struct drive_model *m = d->model;
     struct drive empty = *d; /* a cache without this sector */
-    memset(empty.segment, 0, sizeof empty.segment);
+    if (!d->whole_tracks)
+        memset(empty.segment, 0, sizeof empty.segment);
     empty.free_ns = 0;
     u64 overhead_ns = (write ? m->write_miss_ns : m->read_miss_ns)[d->after];
     struct approach a =
@@ -87,6 +89,23 @@ static void go_there(struct parts *p, const struct drive *d, u64 ready_ns,
     p->busy_ns = free_ns - ready_ns;
     p->seek_ns = a.there_ns - free_ns;
     p->rotation_ns = a.begin_ns - a.there_ns;
+}
+
+/* Of a drive that reads whole tracks. */
+static void read_of_track(struct parts *p, const struct drive *d,
+                          const struct command *c)
+{
+    struct approach a =
+        drive_approach(d, p->begin_ns, c->sector, c->nsectors, false);
+    bool elsewhere = a.begin_ns > p->begin_ns;
+    struct drive after = *d;
+    drive_service(&after, p->begin_ns, c->sector, c->nsectors, false);
+    p->command_ns =
+        (elsewhere ? d->model->read_miss_ns : d->model->read_hit_ns)[d->after];
+    p->kind = elsewhere ? "miss" : after.arm_ns == d->arm_ns ? "hit" : "ahead";
+    if (elsewhere)
+        go_there(p, d, p->begin_ns + p->command_ns, c->sector, c->nsectors,
+                 false);
 }
 
 static void read_parts(struct parts *p, const struct drive *d,
@@ -127,7 +146,9 @@ static struct parts serve(struct drive *d, const struct command *c, u64 now_ns)
     struct drive seen = *d;
     if (!d->model->service_ns) {
         drive_catch_up(&seen, p.begin_ns);
-        (c->write ? write_parts : read_parts)(&p, &seen, c);
+        (c->write            ? write_parts
+         : seen.whole_tracks ? read_of_track
+                             : read_parts)(&p, &seen, c);
     }
     p.done_ns = drive_service(d, now_ns, c->sector, c->nsectors, c->write);
     return p;
@@ -177,6 +198,8 @@ static void set(struct drive *d, const char *word)
         d->ahead_if_sequential = n;
     } else if (!strncmp(word, "drive_seed", length) && length == 10) {
         d->random = n;
+    } else if (!strncmp(word, "drive_ahead", length) && length == 11) {
+        drive_set_ahead(d, value + 1, false);
     } else {
         fprintf(stderr, "drive_parts_tool: %s: no such argument\n", word);
         exit(2);

@@ -19,7 +19,10 @@ from grade.machine.trace import Event
 from grade.measure.schema import Run
 
 TOOL = NATIVE / "drive_parts_tool"
-TOLD = ("drive_segments", "drive_bus_kb_s", "drive_ahead_if_sequential", "drive_seed")
+TOLD = (
+    *("drive_segments", "drive_bus_kb_s", "drive_ahead_if_sequential", "drive_seed"),
+    "drive_ahead",  # the last: it depends on the others
+)
 LATE_NS = 2_000_000  # so much later the kernel may note that a command is done, if it is at work
 PARTS = ("command", "busy", "seek", "rotation", "transfer")
 

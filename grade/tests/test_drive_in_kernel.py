@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from conftest import Run
 
 from grade.machine.qemu import Disk
@@ -13,6 +14,50 @@ def test_a_disk_larger_than_its_drive_is_refused(run_script: Run) -> None:
     assert result.status != 0
     assert "must not run" not in result.console
     assert "lps540s: holds 1056640 sectors, disk1 has 2097152" in result.console
+
+
+def test_a_drive_that_reads_whole_tracks_has_what_lies_before_a_request(run_script: Run) -> None:
+    """Eight blocks of a file, the last first, which are on two tracks at most.
+
+    With whole tracks there are two turns of 15 ms, two seeks, which take 8 ms at most over so small
+    a disk, and eight commands of 2.6 ms: 67 ms at most. By its row, hp97560 has to wait for each
+    block but the first for most of a turn.
+    """
+    again = [f"dd if=/f of=/dev/null bs=4k count=1 skip={i}\n" for i in range(7, -1, -1)]
+    script = f"dd if=/g of=/dev/null\ncat /dev/hist\n{''.join(again)}cat /dev/hist\n"
+    files = {"f": bytes(8 * 4096), "g": b"g"}
+    sums = {}
+    for how in ("", "drive_ahead=track"):
+        args = f"drive=hp97560 prefetch=none {how}"
+        result = run_script(script, files=files, args=args, lab=True)
+        assert result.status == 0, result.console
+        pattern = r"^hist disk0.read_response ns (\d+) (\d+)$"
+        (n, ns), (all_n, all_ns) = re.findall(pattern, result.console, re.M)
+        assert int(all_n) - int(n) == 8
+        sums[how] = (int(all_ns) - int(ns)) / 10**6
+    assert sums["drive_ahead=track"] < 67 < sums[""]
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ("drive=hp97560 drive_ahead=far", "drive_ahead=far: hp97560: must be track"),
+        ("drive=fixed drive_ahead=track", "argument drive_ahead: unknown"),
+        ("drive=none drive_ahead=track", "argument drive_ahead: unknown"),
+        (
+            "drive=hp97560 drive_segments=4 drive_ahead=track",
+            "drive_ahead=track: hp97560: a segment of its cache is smaller than a track",
+        ),
+        (
+            "drive=hp97560 drive_segments=adaptive drive_ahead=track",
+            "drive_ahead=track: hp97560: not with segments that adapt or ahead_if_sequential",
+        ),
+    ],
+)
+def test_whole_tracks_are_refused_with_the_reason(run_script: Run, args: str, said: str) -> None:
+    result = run_script("true", args=args, lab=True)
+    assert result.status == 100
+    assert f"boot: {said}" in result.console
 
 
 def test_a_drive_that_queues_commands_itself_answers_sooner(run_script: Run) -> None:

@@ -28,6 +28,7 @@ CONFIG = {
     **{"root": {"drive": "fixed"}, "data": {"drive": "fixed"}, "block": "4K"},
     **{"policies": POLICIES, "drive_command_us": None, "drive_segments": None},
     **{"drive_bus_kb_s": None, "drive_ahead_if_sequential": None, "drive_seed": None},
+    **{"drive_ahead": None},
 }
 # Three random readers beside a sequential one with prefetching, and a writer whose blocks are
 # flushed in bursts and join. The drive holds four commands, which are on their way for 0.3 ms.
@@ -38,6 +39,7 @@ source = "this test"
 [machine]
 nbuf = 200
 drive_depth = {depth}
+{more}
 drive_command_us = 300
 
 [machine.data]
@@ -187,11 +189,17 @@ def test_ms_have_all_their_digits() -> None:
     assert ms(5) == "0.000005"
 
 
-@pytest.fixture(scope="module", params=[(1, "rz58", "clook"), (4, "cheetah4lp", "fcfs")])
+TRACKS = 'drive_ahead = "track"'
+
+
+@pytest.fixture(
+    scope="module",
+    params=[(1, "rz58", "clook", ""), (4, "cheetah4lp", "fcfs", ""), (1, "rz58", "fcfs", TRACKS)],
+)
 def explainer(request: pytest.FixtureRequest, tmp_path_factory) -> Explainer:
-    depth, drive, sched = request.param
+    depth, drive, sched, more = request.param
     path = tmp_path_factory.mktemp("why") / "mixed.toml"
-    path.write_text(MIXED.format(depth=depth, drive=drive, sched=sched))
+    path.write_text(MIXED.format(depth=depth, drive=drive, sched=sched, more=more))
     return Explainer(keep(load(path).runs[0], FOLDER))
 
 
@@ -247,7 +255,7 @@ def test_a_run_without_the_models_argument_would_be_noticed(explainer) -> None:
 
 def test_the_command_prints_the_chain_and_how_to_see_it(capsys, monkeypatch, tmp_path) -> None:
     path = tmp_path / "mixed.toml"
-    path.write_text(MIXED.format(depth=1, drive="rz58", sched="clook"))
+    path.write_text(MIXED.format(depth=1, drive="rz58", sched="clook", more=""))
     monkeypatch.setattr("sys.argv", ["why", "--run", "1", "--read", "longest", str(path)])
     assert why.main() == 0
     said = capsys.readouterr().out

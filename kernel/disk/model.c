@@ -295,8 +295,8 @@ static u32 sectors_wanted(const char *name, u32 sectors, u64 min_kb)
     return arg_text(name) ? 2 * arg_number(name, 0, min_kb, 65536) : sectors;
 }
 
-/* Divide the drive's cache, and set the speed of its bus, as the boot arguments
- * want it. */
+/* Divide the drive's cache, and set the speed of its bus and how it reads
+ * ahead, as the boot arguments want it. */
 static void fit_cache(struct disk *d)
 {
     const struct drive_model *m = d->drive.model;
@@ -317,6 +317,9 @@ static void fit_cache(struct disk *d)
     u64 bus_kb_s = arg_number("drive_bus_kb_s", 0, 100, 1000000);
     if (bus_kb_s)
         d->drive.bus_ns = SECTOR_BYTES * NS_PER_MS / bus_kb_s;
+    const char *how = arg_text("drive_ahead"), *wrong = NULL;
+    if (how && (wrong = drive_set_ahead(&d->drive, how, d->adapts)))
+        boot_fail("drive_ahead=%s: %s: %s", how, m->name, wrong);
 }
 
 /* The depth: without a model, what the device takes (d->depth so far), or one

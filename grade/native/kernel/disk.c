@@ -497,6 +497,16 @@ TEST(how_much_is_read_ahead_can_be_said)
     check_eq(disk_get(0)->drive.model->read_ahead_sectors, 282);
 }
 
+TEST(drives_can_read_whole_tracks_ahead)
+{
+    check_cache("drive=cheetah4lp drive_ahead=track", 3, 282, 282);
+    check_eq(disk_get(0)->drive.whole_tracks, true);
+    check_cache("drive=hp97560 drive_ahead=track drive_segments=3", 3, 85, 85);
+    check_eq(disk_get(0)->drive.whole_tracks, true);
+    check_cache("drive=hp97560", 1, 256, 256);
+    check_eq(disk_get(0)->drive.whole_tracks, false);
+}
+
 TEST(the_rate_of_the_bus_can_be_said)
 {
     check_cache("drive=cheetah4lp drive_bus_kb_s=5000", 3, 282, 282);
@@ -538,6 +548,28 @@ static void boot_fast_bus(void)
 static void boot_late(void)
 {
     boot_disks("drive=cheetah4lp drive_command_us=100001");
+}
+
+static void boot_other_ahead(void)
+{
+    boot_disks("drive=cheetah4lp drive_ahead=1");
+}
+
+static void boot_ahead_in_small_segments(void)
+{
+    boot_disks("drive=hp97560 drive_ahead=track drive_segments=4");
+}
+
+static void boot_ahead_in_segments_that_adapt(void)
+{
+    boot_disks("drive=hp97560 drive_ahead=track drive_segments=adaptive");
+}
+
+TEST(whole_tracks_are_refused_with_the_reason)
+{
+    check_panics(boot_other_ahead, "drive_ahead=1: cheetah4lp: must be track");
+    check_panics(boot_ahead_in_small_segments, "smaller than a track");
+    check_panics(boot_ahead_in_segments_that_adapt, "segments that adapt");
 }
 
 TEST(boot_arguments_of_drives_have_their_ranges)
