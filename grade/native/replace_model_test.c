@@ -301,7 +301,7 @@ TEST(clock_evicts_as_its_model)
 static struct {
     u64 kin, kout;                     /* the tunables */
     struct numbers unwanted, a1in, am; /* those in use are in a1in too */
-    struct numbers ghosts;             /* blocks */
+    struct numbers ghosts, coming;     /* blocks */
     bool in_a1in[BUFFERS], in_am[BUFFERS];
     u64 most;
 } q;
@@ -332,7 +332,8 @@ static void two_q_insert(u64 i, bool reuse)
     } else if (q.in_am[i]) {
         push_back(&q.am, i);
     } else if (!q.in_a1in[i]) {
-        bool again = take(&q.ghosts, buffers[i].blkno);
+        bool again = take(&q.coming, buffers[i].blkno) ||
+                     take(&q.ghosts, buffers[i].blkno);
         counted[2] += again;
         q.in_am[i] = again;
         q.in_a1in[i] = !again;
@@ -347,6 +348,12 @@ static void two_q_remove(u64 i)
 {
     take(&q.unwanted, i);
     take(&q.am, i);
+}
+
+static void two_q_coming(u64 blkno)
+{
+    if (take(&q.ghosts, blkno))
+        push_back(&q.coming, blkno);
 }
 
 static u64 two_q_victim(void)
@@ -378,7 +385,7 @@ static void two_q_evicted(u64 i)
 TEST(two_q_evicts_as_its_model)
 {
     check_model(&(struct model){"2q", two_q_begins, two_q_insert, two_q_remove,
-                                two_q_victim, NULL, two_q_evicted});
+                                two_q_victim, two_q_coming, two_q_evicted});
 }
 
 /* ---- ARC ---- */
@@ -476,6 +483,266 @@ TEST(arc_evicts_as_its_model)
 {
     check_model(&(struct model){"arc", arc_begins, arc_insert, arc_remove,
                                 arc_victim, arc_coming, arc_evicted});
+}
+
+/* ---- CAR ---- */
+
+/* The clocks have the blocks in use, too: the hand passes over those. */
+static struct {
+    u32 list_of[BUFFERS];
+    struct numbers lists[LISTS], b1, b2;
+    bool marked[BUFFERS];
+    u64 p, c;
+} car;
+
+static void car_begins(const struct policy *p, u64 *seed)
+{
+    (void)p, (void)seed;
+    memset(&car, 0, sizeof car);
+}
+
+static void car_join(u64 i, u32 list)
+{
+    take(&car.lists[car.list_of[i]], i);
+    push_back(&car.lists[list], i);
+    car.list_of[i] = list;
+    car.marked[i] = false;
+}
+
+static u32 car_list_for(u64 blkno)
+{
+    u64 n1 = car.b1.n, n2 = car.b2.n;
+    if (take(&car.b1, blkno)) {
+        counted[2]++;
+        car.p = MIN(car.p + MAX(1, n2 / n1), car.c);
+        return T2;
+    }
+    if (!take(&car.b2, blkno))
+        return T1;
+    counted[3]++;
+    u64 less = MAX(1, n1 / n2);
+    car.p = car.p > less ? car.p - less : 0;
+    return T2;
+}
+
+static void car_insert(u64 i, bool reuse)
+{
+    if (!reuse)
+        car_join(i, UNWANTED);
+    else if (car.list_of[i] >= T1)
+        car.marked[i] = true;
+    else
+        car_join(i, car_list_for(buffers[i].blkno));
+    u64 t1 = car.lists[T1].n, t2 = car.lists[T2].n;
+    car.c = MAX(car.c, t1 + t2);
+    shorten(&car.b1, car.c - t1);
+    shorten(&car.b2, 2 * car.c - t1 - t2 - car.b1.n);
+}
+
+static void stays(u64 i)
+{
+    (void)i;
+}
+
+static u64 first_evictable(const struct numbers *l)
+{
+    for (u64 i = 0; i < l->n; i++) {
+        if (evictable[l->at[i]])
+            return l->at[i];
+    }
+    return NOBODY;
+}
+
+static u64 car_victim(void)
+{
+    u64 none = first_evictable(&car.lists[UNWANTED]);
+    while (none == NOBODY) {
+        u64 one = first_evictable(&car.lists[T1]);
+        u64 two = first_evictable(&car.lists[T2]);
+        bool long_enough = car.lists[T1].n && car.lists[T1].n >= car.p;
+        u64 i = two == NOBODY || (one != NOBODY && long_enough) ? one : two;
+        if (i == NOBODY || !car.marked[i])
+            return i;
+        car_join(i, T2);
+    }
+    return none;
+}
+
+static void car_evicted(u64 i)
+{
+    u32 list = car.list_of[i];
+    take(&car.lists[list], i);
+    car.list_of[i] = NONE;
+    if (list == UNWANTED)
+        return;
+    counted[list - T1]++;
+    push_back(list == T1 ? &car.b1 : &car.b2, buffers[i].blkno);
+}
+
+TEST(car_evicts_as_its_model)
+{
+    check_model(&(struct model){"car", car_begins, car_insert, stays,
+                                car_victim, NULL, car_evicted});
+}
+
+/* ---- SIEVE ---- */
+
+/* Buffers as they came, those in use too; the hand is at one of them. */
+static struct {
+    struct numbers queue, unwanted;
+    bool marked[BUFFERS];
+    u64 hand; /* a place in the queue */
+} sieve;
+
+static void sieve_begins(const struct policy *p, u64 *seed)
+{
+    (void)p, (void)seed;
+    memset(&sieve, 0, sizeof sieve);
+}
+
+static u64 place_in(const struct numbers *l, u64 number)
+{
+    u64 at = 0;
+    while (at < l->n && l->at[at] != number)
+        at++;
+    return at;
+}
+
+/* If it stood before the hand, that keeps its block. */
+static void sieve_leave(u64 i)
+{
+    sieve.hand -= place_in(&sieve.queue, i) < sieve.hand;
+    take(&sieve.queue, i);
+}
+
+static void sieve_insert(u64 i, bool reuse)
+{
+    sieve.marked[i] = reuse && has(&sieve.queue, i);
+    take(&sieve.unwanted, i);
+    if (!reuse) {
+        sieve_leave(i);
+        push_back(&sieve.unwanted, i);
+    } else if (!has(&sieve.queue, i)) {
+        push_back(&sieve.queue, i);
+    }
+}
+
+static u64 sieve_victim(void)
+{
+    u64 none = first_evictable(&sieve.unwanted);
+    if (none != NOBODY || first_evictable(&sieve.queue) == NOBODY)
+        return none;
+    for (;; sieve.hand++) {
+        sieve.hand = sieve.hand < sieve.queue.n ? sieve.hand : 0;
+        u64 i = sieve.queue.at[sieve.hand];
+        if (!evictable[i])
+            continue;
+        if (!sieve.marked[i])
+            return i;
+        sieve.marked[i] = false;
+        counted[0]++;
+    }
+}
+
+/* Beyond the youngest evictable block the hand begins anew. */
+static void sieve_evicted(u64 i)
+{
+    u64 at = place_in(&sieve.queue, i), after = at + 1;
+    bool was = take(&sieve.queue, i);
+    take(&sieve.unwanted, i);
+    while (was && after <= sieve.queue.n &&
+           !evictable[sieve.queue.at[after - 1]])
+        after++;
+    if (was)
+        sieve.hand = after > sieve.queue.n ? 0 : at;
+}
+
+TEST(sieve_evicts_as_its_model)
+{
+    check_model(&(struct model){"sieve", sieve_begins, sieve_insert, stays,
+                                sieve_victim, NULL, sieve_evicted});
+}
+
+/* ---- S3-FIFO ---- */
+
+enum { SMALL = T1, MAIN = T2 };
+
+static struct {
+    u64 percent; /* the tunable */
+    u32 list_of[BUFFERS];
+    u64 uses[BUFFERS], most;
+    struct numbers lists[LISTS], ghosts; /* those in use too; blocks */
+} s3;
+
+static void s3fifo_begins(const struct policy *p, u64 *seed)
+{
+    memset(&s3, 0, sizeof s3);
+    s3.percent = 1 + random_u64(seed) % 99;
+    tunable_named(p, "small_percent")->value = s3.percent;
+}
+
+static void s3fifo_join(u64 i, u32 list, u64 uses)
+{
+    take(&s3.lists[s3.list_of[i]], i);
+    push_back(&s3.lists[list], i);
+    s3.list_of[i] = list;
+    s3.uses[i] = uses;
+}
+
+static void s3fifo_insert(u64 i, bool reuse)
+{
+    if (!reuse) {
+        s3fifo_join(i, UNWANTED, 0);
+    } else if (s3.list_of[i] >= SMALL) {
+        s3.uses[i] = MIN(s3.uses[i] + 1, 3);
+    } else {
+        bool again = take(&s3.ghosts, buffers[i].blkno);
+        counted[3] += again;
+        s3fifo_join(i, again ? MAIN : SMALL, 0);
+    }
+    s3.most = MAX(s3.most, s3.lists[SMALL].n + s3.lists[MAIN].n);
+}
+
+static u64 s3fifo_victim(void)
+{
+    u64 small_size = MAX(1, s3.most * s3.percent / 100), i;
+    if ((i = first_evictable(&s3.lists[UNWANTED])) != NOBODY)
+        return i;
+    for (;;) {
+        u64 small = first_evictable(&s3.lists[SMALL]);
+        i = first_evictable(&s3.lists[MAIN]);
+        if (small != NOBODY &&
+            (i == NOBODY || s3.lists[SMALL].n >= small_size)) {
+            if (s3.uses[small] < 2)
+                return small;
+            s3fifo_join(small, MAIN, 0);
+            counted[2]++;
+        } else if (i == NOBODY || !s3.uses[i]) {
+            return i;
+        } else {
+            s3fifo_join(i, MAIN, s3.uses[i] - 1);
+        }
+    }
+}
+
+static void s3fifo_evicted(u64 i)
+{
+    u64 small_size = MAX(1, s3.most * s3.percent / 100);
+    u32 list = s3.list_of[i];
+    take(&s3.lists[list], i);
+    s3.list_of[i] = NONE;
+    if (list == SMALL) {
+        push_back(&s3.ghosts, buffers[i].blkno);
+        shorten(&s3.ghosts, s3.most - MIN(s3.most, small_size));
+    }
+    counted[0] += list == SMALL;
+    counted[1] += list == MAIN;
+}
+
+TEST(s3fifo_evicts_as_its_model)
+{
+    check_model(&(struct model){"s3fifo", s3fifo_begins, s3fifo_insert, stays,
+                                s3fifo_victim, NULL, s3fifo_evicted});
 }
 
 /* ---- CFLRU ---- */

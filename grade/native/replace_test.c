@@ -273,6 +273,178 @@ TEST(arc_keeps_the_place_of_a_block_in_use_and_evicts_another)
     check_victims(p, (u32[]){1, 2, 3}, 3);
 }
 
+/* In brackets the queue, the oldest first; * is a mark, > the hand. */
+TEST(sieve_passes_over_what_was_used_and_leaves_it_in_its_place)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "sieve");
+    insert_all(p, 0, 3);
+    use(p, 0);
+    use(p, 2);                  /* [>0* 1 2* 3] */
+    check_eq(replace(p, 4), 1); /* [0 >2* 3 4] */
+    check_eq(replace(p, 5), 3); /* [0 2 >4 5] */
+    use(p, 0);                  /* behind the hand: [0* 2 >4 5] */
+    check_eq(replace(p, 6), 4); /* [0* 2 >5 6] */
+    use(p, 5);
+    use(p, 6);                  /* [0* 2 >5* 6*] */
+    check_eq(replace(p, 7), 2); /* round: [0 >5 6 7] */
+    check_eq(replace(p, 8), 5); /* [0 >6 7 8] */
+    check_victims(p, (u32[]){6, 7, 8, 0}, 4);
+    check(p->replace.victim() == NULL);
+    check_eq(counter_of(p, "passed"), 5); /* 0 2, 5 6 0 */
+}
+
+/* The victim is the youngest, so the hand goes to the oldest, not to the block
+ * that comes. */
+TEST(sieves_hand_begins_again_beyond_the_youngest)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "sieve");
+    insert_all(p, 0, 2);
+    use(p, 0);
+    use(p, 1);                  /* [>0* 1* 2] */
+    check_eq(replace(p, 3), 2); /* [>0 1 3] */
+    check_eq(replace(p, 4), 0); /* [>1 3 4] */
+    check_victims(p, (u32[]){1, 3, 4}, 3);
+}
+
+TEST(sieve_evicts_first_what_nobody_will_want)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "sieve");
+    insert_all(p, 0, 2);
+    use(p, 0);
+    remove_block(p, 2);
+    insert(p, 2, false);
+    check_victims(p, (u32[]){2, 1, 0}, 3);
+}
+
+/* 8 blocks: the small queue has 2 at 25 percent, the main queue 6, and 6 names
+ * are remembered. S is the small queue, M the main one, G the names; ' is a use
+ * that counts. */
+TEST(s3fifo_keeps_what_was_used_twice_and_what_comes_again)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "s3fifo");
+    tunable_named(p, "small_percent")->value = 25;
+    insert_all(p, 0, 7);
+    use(p, 0);
+    use(p, 1);
+    use(p, 1);                   /* S 0' 1'' 2 3 4 5 6 7 */
+    check_eq(replace(p, 8), 0);  /* one use is not enough; G 0 */
+    check_eq(replace(p, 9), 2);  /* S 3 4 5 6 7 8 9, M 1, G 0 2 */
+    check_eq(replace(p, 0), 3);  /* S 4 to 9, M 1 0, G 2 3 */
+    use(p, 1);                   /* M 1' 0 */
+    check_eq(replace(p, 2), 4);  /* S 5 to 9, M 1' 0 2, G 3 4 */
+    check_eq(replace(p, 3), 5);  /* S 6 to 9, M 1' 0 2 3, G 4 5 */
+    check_eq(replace(p, 4), 6);  /* S 7 8 9, M 1' 0 2 3 4, G 5 6 */
+    check_eq(replace(p, 5), 7);  /* S 8 9, M 1' 0 2 3 4 5, G 6 7 */
+    check_eq(replace(p, 10), 8); /* S 9 10, G 6 7 8 */
+    use(p, 9);
+    use(p, 9);                   /* 9 moves to M, which has 7 then: */
+    check_eq(replace(p, 11), 0); /* 1 goes round; M 2 3 4 5 9 1, S 10 11 */
+    check_eq(counter_of(p, "moved"), 2);      /* 1, 9 */
+    check_eq(counter_of(p, "remembered"), 5); /* 0, 2 to 5 */
+    check_eq(counter_of(p, "from_main"), 1);
+    check_victims(p, (u32[]){10, 2, 3, 4, 5, 9, 1, 11}, 8);
+    check(p->replace.victim() == NULL);
+}
+
+/* 4 blocks: the small queue has 1 at 25 percent. 0 is used nine times in the
+ * main queue, 1 three times: they go as they came. */
+TEST(s3fifo_counts_three_uses_and_takes_one_off_each_round)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "s3fifo");
+    tunable_named(p, "small_percent")->value = 25;
+    insert_all(p, 0, 3);
+    for (u32 i = 0; i < 4; i++)
+        use(p, i % 2);
+    check_eq(replace(p, 4), 2); /* S 3 4, M 0 1 */
+    for (u32 i = 0; i < 12; i++)
+        use(p, i % 4 == 1); /* M 0''' 1''' */
+    check_eq(replace(p, 5), 3);
+    for (u32 i = 0; i < 4; i++)
+        use(p, 4 + i % 2);      /* S 4'' 5'' */
+    check_eq(replace(p, 6), 4); /* S 6, M 5 0'' 1'' */
+    check_victims(p, (u32[]){6, 5, 0, 1}, 4);
+}
+
+TEST(s3fifo_evicts_first_what_nobody_will_want_and_forgets_it)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "s3fifo");
+    insert_all(p, 0, 3);
+    use(p, 3);
+    remove_block(p, 3);
+    insert(p, 3, false);
+    check_eq(replace(p, 4), 3);
+    check_eq(replace(p, 3), 0);
+    check_eq(counter_of(p, "remembered"), 0);
+}
+
+/* 4 blocks, figure 2 of the paper by hand; p is the target, * a mark. */
+TEST(car_learns_from_its_ghosts_whom_to_evict)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "car");
+    insert_all(p, 0, 3);
+    use(p, 0);
+    use(p, 1);                  /* T1 0* 1* 2 3 */
+    check_eq(replace(p, 4), 2); /* T1 3 4, T2 0 1, B1 2 */
+    check_eq(replace(p, 5), 3); /* T1 4 5, B1 2 3 */
+    check_eq(replace(p, 2), 4); /* p 1: T1 5, T2 0 1 2, B1 3 4 */
+    check_eq(replace(p, 6), 5); /* T1 6, B1 3 4 5 */
+    check_eq(replace(p, 3), 6); /* p 2: T1 -, T2 0 1 2 3, B1 4 5 6 */
+    use(p, 0);                  /* T2 0* 1 2 3 */
+    check_eq(replace(p, 7), 1); /* T1 7, T2 2 3 0, B1 4 5 6, B2 1 */
+    check_eq(replace(p, 1), 2); /* p 1 of 3/2: T1 7, T2 3 0 1, B2 2 */
+    check_eq(replace(p, 8), 7); /* T1 8, B1 5 6 7 */
+    check_victims(p, (u32[]){8, 3, 0, 1}, 4);
+    check(p->replace.victim() == NULL);
+    check_eq(counter_of(p, "in_b1"), 2); /* 2, 3 */
+    check_eq(counter_of(p, "in_b2"), 1); /* 1 */
+}
+
+TEST(car_remembers_no_victim_of_a_t1_that_has_the_whole_cache)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "car");
+    insert_all(p, 0, 3);
+    check_eq(replace(p, 4), 0);
+    check_eq(replace(p, 0), 1);
+    check_eq(counter_of(p, "in_b1"), 0);
+}
+
+TEST(car_evicts_first_what_nobody_will_want_and_forgets_it)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "car");
+    insert_all(p, 0, 3);
+    use(p, 3);
+    remove_block(p, 3);
+    insert(p, 3, false);
+    check_eq(replace(p, 4), 3);
+    check_eq(replace(p, 3), 0);
+    check_eq(counter_of(p, "in_b1") + counter_of(p, "in_b2"), 0);
+}
+
+TEST(car_keeps_the_place_of_a_block_in_use_and_evicts_another)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "car");
+    insert_all(p, 0, 3);
+    remove_block(p, 0);
+    remove_block(p, 1); /* T1 0 1 2 3 */
+    check_eq(evict(p), 2);
+    insert(p, 0, true);
+    insert(p, 1, true); /* T1 0* 1* 3 */
+    check_victims(p, (u32[]){3, 0, 1}, 3);
+}
+
+/* 4 blocks: A1in keeps 1 of them, A1out has 2 names. Block 0 is the older of
+ * these when it comes, so its victim's name would push it out. */
+TEST(two_q_looks_a_name_up_before_it_makes_room)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "2q");
+    insert_all(p, 0, 3);
+    check_eq(replace(p, 4), 0);
+    check_eq(replace(p, 5), 1);
+    check_eq(replace(p, 0), 2); /* A1in 3 4 5, Am 0, A1out 1 2 */
+    check_eq(counter_of(p, "remembered"), 1);
+    check_victims(p, (u32[]){3, 4, 0, 5}, 4); /* A1in keeps 5 */
+}
+
 /* Use block i of a cache of `size`; was it there? */
 static bool access_block(const struct policy *p, u32 i, u32 *count, u32 size)
 {
@@ -313,6 +485,21 @@ TEST(two_q_keeps_its_working_set_through_a_scan)
 TEST(arc_keeps_its_working_set_through_a_scan)
 {
     check_eq(outlive_a_scan("arc"), 4);
+}
+
+TEST(car_keeps_its_working_set_through_a_scan)
+{
+    check_eq(outlive_a_scan("car"), 4);
+}
+
+TEST(s3fifo_keeps_its_working_set_through_a_scan)
+{
+    check_eq(outlive_a_scan("s3fifo"), 4);
+}
+
+TEST(sieve_keeps_its_working_set_through_a_scan)
+{
+    check_eq(outlive_a_scan("sieve"), 4);
 }
 
 TEST(lru_loses_its_working_set_to_a_scan)

@@ -1,7 +1,7 @@
 """Hits of libCacheSim's replace policies; test_judge.py starts it in an environment that has it.
 
-Standard input: {"trace": [block, ...], "sizes": [blocks, ...]}. Standard output: of each policy its
-hits in an empty cache of each size, as JSON.
+Standard input: {"trace": [block, ...], "sizes": {policy: [blocks, ...], ...}}. Standard output: of
+each policy its hits in an empty cache of each of its sizes, as JSON.
 """
 
 import json
@@ -14,6 +14,8 @@ POLICIES = {
     "clock": libcachesim.Clock,
     "2q": libcachesim.TwoQ,
     "arc": libcachesim.ARC,
+    "sieve": libcachesim.Sieve,
+    "s3fifo": libcachesim.S3FIFO,
 }
 
 
@@ -28,7 +30,10 @@ def hits(name: str, trace: list[int], size: int) -> int:
 
 def main() -> None:
     asked = json.load(sys.stdin)
-    told = {name: [hits(name, asked["trace"], n) for n in asked["sizes"]] for name in POLICIES}
+    told = {
+        name: [hits(name, asked["trace"], n) for n in sizes]
+        for name, sizes in asked["sizes"].items()
+    }
     json.dump(told, sys.stdout)
 
 

@@ -63,9 +63,7 @@ def clock(trace: Sequence[int], size: int) -> int:
     return hits
 
 
-def two_q(trace: Sequence[int], size: int, name_first: bool = False) -> int:
-    """name_first: a block's name is taken out of A1out before room is made for the block, and not
-    afterwards, when that may have pushed the name out."""
+def two_q(trace: Sequence[int], size: int) -> int:
     a1in: deque[int] = deque()
     a1out: deque[int] = deque(maxlen=size // 2)
     am: OrderedDict[int, None] = OrderedDict()
@@ -76,7 +74,7 @@ def two_q(trace: Sequence[int], size: int, name_first: bool = False) -> int:
         hits += block in am or block in a1in
         if block in am or block in a1in:
             continue
-        remembered = name_first and block in a1out
+        remembered = block in a1out
         if remembered:
             a1out.remove(block)
         if len(a1in) + len(am) == size:
@@ -85,9 +83,6 @@ def two_q(trace: Sequence[int], size: int, name_first: bool = False) -> int:
             else:
                 am.popitem(last=False)
         if remembered:
-            am[block] = None
-        elif block in a1out:
-            a1out.remove(block)
             am[block] = None
         else:
             a1in.append(block)
@@ -136,11 +131,139 @@ def arc(trace: Sequence[int], size: int, whole: bool = True) -> int:
     return hits
 
 
-MODELS = {"lru": lru, "clock": clock, "2q": two_q, "arc": arc}
-# The same as libCacheSim 0.3.5 has them. Two differ from ours, in one thing each.
+def car(trace: Sequence[int], size: int) -> int:
+    """Figure 2 of the paper, but p changes by whole blocks."""
+    t1, t2 = (OrderedDict() for _ in range(2))  # block: its mark; the hand is at the first
+    b1, b2 = (OrderedDict() for _ in range(2))
+    p = hits = 0
+
+    def replace() -> None:
+        while True:
+            clock, names = (t1, b1) if len(t1) >= max(1, p) else (t2, b2)
+            x, marked = clock.popitem(last=False)
+            if not marked:
+                names[x] = None
+                return
+            t2[x] = False
+
+    for x in trace:
+        if x in t1 or x in t2:
+            hits += 1
+            (t1 if x in t1 else t2)[x] = True
+            continue
+        known = x in b1 or x in b2
+        if len(t1) + len(t2) == size:
+            replace()
+            if not known and len(t1) + len(b1) == size:
+                b1.popitem(last=False)
+            elif not known and sum(map(len, (t1, t2, b1, b2))) == 2 * size:
+                b2.popitem(last=False)
+        if not known:
+            t1[x] = False
+            continue
+        if x in b1:
+            p = min(p + max(1, len(b2) // len(b1)), size)
+            del b1[x]
+        else:
+            p = max(p - max(1, len(b1) // len(b2)), 0)
+            del b2[x]
+        t2[x] = False
+    return hits
+
+
+def sieve(trace: Sequence[int], size: int) -> int:
+    queue: list[int] = []  # the oldest first
+    marked: dict[int, bool] = {}  # of the blocks in the queue
+    hand = hits = 0
+    for block in trace:
+        if block in marked:
+            hits += 1
+            marked[block] = True
+            continue
+        if len(queue) == size:
+            while marked[queue[hand]]:
+                marked[queue[hand]] = False
+                hand = (hand + 1) % size
+            del marked[queue.pop(hand)]
+            hand %= size - 1 or 1  # beyond the youngest
+        queue.append(block)
+        marked[block] = False
+    return hits
+
+
+def s3fifo(trace: Sequence[int], size: int, as_judge: bool = False) -> int:
+    """Algorithm 1 of the paper. as_judge: three things are different, as libCacheSim has them.
+
+    - While the cache was never full, blocks for which the small queue has no room go to the main
+      queue.
+    - A block's name is looked up, and forgotten, before room is made for the block.
+    - The small queue's turn goes on although a block that moved has filled the main queue.
+    """
+    small_size = max(1, size // 10)
+    main_size = size - small_size
+    small: deque[int] = deque()
+    main: deque[int] = deque()
+    ghosts: OrderedDict[int, None] = OrderedDict()
+    uses: dict[int, int] = {}  # of the blocks in both queues
+    hits = 0
+    was_full = False
+
+    def evict_from_main() -> None:
+        while uses[main[0]]:
+            uses[main[0]] -= 1
+            main.rotate(-1)
+        del uses[main.popleft()]
+
+    def evict() -> None:
+        moved = False
+        while small and (not main or len(small) >= small_size or (as_judge and moved)):
+            block = small.popleft()
+            if uses[block] <= 1:
+                del uses[block]
+                ghosts[block] = None
+                if len(ghosts) > main_size:
+                    ghosts.popitem(last=False)
+                return
+            main.append(block)
+            uses[block] = 0
+            moved = True
+        evict_from_main()
+
+    for block in trace:
+        if block in uses:
+            hits += 1
+            uses[block] = min(uses[block] + 1, 3)
+            continue
+        known = as_judge and block in ghosts
+        if known:
+            del ghosts[block]
+        if len(uses) == size:
+            was_full = True
+            evict()
+        if block in ghosts:
+            del ghosts[block]
+            known = True
+        uses[block] = 0
+        filling = as_judge and not was_full and len(small) >= small_size
+        (main if known or filling else small).append(block)
+    return hits
+
+
+MODELS = {
+    "lru": lru,
+    "clock": clock,
+    "2q": two_q,
+    "arc": arc,
+    "car": car,
+    "sieve": sieve,
+    "s3fifo": s3fifo,
+}
+# The same as libCacheSim 0.3.5 has them, which has no CAR. Two differ from ours.
 JUDGED = {
     "lru": lru,
     "clock": clock,
-    "2q": partial(two_q, name_first=True),
+    "2q": two_q,
     "arc": partial(arc, whole=False),
+    "sieve": sieve,
+    "s3fifo": partial(s3fifo, as_judge=True),
 }

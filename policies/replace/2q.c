@@ -14,6 +14,10 @@
  * which is about the cache: a policy is not told its size. A block that will
  * not be wanted again is the next victim, and is not remembered.
  *
+ * A block's name is looked up before there is room for the block, because the
+ * victim's name may push it out. While such a block is read, its name is in
+ * `coming`, which has room for COMING of them.
+ *
  * A use shows as remove and insert. So a block in A1in keeps its place as a
  * number, in word[PLACE], and is put back there.
  *
@@ -24,6 +28,7 @@
 #include "policies/lib/ghost.h"
 
 #define GHOSTS 8192
+#define COMING 64
 
 enum { KIN_PERCENT, KOUT_PERCENT };
 
@@ -54,13 +59,14 @@ static struct {
 } lists[LISTS];
 static u64 most_evictable, last_place;
 
-static struct ghost room[GHOSTS];
-static struct ghosts a1out;
+static struct ghost room[GHOSTS], coming_room[COMING];
+static struct ghosts a1out, coming;
 
 /* Was the block's name remembered? If so, forget it. */
 static bool recall(const struct block *b)
 {
-    bool remembered = ghosts_forget(&a1out, b->disk, b->blkno);
+    bool remembered = ghosts_forget(&coming, b->disk, b->blkno) ||
+                      ghosts_forget(&a1out, b->disk, b->blkno);
     counters[REMEMBERED].value += remembered;
     return remembered;
 }
@@ -72,7 +78,14 @@ static void two_q_start(void)
         lists[i].n = 0;
     }
     ghosts_init(&a1out, room, GHOSTS);
+    ghosts_init(&coming, coming_room, COMING);
     most_evictable = 0;
+}
+
+static void two_q_coming(u32 disk, u64 blkno)
+{
+    if (ghosts_forget(&a1out, disk, blkno))
+        ghosts_remember(&coming, disk, blkno);
 }
 
 static void two_q_insert(struct block *b, bool reuse)
@@ -135,7 +148,8 @@ static const struct policy two_q = {
     .counters = counters,
     .start = two_q_start,
     .check = two_q_check,
-    .replace = {.insert = two_q_insert,
+    .replace = {.coming = two_q_coming,
+                .insert = two_q_insert,
                 .remove = two_q_remove,
                 .victim = two_q_victim,
                 .evicted = two_q_evicted},

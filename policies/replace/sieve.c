@@ -1,0 +1,103 @@
+/*
+ * SIEVE: blocks stand in the order in which they came, and a hand goes from the
+ * oldest to the youngest. A use only sets a block's mark.
+ *
+ * If the block at the hand is marked, it loses the mark, and the hand goes on;
+ * else it is the victim. A block that the hand passes over keeps its place,
+ * and new blocks come in behind all others, without the mark. So the hand
+ * sifts out of the young blocks those that are not used again, and seldom
+ * comes to those that have proved themselves: this is the difference from
+ * Clock, where a block that is passed over stands among the new ones. Beyond
+ * the youngest block the hand begins again with the oldest.
+ *
+ * Blocks that are dirty or in use keep their places, but the hand does not see
+ * them. A block that will not be wanted again is the next victim. There is no
+ * tunable.
+ *
+ * A use shows as remove and insert. So a block keeps its place as a number, in
+ * word[PLACE], and is put back there; the hand is such a number, too.
+ *
+ * Source: Zhang, Yang, Yue, Vigfusson and Rashmi, "SIEVE is Simpler than LRU:
+ * an Efficient Turn-Key Eviction Algorithm for Web Caches", NSDI 2024,
+ * algorithm 1.
+ */
+#include "kernel/policy/policy.h"
+
+enum { PASSED };
+
+static struct policy_counter counters[] = {
+    {"passed", "blocks", "marked blocks that the hand passed over"},
+    {0},
+};
+
+/* The words of a block. */
+enum { PLACE, MARK }; /* PLACE 0: the block has none yet */
+
+static struct tree oldest_first; /* by PLACE */
+static u64 last_place, hand;     /* the hand: at the first at or after it */
+
+static void sieve_start(void)
+{
+    oldest_first.root = NULL;
+    hand = 0;
+}
+
+static void sieve_insert(struct block *b, bool reuse)
+{
+    b->word[MARK] = reuse && b->word[PLACE];
+    if (!reuse)
+        b->word[PLACE] = 0;
+    else if (!b->word[PLACE])
+        b->word[PLACE] = ++last_place;
+    tree_insert(&oldest_first, &b->node, b->word[PLACE]);
+}
+
+static void sieve_remove(struct block *b)
+{
+    tree_remove(&oldest_first, &b->node);
+}
+
+static struct block *sieve_victim(void)
+{
+    struct tree_node *first = tree_at_or_after(&oldest_first, 0);
+    if (!first || !first->key)
+        return first ? TREE_ITEM(first, struct block, node) : NULL;
+    for (struct tree_node *n = tree_at_or_after(&oldest_first, hand);;
+         n = tree_next(n)) {
+        n = n ? n : first;
+        struct block *b = TREE_ITEM(n, struct block, node);
+        hand = n->key;
+        if (!b->word[MARK])
+            return b;
+        b->word[MARK] = false;
+        counters[PASSED].value++;
+    }
+}
+
+/* The hand goes on at once: a block that comes next is not before it, if the
+ * victim was the youngest. */
+static void sieve_evicted(const struct block *b)
+{
+    bool youngest = !tree_at_or_after(&oldest_first, b->word[PLACE]);
+    if (b->word[PLACE])
+        hand = youngest ? 0 : b->word[PLACE];
+}
+
+static const char *sieve_check(void)
+{
+    return hand > last_place ? "the hand is beyond all blocks" : NULL;
+}
+
+static const struct policy sieve = {
+    .kind = POLICY_REPLACE,
+    .name = "sieve",
+    .about = "a hand sifts out young blocks that are not used again",
+    .counters = counters,
+    .start = sieve_start,
+    .check = sieve_check,
+    .replace = {.insert = sieve_insert,
+                .remove = sieve_remove,
+                .victim = sieve_victim,
+                .evicted = sieve_evicted},
+};
+POLICY(sieve);
