@@ -585,6 +585,117 @@ TEST(car_evicts_as_its_model)
                                 car_victim, NULL, car_evicted});
 }
 
+/* ---- LIRS ---- */
+
+enum { LIR = T1, HIR = T2, FALLEN = LISTS };
+
+/* By definition, without orders: what each buffer is, and when it was used
+ * last or fell; for each name, when its block was used. */
+static struct {
+    u64 hir_percent, names_percent; /* the tunables */
+    u32 kind[BUFFERS];
+    u64 at[BUFFERS], name_at[BLOCKS], now, most;
+    struct numbers names, unwanted;
+} lirs;
+
+static void lirs_begins(const struct policy *p, u64 *seed)
+{
+    memset(&lirs, 0, sizeof lirs);
+    lirs.hir_percent = 1 + random_u64(seed) % 99;
+    lirs.names_percent = random_u64(seed) % 300;
+    tunable_named(p, "hir_percent")->value = lirs.hir_percent;
+    tunable_named(p, "names_percent")->value = lirs.names_percent;
+}
+
+/* The evictable buffer of these kinds used longest ago. */
+static u64 lirs_oldest(u32 kind, u32 or)
+{
+    u64 best = NOBODY;
+    for (u64 i = 0; i < BUFFERS; i++) {
+        if (evictable[i] && (lirs.kind[i] == kind || lirs.kind[i] == or) &&
+            (best == NOBODY || lirs.at[i] < lirs.at[best]))
+            best = i;
+    }
+    return best;
+}
+
+static bool lirs_in_stack(u64 at)
+{
+    u64 bottom = lirs_oldest(LIR, LIR);
+    return bottom != NOBODY && lirs.at[bottom] < at;
+}
+
+static u64 number_of(u32 kind)
+{
+    u64 n = 0;
+    for (u32 i = 0; i < BUFFERS; i++)
+        n += lirs.kind[i] == kind;
+    return n;
+}
+
+static u64 lirs_room(void)
+{
+    u64 hirs = MAX(1, lirs.most * lirs.hir_percent / 100);
+    return lirs.most > hirs ? lirs.most - hirs : 0;
+}
+
+static u32 lirs_kind_for(u64 i)
+{
+    u64 blkno = buffers[i].blkno;
+    if (lirs.kind[i] == LIR || lirs.kind[i] == FALLEN)
+        return lirs.kind[i] == LIR ? LIR : HIR;
+    if (lirs.kind[i] == HIR) {
+        counted[2] += lirs_in_stack(lirs.at[i]);
+        return lirs_in_stack(lirs.at[i]) ? LIR : HIR;
+    }
+    bool known = take(&lirs.names, blkno) && lirs_in_stack(lirs.name_at[blkno]);
+    u64 cached_now = number_of(LIR) + number_of(HIR) + number_of(FALLEN) + 1;
+    lirs.most = MAX(lirs.most, cached_now);
+    counted[3] += known;
+    return known || number_of(LIR) < lirs_room() ? LIR : HIR;
+}
+
+static void lirs_insert(u64 i, bool reuse)
+{
+    evictable[i] = false; /* it is not the bottom, whatever it was */
+    u32 kind = reuse ? lirs_kind_for(i) : UNWANTED;
+    evictable[i] = true;
+    lirs.kind[i] = kind;
+    lirs.at[i] = ++lirs.now;
+    for (u64 b; number_of(LIR) > lirs_room() &&
+                (b = lirs_oldest(LIR, LIR)) != NOBODY;) {
+        lirs.kind[b] = FALLEN;
+        lirs.at[b] = ++lirs.now;
+    }
+    while (lirs.names.n && !lirs_in_stack(lirs.name_at[first(&lirs.names)]))
+        take(&lirs.names, first(&lirs.names));
+    shorten(&lirs.names, lirs.most * lirs.names_percent / 100);
+}
+
+static u64 lirs_victim(void)
+{
+    u64 none = lirs_oldest(UNWANTED, UNWANTED), hir = lirs_oldest(HIR, FALLEN);
+    return none != NOBODY ? none : hir != NOBODY ? hir : lirs_oldest(LIR, LIR);
+}
+
+static void lirs_evicted(u64 i)
+{
+    u32 kind = lirs.kind[i];
+    lirs.kind[i] = NONE;
+    if (kind == HIR && lirs_in_stack(lirs.at[i])) {
+        push_back(&lirs.names, buffers[i].blkno);
+        lirs.name_at[buffers[i].blkno] = lirs.at[i];
+    }
+    counted[0] += kind == HIR || kind == FALLEN;
+    counted[1] += kind == LIR;
+}
+
+TEST(lirs_evicts_as_its_model)
+{
+    check_model(&(struct model){"lirs", lirs_begins, lirs_insert, stays,
+                                lirs_victim, NULL, lirs_evicted});
+}
+
 /* ---- SIEVE ---- */
 
 /* Buffers as they came, those in use too; the hand is at one of them. */

@@ -432,6 +432,55 @@ TEST(car_keeps_the_place_of_a_block_in_use_and_evicts_another)
     check_victims(p, (u32[]){3, 0, 1}, 3);
 }
 
+/* 4 blocks, of which one is HIR. S is the stack, the bottom first; h is an HIR
+ * block there, names are in brackets; Q has the HIR blocks. The first block of
+ * all is HIR, since there must be one. */
+TEST(lirs_keeps_what_came_again_while_it_was_in_the_stack)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "lirs");
+    tunable_named(p, "hir_percent")->value = 25;
+    insert_all(p, 0, 3);        /* S 1 2 3, Q 0 */
+    check_eq(replace(p, 4), 0); /* S 1 2 3 4h, Q 4 */
+    check_eq(replace(p, 5), 4); /* S 1 2 3 (4) 5h, Q 5 */
+    check_eq(replace(p, 4), 5); /* S 2 3 (5) 4, Q 1 */
+    use(p, 1);                  /* S 2 3 (5) 4 1h */
+    use(p, 1);                  /* S 3 (5) 4 1, Q 2 */
+    use(p, 3);                  /* S 4 1 3: 5 is forgotten */
+    check_eq(replace(p, 5), 2); /* S 4 1 3 5h, Q 5 */
+    use(p, 5);                  /* S 1 3 5, Q 4 */
+    check_victims(p, (u32[]){4, 1, 3, 5}, 4);
+    check(p->replace.victim() == NULL);
+    check_eq(counter_of(p, "risen"), 2);      /* 1, 5 */
+    check_eq(counter_of(p, "remembered"), 1); /* 4 */
+    check_eq(counter_of(p, "from_lir"), 3);
+}
+
+/* As above, but 1, which was the bottom, is in use when 4 comes again: 2 falls
+ * in its place. */
+TEST(lirs_takes_no_block_in_use_for_the_bottom)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "lirs");
+    tunable_named(p, "hir_percent")->value = 25;
+    insert_all(p, 0, 3);
+    check_eq(replace(p, 4), 0); /* S 1 2 3 4h, Q 4 */
+    remove_block(p, 1);
+    use(p, 4);          /* S 3 4, Q 2 */
+    insert(p, 1, true); /* S 3 4 1 */
+    check_victims(p, (u32[]){2, 3, 4, 1}, 4);
+}
+
+TEST(lirs_evicts_first_what_nobody_will_want_and_forgets_it)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "lirs");
+    insert_all(p, 0, 3);
+    use(p, 3);
+    remove_block(p, 3);
+    insert(p, 3, false);
+    check_eq(replace(p, 4), 3);
+    check_eq(replace(p, 3), 0);
+    check_eq(counter_of(p, "remembered"), 0);
+}
+
 /* 4 blocks: A1in keeps 1 of them, A1out has 2 names. Block 0 is the older of
  * these when it comes, so its victim's name would push it out. */
 TEST(two_q_looks_a_name_up_before_it_makes_room)
@@ -490,6 +539,11 @@ TEST(arc_keeps_its_working_set_through_a_scan)
 TEST(car_keeps_its_working_set_through_a_scan)
 {
     check_eq(outlive_a_scan("car"), 4);
+}
+
+TEST(lirs_keeps_its_working_set_through_a_scan)
+{
+    check_eq(outlive_a_scan("lirs"), 4);
 }
 
 TEST(s3fifo_keeps_its_working_set_through_a_scan)

@@ -14,6 +14,7 @@ POLICIES = {
     "clock": libcachesim.Clock,
     "2q": libcachesim.TwoQ,
     "arc": libcachesim.ARC,
+    "lirs": libcachesim.LIRS,
     "sieve": libcachesim.Sieve,
     "s3fifo": libcachesim.S3FIFO,
 }

@@ -171,6 +171,126 @@ def car(trace: Sequence[int], size: int) -> int:
     return hits
 
 
+def lirs(trace: Sequence[int], size: int) -> int:
+    """Section 3 of the paper, for a cache as large as the blocks that it had so far, and for as
+    many names at most."""
+    stack: OrderedDict[int, str] = OrderedDict()  # the bottom first: "lir", "hir" or "name"
+    queue: OrderedDict[int, None] = OrderedDict()  # of the HIR blocks that are cached
+    names: OrderedDict[int, None] = OrderedDict()  # in the stack, the first that was evicted first
+    hits = n_lir = most = 0
+
+    def prune() -> None:
+        while stack and stack[bottom := next(iter(stack))] != "lir":
+            del stack[bottom]
+            names.pop(bottom, None)
+
+    def make_lir(block: int) -> None:
+        nonlocal n_lir
+        stack[block] = "lir"
+        stack.move_to_end(block)
+        n_lir += 1
+        if n_lir > most - max(1, most // 100):
+            bottom, _ = stack.popitem(last=False)
+            n_lir -= 1
+            queue[bottom] = None
+
+    for block in trace:
+        if block in queue and block in stack:
+            hits += 1
+            del queue[block]
+            make_lir(block)
+        elif block in queue or stack.get(block) == "lir":
+            hits += 1
+            stack.setdefault(block, "hir")
+            stack.move_to_end(block)
+            if block in queue:
+                queue.move_to_end(block)
+        else:
+            if n_lir + len(queue) == size:
+                if queue:
+                    victim, _ = queue.popitem(last=False)
+                    if victim in stack:
+                        stack[victim] = "name"
+                        names[victim] = None
+                else:
+                    stack.popitem(last=False)
+                    n_lir -= 1
+                prune()
+            most = max(most, n_lir + len(queue) + 1)
+            known = block in names
+            names.pop(block, None)
+            if known or n_lir < most - max(1, most // 100):
+                make_lir(block)
+            else:
+                stack[block] = "hir"
+                queue[block] = None
+            while len(names) > most:
+                del stack[names.popitem(last=False)[0]]
+        prune()
+    return hits
+
+
+def judged_lirs(trace: Sequence[int], size: int) -> int:
+    """As libCacheSim has it. It knows the size from the start, and remembers names until the stack
+    is twice as long. A hit of an HIR block that is not in the stack costs an LIR block its place,
+    although none takes that."""
+    stack: OrderedDict[int, str] = OrderedDict()
+    queue: OrderedDict[int, None] = OrderedDict()
+    names: OrderedDict[int, None] = OrderedDict()
+    most_hirs = max(1, size // 100)
+    most_lirs = size - most_hirs
+    hits = n_lir = 0
+
+    def evict() -> None:
+        victim, _ = queue.popitem(last=False)
+        if victim in stack:
+            stack[victim] = "name"
+            names[victim] = None
+
+    def demote() -> None:
+        nonlocal n_lir
+        block, _ = stack.popitem(last=False)
+        n_lir -= 1
+        while len(queue) >= most_hirs:
+            evict()
+        queue[block] = None
+        prune()
+
+    def prune() -> None:
+        while stack and stack[bottom := next(iter(stack))] != "lir":
+            del stack[bottom]
+            names.pop(bottom, None)
+
+    for block in trace:
+        kind = stack.get(block)
+        for order in (stack, queue):
+            if block in order:
+                order.move_to_end(block)
+        hits += block in queue or kind in ("lir", "hir")
+        if kind == "lir":
+            prune()
+        elif kind or block in queue:
+            if kind == "hir":
+                queue.pop(block, None)
+            while n_lir >= most_lirs:
+                demote()
+            names.pop(block, None)
+            stack[block] = "lir" if kind else "hir"
+            n_lir += bool(kind)
+            stack.move_to_end(block)
+        elif n_lir < most_lirs:
+            stack[block] = "lir"
+            n_lir += 1
+        else:
+            while len(queue) >= most_hirs:
+                evict()
+            stack[block] = "hir"
+            queue[block] = None
+        while names and len(stack) > 2 * size:
+            del stack[names.popitem(last=False)[0]]
+    return hits
+
+
 def sieve(trace: Sequence[int], size: int) -> int:
     queue: list[int] = []  # the oldest first
     marked: dict[int, bool] = {}  # of the blocks in the queue
@@ -255,15 +375,17 @@ MODELS = {
     "2q": two_q,
     "arc": arc,
     "car": car,
+    "lirs": lirs,
     "sieve": sieve,
     "s3fifo": s3fifo,
 }
-# The same as libCacheSim 0.3.5 has them, which has no CAR. Two differ from ours.
+# The same as libCacheSim 0.3.5 has them, which has no CAR. Three differ from ours.
 JUDGED = {
     "lru": lru,
     "clock": clock,
     "2q": two_q,
     "arc": partial(arc, whole=False),
+    "lirs": judged_lirs,
     "sieve": sieve,
     "s3fifo": partial(s3fifo, as_judge=True),
 }

@@ -1,10 +1,15 @@
 """The replace policies beside libCacheSim's, which others wrote (PyPI's libcachesim 0.3.5).
 
-LRU, CLOCK, 2Q and SIEVE have its hits to the last one. ARC and S3-FIFO differ; models that differ
-from ours in these things alone (replace_models.JUDGED) have its hits to the last one, too:
+LRU, CLOCK, 2Q and SIEVE have its hits to the last one. ARC, LIRS and S3-FIFO differ; models that
+differ from ours in these things alone (replace_models.JUDGED) have its hits to the last one, too:
 
 - ARC: the target size of T1 changes by |B2| / |B1| or |B1| / |B2|. The paper and libCacheSim add
   the fraction, ours adds whole blocks, because the kernel has no floating point.
+- LIRS: our policy is not told the size of the cache, so which blocks are LIR while the cache fills
+  differs. The paper does not limit the stack; libCacheSim limits it to twice the cache, and ours
+  has names in it for as many blocks as the cache. At a hit of an HIR block that is not in the
+  stack, libCacheSim takes the LIR block at the bottom out of its place, although no block becomes
+  LIR; the paper does not, nor does ours.
 - S3-FIFO: in three things libCacheSim is not as the paper, and ours is. While the cache was never
   full, libCacheSim puts blocks for which the small queue has no room into the main queue. It looks
   up a block's name before it makes room for the block, not after. And if a block that moves fills
@@ -41,6 +46,7 @@ TOLD = {
     "arc": [516, 3486, 6403, 11933],
     "sieve": [492, 3283, 5887, 11184],
     "s3fifo": [3596, 6535, 11763],
+    "lirs": [568, 3651, 6588, 11927],
 }
 AS_OURS = ("lru", "clock", "2q", "sieve")
 

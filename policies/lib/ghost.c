@@ -40,17 +40,30 @@ void ghosts_init(struct ghosts *g, struct ghost *room, u64 most)
 void ghosts_shrink(struct ghosts *g, u64 n)
 {
     while (g->n > n)
-        forget(g, LIST_ITEM(list_first(&g->oldest_first), struct ghost, aged));
+        forget(g, ghosts_oldest(g));
 }
 
-void ghosts_remember(struct ghosts *g, u32 disk, u64 blkno)
+struct ghost *ghosts_oldest(const struct ghosts *g)
+{
+    struct list *n = list_first(&g->oldest_first);
+    return n ? LIST_ITEM(n, struct ghost, aged) : NULL;
+}
+
+struct ghost *ghosts_remember(struct ghosts *g, u32 disk, u64 blkno)
 {
     ghosts_forget(g, disk, blkno);
     ghosts_shrink(g, g->most - 1);
     struct ghost *ghost = spare(g);
     tree_insert(&g->names, &ghost->named, name_of(disk, blkno));
     list_push_back(&g->oldest_first, &ghost->aged);
+    ghost->word = 0;
     g->n++;
+    return ghost;
+}
+
+struct ghost *ghosts_find(const struct ghosts *g, u32 disk, u64 blkno)
+{
+    return find(g, name_of(disk, blkno));
 }
 
 bool ghosts_forget(struct ghosts *g, u32 disk, u64 blkno)

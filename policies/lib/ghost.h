@@ -12,6 +12,7 @@
 struct ghost {
     struct tree_node named;
     struct list aged;
+    u64 word; /* the policy's; 0 at first */
 };
 
 struct ghosts {
@@ -27,12 +28,18 @@ struct ghosts {
 void ghosts_init(struct ghosts *, struct ghost *room, u64 most);
 
 /* Make a name the youngest, whether it is there or not. If there is no room,
- * the oldest name is forgotten. This and the next two take O(log n). */
-void ghosts_remember(struct ghosts *, u32 disk, u64 blkno);
+ * the oldest name is forgotten. This and the next three take O(log n). */
+struct ghost *ghosts_remember(struct ghosts *, u32 disk, u64 blkno);
+
+/* The name, or NULL. */
+struct ghost *ghosts_find(const struct ghosts *, u32 disk, u64 blkno);
 
 /* Is the name there? ghosts_forget also removes it. */
 bool ghosts_have(const struct ghosts *, u32 disk, u64 blkno);
 bool ghosts_forget(struct ghosts *, u32 disk, u64 blkno);
+
+/* The oldest name, or NULL. */
+struct ghost *ghosts_oldest(const struct ghosts *);
 
 /* Forget the oldest names until no more than n are left. */
 void ghosts_shrink(struct ghosts *, u64 n);
