@@ -48,6 +48,19 @@ TEST(blocks_of_two_disks_have_two_names)
     check_eq(ghosts.n, 2);
 }
 
+TEST(a_ghost_has_a_word_of_the_policy_while_it_is_remembered)
+{
+    ghosts_init(&ghosts, room, 3);
+    check(!ghosts_oldest(&ghosts));
+    ghosts_remember(&ghosts, 0, 1)->word = 5;
+    ghosts_remember(&ghosts, 0, 2);
+    check_eq(ghosts_oldest(&ghosts)->word, 5);
+    check_eq(ghosts_find(&ghosts, 0, 1)->word, 5);
+    check(!ghosts_find(&ghosts, 0, 3));
+    check_eq(ghosts_remember(&ghosts, 0, 1)->word, 0); /* it comes anew */
+    check(ghosts_oldest(&ghosts) == ghosts_find(&ghosts, 0, 2));
+}
+
 /* The names in an array, the oldest first: what ghosts are to be. */
 static u64 model[NAMES], model_n;
 

@@ -5,6 +5,8 @@
  */
 #include "policies/lib/ghost.h"
 
+struct ghost ghost_room[2][GHOSTS];
+
 static u64 name_of(u32 disk, u64 blkno)
 {
     return (u64)disk << 56 ^ blkno;

@@ -15,6 +15,10 @@ struct ghost {
     u64 word; /* the policy's; 0 at first */
 };
 
+/* Room for the ghosts of the replace policy in use, for up to two lists. */
+#define GHOSTS 8192
+extern struct ghost ghost_room[2][GHOSTS];
+
 struct ghosts {
     u64 n;              /* names remembered now */
     struct ghost *room; /* this and all below belongs to ghost.c */

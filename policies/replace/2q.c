@@ -27,7 +27,6 @@
 #include "kernel/policy/policy.h"
 #include "policies/lib/ghost.h"
 
-#define GHOSTS 8192
 #define COMING 64
 
 enum { KIN_PERCENT, KOUT_PERCENT };
@@ -59,7 +58,7 @@ static struct {
 } lists[LISTS];
 static u64 most_evictable, last_place;
 
-static struct ghost room[GHOSTS], coming_room[COMING];
+static struct ghost coming_room[COMING];
 static struct ghosts a1out, coming;
 
 /* Was the block's name remembered? If so, forget it. */
@@ -77,7 +76,7 @@ static void two_q_start(void)
         lists[i].blocks.root = NULL;
         lists[i].n = 0;
     }
-    ghosts_init(&a1out, room, GHOSTS);
+    ghosts_init(&a1out, ghost_room[0], GHOSTS);
     ghosts_init(&coming, coming_room, COMING);
     most_evictable = 0;
 }

@@ -24,8 +24,6 @@
 #include "kernel/policy/policy.h"
 #include "policies/lib/ghost.h"
 
-#define GHOSTS 8192
-
 enum { FROM_T1, FROM_T2, IN_B1, IN_B2 };
 
 static struct policy_counter counters[] = {
@@ -46,7 +44,6 @@ static struct {
 } lists[LISTS];
 static u64 target, most; /* blocks of T1; of the cache: the paper's p and c */
 static bool comes_from_b2;
-static struct ghost room1[GHOSTS], room2[GHOSTS];
 static struct ghosts b1, b2;
 
 static void arc_start(void)
@@ -55,8 +52,8 @@ static void arc_start(void)
         list_init(&lists[i].evictable);
         lists[i].n = 0;
     }
-    ghosts_init(&b1, room1, GHOSTS);
-    ghosts_init(&b2, room2, GHOSTS);
+    ghosts_init(&b1, ghost_room[0], GHOSTS);
+    ghosts_init(&b2, ghost_room[1], GHOSTS);
     target = most = 0;
     comes_from_b2 = false;
 }

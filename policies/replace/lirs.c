@@ -33,8 +33,6 @@
 #include "kernel/policy/policy.h"
 #include "policies/lib/ghost.h"
 
-#define GHOSTS 8192
-
 enum { HIR_PERCENT, NAMES_PERCENT };
 
 static struct tunable tunables[] = {
@@ -62,8 +60,7 @@ static struct {
     struct tree evictable; /* by PLACE; FALLEN ones are with HIR */
     u64 n;                 /* blocks of this kind; unused for NONE */
 } kinds[KINDS];
-static u64 most, uses; /* LIR and HIR blocks; PLACEs given */
-static struct ghost room[GHOSTS];
+static u64 most, uses;      /* LIR and HIR blocks; PLACEs given */
 static struct ghosts names; /* word: PLACE */
 
 static void lirs_start(void)
@@ -72,7 +69,7 @@ static void lirs_start(void)
         kinds[i].evictable.root = NULL;
         kinds[i].n = 0;
     }
-    ghosts_init(&names, room, GHOSTS);
+    ghosts_init(&names, ghost_room[0], GHOSTS);
     most = 0;
 }
 

@@ -28,7 +28,6 @@
 #include "kernel/policy/policy.h"
 #include "policies/lib/ghost.h"
 
-#define GHOSTS    8192
 #define MOST_USES 3
 
 enum { SMALL_PERCENT };
@@ -59,7 +58,6 @@ static struct {
     u64 n;                 /* blocks that belong here; unused for NONE */
 } lists[LISTS];
 static u64 most, last_place; /* blocks of both queues */
-static struct ghost room[GHOSTS];
 static struct ghosts ghosts;
 
 static void s3fifo_start(void)
@@ -68,7 +66,7 @@ static void s3fifo_start(void)
         lists[i].evictable.root = NULL;
         lists[i].n = 0;
     }
-    ghosts_init(&ghosts, room, GHOSTS);
+    ghosts_init(&ghosts, ghost_room[0], GHOSTS);
     most = 0;
 }
 
