@@ -856,6 +856,122 @@ TEST(s3fifo_evicts_as_its_model)
                                 s3fifo_victim, NULL, s3fifo_evicted});
 }
 
+/* ---- W-TinyLFU ---- */
+
+enum { WINDOW = T1, PROBATION = T2, PROTECTED = LISTS };
+
+/* It counts uses exactly: so few blocks are not mistaken in the sketch. */
+static struct {
+    u64 window_percent, protected_percent, factor; /* the tunables */
+    u32 list_of[BUFFERS];
+    struct numbers lists[LISTS + 1]; /* evictable ones */
+    u64 uses[BLOCKS], sampled, most;
+    bool seen[BLOCKS];
+} lfu;
+
+static void lfu_begins(const struct policy *p, u64 *seed)
+{
+    memset(&lfu, 0, sizeof lfu);
+    lfu.window_percent = 1 + random_u64(seed) % 99;
+    lfu.protected_percent = random_u64(seed) % 101;
+    lfu.factor = 1 + random_u64(seed) % 30;
+    tunable_named(p, "window_percent")->value = lfu.window_percent;
+    tunable_named(p, "protected_percent")->value = lfu.protected_percent;
+    tunable_named(p, "sample_factor")->value = lfu.factor;
+}
+
+static u64 lfu_number(u32 list)
+{
+    u64 n = 0;
+    for (u32 i = 0; i < BUFFERS; i++)
+        n += lfu.list_of[i] == list;
+    return n;
+}
+
+static void lfu_use(u64 blkno)
+{
+    if (lfu.seen[blkno])
+        lfu.uses[blkno] = MIN(lfu.uses[blkno] + 1, 15);
+    lfu.seen[blkno] = true;
+    if (++lfu.sampled < lfu.most * lfu.factor)
+        return;
+    counted[2]++;
+    lfu.sampled /= 2;
+    for (u32 i = 0; i < BLOCKS; i++) {
+        lfu.uses[i] /= 2;
+        lfu.seen[i] = false;
+    }
+}
+
+static void lfu_join(u64 i, u32 list)
+{
+    take(&lfu.lists[lfu.list_of[i]], i);
+    push_back(&lfu.lists[list], i);
+    lfu.list_of[i] = list;
+}
+
+static void lfu_shorten(u32 list, u64 n)
+{
+    while (lfu_number(list) > n && lfu.lists[list].n)
+        lfu_join(first(&lfu.lists[list]), PROBATION);
+}
+
+static u64 lfu_window(void)
+{
+    return MAX(1, lfu.most * lfu.window_percent / 100);
+}
+
+static void lfu_insert(u64 i, bool reuse)
+{
+    bool in_main = lfu.list_of[i] == PROBATION || lfu.list_of[i] == PROTECTED;
+    lfu_join(i, !reuse ? UNWANTED : in_main ? PROTECTED : WINDOW);
+    u64 n = lfu_number(WINDOW) + lfu_number(PROBATION) + lfu_number(PROTECTED);
+    lfu.most = MAX(lfu.most, n);
+    if (reuse)
+        lfu_use(buffers[i].blkno);
+    u64 main = lfu.most > lfu_window() ? lfu.most - lfu_window() : 0;
+    lfu_shorten(WINDOW, lfu_window());
+    lfu_shorten(PROTECTED, main * lfu.protected_percent / 100);
+}
+
+static void lfu_remove(u64 i)
+{
+    take(&lfu.lists[lfu.list_of[i]], i);
+}
+
+static u64 lfu_uses(u64 i)
+{
+    return lfu.uses[buffers[i].blkno] + lfu.seen[buffers[i].blkno];
+}
+
+static u64 lfu_victim(void)
+{
+    u64 new = first(&lfu.lists[WINDOW]), old = first(&lfu.lists[PROBATION]);
+    old = old == NOBODY ? first(&lfu.lists[PROTECTED]) : old;
+    if (lfu.lists[UNWANTED].n)
+        return first(&lfu.lists[UNWANTED]);
+    if (new == NOBODY || (old != NOBODY && lfu_number(WINDOW) < lfu_window()))
+        return old;
+    if (old == NOBODY)
+        return new;
+    bool stays = lfu_uses(new) > lfu_uses(old);
+    counted[stays ? 0 : 1]++;
+    if (stays)
+        lfu_join(new, PROBATION);
+    return stays ? old : new;
+}
+
+static void lfu_evicted(u64 i)
+{
+    lfu.list_of[i] = NONE;
+}
+
+TEST(wtinylfu_evicts_as_its_model)
+{
+    check_model(&(struct model){"wtinylfu", lfu_begins, lfu_insert, lfu_remove,
+                                lfu_victim, NULL, lfu_evicted});
+}
+
 /* ---- CFLRU ---- */
 
 static u64 window_percent;

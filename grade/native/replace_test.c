@@ -481,6 +481,58 @@ TEST(lirs_evicts_first_what_nobody_will_want_and_forgets_it)
     check_eq(counter_of(p, "remembered"), 0);
 }
 
+/* 4 blocks: the window has one, the main part three, of which two may be
+ * protected. W is the window, P probation, T protected; a number of uses is
+ * with the name where it matters. */
+TEST(wtinylfu_keeps_the_block_that_was_used_more_often)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "wtinylfu");
+    insert_all(p, 0, 3);        /* W 3, P 0 1 2 */
+    check_eq(replace(p, 4), 3); /* 3:1 against 0:1 */
+    check_eq(replace(p, 5), 4);
+    use(p, 5);
+    check_eq(replace(p, 6), 0); /* 5:2 against 0:1; W 6, P 1 2 5 */
+    use(p, 1);
+    use(p, 2);                  /* P 5, T 1 2 */
+    use(p, 5);                  /* P 1, T 2 5 */
+    check_eq(replace(p, 0), 6); /* 6:1 against 1:2 */
+    check_eq(replace(p, 7), 0); /* 0:2, of which one long ago; equal */
+    check_eq(replace(p, 0), 7);
+    check_eq(replace(p, 8), 1);               /* 0:3; W 8, P 0, T 2 5 */
+    check_victims(p, (u32[]){8, 0, 2, 5}, 4); /* 8:1 against 0:3 */
+    check(p->replace.victim() == NULL);
+    check_eq(counter_of(p, "admitted"), 2); /* 5, 0 */
+    check_eq(counter_of(p, "rejected"), 6);
+}
+
+/* As above; after 12 uses all counts are halved, and first uses forgotten. */
+TEST(wtinylfu_halves_what_was_used_long_ago)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "wtinylfu");
+    tunable_named(p, "sample_factor")->value = 3;
+    insert_all(p, 0, 3);
+    for (u32 i = 0; i < 4; i++)
+        use(p, 3);
+    for (u32 i = 0; i < 3; i++)
+        use(p, 0);              /* 3:5, 0:4; W 3, P 1 2, T 0; 11 uses */
+    check_eq(replace(p, 4), 1); /* W 4, P 2 3; now 3:2, 0:1, others 0 */
+    check_eq(counter_of(p, "halved"), 1);
+    check_eq(replace(p, 5), 4); /* 4:0 against 2:0 */
+    check_eq(replace(p, 6), 2); /* 5:1 against 2:0; W 6, P 3 5 */
+    check_eq(replace(p, 7), 6); /* 6:1 against 3:2 */
+    check_victims(p, (u32[]){7, 3, 5, 0}, 4);
+}
+
+TEST(wtinylfu_evicts_first_what_nobody_will_want)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "wtinylfu");
+    insert_all(p, 0, 3);
+    remove_block(p, 1);
+    insert(p, 1, false);
+    check_eq(replace(p, 4), 1);
+    check_eq(replace(p, 5), 4);
+}
+
 /* 4 blocks: A1in keeps 1 of them, A1out has 2 names. Block 0 is the older of
  * these when it comes, so its victim's name would push it out. */
 TEST(two_q_looks_a_name_up_before_it_makes_room)
@@ -549,6 +601,11 @@ TEST(lirs_keeps_its_working_set_through_a_scan)
 TEST(s3fifo_keeps_its_working_set_through_a_scan)
 {
     check_eq(outlive_a_scan("s3fifo"), 4);
+}
+
+TEST(wtinylfu_keeps_its_working_set_through_a_scan)
+{
+    check_eq(outlive_a_scan("wtinylfu"), 4);
 }
 
 TEST(sieve_keeps_its_working_set_through_a_scan)

@@ -369,6 +369,68 @@ def s3fifo(trace: Sequence[int], size: int, as_judge: bool = False) -> int:
     return hits
 
 
+class Counts:
+    """How often blocks were used: the sketch of TinyLFU, if it mistakes no block for another."""
+
+    def __init__(self) -> None:
+        self.counts: dict[int, int] = {}
+        self.seen: set[int] = set()
+        self.sampled = 0
+
+    def of(self, block: int) -> int:
+        return self.counts.get(block, 0) + (block in self.seen)
+
+    def use(self, block: int, sample: int) -> None:
+        if block in self.seen:
+            self.counts[block] = min(self.counts.get(block, 0) + 1, 15)
+        self.seen.add(block)
+        self.sampled += 1
+        if self.sampled >= sample:
+            self.counts = {name: count // 2 for name, count in self.counts.items()}
+            self.seen.clear()
+            self.sampled //= 2
+
+
+def wtinylfu(trace: Sequence[int], size: int) -> int:
+    """The paper's, for a cache as large as the blocks that it had so far."""
+    window, probation, protected = (OrderedDict() for _ in range(3))
+    counts = Counts()
+    hits = most = 0
+
+    def shorten(part: OrderedDict, size: int) -> None:
+        while len(part) > size:
+            probation[part.popitem(last=False)[0]] = None
+
+    def make_room() -> None:
+        main = probation or protected
+        if main and len(window) < max(1, most // 100):
+            main.popitem(last=False)
+        elif not main or counts.of(next(iter(window))) <= counts.of(next(iter(main))):
+            window.popitem(last=False)
+        else:
+            main.popitem(last=False)
+            shorten(window, len(window) - 1)
+
+    for block in trace:
+        if block in window:
+            hits += 1
+            window.move_to_end(block)
+        elif block in probation or block in protected:
+            hits += 1
+            (probation if block in probation else protected).pop(block)
+            protected[block] = None
+        else:
+            if len(window) + len(probation) + len(protected) == size:
+                make_room()
+            window[block] = None
+        most = max(most, len(window) + len(probation) + len(protected))
+        counts.use(block, 10 * most)
+        window_size = max(1, most // 100)
+        shorten(window, window_size)
+        shorten(protected, (most - window_size) * 80 // 100)
+    return hits
+
+
 MODELS = {
     "lru": lru,
     "clock": clock,
@@ -378,6 +440,7 @@ MODELS = {
     "lirs": lirs,
     "sieve": sieve,
     "s3fifo": s3fifo,
+    "wtinylfu": wtinylfu,
 }
 # The same as libCacheSim 0.3.5 has them, which has no CAR. Three differ from ours.
 JUDGED = {

@@ -15,7 +15,8 @@ differ from ours in these things alone (replace_models.JUDGED) have its hits to 
   up a block's name before it makes room for the block, not after. And if a block that moves fills
   the main queue, it takes the victim from the small queue all the same.
 
-CAR is not in that package.
+CAR is not in that package. Its W-TinyLFU is not compared: it has no hit at all in caches of fewer
+than 100 blocks, where its window has no room, and it counts uses with hashes of its own.
 """
 
 import json

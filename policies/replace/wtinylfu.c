@@ -1,0 +1,266 @@
+/*
+ * W-TinyLFU: a new block displaces an old one only if it was used more often
+ * lately.
+ *
+ * A block first goes to the window, window_percent of the blocks, in the order
+ * of last use. All others are in the main part, which is a segmented LRU: its
+ * blocks are on probation until they are used there, and then protected. The
+ * protected ones are protected_percent of the main part at most; of more, the
+ * one used longest ago is on probation again. If the window is full when room
+ * is needed, its block used longest ago is the candidate, and the block on
+ * probation used longest ago is the other. The one with fewer uses is the
+ * victim, of equals the candidate. A candidate that stays is on probation.
+ *
+ * Uses are counted for all blocks, cached or not, in a sketch: four rows of
+ * counters up to 15, in each of which a block's name has one by chance. A use
+ * adds one to the least of the four, which is the count. The first use is not
+ * counted there, but noted in the doorkeeper, a Bloom filter, so that blocks
+ * used once need no counter. After sample_factor times as many uses as there
+ * are blocks, the doorkeeper is emptied, and all counts are halved: so what
+ * was used long ago counts less. The rows have 65,536 counters; for more names
+ * than that in a sample, counts are too high.
+ *
+ * "The blocks" are the most that were cached at once: a policy is not told the
+ * size of the cache. Blocks that are dirty or in use cannot be victims. A block
+ * that will not be wanted again is the next victim. The sizes of the parts are
+ * the paper's; the factor is chosen.
+ *
+ * Source: Einziger, Friedman and Manes, "TinyLFU: A Highly Efficient Cache
+ * Admission Policy", ACM Transactions on Storage, 2017.
+ */
+#include "kernel/policy/policy.h"
+
+enum { WINDOW_PERCENT, PROTECTED_PERCENT, SAMPLE_FACTOR };
+
+static struct tunable tunables[] = {
+    {"window_percent", "percent", 1, 1, 99, "of the blocks: the window"},
+    {"protected_percent", "percent", 80, 0, 100,
+     "of the main part, which may be protected"},
+    {"sample_factor", "times", 10, 1, 100,
+     "as many uses as blocks, after which counts are halved"},
+    {0},
+};
+
+enum { ADMITTED, REJECTED, HALVED };
+
+static struct policy_counter counters[] = {
+    {"admitted", "blocks", "candidates that were used more often"},
+    {"rejected", "blocks", "candidates that were not"},
+    {"halved", "times", "that the counts were halved"},
+    {0},
+};
+
+/* The word of a block: the list that it belongs to. */
+enum { WHERE };
+enum { NONE, UNWANTED, WINDOW, PROBATION, PROTECTED, LISTS };
+
+static struct {
+    struct list evictable; /* oldest use first */
+    u64 n;                 /* blocks that belong here; unused for NONE */
+} lists[LISTS];
+static u64 most, sampled; /* blocks of the cache; uses since halved */
+
+/* ---- how often a block was used ---- */
+
+#define ROWS         4
+#define WIDTH_BITS   16 /* of the number of a counter in its row */
+#define FILTER_BITS  18 /* of the number of a bit in the doorkeeper */
+#define MOST_COUNTED 15
+#define IN_A_WORD    16 /* counters of 4 bits in a u64 */
+
+static u64 rows[ROWS][(1 << WIDTH_BITS) / IN_A_WORD];
+static u64 doorkeeper[(1 << FILTER_BITS) / 64];
+
+/* The upper bits are by chance: multiplicative hashing (Knuth, volume 3). */
+static u64 hash(u32 disk, u64 blkno, u32 row)
+{
+    static const u64 odd[ROWS] = {0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9,
+                                  0x94d049bb133111eb, 0xd6e8feb86659fd93};
+    return (((u64)disk << 56 ^ blkno) + 1) * odd[row];
+}
+
+static u64 *counter(u64 hash, u32 row, u32 *shift)
+{
+    u64 i = hash >> (64 - WIDTH_BITS);
+    *shift = i % IN_A_WORD * 4;
+    return &rows[row][i / IN_A_WORD];
+}
+
+static u64 least(u32 disk, u64 blkno)
+{
+    u64 count = MOST_COUNTED;
+    for (u32 row = 0; row < ROWS; row++) {
+        u32 shift;
+        u64 word = *counter(hash(disk, blkno, row), row, &shift);
+        count = MIN(count, word >> shift & MOST_COUNTED);
+    }
+    return count;
+}
+
+/* Is the block in the doorkeeper? If `enter`, it is afterwards. */
+static bool noted(u32 disk, u64 blkno, bool enter)
+{
+    bool was = true;
+    for (u32 row = 0; row < ROWS; row++) {
+        u64 bit = hash(disk, blkno, row) >> (64 - FILTER_BITS);
+        was &= doorkeeper[bit / 64] >> bit % 64 & 1;
+        doorkeeper[bit / 64] |= (u64)enter << bit % 64;
+    }
+    return was;
+}
+
+static u64 uses_of(const struct block *b)
+{
+    return least(b->disk, b->blkno) + noted(b->disk, b->blkno, false);
+}
+
+static void halve(void)
+{
+    for (u32 row = 0; row < ROWS; row++) {
+        for (u32 i = 0; i < NELEM(rows[row]); i++)
+            rows[row][i] = rows[row][i] >> 1 & 0x7777777777777777;
+    }
+    for (u32 i = 0; i < NELEM(doorkeeper); i++)
+        doorkeeper[i] = 0;
+    sampled /= 2;
+    counters[HALVED].value++;
+}
+
+static void count_use(u32 disk, u64 blkno)
+{
+    u64 count = least(disk, blkno);
+    bool first = !noted(disk, blkno, true);
+    for (u32 row = 0; row < ROWS && !first && count < MOST_COUNTED; row++) {
+        u32 shift;
+        u64 *word = counter(hash(disk, blkno, row), row, &shift);
+        if ((*word >> shift & MOST_COUNTED) == count)
+            *word += 1ull << shift;
+    }
+    if (++sampled >= most * tunables[SAMPLE_FACTOR].value)
+        halve();
+}
+
+/* ---- where it belongs ---- */
+
+static void wtinylfu_start(void)
+{
+    for (u32 i = 0; i < LISTS; i++) {
+        list_init(&lists[i].evictable);
+        lists[i].n = 0;
+    }
+    for (u32 row = 0; row < ROWS; row++) {
+        for (u32 i = 0; i < NELEM(rows[row]); i++)
+            rows[row][i] = 0;
+    }
+    for (u32 i = 0; i < NELEM(doorkeeper); i++)
+        doorkeeper[i] = 0;
+    most = sampled = 0;
+}
+
+static u64 window_size(void)
+{
+    return MAX(1, most * tunables[WINDOW_PERCENT].value / 100);
+}
+
+static u64 protected_size(void)
+{
+    u64 main = most - MIN(most, window_size());
+    return main * tunables[PROTECTED_PERCENT].value / 100;
+}
+
+static struct block *oldest(u32 list)
+{
+    struct list *first = list_first(&lists[list].evictable);
+    return first ? LIST_ITEM(first, struct block, link) : NULL;
+}
+
+/* It belongs to this list, and was used last there. */
+static void join(struct block *b, u64 list)
+{
+    lists[b->word[WHERE]].n--;
+    lists[list].n++;
+    b->word[WHERE] = list;
+    list_push_back(&lists[list].evictable, &b->link);
+}
+
+/* The oldest block of a list that is too long goes to another. */
+static void shorten(u32 from, u64 size, u32 to)
+{
+    for (struct block *b; lists[from].n > size && (b = oldest(from));) {
+        list_remove(&b->link);
+        join(b, to);
+    }
+}
+
+static void wtinylfu_insert(struct block *b, bool reuse)
+{
+    u64 from = b->word[WHERE];
+    join(b, !reuse              ? UNWANTED
+            : from == WINDOW    ? WINDOW
+            : from == PROBATION ? PROTECTED
+            : from == PROTECTED ? PROTECTED
+                                : WINDOW);
+    u64 here = lists[WINDOW].n + lists[PROBATION].n + lists[PROTECTED].n;
+    most = MAX(most, here);
+    if (reuse)
+        count_use(b->disk, b->blkno);
+    shorten(WINDOW, window_size(), PROBATION);
+    shorten(PROTECTED, protected_size(), PROBATION);
+}
+
+static void wtinylfu_remove(struct block *b)
+{
+    list_remove(&b->link);
+}
+
+static struct block *of_main(void)
+{
+    struct block *b = oldest(PROBATION);
+    return b ? b : oldest(PROTECTED);
+}
+
+static struct block *wtinylfu_victim(void)
+{
+    struct block *unwanted = oldest(UNWANTED), *main = of_main();
+    bool full = lists[WINDOW].n >= window_size();
+    struct block *candidate = full || !main ? oldest(WINDOW) : NULL;
+    if (unwanted || !candidate)
+        return unwanted ? unwanted : main;
+    if (!main || uses_of(candidate) <= uses_of(main)) {
+        counters[REJECTED].value += main != NULL;
+        return candidate;
+    }
+    counters[ADMITTED].value++;
+    list_remove(&candidate->link);
+    join(candidate, PROBATION);
+    return main;
+}
+
+static void wtinylfu_evicted(const struct block *b)
+{
+    lists[b->word[WHERE]].n--;
+}
+
+static const char *wtinylfu_check(void)
+{
+    for (u32 i = UNWANTED; i < LISTS; i++) {
+        if (oldest(i) && !lists[i].n)
+            return "the blocks of a list are miscounted";
+    }
+    return NULL;
+}
+
+static const struct policy wtinylfu = {
+    .kind = POLICY_REPLACE,
+    .name = "wtinylfu",
+    .about = "a new block stays if it was used more often than an old one",
+    .tunables = tunables,
+    .counters = counters,
+    .start = wtinylfu_start,
+    .check = wtinylfu_check,
+    .replace = {.insert = wtinylfu_insert,
+                .remove = wtinylfu_remove,
+                .victim = wtinylfu_victim,
+                .evicted = wtinylfu_evicted},
+};
+POLICY(wtinylfu);
