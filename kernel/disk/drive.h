@@ -174,7 +174,8 @@ u64 drive_seek_edge(struct drive *, u64 now_ns, bool last);
 void drive_catch_up(struct drive *, u64 now_ns);
 
 /* How the arm would come to a request that reached the drive at now_ns, to
- * which the drive has caught up. */
+ * which the drive has caught up. A drive that reads whole tracks does so while
+ * it waits: it may be done later with a read that came later. */
 struct approach drive_approach(const struct drive *, u64 now_ns, u64 sector,
                                u32 nsectors, bool write);
 
