@@ -4,7 +4,6 @@ import gzip
 import json
 import platform
 import re
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,14 +12,14 @@ from types import SimpleNamespace
 import numpy as np
 import pyarrow
 import pytest
+from both import END, decision, expect_alike, machine_and_twin
 from either import run_rc
 
 from grade.commands import replay_trace
-from grade.host.limits import HANG_S
 from grade.host.paths import BUILT, PROGRAMS
 from grade.machine import image, trace
 from grade.machine.image import Content
-from grade.machine.qemu import Config, Disk, start
+from grade.machine.qemu import Config, Disk
 from grade.measure import run as runs
 from grade.measure import trial
 from grade.measure.choose import on_twin
@@ -182,10 +181,11 @@ def test_wrong_requests_are_refused_before_any_is_made(play: Play, change, why: 
     assert not any(image.read(played.root, f"/trace{i}").strip(b"\0") for i in range(PARTS))
 
 
-def decision(event: trace.Event) -> tuple:
-    """An event without its times and without which of the processes it was."""
-    timed = event.name in ("completed", "writing", "sought")
-    return (event.name, event.disk, event.block, None if timed else event.argument, event.write)
+def decisions(events: list[trace.Event]) -> list[tuple]:
+    """What was decided about the root disk. Which of the processes made a request is no decision
+    of the kernel's."""
+    about = [e for e in events if e.disk == 0 and e.name not in ("named", "counted")]
+    return [decision(event._replace(pid=0)) for event in about]
 
 
 @ON_TWIN
@@ -195,28 +195,16 @@ def test_machine_and_twin_decide_alike_what_a_trace_asks_for(tmp_path: Path) -> 
     script = f"""policy use update none
 ioplay {WORDS} inflight=8 log=/dev/console
 sync
-grep trace.phys /dev/stat
+{END}
 """
     both = disks(tmp_path, pack(drawn(5, 250, rate=12)), script)
     args = "disk0.drive=cheetah4lp disk1.drive=fixed nbuf=400 trace_k=256 write=delayed"
-    machine = Config(both, memory="64M", args=args, lab=True, cpu_shift=0)
-    found, logs = [], []
-    for begin in (start, engine.start):
-        with machine.guest() as guest:
-            pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
-            console = begin(machine, guest, text=True, **pipes).communicate(timeout=HANG_S)[0]
-            phys = int(re.search(r"^trace.phys (\d+)", console, re.M)[1])
-            lost, events = trace.read(guest.path, phys)
-            assert not lost
-            about = [decision(e) for e in events if e.disk == 0]
-            found.append([row for row in about if row[0] not in ("named", "counted")])
-            logs.append(Played(0, console.replace("\r", ""), tmp_path).log)
-    assert len(found[0]) > 4000
-    for i, (one, other) in enumerate(zip(*found, strict=False)):
-        assert one == other, f"event {i}"
-    assert len(found[0]) == len(found[1])
-    assert (logs[0][:, :2] == logs[1][:, :2]).all()
-    assert np.abs(logs[0][:, 2] - logs[1][:, 2]).max() < 1e6  # a turn takes 6 ms
+    ends = machine_and_twin(Config(both, memory="64M", args=args, lab=True, cpu_shift=0))
+    machine, twin = (decisions(end.events) for end in ends)
+    expect_alike(machine, twin, 4000)
+    machine, twin = (Played(0, end.console, tmp_path).log for end in ends)
+    assert (machine[:, :2] == twin[:, :2]).all()
+    assert np.abs(machine[:, 2] - twin[:, 2]).max() < 1e6  # a turn takes 6 ms
 
 
 # ---- formats ----

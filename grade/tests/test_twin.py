@@ -9,13 +9,14 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
+from both import END, decision, expect_alike, machine_and_twin, phys_of
 
 from grade.commands import agree
 from grade.host.limits import HANG_S
 from grade.host.paths import BUILT, ROOT
 from grade.machine import image, trace
 from grade.machine.image import Content
-from grade.machine.qemu import Config, Disk, start
+from grade.machine.qemu import Config, Disk
 from grade.measure import jobs
 from grade.measure import run as runs
 from grade.measure.choose import EXPERIMENTS, on_twin
@@ -148,14 +149,7 @@ def one_by_one() -> str:
     lines = ["policy use update none"]
     for seed, use in enumerate(uses):
         lines += [f"policy use {use}", RANDOM.format(seed), STREAMS]
-    return "set -e\n" + "\nsleep 2\n".join([*lines, "sync", "grep trace.phys /dev/stat"]) + "\n"
-
-
-def decision(event: trace.Event) -> tuple:
-    """An event without its times."""
-    timed = event.name in ("completed", "writing", "sought")
-    argument = None if timed else event.argument
-    return (event.name, event.disk, event.block, event.pid, argument, event.write)
+    return "set -e\n" + "\nsleep 2\n".join([*lines, "sync", END]) + "\n"
 
 
 @pytest.mark.xdist_group("twin")
@@ -164,20 +158,9 @@ def test_the_twin_decides_what_the_machine_decides_one_by_one(tmp_path: Path) ->
     content = Content(rc=one_by_one(), size="24M", options=("--file", "/f=8M"))
     disks = (Disk(image.make(tmp_path / "root.img", content)),)
     args = "drive=cheetah4lp nbuf=512 trace_k=256"
-    machine = Config(disks, memory="64M", args=args, lab=True, cpu_shift=0)
-    found = []
-    for begin in (start, engine.start):
-        with machine.guest() as guest:
-            pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
-            console = begin(machine, guest, text=True, **pipes).communicate(timeout=HANG_S)[0]
-            phys = int(re.search(r"^trace.phys (\d+)", console, re.M)[1])
-            lost, events = trace.read(guest.path, phys)
-            found.append([decision(event) for event in events])
-            assert not lost
-    assert len(found[0]) > 20000
-    for i, (one, other) in enumerate(zip(*found, strict=False)):
-        assert one == other, f"event {i}"
-    assert len(found[0]) == len(found[1])
+    config = Config(disks, memory="64M", args=args, lab=True, cpu_shift=0)
+    machine, twin = ([decision(e) for e in ran.events] for ran in machine_and_twin(config))
+    expect_alike(machine, twin, 20000)
 
 
 ARMS = ("async+PU", "delayed+PU", "delayed+AIPU")
@@ -265,11 +248,6 @@ def plain_and_trace(machine: Config) -> tuple[subprocess.CompletedProcess, tuple
         pipes = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
         done = subprocess.run(engine.command(machine, guest), timeout=HANG_S, **pipes)
         return done, trace.ring(guest.path, phys_of(done.stdout))
-
-
-def phys_of(console: str) -> int:
-    """Where the trace is."""
-    return int(re.search(r"^trace.phys (\d+)", console, re.M)[1])
 
 
 @pytest.mark.native
