@@ -8,6 +8,7 @@ import io
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import BinaryIO
 
@@ -85,13 +86,15 @@ def tables(path: Path, rows: Iterator[Row]) -> Iterator[np.ndarray]:
 def of_lines(
     path: Path, stream: BinaryIO, row_of: Callable[[str], Row | None]
 ) -> Iterator[np.ndarray]:
-    """Tables of a text, a row a line. row_of: the row of a line, or None to leave it out; it raises
-    ValueError or OverflowError with what is wrong, to which the file and the line are added."""
+    """Tables of a text, a row a line. row_of: the row of a line that is not empty, or None to leave
+    it out; it raises ValueError or OverflowError with what is wrong, to which the file and the line
+    are added."""
 
     def rows() -> Iterator[Row]:
         for number, line in enumerate(stream, 1):
             try:
-                row = row_of(line.decode().strip())
+                text = line.decode().strip()
+                row = row_of(text) if text else None
                 if row:
                     yield checked(row)
             except (ValueError, OverflowError) as error:
@@ -99,6 +102,32 @@ def of_lines(
                 raise BadTraceFile(f"{path}:{number}: {error}: {shown!r}") from None
 
     return tables(path, rows())
+
+
+def fields(line: str, least: int, most: int | None = None) -> list[str]:
+    """What stands between a line's commas. Raises ValueError if there are fewer than `least`, or
+    more than `most`."""
+    words = line.split(",")
+    if len(words) < least or (most and len(words) > most):
+        wanted = f"{most}" if most else f"{least} or more"
+        raise ValueError(f"{len(words)} fields, not {wanted}")
+    return words
+
+
+def kind(word: str, writes: dict[str, int]) -> int:
+    """Whether this word stands for a write (1) or a read (0). writes: that of each word. Raises
+    ValueError for another word."""
+    if word not in writes:
+        raise ValueError(f"neither {' nor '.join(writes)} but {word!r}")
+    return writes[word]
+
+
+def seconds(text: str) -> int:
+    """A time in ns, exactly: a binary fraction of a date in seconds is 240 ns off."""
+    try:
+        return int(Decimal(text).scaleb(9))
+    except InvalidOperation:
+        raise ValueError(f"not a time: {text!r}") from None
 
 
 def checked(row: Row) -> Row:

@@ -8,15 +8,10 @@ data are left out. What follows the events, blkparse's sums, is left out, too.
 """
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
-from typing import BinaryIO
-
-import numpy as np
+from functools import partial
 
 from grade.traces.common import SECTOR
-from grade.traces.formats.systor17 import seconds
-from grade.traces.stream import Row, of_lines
+from grade.traces.stream import Row, of_lines, seconds
 
 ABOUT = "blktrace, as blkparse prints it"
 SOURCE = "blkparse(1), default output"
@@ -50,5 +45,4 @@ def row_of(line: str) -> Row | None:
     return seconds(event["time"]), int(data["sector"]) * SECTOR, sectors * SECTOR, int("W" in kind)
 
 
-def read(path: Path, stream: BinaryIO) -> Iterator[np.ndarray]:
-    return of_lines(path, stream, row_of)
+read = partial(of_lines, row_of=row_of)

@@ -11,7 +11,7 @@ from typing import BinaryIO
 import numpy as np
 
 from grade.traces.common import SECTOR
-from grade.traces.stream import Row, joined, of_lines
+from grade.traces.stream import Row, fields, joined, kind, of_lines
 
 ABOUT = "a run's requests, as `make export FORMAT=csv` writes them"
 SOURCE = "grade/export/formats/csv.py"
@@ -26,18 +26,15 @@ def looks_like(name: str, head: bytes) -> bool:
 
 def row_of(line: str) -> Row | None:
     """A line's request, its disk at a place of its own. The process may have commas in its name."""
-    if not line or line.startswith(HEAD):
+    if line.startswith(HEAD):
         return None
-    words = line.split(",")
-    if len(words) < 14:
-        raise ValueError(f"{len(words)} fields, not 14")
-    if words[4] not in WRITES:
-        raise ValueError(f"neither r nor w but {words[4]!r}")
+    words = fields(line, 14)
+    write = kind(words[4], WRITES)
     disk = int(words[1].removeprefix("disk"))
     at = int(words[2]) * SECTOR
     if not 0 <= disk < 8 or at >= PLACE:
         raise ValueError("a disk or a sector is out of range")
-    return int(words[-7]), disk * PLACE + at, int(words[3]) * SECTOR, WRITES[words[4]]
+    return int(words[-7]), disk * PLACE + at, int(words[3]) * SECTOR, write
 
 
 def read(path: Path, stream: BinaryIO) -> Iterator[np.ndarray]:

@@ -5,13 +5,9 @@ timestamp, host, disk, Read or Write, offset and size in bytes, response time
 """
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
-from typing import BinaryIO
+from functools import partial
 
-import numpy as np
-
-from grade.traces.stream import Row, of_lines
+from grade.traces.stream import Row, fields, kind, of_lines
 
 ABOUT = "MSR Cambridge, CSV"
 SOURCE = (
@@ -20,26 +16,19 @@ SOURCE = (
 TICK_NS = 100
 EPOCH_S = 11644473600  # from 1601 to 1970: less is left of a time, and it fits 64 bits in ns
 LINE = re.compile(rb"\d{15,},[^,\n]*,\d+,(?:Read|Write),\d+,\d+(?:,\d*)?\r?$", re.M)
-WRITES = {"read": 0, "write": 1}
+WRITES = {"Read": 0, "Write": 1}
 
 
 def looks_like(name: str, head: bytes) -> bool:
     return bool(LINE.match(head))
 
 
-def row_of(line: str) -> Row | None:
+def row_of(line: str) -> Row:
     """A line's request."""
-    if not line:
-        return None
-    words = line.split(",")
-    if len(words) not in (6, 7):
-        raise ValueError(f"{len(words)} fields, not 7")
-    kind = words[3].lower()
-    if kind not in WRITES:
-        raise ValueError(f"neither Read nor Write but {words[3]!r}")
+    words = fields(line, 6, 7)
+    write = kind(words[3].capitalize(), WRITES)
     ticks = int(words[0]) - EPOCH_S * 10**7
-    return ticks * TICK_NS, int(words[4]), int(words[5]), WRITES[kind]
+    return ticks * TICK_NS, int(words[4]), int(words[5]), write
 
 
-def read(path: Path, stream: BinaryIO) -> Iterator[np.ndarray]:
-    return of_lines(path, stream, row_of)
+read = partial(of_lines, row_of=row_of)

@@ -15,13 +15,12 @@ from typing import BinaryIO
 import numpy as np
 
 from grade.traces.common import SECTOR
-from grade.traces.formats.systor17 import seconds
-from grade.traces.stream import Row, joined, of_lines
+from grade.traces.stream import Row, fields, joined, kind, of_lines, seconds
 
 ABOUT = "SPC: the Storage Performance Council's trace files"
 SOURCE = "SPC Trace File Format Specification, 1.0.1, 2002; UMass trace repository"
 LINE = re.compile(rb"\d+,\d+,\d+,[rRwW],\d+(?:\.\d*)?(?:,[^\n]*)?$", re.M)
-WRITES = {"r": 0, "w": 1}
+WRITES = {"R": 0, "W": 1}
 PLACE = 1 << 40  # of a unit among the bytes of all, while the file is read
 UNITS = 1 << 22
 ROUND = 1 << 20
@@ -31,20 +30,14 @@ def looks_like(name: str, head: bytes) -> bool:
     return bool(LINE.match(head))
 
 
-def row_of(line: str) -> Row | None:
+def row_of(line: str) -> Row:
     """A line's request, its unit at a place of its own."""
-    if not line:
-        return None
-    words = line.split(",")
-    if len(words) < 5:
-        raise ValueError(f"{len(words)} fields, not 5 or more")
-    kind = words[3].strip().lower()
-    if kind not in WRITES:
-        raise ValueError(f"neither R nor W but {words[3]!r}")
+    words = fields(line, 5)
+    write = kind(words[3].strip().upper(), WRITES)
     unit, at, size = int(words[0]), int(words[1]) * SECTOR, int(words[2])
     if not 0 <= unit < UNITS or at + size > PLACE:
         raise ValueError("a unit or a block is out of range")
-    return seconds(words[4]), unit * PLACE + at, size, WRITES[kind]
+    return seconds(words[4]), unit * PLACE + at, size, write
 
 
 def read(path: Path, stream: BinaryIO) -> Iterator[np.ndarray]:

@@ -7,14 +7,9 @@
 A response time may be missing. All requests of a file are taken, of whatever unit.
 """
 
-from collections.abc import Iterator
-from decimal import Decimal, InvalidOperation
-from pathlib import Path
-from typing import BinaryIO
+from functools import partial
 
-import numpy as np
-
-from grade.traces.stream import Row, of_lines
+from grade.traces.stream import Row, fields, kind, of_lines, seconds
 
 ABOUT = "SYSTOR '17, CSV"
 SOURCE = "C. Lee et al., Understanding Storage Traffic Characteristics, SYSTOR 2017"
@@ -26,25 +21,13 @@ def looks_like(name: str, head: bytes) -> bool:
     return head.startswith(HEAD.encode())
 
 
-def seconds(text: str) -> int:
-    """A time in ns, exactly: a binary fraction of a date in seconds is 240 ns off."""
-    try:
-        return int(Decimal(text).scaleb(9))
-    except InvalidOperation:
-        raise ValueError(f"not a time: {text!r}") from None
-
-
 def row_of(line: str) -> Row | None:
-    """A line's request."""
-    if not line or line == HEAD:
+    """A line's request; the head has none."""
+    if line == HEAD:
         return None
-    words = line.split(",")
-    if len(words) != 6:
-        raise ValueError(f"{len(words)} fields, not 6")
-    if words[2] not in WRITES:
-        raise ValueError(f"neither R nor W but {words[2]!r}")
-    return seconds(words[0]), int(words[4]), int(words[5]), WRITES[words[2]]
+    words = fields(line, 6, 6)
+    write = kind(words[2], WRITES)
+    return seconds(words[0]), int(words[4]), int(words[5]), write
 
 
-def read(path: Path, stream: BinaryIO) -> Iterator[np.ndarray]:
-    return of_lines(path, stream, row_of)
+read = partial(of_lines, row_of=row_of)
