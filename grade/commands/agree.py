@@ -15,11 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from grade.host.interrupt import stoppable
-from grade.measure import expect, result
+from grade.measure import commandline, expect, result
 from grade.measure.choose import ALL, chosen, on_twin
-from grade.measure.files import FOLDER
 from grade.measure.result import BadResult
-from grade.measure.schema import BadExperiment, Experiment
+from grade.measure.schema import Experiment
 
 LIMITS = {"mean": 2.0, "deviation": 5.0, "writes": 1.0}  # per cent
 NORMAL_95 = 1.96
@@ -85,30 +84,31 @@ def compare(experiment: Experiment, folder: Path) -> tuple[int, int]:
     return n, far
 
 
+def do(choice: argparse.Namespace) -> bool:
+    """Compare each experiment, and count."""
+    n = far = 0
+    for experiment in chosen(choice.name, choice.size):
+        try:
+            more = compare(experiment, choice.folder)
+        except BadResult as error:
+            if choice.name != ALL:
+                raise
+            print(f"\n{experiment.name}: {error}")
+            continue
+        n, far = n + more[0], far + more[1]
+    limits = ", ".join(f"{kind} {limit:g} %" for kind, limit in LIMITS.items())
+    print(f"\n{n} figures, {n - far} of them within their limit ({limits})")
+    return True
+
+
 def main() -> int:
     """Run the command. Returns its exit status."""
     options = argparse.ArgumentParser(prog="make agree", description=__doc__)
     options.add_argument("name", nargs="?", default=ALL, help="as of make experiment")
     options.add_argument("--size", default="quick")
-    options.add_argument("--folder", type=Path, default=FOLDER)
+    commandline.add_folder(options)
     choice = options.parse_args()
-    n = far = 0
-    try:
-        for experiment in chosen(choice.name, choice.size):
-            try:
-                more = compare(experiment, choice.folder)
-            except BadResult as error:
-                if choice.name != ALL:
-                    raise
-                print(f"\n{experiment.name}: {error}")
-                continue
-            n, far = n + more[0], far + more[1]
-    except (BadExperiment, BadResult) as error:
-        print(error, file=sys.stderr)
-        return 2
-    limits = ", ".join(f"{kind} {limit:g} %" for kind, limit in LIMITS.items())
-    print(f"\n{n} figures, {n - far} of them within their limit ({limits})")
-    return 0
+    return commandline.status(lambda: do(choice))
 
 
 if __name__ == "__main__":

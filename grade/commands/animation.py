@@ -4,15 +4,15 @@ E=, SIZE=, N= and N2= are those of `make theatre`. The file is an animated PNG, 
 programs for slides play.
 """
 
+import argparse
 import sys
 
 from grade.commands.export import BadChoice
 from grade.commands.theatre import choose, out_of, scenes
 from grade.host.interrupt import stoppable
 from grade.host.paths import BUILD
+from grade.measure import commandline
 from grade.measure.files import write_whole
-from grade.measure.run import RunFailed
-from grade.measure.schema import BadExperiment
 from grade.theatre.motion import animated
 
 
@@ -22,18 +22,19 @@ def tell(words: str) -> None:
         print(f"\033[K{words}", end="\r", file=sys.stderr, flush=True)
 
 
-def main() -> int:
-    """Returns the exit status: 2 for a wrong choice, 1 if a run failed."""
-    choice = choose("animation", __doc__)
-    try:
-        made = scenes(choice)
-    except (BadChoice, BadExperiment, RunFailed) as error:
-        print(error, file=sys.stderr)
-        return 1 if isinstance(error, RunFailed) else 2
+def do(choice: argparse.Namespace) -> bool:
+    """Write the animation."""
+    made = scenes(choice)
     out = out_of(choice, BUILD / "animation", ".png")
     write_whole(out, animated(made, tell))
     print(f"animation: {out}")
-    return 0
+    return True
+
+
+def main() -> int:
+    """Returns the exit status: 2 for a wrong choice, 1 if a run failed."""
+    choice = choose("animation", __doc__)
+    return commandline.status(lambda: do(choice), (BadChoice,))
 
 
 if __name__ == "__main__":

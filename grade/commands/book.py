@@ -5,7 +5,6 @@ time.
 """
 
 import argparse
-import os
 import subprocess
 import sys
 
@@ -13,6 +12,7 @@ from grade.book import build, inventory
 from grade.book.build import BOOK, BadBook
 from grade.host.interrupt import stoppable
 from grade.host.paths import ROOT
+from grade.measure import commandline
 
 
 def measure(jobs: int) -> int:
@@ -50,7 +50,7 @@ def main() -> int:
     """Run the command. Returns its exit status."""
     options = argparse.ArgumentParser(prog="make book", description=__doc__)
     options.add_argument("--full", action="store_true", help="measure first")
-    options.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
+    commandline.add_jobs(options)
     choice = options.parse_args()
     return make(choice)
 

@@ -8,7 +8,6 @@ experiments or, with E=, runs. Runs that have been made already are not made aga
 """
 
 import argparse
-import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -18,15 +17,12 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from grade.host.interrupt import INTERRUPT, held_back, stoppable
-from grade.host.workers import NoWorkers
-from grade.measure import expect, findings, result, runner, summary
+from grade.measure import commandline, expect, findings, result, runner, summary
 from grade.measure.choose import DEFAULT, asked_for, chosen, list_experiments, list_runs, on_twin
-from grade.measure.files import FOLDER
 from grade.measure.progress import counted, counting, reporting
-from grade.measure.result import BadResult
-from grade.measure.runner import OtherTree, Outcome
+from grade.measure.runner import Outcome
 from grade.measure.schema import MACHINE_ENGINE as MACHINE
-from grade.measure.schema import TWIN, BadExperiment, Experiment
+from grade.measure.schema import TWIN, Experiment
 from grade.measure.verdict import Verdict
 from grade.report.comparison.write import write_comparison
 from grade.report.write import write_report
@@ -139,6 +135,21 @@ def do(experiments: list[Experiment], choice: argparse.Namespace) -> bool:
         raise KeyboardInterrupt(kept(experiments, choice.folder)) from None
 
 
+def do_asked(choice: argparse.Namespace) -> bool:
+    """List what is asked for, or make it. Returns true if all went well."""
+    if choice.list and choice.name == DEFAULT:
+        list_experiments()
+        return True
+    experiments = chosen(choice.name, choice.size, choice.policy)
+    if choice.engine == TWIN:
+        experiments = [on_twin(experiment) for experiment in experiments]
+    if not choice.list:
+        return do(experiments, choice)
+    for experiment in experiments:
+        list_runs(experiment)
+    return True
+
+
 def main() -> int:
     """Run the command. Returns its exit status."""
     options = argparse.ArgumentParser(prog="make experiment", description=__doc__)
@@ -152,8 +163,7 @@ def main() -> int:
     options.add_argument(
         "--size", help="a size that the experiment has; if not given, full, and quick for `all`"
     )
-    options.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
-    options.add_argument("--scheduler", default="", help="address of a Dask scheduler")
+    commandline.add_workers(options)
     options.add_argument("--with", dest="policy", default="", help="one more policy to measure")
     options.add_argument(
         "--engine",
@@ -162,27 +172,12 @@ def main() -> int:
         help="what makes the runs: QEMU, or the kernel compiled for this host",
     )
     options.add_argument("--list", action="store_true", help="list experiments or runs")
-    options.add_argument("--folder", type=Path, default=FOLDER, help="folder for the results")
+    commandline.add_folder(options)
     options.add_argument("--no-report", action="store_true", help="print numbers only")
     choice = options.parse_args()
     if choice.jobs < 1:
         options.error("--jobs: at least 1")
-    try:
-        if choice.list and choice.name == DEFAULT:
-            list_experiments()
-            return 0
-        experiments = chosen(choice.name, choice.size, choice.policy)
-        if choice.engine == TWIN:
-            experiments = [on_twin(experiment) for experiment in experiments]
-        if choice.list:
-            for experiment in experiments:
-                list_runs(experiment)
-            return 0
-        good = do(experiments, choice)
-    except (BadExperiment, BadResult, NoWorkers, OtherTree) as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0 if good else 1
+    return commandline.status(lambda: do_asked(choice))
 
 
 if __name__ == "__main__":

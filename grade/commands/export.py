@@ -16,11 +16,10 @@ from grade.export import formats
 from grade.export.recording import Recording, remake
 from grade.host.interrupt import stoppable
 from grade.host.paths import BUILD
+from grade.measure import commandline
 from grade.measure.choose import EXPERIMENTS, list_runs
-from grade.measure.files import FOLDER
 from grade.measure.load import FULL, load
-from grade.measure.run import RunFailed
-from grade.measure.schema import BadExperiment, Experiment, Run
+from grade.measure.schema import Experiment, Run
 
 ALL = "all"
 
@@ -116,15 +115,15 @@ def show_all() -> None:
         print(f"{path.stem}: {len(load(path).runs)} runs")
 
 
-def do(choice: argparse.Namespace) -> None:
-    """Run the command."""
+def do(choice: argparse.Namespace) -> bool:
+    """Write the files, or list what there is."""
     if choice.list and not choice.name:
         show_all()
-        return
+        return True
     experiment = load(experiment_file(choice.name), choice.size)
     if choice.list:
         list_runs(experiment)
-        return
+        return True
     chosen = choose_formats(choice.format)
     run = choose_run(experiment, choice.run)
     recording = remake(run, choice.folder)
@@ -132,6 +131,7 @@ def do(choice: argparse.Namespace) -> None:
     lines = write(recording, chosen, out)
     print(told(recording))
     print("\n".join([f"in {out}:", *lines]))
+    return True
 
 
 def main() -> int:
@@ -143,13 +143,9 @@ def main() -> int:
     options.add_argument("--format", default=ALL, help="one format; if not given, all")
     options.add_argument("--out", type=Path, help="folder for the files")
     options.add_argument("--list", action="store_true", help="list formats, experiments or runs")
-    options.add_argument("--folder", type=Path, default=FOLDER, help="folder of the results")
-    try:
-        do(options.parse_args())
-    except (BadChoice, BadExperiment, RunFailed) as error:
-        print(error, file=sys.stderr)
-        return 1 if isinstance(error, RunFailed) else 2
-    return 0
+    commandline.add_folder(options)
+    choice = options.parse_args()
+    return commandline.status(lambda: do(choice), (BadChoice,))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ most points over all nonces. Below it stands what is unfair, with a nonce that s
 """
 
 import argparse
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,8 @@ from tempfile import TemporaryDirectory
 from distributed import Client, as_completed
 
 from grade.host.interrupt import stoppable
-from grade.host.workers import NoWorkers, workers
+from grade.host.workers import workers
+from grade.measure import commandline
 from grade.scoring import fairness, grading, ontwin
 from grade.scoring.fairness import Case, Points, Row
 from grade.scoring.grading import NoTest
@@ -91,6 +91,21 @@ def told(lab: Lab, row: Row) -> str:
     return f"{row.case.name:22} {', '.join(cells) or 'all points'}{complaints}"
 
 
+def do(choice: argparse.Namespace) -> bool:
+    """Count the points and print them. Returns true if nothing is unfair."""
+    lab = named(choice.lab)
+    cases = chosen(lab, choice.only, choice.attacks)
+    grading.chosen(lab, choice.test)
+    twin = choice.engine == "twin"
+    if twin:
+        expect_twin(lab, choice.attacks)
+    nonces = [str(number) for number in range(1, choice.nonces + 1)]
+    with workers(choice.jobs) as client:
+        found = rows(client, lab, cases, nonces, choice.test, twin)
+    print("\n".join(told(lab, row) for row in found))
+    return not any(row.unfair for row in found)
+
+
 def main() -> int:
     """Returns the exit status: 1 if something is unfair, 2 for a wrong choice."""
     options = argparse.ArgumentParser(prog="make fair", description=__doc__)
@@ -100,23 +115,9 @@ def main() -> int:
     options.add_argument("--test", default="", help="groups, separated by commas")
     options.add_argument("--attacks", action="store_true", help="the attacks, too")
     options.add_argument("--engine", default="machine", help="machine or twin")
-    options.add_argument("--jobs", type=int, default=os.cpu_count(), help="nonces at a time")
+    commandline.add_jobs(options, "nonces")
     choice = options.parse_args()
-    try:
-        lab = named(choice.lab)
-        cases = chosen(lab, choice.only, choice.attacks)
-        grading.chosen(lab, choice.test)
-        twin = choice.engine == "twin"
-        if twin:
-            expect_twin(lab, choice.attacks)
-        nonces = [str(number) for number in range(1, choice.nonces + 1)]
-        with workers(choice.jobs) as client:
-            found = rows(client, lab, cases, nonces, choice.test, twin)
-    except (BadLab, NoTest, NoWorkers) as error:
-        print(error, file=sys.stderr)
-        return 2
-    print("\n".join(told(lab, row) for row in found))
-    return 1 if any(row.unfair for row in found) else 0
+    return commandline.status(lambda: do(choice), (BadLab, NoTest))
 
 
 if __name__ == "__main__":

@@ -19,11 +19,11 @@ from subprocess import CalledProcessError
 
 from grade.host.interrupt import stoppable
 from grade.host.paths import BUILD
+from grade.measure import commandline, runner
 from grade.measure import run as runs
-from grade.measure import runner
 from grade.measure.choose import ALL, chosen
 from grade.measure.progress import reporting
-from grade.measure.runner import OtherTree, Outcome
+from grade.measure.runner import Outcome
 from grade.measure.schema import BadExperiment, Experiment
 
 FOLDER = BUILD / "repeat"
@@ -110,6 +110,17 @@ def do(experiments: list[Experiment], qemus: list[str], folder: Path, jobs: int)
     return all(row.equal == row.runs for row in rows)
 
 
+def do_asked(choice: argparse.Namespace) -> bool:
+    """Compare the QEMU that is used with the one that is given."""
+    if not choice.other:
+        raise BadExperiment(
+            "QEMU_OTHER= is missing: give the path of another QEMU, as in\n"
+            "make repeat QEMU_OTHER=$(grade/other_qemu.sh build/other)"
+        )
+    qemus = [os.environ.get("QEMU", "qemu-system-riscv64"), choice.other]
+    return do(chosen(choice.name, choice.size), qemus, choice.folder, choice.jobs)
+
+
 def main() -> int:
     """Returns the exit status: 1 if a run differs or failed, 2 for a wrong choice."""
     options = argparse.ArgumentParser(prog="make repeat", description=__doc__)
@@ -118,21 +129,10 @@ def main() -> int:
     )
     options.add_argument("--other", default="", help="path of the other QEMU")
     options.add_argument("--size", default="quick", help="of the experiments")
-    options.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
-    options.add_argument("--folder", type=Path, default=FOLDER, help="folder for the results")
+    commandline.add_jobs(options)
+    commandline.add_folder(options, FOLDER)
     choice = options.parse_args()
-    try:
-        if not choice.other:
-            raise BadExperiment(
-                "QEMU_OTHER= is missing: give the path of another QEMU, as in\n"
-                "make repeat QEMU_OTHER=$(grade/other_qemu.sh build/other)"
-            )
-        qemus = [os.environ.get("QEMU", "qemu-system-riscv64"), choice.other]
-        experiments = chosen(choice.name, choice.size)
-        return 0 if do(experiments, qemus, choice.folder, choice.jobs) else 1
-    except (BadExperiment, OtherTree, OSError, CalledProcessError) as error:
-        print(error, file=sys.stderr)
-        return 2
+    return commandline.status(lambda: do_asked(choice), (OSError, CalledProcessError))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from grade.commands.export import BadChoice, choose_run, experiment_file
 from grade.host.interrupt import stoppable
-from grade.measure.files import FOLDER
+from grade.measure import commandline
 from grade.measure.load import FULL, load
 from grade.measure.run import RunFailed
 from grade.measure.schema import BadExperiment
@@ -33,7 +33,7 @@ def options(goal: str, about: str | None) -> argparse.ArgumentParser:
     parser.add_argument("name", nargs="?", help="an experiment, or the beginning of its name")
     parser.add_argument("--run", type=int, help="the number of a run")
     parser.add_argument("--size", default=FULL, help="a size that the experiment has")
-    parser.add_argument("--folder", type=Path, default=FOLDER, help="folder of the results")
+    commandline.add_folder(parser)
     return parser
 
 

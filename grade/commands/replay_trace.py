@@ -13,7 +13,6 @@ front of METRICS=.
 
 import argparse
 import json
-import os
 import re
 import sys
 from pathlib import Path
@@ -22,13 +21,11 @@ from string import Template
 from grade.commands import sweep as sweeps
 from grade.host.interrupt import stoppable
 from grade.host.paths import BUILD, NATIVE, ROOT
-from grade.host.workers import NoWorkers
 from grade.machine.guest import MOST_DISKS, PAGE
 from grade.machine.image import command
+from grade.measure import commandline
 from grade.measure.files import write_whole
 from grade.measure.known import known
-from grade.measure.runner import OtherTree
-from grade.measure.schema import BadExperiment
 from grade.measure.summary import aligned, number
 from grade.sweep import whole
 from grade.sweep.journal import FOLDER
@@ -179,9 +176,9 @@ def remark(points: list[Measured], loop: str) -> list[str]:
     ]
 
 
-def in_words(error: str) -> str:
+def in_words(error: object) -> str:
     """What was wrong, as it is typed here: the experiment's file is our own, and so is OVER=."""
-    said = re.sub(r"^\S+\.toml:\d+: ", "", error, flags=re.M)
+    said = re.sub(r"^\S+\.toml:\d+: ", "", str(error), flags=re.M)
     return re.sub(r"^OVER: ", "POLICIES: ", said).replace("fit = ", "FIT=")
 
 
@@ -210,16 +207,11 @@ def main() -> int:
     options.add_argument("--count", type=int, help="requests, from the first on")
     options.add_argument("--fit", default=REFUSE, help=f"if it is too large: {', '.join(WAYS)}")
     options.add_argument("--loop", default="open", help="open, or closed: without its times")
-    options.add_argument("--metrics", default=METRICS, help="what is to be less; with a +: more")
-    options.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
-    options.add_argument("--scheduler", default="", help="address of a Dask scheduler")
-    options.add_argument("--folder", type=Path, default=FOLDER, help="folder for the results")
+    commandline.add_metrics(options, METRICS)
+    commandline.add_workers(options)
+    commandline.add_folder(options, FOLDER)
     choice = options.parse_args()
-    try:
-        return 0 if do(choice) else 1
-    except (BadTraceFile, BadSweep, BadExperiment, NoWorkers, OtherTree) as error:
-        print(in_words(str(error)), file=sys.stderr)
-        return 2
+    return commandline.status(lambda: do(choice), (BadTraceFile, BadSweep), in_words)
 
 
 if __name__ == "__main__":

@@ -7,11 +7,9 @@ import sys
 from pathlib import Path
 
 from grade.host.interrupt import stoppable
-from grade.measure import result
+from grade.measure import commandline, result
 from grade.measure.choose import DEFAULT, chosen
-from grade.measure.files import FOLDER
-from grade.measure.result import BadResult
-from grade.measure.schema import BadExperiment, Experiment
+from grade.measure.schema import Experiment
 from grade.report.comparison.write import has_results, write_comparison
 from grade.report.write import write_report
 
@@ -21,6 +19,18 @@ def with_results(experiments: list[Experiment], folder: Path) -> list[Experiment
     if len(experiments) == 1:
         return experiments
     return [e for e in experiments if has_results(e, folder)]
+
+
+def do(choice: argparse.Namespace) -> bool:
+    """Write the reports, and of several the comparison."""
+    experiments = chosen(choice.name, choice.size)
+    for experiment in with_results(experiments, choice.folder):
+        folder = choice.folder / experiment.name
+        results = result.read(folder / "results.jsonl")
+        print(f"report: {write_report(experiment, results, folder)}")
+    if len(experiments) > 1:
+        print(f"comparison: {write_comparison(experiments, choice.folder)}")
+    return True
 
 
 def main() -> int:
@@ -35,20 +45,9 @@ def main() -> int:
     options.add_argument(
         "--size", help="a size that the experiment has; if not given, full, and quick for `all`"
     )
-    options.add_argument("--folder", type=Path, default=FOLDER, help="where the results are")
+    commandline.add_folder(options)
     choice = options.parse_args()
-    try:
-        experiments = chosen(choice.name, choice.size)
-        for experiment in with_results(experiments, choice.folder):
-            folder = choice.folder / experiment.name
-            results = result.read(folder / "results.jsonl")
-            print(f"report: {write_report(experiment, results, folder)}")
-        if len(experiments) > 1:
-            print(f"comparison: {write_comparison(experiments, choice.folder)}")
-    except (BadExperiment, BadResult) as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
+    return commandline.status(lambda: do(choice))
 
 
 if __name__ == "__main__":

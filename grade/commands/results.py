@@ -8,21 +8,18 @@ findings of each paper the stored results confirm.
 """
 
 import argparse
-import os
 import sys
 from functools import cache
 
 from grade.commands.experiment import do
 from grade.host.interrupt import stoppable
-from grade.host.workers import NoWorkers
-from grade.measure import findings, result
+from grade.measure import commandline, findings, result
 from grade.measure.choose import ALL, chosen, named
 from grade.measure.files import FOLDER, write_whole
 from grade.measure.known import kernel_hash
 from grade.measure.load import FULL
 from grade.measure.result import BadResult
-from grade.measure.runner import OtherTree
-from grade.measure.schema import BadExperiment, Experiment
+from grade.measure.schema import Experiment
 from grade.measure.verdict import NOT_SO
 from grade.results import documents, frontpage, roles, store
 
@@ -109,28 +106,27 @@ def run(experiments: list[Experiment], choice: argparse.Namespace) -> bool:
     return good
 
 
+def do_asked(choice: argparse.Namespace) -> bool:
+    """Show findings, fill tables, or measure, as asked. Returns true if all went well."""
+    if choice.findings:
+        return show_findings(chosen(choice.name or ALL, FULL))
+    names = [choice.name] if choice.name else sorted(quoted())
+    if choice.tables:
+        put_in({path.stem for name in names for path in named(name)})
+        return True
+    return run([one for name in names for one in chosen(name, FULL)], choice)
+
+
 def main() -> int:
     """Run the command. Returns its exit status."""
     options = argparse.ArgumentParser(prog="make results", description=__doc__)
     options.add_argument("name", nargs="?", help="an experiment, or the beginning of several names")
-    options.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
-    options.add_argument("--scheduler", default="", help="address of a Dask scheduler")
+    commandline.add_workers(options)
     options.add_argument("--tables", action="store_true", help="make no runs")
     options.add_argument("--findings", action="store_true", help="count stored findings")
     choice = options.parse_args()
     choice.run, choice.no_report, choice.folder = None, False, FOLDER
-    try:
-        if choice.findings:
-            return 0 if show_findings(chosen(choice.name or ALL, FULL)) else 1
-        names = [choice.name] if choice.name else sorted(quoted())
-        if choice.tables:
-            put_in({path.stem for name in names for path in named(name)})
-            return 0
-        good = run([one for name in names for one in chosen(name, FULL)], choice)
-    except (BadExperiment, BadResult, NoWorkers, OtherTree) as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0 if good else 1
+    return commandline.status(lambda: do_asked(choice))
 
 
 if __name__ == "__main__":

@@ -10,19 +10,16 @@ a table in Parquet and a page; the command prints where they are, and the best p
 """
 
 import argparse
-import os
 import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from grade.host.interrupt import stoppable
-from grade.host.workers import NoWorkers
+from grade.measure import commandline
 from grade.measure.files import hash_of
 from grade.measure.load import FULL
 from grade.measure.progress import counting
-from grade.measure.runner import OtherTree
-from grade.measure.schema import BadExperiment
 from grade.sweep import shown, whole
 from grade.sweep.draw import HOW
 from grade.sweep.journal import FOLDER, Journal, tree_hash, write_table
@@ -104,17 +101,12 @@ def main() -> int:
     options.add_argument("--over", default="", help="what the sweep goes over")
     options.add_argument("--how", default="grid", help=f"which points: {', '.join(HOW)}")
     options.add_argument("--points", type=int, help="how many, but for a grid")
-    options.add_argument("--metrics", default="", help="what is to be less; with a +: more")
+    commandline.add_metrics(options)
     options.add_argument("--size", default=FULL, help="a size that the experiment has")
-    options.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
-    options.add_argument("--scheduler", default="", help="address of a Dask scheduler")
-    options.add_argument("--folder", type=Path, default=FOLDER, help="folder for the results")
+    commandline.add_workers(options)
+    commandline.add_folder(options, FOLDER)
     choice = options.parse_args()
-    try:
-        return 0 if do(choice) else 1
-    except (BadSweep, BadExperiment, NoWorkers, OtherTree) as error:
-        print(error, file=sys.stderr)
-        return 2
+    return commandline.status(lambda: do(choice), (BadSweep,))
 
 
 if __name__ == "__main__":

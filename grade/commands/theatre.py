@@ -12,10 +12,9 @@ from grade.commands.export import BadChoice, experiment_file
 from grade.commands.replay import chosen, options
 from grade.host.interrupt import stoppable
 from grade.host.paths import BUILD
+from grade.measure import commandline
 from grade.measure.files import write_whole
 from grade.measure.load import load
-from grade.measure.run import RunFailed
-from grade.measure.schema import BadExperiment
 from grade.replay.chain import Explainer
 from grade.report import page
 from grade.theatre.scene import scene
@@ -49,22 +48,23 @@ def out_of(choice: argparse.Namespace, folder: Path, suffix: str) -> Path:
     return out
 
 
-def main() -> int:
-    """Returns the exit status: 2 for a wrong choice, 1 if a run failed."""
-    choice = choose("theatre", __doc__)
-    try:
-        made = scenes(choice)
-    except (BadChoice, BadExperiment, RunFailed) as error:
-        print(error, file=sys.stderr)
-        return 1 if isinstance(error, RunFailed) else 2
+def do(choice: argparse.Namespace) -> bool:
+    """Write the page, also to where a report opens it."""
+    made = scenes(choice)
     out = out_of(choice, BUILD / "theatre", ".html")
     text = staged(made)
     write_whole(out, text)
     beside = choice.folder / load(experiment_file(choice.name), choice.size).name / page.THEATRE
     if beside.exists():
-        write_whole(beside, text)  # the report opens it
+        write_whole(beside, text)
     print(f"theatre: {out}")
-    return 0
+    return True
+
+
+def main() -> int:
+    """Returns the exit status: 2 for a wrong choice, 1 if a run failed."""
+    choice = choose("theatre", __doc__)
+    return commandline.status(lambda: do(choice), (BadChoice,))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ files give equal candidates.
 
 import argparse
 import math
-import os
 import random
 import sys
 from collections.abc import Collection
@@ -29,13 +28,11 @@ from statistics import mean
 
 from grade.host.interrupt import stoppable
 from grade.host.paths import BUILD, ROOT
-from grade.host.workers import NoWorkers
-from grade.measure import interval, metrics, runner
+from grade.measure import commandline, interval, metrics, runner
 from grade.measure.files import write_whole
 from grade.measure.load import FULL, load, read_toml
 from grade.measure.progress import reporting
 from grade.measure.result import BadResult
-from grade.measure.runner import OtherTree
 from grade.measure.schema import BadExperiment, Experiment
 
 FILES = ROOT / "grade" / "experiments" / "tune"
@@ -228,31 +225,31 @@ def page(search: Search, rows: list[str], held: list[str]) -> str:
     return "\n".join([*text, ""])
 
 
-def main() -> int:
-    """Run the command. Returns its exit status."""
-    options = argparse.ArgumentParser(prog="make tune", description=__doc__)
-    options.add_argument("name", help="a file of grade/experiments/tune, without its ending")
-    options.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
-    options.add_argument("--judge", action="store_true", help="judge the result by what is held")
-    choice = options.parse_args()
+def do(choice: argparse.Namespace) -> bool:
+    """Make the search, and store what was judged."""
     path = FILES / f"{choice.name}.toml"
     if not path.exists():
         there = ", ".join(file.stem for file in sorted(FILES.glob("*.toml")))
-        print(f"E={choice.name}: there is no such search; there are {there}", file=sys.stderr)
-        return 2
-    try:
-        search = search_of(path)
-        best, rows = searched(search, choice.jobs)
-        text = page(search, rows, judged(search, best, choice.jobs) if choice.judge else [])
-    except (BadExperiment, BadResult, NoWorkers, OtherTree) as error:
-        print(error, file=sys.stderr)
-        return 2
+        raise BadExperiment(f"E={choice.name}: there is no such search; there are {there}")
+    search = search_of(path)
+    best, rows = searched(search, choice.jobs)
+    text = page(search, rows, judged(search, best, choice.jobs) if choice.judge else [])
     print(text)
     if choice.judge:
         STORED.mkdir(exist_ok=True)
         write_whole(STORED / f"{choice.name}.md", text)
         print(f"stored: {STORED / choice.name}.md")
-    return 0
+    return True
+
+
+def main() -> int:
+    """Run the command. Returns its exit status."""
+    options = argparse.ArgumentParser(prog="make tune", description=__doc__)
+    options.add_argument("name", help="a file of grade/experiments/tune, without its ending")
+    commandline.add_jobs(options)
+    options.add_argument("--judge", action="store_true", help="judge the result by what is held")
+    choice = options.parse_args()
+    return commandline.status(lambda: do(choice))
 
 
 if __name__ == "__main__":

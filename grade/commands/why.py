@@ -5,30 +5,23 @@ the measured part, or a time as 12.345s: the longest of the reads that waited th
 causes add up to the response time exactly.
 """
 
+import argparse
 import sys
 
 from grade.commands.export import BadChoice, experiment_file
 from grade.commands.replay import chosen, options
 from grade.host.interrupt import stoppable
+from grade.measure import commandline
 from grade.measure.load import FULL
-from grade.measure.run import RunFailed
-from grade.measure.schema import BadExperiment
 from grade.replay.chain import Explainer
 from grade.replay.instant import LONGEST, BadInstant, event_numbers, read_number, reads
 from grade.replay.told import tell
 
 
-def main() -> int:
-    """Returns the exit status: 2 for a wrong choice, 1 if the run failed."""
-    parser = options("why", __doc__)
-    parser.add_argument("--read", default=LONGEST, help="a read")
-    choice = parser.parse_args()
-    try:
-        kept = chosen(choice, choice.run)
-        number = read_number(kept, choice.read)
-    except (BadChoice, BadExperiment, BadInstant, RunFailed) as error:
-        print(error, file=sys.stderr)
-        return 1 if isinstance(error, RunFailed) else 2
+def do(choice: argparse.Namespace) -> bool:
+    """Say what the read waited for, and how to see it."""
+    kept = chosen(choice, choice.run)
+    number = read_number(kept, choice.read)
     read = reads(kept)[number - 1]
     print(tell(Explainer(kept), number, read))
     event = event_numbers(kept, read)["queued"]
@@ -38,7 +31,15 @@ def main() -> int:
         f"\nTo see the machine when it is queued: make replay E={name}{size} "
         f"N={kept.run.number} AT=event:{event}"
     )
-    return 0
+    return True
+
+
+def main() -> int:
+    """Returns the exit status: 2 for a wrong choice, 1 if the run failed."""
+    parser = options("why", __doc__)
+    parser.add_argument("--read", default=LONGEST, help="a read")
+    choice = parser.parse_args()
+    return commandline.status(lambda: do(choice), (BadChoice, BadInstant))
 
 
 if __name__ == "__main__":
