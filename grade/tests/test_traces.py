@@ -4,6 +4,7 @@ import gzip
 import json
 import platform
 import re
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +30,9 @@ from grade.sweep.over import BadSweep
 from grade.traces import fit, read
 from grade.traces.common import REQUEST, BadTraceFile, table
 from grade.traces.fit import Fit
+from grade.traces.formats import vscsi
 from grade.traces.packed import pack
+from grade.traces.stream import PIECE
 from grade.twin import engine
 
 PART = 1 << 20
@@ -229,6 +232,7 @@ SAMPLES = {
         b"  8,0    1        2     0.250001000  1234  G   R 13700410 + 48 [cat]\n"
         b"  8,0    1        3     0.251000000  1234  Q   D 64 + 8 [fstrim]\n"
         b"  8,0    1        4     0.251100000  1234  Q FWS [jbd2]\n"
+        b"  8,0    1        4     0.251200000  1234  Q FWS 64 + 0 [jbd2]\n"
         b"  8,0    1        5     0.251500000    99  Q  WS 1 + 8 [jbd2/sda 1-8]\n"
         b"CPU1 (sda):\n Reads Queued:           1,       24KiB\n",
     ),
@@ -237,7 +241,9 @@ SAMPLES = {
         np.array(
             [
                 (0x28, 0x200, 1, 24576, 1, 13700410, 250000, 9),
-                (0x35, 0x200, 2, 0, 1, 0, 250700, 9),
+                (0x35, 0x200, 2, 0, 1, 0, 250700, 9),  # a flush
+                (0x2F, 0x200, 2, 4096, 1, 0, 250700, 9),  # verifies what is there
+                (0x2A, 0x200, 2, 0, 1, 0, 250700, 9),
                 (0x2A, 0x200, 3, 4096, 1, 1, 251500, 9),
             ],
             "<u2,<u2,<u4,<u4,<u4,<u8,<u8,<u8",
@@ -278,12 +284,33 @@ def test_a_format_is_recognised_and_read_as_its_source_has_it(sample, name: str)
 
 @pytest.mark.native
 def test_objects_of_oraclegeneral_lie_in_the_order_of_their_first_use(tmp_path: Path) -> None:
-    rows = [(7, 1 << 60, 5000, 3), (7, 5, 100, -1), (9, 1 << 60, 8000, -1), (9, 6, 1, -1)]
+    """Each has room for its largest use, in whole blocks; a second's uses are spread over it."""
+    far = 1 << 60
+    rows = [(9, 6, 1, -1), (9, far, 8000, 3), (7, far, 5000, 3), (7, 5, 9000, -1), (9, 5, 100, -1)]
     path = tmp_path / "w.oracleGeneral.bin"
     path.write_bytes(np.array(rows, "<u4,<u8,<u4,<i8").tobytes())
-    half = 500_000_000
-    expected = [(0, 0, 5000, 0), (half, 8192, 100, 0), (4 * half, 0, 8000, 0)]
-    assert read.read(path).tolist() == [*expected, (5 * half, 12288, 1, 0)]
+    assert read.read(path).tolist() == [
+        (0, 0, 5000, 0),
+        (500_000_000, 8192, 9000, 0),
+        (2_000_000_000, 20480, 1, 0),
+        (2_333_333_333, 0, 8000, 0),
+        (2_666_666_666, 8192, 100, 0),
+    ]
+    path.write_bytes(np.array([*rows, (9, 6, 0, -1)], "<u4,<u8,<u4,<i8").tobytes())
+    with pytest.raises(BadTraceFile, match="at byte 120: an object of bytes: 0"):
+        read.read(path)
+
+
+@pytest.mark.native
+def test_units_of_spc_lie_one_after_another_in_whole_mib(tmp_path: Path) -> None:
+    path = tmp_path / "w.spc"
+    path.write_text("2,0,512,w,0\n0,3,1024,r,0.1\n2,5000,4096,r,0.2\n7,9,512,w,0.3\n")
+    assert read.read(path).tolist() == [
+        (0, PART, 512, 1),
+        (100_000_000, 3 * 512, 1024, 0),
+        (200_000_000, PART + 5000 * 512, 4096, 0),
+        (300_000_000, 4 * PART + 9 * 512, 512, 1),
+    ]
 
 
 @pytest.mark.native
@@ -321,11 +348,18 @@ def test_a_compressed_trace_is_the_trace(sample, name: str) -> None:
         ("systor17", b",W,", b",X,", ":3: neither R nor W but 'X'"),
         ("systor17", b"1455592800.0067", b"yesterday.0067", ":3: not a time"),
         ("spc", b"0,1,4096", b"0,1,0", ":2: a request of 0 bytes"),
-        ("spc", b"0,1,", b"0,-1,", ":2: a unit or a block is out of range|:2: a number is out"),
-        ("blkparse", b"WS 1 + 8", b"WS 1 +", ":5: a queued request without"),
-        ("blkparse", b"0.251500000", b"now", ":5: not a whole event"),
+        ("spc", b"0,1,", b"1,-1,", ":2: a unit or a block is out of range"),
+        ("spc", b"0,1,", b"-1,1,", ":2: a unit or a block is out of range"),
+        ("spc", b"0,1,", b"4194304,1,", ":2: a unit or a block is out of range"),
+        ("spc", b"0,1,", b"0,2147483648,", ":2: a unit or a block is out of range"),
+        ("spc", b"0,1,4096,W,0.2515,x", b"0,1,4096", ":2: 3 fields, not 5 or more"),
+        ("blkparse", b"WS 1 + 8", b"WS 1 +", ":6: a queued request without"),
+        ("blkparse", b"0.251500000", b"now", ":6: not a whole event"),
         ("sluice", b"requests", b"requestz", "at byte 0: no file of requests"),
         ("export", b"1,disk1,13700410,48,r", b"1,disk1,13700410,48,q", ":3: neither r nor w"),
+        ("export", b"1,disk1,13700410", b"1,disk8,13700410", ":3: a disk or a sector is out"),
+        ("export", b"1,disk1,13700410", b"1,disk1,-1", ":3: a disk or a sector is out"),
+        ("export", b",7,iogen read,250000000,2,3,0.1", b"", ":3: 8 fields, not 14 or more"),
     ],
 )
 def test_a_wrong_trace_is_refused_with_its_place(sample, name, old, new, why) -> None:
@@ -340,12 +374,56 @@ def test_a_wrong_trace_is_refused_with_its_place(sample, name, old, new, why) ->
 def test_a_binary_trace_that_is_cut_off_is_refused_with_the_byte(tmp_path: Path, sample) -> None:
     path = sample("vscsi")
     path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(BadTraceFile, match="at byte 80: the last record has 39 bytes of 40"):
+    with pytest.raises(BadTraceFile, match="at byte 160: the last record has 39 bytes of 40"):
         read.read(path)
     path = sample("sluice")
     path.write_bytes(path.read_bytes()[:60])
     with pytest.raises(BadTraceFile, match="at byte 32: the file ends, and 2 requests"):
         read.read(path)
+
+
+BINARY = {"vscsi": (0, vscsi.VERSIONS[2]), "sluice": (32, REQUEST)}  # the head's bytes, a record
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(
+    ("name", "field", "value", "why"),
+    [
+        ("vscsi", "ver", 0x300, "a record of version 3"),
+        ("vscsi", "ts", 1 << 62, "a time in us that is too large: 4611686018427387904"),
+        ("vscsi", "lbn", 1 << 60, "a block that is too far: 1152921504606846976"),
+        ("sluice", "write", 2, "neither read nor write: 2"),
+        ("sluice", "bytes", 0, "a request of bytes: 0"),
+    ],
+)
+def test_a_wrong_record_is_refused_with_its_byte(sample, name, field, value, why) -> None:
+    """Also beyond the first piece that is read at a time."""
+    path = sample(name)
+    head, record = BINARY[name]
+    data, wrong = path.read_bytes(), PIECE + 3
+    begin = data[:16] + struct.pack("<QQ", 1, PIECE + 9) if head else b""
+    rows = np.resize(np.frombuffer(data, record, 1, head), PIECE + 9)
+    path.write_bytes(begin + rows.tobytes())
+    assert len(read.read(path, name)) == len(rows)
+    rows[field][wrong] = value
+    path.write_bytes(begin + rows.tobytes())
+    place = head + wrong * record.itemsize
+    with pytest.raises(BadTraceFile, match=re.escape(f"{path}: at byte {place}: {why}")):
+        read.read(path, name)
+
+
+@pytest.mark.native
+def test_a_binary_trace_of_another_form_is_refused(sample) -> None:
+    for name, at, value, why in (
+        ("vscsi", 2, 0x300, "no record of version 1 or 2 of vscsi"),
+        ("sluice", 16, 2, "no file of requests of form 1"),
+    ):
+        path = sample(name)
+        data = bytearray(path.read_bytes())
+        struct.pack_into("<H", data, at, value)
+        path.write_bytes(data)
+        with pytest.raises(BadTraceFile, match=f"at byte 0: {why}"):
+            read.read(path, name)
 
 
 @pytest.mark.native

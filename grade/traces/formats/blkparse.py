@@ -17,7 +17,7 @@ ABOUT = "blktrace, as blkparse prints it"
 SOURCE = "blkparse(1), default output"
 EVENT = re.compile(r"\d+,\d+ +\d+ +\d+ +(?P<time>\d+\.\d+) +\d+ +(?P<action>\w+) +(?P<rest>.*)")
 DATA = re.compile(r"(?P<kind>[A-Z]+) +(?P<sector>\d+) \+ (?P<sectors>\d+)(?: .*)?")
-QUEUED, DISCARD = "Q", "D"
+QUEUED = "Q"
 FIRST = re.compile(rb"\s*\d+,\d+ +\d+ +\d+ +\d+\.\d+ +\d+ +\w+ ")
 
 
@@ -40,8 +40,8 @@ def row_of(line: str) -> Row | None:
             return None  # a flush
         raise ValueError("a queued request without SECTOR + SECTORS")
     kind, sectors = data["kind"], int(data["sectors"])
-    if DISCARD in kind or not sectors or not {"R", "W"} & set(kind):
-        return None
+    if not sectors or not {"R", "W"} & set(kind):
+        return None  # a discard, or a flush
     return seconds(event["time"]), int(data["sector"]) * SECTOR, sectors * SECTOR, int("W" in kind)
 
 

@@ -32,7 +32,7 @@ def row_of(line: str) -> Row | None:
     write = kind(words[4], WRITES)
     disk = int(words[1].removeprefix("disk"))
     at = int(words[2]) * SECTOR
-    if not 0 <= disk < 8 or at >= PLACE:
+    if not 0 <= disk < 8 or not 0 <= at < PLACE:
         raise ValueError("a disk or a sector is out of range")
     return int(words[-7]), disk * PLACE + at, int(words[3]) * SECTOR, write
 

@@ -35,7 +35,7 @@ def row_of(line: str) -> Row:
     words = fields(line, 5)
     write = kind(words[3].strip().upper(), WRITES)
     unit, at, size = int(words[0]), int(words[1]) * SECTOR, int(words[2])
-    if not 0 <= unit < UNITS or at + size > PLACE:
+    if not 0 <= unit < UNITS or not 0 <= at <= PLACE - size:
         raise ValueError("a unit or a block is out of range")
     return seconds(words[4]), unit * PLACE + at, size, write
 
