@@ -3,8 +3,8 @@
  *
  *   ioplay name=trace requests=/dev/disk2 filename=/data/trace
  *
- * - requests= is a file, or a disk whose image is such a file
- *   (grade/traces/packed.py writes it). All is little-endian:
+ * - requests= names a file with the requests, or a disk with the same bytes
+ *   (grade/traces/packed.py makes them). All numbers are little-endian:
  *     16 bytes   "sluice requests\n"
  *     u64        its form, 1
  *     u64        how many requests follow
