@@ -34,7 +34,6 @@ from grade.sweep.whole import Measured, Sweep
 from grade.traces import read
 from grade.traces.common import BadTraceFile
 from grade.traces.fit import REFUSE, WAYS
-from grade.traces.stream import inner_name
 
 TEMPLATE = ROOT / "grade" / "traces" / "experiment.toml"
 EXPERIMENTS = BUILD / "traces"
@@ -116,7 +115,7 @@ def experiment_text(choice: argparse.Namespace, path: Path, requests: int) -> st
 def name_of(choice: argparse.Namespace, path: Path) -> str:
     """The experiment's name: the file's, without what a name cannot have, and what else was
     given, so that other replays of the trace stay beside this one."""
-    words = [re.sub(r"[^\w.-]+", "-", inner_name(path).split(".")[0]) or "trace", choice.drive]
+    words = [re.sub(r"[^\w.-]+", "-", path.name.split(".")[0]) or "trace", choice.drive]
     words += [str(choice.count)] if choice.count else []
     words += [f"x{choice.scale}"] if float(choice.scale) != 1 else []
     words += [word for word in (choice.fit, choice.loop) if word not in (REFUSE, LOOPS[0])]

@@ -15,10 +15,20 @@ pytestmark = pytest.mark.xdist_group("theatre")  # they share machines
 
 
 def plain(width: int, grey: int) -> bytes:
-    """A PNG of one line, all of one grey."""
+    """A PNG of one line, all of one grey, whose data is in two chunks."""
     form = struct.pack(">IIBBBBB", width, 1, 8, 0, 0, 0, 0)
     data = zlib.compress(bytes([0] + [grey] * width))
-    return SIGNATURE + chunk(b"IHDR", form) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
+    halves = chunk(b"IDAT", data[:5]) + chunk(b"IDAT", data[5:])
+    return SIGNATURE + chunk(b"IHDR", form) + halves + chunk(b"IEND", b"")
+
+
+@pytest.mark.native
+def test_chunks_are_as_the_specification_has_them() -> None:
+    """The length of the data, the name, the data, the CRC of both. The CRC of an empty IEND is in
+    every PNG."""
+    assert chunk(b"IEND", b"") == bytes.fromhex("00000000 49454e44 ae426082")
+    assert chunk(b"IDAT", b"12345") == b"\0\0\0\5IDAT12345" + struct.pack(">I", 0x415B94C8)
+    assert list(chunks(plain(3, 1)))[-1] == (b"IEND", b"")
 
 
 @pytest.mark.native
@@ -28,8 +38,10 @@ def test_an_animation_has_its_pictures_in_order_with_their_times() -> None:
         *(b"IHDR", b"acTL", b"fcTL", b"IDAT"),
         *(b"fcTL", b"fdAT", b"fcTL", b"fdAT", b"IEND"),
     ]
+    assert out[0] == next(chunks(plain(3, 1)))
     assert struct.unpack(">II", out[1][1]) == (3, 0)
     found = [data for name, data in out if name == b"fcTL"]
+    assert {struct.unpack_from(">IIII", data, 4) for data in found} == {(3, 1, 0, 0)}
     assert [struct.unpack_from(">HH", data, 20) for data in found] == [
         *((100, 1000), (100, 1000), (900, 1000)),
     ]

@@ -28,9 +28,9 @@ from grade.measure.load import load
 from grade.measure.schema import BadExperiment
 from grade.sweep.over import BadSweep
 from grade.traces import fit, read
-from grade.traces.common import REQUEST, BadTraceFile, table
+from grade.traces.common import REQUEST, BadTraceFile, empty, table
 from grade.traces.fit import Fit
-from grade.traces.formats import vscsi
+from grade.traces.formats import systor17, vscsi
 from grade.traces.packed import pack
 from grade.traces.stream import PIECE
 from grade.twin import engine
@@ -217,7 +217,7 @@ SAMPLES = {
     "msr": (
         "usr_0.csv",
         b"128166372003061629,usr,0,Read,7014609920,24576,41286\n"
-        b"128166372003076629,usr,0,Write,512,4096,3\n",
+        b"128166372003076629,usr,0,Write,512,4096,3\r\n\r\n",
     ),
     "systor17": (
         "2016022216-LUN0.csv",
@@ -304,8 +304,8 @@ def test_objects_of_oraclegeneral_lie_in_the_order_of_their_first_use(tmp_path: 
 @pytest.mark.native
 def test_units_of_spc_lie_one_after_another_in_whole_mib(tmp_path: Path) -> None:
     path = tmp_path / "w.spc"
-    path.write_text("2,0,512,w,0\n0,3,1024,r,0.1\n2,5000,4096,r,0.2\n7,9,512,w,0.3\n")
-    assert read.read(path).tolist() == [
+    path.write_text("7,9,512,w,5.3\n2,0,512,w,5\n0,3,1024,r,5.1\n2,5000,4096,r,5.2\n")
+    assert read.read(path).tolist() == [  # in the order of time, from the first on
         (0, PART, 512, 1),
         (100_000_000, 3 * 512, 1024, 0),
         (200_000_000, PART + 5000 * 512, 4096, 0),
@@ -345,6 +345,11 @@ def test_a_compressed_trace_is_the_trace(sample, name: str) -> None:
         ("msr", b"Write", b"Trim", ":2: neither Read nor Write but 'Trim'"),
         ("msr", b",512,", b",x,", ":2: invalid literal"),
         ("msr", b",4096,3", b"", ":2: 5 fields, not 7"),
+        ("msr", b",4096,3", b",4096,3,4", ":2: 8 fields, not 7"),
+        ("msr", b",512,", b",-512,", ":2: a number is out of range"),
+        ("msr", b",512,", b",9223372036854775808,", ":2: a number is out of range"),
+        ("msr", b",4096,", b",4294967296,", ":2: a number is out of range"),
+        ("msr", b"128166372003076629", b"100000000000000000", ":2: a number is out of range"),
         ("systor17", b",W,", b",X,", ":3: neither R nor W but 'X'"),
         ("systor17", b"1455592800.0067", b"yesterday.0067", ":3: not a time"),
         ("spc", b"0,1,4096", b"0,1,0", ":2: a request of 0 bytes"),
@@ -379,6 +384,19 @@ def test_a_binary_trace_that_is_cut_off_is_refused_with_the_byte(tmp_path: Path,
     path = sample("sluice")
     path.write_bytes(path.read_bytes()[:60])
     with pytest.raises(BadTraceFile, match="at byte 32: the file ends, and 2 requests"):
+        read.read(path)
+
+
+@pytest.mark.native
+def test_no_more_of_a_trace_is_read_than_is_asked_for(tmp_path: Path) -> None:
+    """It is read in pieces, and the last one is wrong."""
+    path, lines = tmp_path / "w.csv", PIECE + 9
+    text = f"{systor17.HEAD}\n" + "".join(f"{i},,R,0,{512 * i},512\n" for i in range(lines))
+    path.write_text(text)
+    assert (read.read(path)["offset"] == 512 * np.arange(lines)).all()
+    path.write_text(f"{text}0,,R,0,0,0\n")
+    assert len(read.read(path, count=PIECE)) == PIECE
+    with pytest.raises(BadTraceFile, match=f"{path}:{lines + 2}: a request of 0 bytes"):
         read.read(path)
 
 
@@ -467,11 +485,37 @@ def test_splitting_and_joining_keep_every_byte(seed: int) -> None:
 
 
 @pytest.mark.native
+def test_joined_are_neighbours_of_one_direction_and_come_with_the_first() -> None:
+    rows = [(1, 0, 512, 0), (2, 512, 512, 1), (3, 1024, 512, 1)]
+    rows += [(5, 4096, 512, 1), (6, 4608, 512, 1), (7, 5120, 512, 1)]
+    assert fit.joined(table(rows), 1024).tolist() == [
+        *((1, 0, 512, 0), (2, 512, 1024, 1)),
+        *((5, 4096, 1024, 1), (7, 5120, 512, 1)),
+    ]
+    assert not len(fit.joined(empty(), 1024))
+
+
+@pytest.mark.native
+def test_a_request_across_two_parts_has_both() -> None:
+    end = 8 * PART
+    requests = table([(0, end - 512, 1024, 0), (1, 99 * PART, 512, 0)])
+    assert fit.packed(requests).tolist() == [(0, PART - 512, 1024, 0), (1, 2 * PART, 512, 0)]
+
+
+@pytest.mark.native
+def test_the_file_of_requests_is_the_image_of_a_disk() -> None:
+    for count in (1, 20, 21):
+        assert len(pack(drawn(1, count))) % 512 == 0
+
+
+@pytest.mark.native
 def test_packing_keeps_neighbours_together_and_folding_stays_inside() -> None:
     requests = drawn(7, 500, reach=1 << 32)
     room = 1 << 29
     with pytest.raises(BadTraceFile, match=r"t: reaches to 3\.99 GiB, of which .* are used"):
         fit.fitted("t", requests, Fit(), room)
+    with pytest.raises(BadTraceFile, match="take a larger drive, or fit = fold"):
+        fit.fitted("t", requests, Fit(), 1 << 24)  # packing would not help
     packed = fit.fitted("t", requests, Fit(way="pack"), room)
     assert fit.reach(packed) <= room
     order = np.argsort(requests["offset"], kind="stable")

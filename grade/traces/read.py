@@ -13,7 +13,7 @@ import numpy as np
 
 from grade.traces import formats
 from grade.traces.common import BadTraceFile
-from grade.traces.stream import head_of, inner_name, joined, opened
+from grade.traces.stream import head_of, joined, opened
 
 Seen = Callable[[int], None]  # called with how many requests have been read since the last call
 
@@ -35,8 +35,8 @@ def format_named(path: Path, name: str) -> ModuleType:
         raise BadTraceFile(f'{path}: unknown format "{name}"{meant}')
     if name:
         return known()[name]
-    head, inner = head_of(path), inner_name(path)
-    fitting = [one for one, module in known().items() if module.looks_like(inner, head)]
+    head = head_of(path)
+    fitting = [one for one, module in known().items() if module.looks_like(path.name, head)]
     if len(fitting) != 1:
         looks = f"looks like {' and '.join(fitting)}" if fitting else "looks like no known format"
         raise BadTraceFile(f"{path}: {looks}: say which it is, of {there}")

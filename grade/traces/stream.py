@@ -18,14 +18,8 @@ from grade.traces.common import REQUEST, BadTraceFile, table
 
 HEAD = 4096  # bytes of the beginning, by which a format is recognised
 PIECE = 65536  # requests of a table
-UNPACKED = (".gz", ".zst")
 
 Row = tuple[int, int, int, int]  # time_ns, offset, bytes, write
-
-
-def inner_name(path: Path) -> str:
-    """The file's name without .gz or .zst."""
-    return path.stem if path.suffix in UNPACKED else path.name
 
 
 def zstandard(path: Path) -> BinaryIO:

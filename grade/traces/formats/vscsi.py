@@ -36,7 +36,7 @@ def version(head: bytes) -> int | None:
 
 
 def looks_like(name: str, head: bytes) -> bool:
-    return version(head) is not None and (name.endswith(".vscsi") or "vscsi" in name)
+    return version(head) is not None and "vscsi" in name
 
 
 def read(path: Path, stream: BinaryIO) -> Iterator[np.ndarray]:
