@@ -15,7 +15,7 @@ from grade.measure import apart, contest, interval, metrics
 from grade.measure.apart import Claim
 from grade.measure.result import setting
 from grade.measure.schema import MODEL_SAYS, Experiment
-from grade.measure.verdict import Verdict, by_setting, trials, words
+from grade.measure.verdict import Verdict, by_setting, trials, within, words
 
 Predicted = Callable[[dict], dict[str, float]]  # the model's figures for a result's run
 Curve = dict[float, float]
@@ -281,9 +281,8 @@ def judge(experiment: Experiment, results: list[dict]) -> list[Verdict]:
     """All expectations of the experiment, and its contest."""
     verdicts = []
     for row in experiment.expectations:
-        where = row["where"].items()
         wanted = sum(
-            run.arm == row["arm"] and where <= run.variables.items() for run in experiment.runs
+            run.arm == row["arm"] and within(row["where"], run.variables) for run in experiment.runs
         )
         verdict = judge_one(row, results, wanted, experiment.predicted)
         verdicts.append(replace(verdict, paper=row["paper"], differs=row["differs"]))

@@ -29,6 +29,7 @@ from grade.measure.schema import (
     Field,
     Run,
 )
+from grade.measure.verdict import within
 
 Arms = Sequence[dict]
 FILE = Field("size", "of a file", low=1, high=1 << 42)
@@ -205,7 +206,7 @@ def model_tells(c: Checker, keys: tuple, row: dict, runs: list[Run]) -> None:
         c.problem(keys, f'of = "{row["of"]}": not with the model')
     arms = (row["arm"], row["than"]) if crossing else (row["arm"],)
     for run in runs:
-        here = run.arm in arms and row["where"].items() <= run.variables.items()
+        here = run.arm in arms and within(row["where"], run.variables)
         if here and row["metric"] not in run.predicted:
             c.problem(keys, f"no model tells {row['metric']} of {run.name}")
             return
@@ -312,11 +313,14 @@ def values_of(top: dict) -> dict[str, list]:
     return {name: list(itertools.chain(*values)) for name, values in lists.items()}
 
 
-def where(c: Checker, keys: tuple, values: dict, sweep: dict) -> None:
-    """Check a choice of runs by values of their variables."""
-    for name, value in values.items():
-        if c.one_of(keys, "variable", name, list(sweep)) and value not in sweep[name]:
-            c.problem(keys, f"{name} = {value}: not one of its values in [sweep]")
+def where(c: Checker, keys: tuple, values: dict, sweep: dict, lists: bool = False) -> None:
+    """Check a choice of runs by values of their variables. lists: of several values, too."""
+    for name, said in values.items():
+        if not c.one_of(keys, "variable", name, list(sweep)):
+            continue
+        for value in said if lists and isinstance(said, list) else [said]:
+            if value not in sweep[name]:
+                c.problem(keys, f"{name} = {value}: not one of its values in [sweep]")
 
 
 def expectation(c: Checker, keys: tuple, row: dict, top: dict, size: str, sweep: dict) -> None:
@@ -340,14 +344,15 @@ def expectation(c: Checker, keys: tuple, row: dict, top: dict, size: str, sweep:
         return
     if row["along"] in sweep and len(sweep[row["along"]]) < 2:
         c.problem(keys, f'along = "{row["along"]}": has one value only in the size {size}')
-    where(c, (*keys, "where"), row["where"], sweep)
+    where(c, (*keys, "where"), row["where"], sweep, lists=True)
 
 
 def along(c: Checker, keys: tuple, row: dict, variables: list[str]) -> None:
     """Check an expectation about what changes along a variable."""
     c.one_of((*keys, "along"), "variable", row["along"], variables)
-    if row["along"] in row["where"]:
-        c.problem(keys, f'along = "{row["along"]}": "where" has it, too')
+    said = row["where"].get(row["along"], [0, 1])
+    if not isinstance(said, list) or len(said) < 2:
+        c.problem(keys, f'along = "{row["along"]}": "where" has one value of it only')
     if row["of"] in ("every", "any", "point"):
         c.problem(keys, f'of = "{row["of"]}": not with "along"')
 

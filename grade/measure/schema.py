@@ -56,11 +56,13 @@
                                    (another arm, `times` a factor); of = "every"
                                    run, "any", a mean, min, max or sum over the
                                    runs, or at each "point": combination of the
-                                   variables; where = {variable = value};
+                                   variables; where = {variable = value},
+                                   or a list of values;
                                    size = "full": only at that size;
                                    instead of value or `than`, along = a variable:
-                                   at each of its values in turn, compared with
-                                   the value before; with ==, within_percent.
+                                   at each of its values in turn (or of those in
+                                   `where`), compared with the value before; with
+                                   ==, within_percent.
                                    than = "model": at each point compared with
                                    what the model says; instead of within_percent,
                                    median_percent: so far off is at most the median
@@ -238,7 +240,7 @@ EXPECTATION = {
         "real", "with the model: at least half of the points are no farther off"
     ),
     "of": Field("text", "over the runs; if not given, as the table", choices=OVER_RUNS),
-    "where": Field("table", "only runs with these values"),
+    "where": Field("table", "only runs with these values, each one or a list"),
     "size": Field("text", "only at this size"),
     "paper": Field("text", "what the source says of this, with its figure", ""),
     "differs": Field("text", "why it is not met, and how one knows", ""),

@@ -58,12 +58,19 @@ class Verdict:
         return lines + ([f"why it differs: {self.differs}"] if self.explained else [])
 
 
+def within(where: dict, variables: dict) -> bool:
+    """True if each variable that is named has the value, or one of the list of values, said of
+    it."""
+    return all(
+        name in variables and variables[name] in (said if isinstance(said, list) else [said])
+        for name, said in where.items()
+    )
+
+
 def trials(results: list[dict], arm: str, where: dict) -> list[dict]:
     """The runs of an arm with these values."""
     return [
-        result
-        for result in results
-        if result["arm"] == arm and where.items() <= result["variables"].items()
+        result for result in results if result["arm"] == arm and within(where, result["variables"])
     ]
 
 
