@@ -23,9 +23,11 @@ from grade.measure.progress import counted, counting, reporting
 from grade.measure.runner import Outcome
 from grade.measure.schema import MACHINE_ENGINE as MACHINE
 from grade.measure.schema import TWIN, Experiment
-from grade.measure.verdict import Verdict
+from grade.measure.verdict import NOT_SO, Verdict
 from grade.report.comparison.write import write_comparison
 from grade.report.write import write_report
+
+Judged = tuple[Experiment, list[Verdict]]
 
 
 @contextmanager
@@ -62,9 +64,17 @@ def show(experiment: Experiment, outcome: Outcome, folder: Path) -> list[Verdict
     return expect.judge(experiment, outcome.results)
 
 
-def show_findings(verdicts: list[Verdict]) -> None:
-    """Print how many findings of each paper agree with ours."""
+def show_findings(judged: list[Judged], asked: int) -> None:
+    """Print how many findings of each paper agree with ours, and which expectations are not met.
+    asked: how many experiments there are, of which some may not be done."""
+    verdicts = [verdict for _, of_one in judged for verdict in of_one]
     lines = findings.table(findings.of_verdicts(verdicts))
+    failed = [(one, v) for one, of_one in judged for v in of_one if v.failed]
+    lines += [f"{NOT_SO}  {one.name}: {verdict.says}" for one, verdict in failed]
+    if any(run.on_twin for one, _ in failed for run in one.runs):
+        lines.append("The twin's times are a little off: leave ENGINE=twin away to be sure")
+    if lines and len(judged) < asked:
+        lines.append(f"these are of {len(judged)} of {asked} experiments")
     if lines:
         print("\n" + "\n".join(lines), flush=True)
 
@@ -97,21 +107,24 @@ def made(
 def make_and_show(experiments: list[Experiment], choice: argparse.Namespace) -> bool:
     """Make the runs and show each experiment's results. Returns true if no run failed, and no
     expectation without an explanation."""
-    verdicts: list[Verdict] = []
-    pages, failed = [], False
-    with drawing() as aside, closing(made(experiments, choice)) as outcomes:
-        for experiment, outcome in outcomes:
-            folder = choice.folder / experiment.name
-            verdicts += show(experiment, outcome, folder)
-            failed |= bool(outcome.errors)
-            if outcome.results and not choice.no_report:
-                pages.append(drawn(aside, write_report, experiment, outcome.results, folder))
-        if len(experiments) > 1 and not choice.no_report:
-            pages.append(drawn(aside, write_comparison, experiments, choice.folder))
-        show_pages(experiments, pages)
-    if len(experiments) > 1:
-        show_findings(verdicts)
-    return not failed and not any(verdict.failed for verdict in verdicts)
+    judged: list[Judged] = []
+    pages, failed = [], []
+    try:
+        with drawing() as aside, closing(made(experiments, choice)) as outcomes:
+            for experiment, outcome in outcomes:
+                folder = choice.folder / experiment.name
+                judged.append((experiment, show(experiment, outcome, folder)))
+                failed += [f"FAILED {name}: {error}" for name, error in outcome.errors.items()]
+                if outcome.results and not choice.no_report:
+                    pages.append(drawn(aside, write_report, experiment, outcome.results, folder))
+            if len(experiments) > 1 and not choice.no_report:
+                pages.append(drawn(aside, write_comparison, experiments, choice.folder))
+            show_pages(experiments, pages)
+    finally:  # after ^C, too: of the experiments that are done
+        if len(experiments) > 1:
+            show_findings(judged, len(experiments))
+            print("\n".join(failed), end="\n" if failed else "", flush=True)
+    return not failed and not any(verdict.failed for _, of_one in judged for verdict in of_one)
 
 
 def kept(experiments: list[Experiment], folder: Path) -> str:

@@ -1,18 +1,23 @@
 """^C at a command: status 130, no traceback, and a word about what is kept."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from grade.commands import labs
+from grade.commands import experiment, labs
 from grade.host.interrupt import STATUS, held_back, stoppable
 from grade.host.limits import HANG_S
 from grade.host.paths import ROOT
+from grade.measure.runner import Outcome
+from grade.measure.verdict import Verdict
 from grade.scoring import grading
 
 COMMANDS = sorted((ROOT / "grade" / "commands").glob("[!_]*.py"))
@@ -69,6 +74,38 @@ def test_an_experiment_says_what_is_kept_and_goes_on_from_there(tmp_path: Path) 
         assert f"1 of 2 runs is done and kept in {where}; the same command goes on" in said
         assert len((where / "results.jsonl").read_text().splitlines()) == 1
     assert "failed" not in (where / "host.jsonl").read_text()
+
+
+def test_findings_of_experiments_that_are_done_are_counted_after_an_interrupt(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """With those that are not met, of which the twin does not have the last word."""
+    names = ("first", "second", "third")
+    experiments = [SimpleNamespace(name=n, runs=[SimpleNamespace(on_twin=True)]) for n in names]
+    errors = {"first": {}, "second": {"second b": "no disk"}}
+    told = {"first": True, "second": False}
+
+    def made(*_: object) -> Iterator[tuple[object, Outcome]]:
+        for one in experiments[:2]:
+            yield one, Outcome([], errors[one.name], 1)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(experiment, "made", made)
+    monkeypatch.setattr(
+        experiment,
+        "show",
+        lambda one, *_: [Verdict("it is so", told[one.name], "", paper="Bach 1986, 3: it is")],
+    )
+    monkeypatch.setattr(experiment, "kept", lambda *_: "some are kept")
+    choice = SimpleNamespace(folder=Path("/none"), no_report=True)
+    with pytest.raises(KeyboardInterrupt, match="some are kept"):
+        experiment.do(experiments, choice)
+    said = capsys.readouterr().out
+    assert re.search(r"^Bach 1986 +1 +0 +1 +0 +0$", said, re.M)
+    assert "\nNOT SO  second: it is so\n" in said
+    assert "leave ENGINE=twin away" in said
+    assert "these are of 2 of 3 experiments" in said
+    assert said.endswith("FAILED second b: no disk\n")
 
 
 def test_a_class_ends_with_its_workers(tmp_path: Path) -> None:
