@@ -30,7 +30,7 @@ import pytest
 from replace_models import JUDGED, MODELS
 from test_replace import SIZES, hits, trace  # noqa: F401 (hits is a fixture)
 
-from grade.host.paths import BUILD
+from grade.host.paths import BUILD, ROOT
 
 HERE = Path(__file__).parent
 WHOLE = os.environ.get("FULL") == "1"
@@ -87,6 +87,18 @@ def test_a_policy_differs_from_libcachesims_as_is_said_above_and_in_nothing_else
     assert ours == [MODELS[policy](trace(), size) for size in sizes(policy)]
     assert [JUDGED[policy](trace(), size) for size in sizes(policy)] == TOLD[policy]
     assert (ours == TOLD[policy]) == (policy in AS_OURS)
+
+
+@pytest.mark.native
+def test_the_book_says_how_far_2q_and_arc_differ() -> None:
+    text = (ROOT / "grade/book/pages/using/traces.md").read_text()
+    for size in (8, 400):
+        far = [
+            abs(100 * (MODELS[name](trace(seed), size) / JUDGED[name](trace(seed), size) - 1))
+            for name in ("2q", "arc")
+            for seed in SEEDS
+        ]
+        assert f"by {min(far):.2f} to {max(far):.2f} % in caches of {size}" in text
 
 
 @pytest.mark.skipif(not WHOLE, reason="FULL=1 asks libCacheSim itself")

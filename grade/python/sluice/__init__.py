@@ -7,8 +7,8 @@
     result.response_ns                      # shape (2,), in ns
 
 The twin makes the replay: Sluice's kernel, compiled for this computer (grade/twin/). So time is
-virtual, the same call has the same result, and some 50,000 requests take a second. `make twin`
-builds it. Names are the kernel's own: policies(), tunables() and drives() list them.
+virtual, and the same call has the same result. `make twin` builds it. Names are the kernel's own:
+policies(), tunables() and drives() list them.
 
 All arrays are NumPy's. A table of requests has shape (requests,) and the type REQUEST: time_ns,
 offset and bytes, and write, which is 1 for a write and 0 for a read.
