@@ -382,11 +382,10 @@ def test_options_that_are_shown_of_dask_are_its() -> None:
                 assert option in told, f"{command.line}: {option}"
 
 
-def test_the_readme_has_speeds_of_the_book() -> None:
-    readme = " ".join((ROOT / "README.md").read_text().split())
-    said = r"prompt takes ([\d.]+ s)\. A cold file is read at (\d+) MB/s, and ([\d,]+) blocks"
-    page = (ROOT / "grade/book/pages/using/running.md").read_text()
-    rows = dict(re.findall(r"^\| ([^|]+?) +\| ([^|]+?) +\|", page, re.M))
-    names = ("exec of QEMU to shell prompt", "cold sequential read, MB/s")
-    names += ("raw device, 4 KiB, 16 in flight, a second",)
-    assert re.search(said, readme).groups() == tuple(rows[name] for name in names)
+def test_the_readme_quotes_no_speed_of_a_host() -> None:
+    """A speed without its interval says little; `make bench` prints both, of the reader's host."""
+    readme = (ROOT / "README.md").read_text()
+    (said,) = re.findall(r"^\*\*Speed\.\*\*.*?(?=\n\n)", readme, re.M | re.S)
+    assert "`make bench`" in said
+    assert not re.search(r"\d", said)
+    assert (ROOT / re.search(r"\]\((\S+)\)", said)[1]).exists()
