@@ -21,8 +21,8 @@ from grade.host.paths import BUILT, PROGRAMS
 from grade.machine import image, trace
 from grade.machine.image import Content
 from grade.machine.qemu import Config, Disk
+from grade.measure import replayed, trial
 from grade.measure import run as runs
-from grade.measure import trial
 from grade.measure.choose import on_twin
 from grade.measure.load import load
 from grade.measure.schema import BadExperiment
@@ -670,6 +670,37 @@ def test_make_trace_measures_every_policy_and_shows_a_pareto_front(asked, tmp_pa
 def test_make_trace_refuses_what_it_cannot_do(asked, given: dict, why: str) -> None:
     with pytest.raises((BadSweep, BadTraceFile), match=re.escape(why).replace("\\\n", "\n")):
         replay_trace.do(asked(**given))
+
+
+@pytest.mark.native
+def test_a_trace_has_as_many_files_as_there_may_be_and_not_more() -> None:
+    for end, part, parts in ((1, 1, 1), (192 << 20, 1, 192), ((192 << 20) + 1, 2, 97)):
+        found = replayed.described("", 1, end)
+        assert (found["part_mb"], found["parts"]) == (part, parts)
+
+
+@pytest.mark.native
+def test_the_table_of_make_trace_has_the_best_first_and_hits_in_percent() -> None:
+    figures = dict.fromkeys(replay_trace.HEADS, 7.0) | {replay_trace.LATE: 3.0}
+    ratio = next(m for m, head in replay_trace.HEADS.items() if head == replay_trace.HITS)
+    points = [
+        SimpleNamespace(
+            point={"arm": arm},
+            figures=figures | {ratio: missed},
+            costs=lambda objectives, cost=cost: (cost,),
+            number=number,
+        )
+        for number, (arm, cost, missed) in enumerate([("worse", 2, 0.5), ("better", 1, 0.25)])
+    ]
+    sweep = SimpleNamespace(objectives=(), axes=[SimpleNamespace(name="arm", grid=lambda: "ab")])
+    _, first, second = replay_trace.table(sweep, points)
+    assert re.match(r"better +7 .* 75\.0 ", first)
+    assert re.match(r"worse +7 .* 50\.0 ", second)
+    assert "wait for one of the 64 requests" in replay_trace.remark(points, "open")[0]
+    assert "Up to 3" in replay_trace.remark(points, "open")[0]
+    assert replay_trace.remark(points, "closed") == []
+    points[0].figures[replay_trace.LATE] = points[1].figures[replay_trace.LATE] = 0.5
+    assert replay_trace.remark(points, "open") == []
 
 
 def test_make_trace_speaks_of_its_own_variables(asked, capsys, monkeypatch) -> None:
