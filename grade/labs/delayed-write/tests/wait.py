@@ -12,7 +12,7 @@ SOON = 0.75  # of that time: a sync of each disk and of all may take three flush
 
 # What begins at which beacon.
 SYNC, FSYNC, OTHERS, BUSY = 1, 3, 5, 7
-OWN_RETURNED_0, OWN, CANDIDATE_RETURNED_0, CANDIDATE = 1, 2, 3, 4  # of _errors
+OWN_RETURNED_0, OWN, CANDIDATE_RETURNED_0, CANDIDATE, STARTED = 1, 2, 3, 4, 5  # of _errors
 WRITE = "dd if=/input of=/data/f bs=4k conv=notrunc 2> /dev/null"
 
 
@@ -54,8 +54,8 @@ sleep {WRITER_S}
 
 
 def _errors(bench: Workbench) -> Run:
-    """The last block of each of two files cannot be written. One is written by the fsync, the other
-    by the scheduler."""
+    """The last block of each of three files cannot be written. One is written by the fsync, one by
+    the scheduler, and one by its program as soon as it is filled."""
     dd = "dd if=/input of=/data/{} bs=4k count={} conv=notrunc,fsync 2> /dev/null"
     return bench.run(
         Scenario(
@@ -72,12 +72,19 @@ if {dd.format("g", 2)}; then
 beacon {CANDIDATE_RETURNED_0}
 fi
 beacon {CANDIDATE}
+policy use sched fcfs
+policy use write async
+dd if=/input of=/data/h bs=4k conv=notrunc 2> /dev/null
+beacon {STARTED}
+sync /data/h
+beacon {STARTED + 1}
 """,
             args="write=delayed update=none nbuf=1000",
             files=(("/input", bytes(BLOCKS * BLOCK_BYTES)),),
-            data=(("/f", "160K"), ("/g", "8K")),
-            unwritable=(("/f", BLOCKS - 1), ("/g", 1)),
+            data=(("/f", "160K"), ("/g", "8K"), ("/h", "160K")),
+            unwritable=(("/f", BLOCKS - 1), ("/g", 1), ("/h", BLOCKS - 1)),
             virtual_s=60,
+            drives=("fixed",),
             disk=disk_of(bench, "wait"),
         )
     )
@@ -145,6 +152,23 @@ def an_error_of_a_candidate_write_is_returned(bench: Workbench) -> None:
     run.beacon(CANDIDATE)
     told = CANDIDATE_RETURNED_0 not in run.beacons
     expect(told, "fsync to return the error of a candidate write", "it returned 0")
+
+
+def a_write_that_others_started_is_tried_again_if_it_fails(bench: Workbench) -> None:
+    """The writes of a file are started as its blocks are filled. The last one fails while fsync
+    waits for it, so the block is dirty again."""
+    run = _errors(bench)
+    start_ns, end_ns = run.beacon(STARTED), run.beacon(STARTED + 1)
+    tries = [write for write in run.writes_of("/h", end_ns=end_ns) if write.block == BLOCKS - 1]
+    before = [write for write in tries if write.request.queued_ns < start_ns]
+    expect(bool(before), "the write to be started when the block is filled", "it was not")
+    run.expect(
+        len(tries) > len(before),
+        "fsync to wait for the writes that others had started, and to try again the one that fails",
+        "it did not try that block",
+        before[-1],
+        "completed",
+    )
 
 
 def sync_ends_though_a_writer_goes_on(bench: Workbench) -> None:
