@@ -1,5 +1,7 @@
 """The reads of a file's blocks, as the disk saw them."""
 
+from itertools import pairwise
+
 from grade.scoring.assertions import expect
 from grade.scoring.scenario import Request, Run
 from grade.scoring.workbench import Workbench
@@ -42,3 +44,10 @@ def expect_reads_ahead(run: Run, path: str, first: int = 0) -> None:
         f"it was queued {late_ns / 1e6:.3f} ms after that",
         found[first + 1],
     )
+
+
+def expect_any_ahead(run: Run, path: str) -> None:
+    """Expect some read to be queued before the one before it is done, whatever block it is of."""
+    queued = [request for _, request in reads(run, path)]
+    ahead = any(after.queued_ns < before.completed_ns for before, after in pairwise(queued))
+    expect(ahead, f"blocks of {path} to be read ahead", "none was")
