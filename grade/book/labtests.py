@@ -15,11 +15,11 @@ from grade.book.inventory import BadSource
 from grade.book.markdown import plain, table
 from grade.host.paths import ROOT
 
-DESCRIBED = ("Scenario", "Run", "Slide")
+DESCRIBED = ("Scenario", "Run", "Slide", "Tally")
 INTERNAL = {"Scenario": ("setting",)}  # fields that a test does not give
 FIELDLESS = ("Workbench",)  # its fields are the grader's
 # Of these classes, a test calls only these methods.
-ASKED = {"Workbench": ("random", "run", "reference"), "Scenario": (), "Slide": ()}
+ASKED = {"Workbench": ("random", "run", "reference"), "Scenario": (), "Slide": (), "Tally": ()}
 FIELD = re.compile(r"(?:^|[;.] )(\w+): ")
 
 # Heading, file, and the classes and functions of it.
@@ -29,7 +29,7 @@ SECTIONS = (
     ("A run", "grade/scoring/scenario.py", ("Run",)),
     ("Requests and writes", "grade/scoring/scenario.py", ("Request", "Write")),
     ("Events", "grade/machine/trace.py", ("Event",)),
-    ("What a test says", "grade/scoring/assertions.py", ("expect", "Wrong", "Slide")),
+    ("What a test says", "grade/scoring/assertions.py", ("expect", "Wrong", "Slide", "Tally")),
     ("Questions with numbers", "grade/scoring/answers.py", ("student", "number", "expect_right")),
 )
 

@@ -2,7 +2,9 @@
 
 Wrong says what the test expected and what it found. A test that measures returns a Slide: the
 points fall evenly from all at `full` to none at `none`. Both come from the reference measured in
-the same run, so that another compiler or QEMU changes nothing. Less is better.
+the same run, so that another compiler or QEMU changes nothing. Less is better. A test that looks at
+very many decisions of one kind returns a Tally: the points fall evenly from all if each is right to
+none if half of them are wrong.
 """
 
 from dataclasses import dataclass
@@ -11,6 +13,7 @@ from grade.scoring.lab import BadLab
 from grade.scoring.moments import Moment
 
 BAR = 40  # characters
+HALF = 0.5
 
 
 def figure(number: float) -> str:
@@ -77,3 +80,26 @@ class Slide:
         line[left], line[right] = "[", "]"
         line[min(BAR - 1, max(0, at))] = "*"
         return "".join(line)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many of a submission's decisions were wrong.
+
+    wrong: how many; of: how many there were in all; first: what was expected of the first wrong
+    one, and what came.
+    """
+
+    wrong: int
+    of: int
+    first: Wrong | None
+
+    @property
+    def share(self) -> float:
+        """The share of the points that they earn, from 0 to 1."""
+        return max(0.0, 1 - self.wrong / self.of / HALF)
+
+    def came(self) -> str:
+        return (
+            f"{self.wrong} of {self.of} are wrong, this one first; no points from half of them on"
+        )

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import get_args
 
 from grade.scoring import certificate, pictures, remake
-from grade.scoring.assertions import Slide, Wrong
+from grade.scoring.assertions import Slide, Tally, Wrong
 from grade.scoring.compiler import BuildFailed
 from grade.scoring.lab import BadLab, Group, Lab, module
 from grade.scoring.moments import MOMENT
@@ -27,6 +27,7 @@ STATUS = {Refused: "refused", BuildFailed: "build failed", BadLab: "lab broken"}
 
 FAULT = "policy fault"  # how the kernel's line about a wrong answer begins
 
+Verdict = Slide | Tally | None  # of a test that did not raise Wrong
 Take = Callable[[], dict[str, str]]
 Watch = Callable[[Workbench], None]
 
@@ -42,7 +43,7 @@ class Test:
     group: Group
     name: str
     about: str
-    ask: Callable[[Workbench], Slide | None]
+    ask: Callable[[Workbench], Verdict]
     points: float
 
     @property
@@ -57,7 +58,7 @@ class Test:
         return self.group.name, f"{self.group.name}.{self.name}"
 
 
-def functions(loaded: ModuleType) -> list[Callable[[Workbench], Slide | None]]:
+def functions(loaded: ModuleType) -> list[Callable[[Workbench], Verdict]]:
     """The module's own public functions with one argument `bench`, in their order."""
     return [
         value
@@ -107,6 +108,14 @@ def stopping(bench: Workbench, lab: str, message: str) -> str:
     return f"`{command}` stops there, in gdb, once `make grade` has made this run"
 
 
+def blame(result: Outcome, bench: Workbench, lab: str, wrong: Wrong, count: str = "") -> None:
+    """Put into a test's result what was wrong, and how often, if that was counted."""
+    told = bench.told(wrong.moment) if wrong.moment else ""
+    result.expected = wrong.expected
+    stop = stopping(bench, lab, f"{wrong.came}\n{told}")
+    result.came = printable("\n".join(filter(None, [wrong.came, told, count, stop])))
+
+
 def ask(test: Test, bench: Workbench, lab: str, command: str) -> Outcome:
     """The result of one test."""
     most = round(test.points, 2)
@@ -117,24 +126,22 @@ def ask(test: Test, bench: Workbench, lab: str, command: str) -> Outcome:
     result.at_home = f"make grade LAB={lab} {again}"
     bench.asked.clear()
     try:
-        slide = test.ask(bench)
+        verdict = test.ask(bench)
     except Wrong as wrong:
-        told = bench.told(wrong.moment) if wrong.moment else ""
-        result.expected = wrong.expected
-        stop = stopping(bench, lab, f"{wrong.came}\n{told}")
-        result.came = printable("\n".join(filter(None, [wrong.came, told, stop])))
+        blame(result, bench, lab, wrong)
     except BadLab:
         raise
     except Exception as error:  # what a wild kernel leaves may surprise any test
         result.expected = "evidence that the test can read"
         result.came = printable(f"{type(error).__name__}: {error}")
     else:
-        result.points = result.most
-        if slide:
-            result.points = round(test.points * slide.share, 2)
-            result.expected, result.came = slide.expected(), slide.came()
-            result.picture, result.unit = slide.picture(), slide.unit
-            result.value, result.full, result.none = slide.value, slide.full, slide.none
+        result.points = round(test.points * verdict.share, 2) if verdict else result.most
+        if isinstance(verdict, Slide):
+            result.expected, result.came = verdict.expected(), verdict.came()
+            result.picture, result.unit = verdict.picture(), verdict.unit
+            result.value, result.full, result.none = verdict.value, verdict.full, verdict.none
+        elif verdict and verdict.first:
+            blame(result, bench, lab, verdict.first, verdict.came())
     result.runs = list(dict.fromkeys(bench.asked))
     note = bench.fault_note(result.runs)
     if note and not result.passed and FAULT not in result.came:

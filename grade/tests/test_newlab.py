@@ -17,7 +17,7 @@ from grade.book.inventory import BadSource
 from grade.host.paths import ROOT
 from grade.machine.trace import Event
 from grade.scoring import grading, template, tree
-from grade.scoring.assertions import Slide
+from grade.scoring.assertions import Slide, Tally
 from grade.scoring.lab import FULL, LABS, BadLab, attacks, labs, load, mistakes
 from grade.scoring.record import Record
 from grade.scoring.scenario import Request, Run, Scenario, Write
@@ -153,7 +153,7 @@ def shows(name: str) -> bool:
     return bool(re.search(rf"\b{name}\b", codes))
 
 
-@pytest.mark.parametrize("kind", [Scenario, Run, Request, Write, Slide])
+@pytest.mark.parametrize("kind", [Scenario, Run, Request, Write, Slide, Tally])
 def test_the_list_of_what_a_test_may_ask_has_every_field(kind: type) -> None:
     names = [field.name for field in fields(kind) if field.name != "setting"]
     assert names and all(map(shows, names))

@@ -24,7 +24,7 @@ from grade.machine import image, trace
 from grade.machine.image import Content
 from grade.machine.qemu import Config, Disk, run_rc
 from grade.scoring import evidence, formats, grading, sourcefile, submission, tree
-from grade.scoring.assertions import Slide, Wrong
+from grade.scoring.assertions import Slide, Tally, Wrong
 from grade.scoring.lab import BadLab, Edit, Hole, Lab, labs, load, named
 from grade.scoring.pictures import MOST_POINTS, REFERENCE, YOURS
 from grade.scoring.record import COST_FILE, Cost, Record
@@ -635,6 +635,23 @@ def test_points_slide_between_the_reference_thresholds() -> None:
     assert shares == [1, 1, 0.5, 0, 0]
     with pytest.raises(BadLab):
         Slide("time", "ms", 1, 10, 10)
+
+
+def test_points_fall_with_the_share_of_decisions_that_are_wrong() -> None:
+    shares = [Tally(wrong, 100, None).share for wrong in (0, 10, 25, 50, 99)]
+    assert shares == [1, 0.8, 0.5, 0, 0]
+
+
+def test_of_decisions_that_are_counted_the_first_wrong_one_is_told(tmp_path: Path) -> None:
+    def most_are_right(bench: Workbench) -> Tally:
+        return Tally(1, 10, Wrong("this", "that"))
+
+    group = named(LAB).groups[0]
+    test = grading.Test(group, "counted", "", most_are_right, 5)
+    outcome = grading.ask(test, Workbench(KERNEL, KERNEL, tmp_path, "1", 0), LAB, "make grade")
+    assert (outcome.points, outcome.expected) == (4, "this")
+    assert outcome.came.startswith("that\n1 of 10 are wrong")
+    assert not test.measures  # a leaderboard ranks those only who have all points here
 
 
 def test_two_gradings_of_one_submission_are_equal_to_the_byte(tmp_path: Path) -> None:
