@@ -3,19 +3,20 @@
 Each choice is judged by itself: by the places that were free when it was made, and by where the
 last command left the head. So one wrong choice makes no later one wrong. What is right is told by
 the time when a place comes under the head, as the drive's model has it (places_tool): of two places
-that come at the same time, each is right.
+that come at the same time, each is right if the arm should have looked there.
 """
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
+from tempfile import TemporaryFile
 
 from grade.host.paths import NATIVE
 from grade.machine.trace import Event
 from grade.machine.virtual_log import ENTRIES, Log
 from grade.scoring import onlog
-from grade.scoring.assertions import Wrong, expect
+from grade.scoring.assertions import Tally, Wrong, expect
 from grade.scoring.moments import Fault, Moment
 from grade.scoring.onlog import SECTORS, Command
 from grade.scoring.scenario import FOR_EVER, Run
@@ -24,6 +25,9 @@ from .disks import PARTS, nplaces
 
 SAME_NS = 2000  # a place of 8 sectors takes a hundred times as long
 NONE = -1
+
+Patience = Callable[[int], int]  # of the arm at a time; both in ns
+Answer = tuple[int, int, int]  # of a track: the arm is there, its first free place comes; which
 
 
 class Kind(Enum):
@@ -44,14 +48,15 @@ class Choice:
     wanted_ns: int
     came_ns: int
     kind: Kind
-    same_cylinder: bool
+    looked: bool  # should the arm look at the track where it went?
+    patience_ns: int
     fault: Fault | None  # of the policy, so that the kernel chose
 
     @property
     def right(self) -> bool:
         """True if no place comes earlier, where the arm should look."""
         on_time = self.came_ns <= self.wanted_ns + SAME_NS
-        return not self.fault and self.same_cylinder and on_time
+        return not self.fault and self.looked and on_time
 
 
 def replayed(log: Log, commands: list[Command]) -> Iterator[Command]:
@@ -73,11 +78,10 @@ def replayed(log: Log, commands: list[Command]) -> Iterator[Command]:
             told = {block: at for block, at in told.items() if block not in here}
 
 
-def nearest(answers: list[tuple[int, int, int]], head: int, drive: str, patience_ns: int) -> int:
-    """The track of the nearest free place, of tracks' answers: when the arm is there, when the
-    first free place comes, its sector or 0. The arm looks around its cylinder, and goes on to the
-    next one if it would be there, and its patience over, before the best place so far comes. After
-    the last cylinder comes the first, if no place was found on the way."""
+def looked_at(answers: list[Answer], head: int, drive: str, patience_ns: int) -> Iterator[int]:
+    """The tracks with a free place that the arm looks at, in order. It looks around its cylinder,
+    and goes on to the next one if it would be there, and its patience over, before the best place
+    so far comes. After the last cylinder comes the first, if no place was found on the way."""
     sectors, heads, cylinders = PARTS[drive]
     cylinder, first = head // sectors // heads, head // sectors % heads
     best, best_ns = NONE, FOR_EVER
@@ -86,14 +90,14 @@ def nearest(answers: list[tuple[int, int, int]], head: int, drive: str, patience
         track = at * heads + (first + i) % heads
         there_ns, begin_ns, place = answers[track]
         if best != NONE and at < cylinder and at != best // heads:
-            break
+            return
         if not place:
             continue
         if there_ns + (patience_ns if at != cylinder else 0) >= best_ns:
-            break
+            return
+        yield track
         if begin_ns < best_ns:
             best, best_ns = track, begin_ns
-    return best
 
 
 def questions(run: Run, drive: str) -> tuple[list[Command], str]:
@@ -112,11 +116,20 @@ def questions(run: Run, drive: str) -> tuple[list[Command], str]:
     return asked, "\n".join(lines)
 
 
-def choices(run: Run, drive: str, patience_us: int) -> Iterator[Choice]:
-    """All choices of places on the data disk, in order."""
-    asked, told = questions(run, drive)
+def answered(told: str, drive: str) -> Iterator[str]:
+    """What places_tool says to this, line by line: each has some kilobytes."""
     line = [NATIVE / "places_tool", drive, str(nplaces(drive))]
-    done = subprocess.run(line, input=told, capture_output=True, text=True, check=True)
+    with TemporaryFile("w+") as asked:
+        asked.write(told)
+        asked.seek(0)
+        with subprocess.Popen(line, stdin=asked, stdout=subprocess.PIPE, text=True) as tool:
+            yield from tool.stdout
+        assert tool.returncode == 0, line
+
+
+def choices(run: Run, drive: str, patience: Patience) -> Iterator[Choice]:
+    """All choices of places on the data disk since the first beacon, in order."""
+    asked, told = questions(run, drive)
     found = (
         Fault(run.folder.name, number, event)
         for number, event in enumerate(run.events)
@@ -124,13 +137,17 @@ def choices(run: Run, drive: str, patience_us: int) -> Iterator[Choice]:
     )
     faults = [fault for fault in found if fault.concerns(run.data_disk)]
     sectors, heads, _ = PARTS[drive]
-    last = 0
-    for c, answer in zip(asked, done.stdout.splitlines(), strict=True):
+    before = [0, *(c.number for c in asked)]
+    for last, c, answer in zip(before, asked, answered(told, drive), strict=False):
+        if c.issued_ns < run.beacon(1):
+            continue
         if c.head >= nplaces(drive) * SECTORS:
             continue  # the head is past the last track, so that is no track of the disk
         came_ns, *rest = map(int, answer.split())
         rows = list(zip(rest[::3], rest[1::3], rest[2::3], strict=True))
-        track = nearest(rows, c.head, drive, patience_us * 1000)
+        patience_ns = patience(c.issued_ns)
+        looked = list(looked_at(rows, c.head, drive, patience_ns))
+        track = min(looked, key=lambda track: rows[track][1])
         tracks = {c.head // sectors, track, c.sector // sectors}
         kind = Kind.AWAY if len({at // heads for at in tracks}) > 1 else Kind.BESIDE
         yield Choice(
@@ -140,10 +157,10 @@ def choices(run: Run, drive: str, patience_us: int) -> Iterator[Choice]:
             rows[track][1],
             came_ns,
             Kind.HERE if len(tracks) == 1 else kind,
-            c.sector // sectors // heads == track // heads,
+            c.sector // sectors in looked,
+            patience_ns,
             next((fault for fault in faults if last < fault.number < c.number), None),
         )
-        last = c.number
 
 
 def where(sector: int, drive: str) -> str:
@@ -153,28 +170,32 @@ def where(sector: int, drive: str) -> str:
     return f"sector {sector} (cylinder {track // heads}, head {track % heads})"
 
 
-def wrong(run: Run, choice: Choice, drive: str) -> Wrong:
+def astray(run: Run, choice: Choice, drive: str) -> Wrong:
     """The message about a wrong choice."""
     if choice.fault:
         return run.blame(choice.fault)
     c = choice.command
     what = "a sector of the map" if c.kind is onlog.Kind.MAP else f"block {c.block}"
     begin_ms, came_ms = ((ns - c.issued_ns) / 1e6 for ns in (choice.wanted_ns, choice.came_ns))
+    rule = f", where the arm does not look with a patience of {choice.patience_ns / 1e6:.3f} ms"
     return Wrong(
         f"{what} to go to {where(choice.wanted, drive)}, which begins after {begin_ms:.3f} ms, "
         f"with the head at {where(c.head, drive)}",
-        f"it went to {where(c.sector, drive)}, which begins after {came_ms:.3f} ms",
+        f"it went to {where(c.sector, drive)}, which begins after {came_ms:.3f} ms"
+        + (rule if came_ms < begin_ms else ""),
         Moment(run.folder.name, c.number, choice.event),
     )
 
 
-def check(run: Run, drive: str, patience_us: int, kinds: set[Kind], least: int) -> None:
+def check(run: Run, drive: str, patience: Patience, kinds: set[Kind], least: int) -> Tally:
     """Expect the nearest free place for each write, where the choice is of these kinds; there must
     be at least so many."""
-    seen = 0
-    for choice in choices(run, drive, patience_us):
-        if choice.kind in kinds and choice.event.time_ns >= run.beacon(1):
+    seen, wrong, first = 0, 0, None
+    for choice in choices(run, drive, patience):
+        if choice.kind in kinds:
             seen += 1
             if not choice.right:
-                raise wrong(run, choice, drive)
+                wrong += 1
+                first = first or astray(run, choice, drive)
     expect(seen >= least, f"at least {least} such choices", f"{seen}")
+    return Tally(wrong, seen, first)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from random import Random
 
-from grade.machine.virtual_log import ENTRIES, PLACE, SECTOR, Log, blocks_on, label, sector
+from grade.machine.virtual_log import ENTRIES, PLACE, SECTOR, SPARE, Log, blocks_on, label, sector
 from grade.scoring.scenario import Scenario
 
 SIZE = "3M"  # of the file system
@@ -87,15 +87,16 @@ class Disk:
         return bytes(self.bytes)
 
 
-def fresh(drive: str, rng: Random, full: bool = False) -> Lay:
+def fresh(drive: str, rng: Random, free: int | None = None) -> Lay:
     """A disk whose pieces of the map were written once each, as when it was made; but the blocks
-    are anywhere. full: every block has a place, so hardly one is free."""
+    are anywhere. free: so many blocks past the file system have a place, too, that no more places
+    than these are free."""
 
     def lay(image: bytes) -> bytes:
         disk = Disk(image, drive, rng)
         blocks = disk.blocks()
-        if full:
-            nblocks = blocks_on(nplaces(drive))
+        if free is not None:
+            nblocks = blocks_on(nplaces(drive)) + SPARE - free
             blocks = {i: image[i * PLACE :][:PLACE].ljust(PLACE, b"\0") for i in range(nblocks)}
         disk.fill(blocks)
         return disk.switched_off()

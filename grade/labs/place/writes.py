@@ -1,24 +1,52 @@
 """A program that writes small blocks, and waits for each."""
 
-from grade.scoring.scenario import Scenario
+from bisect import bisect
+from random import Random
+
+from grade.scoring.scenario import Run, Scenario
 from grade.scoring.workbench import Workbench
 
-from .disks import ARGS, DRIVE, files, fresh, machine
+from .choices import Patience
+from .disks import DRIVE, files, fresh, machine
 
-WRITES = 150
+WRITES = 750  # for each patience
 USED = 650  # blocks of files, of 855 places
+PATIENCE_US = (500, 2500, 6500, 20000)  # in any order
+VARIES = 0.05  # by how much of it each of these may be more or less
+PARTS = range(1, len(PATIENCE_US) + 1)  # beacons: a part of the work begins
+DONE = len(PATIENCE_US) + 1
 
 
-def writer(bench: Workbench, name: str, drive: str = DRIVE, full: bool = False) -> Scenario:
-    """Random blocks of a file are written, each write waited for. full: hardly a place is free."""
-    rng = bench.random(name)
+def work(rng: Random, writes: int) -> str:
+    """The command that writes so many random blocks of a file, and waits for each."""
     words = f"rw=randwrite filename=/data/g bs=4k seed={rng.randrange(1, 10**9)}"
-    lines = ["beacon 1", f"iogen {words} nr={WRITES} > /dev/null", "beacon 2"]
-    args = f"{ARGS} eager.patience_us={patience_us(bench, name)}"
-    lay = fresh(drive, rng, full)
-    return machine(name, drive, lay, lines, args=args, **files(rng, USED))
+    return f"iogen {words} nr={writes} > /dev/null"
 
 
-def patience_us(bench: Workbench, name: str) -> int:
-    """What the arm's patience is in this run."""
-    return bench.random(f"{name}/patience").randrange(500, 4000)
+def writer(
+    bench: Workbench, name: str, drive: str = DRIVE, used: int = USED, free: int | None = None
+) -> Scenario:
+    """Random blocks are written while the arm has one patience after the other. used: blocks of
+    files; free: if only so many places of the disk are free."""
+    rng = bench.random(name)
+    lines = []
+    for part, patience_us in zip(PARTS, patiences_us(bench, name), strict=True):
+        lines.append(f"policy set eager.patience_us {patience_us}\nbeacon {part}")
+        lines.append(work(rng, WRITES))
+    lay = fresh(drive, rng, free)
+    return machine(name, drive, lay, [*lines, f"beacon {DONE}"], **files(rng, used))
+
+
+def patiences_us(bench: Workbench, name: str) -> list[int]:
+    """What the arm's patience is in this run, in order."""
+    rng = bench.random(f"{name}/patience")
+    found = [round(us * rng.uniform(1 - VARIES, 1 + VARIES)) for us in PATIENCE_US]
+    rng.shuffle(found)
+    return found
+
+
+def patience(bench: Workbench, run: Run) -> Patience:
+    """What the arm's patience was in a run, at any time after the work had begun."""
+    begin_ns = [run.beacon(part) for part in PARTS]
+    found = patiences_us(bench, run.scenario.name)
+    return lambda at_ns: found[bisect(begin_ns, at_ns) - 1] * 1000

@@ -1,18 +1,19 @@
 """The same on another drive."""
 
+from grade.scoring.assertions import Tally
 from grade.scoring.workbench import Workbench
 
 from ..choices import Kind, check
 from ..recovery import expect_places, expect_walk, reader
-from ..writes import WRITES, patience_us, writer
+from ..writes import WRITES, patience, writer
 
 DRIVE = "st19101"
 
 
-def places_are_chosen_as_well_on_a_faster_drive(bench: Workbench) -> None:
+def places_are_chosen_as_well_on_a_faster_drive(bench: Workbench) -> Tally:
     """A program writes random blocks of a file."""
     run = bench.run(writer(bench, "faster", DRIVE), despite_faults=True)
-    check(run, DRIVE, patience_us(bench, "faster"), set(Kind), WRITES)
+    return check(run, DRIVE, patience(bench, run), set(Kind), WRITES)
 
 
 def its_log_is_found(bench: Workbench) -> None:
