@@ -31,6 +31,7 @@ from grade.measure.schema import (
 )
 from grade.measure.verdict import within
 
+AS_MODEL = "model"  # of a drive's setting: the kernel is not told
 Arms = Sequence[dict]
 FILE = Field("size", "of a file", low=1, high=1 << 42)
 PLACE = Field("text", "GROUP or GROUP:BLOCK")
@@ -147,7 +148,7 @@ def boot_args(machine: dict, policies: dict, tunables: dict) -> str:
     if "trace" in machine:
         words["disk2.drive"] = replayed.DRIVE
     words |= {name: machine[name] for name in ALWAYS}
-    words |= {name: machine[name] for name in IF_GIVEN if machine[name] is not None}
+    words |= {name: machine[name] for name in IF_GIVEN if machine[name] not in (None, AS_MODEL)}
     words |= policies | dict(sorted(tunables.items()))
     return " ".join(["check=1", *(f"{name}={value}" for name, value in words.items())])
 

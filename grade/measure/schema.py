@@ -136,7 +136,9 @@ MACHINE = {
         0,
         1,
     ),
-    "drive_ahead": Field("text", "track: it reads whole tracks; if not given, as its model says"),
+    "drive_ahead": Field(
+        "text", "track: it reads whole tracks", "model", choices=("model", "track")
+    ),
     "drive_seed": Field("number", "of a drive whose times are drawn; if not given, 0", None, 0),
     "drive_misjudged_percent": Field(
         "number", "how far off a scheduler's view of a drive is; if not given, 0", None, 0, 100
