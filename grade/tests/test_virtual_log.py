@@ -136,8 +136,8 @@ def test_the_kernel_finds_the_map_by_a_scan_and_next_time_by_the_tail(
 
 
 def refused(make_image: MakeImage, disk: Path, args: str) -> str:
-    """What the kernel says that does not boot with this disk."""
-    config = Config((Disk(make_image()), Disk(disk)), lab=True, args=args)
+    """What the kernel says that does not boot with this disk. One that does boot ends at once."""
+    config = Config((Disk(make_image(rc="echo booted\n")), Disk(disk)), lab=True, args=args)
     result = run_rc(config)
     assert result.status == 100, result.console
     return result.console
