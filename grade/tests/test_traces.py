@@ -158,6 +158,7 @@ def test_a_request_that_finds_all_processes_busy_counts_its_wait(play: Play) -> 
     ("change", "why"),
     [
         (lambda r: b"nothing" + bytes(505), "has no requests of form 1"),
+        (lambda r: pack(r)[:16] + b"\2" + pack(r)[17:], "has no requests of form 1"),
         (lambda r: pack(r[:0]), "has no request"),
         (lambda r: pack(r)[:512], "has fewer than 40 requests"),
         (lambda r: pack(r[::-1]), "request 1: is due before the one before it"),
