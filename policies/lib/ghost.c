@@ -5,8 +5,6 @@
  */
 #include "policies/lib/ghost.h"
 
-struct ghost ghost_room[2][GHOSTS];
-
 static u64 name_of(u32 disk, u64 blkno)
 {
     return (u64)disk << 56 ^ blkno;
@@ -37,6 +35,12 @@ void ghosts_init(struct ghosts *g, struct ghost *room, u64 most)
     *g = (struct ghosts){.room = room, .most = most};
     list_init(&g->oldest_first);
     list_init(&g->spare);
+}
+
+void ghosts_init_shared(struct ghosts *g, u32 list)
+{
+    static struct ghost room[2][GHOSTS];
+    ghosts_init(g, room[list], GHOSTS);
 }
 
 void ghosts_shrink(struct ghosts *g, u64 n)

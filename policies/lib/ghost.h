@@ -15,10 +15,6 @@ struct ghost {
     u64 word; /* the policy's; 0 at first */
 };
 
-/* Room for the ghosts of the replace policy in use, for up to two lists. */
-#define GHOSTS 8192
-extern struct ghost ghost_room[2][GHOSTS];
-
 struct ghosts {
     u64 n;              /* names remembered now */
     struct ghost *room; /* this and all below belongs to ghost.c */
@@ -30,6 +26,11 @@ struct ghosts {
 /* An empty list, whose names live in room[0] to room[most - 1], a static array
  * of the policy; most is at least 1. */
 void ghosts_init(struct ghosts *, struct ghost *room, u64 most);
+
+/* The same for the replace policy in use, which has up to two lists of GHOSTS
+ * names, 0 and 1: all such policies share the room. */
+#define GHOSTS 8192
+void ghosts_init_shared(struct ghosts *, u32 list);
 
 /* Make a name the youngest, whether it is there or not. If there is no room,
  * the oldest name is forgotten. This and the next three take O(log n). */

@@ -76,7 +76,7 @@ static void two_q_start(void)
         lists[i].blocks.root = NULL;
         lists[i].n = 0;
     }
-    ghosts_init(&a1out, ghost_room[0], GHOSTS);
+    ghosts_init_shared(&a1out, 0);
     ghosts_init(&coming, coming_room, COMING);
     most_evictable = 0;
 }

@@ -58,8 +58,8 @@ static void car_start(void)
         lists[i].evictable.root = NULL;
         lists[i].n = 0;
     }
-    ghosts_init(&b1, ghost_room[0], GHOSTS);
-    ghosts_init(&b2, ghost_room[1], GHOSTS);
+    ghosts_init_shared(&b1, 0);
+    ghosts_init_shared(&b2, 1);
     target = most = 0;
 }
 

@@ -69,7 +69,7 @@ static void lirs_start(void)
         kinds[i].evictable.root = NULL;
         kinds[i].n = 0;
     }
-    ghosts_init(&names, ghost_room[0], GHOSTS);
+    ghosts_init_shared(&names, 0);
     most = 0;
 }
 

@@ -66,7 +66,7 @@ static void s3fifo_start(void)
         lists[i].evictable.root = NULL;
         lists[i].n = 0;
     }
-    ghosts_init(&ghosts, ghost_room[0], GHOSTS);
+    ghosts_init_shared(&ghosts, 0);
     most = 0;
 }
 
