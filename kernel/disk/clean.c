@@ -91,7 +91,7 @@ static bool take(struct disk *d, struct move *m, struct io *last, u64 now_ns)
 }
 
 /* The next moves that go to places beside each other, as one command. */
-static struct io *gather(struct disk *d, u64 now_ns)
+static struct io *gather_moves(struct disk *d, u64 now_ns)
 {
     struct cleaning *c = &d->vlog->clean;
     struct io *first = NULL, *last = NULL;
@@ -120,7 +120,7 @@ struct io *clean_next(struct disk *d, u64 now_ns, u32 *piece)
     if (!c->urgent && !queue_empty(&d->queue) &&
         !(c->urgent = place_clean(d, now_ns, false, &more)))
         return NULL;
-    struct io *command = gather(d, now_ns);
+    struct io *command = gather_moves(d, now_ns);
     if (command)
         return command;
     for (; c->next < c->nmoves; c->next++) {
