@@ -138,9 +138,23 @@ void map_commit(struct logical *l, const struct log_sector *s)
     map_become(l, s);
 }
 
+/* Recovery reads the younger sectors first. So what a summary says of a block
+ * is true if no sector has told of it yet; then the block's piece, which is
+ * read later, is older. */
 void map_become(struct logical *l, const struct log_sector *s)
 {
-    memcpy(&l->map[s->piece * LOG_ENTRIES], s->entry, sizeof s->entry);
+    u32 *entry = &l->map[s->piece * LOG_ENTRIES];
+    bool of_map = s->piece < l->nmap, owed = l->pieces[s->piece].owed;
+    for (u32 i = 0; i < LOG_ENTRIES; i++)
+        if (!owed || !entry[i])
+            entry[i] = s->entry[i];
+    for (u32 i = 1; i < LOG_ENTRIES && !of_map; i++) {
+        u32 block = s->entry[i] - 1;
+        if (block >= logical_numbers(l) || l->map[block])
+            continue;
+        l->map[block] = s->entry[0] + i - 1;
+        l->pieces[logical_piece(block)].owed = true;
+    }
 }
 
 /* ---- summaries ---- */
@@ -153,42 +167,4 @@ u32 logical_summary(struct logical *l)
     if (l->nmap + l->nsummarized == l->npieces)
         l->nsummarized = 0;
     return l->nmap + l->nsummarized;
-}
-
-/* Do what a summary says, where no later piece says it, too. */
-static bool apply(struct logical *l, u32 summary)
-{
-    const u32 *entry = &l->map[summary * LOG_ENTRIES];
-    for (u32 i = 1; i < LOG_ENTRIES; i++) {
-        u32 block = entry[i] - 1;
-        if (!entry[i])
-            continue;
-        if (block >= logical_numbers(l))
-            return false;
-        struct log_piece *p = &l->pieces[logical_piece(block)];
-        if (p->seq > l->pieces[summary].seq)
-            continue;
-        l->map[block] = entry[0] + i - 1;
-        p->owed = true;
-    }
-    return true;
-}
-
-bool map_apply_summaries(struct logical *l)
-{
-    u64 done = 0;
-    for (u32 n = l->nmap; n < l->npieces; n++) {
-        u32 next = l->npieces;
-        for (u32 i = l->nmap; i < l->npieces; i++)
-            if (l->pieces[i].seq > done &&
-                (next == l->npieces || l->pieces[i].seq < l->pieces[next].seq))
-                next = i;
-        if (next == l->npieces)
-            break;
-        if (!apply(l, next))
-            return false;
-        done = l->pieces[next].seq;
-    }
-    l->nsummarized = l->npieces - l->nmap; /* all may be needed */
-    return true;
 }

@@ -40,7 +40,8 @@ static struct tunable tunables[] = {
      "that are empty, or others are cleaned in idle time"},
     {"idle_ms", "ms", 25, 0, 10000,
      "after the last request is dispatched, before a segment is cleaned"},
-    {"by_age", "0 or 1", 0, 0, 1, "clean by benefit and cost, not the emptiest"},
+    {"by_age", "0 or 1", 0, 0, 1,
+     "clean by benefit and cost, not the emptiest"},
     {0},
 };
 
