@@ -295,6 +295,79 @@ static void cflru(const struct policy *p)
     plant(p, "blocks", 0, -1, "blocks are miscounted");
 }
 
+static struct block some[4];
+
+/* Four blocks come into the cache. */
+static void four_blocks(const struct policy *p)
+{
+    for (u64 i = 0; i < NELEM(some); i++) {
+        some[i] = (struct block){.blkno = i};
+        if (p->replace.coming)
+            p->replace.coming(0, i);
+        p->replace.insert(&some[i], true);
+    }
+    check_right(p);
+}
+
+/* Each list that has blocks, from the second on, says that it has none. A list
+ * has so many words, the last is the number. */
+static void empty_lists(const struct policy *p, const char *variable, u32 lists,
+                        u32 words, const char *want)
+{
+    char file[40];
+    snprintf(file, sizeof file, "%s.c", p->name);
+    u64 *n = static_of(file, variable), had;
+    u32 planted_in = 0;
+    for (u32 i = 1; i < lists; i++) {
+        u64 *number = &n[words * i + words - 1];
+        had = *number;
+        *number = 0;
+        if (had) {
+            check_says(p, want);
+            planted_in++;
+        }
+        *number = had;
+    }
+    check(planted_in);
+}
+
+static void sieve(const struct policy *p)
+{
+    four_blocks(p);
+    plant(p, "hand", 0, 5, "the hand is beyond all blocks");
+}
+
+static void s3fifo(const struct policy *p)
+{
+    four_blocks(p);
+    empty_lists(p, "lists", 4, 3, "the blocks of a list are miscounted");
+    plant(p, "ghosts", 0, 5, "more names are remembered than there are blocks");
+}
+
+static void car(const struct policy *p)
+{
+    enum { T1 = 2, T2, WORDS = 3, N = 2 };
+    four_blocks(p);
+    plant(p, "target", 0, 5, "the target is more than the cache");
+    plant(p, "lists", T1 * WORDS + N, 1, "T1 and B1 have more than the cache");
+    plant(p, "b1", 0, 1, "T1 and B1 have more than the cache");
+    plant(p, "lists", T2 * WORDS + N, 5, "all lists have more than two caches");
+    plant(p, "b2", 0, 5, "all lists have more than two caches");
+}
+
+static void lirs(const struct policy *p)
+{
+    four_blocks(p);
+    empty_lists(p, "kinds", 3, 3, "the blocks of a kind are miscounted");
+    plant(p, "most", 0, -4, "more blocks are LIR than there are");
+}
+
+static void wtinylfu(const struct policy *p)
+{
+    four_blocks(p);
+    empty_lists(p, "lists", 5, 3, "the blocks of a list are miscounted");
+}
+
 /* ---- all of them ---- */
 
 static const struct {
@@ -314,7 +387,12 @@ static const struct {
     {POLICY_WRITE, "oaw", oaw},
     {POLICY_REPLACE, "2q", two_q},
     {POLICY_REPLACE, "arc", arc},
+    {POLICY_REPLACE, "car", car},
     {POLICY_REPLACE, "cflru", cflru},
+    {POLICY_REPLACE, "lirs", lirs},
+    {POLICY_REPLACE, "s3fifo", s3fifo},
+    {POLICY_REPLACE, "sieve", sieve},
+    {POLICY_REPLACE, "wtinylfu", wtinylfu},
 };
 
 TEST(every_check_says_what_is_wrong_of_each_inconsistency_that_is_planted)
