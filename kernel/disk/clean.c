@@ -30,10 +30,10 @@ struct io *clean_begin(struct disk *d, u64 now_ns)
 {
     struct cleaning *c = &d->vlog->clean;
     const struct logical *l = &d->vlog->map;
-    struct clean what;
+    struct clean what = {.again_ns = NEVER_NS};
     bool idle = queue_empty(&d->queue);
     bool wanted = !c->failed && place_clean(d, now_ns, idle, &what);
-    c->again_ns = c->failed ? NEVER_NS : what.again_ns;
+    c->again_ns = what.again_ns;
     if (!wanted)
         return NULL;
     u32 first = what.first / PLACE_SECTORS, end = what.end / PLACE_SECTORS;
