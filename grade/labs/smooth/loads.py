@@ -124,6 +124,7 @@ MARKS = Scenario(
 iogen rw=write filename=/data/f bs=4k rate_iops=60 runtime_s=8 > /dev/null
 beacon 1
 """,
-    args="write=delayed update=ahlw nbuf=1000 ahlw.step_ms=3600000 ahlw.high_percent=12",
+    args="write=delayed update=linux nbuf=1000 linux.background_percent=12 linux.chunk=60"
+    " linux.expire_ms=3600000",
     data=(("/f", "4M"),),
 )

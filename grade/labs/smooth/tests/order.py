@@ -29,6 +29,6 @@ def _first_burst(run: Run) -> int:
 
 
 def no_more_are_due_than_were_asked_for(bench: Workbench) -> None:
-    """Under ahlw, which has the oldest blocks written until half of its high mark are left."""
+    """Under linux, which has a chunk of the oldest blocks written when too many are dirty."""
     came, wanted = _first_burst(bench.run(MARKS)), _first_burst(bench.reference(MARKS))
     expect(came == wanted, f"{wanted} blocks to be queued by the first flush", f"{came} were")
