@@ -536,10 +536,13 @@ static void look(void)
 }
 
 /* A flush that is waited for, and nobody writes meanwhile: nothing is dirty or
- * being written after, or there was an error. */
+ * being written after, or there was an error, or the cache keeps its contents
+ * without power, and fsync has nothing to do. */
 static void flush_all_of(struct disk *d, u64 owner)
 {
     if (owner ? bflush_owner(d, owner) : bflush(d))
+        return;
+    if (owner && policy_in_use[POLICY_WRITE]->write.keeps)
         return;
     for (u64 i = 0; i < bcache.used; i++) {
         const struct buf *b = &bcache.bufs[i];

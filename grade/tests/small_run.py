@@ -9,7 +9,8 @@ from grade.replay.kept import keep
 
 NAME = "small.toml"
 
-# Mogul's experiment in small: the same load under PU and AIPU, whose blocks are due after 8 s.
+# Mogul's experiment in small: the same load under PU, which looks every 10 s, and under AIPU, whose
+# blocks are due after 8 s.
 SMALL = """\
 claim = "a burst is seen"
 source = "this test"
@@ -28,7 +29,7 @@ sched = "fcfs"
 write = "delayed"
 
 [tunables]
-"pu.interval_ms" = "8 s"
+"pu.interval_ms" = "10 s"
 "aipu.age_ms" = "8 s"
 
 [[arms]]

@@ -32,6 +32,7 @@ static int dir_damaged(const struct inode *dir, u32 block)
 static int dir_bread(struct inode *dir, u32 block, struct buf **b)
 {
     u32 blkno;
+    *b = NULL;
     TRY(map(dir, block, &blkno));
     if (!blkno)
         return dir_damaged(dir, block);
