@@ -40,6 +40,7 @@ SCATTER = Field("text", "COUNT:SIZE")
 ALWAYS = ("cluster_kb", "drive_depth", "trace_k")
 IF_GIVEN = (
     "nbuf",
+    "drive_cylinders",
     "drive_command_us",
     "drive_bus_kb_s",
     "drive_segments",

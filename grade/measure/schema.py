@@ -121,6 +121,9 @@ MACHINE = {
     "block": Field("text", "block size of both disks", "4K", choices=("1K", "2K", "4K", "8K")),
     "nbuf": Field("number", "buffers in the cache; if not given, the kernel decides", None, 16),
     "cluster_kb": Field("number", "neighbours join to commands of this size", 64, 0, 1024),
+    "drive_cylinders": Field(
+        "number", "the disks lie in the first of a drive's; 0: in all", None, 0, 1000000
+    ),
     "drive_depth": Field("number", "commands in a drive; 0: as its model says", 0, 0, 256),
     "drive_command_us": Field(
         "number", "a command's way to a drive; if not given, 0", None, 0, 100000

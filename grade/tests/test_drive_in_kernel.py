@@ -16,6 +16,22 @@ def test_a_disk_larger_than_its_drive_is_refused(run_script: Run) -> None:
     assert "lps540s: holds 1056640 sectors, disk1 has 2097152" in result.console
 
 
+@pytest.mark.parametrize(
+    ("drive", "cylinders", "sectors"),
+    # Cylinders times heads times sectors of a track; cheetah4lp has spares among them.
+    [("hp97560", 36, 36 * 19 * 72), ("st19101", 11, 11 * 16 * 256), ("cheetah4lp", 100, 0)],
+)
+def test_a_disk_may_be_a_part_of_a_drive(
+    run_script: Run, drive: str, cylinders: int, sectors: int
+) -> None:
+    args = f"disk1.drive={drive} drive_cylinders={cylinders}"
+    for size in filter(None, (sectors, sectors + 1)):
+        disk = Disk(drive=f"driver=null-co,size={512 * size}")
+        result = run_script("echo runs", disks=(disk,), args=args)
+        assert ("runs" in result.console) == (size <= sectors)
+        assert (f"{sectors} sectors, disk1 has {size}" in result.console) == (size > sectors)
+
+
 def test_a_drive_that_reads_whole_tracks_has_what_lies_before_a_request(run_script: Run) -> None:
     """Eight blocks of a file, the last first, which are on two tracks at most.
 

@@ -278,9 +278,7 @@ static const struct drive_model *drive_wanted(const struct disk *d)
 {
     char own[16];
     ksnprintf(own, sizeof own, "%s.drive", d->name);
-    const char *all = arg_text("drive"), *name = arg_text(own);
-    if (!name)
-        name = all ? all : "none";
+    const char *name = arg_text(own) ?: arg_text("drive") ?: "none";
     const struct drive_model *model = drive_find(name);
     if (!model)
         boot_fail("drive=%s: there is no such drive", name);
@@ -330,7 +328,11 @@ void model_fit(struct disk *d, u32 wanted)
     const struct drive_model *m = d->drive.model;
     d->drive.random = arg_number("drive_seed", 0, 0, ~0ull) + d->id;
     d->queue.turn_ns = m->rpm ? drive_rotation_ns(m) : 0;
-    d->queue.tracks = drive_tracks(m, d->nsectors);
+    struct tracks t = d->queue.tracks = drive_tracks(m, d->nsectors);
+    u64 cyls = arg_number("drive_cylinders", 0, 0, 1000000);
+    if (cyls && m->rpm && d->nsectors > cyls * t.heads * t.sectors)
+        boot_fail("drive_cylinders=%lu: %s: %lu sectors, %s has %lu", cyls,
+                  m->name, cyls * t.heads * t.sectors, d->name, d->nsectors);
     d->later_ns = NEVER_NS;
     bool is_volatile = m->modelled ? m->volatile_cache : d->can_flush;
     d->volatile_cache = arg_number("drive_volatile", is_volatile, 0, 1);

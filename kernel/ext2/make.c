@@ -50,10 +50,8 @@ static int make_at(struct inode *dir, const struct search *s, const char *name,
     bool plain = S_ISREG(m->mode), directory = S_ISDIR(m->mode);
     if (directory && dir->nlink >= EXT2_LINK_MAX)
         return -EMLINK;
-    int error = inode_make(dir, m->mode, &ip);
-    if (error)
-        return error;
-    error = plain ? inode_write(ip, true) : inode_write_husk(ip);
+    TRY(inode_make(dir, m->mode, &ip));
+    int error = plain ? inode_write(ip, true) : inode_write_husk(ip);
     error = error ?: init_contents(ip, m, dir->ino);
     error = error ?: dir_enter(dir, s, name, ip);
     if (error) {
