@@ -224,7 +224,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 # Programs that a grading runs.
 GRADING := $(addprefix build/native/,drive_times_tool places_tool)
 
-.PHONY: all native twin qemu qemu-gdb gdb run test mutants bench experiment tune trace twin-costs agree repeat measure-build results results-tables findings export report book grade example replay why theatre animation live events skeleton class samples solution newlab bundle format setup clean version help FORCE
+.PHONY: all native twin qemu qemu-gdb gdb run test mutants bench experiment tune trace twin-costs agree repeat measure-build results results-check results-tables findings export report book grade example replay why theatre animation live events skeleton class samples solution newlab bundle format setup clean version help FORCE
 
 FORCE:
 
@@ -584,6 +584,9 @@ results: all build/native/drive_replay_tool ## make experiments in full size, st
 
 findings: all ## print how many findings of each paper the stored full results confirm (E=name)
 	@$(RUN) grade.commands.results --findings $(call operand,E)
+
+results-check: all build/native/drive_replay_tool ## make the shortest run of each arm again: are the stored results this kernel's too, to the byte? (E=name, JOBS=, SCHEDULER=)
+	@$(RUN) grade.commands.results --check --jobs $(JOBS) $(call option,scheduler,SCHEDULER) $(call operand,E)
 
 results-tables: all ## put the stored results of grade/results into the documents (E=name)
 	@$(RUN) grade.commands.results --tables $(call operand,E)

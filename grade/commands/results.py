@@ -4,7 +4,8 @@ E= names an experiment, or the beginning of several names; without it, all exper
 a document quotes. JOBS= is the number of runs at a time, SCHEDULER= the address of a Dask cluster.
 Runs that have been made already are not made again. `make results-tables` makes no runs: it puts
 the stored results into the documents. `make findings` makes none, either: it prints how many
-findings of each paper the stored results confirm.
+findings of each paper the stored results confirm. `make results-check` makes the shortest run of
+each arm again: if all are as they were, to the byte, the stored results are this kernel's too.
 """
 
 import argparse
@@ -16,12 +17,11 @@ from grade.host.interrupt import stoppable
 from grade.measure import commandline, findings, result
 from grade.measure.choose import ALL, chosen, named
 from grade.measure.files import FOLDER, write_whole
-from grade.measure.known import kernel_hash
 from grade.measure.load import FULL
 from grade.measure.result import BadResult
 from grade.measure.schema import Experiment
 from grade.measure.verdict import NOT_SO
-from grade.results import documents, frontpage, roles, store
+from grade.results import again, documents, frontpage, roles, store
 
 
 def quoted() -> dict[str, set[str]]:
@@ -60,7 +60,7 @@ def put_in(names: set[str]) -> None:
     if not changed:
         print("the documents agree with the stored results: nothing was changed")
     for name in sorted(names & quoted().keys()):
-        if read(name)["kernel"] != kernel_hash():
+        if not store.of_this_kernel(read(name)):
             print(f"{name}: the stored results are of another kernel, at {read(name)['commit']}")
 
 
@@ -79,7 +79,7 @@ def show_findings(experiments: list[Experiment]) -> bool:
         if not store.judges(kept, experiment):
             before.append(experiment.name)
     print("\n".join(findings.table(found) or ["no findings are stored of any"]))
-    other = [kept["experiment"] for kept in stored if kept["kernel"] != kernel_hash()]
+    other = [kept["experiment"] for kept in stored if not store.of_this_kernel(kept)]
     for what, of in (
         ("lacking: make results E=", lacking),
         ("results are of another kernel", other),
@@ -110,6 +110,8 @@ def do_asked(choice: argparse.Namespace) -> bool:
     """Show findings, fill tables, or measure, as asked. Returns true if all went well."""
     if choice.findings:
         return show_findings(chosen(choice.name or ALL, FULL))
+    if choice.check:
+        return again.check(chosen(choice.name or ALL, FULL), choice.jobs, choice.scheduler)
     names = [choice.name] if choice.name else sorted(quoted())
     if choice.tables:
         put_in({path.stem for name in names for path in named(name)})
@@ -124,6 +126,7 @@ def main() -> int:
     commandline.add_workers(options)
     options.add_argument("--tables", action="store_true", help="make no runs")
     options.add_argument("--findings", action="store_true", help="count stored findings")
+    options.add_argument("--check", action="store_true", help="make samples again, and compare")
     choice = options.parse_args()
     choice.run, choice.no_report, choice.folder = None, False, FOLDER
     return commandline.status(lambda: do_asked(choice))

@@ -17,6 +17,9 @@ contest                       a row for each setting and metric: at, metric, won
                               the arm is above it; null: that value is 0
     behind_ends               the 95 % interval of `behind`; null: too few trials, or behind is null
     against                   the one arm that it may have no more than; "" if it is all
+samples                       of each arm the shortest run: arm, variables, and
+    mark                      a hash of all that was measured in it
+same                          the last kernel, besides `kernel`, that gave these marks (again.py)
 """
 
 import json
@@ -24,6 +27,7 @@ import math
 import re
 import subprocess
 from collections.abc import Iterable
+from hashlib import sha256
 from pathlib import Path
 from statistics import mean
 
@@ -36,6 +40,7 @@ from grade.measure.result import BadResult, setting
 from grade.measure.schema import Experiment
 
 FOLDER = ROOT / "grade" / "results"
+MEASURED = ("virtual_ms", "histograms", "jobs", "series")  # in a run, and counters
 NUMBER = re.compile(r"\d+(\.\d+)?")  # of a source, which may say "about 600" instead
 MADE_OF = ("Makefile", "kernel", "policies", "drives", "user", "mkfs", "grade/experiments")
 
@@ -78,6 +83,27 @@ def row(experiment: Experiment, trials: list[dict], names: Iterable[str]) -> dic
     }
 
 
+def mark(result: dict) -> str:
+    """A hash of all that was measured in a run. A kernel with one policy more has more counters,
+    which stay 0: these do not count."""
+    measured = {name: result.get(name) for name in MEASURED}
+    measured["counters"] = {name: grew for name, (grew, _) in result["counters"].items() if grew}
+    return sha256(json.dumps(measured, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def samples(results: list[dict]) -> list[dict]:
+    """Of each arm the shortest run, and its mark."""
+    shortest: dict[str, dict] = {}
+    for result in results:
+        best = shortest.setdefault(result["arm"], result)
+        if result["virtual_ms"] < best["virtual_ms"]:
+            shortest[result["arm"]] = result
+    return [
+        {"arm": arm, "variables": result["variables"], "mark": mark(result)}
+        for arm, result in shortest.items()
+    ]
+
+
 def of_contest(match: contest.Match) -> dict:
     """A metric in a setting, and how far the arm is from the best of its rivals."""
     best = match.rivals[0].arm if match.rivals else ""
@@ -114,7 +140,13 @@ def digest(experiment: Experiment, results: list[dict], quoted: Iterable[str]) -
             for one in expect.judge(experiment, results)
         ],
         "contest": [of_contest(match) for match in contest.matches(experiment, results)],
+        "samples": samples(results),
     }
+
+
+def of_this_kernel(kept: dict) -> bool:
+    """True if this tree's kernel made the results, or has been shown to make the same."""
+    return kernel_hash() in (kept["kernel"], kept.get("same"))
 
 
 def write(kept: dict, folder: Path = FOLDER) -> Path:

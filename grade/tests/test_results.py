@@ -9,14 +9,15 @@ import pytest
 
 from grade.commands import results
 from grade.host.paths import ROOT
-from grade.measure import findings
+from grade.measure import findings, runner
 from grade.measure.choose import EXPERIMENTS
 from grade.measure.known import kernel_hash
 from grade.measure.load import load
 from grade.measure.result import BadResult
-from grade.measure.schema import Experiment
+from grade.measure.runner import Outcome
+from grade.measure.schema import Experiment, Run
 from grade.measure.series import bucket_high
-from grade.results import documents, frontpage, store
+from grade.results import again, documents, frontpage, store
 from grade.results.documents import Figure
 
 read = cache(store.read)
@@ -200,6 +201,50 @@ def test_whole_results_of_this_kernel_only_are_stored(tmp_path: Path) -> None:
         store.digest(experiment, [results[0], result(2, 6, "older")], [])
     with pytest.raises(BadResult, match="make results E=none"):
         store.read("none", tmp_path)
+
+
+def test_samples_made_again_show_that_results_are_this_kernels_too(monkeypatch, capsys) -> None:
+    """Equal in all but a counter that stayed 0: they are. Else the arm is named, and nothing is
+    written; nor is it where there are no marks, or other runs."""
+    whole = load(EXPERIMENTS / "mogul-4.1-fast.toml", "quick")
+    writes = {"async+PU": 5, "delayed+PU": 3}
+    asked = replace(whole, name="e", runs=[run for run in whole.runs if run.arm in writes])
+
+    def result(run: Run, more: int, new: dict) -> dict:
+        counters = {"disk.writes": (writes[run.arm] + more, "requests")} | new
+        about = {"arm": run.arm, "variables": run.variables}
+        return {**about, "virtual_ms": 9 - run.number, "counters": counters}
+
+    before = [result(run, 0, {}) for run in asked.runs]
+    kept = {"experiment": "e", "kernel": "older", "samples": store.samples(before)}
+    last = {run.arm: run.variables for run in asked.runs}  # the shortest
+    assert {row["arm"]: row["variables"] for row in kept["samples"]} == last
+    written: list[dict] = []
+    monkeypatch.setattr(store, "read", lambda name: kept)
+    monkeypatch.setattr(store, "write", written.append)
+
+    def check(more: int, new: dict) -> tuple[bool, str]:
+        def made(of: list, *_, **__) -> list[Outcome]:
+            return [Outcome([result(run, more, new) for run in only]) for _, only in of]
+
+        monkeypatch.setattr(runner, "execute_all", made)
+        return again.check([asked], 1, ""), capsys.readouterr().out
+
+    assert check(0, {"new.held": (0, "blocks")}) == (
+        True,
+        "e: the stored results are this kernel's too\n",
+    )
+    assert store.of_this_kernel(written[0])
+    assert not store.of_this_kernel(kept)
+    for other in ((1, {}), (0, {"new.held": (1, "blocks")})):
+        good, said = check(*other)
+        assert not good
+        assert said == "e: not as it was: async+PU, delayed+PU: make results E=e\n"
+    kept["samples"][0]["variables"] = {"seed": 1000}
+    assert check(0, {}) == (False, "e: has other runs than its results: make results E=e\n")
+    del kept["samples"]
+    assert check(0, {}) == (False, "e: stored without marks: make results E=e\n")
+    assert len(written) == 1
 
 
 def test_stored_findings_are_counted_and_what_is_lacking_is_named(monkeypatch, capsys) -> None:

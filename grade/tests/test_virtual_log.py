@@ -27,6 +27,11 @@ POLICIES = {
         12,
     ),
 }
+# The disk is idle until a block has been moved, if one is to be.
+UNTIL_MOVED = (
+    "m=$(grep disk.moved /dev/stat); for k in $(seq 100); do sleep 0.1;"
+    ' test "$m" = "$(grep disk.moved /dev/stat)" || break; done'
+)
 CUTS = 40
 TAIL = slice(SECTOR, 2 * SECTOR)
 
@@ -51,7 +56,8 @@ def written(folder: Path, policy: str) -> tuple[bytes, list[tuple[int, bytes]]]:
     """A disk before messages arrived on it, and its writes since, in their order."""
     args, nsummaries = POLICIES[policy]
     rc = mail().replace("echo finished", "grep disk.moved /dev/stat\necho finished")
-    rc = rc.replace("\nrm", "\nsleep 0.2\nrm")  # idle time
+    if policy != "eager":
+        rc = rc.replace("\nrm", f"\n{UNTIL_MOVED}\nrm")
     content = image.Content(files={"/msg": MESSAGE}, rc=rc, size="4M")
     path, log = lay_out(image.make(folder / "disk", content), nsummaries), folder / "log"
     before = path.read_bytes()

@@ -1,0 +1,60 @@
+"""Are stored results this kernel's too?
+
+A change of the kernel that no experiment reaches, such as a further policy, leaves all runs as they
+were, to the byte. So a few runs show whether the rest has to be made again: the shortest of each
+arm (store.samples).
+"""
+
+from grade.measure import runner
+from grade.measure.known import kernel_hash
+from grade.measure.progress import reporting
+from grade.measure.result import BadResult
+from grade.measure.runner import Outcome
+from grade.measure.schema import Experiment, Run
+from grade.results import store
+
+
+def sampled(experiment: Experiment, kept: dict) -> list[Run]:
+    """The runs that the marks are of. Raises BadResult if the experiment has one of them no more,
+    or if there are no marks."""
+    name = experiment.name
+    if not kept.get("samples"):
+        raise BadResult(f"{name}: stored without marks: make results E={name}")
+    runs = {(run.arm, str(run.variables)): run for run in experiment.runs}
+    try:
+        return [runs[row["arm"], str(row["variables"])] for row in kept["samples"]]
+    except KeyError:
+        why = "has other runs than its results"
+        raise BadResult(f"{name}: {why}: make results E={name}") from None
+
+
+def differing(kept: dict, outcome: Outcome) -> list[str]:
+    """The arms whose run is another now, or failed."""
+    marks = {result["arm"]: store.mark(result) for result in outcome.results}
+    return [row["arm"] for row in kept["samples"] if marks.get(row["arm"]) != row["mark"]]
+
+
+def check(experiments: list[Experiment], jobs: int, scheduler: str) -> bool:
+    """Make the samples of the experiments that have stored results of other kernels. What is as it
+    was is stored as this kernel's too. Returns true if all are, and no run failed."""
+    asked, kept, good = [], [], True
+    for experiment in experiments:
+        try:
+            stored = store.read(experiment.name)
+            if not store.of_this_kernel(stored):
+                asked.append((experiment, sampled(experiment, stored)))
+                kept.append(stored)
+        except BadResult as error:
+            print(error)
+            good = False
+    with reporting("samples", sum(len(only) for _, only in asked)) as report:
+        outcomes = runner.execute_all(asked, jobs, report, scheduler=scheduler)
+        for stored, outcome in zip(kept, outcomes, strict=True):
+            name, others = stored["experiment"], differing(stored, outcome)
+            if others:
+                print(f"{name}: not as it was: {', '.join(others)}: make results E={name}")
+                good = False
+                continue
+            store.write(stored | {"same": kernel_hash()})
+            print(f"{name}: the stored results are this kernel's too")
+    return good
