@@ -65,7 +65,7 @@ def written(folder: Path, policy: str) -> tuple[bytes, list[tuple[int, bytes]]]:
     files = f"file.driver=file,file.filename={path},log.driver=file,log.filename={log}"
     disk = Disk(drive=f"driver=blklogwrites,{files}", cache="writeback")
     with Machine(Config((disk,), args=f"{args} write=delayed", lab=True)) as machine:
-        moved = int(machine.expect(r"^disk.moved (\d+)")[1])
+        moved = int(machine.expect(r"^disk.moved (\d+) blocks")[1])
         machine.expect(r"^finished \.")
         machine.wait()
     assert moved > 20 or policy == "eager"
