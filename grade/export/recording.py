@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from grade.export.requests import Request, pair
 from grade.machine import devtext, trace
+from grade.machine.requests import Request, pair
 from grade.machine.trace import Event
 from grade.measure import run as runs
 from grade.measure import runner

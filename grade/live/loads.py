@@ -15,10 +15,10 @@ from grade.machine import image
 from grade.machine.guest import data
 from grade.machine.qemu import Config
 from grade.measure import run as runs
+from grade.measure import served
 from grade.measure.choose import EXPERIMENTS, on_twin
 from grade.measure.load import load
 from grade.measure.schema import Run
-from grade.replay import served
 from grade.replay.chain import SECTOR
 from grade.theatre.columns import packed
 from grade.theatre.scene import platter

@@ -236,8 +236,8 @@ class Machine:
     def expect(self, pattern: str, limit_s: float | None = None) -> re.Match[str]:
         """Wait until the console shows the pattern, after what was seen before.
 
-        A pattern is a regular expression. Its match is seen with all before it. The console comes in
-        pieces, so a pattern that ends in a number must have what follows it, too.
+        A pattern is a regular expression. Its match is seen with all before it. The console comes
+        in pieces, so a pattern that ends in a number must have what follows it, too.
         """
         limit_s = self.limit_s if limit_s is None else limit_s
         deadline = time.monotonic() + limit_s

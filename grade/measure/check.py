@@ -60,6 +60,7 @@ class Checker:
     path: Path
     lines: Lines
     known: Known
+    drive_times: bool = False  # what the drive did with its time is found out
     problems: dict[str, None] = field(default_factory=dict)  # in order, each once
 
     def problem(self, keys: Keys, text: str, words: str = "") -> None:

@@ -223,6 +223,8 @@ def metric(c: Checker, keys: tuple, name: str, commands: str) -> None:
         c.problem(keys, f'"{name}" is no metric; one is "read.p99_ms" or "stat.disk.writes"', name)
     for of in metrics.jobs_of(name) if not bad else ():
         job(c, keys, of, commands)
+    if not bad and metrics.asks_drive(name) and not c.drive_times:
+        c.problem(keys, f'"{name}" needs drive_times = 1 in [machine]', name)
 
 
 def job(c: Checker, keys: tuple, name: str, commands: str) -> None:
@@ -403,6 +405,7 @@ def opened(path: Path, size: str = FULL, policy: str = "", arms: Arms = ()) -> O
     top = c.table((), raw, TOP)
     if c.problems:
         raise BadExperiment("\n".join(c.problems))
+    c.drive_times = top["machine"].get("drive_times") == 1
     if policy and raw["arms"]:
         raw["arms"].append(beside(raw, policy))
     raw["arms"] += arms

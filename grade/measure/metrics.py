@@ -8,7 +8,15 @@
     read.mean_ms                   of the response times of the job `read`
     job.build.reads                a number that the job `build` printed (jobs.py)
     job.build.elapsed_s            a time that it printed, as elapsed_ns
+    drive.write.seek_ms            what the drive did with its time, over all its commands; only
+                                   with drive_times = 1, see below
     stat.disk.reads / read.count   one divided by another; by 0 it is 0
+
+Of the measured disk's drive: drive.PURPOSE.commands, and times drive.PURPOSE.PART_ms. PURPOSE is
+read, write, map (of a virtual log), moved (to empty places), or all. PART is command (its
+controller), busy (the arm, with what came before), seek, rotation, transfer; locating, which is
+busy, seek and rotation; or service, all of them. drive.idle_ms: it had no command; drive.unknown:
+commands whose parts are not known.
 
 Of a histogram and of response times: count, mean, std, min, max, p50, p99.9
 and so on, and over_450 (how many were longer). Where the unit is time, all but
@@ -24,11 +32,16 @@ import re
 from dataclasses import dataclass
 from statistics import mean
 
-from grade.measure import jobs
+from grade.measure import busy, jobs
+from grade.measure.served import PURPOSES
 
 SCALE_NS = {"_ns": 1, "_us": 10**3, "_ms": 10**6, "_s": 10**9}
 FIELD = re.compile(r"(count|mean|std|min|max|p(?:100|\d\d?(?:\.\d+)?)|over_\d+)(_ns|_us|_ms|_s|)")
 JOB = re.compile(r"job\.([\w-]+)\.(\w+)")
+DRIVE = re.compile(
+    rf"drive\.(?:({'|'.join((*PURPOSES, busy.ALL))})"
+    rf"\.({busy.COMMANDS}|(?:{'|'.join(busy.TIMES)})(?=_))|(idle)(?=_)|(unknown))(_ns|_us|_ms|_s|)"
+)
 NAME = re.compile(
     rf"(?:stat\.(?P<stat>.+)|(?P<job>{JOB.pattern})|(?P<series>.+?)\.(?P<field>{FIELD.pattern}))"
 )
@@ -134,7 +147,11 @@ def split(name: str) -> tuple[str, str, str]:
 
 def jobs_of(name: str) -> list[str]:
     """The jobs that a metric refers to."""
-    parts = [part for part in name.split(RATIO) if not part.startswith(("stat.", "hist."))]
+    parts = [
+        part
+        for part in name.split(RATIO)
+        if not part.startswith(("stat.", "hist.")) and not DRIVE.fullmatch(part)
+    ]
     matches = [(part, JOB.fullmatch(part)) for part in parts]
     return [match[1] if match else split(part)[0] for part, match in matches]
 
@@ -157,6 +174,11 @@ def job_number(result: dict, job: str, name: str) -> float:
     return jobs.number(result, job, match[1] + jobs.TIME) / SCALE_NS[match[2]]
 
 
+def asks_drive(name: str) -> bool:
+    """Does the metric tell what the drive did with its time?"""
+    return any(DRIVE.fullmatch(part) for part in name.split(RATIO))
+
+
 def of(result: dict, name: str) -> float:
     """The metric's value in one run. Raises BadResult if its job has not printed it."""
     if RATIO in name:
@@ -166,6 +188,10 @@ def of(result: dict, name: str) -> float:
         return counter(result, name.removeprefix("stat."))
     if match := JOB.fullmatch(name):
         return job_number(result, *match.groups())
+    if match := DRIVE.fullmatch(name):
+        purpose, what, *single, suffix = match.groups()
+        found = busy.of(result["drive"], purpose or single[0] or single[1], what)
+        return found / SCALE_NS[suffix] if suffix else found
     from_series, field, suffix = split(name)
     row, scale = series(result, from_series), SCALE_NS.get(suffix, 1)
     if field.startswith("over_"):
@@ -175,7 +201,9 @@ def of(result: dict, name: str) -> float:
 
 def over_runs(name: str) -> str:
     """How the values of several runs are combined: mean, min, max or sum."""
-    if name.startswith("stat.") or RATIO in name or JOB.fullmatch(name):
+    if name.startswith("stat.") or any(form.fullmatch(name) for form in (JOB, DRIVE)):
+        return "mean"
+    if RATIO in name:
         return "mean"
     _, field, _ = split(name)
     if field in ("min", "max"):
@@ -207,6 +235,8 @@ def wrong(name: str, counters: dict[str, str], histograms: dict[str, str]) -> tu
         found = [wrong(part, counters, histograms) for part in parts]
         bad = [("metric", name, [])] if len(parts) > 2 else [row for row in found if row]
         return bad[0] if bad else None
+    if DRIVE.fullmatch(name):
+        return None
     match = NAME.fullmatch(name)
     if not match:
         return ("metric", name, [])

@@ -22,15 +22,16 @@ from grade.machine import devtext, image, trace
 from grade.machine.guest import Guest
 from grade.machine.image import Content
 from grade.machine.qemu import Config, Disk, start
-from grade.measure import jobs, replayed, series
+from grade.measure import busy, jobs, replayed, series
 from grade.measure.files import CACHE, Image, cached, hash_of
 from grade.measure.known import kernel_hash
 from grade.measure.schema import Run
 from grade.traces.common import BadTraceFile
 from grade.twin import engine
 
-FORM = 4  # of a result; if it changes, all runs are made again
+FORM = 5  # of a result; if it changes, all runs are made again
 STATUS_LIMIT = 99  # exit status of a machine whose virtual time is up
+MS = 10**6  # ns
 LOOK_S = 0.5  # how often a waiting thread looks whether ^C was typed
 TAIL_LINES = 15
 # The text of a device is read by one call, because it may change between two.
@@ -104,6 +105,7 @@ def content(run: Run, name: str, files: dict[str, str] | None = None) -> Content
         options=mkfs_options(disk),
         log_places=disk["log_places"],
         log_summaries=disk["log_summaries"],
+        log_seed=disk["log_seed"],
     )
 
 
@@ -197,12 +199,17 @@ def uptime_ms(text: str) -> int:
     return (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000 + ms
 
 
-def trace_series(memory: Path, stats: list[devtext.Counters], times_ms: list[int]) -> dict:
-    """The series of the trace between the two readings of counters and time."""
+def of_trace(
+    run: Run, memory: Path, stats: list[devtext.Counters], times_ms: list[int]
+) -> dict[str, dict]:
+    """What the trace tells of the time between the two readings of counters and time."""
     start, end = stats
-    lost, events = trace.read(memory, end["trace.phys"][0])
-    lost_since = max(0, lost - start["trace.written"][0])
-    return series.gather(events, lost_since, *times_ms)
+    lost, found = trace.read(memory, end["trace.phys"][0])
+    lost_since, events = max(0, lost - start["trace.written"][0]), list(found)
+    told = {"series": series.gather(events, lost_since, *times_ms)}
+    if run.config["drive_times"]:
+        told["drive"] = busy.of_drive(run, events, lost_since, *(ms * MS for ms in times_ms))
+    return told
 
 
 def readings(console: str) -> re.Match[str]:
@@ -243,7 +250,7 @@ def result(run: Run, console: str, memory: Path) -> dict:
         "kernel": made_by(run),
         "images": {name: made.digest for name, made in images(run).items()},
         **figures(shown),
-        "series": trace_series(memory, stats, times_ms),
+        **of_trace(run, memory, stats, times_ms),
     }
 
 

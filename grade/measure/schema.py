@@ -146,6 +146,7 @@ MACHINE = {
     "drive_misjudged_percent": Field(
         "number", "how far off a scheduler's view of a drive is; if not given, 0", None, 0, 100
     ),
+    "drive_times": Field("number", "1: find out what the drive did with its time", 0, 0, 1),
     "trace_k": Field("number", "K events that the trace keeps: the last ones", 256, 1, 1 << 20),
     "virtual_limit_s": Field("number", "a run that takes longer has failed", 7200, 1),
     "host_limit_s": Field("number", "the same in time of the host, against hangs", HANG_S, 1),
@@ -168,6 +169,9 @@ DISK = {
     ),
     "log_summaries": Field(
         "number", "of that log, for a policy that writes segments; 0: none", 0, 0, 1 << 16
+    ),
+    "log_seed": Field(
+        "number", "all blocks have been written, to places drawn by it; 0: in order", 0, 0, 1 << 32
     ),
 }
 TOP = {

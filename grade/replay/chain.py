@@ -15,10 +15,10 @@ from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from grade.export.requests import Request
-from grade.replay import served
+from grade.machine.requests import Request
+from grade.measure import served
+from grade.measure.served import PARTS, Command
 from grade.replay.kept import Kept
-from grade.replay.served import PARTS, Command
 
 DAEMON = "updated"  # the update daemon's name
 SECTOR = 512
@@ -33,6 +33,10 @@ KINDS = {
     "hit": "the drive's cache has it",
     "ahead": "the drive's arm is reading it ahead already",
     "fixed": "the drive serves it",
+}
+OF_LOG = {
+    "map": "the disk's virtual log, which tells where a block is now",
+    "moved": "the place policy, which empties places",
 }
 SCHEDULER = "scheduler"
 WAIT = "wait"  # the drive is at another command
@@ -94,6 +98,8 @@ class Origins:
 
     def of_command(self, command: Command) -> Origin:
         """The origin of a command; of several that were merged, all, and the first burst."""
+        if not command.requests:
+            return Origin(OF_LOG[command.purpose])
         found = list(dict.fromkeys(map(self.of, command.requests)))
         burst = next((origin for origin in found if origin.burst >= 0), found[0])
         return replace(burst, words=" and ".join(dict.fromkeys(o.words for o in found)))

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass
 
-from grade.export.requests import Request
+from grade.machine.requests import Request
 from grade.replay.made import Made
 
 NS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}

@@ -4,9 +4,9 @@ grade/scoring/)."""
 from pathlib import Path
 from typing import Protocol
 
-from grade.export.requests import Request
 from grade.machine.guest import Guest
 from grade.machine.qemu import Config
+from grade.machine.requests import Request
 from grade.machine.trace import Event
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from grade.export.requests import Request
+from grade.machine.requests import Request
+from grade.measure.served import Command
 from grade.replay.chain import OTHER, SERVICE, WAIT, Chain, Explainer, Link, Origin
 from grade.replay.instant import event_numbers
 from grade.replay.kept import Kept
-from grade.replay.served import Command
 
 SMALL_NS = 1000  # links of the kernel that are shorter are not worth a line of their own
 

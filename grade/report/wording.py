@@ -7,7 +7,7 @@ through `words`; the names themselves stay in the files.
 import re
 from dataclasses import dataclass
 
-from grade.measure import metrics
+from grade.measure import busy, metrics
 from grade.measure.summary import number
 
 UNITS = {"_ns": "ns", "_us": "µs", "_ms": "ms", "_s": "s", "_percent": "%"}
@@ -61,6 +61,23 @@ NUMBERS = {
     "tasks": ("tasks of {}", "tasks"),
     "throughput": ("throughput of {}", "bytes/s"),
 }
+# What the drive did with its time, and what for.
+DRIVE_TIMES = {
+    "command": "controller's time",
+    "busy": "waiting for the arm",
+    "seek": "seeks",
+    "rotation": "rotation",
+    "transfer": "transfer",
+    "locating": "locating",
+    "service": "time",
+}
+PURPOSES = {
+    "all": "the drive's commands",
+    "read": "the drive's reads",
+    "write": "the drive's writes",
+    "map": "the drive's writes of the map",
+    "moved": "the drive's moves",
+}
 
 
 @dataclass(frozen=True)
@@ -112,6 +129,16 @@ def of_job(job: str, name: str) -> Words:
     return Words(text.format(job), unit or own)
 
 
+def of_drive(purpose: str | None, what: str | None, idle: str | None, suffix: str) -> Words:
+    """What the drive did with its time."""
+    if not purpose:
+        text = "time without a command" if idle else "commands of unknown parts"
+        return Words(text, UNITS.get(suffix, ""))
+    if what == busy.COMMANDS:
+        return Words(PURPOSES[purpose], "")
+    return Words(f"{DRIVE_TIMES[what]} of {PURPOSES[purpose]}", UNITS.get(suffix, ""))
+
+
 def noun(series: str) -> tuple[str, str, dict[str, str]]:
     """A value of a series in words, its unit, and words for its extremes."""
     if not series.startswith("hist."):
@@ -155,6 +182,8 @@ def words(metric: str) -> Words:
         return of_counter(metric.removeprefix("stat."))
     if match := metrics.JOB.fullmatch(metric):
         return of_job(*match.groups())
+    if match := metrics.DRIVE.fullmatch(metric):
+        return of_drive(match[1], match[2], match[3], match[5])
     return of_series(*metrics.split(metric))
 
 

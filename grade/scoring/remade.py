@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from grade.export.requests import Request, pair
 from grade.host.limits import HANG_S
 from grade.host.paths import ROOT
 from grade.machine import trace
 from grade.machine.guest import Guest
 from grade.machine.qemu import Config, start
+from grade.machine.requests import Request, pair
 from grade.machine.trace import Event
 from grade.measure import runner
 from grade.measure.files import hash_of

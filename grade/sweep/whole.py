@@ -95,6 +95,8 @@ def expect_metric(name: str, commands: str) -> None:
         expect_one_of(*bad)
     elif bad:
         raise BadSweep('is no metric; one is "read.p99_ms" or "stat.disk.writes"')
+    if metrics.asks_drive(name):
+        raise BadSweep("is not known in a sweep, which reads no traces: ask an experiment")
     for job in metrics.jobs_of(name):
         expect_one_of("job", job, jobs.named(commands))
 

@@ -16,8 +16,8 @@ from hdrh.log import HistogramLogReader
 from grade.commands.export import find_formats, write
 from grade.export import recording
 from grade.export.recording import Recording
-from grade.export.requests import pair
 from grade.host.paths import ROOT
+from grade.machine.requests import pair
 from grade.machine.trace import Event
 from grade.measure import metrics
 from grade.measure import run as runs

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from grade.commands import replay as command
-from grade.export.requests import Request
 from grade.host.limits import HANG_S
 from grade.host.paths import ROOT
 from grade.machine import trace
 from grade.machine.guest import MEMORY_START
+from grade.machine.requests import Request
 from grade.measure.files import FOLDER
 from grade.measure.load import load
 from grade.replay.instant import event_numbers, reads

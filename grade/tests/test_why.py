@@ -10,11 +10,11 @@ import pytest
 
 from grade.commands import why
 from grade.export.recording import Recording
-from grade.export.requests import pair
+from grade.machine.requests import pair
 from grade.machine.trace import Event
+from grade.measure import served
 from grade.measure.files import FOLDER
 from grade.measure.load import load
-from grade.replay import served
 from grade.replay.chain import SERVICE, WAIT, Chain, Explainer
 from grade.replay.instant import BadInstant, find, read_number, reads, time_ns
 from grade.replay.kept import Kept, keep
@@ -24,8 +24,9 @@ pytestmark = pytest.mark.xdist_group("why")  # they share machines
 
 MS = 10**6
 POLICIES = {"sched": "fcfs", "update": "pu", "write": "delayed", "prefetch": "none"}
+DISK = {"drive": "fixed", "log_places": 0}
 CONFIG = {
-    **{"root": {"drive": "fixed"}, "data": {"drive": "fixed"}, "block": "4K"},
+    **{"root": DISK, "data": DISK, "block": "4K"},
     **{"policies": POLICIES, "drive_command_us": None, "drive_segments": None},
     **{"drive_bus_kb_s": None, "drive_ahead_if_sequential": None, "drive_seed": None},
     **{"drive_ahead": None},

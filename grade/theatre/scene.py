@@ -10,11 +10,11 @@ taken into the cache gets the place of the block that was evicted last, or else 
 from collections import Counter
 from dataclasses import dataclass
 
+from grade.measure.served import PARTS, Command, model
 from grade.models.parts.drive_row import drive_row
 from grade.replay.chain import DAEMON, Explainer, block_sectors
 from grade.replay.instant import reads
 from grade.replay.kept import Kept
-from grade.replay.served import PARTS, Command, model
 from grade.theatre.columns import packed
 
 # The states of a place in the cache, as theatre.js draws them.

@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 
 from grade.export.recording import Recording
-from grade.export.requests import Request
+from grade.machine.requests import Request
 
 ABOUT = "blktrace binary, for blkparse, btt, iowatcher"
 RECORD = struct.Struct("=IIQQIIIIIHH")

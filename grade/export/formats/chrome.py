@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grade.export.recording import Recording
-from grade.export.requests import Request
+from grade.machine.requests import Request
 from grade.machine.trace import Event
 
 ABOUT = "Chrome trace JSON, for Perfetto or chrome://tracing"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from grade.export.recording import Recording
-from grade.export.requests import Request
+from grade.machine.requests import Request
 
 ABOUT = "a line for each request, for spreadsheets, R, pandas"
 COLUMNS: dict[str, Callable[[Recording, Request], object]] = {

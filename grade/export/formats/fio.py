@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import fmean, pstdev
 
 from grade.export.recording import Recording
-from grade.export.requests import Request
+from grade.machine.requests import Request
 
 ABOUT = "JSON as fio's json+, a job for each process and disk"
 VERSION = "fio-3.33"  # whose layout it is

@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 
 from grade.export.recording import Recording
-from grade.export.requests import Request
+from grade.machine.requests import Request
 
 ABOUT = "HdrHistogram log of response times, a line a second, disk and direction"
 DIGITS = 3

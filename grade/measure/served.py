@@ -5,16 +5,21 @@ drive may have held it back while it served another: a drive serves one command 
 order is that in which they were done. Its model, run on the host, says when it began and where the
 time went (grade/native/drive_parts_tool.c). Where the model does not agree with the trace, because
 it was flushed or its cache divided anew, which are not in the trace, a command's time is one piece.
+
+On a disk with a virtual log (kernel/disk/vlog.h) the trace has no end of a command: a write is done
+when a sector of the map is on the disk, too, and nobody waits for that sector alone, or for a block
+that is moved. But the drive has one command at a time, so each ends before the next is issued.
 """
 
 import subprocess
 from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from operator import attrgetter
 
-from grade.export.requests import Request, pair
 from grade.host.paths import NATIVE
+from grade.machine.requests import Request, pair
 from grade.machine.trace import Event
 from grade.measure.schema import Run
 
@@ -24,7 +29,9 @@ TOLD = (
     "drive_ahead",  # the last: it depends on the others
 )
 LATE_NS = 2_000_000  # so much later the kernel may note that a command is done, if it is at work
+SOON_NS = 10_000  # a request that is done so soon was none for the drive
 PARTS = ("command", "busy", "seek", "rotation", "transfer")
+PURPOSES = ("read", "write", "map", "moved")  # map: of a virtual log; moved: to empty places
 
 
 @dataclass
@@ -37,11 +44,12 @@ class Command:
 
     disk: int
     write: bool
-    requests: list[Request]  # in the order of their sectors
+    requests: list[Request]  # in the order of their sectors; none: it is the virtual log's own
     physical: int  # the sector on the platters
     sectors: int
     issued_ns: int
-    completed_ns: int  # the first of its requests
+    completed_ns: int  # the first of its requests; on a virtual log, no later than that
+    ends: bool = True  # completed_ns is when it ended
     begin_ns: int = 0
     done_ns: int = 0
     free_ns: int = 0  # when the drive begins the next one, or the kernel knows that this is done
@@ -50,12 +58,25 @@ class Command:
     cylinders: tuple[int, int] = (0, 0)  # of the arm, before and after
     head: int = 0
 
+    @property
+    def purpose(self) -> str:
+        """What it is for: one of PURPOSES."""
+        if self.requests:
+            return "write" if self.write else "read"
+        return "map" if self.write and self.sectors == 1 else "moved"
+
+
+Key = tuple[int, int, bool, int]  # of a command: issued_ns, disk, write, first sector
+
+
+def key(e: Event) -> Key:
+    """The command of an event at whose time it was issued."""
+    return e.time_ns, e.disk, e.write, e.block
+
 
 def gathered(events: list[Event]) -> list[Command]:
     """The commands that were completed, in the order in which that was."""
-    places = {
-        (e.time_ns, e.disk, e.write, e.block): e.argument for e in events if e.name == "placed"
-    }
+    places = {key(e): e.argument for e in events if e.name == "placed"}
     groups: dict[int, list[Request]] = defaultdict(list)
     for request in pair(events).done:
         groups[request.command].append(request)
@@ -76,6 +97,26 @@ def gathered(events: list[Event]) -> list[Command]:
             )
         )
     return sorted(commands, key=lambda c: (c.completed_ns, c.issued_ns))
+
+
+def of_log(events: list[Event], disk: int, found: list[Command]) -> list[Command]:
+    """All commands of a disk with a virtual log, in their order; found: those that have requests.
+    A read of what was never written is none of the drive's."""
+    places = {key(e): e.argument for e in events if e.name == "placed"}
+    requests = {c.issued_ns: c.requests for c in found}
+    commands = []
+    for e in events:
+        if e.name != "issued" or e.disk != disk:
+            continue
+        own = requests.get(e.time_ns, [])
+        if own and not e.write and own[0].completed_ns - e.time_ns < SOON_NS:
+            continue
+        physical, ended_ns = places.get(key(e), e.block), events[-1].time_ns
+        row = (disk, e.write, own, physical, e.argument, e.time_ns, ended_ns)
+        commands.append(Command(*row, ends=False))
+    for c, after in pairwise(commands):
+        c.completed_ns = after.issued_ns
+    return commands
 
 
 def model(run: Run, disk: int) -> str:
@@ -115,7 +156,8 @@ def fill_in(c: Command, row: str) -> None:
     """Fill in what the model says of a command, if that agrees with the trace."""
     words = row.split()
     begin_ns, done_ns, *parts = map(int, words[:7])
-    if not done_ns <= c.completed_ns <= done_ns + LATE_NS or begin_ns < c.issued_ns:
+    late = c.ends and c.completed_ns > done_ns + LATE_NS
+    if done_ns > c.completed_ns or late or begin_ns < c.issued_ns:
         return
     c.begin_ns, c.done_ns, c.kind = begin_ns, done_ns, words[7]
     c.parts = dict(zip(PARTS, parts, strict=True))
@@ -141,7 +183,7 @@ def serve(run: Run, disk: int, commands: list[Command], sought: list[Event]) -> 
             c.done_ns = c.completed_ns
         before_ns = c.done_ns
     for c, after in zip(commands, [*commands[1:], None], strict=True):
-        c.free_ns = c.completed_ns
+        c.free_ns = c.completed_ns if c.ends else c.done_ns
         if after:
             c.free_ns = max(c.begin_ns, min(c.completed_ns, after.begin_ns))
 
@@ -155,6 +197,8 @@ def commands(run: Run, events: list[Event]) -> dict[int, list[Command]]:
     for command in gathered(events):
         disks[command.disk].append(command)
     for disk, served in disks.items():
+        if run.config["data" if disk else "root"]["log_places"]:
+            served[:] = of_log(events, disk, served)
         sought = [e for e in events if e.name == "sought" and e.disk == disk]
         serve(run, disk, served, sought)
     return dict(disks)

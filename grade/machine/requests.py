@@ -6,6 +6,9 @@ sectors of the command, and the other requests follow from that. A command that 
 again in parts, and the last try counts.
 
 Two requests for one sector in one direction are told apart by their order.
+
+A disk with a virtual log has commands that nobody has queued: of sectors of its map, and of blocks
+that it moves. They are known by their process, which is none, and by their length.
 """
 
 from collections import Counter, defaultdict, deque
@@ -82,13 +85,14 @@ class Pairing:
         at, end = e.block, e.block + e.argument
         while at < end:
             place = (e.disk, e.write, at)
-            if self.waiting[place]:
-                request = self.waiting[place].popleft()
-                self.length[e.disk] -= 1
-            elif self.issued[place]:  # tried again
-                request = self.issued[place].popleft()
-            else:
-                return  # queued before the trace begins
+            waits = bool(self.waiting[place])
+            queue = self.waiting[place] if waits else self.issued[place]  # or tried again
+            if not queue or at + queue[0].sectors > end:
+                return  # queued before the trace begins, or by nobody
+            if at == e.block and queue[0].pid != e.pid:
+                return
+            request = queue.popleft()
+            self.length[e.disk] -= waits
             request.issued_ns, request.command = e.time_ns, self.commands
             self.issued[place].append(request)
             at += request.sectors
