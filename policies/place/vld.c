@@ -41,6 +41,7 @@ static struct tunable tunables[] = {
 static struct {
     u64 filled;  /* the one that is being filled */
     u64 emptied; /* that the compactor empties */
+    u64 none;    /* was empty: so many more writes until they are looked at */
 } tracks[MAX_DISKS];
 
 /* A place is looked for. */
@@ -113,9 +114,13 @@ static u64 on_track(struct search *s, u64 track)
     return nearest(s, 1, 1, 0);
 }
 
-/* The first empty track from the one where the head is. */
+/* The first empty track from the one where the head is. If there is none, the
+ * next search is after as many writes as a track has places, or when the
+ * compactor has worked: a search looks at all places. */
 static u64 empty_track(const struct queue *q)
 {
+    if (tracks[q->disk].none)
+        return NO_SECTOR;
     u64 n = (u64)q->tracks.heads * q->tracks.cyls;
     u64 here = q->head_sector / q->tracks.sectors;
     for (u64 i = 0; i < n; i++) {
@@ -124,6 +129,7 @@ static u64 empty_track(const struct queue *q)
             queue_free_from(q, first, first + PLACE) == first)
             return track;
     }
+    tracks[q->disk].none = q->tracks.sectors / PLACE;
     return NO_SECTOR;
 }
 
@@ -164,7 +170,11 @@ static u64 place(const struct queue *q, const struct request *r, u64 now_ns)
 
 static void placed(const struct queue *q, const struct request *r)
 {
-    if (q->logged && q->tracks.cyls && r->write && !r->moved)
+    if (!q->logged || !q->tracks.cyls || !r->write)
+        return;
+    if (tracks[q->disk].none)
+        tracks[q->disk].none--;
+    if (!r->moved)
         tracks[q->disk].filled = r->physical / q->tracks.sectors;
 }
 
@@ -201,6 +211,7 @@ static void clean(const struct queue *q, u64 now_ns, bool idle,
         what->again_ns = from_ns;
         return;
     }
+    tracks[q->disk].none = 0;
     u64 track = emptiest(q);
     if (track == NO_SECTOR)
         return;
