@@ -35,7 +35,7 @@ class Content:
 
     files: contents by path in the image, programs in /bin; links: text of each symbolic link; rc:
     the script that init runs, if any; programs: include all of /bin; options: more options of mkfs;
-    log_places, log_summaries: lay the disk out on a virtual log of so many places (virtual_log.py).
+    log_places, log_summaries, log_seed: lay the disk out on a virtual log (virtual_log.laid_out).
     """
 
     files: dict[str, bytes] = field(default_factory=dict)
@@ -47,6 +47,7 @@ class Content:
     options: tuple[str, ...] = ()
     log_places: int = 0
     log_summaries: int = 0
+    log_seed: int = 0
 
 
 def link(source: str, target: str) -> None:
@@ -83,7 +84,10 @@ def make(path: Path, content: Content) -> Path:
         )
     if content.log_places:
         disk = virtual_log.laid_out(
-            path.read_bytes(), content.log_places, nsummaries=content.log_summaries
+            path.read_bytes(),
+            content.log_places,
+            nsummaries=content.log_summaries,
+            seed=content.log_seed,
         )
         path.write_bytes(disk)
     return path

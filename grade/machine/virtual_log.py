@@ -7,6 +7,7 @@ sectors that are where they say and whose sum is right, the youngest of each pie
 summary counts.
 """
 
+import random
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -83,30 +84,36 @@ def tail(log: int, root: Pointer) -> bytes:
     return sector(LogSector(log, root[0], 0, TAIL, (), (root,) if root[0] else ()))
 
 
-def laid_out(image: bytes, nplaces: int, log: int = 1, nsummaries: int = 0) -> bytes:
+def laid_out(image: bytes, nplaces: int, log: int = 1, nsummaries: int = 0, seed: int = 0) -> bytes:
     """The disk of so many places whose blocks hold an image, which is no longer than they are.
 
     Blocks of zeros are left unwritten; the others lie in their order from place 1 on, then the map.
+    seed: if it is not 0, all blocks of the image have been written, and they and the map lie at
+    places drawn by it, each as likely as any other.
     """
     nblocks = blocks_on(nplaces, nsummaries)
     if len(image) > nblocks * PLACE:
         raise ValueError(f"the image has {len(image)} bytes, the disk holds {nblocks * PLACE}")
     out = bytearray(nplaces * PLACE)
     out[:SECTOR] = label(log, nplaces, nsummaries)
-    entries, place = [0] * nblocks, 1
+    order = list(range(1, nplaces))
+    if seed:
+        random.Random(seed).shuffle(order)
+    entries, free = [0] * nblocks, iter(order)
     for block in range(-(-len(image) // PLACE)):
         data = image[block * PLACE : (block + 1) * PLACE]
-        if any(data):
+        if seed or any(data):
+            place = entries[block] = next(free)
             out[place * PLACE : place * PLACE + len(data)] = data
-            entries[block], place = place, place + 1
     root = (0, 0, 0)
     for piece in range(-(-nblocks // ENTRIES)):
         of_piece = tuple(entries[piece * ENTRIES : (piece + 1) * ENTRIES])
         if not any(of_piece):
             continue
+        place = next(free)
         newest = LogSector(log, root[0] + 1, place, piece, of_piece, (root,) if root[0] else ())
         out[place * PLACE : place * PLACE + SECTOR] = sector(newest)
-        root, place = (newest.seq, place, piece), place + 1
+        root = (newest.seq, place, piece)
     out[SECTOR : 2 * SECTOR] = tail(log, root)
     return bytes(out)
 

@@ -103,7 +103,7 @@ def cached(content: Content) -> Image:
         "mkfs": hash_of_mkfs(),
         "programs": programs() if content.programs else {},
         "words": [content.size, content.block, *content.options],
-        "log": [content.log_places, content.log_summaries],
+        "log": [content.log_places, content.log_summaries, content.log_seed],
     }
     path = CACHE / f"{hash_of(made_from)[:32]}.img"
     digest = path.with_suffix(".sha256")
