@@ -39,7 +39,7 @@ static struct tunable tunables[] = {
     {"idle_reserve", "segments", 1000, 0, 1000,
      "that are empty, or others are cleaned in idle time"},
     {"idle_ms", "ms", 25, 0, 10000,
-     "after the last request is dispatched, before a segment is cleaned"},
+     "after the last command is done, before a segment is cleaned"},
     {"by_age", "0 or 1", 0, 0, 1,
      "clean by benefit and cost, not the emptiest"},
     {0},
@@ -127,7 +127,7 @@ static void clean(const struct queue *q, u64 now_ns, bool idle,
 {
     struct end *e = &ends[q->disk];
     u64 size = segment_sectors(), n = nsegments(q), empty = 0, best = 0;
-    u64 idle_ns = q->last_ns + tunables[IDLE_MS].value * NS_PER_MS;
+    u64 idle_ns = q->done_ns + tunables[IDLE_MS].value * NS_PER_MS;
     if (idle && now_ns < idle_ns) {
         what->again_ns = idle_ns;
         return;

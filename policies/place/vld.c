@@ -31,7 +31,7 @@ static struct tunable tunables[] = {
     {"most_percent", "% of a track", 90, 0, 100,
      "in use, if it is to be emptied; 0: nothing is compacted"},
     {"idle_ms", "ms", 25, 0, 10000,
-     "after the last request is dispatched, before a track is emptied"},
+     "after the last command is done, before a track is emptied"},
     {0},
 };
 
@@ -204,7 +204,7 @@ static u64 emptiest(const struct queue *q)
 static void clean(const struct queue *q, u64 now_ns, bool idle,
                   struct clean *what)
 {
-    u64 from_ns = q->last_ns + tunables[IDLE_MS].value * NS_PER_MS;
+    u64 from_ns = q->done_ns + tunables[IDLE_MS].value * NS_PER_MS;
     if (!idle || !q->tracks.cyls || !tunables[MOST_PERCENT].value)
         return;
     if (now_ns < from_ns) {
