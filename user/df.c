@@ -1,5 +1,6 @@
 /* df: prints the free room of the mounted disks, or of those that hold the
- * named files. -i: in inodes instead of KiB. */
+ * named files. -i: in inodes instead of KiB. If a disk keeps a virtual log,
+ * also what has been written to the disks since power-on, and why. */
 #include "user/lib.h"
 
 static bool inodes;
@@ -36,16 +37,46 @@ static int df_mounts(void)
     return failed;
 }
 
-int main(int argc, char **argv)
+/* The value of a row of /dev/stat. */
+static u64 value_of(const char *text, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, name, n) == 0 && line[n] == ' ')
+            return strtoul(line + n, NULL, 10);
+    }
+    return 0;
+}
+
+static void print_writes(void)
+{
+    char *text = read_text("/dev/stat", NULL);
+    u64 map = text ? value_of(text, "disk.map_writes") : 0;
+    if (map)
+        printf("written: %lu requests, %lu sectors of a map, %lu blocks to "
+               "empty their places\n",
+               value_of(text, "disk.writes"), map,
+               value_of(text, "disk.moved"));
+    free(text);
+}
+
+static int df_files(int n, char **files)
 {
     int failed = 0;
+    for (int i = 0; i < n; i++)
+        failed |= df(files[i], files[i]);
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
     while (options(argc, argv, "i", "df [-i] [FILE...]") > 0)
         inodes = true;
     printf("%-8s %11s %11s %11s  use on\n", "disk", inodes ? "inodes" : "KiB",
            "used", "free");
-    if (optind == argc)
-        return df_mounts();
-    for (; optind < argc; optind++)
-        failed |= df(argv[optind], argv[optind]);
+    int failed =
+        optind == argc ? df_mounts() : df_files(argc - optind, argv + optind);
+    print_writes();
     return failed;
 }

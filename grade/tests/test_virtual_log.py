@@ -5,6 +5,7 @@ them. What it reads is judged by e2fsck and debugfs.
 """
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,7 @@ UNTIL_MOVED = (
     "m=$(grep disk.moved /dev/stat); for k in $(seq 100); do sleep 0.1;"
     ' test "$m" = "$(grep disk.moved /dev/stat)" || break; done'
 )
+COUNTED = ("writes", "map_writes", "moved")
 CUTS = 40
 TAIL = slice(SECTOR, 2 * SECTOR)
 
@@ -183,6 +185,11 @@ def test_a_full_disk_says_so_and_can_be_written_again(
     rm /mnt/all
     iogen name=w rw=write filename=/mnt/more bs=4k size=1m nr=256 > /dev/null
     cp /bin/sh /mnt/sh && cmp /bin/sh /mnt/sh && echo same
+    grep disk. /dev/stat; df
     """
-    assert "same" in on_second_disk(make_image, disk, script)
+    said = on_second_disk(make_image, disk, script)
+    assert "same" in said
+    count = {name: re.search(rf"^disk\.{name} (\d+) ", said, re.M)[1] for name in COUNTED}
+    assert int(count["map_writes"]) > 100
+    assert "written: {writes} requests, {map_writes} sectors of a map, {moved} b".format(**count) in said
     image.check(logical(disk.read_bytes(), tmp_path / "image"))
