@@ -2,8 +2,9 @@
 
 A request is queued, then issued, alone or as part of a command that neighbours have joined, then
 completed. The trace has `issued` only for the first request of a command. It gives the number of
-sectors of the command, and the other requests follow from that. A command that failed is tried
-again in parts, and the last try counts.
+sectors of the command, and the other requests follow from that; or, where a place policy appends
+any blocks to each other, from where each of them was placed in the same instant. A command that
+failed is tried again in parts, and the last try counts.
 
 Two requests for one sector in one direction are told apart by their order.
 
@@ -12,7 +13,7 @@ that it moves. They are known by their process, which is none, and by their leng
 """
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from grade.machine.trace import Event
@@ -59,6 +60,7 @@ class Pairing:
     requests: int = 0
     commands: int = 0
     unknown: int = 0  # completed, but queued before the trace begins
+    placed: list[Event] = field(default_factory=list)  # since the last command
 
     def undone(self) -> list[Request]:
         """The requests that are not completed when the trace ends."""
@@ -80,14 +82,29 @@ class Pairing:
         self.length[e.disk] += 1
         self.requests += 1
 
-    def on_issued(self, e: Event) -> None:
-        self.commands += 1
+    def on_placed(self, e: Event) -> None:
+        self.placed.append(e)
+
+    def members(self, e: Event) -> Iterator[int]:
+        """The first sectors of a command's requests, if each of them has come about."""
+        now = (e.time_ns, e.disk, e.write)
+        same = [p for p in self.placed if (p.time_ns, p.disk, p.write) == now]
+        self.placed.clear()
+        if len(same) > 1:
+            yield from (e.block, *(p.block for p in same if p.block != e.block))
+            return
         at, end = e.block, e.block + e.argument
         while at < end:
+            yield at
+            at += self.issued[e.disk, e.write, at][-1].sectors
+
+    def on_issued(self, e: Event) -> None:
+        self.commands += 1
+        for at in self.members(e):
             place = (e.disk, e.write, at)
             waits = bool(self.waiting[place])
             queue = self.waiting[place] if waits else self.issued[place]  # or tried again
-            if not queue or at + queue[0].sectors > end:
+            if not queue or queue[0].sectors > e.argument:
                 return  # queued before the trace begins, or by nobody
             if at == e.block and queue[0].pid != e.pid:
                 return
@@ -95,7 +112,6 @@ class Pairing:
             self.length[e.disk] -= waits
             request.issued_ns, request.command = e.time_ns, self.commands
             self.issued[place].append(request)
-            at += request.sectors
 
     def on_completed(self, e: Event) -> None:
         place = self.issued[e.disk, e.write, e.block]
@@ -116,6 +132,7 @@ def pair(events: Iterable[Event]) -> Pairing:
     pairing = Pairing()
     handlers = {
         "queued": pairing.on_queued,
+        "placed": pairing.on_placed,
         "issued": pairing.on_issued,
         "completed": pairing.on_completed,
         "failed": pairing.on_failed,

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from grade.machine.requests import pair
 from grade.machine.trace import BadTrace, Event
 from grade.measure import busy, metrics, run
 from grade.measure.choose import on_twin
@@ -85,6 +86,31 @@ def test_the_time_of_each_command_in_the_measured_part_is_counted() -> None:
     assert drive["idle"] == 4 * MS + 6 * MS
     with pytest.raises(BadTrace, match="7 events were overwritten: a larger trace_k"):
         of_drive(events, 15 * MS, 60 * MS, lost=7)
+
+
+@pytest.mark.native
+def test_requests_of_a_virtual_log_are_told_from_its_own_commands() -> None:
+    """Two writes are appended to each other in one command. Then a sector of the map goes where
+    another write has its logical sectors, which waits."""
+    events = [
+        event(0, "write queued", 80),
+        event(0, "write queued", 16),
+        event(1, "write placed", 16, 408),
+        event(1, "write placed", 80, 400),
+        event(1, "write issued", 80, 16),
+        event(2, "write queued", 416),
+        event(3, "write issued", 416, 1)._replace(pid=0),
+        event(4, "write completed", 80, 4),
+        event(4, "write completed", 16, 4),
+        event(5, "write placed", 416, 424),
+        event(5, "write issued", 416),
+        event(6, "write completed", 416, 4),
+    ]
+    found = pair(events)
+    assert [(r.sector, r.issued_ns, r.command) for r in found.done] == [
+        *((80, 1, 1), (16, 1, 1), (416, 5, 3))
+    ]
+    assert not found.undone() and not found.length[1]
 
 
 @pytest.mark.parametrize(("place", "summaries"), [("eager", 0), ("vld", 0), ("segments", 20)])

@@ -10,7 +10,7 @@
  * Systems for a Programmable Disk", OSDI 1999.
  */
 #include "kernel/policy/policy.h"
-#include "policies/lib/nearest.h"
+#include "policies/lib/places.h"
 
 enum { PATIENCE_US };
 static struct tunable tunables[] = {
@@ -20,51 +20,18 @@ static struct tunable tunables[] = {
     {0},
 };
 
-/* A place is looked for. */
-struct search {
-    const struct queue *q;
-    const struct request *r;
-    u64 now_ns;
-};
-
-static u64 free_from(void *arg, u64 from, u64 end)
-{
-    const struct search *s = arg;
-    return queue_free_from(s->q, from, end);
-}
-
-static struct approach arrival(void *arg, u64 sector)
-{
-    const struct search *s = arg;
-    return queue_arrival(s->q, s->now_ns, sector, s->r->nsectors);
-}
-
-static u64 nearest(const struct queue *q, const struct request *r, u64 now_ns)
-{
-    struct search s = {q, r, now_ns};
-    u64 begin_ns;
-    struct nearest_disk d = {.turn_ns = q->turn_ns,
-                             .patience_ns =
-                                 tunables[PATIENCE_US].value * NS_PER_US,
-                             .sectors = q->tracks.sectors,
-                             .heads = q->tracks.heads,
-                             .cyls = q->tracks.cyls,
-                             .free_from = free_from,
-                             .approach = arrival,
-                             .arg = &s};
-    return nearest_free(&d, q->head_sector, &begin_ns);
-}
-
 static u64 place(const struct queue *q, const struct request *r, u64 now_ns)
 {
+    struct places p = {.q = q,
+                       .r = r,
+                       .now_ns = now_ns,
+                       .patience_ns = tunables[PATIENCE_US].value * NS_PER_US};
     u64 sector = NO_SECTOR;
     if (!q->logged)
         return r->sector;
     if (q->tracks.cyls)
-        sector = nearest(q, r, now_ns);
-    if (sector == NO_SECTOR)
-        sector = queue_free_from(q, q->head_sector, NO_SECTOR);
-    return sector == NO_SECTOR ? queue_free_from(q, 0, NO_SECTOR) : sector;
+        sector = places_nearest_of_all(&p);
+    return sector == NO_SECTOR ? places_next(q) : sector;
 }
 
 static const struct policy eager = {

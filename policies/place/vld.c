@@ -19,7 +19,7 @@
  * Systems for a Programmable Disk", OSDI 1999.
  */
 #include "kernel/policy/policy.h"
-#include "policies/lib/nearest.h"
+#include "policies/lib/places.h"
 
 enum { PATIENCE_US, LEFT_PERCENT, MOST_PERCENT, IDLE_MS };
 static struct tunable tunables[] = {
@@ -35,23 +35,12 @@ static struct tunable tunables[] = {
     {0},
 };
 
-#define PLACE 8UL /* sectors */
-
 /* Tracks of each disk, by number. */
 static struct {
     u64 filled;  /* the one that is being filled */
     u64 emptied; /* that the compactor empties */
     u64 none;    /* was empty: so many more writes until they are looked at */
 } tracks[MAX_DISKS];
-
-/* A place is looked for. */
-struct search {
-    const struct queue *q;
-    const struct request *r;
-    u64 now_ns;
-    u64 base;   /* the sector that counts as the first */
-    bool holes; /* only on tracks that are neither empty nor emptied */
-};
 
 static u64 used_on(const struct queue *q, u64 track)
 {
@@ -68,50 +57,16 @@ static u64 free_on(const struct queue *q, u64 track)
     return n;
 }
 
-static u64 free_from(void *arg, u64 from, u64 end)
+/* A track that is neither empty nor being emptied. */
+static bool has_holes(const struct queue *q, u64 track)
 {
-    const struct search *s = arg;
-    u64 track = (from + s->base) / s->q->tracks.sectors;
-    if (s->holes &&
-        (track == tracks[s->q->disk].emptied || used_on(s->q, track) == 0))
-        return NO_SECTOR;
-    u64 sector = queue_free_from(s->q, from + s->base, end + s->base);
-    return sector == NO_SECTOR ? NO_SECTOR : sector - s->base;
+    return track != tracks[q->disk].emptied && used_on(q, track) != 0;
 }
 
-static struct approach arrival(void *arg, u64 sector)
+static u64 on_track(const struct places *p, u64 track)
 {
-    const struct search *s = arg;
-    return queue_arrival(s->q, s->now_ns, sector + s->base, s->r->nsectors);
-}
-
-/* The nearest free place on so many tracks of a cylinder, or all. */
-static u64 nearest(struct search *s, u32 heads, u32 cyls, u64 head_sector)
-{
-    u64 begin_ns;
-    struct nearest_disk d = {.turn_ns = s->q->turn_ns,
-                             .patience_ns =
-                                 tunables[PATIENCE_US].value * NS_PER_US,
-                             .sectors = s->q->tracks.sectors,
-                             .heads = heads,
-                             .cyls = cyls,
-                             .free_from = free_from,
-                             .approach = arrival,
-                             .arg = s};
-    u64 sector = nearest_free(&d, head_sector, &begin_ns);
-    return sector == NO_SECTOR ? NO_SECTOR : sector + s->base;
-}
-
-static u64 of_all(struct search *s)
-{
-    s->base = 0;
-    return nearest(s, s->q->tracks.heads, s->q->tracks.cyls, s->q->head_sector);
-}
-
-static u64 on_track(struct search *s, u64 track)
-{
-    s->base = track * s->q->tracks.sectors;
-    return nearest(s, 1, 1, 0);
+    u64 base = track * p->q->tracks.sectors;
+    return places_nearest(p, base, 1, 1, base);
 }
 
 /* The first empty track from the one where the head is. If there is none, the
@@ -142,18 +97,22 @@ static bool is_filled(const struct queue *q, u64 track)
 
 static u64 find(const struct queue *q, const struct request *r, u64 now_ns)
 {
-    struct search s = {.q = q, .r = r, .now_ns = now_ns, .holes = r->moved};
+    struct places p = {.q = q,
+                       .r = r,
+                       .now_ns = now_ns,
+                       .patience_ns = tunables[PATIENCE_US].value * NS_PER_US,
+                       .may = r->moved ? has_holes : NULL};
     u64 track = tracks[q->disk].filled, sector = NO_SECTOR;
     if (r->moved) {
-        sector = of_all(&s);
-        s.holes = false;
+        sector = places_nearest_of_all(&p);
+        p.may = NULL;
     } else {
         if (is_filled(q, track))
             track = empty_track(q);
         if (track != NO_SECTOR)
-            sector = on_track(&s, track);
+            sector = on_track(&p, track);
     }
-    return sector == NO_SECTOR ? of_all(&s) : sector;
+    return sector == NO_SECTOR ? places_nearest_of_all(&p) : sector;
 }
 
 static u64 place(const struct queue *q, const struct request *r, u64 now_ns)
@@ -163,9 +122,7 @@ static u64 place(const struct queue *q, const struct request *r, u64 now_ns)
         return r->sector;
     if (q->tracks.cyls)
         sector = find(q, r, now_ns);
-    if (sector == NO_SECTOR)
-        sector = queue_free_from(q, q->head_sector, NO_SECTOR);
-    return sector == NO_SECTOR ? queue_free_from(q, 0, NO_SECTOR) : sector;
+    return sector == NO_SECTOR ? places_next(q) : sector;
 }
 
 static void placed(const struct queue *q, const struct request *r)
