@@ -361,6 +361,7 @@ function sceneOf(recording, about, tool) {
     begin: column(commands, (c) => c.begin - start), done: column(commands, (c) => c.done - c.begin),
     free: column(commands, (c) => c.free - c.begin), from: column(commands, (c) => c.cylinders[0]),
     to: column(commands, (c) => c.cylinders[1]), kind: column(commands, (c) => SCENE_KINDS.indexOf(c.kind)),
+    own: column(commands, () => 0), // none is a virtual log's
   };
   for (const name of SCENE_PARTS) served[name] = column(commands, (c) => c.parts[name] || 0);
   return {
@@ -368,6 +369,7 @@ function sceneOf(recording, about, tool) {
     length_ns: recording.end - start, lost: recording.lost, places, daemon: DAEMON,
     processes: pids.map(recording.process),
     platter: {rotation_ns: drive.rotation_ns, cylinders: drive.cylinders},
+    own: [""],
     origins: [...origins.values()],
     flushes: {time: column(flushes, (e) => e.time - start), blocks: column(flushes, (e) => e.argument)},
     requests, commands: served,

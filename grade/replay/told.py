@@ -54,6 +54,8 @@ def grouped(links: list[Link]) -> list[Group]:
 def behind(group: Group) -> str:
     """What a read waited for at the drive, and who had queued that."""
     requests = [r for c in group.commands for r in c.requests]
+    if not requests:
+        return f"behind {many(len(group.commands), 'command')} of {group.origin.words}"
     direction = "write" if group.write else "read"
     what = many(len(requests), direction)
     if len(group.commands) < len(requests):

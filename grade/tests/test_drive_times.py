@@ -1,5 +1,6 @@
 """What a drive did with its time (grade/measure/busy.py): by a trace made by hand, and in runs."""
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,10 +10,15 @@ from grade.machine.requests import pair
 from grade.machine.trace import BadTrace, Event
 from grade.measure import busy, metrics, run
 from grade.measure.choose import on_twin
+from grade.measure.files import FOLDER
 from grade.measure.load import load
 from grade.measure.schema import BadExperiment
 from grade.models import eager
 from grade.models.parts.drive_row import DriveRow, Zone
+from grade.replay.chain import Explainer
+from grade.replay.instant import reads
+from grade.replay.kept import keep
+from grade.replay.told import tell
 from grade.report.wording import words
 from grade.twin import engine
 
@@ -133,6 +139,20 @@ def test_all_commands_of_a_virtual_log_are_known(place: str, summaries: int, tmp
     parts = sum(of(f"drive.all.{name}_ns") for name in ("command", "locating", "transfer"))
     assert parts == of("drive.all.service_ns")
     assert of("drive.all.service_ms") + of("drive.idle_ms") < result["virtual_ms"]
+
+
+def test_a_read_that_waits_for_the_virtual_log_is_told_so(tmp_path: Path) -> None:
+    path = tmp_path / "logged.toml"
+    text = LOGGED.format(place="eager", summaries=0)
+    path.write_text(text.replace("fsync=8 ", "fsync=8 numjobs=2 "))
+    kept = keep(load(path).runs[0], FOLDER)
+    explainer, said = Explainer(kept), ""
+    for number, read in enumerate(reads(kept), 1):
+        chain = explainer.explain(read)
+        assert sum(link.ns for link in chain.links) == read.response_ns
+        assert chain.command.parts
+        said += tell(explainer, number, read)
+    assert re.search(r"behind \d+ commands? of the disk's virtual log, which tells where", said)
 
 
 def test_a_metric_of_the_drive_must_be_asked_for(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from grade.measure.served import PARTS, Command, model
 from grade.models.parts.drive_row import drive_row
-from grade.replay.chain import DAEMON, Explainer, block_sectors
+from grade.replay.chain import DAEMON, OF_LOG, Explainer, block_sectors
 from grade.replay.instant import reads
 from grade.replay.kept import Kept
 from grade.theatre.columns import packed
@@ -20,6 +20,7 @@ from grade.theatre.columns import packed
 # The states of a place in the cache, as theatre.js draws them.
 EMPTY, READING, CLEAN, AHEAD, DIRTY, WRITING = range(6)
 KINDS = ("", "miss", "hit", "ahead", "write", "behind", "fixed")
+OWN = ("", *OF_LOG)  # what a command without requests is for
 
 
 @dataclass
@@ -105,6 +106,7 @@ def command_columns(commands: list[Command], start_ns: int) -> dict[str, str]:
         "from": packed(c.cylinders[0] for c in commands),
         "to": packed(c.cylinders[1] for c in commands),
         "kind": packed(KINDS.index(c.kind) for c in commands),
+        "own": packed(OWN.index(c.purpose) if c.purpose in OWN else 0 for c in commands),
     }
     return columns | {name: packed(c.parts.get(name, 0) for c in commands) for name in PARTS}
 
@@ -146,6 +148,7 @@ def scene(explainer: Explainer, name: str, size: str) -> dict[str, object]:
         "daemon": DAEMON,
         "processes": [made.process(pid) for pid in pids],
         "platter": platter(model(run, disk)),
+        "own": ["", *OF_LOG.values()],
         "origins": [[o.words, o.burst, o.blocks] for o in origins],
         "flushes": {
             "time": packed(t for t, _ in flushes),

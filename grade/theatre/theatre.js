@@ -220,23 +220,29 @@ function explain(run, i) {
   return links;
 }
 
-/* The links with one cause together: of waits, one for each origin and direction. */
+/* The links with one cause together: of waits, one for each origin and direction. A command without
+   requests is the disk's own. */
 function grouped(run, links) {
   const r = run.requests, groups = new Map(), of = requestsOf(run);
   for (const link of links) {
     let key = link.words, group = {words: link.words, part: link.part, kind: link.kind};
-    if (link.kind === "wait") {
-      const requests = of.get(link.command), write = r.write[requests[0]];
+    const requests = of.get(link.command) || [], own = run.own[run.commands.own[link.command]];
+    if (link.kind === "wait" && own) {
+      key = own;
+      group = {kind: "wait", origin: [own, -1, 0], write: 1};
+    } else if (link.kind === "wait") {
+      const write = r.write[requests[0]];
       const found = [...new Set(requests.map((i) => r.origin[i]))].map((o) => run.origins[o]);
       const [, burst, blocks] = found.find((origin) => origin[1] >= 0) || found[0];
       const words = [...new Set(found.map((origin) => origin[0]))].join(" and ");
       key = [words, burst, write].join();
       group = {kind: "wait", origin: [words, burst, blocks], write};
     }
-    if (!groups.has(key)) groups.set(key, {...group, ns: 0, requests: []});
+    if (!groups.has(key)) groups.set(key, {...group, ns: 0, requests: [], commands: 0});
     const found = groups.get(key);
     found.ns += link.ns;
-    if (link.kind === "wait") found.requests.push(...of.get(link.command));
+    found.commands++;
+    found.requests.push(...requests);
   }
   return [...groups.values()];
 }
@@ -262,6 +268,7 @@ const many = (n, word) => n.toLocaleString("en") + " " + word + (n === 1 ? "" : 
 function groupWords(run, group) {
   if (group.kind !== "wait") return group.words;
   const [who, burst, blocks] = group.origin, r = run.requests;
+  if (!group.requests.length) return "behind " + many(group.commands, "command") + " of " + who;
   const queued = group.requests.map((i) => r.queued[i]);
   const first = queued.reduce((a, b) => Math.min(a, b)), last = queued.reduce((a, b) => Math.max(a, b));
   return "behind " + many(group.requests.length, group.write ? "write" : "read") + " of " + who +
