@@ -14,7 +14,7 @@ from grade.measure.choose import EXPERIMENTS
 from grade.measure.load import load
 from grade.measure.schema import Experiment
 
-KINDS = ("update", "write", "sched", "replace", "prefetch")
+KINDS = ("update", "write", "sched", "replace", "prefetch", "place")
 HEAD = re.compile(r"/\*.*?\*/", re.S)  # of a file: its first comment
 SOURCE = re.compile(r"^ \* Sources?: ", re.M)
 
