@@ -72,11 +72,11 @@ DRIVE_TIMES = {
     "service": "time",
 }
 PURPOSES = {
-    "all": "the drive's commands",
-    "read": "the drive's reads",
-    "write": "the drive's writes",
-    "map": "the drive's writes of the map",
-    "moved": "the drive's moves",
+    "all": ("the drive's commands", "command"),
+    "read": ("the drive's reads", "read"),
+    "write": ("the drive's writes", "write"),
+    "map": ("the drive's writes of the map", "write of the map"),
+    "moved": ("the drive's moves", "move"),
 }
 
 
@@ -129,14 +129,22 @@ def of_job(job: str, name: str) -> Words:
     return Words(text.format(job), unit or own)
 
 
-def of_drive(purpose: str | None, what: str | None, idle: str | None, suffix: str) -> Words:
+def of_drive(match: re.Match[str]) -> Words:
     """What the drive did with its time."""
+    purpose, what, idle, _, suffix = match.groups()
+    unit = UNITS.get(suffix, "")
     if not purpose:
-        text = "time without a command" if idle else "commands of unknown parts"
-        return Words(text, UNITS.get(suffix, ""))
-    if what == busy.COMMANDS:
-        return Words(PURPOSES[purpose], "")
-    return Words(f"{DRIVE_TIMES[what]} of {PURPOSES[purpose]}", UNITS.get(suffix, ""))
+        return Words("time without a command" if idle else "commands of unknown parts", unit)
+    many, _ = PURPOSES[purpose]
+    return Words(many if what == busy.COMMANDS else f"{DRIVE_TIMES[what]} of {many}", unit)
+
+
+def per_command(above: str, below: str) -> Words | None:
+    """A time of the drive by how many commands it had of that purpose, or None."""
+    match = metrics.DRIVE.fullmatch(above)
+    if not match or below != f"drive.{match[1]}.{busy.COMMANDS}":
+        return None
+    return Words(f"{DRIVE_TIMES[match[2]]} per {PURPOSES[match[1]][1]}", UNITS.get(match[5], ""))
 
 
 def noun(series: str) -> tuple[str, str, dict[str, str]]:
@@ -176,6 +184,8 @@ def of_series(series: str, field: str, suffix: str) -> Words:
 def words(metric: str) -> Words:
     """A metric in words."""
     if metrics.RATIO in metric:
+        if each := per_command(*metric.split(metrics.RATIO)):
+            return each
         above, below = (words(part) for part in metric.split(metrics.RATIO))
         return Words(f"{above.heading} / {below.heading}", "")
     if metric.startswith("stat."):
@@ -183,7 +193,7 @@ def words(metric: str) -> Words:
     if match := metrics.JOB.fullmatch(metric):
         return of_job(*match.groups())
     if match := metrics.DRIVE.fullmatch(metric):
-        return of_drive(match[1], match[2], match[3], match[5])
+        return of_drive(match)
     return of_series(*metrics.split(metric))
 
 

@@ -169,6 +169,8 @@ def test_a_metric_of_the_drive_must_be_asked_for(tmp_path: Path) -> None:
 def test_metrics_of_the_drive_have_words() -> None:
     assert words("drive.write.locating_ms").heading == "locating of the drive's writes, ms"
     assert words("drive.map.commands").heading == "the drive's writes of the map"
+    each = "drive.map.rotation_us / drive.map.commands"
+    assert words(each).heading == "rotation per write of the map, µs"
     assert words("drive.idle_s").heading == "time without a command, s"
     assert words("drive.unknown").text == "commands of unknown parts"
 
