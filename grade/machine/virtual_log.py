@@ -19,6 +19,7 @@ LABEL, TAIL = 0xFFFFFFFF, 0xFFFFFFFE
 POINTERS, ENTRIES = 4, 102
 SPARE = 4  # places that are neither blocks nor the map's nor the label's
 LAYOUT = struct.Struct("<QQQQII" + "QII" * POINTERS + f"{ENTRIES}I")
+NEVER_WRITTEN = (0,) * ENTRIES
 GOLDEN = 0x9E3779B97F4A7C15  # 2^64 / golden ratio
 
 
@@ -183,6 +184,7 @@ class Log:
         self.log, self.nplaces, self.seq = log, nplaces, 0
         self.free = set(range(1, nplaces))
         self.map: dict[int, int] = {}
+        self._rows: dict[int, tuple[int, ...]] = {}  # the same as map, by piece
         self.root: int | None = None
         self.at: dict[int, tuple[int, int]] = {}
         self.below: dict[int, list[int]] = {}
@@ -202,6 +204,9 @@ class Log:
         for s in count:
             log.below[s.piece] = [piece for _, _, piece in s.down if above.get(piece) == s.piece]
         log.map = places(image)
+        for piece in {block // ENTRIES for block in log.map}:
+            blocks = range(piece * ENTRIES, (piece + 1) * ENTRIES)
+            log._rows[piece] = tuple(log.map.get(block, 0) for block in blocks)
         log.free -= {*log.map.values(), *(place for _, place in log.at.values())}
         if count:
             log.root, log.seq = count[-1].piece, count[-1].seq
@@ -229,30 +234,32 @@ class Log:
         """The next sector of a piece, which takes a place; told: blocks of it with new places."""
         self.free.discard(place)
         self.seq += 1
-        blocks = range(piece * ENTRIES, (piece + 1) * ENTRIES)
-        rows = tuple(told.get(block) or self.map.get(block, 0) for block in blocks)
+        rows = [*self._rows.get(piece, NEVER_WRITTEN)]
+        for block, at in told.items():
+            rows[block - piece * ENTRIES] = at
         down = [self.pointer(self.root)] if self.below_root(piece) else []
         wanted = [*self.below.get(piece, ())]
         if self.below_root(piece):
             wanted += [child for child in self.below[self.root] if child != piece]
         down += [self.pointer(child) for child in wanted][: POINTERS - len(down)]
-        return LogSector(self.log, self.seq, place, piece, rows, tuple(down))
+        return LogSector(self.log, self.seq, place, piece, tuple(rows), tuple(down))
 
     def commit(self, s: LogSector) -> None:
         """The sector is on the disk: the places that it replaces are free."""
-        for i, place in enumerate(s.entries):
-            block = s.piece * ENTRIES + i
-            old = self.map.get(block)
-            if old and old != place:
+        before = self._rows.get(s.piece, NEVER_WRITTEN)
+        for i in (i for i, place in enumerate(s.entries) if place != before[i]):
+            old, place = before[i], s.entries[i]
+            if old:
                 self.free.add(old)
             if place:
-                self.map[block] = place
+                self.map[s.piece * ENTRIES + i] = place
+        self._rows[s.piece] = s.entries
         if s.piece in self.at:
             self.free.add(self.at[s.piece][1])
         self.at[s.piece] = (s.seq, s.place)
         moved = [piece for _, _, piece in s.down]
+        gone = {*moved, s.piece}
         for piece, children in self.below.items():
-            gone = {*moved, s.piece}
             self.below[piece] = [child for child in children if child not in gone]
         self.below[s.piece] = moved
         self.root = s.piece

@@ -109,7 +109,7 @@ def carried_out(run: Run, with_last: bool = False) -> list[Request]:
     disk = run.data_disk
     on_log = [
         Request(disk, c.sector, c.sectors, c.write, c.issued_ns, c.issued_ns, c.done_ns)
-        for c in onlog.commands(run.events, disk)
+        for c in run.commands
         if c.kind is not onlog.Kind.NOTHING and (c.done_ns or with_last)
     ]
     return [*(r for r in run.requests if r.disk != disk), *on_log]
@@ -132,7 +132,7 @@ def expect_writes_in_turn(run: Run, cache_too: bool) -> None:
     """
     before = OF_CACHE | OF_DISK if cache_too else OF_DISK | {"queued": {"completed"}}
     steps: dict[tuple[int, int], str] = {}
-    of_log = onlog.of_log(run.events, run.data_disk) if run.scenario.on_log else set()
+    of_log = onlog.of_log(run.events, run.data_disk, run.commands) if run.scenario.on_log else set()
     for number, event in enumerate(run.events):
         of_disk = event.name in OF_DISK
         if event.name not in before or number in of_log or (of_disk and not event.write):

@@ -91,12 +91,12 @@ def commands(events: Iterable[Event], disk: int) -> list[Command]:
     return found
 
 
-def of_map(events: Iterable[Event], disk: int) -> set[int]:
+def of_map(commands: list[Command]) -> set[int]:
     """The numbers of the events about sectors of the map, which nobody queued."""
-    return {c.number for c in commands(events, disk) if c.kind is Kind.MAP}
+    return {c.number for c in commands if c.kind is Kind.MAP}
 
 
-def of_log(events: list[Event], disk: int) -> set[int]:
+def of_log(events: list[Event], disk: int, commands: list[Command]) -> set[int]:
     """The numbers of the events about the log itself: its map's sectors, and its tail."""
     tail = {i for i, e in enumerate(events) if e.disk == disk and e.block == TAIL_SECTOR}
-    return of_map(events, disk) | tail
+    return of_map(commands) | tail

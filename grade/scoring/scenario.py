@@ -181,11 +181,16 @@ class Run:
         return self.scenario.setting.data
 
     @cached_property
+    def commands(self) -> list[onlog.Command]:
+        """The commands of the data disk, in order, if it has a virtual log; otherwise none."""
+        return onlog.commands(self.events, self.data_disk) if self.scenario.on_log else []
+
+    @cached_property
     def requests(self) -> list[Request]:
         """All completed requests, in the order of completion."""
         open_: dict[tuple, deque] = defaultdict(deque)
         done = []
-        of_map = onlog.of_map(self.events, self.data_disk) if self.scenario.on_log else ()
+        of_map = onlog.of_map(self.commands)
         for number, event in enumerate(self.events):
             key = (event.disk, event.block, event.write)
             if number in of_map:

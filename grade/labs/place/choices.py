@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import partial
 from tempfile import TemporaryFile
 
 from grade.host.paths import NATIVE
@@ -28,6 +29,7 @@ NONE = -1
 
 Patience = Callable[[int], int]  # of the arm at a time; both in ns
 Answer = tuple[int, int, int]  # of a track: the arm is there, its first free place comes; which
+Answers = Callable[[int], Answer | None]  # by the track's number; None: no place of it is free
 
 
 class Kind(Enum):
@@ -78,7 +80,7 @@ def replayed(log: Log, commands: list[Command]) -> Iterator[Command]:
             told = {block: at for block, at in told.items() if block not in here}
 
 
-def looked_at(answers: list[Answer], head: int, drive: str, patience_ns: int) -> Iterator[int]:
+def looked_at(answer: Answers, head: int, drive: str, patience_ns: int) -> Iterator[int]:
     """The tracks with a free place that the arm looks at, in order. It looks around its cylinder,
     and goes on to the next one if it would be there, and its patience over, before the best place
     so far comes. After the last cylinder comes the first, if no place was found on the way."""
@@ -88,11 +90,11 @@ def looked_at(answers: list[Answer], head: int, drive: str, patience_ns: int) ->
     for i in range(heads * cylinders):
         at = (cylinder + i // heads) % cylinders
         track = at * heads + (first + i) % heads
-        there_ns, begin_ns, place = answers[track]
         if best != NONE and at < cylinder and at != best // heads:
             return
-        if not place:
+        if not (of_track := answer(track)):
             continue
+        there_ns, begin_ns, _ = of_track
         if there_ns + (patience_ns if at != cylinder else 0) >= best_ns:
             return
         yield track
@@ -104,7 +106,7 @@ def questions(run: Run, drive: str) -> tuple[list[Command], str]:
     """The commands that chose a place, and what places_tool is to be told."""
     log = Log.of((run.folder / "data.img").read_bytes())
     asked, lines, known = [], [], set()
-    commands = onlog.commands(run.events, run.data_disk)
+    commands = run.commands
     for c in replayed(log, [c for c in commands if c.kind is not onlog.Kind.NOTHING]):
         if c.write and c.kind in (onlog.Kind.DATA, onlog.Kind.MAP):
             lines += [f"+ {place}" for place in log.free - known]
@@ -116,15 +118,21 @@ def questions(run: Run, drive: str) -> tuple[list[Command], str]:
     return asked, "\n".join(lines)
 
 
-def answered(told: str, drive: str) -> Iterator[str]:
+def answered(told: str, drive: str) -> Iterator[bytes]:
     """What places_tool says to this, line by line: each has some kilobytes."""
     line = [NATIVE / "places_tool", drive, str(nplaces(drive))]
     with TemporaryFile("w+") as asked:
         asked.write(told)
         asked.seek(0)
-        with subprocess.Popen(line, stdin=asked, stdout=subprocess.PIPE, text=True) as tool:
+        with subprocess.Popen(line, stdin=asked, stdout=subprocess.PIPE, bufsize=1 << 20) as tool:
             yield from tool.stdout
         assert tool.returncode == 0, line
+
+
+def read_answer(words: list[bytes], track: int) -> Answer | None:
+    """What the tool says of a track. Of most tracks nobody asks."""
+    there_ns, begin_ns, place = words[3 * track : 3 * track + 3]
+    return None if place == b"0" else (int(there_ns), int(begin_ns), int(place))
 
 
 def choices(run: Run, drive: str, patience: Patience) -> Iterator[Choice]:
@@ -137,25 +145,24 @@ def choices(run: Run, drive: str, patience: Patience) -> Iterator[Choice]:
     )
     faults = [fault for fault in found if fault.concerns(run.data_disk)]
     sectors, heads, _ = PARTS[drive]
-    before = [0, *(c.number for c in asked)]
+    before, start_ns = [0, *(c.number for c in asked)], run.beacon(1)
     for last, c, answer in zip(before, asked, answered(told, drive), strict=False):
-        if c.issued_ns < run.beacon(1):
+        if c.issued_ns < start_ns:
             continue
         if c.head >= nplaces(drive) * SECTORS:
             continue  # the head is past the last track, so that is no track of the disk
-        came_ns, *rest = map(int, answer.split())
-        rows = list(zip(rest[::3], rest[1::3], rest[2::3], strict=True))
+        came, *words = answer.split()
+        of_track = partial(read_answer, words)
         patience_ns = patience(c.issued_ns)
-        looked = list(looked_at(rows, c.head, drive, patience_ns))
-        track = min(looked, key=lambda track: rows[track][1])
+        looked = list(looked_at(of_track, c.head, drive, patience_ns))
+        track = min(looked, key=lambda track: of_track(track)[1])
         tracks = {c.head // sectors, track, c.sector // sectors}
         kind = Kind.AWAY if len({at // heads for at in tracks}) > 1 else Kind.BESIDE
         yield Choice(
             c,
             run.events[c.number],
-            rows[track][2],
-            rows[track][1],
-            came_ns,
+            *reversed(of_track(track)[1:]),
+            int(came),
             Kind.HERE if len(tracks) == 1 else kind,
             c.sector // sectors in looked,
             patience_ns,

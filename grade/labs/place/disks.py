@@ -3,11 +3,20 @@
 from collections.abc import Callable, Iterator
 from random import Random
 
-from grade.machine.virtual_log import ENTRIES, PLACE, SECTOR, SPARE, Log, blocks_on, label, sector
+from grade.machine.virtual_log import (
+    ENTRIES,
+    PLACE,
+    SECTOR,
+    SPARE,
+    Log,
+    LogSector,
+    blocks_on,
+    label,
+    sector,
+)
 from grade.scoring.scenario import Scenario
 
 SIZE = "3M"  # of the file system
-TAIL = slice(SECTOR, 2 * SECTOR)
 PARTS = {"hp97560": (72, 19, 5), "st19101": (256, 16, 2)}  # sectors, heads, cylinders
 DRIVE = "hp97560"
 ROOT_BLOCK = 4 * ENTRIES + 10  # written last; of a file, but of none of its first blocks
@@ -24,13 +33,17 @@ def nplaces(drive: str) -> int:
 
 
 class Disk:
-    """A disk in the making, with a virtual log, of which places are taken at random."""
+    """A disk in the making, with a virtual log, of which places are taken at random.
+
+    data: what was last written to a whole place; firsts: what to its first sector after that. A
+    place is written often, so bytes are made of it only at the end.
+    """
 
     def __init__(self, image: bytes, drive: str, rng: Random) -> None:
         self.image, self.rng = image, rng
         self.log = Log(nplaces(drive), rng.randrange(1, 1 << 60))
-        self.bytes = bytearray(nplaces(drive) * PLACE)
-        self.bytes[:SECTOR] = label(self.log.log, nplaces(drive))
+        self.data: dict[int, bytes] = {}
+        self.firsts: dict[int, bytes | LogSector] = {0: label(self.log.log, nplaces(drive))}
 
     def places(self) -> Iterator[int]:
         """Free places, anywhere."""
@@ -42,14 +55,28 @@ class Disk:
         pieces = {at: self.image[at : at + PLACE] for at in range(0, len(self.image), PLACE)}
         return {at // PLACE: data for at, data in pieces.items() if any(data)}
 
-    def lay(self, place: int, data: bytes) -> None:
-        """Put something there."""
-        self.bytes[place * PLACE : place * PLACE + len(data)] = data
+    def lay(self, place: int, data: bytes | LogSector) -> None:
+        """Put something there: data of a place, or its first sector."""
+        if not isinstance(data, LogSector) and len(data) == PLACE:
+            self.data[place] = data
+            self.firsts.pop(place, None)
+        else:
+            self.firsts[place] = data
+
+    def written(self) -> bytes:
+        """The whole disk, as it is now."""
+        out = bytearray(self.log.nplaces * PLACE)
+        for place, data in self.data.items():
+            out[place * PLACE : (place + 1) * PLACE] = data
+        for place, first in self.firsts.items():
+            data = sector(first) if isinstance(first, LogSector) else first
+            out[place * PLACE : place * PLACE + len(data)] = data
+        return bytes(out)
 
     def put(self, block: int, data: bytes) -> None:
         """Write a block, and the sector of the map that tells of it."""
         for place, of_map in self.log.write(block, self.places()):
-            self.lay(place, sector(of_map) if of_map else data)
+            self.lay(place, of_map or data)
 
     def fill(self, blocks: dict[int, bytes]) -> None:
         """Write blocks, and then each sector of the map once."""
@@ -60,7 +87,7 @@ class Disk:
                 self.log.free.discard(told[block])
                 self.lay(told[block], blocks[block])
             of_map = self.log.make(piece, next(self.places()), told)
-            self.lay(of_map.place, sector(of_map))
+            self.lay(of_map.place, of_map)
             self.log.commit(of_map)
 
     def shuffled(self, blocks: list[int]) -> list[int]:
@@ -83,8 +110,8 @@ class Disk:
 
     def switched_off(self) -> bytes:
         """The disk with a tail."""
-        self.bytes[TAIL] = self.log.tail()
-        return bytes(self.bytes)
+        self.firsts[0] = label(self.log.log, self.log.nplaces) + self.log.tail()
+        return self.written()
 
 
 def fresh(drive: str, rng: Random, free: int | None = None) -> Lay:
@@ -111,7 +138,7 @@ def grown(drive: str, rng: Random, tail: bool = True) -> Lay:
     def lay(image: bytes) -> bytes:
         disk = Disk(image, drive, rng)
         disk.grow()
-        return disk.switched_off() if tail else bytes(disk.bytes)
+        return disk.switched_off() if tail else disk.written()
 
     return lay
 
@@ -124,7 +151,7 @@ def changed(drive: str, rng: Random, how: Callable[[Disk], None]) -> Lay:
         disk.grow()
         disk.switched_off()
         how(disk)
-        return bytes(disk.bytes)
+        return disk.written()
 
     return lay
 

@@ -41,7 +41,7 @@ def where(sector: int) -> str:
 def told(run: Run) -> str:
     """Each write with the time that it took the drive."""
     numbers = run.sectors("/g")
-    commands = onlog.commands(run.events, run.data_disk)
+    commands = run.commands
     rows, total = [], 0.0
     for data, of_map in pairwise(commands):
         block = numbers.get(data.block * onlog.SECTORS)

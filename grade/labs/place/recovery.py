@@ -26,7 +26,7 @@ def reader(bench: Workbench, name: str, tail: bool = True, drive: str = DRIVE) -
 
 def start(run: Run) -> Iterator[Command]:
     """The reads of a log's start: until the tail is cleared."""
-    commands = onlog.commands(run.events, run.data_disk)
+    commands = run.commands
     return takewhile(lambda c: c.kind is onlog.Kind.RAW and not c.write, commands)
 
 
@@ -68,7 +68,7 @@ def expect_walk(run: Run) -> None:
 def expect_places(run: Run) -> None:
     """Expect that each block is read from where it is."""
     log, read = found(run), set()
-    for c in replayed(log, onlog.commands(run.events, run.data_disk)):
+    for c in replayed(log, run.commands):
         if c.write or c.kind not in (onlog.Kind.DATA, onlog.Kind.NOTHING):
             continue
         at = log.map.get(c.block)
@@ -88,7 +88,7 @@ def expect_places(run: Run) -> None:
 def expect_kept(run: Run) -> None:
     """Expect that the disk which a power cut left tells of every write that was done before."""
     log, there = found(run), found(run, "data.after.img").map
-    commands = onlog.commands(run.events, run.data_disk)
+    commands = run.commands
     cut = [c for c in commands if c.write and not c.done_ns]
     for _ in replayed(log, [c for c in commands if c not in cut]):
         pass

@@ -19,7 +19,7 @@ def _refused(bench: Workbench, name: str, how: Callable[[LogSector, LogSector], 
     how: of that one and another that counts, the bytes that are there."""
 
     def harm(disk: Disk) -> None:
-        count = sorted(newest(bytes(disk.bytes)).values(), key=lambda s: s.seq)
+        count = sorted(newest(disk.written()).values(), key=lambda s: s.seq)
         at = disk.rng.randrange(len(count) - 1)  # not the root, which the tail leads to
         disk.lay(count[at].place, how(count[at], count[-1]))
 
