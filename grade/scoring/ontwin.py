@@ -2,8 +2,8 @@
 
 Nothing shuts in what runs in the twin, and nobody watches it as machine mode watches a kernel. So
 this is for the proof of the labs and for `make fair`, and never for a submission. A scenario that
-needs QEMU's devices, because writes are to fail or to be logged, has a machine here, too; and so
-has one whose test looks at how long the kernel computes.
+needs QEMU's devices, because writes are to fail, has a machine here, too; and so has one whose test
+looks at how long the kernel computes. The twin itself logs writes.
 """
 
 import resource
@@ -25,7 +25,7 @@ from grade.scoring.assertions import Wrong
 from grade.scoring.compiler import BuildFailed
 from grade.scoring.lab import Lab
 from grade.scoring.scenario import Run, Scenario
-from grade.scoring.workbench import Workbench, expect_good_end
+from grade.scoring.workbench import WRITE_LOG, Workbench, expect_good_end
 from grade.twin import engine
 
 COMPILE = BUILT / "twin" / "kernel.command"
@@ -80,6 +80,10 @@ class OnTwin(Workbench):
     machine_kernel: Callable[[Path], Path] = field(kw_only=True)
     file_bytes: ClassVar[int] = resource.RLIM_INFINITY  # the memory with the disks is a file
 
+    def _machine(self, scenario: Scenario, kernel: Path, disks: list[Path]) -> Config:
+        by_qemu = scenario.logged and scenario.computes
+        return super()._machine(replace(scenario, logged=by_qemu), kernel, disks)
+
     def _ran(
         self, kernel: Path, config: Config, guest: Guest, scenario: Scenario, folder: Path
     ) -> Run:
@@ -87,7 +91,8 @@ class OnTwin(Workbench):
             kernel = self.machine_kernel(kernel)
             config = replace(config, kernel=kernel)
             return super()._ran(kernel, config, guest, scenario, folder)
-        begin = partial(engine.start, config, guest, twin=kernel)
+        log = (scenario.setting.data, folder / WRITE_LOG) if scenario.logged else None
+        begin = partial(engine.start, config, guest, twin=kernel, log=log)
         how = self._boot(begin, config, folder, scenario.ends)
         expect_good_end(how)
         guest.save()

@@ -50,6 +50,7 @@ CACHE = {
 }  # what traces that a block is dirty, or written
 LOOPED_S = 4  # the same for the rest, once one has computed without end: 3 times the longest
 FILE_BYTES = 256 << 20
+WRITE_LOG = "data.log"  # beside the data disk, of its writes
 TAIL_BYTES, TAIL_LINES = 4000, 8
 BEFORE_PANIC = 2  # lines
 SEEN = ("-trace", "virtio_blk_handle_read", "-trace", "virtio_blk_handle_write")
@@ -100,7 +101,7 @@ def make_images(scenario: Scenario, folder: Path) -> list[Path]:
 
 def logged(path: Path) -> Disk:
     """A disk whose writes QEMU also keeps in a log."""
-    log = path.with_name("data.log")
+    log = path.with_name(WRITE_LOG)
     log.write_bytes(b"")
     files = f"file.driver=file,file.filename={path},log.driver=file,log.filename={log}"
     return Disk(drive=f"driver=blklogwrites,{files}")
@@ -268,7 +269,7 @@ class Workbench:
         used = [path.with_suffix(".after.img") for path in fresh]
         for source, target in zip(fresh, used, strict=True):
             image.copy(source, target)
-        config = machine(scenario, kernel, used, "-nic", "none")
+        config = self._machine(scenario, kernel, used)
         if self.gdb:
             wait_for_gdb(config, self.gdb, kernel)
         records = scenario.trace_k * 1024  # of the trace, and more than one for each move
@@ -278,6 +279,9 @@ class Workbench:
             finally:
                 if guest.images and (folder / TRACE_FILE).exists():
                     keep_for_replay(kernel, config, guest, fresh, folder)
+
+    def _machine(self, scenario: Scenario, kernel: Path, disks: list[Path]) -> Config:
+        return machine(scenario, kernel, disks, "-nic", "none")
 
     def _ran(
         self, kernel: Path, config: Config, guest: Guest, scenario: Scenario, folder: Path

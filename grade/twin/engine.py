@@ -44,11 +44,19 @@ def refusal(machine: Config, commands: str) -> str | None:
 
 
 def command(
-    machine: Config, guest: Guest, costs: Path | None = COSTS, twin: Path = TWIN
+    machine: Config,
+    guest: Guest,
+    costs: Path | None = COSTS,
+    twin: Path = TWIN,
+    log: tuple[int, Path] | None = None,
 ) -> list[str]:
-    """The command line that starts the twin with this memory, and a table of costs or none."""
+    """The command line that starts the twin with this memory, and a table of costs or none. log: a
+    disk whose writes are kept, and the file that they are kept in."""
     line = [str(twin), "-p", str(PROGRAMS), "-m", str(guest.path), "-s", str(machine.cpu_shift)]
     line += ["-c", str(costs)] if costs else []
+    if log:
+        place, size = guest.places[log[0]]
+        line += ["-w", f"{place}:{place + size}:{log[1]}"]
     return [*line, "--", *machine.args.split(), guest.argument()]
 
 
@@ -57,10 +65,12 @@ def start(
     guest: Guest,
     in_child: Callable = die_with_parent,
     twin: Path = TWIN,
+    log: tuple[int, Path] | None = None,
     **how: object,
 ) -> subprocess.Popen:
     """Start the twin, or another with other sources in it, as a child; `how` goes to Popen."""
-    return subprocess.Popen(command(machine, guest, twin=twin), preexec_fn=in_child, **how)
+    line = command(machine, guest, twin=twin, log=log)
+    return subprocess.Popen(line, preexec_fn=in_child, **how)
 
 
 def ring_phys(memory: Path) -> int:

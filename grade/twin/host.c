@@ -2,7 +2,8 @@
  * The twin: the kernel and the user programs, compiled for the host, and a
  * machine for them that is no processor but this program.
  *
- *   twin [-c COSTS] [-n] [-s SHIFT] -p PROGRAMS -m MEMORY -- BOOT ARGUMENTS
+ *   twin [-c COSTS] [-n] [-s SHIFT] [-w FROM:END:LOG] -p PROGRAMS -m MEMORY
+ *        -- BOOT ARGUMENTS
  *   twin [-c COSTS] -r DISKS [-t TRACE] -p PROGRAMS -m MEMORY
  *
  * - The rooms base, measure, policy, disk, cache, ext2, file and syscall are
@@ -27,6 +28,10 @@
  * - With -r trials are asked for on the standard input (resident.h). MEMORY is
  *   only read; DISKS is where in it the disks begin. With -t each trial leaves
  *   its trace in the file TRACE, where it would be in MEMORY.
+ * - With -w each write of the disk that is at [FROM, END) of MEMORY goes to the
+ *   file LOG, too, as QEMU's blklogwrites has it: after a sector for all of them,
+ *   each has a sector that begins with its place and size in sectors, and its
+ *   data.
  * - The console's output goes to the standard output. There is no input.
  * - The exit status is that of the machine.
  */
@@ -44,6 +49,7 @@
 #include "grade/twin/program.h"
 #include "grade/twin/resident.h"
 #include "grade/twin/store.h"
+#include "kernel/driver/driver.h"
 #include "kernel/machine/fdt.h"
 #include "kernel/machine/panic.h"
 #include "kernel/measure/trace.h"
@@ -53,6 +59,8 @@ void start(u32 hart, u64 dtb_phys); /* main.c */
 static int memory_file;
 static u64 disks; /* resident: where they begin in it, or 0 */
 static const char *trace_kept;
+static u64 logged_from, logged_end; /* the disk whose writes are logged */
+static FILE *write_log;
 
 /* ---- what machine.c asks for ---- */
 
@@ -80,13 +88,26 @@ void host_end(int status)
     *(u64 *)MEMORY_PHYS = (u64)trace_ring; /* engine.py finds the trace by it */
     if (trace_kept && trace_ring)
         keep_trace();
+    if (write_log && fclose(write_log))
+        _exit(STATUS_PANIC);
     _exit(status);
 }
 
 /* Of a disk most bytes are touched once, if at all: then a call costs less than
  * a page fault, and reading a hole of the file makes no page of it. */
+static void log_write(const void *data, u64 at, u64 bytes)
+{
+    u64 entry[SECTOR_BYTES / sizeof(u64)] = {at / SECTOR_BYTES,
+                                             bytes / SECTOR_BYTES};
+    if (fwrite(entry, sizeof entry, 1, write_log) != 1 ||
+        fwrite(data, bytes, 1, write_log) != 1)
+        _exit(STATUS_PANIC);
+}
+
 i64 host_move(void *memory, u64 disk, u64 bytes, bool write)
 {
+    if (write && disk >= logged_from && disk < logged_end)
+        log_write(memory, disk - logged_from, bytes);
     if (disks)
         return store_move((u64)memory, disk, bytes, write);
     i64 n = write ? pwrite(memory_file, memory, bytes, disk)
@@ -138,6 +159,17 @@ static void map_memory(const char *path)
         map(path, st.st_size, MAP_SHARED, memory_file);
 }
 
+/* FROM:END:LOG */
+static void log_writes(char *what)
+{
+    char *at = what;
+    logged_from = strtoul(at, &at, 10);
+    logged_end = strtoul(at + (*at == ':'), &at, 10);
+    write_log = *at == ':' ? fopen(at + 1, "wb") : NULL;
+    if (!write_log || fseek(write_log, SECTOR_BYTES, SEEK_SET))
+        fail(what, "cannot be the log of a disk's writes");
+}
+
 static void add_words(char **word, int n)
 {
     char *at = machine.bootargs;
@@ -154,7 +186,7 @@ int main(int argc, char **argv)
 {
     int option;
     const char *memory = NULL;
-    while ((option = getopt(argc, argv, "c:np:m:r:s:t:")) >= 0) {
+    while ((option = getopt(argc, argv, "c:np:m:r:s:t:w:")) >= 0) {
         if (option == 'c')
             costs_read(optarg);
         else if (option == 'n')
@@ -169,6 +201,8 @@ int main(int argc, char **argv)
             disks = strtoul(optarg, NULL, 10);
         else if (option == 't')
             trace_kept = optarg;
+        else if (option == 'w')
+            log_writes(optarg);
         else
             return STATUS_BOOT_FAIL;
     }

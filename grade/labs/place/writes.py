@@ -24,15 +24,20 @@ def work(rng: Random, writes: int) -> str:
 
 
 def writer(
-    bench: Workbench, name: str, drive: str = DRIVE, used: int = USED, free: int | None = None
+    bench: Workbench,
+    name: str,
+    drive: str = DRIVE,
+    used: int = USED,
+    free: int | None = None,
+    writes: int = WRITES,
 ) -> Scenario:
     """Random blocks are written while the arm has one patience after the other. used: blocks of
-    files; free: if only so many places of the disk are free."""
+    files; free: if only so many places of the disk are free; writes: for each patience."""
     rng = bench.random(name)
     lines = []
     for part, patience_us in zip(PARTS, patiences_us(bench, name), strict=True):
         lines.append(f"policy set eager.patience_us {patience_us}\nbeacon {part}")
-        lines.append(work(rng, WRITES))
+        lines.append(work(rng, writes))
     lay = fresh(drive, rng, free)
     return machine(name, drive, lay, [*lines, f"beacon {DONE}"], **files(rng, used))
 

@@ -6,8 +6,13 @@ from grade.scoring.workbench import Workbench
 
 from ..cuts import Cut, each_cut, scenario
 
-ROUNDS = 2
 FOLDERS = ("", "d/")
+AWAY = (True, False)  # a file is moved, and replaces one, in each way once: a round each
+
+
+def folder_of(file: str) -> str:
+    """Which of the folders a file is in."""
+    return FOLDERS[file.startswith(f"/data/{FOLDERS[1]}")]
 
 
 class Tree:
@@ -17,29 +22,41 @@ class Tree:
         self.rng = rng
         self.files: list[str] = []  # each the only name of a file with contents
         self.made = 0
+        self.away = {kind: rng.sample(AWAY, len(AWAY)) for kind in ("move", "replace")}
 
-    def free(self) -> str:
-        """A name that was never there."""
+    def free(self, folder: str | None = None) -> str:
+        """A name that was never there, in this folder or in any."""
         self.made += 1
-        return f"/data/{self.rng.choice(FOLDERS)}f{self.made}"
+        return f"/data/{self.rng.choice(FOLDERS) if folder is None else folder}f{self.made}"
 
     def taken(self) -> str:
         """One of the files, which it loses."""
         return self.files.pop(self.rng.randrange(len(self.files)))
 
-    def new(self) -> str:
+    def new(self, folder: str | None = None) -> str:
         """A free name, which becomes a file."""
-        self.files.append(self.free())
+        self.files.append(self.free(folder))
         return self.files[-1]
+
+    def goal(self, file: str, kind: str) -> str:
+        """The folder that this file is to be in after a move: another one, or its own."""
+        here = folder_of(file)
+        there = next(folder for folder in FOLDERS if folder != here)
+        return there if self.away[kind].pop() else here
 
     def step(self, kind: str) -> str:
         """A command of this kind."""
         if kind == "copy":
             return f"cp /text {self.new()}"
         if kind == "move":
-            return f"mv {self.taken()} {self.new()}"
+            file = self.taken()
+            return f"mv {file} {self.new(self.goal(file, kind))}"
         if kind == "replace":
-            return f"mv {self.taken()} {self.rng.choice(self.files)}"
+            file = self.taken()
+            folder = self.goal(file, kind)
+            there = [one for one in self.files if folder_of(one) == folder]
+            made = "" if there else f"cp /text {self.new(folder)}\n"
+            return f"{made}mv {file} {self.rng.choice(there or self.files[-1:])}"
         if kind == "remove":
             return f"rm {self.taken()}"
         name = self.free()
@@ -58,7 +75,7 @@ def the_disk_can_be_repaired_after_random_changes(bench: Workbench) -> None:
     rng = bench.random("churn")
     tree, text = Tree(rng), rng.randbytes(20_000)
     lines = [*(tree.step("copy") for _ in range(3)), "beacon 1"]
-    for _ in range(ROUNDS):
+    for _ in AWAY:
         lines += [tree.step(kind) for kind in rng.sample(KINDS, len(KINDS))]
     lines += ["sync", "beacon 2", *(f"rm {file}" for file in tree.files), "sync", "beacon 3"]
     folders = ("/d", "/x", "/y")  # so many that the root still has some if removals alone count
