@@ -14,6 +14,12 @@ static void dirty_n(u64 first, u64 n)
         dirty(first + i);
 }
 
+static void dirty_at(u64 ms, u64 blkno)
+{
+    run_to_ms(ms);
+    dirty(blkno);
+}
+
 /* Give a block a buffer, dirty or clean. */
 static void drop_after(u64 blkno, bool keep)
 {
@@ -643,6 +649,257 @@ TEST(throttled_allows_one_block_of_the_smallest_cache)
     tunable_named(p, "dirty_percent")->value = 1;
     check_eq(p->write.most_dirty(16), 1);
     check_eq(p->write.most_dirty(101), 2);
+}
+
+/* ---- balanced ---- */
+
+/* Of 1000 buffers, 150 are free, 175 the setpoint and 200 the limit. */
+static const struct policy *balanced_with(u64 dirty_blocks)
+{
+    model_start("none");
+    const struct policy *p = model_use_write("balanced");
+    model.now.dirty = dirty_blocks;
+    return p;
+}
+
+/* May a writer go on that has just made a block dirty? */
+static bool may_go_on(const struct policy *p)
+{
+    return model.now.dirty + model.now.writing <= p->write.most_dirty(1000);
+}
+
+/* So many become clean. How many become dirty until a writer has to wait? */
+static u64 dirtied_for(u64 cleaned, u64 dirty_blocks)
+{
+    u64 n = 0;
+    const struct policy *p = balanced_with(dirty_blocks);
+    model.now.written += cleaned;
+    for (; may_go_on(p) && n < 1000; n++)
+        model.now.dirtied++;
+    return n;
+}
+
+TEST(balanced_lets_writers_go_on_below_the_middle_of_its_two_limits)
+{
+    check_eq(dirtied_for(0, 150), 1000);
+    check_eq(dirtied_for(0, 151), 1); /* which is one too many */
+    model_start("none");
+    model_use_write("balanced");
+    run_to_ms(1);
+    for (u64 b = 0; b < 150; b++)
+        check_eq(write_data(b, true), WRITE_DELAYED);
+    check_writes("");
+}
+
+/* 1 + ((175 - dirty) / 25)^3: 1.88, 1.11, 1, 0.12 and 0. */
+TEST(balanced_lets_more_become_dirty_than_clean_below_its_setpoint)
+{
+    check_eq(dirtied_for(16, 151), 30 + 1);
+    check_eq(dirtied_for(20, 163), 22 + 1);
+    check_eq(dirtied_for(20, 175), 20 + 1);
+    check_eq(dirtied_for(20, 199), 2 + 1);
+    check_eq(dirtied_for(20, 200), 0 + 1);
+}
+
+TEST(balanced_has_a_writer_wait_until_its_block_has_been_made_up_for)
+{
+    const struct policy *p = balanced_with(175);
+    u64 pauses = counter_write("pauses"), stops = counter_write("stops");
+    model.now.dirtied += 3;
+    check(!may_go_on(p));
+    model.now.written += 3; /* but they are being written still */
+    model.now.dirty -= 3;
+    model.now.writing = 3;
+    check(!may_go_on(p));
+    model.now.writing = 1;
+    check(!may_go_on(p));
+    model.now.writing = 0;
+    model.now.dirty += 3;
+    check(may_go_on(p));
+    check_eq(counter_write("pauses") - pauses, 3);
+    check_eq(counter_write("stops") - stops, 0);
+}
+
+TEST(balanced_stops_writers_above_the_limit_and_forgives_below_the_middle)
+{
+    const struct policy *p = balanced_with(201);
+    u64 stops = counter_write("stops");
+    model.now.written += 100;
+    check(!may_go_on(p));
+    check_eq(counter_write("stops") - stops, 1);
+    model.now.dirtied += 100;
+    model.now.dirty = 150;
+    check(may_go_on(p));
+    model.now.dirty = 160;
+    check(may_go_on(p));
+}
+
+TEST(balanced_gives_no_more_credit_than_a_burst)
+{
+    check_eq(dirtied_for(500, 175), 32 + 1);
+}
+
+TEST(balanced_refuses_a_limit_below_the_background)
+{
+    const struct policy *p = policy_named(POLICY_WRITE, "balanced");
+    check(!p->refuses());
+    tunable_named(p, "background_percent")->value = 20; /* as dirty_percent */
+    check(!p->refuses());
+    tunable_named(p, "background_percent")->value = 21;
+    check(p->refuses() != NULL);
+}
+
+TEST(balanced_allows_one_block_of_the_smallest_cache)
+{
+    model_start("none");
+    const struct policy *p = model_use_write("balanced");
+    tune_write("background_percent", 0);
+    tune_write("dirty_percent", 1);
+    run_to_ms(1);
+    dirty(1);
+    check_eq(p->write.most_dirty(16), 1);
+}
+
+/* ---- alru ---- */
+
+TEST(alru_writes_what_was_unused_for_two_minutes_every_twenty_seconds)
+{
+    model_start("alru");
+    dirty_at(1500, 7);
+    dirty_at(19000, 3);
+    dirty_at(21000, 9);
+    run_to_ms(200000);
+    /* 7 is of second 1 and 3 of 19; both are stale at 140 s; 9 at 141. */
+    check_writes("140000: 7 3; 160000: 9");
+    check_eq(counter("wake_ups"), 10);
+    check_eq(counter("written"), 3);
+}
+
+TEST(alru_takes_a_block_that_was_used_again_for_younger)
+{
+    model_start("alru");
+    run_to_ms(1000);
+    struct block *b = dirty(7);
+    dirty(8);
+    run_to_ms(70000);
+    b->used++; /* seen at 80 s */
+    run_to_ms(300000);
+    check_writes("140000: 8; 200000: 7");
+}
+
+/* A read at 135 s: at 140 s, and not at 160, it is less than 10 s ago. */
+TEST(alru_does_not_write_while_the_cache_is_in_use)
+{
+    model_start("alru");
+    dirty_at(1000, 7);
+    u64 active = counter("active");
+    run_to_ms(135000);
+    read_block(99, true);
+    run_to_ms(300000);
+    check_writes("160000: 7");
+    check_eq(counter("active") - active, 1);
+    model_start("alru");
+    dirty_at(1000, 7);
+    run_to_ms(129000); /* as long ago as it must be, and a second more */
+    read_block(99, true);
+    run_to_ms(300000);
+    check_writes("140000: 7");
+}
+
+TEST(alru_writes_a_batch_after_the_other_while_nobody_uses_the_cache)
+{
+    model_start("alru");
+    tune("flush_max", 2);
+    run_to_ms(1000);
+    dirty_n(1, 5);
+    run_to_ms(139000);
+    model.now.writing = 1; /* until 140.025 s, something is being written */
+    run_to_ms(140025);
+    model.now.writing = 0;
+    run_to_ms(140050);
+    check_writes("140000: 1 2; 140030: 3 4; 140040: 5");
+    check_eq(counter("batches"), 2);
+}
+
+TEST(alru_stops_between_batches_when_the_cache_is_used)
+{
+    model_start("alru");
+    tune("flush_max", 2);
+    run_to_ms(1000);
+    dirty_n(1, 5);
+    run_to_ms(140005);
+    read_block(99, false);
+    run_to_ms(200000);
+    check_writes("140000: 1 2; 160010: 3 4; 160020: 5");
+}
+
+/* ---- acp ---- */
+
+/* Chunks of 10 blocks: 3 of them in the first, 4 in the second, 1 in the third.
+ */
+static void dirty_chunks(void)
+{
+    model_start("acp");
+    tune("chunk_blocks", 10);
+    run_to_ms(1);
+    const u64 blocks[] = {5, 21, 13, 3, 19, 11, 10, 9};
+    for (u32 i = 0; i < NELEM(blocks); i++)
+        dirty(blocks[i]);
+}
+
+TEST(acp_writes_the_chunk_with_the_most_dirty_blocks_first)
+{
+    dirty_chunks();
+    run_to_ms(100);
+    check_writes("10: 13 19 11 10; 20: 5 3 9; 30: 21");
+    check_eq(counter("chunks"), 3);
+    check_eq(counter("written"), 8);
+}
+
+TEST(acp_goes_on_with_a_chunk_until_it_has_no_more)
+{
+    dirty_chunks();
+    tune("flush_max", 2);
+    run_to_ms(11);
+    for (u64 b = 22; b < 30; b++)
+        dirty(b); /* now this chunk has the most */
+    run_to_ms(200);
+    check_writes("10: 13 19; 20: 11 10; 40: 21 22; 50: 23 24; 60: 25 26; "
+                 "70: 27 28; 80: 29; 90: 5 3; 100: 9");
+}
+
+TEST(acp_writes_one_batch_at_a_time)
+{
+    dirty_chunks();
+    run_to_ms(10);
+    model.now.writing = 4; /* the batch */
+    u64 busy = counter("busy_looks");
+    run_to_ms(45);
+    model.now.writing = 0;
+    run_to_ms(100);
+    check_writes("10: 13 19 11 10; 50: 5 3 9; 60: 21");
+    check_eq(counter("busy_looks") - busy, 3);
+}
+
+TEST(acp_sleeps_for_a_second_when_nothing_is_dirty)
+{
+    model_start("acp");
+    u64 looks = counter("looks");
+    run_to_ms(10009);
+    check_eq(counter("looks") - looks, 10);
+    dirty(1);
+    run_to_ms(12000);
+    check_writes("10010: 1");
+}
+
+/* Block 5 cannot be written, and is never the same chunk's turn twice. */
+TEST(acp_does_not_choose_a_chunk_twice_in_turn_while_another_is_dirty)
+{
+    dirty_chunks();
+    drop(13), drop(19), drop(11);
+    model.bad_blkno = 5;
+    run_to_ms(45);
+    check_writes("10: 5! 3 9; 20: 10; 30: 5!; 40: 21");
 }
 
 /* ---- awol against a model ---- */

@@ -64,7 +64,63 @@ static void sluice(const struct policy *p)
     }
 }
 
+static void bfq(const struct policy *p)
+{
+    /* the words of a struct process, and those after 64 of them */
+    enum { REQUESTS = 1, START = 3, FINISH, WORDS = 11 };
+    enum { ALL = 64 * WORDS + 1, DISK = 64 * WORDS + 9 };
+    for (u32 disk = 0; disk < MAX_DISKS; disk++) {
+        plant(p, "disks", disk * DISK + REQUESTS, 1,
+              "a request is in no queue");
+        plant(p, "disks", disk * DISK + 63 * WORDS + REQUESTS, 1,
+              "a request is in no queue");
+        plant(p, "disks", disk * DISK + ALL, 1, "a request is in no queue");
+        plant(p, "disks", disk * DISK + 5 * WORDS + START, 1,
+              "a queue finishes before it starts");
+        plant(p, "disks", disk * DISK + 5 * WORDS + FINISH, 1, NULL);
+    }
+}
+
+static void kyber(const struct policy *p)
+{
+    /* the words of a struct domain, and those after two of them */
+    enum { DEPTH, TAKEN, WORDS = 25 };
+    enum { INSIDE = 2 * WORDS + 2 };
+    const char *many = "a domain has more tokens than it may have";
+    plant(p, "devices", DEPTH, 1, many);
+    plant(p, "devices", DEPTH, -255, NULL);
+    plant(p, "devices", WORDS + DEPTH, 1, many);
+    plant(p, "devices", TAKEN, 1, "tokens are lost");
+    plant(p, "devices", WORDS + TAKEN, 1, "tokens are lost");
+    plant(p, "devices", INSIDE, 1, "tokens are lost");
+}
+
 /* ---- update policies ---- */
+
+static void acp(const struct policy *p)
+{
+    const char *wrong = "dirty blocks are miscounted";
+    model_start("acp");
+    run_to_ms(1);
+    dirty(1);
+    plant(p, "dirty_in", 0, 1, wrong);
+    plant(p, "dirty_in", 8 * 512 - 1, 1, wrong);
+    plant(p, "dirty", 0, 1, wrong);
+    model.now.dirty++;
+    check_says(p, wrong);
+}
+
+static void alru(const struct policy *p)
+{
+    enum { WOKE, USES, UNUSED, BATCH, DONE_AT, LEFT, MOST, WROTE };
+    model_start("alru");
+    run_to_ms(1);
+    dirty(1);
+    run_to_ms(200000); /* the last batch had none */
+    plant(p, "state", WROTE, 100, NULL);
+    plant(p, "state", WROTE, 101, "a batch had too many blocks");
+    plant(p, "state", MOST, -100, NULL);
+}
 
 static void ahlw(const struct policy *p)
 {
@@ -225,7 +281,15 @@ static void svr4(const struct policy *p)
     check_says(p, "more was written by turn than looked at");
 }
 
-/* ---- a write policy ---- */
+/* ---- write policies ---- */
+
+static void balanced(const struct policy *p)
+{
+    plant(p, "account", 0, 32 * 1024, NULL);
+    plant(p, "account", 0, 32 * 1024 + 1,
+          "writers are more in credit than they may be");
+    plant(p, "account", 0, -1, NULL);
+}
 
 static void oaw(const struct policy *p)
 {
@@ -375,8 +439,12 @@ static const struct {
     const char *name;
     void (*plants)(const struct policy *);
 } planted[] = {
+    {POLICY_SCHED, "bfq", bfq},
+    {POLICY_SCHED, "kyber", kyber},
     {POLICY_SCHED, "sluice", sluice},
+    {POLICY_UPDATE, "acp", acp},
     {POLICY_UPDATE, "ahlw", ahlw},
+    {POLICY_UPDATE, "alru", alru},
     {POLICY_UPDATE, "awol", awol},
     {POLICY_UPDATE, "bsd_syncer", bsd_syncer},
     {POLICY_UPDATE, "hac", hac},
@@ -384,6 +452,7 @@ static const struct {
     {POLICY_UPDATE, "linux", linux_like},
     {POLICY_UPDATE, "sprite", sprite},
     {POLICY_UPDATE, "svr4", svr4},
+    {POLICY_WRITE, "balanced", balanced},
     {POLICY_WRITE, "oaw", oaw},
     {POLICY_REPLACE, "2q", two_q},
     {POLICY_REPLACE, "arc", arc},

@@ -609,3 +609,59 @@ TEST(freeblock_chooses_as_its_model)
                                 60000});
     check(counted[0] > 0 && counted[1] > 0);
 }
+
+/* ---- SATF ---- */
+
+static u64 ageing;
+
+static void satf_begins(const struct policy *p, u64 *seed)
+{
+    draw(p, "ageing", seed, 0, 20);
+    ageing = tunable_named(p, "ageing")->value;
+    drive_approaches = toy_drive;
+}
+
+/* Of requests that start at one sector only one is looked at. */
+static bool is_hidden(const struct request *r)
+{
+    for (const struct request *s = requests; s < requests + MOST; s++) {
+        if (is_of(s, BOTH) && s != r && s->sector == r->sector &&
+            goes_first(s, r))
+            return true;
+    }
+    return false;
+}
+
+/* The soonest of all, with that part of its age in its favour. */
+static struct request *soonest(u64 now_ns, u64 thousandths)
+{
+    struct request *best = NULL;
+    i64 best_ns = 0;
+    for (struct request *r = requests; r < requests + MOST; r++) {
+        if (!is_of(r, BOTH) || is_hidden(r))
+            continue;
+        i64 ns = toy_drive(&queue, now_ns, NULL, 0, r).begin_ns;
+        ns -= (now_ns - r->queued_ns) / 1000 * thousandths;
+        if (!best || ns < best_ns ||
+            (ns == best_ns && r->sector < best->sector)) {
+            best = r;
+            best_ns = ns;
+        }
+    }
+    return best;
+}
+
+static struct request *satf(u64 now_ns)
+{
+    struct request *r = soonest(now_ns, ageing);
+    counted[0] += r != oldest(BOTH);
+    counted[1] += r != soonest(now_ns, 0);
+    return r;
+}
+
+TEST(satf_chooses_as_its_model)
+{
+    check_model(
+        &(struct model){"satf", satf_begins, satf, false, 4 * NS_PER_MS});
+    check(counted[0] > 0 && counted[1] > 0);
+}

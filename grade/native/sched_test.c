@@ -852,6 +852,442 @@ TEST(sluice_gives_a_drive_one_command_at_a_time)
     check(next_at(p, 2000000) == &requests[0]);
 }
 
+/* ---- SATF ---- */
+
+/* satf with the toy drive, and an empty queue: the head is at 0. */
+static const struct policy *satf(void)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "satf");
+    drive_approaches = toy_drive;
+    queue_init(&queue, 0);
+    return p;
+}
+
+/* At 100 ms sector 0 is under the head. 105 is a track away, but it has passed
+ * when the head is there, and comes again at 105 us; 350 begins at 50 us. */
+#define SATF_NS 100000000UL
+
+TEST(satf_takes_the_request_that_the_head_reaches_soonest)
+{
+    const u64 queued[] = {105, 350, 95, 60};
+    const struct policy *p = satf();
+    tunable_named(p, "ageing")->value = 0;
+    for (u32 i = 0; i < NELEM(queued); i++)
+        submit(p, &requests[i], queued[i], i % 2);
+    check_eq(serve_at(p, SATF_NS)->sector, 350);
+    check_eq(serve_at(p, SATF_NS + 51000)->sector, 95); /* at 195; 60 at 160 */
+    check_eq(counter_of(p, "passed_over"), 2);
+    check_eq(counter_of(p, "aged"), 0);
+}
+
+TEST(satf_takes_the_lower_of_two_that_are_reached_at_one_time)
+{
+    const struct policy *p = satf();
+    tunable_named(p, "ageing")->value = 0;
+    submit(p, &requests[0], 110, false);
+    submit(p, &requests[1], 10, false);
+    check_eq(next_at(p, SATF_NS)->sector, 10);
+}
+
+/* 350 is begun 55 us before 105, which are 6 thousandths of 9,166.7 us. */
+TEST(satf_has_the_time_waited_count_by_ageing)
+{
+    for (u64 waited_us = 9166; waited_us <= 9167; waited_us++) {
+        const struct policy *p = satf();
+        submit(p, &requests[0], 105, false);
+        requests[0].queued_ns = SATF_NS - waited_us * 1000;
+        submit(p, &requests[1], 350, true);
+        requests[1].queued_ns = SATF_NS;
+        check_eq(next_at(p, SATF_NS)->sector, waited_us == 9166 ? 350 : 105);
+    }
+    check_eq(counter_of(policy_named(POLICY_SCHED, "satf"), "aged"), 1);
+}
+
+/* How many near requests go before a far one, of MANY that keep coming. */
+static u32 near_ones_first(u64 ageing)
+{
+    const struct policy *p = satf();
+    u32 n = 1;
+    tunable_named(p, "ageing")->value = ageing;
+    submit(p, &requests[0], 9000, true);
+    for (; n < MANY; n++) {
+        submit(p, &requests[n], n % 100, false);
+        if (serve_at(p, clock_now_ns + 10000000) == &requests[0])
+            break;
+    }
+    return n - 1;
+}
+
+/* It is 800 to 1000 us later than a near one: that is 6 thousandths of 133 to
+ * 167 ms, in each 10 of which one goes. */
+TEST(satf_starves_a_far_request_unless_its_age_counts)
+{
+    check_eq(near_ones_first(0), MANY - 1);
+    u32 n = near_ones_first(6);
+    check(n >= 12 && n <= 17);
+}
+
+TEST(satf_takes_the_oldest_where_there_is_no_model)
+{
+    const u64 queued[] = {98, 183, 37, 122, 14};
+    drive_approaches = NULL;
+    check_order("satf", 53, queued, queued, NELEM(queued));
+}
+
+TEST(satf_refuses_a_machine_where_no_disk_has_a_model)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "satf");
+    model_start("none");
+    check(p->refuses() != NULL);
+    model.disks = 2;
+    model.others[0].modelled = true;
+    check(!p->refuses());
+}
+
+/* ---- BFQ ---- */
+
+/* A request of so many sectors of a process. */
+static void ask(const struct policy *p, struct request *r, u32 pid, u64 sector,
+                u32 nsectors)
+{
+    *r = (struct request){.sector = sector,
+                          .nsectors = nsectors,
+                          .pid = pid,
+                          .queued_ns = clock_now_ns};
+    queue_add(&queue, r);
+    p->sched.queued(&queue, r, clock_now_ns);
+}
+
+/* A write that no process waits for. */
+static void leave_write(const struct policy *p, struct request *r, u64 sector,
+                        u32 nsectors)
+{
+    *r = (struct request){.sector = sector,
+                          .nsectors = nsectors,
+                          .write = true,
+                          .pid = 7,
+                          .queued_ns = clock_now_ns};
+    queue_add(&queue, r);
+    p->sched.queued(&queue, r, clock_now_ns);
+}
+
+/* The next command is of this process, and takes so long. */
+static void serve_for(const struct policy *p, u32 pid, u64 us)
+{
+    struct request *r = serve(p);
+    check_eq(r->pid, pid);
+    queue.last_ns = clock_now_ns;
+    queue.done_ns = clock_now_ns += us * 1000;
+}
+
+/* bfq with these budgets at 1 s, and an empty queue. */
+static const struct policy *bfq(u64 most, u64 least)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "bfq");
+    tunable_named(p, "max_sectors")->value = most;
+    tunable_named(p, "min_sectors")->value = least;
+    queue_init(&queue, 0);
+    clock_now_ns = NS_PER_S;
+    return p;
+}
+
+/* Requests of 8 sectors and of 2 of two processes, and of writes: whenever all
+ * have some, the sectors served differ by no more than two largest budgets. */
+TEST(bfq_gives_each_process_as_many_sectors_as_another)
+{
+    const struct policy *p = bfq(64, 8);
+    const u32 nsectors[] = {8, 2, 4}, n[] = {50, 200, 100};
+    u64 served[3] = {0};
+    struct request *r = requests;
+    for (u32 who = 0; who < 3; who++) {
+        for (u32 i = 0; i < n[who]; i++, r++) {
+            if (who == 2)
+                leave_write(p, r, 90000 + 4 * i, 4);
+            else
+                ask(p, r, who + 1, 10000 * who + 8 * i, nsectors[who]);
+        }
+    }
+    while (served[0] < 400 && served[1] < 400 && served[2] < 400) {
+        r = serve(p);
+        served[r->write ? 2 : r->pid - 1] += r->nsectors;
+        for (u32 i = 1; i < 3; i++)
+            check(served[i] <= served[0] + 128 && served[0] <= served[i] + 128);
+    }
+}
+
+/* Two processes with much to read: turns of 8, 16, 32 and then 64 sectors. */
+TEST(bfq_doubles_a_budget_that_was_used_up)
+{
+    const struct policy *p = bfq(64, 8);
+    for (u32 i = 0; i < 60; i++) {
+        ask(p, &requests[i], 1, 8 * i, 8);
+        ask(p, &requests[100 + i], 2, 90000 + 8 * i, 8);
+    }
+    const u32 turns[] = {1, 1, 2, 2, 4, 4, 8, 8, 8, 8};
+    for (u32 turn = 0; turn < NELEM(turns); turn++) {
+        for (u32 i = 0; i < turns[turn]; i++)
+            serve_for(p, turn % 2 + 1, 100);
+    }
+    check_eq(counter_of(p, "used_up"), 9); /* the last is not over yet */
+    check_eq(counter_of(p, "turns"), 10);
+    check_eq(counter_of(p, "emptied"), 0);
+}
+
+/* Reads of one process: each begins where the last ended. */
+TEST(bfq_waits_for_a_process_that_reads_one_request_after_the_other)
+{
+    const struct policy *p = bfq(64, 8);
+    ask(p, &requests[0], 1, 800, 1);
+    ask(p, &requests[1], 2, 90000, 1);
+    serve_for(p, 1, 1000);
+    u64 done_ns = clock_now_ns;
+    check(!next_at(p, done_ns + 1000));
+    check_eq(p->sched.again_ns(&queue, clock_now_ns), done_ns + 8000000);
+    clock_now_ns = done_ns + 7000000;
+    ask(p, &requests[2], 1, 801, 1);
+    serve_for(p, 1, 1000);
+    check_eq(counter_of(p, "idled"), 1);
+    check_eq(counter_of(p, "came"), 1);
+    done_ns = clock_now_ns;
+    check(!next_at(p, done_ns + 7999999));
+    check_eq(next_at(p, done_ns + 8000000)->pid, 2);
+    check_eq(counter_of(p, "emptied"), 1);
+    tunable_named(p, "idle_us")->value = 0;
+    serve_for(p, 2, 1000);
+    ask(p, &requests[3], 1, 802, 1);
+    check_eq(next_at(p, clock_now_ns)->pid, 1);
+}
+
+/* It takes 9 ms to ask again: the average is over 8 ms after 18 times. */
+TEST(bfq_does_not_wait_for_a_process_that_lets_it_wait)
+{
+    const struct policy *p = bfq(64, 8);
+    u32 waits = 0;
+    ask(p, &requests[99], 2, 90000, 1);
+    for (u32 i = 0; i < 30; i++) {
+        ask(p, &requests[i], 1, i, 1);
+        while (requests[i].queue)
+            serve(p);
+        queue.last_ns = queue.done_ns = clock_now_ns;
+        if (!requests[99].queue)
+            ask(p, &requests[99], 2, 90000, 1);
+        waits += !next_at(p, clock_now_ns + 1000);
+        clock_now_ns = queue.done_ns + 9000000;
+    }
+    check_eq(waits, 17);
+}
+
+/* Requests are 1,000 sectors from each other: the ninth is one too many. */
+TEST(bfq_waits_for_a_seeky_process_for_a_shorter_time)
+{
+    const struct policy *p = bfq(64, 64);
+    for (u32 i = 1; i <= 9; i++) {
+        ask(p, &requests[i], 1, 1000 * i, 1);
+        if (i == 1)
+            ask(p, &requests[99], 2, 900000, 1);
+        serve_for(p, 1, 1000);
+        check(!next_at(p, clock_now_ns));
+        check_eq(p->sched.again_ns(&queue, clock_now_ns) - queue.done_ns,
+                 i < 9 ? 8000000 : 2000000);
+    }
+}
+
+/* The first process takes 30 ms for each of its sectors, and so has five in a
+ * turn; and then it is charged for 64, which the other reads by then. */
+TEST(bfq_ends_a_turn_by_the_time_and_charges_the_most_for_it)
+{
+    const struct policy *p = bfq(64, 8);
+    for (u32 i = 0; i < 20; i++)
+        ask(p, &requests[i], 1, i, 1);
+    for (u32 i = 0; i < 200; i++)
+        ask(p, &requests[100 + i], 2, 90000 + i, 1);
+    tunable_named(p, "min_sectors")->value = 64;
+    for (u32 i = 0; i < 5; i++)
+        serve_for(p, 1, 30000);
+    for (u32 i = 0; i < 64; i++)
+        serve_for(p, 2, 1);
+    for (u32 i = 0; i < 5; i++)
+        serve_for(p, 1, 30000);
+    serve_for(p, 2, 1);
+    check_eq(counter_of(p, "timed_out"), 2);
+}
+
+/* With one budget for all, who reads little is served soon and often. */
+TEST(bfq_serves_a_process_that_reads_little_before_one_that_reads_much)
+{
+    const struct policy *p = bfq(64, 8);
+    for (u32 i = 0; i < 60; i++)
+        ask(p, &requests[i], 1, 8 * i, 8);
+    for (u32 i = 0; i < 15; i++)
+        serve_for(p, 1, 100); /* its budget is 64 now */
+    for (u32 i = 0; i < 60; i++)
+        ask(p, &requests[100 + i], 3, 70000 + 8 * i, 8);
+    ask(p, &requests[99], 2, 90000, 1);
+    while (requests[99].queue)
+        serve(p);
+    check(queue.length[SET_READS] > 60 + 45 - 8 - 8);
+}
+
+TEST(bfq_serves_more_processes_than_it_has_queues_for)
+{
+    const struct policy *p = bfq(64, 8);
+    for (u32 round = 0; round < 2; round++) {
+        for (u32 i = 0; i < 200; i++)
+            ask(p, &requests[i], 1 + i + 100 * round, i / 2, 1);
+        for (u32 i = 0; i < 200; i++)
+            serve(p);
+        check(queue_empty(&queue));
+    }
+}
+
+/* ---- Kyber ---- */
+
+static const struct policy *kyber(u64 device_depth)
+{
+    const struct policy *p = policy_named(POLICY_SCHED, "kyber");
+    tunable_named(p, "device_depth")->value = device_depth;
+    queue_init(&queue, 0);
+    clock_now_ns = NS_PER_S;
+    return p;
+}
+
+/* Queue so many reads and writes, the first of each at the highest sector. */
+static void submit_falling(const struct policy *p, u32 reads, u32 writes)
+{
+    for (u32 i = 0; i < reads; i++)
+        ask(p, &requests[i], 1, 1000 - i, 1);
+    for (u32 i = 0; i < writes; i++)
+        leave_write(p, &requests[100 + i], 2000 - i, 1);
+}
+
+TEST(kyber_lets_16_reads_and_8_writes_in_by_turns_in_order_of_arrival)
+{
+    const struct policy *p = kyber(1);
+    submit_falling(p, 20, 10);
+    for (u32 i = 0; i < 16; i++)
+        check(serve(p) == &requests[i]);
+    for (u32 i = 0; i < 8; i++)
+        check(serve(p) == &requests[100 + i]);
+    for (u32 i = 16; i < 20; i++)
+        check(serve(p) == &requests[i]);
+    for (u32 i = 8; i < 10; i++)
+        check(serve(p) == &requests[100 + i]);
+    check_eq(counter_of(p, "read_batches"), 2);
+    check_eq(counter_of(p, "write_batches"), 2);
+}
+
+/* As for SATF above. The one that would be begun 55 us later is preferred when
+ * it has been in the device for eight times as long. */
+TEST(kyber_has_the_device_do_next_what_the_head_reaches_soonest)
+{
+    for (u64 waited_us = 439; waited_us <= 441; waited_us += 2) {
+        const struct policy *p = kyber(32);
+        drive_approaches = toy_drive;
+        submit(p, &requests[0], 105, false);
+        next_at(p, SATF_NS - waited_us * 1000);
+        submit(p, &requests[1], 350, true);
+        check_eq(next_at(p, SATF_NS)->sector, waited_us == 439 ? 350 : 105);
+    }
+}
+
+TEST(kyber_has_the_device_do_the_first_in_where_there_is_no_model)
+{
+    const u64 queued[] = {98, 183, 37, 122, 14, 124};
+    const u64 served[] = {183, 37, 14, 124, 98, 122}; /* reads, then writes */
+    check_order("kyber", 53, queued, served, NELEM(queued));
+}
+
+/* Of four places, writes that are not waited for may have three: then a read
+ * that comes later is the fourth in. */
+TEST(kyber_keeps_a_quarter_of_the_device_for_what_is_waited_for)
+{
+    for (u32 waited = 0; waited < 2; waited++) {
+        const struct policy *p = kyber(4);
+        for (u32 i = 0; i < 8; i++) {
+            requests[i] = (struct request){
+                .sector = i, .nsectors = 1, .write = true, .waited = waited};
+            queue_add(&queue, &requests[i]);
+            p->sched.queued(&queue, &requests[i], clock_now_ns);
+        }
+        check_eq(serve(p)->sector, 0);
+        ask(p, &requests[8], 1, 100, 1);
+        for (u32 i = 0; i < 3 - !waited; i++)
+            check(serve(p)->write);
+        check_eq(serve(p)->write, waited);
+    }
+}
+
+/* A second in which each command takes 3 ms, and a read or a write comes for
+ * each that went. */
+static void kyber_second(const struct policy *p)
+{
+    u64 end_ns = clock_now_ns + 1100 * NS_PER_MS;
+    while (clock_now_ns < end_ns) {
+        struct request *r = serve(p);
+        queue.last_ns = clock_now_ns;
+        queue.done_ns = clock_now_ns += 3 * NS_PER_MS;
+        if (r->write)
+            leave_write(p, r, r->sector, 1);
+        else
+            ask(p, r, 1, r->sector, 1);
+    }
+}
+
+/* How many writes go before the read, which comes again. */
+static u64 writes_before_read(const struct policy *p)
+{
+    u64 n = 0;
+    struct request *r;
+    for (; (r = serve(p))->write; n++)
+        leave_write(p, r, r->sector, 1);
+    ask(p, r, 1, r->sector, 1);
+    return n;
+}
+
+/* One read and 100 writes: reads are to take 20 ms, which is six commands, and
+ * writes may take 10 s. So writes have 24 places at first; then fewer and
+ * fewer, until a read meets its target: behind five writes at most. */
+TEST(kyber_throttles_the_domain_that_meets_its_target_while_another_does_not)
+{
+    const struct policy *p = kyber(32);
+    tunable_named(p, "read_lat_us")->value = 20000;
+    tunable_named(p, "write_lat_us")->value = 10000000;
+    submit_falling(p, 1, 100);
+    check_eq(writes_before_read(p), 0);
+    check(writes_before_read(p) >= 20);
+    for (u32 s = 0; s < 5; s++)
+        kyber_second(p);
+    check(counter_of(p, "congested") > 0);
+    check(counter_of(p, "shallower") > 0);
+    check(counter_of(p, "no_token") > 0);
+    u64 most = 0;
+    for (u32 i = 0; i < 10; i++)
+        most = MAX(most, writes_before_read(p));
+    check(most >= 1 && most <= 5);
+}
+
+/* With targets that nothing meets, both depths stay as they are; and they grow
+ * again if it is the writes that miss theirs. */
+TEST(kyber_gives_tokens_back_to_a_domain_that_misses_its_target)
+{
+    const struct policy *p = kyber(32);
+    submit_falling(p, 1, 100);
+    for (u32 s = 0; s < 3; s++)
+        kyber_second(p);
+    check_eq(counter_of(p, "shallower"), 0);
+    tunable_named(p, "write_lat_us")->value = 10000000;
+    for (u32 s = 0; s < 5; s++)
+        kyber_second(p);
+    u64 shallower = counter_of(p, "shallower");
+    check(shallower > 0);
+    check_eq(counter_of(p, "deeper"), 0);
+    tunable_named(p, "write_lat_us")->value = 10000;
+    tunable_named(p, "read_lat_us")->value = 10000000;
+    for (u32 s = 0; s < 5; s++)
+        kyber_second(p);
+    check(counter_of(p, "deeper") > 0);
+}
+
 /* Whatever arrives and whatever is served, each exactly once, with offers or
  * without. */
 static void run_random(const struct policy *p, u64 seed)

@@ -55,6 +55,7 @@ def test_every_policy_can_be_chosen_at_boot_and_while_running(boot: Boot) -> Non
         "set nosuch.interval_ms 1",
         "become better",
         "use sched freeblock",  # without a drive model
+        "use sched satf",
     ],
 )
 def test_a_wrong_control_line_is_an_error_and_changes_nothing(boot: Boot, line: str) -> None:
@@ -71,6 +72,14 @@ DISCORD = [
     ("update", "awol", "high_percent", 40, 41, "high_percent would be more than most_percent"),
     ("update", "svr4", "autoup_s", 2, 1, "scans would be further apart than autoup_s"),
     ("sched", "wow", "low_blocks", 256, 257, "low_blocks would be more than high_blocks"),
+    (
+        "write",
+        "balanced",
+        "background_percent",
+        20,
+        21,
+        "background_percent would be more than dirty_percent",
+    ),
 ]
 
 
@@ -161,7 +170,7 @@ def test_policy_shows_all_kinds_or_one_or_one_policy(boot: Boot) -> None:
     assert max(map(len, every.splitlines())) < 80
     assert [line.split()[0] for line in sched.splitlines() if "[" in line] == ["sched"]
     owners = set(re.findall(r"^  (\w+)\.\w+ ", sched, re.M))
-    assert owners == {"deadline", "opportunistic", "purp", "sluice", "wow"}
+    assert owners == {"bfq", "deadline", "kyber", "opportunistic", "purp", "satf", "sluice", "wow"}
     row = r"^  aipu\.scan_ms = 1000 ms \(1 to 3600000\)\n      time between two scans$"
     assert re.search(row, aipu, re.M)
     assert set(re.findall(r"^  (\w+)\.\w+ ", aipu, re.M)) == {"aipu"}

@@ -1,0 +1,150 @@
+/*
+ * Balanced: all writes are delayed, and writers are slowed down before they
+ * meet the limit, so that blocks become dirty as fast as they become clean.
+ *
+ * Let `dirty` be the blocks that are dirty or being written, `limit` and
+ * `background` shares of the cache, and
+ *
+ *     free     = (background + limit) / 2
+ *     setpoint = (free + limit) / 2
+ *     ratio    = 1 + ((setpoint - dirty) / (limit - setpoint))^3
+ *
+ * Up to `free` no writer waits, and at `limit` all wait. Between them, each
+ * block that becomes clean lets `ratio` blocks become dirty: 2 at `free`, 1 at
+ * the setpoint, 0 at the limit. A writer whose block was one too many waits
+ * until enough blocks have become clean for it. So its rate is ratio times the
+ * rate of the disk, and with a writer that is faster than the disk, `dirty`
+ * stays near the setpoint. Background writing, by update=linux with the same
+ * background_percent, is what makes blocks clean.
+ *
+ * This is the law of Linux's balance_dirty_pages, and the ratio is its. Linux
+ * pauses a writer for a computed time: the blocks it has made dirty, divided by
+ * ratio and by the disk's bandwidth, which it measures over 200 ms; a pause is
+ * at most 200 ms. A policy here can have no one wait for a time. A writer waits
+ * until a write is done, which measures the bandwidth write by write, so a
+ * pause ends with a write and has no other bound. Linux gives each writer an
+ * equal rate; here all share one account. Its limits for each disk, and the
+ * smoothing of the limit, are left out.
+ *
+ * Sources: Wu Fengguang, "IO-less dirty throttling", patches for Linux 3.2,
+ * 2011; J. Corbet, "No-I/O dirty throttling", LWN.net, 2011.
+ */
+#include "kernel/policy/policy.h"
+
+#define ONE  1024L      /* a block, in the account */
+#define MOST (32 * ONE) /* that it may be in credit: burst of a writer */
+
+enum { BACKGROUND_PERCENT, DIRTY_PERCENT };
+
+static struct tunable tunables[] = {
+    {"background_percent", "% of the cache", 10, 0, 100,
+     "from half-way between this and the limit, writers are slowed down"},
+    {"dirty_percent", "% of the cache", 20, 1, 100, "limit for writers"},
+    {0},
+};
+
+enum { PAUSES, STOPS };
+
+static struct policy_counter counters[] = {
+    {"pauses", "times", "a writer had to wait, below the limit"},
+    {"stops", "times", "a writer had to wait, above the limit"},
+    {0},
+};
+
+/* Blocks that may become dirty, times ONE; and how many had become clean and
+ * dirty when it was last reckoned. */
+static i64 account;
+static u64 cleaned, dirtied;
+
+static void balanced_start(void)
+{
+    struct cache_state s;
+    cache_state(&s);
+    account = 0;
+    cleaned = s.written - s.writing;
+    dirtied = s.dirtied;
+}
+
+static enum write_mode balanced_decide(const struct write_info *w)
+{
+    (void)w;
+    return WRITE_DELAYED;
+}
+
+struct limits {
+    u64 free, setpoint, limit;
+};
+
+/* The limit is rounded up: at least one block. */
+static struct limits limits_of(u64 buffers)
+{
+    u64 limit = (buffers * tunables[DIRTY_PERCENT].value + 99) / 100;
+    u64 background = buffers * tunables[BACKGROUND_PERCENT].value / 100;
+    u64 free = (background + limit) / 2;
+    return (struct limits){free, (free + limit) / 2, limit};
+}
+
+/* The ratio times ONE, for free <= dirty <= limit. */
+static i64 ratio(const struct limits *l, u64 dirty)
+{
+    i64 room = MAX(l->limit - l->setpoint, 1);
+    i64 x = ((i64)l->setpoint - (i64)dirty) * ONE / room;
+    x = MAX(MIN(x, ONE), -ONE);
+    return ONE + x * x / ONE * x / ONE;
+}
+
+/* Credit what has become clean, and debit what has become dirty. */
+static void reckon(const struct cache_state *s, i64 credit)
+{
+    u64 written = s->written - s->writing;
+    account += (i64)(written - cleaned) * credit;
+    account -= (i64)(s->dirtied - dirtied) * ONE;
+    account = MIN(account, MOST);
+    cleaned = written;
+    dirtied = s->dirtied;
+}
+
+/* Asked when a block has become dirty, and again by a writer that waits. */
+static u64 balanced_most_dirty(u64 buffers)
+{
+    struct cache_state s;
+    struct limits l = limits_of(buffers);
+    cache_state(&s);
+    u64 dirty = s.dirty + s.writing;
+    reckon(&s, ratio(&l, dirty));
+    if (dirty <= l.free)
+        account = 0;
+    if (dirty > l.limit) {
+        counters[STOPS].value++;
+    } else if (account < 0) {
+        counters[PAUSES].value++;
+        return MAX(dirty - 1, 1);
+    }
+    return l.limit;
+}
+
+static const char *balanced_refuses(void)
+{
+    return tunables[BACKGROUND_PERCENT].value > tunables[DIRTY_PERCENT].value
+               ? "background_percent would be more than dirty_percent"
+               : NULL;
+}
+
+static const char *balanced_check(void)
+{
+    return account > MOST ? "writers are more in credit than they may be"
+                          : NULL;
+}
+
+static const struct policy balanced = {
+    .kind = POLICY_WRITE,
+    .name = "balanced",
+    .about = "all data writes are delayed; writers follow the disk's rate",
+    .tunables = tunables,
+    .counters = counters,
+    .start = balanced_start,
+    .refuses = balanced_refuses,
+    .check = balanced_check,
+    .write = {.decide = balanced_decide, .most_dirty = balanced_most_dirty},
+};
+POLICY(balanced);
