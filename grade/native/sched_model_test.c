@@ -12,7 +12,7 @@
 #define MOST     24
 #define STEPS    1500
 #define SEEDS    20
-#define COUNTERS 4
+#define COUNTERS 6
 
 static struct queue queue;
 static struct request requests[MOST]; /* queued, if `queue` is set */
@@ -94,11 +94,15 @@ struct model {
     struct request *(*next)(u64 now_ns);
     bool offers_alone; /* asked when there are dirty blocks and nothing else */
     u64 step_ns;       /* the longest time between two steps */
+    /* (optional) A request has come, or goes. With them the drive takes time,
+     * and dirty blocks are no matter. */
+    void (*queued)(const struct request *);
+    void (*leaves)(const struct request *);
 };
 
 static u64 counted[COUNTERS];
 
-static void add(u64 *seed)
+static void add(const struct policy *p, const struct model *m, u64 *seed)
 {
     struct request *r = requests;
     while (r < requests + MOST && r->queue)
@@ -108,10 +112,15 @@ static void add(u64 *seed)
     *r = (struct request){.sector = random_u64(seed) % 300,
                           .nsectors = 1 + random_u64(seed) % 8,
                           .write = random_u64(seed) % 2,
-                          .pid = 1,
+                          .waited = random_u64(seed) % 2,
+                          .pid = 1 + random_u64(seed) % 4,
                           .queued_ns = clock_now_ns};
-    r->offer = r->write && random_u64(seed) % 2;
+    r->offer = r->write && random_u64(seed) % 2 && !m->queued;
     queue_add(&queue, r);
+    if (!m->queued)
+        return;
+    m->queued(r);
+    p->sched.queued(&queue, r, clock_now_ns);
 }
 
 static void go(struct request *r)
@@ -124,9 +133,16 @@ static void serve(const struct policy *p, const struct model *m)
 {
     if (!count(m->offers_alone ? BOTH | OFFERS : BOTH))
         return;
+    clock_now_ns = MAX(clock_now_ns, queue.done_ns);
     struct request *want = m->next(clock_now_ns);
     struct request *got = p->sched.next(&queue, clock_now_ns);
     check(got == want);
+    if (got && m->leaves) {
+        m->leaves(got);
+        p->sched.leaves(&queue, got, clock_now_ns);
+        queue.last_ns = clock_now_ns;
+        queue.done_ns = clock_now_ns + m->step_ns * (got->sector % 7) / 7;
+    }
     if (got)
         go(got);
 }
@@ -148,7 +164,7 @@ static void step(const struct policy *p, const struct model *m, u64 *seed)
     u64 what = random_u64(seed) % 16;
     clock_now_ns += random_u64(seed) % m->step_ns;
     if (what < 7)
-        add(seed);
+        add(p, m, seed);
     else if (what < 9)
         touch(seed);
     else
@@ -176,6 +192,19 @@ static void check_model(const struct model *m)
 {
     for (u64 seed = 0; seed < SEEDS; seed++)
         run(m, seed);
+}
+
+/* The same; and each counter moves in some run. */
+static void check_model_moves_all(const struct model *m)
+{
+    u64 seen[COUNTERS] = {0};
+    for (u64 seed = 0; seed < SEEDS; seed++) {
+        run(m, seed);
+        for (u32 i = 0; i < COUNTERS; i++)
+            seen[i] += counted[i];
+    }
+    for (u32 i = 0; i < COUNTERS; i++)
+        check(seen[i] > 0);
 }
 
 static void draw(const struct policy *p, const char *tunable, u64 *seed,
@@ -664,4 +693,383 @@ TEST(satf_chooses_as_its_model)
     check_model(
         &(struct model){"satf", satf_begins, satf, false, 4 * NS_PER_MS});
     check(counted[0] > 0 && counted[1] > 0);
+}
+
+/* ---- BFQ ---- */
+
+#define PROCESSES 5 /* of which 0 stands for writes that are not waited for */
+#define NOBODY    PROCESSES
+
+/* Of a process; rank is its place among all, by when it first came. */
+static struct member {
+    u64 rank, start, finish, budget, at, seeky, done_ns, think_ns;
+} members[PROCESSES];
+static struct {
+    u64 most, least, timeout_ns, idle_ns, seeky_idle_ns, near;
+    u64 time, ranks, serving, served, since_ns, last;
+    bool idling;
+} fair;
+
+static void bfq_begins(const struct policy *p, u64 *seed)
+{
+    memset(members, 0, sizeof members);
+    memset(&fair, 0, sizeof fair);
+    draw(p, "min_sectors", seed, 1, 12);
+    draw(p, "max_sectors", seed, tunable_named(p, "min_sectors")->value, 40);
+    draw(p, "timeout_ms", seed, 1, 30);
+    draw(p, "idle_us", seed, 0, 8000);
+    draw(p, "seeky_idle_us", seed, 0, 4000);
+    draw(p, "near_sectors", seed, 0, 200);
+    fair.least = tunable_named(p, "min_sectors")->value;
+    fair.most = tunable_named(p, "max_sectors")->value;
+    fair.timeout_ns = tunable_named(p, "timeout_ms")->value * NS_PER_MS;
+    fair.idle_ns = tunable_named(p, "idle_us")->value * 1000;
+    fair.seeky_idle_ns = tunable_named(p, "seeky_idle_us")->value * 1000;
+    fair.near = tunable_named(p, "near_sectors")->value;
+    fair.serving = fair.last = NOBODY;
+}
+
+static u64 owner(const struct request *r)
+{
+    return r->write && !r->waited ? 0 : r->pid;
+}
+
+static u64 queued_of(u64 who, const struct request *but)
+{
+    u64 n = 0;
+    for (const struct request *r = requests; r < requests + MOST; r++)
+        n += is_of(r, BOTH) && r != but && owner(r) == who;
+    return n;
+}
+
+static u64 within(u64 budget)
+{
+    return MAX(MIN(budget, fair.most), fair.least);
+}
+
+/* A turn ends for the reason of that counter. */
+static void turn_over(u32 why, const struct request *but)
+{
+    struct member *m = &members[fair.serving];
+    u64 used = why == 2 ? MAX(fair.served, fair.most) : fair.served;
+    if (why != 2)
+        m->budget = why == 1 ? 2 * m->budget : fair.served;
+    m->budget = within(m->budget);
+    m->start += 1024 * used;
+    m->finish = m->start;
+    if (queued_of(fair.serving, but))
+        m->finish += 1024 * m->budget;
+    fair.serving = NOBODY;
+    counted[why]++;
+}
+
+static u64 idle_ends_ns(void)
+{
+    const struct member *m = &members[fair.serving];
+    u64 ns =
+        m->seeky > 8 ? MIN(fair.idle_ns, fair.seeky_idle_ns) : fair.idle_ns;
+    if (!fair.serving || m->think_ns > fair.idle_ns)
+        ns = 0;
+    return MIN(m->done_ns + ns, fair.since_ns + fair.timeout_ns);
+}
+
+static void pass_time(const struct request *but)
+{
+    if (fair.last != NOBODY && queue.done_ns <= clock_now_ns) {
+        members[fair.last].done_ns = queue.done_ns;
+        fair.last = NOBODY;
+    }
+    if (fair.serving != NOBODY && fair.serving != fair.last &&
+        !queued_of(fair.serving, but) && clock_now_ns >= idle_ends_ns())
+        turn_over(3, but);
+}
+
+static void bfq_comes(const struct request *r)
+{
+    pass_time(r);
+    u64 who = owner(r);
+    struct member *m = &members[who];
+    if (who && !m->rank)
+        m->rank = ++fair.ranks;
+    if (!queued_of(who, r)) {
+        u64 ns = MIN(clock_now_ns - m->done_ns, NS_PER_S);
+        if (m->done_ns)
+            m->think_ns = m->think_ns - m->think_ns / 8 + ns / 8;
+        if (who == fair.serving) {
+            counted[5] += fair.idling;
+            fair.idling = false;
+        } else {
+            m->start = MAX(fair.time, m->finish);
+            m->finish = m->start + 1024 * within(m->budget);
+        }
+    }
+    u64 far = MAX(m->at, r->sector) - MIN(m->at, r->sector);
+    m->seeky = far > fair.near ? MIN(m->seeky + 1, 16) : MAX(m->seeky, 1) - 1;
+    m->at = r->sector + r->nsectors;
+}
+
+static void bfq_goes(const struct request *r)
+{
+    u64 active = 0;
+    for (u64 i = 0; i < PROCESSES; i++)
+        active += i == fair.serving || queued_of(i, NULL);
+    fair.time += 1024 * r->nsectors / active;
+    if (owner(r) == fair.serving)
+        fair.served += r->nsectors;
+}
+
+static u64 whose_turn(void)
+{
+    u64 best = NOBODY, soonest_start = UNLIMITED;
+    for (u64 i = 0; i < PROCESSES; i++) {
+        if (queued_of(i, NULL))
+            soonest_start = MIN(soonest_start, members[i].start);
+    }
+    fair.time = MAX(fair.time, soonest_start);
+    for (u64 i = 0; i < PROCESSES; i++) {
+        const struct member *m = &members[i], *b = &members[best % NOBODY];
+        if (!queued_of(i, NULL) || m->start > fair.time)
+            continue;
+        if (best == NOBODY || m->finish < b->finish ||
+            (m->finish == b->finish && m->rank < b->rank))
+            best = i;
+    }
+    return best;
+}
+
+/* The first of a process at or after the head, or else of all. */
+static struct request *sweep_of(u64 who, u64 from)
+{
+    struct request *best = NULL;
+    for (struct request *r = requests; r < requests + MOST; r++) {
+        if (!is_of(r, BOTH) || owner(r) != who || r->sector < from)
+            continue;
+        if (!best || r->sector < best->sector ||
+            (r->sector == best->sector && older(r, best)))
+            best = r;
+    }
+    return best || !from ? best : sweep_of(who, 0);
+}
+
+static struct request *bfq(u64 now_ns)
+{
+    pass_time(NULL);
+    struct request *r = NULL;
+    if (fair.serving != NOBODY &&
+        (r = sweep_of(fair.serving, queue.head_sector))) {
+        if (now_ns >= fair.since_ns + fair.timeout_ns)
+            turn_over(2, NULL);
+        else if (fair.served &&
+                 fair.served + r->nsectors > members[fair.serving].budget)
+            turn_over(1, NULL);
+    }
+    if (fair.serving == NOBODY) {
+        fair.serving = whose_turn();
+        members[fair.serving].budget = within(members[fair.serving].budget);
+        fair.served = 0;
+        fair.since_ns = now_ns;
+        fair.idling = false;
+        counted[0]++;
+    }
+    r = sweep_of(fair.serving, queue.head_sector);
+    if (r) {
+        fair.last = fair.serving;
+    } else {
+        counted[4] += !fair.idling;
+        fair.idling = true;
+    }
+    return r;
+}
+
+TEST(bfq_chooses_as_its_model)
+{
+    check_model_moves_all(&(struct model){"bfq", bfq_begins, bfq, false,
+                                          4 * NS_PER_MS, bfq_comes, bfq_goes});
+}
+
+/* ---- Kyber ---- */
+
+#define SAMPLES 4096
+
+/* Latencies in the device, and in all, of reads and writes. */
+static struct {
+    u64 n, ns[SAMPLES], first_ns;
+} latencies[2][2];
+static struct {
+    u64 target_ns[2], places, depth[2], p99[2];
+    u64 turn, batched, entered, look_ns;
+    bool under_way;
+    u64 of, queued_ns, entered_ns;
+} gate;
+/* Of each request: its number among those that entered, or 0; and when. */
+static u64 number[MOST], came_in_ns[MOST];
+
+static void kyber_begins(const struct policy *p, u64 *seed)
+{
+    memset(latencies, 0, sizeof latencies);
+    memset(&gate, 0, sizeof gate);
+    memset(number, 0, sizeof number);
+    draw(p, "read_lat_us", seed, 5000, 600000);
+    draw(p, "write_lat_us", seed, 5000, 600000);
+    draw(p, "device_depth", seed, 1, 12);
+    gate.target_ns[0] = tunable_named(p, "read_lat_us")->value * 1000;
+    gate.target_ns[1] = tunable_named(p, "write_lat_us")->value * 1000;
+    gate.places = tunable_named(p, "device_depth")->value;
+    gate.depth[0] = 256;
+    gate.depth[1] = 128;
+    gate.p99[0] = gate.p99[1] = 8;
+    drive_approaches = toy_drive;
+}
+
+/* Requests in the device: reads, writes, or writes that are not waited for. */
+static u64 inside(bool reads, bool writes, bool unwaited)
+{
+    u64 n = 0;
+    for (u32 i = 0; i < MOST; i++) {
+        const struct request *r = &requests[i];
+        bool counts = !r->write ? reads : writes || (unwaited && !r->waited);
+        n += r->queue && number[i] && counts;
+    }
+    return n;
+}
+
+static struct request *first_outside(bool write)
+{
+    struct request *best = NULL;
+    for (u32 i = 0; i < MOST; i++) {
+        struct request *r = &requests[i];
+        if (r->queue && !number[i] && r->write == write && older(r, best))
+            best = r;
+    }
+    return best;
+}
+
+static void take_sample(u32 kind, u64 ns)
+{
+    u64 n = latencies[gate.of][kind].n++;
+    check(n < SAMPLES);
+    latencies[gate.of][kind].ns[n] = ns;
+    if (!n)
+        latencies[gate.of][kind].first_ns = clock_now_ns;
+}
+
+/* The quarter of the target, from 0 to 7, in which the percentile is: the first
+ * that has so many samples at or below it. 8: too few samples yet. */
+static u64 quarter(u32 domain, u32 kind, u64 percent)
+{
+    u64 n = latencies[domain][kind].n, q = 0;
+    if (!n ||
+        (n < 500 && clock_now_ns < latencies[domain][kind].first_ns + NS_PER_S))
+        return 8;
+    for (; q < 7; q++) {
+        u64 within_it = 0;
+        for (u64 i = 0; i < n; i++)
+            within_it += 4 * latencies[domain][kind].ns[i] <
+                         (q + 1) * gate.target_ns[domain] + 4;
+        if (100 * within_it >= percent * n)
+            break;
+    }
+    latencies[domain][kind].n = 0;
+    return q;
+}
+
+static void set_depths(void)
+{
+    u64 p90[] = {quarter(0, 0, 90), quarter(1, 0, 90)};
+    bool congested = (p90[0] >= 4 && p90[0] < 8) || (p90[1] >= 4 && p90[1] < 8);
+    counted[3] += congested;
+    for (u32 i = 0; i < 2; i++) {
+        u64 p99 = quarter(i, 1, 99), use = p99;
+        if (congested && p99 == 8)
+            use = gate.p99[i];
+        gate.p99[i] = congested ? 8 : p99 == 8 ? gate.p99[i] : p99;
+        if (use == 8 || (!congested && use < 4))
+            continue;
+        u64 depth = gate.depth[i] * (use + 1) / 4;
+        depth = depth ? MIN(depth, i ? 128 : 256) : 1;
+        counted[4] += depth > gate.depth[i];
+        counted[5] += depth < gate.depth[i];
+        gate.depth[i] = depth;
+    }
+}
+
+static bool enters(u32 domain)
+{
+    struct request *r = first_outside(domain);
+    u64 unwaited = MAX(gate.places * 3 / 4, 1);
+    if (!r)
+        return false;
+    if (inside(!domain, domain, false) >= gate.depth[domain]) {
+        counted[2]++;
+        return false;
+    }
+    if (r->write && !r->waited && inside(false, false, true) >= unwaited)
+        return false;
+    number[r - requests] = ++gate.entered;
+    came_in_ns[r - requests] = clock_now_ns;
+    return true;
+}
+
+static void let_in(void)
+{
+    for (u32 none = 0; none < 2 && inside(true, true, false) < gate.places;) {
+        if (gate.batched < (gate.turn ? 8 : 16) && enters(gate.turn)) {
+            counted[gate.turn] += !gate.batched;
+            gate.batched++;
+            none = 0;
+            continue;
+        }
+        none += gate.batched == 0;
+        gate.batched = 0;
+        gate.turn = !gate.turn;
+    }
+}
+
+static struct request *kyber(u64 now_ns)
+{
+    if (gate.under_way) {
+        u64 done_ns = queue.done_ns > gate.entered_ns ? queue.done_ns : now_ns;
+        take_sample(0, done_ns - gate.entered_ns);
+        take_sample(1, done_ns - gate.queued_ns);
+    }
+    if (now_ns >= gate.look_ns) {
+        set_depths();
+        gate.look_ns = now_ns + 100 * NS_PER_MS;
+    }
+    let_in();
+    u32 best = MOST;
+    i64 best_ns = 0;
+    for (u32 i = 0; i < MOST; i++) {
+        if (!requests[i].queue || !number[i])
+            continue;
+        i64 ns = toy_drive(&queue, now_ns, NULL, 0, &requests[i]).begin_ns;
+        ns -= (now_ns - came_in_ns[i]) / 8;
+        if (best < MOST &&
+            (ns > best_ns || (ns == best_ns && number[i] > number[best])))
+            continue;
+        best = i;
+        best_ns = ns;
+    }
+    gate.under_way = true;
+    gate.of = requests[best].write;
+    gate.queued_ns = requests[best].queued_ns;
+    gate.entered_ns = came_in_ns[best];
+    return &requests[best];
+}
+
+static void kyber_comes(const struct request *r)
+{
+    number[r - requests] = 0;
+}
+
+static void kyber_goes(const struct request *r)
+{
+    number[r - requests] = 0;
+}
+
+TEST(kyber_chooses_as_its_model)
+{
+    check_model_moves_all(&(struct model){"kyber", kyber_begins, kyber, false,
+                                          40 * NS_PER_MS, kyber_comes,
+                                          kyber_goes});
 }

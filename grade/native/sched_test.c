@@ -1140,6 +1140,14 @@ TEST(bfq_serves_more_processes_than_it_has_queues_for)
     }
 }
 
+TEST(bfq_refuses_a_least_budget_above_the_largest)
+{
+    const struct policy *p = bfq(64, 64);
+    check(!p->refuses());
+    tunable_named(p, "min_sectors")->value = 65;
+    check(p->refuses() != NULL);
+}
+
 /* ---- Kyber ---- */
 
 static const struct policy *kyber(u64 device_depth)

@@ -72,6 +72,7 @@ DISCORD = [
     ("update", "awol", "high_percent", 40, 41, "high_percent would be more than most_percent"),
     ("update", "svr4", "autoup_s", 2, 1, "scans would be further apart than autoup_s"),
     ("sched", "wow", "low_blocks", 256, 257, "low_blocks would be more than high_blocks"),
+    ("sched", "bfq", "min_sectors", 1024, 1025, "min_sectors would be more than max_sectors"),
     (
         "write",
         "balanced",

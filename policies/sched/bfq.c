@@ -1,8 +1,7 @@
 /*
  * BFQ, budget fair queueing: the disk serves one process at a time, and each
  * gets an equal share of the sectors. A process that asks for one request after
- * the other is waited for, so that another does not take the arm away each
- * time.
+ * the other is waited for, so that another does not take the arm away.
  *
  * - Queues. The reads of a process, and its writes that are waited for, are its
  *   queue. All other writes are one more queue. They are served one at a time.
@@ -13,15 +12,16 @@
  *   much gets long turns, one that reads little short and early ones.
  * - Order (B-WF2Q+). A queue has a virtual start and finish: the finish is its
  *   budget later. Virtual time runs by the sectors served, divided by the
- * number of queues that have requests. Of the queues whose start has come, the
- * one with the earliest finish is served next. After its turn a queue starts
- * where it would have finished with what it used. A queue that was empty starts
- * now, or there if that is later. A queue whose turn ended by the time is
- * charged max_sectors: random reads get a share of the time, not of the
- * sectors.
+ *   number of queues that have requests. Of the queues whose start has come,
+ *   the one with the earliest finish is served next. After its turn a queue
+ *   starts where it would have finished with what it used. A queue that was
+ *   empty starts now, or there if that is later. A queue whose turn ended by
+ *   the time is charged max_sectors: random reads get a share of the time, not
+ *   of the sectors.
  * - Idling. If the queue of a process becomes empty, the disk stays idle for it
  *   for idle_us, or for seeky_idle_us if most of its requests were far from
- * each other; but not if it has lately taken longer than idle_us to ask again.
+ *   each other; but not if it has lately taken longer than idle_us to ask
+ *   again.
  * - Within a queue, requests go in circular order of their sectors.
  *
  * Kept from the sources are the queues, the budgets with their feedback, their
@@ -141,8 +141,8 @@ static u64 queue_of(struct disk_turns *d, const struct request *r)
 
 static u64 budget_of(const struct process *p)
 {
-    u64 most = MAX(tunables[MAX_SECTORS].value, tunables[MIN_SECTORS].value);
-    return MAX(MIN(p->budget, most), tunables[MIN_SECTORS].value);
+    u64 budget = MIN(p->budget, tunables[MAX_SECTORS].value);
+    return MAX(budget, tunables[MIN_SECTORS].value);
 }
 
 /* A queue that was empty has a request: it starts now, or where it ended. */
@@ -380,6 +380,13 @@ static u64 bfq_again_ns(const struct queue *q, u64 now_ns)
     return idle_until_ns(&disks[q->disk]);
 }
 
+static const char *bfq_refuses(void)
+{
+    return tunables[MIN_SECTORS].value > tunables[MAX_SECTORS].value
+               ? "min_sectors would be more than max_sectors"
+               : NULL;
+}
+
 /* Each request is in one queue, and no queue finishes before it starts. */
 static const char *bfq_check(void)
 {
@@ -404,6 +411,7 @@ static const struct policy bfq = {
     .tunables = tunables,
     .counters = counters,
     .start = bfq_start,
+    .refuses = bfq_refuses,
     .check = bfq_check,
     .sched = {.next = bfq_next,
               .again_ns = bfq_again_ns,

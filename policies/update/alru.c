@@ -23,8 +23,9 @@
  */
 #include "kernel/policy/policy.h"
 
-#define POLL_NS (10 * NS_PER_MS) /* between looks whether a batch is written \
-                                  */
+#define POLL_NS                                                  \
+    (10 * NS_PER_MS) /* between looks whether a batch is written \
+                      */
 #define NOT_BEGUN NEVER_NS
 
 enum { WAKE_UP_S, STALE_S, FLUSH_MAX, ACTIVITY_MS };

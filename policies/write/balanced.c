@@ -46,8 +46,8 @@ static struct tunable tunables[] = {
 enum { PAUSES, STOPS };
 
 static struct policy_counter counters[] = {
-    {"pauses", "times", "a writer had to wait, below the limit"},
-    {"stops", "times", "a writer had to wait, above the limit"},
+    {"pauses", "times", "a writer was told to wait, below the limit"},
+    {"stops", "times", "a writer was told to wait, above the limit"},
     {0},
 };
 
