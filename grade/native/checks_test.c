@@ -432,6 +432,28 @@ static void wtinylfu(const struct policy *p)
     empty_lists(p, "lists", 5, 3, "the blocks of a list are miscounted");
 }
 
+static void clockpro(const struct policy *p)
+{
+    four_blocks(p);
+    empty_lists(p, "kinds", 5, 3, "the blocks of a kind are miscounted");
+    plant(p, "names", 0, 4, NULL);
+    plant(p, "names", 0, 5, "more names are remembered than there are blocks");
+    plant(p, "hot_most", 0, 3, NULL);
+    plant(p, "hot_most", 0, 4, "no block may be cold");
+}
+
+static void mglru(const struct policy *p)
+{
+    const char *few = "there are not 2 to 4 generations";
+    four_blocks(p);
+    empty_lists(p, "slots", 5, 3, "the blocks of a generation are miscounted");
+    plant(p, "youngest", 0, 2, NULL);
+    plant(p, "youngest", 0, 3, few);
+    plant(p, "oldest", 0, 1, few);
+    plant(p, "ghosts", 0, 4, NULL);
+    plant(p, "ghosts", 0, 5, "more names are remembered than there are blocks");
+}
+
 /* ---- all of them ---- */
 
 static const struct {
@@ -458,7 +480,9 @@ static const struct {
     {POLICY_REPLACE, "arc", arc},
     {POLICY_REPLACE, "car", car},
     {POLICY_REPLACE, "cflru", cflru},
+    {POLICY_REPLACE, "clockpro", clockpro},
     {POLICY_REPLACE, "lirs", lirs},
+    {POLICY_REPLACE, "mglru", mglru},
     {POLICY_REPLACE, "s3fifo", s3fifo},
     {POLICY_REPLACE, "sieve", sieve},
     {POLICY_REPLACE, "wtinylfu", wtinylfu},

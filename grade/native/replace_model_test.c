@@ -972,6 +972,291 @@ TEST(wtinylfu_evicts_as_its_model)
                                 lfu_victim, NULL, lfu_evicted});
 }
 
+/* ---- CLOCK-Pro ---- */
+
+enum { HOT = T1, COLD = T2, ON_TEST = LISTS };
+
+/* By definition, without orders: what each buffer is, and its place on the
+ * clock; for each name, its place. */
+static struct {
+    u32 kind[BUFFERS];
+    bool marked[BUFFERS];
+    u64 at[BUFFERS], name_at[BLOCKS], now, most, hot_most;
+    struct numbers names; /* the first that was evicted first */
+} pro;
+
+static void pro_begins(const struct policy *p, u64 *seed)
+{
+    (void)p, (void)seed;
+    memset(&pro, 0, sizeof pro);
+}
+
+static u64 pro_first(u32 kind, u32 or)
+{
+    u64 best = NOBODY;
+    for (u64 i = 0; i < BUFFERS; i++) {
+        if (evictable[i] && (pro.kind[i] == kind || pro.kind[i] == or) &&
+            (best == NOBODY || pro.at[i] < pro.at[best]))
+            best = i;
+    }
+    return best;
+}
+
+static u64 pro_number(u32 kind)
+{
+    u64 n = 0;
+    for (u32 i = 0; i < BUFFERS; i++)
+        n += pro.kind[i] == kind;
+    return n;
+}
+
+static bool pro_end_test(u64 before)
+{
+    u64 i = pro_first(ON_TEST, ON_TEST), name = first(&pro.names);
+    u64 at = i == NOBODY ? NOBODY : pro.at[i];
+    u64 name_at = name == NOBODY ? NOBODY : pro.name_at[name];
+    if (MIN(at, name_at) >= before)
+        return false;
+    if (name_at < at)
+        take(&pro.names, name);
+    else
+        pro.kind[i] = COLD;
+    counted[3]++;
+    pro.hot_most = MIN(pro.hot_most + 1, pro.most - 1);
+    return true;
+}
+
+static bool pro_move_hot(bool must)
+{
+    u64 i = pro_first(HOT, HOT);
+    if (i == NOBODY)
+        return false;
+    while (pro_end_test(pro.at[i]))
+        ;
+    if (!must && pro_number(HOT) <= pro.hot_most)
+        return false;
+    pro.kind[i] = pro.marked[i] ? HOT : COLD;
+    pro.marked[i] = false;
+    pro.at[i] = ++pro.now;
+    return true;
+}
+
+static void pro_heat(u64 i)
+{
+    pro.kind[i] = HOT;
+    pro.marked[i] = false;
+    pro.at[i] = ++pro.now;
+    pro.hot_most -= pro.hot_most > 0;
+    while (pro_number(HOT) > pro.hot_most && pro_move_hot(false))
+        ;
+}
+
+static void pro_insert(u64 i, bool reuse)
+{
+    if (!reuse) {
+        pro.kind[i] = UNWANTED;
+        pro.marked[i] = false;
+        pro.at[i] = ++pro.now;
+    } else if (pro.kind[i] >= HOT) {
+        pro.marked[i] = true;
+    } else {
+        u64 now = pro_number(HOT) + pro_number(COLD) + pro_number(ON_TEST) + 1;
+        pro.most = MAX(pro.most, now);
+        pro.kind[i] = ON_TEST;
+        pro.at[i] = ++pro.now;
+        if (!take(&pro.names, buffers[i].blkno))
+            return;
+        counted[2]++;
+        pro_heat(i);
+    }
+}
+
+static u64 pro_victim(void)
+{
+    u64 i = pro_first(UNWANTED, UNWANTED);
+    while (i == NOBODY) {
+        i = pro_first(COLD, ON_TEST);
+        if (i == NOBODY) {
+            if (!pro_move_hot(true))
+                return NOBODY;
+        } else if (pro.marked[i]) {
+            pro.marked[i] = false;
+            if (pro.kind[i] == ON_TEST) {
+                counted[1]++;
+                pro_heat(i);
+            } else {
+                pro.kind[i] = ON_TEST;
+                pro.at[i] = ++pro.now;
+            }
+            i = NOBODY;
+        }
+    }
+    return i;
+}
+
+static void pro_evicted(u64 i)
+{
+    u32 kind = pro.kind[i];
+    pro.kind[i] = NONE;
+    pro.marked[i] = false;
+    if (kind != ON_TEST)
+        return;
+    counted[0]++;
+    push_back(&pro.names, buffers[i].blkno);
+    pro.name_at[buffers[i].blkno] = pro.at[i];
+    while (pro.names.n > pro.most && pro_end_test(NOBODY))
+        ;
+}
+
+TEST(clockpro_evicts_as_its_model)
+{
+    check_model(&(struct model){"clockpro", pro_begins, pro_insert, stays,
+                                pro_victim, NULL, pro_evicted});
+}
+
+/* ---- MGLRU ---- */
+
+/* What each buffer's generation is (0: none, or unwanted), how often it was
+ * used since it came there, and in which order. */
+static struct {
+    u64 least, margin; /* the tunables */
+    u64 generation[BUFFERS], uses[BUFFERS], at[BUFFERS], now, most;
+    u64 oldest, youngest;
+    u64 again[2][4], total[2][4]; /* of the past, since */
+    u64 name_born[BLOCKS], name_tier[BLOCKS];
+    struct numbers names, unwanted;
+} gen;
+
+static void gen_begins(const struct policy *p, u64 *seed)
+{
+    memset(&gen, 0, sizeof gen);
+    gen.oldest = 1;
+    gen.youngest = 2;
+    gen.least = 1 + random_u64(seed) % 6;
+    gen.margin = 100 + random_u64(seed) % 100;
+    tunable_named(p, "least_refaults")->value = gen.least;
+    tunable_named(p, "margin_percent")->value = gen.margin;
+}
+
+static u64 gen_number(u64 from, u64 to)
+{
+    u64 n = 0;
+    for (u64 i = 0; i < BUFFERS; i++)
+        n += gen.generation[i] >= from && gen.generation[i] <= to;
+    return n;
+}
+
+static u64 gen_tier(u64 i)
+{
+    static const u64 tier[] = {0, 0, 1, 2, 2};
+    return gen.uses[i] < NELEM(tier) ? tier[gen.uses[i]] : 3;
+}
+
+static void gen_insert(u64 i, bool reuse)
+{
+    u64 blkno = buffers[i].blkno;
+    take(&gen.unwanted, i);
+    if (!reuse) {
+        gen.generation[i] = 0;
+        push_back(&gen.unwanted, i);
+    } else if (gen.generation[i]) {
+        gen.uses[i]++;
+    } else {
+        if (take(&gen.names, blkno) &&
+            gen.youngest < gen.name_born[blkno] + 4) {
+            gen.again[1][gen.name_tier[blkno]]++;
+            counted[1]++;
+        }
+        gen.generation[i] = gen.youngest - 1;
+        gen.uses[i] = 1;
+        gen.at[i] = ++gen.now;
+        gen.most = MAX(gen.most, gen_number(1, NOBODY));
+    }
+}
+
+static bool gen_protects(u64 tier)
+{
+    for (u64 t = 1; t <= tier; t++) {
+        u64 again = gen.again[0][t] + gen.again[1][t];
+        u64 total = gen.total[0][t] + gen.total[1][t];
+        u64 base = gen.again[0][0] + gen.again[1][0] + 1;
+        u64 of = gen.total[0][0] + gen.total[1][0] + gen.least;
+        if (again >= gen.least && 100 * again * of > gen.margin * base * total)
+            return true;
+    }
+    return false;
+}
+
+static u64 gen_first(void)
+{
+    u64 best = NOBODY;
+    for (u64 i = 0; i < BUFFERS; i++) {
+        if (!evictable[i] || !gen.generation[i])
+            continue;
+        if (best == NOBODY || gen.generation[i] < gen.generation[best] ||
+            (gen.generation[i] == gen.generation[best] &&
+             gen.at[i] < gen.at[best]))
+            best = i;
+    }
+    return best;
+}
+
+static u64 gen_victim(void)
+{
+    bool spared[4];
+    u64 i = first_evictable(&gen.unwanted);
+    for (u64 tier = 0; tier < 4; tier++)
+        spared[tier] = gen_protects(tier);
+    while (i == NOBODY && (i = gen_first()) != NOBODY) {
+        if (!spared[gen_tier(i)] || gen.generation[i] == gen.youngest)
+            break;
+        gen.total[1][gen_tier(i)]++;
+        counted[0]++;
+        gen.generation[i]++;
+        gen.uses[i] = 0;
+        gen.at[i] = ++gen.now;
+        i = NOBODY;
+    }
+    return i;
+}
+
+static void gen_turn(void)
+{
+    for (; gen.oldest + 1 < gen.youngest && !gen_number(gen.oldest, gen.oldest);
+         gen.oldest++, counted[3]++) {
+        for (u64 t = 0; t < 4; t++) {
+            gen.again[0][t] = (gen.again[0][t] + gen.again[1][t]) / 2;
+            gen.total[0][t] = (gen.total[0][t] + gen.total[1][t]) / 2;
+            gen.again[1][t] = gen.total[1][t] = 0;
+        }
+    }
+    u64 joined = gen_number(gen.youngest - 1, gen.youngest - 1);
+    if (gen.youngest < gen.oldest + 3 && 4 * joined < gen_number(1, NOBODY)) {
+        gen.youngest++;
+        counted[2]++;
+    }
+}
+
+static void gen_evicted(u64 i)
+{
+    u64 blkno = buffers[i].blkno;
+    if (!take(&gen.unwanted, i)) {
+        gen.total[1][gen_tier(i)]++;
+        push_back(&gen.names, blkno);
+        gen.name_born[blkno] = gen.youngest;
+        gen.name_tier[blkno] = gen_tier(i);
+        shorten(&gen.names, gen.most);
+    }
+    gen.generation[i] = 0;
+    gen_turn();
+}
+
+TEST(mglru_evicts_as_its_model)
+{
+    check_model(&(struct model){"mglru", gen_begins, gen_insert, stays,
+                                gen_victim, NULL, gen_evicted});
+}
+
 /* ---- CFLRU ---- */
 
 static u64 window_percent;

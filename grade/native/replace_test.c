@@ -533,6 +533,140 @@ TEST(wtinylfu_evicts_first_what_nobody_will_want)
     check_eq(replace(p, 5), 4);
 }
 
+/* 4 blocks. In brackets the clock, first what came first: h is hot, t in its
+ * test, c another cold block, n a name; * is a mark. m is the most hot ones. */
+TEST(clockpro_keeps_what_was_used_again_in_its_test)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "clockpro");
+    insert_all(p, 0, 3);
+    use(p, 0);                  /* [0t* 1t 2t 3t] m 0 */
+    check_eq(replace(p, 4), 1); /* [2c 3c 0h 4t] m 3: three tests ended */
+    check_eq(replace(p, 5), 2);
+    check_eq(replace(p, 6), 3); /* [0h 4t 5t 6t] */
+    use(p, 0);
+    check_eq(replace(p, 7), 4); /* [0h* 4n 5t 6t 7t] */
+    check_eq(replace(p, 4), 5); /* [0h* 5n 6t 7t 4h] m 2 */
+    use(p, 6);                  /* hot, so 0 loses its mark, 7 its test: */
+    check_eq(replace(p, 8), 7); /* [4h 6h 0h 8t] m 1, and then 3 */
+    check_eq(replace(p, 9), 8); /* [4h 6h 0h 8n 9t] */
+    check_eq(replace(p, 8), 9); /* [0h 9n 8h 4c 6c] m 2 */
+    check_victims(p, (u32[]){4, 6, 0, 8}, 4);
+    check(p->replace.victim() == NULL);
+    check_eq(counter_of(p, "to_hot"), 2);     /* 0, 6 */
+    check_eq(counter_of(p, "remembered"), 2); /* 4, 8 */
+    check_eq(counter_of(p, "ended"), 6);      /* 1 2 3, 5 7, 9 */
+    check_eq(counter_of(p, "from_cold"), 4);  /* 4, 5, 8, 9 */
+}
+
+TEST(clockpro_begins_a_test_for_a_cold_block_that_was_used_after_its_test)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "clockpro");
+    insert_all(p, 0, 3);
+    use(p, 0);
+    use(p, 1);                  /* [0t* 1t* 2t 3t] */
+    check_eq(replace(p, 4), 2); /* [3c 0h 1t 4t] */
+    check_eq(replace(p, 5), 3);
+    check_eq(replace(p, 6), 1); /* [0h 1n 4t 5t 6t] */
+    check_eq(replace(p, 1), 4); /* [0h 4n 5t 6t 1h] */
+    check_eq(counter_of(p, "remembered"), 1);
+    check_victims(p, (u32[]){5, 6, 0, 1}, 4);
+}
+
+TEST(clockpro_remembers_as_many_names_as_there_were_blocks)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "clockpro");
+    insert_all(p, 0, 1);
+    for (u32 i = 2; i <= 4; i++)
+        check_eq(replace(p, i), i - 2); /* [1n 2n 3t 4t]: 0 is forgotten */
+    check_eq(replace(p, 0), 3);         /* [2n 3n 4t 0t] */
+    check_eq(counter_of(p, "remembered"), 0);
+    check_eq(replace(p, 3), 4); /* [4n 0t 3h] */
+    check_eq(counter_of(p, "remembered"), 1);
+}
+
+TEST(clockpro_evicts_first_what_nobody_will_want_and_forgets_it)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "clockpro");
+    insert_all(p, 0, 3);
+    use(p, 3);
+    remove_block(p, 3);
+    insert(p, 3, false);
+    check_eq(replace(p, 4), 3);
+    check_eq(replace(p, 3), 0);
+    check_eq(counter_of(p, "remembered"), 0);
+}
+
+TEST(clockpros_hands_pass_over_a_block_in_use_and_leave_it_in_its_place)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "clockpro");
+    insert_all(p, 0, 3);
+    remove_block(p, 0);
+    remove_block(p, 1); /* [0t 1t 2t 3t] */
+    check_eq(evict(p), 2);
+    insert(p, 0, true);
+    insert(p, 1, true); /* [0t* 1t* 2n 3t], then [1c* 3c 0h], [3c 0h 1t] */
+    check_victims(p, (u32[]){3, 1, 0}, 3);
+}
+
+/* 4 blocks; one refault is enough to protect a tier. In brackets a generation,
+ * first what came first; ' is a use that counts. */
+TEST(mglru_protects_the_tier_whose_blocks_came_again)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "mglru");
+    tunable_named(p, "least_refaults")->value = 1;
+    tunable_named(p, "margin_percent")->value = 100;
+    insert_all(p, 0, 3);
+    use(p, 0);                  /* [0'' 1' 2' 3'] [] */
+    check_eq(replace(p, 4), 0); /* tier 1: 0 of 1 came again */
+    check_eq(replace(p, 0), 1); /* tier 1: 1 of 1; tier 0: 0 of 1 */
+    use(p, 2);                  /* [2'' 3' 4' 0'] [] */
+    check_eq(replace(p, 5), 3); /* [4' 0' 5'] [2]; tier 1: 1 of 2 */
+    use(p, 4);
+    use(p, 0);
+    use(p, 5);                  /* all of them are protected, 2 is left: */
+    check_eq(replace(p, 6), 2); /* [] [4 0 5 6'] [], tier 1: 1 of 5 */
+    check_eq(counter_of(p, "protected"), 4);
+    check_eq(counter_of(p, "born"), 1);
+    check_eq(counter_of(p, "ended"), 0);
+    check_eq(replace(p, 7), 4); /* [0 5 6' 7'] [] */
+    check_eq(counter_of(p, "ended"), 1);
+    check_victims(p, (u32[]){0, 5, 6, 7}, 4);
+    check(p->replace.victim() == NULL);
+    check_eq(counter_of(p, "refaults"), 1);
+}
+
+TEST(mglru_evicts_what_came_first_while_it_has_learned_nothing)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "mglru");
+    insert_all(p, 0, 3);
+    for (u32 i = 0; i < 9; i++)
+        use(p, 0);
+    check_victims(p, (u32[]){0, 1, 2, 3}, 4);
+    check_eq(counter_of(p, "protected"), 0);
+}
+
+TEST(mglru_evicts_first_what_nobody_will_want_and_forgets_it)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "mglru");
+    insert_all(p, 0, 3);
+    use(p, 3);
+    remove_block(p, 3);
+    insert(p, 3, false);
+    check_eq(replace(p, 4), 3);
+    check_eq(replace(p, 3), 0);
+    check_eq(counter_of(p, "refaults"), 0);
+}
+
+TEST(mglru_keeps_the_place_of_a_block_in_use_and_evicts_another)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "mglru");
+    insert_all(p, 0, 3);
+    remove_block(p, 0);
+    check_eq(evict(p), 1);
+    insert(p, 0, true);
+    check_victims(p, (u32[]){0, 2, 3}, 3);
+}
+
 /* 4 blocks: A1in keeps 1 of them, A1out has 2 names. Block 0 is the older of
  * these when it comes, so its victim's name would push it out. */
 TEST(two_q_looks_a_name_up_before_it_makes_room)
@@ -611,6 +745,11 @@ TEST(wtinylfu_keeps_its_working_set_through_a_scan)
 TEST(sieve_keeps_its_working_set_through_a_scan)
 {
     check_eq(outlive_a_scan("sieve"), 4);
+}
+
+TEST(clockpro_keeps_its_working_set_through_a_scan)
+{
+    check_eq(outlive_a_scan("clockpro"), 4);
 }
 
 TEST(lru_loses_its_working_set_to_a_scan)

@@ -15,6 +15,7 @@ POLICIES = {
     "2q": libcachesim.TwoQ,
     "arc": libcachesim.ARC,
     "lirs": libcachesim.LIRS,
+    "clockpro": libcachesim.ClockPro,
     "sieve": libcachesim.Sieve,
     "s3fifo": libcachesim.S3FIFO,
 }

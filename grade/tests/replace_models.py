@@ -431,6 +431,152 @@ def wtinylfu(trace: Sequence[int], size: int) -> int:
     return hits
 
 
+def clockpro(trace: Sequence[int], size: int) -> int:
+    """Section 4 of the paper, for a cache as large as the blocks that it had so far, and with no
+    hot block allowed at first. The clock has blocks and names, the list's tail first."""
+    clock: OrderedDict[int, str] = OrderedDict()  # "hot", "cold", "test" or "name"
+    marked: set[int] = set()
+    hits = most = cached = hot = hot_most = 0
+
+    def end_test(block: int) -> None:
+        nonlocal hot_most
+        if clock[block] == "name":
+            del clock[block]
+        else:
+            clock[block] = "cold"
+        hot_most = min(hot_most + 1, most - 1)
+
+    def heat(block: int) -> None:
+        """It was used in its test; the hot hand moves as far as it must."""
+        nonlocal hot, hot_most
+        clock[block] = "hot"
+        clock.move_to_end(block)
+        hot += 1
+        hot_most = max(hot_most - 1, 0)
+        while hot > hot_most:
+            for passed in list(clock):
+                if clock[passed] == "hot":
+                    break
+                if clock[passed] in ("test", "name"):
+                    end_test(passed)
+            if hot <= hot_most:
+                return
+            if passed in marked:
+                marked.remove(passed)
+            else:
+                clock[passed] = "cold"
+                hot -= 1
+            clock.move_to_end(passed)
+
+    def make_room() -> None:
+        while True:
+            block = next(b for b, kind in clock.items() if kind in ("cold", "test"))
+            kind = clock[block]
+            if block not in marked:
+                break
+            marked.remove(block)
+            if kind == "test":
+                heat(block)
+            else:
+                clock[block] = "test"
+                clock.move_to_end(block)
+        if kind == "test":
+            clock[block] = "name"
+        else:
+            del clock[block]
+        while sum(kind == "name" for kind in clock.values()) > most:
+            end_test(next(b for b, kind in clock.items() if kind in ("test", "name")))
+
+    for block in trace:
+        if clock.get(block, "name") != "name":
+            hits += 1
+            marked.add(block)
+            continue
+        if cached == size:
+            make_room()
+            cached -= 1
+        cached += 1
+        most = max(most, cached)
+        if block in clock:
+            heat(block)
+        else:
+            clock[block] = "test"
+    return hits
+
+
+def judged_clockpro(trace: Sequence[int], size: int) -> int:
+    """As libCacheSim has it: once as many blocks are cold as may be, half of the cache, it takes in
+    no block. So none is ever evicted, and none becomes hot."""
+    kept: set[int] = set()
+    hits = 0
+    for block in trace:
+        hits += block in kept
+        if len(kept) < size // 2:
+            kept.add(block)
+    return hits
+
+
+def mglru(trace: Sequence[int], size: int) -> int:
+    """As the policy's head has it, which says where Linux differs."""
+    generations: dict[int, deque[int]] = {1: deque(), 2: deque()}  # the oldest first
+    uses: dict[int, int] = {}
+    names: OrderedDict[int, tuple[int, int]] = OrderedDict()  # the youngest then, the tier
+    # Of each tier: refaults, and victims with protected blocks.
+    now, past = ([[0, 0] for _ in range(4)] for _ in range(2))
+    hits = most = 0
+
+    def protected_tiers() -> list[int]:
+        sums = [(a + c, b + d) for (a, b), (c, d) in zip(now, past, strict=True)]
+        base, of = sums[0]
+        for tier in (1, 2, 3):
+            again, total = sums[tier]
+            if again >= 8 and again * (of + 8) > 2 * (base + 1) * total:
+                return list(range(tier, 4))
+        return []
+
+    def turn() -> None:
+        while len(generations) > 2 and not generations[oldest := min(generations)]:
+            del generations[oldest]
+            for i in range(4):
+                past[i] = [(old + new) // 2 for old, new in zip(past[i], now[i], strict=True)]
+                now[i] = [0, 0]
+        youngest = max(generations)
+        if len(generations) < 4 and len(generations[youngest - 1]) * 4 < len(uses):
+            generations[youngest + 1] = deque()
+
+    def make_room() -> None:
+        spared = protected_tiers()
+        while True:
+            generation = min(g for g, blocks in generations.items() if blocks)
+            block = generations[generation].popleft()
+            tier = next(t for t, limit in enumerate((1, 2, 4, len(trace))) if uses[block] <= limit)
+            now[tier][1] += 1
+            if tier not in spared or generation == max(generations):
+                break
+            uses[block] = 0
+            generations[generation + 1].append(block)
+        del uses[block]
+        names[block] = (max(generations), tier)
+        if len(names) > most:
+            names.popitem(last=False)
+        turn()
+
+    for block in trace:
+        if block in uses:
+            hits += 1
+            uses[block] += 1
+            continue
+        if len(uses) == size:
+            make_room()
+        if block in names:
+            youngest, tier = names.pop(block)
+            now[tier][0] += max(generations) - youngest < 4
+        uses[block] = 1
+        generations[max(generations) - 1].append(block)
+        most = max(most, len(uses))
+    return hits
+
+
 MODELS = {
     "lru": lru,
     "clock": clock,
@@ -441,14 +587,17 @@ MODELS = {
     "sieve": sieve,
     "s3fifo": s3fifo,
     "wtinylfu": wtinylfu,
+    "clockpro": clockpro,
+    "mglru": mglru,
 }
-# The same as libCacheSim 0.3.5 has them, which has no CAR. Three differ from ours.
+# The same as libCacheSim 0.3.5 has them, which has neither CAR nor MGLRU. Four differ from ours.
 JUDGED = {
     "lru": lru,
     "clock": clock,
     "2q": two_q,
     "arc": partial(arc, whole=False),
     "lirs": judged_lirs,
+    "clockpro": judged_clockpro,
     "sieve": sieve,
     "s3fifo": partial(s3fifo, as_judge=True),
 }

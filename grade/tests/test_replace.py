@@ -75,6 +75,8 @@ EXPECTED = {
     "sieve": [492, 3283, 5887, 11184],
     "s3fifo": [568, 3552, 6492, 11720],
     "wtinylfu": [510, 3555, 6702, 11723],
+    "clockpro": [531, 3631, 6675, 11910],
+    "mglru": [343, 2062, 4423, 10953],
     "cflru": [320, 2021, 3799, 10189],  # all clean, so LRU's
 }
 
@@ -125,7 +127,9 @@ def hot_ms(make_image: MakeImage):
     return run
 
 
-@pytest.mark.parametrize("policy", ["2q", "arc", "car", "lirs", "s3fifo", "sieve", "wtinylfu"])
+@pytest.mark.parametrize(
+    "policy", ["2q", "arc", "car", "clockpro", "lirs", "s3fifo", "sieve", "wtinylfu"]
+)
 def test_a_scan_leaves_alone_what_is_read_again(hot_ms, policy: str) -> None:
     assert hot_ms(policy) < hot_ms("lru") / 2
 

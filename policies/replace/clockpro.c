@@ -1,0 +1,238 @@
+/*
+ * CLOCK-Pro: LIRS (lirs.c) with the marks of a clock, and with a share of cold
+ * blocks that adapts.
+ *
+ * All blocks stand on one clock. Hot ones came again soon; the others are cold.
+ * A cold block that comes begins its test: if it is used again before the test
+ * ends, it becomes hot. Three hands go round:
+ *
+ * - The cold hand is at the cold block that came first. Without a mark, it is
+ *   the victim, and during its test its name stays on the clock. With a mark,
+ *   it is hot from now on if it is in its test; else it begins a test.
+ * - The hot hand is at the hot block that came first. It moves when there are
+ *   more hot blocks than `hot_most`. A marked one loses the mark and comes
+ *   last; another is cold from now on, without a test. Tests of blocks and
+ *   names that the hand passes end.
+ * - The test hand is at the first block or name in its test. It ends tests
+ *   while there are more names than blocks in the cache.
+ *
+ * A block that comes while its name is on the clock is hot at once. hot_most
+ * is the paper's m - m_c. It goes up by 1 with each test that ends without a
+ * use, and down by 1 with each use in a test.
+ *
+ * The paper does not say how m_c begins: here hot_most is 0. A policy is not
+ * told the size of the cache: it is the most blocks that there were at once.
+ * Names take at most GHOSTS, and leave in the order of eviction. The hands pass
+ * over blocks that are dirty or in use; if no cold block is left, the hot hand
+ * makes one. A block that will not be wanted again is the next victim, and is
+ * not remembered. There is no tunable, as in the paper.
+ *
+ * A use shows as remove and insert, and sets the mark. The order on the clock
+ * is that of word[PLACE]; a block that comes last has the highest number.
+ *
+ * Source: Jiang, Chen and Zhang, "CLOCK-Pro: An Effective Improvement of the
+ * CLOCK Replacement", USENIX 2005, section 4.
+ */
+#include "kernel/policy/policy.h"
+#include "policies/lib/ghost.h"
+
+enum { FROM_COLD, TO_HOT, REMEMBERED, ENDED };
+
+static struct policy_counter counters[] = {
+    {"from_cold", "blocks", "victims in a test, whose names were kept"},
+    {"to_hot", "blocks", "used again in their test while they were cached"},
+    {"remembered", "blocks", "that came again while their name was known"},
+    {"ended", "blocks", "whose test ended without a use"},
+    {0},
+};
+
+/* The words of a block: STATE is the kind that it is, and MARKED. TEST is a
+ * cold block in its test, COLD another. */
+enum { STATE, PLACE };
+enum { NONE, UNWANTED, HOT, COLD, TEST, KINDS, MARKED = 8 };
+
+static struct {
+    struct tree evictable; /* by PLACE */
+    u64 n;                 /* blocks of this kind; unused for NONE */
+} kinds[KINDS];
+static u64 hot_most, most; /* blocks: hot ones; in the cache */
+static u64 last_place;
+static struct ghosts names; /* word: PLACE */
+
+static void clockpro_start(void)
+{
+    for (u32 i = 0; i < KINDS; i++) {
+        kinds[i].evictable.root = NULL;
+        kinds[i].n = 0;
+    }
+    ghosts_init_shared(&names, 0);
+    hot_most = most = 0;
+}
+
+static u64 kind_of(const struct block *b)
+{
+    return b->word[STATE] % MARKED;
+}
+
+static struct block *first_of(u32 kind)
+{
+    struct tree_node *n = tree_at_or_after(&kinds[kind].evictable, 0);
+    return n ? TREE_ITEM(n, struct block, node) : NULL;
+}
+
+static void clockpro_remove(struct block *b)
+{
+    tree_remove(&kinds[kind_of(b)].evictable, &b->node);
+}
+
+static void become(struct block *b, u64 kind, u64 place)
+{
+    kinds[kind_of(b)].n--;
+    kinds[kind].n++;
+    b->word[STATE] = kind;
+    b->word[PLACE] = place;
+    tree_insert(&kinds[kind].evictable, &b->node, place);
+}
+
+/* The same for a block that is evictable already. */
+static void change(struct block *b, u64 kind, u64 place)
+{
+    clockpro_remove(b);
+    become(b, kind, place);
+}
+
+/* The first test, of a block or a name, ends if it began before this place. */
+static bool end_test(u64 before)
+{
+    struct block *b = first_of(TEST);
+    const struct ghost *g = ghosts_oldest(&names);
+    bool of_name = g && (!b || g->word < b->word[PLACE]);
+    u64 place = of_name ? g->word : b ? b->word[PLACE] : before;
+    if (place >= before)
+        return false;
+    if (of_name) {
+        ghosts_shrink(&names, names.n - 1);
+    } else {
+        u64 mark = b->word[STATE] & MARKED;
+        change(b, COLD, place);
+        b->word[STATE] |= mark;
+    }
+    counters[ENDED].value++;
+    hot_most = MIN(hot_most + 1, most - MIN(most, 1));
+    return true;
+}
+
+/* A move of the hot hand: to a hot block, and over it if there are too many of
+ * them then, or if it must. False: it did not move over one. */
+static bool move_hot_hand(bool must)
+{
+    struct block *b = first_of(HOT);
+    while (b && end_test(b->word[PLACE]))
+        ;
+    if (!b || (!must && kinds[HOT].n <= hot_most))
+        return false;
+    change(b, b->word[STATE] & MARKED ? HOT : COLD, ++last_place);
+    return true;
+}
+
+static void limit_hot(void)
+{
+    while (kinds[HOT].n > hot_most && move_hot_hand(false))
+        ;
+}
+
+/* A cold block was used in its test. */
+static void heed_use(void)
+{
+    hot_most -= MIN(hot_most, 1);
+}
+
+/* A block that was not cached. */
+static void come(struct block *b)
+{
+    u64 blocks = kinds[HOT].n + kinds[COLD].n + kinds[TEST].n + 1;
+    bool known = ghosts_forget(&names, b->disk, b->blkno);
+    most = MAX(most, blocks);
+    become(b, known ? HOT : TEST, ++last_place);
+    if (known) {
+        counters[REMEMBERED].value++;
+        heed_use();
+        limit_hot();
+    }
+}
+
+static void clockpro_insert(struct block *b, bool reuse)
+{
+    if (!reuse) {
+        become(b, UNWANTED, ++last_place);
+    } else if (kind_of(b) >= HOT) {
+        b->word[STATE] |= MARKED;
+        tree_insert(&kinds[kind_of(b)].evictable, &b->node, b->word[PLACE]);
+    } else {
+        come(b);
+    }
+}
+
+static struct block *at_cold_hand(void)
+{
+    struct block *cold = first_of(COLD), *test = first_of(TEST);
+    bool is_test = test && (!cold || test->word[PLACE] < cold->word[PLACE]);
+    return is_test ? test : cold;
+}
+
+static struct block *clockpro_victim(void)
+{
+    struct block *b = first_of(UNWANTED);
+    while (!b) {
+        b = at_cold_hand();
+        if (!b && !move_hot_hand(true))
+            return NULL;
+        if (!b || !(b->word[STATE] & MARKED))
+            continue;
+        bool hot = kind_of(b) == TEST;
+        change(b, hot ? HOT : TEST, ++last_place);
+        if (hot) {
+            counters[TO_HOT].value++;
+            heed_use();
+            limit_hot();
+        }
+        b = NULL;
+    }
+    return b;
+}
+
+static void clockpro_evicted(const struct block *b)
+{
+    kinds[kind_of(b)].n--;
+    if (kind_of(b) != TEST)
+        return;
+    counters[FROM_COLD].value++;
+    ghosts_remember(&names, b->disk, b->blkno)->word = b->word[PLACE];
+    while (names.n > most && end_test(last_place + 1))
+        ;
+}
+
+static const char *clockpro_check(void)
+{
+    for (u32 i = UNWANTED; i < KINDS; i++) {
+        if (kinds[i].evictable.root && !kinds[i].n)
+            return "the blocks of a kind are miscounted";
+    }
+    return names.n > most ? "more names are remembered than there are blocks"
+           : hot_most > most - MIN(most, 1) ? "no block may be cold"
+                                            : NULL;
+}
+
+static const struct policy clockpro = {
+    .kind = POLICY_REPLACE,
+    .name = "clockpro",
+    .about = "hot, cold and test blocks on one clock with three hands",
+    .counters = counters,
+    .start = clockpro_start,
+    .check = clockpro_check,
+    .replace = {.insert = clockpro_insert,
+                .remove = clockpro_remove,
+                .victim = clockpro_victim,
+                .evicted = clockpro_evicted},
+};
+POLICY(clockpro);
