@@ -16,6 +16,11 @@ static struct {
     u64 mark, sixteenths;
     u64 last, same, begun; /* of strides */
     i64 step;
+    u64 degree, distance; /* of AMP; mark is where its next set begins */
+    i64 history[READS];   /* of Leap, all of it */
+    u64 nhistory, size, hits;
+    struct wish started;
+    bool reads; /* there was one */
 } m;
 
 static u64 tunable[3]; /* of the policy, as drawn */
@@ -204,6 +209,90 @@ static bool stride_follows(const struct access *a)
     return step <= (i64)tunable[2] && -step <= (i64)tunable[2];
 }
 
+static struct wish amp(const struct access *a)
+{
+    u64 most = blocks_of(tunable[1], a, 2);
+    if (!m.next || end_of(a) <= m.next)
+        return wish_for(a, 0, 0);
+    bool early = m.degree > tunable[0];
+    if (!m.degree) {
+        m.degree = MIN(a->nblocks, most);
+    } else if (a->found == MISSING && a->block >= m.next && a->block < m.end) {
+        counted[1]++;
+        m.degree = MAX(m.degree - 1, 1);
+        m.distance = m.distance ? m.distance - 1 : 0;
+    } else if (m.mark && a->block >= m.mark) {
+        counted[0]++;
+        counted[2] += a->found == COMING;
+        m.distance += a->found == COMING;
+        m.degree = MIN(m.degree + a->nblocks, most);
+        m.mark = m.end > a->block ? m.end : 0;
+    }
+    m.distance = early ? m.distance : tunable[0] / 2;
+    while (m.distance >= m.degree)
+        m.distance--;
+    early = a->found != MISSING;
+    u64 from = early ? MAX(m.end, end_of(a)) : end_of(a);
+    if (early && (m.degree <= tunable[0] || end_of(a) + m.distance <= m.end))
+        return wish_for(a, 0, 0);
+    struct wish w = wish_for(a, from, from + m.degree);
+    if (w.n)
+        m.end = w.first + w.n;
+    m.mark = !early ? m.end : w.n ? w.first : m.mark;
+    return w;
+}
+
+/* By counting each distance, without a vote. */
+static i64 leap_trend(void)
+{
+    for (u64 of = 32 / tunable[0]; of <= 32; of += of) {
+        u64 from = m.nhistory > of ? m.nhistory - of : 0;
+        for (u64 i = from; i < m.nhistory; i++) {
+            u64 n = 0;
+            for (u64 k = from; k < m.nhistory; k++)
+                n += m.history[k] == m.history[i];
+            if (2 * n > of)
+                return m.history[i];
+        }
+    }
+    return 0;
+}
+
+static struct wish leap(const struct access *a)
+{
+    struct wish none = {0}, w = {.n = a->nblocks};
+    bool adds = m.reads && a->block != m.last;
+    if (adds)
+        m.history[m.nhistory++] = m.step = a->block - m.last;
+    m.reads = true;
+    for (u64 i = 0; a->found != MISSING && adds && i < m.size; i++)
+        m.hits += a->block == m.started.first + i * m.started.step;
+    if (a->found != MISSING)
+        return none;
+    i64 trend = leap_trend();
+    u64 size = trend && m.history[m.nhistory - 1] == trend;
+    if (m.hits)
+        for (size = 1; size <= m.hits; size *= 2)
+            ;
+    size = MAX(m.size / 2, MIN(size, tunable[1]));
+    m.begun = trend ? (u64)trend : m.begun; /* the last trend */
+    m.size = m.begun ? size : 0;
+    m.hits = 0;
+    counted[0] += trend != 0;
+    counted[1] += !trend && m.size;
+    counted[2] += !m.size;
+    if (m.size)
+        m.started =
+            (struct wish){.first = a->block + m.begun, .step = (i64)m.begun};
+    w.first = m.started.first;
+    w.step = m.started.step;
+    for (i64 at = w.first;
+         w.times < m.size && at >= 0 && at + a->nblocks <= a->file_blocks;
+         at += w.step)
+        w.times++;
+    return w.times ? w : none;
+}
+
 /* ---- runs ---- */
 
 typedef struct wish model_fn(const struct access *);
@@ -225,7 +314,9 @@ static void draw_read(struct access *a, u64 *seed)
     a->nblocks = how == 9 ? n : a->nblocks ? a->nblocks : n;
     if (how == 8 || (u64)to + a->nblocks > a->file_blocks)
         a->nblocks = n;
-    a->found = random_u64(seed) % 8 == 0 || (u64)to >= m.end ? MISSING : CACHED;
+    a->found = random_u64(seed) % 8 == 0 || (u64)to >= m.end ? MISSING
+               : random_u64(seed) % 8 == 0                   ? COMING
+                                                             : CACHED;
     if (random_u64(seed) % 16 == 0)
         a->hint = random_u64(seed) % 2 ? HINT_SEQUENTIAL : HINT_NONE;
 }
@@ -277,7 +368,8 @@ static void run(const struct policy *p, model_fn *model, u64 seed, u64 most)
         }
         draw_read(&a, &seed);
         if (p->prefetch.follows && m.next)
-            check(p->prefetch.follows(&s, &a) == stride_follows(&a));
+            check(p->prefetch.follows(&s, &a) ==
+                  (model == leap || stride_follows(&a)));
         struct wish want = model(&a);
         p->prefetch.ahead(&s, &a, &got);
         check_wish(&got, &want);
@@ -326,4 +418,14 @@ TEST(ondemand_wishes_as_its_model)
 TEST(stride_wishes_as_its_model)
 {
     check_model("stride", stride, 12);
+}
+
+TEST(amp_wishes_as_its_model)
+{
+    check_model("amp", amp, 400);
+}
+
+TEST(leap_wishes_as_its_model)
+{
+    check_model("leap", leap, 12);
 }

@@ -16,6 +16,7 @@ static struct {
     struct streams streams;
     struct access access;
     bool cached[BLOCKS];
+    u64 coming; /* this block is not there yet; 0: all are */
     struct wish wish;
 } file;
 
@@ -40,7 +41,9 @@ static void read_file(u64 block, u64 n)
     struct access *a = &file.access;
     a->block = block;
     a->nblocks = n;
-    a->found = file.cached[block] ? CACHED : MISSING;
+    a->found = !file.cached[block]                   ? MISSING
+               : file.coming && block == file.coming ? COMING
+                                                     : CACHED;
     struct stream *s = stream_of(&file.streams, a, &file.policy->prefetch);
     file.wish = (struct wish){.times = 1};
     file.policy->prefetch.ahead(s, a, &file.wish);
@@ -334,6 +337,221 @@ TEST(hints_reads_ahead_only_where_the_program_says_so)
     reads(10, 1, "19-26"); /* half of it is left */
     reads(11, 1, "");
     reads(900, 1, "901-916");
+}
+
+/* Read the blocks from one to another, one by one; nothing is wished for. */
+#define reads_on(block, last) check_reads_on(block, last, __LINE__)
+static void check_reads_on(u64 block, u64 last, u32 line)
+{
+    for (; block <= last; block++)
+        check_read(block, 1, "", line);
+}
+
+/* ---- AMP ---- */
+
+TEST(amps_degree_grows_with_each_set_that_was_used)
+{
+    open_file("amp", BLOCKS);
+    reads(0, 1, "");
+    reads(1, 1, "2"); /* p 1 */
+    reads_on(2, 2);
+    reads(3, 1, "4-5");
+    reads_on(4, 5);
+    reads(6, 1, "7-9");
+    reads_on(7, 9);
+    reads(10, 1, "11-14");
+    reads_on(11, 14);
+    reads(15, 1, "16-20"); /* p 5, more than 4: from now on before a miss */
+    reads_on(16, 18);
+    reads(19, 1, "21-25"); /* g is 2: at the block 2 before the end */
+    reads_on(20, 23);
+    reads(24, 1, "26-31"); /* p 6 */
+    check_eq(counter("grown"), 5);
+    check_eq(counter("lost") + counter("late"), 0);
+}
+
+TEST(amps_distance_grows_when_the_reader_waits_for_a_set)
+{
+    open_file("amp", BLOCKS);
+    reads(0, 4, "");
+    reads(4, 4, "8-11");
+    reads(8, 4, "");
+    reads(12, 4, "16-23"); /* p 8 */
+    reads(16, 4, "");
+    reads(20, 4, "24-31"); /* g 2, and it reads behind the trigger */
+    file.coming = 24;
+    reads(24, 1, ""); /* waits: p 9, g 3 */
+    check_eq(counter("late"), 1);
+    reads_on(25, 28);
+    reads(29, 1, "32-40");
+    file.coming = 33; /* not the first of a set */
+    reads_on(30, 36);
+    check_eq(counter("late"), 1);
+}
+
+TEST(amp_shrinks_when_what_it_read_is_gone)
+{
+    open_file("amp", BLOCKS);
+    reads(0, 8, "");
+    reads(8, 8, "16-23"); /* p 8, g 2 */
+    reads_on(16, 20);
+    reads(21, 1, "");
+    reads(22, 1, "24-31");
+    file.cached[24] = file.cached[25] = false;
+    reads_on(23, 23);
+    reads(24, 1, "25-31"); /* p 7, g 1 */
+    check_eq(counter("lost"), 1);
+    reads_on(25, 30);
+    reads(31, 1, "32-38");
+}
+
+TEST(amp_reads_nothing_ahead_of_random_reads)
+{
+    open_file("amp", BLOCKS);
+    reads(500, 1, "");
+    reads(700, 2, "");
+    reads(300, 1, "");
+    reads(300, 1, ""); /* nothing new */
+    reads(301, 1, "302");
+    reads(702, 2, "704-705"); /* another stream, with a p of its own */
+}
+
+TEST(amp_stops_at_its_limit_and_at_the_end_of_the_file)
+{
+    open_file("amp", 100);
+    set("max_kb", 128); /* 16 blocks */
+    reads(0, 20, "");
+    reads(20, 20, "40-55");
+    reads(40, 16, "56-71");
+    reads(56, 16, "72-87");
+    reads(72, 16, "88-99");
+    reads(88, 12, "");
+}
+
+/* ---- Leap ---- */
+
+TEST(leap_begins_when_most_of_the_last_eight_distances_are_equal)
+{
+    open_file("leap", BLOCKS);
+    reads_on(0, 4);
+    reads(5, 1, "6"); /* five of eight */
+    reads_on(6, 6);
+    reads(7, 1, "8 9"); /* one hit */
+    reads_on(8, 9);
+    reads(10, 1, "11 12 13 14");
+    file.coming = 11; /* is a hit, too */
+    reads_on(11, 14);
+    reads(15, 1, "16 17 18 19 20 21 22 23");
+    reads_on(16, 23);
+    reads(24, 1, "25 26 27 28 29 30 31 32"); /* `most` */
+    check_eq(counter("trends"), 5);
+    check_eq(counter("stopped"), 5);
+}
+
+TEST(leap_finds_a_trend_among_other_distances)
+{
+    open_file("leap", BLOCKS);
+    reads(100, 2, "");
+    reads(110, 2, "");
+    reads(120, 2, "");
+    reads(130, 2, "");
+    reads(500, 2, "");
+    reads(140, 2, "");
+    reads(150, 2, "");
+    reads(160, 2, "170-171");
+    reads(170, 2, "");
+    reads(180, 2, "190-191 200-201");
+}
+
+TEST(leap_looks_at_more_of_the_history_if_its_newest_part_has_no_trend)
+{
+    open_file("leap", BLOCKS);
+    for (u64 i = 1; i <= 10; i++)
+        read_file(10 * i, 1);
+    check_eq(counter("trends"), 2); /* at 60 and 80 */
+    reads(105, 1, "115 125 135 145");
+    reads(106, 1, "116 126");
+    reads(108, 1, "118"); /* five of the newest eight */
+    check_eq(counter("trends"), 5);
+    reads(111, 1, ""); /* four of eight, but nine of sixteen */
+    check_eq(counter("trends"), 6);
+}
+
+TEST(leap_starts_less_and_less_when_nothing_is_used)
+{
+    open_file("leap", BLOCKS);
+    for (u64 block = 0; block <= 24; block++)
+        read_file(block, 1);
+    check_eq(file.wish.times, 8);
+    reads(1000, 1, "1001 1002 1003 1004");
+    reads(500, 1, "501 502");
+    reads(1500, 1, "1501");
+    reads(300, 1, "");
+    reads(1200, 1, "");
+}
+
+TEST(leap_tries_the_last_trend_if_there_is_none)
+{
+    open_file("leap", BLOCKS);
+    file.cached[1000] = file.cached[1050] = file.cached[1100] = true;
+    reads_on(0, 4);
+    reads(5, 1, "6");
+    reads(1000, 1, "");
+    reads(1100, 1, "");
+    reads(1050, 1, "");
+    reads(6, 1, "");
+    reads(700, 1, "701 702"); /* one hit */
+    check_eq(counter("old_trends"), 1);
+}
+
+TEST(leap_goes_backwards_and_stops_at_the_files_ends)
+{
+    open_file("leap", 60);
+    for (u64 i = 0; i < 5; i++)
+        reads(55 - 5 * i, 1, "");
+    reads(30, 1, "25");
+    open_file("leap", 60);
+    for (u64 i = 0; i < 5; i++)
+        reads(50 - 10 * i, 1, "");
+    reads(0, 1, "");
+    open_file("leap", 60);
+    for (u64 i = 0; i < 5; i++)
+        reads(42 + 3 * i, 3, "");
+    reads(57, 3, "");
+}
+
+TEST(leap_reads_nothing_ahead_of_random_reads_or_of_reads_in_one_block)
+{
+    open_file("leap", BLOCKS);
+    for (u64 i = 0; i < 20; i++)
+        reads(i * i * 97 % 1999, 1, "");
+    for (u64 i = 0; i < 20; i++)
+        reads(777, 1, "");
+    check_eq(counter("trends"), 0);
+}
+
+/* Read one block of a file that was left. */
+static const char *read_of(struct streams *left, u64 block)
+{
+    file.streams = *left;
+    memset(file.cached, false, sizeof file.cached);
+    read_file(block, 1);
+    *left = file.streams;
+    return file.wish.n ? "some" : "none";
+}
+
+TEST(leap_remembers_sixty_four_files_and_forgets_the_one_read_longest_ago)
+{
+    static struct streams files[65];
+    open_file("leap", BLOCKS);
+    for (u64 block = 0; block < 5; block++)
+        for (u32 i = 0; i < 64; i++)
+            check(strcmp(read_of(&files[i], block), "none") == 0);
+    check(strcmp(read_of(&files[0], 5), "some") == 0);
+    read_of(&files[64], 0); /* in the place of file 1 */
+    check(strcmp(read_of(&files[1], 5), "none") == 0); /* and that of 2 */
+    check(strcmp(read_of(&files[3], 5), "some") == 0);
+    check(strcmp(read_of(&files[0], 6), "some") == 0);
 }
 
 /* ---- what holds for all ---- */

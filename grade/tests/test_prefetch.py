@@ -62,7 +62,7 @@ def lab(make_image: MakeImage) -> Lab:
 
 
 @pytest.mark.parametrize("bs", ["8k", "64k"])
-@pytest.mark.parametrize("policy", ["bsd44", "cluster", "ondemand"])
+@pytest.mark.parametrize("policy", ["amp", "bsd44", "cluster", "ondemand"])
 def test_sequential_reads_reach_the_drives_media_rate(lab: Lab, policy: str, bs: str) -> None:
     run = lab(SEQUENTIAL.format(bs=bs), f"drive=rz58 nbuf=600 prefetch={policy}")
     assert run.bytes_s() >= 0.9 * RZ58_MEDIA_BYTES_S
@@ -91,7 +91,7 @@ def test_without_prefetching_they_do_not(lab: Lab) -> None:
     assert run.count("bio.ahead") == 0
 
 
-@pytest.mark.parametrize("policy", ["oneblock", "bsd44", "ondemand"])
+@pytest.mark.parametrize("policy", ["oneblock", "bsd44", "ondemand", "amp"])
 @pytest.mark.parametrize("drive", ["rz58", "cheetah4lp"])
 def test_random_reads_cost_no_more_than_one_percent_over_none(
     lab: Lab, drive: str, policy: str
@@ -191,10 +191,20 @@ def test_ondemand_shrinks_its_window_where_the_cache_is_too_small(lab: Lab) -> N
     assert run.bytes_s() >= 0.9 * RZ58_MEDIA_BYTES_S
 
 
+def test_amp_reads_less_at_once_where_the_cache_is_too_small(lab: Lab) -> None:
+    large, small = (
+        lab(SEQUENTIAL.format(bs="8k"), f"drive=rz58 nbuf={nbuf} prefetch=amp")
+        for nbuf in (2000, 80)
+    )
+    assert large.count("amp.lost") == 0 < small.count("amp.lost")
+    assert small.count("bio.ahead_wasted") == 0
+    assert small.bytes_s() >= 0.9 * RZ58_MEDIA_BYTES_S
+
+
 STREAMS = "iogen rw=read bs=8k filename=/data streams=4 {more}"
 
 
-@pytest.mark.parametrize("policy", ["oneblock", "bsd44", "cluster", "ondemand"])
+@pytest.mark.parametrize("policy", ["oneblock", "bsd44", "cluster", "ondemand", "amp"])
 def test_streams_in_one_open_file_are_each_read_ahead(lab: Lab, policy: str) -> None:
     run = lab(STREAMS.format(more=""), f"drive=cheetah4lp nbuf=600 prefetch={policy}")
     assert run.count("bio.ahead_used") > 0.95 * DATA_BLOCKS
@@ -203,9 +213,18 @@ def test_streams_in_one_open_file_are_each_read_ahead(lab: Lab, policy: str) -> 
 
 def test_stride_reads_ahead_of_strided_reads_and_sequential_policies_do_not(lab: Lab) -> None:
     script = "iogen rw=read bs=8k filename=/data step=5 nr=500; sleep 0.1"
-    for policy, least, most in (("stride", 490, 510), ("ondemand", 0, 10)):
+    for policy, least, most in (("stride", 490, 510), ("ondemand", 0, 10), ("amp", 0, 10)):
         run = lab(script, f"drive=fixed nbuf=600 prefetch={policy}")
         assert least <= run.count("bio.ahead_used") <= most, policy
+
+
+def test_leap_reads_eight_ahead_of_each_ninth_read_at_equal_distances(lab: Lab) -> None:
+    for step in (1, 5):
+        script = f"iogen rw=read bs=8k filename=/data step={step} nr=500; sleep 0.1"
+        run = lab(script, "drive=fixed nbuf=600 prefetch=leap")
+        assert 420 <= run.count("bio.ahead_used") <= 500 * 8 / 9
+        assert run.count("bio.ahead_wasted") + run.count("bio.ahead_unused") <= 8
+    assert lab(RANDOM, "drive=fixed nbuf=300 prefetch=leap").count("bio.ahead") < 20
 
 
 # ---- hints ----
