@@ -1,8 +1,9 @@
 /*
  * Replacement: the victims of a given history, and what holds for all.
  *
- * link: grade/native/test.c
+ * link: grade/native/test.c grade/native/statics.c
  */
+#include "grade/native/statics.h"
 #include "grade/native/test.h"
 
 #define BLOCKS 64
@@ -632,6 +633,22 @@ TEST(mglru_protects_the_tier_whose_blocks_came_again)
     check_eq(counter_of(p, "ended"), 1);
     check_victims(p, (u32[]){0, 5, 6, 7}, 4);
     check(p->replace.victim() == NULL);
+    check_eq(counter_of(p, "refaults"), 1);
+}
+
+/* The births are planted: it takes long until a cache has had so many. */
+TEST(mglru_counts_a_refault_until_four_generations_were_born)
+{
+    const struct policy *p = policy_named(POLICY_REPLACE, "mglru");
+    u64 *youngest = static_of("mglru.c", "youngest");
+    insert_all(p, 0, 3);
+    check_eq(evict(p), 0);
+    check_eq(evict(p), 1);
+    *youngest += 3;
+    insert(p, 0, true);
+    check_eq(counter_of(p, "refaults"), 1);
+    *youngest += 1;
+    insert(p, 1, true);
     check_eq(counter_of(p, "refaults"), 1);
 }
 

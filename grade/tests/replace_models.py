@@ -432,7 +432,7 @@ def wtinylfu(trace: Sequence[int], size: int) -> int:
 
 
 def clockpro(trace: Sequence[int], size: int) -> int:
-    """Section 4 of the paper, for a cache as large as the blocks that it had so far, and with no
+    """As the paper has it, for a cache as large as the blocks that it had so far, and with no
     hot block allowed at first. The clock has blocks and names, the list's tail first."""
     clock: OrderedDict[int, str] = OrderedDict()  # "hot", "cold", "test" or "name"
     marked: set[int] = set()

@@ -19,8 +19,8 @@ CLOCK-Pro cannot be compared; a model of why has its hits, too:
   cache at first. It begins with cold blocks only, so half of the cache stays empty, and the blocks
   that came first stay for ever. The paper evicts a cold block, and so does ours.
 
-CAR and MGLRU are not in that package. Its W-TinyLFU is not compared: it has no hit at all in caches of fewer
-than 100 blocks, where its window has no room, and it counts uses with hashes of its own.
+CAR and MGLRU are not in that package. Its W-TinyLFU is not compared: it has no hit at all in caches
+of fewer than 100 blocks, where its window has no room, and it counts uses with hashes of its own.
 """
 
 import json

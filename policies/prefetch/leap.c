@@ -16,13 +16,12 @@
  * The paper has a history for each process, of pages that are used one by one.
  * A policy is told no process: the history is an open file's, and what is used
  * is a read, of one block or more. HISTORIES files can have one; of more, the
- * one read longest ago begins anew. The paper leaves 32 / split open; the
- * authors' own code has 4. Its hits are of any page that was prefetched, ours
- * of the last prefetch. A read that begins in the block that the last one began
- * in adds nothing.
+ * one read longest ago begins anew. split is 4 as in the authors' own code. The
+ * paper's hits are of any page that was prefetched, ours of the last prefetch.
+ * A read that begins in the block that the last one began in adds nothing.
  *
  * Source: Al Maruf and Chowdhury, "Effectively Prefetching Remote Memory with
- * Leap", ATC 2020, section 4.
+ * Leap", ATC 2020, algorithms 1 and 2; split: the code of SymbioticLab/Leap.
  */
 #include "kernel/policy/policy.h"
 

@@ -20,8 +20,8 @@
  * is the paper's m - m_c. It goes up by 1 with each test that ends without a
  * use, and down by 1 with each use in a test.
  *
- * The paper does not say how m_c begins: here hot_most is 0. A policy is not
- * told the size of the cache: it is the most blocks that there were at once.
+ * At first hot_most is 0: all blocks may be cold. A policy is not told the size
+ * of the cache: it is the most blocks that there were at once.
  * Names take at most GHOSTS, and leave in the order of eviction. The hands pass
  * over blocks that are dirty or in use; if no cold block is left, the hot hand
  * makes one. A block that will not be wanted again is the next victim, and is
@@ -31,7 +31,7 @@
  * is that of word[PLACE]; a block that comes last has the highest number.
  *
  * Source: Jiang, Chen and Zhang, "CLOCK-Pro: An Effective Improvement of the
- * CLOCK Replacement", USENIX 2005, section 4.
+ * CLOCK Replacement", USENIX 2005.
  */
 #include "kernel/policy/policy.h"
 #include "policies/lib/ghost.h"
