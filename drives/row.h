@@ -18,6 +18,72 @@
 
 #include "kernel/disk/drive.h"
 
+/* Cylinders with the same number of sectors on each track. */
+struct zone {
+    u32 first_cyl, last_cyl;
+    u32 sectors; /* a track */
+    /* How far a track's first sector lies behind the last track's, in sectors:
+     * to the next head, and to the next cylinder's first. */
+    u32 track_skew, cyl_skew;
+};
+
+/* What else is known of a zone: the angle of its first track, and which sectors
+ * hold no data. */
+struct zone_gaps {
+    u32 first_slot;   /* of the first track: the slot where it begins */
+    u32 front, back;  /* sectors without data, at the zone's start and end */
+    const u32 *slips; /* and others, counted from the zone's start (spares left
+                         out), rising; ends with 0; or NULL */
+};
+
+struct seek_point {
+    u32 cyls, ns;
+};
+
+/* An overhead of the controller, by what it did before. */
+enum { AFTER_READ, AFTER_WRITE };
+
+/* For models with platters. */
+u64 drive_seek_ns(const struct drive_model *, u32 cyls);
+
+/* Sectors that the zones have room for: at least .sectors. */
+u64 drive_room(const struct drive_model *);
+
+/* ---- flash chips (drives/model/flash.c) ---- */
+
+/* Which block is emptied next: the one with the fewest pages in use, or the one
+ * for which age * (1 - u) / 2u is largest, u being the share in use. */
+enum cleaning { CLEAN_GREEDY, CLEAN_COST_BENEFIT };
+
+struct flash_figures {
+    u32 channels, dies;            /* at most MAX_CHANNELS, MAX_DIES in all */
+    u32 page_sectors, block_pages; /* what is programmed, what is erased */
+    u32 spare_percent; /* of blocks, over those that hold the disk's pages */
+    u32 read_ns, program_ns; /* a page, in its die */
+    u32 erase_ns;            /* a block */
+    u32 cross_ns;            /* a page crosses its channel */
+    u32 cache_pages;         /* that wait to be programmed; 0: no write cache */
+    enum cleaning cleaning;
+};
+
+u64 flash_service(struct drive *, u64 now_ns, u64 sector, u32 nsectors,
+                  bool write);
+
+/* ---- drives and their rows ---- */
+
+static inline u64 drive_service(struct drive *d, u64 now_ns, u64 sector,
+                                u32 nsectors, bool write)
+{
+    return d->service(d, now_ns, sector, nsectors, write);
+}
+
+/* The i-th row, or NULL past the last. */
+const struct drive_model *drive_row(u32 i);
+
+#define DRIVE(row)                                          \
+    static const struct drive_model *const row##_registered \
+        __attribute__((used, section("drives"))) = &row
+
 /* Overheads that are the same after a read and after a write: of a read that
  * hits, and of all others. */
 #define OVERHEADS(hit, other)                                  \

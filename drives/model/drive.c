@@ -32,7 +32,7 @@
  *
  * Not modelled: remapped sectors, retries, thermal recalibration.
  */
-#include "kernel/disk/drive.h"
+#include "drives/row.h"
 
 #define NONE    MAX_SEGMENTS
 #define FOREVER UINT64_MAX
@@ -588,20 +588,6 @@ static u64 serve_write(struct drive *d, u64 now_ns, u64 sector, u64 end)
     return done_ns + m->done_ns[AFTER_WRITE];
 }
 
-void drive_start(struct drive *d, const struct drive_model *model)
-{
-    *d = (struct drive){
-        .model = model,
-        .cache = {model->segments, model->segment_sectors,
-                  model->read_ahead_sectors},
-        .bus_ns = model->bus_ns,
-        .ahead_if_sequential = model->ahead_if_sequential,
-        .whole_tracks = model->ahead == AHEAD_TRACK,
-        .ahead = NONE,
-        .written = NONE,
-    };
-}
-
 struct drive_cache drive_cache_in(const struct drive_model *m, u32 segments)
 {
     u32 sectors = m->segments * m->segment_sectors / segments;
@@ -709,8 +695,8 @@ static u64 exponential_ns(struct drive *d, u64 mean_ns)
     }
 }
 
-u64 drive_service(struct drive *d, u64 now_ns, u64 sector, u32 nsectors,
-                  bool write)
+static u64 serve(struct drive *d, u64 now_ns, u64 sector, u32 nsectors,
+                 bool write)
 {
     u64 begin_ns = MAX(now_ns, d->free_ns), end = sector + nsectors;
     d->commands++;
@@ -726,4 +712,19 @@ u64 drive_service(struct drive *d, u64 now_ns, u64 sector, u32 nsectors,
                                    : serve_read(d, begin_ns, sector, end);
     d->after = write ? AFTER_WRITE : AFTER_READ;
     return d->free_ns;
+}
+
+void drive_start(struct drive *d, const struct drive_model *model)
+{
+    *d = (struct drive){
+        .model = model,
+        .cache = {model->segments, model->segment_sectors,
+                  model->read_ahead_sectors},
+        .bus_ns = model->bus_ns,
+        .ahead_if_sequential = model->ahead_if_sequential,
+        .whole_tracks = model->ahead == AHEAD_TRACK,
+        .service = model->flash ? flash_service : serve,
+        .ahead = NONE,
+        .written = NONE,
+    };
 }

@@ -6,7 +6,7 @@
  *
  * NAME: a boot argument of the kernel: drive_segments, drive_bus_kb_s,
  * drive_ahead_if_sequential, drive_seed (with the disk's number added), or
- * drive_ahead.
+ * drive_ahead; or sectors, of the disk, which a flash drive must be told.
  *
  * Standard input has a line for each command, in the order in which the drive
  * took them up:
@@ -28,9 +28,10 @@
  * arm moves; the platter turns; the rest, in which the data move. KIND: miss,
  * hit (the drive's cache had it), ahead (the arm was reading it already),
  * write, behind (a write is done when its data are in the drive's cache), fixed
- * (a model without an arm). FROM and TO: the arm's cylinder before and after,
- * and the head. If the model is done later than END_NS at all times, its row is
- * that of the first time.
+ * (a model without an arm), flash (chips; BUSY is how much longer it takes than
+ * if nothing had been before). FROM and TO: the arm's cylinder before and
+ * after, and the head. If the model is done later than END_NS at all times, its
+ * row is that of the first time.
  *
  * link: drives
  */
@@ -39,7 +40,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/disk/drive.h"
+#include "drives/row.h"
 
 #define NONE    MAX_SEGMENTS
 #define TICK_NS 100   /* the kernel's clock */
@@ -139,6 +140,32 @@ static void write_parts(struct parts *p, const struct drive *d,
         p->busy_ns = MAX(ready_ns, d->arm_ns) - ready_ns;
 }
 
+/* ---- flash ---- */
+
+static struct drive idle; /* the same drive, with nothing to do */
+
+static void start_flash(struct drive *d, u64 sectors)
+{
+    static u64 counts[3];
+    struct drive *drives[] = {d, &idle};
+    idle = *d;
+    for (u32 i = 0; i < 2; i++) {
+        void *memory = malloc(flash_bytes(d->model, sectors));
+        if (!memory)
+            exit(1);
+        flash_start(drives[i], memory, sectors,
+                    (u64 *[]){counts, counts + 1, counts + 2});
+    }
+}
+
+/* How long the command would take if nothing had been before. */
+static u64 idle_ns(const struct drive *d, const struct command *c)
+{
+    struct drive copy = idle; /* so nothing stays of the command */
+    copy.bus_ns = d->bus_ns;
+    return drive_service(&copy, 0, c->sector, c->nsectors, c->write);
+}
+
 /* The drive takes up a command at this time. */
 static struct parts serve(struct drive *d, const struct command *c, u64 now_ns)
 {
@@ -151,6 +178,12 @@ static struct parts serve(struct drive *d, const struct command *c, u64 now_ns)
                              : read_parts)(&p, &seen, c);
     }
     p.done_ns = drive_service(d, now_ns, c->sector, c->nsectors, c->write);
+    if (d->model->flash) {
+        u64 took_ns = p.done_ns - p.begin_ns, alone_ns = idle_ns(d, c);
+        p.kind = "flash";
+        p.command_ns = d->model->service_ns;
+        p.busy_ns = took_ns - MIN(took_ns, alone_ns);
+    }
     return p;
 }
 
@@ -197,9 +230,13 @@ static void set(struct drive *d, const char *word)
                length == 25) {
         d->ahead_if_sequential = n;
     } else if (!strncmp(word, "drive_seed", length) && length == 10) {
-        d->random = n;
+        if (d->model->service_varies)
+            d->random = n;
     } else if (!strncmp(word, "drive_ahead", length) && length == 11) {
         drive_set_ahead(d, value + 1, false);
+    } else if (!strncmp(word, "sectors", length) && length == 7) {
+        if (d->model->flash && n)
+            start_flash(d, n);
     } else {
         fprintf(stderr, "drive_parts_tool: %s: no such argument\n", word);
         exit(2);
@@ -214,10 +251,14 @@ int main(int argc, char **argv)
                         "drive with a model)\n");
         return 2;
     }
-    struct drive drive;
+    static struct drive drive;
     drive_start(&drive, model);
     for (int i = 2; i < argc; i++)
         set(&drive, argv[i]);
+    if (model->flash && !idle.model) {
+        fprintf(stderr, "drive_parts_tool: %s: sectors= is missing\n", argv[1]);
+        return 2;
+    }
     struct command c;
     char way;
     int words;

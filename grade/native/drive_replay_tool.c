@@ -39,7 +39,7 @@
 #include <unistd.h>
 
 #include "grade/native/validated_drives.h"
-#include "kernel/disk/drive.h"
+#include "drives/row.h"
 
 static const char usage[] =
     "usage: drive_replay_tool [-d DRIVE] [-x PART]... [-v] [-c FILE] TRACE\n"

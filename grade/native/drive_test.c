@@ -5,7 +5,7 @@
  * link: grade/native/main.c drives
  */
 #include "grade/native/test.h"
-#include "kernel/disk/drive.h"
+#include "drives/row.h"
 
 #define HIT_NS                                                      \
     4000000 /* more than any hit of 8 sectors takes, less than most \

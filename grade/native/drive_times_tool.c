@@ -5,14 +5,15 @@
  * between them: "DISK TOLD_NS S EDGE 0", to the first cylinder (EDGE 0) or the
  * last (1).
  *
- *   drive_times_tool DRIVE...      of disk 0, disk 1 and so on
+ *   drive_times_tool DRIVE...      of disk 0, disk 1 and so on, but no flash,
+ *                                  whose times depend on the disk's size
  *
  * link: drives
  */
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "kernel/disk/drive.h"
+#include "drives/row.h"
 
 #define MOST_DISKS 16
 
@@ -23,12 +24,14 @@ int main(int argc, char **argv)
     bool good = ndisks > 0 && ndisks <= MOST_DISKS;
     for (u32 i = 0; i < ndisks && good; i++) {
         const struct drive_model *model = drive_find(argv[1 + i]);
-        good = model && model->modelled;
+        good = model && model->modelled && !model->flash;
         if (good)
             drive_start(&drive[i], model);
     }
     if (!good) {
-        fprintf(stderr, "usage: drive_times_tool DRIVE... (with models)\n");
+        fprintf(
+            stderr,
+            "usage: drive_times_tool DRIVE... (with models, not of flash)\n");
         return 2;
     }
     u64 issued_ns, sector;

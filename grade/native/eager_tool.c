@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/disk/drive.h"
+#include "drives/row.h"
 #include "kernel/logical/logical.h"
 #include "policies/lib/nearest.h"
 

@@ -6,7 +6,7 @@
 #ifndef SLUICE_NATIVE_NEAREST_H
 #define SLUICE_NATIVE_NEAREST_H
 
-#include "kernel/disk/drive.h"
+#include "drives/row.h"
 #include "policies/lib/nearest.h"
 
 struct bare_drive {

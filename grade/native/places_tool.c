@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernel/disk/drive.h"
+#include "drives/row.h"
 
 #define PLACE_SECTORS 8
 

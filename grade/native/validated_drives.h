@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "kernel/disk/drive.h"
+#include "drives/row.h"
 
 /* The row of that name, or NULL. */
 const struct drive_model *validated_drive(const char *name);

@@ -4,10 +4,15 @@
  * Compiles natively.
  *
  * - This is the boundary between the kernel and the drives that it imitates,
- *   which are no part of it: drives/model/drive.c has the arithmetic and
- *   explains the model, each file of drives/ a row of figures.
- * - All that a drive remembers is in struct drive, so the same requests at the
- *   same times give the same answers, and a copy of it may be asked "what if".
+ *   which are no part of it: drives/model/ has the arithmetic and explains the
+ *   models, each file of drives/ a row of figures, drives/row.h what only they
+ *   know.
+ * - All that a drive with platters remembers is in struct drive, so the same
+ *   requests at the same times give the same answers, and a copy of it may be
+ *   asked "what if".
+ * - A drive of flash chips has tables besides, which are as large as the disk.
+ *   They belong to the struct drive that they were made for. A copy of that is
+ *   answered from them and changes none.
  */
 #ifndef SLUICE_DRIVE_H
 #define SLUICE_DRIVE_H
@@ -17,28 +22,6 @@
 
 #define MAX_SEGMENTS 16
 
-/* Cylinders with the same number of sectors on each track. */
-struct zone {
-    u32 first_cyl, last_cyl;
-    u32 sectors; /* a track */
-    /* How far a track's first sector lies behind the last track's, in sectors:
-     * to the next head, and to the next cylinder's first. */
-    u32 track_skew, cyl_skew;
-};
-
-/* What else is known of a zone: the angle of its first track, and which sectors
- * hold no data. */
-struct zone_gaps {
-    u32 first_slot;   /* of the first track: the slot where it begins */
-    u32 front, back;  /* sectors without data, at the zone's start and end */
-    const u32 *slips; /* and others, counted from the zone's start (spares left
-                         out), rising; ends with 0; or NULL */
-};
-
-struct seek_point {
-    u32 cyls, ns;
-};
-
 /* The time of a seek over d cylinders: by the table, as far as that goes; then
  * a + b sqrt(d) below the knee, and c + e d from the knee on. */
 struct seek_curve {
@@ -46,9 +29,6 @@ struct seek_curve {
     u32 knee_cyls;
     u32 a_ns, b_ns, c_ns, e_ns;
 };
-
-/* An overhead of the controller, by what it did before. */
-enum { AFTER_READ, AFTER_WRITE };
 
 /* How far the arm reads ahead, but no further than read_ahead_sectors: beyond a
  * request, whose data may give way; while the request's data keep their place
@@ -60,7 +40,8 @@ enum ahead { AHEAD_FAR, AHEAD_IN_SEGMENT, AHEAD_IN_TRACK, AHEAD_TRACK };
 struct drive_model {
     const char *name, *about;
     bool modelled;       /* false: the device itself is the drive */
-    u64 service_ns;      /* a service time, and nothing below but depth; or 0 */
+    u64 service_ns;      /* a service time, and nothing below but depth; or the
+                            overhead of a flash drive's command; or 0 */
     bool service_varies; /* exponentially, service_ns is its mean */
 
     /* The platters. */
@@ -89,13 +70,15 @@ struct drive_model {
     u32 depth;             /* commands it takes at a time */
 
     /* The cache. */
-    u32 segments, segment_sectors; /* at most MAX_SEGMENTS */
-    u32 read_ahead_sectors;
+    u32 segments, segment_sectors, read_ahead_sectors; /* of the first at most
+                                                          MAX_SEGMENTS */
     enum ahead ahead;
     bool ahead_if_sequential; /* not at a read that goes on from no segment */
     bool write_behind;   /* a write is done when its data are in the cache */
     bool volatile_cache; /* and then lost in a power cut, unless it was flushed
                           */
+
+    const struct flash_figures *flash; /* of flash chips; or NULL */
 };
 
 /* What a segment of the cache holds: sectors in one piece. If the arm reads a
@@ -118,10 +101,18 @@ struct drive {
     struct drive_cache cache;               /* of the model, or as it was set */
     u32 bus_ns;                             /* of the model, or as it was set */
     bool ahead_if_sequential, whole_tracks; /* of the model, or as set */
-    u64 commands;                           /* so far */
-    u64 free_ns;                            /* when the last of them is done */
-    u64 random;     /* state of the generator, if service_varies */
-    u32 after;      /* AFTER_READ or AFTER_WRITE: what that was */
+    u32 after;    /* what the last command was: AFTER_READ or AFTER_WRITE */
+    u64 commands; /* so far */
+    u64 free_ns;  /* when the last of them is done */
+    union {
+        u64 random;          /* state of the generator, if service_varies */
+        struct flash *flash; /* the tables of a flash drive */
+    };
+    /* A request reaches the drive at now_ns, which is no earlier than in the
+     * call before. It lies within the drive's sectors. Returns when it will be
+     * done. */
+    u64 (*service)(struct drive *, u64 now_ns, u64 sector, u32 nsectors,
+                   bool write);
     u64 durable_ns; /* when all that it was given is on the platters */
     u64 arm_ns;     /* when the arm will have done what it was told */
     u32 cyl, head;  /* where it will be then */
@@ -136,24 +127,19 @@ struct drive {
 /* The row of that name, or NULL. */
 const struct drive_model *drive_find(const char *name);
 
-/* The i-th row, or NULL past the last. */
-const struct drive_model *drive_row(u32 i);
-
-#define DRIVE(row)                                          \
-    static const struct drive_model *const row##_registered \
-        __attribute__((used, section("drives"))) = &row
-
 /* For models with platters, whose rpm is not 0. */
 u64 drive_rotation_ns(const struct drive_model *);
-u64 drive_seek_ns(const struct drive_model *, u32 cyls);
-
-/* Sectors that the zones have room for: at least .sectors. */
-u64 drive_room(const struct drive_model *);
 
 /* Those of the whole cylinders among the first sectors. */
 struct tracks drive_tracks(const struct drive_model *, u64 sectors);
 
 void drive_start(struct drive *, const struct drive_model *);
+
+/* Then a flash drive that is a disk of so many sectors needs so much memory,
+ * and counts the pages that it writes for the host and moves, and the blocks
+ * that it erases. */
+u64 flash_bytes(const struct drive_model *, u64 sectors);
+void flash_start(struct drive *, void *memory, u64 sectors, u64 *counts[3]);
 
 /* The model's cache in so many segments, 1 to MAX_SEGMENTS: it stays as large,
  * and as large a part of a segment is read ahead. */
@@ -182,10 +168,5 @@ struct approach drive_approach(const struct drive *, u64 now_ns, u64 sector,
 /* At now_ns the drive is told to bring what it has been given to write onto the
  * platters. Returns when it has. */
 u64 drive_flush(struct drive *, u64 now_ns);
-
-/* A request reaches the drive at now_ns, which is no earlier than in the call
- * before. It lies within the drive's sectors. Returns when it will be done. */
-u64 drive_service(struct drive *, u64 now_ns, u64 sector, u32 nsectors,
-                  bool write);
 
 #endif

@@ -14,6 +14,7 @@
 #include "kernel/disk/disk.h"
 #include "kernel/disk/place.h"
 #include "kernel/machine/args.h"
+#include "kernel/machine/mem.h"
 #include "kernel/machine/print.h"
 #include "kernel/base/stat.h"
 #include "kernel/measure/trace.h"
@@ -23,6 +24,9 @@
 
 COUNTER(mode_selects, "disk.mode_selects", "commands",
         "that divided a drive's cache anew");
+COUNTER(flash_written, "flash.written", "pages", "programmed for the host");
+COUNTER(flash_moved, "flash.moved", "pages", "moved to empty a block");
+COUNTER(flash_erased, "flash.erased", "blocks", "emptied and erased");
 
 /* ---- commands ---- */
 
@@ -62,8 +66,8 @@ static u64 drive_time(const struct disk *d, struct drive *drive,
         return now_ns; /* the drive has no part in it */
     for (const struct io *i = io_next(io); i; i = io_next(i))
         end = io_physical_end(i);
-    return drive_service(drive, MAX(now_ns, io->issued_ns + d->command_ns),
-                         first, end - first, io->request.write);
+    return drive->service(drive, MAX(now_ns, io->issued_ns + d->command_ns),
+                          first, end - first, io->request.write);
 }
 
 /* The command that a drive takes up next, of those that it holds: the one that
@@ -207,7 +211,7 @@ static void suppose(struct disk *d, struct drive *drive, u64 at_ns,
         late_ns = approach(d, drive, at_ns, r).begin_ns -
                   drive_approach(drive, at_ns, sector, r->nsectors, r->write)
                       .begin_ns;
-    drive_service(drive, at_ns, sector, r->nsectors, r->write);
+    drive->service(drive, at_ns, sector, r->nsectors, r->write);
     drive->free_ns += late_ns;
     drive->arm_ns += late_ns;
 }
@@ -320,6 +324,16 @@ static void fit_cache(struct disk *d)
         boot_fail("drive_ahead=%s: %s: %s", how, m->name, wrong);
 }
 
+static void fit_flash(struct disk *d)
+{
+    void *memory = mem_reserve(flash_bytes(d->drive.model, d->nsectors));
+    if (!memory)
+        boot_fail("%s: no memory for the tables of its flash", d->name);
+    flash_start(&d->drive, memory, d->nsectors,
+                (u64 *[]){&flash_written.value, &flash_moved.value,
+                          &flash_erased.value});
+}
+
 /* The depth: without a model, what the device takes (d->depth so far), or one
  * command of a RAM disk; else what drive_depth= or the model says. */
 void model_fit(struct disk *d, u32 wanted)
@@ -340,13 +354,15 @@ void model_fit(struct disk *d, u32 wanted)
         d->depth = d->ramdisk ? 1 : d->depth;
         return;
     }
-    u32 depth = wanted ? wanted : d->drive.model->depth;
-    if (depth > d->depth)
-        boot_fail("drive_depth=%u: %s takes up to %u", depth, d->name,
+    wanted = wanted ? wanted : m->depth;
+    if (wanted > d->depth)
+        boot_fail("drive_depth=%u: %s takes up to %u", wanted, d->name,
                   d->depth);
-    d->depth = depth;
+    d->depth = wanted;
     d->command_ns = arg_number("drive_command_us", 0, 0, 100000) * 1000;
     d->misjudged_percent = arg_number("drive_misjudged_percent", 0, 0, 100);
-    if (d->drive.model->segments)
+    if (m->segments)
         fit_cache(d);
+    if (m->flash)
+        fit_flash(d);
 }

@@ -2,6 +2,7 @@
  * Disks with a drive model: when commands are done, which the drive takes up
  * first, what if questions, and caches that are divided while they work.
  */
+#include "drives/row.h"
 #include "grade/native/kernel/told.h"
 #include "kernel/policy/registry.h"
 

@@ -6,7 +6,7 @@
 #ifndef SLUICE_NATIVE_DRIVE_SLOW_H
 #define SLUICE_NATIVE_DRIVE_SLOW_H
 
-#include "kernel/disk/drive.h"
+#include "drives/row.h"
 
 #define SLOW_SECTORS 4096
 

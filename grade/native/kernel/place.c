@@ -1,4 +1,5 @@
 /* Placement: where requests go on the disk, and when the policy is asked. */
+#include "drives/row.h"
 #include "grade/native/kernel/blocks.h"
 
 #define MS 1000000UL

@@ -1,0 +1,406 @@
+/*
+ * How long a drive of flash chips takes (drive.h): a flash translation layer
+ * that maps pages, and the chips' times.
+ *
+ * - A page is programmed whole, once after its block was erased. So a write
+ *   goes to the next erased page, the map is changed, and the old page is
+ *   garbage. A write of a part of a page reads the rest of it first.
+ * - Logical page l lies in die l mod dies, always: neighbours are in different
+ *   dies, and those of a run of `channels` pages cross different channels. A
+ *   die has one open block, for what the host writes and for what is moved.
+ * - Cleaning: when a die has no erased page but those of one block, its
+ * reserve, it moves the pages in use of a victim into the reserve, which is the
+ * open block now, and erases the victim, which is the reserve then. The victim
+ * has a page that is garbage, because the blocks outnumber those that the
+ * disk's pages fill by two at least. A page is moved within its die
+ * (copy-back). A drive is not told what is deleted, and does not clean when it
+ * is idle.
+ * - At the start all pages have been written, in order, and the spare blocks
+ *   are erased.
+ *
+ * Times:
+ *
+ * - A command costs an overhead (service_ns). One command is served at a time.
+ * - A die does one thing at a time, in the order in which it is told: read a
+ *   page and have it cross its channel; or have one cross, clean, program it.
+ * - A channel lets one page cross at a time, in order too; but a page that has
+ *   to wait for its die leaves a gap, which others may use. The channel knows
+ *   of its largest gap.
+ * - Pages cross the bus to the host one after the other, as they come.
+ * - The write cache is a ring of cache_pages. A page waits there until it
+ *   crosses its channel. A write is done when its data are in the ring, and a
+ *   page gets a place when that of cache_pages before has left. A page that
+ *   waits is read, and written again, where it waits. All of it goes to the
+ *   dies as soon as they take it, so a flush waits until the last is programmed
+ *   (durable_ns). Without a cache, a write is done when it is programmed.
+ *
+ * A copy of a drive (struct drive) is answered by the tables and times as they
+ * are. Nothing is changed, so two questions to one copy know nothing of each
+ * other, but that the drive is busy with the first.
+ *
+ * Not modelled: wear levelling, failing pages and blocks, planes within a die
+ * that work together, commands that overlap (native command queueing), the
+ * time to look up and to save the map.
+ */
+#include "drives/row.h"
+
+#define MAX_CHANNELS 16
+#define MAX_DIES     64
+#define NOWHERE      UINT32_MAX
+
+/* A logical page: where it is in its die, and its last place in the ring. */
+struct page {
+    u32 at, slot;
+};
+
+struct block {
+    u32 used;    /* its pages that hold a logical page */
+    u32 changed; /* die.programs when that last changed */
+};
+
+struct die {
+    u32 open, next; /* the block that is written, and its next page */
+    u32 fresh;      /* blocks from here to the last but one are erased */
+    u32 reserve;    /* erased, too */
+    u32 programs;   /* pages, so far */
+};
+
+struct channel {
+    u64 free_ns, gap_ns, gap_end_ns;
+};
+
+struct clocks {
+    u64 now_ns;  /* nothing begins before this */
+    u64 host_ns; /* when the bus to the host is free */
+    u64 die_ns[MAX_DIES];
+    struct channel channel[MAX_CHANNELS];
+};
+
+/* A place in the ring: a page, when it begins to cross, and when it has. */
+struct slot {
+    u64 begin_ns, left_ns;
+    u64 page;
+};
+
+/* How large the tables are. */
+struct shape {
+    u32 dies;
+    u32 pages;  /* logical ones of a die */
+    u32 filled; /* blocks that these fill */
+    u32 blocks; /* of a die */
+};
+
+struct flash {
+    const struct flash_figures *f;
+    struct shape n;
+    const struct drive *owner; /* any other is a copy of it */
+    u64 *counts[3];            /* written, moved, erased */
+    u64 taken;                 /* places in the ring, so far */
+    struct clocks clocks;
+    struct clocks supposed; /* those of a copy's command */
+    struct slot *ring;
+    struct page *page;   /* by number */
+    struct die *die;     /* by number */
+    struct block *block; /* by die and number */
+    u32 *holds;          /* the logical page of each page, or NOWHERE */
+};
+
+/* ---- the tables ---- */
+
+static u64 parts(u64 n, u64 of)
+{
+    return (n + of - 1) / of;
+}
+
+static struct shape shape_of(const struct flash_figures *f, u64 sectors)
+{
+    struct shape n = {.dies = f->channels * f->dies};
+    n.pages = parts(parts(sectors, f->page_sectors), n.dies);
+    n.filled = parts(n.pages, f->block_pages);
+    n.blocks = n.filled + MAX(parts(n.filled * f->spare_percent, 100), 2);
+    return n;
+}
+
+u64 flash_bytes(const struct drive_model *m, u64 sectors)
+{
+    const struct flash_figures *f = m->flash;
+    struct shape n = shape_of(f, sectors);
+    u64 die = sizeof(struct die) + n.pages * sizeof(struct page) +
+              n.blocks * (sizeof(struct block) + f->block_pages * sizeof(u32));
+    return sizeof(struct flash) + f->cache_pages * sizeof(struct slot) +
+           n.dies * die;
+}
+
+static struct block *blocks_of(const struct flash *t, u32 die)
+{
+    return &t->block[(u64)die * t->n.blocks];
+}
+
+/* What the page at this place of a die holds. */
+static u32 *held_at(const struct flash *t, u32 die, u32 at)
+{
+    return &t->holds[(u64)die * t->n.blocks * t->f->block_pages + at];
+}
+
+static void put(struct flash *t, u32 die, u32 page, u32 at)
+{
+    t->page[page].at = at;
+    *held_at(t, die, at) = page;
+    blocks_of(t, die)[at / t->f->block_pages].used++;
+}
+
+/* All pages of the die are in order, in its first blocks. */
+static void fill(struct flash *t, u32 die)
+{
+    for (u32 i = 0; i < t->n.blocks; i++)
+        blocks_of(t, die)[i] = (struct block){0};
+    for (u32 at = 0; at < t->n.blocks * t->f->block_pages; at++)
+        *held_at(t, die, at) = NOWHERE;
+    for (u32 at = 0; at < t->n.pages; at++) {
+        put(t, die, at * t->n.dies + die, at);
+        t->page[at * t->n.dies + die].slot = 0;
+    }
+    t->die[die] = (struct die){.open = t->n.filled - 1,
+                               .next = t->f->block_pages,
+                               .fresh = t->n.filled,
+                               .reserve = t->n.blocks - 1};
+}
+
+void flash_start(struct drive *d, void *memory, u64 sectors, u64 *counts[3])
+{
+    const struct flash_figures *f = d->model->flash;
+    struct flash *t = d->flash = memory;
+    *t = (struct flash){.f = f, .n = shape_of(f, sectors), .owner = d};
+    for (u32 i = 0; i < 3; i++)
+        t->counts[i] = counts[i];
+    t->ring = (struct slot *)(t + 1);
+    t->page = (struct page *)(t->ring + f->cache_pages);
+    t->die = (struct die *)(t->page + (u64)t->n.dies * t->n.pages);
+    t->block = (struct block *)(t->die + t->n.dies);
+    t->holds = (u32 *)(t->block + (u64)t->n.dies * t->n.blocks);
+    for (u32 i = 0; i < t->f->cache_pages; i++)
+        t->ring[i] = (struct slot){.page = NOWHERE};
+    for (u32 die = 0; die < t->n.dies; die++)
+        fill(t, die);
+}
+
+/* ---- cleaning ---- */
+
+/* Is a the better victim? u is used / block_pages. */
+static bool rather(const struct flash *t, const struct die *d,
+                   const struct block *a, const struct block *b)
+{
+    if (t->f->cleaning == CLEAN_GREEDY || !a->used || !b->used)
+        return a->used < b->used;
+    u64 gain_a =
+        (u64)(d->programs - a->changed) * (t->f->block_pages - a->used);
+    u64 gain_b =
+        (u64)(d->programs - b->changed) * (t->f->block_pages - b->used);
+    return gain_a * b->used > gain_b * a->used;
+}
+
+/* The block to be emptied, when only the reserve is erased. One without
+ * garbage is none, though its age may be large. */
+static u32 victim(const struct flash *t, u32 die)
+{
+    const struct die *d = &t->die[die];
+    const struct block *block = blocks_of(t, die);
+    u32 best = NOWHERE;
+    for (u32 i = 0; i < t->n.blocks; i++)
+        if (i != d->reserve && block[i].used < t->f->block_pages &&
+            (best == NOWHERE || rather(t, d, &block[i], &block[best])))
+            best = i;
+    return best;
+}
+
+/* The next erased page of the open block is this page's now. */
+static void program(struct flash *t, u32 die, u32 page)
+{
+    struct die *d = &t->die[die];
+    put(t, die, page, d->open * t->f->block_pages + d->next++);
+    blocks_of(t, die)[d->open].changed = ++d->programs;
+}
+
+static void clean(struct flash *t, u32 die, u32 block)
+{
+    struct die *d = &t->die[die];
+    u32 first = block * t->f->block_pages;
+    d->open = d->reserve;
+    d->next = 0;
+    for (u32 at = first; at < first + t->f->block_pages; at++) {
+        u32 page = *held_at(t, die, at);
+        *held_at(t, die, at) = NOWHERE;
+        if (page != NOWHERE) {
+            program(t, die, page);
+            ++*t->counts[1];
+        }
+    }
+    d->reserve = block;
+    blocks_of(t, die)[block].used = 0;
+    ++*t->counts[2];
+}
+
+/* The die will program a page of the host's: how long does it clean before?
+ * Without `change`, the tables stay as they are. */
+static u64 make_room(struct flash *t, u32 die, bool change)
+{
+    const struct die *d = &t->die[die];
+    if (d->next < t->f->block_pages || d->fresh < t->n.blocks - 1)
+        return 0;
+    u32 block = victim(t, die);
+    u64 move_ns = (u64)t->f->read_ns + t->f->program_ns;
+    u64 ns = blocks_of(t, die)[block].used * move_ns + t->f->erase_ns;
+    if (change)
+        clean(t, die, block);
+    return ns;
+}
+
+/* The host writes a page: its old place is garbage. */
+static void write_new(struct flash *t, u32 die, u32 page)
+{
+    struct die *d = &t->die[die];
+    u32 old = t->page[page].at;
+    if (d->next == t->f->block_pages && d->fresh < t->n.blocks - 1) {
+        d->open = d->fresh++;
+        d->next = 0;
+    }
+    struct block *b = &blocks_of(t, die)[old / t->f->block_pages];
+    b->used--;
+    *held_at(t, die, old) = NOWHERE;
+    program(t, die, page);
+    b->changed = d->programs;
+    ++*t->counts[0];
+}
+
+/* ---- times ---- */
+
+/* The die's page crosses its channel, not before from_ns. Returns when it
+ * begins. */
+static u64 cross(const struct flash *t, struct clocks *k, u32 die, u64 from_ns)
+{
+    struct channel *c = &k->channel[die % t->f->channels];
+    u64 ns = t->f->cross_ns, in_gap_ns = MAX(from_ns, c->gap_ns);
+    if (in_gap_ns + ns <= c->gap_end_ns) {
+        c->gap_ns = in_gap_ns + ns;
+        return in_gap_ns;
+    }
+    u64 idle_ns = MAX(k->now_ns, c->free_ns);
+    u64 begin_ns = MAX(from_ns, idle_ns);
+    u64 gap_ns = MAX(k->now_ns, c->gap_ns);
+    u64 left_ns = c->gap_end_ns - MIN(gap_ns, c->gap_end_ns);
+    if (begin_ns - idle_ns > left_ns) {
+        c->gap_ns = idle_ns;
+        c->gap_end_ns = begin_ns;
+    }
+    c->free_ns = begin_ns + ns;
+    return begin_ns;
+}
+
+/* A die that is told at from_ns reads a page. Returns when it has crossed. */
+static u64 read_page(const struct flash *t, struct clocks *k, u32 die,
+                     u64 from_ns)
+{
+    u64 ready_ns = MAX(from_ns, k->die_ns[die]) + t->f->read_ns;
+    return k->die_ns[die] = cross(t, k, die, ready_ns) + t->f->cross_ns;
+}
+
+/* A die that is told at from_ns cleans for so long, takes a page and programs
+ * it. Returns when the page begins to cross. */
+static u64 program_page(const struct flash *t, struct clocks *k, u32 die,
+                        u64 from_ns, u64 clean_ns)
+{
+    u64 ready_ns = MAX(from_ns, k->die_ns[die]) + clean_ns;
+    u64 begin_ns = cross(t, k, die, ready_ns);
+    k->die_ns[die] = begin_ns + t->f->cross_ns + t->f->program_ns;
+    return begin_ns;
+}
+
+/* Its place in the ring, if a page is or was the last one there. */
+static const struct slot *slot_of(const struct flash *t, u32 page)
+{
+    const struct slot *s = &t->ring[t->page[page].slot];
+    return t->f->cache_pages && s->page == page ? s : NULL;
+}
+
+/* A part of a command: sectors of one page. */
+struct part {
+    u32 page, sectors;
+};
+
+static u64 serve_read(struct drive *d, struct clocks *k, const struct part *p,
+                      u64 ready_ns)
+{
+    const struct flash *t = d->flash;
+    const struct slot *s = slot_of(t, p->page);
+    u64 come_ns = s && s->left_ns > ready_ns
+                      ? ready_ns
+                      : read_page(t, k, p->page % t->n.dies, ready_ns);
+    return k->host_ns = MAX(k->host_ns, come_ns) + p->sectors * d->bus_ns;
+}
+
+/* The page's data have come at here_ns. Returns when it is programmed. */
+static u64 send(struct drive *d, struct clocks *k, const struct part *p,
+                u64 here_ns, struct slot *place)
+{
+    struct flash *t = d->flash;
+    u32 die = p->page % t->n.dies;
+    if (p->sectors < t->f->page_sectors)
+        here_ns = read_page(t, k, die, here_ns);
+    bool mine = t->owner == d;
+    u64 clean_ns = make_room(t, die, mine);
+    u64 begin_ns = program_page(t, k, die, here_ns, clean_ns);
+    d->durable_ns = MAX(d->durable_ns, k->die_ns[die]);
+    if (!mine)
+        return k->die_ns[die];
+    write_new(t, die, p->page);
+    if (place) {
+        *place = (struct slot){begin_ns, begin_ns + t->f->cross_ns, p->page};
+        t->page[p->page].slot = place - t->ring;
+        t->taken++;
+    }
+    return k->die_ns[die];
+}
+
+/* The nth page of a write. Returns when the host may be told. */
+static u64 serve_write(struct drive *d, struct clocks *k, const struct part *p,
+                       u32 nth)
+{
+    struct flash *t = d->flash;
+    u64 data_ns = p->sectors * d->bus_ns, n = t->f->cache_pages;
+    const struct slot *waits = slot_of(t, p->page);
+    if (waits && waits->begin_ns >= k->host_ns + data_ns)
+        return k->host_ns += data_ns;
+    struct slot *place = NULL;
+    if (n) {
+        place = &t->ring[(t->taken + (t->owner == d ? 0 : nth)) % n];
+        k->host_ns = MAX(k->host_ns, place->left_ns);
+    }
+    k->host_ns += data_ns;
+    u64 programmed_ns = send(d, k, p, k->host_ns, place);
+    return n ? k->host_ns : programmed_ns;
+}
+
+u64 flash_service(struct drive *d, u64 now_ns, u64 sector, u32 nsectors,
+                  bool write)
+{
+    struct flash *t = d->flash;
+    struct clocks *k = t->owner == d ? &t->clocks : &t->supposed;
+    u64 ready_ns = MAX(now_ns, d->free_ns) + d->model->service_ns;
+    u64 end = sector + nsectors, done_ns = ready_ns;
+    if (k == &t->supposed)
+        *k = t->clocks;
+    k->now_ns = ready_ns;
+    k->host_ns = MAX(k->host_ns, ready_ns);
+    for (u32 nth = 0; sector < end; nth++) {
+        struct part p = {.page = sector / t->f->page_sectors};
+        u64 next = (p.page + 1ull) * t->f->page_sectors;
+        p.sectors = MIN(end, next) - sector;
+        u64 ns =
+            write ? serve_write(d, k, &p, nth) : serve_read(d, k, &p, ready_ns);
+        done_ns = MAX(done_ns, ns);
+        sector = next;
+    }
+    d->commands++;
+    d->after = write ? AFTER_WRITE : AFTER_READ;
+    return d->free_ns = done_ns;
+}

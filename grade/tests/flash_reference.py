@@ -1,0 +1,223 @@
+"""A flash drive as drives/model/flash.c describes it, written again and otherwise: a die's blocks
+are lists of pages, and a page is looked for in them.
+"""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Figures:
+    """As struct flash_figures, with the overhead of a command and the host's bus."""
+
+    channels: int = 2
+    dies: int = 2
+    page_sectors: int = 8
+    block_pages: int = 8
+    spare_percent: int = 15
+    read_ns: int = 25_000
+    program_ns: int = 200_000
+    erase_ns: int = 1_500_000
+    cross_ns: int = 100_000
+    cache_pages: int = 4
+    cleaning: int = 0  # 1: cost-benefit
+    service_ns: int = 20_000
+    bus_ns: int = 1_707
+
+    def words(self) -> list[str]:
+        """For flash_tool."""
+        return [f"{name}={value}" for name, value in vars(self).items()]
+
+
+@dataclass
+class Block:
+    places: list[int | None] = field(default_factory=list)  # programmed pages; None is garbage
+    changed: int = 0
+
+    @property
+    def used(self) -> int:
+        return sum(page is not None for page in self.places)
+
+
+class Die:
+    """The blocks of a die, and which of its pages are where."""
+
+    def __init__(self, f: Figures, pages: list[int]) -> None:
+        filled = -(-len(pages) // f.block_pages)
+        spare = max(2, -(-filled * f.spare_percent // 100))
+        parts = [pages[i : i + f.block_pages] for i in range(0, len(pages), f.block_pages)]
+        self.f = f
+        self.blocks = [Block(list(part)) for part in parts] + [Block() for _ in range(spare)]
+        self.open = filled - 1
+        self.closed = True  # the open block takes no more pages
+        self.erased = list(range(filled, filled + spare))
+        self.programs = 0
+        self.free_ns = 0
+
+    def place(self, page: int) -> tuple[int, int]:
+        for b, block in enumerate(self.blocks):
+            if page in block.places:
+                return b, block.places.index(page)
+        raise AssertionError(f"page {page} is lost")
+
+    def program(self, page: int) -> None:
+        block = self.blocks[self.open]
+        block.places.append(page)
+        self.programs += 1
+        block.changed = self.programs
+        self.closed = len(block.places) == self.f.block_pages
+
+    def victim(self) -> int:
+        """By exact fractions, the first of equals."""
+        can = [
+            b
+            for b, block in enumerate(self.blocks)
+            if b not in self.erased and block.used < self.f.block_pages
+        ]
+        empty = [b for b in can if self.blocks[b].used == 0]
+        if empty:
+            return empty[0]
+        if self.f.cleaning == 0:
+            return min(can, key=lambda b: self.blocks[b].used)
+        best = can[0]
+        for b in can[1:]:
+            if self.gain(b) * self.blocks[best].used > self.gain(best) * self.blocks[b].used:
+                best = b
+        return best
+
+    def gain(self, b: int) -> int:
+        block = self.blocks[b]
+        return (self.programs - block.changed) * (self.f.block_pages - block.used)
+
+    def make_room(self) -> tuple[int, int]:
+        """Open a block, after cleaning if it is the last erased one: pages moved, blocks erased."""
+        if not self.closed:
+            return 0, 0
+        if len(self.erased) > 1:
+            self.open, self.closed = self.erased.pop(0), False
+            return 0, 0
+        b = self.victim()
+        moved = [page for page in self.blocks[b].places if page is not None]
+        self.open, self.closed = self.erased.pop(), False
+        self.blocks[b] = Block(changed=self.blocks[b].changed)
+        for page in moved:
+            self.program(page)
+        self.erased.append(b)
+        return len(moved), 1
+
+    def write(self, page: int) -> None:
+        b, i = self.place(page)
+        self.blocks[b].places[i] = None
+        self.program(page)
+        self.blocks[b].changed = self.programs
+
+
+@dataclass
+class Waiting:
+    page: int
+    begin_ns: int
+    left_ns: int
+
+
+class Drive:
+    """Times in ns. `counts`: pages written and moved, blocks erased."""
+
+    def __init__(self, f: Figures, sectors: int) -> None:
+        dies = f.channels * f.dies
+        pages = -(-sectors // f.page_sectors)
+        each = -(-pages // dies)
+        self.f, self.ndies = f, dies
+        self.dies = [Die(f, list(range(d, each * dies, dies))) for d in range(dies)]
+        self.channel_ns = [0] * f.channels
+        self.gap = [(0, 0)] * f.channels
+        self.now_ns = self.host_ns = self.free_ns = self.durable_ns = 0
+        self.cache: list[Waiting] = []  # all that ever were in it, in order
+        self.last: dict[int, Waiting] = {}
+        self.counts = [0, 0, 0]
+
+    def cross(self, die: int, from_ns: int) -> int:
+        channel, ns = die % self.f.channels, self.f.cross_ns
+        low, high = self.gap[channel]
+        begin_ns = max(low, from_ns)
+        if begin_ns + ns <= high:
+            self.gap[channel] = (begin_ns + ns, high)
+            return begin_ns
+        idle_ns = max(self.now_ns, self.channel_ns[channel])
+        begin_ns = max(from_ns, idle_ns)
+        if begin_ns - idle_ns > max(0, high - max(low, self.now_ns)):
+            self.gap[channel] = (idle_ns, begin_ns)
+        self.channel_ns[channel] = begin_ns + ns
+        return begin_ns
+
+    def read_page(self, page: int, from_ns: int) -> int:
+        die = self.dies[page % self.ndies]
+        sensed_ns = max(from_ns, die.free_ns) + self.f.read_ns
+        die.free_ns = self.cross(page % self.ndies, sensed_ns) + self.f.cross_ns
+        return die.free_ns
+
+    def program_page(self, page: int, from_ns: int) -> tuple[int, int]:
+        """When it begins to cross, and when it is programmed."""
+        die = self.dies[page % self.ndies]
+        moved, erased = die.make_room()
+        clean_ns = moved * (self.f.read_ns + self.f.program_ns) + erased * self.f.erase_ns
+        begin_ns = self.cross(page % self.ndies, max(from_ns, die.free_ns) + clean_ns)
+        die.free_ns = begin_ns + self.f.cross_ns + self.f.program_ns
+        die.write(page)
+        self.counts = [self.counts[0] + 1, self.counts[1] + moved, self.counts[2] + erased]
+        self.durable_ns = max(self.durable_ns, die.free_ns)
+        return begin_ns, die.free_ns
+
+    def waits(self, page: int) -> Waiting | None:
+        """Its last place in the cache, if no other page has taken that."""
+        w = self.last.get(page)
+        return w if w in self.cache[-self.f.cache_pages :] else None
+
+    def write_page(self, page: int, sectors: int) -> int:
+        data_ns, n = sectors * self.f.bus_ns, self.f.cache_pages
+        w = self.waits(page) if n else None
+        if w and w.begin_ns >= self.host_ns + data_ns:
+            self.host_ns += data_ns
+            return self.host_ns
+        if n and len(self.cache) >= n:
+            self.host_ns = max(self.host_ns, self.cache[-n].left_ns)
+        self.host_ns += data_ns
+        from_ns = self.host_ns
+        if sectors < self.f.page_sectors:
+            from_ns = self.read_page(page, from_ns)
+        begin_ns, programmed_ns = self.program_page(page, from_ns)
+        if not n:
+            return programmed_ns
+        self.last[page] = Waiting(page, begin_ns, begin_ns + self.f.cross_ns)
+        self.cache.append(self.last[page])
+        return self.host_ns
+
+    def serve(self, now_ns: int, write: bool, sector: int, sectors: int) -> int:
+        ready_ns = max(now_ns, self.free_ns) + self.f.service_ns
+        self.now_ns, done_ns = ready_ns, ready_ns
+        self.host_ns = max(self.host_ns, ready_ns)
+        size, end = self.f.page_sectors, sector + sectors
+        for page in range(sector // size, -(-end // size)):
+            n = min(end, (page + 1) * size) - max(sector, page * size)
+            if write:
+                done_ns = max(done_ns, self.write_page(page, n))
+                continue
+            w = self.waits(page) if self.f.cache_pages else None
+            cached = w is not None and w.left_ns > ready_ns
+            come_ns = ready_ns if cached else self.read_page(page, ready_ns)
+            self.host_ns = max(self.host_ns, come_ns) + n * self.f.bus_ns
+            done_ns = max(done_ns, self.host_ns)
+        self.free_ns = done_ns
+        return done_ns
+
+    def flush(self, now_ns: int, overhead_ns: int) -> int:
+        self.free_ns = max(max(now_ns, self.free_ns) + overhead_ns, self.durable_ns)
+        return self.free_ns
+
+    def places(self) -> list[int]:
+        """Where each page is in its die."""
+        found = {}
+        for die in self.dies:
+            for b, block in enumerate(die.blocks):
+                for i, page in enumerate(block.places):
+                    if page is not None:
+                        found[page] = b * self.f.block_pages + i
+        return [found[page] for page in range(len(found))]

@@ -1,0 +1,244 @@
+"""The model of a flash drive: against one written otherwise, against a published formula, and what
+must hold of any such drive."""
+
+import math
+import random
+import re
+import subprocess
+from dataclasses import dataclass, replace
+
+import pytest
+from flash_reference import Drive, Figures
+
+from grade.host.limits import HANG_S
+from grade.host.paths import NATIVE, ROOT
+
+TOOL = NATIVE / "flash_tool"
+FLUSH_NS = 20_000  # write_hit_ns of the row
+ROW = Figures(channels=8, dies=2, block_pages=64, cache_pages=64)  # drives/flash.c
+Command = tuple[int, str, int, int]  # when, R W F (r w: of a copy), sector, sectors
+
+pytestmark = pytest.mark.native
+
+
+@dataclass(frozen=True)
+class Done:
+    done_ns: int
+    durable_ns: int
+    written: int
+    moved: int
+    erased: int
+
+
+def tool(
+    f: Figures, sectors: int, commands: list[Command], *words: str
+) -> tuple[list[Done], list[int]]:
+    """What the C model does, command by command, and the map at the end."""
+    told = "".join(f"{now} {way} {sector} {n}\n" for now, way, sector, n in commands)
+    run = subprocess.run(
+        [TOOL, str(sectors), *f.words(), *words],
+        input=told,
+        capture_output=True,
+        text=True,
+        timeout=HANG_S,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    *rows, last = run.stdout.splitlines()
+    assert len(rows) == len(commands)
+    return [Done(*map(int, row.split())) for row in rows], [int(w) for w in last.split()[1:]]
+
+
+def reference(f: Figures, sectors: int, commands: list[Command]) -> tuple[list[Done], list[int]]:
+    drive, rows = Drive(f, sectors), []
+    for now, way, sector, n in commands:
+        if way == "F":
+            done_ns = drive.flush(now, FLUSH_NS)
+        else:
+            done_ns = drive.serve(now, way == "W", sector, n)
+        rows.append(Done(done_ns, drive.durable_ns, *drive.counts))
+    return rows, drive.places()
+
+
+def commands_of(chance: random.Random, sectors: int, n: int, write: float) -> list[Command]:
+    """Commands of all sizes and some flushes, close together and far apart. Half of them go to
+    a tenth of the disk."""
+    now, made = 0, []
+    for _ in range(n):
+        size = chance.choice([1, 3, 8, 8, 8, 16, 64, 128])
+        room = sectors - size + 1
+        if chance.random() < 0.5:
+            room = max(1, room // 10)
+        sector = chance.randrange(room)
+        if size >= 8 and chance.random() < 0.8:
+            sector -= sector % 8
+        now += chance.choice([0, 1000, 100_000, 1_000_000, 20_000_000])
+        way = "F" if chance.random() < 0.03 else "W" if chance.random() < write else "R"
+        made.append((now, way, *((0, 0) if way == "F" else (sector, size))))
+    return made
+
+
+# Each shows a part: as the row; one die; no cache; a large cache; tiny blocks; other page sizes.
+SHAPES = {
+    "small": Figures(),
+    "row": ROW,
+    "one-die": Figures(channels=1, dies=1),
+    "many-dies": Figures(channels=1, dies=4, cache_pages=16),
+    "no-cache": Figures(cache_pages=0),
+    "large-cache": Figures(cache_pages=300),
+    "one-place": Figures(cache_pages=1),
+    "two-page-blocks": Figures(block_pages=2, spare_percent=0),
+    "large-pages": Figures(page_sectors=16, cross_ns=50_000),
+    "slow-bus": Figures(bus_ns=40_000, cross_ns=10_000, channels=4),
+}
+
+
+@pytest.mark.parametrize("cleaning", [0, 1])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_each_command_is_as_in_the_model_in_python(shape: str, cleaning: int) -> None:
+    """Times, moved pages and erased blocks after each command, and the map at the end. The tool
+    also checks after each that no page is lost or twice there."""
+    f = replace(SHAPES[shape], cleaning=cleaning)
+    for seed, write in ((1, 0.6), (2, 0.95)):
+        chance = random.Random(f"{shape} {seed}")
+        sectors = chance.choice([700, 2048, 5000])
+        if f.block_pages == 64:
+            sectors *= 8
+        commands = commands_of(chance, sectors, 700, write)
+        rows, places = tool(f, sectors, commands)
+        expected, expected_places = reference(f, sectors, commands)
+        for i, (row, wanted) in enumerate(zip(rows, expected, strict=True)):
+            assert row == wanted, f"command {i}, {commands[i]}"
+        assert places == expected_places
+        assert rows[-1].erased > 0 or f is ROW
+
+
+def test_the_row_is_what_these_tests_take_it_for() -> None:
+    code = (ROOT / "drives" / "flash.c").read_text()
+    figures = {name: int(n) for name, n in re.findall(r"\.(\w+) = (\d+)", code)}
+    expected = {name: n for name, n in vars(ROW).items() if name != "cleaning"}
+    assert {name: figures[name] for name in expected} == expected
+    assert re.search(r"\.write_hit_ns = \{(\d+), (\d+)\}", code).groups() == ("20000", "20000")
+    for name in ("flash_cb", "flash_nv"):
+        other = (ROOT / "drives" / f"{name}.c").read_text()
+        assert {key: int(n) for key, n in re.findall(r"\.(\w+) = (\d+)", other)} == figures
+
+
+def test_times_by_hand() -> None:
+    """Of the row: 20 us a command, 25 us to read, 100 us to cross, 1,707 ns a sector to the host.
+
+    Two neighbours are in different dies of different channels, page 0 and page 8 in dies of one.
+    """
+    sent = 8 * 1707
+    read = 20_000 + 25_000 + 100_000 + sent
+    commands = [
+        (0, "R", 0, 8),
+        (10**9, "R", 0, 16),  # the second crosses at the same time, and then the host's bus
+        (2 * 10**9, "R", 0, 72),  # nine: the bus to the host, 123 us, is slower than two that cross
+        (3 * 10**9, "W", 80, 8),  # into the cache
+        (3 * 10**9, "R", 80, 8),  # it has not crossed yet
+        (4 * 10**9, "R", 80, 8),
+        (5 * 10**9, "W", 80, 8),
+        (5 * 10**9, "F", 0, 0),
+        (6 * 10**9, "W", 80, 1),  # reads the page, then crosses and programs it
+    ]
+    rows, _ = tool(ROW, 80000, commands)
+    took = [row.done_ns - now for row, (now, *_) in zip(rows, commands, strict=True)]
+    assert took[:3] == [read, read + sent, read + 8 * sent]
+    assert took[3] == 20_000 + sent
+    assert took[4] == took[3] + 20_000 + sent
+    assert took[5] == read
+    assert took[6] == 20_000 + sent
+    assert took[7] == took[6] + 300_000
+    assert took[8] == 20_000 + 1707
+    assert rows[8].durable_ns - 6 * 10**9 == took[8] + 125_000 + 300_000
+
+
+@pytest.mark.parametrize("cleaning", [0, 1])
+def test_a_copy_changes_nothing_and_knows_the_time_of_a_command(cleaning: int) -> None:
+    """A question before each command has the same answer as the command, where that writes at most
+    a page of each die and no more than the cache holds. And all goes on as without questions."""
+    f = replace(ROW, cleaning=cleaning)
+    chance = random.Random(7)
+    commands = [
+        c
+        for c in commands_of(chance, 9000, 900, 0.8)
+        if c[1] == "F" or (c[2] % 8, c[3] % 8) == (0, 0)
+    ]
+    plain, places = tool(f, 9000, commands)
+    asked = [
+        q for c in commands for q in ([(c[0], c[1].lower(), *c[2:]), c] if c[1] != "F" else [c])
+    ]
+    rows, places_asked = tool(f, 9000, asked)
+    kept = [row for row, c in zip(rows, asked, strict=True) if c[1] in "RWF"]
+    assert (kept, places_asked) == (plain, places)
+    assert kept[-1].erased > 20
+    for i, c in enumerate(asked[:-1]):
+        if c[1] in "rw":
+            assert rows[i].done_ns == rows[i + 1].done_ns, f"command {i}, {c}"
+
+
+def lambert_w(x: float) -> float:
+    """The W with W e^W = x and W > -1, for -1/e < x < 0, by Newton's method."""
+    w = 0.0
+    for _ in range(100):
+        w -= (w * math.exp(w) - x) / (math.exp(w) * (w + 1))
+    return w
+
+
+def amplification(block_pages: int, filled: int, spare_percent: int) -> tuple[float, float]:
+    """Pages programmed for each that the host writes, uniformly at random, under greedy cleaning:
+    measured, and by Xiang and Kurkoski, "An Improved Analytic Expression for Write Amplification in
+    NAND Flash" (arXiv 1110.4245, 2011): (1 + r) / (1 + r + W(-(1 + r) e^-(1 + r))), with r the
+    spare pages per page of the host's; 2.36 for r = 0.3, where they simulate 2.35."""
+    pages = filled * block_pages
+    f = Figures(
+        channels=1, dies=1, block_pages=block_pages, spare_percent=spare_percent, cache_pages=0
+    )
+    chance = random.Random(spare_percent)
+    commands = [(0, "W", 8 * chance.randrange(pages), 8) for _ in range(10 * pages)]
+    rows, _ = tool(f, 8 * pages, commands, "check=10000")
+    first, last = rows[5 * pages], rows[-1]
+    measured = 1 + (last.moved - first.moved) / (last.written - first.written)
+    r = (filled + -(-filled * spare_percent // 100) - 1) / filled - 1  # one is the reserve
+    return measured, (1 + r) / (1 + r + lambert_w(-(1 + r) * math.exp(-(1 + r))))
+
+
+@pytest.mark.parametrize(
+    ("block_pages", "filled", "spare_percent"), [(64, 256, 60), (64, 256, 30), (256, 64, 15)]
+)
+def test_cleaning_moves_as_much_as_the_formula_says(
+    block_pages: int, filled: int, spare_percent: int
+) -> None:
+    """The limit, 5 %, was set before it was measured. With 15 % and blocks of 64 pages, it is not
+    kept: 3.84 pages are programmed, and the formula says 4.05. It is the limit for large blocks,
+    and among small ones there are more with little in use (the next test)."""
+    measured, predicted = amplification(block_pages, filled, spare_percent)
+    assert measured == pytest.approx(predicted, rel=0.05)
+
+
+def test_the_smaller_the_blocks_the_less_is_moved() -> None:
+    (small, _), (medium, _), (large, limit) = (amplification(n, 128, 15) for n in (16, 64, 256))
+    assert small < medium < large < limit
+
+
+def test_sequential_writes_move_nothing() -> None:
+    """A block is all garbage when it is cleaned, if the disk is written in order several times."""
+    f = Figures(channels=1, dies=1, cache_pages=0)
+    commands = [(0, "W", sector, 8) for _ in range(5) for sector in range(0, 4096, 8)]
+    rows, _ = tool(f, 4096, commands)
+    assert rows[-1].moved == 0
+    assert rows[-1].erased > 100
+
+
+@pytest.mark.parametrize(("cleaning", "moved"), [(0, 1), (1, 3)])
+def test_greedy_takes_the_emptiest_block_and_cost_benefit_an_old_one(
+    cleaning: int, moved: int
+) -> None:
+    """By hand: blocks of four pages, three that are filled, one spare and the reserve. Pages 0, 4,
+    5 and 6 are written. Then the first block has three pages in use and has not changed for three
+    programs, (3 * 1 / 4) / (2 * 3 / 4) = 0.5; the second has one and changed with the last, 0."""
+    f = Figures(channels=1, dies=1, block_pages=4, spare_percent=0, cleaning=cleaning)
+    commands = [(0, "W", 8 * page, 8) for page in (0, 4, 5, 6, 9)]
+    rows, _ = tool(f, 8 * 12, commands)
+    assert [(row.moved, row.erased) for row in rows[-2:]] == [(0, 0), (moved, 1)]
