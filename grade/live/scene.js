@@ -11,7 +11,7 @@ const UPTIME = /^up (?:(\d+) days?, )?(\d\d):(\d\d):(\d\d)\.(\d{3})$/;
 const JOB = /^(\w+) (\{".*\})$/gm;
 const DAEMON = "updated", TOPMOST = 0x80000000, HIGH = 2 ** 32;
 const LATE_NS = 2000000; // so much later the kernel may note that a command is done
-const SCENE_KINDS = ["", "miss", "hit", "ahead", "write", "behind", "fixed"];
+const SCENE_KINDS = ["", "miss", "hit", "ahead", "write", "behind", "fixed", "flash"];
 const SCENE_PARTS = ["command", "busy", "seek", "rotation", "transfer"];
 const [ST_EMPTY, ST_READING, ST_CLEAN, ST_AHEAD, ST_DIRTY, ST_WRITING] = [0, 1, 2, 3, 4, 5];
 

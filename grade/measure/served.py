@@ -21,9 +21,11 @@ from operator import attrgetter
 from grade.host.paths import NATIVE
 from grade.machine.requests import Request, pair
 from grade.machine.trace import Event
+from grade.measure.check import size_bytes
 from grade.measure.schema import Run
 
 TOOL = NATIVE / "drive_parts_tool"
+SECTOR = 512
 TOLD = (
     *("drive_segments", "drive_bus_kb_s", "drive_ahead_if_sequential", "drive_seed"),
     "drive_ahead",  # the last: it depends on the others
@@ -129,7 +131,8 @@ def arguments(run: Run, disk: int) -> list[str]:
     words = [f"{name}={run.config[name]}" for name in TOLD if run.config[name] is not None]
     seed = run.config["drive_seed"] or 0
     words = [word for word in words if not word.startswith("drive_seed=")]
-    return [model(run, disk), *words, f"drive_seed={seed + disk}"]
+    sectors = size_bytes(run.config["data" if disk else "root"]["size"]) // SECTOR
+    return [model(run, disk), *words, f"drive_seed={seed + disk}", f"sectors={sectors}"]
 
 
 def on_its_way_ns(run: Run) -> int:

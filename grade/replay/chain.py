@@ -33,11 +33,13 @@ KINDS = {
     "hit": "the drive's cache has it",
     "ahead": "the drive's arm is reading it ahead already",
     "fixed": "the drive serves it",
+    "flash": "its pages are read and cross the buses",
 }
 OF_LOG = {
     "map": "the disk's virtual log, which tells where a block is now",
     "moved": "the place policy, which empties places",
 }
+BUSY = {"flash": "the chips are still busy with what was written before"}
 SCHEDULER = "scheduler"
 WAIT = "wait"  # the drive is at another command
 OTHER = "other"  # the drive does nothing
@@ -221,6 +223,8 @@ class Explainer:
                 words = OWN[name]
                 if name == "transfer" and own.kind in KINDS:
                     words = KINDS[own.kind]
+                elif name == "busy":
+                    words = BUSY.get(own.kind, words)
                 yield Link(SERVICE, at_ns, at_ns + own.parts[name], words, own)
                 at_ns += own.parts[name]
         else:

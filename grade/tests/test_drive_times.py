@@ -23,7 +23,7 @@ from grade.report.wording import words
 from grade.twin import engine
 
 MS = 10**6
-DISK = {"drive": "fixed", "log_places": 0}
+DISK = {"drive": "fixed", "size": "16M", "log_places": 0}
 CONFIG = {
     **{"root": DISK, "data": DISK, "drive_command_us": None, "drive_segments": None},
     **{"drive_bus_kb_s": None, "drive_ahead_if_sequential": None, "drive_seed": None},

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.xdist_group("why")  # they share machines
 
 MS = 10**6
 POLICIES = {"sched": "fcfs", "update": "pu", "write": "delayed", "prefetch": "none"}
-DISK = {"drive": "fixed", "log_places": 0}
+DISK = {"drive": "fixed", "size": "16M", "log_places": 0}
 CONFIG = {
     **{"root": DISK, "data": DISK, "block": "4K"},
     **{"policies": POLICIES, "drive_command_us": None, "drive_segments": None},

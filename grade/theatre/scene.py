@@ -19,7 +19,7 @@ from grade.theatre.columns import packed
 
 # The states of a place in the cache, as theatre.js draws them.
 EMPTY, READING, CLEAN, AHEAD, DIRTY, WRITING = range(6)
-KINDS = ("", "miss", "hit", "ahead", "write", "behind", "fixed")
+KINDS = ("", "miss", "hit", "ahead", "write", "behind", "fixed", "flash")
 OWN = ("", *OF_LOG)  # what a command without requests is for
 
 

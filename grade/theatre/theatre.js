@@ -8,13 +8,15 @@ const MS = 1e6, S = 1e9, KEYFRAME = 2048, MOST_PROCESSES = 6, WROTE_NS = 1e9;
 const [EMPTY, READING, CLEAN, AHEAD, DIRTY, WRITING] = [0, 1, 2, 3, 4, 5];
 const STATES = ["empty", "reading", "clean", "ahead", "dirty", "writing"];
 const STATE_WORDS = ["", "is read", "clean", "prefetched", "dirty", "is written"];
-const KINDS = ["", "miss", "hit", "ahead", "write", "behind", "fixed"];
+const KINDS = ["", "miss", "hit", "ahead", "write", "behind", "fixed", "flash"];
 const PARTS = ["command", "busy", "seek", "rotation", "transfer"];
 const PART_WORDS = {command: "the drive's controller takes up the command",
   busy: "the arm is still busy with what was written before", seek: "seek", rotation: "rotation",
   transfer: "transfer"};
 const KIND_WORDS = {hit: "the drive's cache has it",
-  ahead: "the drive's arm is reading it ahead already", fixed: "the drive serves it"};
+  ahead: "the drive's arm is reading it ahead already", fixed: "the drive serves it",
+  flash: "its pages are read and cross the buses"};
+const BUSY_WORDS = {flash: "the chips are still busy with what was written before"};
 const PART_COLOURS = ["#999999", "#cc79a7", "#56b4e9", "#e69f00", "#009e73"];
 const LEAST_MS = 0.1, MOST_MS = 20000; // of the responses' axis
 const at = (id) => document.getElementById(id);
@@ -210,7 +212,8 @@ function explain(run, i) {
   const kind = KINDS[c.kind[own]];
   if (kind) {
     for (const name of PARTS) {
-      const words = name === "transfer" && KIND_WORDS[kind] || PART_WORDS[name];
+      const words = name === "transfer" && KIND_WORDS[kind] ||
+        name === "busy" && BUSY_WORDS[kind] || PART_WORDS[name];
       link("service", time + c[name][own], words, {part: name});
     }
   } else {
