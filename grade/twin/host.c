@@ -29,9 +29,9 @@
  *   only read; DISKS is where in it the disks begin. With -t each trial leaves
  *   its trace in the file TRACE, where it would be in MEMORY.
  * - With -w each write of the disk that is at [FROM, END) of MEMORY goes to the
- *   file LOG, too, as QEMU's blklogwrites has it: after a sector for all of them,
- *   each has a sector that begins with its place and size in sectors, and its
- *   data.
+ *   file LOG, too, as QEMU's blklogwrites has it: after a sector for all of
+ * them, each has a sector that begins with its place and size in sectors, and
+ * its data.
  * - The console's output goes to the standard output. There is no input.
  * - The exit status is that of the machine.
  */
