@@ -262,6 +262,7 @@ static struct wish leap(const struct access *a)
 {
     struct wish none = {0}, w = {.n = a->nblocks};
     bool adds = m.reads && a->block != m.last;
+    m.end = a->file_blocks; /* most that is drawn is found */
     if (adds)
         m.history[m.nhistory++] = m.step = a->block - m.last;
     m.reads = true;
