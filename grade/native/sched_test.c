@@ -1563,18 +1563,3 @@ TEST(sluice_owes_what_is_left_of_ticks_gone_by)
     check_eq(serve(p)->sector, 20);
     check_eq(clock_now_ns / 1000000, 103166);
 }
-
-/* A policy that has just taken the place of one with offers may be asked when
- * there are none but those. */
-TEST(no_scheduler_chooses_from_an_empty_queue)
-{
-    POLICY_EACH (p) {
-        if ((*p)->kind != POLICY_SCHED)
-            continue;
-        policy_start(*p);
-        queue_init(&queue, 0);
-        check((*p)->sched.next(&queue, clock_now_ns) == NULL);
-        const char *wrong = (*p)->check ? ((*p)->check)() : NULL;
-        check(!wrong);
-    }
-}

@@ -78,8 +78,17 @@ static void trace_io(u64 now_ns, enum trace_event event, const struct disk *d,
 
 /* ---- the scheduler ---- */
 
-/* Make the policy in use this disk's. Caller holds d->lock. */
-static void adopt(struct disk *d)
+/* Is there nothing to ask the scheduler about? Caller holds d->lock. */
+static bool idle(const struct disk *d)
+{
+    const struct queue *q = &d->queue;
+    return queue_empty(q) &&
+           !(d->sched->sched.takes_offers && q->length[SET_OFFERS]);
+}
+
+/* Make the policy in use this disk's. False: there is nothing to ask it about,
+ * for it takes no offers. Caller holds d->lock. */
+static bool adopt(struct disk *d)
 {
     d->sched = policy_in_use[POLICY_SCHED];
     timer_cancel(&d->ask_timer); /* the old one set it */
@@ -93,6 +102,7 @@ static void adopt(struct disk *d)
             hooks->queued(&d->queue, r, r->queued_ns);
         }
     }
+    return !idle(d);
 }
 
 /* The scheduler has answered wrongly: this disk changes to the default now, the
@@ -110,8 +120,8 @@ static bool fault(struct disk *d, const char *what)
 /* The scheduler's choice; NULL if it waits. Caller holds d->lock. */
 static struct request *choose(struct disk *d)
 {
-    if (d->sched != policy_in_use[POLICY_SCHED])
-        adopt(d);
+    if (d->sched != policy_in_use[POLICY_SCHED] && !adopt(d))
+        return NULL;
     for (;;) {
         struct request *r = d->sched->sched.next(&d->queue, clock_ns());
         policy_check(d->sched);
@@ -269,14 +279,6 @@ static struct io *gather(struct disk *d, struct request *r, u64 physical,
 }
 
 /* ---- dispatch to the drive or the device ---- */
-
-/* Is there nothing to ask the scheduler about? Caller holds d->lock. */
-static bool idle(const struct disk *d)
-{
-    const struct queue *q = &d->queue;
-    return queue_empty(q) &&
-           !(d->sched->sched.takes_offers && q->length[SET_OFFERS]);
-}
 
 /* Make an offer a write; false if the block is in use or clean. Caller holds
  * d->lock, which is released meanwhile. */

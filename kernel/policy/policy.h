@@ -271,8 +271,7 @@ u64 queue_seek_edge(struct queue *, bool last);
 /* The disk's lock is held. */
 struct sched_hooks {
     /* (required) Choose the next request to dispatch. The queue is not empty,
-     * or it has offers alone and the policy takes_offers; or it is empty when
-     * the policy has just taken the place of one that does. NULL: none until a
+     * or it has offers alone and the policy takes_offers. NULL: none until a
      * request arrives or completes, which is a fault if nothing is in flight
      * and there is no again_ns. */
     struct request *(*next)(struct queue *, u64 now_ns);

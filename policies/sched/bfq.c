@@ -360,8 +360,6 @@ static struct request *bfq_next(struct queue *q, u64 now_ns)
 {
     struct disk_turns *d = &disks[q->disk];
     catch_up(d, q, now_ns);
-    if (!d->requests)
-        return NULL;
     if (d->serving != NO_QUEUE && d->process[d->serving].requests)
         end_if_used(d, q->head_sector, now_ns);
     if (d->serving == NO_QUEUE)

@@ -360,8 +360,6 @@ static struct request *kyber_next(struct queue *q, u64 now_ns)
     look_at_latencies(dev, q, now_ns);
     fill(dev, now_ns);
     const struct place *p = done_next(dev, q, now_ns);
-    if (!p)
-        return NULL;
     dev->under_way = true;
     dev->of = domain_of(p->r);
     dev->queued_ns = p->r->queued_ns;

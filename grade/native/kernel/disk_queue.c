@@ -236,6 +236,21 @@ TEST(a_scheduler_is_told_once_of_what_is_queued_while_it_is_put_to_use)
     check_notes("queued W300; next R0 W1 O0; leaves W300; R100 done");
 }
 
+/* The old scheduler takes offers, and there is nothing else when the disk
+ * adopts the new one. */
+TEST(a_scheduler_that_takes_no_offers_is_not_asked_about_them)
+{
+    static const struct policy old = {
+        .sched = {.next = none, .takes_offers = true}};
+    struct disk *d = boot_slow("sched=clook");
+    submit("R0:100+2");
+    offer_write(600, 2);
+    d->sched = &old;
+    policy_in_use[POLICY_SCHED] = &told_sched;
+    end_command(0);
+    check_notes("R100 done");
+}
+
 /* ---- faults ---- */
 
 static struct request elsewhere;
