@@ -766,10 +766,10 @@ TEST(alru_writes_what_was_unused_for_two_minutes_every_twenty_seconds)
 {
     model_start("alru");
     dirty_at(1500, 7);
-    dirty_at(19000, 3);
+    dirty_at(20500, 3);
     dirty_at(21000, 9);
     run_to_ms(200000);
-    /* 7 is of second 1 and 3 of 19; both are stale at 140 s; 9 at 141. */
+    /* 7 is of second 1 and 3 of 20; both are stale at 140 s; 9 at 141. */
     check_writes("140000: 7 3; 160000: 9");
     check_eq(counter("wake_ups"), 10);
     check_eq(counter("written"), 3);

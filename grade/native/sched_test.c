@@ -1112,20 +1112,22 @@ TEST(bfq_ends_a_turn_by_the_time_and_charges_the_most_for_it)
     check_eq(counter_of(p, "timed_out"), 2);
 }
 
-/* With one budget for all, who reads little is served soon and often. */
+/* Two processes have budgets of 64 sectors by now, which are eight requests. A
+ * third that comes has one of 8, and so the earliest finish: it is next. */
 TEST(bfq_serves_a_process_that_reads_little_before_one_that_reads_much)
 {
     const struct policy *p = bfq(64, 8);
-    for (u32 i = 0; i < 60; i++)
+    for (u32 i = 0; i < 100; i++) {
         ask(p, &requests[i], 1, 8 * i, 8);
-    for (u32 i = 0; i < 15; i++)
-        serve_for(p, 1, 100); /* its budget is 64 now */
-    for (u32 i = 0; i < 60; i++)
         ask(p, &requests[100 + i], 3, 70000 + 8 * i, 8);
-    ask(p, &requests[99], 2, 90000, 1);
-    while (requests[99].queue)
+    }
+    for (u32 i = 0; i < 50; i++)
         serve(p);
-    check(queue.length[SET_READS] > 60 + 45 - 8 - 8);
+    ask(p, &requests[300], 2, 90000, 1);
+    u64 before = queue.length[SET_READS];
+    while (requests[300].queue)
+        serve(p);
+    check(before - queue.length[SET_READS] <= 8 + 1);
 }
 
 TEST(bfq_serves_more_processes_than_it_has_queues_for)
