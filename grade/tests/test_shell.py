@@ -174,7 +174,7 @@ def test_iostat_shows_what_is_not_0_in_groups_and_with_a_all(boot: Boot) -> None
     machine = boot()
     machine.check("sleep 0.01")  # or a busy host has typed before the hart was idle once
     some, every = machine.check("iostat"), machine.check("iostat -a")
-    rows = re.compile(r"^(\w+\.\w+) +(-?[0-9.]+) (\w+)$", re.M)
+    rows = re.compile(r"^(\w+\.\w+) +(-?[0-9.]+) ([\w-]+)$", re.M)
     shown = {name: float(value) for name, value, _ in rows.findall(some)}
     assert 0 not in shown.values()
     assert "bio.lost" not in shown
