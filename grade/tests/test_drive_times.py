@@ -186,6 +186,8 @@ def test_the_time_to_a_free_place_by_hand() -> None:
 
 
 def test_other_tracks_count_from_the_head_switch_on() -> None:
+    assert eager.begins(5, 3, 4, 8) == [5, 9]  # every 4 sectors from 5 on or before, not before 3
+
     def mean(heads: int, switch_ns: int) -> float:
         zones = (Zone(0, 9, 80, 2, 0),)
         row = DriveRow(80_000, heads, switch_ns, 0, 1, 1, 1, 0, 0, zones, (0,))
