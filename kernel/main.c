@@ -48,10 +48,9 @@ static struct disk *root_disk(void)
 static void begin_evenly(void)
 {
     struct spinlock lock = SPINLOCK("boot", RANK_PIPE);
-    u64 begin_ns = ROUND_UP(clock_ns(), NS_PER_S);
     HOLD(spin, &lock);
-    while (clock_is_virtual() && clock_ns() < begin_ns)
-        sleep_until(&lock, &lock, begin_ns);
+    if (clock_is_virtual())
+        sleep_until(&lock, &lock, (clock_ns() / NS_PER_S + 1) * NS_PER_S);
 }
 
 static void boot(void *)
@@ -59,7 +58,6 @@ static void boot(void *)
     trace_init();
     disk_init();
     struct disk *root = root_disk();
-    begin_evenly();
     int block_bytes = ext2_probe(root);
     if (block_bytes < 0)
         boot_fail("no ext2 on %s: error %d", root->name, -block_bytes);
@@ -68,6 +66,8 @@ static void boot(void *)
     ext2_init();
     updated_init();
     args_check(); /* before anything is written */
+    begin_evenly();
+    kthread("updated", update_daemon, NULL);
     int error = ext2_mount_root(root);
     if (error)
         boot_fail("cannot mount %s: error %d", root->name, -error);

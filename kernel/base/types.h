@@ -26,9 +26,10 @@ typedef int64_t i64;
         a_ > b_ ? a_ : b_;                               \
     })
 
-/* Round x up or down to a multiple of the power of two n. */
-#define ROUND_UP(x, n)   (((x) + (n)-1) & ~((u64)(n)-1))
-#define ROUND_DOWN(x, n) ((x) & ~((u64)(n)-1))
+/* Round x up or down to a multiple of n, a power of two: with another n this
+ * divides by zero, and does not compile. */
+#define ROUND_UP(x, n)   ROUND_DOWN((x) + (n)-1, n)
+#define ROUND_DOWN(x, n) ((x) & ~((u64)(n) / !((n) & ((n)-1)) - 1))
 
 /* Make the call. If it fails, return its error from the function that this
  * stands in. */

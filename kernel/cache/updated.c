@@ -18,7 +18,7 @@
 static struct {
     struct sleeplock asking;
     struct spinlock lock;
-    const struct proc *daemon; /* set when it is made */
+    const struct proc *daemon; /* set when it starts */
     bool changed;              /* lock: another policy or tunable: ask again */
     bool at_once;              /* lock: the limit of look_at_dirty is reached */
     u64 last_ns;               /* asking: when the policy last looked */
@@ -194,8 +194,9 @@ static bool rest(u64 until_ns)
     return at_once;
 }
 
-static void daemon(void *)
+void update_daemon(void *)
 {
+    updated.daemon = myproc();
     bool at_once = false;
     for (;;) {
         sleep_lock(&updated.asking);
@@ -211,5 +212,4 @@ void updated_init(void)
     sleep_lock_init(&updated.asking, "updated");
     policy_own(POLICY_UPDATE,
                (struct policy_owner){.swap = swap, .tuned = update_ask_again});
-    updated.daemon = kthread("updated", daemon, NULL);
 }

@@ -2,4 +2,5 @@
  * then, and has it look. */
 #pragma once
 
-void updated_init(void); /* owns the update kind, starts the thread */
+void updated_init(void);    /* owns the update kind */
+void update_daemon(void *); /* the thread's function */
