@@ -86,7 +86,7 @@ define newline
 endef
 $(foreach v,ARGS DO GDB_OPTIONS DISKS CPUS MEM FS_MB JOBS T E N SIZE WITH SCHEDULER FORMAT OUT LAB \
     SUBMISSION SUBMISSIONS LATE TEST NONCE BASE SOLVED STUDENT STUDENTS FILES MUTANT NAME AT READ \
-    QEMU_OTHER OVER METRICS FILE POLICIES DRIVE SCALE FIT LOOP \
+    QEMU_OTHER OVER METRICS FILE TRACES CACHE POLICIES DRIVE SCALE FIT LOOP \
     CFLAGS_EXTRA,$(if \
     $(findstring $(newline),$(value $(v))),$(error $(v): must be one line)))
 $(foreach v,DEBUG V FULL LIST JUDGE,$(call must_be,$(v),[01]?,1 or nothing))
@@ -224,7 +224,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 # Programs that a grading runs.
 GRADING := $(addprefix build/native/,drive_times_tool places_tool)
 
-.PHONY: all native twin qemu qemu-gdb gdb run test mutants bench experiment tune trace twin-costs agree repeat measure-build results results-check results-tables findings export report book grade example replay why theatre animation live events skeleton class samples solution newlab bundle format setup clean version help FORCE
+.PHONY: all native twin qemu qemu-gdb gdb run test mutants bench experiment tune trace twin-costs agree repeat matrix measure-build results results-check results-tables findings export report book grade example replay why theatre animation live events skeleton class samples solution newlab bundle format setup clean version help FORCE
 
 FORCE:
 
@@ -558,10 +558,14 @@ sweep: all twin build/native/drive_replay_tool ## measure an experiment over any
 	    $(call option,how,HOW) $(call option,points,POINTS) $(call option,metrics,METRICS) \
 	    $(call option,scheduler,SCHEDULER) $(call operand,E)
 
-trace: all twin build/native/drive_replay_tool ## replay a trace of a real disk under many policies, by the twin, and draw their Pareto front (FILE=trace FORMAT= POLICIES='replace=lru|arc, sched=clook|sluice' DRIVE= SCALE=times as fast COUNT=requests FIT=pack or fold LOOP=closed METRICS= JOBS= SCHEDULER=)
+trace: all twin build/native/drive_replay_tool ## replay a trace of a real disk under many policies, by the twin, and draw their Pareto front (FILE=trace FORMAT= POLICIES='replace=lru|arc, sched=clook|sluice' DRIVE= SCALE=times as fast COUNT=requests FIT=pack or fold LOOP=closed INFLIGHT= METRICS= JOBS= SCHEDULER=)
 	@$(RUN) grade.commands.replay_trace --jobs $(JOBS) --file=$(call quoted,FILE) $(call option,format,FORMAT) \
 	    $(call option,policies,POLICIES) $(call option,drive,DRIVE) $(call option,scale,SCALE) $(call option,count,COUNT) \
-	    $(call option,fit,FIT) $(call option,loop,LOOP) $(call option,metrics,METRICS) $(call option,scheduler,SCHEDULER)
+	    $(call option,fit,FIT) $(call option,loop,LOOP) $(call option,inflight,INFLIGHT) $(call option,metrics,METRICS) $(call option,scheduler,SCHEDULER)
+
+matrix: all twin build/native/drive_replay_tool ## where does the replacement policy with the fewest misses lose in milliseconds? (TRACES='files' E=experiments CACHE='10, 25, 50' percent of a trace's blocks WITH='prefetch=none|ondemand' DRIVE= COUNT=requests OUT=folder JOBS= SCHEDULER=)
+	@$(RUN) grade.commands.matrix --jobs $(JOBS) $(call option,traces,TRACES) $(call option,cache,CACHE) $(call option,with,WITH) \
+	    $(call option,drive,DRIVE) $(call option,count,COUNT) $(call option,out,OUT) $(call option,scheduler,SCHEDULER) $(call operand,E)
 
 twin-costs: all twin ## count in the machine what computing takes, and write it to grade/twin/costs.txt
 	@$(PYTHON) -m grade.commands.twin_costs

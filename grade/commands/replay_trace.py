@@ -4,7 +4,8 @@ FILE= is a trace of any format that grade/traces/formats has; FORMAT= names it i
 tell. POLICIES= are the policies to try, each with each, as 'replace=lru|arc, sched=clook|sluice'.
 Without it every policy is tried in the place of the usual one of its kind. DRIVE= is the drive, and
 FIT= what happens if the trace reaches beyond it. COUNT= takes the first requests only, SCALE= makes
-them come faster, and LOOP=closed leaves their times out.
+them come faster, and LOOP=closed leaves their times out. At most INFLIGHT= are under way at once.
+If the format has no times, the loop is closed, and one request comes when the one before is done.
 
 It writes an experiment in build/traces, and makes a sweep of it (grade/sweep): so what was
 measured is not measured again, and the results are a table in Parquet and a page with the Pareto
@@ -17,6 +18,7 @@ import re
 import sys
 from pathlib import Path
 from string import Template
+from types import ModuleType
 
 from grade.commands import sweep as sweeps
 from grade.host.interrupt import stoppable
@@ -43,6 +45,7 @@ SPECIAL = ("place",)  # kinds of policies that need a disk of their own kind
 DRIVE = "cheetah4lp"
 METRICS = "trace.mean_ms, trace.p99_ms"
 LOOPS = ("open", "closed")
+INFLIGHT = {"open": 64, "closed": 64, "": 1}  # requests at once; with "" the trace has no times
 OTHERS = 64 << 20  # of all disks' bytes: the root disk and the requests
 LEAST_MB = 192  # of the machine's memory
 BYTES = 256  # more of it for a request: twice what ioplay takes
@@ -105,6 +108,7 @@ def experiment_text(choice: argparse.Namespace, path: Path, requests: int) -> st
         "format": choice.format,
         "fit": choice.fit,
         "loop": choice.loop,
+        "inflight": choice.inflight,
     }
     texts = {name: json.dumps(word) for name, word in words.items()}
     texts["count"] = f"count = {choice.count}" if choice.count else "# count = all"
@@ -119,7 +123,21 @@ def name_of(choice: argparse.Namespace, path: Path) -> str:
     words += [str(choice.count)] if choice.count else []
     words += [f"x{choice.scale}"] if float(choice.scale) != 1 else []
     words += [word for word in (choice.fit, choice.loop) if word not in (REFUSE, LOOPS[0])]
+    words += [f"at-{choice.inflight}"] if choice.inflight != INFLIGHT["open"] else []
     return "-".join(words)
+
+
+def settle_times(choice: argparse.Namespace, module: ModuleType) -> None:
+    """Settle LOOP= and INFLIGHT= where they were not given. Raises BadSweep if the trace has no
+    times for the loop."""
+    timeless = getattr(module, "TIMELESS", False)
+    if timeless and choice.loop == "open":
+        raise BadSweep("LOOP=open: a trace of this format has no times")
+    if choice.inflight is None:
+        choice.inflight = INFLIGHT["" if timeless and not choice.loop else choice.loop or "open"]
+    if choice.inflight < 1:
+        raise BadSweep(f"INFLIGHT={choice.inflight}: must be 1 or more")
+    choice.loop = choice.loop or LOOPS[timeless]
 
 
 def write_experiment(choice: argparse.Namespace) -> Path:
@@ -128,13 +146,14 @@ def write_experiment(choice: argparse.Namespace) -> Path:
         raise BadSweep("\n".join(["FILE: give a trace, of one of these formats:", *read.lines()]))
     path = Path(choice.file).expanduser().resolve()
     expect_one_of("FIT=", choice.fit, list(WAYS))
-    expect_one_of("LOOP=", choice.loop, list(LOOPS))
+    if choice.loop:
+        expect_one_of("LOOP=", choice.loop, list(LOOPS))
     if not re.fullmatch(r"\d+(\.\d+)?", choice.scale) or not float(choice.scale):
         raise BadSweep(f"SCALE={choice.scale}: must be a number above 0, as 2 or 0.5")
     drive_bytes(choice.drive)
     if not path.exists():
         raise BadTraceFile(f"FILE={choice.file}: there is no such file")
-    read.format_named(path, choice.format)  # before anything is written
+    settle_times(choice, read.format_named(path, choice.format))  # before anything is written
     requests = choice.count or path.stat().st_size // 8
     EXPERIMENTS.mkdir(parents=True, exist_ok=True)
     target = EXPERIMENTS / f"{name_of(choice, path)}.toml"
@@ -164,14 +183,14 @@ def table(sweep: Sweep, points: list[Measured]) -> list[str]:
     return aligned(rows)
 
 
-def remark(points: list[Measured], loop: str) -> list[str]:
+def remark(points: list[Measured], loop: str, inflight: int = INFLIGHT["open"]) -> list[str]:
     """What to know of requests that had to wait for a process."""
     late = max(point.figures[LATE] for point in points)
     if loop != "open" or late < 1:
         return []
     return [
-        f"Up to {number(late)} ms of a response time is the wait for one of the 64 requests in "
-        "flight to end: at times the trace comes faster than the drive serves it."
+        f"Up to {number(late)} ms of a response time is the wait for one of the {inflight} "
+        "requests in flight to end: at times the trace comes faster than the drive serves it."
     ]
 
 
@@ -190,7 +209,7 @@ def do(choice: argparse.Namespace) -> bool:
     print(f"experiment: {path}")
 
     def show(points: list[Measured]) -> list[str]:
-        return [*table(sweep, points), *remark(points, choice.loop), ""]
+        return [*table(sweep, points), *remark(points, choice.loop, choice.inflight), ""]
 
     return sweeps.done(sweep, choice, show)
 
@@ -205,7 +224,8 @@ def main() -> int:
     options.add_argument("--scale", default="1", help="how many times as fast it comes")
     options.add_argument("--count", type=int, help="requests, from the first on")
     options.add_argument("--fit", default=REFUSE, help=f"if it is too large: {', '.join(WAYS)}")
-    options.add_argument("--loop", default="open", help="open, or closed: without its times")
+    options.add_argument("--loop", default="", help="open, or closed: without its times")
+    options.add_argument("--inflight", type=int, help="requests under way at once, at most")
     commandline.add_metrics(options, METRICS)
     commandline.add_workers(options)
     commandline.add_folder(options, FOLDER)

@@ -97,8 +97,9 @@ def test_a_run_does_not_depend_on_policies_that_it_does_not_use(tmp_path, drive)
     other = kernel_with(tmp_path / "tree", {"policies/update/more.c": more})
     content = Content(rc=EVEN, options=(*DATA, "--file", "/new=4M"))
     paths = [image.make(tmp_path / f"{i}.img", content) for i in range(2)]
+    args = f"{BURSTS} drive={drive}"
     consoles = [
-        run_rc(Config((Disk(path),), args=f"{BURSTS} drive={drive}", lab=True, kernel=kernel)).console
+        run_rc(Config((Disk(path),), args=args, lab=True, kernel=kernel)).console
         for path, kernel in zip(paths, (KERNEL, other), strict=True)
     ]
     said = [console.split("{", 1) for console in consoles]

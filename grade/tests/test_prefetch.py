@@ -354,8 +354,8 @@ def test_adaptive_segments_follow_the_number_of_streams_both_ways(lab: Lab) -> N
     args = "drive=cheetah4lp nbuf=100 drive_segments=adaptive"
     run = lab(script, args, files=EIGHT_FILES, size="160M")
     alone = lab(reading(EIGHT), args, files=EIGHT_FILES, size="160M")
-    # From 3 to 8, once for each; then, for one stream, back.
-    assert 1 <= alone.count("disk.mode_selects") <= 5
+    # From 1, which was enough for the boot, to 8, once for each; then, for one stream, back.
+    assert 1 <= alone.count("disk.mode_selects") <= 7
     assert run.count("disk.mode_selects") == alone.count("disk.mode_selects") + 1
 
 

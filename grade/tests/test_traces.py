@@ -284,6 +284,17 @@ def test_a_format_is_recognised_and_read_as_its_source_has_it(sample, name: str)
 
 
 @pytest.mark.native
+def test_a_trace_of_lirs_has_blocks_and_no_times(tmp_path: Path) -> None:
+    path = tmp_path / "cs.trace"
+    path.write_bytes(b"1\r\n0\n*\n1 \n")
+    assert read.format_named(path, "").__name__.endswith(".lirs")
+    assert read.read(path).tolist() == [(0, 4096, 4096, 0), (0, 0, 4096, 0), (0, 4096, 4096, 0)]
+    path.write_bytes(b"1\n0\n1.5\n")
+    with pytest.raises(BadTraceFile, match=r":3: .*'1\.5'"):
+        read.read(path)
+
+
+@pytest.mark.native
 def test_objects_of_oraclegeneral_lie_in_the_order_of_their_first_use(tmp_path: Path) -> None:
     """Each has room for its largest use, in whole blocks; a second's uses are spread over it."""
     far = 1 << 60
@@ -630,6 +641,7 @@ def asked(traced: Path, tmp_path: Path, monkeypatch) -> Callable[..., SimpleName
     def choice(**given: object) -> SimpleNamespace:
         usual = {"format": "", "policies": "", "drive": "cheetah4lp", "scale": "1", "count": None}
         usual |= {"fit": "refuse", "loop": "open", "metrics": replay_trace.METRICS, "jobs": 1}
+        usual |= {"inflight": None}
         usual |= {"file": str(tmp_path / "mine.requests"), "scheduler": "", "folder": tmp_path}
         return SimpleNamespace(**usual | given)
 
@@ -678,6 +690,26 @@ def test_a_trace_has_as_many_files_as_there_may_be_and_not_more() -> None:
     for end, part, parts in ((1, 1, 1), (192 << 20, 1, 192), ((192 << 20) + 1, 2, 97)):
         found = replayed.described("", 1, end)
         assert (found["part_mb"], found["parts"]) == (part, parts)
+
+
+@pytest.mark.native
+def test_a_trace_without_times_is_read_one_request_after_another(asked, tmp_path) -> None:
+    path = tmp_path / "cs.trace"
+    path.write_text("1\n0\n1\n")
+
+    def settled(**given: object) -> tuple[str, int]:
+        choice = asked(**{"file": str(path), "loop": ""} | given)
+        replay_trace.write_experiment(choice)
+        return choice.loop, choice.inflight
+
+    assert settled() == ("closed", 1)
+    assert settled(loop="closed") == ("closed", 64)
+    assert settled(inflight=8) == ("closed", 8)
+    assert settled(file=str(tmp_path / "mine.requests")) == ("open", 64)
+    with pytest.raises(BadSweep, match="LOOP=open: a trace of this format has no times"):
+        settled(loop="open")
+    with pytest.raises(BadSweep, match="INFLIGHT=0: must be 1 or more"):
+        settled(inflight=0)
 
 
 @pytest.mark.native

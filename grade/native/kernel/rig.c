@@ -8,6 +8,7 @@
 #include "kernel/base/abi.h"
 #include "kernel/machine/args.h"
 #include "kernel/cache/bio.h"
+#include "kernel/cache/updated.h"
 #include "kernel/machine/device.h"
 #include "kernel/measure/hist.h"
 #include "kernel/machine/mem.h"
@@ -706,6 +707,12 @@ void boot(const char *args)
     boot_disks(args);
     bio_init(1024);
     forget("notes");
+}
+
+void start_update_daemon(void)
+{
+    updated_init();
+    kthread("updated", update_daemon, NULL);
 }
 
 /* No lock is held at the end of a test, and the clock goes. */

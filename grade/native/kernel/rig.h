@@ -47,6 +47,8 @@ extern struct rig {
 void boot_disks(const char *args);
 void boot(const char *args);
 
+void start_update_daemon(void);
+
 /* ---- processes ---- */
 
 struct task;

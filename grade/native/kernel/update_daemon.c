@@ -15,7 +15,7 @@ static void boot_daemon(const char *args)
     boot(line);
     told.look = told_flushes;
     told_flush = flush_all;
-    updated_init();
+    start_update_daemon();
     run_others(); /* it asks twice: a policy was put to use meanwhile */
     forget("notes");
 }
@@ -78,7 +78,7 @@ TEST(a_time_in_the_past_means_at_once)
 {
     told_update.update.next_ns = past_then_never;
     boot("nbuf=64 update=told");
-    updated_init();
+    start_update_daemon();
     run_others();
     check_notes("look");
     check_counters("updated.", "looks 1");
@@ -152,7 +152,7 @@ TEST(a_write_policy_is_called_each_second)
 {
     told_write.write.each_second = each_second;
     boot("nbuf=64 update=told write=told");
-    updated_init();
+    start_update_daemon();
     run_others();
     check_notes("second at 1; 0; next after 0; next after 0");
     dirty_all(10, 3);
@@ -248,7 +248,8 @@ TEST(the_new_policy_is_given_what_is_dirty)
 TEST(the_daemons_processor_time_is_shown)
 {
     boot("nbuf=64 update=told");
-    updated_init();
+    start_update_daemon();
+    run_others();
     struct proc *daemon = kernel_thread("updated");
     daemon->system_ns = 1234;
     check_eq(stat_of("updated.cpu"), 1234);

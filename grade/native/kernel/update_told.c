@@ -110,7 +110,7 @@ static u64 looks(void)
 TEST(the_policy_looks_at_once_when_so_many_blocks_are_dirty_as_it_named)
 {
     boot("nbuf=64 update=told");
-    updated_init();
+    start_update_daemon();
     told.quiet = true;
     dirty_all(5, 2);
     check_eq(looks(), 0);

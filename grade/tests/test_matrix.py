@@ -1,0 +1,134 @@
+"""`make matrix`: the policies with the fewest misses, and those whose reads take least time."""
+
+import json
+import re
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grade.commands import matrix, replay_trace
+from grade.commands.matrix import Cell, Setting
+from grade.host.paths import ROOT
+from grade.measure.known import known
+from grade.measure.schema import BadExperiment
+from grade.sweep.over import BadSweep
+from grade.tests.test_traces import ON_TWIN
+from grade.traces.common import BadTraceFile, table
+
+PAGE = ROOT / "grade/book/pages/questions/victim.md"
+STORED = ROOT / "grade/results/matrix"
+FEW, SEEDS = [0.25] * 5, [1.0, 2.0, 3.0, 4.0, 5.0]
+
+
+def setting(*cells: Cell) -> Setting:
+    return Setting("load", "64 buffers", list(cells))
+
+
+@pytest.mark.native
+def test_the_policy_with_the_fewest_misses_loses_by_the_time_that_its_reads_take_longer() -> None:
+    found = setting(Cell("a", [0.2], [1.5]), Cell("b", [0.3], [1.0]), Cell("c", [0.2], [1.2]))
+    assert [cell.policy for cell in found.fewest] == ["c", "a"]
+    assert found.quickest.policy == "b"
+    assert found.loss == pytest.approx(0.2) and found.loses
+    row = ["load", "64 buffers", "c, a", "80.0", "1.200", "b", "70.0", "1", "20.0 %"]
+    assert matrix.line(found) == row
+    assert matrix.summed_up([found]).startswith("In 1 of 1 settings the policy with the fewest")
+    assert "at most by 20.0 % (load, 64 buffers: c against b)" in matrix.summed_up([found])
+
+
+@pytest.mark.native
+def test_with_seeds_a_policy_loses_only_if_the_interval_of_the_difference_says_so() -> None:
+    slower = Cell("a", FEW, [ms + 0.1 for ms in SEEDS])
+    mixed = Cell("a", FEW, [1.5, 1.9, 3.4, 3.8, 5.3])
+    other = Cell("b", [0.5] * 5, SEEDS)
+    assert setting(slower, other).loses
+    assert not setting(mixed, other).loses and setting(mixed, other).loss > 0
+    assert matrix.line(setting(mixed, other))[-1] == "not told apart"
+    assert "In none of 1 settings" in matrix.summed_up([setting(mixed, other)])
+
+
+@pytest.mark.native
+def test_the_quickest_policy_does_not_lose_if_it_is_among_those_that_miss_least() -> None:
+    found = setting(Cell("a", [0.2], [1.0]), Cell("b", [0.2005], [1.5]))
+    assert len(found.fewest) == 2 and found.quickest is found.fewest[0]
+    assert matrix.line(found)[-1] == "-"
+    assert "In none of 1" in matrix.summed_up([found])
+
+
+@pytest.mark.native
+def test_blocks_that_a_trace_reads_are_counted_once() -> None:
+    requests = table([(0, 0, 4096, 0), (0, 2048, 4096, 0), (0, 1 << 20, 1, 0), (0, 9 << 20, 9, 1)])
+    assert matrix.blocks_read(requests) == 3
+    assert matrix.blocks_read(requests[3:]) == 0
+    assert matrix.blocks_read(np.concatenate([requests, requests])) == 3
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch) -> Callable[..., Namespace]:
+    """What `make matrix` gets; experiments are written to the test's folder."""
+    monkeypatch.setattr(replay_trace, "EXPERIMENTS", tmp_path / "written")
+
+    def choice(**given: object) -> Namespace:
+        usual = {"name": "", "traces": "", "cache": "50, 90", "others": "", "drive": "lps540s"}
+        usual |= {"count": None, "out": tmp_path / "out", "jobs": 1, "scheduler": ""}
+        return Namespace(**usual | {"folder": tmp_path} | given)
+
+    return choice
+
+
+@ON_TWIN
+def test_every_policy_is_tried_with_every_cache_and_all_is_written(asked, tmp_path, capsys) -> None:
+    path = tmp_path / "round.trace"
+    path.write_text("".join(f"{i % 150}\n" for i in range(400)) + "*\n7\n")
+    assert matrix.do(asked(traces=str(path), others="prefetch=none|ondemand"))
+    found = matrix.restored((tmp_path / "out/matrix.json").read_text())
+    assert [one.varied for one in found] == ["75 buffers", "135 buffers"]
+    names = {f"{r}+{p}" for r in known().policies["replace"] for p in ("none", "ondemand")}
+    for one in found:
+        assert {cell.policy for cell in one.cells} == names
+        assert all(cell.took > 0 and len(cell.ms) == 1 for cell in one.cells)
+    small, large = ({c.policy: c.missed for c in one.cells} for one in found)
+    assert small["lru+none"] > 0.95  # it evicts each block just before it comes round
+    assert large["lirs+none"] < 0.8 * large["lru+none"]
+    said = capsys.readouterr().out
+    assert (tmp_path / "out/matrix.md").read_text() in said
+    assert len(re.findall(r"^\| round \| ", said, re.M)) == 2
+    drawn = (tmp_path / "out/matrix.svg").read_text()
+    assert all(name in drawn for name in names)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({}, "TRACES: give traces"),
+        ({"traces": "/nowhere/x"}, "FILE=/nowhere/x: there is no such file"),
+        ({"others": "replace=lru", "traces": "x"}, "WITH: replace: all of its policies"),
+        ({"name": "no-such"}, "E=no-such: there is no such experiment"),
+        ({"name": "mogul-4.3"}, "E=mogul-4.3: none of its jobs is called read or"),
+    ],
+)
+def test_what_it_cannot_do_is_refused(asked, given: dict, why: str) -> None:
+    with pytest.raises((BadSweep, BadTraceFile, BadExperiment), match=re.escape(why)):
+        matrix.do(asked(**given))
+
+
+@pytest.mark.parametrize("cache", ["0", "101", "ten", "10;20", ""])
+def test_a_wrong_share_is_refused(cache: str) -> None:
+    with pytest.raises(BadSweep, match=re.escape(f"CACHE={cache}: must be percentages")):
+        matrix.shares(cache)
+
+
+@pytest.mark.native
+def test_the_page_says_what_is_stored_and_shows_it() -> None:
+    text = PAGE.read_text()
+    for name in ("replace", "both"):
+        found = matrix.restored((STORED / f"{name}.json").read_text())
+        lost = [one for one in found if one.loses and one.quickest not in one.fewest]
+        worst = max(lost, key=lambda one: one.loss)
+        assert f"in {len(lost)} of the {len(found)} settings" in text
+        assert f"at most by {100 * worst.loss:.1f} %" in text
+        assert f"`{worst.fewest[0].policy}` against `{worst.quickest.policy}`" in text
+    assert json.loads((STORED / "both.json").read_text())
