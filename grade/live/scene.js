@@ -284,31 +284,31 @@ function serve(commands, sought, wayNs, tool, words) {
 function cacheOf(events, sectors) {
   const place = new Map(), state = new Map(), free = [], changes = [];
   let places = 0;
-  const put = (at, block, number, to) => {
+  const put = (at, block, to) => {
     if (!place.has(block)) place.set(block, free.length ? free.pop() : places++);
     else if (state.get(block) === to) return;
     state.set(block, to);
-    changes.push([at, place.get(block), to, number]);
+    changes.push([at, place.get(block), to]);
   };
-  const take = (at, block, number) => {
+  const take = (at, block) => {
     if (!place.has(block)) return;
     const spot = place.get(block);
     place.delete(block);
     state.delete(block);
     free.push(spot);
-    changes.push([at, spot, ST_EMPTY, number]);
+    changes.push([at, spot, ST_EMPTY]);
   };
   for (const e of events) {
     const n = Math.floor(e.block / sectors), own = e.disk + " " + e.block, asked = e.disk + " " + n;
-    if (e.name === "miss" || (e.name === "hit" && state.get(own) === ST_AHEAD)) put(e.time, own, e.block, ST_CLEAN);
-    else if (e.name === "dirtied") put(e.time, own, e.block, ST_DIRTY);
-    else if (e.name === "cancelled") put(e.time, own, e.block, ST_CLEAN);
-    else if (e.name === "writing") put(e.time, own, e.block, ST_WRITING);
-    else if (e.name === "ahead") put(e.time, own, e.block, ST_AHEAD);
-    else if (e.name === "evicted") take(e.time, own, e.block);
-    else if (e.name === "queued" && !e.write && state.get(asked) === ST_CLEAN) put(e.time, asked, n, ST_READING);
+    if (e.name === "miss" || (e.name === "hit" && state.get(own) === ST_AHEAD)) put(e.time, own, ST_CLEAN);
+    else if (e.name === "dirtied") put(e.time, own, ST_DIRTY);
+    else if (e.name === "cancelled") put(e.time, own, ST_CLEAN);
+    else if (e.name === "writing") put(e.time, own, ST_WRITING);
+    else if (e.name === "ahead") put(e.time, own, ST_AHEAD);
+    else if (e.name === "evicted") take(e.time, own);
+    else if (e.name === "queued" && !e.write && state.get(asked) === ST_CLEAN) put(e.time, asked, ST_READING);
     else if (e.name === "completed" && [ST_READING, ST_WRITING].includes(state.get(asked)))
-      put(e.time, asked, n, ST_CLEAN);
+      put(e.time, asked, ST_CLEAN);
   }
   return {changes, places};
 }
@@ -374,7 +374,7 @@ function sceneOf(recording, about, tool) {
     flushes: {time: column(flushes, (e) => e.time - start), blocks: column(flushes, (e) => e.argument)},
     requests, commands: served,
     cache: {time: column(changes, (c) => c[0] - start), place: column(changes, (c) => c[1]),
-      state: column(changes, (c) => c[2]), block: column(changes, (c) => c[3])},
+      state: column(changes, (c) => c[2])},
     writes: {time: column(wrote, (e) => e.time - start), process: column(wrote, (e) => pids.indexOf(e.pid) + 1)},
   };
 }

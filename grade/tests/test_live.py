@@ -22,7 +22,6 @@ from grade.measure import run as runs
 from grade.measure.known import known
 from grade.replay.chain import Explainer
 from grade.replay.kept import Kept
-from grade.theatre.columns import unpacked
 from grade.theatre.scene import scene
 from grade.twin import engine
 
@@ -133,8 +132,8 @@ def test_the_page_shows_what_the_theatre_shows_of_the_same_run(
         " return found; })()"
     )
     for group in COLUMNS:
-        for name, text in there[group].items():
-            assert shown[group][name] == unpacked(text), f"{group}.{name}"
+        for name, column in there[group].items():
+            assert shown[group][name] == column, f"{group}.{name}"
     assert len(shown["requests"]["queued"]) > 100
     assert {name: shown[name] for name in ALIKE} == {name: there[name] for name in ALIKE}
 

@@ -1,6 +1,7 @@
 """The theatre's page: in a browser it shows what the trace says, and nothing else is loaded."""
 
 import json
+import random
 import re
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from grade.host.limits import slowness
 from grade.replay.chain import Explainer
 from grade.replay.instant import reads
 from grade.theatre.columns import packed, unpacked
+from grade.theatre.packing import packed_run, sums
 from grade.theatre.scene import scene
 from grade.theatre.staging import staged
 
@@ -54,14 +56,123 @@ def test_the_page_loads_nothing_and_is_small(html: Path) -> None:
     assert len(text) < 300_000
 
 
+GROUPS = ("requests", "commands", "cache", "flushes", "writes")
+# A run as a page unpacks it: its columns, by group and name, and its origins.
+UNPACKED = """(async (run) => {
+  await unpackedRun(run);
+  const found = {origins: run.origins};
+  for (const group of %s) found[group] = Object.fromEntries(
+    Object.entries(run[group]).map(([name, column]) => [name, [...column]]));
+  return found;
+})(%s)"""
+
+
+def unpacked_by(page: Page, shown: dict) -> dict:
+    """A scene, packed by Python and unpacked by the page."""
+    return page.value(UNPACKED % (json.dumps(GROUPS), json.dumps(packed_run(shown))))
+
+
 def test_columns_come_back_in_the_browser_to_the_last_bit(page: Page, explainers) -> None:
-    _, (first, _) = explainers
-    requests = [r for c in first.commands[1] for r in c.requests]
-    start_ns = first.kept.recording.start_ns
-    for name in ("queued", "issued", "completed"):
-        mine = sorted(getattr(r, f"{name}_ns") - start_ns for r in requests)
-        assert page.value(f"[...runs[0].requests.{name}].sort((a, b) => a - b)") == mine
+    for explainer in explainers[1]:
+        shown = scene(explainer, "small", "full")
+        found = unpacked_by(page, shown)
+        for group in GROUPS:
+            assert found[group] == shown[group], group
+        assert found["origins"] == shown["origins"]
+        requests = [r for c in explainer.commands[1] for r in c.requests]
+        mine = sorted(r.completed_ns - explainer.kept.recording.start_ns for r in requests)
+        assert sorted(sums(found["requests"]["queued"], found["requests"]["completed"])) == mine
     assert page.errors == []
+
+
+def made_up(seed: int, turn: int, requests: int = 300, commands: int = 200) -> dict:
+    """A scene in which nothing follows from anything, so each guess of packing.py is wrong."""
+    chance = random.Random(seed)
+
+    def some(n: int, below: int, least: int = 0) -> list[int]:
+        return [chance.randrange(least, below) for _ in range(n)]
+
+    late = 10**12
+    groups = {
+        "requests": {
+            **{name: some(requests, late) for name in ("issued", "completed", "event")},
+            **{name: some(requests, 100) for name in ("sector", "sectors", "number", "origin")},
+            "queued": sorted(some(requests, late, -late)),
+            "write": some(requests, 2),
+            "command": some(requests, commands) if commands else [],
+            "process": some(requests, 3),
+        },
+        "commands": {
+            **{name: some(commands, 10**7) for name in ("done", "free", "seek", "rotation")},
+            **{name: some(commands, 10**7) for name in ("command", "busy", "transfer")},
+            **{name: some(commands, 9) for name in ("from", "to", "kind")},
+            "begin": sorted(some(commands, late, -late)),
+            "own": some(commands, 2),
+        },
+        "flushes": {"time": sorted(some(20, late)), "blocks": some(20, 700)},
+        "writes": {"time": sorted(some(50, late)), "process": some(50, 3, 1)},
+    }
+    groups["requests"]["completed"] = [
+        n + more for n, more in zip(groups["requests"]["issued"], some(requests, late), strict=True)
+    ]
+    places, count = [], 0
+    for n in some(400, 30):
+        places.append(min(n, count))
+        count += places[-1] == count
+    groups["cache"] = {"time": sorted(some(400, late)), "place": places, "state": some(400, 6)}
+    return groups | {
+        "start_ns": 12345,
+        "platter": {"rotation_ns": turn, "cylinders": 9},
+        "origins": [["\N{NOT EQUAL TO} </script>", -1, 0]],
+    }
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [made_up(1, 11_111_111), made_up(2, 0), made_up(3, 7, 0, 0), made_up(4, 7, 0, 5)],
+    ids=["platter", "none", "empty", "own commands"],
+)
+def test_columns_that_cannot_be_guessed_come_back_too(page: Page, shown: dict) -> None:
+    found = unpacked_by(page, shown)
+    for group in GROUPS:
+        assert found[group] == shown[group], group
+    assert found["origins"] == shown["origins"]
+    assert page.errors == []
+
+
+@pytest.mark.native
+def test_what_follows_from_other_columns_takes_hardly_a_byte() -> None:
+    """A drive that serves one read after the other, each of a sector that it had before."""
+    n, turn, service = 3000, 10_000_000, 9_000_000
+    chance = random.Random(5)
+    sectors = [chance.randrange(50) * 1600 for _ in range(n)]
+    cylinders = [sector // 1600 for sector in sectors]
+    starts = [0, *cylinders[:-1]]
+    seeks = [abs(a - b) * 10_000 for a, b in zip(starts, cylinders, strict=True)]
+    begins, rotations, t = [], [], 0
+    for sector, seek in zip(sectors, seeks, strict=True):
+        begins.append(t)
+        rotations.append((sector * 5000 - t - seek) % turn)
+        t += seek + rotations[-1] + service
+    dones = [a + b + service for a, b in zip(seeks, rotations, strict=True)]
+    nothing, alike = [0] * n, [7] * n
+    shown = made_up(1, turn, 0, 0) | {
+        "start_ns": 0,
+        "requests": {
+            **dict.fromkeys(("issued", "write", "origin"), nothing),
+            **{"queued": begins, "completed": dones, "sector": sectors, "sectors": alike},
+            **{"command": list(range(n)), "process": alike, "event": list(range(n))},
+            "number": list(range(1, n + 1)),
+        },
+        "commands": {
+            **{"begin": begins, "done": dones, "free": dones, "from": starts, "to": cylinders},
+            **{"kind": [1] * n, "own": nothing, "command": nothing, "busy": nothing},
+            **{"seek": seeks, "rotation": rotations, "transfer": [service] * n},
+        },
+    }
+    columns = packed_run(shown)["columns"]
+    for name in ("begin", "done", "free", "from", "to", "seek", "rotation"):
+        assert len(columns[f"commands.{name}"]) < 700, name  # 3,000 numbers as random take 15,000
 
 
 def test_every_read_is_explained_as_make_why_explains_it(page: Page, explainers) -> None:
@@ -328,13 +439,13 @@ def test_a_million_events_open_in_two_seconds_and_play_at_60_frames(
     events = len(explainers[1][0].kept.recording.events)
     again, length = -(-1_000_000 // events), shown["length_ns"]
     for group, first in (("requests", "queued"), ("commands", "begin"), ("cache", "time")):
-        for name, text in shown[group].items():
-            column, each = unpacked(text), 0
+        for name, column in shown[group].items():
+            each = 0
             if name == first:
                 each = length
             elif name == "command":
-                each = len(unpacked(shown["commands"]["begin"]))
-            shown[group][name] = packed(n + k * each for k in range(again) for n in column)
+                each = len(shown["commands"]["done"])
+            shown[group][name] = [n + k * each for k in range(again) for n in column]
     shown["length_ns"] = length * again
     path = tmp_path / "million.html"
     path.write_text(staged([shown]))

@@ -11,7 +11,6 @@ import vl_convert
 
 from grade.report import theme
 from grade.theatre.apng import joined
-from grade.theatre.columns import unpacked
 from grade.theatre.scene import DIRTY
 from grade.theatre.staging import LIGHT
 
@@ -43,13 +42,12 @@ def waits_s(asked: list[tuple[int, int]], times: list[int]) -> list[float]:
 
 def curves(scene: dict, times: list[int]) -> list[list[float]]:
     """A run's values at these times, a list for each of LANES."""
-    requests = {name: unpacked(text) for name, text in scene["requests"].items()}
+    requests, cache = scene["requests"], scene["cache"]
     queued = requests["queued"]
     issued = [a + b for a, b in zip(queued, requests["issued"], strict=True)]
     completed = [a + b for a, b in zip(queued, requests["completed"], strict=True)]
     rows = zip(queued, completed, requests["process"], strict=True)
     asked = sorted((begin, end) for begin, end, process in rows if process)
-    cache = {name: unpacked(text) for name, text in scene["cache"].items()}
     was: dict[int, int] = {}
     up, down = [], []
     for t, place, state in zip(cache["time"], cache["place"], cache["state"], strict=True):

@@ -15,7 +15,6 @@ from grade.models.parts.drive_row import drive_row
 from grade.replay.chain import DAEMON, OF_LOG, Explainer, block_sectors
 from grade.replay.instant import reads
 from grade.replay.kept import Kept
-from grade.theatre.columns import packed
 
 # The states of a place in the cache, as theatre.js draws them.
 EMPTY, READING, CLEAN, AHEAD, DIRTY, WRITING = range(6)
@@ -34,7 +33,7 @@ class Cache:
         self.state: dict[tuple[int, int], int] = {}
         self.free: list[int] = []
         self.places = 0
-        self.changes: list[tuple[int, int, int, int]] = []  # time, place, state, block
+        self.changes: list[tuple[int, int, int]] = []  # time, place, state
 
     def put(self, at_ns: int, block: tuple[int, int], state: int) -> None:
         if block not in self.place:
@@ -45,14 +44,14 @@ class Cache:
         elif self.state.get(block) == state:
             return
         self.state[block] = state
-        self.changes.append((at_ns, self.place[block], state, block[1]))
+        self.changes.append((at_ns, self.place[block], state))
 
     def take(self, at_ns: int, block: tuple[int, int]) -> None:
         if block in self.place:
             at = self.place.pop(block)
             self.state.pop(block, None)
             self.free.append(at)
-            self.changes.append((at_ns, at, EMPTY, block[1]))
+            self.changes.append((at_ns, at, EMPTY))
 
     def on(self, at_ns: int, name: str, disk: int, number: int, write: bool) -> None:
         """Take note of an event."""
@@ -83,36 +82,35 @@ def measured_disk(explainer: Explainer) -> int:
     return disks.most_common(1)[0][0] if disks else 0
 
 
-def cache_columns(kept: Kept, start_ns: int) -> tuple[dict[str, str], int]:
+def cache_columns(kept: Kept, start_ns: int) -> tuple[dict[str, list[int]], int]:
     """The changes of the cache's places, and how many places there are."""
     cache = Cache(block_sectors(kept))
     for e in kept.recording.events:
         cache.on(e.time_ns, e.name, e.disk, e.block, e.write)
-    times, places, states, blocks = zip(*cache.changes, strict=True) if cache.changes else [[]] * 4
+    times, places, states = zip(*cache.changes, strict=True) if cache.changes else [()] * 3
     return {
-        "time": packed(t - start_ns for t in times),
-        "place": packed(places),
-        "state": packed(states),
-        "block": packed(blocks),
+        "time": [t - start_ns for t in times],
+        "place": list(places),
+        "state": list(states),
     }, cache.places
 
 
-def command_columns(commands: list[Command], start_ns: int) -> dict[str, str]:
+def command_columns(commands: list[Command], start_ns: int) -> dict[str, list[int]]:
     """The commands in the order in which the drive served them."""
     columns = {
-        "begin": packed(c.begin_ns - start_ns for c in commands),
-        "done": packed(c.done_ns - c.begin_ns for c in commands),
-        "free": packed(c.free_ns - c.begin_ns for c in commands),
-        "from": packed(c.cylinders[0] for c in commands),
-        "to": packed(c.cylinders[1] for c in commands),
-        "kind": packed(KINDS.index(c.kind) for c in commands),
-        "own": packed(OWN.index(c.purpose) if c.purpose in OWN else 0 for c in commands),
+        "begin": [c.begin_ns - start_ns for c in commands],
+        "done": [c.done_ns - c.begin_ns for c in commands],
+        "free": [c.free_ns - c.begin_ns for c in commands],
+        "from": [c.cylinders[0] for c in commands],
+        "to": [c.cylinders[1] for c in commands],
+        "kind": [KINDS.index(c.kind) for c in commands],
+        "own": [OWN.index(c.purpose) if c.purpose in OWN else 0 for c in commands],
     }
-    return columns | {name: packed(c.parts.get(name, 0) for c in commands) for name in PARTS}
+    return columns | {name: [c.parts.get(name, 0) for c in commands] for name in PARTS}
 
 
 def scene(explainer: Explainer, name: str, size: str) -> dict[str, object]:
-    """All that the page has to know of a run. name, size: as E= and SIZE= have them."""
+    """All that the page shows of a run, its columns as lists. name, size: as E= and SIZE=."""
     kept = explainer.kept
     made, run, disk = kept.recording, kept.run, measured_disk(explainer)
     start_ns = made.start_ns
@@ -151,29 +149,29 @@ def scene(explainer: Explainer, name: str, size: str) -> dict[str, object]:
         "own": ["", *OF_LOG.values()],
         "origins": [[o.words, o.burst, o.blocks] for o in origins],
         "flushes": {
-            "time": packed(t for t, _ in flushes),
-            "blocks": packed(n for _, n in flushes),
+            "time": [t for t, _ in flushes],
+            "blocks": [n for _, n in flushes],
         },
         "requests": {
-            "queued": packed(r.queued_ns - start_ns for r in rows),
-            "issued": packed(r.issued_ns - r.queued_ns for r in rows),
-            "completed": packed(r.completed_ns - r.queued_ns for r in rows),
-            "write": packed(int(r.write) for r in rows),
-            "sector": packed(r.sector for r in rows),
-            "sectors": packed(r.sectors for r in rows),
-            "command": packed(i for _, i in requests),
-            "origin": packed(origins[explainer.origins.of(r)] for r in rows),
-            "number": packed(shown.get((r.disk, r.sector, r.queued_ns), 0) for r in rows),
-            "process": packed(
+            "queued": [r.queued_ns - start_ns for r in rows],
+            "issued": [r.issued_ns - r.queued_ns for r in rows],
+            "completed": [r.completed_ns - r.queued_ns for r in rows],
+            "write": [int(r.write) for r in rows],
+            "sector": [r.sector for r in rows],
+            "sectors": [r.sectors for r in rows],
+            "command": [i for _, i in requests],
+            "origin": [origins[explainer.origins.of(r)] for r in rows],
+            "number": [shown.get((r.disk, r.sector, r.queued_ns), 0) for r in rows],
+            "process": [
                 pids.index(r.pid) + 1 if wait else 0 for r, wait in zip(rows, waits, strict=True)
-            ),
-            "event": packed(event_of(kept, rows)),
+            ],
+            "event": event_of(kept, rows),
         },
         "commands": command_columns(commands, start_ns),
         "cache": cache,
         "writes": {
-            "time": packed(e.time_ns - start_ns for e in wrote),
-            "process": packed(pids.index(e.pid) + 1 for e in wrote),
+            "time": [e.time_ns - start_ns for e in wrote],
+            "process": [pids.index(e.pid) + 1 for e in wrote],
         },
     }
 

@@ -7,6 +7,7 @@ from string import Template
 
 from grade.report import page, theme
 from grade.report.head import SCRIPT, head
+from grade.theatre.packing import packed_run
 
 HERE = Path(__file__).parent
 LIGHT = (theme.ARM_COLOURS[0], theme.ARM_COLOURS[2])  # of the two runs
@@ -35,7 +36,8 @@ def style(more: str = "") -> str:
 
 def staged(scenes: list[dict]) -> str:
     """The page."""
-    data = json.dumps(scenes, separators=(",", ":")).replace("</", "<\\/")
+    runs = [packed_run(scene) for scene in scenes]
+    data = json.dumps(runs, separators=(",", ":")).replace("</", "<\\/")
     return Template((HERE / "theatre.html").read_text()).substitute(
         title=escape(title(scenes)),
         head=head(title(scenes), style(), SCRIPT),

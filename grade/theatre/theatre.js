@@ -1,5 +1,5 @@
 "use strict";
-/* Draws a run or two from their traces (scenes of scene.py, their columns packed by columns.py). All times are in ns
+/* Draws a run or two from their traces (scenes of scene.py, packed by packing.py and columns.py). All times are in ns
  * since the measured part of a run began; all runs have one time, `now`, and one window of it.
  *
  * Each picture is a function of the time alone, so any moment can be shown at once: what waits is
@@ -32,29 +32,150 @@ async function inflated(text) {
 }
 
 async function unpack(text) {
-  const data = await inflated(text);
-  let count = 0;
-  for (let k = 0; k < data.length; k++) count += data[k] < 128;
-  const column = new Float64Array(count);
-  let n = 0, scale = 1, before = 0, i = 0;
-  for (let k = 0; k < data.length; k++) {
-    const byte = data[k];
-    n += (byte & 127) * scale;
-    scale *= 128;
-    if (byte < 128) {
-      before += n % 2 ? -(n + 1) / 2 : n / 2;
-      column[i++] = before;
-      n = 0;
-      scale = 1;
+  const data = await inflated(text), unfolded = (n) => (n % 2 ? -(n + 1) / 2 : n / 2);
+  let at = 0;
+  const first = () => {
+    for (let n = 0, scale = 1; ; scale *= 128) {
+      n += (data[at] & 127) * scale;
+      if (data[at++] < 128) return n;
     }
+  };
+  const head = first(), middle = unfolded(first()), unit = Math.floor(head / 2);
+  let count = 0;
+  for (let k = at; k < data.length; k++) count += data[k] < 128;
+  const column = new Float64Array(count), going = new Uint32Array(count);
+  for (let i = 0; i < count; i++) going[i] = i;
+  for (let left = count, scale = 1; left; scale *= 128) { // a group of each number that has one
+    let more = 0;
+    for (let k = 0; k < left; k++) {
+      const i = going[k], byte = data[at++];
+      column[i] += (byte & 127) * scale;
+      if (byte > 127) going[more++] = i;
+    }
+    left = more;
+  }
+  const differ = head % 2 === 1;
+  for (let i = 0, before = 0; i < count; i++) {
+    const n = column[i], half = Math.floor(n / 2);
+    column[i] = before + unit * (half * 2 === n ? half : -half - 1) + middle;
+    if (differ) before = column[i];
   }
   return column;
 }
 
-async function unpacked(columns) {
-  const found = {};
-  for (const [name, text] of Object.entries(columns)) found[name] = await unpack(text);
-  return found;
+/* ---- a run's columns, from those that the page has: packing.py says which, and has the same guesses ---- */
+
+const OF_CACHE = 8;
+
+/* The instants, from how long each is after the one before, a column for each kind of instant. */
+function instantsOf(c) {
+  const changes = c["cache.time"], states = c["cache.state"];
+  const places = [c["requests.queued"], c["requests.issued"], c.done, changes, c["flushes.time"], c["writes.time"]];
+  let count = 0;
+  for (const column of places) for (let i = 0; i < column.length; i++) count = Math.max(count, column[i] + 1);
+  const instants = new Float64Array(count), kinds = new Uint8Array(count), next = new Uint32Array(256), after = [];
+  for (let bit = 0; bit < 3; bit++)
+    for (let i = 0, column = places[bit]; i < column.length; i++) kinds[column[i]] |= 1 << bit;
+  for (let i = 0; i < changes.length; i++)
+    kinds[changes[i]] = kinds[changes[i]] % OF_CACHE + OF_CACHE * (states[i] + 1);
+  for (let kind = 0; kind < 256; kind++) after.push(c["instants." + kind]);
+  for (let i = 0, before = 0; i < count; i++) before = instants[i] = before + after[kinds[i]][next[kinds[i]]++];
+  return instants;
+}
+
+/* The requests by command. */
+function byCommand(commands) {
+  const n = commands.length, order = new Uint32Array(n);
+  let most = 0;
+  for (let i = 0; i < n; i++) most = Math.max(most, commands[i]);
+  const starts = new Uint32Array(most + 2);
+  for (let i = 0; i < n; i++) starts[commands[i] + 1]++;
+  for (let k = 1; k < starts.length; k++) starts[k] += starts[k - 1];
+  for (let i = 0; i < n; i++) order[starts[commands[i]]++] = i;
+  return order;
+}
+
+function placesOf(befores, states) {
+  const places = new Float64Array(befores.length);
+  for (let i = 0, emptied = 0, count = 0; i < places.length; i++) {
+    const before = states[i] === EMPTY ? emptied + befores[i] : i - befores[i];
+    if (states[i] === EMPTY) emptied = before;
+    places[i] = before < 0 ? count++ : places[before];
+  }
+  return places;
+}
+
+/* The requests; issued and completed are still times, as those of the others. */
+function unpackedRequests(c, order, instants) {
+  const n = order.length, time = (i) => instants[i], r = {queued: c["requests.queued"].map(time)};
+  for (const name of ["issued", "completed", "number", "event"]) r[name] = new Float64Array(n);
+  for (const name of ["write", "sector", "sectors", "command", "origin", "process"]) r[name] = c["requests." + name];
+  const issued = c["requests.issued"], queued = c["requests.queued"], numbers = c["requests.number"];
+  for (let k = 0; k < n; k++) {
+    r.issued[order[k]] = instants[issued[k]];
+    r.completed[order[k]] = instants[c.done[k]];
+  }
+  for (let i = 0, last = 0; i < n; i++) {
+    r.number[i] = numbers[i] + (r.write[i] ? 0 : last + 1);
+    last = r.number[i] || last;
+    r.event[i] = c["requests.event"][i] + queued[i];
+  }
+  return r;
+}
+
+function unpackedCommands(run, c, r) {
+  const own = {}, n = c["commands.begin"].length, turn = run.platter.rotation_ns;
+  for (const name of ["begin", "done", "free", "from", "to", "kind", "own", ...PARTS]) own[name] = c["commands." + name];
+  const first = new Int32Array(n).fill(-1), ends = new Float64Array(n).fill(Infinity);
+  r.command.forEach((k, i) => {
+    if (first[k] < 0) first[k] = i;
+    ends[k] = Math.min(ends[k], r.completed[i]);
+  });
+  const cylinders = new Map(), angles = new Map(), seeks = new Map();
+  for (let k = 0, arm = 0, ready = 0; k < n; k++) {
+    const i = first[k], [sector, write] = i < 0 ? [-1, 1] : [r.sector[i], r.write[i]];
+    const begin = own.begin[k] += i < 0 ? ready : Math.max(r.issued[i], ready);
+    ready = ends[k] = i < 0 ? begin : ends[k];
+    const from = own.from[k] += arm;
+    arm = own.to[k] += cylinders.has(sector) ? cylinders.get(sector) : from;
+    cylinders.set(sector, arm);
+    const way = Math.abs(arm - from) * 2 + write;
+    own.seek[k] += seeks.get(way) || 0;
+    seeks.set(way, own.seek[k]);
+    const before = own.command[k] + own.busy[k] + own.seek[k], there = run.start_ns + begin + before;
+    if (own.kind[k]) {
+      own.rotation[k] += angles.has(sector) ? ((angles.get(sector) - there) % turn + turn) % turn
+        : ready - begin - before - own.transfer[k];
+      if (turn) angles.set(sector, (there + own.rotation[k]) % turn);
+    }
+    own.done[k] += own.kind[k] ? before + own.rotation[k] + own.transfer[k] : ready - begin;
+  }
+  for (let k = 0; k < n; k++) {
+    const after = k + 1 < n ? own.begin[k + 1] : Infinity;
+    own.free[k] += Math.max(0, Math.min(ends[k], after) - own.begin[k]);
+  }
+  return own;
+}
+
+/* A run with its columns, as scene.py has them. */
+async function unpackedRun(run) {
+  const names = Object.keys(run.columns), c = {};
+  (await Promise.all(names.map((name) => unpack(run.columns[name])))).forEach((column, k) => { c[names[k]] = column; });
+  const order = byCommand(c["requests.command"]);
+  c.done = c["requests.completed"].map((n, k) => n + c["requests.issued"][k]);
+  const instants = instantsOf(c), times = (name) => c[name].map((i) => instants[i]);
+  const r = unpackedRequests(c, order, instants);
+  run.commands = unpackedCommands(run, c, r);
+  for (let i = 0; i < r.queued.length; i++) {
+    r.issued[i] -= r.queued[i];
+    r.completed[i] -= r.queued[i];
+  }
+  run.requests = r;
+  run.cache = {time: times("cache.time"), place: placesOf(c["cache.before"], c["cache.state"]), state: c["cache.state"]};
+  run.flushes = {time: times("flushes.time"), blocks: c["flushes.blocks"]};
+  run.writes = {time: times("writes.time"), process: c["writes.process"]};
+  run.origins = JSON.parse(new TextDecoder().decode(await inflated(run.origins)));
+  delete run.columns;
 }
 
 /* How many of a sorted column are at most x. */
@@ -973,7 +1094,7 @@ function show(prepared) {
 
 async function begin(scenes) {
   for (const scene of scenes) {
-    for (const name of ["requests", "commands", "cache", "flushes", "writes"]) scene[name] = await unpacked(scene[name]);
+    await unpackedRun(scene);
     prepare(scene);
   }
   show(scenes);
