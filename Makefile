@@ -38,6 +38,7 @@ PYTHON := .venv/bin/python
 RUN_FOLDER := $(if $(filter command,$(origin RUN)),$(value RUN))
 # Runs a module of grade/ on a snapshot of what is built now.
 override RUN := $(PYTHON) -m grade.host.snapshot -m
+override RUN_WITHOUT_TWIN := $(PYTHON) -m grade.host.snapshot --without-twin -m
 
 # The goal twin, on hosts for which grade/twin/switch.S is written (HOSTS in engine.py).
 TWIN := $(if $(filter x86_64,$(shell uname -m)),twin)
@@ -615,7 +616,7 @@ grade: all $(GRADING) ## score this tree's solution of LAB=, or SUBMISSION=folde
 
 # A grade (CERTIFICATE=), or a run: an experiment's (E=) or a graded one (RUN=).
 replay: all $(GRADING) ## make a run again and stop it at AT=12.345s, read:longest, read:17 or event:48211, in gdb (E=name SIZE= N=run, or RUN= the folder of a graded run; DO='commands of gdb; ...'); or make a grade again from its CERTIFICATE=, and compare (SUBMISSION= what was graded, OUT=)
-	@$(if $(value E)$(value RUN_FOLDER),$(RUN) grade.commands.replay $(call option,run,N) $(call option,size,SIZE) \
+	@$(if $(value E)$(value RUN_FOLDER),$(if $(value E),$(RUN_WITHOUT_TWIN),$(RUN)) grade.commands.replay $(call option,run,N) $(call option,size,SIZE) \
 	    $(call option,at,AT) $(call option,do,DO) $(call option,gdb-options,GDB_OPTIONS) $(call option,graded,RUN_FOLDER) $(call operand,E),$(RUN) \
 	    grade.commands.labs replay --certificate=$(call quoted,CERTIFICATE) \
 	    --submission=$(call quoted,SUBMISSION) --out=$(call quoted,OUT))

@@ -34,7 +34,7 @@ from grade.sweep.journal import FOLDER
 from grade.sweep.over import BadSweep, expect_one_of
 from grade.sweep.whole import Measured, Sweep
 from grade.traces import read
-from grade.traces.common import BadTraceFile
+from grade.traces.bad import BadTraceFile
 from grade.traces.fit import REFUSE, WAYS
 
 TEMPLATE = ROOT / "grade" / "traces" / "experiment.toml"

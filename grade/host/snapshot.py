@@ -1,6 +1,7 @@
 """Runs a command on a snapshot of the tree, so that a `make` beside it changes nothing in it.
 
     .venv/bin/python -m grade.host.snapshot -m grade.commands.labs grade --lab=elevator
+    .venv/bin/python -m grade.host.snapshot --without-twin -m grade.commands.replay sched-load
 
 - The snapshot is one copy, made at the start, of everything that the command reads and that `make`
   or people may change: the kernel, its objects, the programs, mkfs, the host's tools, and the
@@ -10,6 +11,8 @@
   this program holds a shared one while it copies.
 - A snapshot is removed when its command ends. If the command was killed, the next one removes it:
   a folder in use is locked.
+
+- A command that needs no twin says so (`--without-twin`): half of what is copied belongs to it.
 
 A Dask worker of a cluster has no snapshot. Before and after its work it checks that what is built
 in its tree is what was asked for (scoring/classroom.py, measure/runner.py).
@@ -22,7 +25,7 @@ import runpy
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -36,7 +39,9 @@ FOLDERS = (
     *("build/twin", "grade/twin", "build/live/wasm", "build/programs/bin"),
 )
 FILES = (*("Makefile", "*.toml", "build/*.command", "build/mkfs/mkfs", "build/native/*_tool"),)
-USAGE = "usage: python -m grade.host.snapshot -m MODULE [ARGUMENT...]"
+OF_TWIN = ("build/twin", "build/live/wasm")
+WITHOUT_TWIN = "--without-twin"
+USAGE = f"usage: python -m grade.host.snapshot [{WITHOUT_TWIN}] -m MODULE [ARGUMENT...]"
 
 
 @contextmanager
@@ -73,10 +78,10 @@ def remove_abandoned(snapshots: Path) -> None:
             pass  # in use
 
 
-def copy(root: Path, target: Path) -> None:
-    """Copy what commands read. Times are kept, because `make` compares them."""
+def copy(root: Path, target: Path, without: Collection[str] = ()) -> None:
+    """Copy what commands read, without some folders. Times are kept: `make` compares them."""
     for name in FOLDERS:
-        if (root / name).is_dir():
+        if name not in without and (root / name).is_dir():
             shutil.copytree(root / name, target / name, symlinks=True)
     for pattern in FILES:
         for path in root.glob(pattern):
@@ -86,8 +91,9 @@ def copy(root: Path, target: Path) -> None:
 
 
 @contextmanager
-def taken(root: Path = paths.ROOT) -> Iterator[Path]:
-    """Make a snapshot of the tree for the time of the context. Yields its folder."""
+def taken(root: Path = paths.ROOT, without: Collection[str] = ()) -> Iterator[Path]:
+    """Make a snapshot of the tree, without some folders, for the time of the context. Yields its
+    folder."""
     snapshots = root / paths.SNAPSHOTS.relative_to(paths.ROOT)
     snapshots.mkdir(parents=True, exist_ok=True)
     with locked(snapshots, fcntl.LOCK_EX):  # none is removed between its making and its locking
@@ -97,16 +103,16 @@ def taken(root: Path = paths.ROOT) -> Iterator[Path]:
         fcntl.flock(in_use, fcntl.LOCK_SH)
     try:
         with nobody_builds(root):
-            copy(root, folder)
+            copy(root, folder, without)
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         os.close(in_use)
 
 
-def run(module: str, arguments: list[str]) -> None:
-    """Run a module as a program, as `python -m` does, on a snapshot."""
-    with taken() as folder:
+def run(module: str, arguments: list[str], without: Collection[str] = ()) -> None:
+    """Run a module as a program, as `python -m` does, on a snapshot without some folders."""
+    with taken(without=without) as folder:
         os.environ[paths.SNAPSHOT] = str(folder)
         importlib.reload(paths)
         sys.argv = [module, *arguments]
@@ -114,6 +120,8 @@ def run(module: str, arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3 or sys.argv[1] != "-m":
+    less = OF_TWIN if sys.argv[1:2] == [WITHOUT_TWIN] else ()
+    words = sys.argv[2:] if less else sys.argv[1:]
+    if len(words) < 2 or words[0] != "-m":
         sys.exit(USAGE)
-    sys.exit(stoppable(partial(run, sys.argv[2], sys.argv[3:])))
+    sys.exit(stoppable(partial(run, words[1], words[2:], less)))

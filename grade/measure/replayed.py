@@ -12,19 +12,17 @@ from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-
-from rich.console import Console
-from rich.progress import Progress, TextColumn
+from typing import TYPE_CHECKING
 
 from grade.host.paths import PROGRAMS
 from grade.machine.guest import MOST_DISKS
 from grade.measure.check import Checker, size_bytes
 from grade.measure.files import CACHE, hash_file, hash_of, write_whole
 from grade.measure.schema import TRACE
-from grade.traces.common import BadTraceFile
-from grade.traces.fit import Fit, fitted, reach
-from grade.traces.packed import pack
-from grade.traces.read import read
+from grade.traces.bad import BadTraceFile
+
+if TYPE_CHECKING:  # read when a trace is: NumPy and rich take most of a second to load
+    from grade.traces.fit import Fit
 
 PROGRAM = "ioplay"
 FILE = "/trace"  # and a number: the files of the data disk where the requests go
@@ -61,6 +59,9 @@ def keep(packed: bytes) -> str:
 def passing(what: str, things: str) -> Iterator[Callable[[int], None]]:
     """Show on a terminal how many things have passed, of which nobody knows how many come. Call
     the result with how many more have passed."""
+    from rich.console import Console
+    from rich.progress import Progress, TextColumn
+
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda n: None
@@ -73,7 +74,7 @@ def passing(what: str, things: str) -> Iterator[Callable[[int], None]]:
 
 @cache
 def requests(
-    path: Path, changed: tuple, format: str, count: int | None, fit: Fit, room: int
+    path: Path, changed: tuple, format: str, count: int | None, fit: "Fit", room: int
 ) -> dict:
     """What a configuration says of a trace. changed: of the file, so that an edited one is read
     again. Raises BadTraceFile."""
@@ -83,6 +84,10 @@ def requests(
         found = json.loads(told.read_text())
         if image_of(found["requests"]).exists():
             return found
+    from grade.traces.fit import fitted, reach
+    from grade.traces.packed import pack
+    from grade.traces.read import read
+
     with passing(f"reading {path.name}", "requests") as seen:
         table = fitted(path.name, read(path, format, count, seen), fit, room)
     found = described(keep(pack(table)), len(table), reach(table))
@@ -131,6 +136,8 @@ def config(c: Checker, raw: dict, data: dict | None) -> dict:
         c.problem(("trace", "scale"), f"scale = {good['scale']}: must be more than 0")
     if c.problems:
         return {}
+    from grade.traces.fit import Fit
+
     path = (c.path.parent / good["file"]).resolve()
     fit = Fit(good["scale"], good["join_kb"], good["split_kb"], good["fit"])
     try:

@@ -26,7 +26,7 @@ from grade.measure import busy, jobs, replayed, series
 from grade.measure.files import CACHE, Image, cached, hash_of
 from grade.measure.known import kernel_hash
 from grade.measure.schema import Run
-from grade.traces.common import BadTraceFile
+from grade.traces.bad import BadTraceFile
 from grade.twin import engine
 
 FORM = 5  # of a result; if it changes, all runs are made again

@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,6 +35,15 @@ def imported(path: Path) -> Iterator[str]:
 def test_architecture_lists_every_package_of_grade() -> None:
     assert sorted(ORDER) == sorted(path.parent.name for path in GRADE.glob("*/__init__.py"))
     assert [path.name for path in GRADE.glob("*.py")] == ["__init__.py"]
+
+
+def test_a_run_is_made_again_without_what_takes_long_to_load() -> None:
+    """`make replay` is at its prompt in a second or two; NumPy and rich would take half of one."""
+    said = "import sys, grade.commands.replay; print({'numpy', 'rich'} & set(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", said], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "set()\n"
 
 
 def test_a_package_imports_only_packages_below_it_in_the_table() -> None:

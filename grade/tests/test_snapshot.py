@@ -72,6 +72,19 @@ def test_a_snapshot_has_all_of_the_time_when_it_was_taken_and_ends_with_its_use(
     assert not list((small / "build/snapshots").iterdir())
 
 
+def test_a_command_that_needs_no_twin_gets_none(tree: Path) -> None:
+    (tree / "build/twin").mkdir(exist_ok=True)
+    (tree / "grade/look.py").write_text(
+        "from grade.host.paths import TREE\n"
+        "print((TREE / 'build/twin').exists(), (TREE / 'build/kernel/kernel.elf').exists())\n"
+    )
+    for option, said in (([], "True True\n"), (["--without-twin"], "False True\n")):
+        words = ["-m", "grade.host.snapshot", *option, "-m", "grade.look"]
+        line = [tree / ".venv/bin/python", *words]
+        done = subprocess.run(line, cwd=tree, capture_output=True, text=True, timeout=HANG_S)
+        assert done.stdout == said, done.stderr
+
+
 def test_a_killed_commands_snapshot_is_removed_by_the_next_and_no_other_is(small: Path) -> None:
     abandoned = small / "build/snapshots/abandoned"
     abandoned.mkdir(parents=True)

@@ -28,7 +28,8 @@ from grade.measure.load import load
 from grade.measure.schema import BadExperiment
 from grade.sweep.over import BadSweep
 from grade.traces import fit, read
-from grade.traces.common import REQUEST, BadTraceFile, empty, table
+from grade.traces.bad import BadTraceFile
+from grade.traces.common import REQUEST, empty, table
 from grade.traces.fit import Fit
 from grade.traces.formats import systor17, vscsi
 from grade.traces.packed import pack

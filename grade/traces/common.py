@@ -1,4 +1,4 @@
-"""The common table of requests, and errors that say where a trace is wrong.
+"""The common table of requests.
 
 A table is a NumPy array of the type REQUEST, one element a request, shape (requests,), in the order
 of time.
@@ -15,10 +15,6 @@ REQUEST = np.dtype(
     ]
 )
 SECTOR = 512
-
-
-class BadTraceFile(ValueError):
-    """A trace that cannot be read or used; the text says which file, where in it, and why."""
 
 
 def table(rows: list[tuple[int, int, int, int]]) -> np.ndarray:

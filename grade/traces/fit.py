@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grade.traces.common import BadTraceFile
+from grade.traces.bad import BadTraceFile
 from grade.traces.packed import LONGEST
 
 PART = 1 << 20  # bytes: of what is used, this much stays together

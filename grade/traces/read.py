@@ -12,7 +12,7 @@ from types import ModuleType
 import numpy as np
 
 from grade.traces import formats
-from grade.traces.common import BadTraceFile
+from grade.traces.bad import BadTraceFile
 from grade.traces.stream import head_of, joined, opened
 
 Seen = Callable[[int], None]  # called with how many requests have been read since the last call

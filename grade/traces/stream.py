@@ -14,7 +14,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from grade.traces.common import REQUEST, BadTraceFile, table
+from grade.traces.bad import BadTraceFile
+from grade.traces.common import REQUEST, table
 
 HEAD = 4096  # bytes of the beginning, by which a format is recognised
 PIECE = 65536  # requests of a table

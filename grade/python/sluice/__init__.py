@@ -37,7 +37,8 @@ from grade.measure.run import RunFailed
 from grade.measure.schema import TWIN, Run
 from grade.traces import fit as fitting
 from grade.traces import read as reading
-from grade.traces.common import REQUEST, BadTraceFile
+from grade.traces.bad import BadTraceFile
+from grade.traces.common import REQUEST
 from grade.traces.packed import LONGEST, pack
 from grade.twin import engine
 

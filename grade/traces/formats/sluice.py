@@ -6,7 +6,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from grade.traces.common import REQUEST, BadTraceFile
+from grade.traces.bad import BadTraceFile
+from grade.traces.common import REQUEST
 from grade.traces.packed import FORM, HEAD, MAGIC
 from grade.traces.stream import expect_all
 

@@ -10,7 +10,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from grade.traces.common import REQUEST, SECTOR, BadTraceFile
+from grade.traces.bad import BadTraceFile
+from grade.traces.common import REQUEST, SECTOR
 from grade.traces.stream import expect_all, of_records
 
 ABOUT = "vscsi, binary"
