@@ -46,7 +46,7 @@ from grade.sweep.journal import FOLDER
 from grade.sweep.over import BadSweep
 from grade.sweep.whole import Measured
 from grade.traces import read
-from grade.traces.common import BadTraceFile
+from grade.traces.bad import BadTraceFile
 from grade.traces.fit import PACK
 
 KIND = "replace"

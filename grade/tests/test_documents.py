@@ -44,7 +44,7 @@ PROGRAMS = (
     {path.stem for path in ROOT.glob("user/*.c")} | FOLDERS | {"help"}
 )  # a word of the shell's
 GDB = {"hbreak", "break", "continue", "backtrace", "finish", "print", "target", "kstack", "queue"}
-HOST = {"debugfs", "e2fsck", "dumpe2fs", "tar", "git"}
+HOST = {"debugfs", "e2fsck", "dumpe2fs", "tar", "git", "mvn", "unzip"}
 # What stands for something else, or is to be made.
 PLACEHOLDER = re.compile(r"\.\.\.|^$|^dir$|\b(HOST|NAME|NEXT|DIR)\b|\$\(")
 ENVIRONMENT = re.compile(r'environ(?:\.get\(|\[)"(\w+)"')

@@ -16,7 +16,8 @@ from grade.measure.known import known
 from grade.measure.schema import BadExperiment
 from grade.sweep.over import BadSweep
 from grade.tests.test_traces import ON_TWIN
-from grade.traces.common import BadTraceFile, table
+from grade.traces.bad import BadTraceFile
+from grade.traces.common import table
 
 PAGE = ROOT / "grade/book/pages/questions/victim.md"
 STORED = ROOT / "grade/results/matrix"
