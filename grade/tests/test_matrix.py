@@ -1,6 +1,5 @@
 """`make matrix`: the policies with the fewest misses, and those whose reads take least time."""
 
-import json
 import re
 from argparse import Namespace
 from collections.abc import Callable
@@ -132,4 +131,3 @@ def test_the_page_says_what_is_stored_and_shows_it() -> None:
         assert f"in {len(lost)} of the {len(found)} settings" in text
         assert f"at most by {100 * worst.loss:.1f} %" in text
         assert f"`{worst.fewest[0].policy}` against `{worst.quickest.policy}`" in text
-    assert json.loads((STORED / "both.json").read_text())
