@@ -15,9 +15,11 @@
  *
  * It was there at FIRST_NS, and the drive took it up then, or else when it was
  * done with the command before, by LAST_NS; the kernel said at END_NS that it
- * was done. Of the times at which it may have been taken up, that is taken with
- * which the model is done by END_NS, not much earlier. A line "TOLD_NS 0 S EDGE
- * 0 0" moves the arm to the first cylinder (EDGE 0) or the last (1).
+ * was done. Of the times at which it may have been taken up, the first is taken
+ * with which the model is done by END_NS, not much earlier, and with which it
+ * agrees on the next command, too, if the drive was idle when that came. A line
+ * "TOLD_NS 0 S EDGE 0 0" moves the arm to the first cylinder (EDGE 0) or the
+ * last (1).
  *
  * For each command, it prints
  *
@@ -41,6 +43,7 @@
 #include <string.h>
 
 #include "drives/row.h"
+#include "kernel/base/units.h"
 
 #define NONE    MAX_SEGMENTS
 #define TICK_NS 100   /* the kernel's clock */
@@ -187,33 +190,85 @@ static struct parts serve(struct drive *d, const struct command *c, u64 now_ns)
     return p;
 }
 
-/* When the drive took it up: when it was there or, if the drive was at another
- * command then, the first reading of the clock with which the model's end
- * agrees. */
-static u64 taken_up_ns(const struct drive *d, const struct command *c)
+/* Is the model's end near the kernel's, if the drive takes it up at that time?
+ */
+static bool agrees(const struct drive *d, const struct command *c, u64 now_ns)
 {
-    u64 now_ns = (d->free_ns + TICK_NS - 1) / TICK_NS * TICK_NS;
-    if (c->first_ns >= d->free_ns)
-        return c->first_ns;
-    for (u32 i = 0; i < TRIES && now_ns <= c->last_ns; i++) {
-        struct drive trial = *d;
-        u64 done_ns =
-            drive_service(&trial, now_ns, c->sector, c->nsectors, c->write);
-        if (done_ns <= c->end_ns && c->end_ns - done_ns < LATE_NS)
-            return now_ns;
-        now_ns += TICK_NS;
-    }
-    return c->first_ns;
+    struct drive trial = *d;
+    u64 done_ns =
+        drive_service(&trial, now_ns, c->sector, c->nsectors, c->write);
+    return done_ns <= c->end_ns && c->end_ns - done_ns < LATE_NS;
 }
 
-static void print(const struct drive *d, const struct parts *p, u32 from)
+/* When the drive took it up, from from_ns on: when it was there or, if the
+ * drive was at another command then, the first reading of the clock with which
+ * the model's end agrees. NEVER_NS if there is none. */
+static u64 taken_up_ns(const struct drive *d, const struct command *c,
+                       u64 from_ns)
 {
+    u64 now_ns = (MAX(from_ns, d->free_ns) + TICK_NS - 1) / TICK_NS * TICK_NS;
+    if (c->first_ns >= d->free_ns)
+        return from_ns <= c->first_ns && agrees(d, c, c->first_ns) ? c->first_ns
+                                                                   : NEVER_NS;
+    for (u32 i = 0; i < TRIES && now_ns <= c->last_ns; i++, now_ns += TICK_NS)
+        if (agrees(d, c, now_ns))
+            return now_ns;
+    return NEVER_NS;
+}
+
+/* A command that the drive has taken up, whose row is not printed yet. */
+struct served {
+    bool any; /* else there is none */
+    struct drive before;
+    struct command command;
+    u64 now_ns; /* when */
+    struct parts parts;
+};
+
+static struct served take_up(struct drive *d, const struct command *c,
+                             u64 now_ns)
+{
+    struct served s = {
+        .any = true, .before = *d, .command = *c, .now_ns = now_ns};
+    s.parts = serve(d, c, now_ns);
+    return s;
+}
+
+/* No time is right for c, to which the drive was idle. So it did not take up
+ * the one before when it was thought: while a drive reads ahead, a moment later
+ * one more sector may be in its cache. Let it have been the first later time
+ * with which the ends of both agree, if there is one. (On flash chips nothing
+ * hangs on so little.) */
+static void reconsider(struct served *s, struct drive *d,
+                       const struct command *c)
+{
+    if (!s->any || d->model->flash || c->first_ns < d->free_ns)
+        return;
+    u64 now_ns = s->now_ns;
+    while ((now_ns = taken_up_ns(&s->before, &s->command, now_ns + TICK_NS)) !=
+           NEVER_NS) {
+        struct drive trial = s->before;
+        struct served other = take_up(&trial, &s->command, now_ns);
+        if (taken_up_ns(&trial, c, 0) != NEVER_NS) {
+            *s = other;
+            *d = trial;
+            return;
+        }
+    }
+}
+
+/* d: as the command left it. */
+static void print(const struct drive *d, const struct served *s)
+{
+    const struct parts *p = &s->parts;
+    if (!s->any)
+        return;
     u64 rest_ns = p->done_ns - p->begin_ns - p->command_ns - p->busy_ns -
                   p->seek_ns - p->rotation_ns;
     printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
            " %" PRIu64 " %" PRIu64 " %s %u %u %u\n",
            p->begin_ns, p->done_ns, p->command_ns, p->busy_ns, p->seek_ns,
-           p->rotation_ns, rest_ns, p->kind, from, d->cyl, d->head);
+           p->rotation_ns, rest_ns, p->kind, s->before.cyl, d->cyl, d->head);
 }
 
 static void set(struct drive *d, const char *word)
@@ -259,6 +314,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "drive_parts_tool: %s: sectors= is missing\n", argv[1]);
         return 2;
     }
+    static struct served last;
     struct command c;
     char way;
     int words;
@@ -266,14 +322,18 @@ int main(int argc, char **argv)
                           " %" SCNu64,
                           &c.first_ns, &c.last_ns, &way, &c.sector, &c.nsectors,
                           &c.end_ns)) == 6) {
-        u32 from = drive.cyl;
-        if (way == 'S') {
-            drive_seek_edge(&drive, c.first_ns, c.sector);
-            continue;
-        }
         c.write = way == 'W';
-        struct parts p = serve(&drive, &c, taken_up_ns(&drive, &c));
-        print(&drive, &p, from);
+        u64 now_ns = way == 'S' ? 0 : taken_up_ns(&drive, &c, 0);
+        if (now_ns == NEVER_NS)
+            reconsider(&last, &drive, &c);
+        print(&drive, &last);
+        last.any = false;
+        if (way == 'S')
+            drive_seek_edge(&drive, c.first_ns, c.sector);
+        else
+            last =
+                take_up(&drive, &c, now_ns == NEVER_NS ? c.first_ns : now_ns);
     }
+    print(&drive, &last);
     return words == EOF ? 0 : 1;
 }
