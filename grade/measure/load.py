@@ -286,7 +286,10 @@ def tune(c: Checker, top: dict, arms: list[str], commands: str) -> dict:
             c.problem((*keys, "values", name), f"{name}: must be a list of values, two or more")
             continue
         for value in values:
-            c.tunables((*keys, "values"), {name: value})
+            if name in c.known.policies:
+                c.one_of((*keys, "values"), f"{name} policy", value, c.known.policies[name])
+            else:
+                c.tunables((*keys, "values"), {name: value})
     return row
 
 

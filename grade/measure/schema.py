@@ -77,9 +77,9 @@
                                    a trace or counters; so it is no failure
 
     [tune]                         a search for an arm's tunables (make tune): arm,
-    metrics = ["read.mean_ms"]     metrics that are to be less, rounds, candidates
-    [tune.values]                  and finalists; and for each tunable the values
-    "sluice.free" = [80, 90]       to try. The size `held` judges the result
+    metrics = ["read.mean_ms"]     metrics that are to be less, candidates, screened
+    [tune.values]                  and finalists; and for each tunable, or kind of
+    "sluice.free" = [80, 90]       policy, what to try. The size `held` judges
 
 Nothing is guessed and nothing corrected: an unknown key, policy, tunable,
 unit or metric, a value of a wrong type or out of range is a problem, and a
@@ -266,10 +266,10 @@ CONTEST = {
 TUNE = {
     "arm": Field("text", "whose tunables are searched", required=True),
     "metrics": Field("list", "what is to be less", required=True),
-    "values": Field("table", "tunable = values to try", required=True),
-    "rounds": Field("number", "of candidates", 3, 1),
-    "candidates": Field("number", "in a round", 8, 1),
-    "finalists": Field("number", "of them, which are measured with all seeds", 2, 1),
+    "values": Field("table", "tunable or kind of policy = what to try", required=True),
+    "candidates": Field("number", "that are tried", 64, 1),
+    "screened": Field("number", "seeds, the first, with which all are measured", 1, 1),
+    "finalists": Field("number", "of them, which are measured with the other seeds", 4, 1),
 }
 
 
