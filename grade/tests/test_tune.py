@@ -1,106 +1,145 @@
-"""The search for tunables: what it draws, what it believes, and what a file may ask of it."""
+"""The search for tunables: what it tries, what it believes, and what a file may ask of it."""
 
 import random
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from grade.commands import tune
-from grade.commands.tune import Search
 from grade.measure.load import load, read_toml
-from grade.measure.schema import BadExperiment
+from grade.measure.run import RunFailed
+from grade.measure.schema import BadExperiment, Run
+from grade.sweep import tuning
+from grade.sweep.tuning import Found, Search
 
 FILE = tune.FILES / "sluice.toml"
-CHOICES = {"sluice.free": [0, 50, 90], "sluice.gap": [10, 30], "sluice.stay": [0, 100]}
-HAND = {"sluice.free": 90, "sluice.gap": 30, "sluice.stay": 100}
-MS = 1_000_000
+CHOICES = {"update": ["ipu", "aipu"], "sluice.free": [0, 50, 90], "sluice.gap": [10, 30]}
+HAND = {"update": "ipu", "sluice.free": 90, "sluice.gap": 30}
+
+MeanMs = Callable[[dict], float | None]  # of a run's variables, with all values of CHOICES
 
 
 def small(**more: object) -> Search:
-    """A search among few values."""
-    whole = tune.search_of(FILE)
-    row = whole.tune | {"values": CHOICES, "metrics": ["read.mean_ms"], "rounds": 3} | more
-    return Search(whole.path, row, whole.arm | {"tunables": HAND})
+    """A search among few values, under two loads."""
+    whole = tuning.search_of(FILE)
+    of = replace(whole.of, sweep=whole.of.sweep | {"load": ["steady", "log"], "drive": ["rz58"]})
+    row = {"values": CHOICES, "metrics": ["read.mean_ms"], "candidates": 24, "finalists": 4}
+    return Search(whole.path, of, whole.tune | row | more)
 
 
-def result(arm: str, load: str, seed: int, mean_ms: float) -> dict:
-    line = {"job": "read", "response_ns": {"mean": mean_ms * MS}, "histogram": [[100, 1]]}
-    return {"arm": arm, "variables": {"load": load, "seed": seed}, "jobs": [line]}
+class Measurer:
+    """Has what is measured from a function."""
+
+    def __init__(self, mean_ms: MeanMs) -> None:
+        self.mean_ms = mean_ms
+        self.made: list[Run] = []
+
+    def find(self, run: Run) -> dict | None:
+        value = self.mean_ms(HAND | run.variables)
+        return None if value is None else {"read.mean_ms": value}
+
+    def measure(self, runs: list[Run], done: Callable[[], None]) -> list[str]:
+        self.made += runs
+        for _ in runs:
+            done()
+        return [f"{run.name}: ended" for run in runs if self.find(run) is None]
 
 
-def measuring(monkeypatch: pytest.MonkeyPatch, mean_ms) -> list:
-    """Have mean_ms(values, load, seed) be what is measured. Returns what was asked for."""
-    asked = []
-
-    def measured(search, size, arms, names, jobs, seeds):
-        values = {arm["name"]: arm["tunables"] for arm in [search.arm, *arms]}
-        asked.append((names, seeds))
-        loads = ("steady", "log")
-        return [
-            result(name, load, seed, mean_ms(values[name], load, seed))
-            for name in names
-            for load in loads
-            for seed in seeds
-        ]
-
-    monkeypatch.setattr(tune, "measured", measured)
-    return asked
+def found(mean_ms: MeanMs, **more: object) -> Found:
+    return tuning.searched(small(**more), Measurer(mean_ms), lambda: None)
 
 
-def test_candidates_differ_and_change_what_the_file_allows() -> None:
-    drawn = tune.drawn(HAND, CHOICES, 8, random.Random(1))
-    assert len({tuple(values.items()) for values in drawn}) == 8
-    for values in drawn:
-        assert values.keys() == HAND.keys() and values != HAND
-        assert all(values[name] in CHOICES[name] for name in values)
-    assert drawn == tune.drawn(HAND, CHOICES, 8, random.Random(1))
+def test_the_search_finds_what_is_less_with_all_seeds_be_it_a_value_or_a_policy() -> None:
+    came = found(
+        lambda v: 10 + v["sluice.free"] / 10 + v["sluice.gap"] + 5 * (v["update"] == "ipu")
+    )
+    best = came.best.point
+    assert (best["update"], best["sluice.free"], best["sluice.gap"]) == ("aipu", 0, 10)
+    assert best.keys() == {"arm", *CHOICES}
+    assert len(came.finalists) == 4 and len(came.candidates) == 24
 
 
-def test_a_candidate_changes_about_a_third_of_the_values() -> None:
-    best = {f"sluice.{n}": 0 for n in range(9)}
-    drawn = tune.drawn(best, {name: [0, 1, 2] for name in best}, 200, random.Random(1))
-    changes = [sum(values[name] != 0 for name in best) for values in drawn]
-    assert sum(changes) / len(changes) == pytest.approx(3, abs=0.4)
-    assert min(changes) >= 1
+def test_what_is_less_with_the_first_seed_alone_is_not_believed() -> None:
+    first = tuning.search_of(FILE).seeds[0][0]
+    came = found(lambda v: 10 - 5 * (v["seed"] == first and v["sluice.free"] == 0))
+    assert came.best is None and came.settings == {}
+    assert [c.point["sluice.free"] for c in came.finalists] == [0, 0, 0, 0]
+
+
+def test_what_is_less_with_most_seeds_is_not_told_apart() -> None:
+    came = found(lambda v: 10 - (v["sluice.gap"] == 10) * (0.1 if v["seed"] % 5 else -0.2))
+    assert came.best is None
+
+
+def test_candidates_are_screened_with_the_first_seeds_and_finalists_get_the_others() -> None:
+    measurer, search, count = Measurer(lambda v: 10 + v["sluice.free"]), small(), []
+    tuning.searched(search, measurer, lambda: count.append(1))
+    first, others = search.seeds
+    screened = [run for run in measurer.made if run.variables["seed"] in first]
+    judged = [run for run in measurer.made if run.variables["seed"] in others]
+    assert len(screened) == 2 * len(first) * (24 + 1) and len(judged) == 2 * len(others) * (4 + 1)
+    assert len(count) == len(measurer.made) == search.runs
+    assert {run.config["engine"] for run in measurer.made} == {"twin"}
+
+
+def test_a_candidate_that_fails_is_none() -> None:
+    came = found(lambda v: None if v["sluice.free"] == 0 else 10 + v["sluice.free"])
+    assert came.best.point["sluice.free"] == 50
+    assert 0 < len(came.candidates) < 24
+
+
+def test_an_arm_that_fails_is_said() -> None:
+    with pytest.raises(RunFailed, match="ended"):
+        found(lambda v: None)
+
+
+def test_equal_files_give_equal_candidates() -> None:
+    chance = random.Random(1)
+    values: dict[tuple, float] = {}
+
+    def by_chance(v: dict) -> float:
+        return values.setdefault(tuple(v.items()), 5 + chance.random())
+
+    one, again = found(by_chance), found(by_chance)
+    assert one == again
+    assert len({tuple(c.point.items()) for c in one.candidates}) > 4
+
+
+def test_the_search_says_in_which_settings_it_gains() -> None:
+    came = found(lambda v: 20 - 10 * (v["load"] == "log" and v["sluice.gap"] == 10))
+    assert {dict(setting)["load"]: len(row["read.mean_ms"]) for setting, row in came.settings.items()}
+    text = "\n".join(tune.of_search(small(), came))
+    assert "| steady, rz58 | +0.0 % (+0.0 to +0.0) |" in text
+    assert "| log, rz58 | **-50.0 % (-50.0 to -50.0)** |" in text
+    assert "gap 10" in text
+    nothing = "\n".join(tune.of_search(small(), found(lambda v: 1)))
+    assert "None of them is better for sure" in nothing
+
+
+def test_what_was_found_becomes_an_arm() -> None:
+    point = {"arm": "by hand", "update": "aipu", "sluice.free": 0, "sluice.gap": 30}
+    arm = small().as_an_arm(point, "found")
+    assert (arm["name"], arm["policies"]["update"]) == ("found", "aipu")
+    assert (arm["tunables"]["sluice.free"], arm["tunables"]["sluice.stay"]) == (0, 320)
+    assert small().changes(point) == {"update": "aipu", "sluice.free": 0}
+    load(FILE, tune.HELD, arms=[arm])
 
 
 def test_a_difference_is_paired_by_setting_and_averaged_over_settings() -> None:
-    found = [
-        result(arm, load, seed, 10 * scale * seed)
-        for arm, scales in (("new", (2, 0.5)), ("old", (1, 1)))
-        for load, scale in zip(("steady", "log"), scales, strict=True)
-        for seed in (1, 2, 3)
-    ]
-    by_trial = tune.differences(found, "new", "old", ["read.mean_ms"])
-    assert len(by_trial) == 6
-    assert max(by_trial.values()) == pytest.approx(0.6931, abs=1e-4)
-    assert tune.by_seed(by_trial) == pytest.approx({1: 0, 2: 0, 3: 0})
+    def trials(scales: tuple) -> dict:
+        return {
+            (("load", name), ("seed", seed)): {"read.mean_ms": 10 * scale * seed}
+            for name, scale in zip(("steady", "log"), scales, strict=True)
+            for seed in (1, 2, 3)
+        }
 
-
-def test_the_search_finds_what_is_less_with_all_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
-    measuring(monkeypatch, lambda v, _, seed: 10 + seed + v["sluice.free"] / 10 + v["sluice.gap"])
-    best, rows = tune.searched(small(), 1)
-    assert (best["sluice.free"], best["sluice.gap"]) == (0, 10)
-    assert rows[-1].startswith("The best: ")
-    assert "free 0, gap 10" in rows[-1]
-
-
-def test_what_is_less_with_the_first_seed_alone_is_not_believed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    first = min(run.variables["seed"] for run in load(FILE).runs)
-    asked = measuring(monkeypatch, lambda v, _, seed: 10 - (seed == first and v != HAND) * 5)
-    best, rows = tune.searched(small(finalists=2), 1)
-    assert best == HAND
-    assert rows[-1] == "The best: by hand, which changes none."
-    assert {len(names) for names, seeds in asked if first not in seeds} == {3}  # and the best
-
-
-def test_what_is_less_with_most_seeds_is_not_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    measuring(monkeypatch, lambda v, _, seed: 10 - (v != HAND) * (0.1 if seed % 5 else -0.2))
-    best, _ = tune.searched(small(), 1)
-    assert best == HAND
+    new, old = trials((2, 0.5)), trials((1, 1))
+    assert tuning.by_seed(new, old, ["read.mean_ms"]) == pytest.approx({1: 0, 2: 0, 3: 0})
+    settings = tuning.by_setting(new, old, ["read.mean_ms"])
+    assert settings[("load", "steady"),]["read.mean_ms"] == pytest.approx([0.6931] * 3, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -126,10 +165,12 @@ def test_what_is_held_back_is_in_no_part_of_the_search() -> None:
     [
         ('arm = "by hand"', 'arm = "by han"', 'unknown arm "by han"; did you mean "by hand"?'),
         ('"sluice.stay" = [0,', '"sluice.sta" = [0,', 'unknown tunable "sluice.sta"'),
-        ('"sluice.early" = [10, 20,', '"sluice.early" = [10, 101,', "not in 0 to 100"),
+        ('update = ["ipu", "aipu"', 'update = ["ipu", "aip"', 'unknown update policy "aip"'),
+        ('"sluice.early" = [0, 10,', '"sluice.early" = [0, 101,', "not in 0 to 100"),
         ('"sluice.gap" = [10, 30, 60, 100]', '"sluice.gap" = 10', "must be a list of values"),
         ('["read.mean_ms", "read.std', '["read.mean", "read.std', 'unknown metric "read.mean"'),
-        ("rounds = 1 ", "round = 1 ", 'unknown key "round"'),
+        ("candidates = 128", "candidate = 128", 'unknown key "candidate"'),
+        ("screened = 1", "screened = 4", "must have 5 seeds more, to judge"),
     ],
 )
 def test_a_wrong_search_is_refused_with_words(tmp_path: Path, old: str, new: str, why: str) -> None:
@@ -138,4 +179,4 @@ def test_a_wrong_search_is_refused_with_words(tmp_path: Path, old: str, new: str
     path = tmp_path / "wrong.toml"
     path.write_text(text.replace(old, new, 1))
     with pytest.raises(BadExperiment, match=re.escape(why)):
-        load(path)
+        tuning.search_of(path)
