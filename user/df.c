@@ -24,7 +24,7 @@ static int df(const char *path, const char *dir)
 
 static int df_mounts(void)
 {
-    char *text = read_text("/dev/mounts", NULL), *rest = text, *line;
+    char *text = read_printed("/dev/mounts"), *rest = text, *line;
     int failed = 0;
     if (!text)
         die("/dev/mounts");
@@ -51,7 +51,7 @@ static u64 value_of(const char *text, const char *name)
 
 static void print_writes(void)
 {
-    char *text = read_text("/dev/stat", NULL);
+    char *text = read_printed("/dev/stat");
     u64 map = text ? value_of(text, "disk.map_writes") : 0;
     if (map)
         printf("written: %lu requests, %lu sectors of a map, %lu blocks to "

@@ -26,7 +26,7 @@ struct table {
 
 static struct table read_table(void)
 {
-    struct table t = {.text = read_text("/dev/stat", NULL)};
+    struct table t = {.text = read_printed("/dev/stat")};
     if (!t.text)
         die("/dev/stat");
     u32 room = 0;

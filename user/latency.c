@@ -16,7 +16,8 @@ struct bucket {
 struct row {
     const char *name, *unit;
     const char *process; /* whose it is, or "" */
-    u64 count, sum;
+    u64 count;           /* of the buckets: the kernel prints no one moment */
+    u64 sum;             /* as of just before them */
     u32 first, nbuckets; /* in table.buckets */
 };
 
@@ -48,7 +49,7 @@ static void add_row(struct table *t, const char *process, char *words)
     *r = (struct row){.process = process, .first = t->nbuckets};
     r->name = strsep(&words, " ");
     r->unit = words ? strsep(&words, " ") : "";
-    r->count = next_number(&words);
+    next_number(&words);
     r->sum = next_number(&words);
 }
 
@@ -59,7 +60,9 @@ static void add_bucket(struct table *t, char *words)
     b->low = next_number(&words);
     b->high = next_number(&words);
     b->count = next_number(&words);
-    t->rows[t->nrows - 1].nbuckets++;
+    struct row *r = &t->rows[t->nrows - 1];
+    r->count += b->count;
+    r->nbuckets++;
 }
 
 /* Lines `process PID NAME`, `hist ...`, `bucket ...`. */
@@ -85,7 +88,7 @@ static struct table read_table(void)
     static const char *const paths[] = {"/dev/hist", "/dev/prochist"};
     struct table t = {0};
     for (u32 i = 0; i < NELEM(paths); i++) {
-        t.text[i] = read_text(paths[i], NULL);
+        t.text[i] = read_printed(paths[i]);
         if (!t.text[i])
             die("%s", paths[i]);
         add_text(&t, t.text[i]);

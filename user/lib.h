@@ -243,6 +243,10 @@ i64 write_all(int fd, const void *buf, size_t n);
 /* A whole file as text of xmalloc with a 0 behind it, or NULL. */
 char *read_text(const char *path, size_t *length);
 
+/* The same of what a device prints, as it was at one time: in one read, of up
+ * to 256 KiB (kernel/file/dev.c). */
+char *read_printed(const char *path);
+
 bool isatty(int fd); /* is it the console? */
 
 /* ---- directories and files (lib/dir.c, lib/glob.c, lib/copy.c) ---- */

@@ -9,7 +9,7 @@ int main(int argc, char **argv)
     while (options(argc, argv, "r", usage) > 0)
         flags = MS_RDONLY;
     if (argc == 1) {
-        char *text = read_text("/dev/mounts", NULL);
+        char *text = read_printed("/dev/mounts");
         if (!text)
             die("/dev/mounts");
         fputs(text, stdout);

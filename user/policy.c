@@ -21,7 +21,7 @@ static const char usage[] =
 
 static char *policies(void)
 {
-    char *text = read_text(device, NULL);
+    char *text = read_printed(device);
     if (!text)
         die("%s", device);
     return text;

@@ -5,7 +5,7 @@ int main(int argc, char **argv)
 {
     while (options(argc, argv, "", "ps") > 0)
         ;
-    char *text = read_text("/dev/proc", NULL);
+    char *text = read_printed("/dev/proc");
     if (!text)
         die("/dev/proc");
     fputs(text, stdout);

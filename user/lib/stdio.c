@@ -9,6 +9,8 @@
 #include "user/lib.h"
 #include "user/lib/sink.h"
 
+#define PRINTED_BYTES (256 << 10) /* the most that a read gets of a device */
+
 enum buffering { UNDECIDED, FULL, LINE, CALL };
 
 struct stream {
@@ -305,6 +307,22 @@ char *read_text(const char *path, size_t *length)
     text[have] = 0;
     if (length)
         *length = have;
+    return text;
+}
+
+char *read_printed(const char *path)
+{
+    int fd = open(path, O_RDONLY);
+    if (fd < 0)
+        return NULL;
+    char *text = xmalloc(PRINTED_BYTES + 1);
+    i64 n = read(fd, text, PRINTED_BYTES);
+    close(fd);
+    if (n < 0) {
+        free(text);
+        return NULL;
+    }
+    text[n] = 0;
     return text;
 }
 
