@@ -17,7 +17,8 @@ import os
 import socket
 import struct
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import gdb
@@ -38,6 +39,20 @@ set architecture riscv:rv64
 set trust-readonly-sections on
 set remotetimeout 60
 """
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Have gdb print no frame where it stops, which a gdb before version 13 does."""
+    try:
+        gdb.execute("set suppress-cli-notifications on")
+    except gdb.error:
+        yield
+        return
+    try:
+        yield
+    finally:
+        gdb.execute("set suppress-cli-notifications off")
 
 
 class Replay:
@@ -121,7 +136,8 @@ class Replay:
                 start_new_session=True,
             )
         try:
-            gdb.execute(f"target remote {path}", to_string=True)
+            with quiet():
+                gdb.execute(f"target remote {path}", to_string=True)
         except gdb.error as error:
             said = Path(self.told["console"]).read_text(errors="replace")[-500:]
             raise gdb.GdbError(f"the machine did not start ({error}); it said:\n{said}") from None

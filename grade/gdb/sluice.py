@@ -7,10 +7,12 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import groupby
 
 import gdb
 
 NS_PER_MS = 1_000_000
+ALIKE = 4  # so many requests in a row, which differ in their sector alone, are one line
 
 
 @contextmanager
@@ -37,6 +39,12 @@ def kernel_memory() -> Iterator[None]:
     )
 
 
+def variable(file: str, name: str) -> gdb.Value:
+    """A variable of a file. Other files may have their own of that name, which is found first when
+    the machine has stopped in one of them."""
+    return gdb.parse_and_eval(f"'{file}'::{name}")
+
+
 def text(value: gdb.Value) -> str:
     """A C string in an array or behind a pointer."""
     return value.string(errors="replace")
@@ -56,7 +64,7 @@ def list_items(head: gdb.Value, type_name: str, member: str) -> Iterator[gdb.Val
 
 def cache(_: str) -> None:
     """cache: the buffer cache in figures."""
-    bcache = gdb.parse_and_eval("bcache")
+    bcache = variable("kernel/cache/bio.c", "bcache")
     print(f"{int(bcache['nbufs'])} buffers of {int(bcache['block_bytes'])} bytes")
     for name, words in [
         ("used", "have ever held a block"),
@@ -75,7 +83,7 @@ def cache(_: str) -> None:
 def dirty(words: str) -> None:
     """dirty [N]: the delayed-write list, the oldest N (20) first."""
     most = int(words or 20)
-    bcache = gdb.parse_and_eval("bcache")
+    bcache = variable("kernel/cache/bio.c", "bcache")
     for name in ["pending", "delayed"]:
         items = list(list_items(bcache[name], "buf", "dirty"))
         print(f"{name}: {len(items)} blocks")
@@ -88,31 +96,61 @@ def dirty(words: str) -> None:
             )
 
 
+def request_line(request: gdb.Value) -> str:
+    """A request of a queue."""
+    return (
+        f"{'write' if request['write'] else 'read'} {int(request['nsectors'])} sectors at "
+        f"{int(request['sector'])} for pid {int(request['pid'])}"
+        f"{', waited for' if request['waited'] else ''}"
+    )
+
+
+def request_lines(requests: gdb.Value) -> Iterator[str]:
+    """The requests of one direction, in a line each, or many in a row that are alike in one."""
+
+    def alike(request: gdb.Value) -> tuple[int, ...]:
+        return tuple(int(request[name]) for name in ("nsectors", "pid", "waited"))
+
+    for _, found in groupby(list_items(requests, "request", "by_age"), alike):
+        group = list(found)
+        if len(group) < ALIKE:
+            yield from map(request_line, group)
+        else:
+            last = int(group[-1]["sector"])
+            yield f"{len(group)} in a row: {request_line(group[0])}, and so on to {last}"
+
+
 def queue(words: str) -> None:
-    """queue [N]: the request queue of disk N, or of all."""
-    disks = gdb.parse_and_eval("disks")
+    """queue [N] [all]: the request queue of disk N, or of all, in the order of arrival. Requests
+    that are alike share a line, unless `all` is said."""
+    asked = words.split()
+    every = "all" in asked
+    numbers = [int(word) for word in asked if word != "all"]
+    disks = variable("kernel/disk/disk.c", "disks")
     for i in range(int(disks["n"])):
         disk = disks["disk"][i]
-        if words and int(words) != i:
+        if numbers and i not in numbers:
             continue
-        requests = disk["queue"]
+        requests, flying = disk["queue"], int(disk["in_flight"])
         print(
-            f"{text(disk['name'])}: sched {text(disk['sched']['name'])}, "
-            f"{int(disk['in_flight'])} commands in flight of at most {int(disk['depth'])}, "
+            f"{text(disk['name'])}: sched {text(disk['sched']['name'])}, {flying} "
+            f"command{'' if flying == 1 else 's'} in flight of at most {int(disk['depth'])}, "
             f"head at sector {int(requests['head_sector'])}"
         )
         for direction in range(2):
-            for request in list_items(requests["arrived"][direction], "request", "by_age"):
-                print(
-                    f"  {'write' if request['write'] else 'read'} "
-                    f"{int(request['nsectors'])} sectors at {int(request['sector'])} "
-                    f"for pid {int(request['pid'])}{', waited for' if request['waited'] else ''}"
-                )
+            arrived = requests["arrived"][direction]
+            lines = (
+                map(request_line, list_items(arrived, "request", "by_age"))
+                if every
+                else request_lines(arrived)
+            )
+            for line in lines:
+                print(f"  {line}")
 
 
 def live() -> Iterator[gdb.Value]:
     """The process table, without its free slots."""
-    procs = gdb.parse_and_eval("procs")
+    procs = variable("kernel/proc/proc.c", "procs")
     unused = int(gdb.parse_and_eval("(int)UNUSED"))
     first, last = procs.type.range()
     for i in range(first, last + 1):

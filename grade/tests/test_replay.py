@@ -99,11 +99,19 @@ def test_it_stops_at_the_event_with_the_machine_as_it_was_then(toml: Path, kept:
     """The queue in the machine is as long as the trace says that it was."""
     read = longest(kept)
     numbers = event_numbers(kept, read)
-    done = replay(toml, "read:longest", "queue 1", "backtrace", "procs", "forth completed")
+    # The stop before is in a file that has another variable of the name `disks`.
+    commands = ("queue 1", "back", "echo ==\\n", "queue 1 all", "echo ==\\n", "forth")
+    commands += ("backtrace", "procs", "forth completed")
+    done = replay(toml, "read:longest", *commands)
     assert done.returncode == 0, done.stdout
+    assert "Python Exception" not in done.stdout and "0x0000000000001000 in" not in done.stdout
     assert stops(done.stdout)[0] == numbers["queued"]
-    waiting = re.findall(r"^  (?:read|write) \d+ sectors at \d+ ", done.stdout, re.M)
-    assert len(waiting) == read.found_queued > 5
+    assert "kernel/cache/bio.c" in done.stdout.split("==")[0]
+    rows = re.findall(r"^  (?:(\d+) in a row: )?(?:read|write) \d+ sectors at ", done.stdout, re.M)
+    single, all_ = (len(re.findall("^  (?:read|write) ", part, re.M)) for part in done.stdout.split("==")[:2])
+    grouped = [int(count) for count in rows if count]
+    assert all_ == read.found_queued > 5
+    assert grouped and single + sum(grouped) == read.found_queued
     assert "arrive (" in done.stdout and "kernel/disk/disk.c" in done.stdout
     assert "trace_io(io->request.queued_ns, TRACE_queued" in done.stdout  # a line of the source
     assert re.search(r"RUNNING +iogen", done.stdout)
