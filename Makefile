@@ -110,8 +110,8 @@ $(foreach disk,$(value DISKS),$(if $(shell test -f $(call word_of,$(disk)) && \
 $(if $(word 8,$(value DISKS)),$(error DISKS: the machine has room for 7 further disks))
 endif
 ifneq ($(filter experiment export replay why theatre animation,$(MAKECMDGOALS)),)
-$(call must_be,N,([1-9][0-9]*)?,the number of a run; LIST=1 lists them)
-$(call must_be,N2,([1-9][0-9]*)?,the number of a run; LIST=1 lists them)
+$(call must_be,N,([1-9][0-9]*)?,the number of a run: make experiment E= LIST=1 lists them)
+$(call must_be,N2,([1-9][0-9]*)?,the number of a run: make experiment E= LIST=1 lists them)
 endif
 # Stop if one of the goals $(1) lacks the variable $(2); $(3) says what to give.
 needed = $(if $(filter $(1),$(MAKECMDGOALS)),$(if $(value $(2)),,$(error \

@@ -17,7 +17,7 @@ from grade.export.recording import Recording, remake
 from grade.host.interrupt import stoppable
 from grade.host.paths import BUILD
 from grade.measure import commandline
-from grade.measure.choose import EXPERIMENTS, list_runs
+from grade.measure.choose import EXPERIMENTS, list_runs, named
 from grade.measure.load import FULL, load
 from grade.measure.schema import Experiment, Run
 
@@ -48,19 +48,13 @@ def choose_formats(name: str) -> dict[str, ModuleType]:
 
 def experiment_file(name: str | None) -> Path:
     """The file that E= means: a name, the beginning of exactly one name, or a path."""
-    if name and name.endswith(".toml"):
-        return Path(name)
-    names = sorted(path.stem for path in EXPERIMENTS.glob("*.toml"))
-    found = [n for n in names if name and n.startswith(name)]
-    exact = [n for n in found if n == name]
-    if len(exact or found) != 1:
-        said = (
-            f"E={name}: {len(found) or 'no'} experiments begin so; give one"
-            if name
-            else "E= is missing: give an experiment"
-        )
-        raise BadChoice(f"{said}; there are {', '.join(names)}")
-    return EXPERIMENTS / f"{(exact or found)[0]}.toml"
+    found = named(name) if name else sorted(EXPERIMENTS.glob("*.toml"))
+    if name and len(found) == 1:
+        return found[0]
+    names = ", ".join(path.stem for path in found)
+    if not name:
+        raise BadChoice(f"E= is missing: give an experiment; there are {names}")
+    raise BadChoice(f"E={name}: give one experiment; these begin so: {names}")
 
 
 def choose_run(experiment: Experiment, number: int | None) -> Run:

@@ -7,7 +7,7 @@ const MOST_POSITIONS = 200; // of a slider
 const KEPT = ["t", "from", "to", "read"]; // words of the address that are the theatre's
 const loads = LIVE.loads, kinds = Object.keys(LIVE.policies);
 let chosenNow = null; // {load, drive, policies, tunables: those that are not as the load has them}
-let shown = []; // the last run, and the one before: {settings, scene, took, ...}
+let shown = []; // the last run, and the one before, which is on its left: {settings, scene, took, ...}
 let worker = null, code = null, running = null, wanted = null, runs_made = 0, whenRun = () => {};
 
 /* ---- what is chosen ---- */
@@ -267,13 +267,17 @@ function difference(settings, other) {
 
 function present(run) {
   const before = shown[0];
+  run.scene.colour = before ? before.scene.colour : 0;
   if (before && JSON.stringify(before.settings) === JSON.stringify(run.settings)) shown[0] = run;
-  else shown = before && before.settings.load === run.settings.load ? [run, before] : [run];
+  else if (before && before.settings.load === run.settings.load) {
+    run.scene.colour = 1 - before.scene.colour; // a run keeps its own when it moves to the left
+    shown = [run, before];
+  } else shown = [run];
   const [one, other] = shown;
   one.scene.name = (other && difference(one.settings, other.settings)) || "this run";
   if (other) other.scene.name = difference(other.settings, one.settings) || "the run before";
   const first = !runs.length, window_ns = first ? null : [now, from, to, length];
-  show(shown.map((each) => each.scene));
+  show(shown.map((each) => each.scene).reverse());
   if (first) {
     from = 0;
     to = length;
@@ -315,11 +319,12 @@ const responsesOf = ({scene: {requests: r, byDone}}) =>
 function tell() {
   const table = at("figures"), head = element("tr"), rows = [];
   element("th", head);
-  shown.forEach((run, n) => {
+  const inOrder = shown.slice().reverse();
+  inOrder.forEach((run) => {
     const cell = element("th", head, {className: "run", scope: "col", textContent: run.scene.name});
-    cell.style.setProperty("--own", "var(--run" + n + ")");
+    cell.style.setProperty("--own", "var(" + ownColour(run.scene) + ")");
   });
-  const all = shown.map((run) => ({run, ms: responsesOf(run)}));
+  const all = inOrder.map((run) => ({run, ms: responsesOf(run)}));
   for (const [words, of] of FIGURES) {
     const row = element("tr");
     element("th", row, {scope: "row", textContent: words});

@@ -1,5 +1,6 @@
 """The experiments that a word means: a name, the beginning of names, a file, or a folder."""
 
+import difflib
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,8 +22,10 @@ def named(name: str) -> list[Path]:
     exact = EXPERIMENTS / f"{name}.toml"
     found = [exact] if exact.exists() else sorted(EXPERIMENTS.glob(f"{name}*.toml"))
     if not found:
-        names = ", ".join(path.stem for path in sorted(EXPERIMENTS.glob("*.toml")))
-        raise BadExperiment(f"E={name}: there is no such experiment; there are {names}")
+        names = [path.stem for path in sorted(EXPERIMENTS.glob("*.toml"))]
+        near = difflib.get_close_matches(name, names, 1)
+        meant = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(names)}"
+        raise BadExperiment(f"E={name}: there is no such experiment; {meant}")
     return found
 
 

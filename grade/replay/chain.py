@@ -128,6 +128,11 @@ def bursts(kept: Kept) -> dict[int, tuple[int, int, int]]:
     return found
 
 
+def called(process: str) -> str:
+    """What a reader calls a process."""
+    return "the update daemon" if process == DAEMON else process
+
+
 def write_origin(kept: Kept, number: int, pid: int, burst: tuple | None) -> Origin:
     """The origin of a write, from its `writing` event; number: that event's index."""
     policies, e = kept.run.config["policies"], kept.recording.events[number]
@@ -136,9 +141,9 @@ def write_origin(kept: Kept, number: int, pid: int, burst: tuple | None) -> Orig
         return Origin(f"written early by the scheduler ({policies['sched']})")
     if burst:
         by = f"update policy {policies['update']}" if who == DAEMON else "a sync or fsync"
-        return Origin(f"{who} ({by})", *burst)
+        return Origin(f"{called(who)} ({by})", *burst)
     if who == DAEMON:
-        return Origin(f"{who} (update policy {policies['update']})")
+        return Origin(f"{called(who)} (update policy {policies['update']})")
     if not e.argument:
         return Origin(f"{who}, at once (write policy {policies['write']})")
     return Origin(f"{who}, to make room or order ({dirty})")
@@ -212,7 +217,7 @@ class Explainer:
         if begin_ns >= end_ns:
             return
         issued_ns = min(max(read.issued_ns, begin_ns), end_ns)
-        yield Link(OTHER, begin_ns, issued_ns, "the drive waits for the kernel to dispatch")
+        yield Link(OTHER, begin_ns, issued_ns, "the drive is idle until the kernel dispatches")
         yield Link(OTHER, issued_ns, end_ns, "on its way to the drive")
 
     def service(self, read: Request, own: Command) -> Iterator[Link]:

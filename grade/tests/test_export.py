@@ -475,8 +475,9 @@ def test_the_command_writes_one_format_and_tells_how_to_open_it(toml, tmp_path):
     ("words", "said"),
     [
         ([], "E= is missing: give an experiment; there are "),
-        (["nonesuch"], "E=nonesuch: no experiments begin so; give one; there are "),
-        (["mogul-4.1"], "E=mogul-4.1: 3 experiments begin so; give one; there are "),
+        (["nonesuch"], "E=nonesuch: there is no such experiment; there are "),
+        (["mogul-4.1-fats"], 'no such experiment; did you mean "mogul-4.1-fast"?'),
+        (["mogul-4.1"], "E=mogul-4.1: give one experiment; these begin so: mogul-4.1-fast, "),
         (["TOML"], "N= is missing: give a run; small has runs 1 to 1, and LIST=1 lists them"),
         (["TOML", "--run", 2], "N=2: there is no such run; small has runs 1 to 1"),
         (

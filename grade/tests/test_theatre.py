@@ -292,7 +292,7 @@ def test_a_click_on_a_response_shows_what_it_waited_for(page: Page) -> None:
     page.click(*box[:2])
     said = page.value("document.getElementById('chain').innerText")
     assert f"Read {box[2]} of PU: " in said
-    assert re.search(r"behind \d+ writes of updated \(update policy pu\), in a burst of \d+", said)
+    assert re.search(r"behind \d+ writes of the update daemon \(update policy pu\), in a burst of \d+", said)
     assert re.search(r"make replay E=small N=1 AT=event:\d+ stops", said)
     times = re.findall(r"^([\d,.]+) ms\s", said, re.M)
     *parts, total = (float(ms.replace(",", "")) for ms in times)

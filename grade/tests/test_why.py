@@ -114,7 +114,7 @@ def test_a_trace_made_by_hand_is_explained_link_by_link() -> None:
     waits = [link for link in chain.links if link.kind == WAIT]
     assert [link.command.physical for link in waits] == [40, 72]
     origins = {link.origin for link in waits}
-    assert [(o.words, o.burst, o.blocks) for o in origins] == [("updated (update policy pu)", 6, 2)]
+    assert [(o.words, o.burst, o.blocks) for o in origins] == [("the update daemon (update policy pu)", 6, 2)]
 
 
 @pytest.mark.native
@@ -122,7 +122,7 @@ def test_the_words_for_it_name_the_burst_and_add_up() -> None:
     kept = kept_of(BY_HAND)
     said = tell(Explainer(kept), 1, reads(kept)[0])
     assert (
-        "16.017000 ms  behind 2 writes of updated (update policy pu), in a burst of 2 blocks "
+        "16.017000 ms  behind 2 writes of the update daemon (update policy pu), in a burst of 2 blocks "
         "(event 6), queued at 100.000 ms" in said
     )
     assert "10.000000 ms  the drive serves it" in said
@@ -150,7 +150,7 @@ def test_a_merged_command_has_the_origins_of_all_its_requests() -> None:
     ]
     kept = kept_of(events)
     wait, *_ = Explainer(kept).explain(reads(kept)[0]).links
-    words = "updated (update policy pu) and reader, at once (write policy delayed)"
+    words = "the update daemon (update policy pu) and reader, at once (write policy delayed)"
     assert (wait.ns, wait.origin.words, wait.origin.burst) == (7 * MS, words, 2)
     said = tell(Explainer(kept), 1, reads(kept)[0])
     assert f"behind 2 writes in 1 command of {words}, in a burst of 1 block (event 2)" in said

@@ -4,7 +4,7 @@
  *
  * Each picture is a function of the time alone, so any moment can be shown at once: what waits is
  * found in sorted columns, and the cache is kept at every KEYFRAMEth change. */
-const MS = 1e6, S = 1e9, KEYFRAME = 2048, MOST_PROCESSES = 6, WROTE_NS = 1e9;
+const MS = 1e6, S = 1e9, KEYFRAME = 2048, MOST_PROCESSES = 6, WROTE_NS = 1e9, MOST_SLOW = 8;
 const [EMPTY, READING, CLEAN, AHEAD, DIRTY, WRITING] = [0, 1, 2, 3, 4, 5];
 const STATES = ["empty", "reading", "clean", "ahead", "dirty", "writing"];
 const STATE_WORDS = ["", "is read", "clean", "prefetched", "dirty", "is written"];
@@ -319,7 +319,7 @@ function explain(run, i) {
   };
   const idle = (end) => {
     if (end <= time) return;
-    link("other", Math.min(Math.max(r.issued[i], time), end), "the drive waits for the kernel to dispatch");
+    link("other", Math.min(Math.max(r.issued[i], time), end), "the drive is idle until the kernel dispatches");
     link("other", end, "on its way to the drive");
   };
   let time = r.queued[i];
@@ -405,9 +405,10 @@ function groupColour(run, group) {
   return group.part ? PART_COLOURS[PARTS.indexOf(group.part)] : css("--rule");
 }
 
-/* The command that makes the run again and stops it in gdb, at an instant as AT= has it. */
-const replayCommand = (run, instant) => "make replay E=" + run.experiment +
-  (run.size === "full" ? "" : " SIZE=" + run.size) + " N=" + run.run + " AT=" + instant;
+/* A command about the run; that which makes it again and stops it in gdb, at an instant as AT= has it. */
+const commandOf = (what, run) => "make " + what + " E=" + run.experiment +
+  (run.size === "full" ? "" : " SIZE=" + run.size) + " N=" + run.run;
+const replayCommand = (run, instant) => commandOf("replay", run) + " AT=" + instant;
 
 function showChain(run, i) {
   chosen = {run, i};
@@ -420,8 +421,10 @@ function showChain(run, i) {
   };
   box.replaceChildren();
   box.hidden = false;
-  make("h2", "Read " + r.number[i] + " of " + run.name + ": " + exactMs(r.completed[i] - r.queued[i]) +
-    " ms, from " + seconds(r.queued[i], 6) + " to " + seconds(r.completed[i], 6), box);
+  const place = slowReads.findIndex((one) => one.run === run && one.i === i);
+  make("h2", "Read " + r.number[i] + " of " + run.name + ": " + seconds(r.completed[i] - r.queued[i]) + ", from " +
+    seconds(r.queued[i]) + " to " + seconds(r.completed[i]) +
+    (place < 0 ? "" : " (slow read " + (place + 1) + " of " + slowReads.length + ")"), box);
   const bar = make("div", "", box), table = make("table", "", box);
   bar.className = "bar";
   for (const group of groups) {
@@ -430,13 +433,17 @@ function showChain(run, i) {
     piece.style.background = groupColour(run, group);
     piece.title = groupWords(run, group);
     make("td", exactMs(group.ns) + " ms", row);
-    make("td", groupWords(run, group), row);
+    const cell = make("td", "", row), swatch = make("i", "", cell);
+    swatch.style.background = groupColour(run, group);
+    cell.append(groupWords(run, group));
   }
   const sum = make("tr", "", table);
   make("td", exactMs(groups.reduce((ns, group) => ns + group.ns, 0)) + " ms", sum);
   make("td", "in all", sum);
   const about = make("p", "", box);
   if (run.experiment) {
+    make("code", commandOf("why", run) + " READ=" + r.number[i], about);
+    make("span", " tells the same as text. ", about);
     make("code", replayCommand(run, "event:" + r.event[i]), about);
     make("span", " stops the machine in gdb when this read is queued. ", about);
   }
@@ -445,7 +452,7 @@ function showChain(run, i) {
 
 /* ---- drawing ---- */
 
-let runs = [], now = 0, from = 0, to = 1, length = 1, playing = false, chosen = null;
+let runs = [], slowReads = [], now = 0, from = 0, to = 1, length = 1, playing = false, chosen = null;
 let mostWaited = S, mostDirty = S; // where the bars end
 let colours = {}, differ = null; // when two runs begin to differ
 const css = (name) => colours[name] ||
@@ -464,6 +471,9 @@ function surface(canvas) {
   context.font = "12px Liberation Sans, Arial, sans-serif";
   return [context, width, height];
 }
+
+/* The variable with a run's colour; a page may have said which of the two. */
+const ownColour = (run) => "--run" + (run.colour ?? runs.indexOf(run));
 
 const LEFT = 58;
 const heightOf = (ms) => Math.min(1, Math.max(0, Math.log(ms / LEAST_MS) / Math.log(MOST_MS / LEAST_MS)));
@@ -500,7 +510,7 @@ function drawOverviewBehind(width, height) {
       for (let x = Math.max(0, Math.floor(run.requests.queued[i] / length * inner)); x <= end; x++)
         tops[x] = Math.max(tops[x], heightOf(ms));
     }
-    g.fillStyle = css("--run" + n);
+    g.fillStyle = css(ownColour(run));
     tops.forEach((top, x) => g.fillRect(LEFT + x, (n + 1) * part - top * part, 1, top * part));
   });
   g.fillStyle = css("--soft");
@@ -516,11 +526,12 @@ function drawOverview() {
   g.strokeRect(LEFT + from / length * inner, 1, Math.max(3, (to - from) / length * inner), height - 2);
 }
 
-/* The lanes of a run: where each begins and ends. */
+/* The lanes of a run: where each begins and ends. Between two runs is the band "differ". */
+const BETWEEN = 18;
 function lanesOf(n, height) {
   const each = (height - 20) / runs.length, top = n * each;
   return {responses: [top + 14, top + each * .58], waiting: [top + each * .63, top + each * .79],
-    dirty: [top + each * .83, top + each - 3]};
+    dirty: [top + each * .83, top + each - (n < runs.length - 1 ? BETWEEN : 3)]};
 }
 
 const xOf = (t, width) => LEFT + (t - from) / (to - from) * (width - LEFT);
@@ -582,8 +593,9 @@ function tops(series, width) {
 /* A band between two runs: the stronger, the more requests wait or blocks are dirty in one of them
  * than in the other. */
 function drawDifferences(g, width, height) {
-  const y = lanesOf(1, height).responses[0] - 19, end = Math.min(...runs.map((run) => run.length_ns));
+  const y = lanesOf(0, height).dirty[1] + 6, end = Math.min(...runs.map((run) => run.length_ns));
   g.fillStyle = css("--soft");
+  g.fillText("differ", 0, y + 7);
   g.fillStyle = css("--bad");
   const shares = ["waiting", "dirty"].map((name) => {
     const [one, other] = runs.map((run) => tops(run[name], width)), most = Math.max(...runs.map((run) => run[name].most));
@@ -592,7 +604,7 @@ function drawDifferences(g, width, height) {
   for (let x = 0; x < shares[0].length && from + x / (width - LEFT) * (to - from) < end; x++) {
     const share = Math.max(shares[0][x], shares[1][x]);
     g.globalAlpha = share > .01 ? .25 + .75 * share : 0;
-    g.fillRect(LEFT + x, y, 1, 5);
+    g.fillRect(LEFT + x, y, 1, 6);
   }
   g.globalAlpha = 1;
 }
@@ -615,17 +627,17 @@ function drawLanesBehind(width, height) {
     const lowLine = (words, most, [, low]) => {
       g.fillStyle = css("--soft");
       g.fillText(words, 0, low - 12);
-      g.fillText("to " + most, 0, low);
+      g.fillText("up to " + most, 0, low);
       g.fillStyle = css("--line");
       g.fillRect(LEFT, low, width - LEFT, 1);
     };
     lowLine("waiting", mostWaiting, lanes.waiting);
     lowLine("dirty", mostBlocks, lanes.dirty);
-    drawSteps(g, width, run.waiting, lanes.waiting, mostWaiting, css("--run" + n));
+    drawSteps(g, width, run.waiting, lanes.waiting, mostWaiting, css(ownColour(run)));
     drawSteps(g, width, run.dirty, lanes.dirty, mostBlocks, css("--dirty"));
     const first = upTo(run.doneTimes, from), end = upTo(run.doneTimes, to);
     const dot = end - first > 4000 ? 1.5 : end - first > 400 ? 2.5 : 4;
-    g.fillStyle = css("--run" + n);
+    g.fillStyle = css(ownColour(run));
     const late = upTo(run.doneTimes, to + run.longest); // reads that are on their way at the end
     for (let k = first; k < late; k++) {
       const i = run.byDone[k], ms = (run.requests.completed[i] - run.requests.queued[i]) / MS;
@@ -645,7 +657,7 @@ function drawLanesBehind(width, height) {
       g.fillStyle = css("--soft");
       if (width - x > 120) g.fillText("this run has ended", x + 8, top + 14);
     }
-    g.fillStyle = css("--run" + n);
+    g.fillStyle = css(ownColour(run));
     g.font = "bold 13px Liberation Sans, Arial, sans-serif";
     g.fillText(run.name + ": responses of reads", LEFT + 4, top - 2);
     g.font = "12px Liberation Sans, Arial, sans-serif";
@@ -729,7 +741,7 @@ function drawPlatter(stage, waiting) {
     const share = angleOf(run, i);
     if (share < 0) continue;
     const [x, y] = spot(share, radius(run.commands.to[run.requests.command[i]]));
-    g.fillStyle = run.requests.write[i] ? css("--write") : css("--run" + n);
+    g.fillStyle = run.requests.write[i] ? css("--write") : css(ownColour(run));
     const size = run.requests.write[i] ? 3 : 5;
     g.fillRect(x - size / 2, y - size / 2, size, size);
   }
@@ -778,7 +790,7 @@ function drawStage(stage) {
   const {run, n} = stage, r = run.requests, waiting = waitingAt(run, now), cache = cacheAt(run, now);
   const arm = drawPlatter(stage, waiting), age = waiting.map((i) => now - r.queued[i]);
   const oldest = age.reduce((a, b) => Math.max(a, b), 0);
-  drawBars(stage.queue, age, mostWaited, (k) => r.write[waiting[k]] ? css("--write") : css("--run" + n), "waited");
+  drawBars(stage.queue, age, mostWaited, (k) => r.write[waiting[k]] ? css("--write") : css(ownColour(run)), "waited");
   drawCache(stage, cache);
   const ages = [];
   for (let i = 0; i < cache.was.length; i++) if (cache.was[i] === DIRTY) ages.push(now - cache.since[i]);
@@ -821,7 +833,9 @@ function drawAll() {
   drawLanes();
   stages.forEach(drawStage);
   markDifferences();
-  at("now").textContent = seconds(now, 6);
+  const starts = new Set(runs.map((run) => run.start_ns));
+  at("now").textContent = seconds(now, 6) +
+    (starts.size === 1 && runs[0].experiment ? " (" + seconds(runs[0].start_ns + now, 6) + " of the machine's clock)" : "");
   const lanes = at("lanes");
   lanes.setAttribute("aria-valuenow", (now / S).toFixed(6));
   lanes.setAttribute("aria-valuetext", seconds(now));
@@ -882,17 +896,22 @@ function play(on) {
   requestAnimationFrame(frame);
 }
 
-/* The next read (by: 1) or the last (-1) that took at least half as long as the longest of all. */
+/* The reads of each run that took at least half as long as its longest, MOST_SLOW of them at most; the longest of
+ * all first. */
+function slowest() {
+  const found = runs.flatMap((run) => {
+    const own = run.byDone.map((i) => ({run, i, ns: run.requests.completed[i] - run.requests.queued[i]}));
+    return own.filter(({ns}) => ns >= run.longest / 2).sort((a, b) => b.ns - a.ns).slice(0, MOST_SLOW);
+  });
+  return found.sort((a, b) => b.ns - a.ns);
+}
+
+/* The next slow read (by: 1), or the one before (-1). */
 function slow(by) {
-  const longest = Math.max(...runs.map((run) => run.longest));
-  const found = runs.flatMap((run) => run.byDone.filter((i) =>
-    run.requests.completed[i] - run.requests.queued[i] >= longest / 2).map((i) => ({run, i})));
-  const time = ({run, i}) => run.requests.queued[i];
-  found.sort((a, b) => (time(a) - time(b)) * by);
-  const start = chosen ? time(chosen) : now;
-  const next = found.find((one) => (time(one) - start) * by > 0 || (!chosen && time(one) === start)) || found[0];
+  const place = chosen ? slowReads.findIndex(({run, i}) => run === chosen.run && i === chosen.i) : -1;
+  const next = slowReads[(Math.max(place + by, place < 0 ? 0 : -1) + slowReads.length) % slowReads.length];
   if (!next) return;
-  goTo(time(next));
+  goTo(next.run.requests.queued[next.i]);
   showChain(next.run, next.i);
   ask();
 }
@@ -948,6 +967,21 @@ function nearest(x, y, width, height) {
   return best;
 }
 
+/* The longest of the reads that wait at a place, in what is drawn of their waits. */
+function waitAt(x, y, width, height) {
+  const perPixel = (to - from) / (width - LEFT), t = from + (x - LEFT) * perPixel;
+  let best = null;
+  runs.forEach((run, n) => {
+    const [top, bottom] = lanesOf(n, height).responses, {queued, completed} = run.requests;
+    for (let k = upTo(run.doneTimes, t); k < run.doneTimes.length && run.doneTimes[k] <= t + run.longest; k++) {
+      const i = run.byDone[k], ns = completed[i] - queued[i];
+      const high = bottom - heightOf(ns / MS) * (bottom - top);
+      if (queued[i] <= t && ns > 6 * perPixel && y >= high && y <= bottom && !(best && best.ns >= ns)) best = {run, i, ns};
+    }
+  });
+  return best;
+}
+
 function listen() {
   const lanes = at("lanes"), overview = at("overview");
   const timeAt = (e) => from + (e.offsetX - LEFT) / (lanes.clientWidth - LEFT) * (to - from);
@@ -969,7 +1003,9 @@ function listen() {
       showChain(found.run, found.i);
       goTo(found.run.requests.queued[found.i]);
     } else {
+      const wait = waitAt(e.offsetX, e.offsetY, lanes.clientWidth, lanes.clientHeight);
       down = true;
+      if (wait) showChain(wait.run, wait.i);
       goTo(timeAt(e));
     }
   };
@@ -1028,11 +1064,12 @@ function listen() {
 function stageOf(run, n) {
   const box = document.createElement("section"), stage = {run, n, said: {}, captions: {}};
   box.className = "stage";
-  box.style.setProperty("--own", "var(--run" + n + ")");
+  box.style.setProperty("--own", "var(" + ownColour(run) + ")");
   const title = document.createElement("h2"), parts = document.createElement("div");
   const {update, write, sched, prefetch} = run.policies;
   title.append(run.name + ": ");
-  Object.entries({update, write, sched, prefetch, drive: run.drive}).forEach(([kind, word], k) => {
+  const all = Object.entries({update, write, sched, prefetch, drive: run.drive});
+  all.filter(([kind, word]) => !run.name.split(", ").includes(kind + " " + word)).forEach(([kind, word], k) => {
     const other = runs.find((one) => (kind === "drive" ? one.drive : one.policies[kind]) !== word);
     const made = document.createElement(other ? "mark" : "span");
     made.textContent = kind + " " + word;
@@ -1081,11 +1118,12 @@ function show(prepared) {
   chosen = null;
   pictures = {};
   at("chain").hidden = true;
+  slowReads = slowest();
   differ = runs.length > 1 ? firstDifference(runs[0], runs[1]) : null;
   mostWaited = niceEnd(Math.max(10 * MS, ...runs.map((run) => run.longest)));
   mostDirty = niceEnd(Math.max(S, ...runs.map((run) => run.oldest)));
   length = Math.max(...runs.map((run) => run.length_ns));
-  at("lanes").style.height = (runs.length === 1 ? 280 : 420) + "px";
+  at("lanes").className = runs.length === 1 ? "one" : "two";
   for (const id of ["controls", "time", "stages"]) at(id).hidden = false;
   at("lanes").setAttribute("aria-valuemax", (length / S).toFixed(6));
   at("stages").replaceChildren();
