@@ -236,6 +236,52 @@ def test_the_burst_is_a_catastrophe_under_pu_and_a_ripple_under_aipu(page: Page)
     assert re.search(r"; \d\d+ requests queued \(1 read\), the oldest for", of_pu), said
 
 
+def test_the_slowest_reads_come_first_and_those_of_both_runs(page: Page) -> None:
+    """N goes through them and begins again; P goes back."""
+    ns = "(r => chosen && r.completed[chosen.i] - r.queued[chosen.i])(chosen.run.requests)"
+    shown = "document.querySelector('#chain h2').textContent"
+    page.key("n")
+    assert page.value(f"{ns} === Math.max(...runs.map(r => r.longest))")
+    count = page.value("slowReads.length")
+    assert page.value(shown).endswith(f"(slow read 1 of {count})")
+    seen = [(page.value(ns), page.value("runs.indexOf(chosen.run)"))]
+    for _ in range(count - 1):
+        page.key("n")
+        seen.append((page.value(ns), page.value("runs.indexOf(chosen.run)")))
+    assert seen == sorted(seen, reverse=True) and {run for _, run in seen} == {0, 1}
+    longest = page.value("runs.map(r => r.longest)")
+    assert all(ns >= longest[run] / 2 for ns, run in seen)
+    page.key("n")
+    assert page.value(ns) == seen[0][0]
+    page.key("p")
+    assert page.value(ns) == seen[-1][0]
+
+
+def test_a_click_into_a_wait_chooses_its_read_and_its_commands_name_it(page: Page) -> None:
+    page.key("n")
+    number = page.value("chosen.run.requests.number[chosen.i]")
+    x, y = page.value(
+        "(({run, i}) => { const canvas = at('lanes'), box = canvas.getBoundingClientRect(),"
+        " r = run.requests, [, low] = lanesOf(0, box.height).responses;"
+        " return [box.left + (xOf(r.queued[i], box.width) + xOf(r.completed[i], box.width)) / 2,"
+        " box.top + low - 3]; })(chosen)"
+    )
+    page.value("document.querySelector('#chain button').click()")
+    assert page.value("chosen") is None
+    page.click(x, y)
+    assert page.value("chosen.run.requests.number[chosen.i]") == number
+    said = page.value("at('chain').textContent")
+    assert re.search(rf"make why E=\S+ (SIZE=\w+ )?N=\d+ READ={number} tells the same", said), said
+
+
+def test_the_time_is_told_on_the_machines_clock_too(page: Page, explainers) -> None:
+    start_ns = explainers[1][0].kept.recording.start_ns
+    page.key("n")
+    said = page.value("at('now').textContent")
+    own, machine = map(float, re.fullmatch(r"([\d.]+) s \(([\d.]+) s of the .* clock\)", said).groups())
+    assert machine - own == pytest.approx(start_ns / 1e9, abs=2e-6)
+
+
 def test_it_marks_where_the_two_runs_begin_to_differ(page: Page, explainers) -> None:
     one, other = (
         sorted(

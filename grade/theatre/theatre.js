@@ -530,8 +530,8 @@ function drawOverview() {
 const BETWEEN = 18;
 function lanesOf(n, height) {
   const each = (height - 20) / runs.length, top = n * each;
-  return {responses: [top + 14, top + each * .58], waiting: [top + each * .63, top + each * .79],
-    dirty: [top + each * .83, top + each - (n < runs.length - 1 ? BETWEEN : 3)]};
+  return {responses: [top + 14, top + each * .53], waiting: [top + each * .57, top + each * .73],
+    dirty: [top + each * .77, top + each - (n < runs.length - 1 ? BETWEEN : 3)]};
 }
 
 const xOf = (t, width) => LEFT + (t - from) / (to - from) * (width - LEFT);
@@ -624,10 +624,10 @@ function drawLanesBehind(width, height) {
       g.fillStyle = css("--soft");
       g.fillText(words, 0, y + 4);
     }
-    const lowLine = (words, most, [, low]) => {
+    const lowLine = (words, most, [high, low]) => {
       g.fillStyle = css("--soft");
-      g.fillText(words, 0, low - 12);
-      g.fillText("up to " + most, 0, low);
+      g.fillText(words, 0, low - (low - high < 25 ? 0 : 12));
+      if (low - high >= 25) g.fillText("up to " + most, 0, low);
       g.fillStyle = css("--line");
       g.fillRect(LEFT, low, width - LEFT, 1);
     };
