@@ -122,8 +122,8 @@ def test_the_words_for_it_name_the_burst_and_add_up() -> None:
     kept = kept_of(BY_HAND)
     said = tell(Explainer(kept), 1, reads(kept)[0])
     assert (
-        "16.017000 ms  behind 2 writes of the update daemon (update policy pu), in a burst of 2 blocks "
-        "(event 6), queued at 100.000 ms" in said
+        "16.017000 ms  behind 2 writes of the update daemon (update policy pu), in a burst of 2 "
+        "blocks (event 6), queued at 100.000 ms" in said
     )
     assert "10.000000 ms  the drive serves it" in said
     assert "queued at 105.000 ms (event 8), when 1 request waited; done at 131.027 ms" in said
