@@ -242,18 +242,19 @@ def lines(
 
 
 def wait(process: subprocess.Popen, limit_s: float, user: int, open_until_ended: int) -> None:
-    """Wait until the command has ended; raises TooLong. None of its processes is left.
+    """Wait until the command has ended; raises TooLong. None of its processes is left, except for
+    those that left its process group, where there are neither namespaces nor root.
 
     open_until_ended: the end to read of a pipe whose other end only the command's processes have.
     """
+    ended = os.pidfd_open(process.pid)
     try:
-        process.wait(limit_s)
-    except subprocess.TimeoutExpired:
-        raise TooLong from None
+        if not select([ended], [], [], limit_s)[0]:
+            raise TooLong
     finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        os.close(ended)
+        os.killpg(process.pid, signal.SIGKILL)  # nobody else has this number before wait()
+        process.wait()
         end_all_of(user)
         select([open_until_ended], [], [], LINGER_S)
 

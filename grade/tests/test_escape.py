@@ -9,6 +9,7 @@ import resource
 import socket
 import struct
 import subprocess
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -526,6 +527,20 @@ def test_what_takes_too_long_leaves_nothing_behind(surrounding: str, tmp_path: P
     mark = f"{tmp_path.name}-{os.getpid()}"
     with pytest.raises(sandbox.TooLong):
         shut_in(f"sh -c 'sleep 1000; : {mark}' & sleep 1000", "sleep", limit_s=0.9)
+    left = [path for path in Path("/proc").glob("[0-9]*/cmdline") if mark in words_of(path)]
+    assert not left
+
+
+def test_what_ends_leaves_nothing_of_its_process_group_behind(
+    surrounding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without root, nothing else ends such processes where there are no namespaces."""
+    monkeypatch.setattr(sandbox, "end_all_of", lambda _: None)
+    mark = f"{tmp_path.name}-{os.getpid()}"
+    began_s = time.monotonic()
+    made = shut_in(f"sh -c 'sleep 1000; : {mark}' & echo done", "sleep")
+    assert made.data == b"done\n" and not made.status
+    assert time.monotonic() - began_s < sandbox.LINGER_S
     left = [path for path in Path("/proc").glob("[0-9]*/cmdline") if mark in words_of(path)]
     assert not left
 
