@@ -117,7 +117,8 @@ endif
 needed = $(if $(filter $(1),$(MAKECMDGOALS)),$(if $(value $(2)),,$(error \
     $(filter $(1),$(MAKECMDGOALS)) lacks $(2): give $(3))))
 LABS := $(sort $(patsubst grade/labs/%/lab.toml,%,$(wildcard grade/labs/*/lab.toml)))
-$(call needed,grade example class skeleton samples solution bundle fair,LAB,one of the labs as LAB=$(firstword \
+OF_A_LAB := grade example class skeleton samples solution bundle fair
+$(call needed,$(OF_A_LAB),LAB,one of the labs as LAB=$(firstword \
     $(LABS)); they are $(LABS))
 # One of the three: all make something again and compare it with the first time.
 $(if $(filter replay,$(MAKECMDGOALS)),$(if $(filter 1,$(words $(if $(value E),E) \
@@ -143,7 +144,7 @@ ifneq ($(origin NAME),command line)
 NAME :=
 endif
 $(call needed,newlab,NAME,the new lab's name as NAME=my-lab)
-$(if $(filter test,$(MAKECMDGOALS)),$(if $(value LAB),$(if $(filter $(LABS),$(value LAB)),,$(error \
+$(if $(filter test $(OF_A_LAB),$(MAKECMDGOALS)),$(if $(value LAB),$(if $(filter $(LABS),$(value LAB)),,$(error \
     LAB=$(LAB): there is no such lab; they are $(LABS)))))
 
 # ---- tools ----

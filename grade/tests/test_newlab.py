@@ -62,6 +62,8 @@ def test_a_bad_name_is_an_error_that_changes_nothing(name: str, says: str) -> No
     [
         (("newlab",), "newlab lacks NAME: give the new lab's name"),
         (("test", "LAB=nonesuch"), "LAB=nonesuch: there is no such lab; they are "),
+        (("grade", "LAB=elevater"), "LAB=elevater: there is no such lab; they are "),
+        (("skeleton", "LAB=a b", "OUT=x"), "LAB=a b: there is no such lab; they are "),
         (("solution", "LAB=elevator"), "solution lacks OUT: give the folder to be made"),
     ],
 )
