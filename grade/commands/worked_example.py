@@ -10,8 +10,8 @@ import tempfile
 from pathlib import Path
 
 from grade.host.interrupt import stoppable
-from grade.host.paths import KERNEL
-from grade.scoring import example
+from grade.host.paths import KERNEL, ROOT
+from grade.scoring import example, tree
 from grade.scoring.assertions import Wrong
 from grade.scoring.lab import BadLab, Lab, named
 
@@ -26,13 +26,24 @@ def make(lab: Lab, out: Path, folder: Path) -> None:
         print(out / name)
 
 
+OTHERS = f"""\
+The solution's kernel has the functions of all labs. Those of other labs that are not written in
+this tree may make the difference: {tree.UNSOLVED} names them. `make grade LAB=%s` says
+whether your functions are right."""
+
+
 def show(lab: Lab, folder: Path) -> None:
     """Print the example of this tree's kernel, and of the solution."""
     about = inspect.getdoc(example.own(lab))
     mine = example.told(lab, KERNEL, folder)
     solved = (lab.folder / example.AFTER).read_text()
     print(f"{about}\n\nyour kernel:\n\n{mine}")
-    print("the solution does the same" if mine == solved else f"the solution:\n\n{solved}")
+    if mine == solved:
+        print("the solution does the same")
+        return
+    print(f"the solution:\n\n{solved}")
+    if (ROOT / tree.UNSOLVED).exists():
+        print(OTHERS % lab.name)
 
 
 def main() -> int:

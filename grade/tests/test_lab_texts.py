@@ -13,6 +13,7 @@ from whole import WHOLE
 
 from grade.book.build import PAGES
 from grade.code import source
+from grade.commands import worked_example
 from grade.host.paths import ROOT
 from grade.scoring import answers, example, tree
 from grade.scoring.lab import Lab, labs
@@ -155,6 +156,25 @@ def test_an_example_shows_a_difference(lab: Lab) -> None:
     before, after = (lab.folder / name for name in (example.BEFORE, example.AFTER))
     assert before.exists() == bool(lab.holes)
     assert not lab.holes or before.read_text() != after.read_text()
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_where_functions_of_other_labs_are_missing_an_example_says_so(
+    left: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """They may make a difference although the student's functions are right."""
+    lab = LABS[0]
+    solved = (lab.folder / example.AFTER).read_text()
+    monkeypatch.setattr(worked_example, "ROOT", tmp_path)
+    if left:
+        (tmp_path / tree.UNSOLVED).parent.mkdir(parents=True)
+        (tmp_path / tree.UNSOLVED).touch()
+    for mine, differs in ((solved, False), ("other\n", True)):
+        monkeypatch.setattr(example, "told", lambda *_, mine=mine: mine)
+        worked_example.show(lab, tmp_path)
+        said = capsys.readouterr().out
+        assert ("the solution does the same" in said) != differs
+        assert (tree.UNSOLVED in said) == (left and differs)
 
 
 # ---- what is handed out ----
