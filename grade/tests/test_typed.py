@@ -62,6 +62,15 @@ def handed_out(folder: Path, variables: str) -> Path:
     return folder
 
 
+def test_what_selects_tests_is_not_said_to_the_commands_that_they_type(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With FULL=1, `make book` measures everything again, for hours."""
+    for name in ("FULL", "LAB", "T", "MAKEFLAGS"):
+        monkeypatch.setenv(name, "1")
+    assert not {"FULL", "LAB", "T", "MAKEFLAGS"} & plain_environment().keys()
+
+
 def test_the_guide_shows_what_is_typed_here() -> None:
     lines = typed(GUIDE.read_text())
     goals = {line.split()[1] for line in lines if " " in line}

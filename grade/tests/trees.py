@@ -26,9 +26,13 @@ def copy_of_tree(folder: Path, *without: str) -> Path:
     return copy
 
 
+OF_TESTS = ("FULL", "LAB", "T")  # which tests there are; to other commands they say something else
+
+
 def plain_environment() -> dict[str, str]:
-    """Without what an outer make has told its children."""
-    return {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
+    """Without what an outer make has told its children, and what was said about these tests."""
+    told = {k for k in os.environ if k.startswith(("MAKE", "MFLAGS"))} | {*OF_TESTS}
+    return {k: v for k, v in os.environ.items() if k not in told}
 
 
 def make(folder: Path, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
