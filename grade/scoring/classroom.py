@@ -125,7 +125,7 @@ def name_of(path: Path) -> str:
 def collect(folder: Path, lab: Lab) -> list[Handed]:
     """The submissions in a folder, by name."""
     if not folder.is_dir():
-        raise BadClass(f"{folder}: no folder")
+        raise BadClass(f"{folder}: not a folder: give the folder of the submissions")
     paths = sorted(p for p in folder.iterdir() if not p.name.startswith("."))
     names = [name_of(path) for path in paths]
     for name in names:
@@ -134,7 +134,9 @@ def collect(folder: Path, lab: Lab) -> list[Handed]:
         if name in RESULTS:
             raise BadClass(f"{folder}: no submission may be called {name}, as the results are")
     if not paths:
-        raise BadClass(f"{folder}: no submissions")
+        raise BadClass(
+            f"{folder}: no submissions are in it: it should have a folder or an archive for each"
+        )
     known = tree.as_handed_out(lab)
     return [taken(lab, path, known) for path in paths]
 

@@ -141,7 +141,10 @@ def contents(path: Path, files: tuple[str, ...]) -> dict[str, bytes]:
     inside = {p.relative_to(folder).as_posix(): d for p, d in found.items() if folder in p.parents}
     made = placed(inside, files)
     if not made.keys() & {*files}:
-        raise Refused(f"no folder with {', '.join(files)}")
+        raise Refused(
+            f"{path.name or path}: none of the files that are asked for is in it: hand them in, in"
+            f" their folders: {', '.join(files)}"
+        )
     return made
 
 

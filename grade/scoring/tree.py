@@ -145,12 +145,15 @@ def build(folder: Path, lab: Lab, files: Mapping[str, str]) -> Path:
 # ---- what students get ----
 
 
+ROOM = "give as OUT= an empty folder, or one that does not exist"
+
+
 def expect_room(out: Path) -> None:
     """What is to be made must not be there, but for an empty folder."""
     if out.exists() and not out.is_dir():
-        raise BadLab(f"{out}: no folder")
+        raise BadLab(f"{out}: not a folder: {ROOM}")
     if out.is_dir() and any(out.iterdir()):
-        raise BadLab(f"{out}: not empty")
+        raise BadLab(f"{out}: not empty: {ROOM}")
 
 
 def sources_of_others(lab: Lab) -> tuple[str, ...]:

@@ -272,7 +272,7 @@ def test_two_of_one_name_are_an_error(tmp_path: Path) -> None:
     (tmp_path / "ada.zip").write_bytes(b"")
     with pytest.raises(BadClass, match="several submissions are called ada"):
         classroom.collect(tmp_path, LAB)
-    with pytest.raises(BadClass, match="no folder"):
+    with pytest.raises(BadClass, match="not a folder: give"):
         classroom.collect(tmp_path / "nowhere", LAB)
 
 

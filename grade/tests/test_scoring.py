@@ -207,7 +207,7 @@ def broken_archive(folder: Path) -> Path:
         (huge, "more than"),
         (not_text, "no text"),
         (broken_archive, "a.tar.gz"),
-        (lambda folder: hand_in(folder, {"fcfs.c": ""}), "no folder"),
+        (lambda folder: hand_in(folder, {"fcfs.c": ""}), "none of the files that are asked for"),
         (lambda folder: hand_in(folder, {f"{x}/{FILE}": "" for x in "ab"}), "several folders"),
         (
             lambda folder: hand_in(folder, {FILE: "", "kernel/disk/disk.c": ""}),
@@ -246,9 +246,9 @@ def test_a_lone_file_is_put_in_its_place(tmp_path: Path) -> None:
     [
         (OPEN, ["own.c"], f"own.c: is it {OPEN[0]}, {OPEN[1]} or {OPEN[2]}[?]"),
         (FILES, ["a/clook.c", "b/clook.c"], f"{FILE}: is it a/clook.c or b/clook.c[?]"),
-        (FILES, ["kernel/clook.c"], f"no folder with {FILE}"),
+        (FILES, ["kernel/clook.c"], f"hand them in, in their folders: {FILE}"),
         (SMOOTH, ["flush.c"], "policies/update/aipu.c: missing"),
-        (FILES, ["c-look.c"], f"no folder with {FILE}"),
+        (FILES, ["c-look.c"], f"hand them in, in their folders: {FILE}"),
     ],
 )
 def test_a_lone_file_whose_place_is_not_plain_is_refused_and_the_candidates_are_named(
@@ -295,7 +295,7 @@ def test_a_skeleton_hides_what_students_must_not_see_and_boots(tmp_path: Path) -
     assert not (out / "grade/labs" / lab.name / "attacks").exists()
     (later,) = tree.of_another_lab(named(LAB))
     assert later.stub.strip() in (out / later.file).read_text()
-    with pytest.raises(BadLab, match="not empty"):
+    with pytest.raises(BadLab, match="not empty: give as OUT= an empty folder"):
         tree.skeleton(lab, out, {})
     kernel = tree.build(tmp_path / "tree", lab, {f: tree.cut(lab, {})[f] for f in lab.files})
     disk = Disk(image.make(tmp_path / "disk.img", Content(rc="cp /bin/sh /copy && ls /copy\n")))
@@ -714,8 +714,8 @@ def test_a_figure_has_no_exponent(number: float, said: str) -> None:
         ("grade --lab=elevator --submission=-none", "-none: no such file"),
         ("grade --lab=elevator --out=file", "file: File exists"),
         ("grade --lab=elevator --out=file/in", "file/in: Not a directory"),
-        ("skeleton --lab=elevator --out=file", "file: no folder"),
-        ("samples --lab=elevator --out=file", "file: no folder"),
+        ("skeleton --lab=elevator --out=file", "file: not a folder: give as OUT="),
+        ("samples --lab=elevator --out=file", "file: not a folder: give as OUT="),
         ("skeleton --lab=elevator --out=new --base=nonesuch", "nonesuch: no such file"),
         ("skeleton --lab=elevator --out=new --students=file", "STUDENTS=: all students"),
         ("skeleton --lab=first-block --out=new --students=file", "file: it has no names"),
