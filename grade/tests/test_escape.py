@@ -456,7 +456,7 @@ def test_a_compiler_sees_itself_and_the_tree_and_nothing_else() -> None:
 @pytest.mark.usefixtures("namespaces")
 @pytest.mark.parametrize(
     "path",
-    ["/etc/passwd", "/proc/self/environ", "/proc/1/cmdline", str(ROOT / ".git/HEAD"), str(KERNEL),
+    ["/etc/passwd", "/proc/self/environ", "/proc/1/cmdline", str(ROOT / "Makefile"), str(KERNEL),
      str(ROOT / "grade/labs/elevator/hidden/cost.py"), str(ROOT / "kernel/cache/bio.c"), "$SECRET"],
 )  # fmt: skip
 def test_a_file_of_the_host_is_not_there_to_be_compiled_in(path: str, tmp_path: Path) -> None:
