@@ -124,14 +124,17 @@ function burstsOf(recording) {
 
 const grouped3 = (text) => text.replace(/\B(?=(\d{3})+\.)/g, ",");
 
+/* What a reader calls a process. */
+const called = (who) => (who === DAEMON ? "the update daemon" : who);
+
 function writeOrigin(recording, policies, number, pid, burst) {
   const e = recording.events[number], who = recording.process(e.pid);
   if (!pid) return ["written early by the scheduler (" + policies.sched + ")", -1, 0];
   if (burst) {
     const by = who === DAEMON ? "update policy " + policies.update : "a sync or fsync";
-    return [who + " (" + by + ")", ...burst];
+    return [called(who) + " (" + by + ")", ...burst];
   }
-  if (who === DAEMON) return [who + " (update policy " + policies.update + ")", -1, 0];
+  if (who === DAEMON) return [called(who) + " (update policy " + policies.update + ")", -1, 0];
   if (!e.argument) return [who + ", at once (write policy " + policies.write + ")", -1, 0];
   return [who + ", to make room or order (dirty for " + grouped3((e.argument / 1e9).toFixed(1)) + " s)", -1, 0];
 }

@@ -241,19 +241,32 @@ def lines(
         yield [], env | {"TREE": str(tree.path), "WORK": place, "TMPDIR": place}
 
 
+def has_ended(process: subprocess.Popen, limit_s: float) -> bool:
+    """Does the process end within this time? Where the host can tell without wait(), its number
+    stays its own."""
+    if not hasattr(os, "pidfd_open"):  # macOS
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(limit_s)
+        return process.poll() is not None
+    ended = os.pidfd_open(process.pid)
+    try:
+        return bool(select([ended], [], [], limit_s)[0])
+    finally:
+        os.close(ended)
+
+
 def wait(process: subprocess.Popen, limit_s: float, user: int, open_until_ended: int) -> None:
     """Wait until the command has ended; raises TooLong. None of its processes is left, except for
     those that left its process group, where there are neither namespaces nor root.
 
     open_until_ended: the end to read of a pipe whose other end only the command's processes have.
     """
-    ended = os.pidfd_open(process.pid)
     try:
-        if not select([ended], [], [], limit_s)[0]:
+        if not has_ended(process, limit_s):
             raise TooLong
     finally:
-        os.close(ended)
-        os.killpg(process.pid, signal.SIGKILL)  # nobody else has this number before wait()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # nobody else has this number before wait()
         process.wait()
         end_all_of(user)
         select([open_until_ended], [], [], LINGER_S)

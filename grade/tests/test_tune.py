@@ -110,7 +110,7 @@ def test_equal_files_give_equal_candidates() -> None:
 
 def test_the_search_says_in_which_settings_it_gains() -> None:
     came = found(lambda v: 20 - 10 * (v["load"] == "log" and v["sluice.gap"] == 10))
-    assert {dict(setting)["load"]: len(row["read.mean_ms"]) for setting, row in came.settings.items()}
+    assert all(len(row["read.mean_ms"]) == 5 for row in came.settings.values())
     text = "\n".join(tune.of_search(small(), came))
     assert "| steady, rz58 | +0.0 % (+0.0 to +0.0) |" in text
     assert "| log, rz58 | **-50.0 % (-50.0 to -50.0)** |" in text

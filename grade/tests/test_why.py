@@ -114,7 +114,8 @@ def test_a_trace_made_by_hand_is_explained_link_by_link() -> None:
     waits = [link for link in chain.links if link.kind == WAIT]
     assert [link.command.physical for link in waits] == [40, 72]
     origins = {link.origin for link in waits}
-    assert [(o.words, o.burst, o.blocks) for o in origins] == [("the update daemon (update policy pu)", 6, 2)]
+    found = [(o.words, o.burst, o.blocks) for o in origins]
+    assert found == [("the update daemon (update policy pu)", 6, 2)]
 
 
 @pytest.mark.native
