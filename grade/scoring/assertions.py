@@ -87,19 +87,21 @@ class Tally:
     """How many of a submission's decisions were wrong.
 
     wrong: how many; of: how many there were in all; first: what was expected of the first wrong
-    one, and what came.
+    one, and what came; none: the share of wrong ones from which on there are no points.
     """
 
     wrong: int
     of: int
     first: Wrong | None
+    none: float = HALF
 
     @property
     def share(self) -> float:
         """The share of the points that they earn, from 0 to 1."""
-        return max(0.0, 1 - self.wrong / self.of / HALF)
+        return max(0.0, 1 - self.wrong / self.of / self.none)
 
     def came(self) -> str:
         return (
-            f"{self.wrong} of {self.of} are wrong, this one first; no points from half of them on"
+            f"{self.wrong} of {self.of} are wrong, this one first; no points from "
+            f"{'half' if self.none == HALF else f'{self.none:.0%}'} of them on"
         )

@@ -15,7 +15,7 @@ iogen name=r rw=randread filename=/r bs=4k runtime_s=200 seed=1 -- \\
       name=w rw=randwrite filename=/w bs=4k rate_iops=30 runtime_s=200 seed=2 > /log &
 {f'echo =; latency sleep {SECONDS}; ' * TIMES}
 """
-ROW = re.compile(r"^disk0\.(\w+) +(\d+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+)\s*$", re.M)
+ROW = re.compile(r"^disk0\.(\w+) +(\d+)" + r" +([\d.]+)" * 5 + r"\s*$", re.M)
 
 
 @pytest.fixture(scope="module")

@@ -264,7 +264,10 @@ def test_odd_paths_of_disks_reach_qemu(tmp_path: Path) -> None:
         ("all", "FS_MB=4'", "FS_MB=4': must be a number of MiB from 1"),
         ("all", "DEBUG=yes", "DEBUG=yes: must be 1 or nothing"),
         ("all", "JOBS=0", "JOBS=0: must be a number from 1"),
-        ("experiment", "N=last", "N=last: must be the number of a run: make experiment E= LIST=1 lists them"),
+        (
+            *("experiment", "N=last"),
+            "N=last: must be the number of a run: make experiment E= LIST=1 lists them",
+        ),
         ("grade", "LAB=", "grade lacks LAB: give one of the labs as LAB=crash; they are crash "),
         ("class", "LAB=elevator", "class lacks SUBMISSIONS: give the folder of the submissions"),
         ("skeleton", "LAB=elevator", "skeleton lacks OUT: give the folder to be made"),

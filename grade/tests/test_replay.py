@@ -107,10 +107,10 @@ def test_it_stops_at_the_event_with_the_machine_as_it_was_then(toml: Path, kept:
     assert "Python Exception" not in done.stdout and "0x0000000000001000 in" not in done.stdout
     assert stops(done.stdout)[0] == numbers["queued"]
     assert "kernel/cache/bio.c" in done.stdout.split("==")[0]
-    rows = re.findall(r"^  (?:(\d+) in a row: )?(?:read|write) \d+ sectors at ", done.stdout, re.M)
-    single, all_ = (len(re.findall("^  (?:read|write) ", part, re.M)) for part in done.stdout.split("==")[:2])
-    grouped = [int(count) for count in rows if count]
-    assert all_ == read.found_queued > 5
+    grouped = [int(n) for n in re.findall(r"^  (\d+) in a row: ", done.stdout, re.M)]
+    first, second, *_ = done.stdout.split("==")
+    single, every = (len(re.findall("^  (?:read|write) ", part, re.M)) for part in (first, second))
+    assert every == read.found_queued > 5
     assert grouped and single + sum(grouped) == read.found_queued
     assert "arrive (" in done.stdout and "kernel/disk/disk.c" in done.stdout
     assert "trace_io(io->request.queued_ns, TRACE_queued" in done.stdout  # a line of the source

@@ -17,7 +17,7 @@ from grade.host.paths import NATIVE
 from grade.machine.trace import Event
 from grade.machine.virtual_log import ENTRIES, Log
 from grade.scoring import onlog
-from grade.scoring.assertions import Tally, Wrong, expect
+from grade.scoring.assertions import HALF, Tally, Wrong, expect
 from grade.scoring.moments import Fault, Moment
 from grade.scoring.onlog import SECTORS, Command
 from grade.scoring.scenario import FOR_EVER, Run
@@ -194,9 +194,16 @@ def astray(run: Run, choice: Choice, drive: str) -> Wrong:
     )
 
 
-def check(run: Run, drive: str, patience: Patience, kinds: set[Kind], least: int) -> Tally:
+def check(
+    run: Run,
+    drive: str,
+    patience: Patience,
+    kinds: set[Kind],
+    least: int,
+    none: float = HALF,
+) -> Tally:
     """Expect the nearest free place for each write, where the choice is of these kinds; there must
-    be at least so many."""
+    be at least so many. none: the share of wrong ones from which on there are no points."""
     seen, wrong, first = 0, 0, None
     for choice in choices(run, drive, patience):
         if choice.kind in kinds:
@@ -205,4 +212,4 @@ def check(run: Run, drive: str, patience: Patience, kinds: set[Kind], least: int
                 wrong += 1
                 first = first or astray(run, choice, drive)
     expect(seen >= least, f"at least {least} such choices", f"{seen}")
-    return Tally(wrong, seen, first)
+    return Tally(wrong, seen, first, none)

@@ -9,7 +9,7 @@ from ..disks import DRIVE
 from ..writes import patience, writer
 
 FREE = 12  # places, so that the arm has reasons to move
-WRITES = 1100  # so many that the share of wrong choices hardly depends on chance
+WRITES = 1500  # so many that the share of wrong choices hardly depends on chance
 
 
 def the_arm_goes_on_when_its_cylinder_has_no_place_in_time(bench: Workbench) -> Tally:
