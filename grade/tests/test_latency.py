@@ -13,7 +13,7 @@ SECONDS = 20
 SCRIPT = f"""
 iogen name=r rw=randread filename=/r bs=4k runtime_s=200 seed=1 -- \\
       name=w rw=randwrite filename=/w bs=4k rate_iops=30 runtime_s=200 seed=2 > /log &
-{f'echo =; latency sleep {SECONDS}; ' * TIMES}
+{f"echo =; latency sleep {SECONDS}; " * TIMES}
 """
 ROW = re.compile(r"^disk0\.(\w+) +(\d+)" + r" +([\d.]+)" * 5 + r"\s*$", re.M)
 
