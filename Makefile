@@ -90,13 +90,14 @@ $(foreach v,ARGS DO GDB_OPTIONS DISKS CPUS MEM FS_MB JOBS T E N SIZE WITH SCHEDU
     QEMU_OTHER OVER METRICS FILE TRACES CACHE POLICIES DRIVE SCALE FIT LOOP \
     CFLAGS_EXTRA,$(if \
     $(findstring $(newline),$(value $(v))),$(error $(v): must be one line)))
-$(foreach v,DEBUG V FULL LIST JUDGE,$(call must_be,$(v),[01]?,1 or nothing))
+$(foreach v,DEBUG V FULL LIST JUDGE LINUX,$(call must_be,$(v),[01]?,1 or nothing))
 $(call must_be,ENGINE,machine|twin,machine or twin)
 $(call must_be,SETUP,yes|no,yes or no)
 $(call must_be,JOBS,[1-9][0-9]*,a number from 1)
 $(call must_be,POINTS,[1-9][0-9]*,a number from 1)
 $(call must_be,HOW,grid|random|quasi|search,grid or random or quasi or search)
 $(call must_be,COUNT,[1-9][0-9]*,a number from 1)
+$(call must_be,ROUNDS,[1-9][0-9]*,a number from 1)
 $(call must_be,SEED,[0-9]+,a whole number)
 $(call must_be,FS_MB,[1-9][0-9]*,a number of MiB from 1)
 ifneq ($(filter qemu qemu-gdb run,$(MAKECMDGOALS)),)
@@ -210,6 +211,10 @@ ULINK := $(KCC) $(UCFLAGS) -static -Wl,--build-id=none \
 # The programs of grade/programs are on no disk but those that ask for them
 # (grade/measure/run.py): a file each, built as those of user/.
 ASKED := $(patsubst grade/programs/%.c,%,$(wildcard grade/programs/*.c))
+
+# Programs of the Linux guest (make bench LINUX=1): an object file of Sluice's, or one of
+# grade/speed/guest, with the library's object files and the system calls of calls.c.
+GUEST := $(addprefix build/guest/,init bench true)
 
 # ---- programs of the host ----
 
@@ -333,6 +338,14 @@ build/programs/%.o: grade/programs/%.c
 $(ASKED:%=build/programs/bin/%): build/programs/bin/%: build/programs/%.o build/user/lib.a $(wildcard user/user.ld)
 	@mkdir -p $(@D)
 	$(call run,LD,$(ULINK) -s -o $@ $< build/user/lib.a -lgcc)
+
+build/guest/%.o: grade/speed/guest/%.c build/user.command
+	@mkdir -p $(@D)
+	$(call run,CC,$(KCC) $(UCFLAGS) -MMD -MP -c -o $@ $<)
+build/guest/init: build/guest/init.o
+build/guest/bench build/guest/true: build/guest/%: build/user/%.o
+$(GUEST): build/guest/calls.o build/user/lib.a $(wildcard user/user.ld)
+	$(call run,LD,$(ULINK) -s -o $@ $(filter %.o,$^) build/user/lib.a -lgcc)
 
 $(MKFS_OBJ): build/host.command
 build/mkfs/%.o: mkfs/%.c
@@ -489,7 +502,7 @@ build/fs.img: $(UPROG) $(MKFS) build/image.command
 	    $(TOOLPREFIX)strip -o build/root/bin/$$(basename $$p) $$p; done
 	$(call run,MKFS,$(MKFS) -s $(FS_MB)M -T $$(date +%s) -d build/root $@)
 
--include $(wildcard $(K)/kernel/*.d $(K)/kernel/*/*.d $(K)/policies/*/*.d $(K)/drives/*.d $(K)/drives/*/*.d build/user/*.d \
+-include $(wildcard $(K)/kernel/*.d $(K)/kernel/*/*.d $(K)/policies/*/*.d $(K)/drives/*.d $(K)/drives/*/*.d build/user/*.d build/guest/*.d \
     build/user/lib/*.d build/parts/*/*.d build/mkfs/*.d build/native/*/*.d \
     build/native/*/*/*.d build/native/*/*/*/*.d \
     build/programs/*.d build/twin/*/*.d build/twin/*/*/*.d build/twin/*/*/*/*.d \
@@ -546,8 +559,9 @@ mutants: all native ## change the sources at random and count what the tests not
 	@$(PYTHON) -m grade.commands.mutants --jobs $(JOBS) $(call option,count,COUNT) \
 	    $(call option,seed,SEED) $(call option,files,FILES) $(call option,mutant,MUTANT)
 
-bench: all build/native/drive_replay_tool $(TWIN) ## measure speeds, as tables, build/bench.json and build/targets.json
-	@$(RUN) grade.commands.bench
+bench: all $(if $(filter 1,$(LINUX)),$(GUEST),build/native/drive_replay_tool $(TWIN)) ## measure speeds, as tables, build/bench.json and build/targets.json (LINUX=1: beside a Linux 6.12 guest, which is fetched, also in build/linux.json, ROUNDS=5)
+	@$(if $(filter 1,$(LINUX)),$(RUN_WITHOUT_TWIN) grade.commands.bench_linux \
+	    $(call option,rounds,ROUNDS),$(RUN) grade.commands.bench)
 
 # E is a name, the beginning of names, or all. Without it, mogul-4.1 is made on both
 # systems.
@@ -677,7 +691,7 @@ fair: all $(if $(filter twin,$(ENGINE)),twin) $(GRADING) ## count the points of 
 FORMAT_C = $(sort $(wildcard kernel/*.[ch] kernel/*/*.[ch] policies/*/*.[ch] drives/*.[ch] drives/*/*.[ch] user/*.[ch] \
     user/*/*.[ch] mkfs/*.[ch] grade/native/*.[ch] \
     grade/native/*/*.[ch] grade/programs/*.c grade/twin/*.[ch] grade/twin/shadow/*/*/*.h \
-    grade/live/*.[ch] grade/live/shadow/*/*/*.h))
+    grade/live/*.[ch] grade/live/shadow/*/*/*.h grade/speed/guest/*.[ch]))
 format: ## format all sources by the checked-in settings
 	.venv/bin/clang-format -i $(FORMAT_C)
 	.venv/bin/ruff check -q --no-cache --fix grade

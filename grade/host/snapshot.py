@@ -36,7 +36,7 @@ from grade.host.interrupt import stoppable
 FOLDERS = (
     *("kernel", "policies", "drives", "user", "mkfs"),
     *("build/kernel", "build/policies", "build/drives", "build/root"),
-    *("build/twin", "grade/twin", "build/live/wasm", "build/programs/bin"),
+    *("build/twin", "grade/twin", "build/live/wasm", "build/programs/bin", "build/guest"),
 )
 FILES = (*("Makefile", "*.toml", "build/*.command", "build/mkfs/mkfs", "build/native/*_tool"),)
 OF_TWIN = ("build/twin", "build/live/wasm")

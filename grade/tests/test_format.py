@@ -21,6 +21,7 @@ FOLDERS = [
     "grade/native",
     "grade/native/*",
     "grade/programs",
+    "grade/speed/guest",
 ]
 SOURCES = sorted(p for f in FOLDERS for p in ROOT.glob(f + "/*.[ch]"))
 
