@@ -1,0 +1,182 @@
+"""`make bench LINUX=1`: Sluice and a Linux guest, measured by turns on one host.
+
+- In each round both machines boot, each with a fresh copy of its disk. Then they run each line of
+  live.py, one machine at a time; the other waits at its prompt. Which is first changes with
+  every round.
+- A ratio is that of the two speeds of one round, so that it bears a host that is busy at times.
+- Every round that is done is in build/linux.json at once.
+"""
+
+import json
+import shutil
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+
+from grade.host.paths import BUILD, ROOT
+from grade.machine import image
+from grade.machine.qemu import Config, Disk, Machine
+from grade.measure.progress import bar, counted
+from grade.speed import debian, linux, live
+
+LINES = [line for line in live.LINES if not line.args]
+SYSTEMS = ("Sluice", "Linux")
+FOLDER = BUILD / "linux"
+OUT = BUILD / "linux.json"
+NEEDED = ("bench", "true")  # programs that the Linux guest has of its own
+
+Round = dict[str, dict[str, float]]  # speeds, by line and system
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table: speeds in the unit, round by round."""
+
+    name: str
+    unit: str
+    sluice: list[float]
+    linux: list[float]
+
+    def ratios(self) -> list[float]:
+        """How many times as fast Sluice is, round by round."""
+        return [ours / theirs for ours, theirs in zip(self.sluice, self.linux, strict=True)]
+
+    def cells(self) -> list[str]:
+        """The row as the table shows it."""
+        speeds = [live.number(statistics.median(each)) for each in (self.sluice, self.linux)]
+        ratios = self.ratios()
+        middle = statistics.median(ratios)
+        figures = [f"{value:.2f}" for value in (middle, min(ratios), max(ratios))]
+        return [self.name, *speeds, self.unit, *figures, "behind" if middle < 1 else ""]
+
+
+def table(rows: list[Row]) -> str:
+    """The rows as text."""
+    head = ["", *SYSTEMS, "unit", "Sluice / Linux", "least", "most", ""]
+    cells = [head] + [row.cells() for row in rows]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if i in (0, 3, 7) else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in cells
+    )
+
+
+def rows(rounds: list[Round]) -> list[Row]:
+    """A row for each line."""
+    return [
+        Row(line.name, line.unit, *([one[line.name][s] for one in rounds] for s in SYSTEMS))
+        for line in LINES
+    ]
+
+
+@dataclass(frozen=True)
+class Guests:
+    """What both machines boot: their images, unused, and Linux's kernel and archive."""
+
+    folder: Path
+    images: dict[str, Path]
+    kernel: debian.Kernel
+    initrd: Path
+
+    def disk(self, system: str) -> Path:
+        """The system's disk of the round."""
+        return self.folder / f"{system}.img"
+
+    def machine(self, system: str) -> Machine:
+        """The system's machine, not yet started, with a new disk. Both have the same hardware."""
+        disk = shutil.copyfile(self.images[system], self.disk(system))
+        config = Config((Disk(disk, cache="writeback"),), memory=live.MEMORY)
+        if system == "Sluice":
+            return Machine(config)
+        given = {"kernel": self.kernel.image, "initrd": self.initrd}
+        return linux.LinuxMachine(linux.LinuxConfig(config.disks, memory=live.MEMORY, **given))
+
+
+def prepare(kernel: debian.Kernel, folder: Path) -> Guests:
+    """Make the images and the archive."""
+    folder.mkdir(exist_ok=True)
+    own = {f"/bin/{name}": (linux.PROGRAMS / name).read_bytes() for name in NEEDED}
+    contents = {"Sluice": live.CONTENT, "Linux": replace(live.CONTENT, files=own)}
+    images = {
+        system: image.make(folder / f"{system}.fresh.img", content)
+        for system, content in contents.items()
+    }
+    return Guests(folder, images, kernel, linux.make_initrd(folder / "initrd", kernel))
+
+
+def one_round(guests: Guests, order: tuple[str, ...], report: Report) -> Round:
+    """Boot both and measure each line. report is told what is going on."""
+    speeds: Round = {line.name: {} for line in LINES}
+    with ExitStack() as stack:
+        machines = {}
+        for system in order:
+            report(f"{system} boots")
+            machines[system] = stack.enter_context(guests.machine(system))
+            machines[system].wait_prompt()
+        for line in LINES:
+            for system in order:
+                report(f"{system}: {line.name}")
+                speeds[line.name][system] = live.measure(machines[system], line)
+        for machine in machines.values():
+            machine.power_off()
+    for system in order:
+        image.check(guests.disk(system))
+    return speeds
+
+
+def store(out: Path, host: dict[str, str], rounds: list[Round]) -> None:
+    """Write the JSON: the host, and each line's speeds and ratios, round by round."""
+    measured = [{**asdict(row), "ratios": row.ratios()} for row in rows(rounds)]
+    out.write_text(json.dumps({"machine": host, "rows": measured}, indent=2))
+
+
+@contextmanager
+def reporting(count: int) -> Iterator[Report]:
+    """Show on a terminal how far the rounds are, and what goes on."""
+    console = Console()
+    if not console.is_terminal:
+        yield lambda what: None
+        return
+    with bar(console) as progress:
+        task = progress.add_task("", total=count * len(SYSTEMS) * (1 + len(LINES)))
+        yield lambda what: progress.update(task, advance=1, description=what)
+
+
+def kept(done: int, count: int) -> str:
+    """What there is after ^C."""
+    if not done:
+        return "no round was done; of Linux, what has been fetched is kept"
+    return f"{done} of {count} rounds are done and kept in {OUT.relative_to(ROOT)}"
+
+
+def show(count: int) -> None:
+    """Measure, print the table, write the JSON. Raises debian.Missing."""
+    kernel = debian.kernel()
+    guests = prepare(kernel, FOLDER)
+    host = {**live.host(), "linux": kernel.release}
+    rounds: list[Round] = []
+    where = OUT.relative_to(ROOT)
+    try:
+        with reporting(count) as report:
+            for number in range(count):
+                began_s = time.monotonic()
+                order = SYSTEMS[:: -1 if number % 2 else 1]
+                rounds.append(one_round(guests, order, report))
+                store(OUT, host, rounds)
+                took_s = time.monotonic() - began_s
+                print(f"round {number + 1} of {count}: {took_s:.0f} s", flush=True)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(kept(len(rounds), count)) from None
+    print(table(rows(rounds)))
+    print(f"\n{counted(count, 'round')}, Linux {kernel.release}, {host['cpu']}, {host['qemu']}")
+    print("speeds: medians; Sluice / Linux: median, least and most of the rounds")
+    print(f"also in {where}")
