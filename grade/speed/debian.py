@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -167,6 +168,8 @@ def fetch(folder: Path) -> None:
     except BaseException:
         if new:
             shutil.rmtree(apt.folder)
+            with suppress(OSError):  # there is something else in it
+                folder.parent.rmdir()
         raise
     deb = apt.download(package)
     half = folder.with_suffix(".part")
@@ -179,7 +182,6 @@ def fetch(folder: Path) -> None:
 def kernel(folder: Path = FOLDER) -> Kernel:
     """The kernel, fetched if it is not there. Raises Missing."""
     if not folder.exists():
-        new = not folder.parent.exists()
         try:
             fetch(folder)
         except subprocess.CalledProcessError as error:
@@ -187,7 +189,4 @@ def kernel(folder: Path = FOLDER) -> Kernel:
             raise Missing(
                 f"`{command}` failed with status {error.returncode}; what it said is above"
             ) from None
-        finally:
-            if new and not any(folder.parent.glob("*")):
-                folder.parent.rmdir()
     return Kernel(folder)
