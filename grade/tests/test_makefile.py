@@ -268,6 +268,9 @@ def test_odd_paths_of_disks_reach_qemu(tmp_path: Path) -> None:
             *("experiment", "N=last"),
             "N=last: must be the number of a run: make experiment E= LIST=1 lists them",
         ),
+        ("bench", "LINUX=6.12", "LINUX=6.12: must be 1 or nothing"),
+        ("bench", "ROUNDS=0", "ROUNDS=0: must be a number from 1"),
+        ("bench", "ROUNDS=many", "ROUNDS=many: must be a number from 1"),
         ("grade", "LAB=", "grade lacks LAB: give one of the labs as LAB=crash; they are crash "),
         ("class", "LAB=elevator", "class lacks SUBMISSIONS: give the folder of the submissions"),
         ("skeleton", "LAB=elevator", "skeleton lacks OUT: give the folder to be made"),
@@ -296,6 +299,15 @@ def test_the_proof_of_one_lab_builds_nothing_that_only_other_tests_need() -> Non
         assert f"  LD {program}'" not in built["elevator"]
     assert "  LD build/native/drive_times_tool'" in built["elevator"]
     assert "build/twin/" not in built["elevator"]
+
+
+def test_linux_is_fetched_and_its_programs_are_built_only_on_request() -> None:
+    with_it = make(ROOT, "-n", "bench", "LINUX=1", "ROUNDS=3").stdout
+    assert "grade.commands.bench_linux --rounds='3'" in " ".join(with_it.split())
+    assert "build/guest/bench" in with_it
+    without = make(ROOT, "-n", "bench").stdout
+    assert without.rstrip().endswith("-m grade.commands.bench")
+    assert "build/guest" not in without
 
 
 @pytest.mark.parametrize("memory", ["32M", "8192M", "8G"])

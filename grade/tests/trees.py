@@ -8,7 +8,17 @@ from grade.host.limits import HANG_S
 from grade.host.paths import ROOT
 
 # Of build/ without what other tests and commands make and remove meanwhile.
-SKIPPED = (".git", ".venv", "__pycache__", "pycache", "experiments", "snapshots", "*.img", "*.sock")
+SKIPPED = (
+    ".git",
+    ".venv",
+    "__pycache__",
+    "pycache",
+    "experiments",
+    "snapshots",
+    "linux",
+    "*.img",
+    "*.sock",
+)
 
 
 def copy_of_tree(folder: Path, *without: str) -> Path:
