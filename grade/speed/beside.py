@@ -47,18 +47,24 @@ class Row:
         """How many times as fast Sluice is, round by round."""
         return [ours / theirs for ours, theirs in zip(self.sluice, self.linux, strict=True)]
 
+    def verdict(self) -> str:
+        """Which system is faster, if it was so in every round."""
+        ratios = self.ratios()
+        if min(ratios) > 1:
+            return "ahead"
+        return "behind" if max(ratios) < 1 else "not told apart"
+
     def cells(self) -> list[str]:
         """The row as the table shows it."""
         speeds = [live.number(statistics.median(each)) for each in (self.sluice, self.linux)]
         ratios = self.ratios()
-        middle = statistics.median(ratios)
-        figures = [f"{value:.2f}" for value in (middle, min(ratios), max(ratios))]
-        return [self.name, *speeds, self.unit, *figures, "behind" if middle < 1 else ""]
+        figures = (statistics.median(ratios), min(ratios), max(ratios))
+        return [self.name, *speeds, self.unit, *(f"{r:.2f}" for r in figures), self.verdict()]
 
 
 def table(rows: list[Row]) -> str:
     """The rows as text."""
-    head = ["", *SYSTEMS, "unit", "Sluice / Linux", "least", "most", ""]
+    head = ["", *SYSTEMS, "unit", "Sluice / Linux", "least", "most", "Sluice is"]
     cells = [head] + [row.cells() for row in rows]
     widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
     return "\n".join(
@@ -179,4 +185,5 @@ def show(count: int) -> None:
     print(table(rows(rounds)))
     print(f"\n{counted(count, 'round')}, Linux {kernel.release}, {host['cpu']}, {host['qemu']}")
     print("speeds: medians; Sluice / Linux: median, least and most of the rounds")
+    print("ahead, behind: it was so in every round")
     print(f"also in {where}")
