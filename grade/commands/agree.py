@@ -9,40 +9,18 @@ do not say the same.
 
 import argparse
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from grade.host.interrupt import stoppable
 from grade.measure import commandline, expect, result
+from grade.measure.agreement import LIMITS, by_arm
 from grade.measure.choose import ALL, chosen, on_twin
 from grade.measure.result import BadResult
 from grade.measure.schema import Experiment
 
-LIMITS = {"mean": 2.0, "deviation": 5.0, "writes": 1.0}  # per cent
 NORMAL_95 = 1.96
-
-
-def figures(line: dict) -> Iterator[tuple[str, str, float]]:
-    """What is compared of a result: which job's or disk's, the kind of figure, and the figure."""
-    for job in line["jobs"]:
-        times = job.get("response_ns")
-        if times and times["mean"]:
-            yield job["job"], "mean", times["mean"]
-            yield job["job"], "deviation", times["std"]
-    yield "disks", "writes", line["counters"]["disk.writes"][0]
-
-
-def off(machine: list[dict], twin: list[dict]) -> dict[tuple[str, str], np.ndarray]:
-    """By how many per cent the twin is off in each figure, run by run. The runs are in one
-    order."""
-    found: dict[tuple[str, str], list[float]] = {}
-    for a, b in zip(machine, twin, strict=True):
-        for (whose, kind, x), (_, _, y) in zip(figures(a), figures(b), strict=True):
-            if x:
-                found.setdefault((whose, kind), []).append(100 * (y / x - 1))
-    return {key: np.array(values) for key, values in found.items()}
 
 
 def cell(values: np.ndarray) -> str:
@@ -67,9 +45,7 @@ def compare(experiment: Experiment, folder: Path) -> tuple[int, int]:
     both = results(experiment, folder), results(twin, folder)
     n = far = 0
     print(f"\n{experiment.name:40} {'mean':>17} {'deviation':>17} {'writes':>17}")
-    for arm in experiment.arms:
-        lines = [[line for line in found if line["arm"] == arm] for found in both]
-        rows = off(*lines)
+    for arm, rows in by_arm(*both).items():
         for whose in dict.fromkeys(whose for whose, _ in rows):
             cells = {kind: rows.get((whose, kind)) for kind in LIMITS}
             n += sum(values is not None for values in cells.values())

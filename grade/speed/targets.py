@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 
 from grade.host.paths import BUILD, NATIVE, ROOT
-from grade.measure import runner, trial
+from grade.measure import agreement, runner, trial
 from grade.measure.choose import chosen, on_twin
 from grade.measure.schema import Experiment
 from grade.speed import scaling
@@ -29,6 +29,7 @@ SMALL_CACHE, LARGE_CACHE = 8 << 10, 1 << 20  # buffers
 REQUESTS = 10_000  # of a replayed trace
 REPLAYS = 5
 MOGUL = "mogul-4.1"  # both systems, 48 runs
+COMPARED = ("read", "disks")  # not its writes, which only compute: some microseconds
 TRIALS = 20  # of the twin
 SWEPT_S = 2 * 3600 / 100_000  # for 100,000 trials in an hour of two processors
 
@@ -77,16 +78,39 @@ def cpu_s() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
-def made_s(experiments: list[Experiment], most_runs: int, jobs: int) -> tuple[float, float]:
-    """The host time and the processor time to make runs of the experiments again."""
-    start_s, start_cpu_s = time.monotonic(), cpu_s()
+@dataclass(frozen=True)
+class Made:
+    """Runs that were made again: the host time and the processor time that they took, and each
+    experiment's results."""
+
+    host_s: float
+    cpu_s: float
+    results: list[list[dict]]
+
+
+def made(experiments: list[Experiment], most_runs: int, jobs: int) -> Made:
+    """Make runs of the experiments again, of each so many at most."""
+    start_s, start_cpu_s, results = time.monotonic(), cpu_s(), []
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         for experiment in experiments:
             runs = experiment.runs[:most_runs]
             outcome = runner.execute(experiment, runs, jobs, lambda step: None, Path(folder))
             if outcome.errors:
                 raise AssertionError(outcome.errors)
-    return time.monotonic() - start_s, cpu_s() - start_cpu_s
+            results.append(outcome.results)
+    return Made(time.monotonic() - start_s, cpu_s() - start_cpu_s, results)
+
+
+def agreement_rows(machine: list[list[dict]], twin: list[list[dict]]) -> Iterator[Row]:
+    """By how much the twin's means over an arm's trials are off from the machine's, at most."""
+    most = dict.fromkeys(agreement.LIMITS, 0.0)
+    for pair in zip(machine, twin, strict=True):
+        for rows in agreement.by_arm(*pair).values():
+            for (whose, kind), values in rows.items():
+                if whose in COMPARED:
+                    most[kind] = max(most[kind], abs(values.mean()))
+    for kind, limit in agreement.LIMITS.items():
+        yield Row(f"the twin's {kind} of an arm is off by at most", most[kind], "%", limit)
 
 
 def experiment_rows() -> Iterator[Row]:
@@ -94,11 +118,13 @@ def experiment_rows() -> Iterator[Row]:
     experiments = chosen(MOGUL, None)
     count = sum(len(experiment.runs) for experiment in experiments)
     jobs = os.cpu_count()
-    _, one_cpu_s = made_s(experiments[:1], 1, 1)
-    yield Row("trial of 10,000 reads, processor time", one_cpu_s, "s", 3)
-    all_s, all_cpu_s = made_s(experiments, count, jobs)
-    yield Row(f"{count} trials, processor time", all_cpu_s, "s")
-    yield Row(f"{count} trials, {jobs} jobs", all_s, "s", 120)
+    yield Row("trial of 10,000 reads, processor time", made(experiments[:1], 1, 1).cpu_s, "s", 3)
+    machine = made(experiments, count, jobs)
+    yield Row(f"{count} trials, processor time", machine.cpu_s, "s")
+    yield Row(f"{count} trials, {jobs} jobs", machine.host_s, "s", 120)
+    if platform.machine() in engine.HOSTS:
+        twin = made([on_twin(experiment) for experiment in experiments], count, jobs)
+        yield from agreement_rows(machine.results, twin.results)
 
 
 def twin_rows() -> Iterator[Row]:
