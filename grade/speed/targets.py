@@ -110,7 +110,7 @@ def agreement_rows(machine: list[list[dict]], twin: list[list[dict]]) -> Iterato
                 if whose in COMPARED:
                     most[kind] = max(most[kind], abs(values.mean()))
     for kind, limit in agreement.LIMITS.items():
-        yield Row(f"the twin's {kind} of an arm is off by at most", most[kind], "%", limit)
+        yield Row(f"twin and machine, {kind} of an arm: apart by at most", most[kind], "%", limit)
 
 
 def experiment_rows() -> Iterator[Row]:
