@@ -32,10 +32,54 @@ def program() -> str:
     return found
 
 
-class Page:
+class Driven:
+    """A browser that answers numbered commands over a web socket. errors: what it has told of."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.numbers = itertools.count(1)
+        self.errors: list[str] = []
+
+    def note(self, message: dict) -> None:
+        """Keep the error that a message tells of, if it does."""
+        raise NotImplementedError
+
+    def connect(self, address: str) -> None:
+        """Open the web socket."""
+        self.socket = self.loop.run_until_complete(self._connect(address))
+
+    def disconnect(self) -> None:
+        """When the browser has ended."""
+        self.loop.run_until_complete(asyncio.sleep(0))  # the socket's tasks see its end
+        self.loop.close()
+
+    async def _connect(self, address: str) -> WebSocketClientConnection:
+        return await websocket_connect(address, max_message_size=1 << 28)
+
+    async def _say(self, text: str) -> None:
+        await self.socket.write_message(text)
+
+    async def _answer(self, number: int) -> dict:
+        while True:
+            message = json.loads(await self.socket.read_message())
+            self.note(message)
+            if message.get("id") == number:
+                assert "error" not in message, message
+                return message["result"]
+
+    def do(self, method: str, **parameters: object) -> dict:
+        """A command of the protocol: its result."""
+        number = next(self.numbers)
+        text = json.dumps({"id": number, "method": method, "params": parameters})
+        self.loop.run_until_complete(self._say(text))
+        return self.loop.run_until_complete(asyncio.wait_for(self._answer(number), HANG_S))
+
+
+class Page(Driven):
     """One page. A context manager that ends the browser."""
 
     def __init__(self, folder: Path) -> None:
+        super().__init__()
         words = ["--headless=new", "--disable-gpu", "--remote-debugging-port=0", "--no-first-run"]
         words += ["--force-color-profile=srgb", "--hide-scrollbars", f"--user-data-dir={folder}"]
         if os.geteuid() == 0:
@@ -50,8 +94,6 @@ class Page:
             env=os.environ | {"TMPDIR": self.temporary.name},
             preexec_fn=die_with_parent,
         )
-        self.loop, self.numbers = asyncio.new_event_loop(), itertools.count(1)
-        self.errors: list[str] = []  # of the page's script
 
     def __enter__(self) -> "Page":
         for line in self.process.stderr:
@@ -61,7 +103,7 @@ class Page:
         with urllib.request.urlopen(f"http://{host}/json", timeout=HANG_S) as answer:
             pages = [page for page in json.load(answer) if page["type"] == "page"]
         address = pages[0]["webSocketDebuggerUrl"]
-        self.socket = self.loop.run_until_complete(self._connect(address))
+        self.connect(address)
         for domain in ("Page", "Runtime"):
             self.do(f"{domain}.enable")
         return self
@@ -70,31 +112,12 @@ class Page:
         self.process.kill()
         self.process.communicate()
         self.temporary.cleanup()
-        self.loop.run_until_complete(asyncio.sleep(0))  # the socket's tasks see its end
-        self.loop.close()
+        self.disconnect()
 
-    async def _connect(self, address: str) -> WebSocketClientConnection:
-        return await websocket_connect(address, max_message_size=1 << 28)
-
-    async def _say(self, text: str) -> None:
-        await self.socket.write_message(text)
-
-    async def _answer(self, number: int) -> dict:
-        while True:
-            message = json.loads(await self.socket.read_message())
-            if message.get("method") == "Runtime.exceptionThrown":
-                details = message["params"]["exceptionDetails"]
-                self.errors.append(str(details.get("exception", details)))
-            if message.get("id") == number:
-                assert "error" not in message, message["error"]
-                return message["result"]
-
-    def do(self, method: str, **parameters: object) -> dict:
-        """A command of the protocol: its result."""
-        number = next(self.numbers)
-        text = json.dumps({"id": number, "method": method, "params": parameters})
-        self.loop.run_until_complete(self._say(text))
-        return self.loop.run_until_complete(asyncio.wait_for(self._answer(number), HANG_S))
+    def note(self, message: dict) -> None:
+        if message.get("method") == "Runtime.exceptionThrown":
+            details = message["params"]["exceptionDetails"]
+            self.errors.append(str(details.get("exception", details)))
 
     def value(self, expression: str) -> object:
         """What an expression of JavaScript gives; a promise is waited for."""

@@ -1,9 +1,5 @@
-"""Firefox without a window, driven over WebDriver BiDi, which it speaks itself (tornado has the web
-socket)."""
+"""Firefox without a window, driven over WebDriver BiDi, which it speaks itself."""
 
-import asyncio
-import itertools
-import json
 import os
 import re
 import shutil
@@ -11,9 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tornado.websocket import WebSocketClientConnection, websocket_connect
+from browser import Driven
 
-from grade.host.limits import HANG_S
 from grade.machine.qemu import die_with_parent
 
 NAMES = ("firefox-esr", "firefox")
@@ -24,13 +19,14 @@ READY = """new Promise(done => {
 })"""
 
 
-class Firefox:
+class Firefox(Driven):
     """One page. A context manager that ends the browser. Skips the test if there is none.
 
     folder: an empty one, for its profile.
     """
 
     def __init__(self, folder: Path) -> None:
+        super().__init__()
         program = next(filter(None, map(shutil.which, NAMES)), None)
         if not program:
             pytest.skip(f"none of {', '.join(NAMES)} is installed")
@@ -43,13 +39,10 @@ class Firefox:
             env=os.environ | {"HOME": str(folder), "TMPDIR": str(folder)},
             preexec_fn=die_with_parent,
         )
-        self.loop = asyncio.new_event_loop()
-        self.numbers = itertools.count(1)
-        self.errors: list[str] = []
 
     def __enter__(self) -> "Firefox":
         found = next(filter(None, map(LISTENS.search, self.process.stderr)))
-        self.socket = self.loop.run_until_complete(self._connect(f"{found[1]}/session"))
+        self.connect(f"{found[1]}/session")
         self.do("session.new", capabilities={})
         self.do("session.subscribe", events=["log.entryAdded"])
         self.context = self.do("browsingContext.getTree")["contexts"][0]["context"]
@@ -58,30 +51,11 @@ class Firefox:
     def __exit__(self, *_: object) -> None:
         self.process.kill()
         self.process.communicate()
-        self.loop.run_until_complete(asyncio.sleep(0))  # the socket's tasks see its end
-        self.loop.close()
+        self.disconnect()
 
-    async def _connect(self, address: str) -> WebSocketClientConnection:
-        return await websocket_connect(address, max_message_size=1 << 28)
-
-    async def _say(self, text: str) -> None:
-        await self.socket.write_message(text)
-
-    async def _answer(self, number: int) -> dict:
-        while True:
-            message = json.loads(await self.socket.read_message())
-            if message.get("method") == "log.entryAdded" and message["params"]["level"] == "error":
-                self.errors.append(message["params"]["text"])
-            if message.get("id") == number:
-                assert message["type"] == "success", message
-                return message["result"]
-
-    def do(self, method: str, **parameters: object) -> dict:
-        """A command of the protocol: its result."""
-        number = next(self.numbers)
-        text = json.dumps({"id": number, "method": method, "params": parameters})
-        self.loop.run_until_complete(self._say(text))
-        return self.loop.run_until_complete(asyncio.wait_for(self._answer(number), HANG_S))
+    def note(self, message: dict) -> None:
+        if message.get("method") == "log.entryAdded" and message["params"]["level"] == "error":
+            self.errors.append(message["params"]["text"])
 
     def value(self, expression: str) -> object:
         """What an expression of JavaScript gives, which is text; a promise is waited for."""
