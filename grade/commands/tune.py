@@ -63,6 +63,15 @@ def head_of(*cells: str) -> list[str]:
     return [row_of(*cells), "|---|" + "---|" * (len(cells) - 1)]
 
 
+def of_settings(search: Search, settings: dict[tuple, dict[str, list[float]]]) -> list[str]:
+    """A table of the differences in each setting."""
+    text = head_of("setting", *(f"`{name}`" for name in search.metrics))
+    for setting, row in settings.items():
+        name = ", ".join(str(value) for _, value in setting)
+        text.append(row_of(name, *(told(row[metric]) for metric in search.metrics)))
+    return text
+
+
 def of_search(search: Search, found: Found) -> list[str]:
     """What the search came to."""
     less = sum(mean(c.screened) < 0 for c in found.candidates)
@@ -80,13 +89,8 @@ def of_search(search: Search, found: Found) -> list[str]:
         )
     if not found.best:
         return [*text, "", "None of them is better for sure, so nothing changes."]
-    columns = [f"`{name}`" for name in search.metrics]
     text += ["", f"What was found: candidate {found.best.number}. With the other seeds:", ""]
-    text += head_of("setting", *columns)
-    for setting, row in found.settings.items():
-        name = ", ".join(str(value) for _, value in setting)
-        text.append(row_of(name, *(told(row[metric]) for metric in search.metrics)))
-    return text
+    return text + of_settings(search, found.settings)
 
 
 def of_machine(search: Search, found: Found, jobs: int) -> list[str]:
@@ -116,11 +120,7 @@ def of_machine(search: Search, found: Found, jobs: int) -> list[str]:
             text.append(row_of(arm, *(told(list(each.values())) for each in logs)))
     settings = tuning.by_setting(of_arm[FOUND], of_arm[search.arm], search.metrics)
     text += ["", f'Each of these settings, against "{search.arm}":', ""]
-    text += head_of("setting", *(f"`{name}`" for name in search.metrics))
-    for setting, row in settings.items():
-        name = ", ".join(str(value) for _, value in setting)
-        text.append(row_of(name, *(told(row[metric]) for metric in search.metrics)))
-    return text
+    return text + of_settings(search, settings)
 
 
 def do(choice: argparse.Namespace) -> bool:
