@@ -6,7 +6,7 @@ counters grew in that time by what is recorded here.
 
 import tempfile
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from grade.measure.run import RunFailed
 from grade.measure.schema import Run
 
 WORD_BYTES = 8  # of a name in an event
-Read = Callable[[int], tuple[int, Iterator[Event]]]  # a trace at an address: trace.read
+Read = Callable[[int], tuple[int, Sequence[Event]]]  # a trace at an address: trace.read
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ over the commands that were issued while the workload ran, in ns:
                                time is in no part
 """
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from grade.machine.trace import BadTrace, Event
@@ -28,7 +29,7 @@ def idle_ns(commands: list[Command]) -> int:
     return sum(max(after.begin_ns - c.done_ns, 0) for c, after in pairwise(commands))
 
 
-def of_drive(run: Run, events: list[Event], lost: int, start_ns: int, end_ns: int) -> dict:
+def of_drive(run: Run, events: Sequence[Event], lost: int, start_ns: int, end_ns: int) -> dict:
     """The sums, of the disk that the run is about. Raises BadTrace if events were lost."""
     if lost:
         raise BadTrace(f"drive_times: {lost} events were overwritten: a larger trace_k keeps them")

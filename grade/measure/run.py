@@ -204,8 +204,8 @@ def of_trace(
 ) -> dict[str, dict]:
     """What the trace tells of the time between the two readings of counters and time."""
     start, end = stats
-    lost, found = trace.read(memory, end["trace.phys"][0])
-    lost_since, events = max(0, lost - start["trace.written"][0]), list(found)
+    lost, events = trace.read(memory, end["trace.phys"][0])
+    lost_since = max(0, lost - start["trace.written"][0])
     told = {"series": series.gather(events, lost_since, *times_ms)}
     if run.config["drive_times"]:
         told["drive"] = busy.of_drive(run, events, lost_since, *(ms * MS for ms in times_ms))

@@ -5,7 +5,7 @@ measured commands. The trace is that of the whole run, so requests that were que
 beginning count as queued.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from grade.machine.trace import Event
@@ -122,7 +122,7 @@ class Gatherer:
             self.flushes[bin] = [flushes + 1, blocks + event.argument, max(most, event.argument)]
 
 
-def first_whole_bin(events: list[Event], lost: int, gatherer: Gatherer) -> int:
+def first_whole_bin(events: Sequence[Event], lost: int, gatherer: Gatherer) -> int:
     """The first bin of which no event was lost."""
     if not lost:
         return 0
@@ -130,7 +130,7 @@ def first_whole_bin(events: list[Event], lost: int, gatherer: Gatherer) -> int:
     return min(max(since_ns // gatherer.width_ns + 1, 0), gatherer.bins)
 
 
-def gather(events: Iterable[Event], lost: int, start_ms: int, end_ms: int) -> dict:
+def gather(events: Sequence[Event], lost: int, start_ms: int, end_ms: int) -> dict:
     """The series of a result (result.py); lost: how many events of the time measured are not there.
 
     The times are since boot, as those of the events.
@@ -138,7 +138,6 @@ def gather(events: Iterable[Event], lost: int, start_ms: int, end_ms: int) -> di
     width_ms = bin_width_ms(end_ms - start_ms)
     bins = -(-(end_ms - start_ms) // width_ms) or 1
     gatherer = Gatherer(start_ms * MS, width_ms * MS, bins)
-    events = list(events)
     for event in events:
         if event.time_ns < gatherer.start_ns:
             gatherer.before(event)

@@ -13,7 +13,7 @@ that is moved. But the drive has one command at a time, so each ends before the 
 
 import subprocess
 from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import attrgetter
@@ -191,7 +191,7 @@ def serve(run: Run, disk: int, commands: list[Command], sought: list[Event]) -> 
             c.free_ns = max(c.begin_ns, min(c.completed_ns, after.begin_ns))
 
 
-def commands(run: Run, events: list[Event]) -> dict[int, list[Command]]:
+def commands(run: Run, events: Sequence[Event]) -> dict[int, list[Command]]:
     """The commands of each disk, in the order in which its drive served them.
 
     events: all of the run, from power-on. If the first are lost, the models know less.

@@ -36,8 +36,8 @@ Decisions = frozenset[int]
 def of_run(nonce: str, name: str, run: Run) -> Iterator[int]:
     """The decisions about the data disk in one machine; name: of its scenario."""
     row: deque[str] = deque(maxlen=IN_A_ROW)
-    for event in run.events:
-        if event.name in DECIDED and event.disk == run.data_disk:
+    for _, event in run.events.named(*DECIDED):
+        if event.disk == run.data_disk:
             row.append(f"{event.name} {event.block} {event.write:d}")
             text = "\n".join((nonce, name, *row))
             yield int.from_bytes(blake2b(text.encode(), digest_size=HASH_BYTES).digest())

@@ -29,7 +29,7 @@ import struct
 import subprocess
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import islice
 from operator import attrgetter
@@ -133,9 +133,9 @@ def expect_writes_in_turn(run: Run, cache_too: bool) -> None:
     before = OF_CACHE | OF_DISK if cache_too else OF_DISK | {"queued": {"completed"}}
     steps: dict[tuple[int, int], str] = {}
     of_log = onlog.of_log(run.events, run.data_disk, run.commands) if run.scenario.on_log else set()
-    for number, event in enumerate(run.events):
+    for number, event in run.events.named(*before):
         of_disk = event.name in OF_DISK
-        if event.name not in before or number in of_log or (of_disk and not event.write):
+        if number in of_log or (of_disk and not event.write):
             continue
         at = (event.disk, event.block // BLOCK_SECTORS if of_disk else event.block)
         last = steps.get(at, "completed")
@@ -155,8 +155,7 @@ def told(run: Run, commands: list[Request]) -> str:
     ]
     lines += [
         (e.argument, f"{e.disk} {e.argument} S {e.block} 0\n")
-        for e in run.events
-        if e.name == "sought"
+        for _, e in run.events.named("sought")
     ]
     return "".join(line for _, line in sorted(lines, key=lambda row: row[0]))
 
@@ -176,13 +175,13 @@ def late_ns(run: Run, commands: list[Request]) -> list[int]:
     return [r.completed_ns - ns for r, ns in zip(commands, model_ns, strict=True)]
 
 
-def kept_busy(events: list[trace.Event], begin_ns: int, end_ns: int) -> bool:
+def kept_busy(events: Sequence[trace.Event], begin_ns: int, end_ns: int) -> bool:
     """True if the kernel worked all the while: it traced something every LATE_NS, or searched.
 
     events: the oldest first.
     """
     first = bisect_left(events, begin_ns, key=attrgetter("time_ns"))
-    for event in islice(events, first, None):
+    for event in events[first:]:
         most_ns = SEARCH_NS if event.name == "issued" else LATE_NS
         if event.time_ns >= end_ns or event.time_ns - begin_ns > most_ns:
             break
@@ -275,7 +274,7 @@ def keep_trace(kernel: Path, memory: Path, out: Path) -> None:
 
 
 def witnessed(
-    run_of: Callable[[list[trace.Event]], Run],
+    run_of: Callable[[trace.Events], Run],
     kernel: Path,
     guest: Guest,
     log: Path,
@@ -288,7 +287,7 @@ def witnessed(
     """
     try:
         lost, events = trace.read(guest.path, ring_phys(kernel, guest.path))
-        run = run_of(list(events))
+        run = run_of(events)
         expect_evidence(run, lost, kernel, guest, log, cache_too)
     except UNREADABLE as error:
         raise Wrong("the trace as the disk layer writes it", str(error) or "none") from None

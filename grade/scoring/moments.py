@@ -5,6 +5,7 @@ lists those around one.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
@@ -67,7 +68,9 @@ def is_alike(one: Event, other: Event) -> bool:
     )
 
 
-def counterpart(moment: Moment, here: list[Event], run: str, there: list[Event]) -> Moment | None:
+def counterpart(
+    moment: Moment, here: Sequence[Event], run: str, there: Sequence[Event]
+) -> Moment | None:
     """The same step in another run: the n-th for this block, if the moment is the n-th here."""
     before = sum(is_alike(event, moment.event) for event in here[: moment.number])
     same = (n for n, event in enumerate(there) if is_alike(event, moment.event))
@@ -105,9 +108,10 @@ def around(file: Path, number: int) -> str:
     """The events of a trace file around this one, in lines. Raises BadTrace."""
     _, events = load(file)
     first = max(0, number - SHOWN)
-    listed = [line(n, event) for n, event in enumerate(events) if first <= n <= number + SHOWN]
-    if len(listed) <= number - first:
+    if number >= len(events):
         raise BadTrace(f"{file}: it has no event {number}")
+    shown = events[first : number + SHOWN + 1]
+    listed = [line(n, event) for n, event in enumerate(shown, first)]
     listed[number - first] += "  <--"
     head = f"{'event':>7} {'ms':>16} {'what':<16}{'disk':>4} {'block':>10} {'pid':>4} argument"
     return "\n".join([head, *listed])

@@ -7,7 +7,7 @@ the drive at a time (drive_depth=1), of one block (cluster_kb=0).
 """
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -96,7 +96,7 @@ def of_map(commands: list[Command]) -> set[int]:
     return {c.number for c in commands if c.kind is Kind.MAP}
 
 
-def of_log(events: list[Event], disk: int, commands: list[Command]) -> set[int]:
+def of_log(events: Sequence[Event], disk: int, commands: list[Command]) -> set[int]:
     """The numbers of the events about the log itself: its map's sectors, and its tail."""
     tail = {i for i, e in enumerate(events) if e.disk == disk and e.block == TAIL_SECTOR}
     return of_map(commands) | tail

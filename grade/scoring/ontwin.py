@@ -98,7 +98,7 @@ class OnTwin(Workbench):
         guest.save()
         try:
             lost, events = trace.read(guest.path, engine.ring_phys(guest.path))
-            run = Run(scenario, folder, list(events))
+            run = Run(scenario, folder, events)
             evidence.expect_whole(run, lost)
             evidence.expect_writes_in_turn(run, self.cache_too)
             evidence.expect_times(run)

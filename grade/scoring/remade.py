@@ -5,6 +5,7 @@ The grader has kept in the run's folder what it takes (remake.py).
 
 import json
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -32,7 +33,7 @@ class NoReplay(Exception):
 class Recorded:
     """What the trace shows."""
 
-    events: list[Event]
+    events: Sequence[Event]
 
     @cached_property
     def requests(self) -> list[Request]:
@@ -65,7 +66,7 @@ class Remade:
 
     @cached_property
     def recording(self) -> Recorded:
-        return Recorded(list(trace.load(self.trace)[1]))
+        return Recorded(trace.load(self.trace)[1])
 
     def number(self, index: int) -> int:
         return self.lost + index

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from grade.machine import image, trace, virtual_log
 from grade.scoring import onlog
@@ -137,8 +138,7 @@ class Scenario:
         return f"{fixed} {shown} {self.args}".strip()
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """A disk request, in nanoseconds of virtual time."""
 
     disk: int
@@ -173,7 +173,7 @@ class Run:
 
     scenario: Scenario
     folder: Path
-    events: list[trace.Event] = field(repr=False)
+    events: trace.Events = field(repr=False)
 
     @property
     def data_disk(self) -> int:
@@ -191,7 +191,7 @@ class Run:
         open_: dict[tuple, deque] = defaultdict(deque)
         done = []
         of_map = onlog.of_map(self.commands)
-        for number, event in enumerate(self.events):
+        for number, event in self.events.named("queued", "issued", "completed"):
             key = (event.disk, event.block, event.write)
             if number in of_map:
                 continue
@@ -233,12 +233,13 @@ class Run:
     @cached_property
     def faults(self) -> list[Fault]:
         """The policies' wrong answers that concern the data disk, or the cache."""
-        found = (
-            Fault(self.folder.name, number, event)
-            for number, event in enumerate(self.events)
-            if event.name == "fault"
-        )
-        return [fault for fault in found if fault.concerns(self.data_disk)]
+        return self.faults_of(self.data_disk)
+
+    def faults_of(self, disk: int) -> list[Fault]:
+        """The policies' wrong answers that concern this disk, or the cache."""
+        name = self.folder.name
+        found = (Fault(name, number, event) for number, event in self.events.named("fault"))
+        return [fault for fault in found if fault.concerns(disk)]
 
     def fault_line(self) -> str:
         """What the kernel printed of a policy's first fault; it names the policy."""
@@ -265,7 +266,7 @@ class Run:
             return Moment(self.folder.name, self.events.index(of), of)
         request = of.request if isinstance(of, Write) else of
         wanted = (getattr(request, f"{step}_ns"), step, request.disk, request.sector, request.write)
-        for number, event in enumerate(self.events):
+        for number, event in self.events.named(step):
             if wanted == (event.time_ns, event.name, event.disk, event.block, event.write):
                 return Moment(self.folder.name, number, event)
         raise ValueError(f"no event of {self.folder.name} is {wanted}")

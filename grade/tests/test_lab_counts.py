@@ -5,6 +5,7 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+from records import packed
 
 from grade.labs.decluster.writes import Dirtying, expect_most_queued, expect_written, first_over
 from grade.labs.elevator.choices import Kind, check, choices, returns
@@ -26,7 +27,7 @@ def issued(time_ns: int, sector: int) -> Event:
 
 
 def run_of(*events: Event) -> Run:
-    return Run(Scenario("s", ""), Path(), list(events))
+    return Run(Scenario("s", ""), Path(), packed(events))
 
 
 def test_a_choice_is_judged_by_the_head_and_the_queue_of_its_time() -> None:
@@ -112,7 +113,7 @@ class Two:
     """A workbench for which both kernels have run already."""
 
     def __init__(self, own: list[Event], best: list[Event]) -> None:
-        self.own, self.best = (Seen(Scenario("s", ""), Path(), one) for one in (own, best))
+        self.own, self.best = (Seen(Scenario("s", ""), Path(), packed(one)) for one in (own, best))
 
     def run(self, scenario: Scenario) -> Run:
         return self.own

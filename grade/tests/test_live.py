@@ -107,7 +107,7 @@ def shown_by_python(load: int, here: dict, folder: Path) -> dict:
     policies = {kind: words[kind] for kind in there.run.config["policies"]}
     there.run.config["policies"] = policies
     said = jobs.lines(runs.SHOWN.search(there.console)["said"])
-    events = list(trace.events(there.records))
+    events = trace.Events(there.records)
     made = recording.of_console(there.run, there.console, said, lambda _: (there.lost, events))
     kept = Kept(there.run, made, Path(), there.lost, 0, 0)
     return scene(Explainer(kept), "", "")

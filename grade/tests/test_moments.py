@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from records import packed
 
 from grade.machine import trace
 from grade.machine.trace import Event
@@ -100,7 +101,7 @@ def test_every_kind_of_policy_that_answers_has_its_question() -> None:
 def test_a_requests_step_is_found_in_the_trace(tmp_path: Path) -> None:
     steps = ("queued", "issued", "completed")
     events = [step(name, time_ns) for time_ns, name in enumerate(steps * 2, 1)]
-    run = Run(Scenario("one", ""), tmp_path, events)
+    run = Run(Scenario("one", ""), tmp_path, packed(events))
     _, second = run.requests
     assert [run.moment(second, name).number for name in steps] == [3, 4, 5]
     assert run.moment(run.events[1]).number == 1

@@ -16,6 +16,7 @@ from types import SimpleNamespace
 
 import pytest
 from forms import expect_all_forms
+from records import packed
 
 from grade.code import source
 from grade.commands import labs as commands
@@ -536,14 +537,14 @@ def test_times_that_are_not_the_drives_are_not_believed(run: Run) -> None:
     evidence.expect_times(run)
     slow = [later(event, i * 300_000) for i, event in enumerate(run.events)]
     with pytest.raises(Wrong, match="forged"):
-        evidence.expect_times(Run(run.scenario, run.folder, slow))
+        evidence.expect_times(Run(run.scenario, run.folder, packed(slow)))
     done = next(i for i, event in enumerate(run.events) if event.name == "completed")
     soon = [*run.events[:done], later(run.events[done], -1_000_000), *run.events[done + 1 :]]
     with pytest.raises(Wrong, match=r"1 of .* sooner.* forged"):
-        evidence.expect_times(Run(run.scenario, run.folder, soon))
+        evidence.expect_times(Run(run.scenario, run.folder, packed(soon)))
     back = [*run.events[1:], run.events[0]]
     with pytest.raises(Wrong, match="go back"):
-        evidence.expect_times(Run(run.scenario, run.folder, back))
+        evidence.expect_times(Run(run.scenario, run.folder, packed(back)))
 
 
 def test_an_arm_that_a_scheduler_moved_is_where_the_drive_has_it(tmp_path: Path) -> None:
@@ -555,10 +556,10 @@ def test_an_arm_that_a_scheduler_moved_is_where_the_drive_has_it(tmp_path: Path)
     still = [event for event in run.events if event.name != "sought"]
     assert len(run.events) - len(still) > 20
     with pytest.raises(Wrong, match="forged"):
-        evidence.expect_times(Run(run.scenario, run.folder, still))
+        evidence.expect_times(Run(run.scenario, run.folder, packed(still)))
 
 
-def with_late_ends(events: list[trace.Event], works: list[tuple[str, int]]) -> list[trace.Event]:
+def with_late_ends(events: trace.Events, works: list[tuple[str, int]]) -> list[trace.Event]:
     """Each command of the small disks is done a millisecond late; what is traced until then."""
     made, late_ns = [], 0
     for event in events:
@@ -587,7 +588,7 @@ FLUSH = [("writing", ns) for ns in range(0, 1_000_000, 100_000)]
 def test_a_kernel_at_work_with_interrupts_off_is_believed(
     run: Run, works: list[tuple[str, int]], believed: bool
 ) -> None:
-    shown = Run(run.scenario, run.folder, with_late_ends(run.events, works))
+    shown = Run(run.scenario, run.folder, packed(with_late_ends(run.events, works)))
     with nullcontext() if believed else pytest.raises(Wrong, match="interrupts off for long, or"):
         evidence.expect_times(shown)
 

@@ -134,6 +134,38 @@ def test_what_is_no_trace_file_is_refused(tmp_path):
             trace.save(tmp_path / "ram", phys, bad)
 
 
+def test_events_are_a_sequence(tmp_path):
+    trace.save(memory_of(tmp_path / "ram", 40, 40), RING_PHYS, tmp_path / "t")
+    _, events = trace.load(tmp_path / "t")
+    every = list(events)
+    assert (len(events), len(every)) == (40, 40)
+    assert [events[i] for i in (0, 7, -1)] == [every[i] for i in (0, 7, -1)]
+    assert list(events[5:-30]) == every[5:-30]
+    assert list(events[38:100]) == every[38:]
+    assert events.index(every[17]) == 17
+    for wrong in (40, -41):
+        with pytest.raises(IndexError):
+            events[wrong]
+    with pytest.raises(ValueError, match="steps of 2"):
+        events[::2]
+
+
+def test_events_are_found_by_name(tmp_path):
+    trace.save(memory_of(tmp_path / "ram", 40, 40), RING_PHYS, tmp_path / "t")
+    _, events = trace.load(tmp_path / "t")
+    names = ("completed", "queued")
+    wanted = [(i, event) for i, event in enumerate(events) if event.name in names]
+    assert list(events.named(*names)) == wanted
+    assert len(wanted) == 8
+
+
+def test_an_event_that_no_kernel_knows_is_an_error():
+    number = len(trace.event_names())
+    events = trace.Events(trace.RECORD.pack(0, 0, 0, 0, number, 0))
+    with pytest.raises(IndexError):
+        list(events.named("queued"))
+
+
 def test_a_million_events_are_read_in_seconds(tmp_path):
     million = 1_000_000
     trace.save(memory_of(tmp_path / "ram", million, million + 3), RING_PHYS, tmp_path / "t")

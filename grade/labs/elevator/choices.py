@@ -66,16 +66,11 @@ class Choice:
 
 def choices(run: Run, disk: int) -> Iterator[Choice]:
     """All choices for a disk, in order, also those of a single request. `queued` changes later."""
-    found = (
-        Fault(run.folder.name, number, event)
-        for number, event in enumerate(run.events)
-        if event.name == "fault"
-    )
-    faults = {fault.number: fault for fault in found if fault.concerns(disk)}
+    faults = {fault.number: fault for fault in run.faults_of(disk)}
     queued: list[int] = []
     fault = None
     passed = head = 0
-    for number, event in enumerate(run.events):
+    for number, event in run.events.named("queued", "issued", "fault"):
         if event.disk != disk:
             continue
         if event.name == "queued":

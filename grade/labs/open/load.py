@@ -145,12 +145,12 @@ def oldest_s(run: Run) -> float:
     """The longest time that a block was dirty: from when it became dirty until the disk had it."""
     since_ns: dict[int, int] = {}
     ages_ns = [0]
-    for event in run.events:
+    for _, event in run.events.named("dirtied", "completed"):
         if event.disk != run.data_disk:
             continue
         if event.name == "dirtied":
             since_ns.setdefault(event.block, event.time_ns)
-        elif event.name == "completed" and event.write:
+        elif event.write:
             dirtied_ns = since_ns.pop(event.block // BLOCK_SECTORS, event.time_ns)
             ages_ns.append(event.time_ns - dirtied_ns)
     ages_ns += [run.beacon(WRITTEN) - ns for ns in since_ns.values() if ns < run.beacon(WRITTEN)]

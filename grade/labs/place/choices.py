@@ -138,12 +138,6 @@ def read_answer(words: list[bytes], track: int) -> Answer | None:
 def choices(run: Run, drive: str, patience: Patience) -> Iterator[Choice]:
     """All choices of places on the data disk since the first beacon, in order."""
     asked, told = questions(run, drive)
-    found = (
-        Fault(run.folder.name, number, event)
-        for number, event in enumerate(run.events)
-        if event.name == "fault"
-    )
-    faults = [fault for fault in found if fault.concerns(run.data_disk)]
     sectors, heads, _ = PARTS[drive]
     before, start_ns = [0, *(c.number for c in asked)], run.beacon(1)
     for last, c, answer in zip(before, asked, answered(told, drive), strict=False):
@@ -166,7 +160,7 @@ def choices(run: Run, drive: str, patience: Patience) -> Iterator[Choice]:
             Kind.HERE if len(tracks) == 1 else kind,
             c.sector // sectors in looked,
             patience_ns,
-            next((fault for fault in faults if last < fault.number < c.number), None),
+            next((fault for fault in run.faults if last < fault.number < c.number), None),
         )
 
 

@@ -39,11 +39,11 @@ def bursts(run: Run, start_ns: int = 0, end_ns: int = FOR_EVER) -> Iterator[Burs
     """The bursts that begin in this time."""
     dirty: dict[Block, None] = {}  # the oldest first
     burst, last_ns = None, -PAUSE_NS
-    for event in run.events:
+    for _, event in run.events.named("dirtied", "writing"):
         block = (event.disk, event.block)
         if event.name == "dirtied":
             dirty[block] = None
-        elif event.name == "writing" and block in dirty:
+        elif block in dirty:
             if event.time_ns - last_ns > PAUSE_NS:
                 if burst and start_ns <= burst.time_ns < end_ns:
                     yield burst
