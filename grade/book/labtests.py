@@ -158,7 +158,7 @@ def page() -> str:
             "A test of a lab is a public function with one argument, `bench`. "
             "{doc}`/adding/lab` builds a lab step by step; this page lists all that its tests "
             "can say and ask. `run.events` has all events of the trace ({doc}`events`), "
-            "and `run.events.named(\"flush\")` those with a name, each with its number. "
+            'and `run.events.named("flush")` those with a name, each with its number. '
             "Times are in nanoseconds of virtual time unless a name says otherwise.\n",
             *sections(),
         ]

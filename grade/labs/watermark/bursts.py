@@ -116,13 +116,20 @@ def expect_levels(
     step_ns, run = step_ms * 10**6, bench.run(scenario)
     own = levels(run, step_ns, last)
     best = levels(bench.reference(scenario), step_ns, last)
-    share = share or SHARES[mark]
     wanted = {step: getattr(level, mark) for step, level in best.items()}
+    expect_marks(run, own, wanted, mark, share or SHARES[mark], SEEN * len(wanted))
+
+
+def expect_marks(
+    run: Run, own: dict[int, Level], wanted: dict[int, int], mark: str, share: float, seen: float
+) -> None:
+    """Expect a mark, `high` or `low`, to be close to what is wanted, by step, in nearly all steps
+    that show it; seen: how many steps must show it at least."""
     came = {step: getattr(own[step], mark) for step in wanted if step in own}
     wrong = [step for step, blocks in came.items() if not close(blocks, wanted[step], share)]
     run.expect(
-        len(came) >= SEEN * len(wanted) and len(came) - len(wrong) >= ENOUGH * len(came),
-        f"the {mark} mark in each step of {step_ms} ms, as step: blocks, to be {told(wanted)}",
+        len(came) >= seen and len(came) - len(wrong) >= ENOUGH * len(came),
+        f"the {mark} mark in each step, as step: blocks, to be {told(wanted)}",
         told(came),
         own[wrong[0]].shown_by(mark) if wrong else None,
     )

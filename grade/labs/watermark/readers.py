@@ -6,13 +6,15 @@ from grade.scoring.workbench import Workbench
 STEP_MS = 4000
 BUFFERS = 500  # so the longest burst, two fifths of them, takes the disk less than a step
 DRIVE = ("st31230n",)  # fast enough for both; always the same, so that points do not depend on it
+MOST_PERCENT = 40  # of the buffers, where the high mark begins
+MOST = BUFFERS * MOST_PERCENT // 100
 WARM, DONE = 1, 2  # beacons
 
 
 def args(policy: str, more: str = "") -> str:
     """Boot arguments. The high mark begins at its most, so that only the ghosts lower it. The low
     mark is 0, which no ratio of rates changes: how marks follow rates is what `rates` judges."""
-    marks = f"{policy}.high_percent=40 {policy}.low_percent=0"
+    marks = f"{policy}.high_percent={MOST_PERCENT} {policy}.low_percent=0"
     tunables = f"{policy}.step_ms={STEP_MS} {policy}.age_ms=60000 {marks}"
     return f"write=delayed update={policy} nbuf={BUFFERS} {tunables} {more}"
 

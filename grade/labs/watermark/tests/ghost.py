@@ -5,8 +5,8 @@ from grade.scoring.counted import counter, growth, kept
 from grade.scoring.scenario import Scenario
 from grade.scoring.workbench import Workbench
 
-from ..bursts import expect_levels
-from ..readers import DONE, STEP_MS, args, fewer, scenario
+from ..ghosts import expect_bounds
+from ..readers import args, fewer, scenario
 
 DIRTY_BLOCKS = 100
 WRITTEN, READ = 10, 12  # where the counters are kept
@@ -27,14 +27,12 @@ iogen rw=read filename=/data/f bs=4k number_ios={DIRTY_BLOCKS} > /dev/null
 
 def reads_lost_by_write_buffering_count(bench: Workbench) -> None:
     """A reader's blocks would fit into the cache if there were no dirty blocks (reading=2)."""
-    load = scenario(bench, "misses", args("awol", "awol.reading=2"))
-    expect_levels(bench, load, STEP_MS, DONE, "high")
+    expect_bounds(bench, scenario(bench, "misses", args("awol", "awol.reading=2")), 2)
 
 
 def hits_that_more_buffering_would_lose_count(bench: Workbench) -> None:
     """A reader's blocks are cached; with more dirty blocks they would not be (reading=2)."""
-    load = fewer(bench, "hits", args("awol", "awol.reading=2"))
-    expect_levels(bench, load, STEP_MS, DONE, "high")
+    expect_bounds(bench, fewer(bench, "hits", args("awol", "awol.reading=2")), 2)
 
 
 def hits_of_dirty_blocks_are_no_ghost_hits(bench: Workbench) -> None:

@@ -2,17 +2,15 @@
 
 from grade.scoring.workbench import Workbench
 
-from ..bursts import expect_levels
-from ..readers import DONE, STEP_MS, args, scenario
+from ..ghosts import expect_bounds
+from ..readers import args, scenario
 
 
 def the_formula_as_printed(bench: Workbench) -> None:
     """A reader beside a steady writer, with reading=0."""
-    load = scenario(bench, "printed", args("awol", "awol.reading=0"))
-    expect_levels(bench, load, STEP_MS, DONE, "high")
+    expect_bounds(bench, scenario(bench, "printed", args("awol", "awol.reading=0")), 0)
 
 
 def the_formula_as_its_text_implies(bench: Workbench) -> None:
     """A reader beside a steady writer, with reading=1."""
-    load = scenario(bench, "implied", args("awol", "awol.reading=1"))
-    expect_levels(bench, load, STEP_MS, DONE, "high")
+    expect_bounds(bench, scenario(bench, "implied", args("awol", "awol.reading=1")), 1)
