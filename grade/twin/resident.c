@@ -15,7 +15,6 @@
 #include "grade/twin/hart.h"
 #include "grade/twin/store.h"
 #include "kernel/machine/panic.h"
-#include "kernel/machine/panic.h"
 
 #define MOST_PUTS 16
 

@@ -87,14 +87,20 @@ def levels(run: Run, step_ns: int, last: int) -> dict[int, Level]:
     A step begins when the time since power-on is a multiple of step_ns, or a little later.
     """
     found: dict[int, Level] = {}
+    for step, burst in by_step(run, step_ns, last):
+        was = found.get(step, Level(step, burst, burst))
+        highest = max(was.highest, burst, key=lambda one: one.before)
+        lowest = min(was.lowest, burst, key=lambda one: one.left)
+        found[step] = Level(step, highest, lowest)
+    return found
+
+
+def by_step(run: Run, step_ns: int, last: int) -> Iterator[tuple[int, Burst]]:
+    """The bursts until beacon `last`, each with its step, but for those that a step begins with."""
     for burst in bursts(run, SETTLED_NS, run.beacon(last)):
         step, since_ns = divmod(burst.time_ns, step_ns)
         if since_ns > step_ns // 20:
-            was = found.get(step, Level(step, burst, burst))
-            highest = max(was.highest, burst, key=lambda one: one.before)
-            lowest = min(was.lowest, burst, key=lambda one: one.left)
-            found[step] = Level(step, highest, lowest)
-    return found
+            yield step, burst
 
 
 def close(value: int, wanted: int, share: float) -> bool:

@@ -19,36 +19,38 @@ def args(policy: str, more: str = "") -> str:
     return f"write=delayed update={policy} nbuf={BUFFERS} {tunables} {more}"
 
 
-def _load(name: str, set_args: str, blocks: int, warm: str, read: str, **more: object) -> Scenario:
-    """A reader that caches its blocks, and goes on. A writer has one rate from power-on to the end,
-    so that rates do not change the marks."""
+def _load(name: str, set_args: str, blocks: int, reads: dict[int, str], **more: object) -> Scenario:
+    """A reader of one file; reads: what it does until each beacon. A writer has one rate from
+    power-on to the end, so that rates do not change the marks."""
     write = "name=w rw=write filename=/data/w rate_iops=30 until=r"
     return Scenario(
         name=name,
-        script=f"""
-iogen bs=4k name=r filename=/data/r {warm} -- {write} > /dev/null
-beacon {WARM}
-iogen bs=4k name=r filename=/data/r {read} -- {write} > /dev/null
-beacon {DONE}
-""",
+        script="\n".join(
+            f"iogen bs=4k name=r filename=/data/r {read} -- {write} > /dev/null\nbeacon {number}"
+            for number, read in reads.items()
+        ),
         args=set_args,
         data=(("/r", f"{4 * blocks}K"), ("/w", "16M")),
         size="24M",
+        drives=DRIVE,
         **more,
     )
 
 
 def scenario(bench: Workbench, name: str, set_args: str) -> Scenario:
-    """A reader of nearly as many random blocks as fit into the cache."""
+    """A reader that caches its blocks, and goes on with random ones of them. They are nearly as
+    many as fit into the cache."""
     seed = bench.random("readers").randrange(1, 10**9)
-    read = f"rw=randread rate_iops=60 runtime_s=32 seed={seed}"
     blocks = BUFFERS * 9 // 10
-    return _load(name, set_args, blocks, f"rw=read nr={blocks}", read, like="readers", drives=DRIVE)
+    reads = {
+        WARM: f"rw=read nr={blocks}",
+        DONE: f"rw=randread rate_iops=60 runtime_s=44 seed={seed}",
+    }
+    return _load(name, set_args, blocks, reads, like="readers")
 
 
 def fewer(bench: Workbench, name: str, set_args: str) -> Scenario:
     """A reader of random blocks that would all stay in the cache if it held no dirty ones."""
     seed = bench.random("fewer").randrange(1, 10**9)
-    read = f"rw=randread rate_iops=60 seed={seed}"
-    warm, later = f"{read} runtime_s=18", f"{read} runtime_s=22"
-    return _load(name, set_args, BUFFERS * 4 // 5, warm, later, drives=DRIVE)
+    reads = {DONE: f"rw=randread rate_iops=60 runtime_s=40 seed={seed}"}
+    return _load(name, set_args, BUFFERS * 4 // 5, reads)
