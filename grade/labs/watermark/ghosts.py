@@ -10,7 +10,7 @@ from grade.scoring.scenario import BLOCK_SECTORS, Run, Scenario
 from grade.scoring.workbench import Workbench
 
 from .bursts import Block, Level, by_step, expect_marks
-from .readers import BUFFERS, DONE, MOST, STEP_MS
+from .readers import DONE, STEP_MS, USUAL, Cache
 
 STEP_NS = STEP_MS * 10**6
 SEEN = 2  # steps that must show their mark; a mark that falls shows in a burst at the step itself
@@ -32,11 +32,11 @@ class Names:
             del self.blocks[next(iter(self.blocks))]
 
 
-def reads(run: Run) -> dict[int, Counter[str]]:
+def reads(run: Run, cache: Cache) -> dict[int, Counter[str]]:
     """In each step, how many reads of the reader there were, by `hit` and `miss`, and of these,
     `ghost hit` and `ghost miss`. A program that is started is read, too, but has few blocks."""
     sectors = run.sectors("/r")
-    full, least = Names(BUFFERS), Names(BUFFERS - MOST)
+    full, least = Names(cache.buffers), Names(cache.buffers - cache.most)
     found: dict[int, Counter[str]] = {}
     for _, event in run.events.named("hit", "miss", "dirtied", "writing"):
         block = (event.disk, event.block)
@@ -54,27 +54,27 @@ def reads(run: Run) -> dict[int, Counter[str]]:
     return found
 
 
-def bound(kinds: Counter[str], reading: int) -> int:
+def bound(kinds: Counter[str], reading: int, most: int) -> int:
     """The most that the high mark may be after a step with these reads."""
     c, gh, gm = (kinds[kind] for kind in ("hit", "ghost hit", "ghost miss"))
     against = (c - gh + gm, c + gh + gm, gh + gm)[reading]
-    return max(0, MOST - MOST * against // (c + kinds["miss"]))
+    return max(0, most - most * against // (c + kinds["miss"]))
 
 
-def of_rates(run: Run) -> dict[int, float]:
+def of_rates(run: Run, cache: Cache) -> dict[int, float]:
     """By step, how far the rates at which blocks become dirty may lower the high mark, also where
     their ratio is upside down. A writer that waits for the disk makes up for it, so even a steady
     rate is another in some steps."""
     dirtied = Counter(event.time_ns // STEP_NS for _, event in run.events.named("dirtied"))
-    marks, found = (MOST, MOST), {}
+    marks, found = (cache.most, cache.most), {}
     for step in range(2, max(dirtied)):
         factor = min(2, max(0.5, dirtied[step] / max(1, dirtied[step - 1])))
-        marks = (min(BUFFERS, marks[0] * factor), min(BUFFERS, marks[1] / factor))
+        marks = tuple(min(cache.buffers, mark) for mark in (marks[0] * factor, marks[1] / factor))
         found[step + 1] = min(marks)
     return found
 
 
-def expect_bounds(bench: Workbench, scenario: Scenario, reading: int) -> None:
+def expect_bounds(bench: Workbench, scenario: Scenario, reading: int, cache: Cache = USUAL) -> None:
     """Expect the high mark, which begins at its most, to be what the bound allows, to two blocks.
 
     A step's last burst tells: when the mark falls, more blocks are dirty once, because the update
@@ -84,8 +84,11 @@ def expect_bounds(bench: Workbench, scenario: Scenario, reading: int) -> None:
     run = bench.run(scenario)
     started = {event.time_ns // STEP_NS for _, event in run.events.named("named")}
     last = run.beacon(DONE) // STEP_NS
-    bounds = {step + 1: max(1, bound(kinds, reading)) for step, kinds in reads(run).items()}
-    rates = of_rates(run)
+    bounds = {
+        step + 1: max(1, bound(kinds, reading, cache.most))
+        for step, kinds in reads(run, cache).items()
+    }
+    rates = of_rates(run, cache)
     wanted = {
         step: blocks
         for step, blocks in bounds.items()

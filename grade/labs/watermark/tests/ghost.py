@@ -6,7 +6,7 @@ from grade.scoring.scenario import Scenario
 from grade.scoring.workbench import Workbench
 
 from ..ghosts import expect_bounds
-from ..readers import args, fewer, scenario
+from ..readers import fewer_blocks, most_blocks
 
 DIRTY_BLOCKS = 100
 WRITTEN, READ = 10, 12  # where the counters are kept
@@ -27,12 +27,12 @@ iogen rw=read filename=/data/f bs=4k number_ios={DIRTY_BLOCKS} > /dev/null
 
 def reads_lost_by_write_buffering_count(bench: Workbench) -> None:
     """A reader's blocks would fit into the cache if there were no dirty blocks (reading=2)."""
-    expect_bounds(bench, scenario(bench, "misses", args("awol", "awol.reading=2")), 2)
+    expect_bounds(bench, most_blocks(bench, "misses", 2), 2)
 
 
 def hits_that_more_buffering_would_lose_count(bench: Workbench) -> None:
     """A reader's blocks are cached; with more dirty blocks they would not be (reading=2)."""
-    expect_bounds(bench, fewer(bench, "hits", args("awol", "awol.reading=2")), 2)
+    expect_bounds(bench, fewer_blocks(bench, "hits", 2), 2)
 
 
 def hits_of_dirty_blocks_are_no_ghost_hits(bench: Workbench) -> None:

@@ -3,14 +3,14 @@
 from grade.scoring.workbench import Workbench
 
 from ..ghosts import expect_bounds
-from ..readers import args, scenario
+from ..readers import most_blocks
 
 
 def the_formula_as_printed(bench: Workbench) -> None:
     """A reader beside a steady writer, with reading=0."""
-    expect_bounds(bench, scenario(bench, "printed", args("awol", "awol.reading=0")), 0)
+    expect_bounds(bench, most_blocks(bench, "printed", 0), 0)
 
 
 def the_formula_as_its_text_implies(bench: Workbench) -> None:
     """A reader beside a steady writer, with reading=1."""
-    expect_bounds(bench, scenario(bench, "implied", args("awol", "awol.reading=1")), 1)
+    expect_bounds(bench, most_blocks(bench, "implied", 1), 1)
