@@ -98,9 +98,11 @@ class Events(Sequence[Event]):
     def named(self, *names: str) -> Iterator[tuple[int, Event]]:
         """The events with these names, each with its number; the others are not decoded.
 
-        Raises IndexError for an event whose name is not known.
+        Raises ValueError for a name that no event has, and IndexError for a record that has none.
         """
         called, new = event_names(), tuple.__new__  # Event(...) takes half as long again
+        if strange := set(names) - set(called):
+            raise ValueError(f"no event is called {', '.join(sorted(strange))}")
         wanted = [name in names for name in called]
         records = enumerate(RECORD.iter_unpack(self._data))
         for at, (time_ns, block, argument, pid, number, disk) in records:

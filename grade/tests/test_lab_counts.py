@@ -126,15 +126,15 @@ def test_a_mark_that_is_wrong_is_told_with_the_burst_that_shows_it() -> None:
     """One of watermark's bursts in each of two steps of 4 s."""
     right = burst(5, 100, 0) + burst(9, 60, 0)
     asked = Scenario("s", "")
-    expect_levels(Two(right, right), asked, 4000, 1, "high")
+    expect_levels(Two(right, right), asked, 4000, 1, "high", 0.05)
     with pytest.raises(Wrong, match=r"1: 99, 2: 59; found 1: 99, 2: 79") as told:
-        expect_levels(Two(burst(5, 100, 0) + burst(9, 80, 0), right), asked, 4000, 1, "high")
+        expect_levels(Two(burst(5, 100, 0) + burst(9, 80, 0), right), asked, 4000, 1, "high", 0.05)
     assert (told.value.moment.event.name, told.value.moment.event.time_ns) == (
         "writing",
         9_100_000_000,
     )
     with pytest.raises(Wrong, match="no burst of writes that shows it") as told:
-        expect_levels(Two([], right), asked, 4000, 1, "low")
+        expect_levels(Two([], right), asked, 4000, 1, "low", 0.05)
     assert told.value.moment is None
 
 

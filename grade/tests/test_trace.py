@@ -157,6 +157,8 @@ def test_events_are_found_by_name(tmp_path):
     wanted = [(i, event) for i, event in enumerate(events) if event.name in names]
     assert list(events.named(*names)) == wanted
     assert len(wanted) == 8
+    with pytest.raises(ValueError, match="no event is called flsh"):
+        list(events.named("flush", "flsh"))
 
 
 def test_an_event_that_no_kernel_knows_is_an_error():

@@ -9,7 +9,6 @@ from grade.scoring.scenario import FOR_EVER, Run, Scenario
 from grade.scoring.workbench import Workbench
 
 SETTLED_NS = 3 * 10**9  # by then the programs have been loaded
-SHARES = {"high": 0.05, "low": 0.15}  # by which a mark may differ from the reference's
 ENOUGH = 0.75  # of the steps
 SEEN = 0.5  # of the steps must have bursts: how many come is decided by both marks
 PAUSE_NS = 15 * 10**6  # least time between two bursts
@@ -114,16 +113,16 @@ def expect_levels(
     step_ms: int,
     last: int,
     mark: str,
-    share: float | None = None,
+    share: float,
 ) -> None:
     """Expect a mark, `high` or `low`, to be close to the reference's in nearly all steps in which
-    the bursts of both show it; share: by how much it may differ, if not as in SHARES. The moment
-    that is told is the first burst that shows another mark."""
+    the bursts of both show it; share: by how much it may differ. The moment that is told is the
+    first burst that shows another mark."""
     step_ns, run = step_ms * 10**6, bench.run(scenario)
     own = levels(run, step_ns, last)
     best = levels(bench.reference(scenario), step_ns, last)
     wanted = {step: getattr(level, mark) for step, level in best.items()}
-    expect_marks(run, own, wanted, mark, share or SHARES[mark], SEEN * len(wanted))
+    expect_marks(run, own, wanted, mark, share, SEEN * len(wanted))
 
 
 def expect_marks(

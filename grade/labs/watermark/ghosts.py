@@ -42,8 +42,9 @@ def reads(run: Run, cache: Cache) -> dict[int, Counter[str]]:
         block = (event.disk, event.block)
         if event.name == "dirtied":
             full.remember(block)
-        elif event.name == "writing" and event.argument:  # it was dirty
-            least.remember(block)
+        elif event.name == "writing":
+            if event.argument:  # it was dirty
+                least.remember(block)
         elif event.disk == run.data_disk and event.block * BLOCK_SECTORS in sectors:
             kinds = found.setdefault(event.time_ns // STEP_NS, Counter())
             kinds[event.name] += 1
@@ -67,7 +68,7 @@ def of_rates(run: Run, cache: Cache) -> dict[int, float]:
     rate is another in some steps."""
     dirtied = Counter(event.time_ns // STEP_NS for _, event in run.events.named("dirtied"))
     marks, found = (cache.most, cache.most), {}
-    for step in range(2, max(dirtied)):
+    for step in range(2, max(dirtied, default=0)):
         factor = min(2, max(0.5, dirtied[step] / max(1, dirtied[step - 1])))
         marks = tuple(min(cache.buffers, mark) for mark in (marks[0] * factor, marks[1] / factor))
         found[step + 1] = min(marks)
