@@ -43,7 +43,7 @@ from grade.scoring.scenario import BEACON_BYTES, BLOCK_SECTORS, STUCK, Run, Scen
 from grade.scoring.watch import watched
 
 MEMORY = "64M"
-CPU_S = 20  # of a processor, a machine: 15 times what the longest takes (grade/host/limits.py)
+CPU_S = 20  # of a processor, a machine: three times what open's takes (grade/host/limits.py)
 CACHE = {
     "kernel/cache/bio.c",
     "kernel/cache/flush.c",

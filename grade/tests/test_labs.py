@@ -46,7 +46,7 @@ HOLES = [(lab, hole) for lab in LABS for hole in lab.holes if hole.function]
 SKELETON_MOST = 20
 MISTAKES_LEAST = 5
 MEMORY_MB, PROCESSOR_S = 512, 120  # of a grading, at most
-ENDLESS_S = 8  # of a processor, in the quick form
+ENDLESS_S = 8  # of a processor: in the quick form, attacks that compute without end are stopped
 A_BOOT = 8000  # events that a machine traces while it works as long as one boots
 
 
@@ -119,8 +119,7 @@ def work() -> dict[tuple[str, str], int]:
 def the_least_work_comes_first(
     work: dict[tuple[str, str], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Gradings ask those tests first whose machines do the least. In the quick form they stop a
-    machine sooner that computes without end."""
+    """Gradings ask those tests first whose machines do the least."""
     choose, ask = grading.chosen, grading.ask
 
     def chosen(lab: Lab, names: str) -> list[grading.Test]:
@@ -135,8 +134,6 @@ def the_least_work_comes_first(
 
     monkeypatch.setattr(grading, "chosen", chosen)
     monkeypatch.setattr(grading, "ask", measured)
-    if not WHOLE:
-        monkeypatch.setattr(workbench, "CPU_S", ENDLESS_S)
 
 
 Enough = Callable[[list[Outcome], grading.Test], bool]
@@ -267,8 +264,14 @@ def test_a_mistake_costs_points_where_it_belongs(
     ("lab", "attack"), [beside_its_lab(lab, one, name=one.name) for lab, one in ATTACKS]
 )
 def test_an_attack_scores_as_it_deserves_and_is_named(
-    lab: Lab, attack: Attack, tmp_path: Path, ends_early: Callable[[Enough], None]
+    lab: Lab,
+    attack: Attack,
+    tmp_path: Path,
+    ends_early: Callable[[Enough], None],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    if not WHOLE:
+        monkeypatch.setattr(workbench, "CPU_S", ENDLESS_S)
     ends_early(lost_more_than(FULL - attack.most, attack.named))
     only = "" if WHOLE else ",".join(sorted(attack.loses))
     record = graded(lab, tree.solution(lab, attack.edits), tmp_path, only)
