@@ -181,8 +181,8 @@ def hidden_only(tests: list[Outcome]) -> set[str]:
 def used() -> tuple[float, float]:
     """Processor seconds and the most memory in MB, of this process and its children.
 
-    The children run one at a time. Linux counts to a process what the one that started it had, so
-    a small child counts as much as this process, and this process as much as the one before it.
+    The children run one at a time. On Linux a process begins with the peak of the process that
+    started it. So a child counts at least as much as this process.
     """
     both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(u.ru_utime + u.ru_stime for u in both), sum(u.ru_maxrss for u in both) / 1024

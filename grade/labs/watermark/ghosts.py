@@ -1,7 +1,7 @@
 """How far the ghost caches are to lower the high mark, worked out from the run's own events.
 
-So a mark is compared with what this run's own reads ask for. Those of another run would be others:
-when a burst of writes comes a little later, other reads of that step hit.
+The reference's run would not do: when a burst of writes comes a little later, other reads of that
+step hit, and other marks are right.
 """
 
 from collections import Counter
@@ -13,8 +13,8 @@ from .bursts import Block, Level, by_step, expect_marks
 from .readers import DONE, STEP_MS, USUAL, Cache
 
 STEP_NS = STEP_MS * 10**6
-SEEN = 2  # steps that must show their mark; a mark that falls shows in a burst at the step itself
-FIRST = 4  # step; until then there are names in the ghosts of programs that were started
+SEEN = 2  # steps must show their mark; more need not, as a burst that a step begins with shows none
+FIRST = 4  # step that is judged; before it, the ghosts have names of programs that were started
 
 
 class Names:
@@ -63,9 +63,11 @@ def bound(kinds: Counter[str], reading: int, most: int) -> int:
 
 
 def of_rates(run: Run, cache: Cache) -> dict[int, float]:
-    """By step, how far the rates at which blocks become dirty may lower the high mark, also where
-    their ratio is upside down. A writer that waits for the disk makes up for it, so even a steady
-    rate is another in some steps."""
+    """By step, the lowest high mark that the rates at which blocks become dirty ask for, whether
+    their ratio is taken as it should be or upside down.
+
+    The writer's rate is steady, but where it has waited for the disk it then catches up.
+    """
     dirtied = Counter(event.time_ns // STEP_NS for _, event in run.events.named("dirtied"))
     marks, found = (cache.most, cache.most), {}
     for step in range(2, max(dirtied, default=0)):
@@ -78,9 +80,10 @@ def of_rates(run: Run, cache: Cache) -> dict[int, float]:
 def expect_bounds(bench: Workbench, scenario: Scenario, reading: int, cache: Cache = USUAL) -> None:
     """Expect the high mark, which begins at its most, to be what the bound allows, to two blocks.
 
-    A step's last burst tells: when the mark falls, more blocks are dirty once, because the update
-    daemon comes late. Steps after one in which a program was started are not looked at, nor those
-    in which the rates, of which another group asks, could lower the mark further.
+    A step's last burst tells: after the mark has fallen, the update daemon may still be busy with
+    the burst before, and more blocks than the mark are dirty when it looks again. Some steps are
+    not judged: those after a step in which a program was started, and those in which the rates
+    could lower the mark further, because another group asks about the rates.
     """
     run = bench.run(scenario)
     started = {event.time_ns // STEP_NS for _, event in run.events.named("named")}
