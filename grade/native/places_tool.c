@@ -8,9 +8,9 @@
  *   ? NOW_NS SECTORS CAME          a write of SECTORS is dispatched at NOW_NS
  *
  * The answer to each question is a line: when the write would begin at the
- * sector CAME; then for each track, from the first on, "THERE BEGIN SECTOR":
+ * sector CAME; then for each track, from the first on, "THERE:BEGIN:SECTOR":
  * when the arm is over the track, and the place on it that comes first, when it
- * begins and its sector; "0 0 0" if none is free. In ns. All places are used at
+ * begins and its sector; "-" if none is free. In ns. All places are used at
  * first.
  *
  *   places_tool DRIVE PLACES       of 8 sectors, in whole cylinders
@@ -53,8 +53,11 @@ static void tell_of(const struct write *w, u64 track)
             at = place * PLACE_SECTORS;
         }
     }
-    u64 there_ns = at ? ask(w, first).there_ns : 0;
-    printf(" %" PRIu64 " %" PRIu64 " %" PRIu64, there_ns, best.begin_ns, at);
+    if (at)
+        printf(" %" PRIu64 ":%" PRIu64 ":%" PRIu64, ask(w, first).there_ns,
+               best.begin_ns, at);
+    else
+        printf(" -");
 }
 
 static void answer(const struct write *w, u64 came)

@@ -191,8 +191,7 @@ def kept_busy(events: Sequence[trace.Event], begin_ns: int, end_ns: int) -> bool
 
 def expect_times(run: Run) -> None:
     """Expect times that agree with the drives and never go back."""
-    times = [event.time_ns for event in run.events]
-    expect(times == sorted(times), "the times of the trace to rise", "they go back")
+    expect(run.events.times_rise(), "the times of the trace to rise", "they go back")
     issued = sorted(carried_out(run), key=lambda r: r.issued_ns)
     late_by_disk: dict[int, list[tuple[Request, int]]] = defaultdict(list)
     for r, ns in zip(issued, late_ns(run, issued), strict=True):

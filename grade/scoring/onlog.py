@@ -7,14 +7,15 @@ the drive at a time (drive_depth=1), of one block (cluster_kb=0).
 """
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from grade.machine.trace import Event
+from grade.machine.trace import Events
 
 SECTORS = 8  # of a block
 TAIL_SECTOR = 1
+OF_REQUESTS = "queued", "placed", "issued", "completed"  # events; their block is a sector
 NOTHING_NS = 150_000  # more than to fill a block with zeros, less than any drive's overhead
 
 
@@ -43,13 +44,13 @@ class Command:
     done_ns: int = 0
 
 
-def dispatched(events: Iterable[Event], disk: int) -> Iterator[Command]:
+def dispatched(events: Events, disk: int) -> Iterator[Command]:
     """The commands of one disk, in order, before it is known which of them did nothing."""
     queued: dict[tuple[int, bool, int], int] = defaultdict(int)  # with their sectors
     placed: dict[tuple[int, bool], int] = {}
     open_: dict[tuple[int, bool], deque[Command]] = defaultdict(deque)
     last = None
-    for number, event in enumerate(events):
+    for number, event in events.named(*OF_REQUESTS):
         if event.disk != disk:
             continue
         key = (event.block, event.write)
@@ -57,7 +58,7 @@ def dispatched(events: Iterable[Event], disk: int) -> Iterator[Command]:
             queued[*key, event.argument] += 1
         elif event.name == "placed":
             placed[key] = event.argument
-        elif event.name in ("issued", "completed"):
+        else:
             if last and not last.done_ns and last.write and last.kind in (Kind.DATA, Kind.MAP):
                 last.done_ns = event.time_ns
             if event.name == "completed":
@@ -81,7 +82,7 @@ def dispatched(events: Iterable[Event], disk: int) -> Iterator[Command]:
             yield last
 
 
-def commands(events: Iterable[Event], disk: int) -> list[Command]:
+def commands(events: Events, disk: int) -> list[Command]:
     """The commands of one disk, in order."""
     found, head = list(dispatched(events, disk)), 0
     for command in found:
@@ -96,7 +97,8 @@ def of_map(commands: list[Command]) -> set[int]:
     return {c.number for c in commands if c.kind is Kind.MAP}
 
 
-def of_log(events: Sequence[Event], disk: int, commands: list[Command]) -> set[int]:
+def of_log(events: Events, disk: int, commands: list[Command]) -> set[int]:
     """The numbers of the events about the log itself: its map's sectors, and its tail."""
-    tail = {i for i, e in enumerate(events) if e.disk == disk and e.block == TAIL_SECTOR}
+    requests = events.named(*OF_REQUESTS)
+    tail = {i for i, e in requests if e.disk == disk and e.block == TAIL_SECTOR}
     return of_map(commands) | tail

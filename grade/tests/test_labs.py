@@ -8,10 +8,10 @@ In the quick form, which every `make test` runs, a mistake is held against one o
 must notice it, such that each group has mistakes to notice. Mistakes and skeletons are graded on
 the twin (grade/scoring/ontwin.py), which does the same in less time.
 
-The full form (`make test T=test_labs.py FULL=1`) asks the machine whether each of a mistake's own
-groups notices it, and all groups about attacks and the skeleton; it also wants every other group to
-be content with a mistake, on the twin, each hole to matter on its own, and scores to be the same
-again. `make test LAB=NAME` runs the full form for one lab.
+The full form (`make test T=test_labs.py FULL=1`) holds a mistake against all groups on the twin:
+its own must notice it, and every other must be content; and against that one group in the machine.
+It asks all groups about attacks and the skeleton, in the machine; it also wants each hole to matter
+on its own, and scores to be the same again. `make test LAB=NAME` runs it for one lab.
 """
 
 import shlex
@@ -40,6 +40,7 @@ from grade.scoring.workbench import Workbench
 NONCE = "7"
 LABS = [lab for lab in labs() if not lab.handed_out and lab.name == (ONE or lab.name)]
 WRONG = [(lab, mistake) for lab in LABS for mistake in mistakes(lab)]
+WRONG_IN_BOTH = [(lab, mistake) for lab, mistake in WRONG if not ontwin.refusal(lab)]
 ATTACKS = [(lab, attack) for lab in LABS for attack in attacks(lab)]
 # A function each: of several new policies one may do the others' work.
 HOLES = [(lab, hole) for lab in LABS for hole in lab.holes if hole.function]
@@ -60,13 +61,19 @@ def one_group_each(lab: Lab) -> dict[str, str]:
     return chosen
 
 
-def beside_its_lab(lab: Lab, *of: Mistake | Attack | Hole, name: str = "") -> ParameterSet:
-    """Parameters of a test. All tests of a lab share a worker, so its reference runs once."""
+def beside_its_lab(
+    lab: Lab, *of: Mistake | Attack | Hole, name: str = "", engine: str = "machine"
+) -> ParameterSet:
+    """Parameters of a test. All tests of a lab with one engine share a worker, so its reference
+    runs once in each."""
     test_id = "-".join((lab.name, name)) if name else lab.name
-    return pytest.param(lab, *of, id=test_id, marks=pytest.mark.xdist_group(lab.name))
+    return pytest.param(lab, *of, id=test_id, marks=pytest.mark.xdist_group(f"{lab.name} {engine}"))
 
 
 each_lab = pytest.mark.parametrize("lab", [beside_its_lab(lab) for lab in LABS])
+each_lab_quickly = pytest.mark.parametrize(
+    "lab", [beside_its_lab(lab, engine="machine" if WHOLE else "twin") for lab in LABS]
+)
 
 
 Known = dict[tuple[type[Workbench], str, Scenario], Run]
@@ -215,7 +222,7 @@ def test_the_reference_has_all_points(
     assert (record.score, record.most) == (FULL, FULL), record.message or lost(record)
 
 
-@each_lab
+@each_lab_quickly
 def test_the_skeleton_builds_boots_and_scores_little(
     lab: Lab, tmp_path: Path, ends_early: Callable[[Enough], None]
 ) -> None:
@@ -242,22 +249,32 @@ def test_a_lab_has_mistakes_enough_to_prove_each_group(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lab", "mistake"), [beside_its_lab(lab, one, name=one.name) for lab, one in WRONG]
+    ("lab", "mistake"), [beside_its_lab(*one, name=one[1].name, engine="twin") for one in WRONG]
 )
 def test_a_mistake_costs_points_where_it_belongs(
     lab: Lab, mistake: Mistake, tmp_path: Path, ends_early: Callable[[Enough], None]
 ) -> None:
     ends_early(its_group_has_lost)
-    files = tree.solution(lab, mistake.edits)
     faster = graded if ontwin.refusal(lab) else on_the_twin
     own = mistake.loses if WHOLE else {one_group_each(lab)[mistake.name]}
-    record = (graded if WHOLE else faster)(lab, files, tmp_path, ",".join(sorted(own)))
+    asked = {group.name for group in lab.groups} - mistake.disturbs if WHOLE else own
+    record = faster(lab, tree.solution(lab, mistake.edits), tmp_path, ",".join(sorted(asked)))
     assert record.status == "graded", record.message  # what does not build loses everywhere
     assert lost(record).keys() == own, record.message or lost(record)
-    others = {group.name for group in lab.groups} - mistake.loses - mistake.disturbs
-    if WHOLE and others:
-        record = faster(lab, files, tmp_path / "others", ",".join(sorted(others)))
-        assert not lost(record), record.message or lost(record)
+
+
+@in_full
+@pytest.mark.parametrize(
+    ("lab", "mistake"), [beside_its_lab(*one, name=one[1].name) for one in WRONG_IN_BOTH]
+)
+def test_a_mistake_is_noticed_in_the_machine_too(
+    lab: Lab, mistake: Mistake, tmp_path: Path, ends_early: Callable[[Enough], None]
+) -> None:
+    ends_early(its_group_has_lost)
+    group = one_group_each(lab)[mistake.name]
+    record = graded(lab, tree.solution(lab, mistake.edits), tmp_path, group)
+    assert record.status == "graded", record.message
+    assert lost(record).keys() == {group}, record.message or lost(record)
 
 
 @pytest.mark.parametrize(

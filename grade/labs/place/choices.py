@@ -14,7 +14,6 @@ from functools import partial
 from tempfile import TemporaryFile
 
 from grade.host.paths import NATIVE
-from grade.machine.trace import Event
 from grade.machine.virtual_log import ENTRIES, Log
 from grade.scoring import onlog
 from grade.scoring.assertions import HALF, Tally, Wrong, expect
@@ -45,7 +44,6 @@ class Choice:
     """A place was chosen. Times are when the head begins to write there."""
 
     command: Command
-    event: Event
     wanted: int  # the first sector of the nearest free place
     wanted_ns: int
     came_ns: int
@@ -131,8 +129,8 @@ def answered(told: str, drive: str) -> Iterator[bytes]:
 
 def read_answer(words: list[bytes], track: int) -> Answer | None:
     """What the tool says of a track. Of most tracks nobody asks."""
-    there_ns, begin_ns, place = words[3 * track : 3 * track + 3]
-    return None if place == b"0" else (int(there_ns), int(begin_ns), int(place))
+    word = words[track]
+    return None if word == b"-" else tuple(map(int, word.split(b":")))
 
 
 def choices(run: Run, drive: str, patience: Patience) -> Iterator[Choice]:
@@ -154,7 +152,6 @@ def choices(run: Run, drive: str, patience: Patience) -> Iterator[Choice]:
         kind = Kind.AWAY if len({at // heads for at in tracks}) > 1 else Kind.BESIDE
         yield Choice(
             c,
-            run.events[c.number],
             *reversed(of_track(track)[1:]),
             int(came),
             Kind.HERE if len(tracks) == 1 else kind,
@@ -184,7 +181,7 @@ def astray(run: Run, choice: Choice, drive: str) -> Wrong:
         f"with the head at {where(c.head, drive)}",
         f"it went to {where(c.sector, drive)}, which begins after {came_ms:.3f} ms"
         + (rule if came_ms < begin_ms else ""),
-        Moment(run.folder.name, c.number, choice.event),
+        Moment(run.folder.name, c.number, run.events[c.number]),
     )
 
 
