@@ -2,6 +2,7 @@
 moments that are told."""
 
 import dataclasses
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,9 @@ from records import packed
 
 from grade.labs.decluster.writes import Dirtying, expect_most_queued, expect_written, first_over
 from grade.labs.elevator.choices import Kind, check, choices, returns
+from grade.labs.watermark import ghosts
 from grade.labs.watermark.bursts import expect_levels
+from grade.labs.watermark.readers import Cache
 from grade.machine.trace import Event
 from grade.scoring.assertions import Wrong
 from grade.scoring.counted import counter, growth
@@ -136,6 +139,61 @@ def test_a_mark_that_is_wrong_is_told_with_the_burst_that_shows_it() -> None:
     with pytest.raises(Wrong, match="no burst of writes that shows it") as told:
         expect_levels(Two([], right), asked, 4000, 1, "low", 0.05)
     assert told.value.moment is None
+
+
+SMALL = Cache(buffers=3, most_percent=34)  # so `full` has room for three names, `least` for two
+
+
+class OfOneFile(Run):
+    """A run whose reader's file is the first four blocks of the data disk."""
+
+    def sectors(self, path: str) -> dict[int, int]:
+        return {8 * block: block for block in range(4)}
+
+
+def test_ghosts_are_hit_as_if_more_or_less_of_the_cache_held_writes() -> None:
+    """Of watermark; what `full` and `least` remember, the oldest first, is behind each event."""
+    told = [
+        ("miss", 0, 0),
+        ("miss", 1, 0),
+        ("miss", 2, 0),  # 0 1 2, 1 2
+        ("hit", 0, 0),  # a ghost hit; 1 2 0, 2 0
+        ("hit", 2, 0),  # none; 1 0 2, 0 2
+        ("dirtied", 9, 0),  # 0 2 9, 0 2
+        ("miss", 0, 0),  # a ghost miss; 2 9 0, 2 0
+        ("miss", 1, 0),  # none; 9 0 1, 0 1
+        ("writing", 9, 0),  # it was clean
+        ("hit", 0, 0),  # none; 9 1 0, 1 0
+        ("writing", 9, 1),  # 9 1 0, 0 9
+        ("hit", 1, 0),  # a ghost hit
+        ("miss", 7, 0),  # another file's
+    ]
+    events = [Event(5, name, DISK, block, 0, arg, False) for name, block, arg in told]
+    later = Event(ghosts.STEP_NS, "miss", DISK, 3, 0, 0, False)
+    found = ghosts.reads(OfOneFile(Scenario("s", ""), Path(), packed([*events, later])), SMALL)
+    assert found[0] == {"hit": 4, "miss": 5, "ghost hit": 2, "ghost miss": 1}
+    assert found[1] == Counter({"miss": 1})
+
+
+def test_the_bound_of_each_reading_is_that_of_its_formula() -> None:
+    """Of watermark: most * (1 - what speaks against more / reads), for 60 hits of 100 reads."""
+    kinds = Counter({"hit": 60, "miss": 40, "ghost hit": 20, "ghost miss": 10})
+    assert [ghosts.bound(kinds, reading, 200) for reading in (0, 1, 2)] == [100, 20, 140]
+    kinds["ghost miss"] = 30
+    assert ghosts.bound(kinds, 1, 200) == 0  # and not less
+
+
+def test_rates_lower_a_mark_by_their_ratio_either_way_up() -> None:
+    """Of watermark: twice as many blocks become dirty in a step as in the one before, then as
+    many, then a tenth."""
+    per_step = {1: 10, 2: 20, 3: 20, 4: 2, 5: 1}
+    events = [
+        Event(step * ghosts.STEP_NS, "dirtied", DISK, block, 0, 0, True)
+        for step, blocks in per_step.items()
+        for block in range(blocks)
+    ]
+    cache = Cache(buffers=100, most_percent=40)
+    assert ghosts.of_rates(run_of(*events), cache) == {3: 20, 4: 20, 5: 40}
 
 
 def test_too_many_writes_in_a_queue_are_told_with_the_moment_when_there_were_so_many() -> None:
