@@ -146,8 +146,8 @@ function slider(parent, tunable) {
   range.oninput = () => say(valueAt(tunable, Number(range.value)));
   range.onchange = () => choose(valueAt(tunable, Number(range.value)));
   number.onchange = () => {
-    range.value = positionOf(tunable, Number(number.value));
     choose(number.value);
+    range.value = positionOf(tunable, valueOf(chosenNow, tunable)); // stays if the number is wrong
   };
 }
 

@@ -236,6 +236,14 @@ def test_a_wrong_address_is_told_and_left_out(
     assert page.value("shown[0].settings") == expected
 
 
+def test_a_wrong_number_is_told_and_moves_nothing(page: Page) -> None:
+    number, slide = (f"at('{kind}-pu.interval_ms')" for kind in ("set", "slide"))
+    before = page.value(f"[chosenNow, {slide}.value, runs.length]")
+    page.value(f"({number}.value = '0', {number}.onchange())")
+    assert page.value("at('problem').textContent").startswith("pu.interval_ms=0: want a whole")
+    assert page.value(f"[chosenNow, {slide}.value, runs.length]") == before
+
+
 def test_a_run_that_cannot_be_made_says_why(page: Page) -> None:
     page.value(
         "new Promise(done => { whenRun = () => done(true);"

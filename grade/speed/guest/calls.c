@@ -6,7 +6,7 @@
  * - Numbers are those of Linux on RISC-V. Error numbers, modes and the flags of
  *   open have Linux's values in Sluice, too.
  * - A program that needs another call is not linked: user/lib's stubs would
- * come in, and the linker finds two of each call.
+ *   come in, and the linker finds two of each call.
  */
 #include "grade/speed/guest/linux.h"
 #include "user/lib.h"

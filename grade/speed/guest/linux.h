@@ -26,9 +26,8 @@ enum linux_call_number {
     LINUX_FINIT_MODULE = 273,
 };
 
-#define LINUX_HERE                                            \
-    ((u64)-100) /* AT_FDCWD: paths begin at the folder in use \
-                 */
+/* AT_FDCWD: paths begin at the folder in use. */
+#define LINUX_HERE ((u64)-100)
 
 /* The result, or -1 with errno set. */
 i64 linux_call(u64 number, u64 a, u64 b, u64 c, u64 d, u64 e);
