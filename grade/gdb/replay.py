@@ -190,6 +190,8 @@ class Replay:
             each.enabled = False
         try:
             if not self.machine or not self.alive() or self.written() > number:
+                if self.machine:
+                    print(f"Making the run again, up to event {number}.", flush=True)
                 self.restart()
             self.reach(number)
         finally:

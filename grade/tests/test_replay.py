@@ -137,6 +137,8 @@ def test_back_and_forth_go_by_event_request_and_decision(toml: Path, kept: Kept)
     commands = ("back", "forth request", "back decision", "forth flush", "at 0", "back nothing")
     done = replay(toml, f"event:{kept.number(start)}", *commands)
     assert stops(done.stdout) == [kept.number(i) for i in at], done.stdout
+    again = re.findall(r"^Making the run again, up to event (\d+)\.$", done.stdout, re.M)
+    assert again[1:] == [str(kept.number(i)) for i in (at[1], at[3])]  # the first is the start
     assert "the trace has events" in done.stdout  # event 0 was overwritten
     assert "nothing: give event, request, decision, or one of queued issued" in done.stdout
 
