@@ -547,10 +547,10 @@ run: all ## boot in virtual time, run the commands DO='iostat ls; sync' and powe
 # One worker more than processors: tests wait for machines and programs a sixth of the time.
 TESTERS = $(shell expr $(JOBS) + 1)
 # T with .py in it is a file or a test in one, else words of tests' names. LAB chooses one
-# lab's proof; then T chooses among its tests.
+# lab's proof; then T chooses among its tests. In full, a file has its tests in the best order.
 TEST_CHOICE = $(if $(value LAB),-n $(TESTERS) $(if $(value T),-k $(call quoted,T)) \
     grade/tests/test_labs.py,$(if $(value T),$(if $(findstring .py,$(value T)),$(if $(filter 1,$(FULL)),\
-    -n $(TESTERS) --dist loadgroup )grade/tests/$(call quoted,T),\
+    -n $(TESTERS) --dist loadgroup --no-loadscope-reorder )grade/tests/$(call quoted,T),\
     -k $(call quoted,T) grade/tests),-n $(TESTERS) --dist loadgroup grade/tests))
 test: all $(if $(value LAB),$(GRADING),native $(TWIN) $(if $(filter 1,$(FULL))$(wildcard build/live/wasm/complete),$(LIVE))) ## run the tests; T='name' or T='test_file.py' selects, FULL=1: labs in full; LAB=name: the proof of one lab
 	$(if $(value LAB),,@$(MAKE) --no-print-directory DEBUG=1 build/debug/kernel/kernel.elf)

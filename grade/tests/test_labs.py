@@ -38,7 +38,11 @@ from grade.scoring.scenario import Run, Scenario
 from grade.scoring.workbench import Workbench
 
 NONCE = "7"
-LABS = [lab for lab in labs() if not lab.handed_out and lab.name == (ONE or lab.name)]
+LONG = ("open", "place", "smooth", "watermark", "decluster")  # to grade; their tests come first
+LABS = sorted(
+    (lab for lab in labs() if not lab.handed_out and lab.name == (ONE or lab.name)),
+    key=lambda lab: LONG.index(lab.name) if lab.name in LONG else len(LONG),
+)
 WRONG = [(lab, mistake) for lab in LABS for mistake in mistakes(lab)]
 WRONG_IN_BOTH = [(lab, mistake) for lab, mistake in WRONG if not ontwin.refusal(lab)]
 ATTACKS = [(lab, attack) for lab in LABS for attack in attacks(lab)]
