@@ -12,17 +12,18 @@ from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple, overload
-
-import numpy as np
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 from grade.host.paths import ROOT
 from grade.machine.guest import MEMORY_START
 
+if TYPE_CHECKING:
+    import numpy as np  # loaded where it is used: what only starts machines does without it
+
 RING = struct.Struct("<QQQQ")
 RECORD = struct.Struct("<QQQIHH")
 FIELDS = "time_ns", "block", "argument", "pid", "number", "disk"
-RECORDS = np.dtype(list(zip(FIELDS, ["<u8", "<u8", "<u8", "<u4", "<u2", "<u2"], strict=True)))
+TYPES = "<u8", "<u8", "<u8", "<u4", "<u2", "<u2"
 AT_ONCE = 1 << 10  # records that are decoded together: a reader may stop early
 MAGIC = 0x6563617274736C75
 WRITE = 1 << 63
@@ -100,19 +101,23 @@ class Events(Sequence[Event]):
     def __iter__(self) -> Iterator[Event]:
         return map(itemgetter(1), self.named(*event_names()))
 
-    def _records(self) -> np.ndarray:
-        return np.frombuffer(self._data, RECORDS)
+    def _records(self) -> "np.ndarray":
+        import numpy as np
+
+        return np.frombuffer(self._data, list(zip(FIELDS, TYPES, strict=True)))
 
     def times_rise(self) -> bool:
         """True if no event has a time before that of an earlier one."""
         times_ns = self._records()["time_ns"]
-        return bool(np.all(times_ns[:-1] <= times_ns[1:]))
+        return bool((times_ns[:-1] <= times_ns[1:]).all())
 
     def named(self, *names: str) -> Iterator[tuple[int, Event]]:
         """The events with these names, each with its number; the others are not decoded.
 
         Raises ValueError for a name that no event has, and IndexError for a record that has none.
         """
+        import numpy as np
+
         called = event_names()
         if strange := set(names) - set(called):
             raise ValueError(f"no event is called {', '.join(sorted(strange))}")
@@ -124,8 +129,8 @@ class Events(Sequence[Event]):
             yield from zip((first + at).tolist(), decoded(some[at]), strict=True)
 
 
-def decoded(records: np.ndarray) -> Iterator[Event]:
-    """The events of records, which are of the type RECORDS."""
+def decoded(records: "np.ndarray") -> Iterator[Event]:
+    """The events of an array of records."""
     time_ns, block, argument, pid, number, disk = (records[name] for name in FIELDS)
     columns = [
         time_ns.tolist(),
