@@ -342,7 +342,7 @@ def test_where_only_what_it_needs_is_solved_the_solution_has_all_points_that_are
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So what a student measures at home does not hang on the other labs' holes; and, with another
-    nonce than all else here that the machine is asked, not on that either."""
+    nonce than the other gradings in the machine here have, not on the nonce either."""
     kernel = kernel_of(in_a_students_tree(lab), tmp_path)
     monkeypatch.setattr(grading, "build", lambda *_: kernel)
     visible = ",".join(group.name for group in lab.groups if not group.hidden)
