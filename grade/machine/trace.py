@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     import numpy as np  # loaded where it is used: what only starts machines does without it
 
 RING = struct.Struct("<QQQQ")
-RECORD = struct.Struct("<QQQIHH")
-FIELDS = "time_ns", "block", "argument", "pid", "number", "disk"
-TYPES = "<u8", "<u8", "<u8", "<u4", "<u2", "<u2"
+# Of a record, with its types, which struct and NumPy call by the same letters.
+FIELDS = {"time_ns": "Q", "block": "Q", "argument": "Q", "pid": "I", "number": "H", "disk": "H"}
+RECORD = struct.Struct("<" + "".join(FIELDS.values()))
 AT_ONCE = 1 << 10  # records that are decoded together: a reader may stop early
 MAGIC = 0x6563617274736C75
 WRITE = 1 << 63
@@ -101,14 +101,15 @@ class Events(Sequence[Event]):
     def __iter__(self) -> Iterator[Event]:
         return map(itemgetter(1), self.named(*event_names()))
 
-    def _records(self) -> "np.ndarray":
+    def records(self) -> "np.ndarray":
+        """All of them as a structured array, with the fields `FIELDS`; nothing is copied."""
         import numpy as np
 
-        return np.frombuffer(self._data, list(zip(FIELDS, TYPES, strict=True)))
+        return np.frombuffer(self._data, [(name, f"<{kind}") for name, kind in FIELDS.items()])
 
     def times_rise(self) -> bool:
         """True if no event has a time before that of an earlier one."""
-        times_ns = self._records()["time_ns"]
+        times_ns = self.records()["time_ns"]
         return bool((times_ns[:-1] <= times_ns[1:]).all())
 
     def named(self, *names: str) -> Iterator[tuple[int, Event]]:
@@ -122,7 +123,7 @@ class Events(Sequence[Event]):
         if strange := set(names) - set(called):
             raise ValueError(f"no event is called {', '.join(sorted(strange))}")
         wanted = np.array([name in names for name in called])
-        records = self._records()
+        records = self.records()
         for first in range(0, len(records), AT_ONCE):
             some = records[first : first + AT_ONCE]
             at = np.flatnonzero(wanted[some["number"]])

@@ -63,12 +63,6 @@ KIB = 1024
 BEFORE = re.compile(rf"^{re.escape(PATH)}:\d+: ", re.M)
 LOG = re.compile(r"^(\d+) (\d+) (\d+)$", re.M)
 WRITE = np.uint64(trace.WRITE)
-RECORD = np.dtype(  # struct trace_record of kernel/measure/trace.h
-    [
-        *(("time", "<u8"), ("block", "<u8"), ("argument", "<u8")),
-        *(("pid", "<u4"), ("event", "<u2"), ("disk", "<u2")),
-    ]
-)
 EVENT = np.dtype(
     [
         ("time_ns", "<i8"),  # since power-on
@@ -308,10 +302,10 @@ def _result(run: Run, done: runs.Ended, kept: Path | None) -> Result:
 def _events(kept: Path, phys: int) -> tuple[int, NDArray[np.void]]:
     """The events in a trace's file, and how many were lost before them."""
     lost, data = trace.ring(kept, phys)
-    found = np.frombuffer(data, RECORD)
+    found = trace.Events(data).records()
     events = np.zeros(len(found), EVENT)
-    events["time_ns"], events["block"] = found["time"], found["block"]
-    events["event"] = np.array(trace.event_names())[found["event"]]
+    for name in ("time_ns", "block", "pid", "disk"):
+        events[name] = found[name]
+    events["event"] = np.array(trace.event_names())[found["number"]]
     events["argument"], events["write"] = found["argument"] & ~WRITE, found["argument"] >= WRITE
-    events["disk"], events["pid"] = found["disk"], found["pid"]
     return lost, events
