@@ -78,26 +78,28 @@ def replayed(log: Log, commands: list[Command]) -> Iterator[Command]:
             told = {block: at for block, at in told.items() if block not in here}
 
 
-def looked_at(answer: Answers, head: int, drive: str, patience_ns: int) -> Iterator[int]:
+def looked_at(answer: Answers, head: int, drive: str, patience_ns: int) -> dict[int, Answer]:
     """The tracks with a free place that the arm looks at, in order. It looks around its cylinder,
     and goes on to the next one if it would be there, and its patience over, before the best place
     so far comes. After the last cylinder comes the first, if no place was found on the way."""
     sectors, heads, cylinders = PARTS[drive]
     cylinder, first = head // sectors // heads, head // sectors % heads
+    looked: dict[int, Answer] = {}
     best, best_ns = NONE, FOR_EVER
     for i in range(heads * cylinders):
         at = (cylinder + i // heads) % cylinders
         track = at * heads + (first + i) % heads
         if best != NONE and at < cylinder and at != best // heads:
-            return
+            break
         if not (of_track := answer(track)):
             continue
         there_ns, begin_ns, _ = of_track
         if there_ns + (patience_ns if at != cylinder else 0) >= best_ns:
-            return
-        yield track
+            break
+        looked[track] = of_track
         if begin_ns < best_ns:
             best, best_ns = track, begin_ns
+    return looked
 
 
 def questions(run: Run, drive: str) -> tuple[list[Command], str]:
@@ -133,6 +135,11 @@ def read_answer(words: list[bytes], track: int) -> Answer | None:
     return None if word == b"-" else tuple(map(int, word.split(b":")))
 
 
+def begins_ns(answer: tuple[int, Answer]) -> int:
+    """When the first free place of a track comes."""
+    return answer[1][1]
+
+
 def choices(run: Run, drive: str, patience: Patience) -> Iterator[Choice]:
     """All choices of places on the data disk since the first beacon, in order."""
     asked, told = questions(run, drive)
@@ -144,15 +151,15 @@ def choices(run: Run, drive: str, patience: Patience) -> Iterator[Choice]:
         if c.head >= nplaces(drive) * SECTORS:
             continue  # the head is past the last track, so that is no track of the disk
         came, *words = answer.split()
-        of_track = partial(read_answer, words)
         patience_ns = patience(c.issued_ns)
-        looked = list(looked_at(of_track, c.head, drive, patience_ns))
-        track = min(looked, key=lambda track: of_track(track)[1])
+        looked = looked_at(partial(read_answer, words), c.head, drive, patience_ns)
+        track, (_, wanted_ns, wanted) = min(looked.items(), key=begins_ns)
         tracks = {c.head // sectors, track, c.sector // sectors}
         kind = Kind.AWAY if len({at // heads for at in tracks}) > 1 else Kind.BESIDE
         yield Choice(
             c,
-            *reversed(of_track(track)[1:]),
+            wanted,
+            wanted_ns,
             int(came),
             Kind.HERE if len(tracks) == 1 else kind,
             c.sector // sectors in looked,
