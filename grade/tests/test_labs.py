@@ -130,6 +130,33 @@ def the_reference_does_the_same_once(
 
 
 @pytest.fixture(scope="session")
+def laid() -> dict[Scenario, list[Path]]:
+    """The disks that were laid out, by what for."""
+    return {}
+
+
+@pytest.fixture(autouse=True)
+def disks_are_laid_out_once(
+    laid: dict[Scenario, list[Path]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """Those of a virtual log take long. A scenario that was played knows its nonce."""
+    make = workbench.make_images
+
+    def copies(scenario: Scenario, folder: Path) -> list[Path]:
+        if not scenario.on_log:
+            return make(scenario, folder)
+        if scenario not in laid:
+            laid[scenario] = make(scenario, tmp_path_factory.mktemp("disks"))
+        for path in laid[scenario][0].parent.iterdir():
+            image.copy(path, folder / path.name)
+        return [folder / path.name for path in laid[scenario]]
+
+    monkeypatch.setattr(workbench, "make_images", copies)
+
+
+@pytest.fixture(scope="session")
 def work() -> dict[tuple[str, str], int]:
     """What the machines of a test did for the reference, in events; by the lab's and its name."""
     return {}

@@ -1,6 +1,7 @@
 """Disks with a virtual log, and the machines that have them."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from random import Random
 
 from grade.machine.virtual_log import (
@@ -114,46 +115,58 @@ class Disk:
         return self.written()
 
 
-def fresh(drive: str, rng: Random, free: int | None = None) -> Lay:
+# What lays out a disk is a value: equal ones lay out the same disk, as often as they are asked.
+
+
+@dataclass(frozen=True)
+class Fresh:
     """A disk whose pieces of the map were written once each, as when it was made; but the blocks
     are anywhere. free: so many blocks past the file system have a place, too, that no more places
     than these are free."""
 
-    def lay(image: bytes) -> bytes:
-        disk = Disk(image, drive, rng)
+    drive: str
+    seed: float
+    free: int | None = None
+
+    def __call__(self, image: bytes) -> bytes:
+        disk = Disk(image, self.drive, Random(self.seed))
         blocks = disk.blocks()
-        if free is not None:
-            nblocks = blocks_on(nplaces(drive)) + SPARE - free
+        if self.free is not None:
+            nblocks = blocks_on(nplaces(self.drive)) + SPARE - self.free
             blocks = {i: image[i * PLACE :][:PLACE].ljust(PLACE, b"\0") for i in range(nblocks)}
         disk.fill(blocks)
         return disk.switched_off()
 
-    return lay
 
-
-def grown(drive: str, rng: Random, tail: bool = True) -> Lay:
+@dataclass(frozen=True)
+class Grown:
     """A disk that was written for some time, so that its map has become a tree. tail: the power was
     switched off, and not cut."""
 
-    def lay(image: bytes) -> bytes:
-        disk = Disk(image, drive, rng)
+    drive: str
+    seed: float
+    tail: bool = True
+
+    def __call__(self, image: bytes) -> bytes:
+        disk = Disk(image, self.drive, Random(self.seed))
         disk.grow()
-        return disk.switched_off() if tail else disk.written()
-
-    return lay
+        return disk.switched_off() if self.tail else disk.written()
 
 
-def changed(drive: str, rng: Random, how: Callable[[Disk], None]) -> Lay:
-    """As grown, with something done to it at the end."""
+@dataclass(frozen=True)
+class Changed:
+    """As Grown, with something done to it at the end."""
 
-    def lay(image: bytes) -> bytes:
-        disk = Disk(image, drive, rng)
+    drive: str
+    seed: float
+    how: Callable[[Disk], None]
+
+    def __call__(self, image: bytes) -> bytes:
+        disk = Disk(image, self.drive, Random(self.seed))
         disk.grow()
         disk.switched_off()
-        how(disk)
+        self.how(disk)
         return disk.written()
-
-    return lay
 
 
 def machine(name: str, drive: str, lay: Lay, lines: list[str], **more: object) -> Scenario:

@@ -3,14 +3,13 @@ use. After each of them goes the sector of the map that tells where it is."""
 
 from dataclasses import replace
 from itertools import pairwise
-from random import Random
 
 from grade.scoring import onlog
 from grade.scoring.example import columns
 from grade.scoring.scenario import Run
 from grade.scoring.setting import PLAIN
 
-from .disks import DRIVE, PARTS, fresh, machine
+from .disks import DRIVE, PARTS, Fresh, machine
 
 BLOCKS = (100, 31, 77, 5, 140, 62, 118, 9)
 DD = "bs=4k count=1 conv=notrunc 2> /dev/null"
@@ -18,7 +17,7 @@ SCENARIO = replace(
     machine(
         "example",
         DRIVE,
-        fresh(DRIVE, Random(1)),
+        Fresh(DRIVE, 1),
         [
             "beacon 1",
             *(f"dd if=/data/f of=/data/g seek={block} skip={block} {DD}" for block in BLOCKS),

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from itertools import takewhile
-from random import Random
 
 from grade.machine.virtual_log import DamagedLogError, Log
 from grade.scoring import onlog
@@ -12,7 +11,7 @@ from grade.scoring.scenario import Run, Scenario
 from grade.scoring.workbench import Workbench
 
 from .choices import replayed
-from .disks import DRIVE, READ, files, grown, machine, nplaces
+from .disks import DRIVE, READ, Grown, files, machine, nplaces
 
 BLOCKS = (480, 540)  # of files
 
@@ -20,7 +19,7 @@ BLOCKS = (480, 540)  # of files
 def reader(bench: Workbench, name: str, tail: bool = True, drive: str = DRIVE) -> Scenario:
     """A machine that starts with a disk that was written for some time, and reads its files."""
     rng = bench.random(name)
-    lay = grown(drive, Random(rng.random()), tail)
+    lay = Grown(drive, rng.random(), tail)
     return machine(name, drive, lay, READ, **files(rng, rng.randrange(*BLOCKS)))
 
 

@@ -7,7 +7,7 @@ from grade.scoring.scenario import Run, Scenario
 from grade.scoring.workbench import Workbench
 
 from .choices import Patience
-from .disks import DRIVE, files, fresh, machine
+from .disks import DRIVE, Fresh, files, machine
 
 WRITES = 750  # for each patience
 USED = 650  # blocks of files, of 855 places
@@ -38,7 +38,7 @@ def writer(
     for part, patience_us in zip(PARTS, patiences_us(bench, name), strict=True):
         lines.append(f"policy set eager.patience_us {patience_us}\nbeacon {part}")
         lines.append(work(rng, writes))
-    lay = fresh(drive, rng, free)
+    lay = Fresh(drive, rng.random(), free)
     return machine(name, drive, lay, [*lines, f"beacon {DONE}"], **files(rng, used))
 
 

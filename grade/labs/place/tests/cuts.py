@@ -1,6 +1,7 @@
 """What was written before a power cut is found after it, and so after the next cut."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from grade.scoring.scenario import Run, Scenario
 from grade.scoring.workbench import Workbench
@@ -23,9 +24,18 @@ def _cut(bench: Workbench, name: str, before: Run | None) -> Scenario:
     return _with_disk_of(before, scenario) if before else scenario
 
 
+@dataclass(frozen=True)
+class Left:
+    """The disk as a run has left it."""
+
+    disk: Path
+
+    def __call__(self, image: bytes) -> bytes:
+        return self.disk.read_bytes()
+
+
 def _with_disk_of(run: Run, scenario: Scenario) -> Scenario:
-    left = (run.folder / "data.after.img").read_bytes()
-    return replace(scenario, on_log=lambda _: left)
+    return replace(scenario, on_log=Left(run.folder / "data.after.img"))
 
 
 def nothing_is_lost_by_two_power_cuts(bench: Workbench) -> None:
