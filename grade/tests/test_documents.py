@@ -186,6 +186,24 @@ def check_boot_argument(word: str) -> None:
         expect(name != "drive" or value in {*kernel.drives, "none"}, f"{word}: no such drive")
 
 
+@cache
+def experiments() -> list[str]:
+    folder = ROOT / "grade" / "experiments"
+    return [path.stem for path in (*folder.glob("*.toml"), *folder.glob("tune/*.toml"))]
+
+
+@cache
+def there() -> dict[str, set[str]]:
+    """What there is, by the variable that names it."""
+    return {
+        "LAB": {lab.name for lab in labs()} | new_labs(),
+        "SIZE": {"quick", "full"},
+        "T": {path.name for path in ROOT.glob("grade/tests/*.py")},
+        "FORMAT": {path.stem for path in ROOT.glob("grade/*/formats/*.py")},
+        "TEST": {group.name for lab in labs() for group in lab.groups} | {"group"},
+    }
+
+
 def check_variable(name: str, value: str) -> None:
     """That the Makefile, or what it runs, has it, and that the value names what there is."""
     in_make = re.search(rf"\b{name}\b", re.sub(r"#.*", "", makefile()))
@@ -199,21 +217,12 @@ def check_variable(name: str, value: str) -> None:
         expect(graded[2] in scenarios(graded[1]), f"RUN={value}: the lab has no such run")
     if PLACEHOLDER.search(value):
         return
-    folder = ROOT / "grade" / "experiments"
-    experiments = [path.stem for path in (*folder.glob("*.toml"), *folder.glob("tune/*.toml"))]
-    there = {
-        "LAB": {lab.name for lab in labs()} | new_labs(),
-        "SIZE": {"quick", "full"},
-        "T": {path.name for path in ROOT.glob("grade/tests/*.py")},
-        "FORMAT": {path.stem for path in ROOT.glob("grade/*/formats/*.py")},
-        "TEST": {group.name for lab in labs() for group in lab.groups} | {"group"},
-    }
     if name == "E":
         own = value.endswith(".toml")  # a reader's
-        found = own or value == "all" or any(stem.startswith(value) for stem in experiments)
+        found = own or value == "all" or any(stem.startswith(value) for stem in experiments())
         expect(found, f"E={value}: no such experiment")
     for one in value.split(",") if name == "TEST" else [value]:
-        expect(name not in there or one in there[name], f"{name}={one}: there is none")
+        expect(one in there().get(name, {one}), f"{name}={one}: there is none")
 
 
 def check_make(line: str) -> None:

@@ -10,9 +10,8 @@ the twin (grade/scoring/ontwin.py), which does the same in less time.
 
 The full form (`make test T=test_labs.py FULL=1`) holds a mistake against all groups on the twin:
 its own must notice it, and every other must be content. In the machine each group must notice one
-of them. It asks the machine, and all groups, about attacks and the skeleton; it also wants each
-hole to matter on its own, and scores to be the same again. `make test LAB=NAME` runs it for one
-lab.
+of them. It asks the machine, and all groups, about attacks; it also wants each hole to matter on
+its own, and scores to be the same again. `make test LAB=NAME` runs it for one lab.
 """
 
 import shlex
@@ -262,13 +261,13 @@ def test_the_reference_has_all_points(
     assert (record.score, record.most) == (FULL, FULL), record.message or lost(record)
 
 
-@each_lab_on("machine" if WHOLE else "twin")
+@each_lab_on("twin")
 def test_the_skeleton_builds_boots_and_scores_little(
     lab: Lab, tmp_path: Path, ends_early: Callable[[Enough], None]
 ) -> None:
     ends_early(lost_more_than(FULL - SKELETON_MOST))
     files = tree.cut(lab, {}) | tree.of_one_student(lab, tree.SAMPLE_STUDENT)
-    if WHOLE or ontwin.refusal(lab):
+    if ontwin.refusal(lab):
         record = graded(lab, files, tmp_path)
     else:
         own = {file: files[file] for file in lab.files}
