@@ -140,7 +140,7 @@ def disks_are_laid_out_once(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    """Those of a virtual log take long. A scenario that was played knows its nonce."""
+    """Disks with a virtual log take long. Equal scenarios, once played, have equal disks."""
     make = workbench.make_images
 
     def copies(scenario: Scenario, folder: Path) -> list[Path]:
@@ -238,6 +238,14 @@ def graded(
     return grading.grade(lab, lambda: whole, folder, nonce, command, only)
 
 
+def graded_faster(
+    lab: Lab, files: dict[str, str], folder: Path, only: str = "", nonce: str = NONCE
+) -> Record:
+    """The same, of the twin if the lab's tests can ask it."""
+    faster = graded if ontwin.refusal(lab) else on_the_twin
+    return faster(lab, files, folder, only, nonce)
+
+
 def lost(record: Record) -> dict[str, list[str]]:
     """What did not get its points, by group."""
     return {
@@ -293,10 +301,10 @@ def test_a_mistake_costs_points_where_it_belongs(
     lab: Lab, mistake: Mistake, tmp_path: Path, ends_early: Callable[[Enough], None]
 ) -> None:
     ends_early(its_group_has_lost)
-    faster = graded if ontwin.refusal(lab) else on_the_twin
     own = mistake.loses if WHOLE else {one_group_each(lab)[mistake.name]}
     asked = {group.name for group in lab.groups} - mistake.disturbs if WHOLE else own
-    record = faster(lab, tree.solution(lab, mistake.edits), tmp_path, ",".join(sorted(asked)))
+    only = ",".join(sorted(asked))
+    record = graded_faster(lab, tree.solution(lab, mistake.edits), tmp_path, only)
     assert record.status == "graded", record.message  # what does not build loses everywhere
     assert lost(record).keys() == own, record.message or lost(record)
 
@@ -354,8 +362,7 @@ def test_each_hole_matters(
 ) -> None:
     monkeypatch.setattr(workbench, "CPU_S", ENDLESS_S)
     ends_early(lost_more_than(0))
-    faster = graded if ontwin.refusal(lab) else on_the_twin
-    record = faster(lab, tree.solution(lab) | tree.with_hole(hole), tmp_path, "")
+    record = graded_faster(lab, tree.solution(lab) | tree.with_hole(hole), tmp_path, "")
     assert record.status == "graded", record.message
     assert record.score < FULL
 
@@ -407,8 +414,7 @@ def test_the_reference_has_all_points_whatever_the_nonce(
     lab: Lab, nonce: str, tmp_path: Path
 ) -> None:
     """On the twin where it can be the lab's machine."""
-    faster = graded if ontwin.refusal(lab) else on_the_twin
-    record = faster(lab, tree.solution(lab), tmp_path, "", nonce)
+    record = graded_faster(lab, tree.solution(lab), tmp_path, "", nonce)
     assert record.score == FULL, lost(record)
 
 

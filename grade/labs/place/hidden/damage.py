@@ -44,7 +44,7 @@ def _off_the_map(s: LogSector, other: LogSector) -> bytes:
 
 
 def _refused(bench: Workbench, name: str, other: Bytes) -> None:
-    """Expect that no kernel starts from a disk with such a sector."""
+    """Expect the start to fail on a disk where a sector of the map has these other bytes."""
     expect_places(bench.run(reader(bench, "tail"), despite_faults=True))  # a whole one is found
     lay = Changed(DRIVE, bench.random(name).random(), Harm(other))
     bench.run(replace(reader(bench, name), on_log=lay, ends=BOOT_FAIL), despite_faults=True)
