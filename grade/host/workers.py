@@ -16,6 +16,7 @@ workers are started, and a command that starts none begins in half the time.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, nullcontext
@@ -54,16 +55,29 @@ def completed(futures: Collection[Future]) -> Iterator[Future]:
     return iter(as_completed(futures)) if futures else iter(())
 
 
+async def connect_once(scheduler: str) -> None:
+    """Connect to the scheduler, with the settings a client has by default, and leave it."""
+    from distributed import Security
+    from distributed.comm import connect
+
+    settings = Security().get_connection_args("client")
+    comm = await connect(scheduler, timeout=CONNECT_S, **settings)
+    await comm.close()
+
+
 @contextmanager
 def of_cluster(scheduler: str) -> Iterator[Client]:
     """A client of the cluster whose scheduler is at the address."""
     from distributed import Client
 
+    # Whatever is wrong with the address shows here, before there is a client. For a client that
+    # could not connect is not always closed: it closes itself when it is collected as garbage, and
+    # if that happens while another one starts, both wait for the same lock for ever.
     try:
-        client = Client(scheduler, timeout=CONNECT_S)
-    except (OSError, ValueError) as error:
-        raise NoWorkers(f"no scheduler at {scheduler}: {error}") from None
-    with client:
+        asyncio.run(connect_once(scheduler))
+    except Exception as error:
+        raise NoWorkers(f"no scheduler at {scheduler}: {error or repr(error)}") from None
+    with Client(scheduler, timeout=CONNECT_S) as client:
         expect_grade(f"the scheduler at {scheduler}", client.run_on_scheduler(eval, HAS_GRADE))
         try:
             client.wait_for_workers(1, timeout=WAIT_S)

@@ -1,5 +1,6 @@
 """Runs made by a Dask cluster: the same bytes, whoever makes them and whoever dies."""
 
+import gc
 import json
 import os
 import signal
@@ -165,9 +166,12 @@ def test_a_cluster_that_is_not_there_or_is_empty_is_named(
     experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workers, "CONNECT_S", 0.5)
-    for address in ("tcp://127.0.0.1:1", "nonsense://x"):
-        with pytest.raises(workers.NoWorkers, match=f"no scheduler at {address}"):
+    nobody = "127.0.0.1:1"
+    for address in (f"tcp://{nobody}", f"tls://{nobody}", f"ws://{nobody}", "nonsense://x", "x"):
+        with pytest.raises(workers.NoWorkers, match=f"no scheduler at {address}: ."):
             make(experiment, tmp_path, address)
+    left = [one for one in gc.get_objects() if type(one) is Client and one.status != "closed"]
+    assert not left, "they close themselves at any time, and hang where another one is starting"
     monkeypatch.undo()
     monkeypatch.setattr(workers, "WAIT_S", 0.5)
     with (
