@@ -1,5 +1,6 @@
 """Fixtures of the tests, and the line that reproduces a failure."""
 
+import gc
 import shlex
 import sys
 from collections.abc import Callable, Iterator
@@ -119,6 +120,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if item.get_closest_marker("xdist_group") and "@" not in item.nodeid:
                 raise pytest.UsageError(f"{item.nodeid}: this xdist does not go with this pytest")
+
+
+def pytest_collection_finish() -> None:
+    """What is there by now, thousands of tests and what they import, stays until the end: do not
+    search it for garbage again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
