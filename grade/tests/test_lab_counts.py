@@ -10,8 +10,8 @@ from records import packed
 
 from grade.labs.decluster.writes import Dirtying, expect_most_queued, expect_written, first_over
 from grade.labs.elevator.choices import Kind, check, choices, returns
-from grade.labs.watermark import ghosts
-from grade.labs.watermark.bursts import expect_levels
+from grade.labs.watermark import formulas, ghosts
+from grade.labs.watermark.bursts import by_step, expect_marks
 from grade.labs.watermark.readers import Cache
 from grade.machine.trace import Event
 from grade.scoring.assertions import Wrong
@@ -112,33 +112,38 @@ def burst(second: float, dirty: int, left: int) -> list[Event]:
     return made + [Event(at_ns + 10**8, "writing", DISK, block, 0, 1, True) for block in written]
 
 
-class Two:
-    """A workbench for which both kernels have run already."""
-
-    def __init__(self, own: list[Event], best: list[Event]) -> None:
-        self.own, self.best = (Seen(Scenario("s", ""), Path(), packed(one)) for one in (own, best))
-
-    def run(self, scenario: Scenario) -> Run:
-        return self.own
-
-    def reference(self, scenario: Scenario) -> Run:
-        return self.best
-
-
 def test_a_mark_that_is_wrong_is_told_with_the_burst_that_shows_it() -> None:
     """One of watermark's bursts in each of two steps of 4 s."""
-    right = burst(5, 100, 0) + burst(9, 60, 0)
-    asked = Scenario("s", "")
-    expect_levels(Two(right, right), asked, 4000, 1, "high", 0.05)
+    run = Seen(Scenario("s", ""), Path(), packed(burst(5, 100, 0) + burst(9, 80, 0)))
+    shown = by_step(run, 4 * 10**9, 1)
+    expect_marks(run, shown, {1: 99, 2: 79}, "high", 0.05, 2)
     with pytest.raises(Wrong, match=r"1: 99, 2: 59; found 1: 99, 2: 79") as told:
-        expect_levels(Two(burst(5, 100, 0) + burst(9, 80, 0), right), asked, 4000, 1, "high", 0.05)
+        expect_marks(run, shown, {1: 99, 2: 59}, "high", 0.05, 2)
     assert (told.value.moment.event.name, told.value.moment.event.time_ns) == (
         "writing",
         9_100_000_000,
     )
     with pytest.raises(Wrong, match="no burst of writes that shows it") as told:
-        expect_levels(Two([], right), asked, 4000, 1, "low", 0.05)
+        expect_marks(run, {}, {1: 0}, "low", 0.05, 1)
     assert told.value.moment is None
+
+
+def test_marks_follow_the_rates_of_their_own_run() -> None:
+    """Of watermark. In a step each factor is at most 2, at least 1/2."""
+    events = []
+    for step, (dirty, written) in enumerate([(9, 4), (10, 10), (20, 5), (20, 20), (5, 0)]):
+        at_ns = step * formulas.STEP_NS
+        events += [Event(at_ns, "dirtied", DISK, block, 0, 0, True) for block in range(dirty)]
+        for name in ("queued", "issued", "completed"):
+            events += [Event(at_ns, name, DISK, 8 * one, 0, 8, True) for one in range(written)]
+    marks = formulas.by_rates(run_of(*events), 5, cache=formulas.Cache(1000, 100, 50))
+    assert [(now, of.high, of.low) for now, of in marks] == [
+        (1, 100, 50),
+        (2, 100, 50),
+        (3, 50, 25),  # 10/20; 10/20 5/10, bounded
+        (4, 50, 50),  # 20/20; 20/20 20/5, bounded
+        (5, 100, 25),  # 20/5, bounded; 20/5 0/20, bounded
+    ]
 
 
 SMALL = Cache(buffers=3, most_percent=34)  # so `full` has room for three names, `least` for two

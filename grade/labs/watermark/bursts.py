@@ -5,12 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from grade.machine.trace import Event
-from grade.scoring.scenario import FOR_EVER, Run, Scenario
-from grade.scoring.workbench import Workbench
+from grade.scoring.scenario import FOR_EVER, Run
 
 SETTLED_NS = 3 * 10**9  # by then the programs have been loaded
 ENOUGH = 0.75  # of the steps
-SEEN = 0.5  # of the steps must have bursts: how many come is decided by both marks
 PAUSE_NS = 15 * 10**6  # least time between two bursts
 
 Block = tuple[int, int]  # disk, number
@@ -32,6 +30,16 @@ class Burst:
     @property
     def time_ns(self) -> int:
         return self.first.time_ns
+
+    @property
+    def high(self) -> int:
+        """The high mark, as far as the burst shows it."""
+        return self.before - 1
+
+    @property
+    def low(self) -> int:
+        """The low mark, as far as the burst shows it."""
+        return self.left
 
 
 def bursts(run: Run, start_ns: int = 0, end_ns: int = FOR_EVER) -> Iterator[Burst]:
@@ -55,51 +63,20 @@ def bursts(run: Run, start_ns: int = 0, end_ns: int = FOR_EVER) -> Iterator[Burs
         yield burst
 
 
-@dataclass(frozen=True)
-class Level:
-    """The marks between two steps, as far as bursts show them.
+def by_step(run: Run, step_ns: int, last: int) -> dict[int, Burst]:
+    """The last burst of each step with writes, until beacon `last`; but for those that a step
+    begins with.
 
-    highest: the burst before which the most blocks were dirty; lowest: the one that left the
-    fewest.
+    A step begins when the time since power-on is a multiple of step_ns, or a little later. Only its
+    last burst shows its marks: after a mark has fallen, the update daemon may still be busy with
+    the burst before, and more blocks than the mark are dirty when it looks again.
     """
-
-    step: int
-    highest: Burst
-    lowest: Burst
-
-    @property
-    def high(self) -> int:
-        return self.highest.before - 1
-
-    @property
-    def low(self) -> int:
-        return self.lowest.left
-
-    def shown_by(self, mark: str) -> Event:
-        """The beginning of the burst that shows a mark."""
-        return {"high": self.highest, "low": self.lowest}[mark].first
-
-
-def levels(run: Run, step_ns: int, last: int) -> dict[int, Level]:
-    """The marks in each step with writes, until beacon `last`.
-
-    A step begins when the time since power-on is a multiple of step_ns, or a little later.
-    """
-    found: dict[int, Level] = {}
-    for step, burst in by_step(run, step_ns, last):
-        was = found.get(step, Level(step, burst, burst))
-        highest = max(was.highest, burst, key=lambda one: one.before)
-        lowest = min(was.lowest, burst, key=lambda one: one.left)
-        found[step] = Level(step, highest, lowest)
-    return found
-
-
-def by_step(run: Run, step_ns: int, last: int) -> Iterator[tuple[int, Burst]]:
-    """The bursts until beacon `last`, each with its step, but for those that a step begins with."""
+    found = {}
     for burst in bursts(run, SETTLED_NS, run.beacon(last)):
         step, since_ns = divmod(burst.time_ns, step_ns)
         if since_ns > step_ns // 20:
-            yield step, burst
+            found[step] = burst
+    return found
 
 
 def close(value: int, wanted: int, share: float) -> bool:
@@ -107,36 +84,25 @@ def close(value: int, wanted: int, share: float) -> bool:
     return abs(value - wanted) <= max(2, share * wanted)
 
 
-def expect_levels(
-    bench: Workbench,
-    scenario: Scenario,
-    step_ms: int,
-    last: int,
-    mark: str,
-    share: float,
-) -> None:
-    """Expect a mark, `high` or `low`, to be close to the reference's in nearly all steps in which
-    the bursts of both show it; share: by how much it may differ. The moment that is told is the
-    first burst that shows another mark."""
-    step_ns, run = step_ms * 10**6, bench.run(scenario)
-    own = levels(run, step_ns, last)
-    best = levels(bench.reference(scenario), step_ns, last)
-    wanted = {step: getattr(level, mark) for step, level in best.items()}
-    expect_marks(run, own, wanted, mark, share, SEEN * len(wanted))
+def wrong(own: dict[int, Burst], wanted: dict[int, int], mark: str, share: float) -> list[int]:
+    """The steps whose mark is not close to what is wanted, of those that show it."""
+    seen = (step for step in wanted if step in own)
+    return [step for step in seen if not close(getattr(own[step], mark), wanted[step], share)]
 
 
 def expect_marks(
-    run: Run, own: dict[int, Level], wanted: dict[int, int], mark: str, share: float, seen: float
+    run: Run, own: dict[int, Burst], wanted: dict[int, int], mark: str, share: float, seen: float
 ) -> None:
     """Expect a mark, `high` or `low`, to be close to what is wanted, by step, in nearly all steps
-    that show it; seen: how many steps must show it at least."""
+    that show it; share: by how much it may differ; seen: how many steps must show it at least. The
+    moment that is told is the first burst that shows another mark."""
     came = {step: getattr(own[step], mark) for step in wanted if step in own}
-    wrong = [step for step, blocks in came.items() if not close(blocks, wanted[step], share)]
+    astray = wrong(own, wanted, mark, share)
     run.expect(
-        len(came) >= seen and len(came) - len(wrong) >= ENOUGH * len(came),
+        len(came) >= seen and len(came) - len(astray) >= ENOUGH * len(came),
         f"the {mark} mark in each step, as step: blocks, to be {told(wanted)}",
         told(came),
-        own[wrong[0]].shown_by(mark) if wrong else None,
+        own[astray[0]].first if astray else None,
     )
 
 

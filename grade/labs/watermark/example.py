@@ -4,7 +4,7 @@
 from grade.scoring.example import columns
 from grade.scoring.scenario import Run, Scenario
 
-from .bursts import levels
+from .bursts import by_step
 
 RATES = (10, 20, 40, 20)
 STEP_S = 10
@@ -30,7 +30,7 @@ SCENARIO = Scenario(
 def told(run: Run) -> str:
     """How many blocks were dirty when writing began, and when it ended, in each step."""
     rows = []
-    for level in levels(run, STEP_S * 10**9, LAST).values():
-        picture = "." * (level.low // DRAWN) + "#" * ((level.high - level.low) // DRAWN)
-        rows.append([f"{level.step * STEP_S} s", level.high, level.low, picture])
+    for step, burst in by_step(run, STEP_S * 10**9, LAST).items():
+        picture = "." * (burst.low // DRAWN) + "#" * ((burst.high - burst.low) // DRAWN)
+        rows.append([f"{step * STEP_S} s", burst.high, burst.low, picture])
     return columns(["from", "high mark", "low mark", ". up to the low, # up to the high"], rows)

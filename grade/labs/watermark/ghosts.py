@@ -9,7 +9,7 @@ from collections import Counter
 from grade.scoring.scenario import BLOCK_SECTORS, Run, Scenario
 from grade.scoring.workbench import Workbench
 
-from .bursts import Block, Level, by_step, expect_marks
+from .bursts import Block, by_step, expect_marks
 from .readers import DONE, STEP_MS, USUAL, Cache
 
 STEP_NS = STEP_MS * 10**6
@@ -80,10 +80,8 @@ def of_rates(run: Run, cache: Cache) -> dict[int, float]:
 def expect_bounds(bench: Workbench, scenario: Scenario, reading: int, cache: Cache = USUAL) -> None:
     """Expect the high mark, which begins at its most, to be what the bound allows, to two blocks.
 
-    A step's last burst tells: after the mark has fallen, the update daemon may still be busy with
-    the burst before, and more blocks than the mark are dirty when it looks again. Some steps are
-    not judged: those after a step in which a program was started, and those in which the rates
-    could lower the mark further, because another group asks about the rates.
+    Some steps are not judged: those after a step in which a program was started, and those in which
+    the rates could lower the mark further, because another group asks about the rates.
     """
     run = bench.run(scenario)
     started = {event.time_ns // STEP_NS for _, event in run.events.named("named")}
@@ -98,5 +96,4 @@ def expect_bounds(bench: Workbench, scenario: Scenario, reading: int, cache: Cac
         for step, blocks in bounds.items()
         if step - 1 not in started and FIRST <= step <= last and blocks < rates.get(step, 0)
     }
-    shown = {step: Level(step, burst, burst) for step, burst in by_step(run, STEP_NS, DONE)}
-    expect_marks(run, shown, wanted, "high", 0, SEEN)
+    expect_marks(run, by_step(run, STEP_NS, DONE), wanted, "high", 0, SEEN)

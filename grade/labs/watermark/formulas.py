@@ -1,0 +1,108 @@
+"""The marks that the formulas ask for, worked out from the rates in a run's own trace.
+
+The solution's run would not do: when its bursts come a little sooner, more blocks have been written
+by the end of a step, and other low marks are right.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from grade.scoring.scenario import BLOCK_SECTORS, Run, Scenario
+from grade.scoring.workbench import Workbench
+
+from .bursts import by_step, expect_marks, wrong
+
+STEP_MS = 4000
+STEP_NS = STEP_MS * 10**6
+DONE = 1  # beacon
+FIRST = 3  # step whose marks may differ from those at first: two steps before it have been counted
+MOST_BY = 2.0  # by which a step multiplies or divides a mark at most
+WITHOUT_BOUNDS = float("inf")
+# Of a mark, by which it may differ. At the slowest rate a step counts 28 blocks; two of them may be
+# counted a step sooner or later.
+SHARE = 0.1
+SEEN = 1 / 3  # of the steps must have bursts: under the slowest rate one in three has
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A cache of so many buffers, and where its marks begin, in blocks."""
+
+    buffers: int = 1000
+    high: int = 100
+    low: int = 50
+
+    @property
+    def args(self) -> str:
+        """Boot arguments. No reads lower the high mark, because there is no reader."""
+        return (
+            f"write=delayed update=awol awol.reading=2 nbuf={self.buffers}"
+            f" awol.high_percent={100 * self.high // self.buffers}"
+            f" awol.low_percent={100 * self.low // self.high}"
+            f" awol.step_ms={STEP_MS} awol.age_ms=60000"
+        )
+
+
+CACHE = Cache()
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The two marks, in blocks."""
+
+    high: float
+    low: float
+
+
+def ratio(a: int, b: int) -> float:
+    """a / b, where 0 / 0 is 1."""
+    if a == b:
+        return 1
+    return a / b if b else float("inf")
+
+
+def step(mark: float, by: float, most_by: float) -> float:
+    """The mark, multiplied by no more than it may be."""
+    return mark * max(1 / most_by, min(by, most_by))
+
+
+def cleaned(run: Run) -> Counter[int]:
+    """How many blocks have been written in each step."""
+    found: Counter[int] = Counter()
+    for request in run.requests:
+        if request.write:
+            found[request.completed_ns // STEP_NS] += request.sectors // BLOCK_SECTORS
+    return found
+
+
+def by_rates(
+    run: Run, last: int, most_by: float = MOST_BY, cache: Cache = CACHE
+) -> Iterator[tuple[int, Marks]]:
+    """The marks in each step until this one."""
+    d = Counter(event.time_ns // STEP_NS for _, event in run.events.named("dirtied"))
+    c = cleaned(run)
+    high, low = float(cache.high), float(cache.low)
+    for now in range(1, last + 1):
+        if now >= FIRST:
+            by = ratio(d[now - 2], d[now - 1])
+            high = max(1, min(step(high, by, most_by), cache.buffers))
+            by *= ratio(c[now - 1], c[now - 2])
+            low = min(step(low, by, most_by), cache.buffers)
+        yield now, Marks(high, min(low, high))
+
+
+def expect_followed(
+    bench: Workbench, scenario: Scenario, mark: str, bounds: tuple[float, ...] = (MOST_BY,)
+) -> None:
+    """Expect a mark, `high` or `low`, to be what the formula makes of the rates, in nearly all
+    steps that show it; bounds: by how much a step may change it, of which one has to fit."""
+    run = bench.run(scenario)
+    last = run.beacon(DONE) // STEP_NS
+    shown = by_step(run, STEP_NS, DONE)
+    models = (
+        {now: int(getattr(marks, mark)) for now, marks in by_rates(run, last, most_by)}
+        for most_by in bounds
+    )
+    wanted = min(models, key=lambda model: len(wrong(shown, model, mark, SHARE)))
+    expect_marks(run, shown, wanted, mark, SHARE, SEEN * last)
