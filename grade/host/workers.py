@@ -10,13 +10,12 @@ scheduler are started in built trees like this one, and need share no disk:
 Programs of .venv find grade/ of the tree that .venv is in, wherever they are started, because
 grade/setup.sh has arranged it. Programs of another Python do not; the error message names them.
 
-To import distributed takes as long as all else that a command imports. So it is imported where
-workers are started, and a command that starts none begins in half the time.
+To import distributed takes as long as all else that a command imports. So it is imported, with
+asyncio, where workers are started, and a command that starts none begins in half the time.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, nullcontext
@@ -68,6 +67,8 @@ async def connect_once(scheduler: str) -> None:
 @contextmanager
 def of_cluster(scheduler: str) -> Iterator[Client]:
     """A client of the cluster whose scheduler is at the address."""
+    import asyncio
+
     from distributed import Client
 
     # Whatever is wrong with the address shows here, before there is a client. For a client that

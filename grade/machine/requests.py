@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 
 from grade.machine.trace import Event
 
+HANDLED = ("queued", "placed", "issued", "completed", "failed")  # events that tell of requests
+
 
 @dataclass(slots=True)
 class Request:
@@ -130,13 +132,7 @@ class Pairing:
 def pair(events: Iterable[Event]) -> Pairing:
     """The requests of a trace: those that were completed, in that order, and the rest."""
     pairing = Pairing()
-    handlers = {
-        "queued": pairing.on_queued,
-        "placed": pairing.on_placed,
-        "issued": pairing.on_issued,
-        "completed": pairing.on_completed,
-        "failed": pairing.on_failed,
-    }
+    handlers = {name: getattr(pairing, f"on_{name}") for name in HANDLED}
     for event in events:
         handler = handlers.get(event.name)
         if handler:

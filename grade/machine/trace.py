@@ -8,8 +8,9 @@ as the kernel's struct trace_record.
 import mmap
 import re
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
+from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, overload
@@ -94,9 +95,10 @@ class Events(Sequence[Event]):
             if step != 1:
                 raise ValueError(f"events in steps of {step}")
             return Events(self._data[first * RECORD.size : end * RECORD.size])
-        index = range(len(self))[at]
-        (event,) = self[index : index + 1]
-        return event
+        at = range(len(self))[at] * RECORD.size
+        time_ns, block, argument, pid, number, disk = RECORD.unpack_from(self._data, at)
+        name, write = event_names()[number], argument >= WRITE
+        return Event(time_ns, name, disk, block, pid, argument & (WRITE - 1), write)
 
     def __iter__(self) -> Iterator[Event]:
         return map(itemgetter(1), self.named(*event_names()))
@@ -124,10 +126,20 @@ class Events(Sequence[Event]):
             raise ValueError(f"no event is called {', '.join(sorted(strange))}")
         wanted = np.array([name in names for name in called])
         records = self.records()
-        for first in range(0, len(records), AT_ONCE):
+
+        def found(first: int) -> Iterator[tuple[int, Event]]:
             some = records[first : first + AT_ONCE]
             at = np.flatnonzero(wanted[some["number"]])
-            yield from zip((first + at).tolist(), decoded(some[at]), strict=True)
+            return zip((first + at).tolist(), decoded(some[at]), strict=True)
+
+        return chain.from_iterable(map(found, range(0, len(records), AT_ONCE)))
+
+
+def called(events: Iterable[Event], *names: str) -> Iterator[Event]:
+    """The events with these names."""
+    if isinstance(events, Events):
+        return map(itemgetter(1), events.named(*names))
+    return (event for event in events if event.name in names)
 
 
 def decoded(records: "np.ndarray") -> Iterator[Event]:

@@ -8,10 +8,11 @@ beginning count as queued.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from grade.machine.trace import Event
+from grade.machine.trace import Event, called
 
 MOST_BINS = 1000
 MS = 10**6
+COUNTED = ("queued", "completed", "flush")  # events
 STEPS = (1, 2, 5)  # of the bins' widths, times a power of ten
 HEAT_BITS = 3  # a bucket of response times keeps so many of their first bits
 
@@ -138,7 +139,7 @@ def gather(events: Sequence[Event], lost: int, start_ms: int, end_ms: int) -> di
     width_ms = bin_width_ms(end_ms - start_ms)
     bins = -(-(end_ms - start_ms) // width_ms) or 1
     gatherer = Gatherer(start_ms * MS, width_ms * MS, bins)
-    for event in events:
+    for event in called(events, *COUNTED):
         if event.time_ns < gatherer.start_ns:
             gatherer.before(event)
         elif event.time_ns < end_ms * MS:

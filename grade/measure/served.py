@@ -19,8 +19,8 @@ from itertools import pairwise
 from operator import attrgetter
 
 from grade.host.paths import NATIVE
-from grade.machine.requests import Request, pair
-from grade.machine.trace import Event
+from grade.machine.requests import HANDLED, Request, pair
+from grade.machine.trace import Event, called
 from grade.measure.check import size_bytes
 from grade.measure.schema import Run
 
@@ -76,11 +76,11 @@ def key(e: Event) -> Key:
     return e.time_ns, e.disk, e.write, e.block
 
 
-def gathered(events: list[Event]) -> list[Command]:
+def gathered(events: Sequence[Event]) -> list[Command]:
     """The commands that were completed, in the order in which that was."""
-    places = {key(e): e.argument for e in events if e.name == "placed"}
+    places = {key(e): e.argument for e in called(events, "placed")}
     groups: dict[int, list[Request]] = defaultdict(list)
-    for request in pair(events).done:
+    for request in pair(called(events, *HANDLED)).done:
         groups[request.command].append(request)
     commands = []
     for group in groups.values():
@@ -101,19 +101,19 @@ def gathered(events: list[Event]) -> list[Command]:
     return sorted(commands, key=lambda c: (c.completed_ns, c.issued_ns))
 
 
-def of_log(events: list[Event], disk: int, found: list[Command]) -> list[Command]:
+def of_log(events: Sequence[Event], disk: int, found: list[Command]) -> list[Command]:
     """All commands of a disk with a virtual log, in their order; found: those that have requests.
     A read of what was never written is none of the drive's."""
-    places = {key(e): e.argument for e in events if e.name == "placed"}
+    places = {key(e): e.argument for e in called(events, "placed")}
     requests = {c.issued_ns: c.requests for c in found}
-    commands = []
-    for e in events:
-        if e.name != "issued" or e.disk != disk:
+    ended_ns, commands = events[-1].time_ns, []
+    for e in called(events, "issued"):
+        if e.disk != disk:
             continue
         own = requests.get(e.time_ns, [])
         if own and not e.write and own[0].completed_ns - e.time_ns < SOON_NS:
             continue
-        physical, ended_ns = places.get(key(e), e.block), events[-1].time_ns
+        physical = places.get(key(e), e.block)
         row = (disk, e.write, own, physical, e.argument, e.time_ns, ended_ns)
         commands.append(Command(*row, ends=False))
     for c, after in pairwise(commands):
@@ -202,6 +202,6 @@ def commands(run: Run, events: Sequence[Event]) -> dict[int, list[Command]]:
     for disk, served in disks.items():
         if run.config["data" if disk else "root"]["log_places"]:
             served[:] = of_log(events, disk, served)
-        sought = [e for e in events if e.name == "sought" and e.disk == disk]
+        sought = [e for e in called(events, "sought") if e.disk == disk]
         serve(run, disk, served, sought)
     return dict(disks)

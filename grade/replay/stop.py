@@ -14,6 +14,7 @@ Three things keep the run the same, to the instruction:
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -47,7 +48,7 @@ def record(kept: Made, config: Config, folder: Path) -> None:
     memory.unlink()
     if trace_file.read_bytes() != kept.trace.read_bytes():
         raise Differs("the run has another trace while QEMU records it: this is an error of QEMU")
-    rr.replace(kept.rr)
+    shutil.move(rr, kept.rr)  # which may be on another file system
 
 
 def session(

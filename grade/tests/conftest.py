@@ -1,13 +1,17 @@
 """Fixtures of the tests, and the line that reproduces a failure."""
 
 import gc
+import os
 import shlex
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import either
+import psutil
 import pytest
 from browser import Page
 
@@ -20,6 +24,8 @@ from grade.machine.qemu import Config, Disk, Machine, Result, run_rc
 # kept, also where the environment wants no bytecode beside the sources. Programs that tests start
 # do as the environment says.
 sys.dont_write_bytecode, sys.pycache_prefix = False, str(BUILD / "pycache")
+
+ROOM_BYTES = 8 << 30
 
 MakeImage = Callable[..., Path]
 Boot = Callable[..., Machine]
@@ -120,6 +126,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if item.get_closest_marker("xdist_group") and "@" not in item.nodeid:
                 raise pytest.UsageError(f"{item.nodeid}: this xdist does not go with this pytest")
+
+
+def pytest_configure() -> None:
+    """Tests make files for seconds, gigabytes in all: in memory, if it has room for many more than
+    there are at a time. So they cost the host less, and nothing waits for its disk."""
+    memory = Path("/dev/shm")
+    if "TMPDIR" not in os.environ and memory.is_dir():
+        room = min(shutil.disk_usage(memory).free, psutil.virtual_memory().available)
+        if room >= ROOM_BYTES:
+            os.environ["TMPDIR"] = str(memory)  # for the workers and for all commands, too
+            tempfile.tempdir = None
 
 
 def pytest_collection_finish() -> None:

@@ -136,13 +136,15 @@ def test_marks_follow_the_rates_of_their_own_run() -> None:
         events += [Event(at_ns, "dirtied", DISK, block, 0, 0, True) for block in range(dirty)]
         for name in ("queued", "issued", "completed"):
             events += [Event(at_ns, name, DISK, 8 * one, 0, 8, True) for one in range(written)]
-    marks = formulas.by_rates(run_of(*events), 5, cache=formulas.Cache(1000, 100, 50))
+    marks = formulas.by_rates(run_of(*events), 7, cache=formulas.Cache(1000, 100, 50))
     assert [(now, of.high, of.low) for now, of in marks] == [
         (1, 100, 50),
         (2, 100, 50),
         (3, 50, 25),  # 10/20; 10/20 5/10, bounded
         (4, 50, 50),  # 20/20; 20/20 20/5, bounded
         (5, 100, 25),  # 20/5, bounded; 20/5 0/20, bounded
+        (6, 200, 50),  # 5/0, bounded; 5/0 0/0, bounded
+        (7, 200, 50),  # nothing
     ]
 
 

@@ -19,10 +19,11 @@ DONE = 1  # beacon
 FIRST = 3  # step whose marks may differ from those at first: two steps before it have been counted
 MOST_BY = 2.0  # by which a step multiplies or divides a mark at most
 WITHOUT_BOUNDS = float("inf")
+LARGE = 32768.0
 # Of a mark, by which it may differ. At the slowest rate a step counts 28 blocks; two of them may be
 # counted a step sooner or later.
 SHARE = 0.1
-SEEN = 1 / 3  # of the steps must have bursts: under the slowest rate one in three has
+SEEN = 1 / 3  # of the steps must have bursts: under the slowest rate one in two has
 
 
 @dataclass(frozen=True)
@@ -56,10 +57,10 @@ class Marks:
 
 
 def ratio(a: int, b: int) -> float:
-    """a / b, where 0 / 0 is 1."""
+    """a / b, where 0 / 0 is 1, and finite."""
     if a == b:
         return 1
-    return a / b if b else float("inf")
+    return a / b if b else LARGE
 
 
 def step(mark: float, by: float, most_by: float) -> float:
