@@ -121,10 +121,10 @@ class Events(Sequence[Event]):
         """
         import numpy as np
 
-        called = event_names()
-        if strange := set(names) - set(called):
+        known = event_names()
+        if strange := set(names) - set(known):
             raise ValueError(f"no event is called {', '.join(sorted(strange))}")
-        wanted = np.array([name in names for name in called])
+        wanted = np.array([name in names for name in known])
         records = self.records()
 
         def found(first: int) -> Iterator[tuple[int, Event]]:
