@@ -19,6 +19,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, nullcontext
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from grade.host.interrupt import held_back
@@ -104,10 +105,13 @@ def of_this_machine(count: int, threads: bool) -> Iterator[Client]:
         "scheduler_kwargs": {"dashboard": False},
     }
     # Only this process gets ^C, and it closes the others. Children of threads get it too, and end.
-    with nullcontext() if threads else held_back():
-        cluster = LocalCluster(processes=not threads, memory_limit=0, **quiet, **how)
-    with cluster, Client(cluster) as client:
-        yield client
+    # A process that is closed at its work leaves temporary files; this one removes them.
+    with TemporaryDirectory(prefix="sluice-", ignore_cleanup_errors=True) as folder:
+        where = {} if threads else {"env": {"TMPDIR": folder}}
+        with nullcontext() if threads else held_back():
+            cluster = LocalCluster(processes=not threads, memory_limit=0, **where, **quiet, **how)
+        with cluster, Client(cluster) as client:
+            yield client
 
 
 @contextmanager

@@ -108,15 +108,21 @@ def test_findings_of_experiments_that_are_done_are_counted_after_an_interrupt(
     assert said.endswith("FAILED second b: no disk\n")
 
 
-def test_a_class_ends_with_its_workers(tmp_path: Path) -> None:
+def test_a_class_ends_with_its_workers_and_leaves_no_temporary_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     samples = [sys.executable, "-m", "grade.commands.labs", "samples", "--lab=elevator"]
     subprocess.run([*samples, f"--out={tmp_path / 'in'}"], cwd=ROOT, check=True, timeout=HANG_S)
     words = ["grade.commands.labs", "class", "--lab=elevator", "--jobs=1"]
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
     process = started([*words, f"--submissions={tmp_path / 'in'}", f"--out={tmp_path / 'out'}"])
     assert process.stdout is not None
     assert "refused" in process.stdout.readline()  # by the first look, before a machine
     said = interrupted(process)
     assert f"1 of 3 submissions are scored and kept in {tmp_path / 'out'}; the same command" in said
+    assert {path.name for path in temporary.iterdir()} <= {"dask-scratch-space"}
 
 
 def test_a_grading_that_is_stopped_says_how_to_begin_it_anew(
