@@ -16,7 +16,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from grade.machine.trace import Event
+from grade.machine.trace import Event, called
 
 HANDLED = ("queued", "placed", "issued", "completed", "failed")  # events that tell of requests
 
@@ -133,8 +133,6 @@ def pair(events: Iterable[Event]) -> Pairing:
     """The requests of a trace: those that were completed, in that order, and the rest."""
     pairing = Pairing()
     handlers = {name: getattr(pairing, f"on_{name}") for name in HANDLED}
-    for event in events:
-        handler = handlers.get(event.name)
-        if handler:
-            handler(event)
+    for event in called(events, *HANDLED):
+        handlers[event.name](event)
     return pairing

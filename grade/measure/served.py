@@ -19,7 +19,7 @@ from itertools import pairwise
 from operator import attrgetter
 
 from grade.host.paths import NATIVE
-from grade.machine.requests import HANDLED, Request, pair
+from grade.machine.requests import Request, pair
 from grade.machine.trace import Event, called
 from grade.measure.check import size_bytes
 from grade.measure.schema import Run
@@ -80,7 +80,7 @@ def gathered(events: Sequence[Event]) -> list[Command]:
     """The commands that were completed, in the order in which that was."""
     places = {key(e): e.argument for e in called(events, "placed")}
     groups: dict[int, list[Request]] = defaultdict(list)
-    for request in pair(called(events, *HANDLED)).done:
+    for request in pair(events).done:
         groups[request.command].append(request)
     commands = []
     for group in groups.values():

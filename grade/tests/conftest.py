@@ -25,7 +25,7 @@ from grade.machine.qemu import Config, Disk, Machine, Result, run_rc
 # do as the environment says.
 sys.dont_write_bytecode, sys.pycache_prefix = False, str(BUILD / "pycache")
 
-ROOM_BYTES = 8 << 30
+ROOM_BYTES = 8 << 30  # three times what all workers' files take at a time
 
 MakeImage = Callable[..., Path]
 Boot = Callable[..., Machine]
@@ -129,8 +129,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_configure() -> None:
-    """Tests make files for seconds, gigabytes in all: in memory, if it has room for many more than
-    there are at a time. So they cost the host less, and nothing waits for its disk."""
+    """Have tests make their files, which live for seconds, in memory if there is room enough: that
+    takes less of the host's time. A TMPDIR that is set stays."""
     memory = Path("/dev/shm")
     if "TMPDIR" not in os.environ and memory.is_dir():
         room = min(shutil.disk_usage(memory).free, psutil.virtual_memory().available)
