@@ -6,6 +6,7 @@ point.
 
 import ast
 import operator
+from functools import cache
 
 OPERATORS = {
     ast.Add: operator.add,
@@ -20,6 +21,7 @@ class BadExpression(ValueError):
     """A wrong expression; the text says what is wrong."""
 
 
+@cache  # an experiment fills in a few expressions thousands of times
 def parse(text: str) -> ast.expr:
     """The expression in the text."""
     try:
@@ -28,9 +30,10 @@ def parse(text: str) -> ast.expr:
         raise BadExpression("not a variable, nor arithmetic of variables") from None
 
 
-def variables_in(text: str) -> list[str]:
+@cache
+def variables_in(text: str) -> tuple[str, ...]:
     """The variables in an expression."""
-    return [node.id for node in ast.walk(parse(text)) if isinstance(node, ast.Name)]
+    return tuple(node.id for node in ast.walk(parse(text)) if isinstance(node, ast.Name))
 
 
 def evaluate(node: ast.expr, variables: dict[str, object]) -> object:

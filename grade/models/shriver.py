@@ -44,6 +44,7 @@ program computes costs only what is longer.
 """
 
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import groupby
 
 from grade.models import Parameter, System
@@ -201,7 +202,10 @@ class Visit:
     moved: float = 0  # how often there is one
 
 
-def rounds(made: list[Step]) -> list[list[Command]]:
+Rounds = tuple[tuple[Command, ...], ...]
+
+
+def rounds(made: list[Step]) -> Rounds:
     """The commands that are served together: those that the file has in the queue before the last
     of them has been waited for."""
     together: list[list[Command]] = []
@@ -214,10 +218,10 @@ def rounds(made: list[Step]) -> list[list[Command]]:
                 together.append([])
             together[-1].append(step)
             commands += 1
-    return together
+    return tuple(map(tuple, together))
 
 
-def visit(m: Machine, drive: Drive, file: int, commands: list[Command]) -> Visit:
+def visit(m: Machine, drive: Drive, file: int, commands: tuple[Command, ...]) -> Visit:
     """One visit to a file. A second place of it is near for the arm."""
     seen = Visit()
     for command in commands:
@@ -230,7 +234,8 @@ def visit(m: Machine, drive: Drive, file: int, commands: list[Command]) -> Visit
     return seen
 
 
-def visits(together: list[list[Command]], m: Machine, n: int) -> list[Visit]:
+@cache  # calls of several sizes lead to the same commands
+def visits(together: Rounds, m: Machine, n: int) -> list[Visit]:
     """The visit of each round, while n files are visited in turn."""
     mean = [Visit() for _ in together]
     divides = range(1, n + 1) if m.adapts and len(together) > 1 else range(0)

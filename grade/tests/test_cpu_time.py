@@ -17,7 +17,7 @@ time seq 1 > /dev/null
 echo @; cat /dev/stat
 sleep {SLEEP_S}
 echo @asleep; cat /dev/stat
-time seq 1 20000 > /dev/null
+time seq 1 25000 > /dev/null
 echo @computing; cat /dev/stat
 policy set pu.interval_ms 1000
 dd if=/dev/zero of=/file bs=4k count=200

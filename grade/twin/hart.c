@@ -35,6 +35,11 @@ struct cpu *mycpu(void)
     return &cpus[0];
 }
 
+struct proc *myproc(void)
+{
+    return cpus[0].proc;
+}
+
 void cpu_init(u32 hart)
 {
     cpus[hart].hart = hart;

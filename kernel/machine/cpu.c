@@ -7,13 +7,6 @@ struct cpu cpus[MAX_HARTS];
  * lowest page of each serves trap.S when another stack has overflowed. */
 _Alignas(STACK_STRIDE) char boot_stacks[MAX_HARTS][STACK_STRIDE];
 
-struct cpu *mycpu(void)
-{
-    struct cpu *c;
-    asm volatile("mv %0, tp" : "=r"(c));
-    return c;
-}
-
 void cpu_init(u32 hart)
 {
     struct cpu *c = &cpus[hart];

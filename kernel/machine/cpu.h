@@ -41,7 +41,29 @@ struct cpu {
 extern struct cpu cpus[MAX_HARTS];
 extern char boot_stacks[MAX_HARTS][STACK_STRIDE]; /* each a hart's first */
 
-struct cpu *mycpu(void); /* interrupts must be off */
+/* mycpu: this hart. Interrupts must be off, or the caller may go on elsewhere.
+ * myproc: what runs here; outside any process, the idle thread's. It is read by
+ * one instruction, so interrupts may be on.
+ * Both are inline, because QEMU has to look up where each return leads, and a
+ * call to another page. The twin and tests have functions of their own. */
+#ifdef __riscv
+static inline struct cpu *mycpu(void)
+{
+    struct cpu *c;
+    asm volatile("mv %0, tp" : "=r"(c));
+    return c;
+}
+
+static inline struct proc *myproc(void)
+{
+    struct proc *p;
+    asm volatile("ld %0, %1(tp)" : "=r"(p) : "i"(offsetof(struct cpu, proc)));
+    return p;
+}
+#else
+struct cpu *mycpu(void);
+struct proc *myproc(void);
+#endif
 
 /* Point tp to this hart's structure. Locks need it. */
 void cpu_init(u32 hart);

@@ -19,7 +19,7 @@ void irq_push_off(void)
     compiler_barrier();
 }
 
-void irq_pop_off(void)
+inline void irq_pop_off(void)
 {
     struct cpu *c = mycpu();
     assert(c->irq_depth > 0);
@@ -83,7 +83,7 @@ void spin_unlock(struct spinlock *l)
     irq_pop_off();
 }
 
-bool spin_held(const struct spinlock *l)
+inline bool spin_held(const struct spinlock *l)
 {
     return l->locked && l->holder == mycpu();
 }

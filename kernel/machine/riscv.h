@@ -43,15 +43,6 @@
 #define csr_clear(csr, bits) \
     asm volatile("csrc " #csr ", %0" ::"r"((u64)(bits)) : "memory")
 
-/* The word at this offset of the hart's structure (cpu.h), by one instruction,
- * so that interrupts may be on. */
-#define hart_word(offset)                                           \
-    ({                                                              \
-        u64 value_;                                                 \
-        asm volatile("ld %0, %1(tp)" : "=r"(value_) : "i"(offset)); \
-        value_;                                                     \
-    })
-
 static inline void irq_on(void)
 {
     asm volatile("csrsi sstatus, %0" ::"i"(SSTATUS_SIE) : "memory");

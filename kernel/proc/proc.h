@@ -65,8 +65,6 @@ struct proc {
 
 extern struct proc procs[MAX_PROCS];
 
-struct proc *myproc(void); /* the idle thread's outside any process */
-
 void proc_init(void);
 void proc_hart_init(void); /* what runs is this hart's idle thread */
 void proc_idle(void) __attribute__((noreturn));

@@ -31,12 +31,6 @@ COUNTER(idle, "cpu.idle", "ns",
 
 void switch_to(struct context *from, struct context *to);
 
-/* This is one instruction, so interrupts may be on. */
-struct proc *myproc(void)
-{
-    return (struct proc *)hart_word(offsetof(struct cpu, proc));
-}
-
 void runqueue_init(void)
 {
     runqueue.lock = SPINLOCK("runqueue", RANK_RUNQUEUE);

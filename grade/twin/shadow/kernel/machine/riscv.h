@@ -56,8 +56,5 @@ static inline void compiler_barrier(void)
     __asm__ volatile("" ::: "memory");
 }
 
-/* The word at this offset of the hart's structure: there is one hart. */
-#define hart_word(offset) (*(u64 *)((char *)cpus + (offset)))
-
 #endif
 #endif
