@@ -125,6 +125,7 @@ def sized(small: Path) -> Path:
 # ---- files ----
 
 
+@pytest.mark.xdist_group("all experiments")
 def test_the_experiments_that_ship_have_no_problems_and_are_listed():
     done = subprocess.run(
         [sys.executable, "-m", "grade.commands.experiment", "--list"],

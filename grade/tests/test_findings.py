@@ -35,6 +35,7 @@ def paths() -> list:
 
 
 @pytest.mark.native
+@pytest.mark.xdist_group("all experiments")
 @pytest.mark.parametrize("path", sorted(EXPERIMENTS.glob("*.toml")), ids=lambda path: path.stem)
 def test_arms_that_are_compared_share_enough_seeds_for_an_interval(path: Path):
     full = load(path)

@@ -14,6 +14,9 @@ from grade.measure.choose import EXPERIMENTS
 from grade.measure.load import load
 from grade.measure.schema import Experiment
 
+# With the other tests that load all experiments: what models predict is computed once.
+pytestmark = pytest.mark.xdist_group("all experiments")
+
 KINDS = ("update", "write", "sched", "replace", "prefetch", "place")
 HEAD = re.compile(r"/\*.*?\*/", re.S)  # of a file: its first comment
 SOURCE = re.compile(r"^ \* Sources?: ", re.M)
