@@ -4,19 +4,18 @@ It contains only the measured part, from the first reading of /dev/stat to the s
 counters grew in that time by what is recorded here.
 """
 
-import tempfile
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from grade.host.scratch import scratch
 from grade.machine import devtext, trace
 from grade.machine.requests import Request, pair
 from grade.machine.trace import Event
 from grade.measure import run as runs
 from grade.measure import runner
-from grade.measure.files import CACHE
 from grade.measure.run import RunFailed
 from grade.measure.schema import Run
 
@@ -102,9 +101,8 @@ def check_equal(result: dict, stored: dict | None) -> None:
 def remake(run: Run, folder: Path) -> Recording:
     """Make the run again, and record it. folder: where results are. Raises RunFailed."""
     stored = runner.stored(folder / run.experiment, run, runs.key(run))
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=CACHE, prefix="export-") as name:
-        console, memory = Path(name) / "console", Path(name) / "memory"
+    with scratch(runs.UNDER_WAY) as files:
+        console, memory = files / "console", files / "memory"
         result, _ = runs.make(run, console, memory)
         check_equal(result, stored)
         said = console.read_text().replace("\r", "")

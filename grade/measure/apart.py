@@ -29,7 +29,8 @@ OPPOSITE = {"<": ">", "<=": ">", ">": "<", ">=": "<"}
 @dataclass(frozen=True)
 class Claim:
     """A comparison that holds, does not, or cannot be told (None), and why: the mean difference,
-    its interval (None with too few trials), and the number of trials."""
+    its interval (None with too few trials), and the number of trials. Without a trial of the same
+    seed nothing is told."""
 
     met: bool | None
     difference: float
@@ -97,6 +98,8 @@ def compared(op: str, pairs: list[tuple[float, float]], point: bool, percent: fl
     """
     differences = [one - other for one, other in pairs]
     found = interval.of_mean(differences)
+    if not pairs:
+        return Claim(None, 0, None, 0)
     if found is None:
         met = point
     elif op == "==":

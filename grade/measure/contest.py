@@ -10,13 +10,14 @@ better values is called ahead, and none is said to have won.
 """
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 
 from grade.measure import apart, metrics
 from grade.measure.apart import Claim
 from grade.measure.interval import Interval
 from grade.measure.schema import Experiment
-from grade.measure.verdict import Verdict, by_setting, trials, words
+from grade.measure.verdict import Verdict, by_setting, trials, within, words
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,11 @@ class Entry:
         return metrics.together(self.runs, name)
 
 
-def entries(experiment: Experiment, results: list[dict], at: dict, wanted: int) -> list[Entry]:
-    """The arms that have all of their runs in a setting."""
-    found = [Entry(arm, trials(results, arm, at)) for arm in experiment.arms]
-    return [entry for entry in found if len(entry.runs) == wanted]
+def entries(experiment: Experiment, results: list[dict], at: dict) -> dict[str, Entry]:
+    """The arms of which all runs in a setting have been made, by name."""
+    wanted = Counter(run.arm for run in experiment.runs if within(at, run.variables))
+    found = [Entry(arm, trials(results, arm, at)) for arm in wanted]
+    return {entry.arm: entry for entry in found if len(entry.runs) == wanted[entry.arm]}
 
 
 def bound_to(row: dict, own: Entry, others: list[Entry]) -> list[Entry]:
@@ -110,14 +112,17 @@ def match(own: Entry, others: list[Entry], name: str, at: dict, against: str = "
 
 
 def matches(experiment: Experiment, results: list[dict]) -> list[Match]:
-    """A match for each setting and metric; none if the experiment is no contest."""
+    """A match for each metric and each setting in which all runs of the arm have been made; none if
+    the experiment is no contest."""
     row, found = experiment.contest, []
     if not row:
         return []
-    for at, mine in by_setting(trials(results, row["arm"], {})):
-        own = Entry(row["arm"], mine)
-        there = entries(experiment, results, at, len(mine))
-        others = [entry for entry in there if entry.arm not in (own.arm, *row["aside"])]
+    for at, _ in by_setting(trials(results, row["arm"], {})):
+        there = entries(experiment, results, at)
+        own = there.pop(row["arm"], None)
+        if not own:
+            continue
+        others = [entry for entry in there.values() if entry.arm not in row["aside"]]
         rivals = bound_to(row, own, others)
         found += [match(own, rivals, name, at) for name in row["metrics"]]
         found += [

@@ -102,6 +102,9 @@ def cached(content: Content) -> Image:
     made_from = {
         "mkfs": hash_of_mkfs(),
         "programs": programs() if content.programs else {},
+        "files": {name: sha256(data).hexdigest() for name, data in content.files.items()},
+        "links": content.links,
+        "rc": content.rc,
         "words": [content.size, content.block, *content.options],
         "log": [content.log_places, content.log_summaries, content.log_seed],
     }

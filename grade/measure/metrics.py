@@ -30,6 +30,7 @@ over_ and count are sums.
 import math
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 from statistics import mean
 
 from grade.measure import busy, jobs
@@ -40,7 +41,8 @@ FIELD = re.compile(r"(count|mean|std|min|max|p(?:100|\d\d?(?:\.\d+)?)|over_\d+)(
 JOB = re.compile(r"job\.([\w-]+)\.(\w+)")
 DRIVE = re.compile(
     rf"drive\.(?:({'|'.join((*PURPOSES, busy.ALL))})"
-    rf"\.({busy.COMMANDS}|(?:{'|'.join(busy.TIMES)})(?=_))|(idle)(?=_)|(unknown))(_ns|_us|_ms|_s|)"
+    rf"\.({busy.COMMANDS}(?!_)|(?:{'|'.join(busy.TIMES)})(?=_))|(idle)(?=_)|(unknown)(?!_))"
+    r"(_ns|_us|_ms|_s|)"
 )
 NAME = re.compile(
     rf"(?:stat\.(?P<stat>.+)|(?P<job>{JOB.pattern})|(?P<series>.+?)\.(?P<field>{FIELD.pattern}))"
@@ -48,6 +50,13 @@ NAME = re.compile(
 RATIO = " / "
 # A name that ends in its unit. The field over_450_ms is a number of values, not a time.
 IN_UNIT = re.compile(r"(?!.*\.over_\d+_)(.+?)(_ns|_us|_ms|_s|_percent)")
+
+
+def rank(percent: float, count: int) -> int:
+    """Which of so many values in order is this percentile, from 1: the first that at least so many
+    percent do not exceed. The percentage is taken as it is written, because 99.9 / 100 * 1000 is
+    more than 999 in floating point."""
+    return max(1, math.ceil(Fraction(str(percent)) * count / 100))
 
 
 @dataclass(frozen=True)
@@ -73,7 +82,7 @@ class Series:
         return math.sqrt(sum((v - centre) ** 2 * n for v, n in self.middles()) / self.count)
 
     def percentile(self, percent: float) -> int:
-        need, seen = percent / 100 * self.count, 0
+        need, seen = rank(percent, self.count), 0
         for _, high, n in self.buckets:
             seen += n
             if seen >= need:
@@ -248,12 +257,9 @@ def wrong(name: str, counters: dict[str, str], histograms: dict[str, str]) -> tu
     histogram = series_name.removeprefix("hist.")
     if series_name.startswith("hist.") and histogram not in histograms:
         return ("histogram", histogram, list(histograms))
-    is_time = not series_name.startswith("hist.") or histograms[histogram] == "ns"
-    if field != "count" and is_time != bool(suffix):
-        return (
-            "metric",
-            name,
-            [f"{series_name}.{field}{s}" for s in SCALE_NS if is_time]
-            or [f"{series_name}.{field}"],
-        )
+    of_times = not series_name.startswith("hist.") or histograms[histogram] == "ns"
+    is_time = of_times and field != "count"
+    if is_time != bool(suffix):
+        units = list(SCALE_NS) if is_time else [""]
+        return ("metric", name, [f"{series_name}.{field}{unit}" for unit in units])
     return None

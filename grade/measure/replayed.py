@@ -102,13 +102,7 @@ def described(digest: str, count: int, end: int) -> dict:
     while end > PARTS * part * ROUND:
         part *= 2
     parts = -(-end // (part * ROUND))
-    return {
-        "requests": digest,
-        "count": count,
-        "part_mb": part,
-        "parts": parts,
-        "program": program_hash(),
-    }
+    return {"requests": digest, "count": count, "part_mb": part, "parts": parts}
 
 
 @cache
@@ -146,7 +140,8 @@ def config(c: Checker, raw: dict, data: dict | None) -> dict:
     except BadTraceFile as error:
         c.problem(("trace", "file"), str(error))
         return {}
-    return {"trace": found, "data": with_files(data, found)}
+    trace = found | {"program": program_hash()}
+    return {"trace": trace, "data": with_files(data, found)}
 
 
 def with_files(data: dict, trace: dict) -> dict:

@@ -8,7 +8,8 @@ In the order of the line, with times virtual:
     config            [machine] and [workload] of the file with the variables put in,
                       policies, tunables, and the boot arguments made of them
     kernel, images    hashes of what ran
-    virtual_ms        how long the measured commands took
+    virtual_ms        from the first reading of the counters to the last: the measured commands,
+                      and one to two seconds before them, for they begin with a second
     counters          of /dev/stat: by how much each grew, and its unit
     histograms        of /dev/hist, what came into each: buckets [low, high, count]
     jobs              what the programs printed of each job (jobs.py): program, job,

@@ -1,4 +1,4 @@
-"""One run: copies of the images, a machine in lab mode, and its result.
+"""One run: a root disk with its scripts, a machine in lab mode, and its result.
 
 The commands are in /workload of the root disk. /rc runs them between two readings of /dev/stat and
 /dev/hist. A watchdog in the machine ends a run that takes too much virtual time. It also ends a run
@@ -12,12 +12,12 @@ ended.
 
 import re
 import subprocess
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from grade.host.interrupt import stopped
+from grade.host.scratch import scratch
 from grade.machine import devtext, image, trace
 from grade.machine.guest import Guest
 from grade.machine.image import Content
@@ -29,6 +29,7 @@ from grade.measure.schema import Run
 from grade.traces.bad import BadTraceFile
 from grade.twin import engine
 
+UNDER_WAY = CACHE / "under-way"  # files of runs that are being made
 FORM = 5  # of a result; if it changes, all runs are made again
 STATUS_LIMIT = 99  # exit status of a machine whose virtual time is up
 MS = 10**6  # ns
@@ -292,9 +293,8 @@ def make(run: Run, console: Path, memory: Path | None = None) -> tuple[dict, flo
 
     memory: a file for the machine's memory, if it is to be kept.
     """
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=CACHE, prefix="run-") as name:
-        config = machine(run, Path(name))
+    with scratch(UNDER_WAY) as folder:
+        config = machine(run, folder)
         why = run.on_twin and engine.refusal(config, run.config["commands"])
         if why:
             console.touch()

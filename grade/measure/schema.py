@@ -296,7 +296,8 @@ class Run:
     @property
     def name(self) -> str:
         """For people and for file names."""
-        return "_".join([self.arm, *(f"{k}={v}" for k, v in self.variables.items())])
+        words = [self.arm, *(f"{k}={v}" for k, v in self.variables.items())]
+        return "_".join(words).replace("/", "-")
 
 
 @dataclass(frozen=True)

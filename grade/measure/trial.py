@@ -10,7 +10,6 @@ The trace is not read. So there are no series, and what is measured takes a few 
 """
 
 import mmap
-import tempfile
 import threading
 from base64 import b64encode
 from collections.abc import Iterator
@@ -20,11 +19,12 @@ from functools import cache
 from hashlib import shake_256
 from pathlib import Path
 
+from grade.host.scratch import scratch
 from grade.machine import devtext, image
 from grade.machine.guest import Guest
 from grade.machine.qemu import Config, Disk
 from grade.measure import run as runs
-from grade.measure.files import CACHE, hash_of
+from grade.measure.files import hash_of
 from grade.measure.run import Ended, RunFailed
 from grade.measure.schema import Run
 from grade.twin import engine
@@ -89,9 +89,8 @@ def root_disk(run: Run, folder: Path) -> tuple[Path, dict[str, int]]:
 
 def laid_out(run: Run) -> tuple[Guest, dict[str, int]]:
     """Memory with the disks of runs like this one, and where on the first each script is."""
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=CACHE, prefix="root-") as folder:
-        root, places = root_disk(run, Path(folder))
+    with scratch(runs.UNDER_WAY) as folder:
+        root, places = root_disk(run, folder)
         disks = (Disk(root), *runs.others(run))
         machine = Config(disks, memory=run.config["memory"], lab=True)
         why = engine.refusal(machine, run.config["commands"])

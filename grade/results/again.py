@@ -6,12 +6,20 @@ arm (store.samples).
 """
 
 from grade.measure import runner
+from grade.measure.files import FOLDER
 from grade.measure.known import kernel_hash
 from grade.measure.progress import reporting
 from grade.measure.result import BadResult
 from grade.measure.runner import Outcome
 from grade.measure.schema import Experiment, Run
 from grade.results import store
+
+SAMPLES = FOLDER / "samples"  # apart from results of whole experiments, of which these are a few
+
+
+def label(row: dict) -> tuple[str, str]:
+    """What tells a run from the others of its experiment."""
+    return row["arm"], str(row["variables"])
 
 
 def sampled(experiment: Experiment, kept: dict) -> list[Run]:
@@ -22,7 +30,7 @@ def sampled(experiment: Experiment, kept: dict) -> list[Run]:
         raise BadResult(f"{name}: stored without marks: make results E={name}")
     runs = {(run.arm, str(run.variables)): run for run in experiment.runs}
     try:
-        return [runs[row["arm"], str(row["variables"])] for row in kept["samples"]]
+        return [runs[label(row)] for row in kept["samples"]]
     except KeyError:
         why = "has other runs than its results"
         raise BadResult(f"{name}: {why}: make results E={name}") from None
@@ -30,8 +38,8 @@ def sampled(experiment: Experiment, kept: dict) -> list[Run]:
 
 def differing(kept: dict, outcome: Outcome) -> list[str]:
     """The arms whose run is another now, or failed."""
-    marks = {result["arm"]: store.mark(result) for result in outcome.results}
-    return [row["arm"] for row in kept["samples"] if marks.get(row["arm"]) != row["mark"]]
+    marks = {label(result): store.mark(result) for result in outcome.results}
+    return [row["arm"] for row in kept["samples"] if marks.get(label(row)) != row["mark"]]
 
 
 def check(experiments: list[Experiment], jobs: int, scheduler: str) -> bool:
@@ -48,7 +56,7 @@ def check(experiments: list[Experiment], jobs: int, scheduler: str) -> bool:
             print(error)
             good = False
     with reporting("samples", sum(len(only) for _, only in asked)) as report:
-        outcomes = runner.execute_all(asked, jobs, report, scheduler=scheduler)
+        outcomes = runner.execute_all(asked, jobs, report, SAMPLES, scheduler)
         for stored, outcome in zip(kept, outcomes, strict=True):
             name, others = stored["experiment"], differing(stored, outcome)
             if others:

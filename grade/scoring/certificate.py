@@ -28,11 +28,16 @@ from grade.scoring.workbench import Workbench
 
 VERSION = 1
 FILE = "certificate.json"
-# What a grade depends on beside the lab's own folder; of the tree's sources, by patterns.
+# The Python that grades, beside the lab's own; by patterns.
+GRADER = (
+    *("grade/__init__.py", "grade/code/*.py", "grade/host/*.py", "grade/machine/*.py"),
+    *("grade/replay/launch.py", "grade/scoring/**/*.py"),
+)
+# All of the tree's sources that a grade depends on, beside the lab's own folder.
 SOURCES = (
+    *GRADER,
     *("Makefile", "kernel/**/*", "policies/**/*.[ch]", "drives/**/*.[ch]"),
     *("user/**/*.[ch]", "mkfs/*.[ch]"),
-    *("grade/code/*.py", "grade/host/*.py", "grade/machine/*.py", "grade/scoring/**/*.py"),
     *("grade/programs/*.c", "grade/native/drive_times_tool.c", "grade/native/places_tool.c"),
 )
 

@@ -32,7 +32,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grade.host.paths import KERNEL, MKFS, PROGRAMS, ROOT, ROOT_FOLDER, TREE
+from grade.host.paths import KERNEL, MKFS, NATIVE, PROGRAMS, ROOT, ROOT_FOLDER, TREE
 from grade.host.workers import completed
 from grade.scoring import (
     behaviour,
@@ -46,6 +46,7 @@ from grade.scoring import (
     tree,
 )
 from grade.scoring.behaviour import Decisions
+from grade.scoring.certificate import GRADER
 from grade.scoring.lab import FULL, BadLab, Lab, named
 from grade.scoring.record import NOT_SCORED, GroupResult, Late, Record, cost_in, parse
 from grade.scoring.submission import Refused
@@ -58,7 +59,7 @@ ARCHIVES = (".tar.gz", ".tar.xz", ".tar.bz2", ".tgz", ".tar", ".zip")
 RESULTS = ("class.csv", "class.html", "nonce")
 COMPARED = ".compared"  # no submission's name begins so
 DECISIONS = "decisions"
-CODE = ("grade/*.py", "grade/scoring/**/*.py")
+TOOLS = ("drive_times_tool", "places_tool")  # which gradings ask what a drive would have done
 
 
 class BadClass(Exception):
@@ -169,14 +170,14 @@ def code_key(lab: str) -> str:
     """The hash of the lab and the scoring as of the first call, when they were loaded."""
     folder = named(lab).folder
     files = [p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
-    return hash_of(ROOT, files + [path for pattern in CODE for path in ROOT.glob(pattern)])
+    return hash_of(ROOT, files + [path for pattern in GRADER for path in ROOT.glob(pattern)])
 
 
 def tree_key(lab: str) -> str:
-    """The hash of what scores a lab: its code, and the reference, mkfs and programs as they are
-    now."""
+    """The hash of what scores a lab: its code, and the reference, mkfs, programs and tools as they
+    are now."""
     programs = [path for f in (ROOT_FOLDER, PROGRAMS) for path in f.rglob("*") if path.is_file()]
-    built = [KERNEL, MKFS, *programs]
+    built = [KERNEL, MKFS, *programs, *(NATIVE / tool for tool in TOOLS)]
     return f"{code_key(lab)} {hash_of(TREE, built)}"
 
 

@@ -8,22 +8,43 @@ the same experiment, either.
 
 import json
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
-from grade.host.paths import BUILD
-from grade.measure.files import hash_of, hash_of_mkfs, programs, write_whole
+from grade.host.paths import BUILD, MKFS, ROOT_FOLDER
+from grade.measure.files import forget, hash_of, hash_of_mkfs, programs, write_whole
 from grade.measure.run import FORM
 from grade.measure.runner import code_hash, to_line
 from grade.measure.schema import Run
-from grade.twin.engine import twin_hash
+from grade.twin.engine import COSTS, TWIN, twin_hash
+from grade.twin.engine import PROGRAMS as TWIN_PROGRAMS
 
 FOLDER = BUILD / "sweeps"
 Figures = dict[str, float]  # by metric
 
 
-def tree_hash() -> str:
-    """The hash of what all runs of a tree have in common."""
+Stamp = tuple[str, int, int]  # a file's name, when it was written, and its size
+
+
+def stamps() -> tuple[Stamp, ...]:
+    """What tells that something was built again: to read it all would take as long as a run."""
+    built = [TWIN, COSTS, MKFS, *TWIN_PROGRAMS.iterdir(), *ROOT_FOLDER.rglob("*")]
+    found = ((str(path), path.stat()) for path in built)
+    return tuple((name, stat.st_mtime_ns, stat.st_size) for name, stat in found)
+
+
+@lru_cache(maxsize=1)
+def hash_at(_: tuple[Stamp, ...]) -> str:
+    """The hash of what is built, read anew."""
+    forget()
+    twin_hash.cache_clear()
     return hash_of([FORM, twin_hash(), hash_of_mkfs(), programs(), code_hash()])
+
+
+def tree_hash() -> str:
+    """The hash of what all runs of a tree have in common: of what is built now, and of the code as
+    it was loaded."""
+    return hash_at(stamps())
 
 
 def key_of(run: Run, of_tree: str) -> str:

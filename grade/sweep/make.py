@@ -45,13 +45,18 @@ def figures_of(run: Run, names: list[str]) -> Figures:
         raise RunFailed(str(error)) from None
 
 
-def make_some(runs: dict[str, Run], names: list[str], tree: str) -> list[Made]:
-    """Make runs, by key. Raises OtherTree if this process has another tree than the caller."""
+def check_tree(tree: str, when: str) -> None:
+    """Raise OtherTree unless what is built here now has this hash."""
     if tree_hash() != tree:
         raise OtherTree(
-            f"the worker in {ROOT} on {socket.gethostname()} has another tree, or built otherwise: "
-            "update it to the commit that you have here, run make in it, and start its workers anew"
+            f"the worker in {ROOT} on {socket.gethostname()} {when}: update it to the commit that "
+            "you have here, run make in it, and start its workers anew"
         )
+
+
+def make_some(runs: dict[str, Run], names: list[str], tree: str) -> list[Made]:
+    """Make runs, by key. Raises OtherTree if this process has another tree than the caller."""
+    check_tree(tree, "has another tree, or built otherwise")
     found = []
     for key, run in runs.items():
         if stopped.is_set():
@@ -61,6 +66,7 @@ def make_some(runs: dict[str, Run], names: list[str], tree: str) -> list[Made]:
         except RunFailed as error:
             if not stopped.is_set():
                 found.append(Made(key, None, f"{run.name}: {error}"))
+    check_tree(tree, "had its tree built anew while it made runs")
     return found
 
 

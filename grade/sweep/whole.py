@@ -119,16 +119,17 @@ def asked(
     expect_one_of("HOW=", how, list(HOW))
     experiment = load(paths[0], size)
     of = opened(paths[0], size)
-    columns, name = experiment.plot["columns"], f"{experiment.name}@{TWIN}"
+    name, in_table = f"{experiment.name}@{TWIN}", experiment.plot["columns"]
     commands = of.top["workload"].get("commands", "")
+    columns = [column for column in in_table if not metrics.asks_drive(column)]  # as in METRICS
     objectives = objectives_of(want, columns, commands)
     found = axes(over, of, known())
     if len(found) > len(PRIMES):
         raise BadSweep(f"OVER: {len(found)} names: a sweep goes over {len(PRIMES)} at most")
     if how == "grid" and points:
         raise BadSweep("POINTS: a grid takes all; say how many of each range, as nbuf=256..4096:5")
-    if how != "grid" and not points:
-        raise BadSweep(f"POINTS: say how many points HOW={how} is to measure")
+    if how != "grid" and (not points or points < 1):
+        raise BadSweep(f"POINTS: say how many points HOW={how} is to measure, 1 or more")
     count = grid_fits(found) if how == "grid" else points
     every = list(dict.fromkeys([*(each.metric for each in objectives), *columns]))
     maker = Maker(of, name, found)

@@ -10,7 +10,7 @@ from grade.measure import expect, summary
 from grade.measure.load import load
 from grade.measure.schema import BadExperiment, Experiment
 from grade.measure.verdict import Verdict
-from grade.report import page
+from grade.report import lead, page
 from grade.report.comparison import contests
 from grade.report.study import Study
 
@@ -142,6 +142,21 @@ def test_an_arm_that_lacks_runs_is_not_in_it(tmp_path: Path):
     ]
     found = expect.judge(contest(tmp_path), some)
     assert [v.word for v in found] == ["unknown", "unknown", "LOST", "won"]
+
+
+def test_of_half_made_results_nothing_is_told(tmp_path: Path):
+    """As an interrupted experiment leaves them: of the arms some trials, and not the same."""
+    some = [
+        r
+        for r in results({"ours": 9, "old": 10, "late": 1})
+        if r["variables"]["seed"] <= 2 and (r["variables"]["seed"] == 1) == (r["arm"] == "ours")
+    ]
+    experiment = contest(tmp_path)
+    assert expect.judge(experiment, some) == []
+    one, other = ([r for r in some if r["arm"] == arm] for arm in ("ours", "old"))
+    claim = lead.less("r.mean_ms", one, other)
+    assert (claim.met, claim.trials) == (None, 0)
+    assert page.expectations(Study(experiment, some))
 
 
 def test_the_terminal_and_the_page_say_lost(tmp_path: Path):

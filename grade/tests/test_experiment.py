@@ -10,11 +10,13 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from grade.host.paths import ROOT
+from grade.machine.image import Content
 from grade.machine.trace import Event
 from grade.measure import files, findings, metrics, result, runner, series, summary
 from grade.measure.choose import EXPERIMENTS, on_twin
@@ -166,6 +168,9 @@ def test_the_experiments_that_ship_have_no_problems_and_are_listed():
         ("seed = [1, 2]", "seed = 1", "seed: must be a list of values"),
         ("seed = [1, 2]", "seed = [1, 1]", "seed: the same value twice"),
         ('"read.p99_ms", ', '"read.p99", ', 'unknown metric "read.p99"'),
+        ('"read.p99_ms", ', '"read.count_ms", ', 'unknown metric "read.count_ms"; did you mean'),
+        ('"read.p99_ms", ', '"drive.read.commands_ms", ', '"drive.read.commands_ms"'),
+        ('"read.p99_ms", ', '"drive.unknown_ms", ', '"drive.unknown_ms"'),
         ('"read.p99_ms", ', '"fast", ', '"fast" is no metric'),
         ('"read.p99_ms", ', '"read.p999_ms", ', '"read.p999_ms" is no metric'),
         ('"stat.disk.writes", ', '"stat.disk.writs", ', 'did you mean "disk.writes"?'),
@@ -452,6 +457,31 @@ def test_metrics_are_right_on_a_known_distribution():
         rel=1e-3,
     )
     assert metrics.of(result, "stat.c") == 7
+
+
+@pytest.mark.parametrize(
+    ("percent", "value"), [("99.9", 998), ("99", 989), ("0.1", 0), ("100", 999)]
+)
+def test_a_percentile_is_exceeded_by_no_more_values_than_it_says(percent: str, value: int):
+    """In floating point 99.9 / 100 * 1000 is more than 999."""
+    whole = metrics.Series("us", [[one, one + 1, 1] for one in range(1000)], {})
+    assert whole.value(f"p{percent}") == value
+
+
+def test_an_image_is_known_by_all_that_is_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "CACHE", tmp_path)
+    plain = Content(size="1M", programs=False)
+    others = [
+        replace(plain, files={"/f": b"1"}),
+        replace(plain, files={"/f": b"2"}),
+        replace(plain, links={"/l": "f"}),
+        replace(plain, rc="ls"),
+    ]
+    digests = [files.cached(content).digest for content in (plain, *others, plain)]
+    assert len(set(digests)) == 5
+    assert digests[0] == digests[-1]
 
 
 # ---- time series ----

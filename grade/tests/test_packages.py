@@ -7,8 +7,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from grade.host.paths import ROOT
 from grade.measure import runner
+from grade.scoring import certificate
 
 GRADE = ROOT / "grade"
 SECTION = re.search(r"^## grade/$(.*?)^## ", (ROOT / "ARCHITECTURE.md").read_text(), re.M | re.S)[1]
@@ -65,10 +68,17 @@ def test_no_two_packages_have_a_module_of_one_name() -> None:
             assert other == package, f"{path.name} is in {other}/ and in {package}/"
 
 
-def test_the_code_that_workers_compare_is_all_that_makes_a_run() -> None:
-    """What runner.make_one imports, directly or by others, has its part in the code's hash."""
-    hashed = {path for pattern in runner.CODE for path in ROOT.glob(pattern)}
-    found, waiting = set(), [GRADE / "measure" / "run.py"]
+@pytest.mark.parametrize(
+    ("patterns", "begin"),
+    [(runner.CODE, "measure/run.py"), (certificate.GRADER, "scoring/grading.py")],
+    ids=["run", "grade"],
+)
+def test_the_code_that_workers_compare_is_all_that_makes_a_run_or_a_grade(
+    patterns: tuple[str, ...], begin: str
+) -> None:
+    """What a worker's work imports, directly or by others, has its part in the code's hash."""
+    hashed = {path for pattern in patterns for path in ROOT.glob(pattern)}
+    found, waiting = set(), [GRADE / begin]
     while waiting:
         path = waiting.pop()
         if path not in found:

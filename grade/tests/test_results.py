@@ -225,7 +225,9 @@ def test_samples_made_again_show_that_results_are_this_kernels_too(monkeypatch, 
 
     def check(more: int, new: dict) -> tuple[bool, str]:
         def made(of: list, *_, **__) -> list[Outcome]:
-            return [Outcome([result(run, more, new) for run in only]) for _, only in of]
+            """Beside the samples there is a longer run, as an interrupted experiment leaves it."""
+            longer = result(replace(asked.runs[0], variables={"seed": 99}), 7, {})
+            return [Outcome([*(result(r, more, new) for r in only), longer]) for _, only in of]
 
         monkeypatch.setattr(runner, "execute_all", made)
         return again.check([asked], 1, ""), capsys.readouterr().out

@@ -21,9 +21,9 @@ from grade.measure.known import known
 from grade.measure.load import load, opened
 from grade.measure.run import RunFailed
 from grade.measure.runner import OtherTree
-from grade.sweep import draw, whole
+from grade.sweep import draw, journal, whole
 from grade.sweep.journal import Journal, tree_hash
-from grade.sweep.make import make_some, measuring
+from grade.sweep.make import check_tree, make_some, measuring
 from grade.sweep.over import BadSweep, Choice, Range, axes
 from grade.sweep.whole import Measured, Objective, Sweep
 from grade.twin import engine
@@ -301,6 +301,35 @@ def test_a_worker_with_another_tree_is_refused(sweep_over: Callable[..., Sweep])
     assert make_some({"a": run}, ["read.mean_ms"], tree_hash())[0].error == ""
     with pytest.raises(OtherTree, match="has another tree"):
         make_some({"a": run}, ["read.mean_ms"], "another")
+
+
+def test_a_twin_that_was_built_anew_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    twin = tmp_path / "twin"
+    twin.write_bytes(b"old")
+    monkeypatch.setattr(engine, "TWIN", twin)
+    monkeypatch.setattr(journal, "TWIN", twin)
+    before = tree_hash()
+    check_tree(before, "is right")
+    twin.write_bytes(b"newer")
+    with pytest.raises(OtherTree, match="had its tree built anew"):
+        check_tree(before, "had its tree built anew")
+    assert make_some({}, [], tree_hash()) == []
+    with pytest.raises(OtherTree):
+        make_some({}, [], before)
+
+
+def test_what_the_drive_did_is_no_column_of_a_sweep_which_reads_no_traces() -> None:
+    assert whole.asked("wang-trends", "nbuf=64", want="update.p99_ms").columns == [
+        "update.p99_ms",
+        "update.mean_ms",  # of its table this and four of the drive
+    ]
+
+
+def test_a_number_of_points_below_1_is_refused() -> None:
+    with pytest.raises(BadSweep, match="1 or more"):
+        whole.asked("wang-trends", "nbuf=64..128", "random", -5, "update.p99_ms")
 
 
 def test_the_command_writes_a_table_and_a_page_that_loads_nothing(

@@ -694,6 +694,23 @@ def test_a_trace_has_as_many_files_as_there_may_be_and_not_more() -> None:
 
 
 @pytest.mark.native
+def test_a_trace_that_was_read_before_has_the_program_of_today(
+    asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was read is kept, by the trace and by the code that reads; another program is in each
+    run's configuration all the same, and so in its key."""
+    path = tmp_path / "cs.trace"
+    path.write_text("1\n0\n1\n")
+    file = replay_trace.write_experiment(asked(file=str(path), loop=""))
+    told = []
+    for program in ("old", "new"):
+        monkeypatch.setattr(replayed, "program_hash", lambda program=program: program)
+        replayed.requests.cache_clear()
+        told.append({run.config["trace"]["program"] for run in load(file).runs})
+    assert told == [{"old"}, {"new"}]
+
+
+@pytest.mark.native
 def test_a_trace_without_times_is_read_one_request_after_another(asked, tmp_path) -> None:
     path = tmp_path / "cs.trace"
     path.write_text("1\n0\n1\n")

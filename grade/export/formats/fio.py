@@ -10,13 +10,13 @@
 """
 
 import json
-import math
 from collections import Counter
 from pathlib import Path
 from statistics import fmean, pstdev
 
 from grade.export.recording import Recording
 from grade.machine.requests import Request
+from grade.measure.metrics import rank
 
 ABOUT = "JSON as fio's json+, a job for each process and disk"
 VERSION = "fio-3.33"  # whose layout it is
@@ -35,7 +35,7 @@ CLASSES = {
 
 def percentile(ordered: list[int], percent: float) -> int:
     """The smallest value that at most this many values exceed."""
-    return ordered[math.ceil(percent / 100 * len(ordered)) - 1]
+    return ordered[rank(percent, len(ordered)) - 1]
 
 
 def bins(values: list[int]) -> dict[str, int]:
