@@ -28,11 +28,12 @@ prefix) # Debian, Ubuntu; Arch, Homebrew; Fedora
     ;;
 gdb)
     [ -n "${GDB:-}" ] && echo "$GDB" && exit
+    named=$(first '' gdb-multiarch riscv64-unknown-elf-gdb riscv64-elf-gdb)
+    command -v "$named" >/dev/null && echo "$named" && exit
     # Fedora's gdb knows all architectures, Debian's and Ubuntu's only the host's.
     case $(gdb -nx -batch -ex 'set architecture riscv:rv64' 2>/dev/null) in
-    *'set to "riscv'*) plain=gdb ;;
-    *) plain= ;;
+    *'set to "riscv'*) echo gdb ;;
+    *) echo "$named" ;;
     esac
-    first '' gdb-multiarch riscv64-unknown-elf-gdb riscv64-elf-gdb $plain
     ;;
 esac

@@ -7,15 +7,9 @@
  */
 #include "grade/native/test.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "kernel/disk/queue.h"
-
-extern const struct test *const __start_tests[];
-extern const struct test *const __stop_tests[];
 
 u64 clock_now_ns, clock_look_ns;
 approach_fn *drive_approaches;
@@ -118,20 +112,14 @@ u64 counter_of(const struct policy *of, const char *name)
     exit(1);
 }
 
-/* A test that fails is no affair of this run: it fails by its own name. */
-static void run_apart(const struct test *t)
+void watch_counters(void)
 {
-    pid_t child = fork();
-    check(child >= 0);
-    if (child == 0) {
-        check(dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO) >= 0);
-        t->run();
-        _exit(0);
-    }
-    check(waitpid(child, NULL, 0) == child);
+    moved = mmap(NULL, MOST_COUNTERS, PROT_READ | PROT_WRITE,
+                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    check(moved != MAP_FAILED);
 }
 
-static void print_unmoved(void)
+void print_unmoved(void)
 {
     static const char *const kinds[] = {"update",  "write",    "sched",
                                         "replace", "prefetch", "place"};
@@ -140,15 +128,4 @@ static void print_unmoved(void)
         for (struct policy_counter *c = (*p)->counters; c && c->name; c++, i++)
             if (!moved[i])
                 printf("%s/%s.%s\n", kinds[(*p)->kind], (*p)->name, c->name);
-}
-
-int run_for_counters(void)
-{
-    moved = mmap(NULL, MOST_COUNTERS, PROT_READ | PROT_WRITE,
-                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    check(moved != MAP_FAILED);
-    for (const struct test *const *t = __start_tests; t < __stop_tests; t++)
-        run_apart(*t);
-    print_unmoved();
-    return 0;
 }

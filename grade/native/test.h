@@ -5,12 +5,13 @@
  *
  * - A program of tests prints their names when run without arguments, and
  *   with a name runs that one; a failed check says where and ends it with 1.
+ * - With --all, it runs each in a process of its own, between the lines
+ *   "@ NAME" and "@ STATUS". Behind all, a program with policies prints the
+ *   counters, KIND/NAME.COUNTER, that no test has asked counter_of for and
+ *   found moved.
  * - policy_named finds a policy of those linked in, and starts it with its
  *   tunables at their defaults. What policies call is the kernel's own
  *   queue.c and policies/lib, and for update and write policies cache_model.h.
- * - With --counters, it runs all tests and prints the counters,
- *   KIND/NAME.COUNTER, that none of them has asked counter_of for and found
- *   moved.
  */
 #ifndef SLUICE_NATIVE_TEST_H
 #define SLUICE_NATIVE_TEST_H
@@ -58,8 +59,9 @@ extern const struct policy *const __stop_policies[];
     for (const struct policy *const *p = __start_policies; \
          p < __stop_policies; p++)
 
-/* What a program of policies' tests does with --counters: 0. */
-int run_for_counters(void);
+/* What a program with policies does for --all, before the tests and after. */
+void watch_counters(void);
+void print_unmoved(void);
 
 void policy_start(const struct policy *);
 const struct policy *policy_named(enum policy_kind, const char *name);
