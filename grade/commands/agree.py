@@ -2,9 +2,9 @@
 
 E= and SIZE= choose experiments as for `make experiment`. A row of the table is an arm: by how much
 the twin's figures are off, in per cent of the machine's, in the mean over the arm's runs: the mean
-and the deviation of each job's response times, and the requests that wrote to disks. `+-` is the
-half of the 95 % interval of that mean over the runs. Below are the expectations about which the two
-do not say the same.
+and the deviation of each job's response times, and the requests that wrote to disks. Behind it is
+the 95 % interval of that mean, by the bootstrap over the runs (grade/measure/interval.py), unless
+they are too few. Below are the expectations about which the two do not say the same.
 """
 
 import argparse
@@ -14,19 +14,25 @@ from pathlib import Path
 import numpy as np
 
 from grade.host.interrupt import stoppable
-from grade.measure import commandline, expect, result
+from grade.measure import commandline, expect, interval, result
 from grade.measure.agreement import LIMITS, by_arm
 from grade.measure.choose import ALL, chosen, on_twin
 from grade.measure.result import BadResult
 from grade.measure.schema import Experiment
 
-NORMAL_95 = 1.96
+MEAN, INTERVAL = 7, 18  # letters
 
 
 def cell(values: np.ndarray) -> str:
-    """A mean, and the half of its interval."""
-    half = NORMAL_95 * values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else None
-    return f"{values.mean():+7.2f}" + (f" +-{half:5.2f}" if half is not None else " " * 8)
+    """A mean, and its interval if it has one."""
+    of_mean = interval.of_mean(values.tolist())
+    said = f"{of_mean.low:+.2f} to {of_mean.high:+.2f}" if of_mean else ""
+    return f"{values.mean():+{MEAN}.2f} {said:{INTERVAL}}"
+
+
+def row(words: list[str]) -> str:
+    """The cells of a row, one below the other."""
+    return " ".join(f"{word:{MEAN + 1 + INTERVAL}}" for word in words).rstrip()
 
 
 def results(experiment: Experiment, folder: Path) -> list[dict]:
@@ -44,14 +50,14 @@ def compare(experiment: Experiment, folder: Path) -> tuple[int, int]:
     twin = on_twin(experiment)
     both = results(experiment, folder), results(twin, folder)
     n = far = 0
-    print(f"\n{experiment.name:40} {'mean':>17} {'deviation':>17} {'writes':>17}")
+    print(f"\n{experiment.name:40} {row([f'{kind:>{MEAN}}' for kind in LIMITS])}")
     for arm, rows in by_arm(*both).items():
         for whose in dict.fromkeys(whose for whose, _ in rows):
             cells = {kind: rows.get((whose, kind)) for kind in LIMITS}
             n += sum(values is not None for values in cells.values())
             far += sum(v is not None and abs(v.mean()) > LIMITS[k] for k, v in cells.items())
-            shown = [f"{cell(v) if v is not None else '':>17}" for v in cells.values()]
-            print(f"  {arm[:24]:24} {whose[:12]:12}  {' '.join(shown)}".rstrip())
+            shown = row([cell(v) if v is not None else "" for v in cells.values()])
+            print(f"  {arm[:24]:24} {whose[:12]:13} {shown}".rstrip())
     pairs = ((experiment, both[0]), (twin, both[1]))
     words = [[v.word for v in expect.judge(e, r)] for e, r in pairs]
     for verdict, one, other in zip(expect.judge(experiment, both[0]), *words, strict=True):

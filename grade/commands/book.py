@@ -15,15 +15,23 @@ from grade.host.paths import ROOT
 from grade.measure import commandline
 
 
+def stored(name: str, jobs: int) -> int:
+    """Make the runs of an experiment and store their results. Returns the exit status of `make
+    results`; if a signal ended it, what a shell says: 128 and the signal."""
+    line = [sys.executable, "-m", "grade.commands.results", f"--jobs={jobs}", "--", name]
+    status = subprocess.run(line).returncode
+    return status if status >= 0 else 128 - status
+
+
 def measure(jobs: int) -> int:
-    """Make the runs of all experiments and store their results. Returns 0; 1 if something was not
-    as expected; or the exit status of an experiment that could not be measured, the last one."""
+    """Store the results of all experiments. Returns 0; 1 if something was not as expected; or the
+    exit status of an experiment that could not be measured, the last one."""
     unexpected = []
     for one in inventory.experiments():
-        line = [sys.executable, "-m", "grade.commands.results", f"--jobs={jobs}", "--", one.name]
-        status = subprocess.run(line).returncode
+        status = stored(one.name, jobs)
         if status > 1:
-            print(f"make book: {one.name} could not be measured: see above", file=sys.stderr)
+            why = f"signal {status - 128} ended it" if status > 128 else "see above"
+            print(f"make book: {one.name} could not be measured: {why}", file=sys.stderr)
             return status
         unexpected += [one.name] if status else []
     if unexpected:

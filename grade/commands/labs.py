@@ -10,7 +10,8 @@ import secrets
 import shlex
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from grade.host.interrupt import stoppable
-from grade.host.paths import BUILD, TREE
+from grade.host.paths import BUILD, ROOT, TREE
 from grade.host.workers import NoWorkers, workers
 from grade.machine.trace import BadTrace
 from grade.scoring import (
@@ -201,18 +202,52 @@ def class_list(path: Path) -> dict[str, str]:
     return found
 
 
+def trees_in(out: Path, lab: Lab) -> set[str]:
+    """The names of the students' trees that are in the class's folder already. Raises BadLab if
+    anything else is there, but for something hidden, which a command that was killed has left."""
+    if not out.is_dir():
+        tree.expect_room(out)
+        return set()
+    there = {path.name for path in out.iterdir() if not path.name.startswith(".")}
+    within = lab.folder.relative_to(ROOT)
+    strange = [name for name in there if not (out / name / within).is_dir()]
+    if strange:
+        raise BadLab(f"{out / min(strange)}: no student's tree of {lab.name}: {tree.ROOM}")
+    return there
+
+
 def skeletons(choice: argparse.Namespace) -> int:
-    """Hand a lab that is answered by numbers out to each student of a class."""
+    """Hand a lab that is answered by numbers out to each student of a class who has no tree yet."""
     lab = named(choice.lab)
     out = given(choice.out, "OUT", "the folder to be made for the class")
     if answers.FORM not in lab.files:
         raise BadCall(f"STUDENTS=: all students of {lab.name} get the same tree; leave it out")
     students = class_list(existing(choice.students))
-    tree.expect_room(out)
-    for folder, student in students.items():
-        one = {"students": None, "student": student, "out": out / folder}
-        skeleton(argparse.Namespace(**(vars(choice) | one)))
+    there = trees_in(out, lab)
+    try:
+        for folder, student in students.items():
+            if folder in there:
+                print(f"{out / folder}: there already")
+                continue
+            one = {"students": None, "student": student, "out": out / folder}
+            skeleton(argparse.Namespace(**(vars(choice) | one)))
+    except KeyboardInterrupt:
+        have = len(trees_in(out, lab) & students.keys())
+        raise KeyboardInterrupt(
+            f"{have} of {len(students)} students have their trees in {out}; "
+            "the same command goes on from there"
+        ) from None
     return 0
+
+
+@contextmanager
+def told_if_made(out: Path) -> Iterator[None]:
+    """After ^C, say so if the folder is made. It comes to its place whole, or not at all."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        made = out.is_dir() and any(out.iterdir())
+        raise KeyboardInterrupt(f"{out} is made" if made else "") from None
 
 
 def skeleton(choice: argparse.Namespace) -> int:
@@ -224,7 +259,8 @@ def skeleton(choice: argparse.Namespace) -> int:
     tree.expect_room(out)
     base, solved = own_work(lab, choice.base), named_labs(lab, choice.solved)
     tree.expect_needs(lab, tree.prepared(lab, base, solved))
-    made = tree.skeleton(lab, out, base, choice.student, solved)
+    with told_if_made(out):
+        made = tree.skeleton(lab, out, base, choice.student, solved)
     if made.taken:
         said = ", ".join(f"{hole.function} in {hole.file}" for hole in made.taken)
         print(f"taken from the solution: {said}")
@@ -237,8 +273,9 @@ def skeleton(choice: argparse.Namespace) -> int:
 def samples(choice: argparse.Namespace) -> int:
     """Make submissions to try the other commands with."""
     out = given(choice.out, "OUT", "the folder to be made for the samples")
-    for path in tree.samples(named(choice.lab), out):
-        print(path)
+    with told_if_made(out):
+        made = tree.samples(named(choice.lab), out)
+    print("\n".join(map(str, made)))
     return 0
 
 

@@ -328,9 +328,11 @@ def chosen(choice: argparse.Namespace) -> Iterator[tuple[str, whole.Sweep]]:
     expect_unvaried(choice.others)
     if not choice.traces and not choice.name:
         raise BadSweep("TRACES: give traces, as TRACES='a.csv.gz b.spc'; or E=, an experiment")
-    for word in choice.traces.split():
-        path = Path(word).expanduser().resolve()
-        yield path.name.split(".")[0], of_trace(path, choice)
+    paths = [Path(word).expanduser().resolve() for word in choice.traces.split()]
+    names = [replay_trace.plain(path) for path in paths]
+    for path, name in zip(paths, names, strict=True):
+        alone = names.count(name) == 1
+        yield name if alone else replay_trace.own_name(path), of_trace(path, choice)
     for word in choice.name.split():
         for path in named(word):
             yield path.stem, of_experiment(path, choice)

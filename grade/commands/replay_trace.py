@@ -26,7 +26,7 @@ from grade.host.paths import BUILD, NATIVE, ROOT
 from grade.machine.guest import MOST_DISKS, PAGE
 from grade.machine.image import command
 from grade.measure import commandline
-from grade.measure.files import write_whole
+from grade.measure.files import hash_of, write_whole
 from grade.measure.known import known
 from grade.measure.summary import aligned, number
 from grade.sweep import whole
@@ -42,6 +42,12 @@ EXPERIMENTS = BUILD / "traces"
 USUAL = "usual"  # the first arm
 BASE = {"write": "delayed", "update": "aipu"}  # its policies, where the kernel's own are others
 SPECIAL = ("place",)  # kinds of policies that need a disk of their own kind
+# Endings of traces' files: how they are packed, and how their formats are usually called.
+ENDINGS = (
+    *(".gz", ".zst", ".csv", ".txt", ".trace", ".bin", ".spc", ".requests"),
+    *(".blkparse", ".vscsitrace", ".oracleGeneral"),
+)
+PATH_DIGITS = 6
 DRIVE = "cheetah4lp"
 METRICS = "trace.mean_ms, trace.p99_ms"
 LOOPS = ("open", "closed")
@@ -116,10 +122,24 @@ def experiment_text(choice: argparse.Namespace, path: Path, requests: int) -> st
     return Template(TEMPLATE.read_text()).substitute(texts)
 
 
+def plain(path: Path) -> str:
+    """A trace's name without its known endings, and without what a file's name should not have."""
+    name = path.name
+    while ending := next((e for e in ENDINGS if name.endswith(e)), ""):
+        name = name.removesuffix(ending)
+    return re.sub(r"[^\w.-]+", "-", name) or "trace"
+
+
+def own_name(path: Path) -> str:
+    """The plain name, and what tells the trace from those of this name in other folders, or with
+    other endings: the first digits of its path's hash."""
+    return f"{plain(path)}-{hash_of(str(path))[:PATH_DIGITS]}"
+
+
 def name_of(choice: argparse.Namespace, path: Path) -> str:
-    """The experiment's name: the file's, without what a name cannot have, and what else was
-    given, so that other replays of the trace stay beside this one."""
-    words = [re.sub(r"[^\w.-]+", "-", path.name.split(".")[0]) or "trace", choice.drive]
+    """The experiment's name: the trace's, and what else was given, so that other replays of the
+    trace stay beside this one."""
+    words = [own_name(path), choice.drive]
     words += [str(choice.count)] if choice.count else []
     words += [f"x{choice.scale}"] if float(choice.scale) != 1 else []
     words += [word for word in (choice.fit, choice.loop) if word not in (REFUSE, LOOPS[0])]

@@ -15,7 +15,7 @@ from grade.machine import devtext, trace
 from grade.machine.requests import Request, pair
 from grade.machine.trace import Event
 from grade.measure import run as runs
-from grade.measure import runner
+from grade.measure import runner, served
 from grade.measure.run import RunFailed
 from grade.measure.schema import Run
 
@@ -42,8 +42,7 @@ class Recording:
 
     def disk(self, number: int) -> str:
         """A disk's name, and the drive it is the model of."""
-        table = self.run.config["data" if number else "root"]
-        return f"disk{number} ({table['drive']})"
+        return f"disk{number} ({served.model(self.run, number)})"
 
 
 def process_names(events: Iterable[Event], jobs: list[dict]) -> dict[int, str]:

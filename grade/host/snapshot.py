@@ -9,9 +9,8 @@
   this process starts: children, threads, and the Dask workers of this machine.
 - No copy is of half a build. `make` holds an exclusive lock on the Makefile while it builds, and
   this program holds a shared one while it copies.
-- A snapshot is removed when its command ends. If the command was killed, the next one removes it:
-  a folder in use is locked.
-
+- A snapshot is removed when its command ends. If the command was killed, the next one removes it
+  (scratch.py).
 - A command that needs no twin says so (`--without-twin`): half of what is copied belongs to it.
 
 A Dask worker of a cluster has no snapshot. Before and after its work it checks that what is built
@@ -24,7 +23,6 @@ import os
 import runpy
 import shutil
 import sys
-import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -32,6 +30,7 @@ from pathlib import Path
 
 from grade.host import paths
 from grade.host.interrupt import stoppable
+from grade.host.scratch import locked, scratch
 
 FOLDERS = (
     *("kernel", "policies", "drives", "user", "mkfs"),
@@ -45,17 +44,6 @@ USAGE = f"usage: python -m grade.host.snapshot [{WITHOUT_TWIN}] -m MODULE [ARGUM
 
 
 @contextmanager
-def locked(path: Path, how: int) -> Iterator[None]:
-    """Hold a lock on a file or folder (flock(2)). Raises BlockingIOError with LOCK_NB."""
-    opened = os.open(path, os.O_RDONLY)
-    try:
-        fcntl.flock(opened, how)
-        yield
-    finally:
-        os.close(opened)
-
-
-@contextmanager
 def nobody_builds(root: Path) -> Iterator[None]:
     """Keep every `make` from building in the tree during the context. Waits for one that builds."""
     makefile = root / "Makefile"
@@ -66,16 +54,6 @@ def nobody_builds(root: Path) -> Iterator[None]:
         print(f"waiting for the make that builds in {root}", file=sys.stderr)
     with locked(makefile, fcntl.LOCK_SH):
         yield
-
-
-def remove_abandoned(snapshots: Path) -> None:
-    """Remove the snapshots whose commands were killed."""
-    for folder in snapshots.iterdir():
-        try:
-            with locked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):
-                shutil.rmtree(folder)
-        except BlockingIOError:
-            pass  # in use
 
 
 def copy(root: Path, target: Path, without: Collection[str] = ()) -> None:
@@ -94,20 +72,10 @@ def copy(root: Path, target: Path, without: Collection[str] = ()) -> None:
 def taken(root: Path = paths.ROOT, without: Collection[str] = ()) -> Iterator[Path]:
     """Make a snapshot of the tree, without some folders, for the time of the context. Yields its
     folder."""
-    snapshots = root / paths.SNAPSHOTS.relative_to(paths.ROOT)
-    snapshots.mkdir(parents=True, exist_ok=True)
-    with locked(snapshots, fcntl.LOCK_EX):  # none is removed between its making and its locking
-        remove_abandoned(snapshots)
-        folder = Path(tempfile.mkdtemp(dir=snapshots))
-        in_use = os.open(folder, os.O_RDONLY)
-        fcntl.flock(in_use, fcntl.LOCK_SH)
-    try:
+    with scratch(root / paths.SNAPSHOTS.relative_to(paths.ROOT)) as folder:
         with nobody_builds(root):
             copy(root, folder, without)
         yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(in_use)
 
 
 def run(module: str, arguments: list[str], without: Collection[str] = ()) -> None:

@@ -1,8 +1,6 @@
 """Puts the modules, the loads and the scripts into a page that needs nothing else."""
 
-import base64
 import json
-import zlib
 from dataclasses import asdict
 from html import escape
 from pathlib import Path
@@ -14,6 +12,7 @@ from grade.machine.trace import event_names
 from grade.measure.known import known
 from grade.report.head import SCRIPT, head
 from grade.theatre import staging
+from grade.theatre.columns import deflated
 
 HERE = Path(__file__).parent
 WASM = BUILT / "live" / "wasm"
@@ -21,12 +20,6 @@ COSTS = TREE / "grade" / "twin" / "costs.txt"
 TITLE = "Sluice, live"
 # What the page may do: run scripts, compile the kernel, and run it beside itself.
 MAY = (f"{SCRIPT} 'wasm-unsafe-eval' blob:", "worker-src blob:")
-WORKER = ("machine", "scene", "worker")  # its scripts, in this order
-
-
-def deflated(data: bytes) -> str:
-    """Bytes as text, which inflated() of theatre.js takes back."""
-    return base64.b64encode(zlib.compress(data, 9)).decode()
 
 
 def parts() -> dict[str, object]:

@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -173,16 +174,20 @@ class Machine:
     status: int | None = field(default=None, init=False)
 
     def __enter__(self) -> "Machine":
-        self.errors = tempfile.TemporaryFile()  # what QEMU itself says
-        self.guest = self.config.guest(self.log) if self.config.lab else None
-        self.process = start(
-            self.config,
-            self.guest,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self.errors,
-            start_new_session=True,
-        )
+        with ExitStack() as opened:
+            self.errors = opened.enter_context(tempfile.TemporaryFile())  # what QEMU itself says
+            self.guest = self.config.guest(self.log) if self.config.lab else None
+            if self.guest:
+                opened.enter_context(self.guest)
+            self.process = start(
+                self.config,
+                self.guest,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self.errors,
+                start_new_session=True,
+            )
+            opened.pop_all()  # they are open as long as the machine
         os.set_blocking(self.process.stdout.fileno(), False)
         return self
 

@@ -42,7 +42,7 @@ def on_twin(experiment: Experiment) -> Experiment:
         replace(run, experiment=name, config=run.config | {"engine": TWIN})
         for run in experiment.runs
     ]
-    return replace(experiment, name=name, runs=runs)
+    return replace(experiment, name=name, runs=runs, engine=TWIN)
 
 
 def asked_for(experiment: Experiment, number: int | None) -> list[Run]:

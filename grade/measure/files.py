@@ -2,13 +2,12 @@
 
 mkfs makes an image from its options, and the bytes are the same each time. The image is kept in the
 cache under the hash of what it was made from; results identify it by the hash of its bytes. Runs
-work on sparse copies.
+read it and leave it as it is: their disks are in memory.
 """
 
 import errno
 import json
 import os
-import tempfile
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 
 from grade.host.paths import BUILD, MKFS, ROOT_FOLDER
+from grade.host.scratch import BASE, scratch
 from grade.machine import image
 from grade.machine.image import Content
 
@@ -111,14 +111,8 @@ def cached(content: Content) -> Image:
     path = CACHE / f"{hash_of(made_from)[:32]}.img"
     digest = path.with_suffix(".sha256")
     if not digest.exists():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=CACHE) as folder:
-            made = image.make(Path(folder) / "new.img", content)
+        with scratch(CACHE / BASE) as folder:
+            made = image.make(folder / "new.img", content)
             made.replace(path)
         write_whole(digest, hash_sparse(path))
     return Image(path, digest.read_text())
-
-
-def copy_sparse(source: Path, target: Path) -> None:
-    """Copy a file. Its holes stay holes, and its data is shared where that is possible."""
-    image.command("cp", "--sparse=always", "--reflink=auto", source, target)

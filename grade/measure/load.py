@@ -457,5 +457,6 @@ def load(path: Path, size: str = FULL, policy: str = "", arms: Arms = ()) -> Exp
     if c.problems:
         raise BadExperiment("\n".join(c.problems))
     drives = dict.fromkeys(measured_drive(run.config) for run in runs)
-    drive = ", ".join(drives)
-    return Experiment(name, path, of.top["claim"], of.top["source"], drive, runs, here, **rest)
+    drive, top = ", ".join(drives), of.top
+    about = (name, path, of.size, policy, top["claim"], top["source"], drive)
+    return Experiment(*about, runs, here, **rest)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grade.host.interrupt import stopped
-from grade.host.scratch import scratch
+from grade.host.scratch import BASE, scratch
 from grade.machine import devtext, image, trace
 from grade.machine.guest import Guest
 from grade.machine.image import Content
@@ -29,7 +29,7 @@ from grade.measure.schema import Run
 from grade.traces.bad import BadTraceFile
 from grade.twin import engine
 
-UNDER_WAY = CACHE / "under-way"  # files of runs that are being made
+UNDER_WAY = CACHE / BASE  # files of runs that are being made
 FORM = 5  # of a result; if it changes, all runs are made again
 STATUS_LIMIT = 99  # exit status of a machine whose virtual time is up
 MS = 10**6  # ns

@@ -20,7 +20,6 @@ import json
 import os
 import socket
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -30,11 +29,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grade.host.paths import ROOT
+from grade.host.scratch import scratch
 from grade.host.workers import completed, workers
 from grade.measure import run as runs
-from grade.measure.files import CACHE, FOLDER, forget, hash_file, hash_of, write_whole
+from grade.measure.files import FOLDER, forget, hash_file, hash_of, write_whole
 from grade.measure.known import kernel_hash
-from grade.measure.run import RunFailed
+from grade.measure.run import UNDER_WAY, RunFailed
 from grade.measure.schema import Experiment, Run
 from grade.twin.engine import twin_hash
 
@@ -128,9 +128,8 @@ def make_one(job: Job) -> Made:
     """Make one run."""
     check_tree(job, "has another tree, or built otherwise")
     result, error, host_s = None, "", 0.0
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=CACHE, prefix="console-") as folder:
-        console = Path(folder) / "console"
+    with scratch(UNDER_WAY) as folder:
+        console = folder / "console"
         try:
             result, host_s = runs.make(job.run, console)
         except RunFailed as failed:

@@ -302,10 +302,16 @@ class Run:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A checked file."""
+    """A checked file, in a size.
+
+    name: FILE[-SIZE][+POLICY][@twin]. policy: one that is measured beside those of the file, or
+    empty. engine: what makes the runs.
+    """
 
     name: str
     path: Path
+    size: str
+    policy: str
     claim: str
     source: str
     drive: str  # of the disk that is measured; of several machines, all
@@ -316,6 +322,7 @@ class Experiment:
     expectations: list[dict]
     contest: dict | None = None
     tune: dict | None = None
+    engine: str = MACHINE_ENGINE
 
     def predicted(self, result: dict) -> dict[str, float]:
         """What the model says of the run that a result is of, metric by metric."""

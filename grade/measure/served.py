@@ -21,11 +21,13 @@ from operator import attrgetter
 from grade.host.paths import NATIVE
 from grade.machine.requests import Request, pair
 from grade.machine.trace import Event, called
+from grade.measure import replayed
 from grade.measure.check import size_bytes
 from grade.measure.schema import Run
 
 TOOL = NATIVE / "drive_parts_tool"
 SECTOR = 512
+REQUESTS = 2  # the disk with the requests of a trace (replayed.py); 0 is the root, 1 the data disk
 TOLD = (
     *("drive_segments", "drive_bus_kb_s", "drive_ahead_if_sequential", "drive_seed"),
     "drive_ahead",  # the last: it depends on the others
@@ -121,9 +123,24 @@ def of_log(events: Sequence[Event], disk: int, found: list[Command]) -> list[Com
     return commands
 
 
+def drive_of(run: Run, disk: int) -> tuple[str, int]:
+    """The name of a disk's drive, and how many bytes the disk has."""
+    if disk == REQUESTS:
+        from grade.traces.packed import packed_bytes  # loads NumPy, which few runs need
+
+        return replayed.DRIVE, packed_bytes(run.config["trace"]["count"])
+    table = run.config["data" if disk else "root"]
+    return table["drive"], size_bytes(table["size"])
+
+
+def has_log(run: Run, disk: int) -> bool:
+    """Whether a disk is laid out on a virtual log."""
+    return disk != REQUESTS and bool(run.config["data" if disk else "root"]["log_places"])
+
+
 def model(run: Run, disk: int) -> str:
     """The name of a disk's drive."""
-    return run.config["data" if disk else "root"]["drive"]
+    return drive_of(run, disk)[0]
 
 
 def arguments(run: Run, disk: int) -> list[str]:
@@ -131,8 +148,8 @@ def arguments(run: Run, disk: int) -> list[str]:
     words = [f"{name}={run.config[name]}" for name in TOLD if run.config[name] is not None]
     seed = run.config["drive_seed"] or 0
     words = [word for word in words if not word.startswith("drive_seed=")]
-    sectors = size_bytes(run.config["data" if disk else "root"]["size"]) // SECTOR
-    return [model(run, disk), *words, f"drive_seed={seed + disk}", f"sectors={sectors}"]
+    name, size = drive_of(run, disk)
+    return [name, *words, f"drive_seed={seed + disk}", f"sectors={size // SECTOR}"]
 
 
 def on_its_way_ns(run: Run) -> int:
@@ -200,7 +217,7 @@ def commands(run: Run, events: Sequence[Event]) -> dict[int, list[Command]]:
     for command in gathered(events):
         disks[command.disk].append(command)
     for disk, served in disks.items():
-        if run.config["data" if disk else "root"]["log_places"]:
+        if has_log(run, disk):
             served[:] = of_log(events, disk, served)
         sought = [e for e in called(events, "sought") if e.disk == disk]
         serve(run, disk, served, sought)

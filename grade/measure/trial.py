@@ -133,7 +133,7 @@ class Pool:
     def taken(self, run: Run) -> Iterator[Ready]:
         """A resident for the run, kept for others if this one leaves it whole."""
         ready = self._take(kind_of(run))
-        if ready and ready.resident.process.poll() is not None:  # it ended with its thread
+        if ready and ready.resident.process.poll() is not None:  # it was killed, idle
             ready.close()
             ready = None
         ready = ready or started(run)

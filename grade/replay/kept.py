@@ -7,18 +7,19 @@
     rr-*        a QEMU's record of the run, if it has been debugged: from this QEMU replays it
 
 KEY is the run's (grade/measure/run.py): the configuration, the kernel and the images determine it,
-so a trace that is found is the trace of this run. The newest KEPT are kept.
+so a trace that is found is the trace of this run. The newest KEPT are kept. A folder comes into its
+place, and goes from it, whole: it is made, and deleted, in build/traces/under-way.
 """
 
 import json
-import shutil
-import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from grade.export import recording
 from grade.export.recording import Recording
 from grade.host.paths import BUILD, KERNEL
+from grade.host.scratch import BASE, scratch
 from grade.machine import devtext, trace
 from grade.machine.guest import Guest
 from grade.machine.qemu import Config
@@ -73,9 +74,8 @@ class Kept:
 def make(run: Run, folder: Path, results: Path) -> None:
     """Make the run, and the folder with its trace. Raises RunFailed."""
     stored = runner.stored(results / run.experiment, run, runs.key(run))
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=FOLDER, prefix="new-") as name:
-        part, memory = Path(name) / "run", Path(name) / "memory"
+    with scratch(FOLDER / BASE) as new:
+        part, memory = new / "run", new / "memory"
         part.mkdir()
         result, _ = runs.make(run, part / "console", memory)
         recording.check_equal(result, stored)
@@ -94,8 +94,11 @@ def make(run: Run, folder: Path, results: Path) -> None:
 def forget_old() -> None:
     """Remove all traces but the newest."""
     found = [path for path in FOLDER.iterdir() if (path / ABOUT).exists()]
-    for old in sorted(found, key=lambda path: path.stat().st_mtime)[:-KEPT]:
-        shutil.rmtree(old, ignore_errors=True)
+    old = sorted(found, key=lambda path: path.stat().st_mtime)[:-KEPT]
+    with scratch(FOLDER / BASE) as away:
+        for path in old:
+            with suppress(FileNotFoundError):  # another process has forgotten it
+                path.rename(away / path.name)
 
 
 def keep(run: Run, results: Path) -> Kept:

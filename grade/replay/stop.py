@@ -23,9 +23,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from grade.host.paths import ROOT, TREE
+from grade.host.scratch import scratch
 from grade.machine import trace
 from grade.machine.qemu import Config
-from grade.measure.files import CACHE
+from grade.measure.run import UNDER_WAY
 from grade.replay import launch
 from grade.replay.instant import Instant
 from grade.replay.made import Made
@@ -93,12 +94,10 @@ def debug(
 
     ^C is gdb's meanwhile: it stops the machine. Raises Differs, and RunFailed.
     """
-    CACHE.mkdir(parents=True, exist_ok=True)
     with (
-        tempfile.TemporaryDirectory(dir=CACHE, prefix="replay-") as name,
+        scratch(UNDER_WAY) as folder,
         tempfile.TemporaryDirectory(prefix="sluice-") as short,  # a socket's path is 107 bytes
     ):
-        folder = Path(name)
         config = kept.machine(folder)
         if not kept.rr.exists():
             record(kept, config, folder)

@@ -9,8 +9,6 @@ from grade.replay.chain import OTHER, SERVICE, WAIT, Chain, Explainer, Link, Ori
 from grade.replay.instant import event_numbers
 from grade.replay.kept import Kept
 
-SMALL_NS = 1000  # links of the kernel that are shorter are not worth a line of their own
-
 
 def ms(ns: int) -> str:
     """A time in ms, exact to the ns."""

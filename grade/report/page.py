@@ -15,6 +15,8 @@ import vl_convert
 from grade.host.paths import BUILD, ROOT
 from grade.measure import expect, summary
 from grade.measure.choose import EXPERIMENTS
+from grade.measure.load import FULL
+from grade.measure.schema import MACHINE_ENGINE
 from grade.measure.verdict import Verdict
 from grade.report import lead, theme, wording
 from grade.report.figures import LEAD, Figure
@@ -103,15 +105,21 @@ THEATRE = "theatre.html"  # beside a report; `make theatre` puts the theatre the
 
 
 def seen_with(study: Study) -> str:
-    """What the commands say of the runs to look at: E=, SIZE=, N= and N2=; nothing if there are no
-    runs."""
+    """What the commands say of the runs to look at: E=, SIZE=, N= and N2=. Nothing if there are no
+    runs, or if a policy of WITH= is among the arms: the commands do not know WITH=."""
     of, which = study.experiment, numbers(study)
-    if not which:
+    if not which or of.policy:
         return ""
     name = of.path.stem if of.path.is_relative_to(EXPERIMENTS) else str(of.path)
-    size = of.name.removeprefix(of.path.stem).removeprefix("-")
+    size = f" SIZE={of.size}" if of.size != FULL else ""
     second = "".join(f" N2={n}" for n in which[1:])
-    return f"E={name}{f' SIZE={size}' if size else ''} N={which[0]}{second}"
+    return f"E={name}{size} N={which[0]}{second}"
+
+
+def opens_theatre(study: Study) -> bool:
+    """Whether `make theatre` puts the theatre of these runs beside the report. It shows what a
+    machine does, never the twin."""
+    return bool(seen_with(study)) and study.experiment.engine == MACHINE_ENGINE
 
 
 def not_yet(study: Study) -> str:
@@ -139,8 +147,13 @@ def to_see(study: Study) -> str:
     rows = "".join(
         f"<li>{words} <code>{escape(command)}</code></li>\n" for words, command in told.items()
     )
-    link = f'<a href="{THEATRE}">Open in the theatre</a>'
-    return f"<p>{link}, or see runs of it with these commands:</p>\n<ul>{rows}</ul>"
+    how = f'<a href="{THEATRE}">Open in the theatre</a>, or see runs of it with these commands:'
+    if not opens_theatre(study):
+        how = (
+            "The twin made these runs. See them with these commands, which have a machine make "
+            "them: its times are a little different."
+        )
+    return f"<p>{how}</p>\n<ul>{rows}</ul>"
 
 
 def metrics_of(study: Study) -> list[str]:

@@ -50,6 +50,7 @@ def write_report(
     shown = study.check(experiment, results)
     found = figures.all_of(shown)
     pictures = write_pictures(found, folder / "figures", tell)
-    write_whole(folder / page.THEATRE, page.not_yet(shown))
+    if page.opens_theatre(shown):
+        write_whole(folder / page.THEATRE, page.not_yet(shown))
     write_whole(folder / "report.html", page.text(shown, found, pictures))
     return folder / "report.html"

@@ -52,7 +52,8 @@ def release(lab: Lab, out: Path, who: str = "") -> list[str]:
         DIFF: difference(before, after),
         QUESTIONS: model_answers.read_text().replace(FOR_STAFF, ""),
     }
-    for file, text in made.items():
-        (out / file).parent.mkdir(parents=True, exist_ok=True)
-        (out / file).write_text(text)
+    with tree.made_whole(out) as folder:
+        for file, text in made.items():
+            (folder / file).parent.mkdir(parents=True, exist_ok=True)
+            (folder / file).write_text(text)
     return sorted(made)

@@ -9,7 +9,9 @@ could be led to do touches what is the staff's.
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -154,6 +156,27 @@ def expect_room(out: Path) -> None:
         raise BadLab(f"{out}: not a folder: {ROOM}")
     if out.is_dir() and any(out.iterdir()):
         raise BadLab(f"{out}: not empty: {ROOM}")
+
+
+@contextmanager
+def made_whole(out: Path) -> Iterator[Path]:
+    """A folder to be filled, which becomes `out` at the end of the context. Until then it is hidden
+    beside `out`; if the context is left by an exception, it is removed. Raises BadLab."""
+    expect_room(out)
+    place = out.resolve()
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        beside = tempfile.TemporaryDirectory(dir=place.parent, prefix=f".{place.name}-")
+    except OSError as error:
+        raise BadLab(f"{out}: {error.strerror}: {ROOM}") from None
+    with beside as name:
+        part = Path(name, place.name)
+        part.mkdir()
+        yield part
+        try:
+            part.rename(place)
+        except OSError as error:
+            raise BadLab(f"{out}: {error.strerror}: {ROOM}") from None
 
 
 def sources_of_others(lab: Lab) -> tuple[str, ...]:
@@ -334,9 +357,21 @@ def unsolved(left: tuple[tuple[str, Hole], ...]) -> str:
     )
 
 
+def left_out(making: Path) -> Callable[[str, list[str]], set[str]]:
+    """What copytree leaves out of a student's tree: what nobody gets and, if they are in this tree,
+    the folder in which the tree is being made, and trees that were handed out before."""
+
+    def names(folder: str, there: list[str]) -> set[str]:
+        paths = [Path(folder, name) for name in there]
+        trees = {path.name for path in paths if path == making or (path / ".git").exists()}
+        return NOT_HANDED_OUT(folder, there) | trees
+
+    return names
+
+
 def copy_tree(lab: Lab, out: Path) -> None:
     """Copy this tree without the other labs, and without what students of the lab may not see."""
-    shutil.copytree(ROOT, out, ignore=NOT_HANDED_OUT, dirs_exist_ok=True)
+    shutil.copytree(ROOT, out, ignore=left_out(out.parent), dirs_exist_ok=True)
     for path in (out / LABS.relative_to(ROOT)).iterdir():
         if path.is_dir() and path.name != lab.name:
             shutil.rmtree(path)
@@ -371,13 +406,14 @@ def skeleton(
         raise BadLab(f"{lab.reference}: not built: run make")
     made = prepared(lab, base, before(lab) if solved is None else solved)
     own = of_one_student(lab, who)
-    copy_tree(lab, out)
-    add_what_grading_needs(lab, out / lab.folder.relative_to(ROOT))
-    for name, text in (made.files | own).items():
-        (out / name).write_text(text)
-    if made.left:
-        (out / UNSOLVED).write_text(UNSOLVED_HEAD + unsolved(made.left))
-    repository.commit(out, f"The lab {lab.name}, as it was handed out")
+    with made_whole(out) as folder:
+        copy_tree(lab, folder)
+        add_what_grading_needs(lab, folder / lab.folder.relative_to(ROOT))
+        for name, text in (made.files | own).items():
+            (folder / name).write_text(text)
+        if made.left:
+            (folder / UNSOLVED).write_text(UNSOLVED_HEAD + unsolved(made.left))
+        repository.commit(folder, f"The lab {lab.name}, as it was handed out")
     return made
 
 
@@ -388,15 +424,15 @@ def how_plain(attack: Attack) -> tuple[int, bool]:
 
 def samples(lab: Lab, out: Path) -> list[Path]:
     """Make three submissions to try a class with: good, half-done and cheating."""
-    expect_room(out)
     changed = {
         "good": (),
         "half-done": mistakes(lab)[0].edits,
         "cheating": min(attacks(lab), key=how_plain).edits,
     }
-    for name, edits in changed.items():
-        for file, text in solution(lab, edits).items():
-            path = out / name / file
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
+    with made_whole(out) as folder:
+        for name, edits in changed.items():
+            for file, text in solution(lab, edits).items():
+                path = folder / name / file
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
     return [out / name for name in changed]

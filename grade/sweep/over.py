@@ -25,7 +25,6 @@ MOST_STEPS = 64  # of a range in a grid, unless the item says how many
 NUMBER = r"-?\d+(?:\.\d+)?"
 RANGE = re.compile(rf"({NUMBER})\.\.({NUMBER})(?::(\d+))?(:log)?")
 ITEM = re.compile(r"([^=]+)=(.+)")
-LOGARITHMIC = ":log"
 
 Value = int | float | str
 

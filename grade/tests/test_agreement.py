@@ -1,8 +1,10 @@
 """How far the twin's results are from the machine's: what is compared, and the table's rows."""
 
+import numpy as np
 import pytest
 
-from grade.measure import agreement
+from grade.commands import agree
+from grade.measure import agreement, interval
 from grade.speed import targets
 
 
@@ -32,6 +34,14 @@ def test_the_bench_has_the_most_of_all_arms_beside_its_limit() -> None:
     assert [row.value for row in rows] == pytest.approx([3, 5, 0.5])
     assert [row.target for row in rows] == [2, 5, 1]
     assert [row.cells()[-1] for row in rows] == ["MISSED", "met", "met"]
+
+
+def test_a_mean_has_the_interval_of_all_tables_and_none_of_few_runs() -> None:
+    values = np.array([1.0, 2.0, 2.5, 4.0, 9.0])
+    found = interval.of_mean(values.tolist())
+    assert len(values) == interval.LEAST and found
+    assert agree.cell(values).split() == ["+3.70", f"{found.low:+.2f}", "to", f"{found.high:+.2f}"]
+    assert agree.cell(values[1:]).split() == ["+4.38"]
 
 
 def test_runs_that_only_one_has_are_an_error() -> None:

@@ -490,7 +490,8 @@ def test_make_book_says_where_the_book_is() -> None:
     [
         ({}, "a b c", True, ""),
         ({"a": 1}, "a b c", True, "an expectation failed in a"),
-        ({"b": 2}, "a b", False, "b could not be measured"),
+        ({"b": 2}, "a b", False, "b could not be measured: see above"),
+        ({"b": -9}, "a b", False, "b could not be measured: signal 9 ended it"),
     ],
 )
 def test_a_full_book_measures_all_and_stops_only_where_it_must(
@@ -509,5 +510,5 @@ def test_a_full_book_measures_all_and_stops_only_where_it_must(
     monkeypatch.setattr(build, "build", lambda: builds.append("book"))
     status = command.make(Namespace(full=True, jobs=1))
     assert (made, bool(builds)) == (measured.split(), built_)
-    assert status == max(statuses.values(), default=0)
+    assert status == max((n if n >= 0 else 128 - n for n in statuses.values()), default=0)
     assert says in capsys.readouterr().err

@@ -37,6 +37,15 @@ def test_status_and_output_are_those_of_the_command(boot: Boot) -> None:
     assert (output.status, output.text) == (3, "unfinished line")
 
 
+def test_a_machine_that_does_not_start_leaves_nothing_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QEMU", "/nowhere/qemu")
+    machine = Machine(Config((), lab=True))
+    with pytest.raises(FileNotFoundError, match="/nowhere/qemu"):
+        machine.__enter__()
+    assert machine.errors.closed
+    assert machine.guest is not None and machine.guest.file < 0
+
+
 STARTER = """
 import sys
 from pathlib import Path

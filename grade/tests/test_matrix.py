@@ -100,6 +100,16 @@ def test_every_policy_is_tried_with_every_cache_and_all_is_written(asked, tmp_pa
     assert all(name in drawn for name in names)
 
 
+@pytest.mark.native
+def test_traces_are_called_by_their_names_and_no_two_alike(asked, monkeypatch) -> None:
+    monkeypatch.setattr(matrix, "of_trace", lambda path, choice: path)
+    words = "/a/w.2020-01.csv /a/w.2020-02.csv /a/cs.trace.gz /b/cs.trace.gz"
+    names = [name for name, _ in matrix.chosen(asked(traces=words))]
+    assert names[:2] == ["w.2020-01", "w.2020-02"]
+    assert all(re.fullmatch(r"cs-[0-9a-f]{6}", name) for name in names[2:])
+    assert names[2] != names[3]
+
+
 @pytest.mark.parametrize(
     ("given", "why"),
     [

@@ -87,8 +87,12 @@ def test_events_are_the_kernels_trace(table) -> None:
         ({"tunables": {"aipu.age_ms": -1}}, "aipu.age_ms = -1: not in"),
         ({"drive": "cheeta"}, 'unknown drive "cheeta"'),
         ({"loop": "ajar"}, 'loop="ajar": must be'),
-        ({"inflight": 0}, "inflight=0: must be 1 to 256"),
+        ({"inflight": 0}, "inflight=0: must be a whole number, 1 to 256"),
+        ({"inflight": 2.5}, r"inflight=2\.5: must be a whole number"),
+        ({"inflight": "2"}, "inflight=2: must be a whole number"),
         ({"buffers": 3}, "buffers = 3: not in 16"),
+        ({"buffers": 300.5}, r"buffers = 300\.5"),
+        ({"size_mb": 64.5}, r"size_mb: .*64\.5M"),
         ({"size_mb": 1}, "requests: reaches to .* the disk has room for 1.0 MiB.*way=fold"),
     ],
 )

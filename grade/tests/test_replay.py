@@ -1,10 +1,12 @@
 """`make replay`: the machine stops at any event, in gdb, and the run stays the same."""
 
+import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,6 +18,8 @@ from grade.machine.guest import MEMORY_START
 from grade.machine.requests import Request
 from grade.measure.files import FOLDER
 from grade.measure.load import load
+from grade.measure.run import RunFailed
+from grade.replay import kept as keeping
 from grade.replay.instant import event_numbers, reads
 from grade.replay.kept import Kept, keep
 from grade.scoring import grading, tree
@@ -89,6 +93,55 @@ def done(*words: str) -> subprocess.CompletedProcess[str]:
 def stops(said: str) -> list[int]:
     """The events at which gdb said that it stopped."""
     return [int(number) for number in re.findall(r"^event (\d+)  ", said, re.M)]
+
+
+# ---- what is kept ----
+
+
+def test_a_trace_that_is_not_wholly_removed_is_not_in_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command is stopped when the first file of the oldest trace is gone."""
+    monkeypatch.setattr(keeping, "FOLDER", tmp_path)
+    for number in range(keeping.KEPT + 1):
+        folder = tmp_path / f"{number:02}"
+        folder.mkdir()
+        (folder / "trace").touch()
+        (folder / keeping.ABOUT).touch()
+        os.utime(folder, (number, number))
+
+    def stop(folder: Path, **how: object) -> None:
+        next(folder.rglob(keeping.ABOUT)).unlink()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(shutil, "rmtree", stop)
+    with pytest.raises(KeyboardInterrupt):
+        keeping.forget_old()
+    there = sorted(path.name for path in tmp_path.glob("[0-9]*"))
+    assert there == [f"{number:02}" for number in range(1, keeping.KEPT + 1)]
+
+
+def test_what_killed_commands_left_of_traces_is_removed_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = tmp_path / keeping.BASE
+    abandoned = base / "abandoned"
+    abandoned.mkdir(parents=True)
+    (abandoned / "memory").touch()
+
+    def make(run: object, console: Path, memory: Path) -> None:
+        assert list(base.iterdir()) == [memory.parent]
+        raise RunFailed("there is no machine")
+
+    monkeypatch.setattr(keeping, "FOLDER", tmp_path)
+    monkeypatch.setattr(keeping, "runs", SimpleNamespace(make=make, key=lambda run: "key"))
+    monkeypatch.setattr(keeping.runner, "stored", lambda *_: None)
+    with pytest.raises(RunFailed, match="there is no machine"):
+        keeping.make(SimpleNamespace(experiment="made"), tmp_path / "key", tmp_path)
+    assert list(tmp_path.iterdir()) == [base] and not list(base.iterdir())
+
+
+# ---- the machine in gdb ----
 
 
 def longest(kept: Kept) -> Request:

@@ -15,6 +15,7 @@ import vl_convert
 
 from grade.host.paths import ROOT
 from grade.measure import metrics, result
+from grade.measure.choose import on_twin
 from grade.measure.load import load, read_toml
 from grade.measure.schema import Experiment
 from grade.report import figures, lead, page, picture, study, theme, wording, write
@@ -173,6 +174,41 @@ def test_the_page_has_the_commands_that_show_a_run_of_each_arm(made: Path, exper
     assert {one.arm, other.arm} == {"PU", "AIPU"}
     assert f"make why E={name} N={first} READ=longest" in said
     assert f"make replay E={name} N={first} AT=read:longest" in said
+
+
+@pytest.fixture(scope="module")
+def mogul() -> Experiment:
+    """An experiment that has sizes; no run of it is made here."""
+    return load(ROOT / "grade" / "experiments" / "mogul-4.1-fast.toml", "quick")
+
+
+def without_figures(of: Experiment) -> Study:
+    runs = [{"arm": run.arm, "variables": run.variables} for run in of.runs]
+    return Study(replace(of, plot={"columns": []}, expectations=[], contest=None), runs)
+
+
+def test_the_commands_have_the_size_of_the_experiment(mogul: Experiment):
+    study = without_figures(mogul)
+    full = without_figures(load(mogul.path))
+    assert re.fullmatch(r"E=mogul-4.1-fast SIZE=quick N=\d+ N2=\d+", page.seen_with(study))
+    assert re.fullmatch(r"E=mogul-4.1-fast N=\d+ N2=\d+", page.seen_with(full))
+    assert page.opens_theatre(study)
+
+
+def test_of_runs_of_the_twin_the_commands_show_those_of_a_machine(mogul: Experiment):
+    """There is no theatre beside the report: it would show other times."""
+    twin = without_figures(on_twin(mogul))
+    assert page.seen_with(twin) == page.seen_with(without_figures(mogul))
+    said = Page(page.to_see(twin))
+    assert "The twin made these runs." in said.words
+    assert "make theatre E=mogul-4.1-fast SIZE=quick N=" in said.words
+    assert not said.links and not page.opens_theatre(twin)
+
+
+def test_of_runs_with_a_policy_more_there_are_no_commands(mogul: Experiment):
+    """`make theatre` has no WITH=."""
+    study = without_figures(load(mogul.path, "quick", "sstf"))
+    assert page.numbers(study) and page.to_see(study) == "" and not page.opens_theatre(study)
 
 
 def test_the_page_opens_the_theatre_or_says_how_to_make_it(made: Path):

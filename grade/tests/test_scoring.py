@@ -20,7 +20,7 @@ from records import packed
 
 from grade.code import source
 from grade.commands import labs as commands
-from grade.host.paths import KERNEL
+from grade.host.paths import KERNEL, ROOT
 from grade.machine import image, trace
 from grade.machine.image import Content
 from grade.machine.qemu import Config, Disk, run_rc
@@ -773,6 +773,101 @@ def test_a_class_list_gives_each_student_a_folder(
         "A.-Name": "A. Name",
         "O-Neil-Bob": "O\u2019Neil, Bob",
     }
+
+
+@pytest.fixture
+def stopped_skeleton(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Trees are a file each, and ^C is typed in the midst of Bo's. Returns whose were begun."""
+    begun: list[str] = []
+
+    def copy_tree(lab: Lab, out: Path) -> None:
+        begun.append(out.name)
+        (out / lab.folder.relative_to(ROOT)).mkdir(parents=True)
+        if begun.count("Bo") == 1 and out.name == "Bo":
+            raise KeyboardInterrupt
+
+    for name in ("add_what_grading_needs", "of_one_student"):
+        monkeypatch.setattr(tree, name, lambda *_: {})
+    monkeypatch.setattr(tree, "prepared", lambda *_: tree.Prepared({}, (), ()))
+    monkeypatch.setattr(tree, "copy_tree", copy_tree)
+    monkeypatch.setattr(tree.repository, "commit", lambda *_: None)
+    return begun
+
+
+def call(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
+    """What make runs."""
+    monkeypatch.setattr("sys.argv", ["grade.commands.labs", *map(str, words)])
+    return commands.main()
+
+
+def test_a_class_that_is_stopped_has_whole_trees_and_is_completed_by_the_same_command(
+    tmp_path: Path,
+    stopped_skeleton: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "list").write_text("Ada\nBo\nCy\n")
+    out = tmp_path / "out"
+    words = ["skeleton", "--lab=first-block", f"--out={out}", f"--students={tmp_path / 'list'}"]
+    with pytest.raises(KeyboardInterrupt, match=r"^1 of 3 students have their trees in .*goes on"):
+        call(monkeypatch, *words)
+    assert [path.name for path in out.iterdir()] == ["Ada"]
+    assert call(monkeypatch, *words) == 0
+    assert stopped_skeleton == ["Ada", "Bo", "Bo", "Cy"]
+    assert sorted(path.name for path in out.iterdir()) == ["Ada", "Bo", "Cy"]
+    assert f"{out / 'Ada'}: there already\n" in capsys.readouterr().out
+    (out / "notes").touch()
+    assert call(monkeypatch, *words) == 2
+    assert "notes: no student's tree of first-block: give as OUT=" in capsys.readouterr().err
+
+
+def test_a_skeleton_that_is_stopped_leaves_nothing(
+    tmp_path: Path, stopped_skeleton: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["skeleton", "--lab=first-block", f"--out={tmp_path / 'Bo'}", "--student=Bo"]
+    with pytest.raises(KeyboardInterrupt, match=r"^$"):  # so the usual words: nothing was written
+        call(monkeypatch, *words)
+    assert stopped_skeleton == ["Bo"] and not list(tmp_path.iterdir())
+    (tmp_path / "Bo").mkdir()  # an empty folder is no hindrance
+    assert call(monkeypatch, *words) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["Bo"] and any(tmp_path.glob("Bo/*"))
+
+
+def test_a_skeleton_that_is_stopped_when_it_is_in_its_place_says_so(
+    tmp_path: Path, stopped_skeleton: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """^C is typed as the empty hidden folder is removed."""
+
+    def stop(*_: object, **how: object) -> None:
+        raise KeyboardInterrupt
+
+    out = tmp_path / "Cy"
+    monkeypatch.setattr(tree.tempfile.TemporaryDirectory, "cleanup", stop)
+    with pytest.raises(KeyboardInterrupt, match=rf"^{re.escape(str(out))} is made$"):
+        call(monkeypatch, "skeleton", "--lab=first-block", f"--out={out}", "--student=Cy")
+
+
+def test_samples_that_are_stopped_leave_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def solution(lab: Lab, edits: tuple) -> dict[str, str]:
+        if edits:
+            raise KeyboardInterrupt
+        return {FILE: "text"}
+
+    monkeypatch.setattr(tree, "solution", solution)
+    with pytest.raises(KeyboardInterrupt, match=r"^$"):
+        call(monkeypatch, "samples", "--lab=elevator", f"--out={tmp_path / 'out'}")
+    assert not list(tmp_path.iterdir())
+
+
+def test_trees_that_were_handed_out_before_are_not_handed_out_again(tmp_path: Path) -> None:
+    """OUT= may be in this tree."""
+    for name in ("class/.Bo-1234/Bo", "class/Ada/.git", "kernel", "build"):
+        (tmp_path / name).mkdir(parents=True)
+    names = tree.left_out(tmp_path / "class/.Bo-1234")
+    assert names(str(tmp_path), ["class", "kernel", "build"]) == {"build"}
+    assert names(str(tmp_path / "class"), [".Bo-1234", "Ada", "notes"]) == {".Bo-1234", "Ada"}
 
 
 def test_what_is_to_be_typed_again_is_one_word_of_the_shell(

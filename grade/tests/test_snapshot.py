@@ -3,17 +3,21 @@
 import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from trees import copy_of_tree, make, plain_environment
 
 from grade.host import paths, snapshot
 from grade.host.limits import HANG_S
+from grade.host.scratch import locked
+from grade.measure import run as runs
 
 TELL = """\
 import os, subprocess, sys
@@ -54,7 +58,7 @@ def wait_for(path: Path) -> None:
 def is_locked(root: Path) -> bool:
     """Does a make build there?"""
     try:
-        with snapshot.locked(root / "Makefile", fcntl.LOCK_SH | fcntl.LOCK_NB):
+        with locked(root / "Makefile", fcntl.LOCK_SH | fcntl.LOCK_NB):
             return False
     except BlockingIOError:
         return True
@@ -93,6 +97,43 @@ def test_a_killed_commands_snapshot_is_removed_by_the_next_and_no_other_is(small
         assert one != other and one.exists() and other.exists()
 
 
+def test_no_other_command_meets_a_snapshot_that_is_half_gone(
+    small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever removes what is abandoned has the lock of all snapshots. So has who removes one."""
+    removed, remove = [], shutil.rmtree
+
+    def look(folder: Path, **how: object) -> None:
+        with pytest.raises(BlockingIOError), locked(folder.parent, fcntl.LOCK_EX | fcntl.LOCK_NB):
+            pass
+        removed.append(folder)
+        remove(folder, **how)
+
+    monkeypatch.setattr(shutil, "rmtree", look)
+    with snapshot.taken(small) as folder:
+        pass
+    assert removed == [folder]
+
+
+def test_a_run_removes_its_files_and_those_that_killed_runs_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = tmp_path / "cache" / "under-way"
+    abandoned = base / "abandoned"
+    abandoned.mkdir(parents=True)
+    (abandoned / "root.img").touch()
+
+    def machine(run: object, folder: Path) -> None:
+        assert list(base.iterdir()) == [folder]
+        raise runs.RunFailed("there is no machine")
+
+    monkeypatch.setattr(runs, "UNDER_WAY", base)
+    monkeypatch.setattr(runs, "machine", machine)
+    with pytest.raises(runs.RunFailed, match="there is no machine"):
+        runs.make(SimpleNamespace(), tmp_path / "console")
+    assert not list(base.iterdir())
+
+
 def test_nothing_is_copied_while_a_make_builds(small: Path) -> None:
     """A make that builds, as far as its lock tells, changes half of what is built."""
     kernel = small / "build/kernel/kernel.elf"
@@ -103,7 +144,7 @@ def test_nothing_is_copied_while_a_make_builds(small: Path) -> None:
             seen.append((folder / kernel.relative_to(small)).read_text())
 
     other = threading.Thread(target=look)
-    with snapshot.locked(small / "Makefile", fcntl.LOCK_EX):
+    with locked(small / "Makefile", fcntl.LOCK_EX):
         other.start()
         wait_for(small / "build/snapshots")
         kernel.write_text("half of")

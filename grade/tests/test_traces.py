@@ -32,7 +32,7 @@ from grade.traces.bad import BadTraceFile
 from grade.traces.common import REQUEST, empty, table
 from grade.traces.fit import Fit
 from grade.traces.formats import systor17, vscsi
-from grade.traces.packed import pack
+from grade.traces.packed import pack, packed_bytes
 from grade.traces.stream import PIECE
 from grade.twin import engine
 
@@ -544,6 +544,13 @@ def test_packing_keeps_neighbours_together_and_folding_stays_inside() -> None:
 
 
 @pytest.mark.native
+def test_a_file_of_requests_is_as_long_as_is_said_of_so_many() -> None:
+    for count in (1, 20, 21, 64):
+        assert len(pack(drawn(count, count))) == packed_bytes(count)
+    assert (packed_bytes(20), packed_bytes(21)) == (512, 1024)
+
+
+@pytest.mark.native
 def test_scaled_time_is_that_many_times_as_fast() -> None:
     requests = drawn(8, 50)
     twice = fit.fitted("t", requests, Fit(scale=2), 1 << 30)
@@ -661,10 +668,22 @@ def test_make_trace_measures_every_policy_and_shows_a_pareto_front(asked, tmp_pa
     assert "What can be had together" in page
     assert len(re.findall(r">(?:lru|arc) (?:delayed|async)<", page)) > 1  # labels of points
     (written,) = (tmp_path / "written").glob("*.toml")
-    assert written.stem == "mine-lps540s-60"
+    assert re.fullmatch(r"mine-[0-9a-f]{6}-lps540s-60", written.stem)
     names = {run.arm for run in load(written).runs}
     assert {"usual", "sched=sluice", "replace=2q", "update=pu", "prefetch=stride"} <= names
     assert not {"replace=lru", "place=eager", "write=delayed"} & names
+
+
+@pytest.mark.native
+def test_traces_of_different_paths_are_different_experiments_and_have_their_names(asked) -> None:
+    paths = ("/a/trace.2020-01.csv", "/a/trace.2020-02.csv", "/b/trace.csv.gz", "/a/trace.csv")
+    names = [replay_trace.name_of(asked(inflight=64), Path(path)) for path in paths]
+    plain = [re.sub(r"-[0-9a-f]{6}-cheetah4lp$", "", name) for name in names]
+    assert plain == ["trace.2020-01", "trace.2020-02", "trace", "trace"]
+    assert len(set(names)) == len(paths)
+    assert replay_trace.name_of(asked(inflight=64), Path(paths[0])) == names[0]
+    assert replay_trace.plain(Path("/a/w12.oracleGeneral.bin.zst")) == "w12"
+    assert replay_trace.plain(Path("/a/.csv")) == "trace"
 
 
 @pytest.mark.parametrize(

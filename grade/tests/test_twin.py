@@ -1,9 +1,12 @@
 """The twin does what the machine does (grade/twin/)."""
 
+import os
 import platform
 import re
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -297,3 +300,37 @@ def test_a_resident_twin_that_ends_says_why(tmp_path: Path) -> None:
     with Config((Disk(path),), lab=True).guest() as guest, Resident(guest) as resident:
         wrong = resident.trial("drive=fixed", 5, [Put(0, guest.size, b"x")], HANG_S)
         assert "panic: twin: a put is on no disk" in wrong.console
+
+
+@pytest.mark.native
+def test_a_resident_twin_that_was_killed_says_so_and_leaves_nothing_open(tmp_path: Path) -> None:
+    """The request that it did not read is still in the pipe's buffer."""
+    path = image.make(tmp_path / "root.img", Content(rc="echo one\n"))
+    with (
+        Config((Disk(path),), lab=True).guest() as guest,
+        pytest.raises(TwinDied, match="it was killed"),
+        Resident(guest) as resident,
+    ):
+        resident.process.kill()
+        resident.process.wait()
+        resident.trial("drive=fixed", 5, limit_s=HANG_S)
+    process = resident.process
+    assert process.stdin.closed and process.stdout.closed and resident.errors.closed
+
+
+@pytest.mark.native
+def test_a_resident_twin_outlives_the_thread_that_asked_for_it(tmp_path: Path) -> None:
+    path = image.make(tmp_path / "root.img", Content(rc="echo one\n"))
+    with Config((Disk(path),), lab=True).guest() as guest, ExitStack() as stack:
+        residents, ids = [], []
+
+        def ask() -> None:
+            ids.append(threading.get_native_id())
+            residents.append(stack.enter_context(Resident(guest)))
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join()
+        while Path(f"/proc/self/task/{ids[0]}").exists():  # to Python it has ended a little before
+            os.sched_yield()
+        assert residents[0].trial("drive=fixed", 5, limit_s=HANG_S).console == "one\n"

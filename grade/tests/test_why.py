@@ -134,6 +134,19 @@ def test_the_words_for_it_name_the_burst_and_add_up() -> None:
 
 
 @pytest.mark.native
+def test_the_disk_with_the_requests_of_a_trace_has_its_own_drive() -> None:
+    """Its size is its own, too: 32 bytes and 24 for each request, in whole sectors."""
+    config = CONFIG | {"data": DISK | {"drive": "rz58", "log_places": 9}, "trace": {"count": 100}}
+    steps = ((100, "queued", 8), (100, "issued", 8), (110, "completed", 10 * MS))
+    events = [event(at * MS, name, 40, more)._replace(disk=2) for at, name, more in steps]
+    made = kept_of(events, config).recording
+    (command,) = served.commands(made.run, events)[2]
+    assert (command.kind, command.done_ns - command.begin_ns) == ("fixed", 10 * MS)
+    assert served.arguments(made.run, 2)[-1] == "sectors=5"
+    assert (made.disk(1), made.disk(2)) == ("disk1 (rz58)", "disk2 (fixed)")
+
+
+@pytest.mark.native
 def test_a_merged_command_has_the_origins_of_all_its_requests() -> None:
     """A process writes block 6 at once, and that joins the write of block 5 from a burst."""
     events = [

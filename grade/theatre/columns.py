@@ -37,7 +37,7 @@ def groups(numbers: list[int]) -> bytes:
 
 
 def deflated(data: bytes) -> str:
-    """Bytes as text."""
+    """Bytes as text, which inflated() of theatre.js takes back."""
     return base64.b64encode(zlib.compress(data, 9)).decode()
 
 

@@ -17,7 +17,13 @@ HEAD = struct.Struct("<16sQQ")
 LONGEST = 1 << 20  # bytes of a request, REQUEST_MAX in ioplay.c
 
 
+def packed_bytes(count: int) -> int:
+    """How long the file of so many requests is."""
+    data = HEAD.size + count * REQUEST.itemsize
+    return data + -data % SECTOR
+
+
 def pack(requests: np.ndarray) -> bytes:
     """The file of these requests, shape (requests,), dtype REQUEST."""
     data = HEAD.pack(MAGIC, FORM, len(requests)) + requests.astype(REQUEST).tobytes()
-    return data + bytes(-len(data) % SECTOR)
+    return data.ljust(packed_bytes(len(requests)), b"\0")

@@ -2,13 +2,20 @@
 
 It has read the disks once. A trial says with which boot arguments it is made, and which bytes of
 the disks differ. What it does to memory and disks is gone when it ends.
+
+A resident ends with the thread that started it (die_with_parent), and any thread may use it. So all
+residents of a process are started by one thread, which ends with the process.
 """
 
+import os
 import subprocess
 import tempfile
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 
@@ -41,6 +48,13 @@ class Trial:
     faults: int
 
 
+@cache
+def starter(_: int) -> ThreadPoolExecutor:
+    """The thread that starts the residents of the process with this number. A child that is forked
+    has another number, and none of its parent's threads."""
+    return ThreadPoolExecutor(1, "starts residents")
+
+
 class Resident:
     """A process that makes trials on these disks, one at a time. A context manager that ends it.
 
@@ -58,9 +72,16 @@ class Resident:
 
     def __enter__(self) -> "Resident":
         self.errors = tempfile.TemporaryFile()  # what it says
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self.errors}
-        self.process = subprocess.Popen(self.line, preexec_fn=die_with_parent, **pipes)
+        try:
+            self.process = starter(os.getpid()).submit(self._started).result()
+        except BaseException:
+            self.errors.close()
+            raise
         return self
+
+    def _started(self) -> subprocess.Popen:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self.errors}
+        return subprocess.Popen(self.line, preexec_fn=die_with_parent, **pipes)
 
     def __exit__(
         self,
@@ -74,7 +95,8 @@ class Resident:
         """End it at once, with a trial that it is making. Safe to call twice."""
         self.process.kill()
         self.process.wait()
-        self.process.stdin.close()
+        with suppress(BrokenPipeError):  # of a request that it has not read; the pipe is closed
+            self.process.stdin.close()
         self.process.stdout.close()
         self.errors.close()
 

@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 
 import numpy as np
@@ -233,8 +234,8 @@ def _expect_built() -> None:
 def _expect_loop(loop: str, inflight: int) -> None:
     if loop not in ("open", "closed"):
         raise BadReplay(f'loop="{loop}": must be "open" or "closed"')
-    if not 1 <= inflight <= 256:
-        raise BadReplay(f"inflight={inflight}: must be 1 to 256")
+    if not isinstance(inflight, Integral) or not 1 <= inflight <= 256:
+        raise BadReplay(f"inflight={inflight}: must be a whole number, 1 to 256")
 
 
 def _run(

@@ -1,0 +1,56 @@
+"""Folders for work that is under way. Each is removed when its work ends; if the command was killed
+meanwhile, the next command that makes a folder at the same place removes it.
+
+- All folders at one place are in one folder, `base`, which has nothing else in it.
+- A folder is locked (flock(2)) from its making to the end of its removal. A lock ends with the
+  process that holds it, so a folder that is not locked is abandoned.
+- Folders are made and removed under the lock of their base. So whoever holds that lock meets no
+  folder that is not locked yet, or half gone.
+"""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+BASE = "under-way"  # the name of a base among other things
+
+
+@contextmanager
+def locked(path: Path, how: int) -> Iterator[None]:
+    """Hold a lock on a file or folder (flock(2)). Raises BlockingIOError with LOCK_NB."""
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, how)
+        yield
+    finally:
+        os.close(opened)
+
+
+def remove_abandoned(base: Path) -> None:
+    """Remove the folders whose commands were killed. The caller holds the lock of the base."""
+    for folder in base.iterdir():
+        try:
+            with locked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):
+                shutil.rmtree(folder)
+        except BlockingIOError:
+            pass  # in use
+
+
+@contextmanager
+def scratch(base: Path) -> Iterator[Path]:
+    """A new folder in the base, for the time of the context. The base is made, too."""
+    base.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as in_use:
+        with locked(base, fcntl.LOCK_EX):
+            remove_abandoned(base)
+            folder = Path(tempfile.mkdtemp(dir=base))
+            in_use.enter_context(locked(folder, fcntl.LOCK_SH))
+        try:
+            yield folder
+        finally:
+            with locked(base, fcntl.LOCK_EX):
+                shutil.rmtree(folder, ignore_errors=True)
