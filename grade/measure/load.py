@@ -30,6 +30,7 @@ from grade.measure.schema import (
     Run,
 )
 from grade.measure.verdict import within
+from grade.models import Prediction
 
 AS_MODEL = "model"  # of a drive's setting: the kernel is not told
 Arms = Sequence[dict]
@@ -192,11 +193,11 @@ def config(c: Checker, raw: dict, arm: int, variables: dict) -> dict:
     return machine | {"policies": policies, "tunables": tunables, "args": args, **workload}
 
 
-def model(c: Checker, raw: dict, variables: dict, config: dict) -> dict[str, float]:
-    """The model's figures for the run of a config; none if there is no model."""
+def model(c: Checker, raw: dict, variables: dict, config: dict) -> Prediction | None:
+    """What the model tells of the run of a config; None if there is no model."""
     if "model" not in raw or c.problems:
-        return {}
-    return theory.predicted(c, c.fill_in(("model",), raw["model"], variables), config)
+        return None
+    return theory.prediction(c, c.fill_in(("model",), raw["model"], variables), config)
 
 
 def model_tells(c: Checker, keys: tuple, row: dict, runs: list[Run]) -> None:
@@ -209,7 +210,7 @@ def model_tells(c: Checker, keys: tuple, row: dict, runs: list[Run]) -> None:
     arms = (row["arm"], row["than"]) if crossing else (row["arm"],)
     for run in runs:
         here = run.arm in arms and within(row["where"], run.variables)
-        if here and row["metric"] not in run.predicted:
+        if here and not (run.model and row["metric"] in run.model.tells):
             c.problem(keys, f"no model tells {row['metric']} of {run.name}")
             return
 

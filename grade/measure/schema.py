@@ -87,10 +87,11 @@ file with a problem is not run. All problems are told at once, each with its
 line and, if something is spelt alike, with what was probably meant.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from grade.host.limits import HANG_S
+from grade.models import Prediction
 
 OPS = ("<", "<=", ">", ">=", "==")
 MODEL_SAYS = "model"  # as than = in an expectation; no arm has this name
@@ -277,7 +278,7 @@ TUNE = {
 class Run:
     """One run, ready to be made. `config` is all that has a say in its result.
 
-    predicted: what the model says of it, metric by metric.
+    model: what a model tells of it, if there is one.
     """
 
     number: int
@@ -286,12 +287,17 @@ class Run:
     variables: dict[str, object]
     config: dict[str, object]
     host_limit_s: int
-    predicted: dict[str, float] = field(default_factory=dict)
+    model: Prediction | None = None
 
     @property
     def on_twin(self) -> bool:
         """Whether the twin makes it, and not a machine."""
         return self.config.get("engine") == TWIN
+
+    @property
+    def predicted(self) -> dict[str, float]:
+        """The model's figures, by metric."""
+        return self.model.figures() if self.model else {}
 
     @property
     def name(self) -> str:

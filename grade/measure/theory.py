@@ -8,14 +8,13 @@ metrics = {"read.mean_ms" = "read_ms"}   a metric of the table = the model's qua
 reads_per_s = "{8 * iops}"               or text that gives one
 """
 
-from functools import cache
 from types import ModuleType
 
 from grade import models
 from grade.measure.check import Checker
 from grade.measure.result import measured_drive
 from grade.measure.schema import MODEL
-from grade.models import System
+from grade.models import Prediction, System
 
 
 def number_of(raw: object) -> float | None:
@@ -53,42 +52,23 @@ def system(c: Checker, config: dict) -> System:
     return System(config["policies"], tunables, measured_drive(config))
 
 
-@cache
-def quantities(
-    name: str,
-    policies: tuple[tuple[str, str], ...],
-    tunables: tuple[tuple[str, int], ...],
-    drive: str,
-    given: tuple[tuple[str, float], ...],
-) -> dict[str, float]:
-    """What a model predicts. Runs that differ in their seed alone have the same prediction, which
-    takes up to 0.1 s, so each is kept. Raises ValueError as predict does."""
-    return models.model(name).predict(System(dict(policies), dict(tunables), drive), dict(given))
-
-
-def predicted(c: Checker, raw: dict, config: dict) -> dict[str, float]:
-    """The model's value of each metric that it predicts for a run, from the checked config."""
+def prediction(c: Checker, raw: dict, config: dict) -> Prediction | None:
+    """What the model tells of a run, from the checked config; None if something is wrong."""
     table = c.table(("model",), raw, MODEL)
     if c.problems or not c.one_of(("model", "name"), "model", table["name"], models.names()):
-        return {}
+        return None
     module = models.model(table["name"])
     for name, quantity in table["metrics"].items():
         at = ("model", "metrics", name)
         c.one_of(at, "quantity", str(quantity), list(module.QUANTITIES))
     given = parameters(c, table["parameters"], module)
     if c.problems:
-        return {}
-    what = system(c, config)
+        return None
+    asked = models.question(table["name"], system(c, config), given)
     try:
-        values = quantities(
-            table["name"],
-            tuple(what.policies.items()),
-            tuple(what.tunables.items()),
-            what.drive,
-            tuple(given.items()),
-        )
+        told = models.told(asked)
     except ValueError as error:
         shown = ", ".join(f"{name} = {value:g}" for name, value in given.items())
         c.problem(("model",), f"{table['name']}: {error}, with {shown}")
-        return {}
-    return {name: values[q] for name, q in table["metrics"].items() if q in values}
+        return None
+    return Prediction(asked, {name: q for name, q in table["metrics"].items() if q in told})

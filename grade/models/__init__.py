@@ -6,6 +6,9 @@ with its formulas and their source, and has
     PARAMETERS                     name -> Parameter
     QUANTITIES                     what it predicts: name -> what that is
     predict(system, parameters)    -> {quantity: value}
+    covers(system, parameters)     -> whether predict tells all QUANTITIES, or none. A model whose
+                                   predict takes long has it; it is asked first, and predict
+                                   only when a figure is wanted
 
 - Units stand in the names, as everywhere: service_ms, read_ms.
 - A prediction depends on its two arguments alone: on what runs, and on
@@ -20,7 +23,9 @@ of its metrics is which quantity (grade/measure/schema.py).
 
 import importlib
 import pkgutil
+from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cache
 from math import inf
 from types import ModuleType
 
@@ -52,3 +57,52 @@ def names() -> list[str]:
 def model(name: str) -> ModuleType:
     """The model of this name, which must be one of them."""
     return importlib.import_module(f"{__name__}.{name}")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a model is asked: its name, a system, and the parameters."""
+
+    model: str
+    policies: tuple[tuple[str, str], ...]
+    tunables: tuple[tuple[str, int], ...]
+    drive: str
+    parameters: tuple[tuple[str, float], ...]
+
+    @property
+    def system(self) -> System:
+        return System(dict(self.policies), dict(self.tunables), self.drive)
+
+
+def question(name: str, system: System, parameters: dict[str, float]) -> Question:
+    """A question to the model of this name."""
+    policies, tunables = tuple(system.policies.items()), tuple(system.tunables.items())
+    return Question(name, policies, tunables, system.drive, tuple(parameters.items()))
+
+
+@cache  # runs that differ in their seed alone have the same prediction
+def answer(asked: Question) -> dict[str, float]:
+    """What the model predicts. Raises ValueError as predict does."""
+    return model(asked.model).predict(asked.system, dict(asked.parameters))
+
+
+def told(asked: Question) -> Collection[str]:
+    """The quantities that the model tells. Raises ValueError as predict does."""
+    module = model(asked.model)
+    if not hasattr(module, "covers"):
+        return answer(asked).keys()
+    return module.QUANTITIES if module.covers(asked.system, dict(asked.parameters)) else ()
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A model's figures for a run, which are computed when they are wanted. tells: metric -> the
+    model's quantity."""
+
+    asked: Question
+    tells: dict[str, str]
+
+    def figures(self) -> dict[str, float]:
+        """The value of each metric."""
+        found = answer(self.asked) if self.tells else {}
+        return {metric: found[quantity] for metric, quantity in self.tells.items()}

@@ -283,34 +283,27 @@ def edges_ns(made: list[Step], m: Machine) -> float:
     return sum(outside) * m.instruction + 2 * m.command(made[first].blocks)
 
 
-def mean_seek_ns(system: System, n: int) -> float | None:
-    """E[Seek] for n > 1 files, if the formulas cover the scheduler."""
+def mean_seek_ns(system: System, n: int) -> float:
+    """E[Seek] for n > 1 files."""
     onward, back, pair = seeks_ns(system.drive, n)
-    return {"clook": ((n - 1) * onward + back) / n, "fcfs": pair}.get(system.policies["sched"])
+    return {"clook": ((n - 1) * onward + back) / n, "fcfs": pair}[system.policies["sched"]]
 
 
 # ---- the whole ----
 
 
-def policy_of(system: System, file: File) -> tuple[bool, Bsd44 | None]:
-    """The prefetch policy's rules; whether they are known, and what they are."""
-    match system.policies["prefetch"]:
-        case "none":
-            return True, None
-        case "bsd44":
-            return True, Bsd44(max(1, system.tunables["bsd44.cluster_kb"] // file.block_kb))
-    return False, None
-
-
-def total_ns(system: System, file: File, m: Machine, n: int) -> float | None:
-    """The total time; None if the formulas do not cover the case."""
-    is_known, policy = policy_of(system, file)
-    if not is_known or (n > 1 and file.work):
+def policy_of(system: System, file: File) -> Bsd44 | None:
+    """The prefetch policy's rules."""
+    if system.policies["prefetch"] == "none":
         return None
-    made = steps(file, COST, policy)
+    return Bsd44(max(1, system.tunables["bsd44.cluster_kb"] // file.block_kb))
+
+
+def total_ns(system: System, file: File, m: Machine, n: int) -> float:
+    """The total time."""
+    made = steps(file, COST, policy_of(system, file))
     if n > 1:
-        seek_ns = mean_seek_ns(system, n)
-        return seek_ns and files_ns(made, m, n, seek_ns)
+        return files_ns(made, m, n, mean_seek_ns(system, n))
     in_order = system.policies["sched"] == "fcfs"
     return sum(
         share * one_file_ns(made, m, Queue(m, Drive(m.setting, where, start), in_order))
@@ -318,12 +311,21 @@ def total_ns(system: System, file: File, m: Machine, n: int) -> float | None:
     )
 
 
+def covers(system: System, parameters: dict[str, float]) -> bool:
+    """Whether the formulas cover the policies and the load. Raises ValueError for a drive without
+    platters."""
+    drive_row(system.drive)
+    several, sched = parameters["files"] > 1, system.policies["sched"]
+    alike = not several or (not parameters["work"] and sched in ("clook", "fcfs"))
+    return alike and system.policies["prefetch"] in ("none", "bsd44")
+
+
 def predict(system: System, parameters: dict[str, float]) -> dict[str, float]:
-    """The model's QUANTITIES; nothing for policies that the formulas do not cover."""
+    """The model's QUANTITIES; nothing where the formulas do not cover the case."""
+    if not covers(system, parameters):
+        return {}
     p, n = parameters, int(parameters["files"])
     total = total_ns(system, file_of(system, p), machine(system.drive, p), n)
-    if total is None:
-        return {}
     return {
         "total_ms": total / 1e6,
         "request_ms": total / 1e6 * p["request_kb"] / p["file_kb"],

@@ -2,6 +2,7 @@
 
 import pytest
 
+from grade import models
 from grade.measure.choose import EXPERIMENTS
 from grade.measure.load import load
 from grade.measure.run import mkfs_options
@@ -47,6 +48,36 @@ def commands(
 ) -> list[tuple]:
     made = steps(File(kb, call_kb, 8, far, 64, 0, by_block), COST, policy)
     return [(step.place, step.blocks) for step in made if isinstance(step, Command)]
+
+
+def test_an_experiment_is_loaded_without_its_predictions(monkeypatch: pytest.MonkeyPatch):
+    """They take seconds, and most commands do not want them."""
+
+    def predict(*_: object) -> dict[str, float]:
+        raise AssertionError("nobody has asked")
+
+    models.answer.cache_clear()
+    monkeypatch.setattr(shriver, "predict", predict)
+    runs = load(EXPERIMENTS / "shriver-single.toml").runs
+    assert {metric for run in runs for metric in run.model.tells} == {"job.read.request_ms"}
+    with pytest.raises(AssertionError, match="nobody has asked"):
+        runs[0].predicted["job.read.request_ms"]
+
+
+@pytest.mark.parametrize(
+    ("prefetch", "sched", "given", "covered"),
+    [
+        ("bsd44", "clook", {"work": 1}, True),
+        ("bsd44", "clook", {"files": 2}, True),
+        ("bsd44", "clook", {"files": 2, "work": 1}, False),
+        ("leap", "clook", {}, False),
+        ("none", "sluice", {}, True),
+        ("none", "sluice", {"files": 2}, False),
+        ("none", "fcfs", {"files": 2}, True),
+    ],
+)
+def test_the_formulas_cover_what_they_say(prefetch: str, sched: str, given: dict, covered: bool):
+    assert set(told(prefetch, sched, **given)) == (set(shriver.QUANTITIES) if covered else set())
 
 
 def test_an_experiment_sets_bus_way_segments_and_layout():
