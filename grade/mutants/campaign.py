@@ -34,8 +34,10 @@ SOURCES = ("Makefile", "kernel", "policies", "drives", "user", "mkfs", "grade")
 BUILT = ("build/native", "build/native.command")
 NO_COPY = shutil.ignore_patterns("__pycache__", ".*_cache")
 LINKED = re.compile(r"^  LD build/native/(\w+)$", re.M)
+UNITS_ALONE = "SLUICE_UNITS_ALONE"  # has unit tests run one by one: grade/tests/units.py
 CPU_S = 30  # of one process of a test, ten times what the longest takes: some changes loop for ever
 LENIENT = "CFLAGS_EXTRA=-Wno-error"  # a variable that is used no more is no reason to stop
+OF_UNITS = "units.of_programs"  # in the module of unit tests, which names no program
 TIMES = "times.json"  # of the tests, in the copy of the tree: how long each took unchanged
 FAILED = re.compile(r"^FAILED (?:\S*/)?(test_\S+)", re.M)
 
@@ -120,7 +122,7 @@ class Tree:
             if "pytest.mark.native" not in text:
                 continue
             named = any(re.search(rf"\b{p}\b", text) for p in programs)
-            if named or ("UNIT_TESTS" in text and any(map(self.is_unit_tests, programs))):
+            if named or (OF_UNITS in text and any(map(self.is_unit_tests, programs))):
                 found.append(str(path.relative_to(self.folder)))
         return found
 
@@ -138,6 +140,7 @@ class Tree:
         command = [sys.executable, "-m", "pytest", "-c", "grade/pyproject.toml", "--rootdir=."]
         plugin = ["-p", "grade.mutants.quick_first", "-m", "native", "-x", "-rf"]
         told = {"SLUICE_TEST_TIMES": str(self.folder / TIMES), "SLUICE_TEST_ABOUT": about}
+        told[UNITS_ALONE] = "1"  # the first that fails suffices
         env = os.environ | told | {"PYTHONPATH": "."}
         return self.run([*command, *plugin, *modules], env)
 
