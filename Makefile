@@ -564,8 +564,8 @@ bench: all $(if $(filter 1,$(LINUX)),$(GUEST),build/native/drive_replay_tool $(T
 	@$(if $(filter 1,$(LINUX)),$(RUN_WITHOUT_TWIN) grade.commands.bench_linux \
 	    $(call option,rounds,ROUNDS),$(RUN) grade.commands.bench)
 
-# E is a name, the beginning of names, or all. Without it, mogul-4.1 is made on both
-# systems.
+# E is a name, the beginning of names, or all. Without it, the three experiments of
+# mogul-4.1 are made.
 experiment: all $(if $(filter twin,$(ENGINE)),twin) build/native/drive_replay_tool ## run an experiment (E=name or all, SIZE=quick, ENGINE=twin: without QEMU, much faster, WITH=one more policy, N=one run, JOBS=, SCHEDULER=address of a Dask cluster, LIST=1 lists)
 	@$(RUN) grade.commands.experiment --jobs $(JOBS) $(call option,engine,ENGINE) $(call option,run,N) $(call option,size,SIZE) $(call option,with,WITH) \
 	    $(call option,scheduler,SCHEDULER) $(if $(filter 1,$(LIST)),--list) $(call operand,E)
