@@ -111,7 +111,7 @@ def remake(run: Run, folder: Path) -> Recording:
 def of_console(run: Run, said: str, jobs: list[dict], read: Read) -> Recording:
     """The recording of a run, from what its console showed, its jobs, and its trace, which `read`
     gives for its address."""
-    shown = runs.SHOWN.search(said)
+    shown = runs.readings(said)
     start, end = (devtext.stat(shown[name]) for name in ("stat0", "stat1"))
     lost, events = read(end["trace.phys"][0])
     lost_since = max(0, lost - start["trace.written"][0])

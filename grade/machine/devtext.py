@@ -7,10 +7,9 @@ histogram's count and the sum of its buckets can differ by a request or two.
 import re
 
 STAT = re.compile(r"(\S+) (\d+) (\S+)")
-HIST = re.compile(r"hist (\S+) (\S+) (\d+) (\d+)")
+HIST = re.compile(r"hist (\S+) (\S+) (\d+) (\d+)\n((?:bucket \d+ \d+ \d+\n)*)")
 MOST_BYTES = 256 << 10  # that one call gets of such a text
 PROCESS = re.compile(r"process (\d+) (.*)")
-BUCKET = re.compile(r"bucket (\d+) (\d+) (\d+)")
 
 Counters = dict[str, tuple[int, str]]
 Histograms = dict[str, dict]
@@ -36,16 +35,16 @@ def histograms(text: str) -> Histograms:
     if len(text) >= MOST_BYTES:
         raise BadText(f"/dev/hist is longer than the {MOST_BYTES} bytes that are read of it")
     rows: Histograms = {}
-    row: dict = {}
-    for line in text.splitlines():
-        if match := HIST.fullmatch(line):
-            name, unit, count, total = match.groups()
-            row = {"unit": unit, "count": int(count), "sum": int(total), "buckets": []}
-            rows[name] = row
-        elif row and (match := BUCKET.fullmatch(line)):
-            row["buckets"].append([int(word) for word in match.groups()])
-        else:
-            raise BadText(f"not a line of /dev/hist: {line!r}")
+    at = 0
+    while match := HIST.match(text, at):
+        name, unit, count, total, lines = match.groups()
+        words = lines.split()
+        buckets = zip(*(map(int, words[i::4]) for i in (1, 2, 3)), strict=True)
+        row = {"unit": unit, "count": int(count), "sum": int(total)}
+        rows[name] = row | {"buckets": list(map(list, buckets))}
+        at = match.end()
+    if at < len(text):
+        raise BadText(f"not a line of /dev/hist: {text[at:].splitlines()[0]!r}")
     return rows
 
 

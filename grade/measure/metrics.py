@@ -29,8 +29,10 @@ over_ and count are sums.
 
 import math
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache, partial
 from statistics import mean
 
 from grade.measure import busy, jobs
@@ -190,8 +192,19 @@ def asks_drive(name: str) -> bool:
 
 def of(result: dict, name: str) -> float:
     """The metric's value in one run. Raises BadResult if its job has not printed it."""
+    return of_all(result, [name])[name]
+
+
+def of_all(result: dict, names: Iterable[str]) -> dict[str, float]:
+    """The values of several metrics in one run, by name. Raises BadResult as `of` does."""
+    distribution = cache(partial(series, result))  # several metrics are of one
+    return {name: value(result, name, distribution) for name in names}
+
+
+def value(result: dict, name: str, distribution: Callable[[str], Series]) -> float:
+    """The metric's value in one run, whose distributions these are."""
     if RATIO in name:
-        above, below = (of(result, part) for part in name.split(RATIO))
+        above, below = (value(result, part, distribution) for part in name.split(RATIO))
         return above / below if below else 0
     if name.startswith("stat."):
         return counter(result, name.removeprefix("stat."))
@@ -202,7 +215,7 @@ def of(result: dict, name: str) -> float:
         found = busy.of(result["drive"], purpose or single[0] or single[1], what)
         return found / SCALE_NS[suffix] if suffix else found
     from_series, field, suffix = split(name)
-    row, scale = series(result, from_series), SCALE_NS.get(suffix, 1)
+    row, scale = distribution(from_series), SCALE_NS.get(suffix, 1)
     if field.startswith("over_"):
         return row.over(int(field.removeprefix("over_")) * scale)
     return row.value(field) / scale

@@ -52,11 +52,6 @@ echo @end; {reading}
 echo @done
 """
 MOUNT = "mkdir /data && mount disk1 /data || exit"
-SHOWN = re.compile(  # only what the workload said may hold a line like one of these marks
-    r"@start\n(?P<start>.*?)\n@stat\n(?P<stat0>.*?)@hist\n(?P<hist0>.*?)@workload\n(?P<said>.*)"
-    r"@end\n(?P<end>.*?)\n@stat\n(?P<stat1>.*?)@hist\n(?P<hist1>.*?)@done\n",
-    re.S,
-)
 UPTIME = re.compile(r"up (?:(\d+) days?, )?(\d\d):(\d\d):(\d\d)\.(\d{3})")
 
 
@@ -213,15 +208,25 @@ def of_trace(
     return told
 
 
-def readings(console: str) -> re.Match[str]:
-    """The parts of what /rc prints. Raises BadText if one is missing."""
-    shown = SHOWN.search(console)
-    if not shown:
+def readings(console: str) -> dict[str, str]:
+    """The parts of what /rc prints, by name: the time, counters and histograms at the start and at
+    the end, and what the workload said. That alone may hold a line like one of the marks. Raises
+    BadText if a part is missing."""
+    shown: dict[str, str] = {}
+    rest = console.partition("@start\n")[2]
+    shown["start"], _, rest = rest.partition("\n@stat\n")
+    shown["stat0"], _, rest = rest.partition("@hist\n")
+    shown["hist0"], _, rest = rest.partition("@workload\n")
+    shown["said"], _, rest = rest.rpartition("@end\n")
+    shown["end"], _, rest = rest.partition("\n@stat\n")
+    shown["stat1"], _, rest = rest.partition("@hist\n")
+    shown["hist1"], done, _ = rest.partition("@done\n")
+    if not done:
         raise devtext.BadText("the console lacks a part of what /rc prints")
     return shown
 
 
-def figures(shown: re.Match[str]) -> dict:
+def figures(shown: dict[str, str]) -> dict:
     """The parts of a result that the console shows: all but the trace, and what the run was."""
     stats = [devtext.stat(shown[name]) for name in ("stat0", "stat1")]
     return {

@@ -40,7 +40,7 @@ def figures_of(run: Run, names: list[str]) -> Figures:
     """Make the run, and compute these metrics. Raises RunFailed."""
     figures = trial.measure(run).figures | {"arm": run.arm}
     try:
-        return {name: metrics.of(figures, name) for name in names}
+        return metrics.of_all(figures, names)
     except BadResult as error:
         raise RunFailed(str(error)) from None
 

@@ -16,9 +16,11 @@ from pathlib import Path
 import pytest
 
 from grade.host.paths import ROOT
+from grade.machine import devtext
 from grade.machine.image import Content
 from grade.machine.trace import Event
 from grade.measure import files, findings, metrics, result, runner, series, summary
+from grade.measure import run as runs
 from grade.measure.choose import EXPERIMENTS, on_twin
 from grade.measure.known import known
 from grade.measure.load import load
@@ -466,6 +468,38 @@ def test_a_percentile_is_exceeded_by_no_more_values_than_it_says(percent: str, v
     """In floating point 99.9 / 100 * 1000 is more than 999."""
     whole = metrics.Series("us", [[one, one + 1, 1] for one in range(1000)], {})
     assert whole.value(f"p{percent}") == value
+
+
+HIST = "hist a ns 3 9\nbucket 1 2 2\nbucket 5 6 1\nhist b requests 0 0\n"
+
+
+def test_the_text_of_dev_hist_is_read_strictly():
+    a = {"unit": "ns", "count": 3, "sum": 9, "buckets": [[1, 2, 2], [5, 6, 1]]}
+    b = {"unit": "requests", "count": 0, "sum": 0, "buckets": []}
+    assert devtext.histograms(HIST) == {"a": a, "b": b}
+    assert devtext.histograms("") == {}
+    for text, line in (
+        ("bucket 1 2 2\n", "bucket 1 2 2"),
+        (HIST + "bucket 1 2\n", "bucket 1 2"),
+        (HIST + "bucket 1 2 3", "bucket 1 2 3"),
+        (HIST + "hist c ns 1\n" + HIST, "hist c ns 1"),
+    ):
+        with pytest.raises(devtext.BadText, match=f"not a line of /dev/hist: '{line}'$"):
+            devtext.histograms(text)
+
+
+def test_the_parts_of_a_console_are_found_whatever_the_workload_says():
+    said = f"@stat\n{HIST}@workload\n@end\nup\n@done\n"
+    parts = {"start": "up 1", "stat0": "s 1 n\n", "hist0": HIST, "said": said}
+    parts |= {"end": "up 2", "stat1": "s 2 n\n", "hist1": HIST}
+    console = (
+        f"boot\n@start\nup 1\n@stat\ns 1 n\n@hist\n{HIST}@workload\n{said}"
+        f"@end\nup 2\n@stat\ns 2 n\n@hist\n{HIST}@done\npower off\n"
+    )
+    assert runs.readings(console) == parts
+    for mark in ("@start", "@done"):
+        with pytest.raises(devtext.BadText, match="lacks a part"):
+            runs.readings(console.replace(f"{mark}\n", ""))
 
 
 def test_an_image_is_known_by_all_that_is_in_it(
