@@ -80,7 +80,7 @@ def make(run: Run, folder: Path, results: Path) -> None:
         result, _ = runs.make(run, part / "console", memory)
         recording.check_equal(result, stored)
         said = (part / "console").read_text().replace("\r", "")
-        phys = devtext.stat(runs.SHOWN.search(said)["stat1"])["trace.phys"][0]
+        phys = devtext.stat(runs.readings(said)["stat1"])["trace.phys"][0]
         trace.save(memory, phys, part / "trace")
         about = {"phys": phys, "records": trace.room(memory, phys), "jobs": result["jobs"]}
         (part / ABOUT).write_text(json.dumps(about))

@@ -81,7 +81,7 @@ def run_natively(load: int, args: str, folder: Path) -> SimpleNamespace:
             line, stdin=subprocess.DEVNULL, capture_output=True, timeout=HANG_S, check=True
         )
         said = done.stdout.decode()
-        phys = devtext.stat(runs.SHOWN.search(said)["stat1"])["trace.phys"][0]
+        phys = devtext.stat(runs.readings(said)["stat1"])["trace.phys"][0]
         lost, records = trace.ring(guest.path, phys)
     return SimpleNamespace(run=run, console=said, lost=lost, records=records)
 
@@ -106,7 +106,7 @@ def shown_by_python(load: int, here: dict, folder: Path) -> dict:
     words = dict(word.split("=") for word in here["args"].split())
     policies = {kind: words[kind] for kind in there.run.config["policies"]}
     there.run.config["policies"] = policies
-    said = jobs.lines(runs.SHOWN.search(there.console)["said"])
+    said = jobs.lines(runs.readings(there.console)["said"])
     events = trace.Events(there.records)
     made = recording.of_console(there.run, there.console, said, lambda _: (there.lost, events))
     kept = Kept(there.run, made, Path(), there.lost, 0, 0)
