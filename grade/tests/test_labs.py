@@ -6,8 +6,8 @@ asked first.
 
 In the quick form, which every `make test` runs, a mistake is held against one of the groups that
 must notice it, such that each group has mistakes to notice. Mistakes and skeletons are graded on
-the twin (grade/scoring/ontwin.py), which does the same in less time, and so are the reference's
-longest groups.
+the twin (grade/scoring/ontwin.py), which does the same in less time, and so is what would take a
+machine longest.
 
 The full form (`make test T=test_labs.py FULL=1`) holds a mistake against all groups on the twin:
 its own must notice it, and every other must be content. In the machine each group must notice one
@@ -48,12 +48,14 @@ WRONG = [(lab, mistake) for lab in LABS for mistake in mistakes(lab)]
 ATTACKS = [(lab, attack) for lab in LABS for attack in attacks(lab)]
 # A function each: of several new policies one may do the others' work.
 HOLES = [(lab, hole) for lab in LABS for hole in lab.holes if hole.function]
-# What takes a machine longest: in the quick form the twin shows that the reference has its points.
+# What takes a machine longest, and is the twin's in the quick form: these groups of the reference,
+# and attacks by what a policy does, which need no forgery that only a machine would show.
 LONGEST = {
     "open": {"age", "writes", "mean", "spread", "worst", "elsewhere"},
     "place": {"track", "cylinder", "arm", "full", "response", "elsewhere"},
     "decluster": {"response"},
 }
+LONGEST_ATTACKS = {("open", "does-nothing"), ("watermark", "always-clean")}
 SKELETON_MOST = 20
 MISTAKES_LEAST = 5
 MEMORY_MB, PROCESSOR_S = 512, 120  # of a grading, at most
@@ -342,6 +344,13 @@ def test_a_lab_has_mistakes_enough_to_prove_each_group(lab: Lab) -> None:
     assert noticed == {group.name for group in lab.groups}
 
 
+@each_lab
+def test_what_takes_longest_is_there_and_is_not_all(lab: Lab) -> None:
+    assert LONGEST.get(lab.name, set()) < {group.name for group in lab.groups}
+    named = {attack for of, attack in LONGEST_ATTACKS if of == lab.name}
+    assert named <= {attack.name for attack in attacks(lab)}
+
+
 @pytest.mark.parametrize(
     ("lab", "mistake"), [beside_its_lab(*one, name=one[1].name, engine="twin") for one in WRONG]
 )
@@ -390,7 +399,9 @@ def test_an_attack_scores_as_it_deserves_and_is_named(
         monkeypatch.setattr(workbench, "CPU_S", ENDLESS_S)
     ends_early(lost_more_than(FULL - attack.most, attack.named))
     only = "" if WHOLE else ",".join(sorted(attack.loses))
-    record = graded(lab, tree.solution(lab, attack.edits), tmp_path, only)
+    on_twin = not WHOLE and (lab.name, attack.name) in LONGEST_ATTACKS
+    grade = graded_faster if on_twin else graded
+    record = grade(lab, tree.solution(lab, attack.edits), tmp_path, only)
     assert record.most - record.score >= FULL - attack.most, record.message or lost(record)
     of_hidden = "".join(f"{test.expected} {test.came}\n" for test in record.tests)  # for the staff
     assert attack.named in people.text(record) + of_hidden
