@@ -8,8 +8,8 @@ rows                          arm, at (the setting, without the seed), trials, a
     interval                  of the mean over the trials, by metric; of an extreme the range of
                               the trials; none if there are too few trials
 verdicts                      says, word, why: what was expected, whether it came, and the
-                              figures; of a contest too, where `word` is won or LOST;
-    origin                    lines: what the source says, and why the result differs
+                              figures; of a contest too, where `word` is won or LOST. Why a
+                              result differs stands in the experiment's file only
     paper, sure, contest      as grade/measure/verdict.py has them
 contest                       a row for each setting and metric: at, metric, won (null: not told
                               apart, or without a rival), and
@@ -134,7 +134,7 @@ def digest(experiment: Experiment, results: list[dict], quoted: Iterable[str]) -
         "rows": rows,
         "verdicts": [
             {
-                **{"says": one.says, "word": one.word, "why": one.why, "origin": one.origin},
+                **{"says": one.says, "word": one.word, "why": one.why},
                 **{"paper": one.paper, "sure": one.sure, "contest": one.contest},
             }
             for one in expect.judge(experiment, results)

@@ -1,6 +1,7 @@
 """What documents say was measured is what the stored results say (grade/results)."""
 
 import json
+import tomllib
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,7 @@ from grade.measure.result import BadResult
 from grade.measure.runner import Outcome
 from grade.measure.schema import Experiment, Run
 from grade.measure.series import bucket_high
+from grade.measure.verdict import DIFFERS
 from grade.results import again, documents, frontpage, store
 from grade.results.documents import Figure
 
@@ -166,6 +168,14 @@ def test_a_table_of_figures_without_a_source_is_found(tmp_path: Path) -> None:
     assert documents.unmarked(path) == []
     path.write_text(f"````markdown\n{table}```\n````\n\n{table}")
     assert documents.unmarked(path) == [8]
+
+
+@pytest.mark.parametrize("path", sorted(EXPERIMENTS.glob("*.toml")), ids=lambda path: path.stem)
+def test_what_is_stored_as_differing_has_its_cause_in_the_file(path: Path) -> None:
+    rows = {row["says"]: row for row in tomllib.loads(path.read_text())["expectations"]}
+    kept = store.read(path.stem)["verdicts"]
+    bare = [v["says"] for v in kept if v["word"] == DIFFERS and not rows[v["says"]].get("differs")]
+    assert not bare, f"make results E={path.stem}: {bare}"
 
 
 def test_whole_results_of_this_kernel_only_are_stored(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from grade.book.extension.drawing import PAGES
 from grade.book.extension.measured import with_interval
 from grade.book.inventory import Experiment, experiments
 from grade.measure.findings import counted, unsure
+from grade.measure.verdict import DIFFERS
 from grade.results import store
 
 MARK = "{findings}"
@@ -61,16 +62,22 @@ def beside(one: Experiment) -> str:
     return markdown.table(heads, rows) if rows else ""
 
 
-def figures(verdict: dict) -> str:
-    """The figures of a stored verdict, and what it says about its source."""
-    return markdown.plain("; ".join([verdict["why"], *verdict.get("origin", [])]))
+def figures(verdict: dict, one: Experiment) -> str:
+    """The figures of a stored verdict, what the source says, and why the result differs."""
+    rows = {row["says"]: row for row in one.toml.get("expectations", [])}
+    row, told = rows.get(verdict["says"], {}), [verdict["why"]]
+    if "paper" in row:
+        told.append(f"the paper: {row['paper']}")
+    if verdict["word"] == DIFFERS:
+        told.append(f"why it differs: {row['differs']}")
+    return markdown.plain("; ".join(told))
 
 
 def verdicts(one: Experiment) -> str:
     """What was expected, and what came of it as far as it is stored."""
     kept = stored.read(one.name).get("verdicts") if stored.is_stored(one.name) else None
     if kept:
-        rows = [[markdown.plain(v["says"]), v["word"], figures(v)] for v in kept]
+        rows = [[markdown.plain(v["says"]), v["word"], figures(v, one)] for v in kept]
         return markdown.table(["expected", "came", "figures"], rows)
     rows = [[markdown.plain(row["says"])] for row in one.toml.get("expectations", [])]
     return markdown.table(["expected"], rows) if rows else ""
