@@ -150,6 +150,20 @@ def test_one_that_fails_stops_no_other_and_is_tried_again(
     assert scoring.scored.count(13) == 2
 
 
+def test_the_tools_that_grade_have_their_part_in_the_key(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(classroom, "TREE", tmp_path)
+    for name in ("KERNEL", "MKFS", "PROGRAMS", "ROOT_FOLDER", "NATIVE"):
+        monkeypatch.setattr(classroom, name, tmp_path / name.lower())
+    for name in ("kernel", "mkfs", *(f"native/{tool}" for tool in classroom.TOOLS)):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("old")
+    keys = [classroom.tree_key("elevator")]
+    for tool in classroom.TOOLS:
+        (tmp_path / "native" / tool).write_text("new")
+        keys.append(classroom.tree_key("elevator"))
+    assert len(set(keys)) == 3
+
+
 def test_a_worker_with_another_tree_scores_nothing(
     client: Client, scoring: Scoring, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

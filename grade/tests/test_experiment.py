@@ -473,6 +473,12 @@ def test_a_percentile_is_exceeded_by_no_more_values_than_it_says(percent: str, v
 HIST = "hist a ns 3 9\nbucket 1 2 2\nbucket 5 6 1\nhist b requests 0 0\n"
 
 
+def test_the_name_of_a_run_may_be_a_files_whatever_its_variables_are():
+    run = load(EXPERIMENTS / "mogul-4.1-fast.toml", "quick").runs[0]
+    name = replace(run, arm="a/b", variables={"file": "/data/f"}).name
+    assert name == "a-b_file=-data-f"
+
+
 def test_the_text_of_dev_hist_is_read_strictly():
     a = {"unit": "ns", "count": 3, "sum": 9, "buckets": [[1, 2, 2], [5, 6, 1]]}
     b = {"unit": "requests", "count": 0, "sum": 0, "buckets": []}
