@@ -1,8 +1,8 @@
 """Unit tests in C (grade/native/test.h): their names, and how they ended.
 
 A program runs all its tests at once, each in a process of its own, because to start it takes longer
-than most tests do. So tests of one program belong to one worker. With SLUICE_UNITS_ALONE each is
-run when it is asked for: a mutant (grade/mutants) is killed by the first that fails.
+than most tests do. So tests of one program belong to one worker. For mutants (grade/mutants) each
+is run when it is asked for, because the first that fails suffices.
 """
 
 import os
@@ -16,6 +16,7 @@ from _pytest.mark import ParameterSet
 
 from grade.host.limits import HANG_S
 from grade.host.paths import NATIVE, ROOT
+from grade.mutants.campaign import UNITS_ALONE
 
 ENDED = re.compile(r"^@ (\w+)\n(.*?)^@ (\d+)$", re.M | re.S)
 
@@ -73,7 +74,7 @@ def of_programs(*programs: str, group: str = "") -> list[ParameterSet]:
 
 def expect_passed(program: str, name: str) -> None:
     """Expect this test to have passed."""
-    if os.environ.get("SLUICE_UNITS_ALONE"):
+    if os.environ.get(UNITS_ALONE):
         done = run(program, name)
         status, said = done.returncode, done.stdout
     else:
