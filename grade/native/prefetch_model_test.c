@@ -233,7 +233,7 @@ static struct wish amp(const struct access *a)
         m.distance--;
     early = a->found != MISSING;
     u64 from = early ? MAX(m.end, end_of(a)) : end_of(a);
-    if (early && (m.degree <= tunable[0] || end_of(a) + m.distance <= m.end))
+    if (early && (m.degree <= tunable[0] || end_of(a) + m.distance < m.end))
         return wish_for(a, 0, 0);
     struct wish w = wish_for(a, from, from + m.degree);
     if (w.n)

@@ -362,10 +362,10 @@ TEST(amps_degree_grows_with_each_set_that_was_used)
     reads(10, 1, "11-14");
     reads_on(11, 14);
     reads(15, 1, "16-20"); /* p 5, more than 4: from now on before a miss */
-    reads_on(16, 18);
-    reads(19, 1, "21-25"); /* g is 2: at the block 2 before the end */
-    reads_on(20, 23);
-    reads(24, 1, "26-31"); /* p 6 */
+    reads_on(16, 17);
+    reads(18, 1, "21-25"); /* g is 2: at the block 2 before the last */
+    reads_on(19, 22);
+    reads(23, 1, "26-31"); /* p 6 */
     check_eq(counter("grown"), 5);
     check_eq(counter("lost") + counter("late"), 0);
 }
@@ -382,10 +382,10 @@ TEST(amps_distance_grows_when_the_reader_waits_for_a_set)
     file.coming = 24;
     reads(24, 1, ""); /* waits: p 9, g 3 */
     check_eq(counter("late"), 1);
-    reads_on(25, 28);
-    reads(29, 1, "32-40");
+    reads_on(25, 27);
+    reads(28, 1, "32-40");
     file.coming = 33; /* not the first of a set */
-    reads_on(30, 36);
+    reads_on(29, 36);
     check_eq(counter("late"), 1);
 }
 
@@ -395,14 +395,13 @@ TEST(amp_shrinks_when_what_it_read_is_gone)
     reads(0, 8, "");
     reads(8, 8, "16-23"); /* p 8, g 2 */
     reads_on(16, 20);
-    reads(21, 1, "");
-    reads(22, 1, "24-31");
+    reads(21, 1, "24-31");
     file.cached[24] = file.cached[25] = false;
-    reads_on(23, 23);
+    reads_on(22, 23);
     reads(24, 1, "25-31"); /* p 7, g 1 */
     check_eq(counter("lost"), 1);
-    reads_on(25, 30);
-    reads(31, 1, "32-38");
+    reads_on(25, 29);
+    reads(30, 1, "32-38");
 }
 
 TEST(amp_reads_nothing_ahead_of_random_reads)

@@ -1017,10 +1017,13 @@ static bool pro_end_test(u64 before)
     u64 name_at = name == NOBODY ? NOBODY : pro.name_at[name];
     if (MIN(at, name_at) >= before)
         return false;
+    bool used = name_at >= at && pro.marked[i];
     if (name_at < at)
         take(&pro.names, name);
     else
         pro.kind[i] = COLD;
+    if (used)
+        return true;
     counted[3]++;
     pro.hot_most = MIN(pro.hot_most + 1, pro.most - 1);
     return true;

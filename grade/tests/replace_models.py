@@ -444,6 +444,8 @@ def clockpro(trace: Sequence[int], size: int) -> int:
             del clock[block]
         else:
             clock[block] = "cold"
+            if block in marked:
+                return
         hot_most = min(hot_most + 1, most - 1)
 
     def heat(block: int) -> None:

@@ -544,23 +544,18 @@ static void write_victim(struct buf *b)
 
 /* ---- the interface ---- */
 
-/* Get the buffer that holds a block. Caller holds the lock. */
+/* Get the buffer that holds a block. The first use of a block that was missed
+ * with others (B_ASKED) is no hit. Caller holds the lock. */
 static struct buf *hit(struct buf *b, bool asked)
 {
+    bool missed = b->flags & B_ASKED, first = missed || b->flags & B_AHEAD;
     settle_ahead(b, asked);
+    b->flags &= ~B_ASKED;
     buf_get(b);
     b->block.used = ++bcache.uses;
-    count(&hits, 1);
+    b->block.first = first;
+    count(&hits, !missed);
     trace_block(TRACE_hit, b, 0);
-    return b;
-}
-
-/* Get a claimed buffer for a block. Caller holds the lock. */
-static struct buf *miss(struct buf *b, struct disk *d, u64 blkno)
-{
-    count(&misses, 1);
-    assign(b, d, blkno);
-    trace_block(TRACE_miss, b, 0);
     return b;
 }
 
@@ -575,12 +570,16 @@ static struct buf *get(struct disk *d, u64 blkno, bool asked)
         if ((b = lookup(d, blkno)))
             return hit(b, asked);
         if ((b = claim(d, blkno, &dirty)))
-            return miss(b, d, blkno);
+            break;
         if (dirty)
             write_victim(dirty);
         else
             make_room();
     }
+    count(&misses, 1);
+    assign(b, d, blkno);
+    trace_block(TRACE_miss, b, 0);
+    return b;
 }
 
 struct buf *getblk(struct disk *d, u64 blkno)
@@ -600,39 +599,38 @@ struct buf *bcached(struct disk *d, u64 blkno, enum found *found)
     return b;
 }
 
-/* A buffer for reading a block, busy; NULL if it is cached or being read, or
- * there is no room. Caller holds the lock. */
+/* A buffer for reading a block, with its transfer prepared; NULL if it is
+ * cached or being read, or there is no room. */
 static struct buf *claim_to_read(struct disk *d, u64 blkno, bool asked)
 {
+    HOLD(spin, &bcache.lock);
     struct buf *b = lookup(d, blkno), *dirty;
+    bool may = asked || bcache.nahead < bcache.ahead_most;
     if (b) { /* it may have lost its contents */
-        bool may = asked || bcache.nahead < bcache.ahead_most;
         if (!may || b->flags & B_VALID || !(b->flags & B_EVICTABLE))
             return NULL;
         settle_ahead(b, asked);
         buf_take(b);
-        return b;
-    }
-    b = asked ? claim(d, blkno, &dirty) : claim_ahead(d, blkno);
-    if (b)
+    } else {
+        b = asked ? claim(d, blkno, &dirty) : claim_ahead(d, blkno);
+        if (!b)
+            return NULL;
         assign(b, d, blkno);
+    }
+    trace_block(TRACE_ahead, b, asked);
+    count(&misses, asked);
+    if (asked)
+        b->flags |= B_ASKED;
+    else
+        mark_ahead(b);
+    prepare(b, B_READ, false);
     return b;
 }
 
 /* Start reading a block unless it is cached or there is no room. */
 static void start_read(struct disk *d, u64 blkno, bool asked)
 {
-    struct buf *b = NULL;
-    spin_lock(&bcache.lock);
-    if (on_disk(d, blkno))
-        b = claim_to_read(d, blkno, asked);
-    if (b) {
-        trace_block(TRACE_ahead, b, asked);
-        if (!asked)
-            mark_ahead(b);
-        prepare(b, B_READ, false);
-    }
-    spin_unlock(&bcache.lock);
+    struct buf *b = on_disk(d, blkno) ? claim_to_read(d, blkno, asked) : NULL;
     if (b)
         disk_submit(d, &b->io);
 }

@@ -28,6 +28,7 @@
 
 /* The flags of a buffer; bcache.lock guards them. */
 #define B_BUSY      0x01  /* held by a process, or in transfer */
+#define B_ASKED     0x02  /* missed in a call for several; not yet used */
 #define B_VALID     0x04  /* holds the block's contents */
 #define B_DELWRI    0x08  /* dirty: to be written later */
 #define B_PENDING   0x10  /* dirty and due: on the pending list */

@@ -65,6 +65,7 @@ struct block {
     u32 disk;
     bool held_back; /* dirty, and WRITE_HELD_BACK */
     bool meta;      /* last written as structure of the file system, not data */
+    bool first;     /* in insert: now used, after an insert without a use */
     u64 blkno;
     u64 owner;      /* equal for blocks of one file; 0: of none */
     u64 dirtied_ns; /* when it became dirty; 0: clean */
@@ -338,7 +339,9 @@ struct place_hooks {
  * referenced nor in transfer; if the policy takes_dirty, also while it is dirty
  * (dirtied_ns tells) and can be written. */
 struct replace_hooks {
-    /* (required) b is evictable now. !reuse: no program will want it again. */
+    /* (required) b is evictable now: it was used, or read ahead of its first
+     * use. !reuse: no program will want it again. All uses of a dirty block
+     * show as one, when it is clean. */
     void (*insert)(struct block *b, bool reuse);
     /* (required) b is evictable no more: used again, or the chosen victim. */
     void (*remove)(struct block *b);

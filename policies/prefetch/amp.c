@@ -5,7 +5,7 @@
  * Blocks are read ahead in sets of p. From the second sequential read on, a
  * read that must be waited for starts a set behind it. If p is more than
  * `threshold`, the next set is also started when the reader comes to the block
- * g before the end of the last one.
+ * g before the last of the set.
  *
  * p begins as the size of a read. When the reader has used a whole set, p grows
  * by the size of the read. When blocks were evicted before the reader came to
@@ -102,7 +102,7 @@ static void learn(struct stream *s, const struct access *a)
 static bool at_trigger(const struct stream *s, const struct access *a)
 {
     return s->word[DEGREE] > tunables[THRESHOLD].value &&
-           end_of(a) + s->word[DISTANCE] > s->word[END];
+           end_of(a) + s->word[DISTANCE] >= s->word[END];
 }
 
 static void start_set(struct stream *s, const struct access *a, u64 first,

@@ -82,8 +82,9 @@ static u64 where_to(const struct block *b, bool reuse)
 {
     if (!reuse)
         return UNWANTED;
-    bool again = b->word[WHERE] == T1 || b->word[WHERE] == T2;
-    return again || recall(b) ? T2 : T1;
+    if (b->word[WHERE] == T1 || b->word[WHERE] == T2)
+        return b->first ? b->word[WHERE] : T2;
+    return recall(b) ? T2 : T1;
 }
 
 static void trim_ghosts(void)

@@ -107,7 +107,7 @@ static void car_insert(struct block *b, bool reuse)
     if (!reuse)
         join(b, UNWANTED);
     else if (list_of(b) == T1 || list_of(b) == T2)
-        b->word[STATE] |= MARKED;
+        b->word[STATE] |= b->first ? 0 : MARKED;
     else
         join(b, list_for(b));
     trim_ghosts();

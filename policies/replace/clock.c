@@ -46,7 +46,7 @@ static void clock_insert(struct block *b, bool reuse)
     else if (!b->word[PLACE])
         put(b, ++last_place, false);
     else
-        put(b, b->word[PLACE], true);
+        put(b, b->word[PLACE], !b->first);
 }
 
 static void clock_remove(struct block *b)

@@ -18,7 +18,9 @@
  *
  * A block that comes while its name is on the clock is hot at once. hot_most
  * is the paper's m - m_c. It goes up by 1 with each test that ends without a
- * use, and down by 1 with each use in a test.
+ * use, and down by 1 with each use in a test that the cold hand finds. If the
+ * hot hand comes to a used block in its test first, the test ends and nothing
+ * is learned, of which the paper does not speak.
  *
  * At first hot_most is 0: all blocks may be cold. A policy is not told the size
  * of the cache: it is the most blocks that there were at once.
@@ -108,17 +110,18 @@ static bool end_test(u64 before)
     const struct ghost *g = ghosts_oldest(&names);
     bool of_name = g && (!b || g->word < b->word[PLACE]);
     u64 place = of_name ? g->word : b ? b->word[PLACE] : before;
+    u64 used = 0;
     if (place >= before)
         return false;
     if (of_name) {
         ghosts_shrink(&names, names.n - 1);
     } else {
-        u64 mark = b->word[STATE] & MARKED;
+        used = b->word[STATE] & MARKED;
         change(b, COLD, place);
-        b->word[STATE] |= mark;
+        b->word[STATE] |= used;
     }
-    counters[ENDED].value++;
-    hot_most = MIN(hot_most + 1, most - MIN(most, 1));
+    counters[ENDED].value += !used;
+    hot_most = MIN(hot_most + !used, most - MIN(most, 1));
     return true;
 }
 
@@ -166,7 +169,7 @@ static void clockpro_insert(struct block *b, bool reuse)
     if (!reuse) {
         become(b, UNWANTED, ++last_place);
     } else if (kind_of(b) >= HOT) {
-        b->word[STATE] |= MARKED;
+        b->word[STATE] |= b->first ? 0 : MARKED;
         tree_insert(&kinds[kind_of(b)].evictable, &b->node, b->word[PLACE]);
     } else {
         come(b);

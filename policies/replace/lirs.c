@@ -17,8 +17,9 @@
  * does not limit the stack; here it has names for up to names_percent of the
  * blocks, and at most GHOSTS. A block in use is on its way to the top of the
  * stack, so it counts as no bottom. Blocks that are dirty or in use cannot be
- * victims; if no HIR block can, the bottom is. A block that will not be wanted
- * again is the next victim, and is not remembered.
+ * victims; if no HIR block can, the bottom is: so it is for a call for more
+ * blocks than are HIR, which takes all their buffers at once. A block that will
+ * not be wanted again is the next victim, and is not remembered.
  *
  * A use shows as remove and insert. word[PLACE] numbers the last uses. The
  * stack need not be kept: a block is in it if its number is higher than the
@@ -113,7 +114,7 @@ static u64 kind_of(const struct block *b)
     if (b->word[KIND] == LIR)
         return LIR;
     if (b->word[KIND] == HIR) {
-        bool rises = in_stack(b->word[PLACE]);
+        bool rises = !b->first && in_stack(b->word[PLACE]);
         counters[RISEN].value += rises;
         return rises ? LIR : HIR;
     }

@@ -25,7 +25,8 @@
  * Different: Linux adds a page to the oldest generation, which becomes empty
  * since it evicts many at once; here that is one at a time, so the generation
  * for new blocks is another from a birth on. Linux moves a page to the front of
- * the next generation, ours to the end. Linux counts at least 64 refaults.
+ * the next generation, ours to the end. Linux counts a refault only while the
+ * generation of the victim is the oldest, and at least 64 of them.
  *
  * Blocks that are dirty or in use cannot be victims; those of the youngest
  * generation are if there is no other, and in whatever tier. Names of victims
@@ -154,7 +155,7 @@ static void mglru_insert(struct block *b, bool reuse)
     if (!reuse) {
         join(b, 0, 1);
     } else if (b->word[STATE] >= USES) {
-        b->word[STATE] += b->word[STATE] % USES < MOST_USES;
+        b->word[STATE] += !b->first && b->word[STATE] % USES < MOST_USES;
     } else {
         heed_refault(b);
         join(b, youngest - 1, 1);

@@ -94,7 +94,7 @@ static void s3fifo_insert(struct block *b, bool reuse)
     if (!reuse) {
         join(b, UNWANTED, 0);
     } else if (list_of(b) == SMALL || list_of(b) == MAIN) {
-        b->word[STATE] += uses_of(b) < MOST_USES ? LISTS : 0;
+        b->word[STATE] += !b->first && uses_of(b) < MOST_USES ? LISTS : 0;
     } else {
         bool remembered = ghosts_forget(&ghosts, b->disk, b->blkno);
         counters[REMEMBERED].value += remembered;

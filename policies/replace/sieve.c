@@ -44,7 +44,7 @@ static void sieve_start(void)
 
 static void sieve_insert(struct block *b, bool reuse)
 {
-    b->word[MARK] = reuse && b->word[PLACE];
+    b->word[MARK] = reuse && b->word[PLACE] && !b->first;
     if (!reuse)
         b->word[PLACE] = 0;
     else if (!b->word[PLACE])

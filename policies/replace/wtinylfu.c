@@ -11,19 +11,21 @@
  * probation used longest ago is the other. The one with fewer uses is the
  * victim, of equals the candidate. A candidate that stays is on probation.
  *
- * Uses are counted for all blocks, cached or not, in a sketch: four rows of
- * counters up to 15, in each of which a block's name has one by chance. A use
- * adds one to the least of the four, which is the count. The first use is not
- * counted there, but noted in the doorkeeper, a Bloom filter, so that blocks
- * used once need no counter. After sample_factor times as many uses as there
- * are blocks, the doorkeeper is emptied, and all counts are halved: so what
- * was used long ago counts less. The rows have 65,536 counters; for more names
- * than that in a sample, counts are too high.
+ * Uses are counted for all blocks, cached or not (those of a dirty block as
+ * one), in a sketch: four rows of counters up to 15, in each of which a block's
+ * name has one by chance. A use adds one to the least of the four, which is the
+ * count. The first use is not counted there, but noted in the doorkeeper, a
+ * Bloom filter, so that blocks used once need no counter. After sample_factor
+ * times as many uses as there are blocks, the doorkeeper is emptied, and all
+ * counts are halved: so what was used long ago counts less. The rows have
+ * 65,536 counters; for more names than that in a sample, counts are too high.
  *
  * "The blocks" are the most that were cached at once: a policy is not told the
- * size of the cache. Blocks that are dirty or in use cannot be victims. A block
- * that will not be wanted again is the next victim. The sizes of the parts are
- * the paper's; the factor is chosen.
+ * size of the cache. Blocks that are dirty or in use cannot be victims. A call
+ * for many blocks takes buffers for all before any is there: what the window
+ * has not, the main part gives, whatever its uses. A block that will not be
+ * wanted again is the next victim. The sizes of the parts are the paper's; the
+ * factor is chosen.
  *
  * Source: Einziger, Friedman and Manes, "TinyLFU: A Highly Efficient Cache
  * Admission Policy", ACM Transactions on Storage, 2017.
@@ -197,12 +199,12 @@ static void wtinylfu_insert(struct block *b, bool reuse)
     u64 from = b->word[WHERE];
     join(b, !reuse              ? UNWANTED
             : from == WINDOW    ? WINDOW
-            : from == PROBATION ? PROTECTED
+            : from == PROBATION ? (b->first ? PROBATION : PROTECTED)
             : from == PROTECTED ? PROTECTED
                                 : WINDOW);
     u64 here = lists[WINDOW].n + lists[PROBATION].n + lists[PROTECTED].n;
     most = MAX(most, here);
-    if (reuse)
+    if (reuse && !(from && b->first))
         count_use(b->disk, b->blkno);
     shorten(WINDOW, window_size(), PROBATION);
     shorten(PROTECTED, protected_size(), PROBATION);

@@ -495,10 +495,10 @@ TEST(what_the_same_call_asks_for_is_read_beside_and_is_not_prefetched)
     check(b->io.request.waited);
     brelse(b);
     end_commands();
-    check_counters("bio.", "misses 1, ahead 1");
+    check_counters("bio.", "misses 3, ahead 1");
     read_in(6);
     read_in(8);
-    check_counters("bio.", "misses 1, hits 2, ahead 1, ahead_used 1");
+    check_counters("bio.", "misses 3, hits 1, ahead 1, ahead_used 1");
     check_commands("");
     check_trace("miss disk0 5 7 0; queued disk0 10 7 2; ahead disk0 6 7 1; "
                 "queued disk0 12 7 2; ahead disk0 7 7 1; queued disk0 14 7 2; "
@@ -507,6 +507,22 @@ TEST(what_the_same_call_asks_for_is_read_beside_and_is_not_prefetched)
                 "completed disk0 14 7 0; completed disk0 16 7 0; "
                 "hit disk0 6 7 0; hit disk0 8 7 0");
     check_at_rest();
+}
+
+TEST(the_first_use_of_what_was_read_ahead_of_it_is_told_to_policies)
+{
+    static const u64 asked[] = {6}, ahead[] = {7};
+    boot("nbuf=64");
+    brelse(breada(disk0(), 5, &(struct also){asked, ahead, 1, 1}));
+    end_commands();
+    for (u64 blkno = 5; blkno <= 7; blkno++) {
+        check(!buffer_of(blkno)->block.first);
+        read_in(blkno);
+        check_eq(buffer_of(blkno)->block.first, blkno != 5);
+        read_in(blkno);
+        check(!buffer_of(blkno)->block.first);
+    }
+    check_counters("bio.", "misses 2, hits 5, ahead 1, ahead_used 1");
 }
 
 TEST(beside_a_cached_block_the_others_are_started_and_not_waited_for)
@@ -534,7 +550,7 @@ TEST(others_can_be_started_without_a_block_that_is_waited_for)
     bstart(disk0(), &(struct also){asked, ahead, 1, 1});
     check_commands("R0:12+4=2");
     end_commands();
-    check_counters("bio.", "ahead 1");
+    check_counters("bio.", "misses 1, ahead 1");
     check_at_rest();
 }
 
