@@ -225,6 +225,7 @@ SAMPLES = {
         "2016022216-LUN0.csv",
         b"Timestamp,Response,IOType,LUN,Offset,Size\n"
         b"1455592800.005208015,0.000172,R,4,7014609920,24576\n"
+        b"1455592800.005308015,,,4,8192,4096\n"  # of no known direction
         b"1455592800.006708015,,W,4,512,4096\n",
     ),
     "spc": ("Financial1.spc", b"0,13700410,24576,r,0.25\n0,1,4096,W,0.2515,x\n"),
@@ -234,6 +235,9 @@ SAMPLES = {
         b"  8,0    1        2     0.250001000  1234  G   R 13700410 + 48 [cat]\n"
         b"  8,0    1        3     0.251000000  1234  Q   D 64 + 8 [fstrim]\n"
         b"  8,0    1        4     0.251100000  1234  Q FWS [jbd2]\n"
+        b"  8,0    1        4     0.251150000  1234  Q FWFSM [jbd2]\n"
+        b"  8,0    1        4     0.251150000  1234  Q FWSM (      12) [jbd2/sda 1-8]\n"
+        b"  8,0    1        4     0.251150000  1234  Q   N [jbd2]\n"
         b"  8,0    1        4     0.251200000  1234  Q FWS 64 + 0 [jbd2]\n"
         b"  8,0    1        5     0.251500000    99  Q  WS 1 + 8 [jbd2/sda 1-8]\n"
         b"CPU1 (sda):\n Reads Queued:           1,       24KiB\n",
@@ -309,8 +313,17 @@ def test_objects_of_oraclegeneral_lie_in_the_order_of_their_first_use(tmp_path: 
         (2_333_333_333, 0, 8000, 0),
         (2_666_666_666, 8192, 100, 0),
     ]
-    path.write_bytes(np.array([*rows, (9, 6, 0, -1)], "<u4,<u8,<u4,<i8").tobytes())
-    with pytest.raises(BadTraceFile, match="at byte 120: an object of bytes: 0"):
+
+
+@pytest.mark.native
+def test_a_use_of_oraclegeneral_without_bytes_is_left_out(tmp_path: Path) -> None:
+    """It takes no place, and no part of its second."""
+    path = tmp_path / "w.oracleGeneral.bin"
+    rows = [(9, 7, 0, -1), (9, 6, 1, -1), (9, 5, 0, -1), (9, 8, 2, -1)]
+    path.write_bytes(np.array(rows, "<u4,<u8,<u4,<i8").tobytes())
+    assert read.read(path).tolist() == [(0, 0, 1, 0), (500_000_000, 4096, 2, 0)]
+    path.write_bytes(np.array(rows[:1], "<u4,<u8,<u4,<i8").tobytes())
+    with pytest.raises(BadTraceFile, match="has no request"):
         read.read(path)
 
 
@@ -363,16 +376,18 @@ def test_a_compressed_trace_is_the_trace(sample, name: str) -> None:
         ("msr", b",512,", b",9223372036854775808,", ":2: a number is out of range"),
         ("msr", b",4096,", b",4294967296,", ":2: a number is out of range"),
         ("msr", b"128166372003076629", b"100000000000000000", ":2: a number is out of range"),
-        ("systor17", b",W,", b",X,", ":3: neither R nor W but 'X'"),
-        ("systor17", b"1455592800.0067", b"yesterday.0067", ":3: not a time"),
+        ("systor17", b",W,", b",X,", ":4: neither R nor W but 'X'"),
+        ("systor17", b"1455592800.0067", b"yesterday.0067", ":4: not a time"),
         ("spc", b"0,1,4096", b"0,1,0", ":2: a request of 0 bytes"),
         ("spc", b"0,1,", b"1,-1,", ":2: a unit or a block is out of range"),
         ("spc", b"0,1,", b"-1,1,", ":2: a unit or a block is out of range"),
         ("spc", b"0,1,", b"4194304,1,", ":2: a unit or a block is out of range"),
         ("spc", b"0,1,", b"0,2147483648,", ":2: a unit or a block is out of range"),
         ("spc", b"0,1,4096,W,0.2515,x", b"0,1,4096", ":2: 3 fields, not 5 or more"),
-        ("blkparse", b"WS 1 + 8", b"WS 1 +", ":6: a queued request without"),
-        ("blkparse", b"0.251500000", b"now", ":6: not a whole event"),
+        ("blkparse", b"WS 1 + 8", b"WS 1 +", ":9: a queued request without"),
+        ("blkparse", b"WS 1 + 8", b"FWS 1 +", ":9: a queued request without"),
+        ("blkparse", b"WS 1 + 8 [", b"WS [", ":9: a queued request without"),
+        ("blkparse", b"0.251500000", b"now", ":9: not a whole event"),
         ("sluice", b"requests", b"requestz", "at byte 0: no file of requests"),
         ("export", b"1,disk1,13700410,48,r", b"1,disk1,13700410,48,q", ":3: neither r nor w"),
         ("export", b"1,disk1,13700410", b"1,disk8,13700410", ":3: a disk or a sector is out"),

@@ -4,7 +4,8 @@
       device, CPU, number, time in s, process, action, kind, sector + sectors, name
 
 A request is where it is queued (Q), and reads (R) or writes (W) data. Discards and flushes without
-data are left out. What follows the events, blkparse's sums, is left out, too.
+data are left out; a flush has an F or an N in its kind, whatever else is there (FWSM). What follows
+the events, blkparse's sums, is left out, too.
 """
 
 import re
@@ -17,6 +18,7 @@ ABOUT = "blktrace, as blkparse prints it"
 SOURCE = "blkparse(1), default output"
 EVENT = re.compile(r"\d+,\d+ +\d+ +\d+ +(?P<time>\d+\.\d+) +\d+ +(?P<action>\w+) +(?P<rest>.*)")
 DATA = re.compile(r"(?P<kind>[A-Z]+) +(?P<sector>\d+) \+ (?P<sectors>\d+)(?: .*)?")
+EMPTY = re.compile(r"[A-Z]*[FN][A-Z]*(?: +\( *\d+\))?(?: \[.*\])?")  # a flush without data
 QUEUED = "Q"
 FIRST = re.compile(rb"\s*\d+,\d+ +\d+ +\d+ +\d+\.\d+ +\d+ +\w+ ")
 
@@ -36,8 +38,8 @@ def row_of(line: str) -> Row | None:
         return None
     data = DATA.fullmatch(event["rest"])
     if not data:
-        if re.fullmatch(r"F?N?(?: \[.*\])?|FWS?(?: \[.*\])?", event["rest"]):
-            return None  # a flush
+        if EMPTY.fullmatch(event["rest"]):
+            return None
         raise ValueError("a queued request without SECTOR + SECTORS")
     kind, sectors = data["kind"], int(data["sectors"])
     if not sectors or not {"R", "W"} & set(kind):

@@ -4,7 +4,8 @@
 
 It says neither where an object is nor whether it is written: all requests are reads, and objects
 are laid down in the order in which they first appear, each in whole blocks of 4 KiB. Its seconds
-are whole, so the requests of one second are spread evenly over it.
+are whole, so the requests of one second are spread evenly over it. Uses of size 0 are left out, as
+libCacheSim leaves them out by default.
 """
 
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from typing import BinaryIO
 import numpy as np
 
 from grade.traces.common import REQUEST
-from grade.traces.stream import expect_all, joined, of_records
+from grade.traces.stream import joined, of_records
 
 ABOUT = "oracleGeneral of libCacheSim, binary"
 SOURCE = "libCacheSim, traceReader, oracleGeneralBin; J. Yang et al."
@@ -52,8 +53,8 @@ def places(objects: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 def read(path: Path, stream: BinaryIO) -> Iterator[np.ndarray]:
     """All of the file at once, because objects have no places until all sizes are known."""
     pieces = []
-    for at, found in of_records(path, stream, RECORD):
-        expect_all(path, found["bytes"] > 0, at, RECORD, "an object of bytes:", found["bytes"])
+    for _, records in of_records(path, stream, RECORD):
+        found = records[records["bytes"] > 0]
         rows = np.zeros(len(found), REQUEST)
         rows["time_ns"], rows["offset"] = found["time_s"], found["object"]
         rows["bytes"] = found["bytes"]

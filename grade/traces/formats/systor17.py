@@ -4,7 +4,8 @@
     1455592800.005208015,0.000172,R,4,2147483648,4096
     time and response time in s, R or W, logical unit, offset and size in bytes
 
-A response time may be missing. All requests of a file are taken, of whatever unit.
+A response time may be missing. A line whose type is blank is left out: its request had no response,
+and its direction is not known. All requests of a file are taken, of whatever unit.
 """
 
 from functools import partial
@@ -12,7 +13,7 @@ from functools import partial
 from grade.traces.stream import Row, fields, kind, of_lines, seconds
 
 ABOUT = "SYSTOR '17, CSV"
-SOURCE = "C. Lee et al., Understanding Storage Traffic Characteristics, SYSTOR 2017"
+SOURCE = "C. Lee et al., Understanding Storage Traffic Characteristics, SYSTOR 2017; README"
 HEAD = "Timestamp,Response,IOType,LUN,Offset,Size"
 WRITES = {"R": 0, "W": 1}
 
@@ -22,10 +23,12 @@ def looks_like(name: str, head: bytes) -> bool:
 
 
 def row_of(line: str) -> Row | None:
-    """A line's request; the head has none."""
+    """A line's request; the head has none, nor has a line without a type."""
     if line == HEAD:
         return None
     words = fields(line, 6, 6)
+    if not words[2]:
+        return None
     write = kind(words[2], WRITES)
     return seconds(words[0]), int(words[4]), int(words[5]), write
 
