@@ -340,6 +340,18 @@ def test_units_of_spc_lie_one_after_another_in_whole_mib(tmp_path: Path) -> None
 
 
 @pytest.mark.native
+def test_spc_is_recognised_with_white_space_and_either_end_of_lines(tmp_path: Path) -> None:
+    path = tmp_path / "w"
+    for text in (
+        b"0,13700410,24576,r,0.25\r\n0,1,4096,W,0.2515\r\n",
+        b" 0, 13700410 ,24576,\tr , 0.25 \n0 ,1 , 4096 , W,0.2515 , x\n",
+    ):
+        path.write_bytes(text)
+        assert read.format_named(path, "").__name__.endswith(".spc")
+        assert read.read(path).tolist() == EXPECTED
+
+
+@pytest.mark.native
 def test_vscsi_of_version_1_is_read_too(tmp_path: Path) -> None:
     rows = [(1, 24576, 1, 0x28, 0x100, 13700410, 250000), (2, 4096, 1, 0x2A, 0x100, 1, 251500)]
     path = tmp_path / "w.vscsi"

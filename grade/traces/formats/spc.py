@@ -3,8 +3,9 @@
     0,20941264,8192,W,0.551706
     application storage unit, first block of 512 bytes, size in bytes, R or W, time in s
 
-More fields may follow. Units are disks of their own: those of a file are laid one after another, in
-the order of their numbers, each as long as it is used, in whole MiB.
+White space may surround a field, and more fields may follow. Units are disks of their own: those of
+a file are laid one after another, in the order of their numbers, each as long as it is used, in
+whole MiB.
 """
 
 import re
@@ -19,7 +20,8 @@ from grade.traces.stream import Row, fields, joined, kind, of_lines, seconds
 
 ABOUT = "SPC: the Storage Performance Council's trace files"
 SOURCE = "SPC Trace File Format Specification, 1.0.1, 2002; UMass trace repository"
-LINE = re.compile(rb"\d+,\d+,\d+,[rRwW],\d+(?:\.\d*)?(?:,[^\n]*)?$", re.M)
+FIELDS = (rb"\d+", rb"\d+", rb"\d+", rb"[rRwW]", rb"\d+(?:\.\d*)?")
+LINE = re.compile(rb",".join(rb"[ \t]*%b[ \t]*" % f for f in FIELDS) + rb"(?:,.*)?\r?$", re.M)
 WRITES = {"R": 0, "W": 1}
 PLACE = 1 << 40  # of a unit among the bytes of all, while the file is read
 UNITS = 1 << 22
