@@ -9,7 +9,8 @@ If the format has no times, the loop is closed, and one request comes when the o
 
 It writes an experiment in build/traces, and makes a sweep of it (grade/sweep): so what was
 measured is not measured again, and the results are a table in Parquet and a page with the Pareto
-front of METRICS=.
+front of METRICS=. In a copy of the experiment, join_kb joins neighbours that came within join_ms,
+and split_kb splits long requests.
 """
 
 import argparse

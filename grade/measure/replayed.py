@@ -133,7 +133,7 @@ def config(c: Checker, raw: dict, data: dict | None) -> dict:
     from grade.traces.fit import Fit
 
     path = (c.path.parent / good["file"]).resolve()
-    fit = Fit(good["scale"], good["join_kb"], good["split_kb"], good["fit"])
+    fit = Fit(good["scale"], good["join_kb"], good["join_ms"], good["split_kb"], good["fit"])
     try:
         changed = (path.stat().st_mtime_ns, path.stat().st_size) if path.exists() else ()
         found = requests(path, changed, good["format"], good["count"], fit, room_of(data))

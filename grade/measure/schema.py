@@ -210,6 +210,7 @@ TRACE = {
     "count": Field("number", "requests from the first on; if not given, all", None, 1),
     "scale": Field("real", "how many times as fast it is", 1.0),
     "join_kb": Field("number", "neighbours become one request up to this size; 0: not", 0, 0, 1024),
+    "join_ms": Field("number", "only those that came within so many ms, at scale 1", 3, 0, 10_000),
     "split_kb": Field("number", "longer requests become several", 1024, 1, 1024),
     "fit": Field(
         "text",

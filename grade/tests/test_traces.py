@@ -25,7 +25,7 @@ from grade.measure import replayed, trial
 from grade.measure import run as runs
 from grade.measure.choose import on_twin
 from grade.measure.load import load
-from grade.measure.schema import BadExperiment
+from grade.measure.schema import TRACE, BadExperiment
 from grade.sweep.over import BadSweep
 from grade.traces import fit, read
 from grade.traces.bad import BadTraceFile
@@ -518,21 +518,41 @@ def test_splitting_and_joining_keep_every_byte(seed: int) -> None:
     pieces = fit.split(requests, 3072)
     assert pieces["bytes"].max() <= 3072 < requests["bytes"].max()
     assert (bytes_of(pieces) == bytes_of(requests)).all()
-    whole = fit.joined(pieces, 1 << 20)
+    whole = fit.joined(pieces, 1 << 20, 0)
     assert (bytes_of(whole)[:, 1:] == bytes_of(requests)[:, 1:]).all()
     assert len(whole) <= len(requests)
-    assert fit.joined(pieces, 6144)["bytes"].max() == 6144
+    assert fit.joined(pieces, 6144, 0)["bytes"].max() == 6144
 
 
 @pytest.mark.native
 def test_joined_are_neighbours_of_one_direction_and_come_with_the_first() -> None:
     rows = [(1, 0, 512, 0), (2, 512, 512, 1), (3, 1024, 512, 1)]
     rows += [(5, 4096, 512, 1), (6, 4608, 512, 1), (7, 5120, 512, 1)]
-    assert fit.joined(table(rows), 1024).tolist() == [
+    assert fit.joined(table(rows), 1024, 1).tolist() == [
         *((1, 0, 512, 0), (2, 512, 1024, 1)),
         *((5, 4096, 1024, 1), (7, 5120, 512, 1)),
     ]
-    assert not len(fit.joined(empty(), 1024))
+    assert not len(fit.joined(empty(), 1024, 1))
+
+
+@pytest.mark.native
+def test_no_request_is_joined_to_one_that_came_long_before() -> None:
+    """The time counts from the first of those that are joined, not from the neighbour."""
+    rows = [(2_000_000 * i, 512 * i, 512, 0) for i in range(5)]
+    assert fit.joined(table(rows), 1 << 20, 4_000_000).tolist() == [
+        (0, 0, 3 * 512, 0),
+        (6_000_000, 3 * 512, 2 * 512, 0),
+    ]
+    for wanted, left in ((Fit(join_kb=64), 3), (Fit(join_kb=64, join_ms=0), 5)):
+        assert len(fit.fitted("t", table(rows), wanted, 1 << 30)) == left
+    assert TRACE["join_ms"].default == Fit().join_ms
+
+
+@pytest.mark.native
+def test_the_time_for_joining_is_that_of_the_trace_whatever_its_scale() -> None:
+    rows = table([(0, 0, 512, 0), (2_000_000, 512, 512, 0)])
+    for scale in (0.1, 10):
+        assert len(fit.fitted("t", rows, Fit(scale=scale, join_kb=64), 1 << 30)) == 1
 
 
 @pytest.mark.native

@@ -12,6 +12,8 @@ from grade.traces.packed import LONGEST
 
 PART = 1 << 20  # bytes: of what is used, this much stays together
 KIB = 1024
+MS_NS = 10**6
+JOIN_MS = 3  # Linux 2.6 let a request wait this long for its neighbours (unplug_delay)
 REFUSE, PACK, FOLD = "refuse", "pack", "fold"
 WAYS = (REFUSE, PACK, FOLD)
 
@@ -21,28 +23,31 @@ class Fit:
     """What is done to a trace.
 
     scale: how many times as fast as it was; join_kb: neighbours that follow one another in one
-    direction become one request up to this size (0: none do); split_kb: longer requests become
-    several that come at one time; way: where the trace reaches beyond the disk, REFUSE it, PACK
-    the parts that are used side by side, or FOLD it: places count from 0 again at the disk's end.
+    direction become one request up to this size (0: none do), if the last of them came up to
+    join_ms after the first, in the trace's own time; split_kb: longer requests become several that
+    come at one time; way: where the trace reaches beyond the disk, REFUSE it, PACK the parts that
+    are used side by side, or FOLD it: places count from 0 again at the disk's end.
     """
 
     scale: float = 1.0
     join_kb: int = 0
+    join_ms: int = JOIN_MS
     split_kb: int = LONGEST // KIB
     way: str = REFUSE
 
 
-def joined(requests: np.ndarray, most: int) -> np.ndarray:
+def joined(requests: np.ndarray, most: int, within_ns: int) -> np.ndarray:
     """Requests that begin where the one before ended, in its direction, are part of it, up to
-    `most` bytes. It comes when the first of them came."""
+    `most` bytes, and up to `within_ns` after the first of them. It comes when that one came."""
     if not len(requests):
         return requests.copy()
     end = requests["offset"] + requests["bytes"]
     follows = requests["offset"][1:] == end[:-1]
     follows &= requests["write"][1:] == requests["write"][:-1]
-    sizes, starts, size = requests["bytes"].tolist(), [0], int(requests["bytes"][0])
+    times, sizes = requests["time_ns"].tolist(), requests["bytes"].tolist()
+    starts, size = [0], sizes[0]
     for i, (on, more) in enumerate(zip(follows.tolist(), sizes[1:], strict=True), 1):
-        if on and size + more <= most:
+        if on and size + more <= most and times[i] - times[starts[-1]] <= within_ns:
             size += more
         else:
             starts.append(i)
@@ -98,7 +103,9 @@ def reach(requests: np.ndarray) -> int:
 def fitted(name: str, requests: np.ndarray, fit: Fit, room: int) -> np.ndarray:
     """The requests for a disk with room for so many bytes. name: of the trace, for messages.
     Raises BadTraceFile if they do not fit."""
-    found = joined(requests, fit.join_kb * KIB) if fit.join_kb else requests
+    found = requests
+    if fit.join_kb:
+        found = joined(found, fit.join_kb * KIB, fit.join_ms * MS_NS)
     found = faster(split(found, fit.split_kb * KIB), fit.scale)
     if reach(found) <= room:
         return found

@@ -172,14 +172,16 @@ def fit(
     join_kb: int = 0,
     split_kb: int = LONGEST // KIB,
     way: str = fitting.REFUSE,
+    join_ms: int = fitting.JOIN_MS,
 ) -> NDArray[np.void]:
     """The requests for a disk of `room` bytes: another table, shape (requests,), dtype REQUEST.
 
-    scale: how many times as fast they come; join_kb: neighbours become one request up to this size;
-    split_kb: longer requests become several; way: if they reach beyond the disk, "refuse", "pack"
-    the used parts side by side, or "fold" them. Raises BadTraceFile if they do not fit.
+    scale: how many times as fast they come; join_kb: neighbours become one request up to this size,
+    if they came within join_ms; split_kb: longer requests become several; way: if they reach beyond
+    the disk, "refuse", "pack" the used parts side by side, or "fold" them.
+    Raises BadTraceFile if they do not fit.
     """
-    wanted = fitting.Fit(scale, join_kb, split_kb, way)
+    wanted = fitting.Fit(scale, join_kb, join_ms, split_kb, way)
     return fitting.fitted("requests", requests, wanted, room)
 
 
