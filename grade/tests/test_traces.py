@@ -339,6 +339,60 @@ def test_units_of_spc_lie_one_after_another_in_whole_mib(tmp_path: Path) -> None
     ]
 
 
+SEVERAL = {  # two disks each: both have a request at byte 1024, and the first ends within 2 MiB
+    "msr": (
+        "128166372003061629,usr,1,Read,1024,1048576,9\n128166372003061630,usr,0,Write,1024,512,9\n"
+    ),
+    "systor17": (
+        f"{systor17.HEAD}\n5.1,,R,0,1024,1048576\n{systor17.HEAD}\n5.1000001,,W,4,1024,512\n"
+    ),
+    "spc": "0,2,1048576,r,0.1\n3,2,512,w,0.1000001\n",
+    "blkparse": (
+        "8,16 0 1 0.1000000 9 Q RA 2 + 2048 [cat]\n8,0  0 1 0.1000001 9 Q W 2 + 1 [cat]\n"
+    ),
+}
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("name", SEVERAL)
+def test_disks_of_one_trace_do_not_overlap(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "w"
+    path.write_text(SEVERAL[name])
+    first = (0, 1024, 1048576, 0)
+    assert read.read(path).tolist() == [first, (100, 2 * PART + 1024, 512, 1)]
+    assert read.read(path, count=1).tolist() == [first]
+
+
+@pytest.mark.native
+def test_a_large_disk_has_room_beside_another(tmp_path: Path) -> None:
+    path, end = tmp_path / "w", (1 << 48) // 512
+    lines = [f"8,{16 * i} 0 1 0.1 9 Q R {end - 8} + 8 [cat]" for i in range(2)]
+    path.write_text("\n".join(lines))
+    assert read.read(path)["offset"].tolist() == [512 * (end - 8), 512 * (2 * end - 8)]
+    path.write_text("\n".join([*lines, f"8,0 0 1 0.1 9 Q R {end - 7} + 8 [cat]"]))
+    with pytest.raises(BadTraceFile, match=":3: a unit or a place is out of range"):
+        read.read(path)
+
+
+UPPER = "253,0 0 1 0.1 9 Q W 50 + 8 [cat]\n"
+LOWER = "8,1 0 2 0.2 9 A W 100 + 8 <- (253,0) 50\n8,0 0 3 0.3 9 Q W 2148 + 8 [cat]\n"
+PARTITION = "8,1 0 1 0.1 9 A R 7 + 8 <- (8,1) 7\n8,1 0 2 0.2 9 Q R 7 + 8 [cat]\n"
+
+
+@pytest.mark.native
+def test_blkparse_of_a_device_and_of_those_below_it_is_refused(tmp_path: Path) -> None:
+    """Each request is in the file twice. One layer alone may have been remapped, too."""
+    path = tmp_path / "w"
+    for text in (UPPER + LOWER, LOWER + UPPER + LOWER, UPPER + PARTITION + LOWER):
+        path.write_text(text)
+        why = "requests of 253,0 are passed on to other devices, and both are in the file"
+        with pytest.raises(BadTraceFile, match=f"{why}.*grep -v '\\^ \\*253,0 '"):
+            read.read(path)
+    for text in (UPPER, LOWER, PARTITION, PARTITION + UPPER):
+        path.write_text(text)
+        assert len(read.read(path)) == text.count(" Q ")
+
+
 @pytest.mark.native
 def test_spc_is_recognised_with_white_space_and_either_end_of_lines(tmp_path: Path) -> None:
     path = tmp_path / "w"
@@ -384,17 +438,17 @@ def test_a_compressed_trace_is_the_trace(sample, name: str) -> None:
         ("msr", b",512,", b",x,", ":2: invalid literal"),
         ("msr", b",4096,3", b"", ":2: 5 fields, not 7"),
         ("msr", b",4096,3", b",4096,3,4", ":2: 8 fields, not 7"),
-        ("msr", b",512,", b",-512,", ":2: a number is out of range"),
-        ("msr", b",512,", b",9223372036854775808,", ":2: a number is out of range"),
+        ("msr", b",512,", b",-512,", ":2: a unit or a place is out of range"),
+        ("msr", b",512,", b",9223372036854775808,", ":2: a unit or a place is out of range"),
         ("msr", b",4096,", b",4294967296,", ":2: a number is out of range"),
         ("msr", b"128166372003076629", b"100000000000000000", ":2: a number is out of range"),
         ("systor17", b",W,", b",X,", ":4: neither R nor W but 'X'"),
         ("systor17", b"1455592800.0067", b"yesterday.0067", ":4: not a time"),
         ("spc", b"0,1,4096", b"0,1,0", ":2: a request of 0 bytes"),
-        ("spc", b"0,1,", b"1,-1,", ":2: a unit or a block is out of range"),
-        ("spc", b"0,1,", b"-1,1,", ":2: a unit or a block is out of range"),
-        ("spc", b"0,1,", b"4194304,1,", ":2: a unit or a block is out of range"),
-        ("spc", b"0,1,", b"0,2147483648,", ":2: a unit or a block is out of range"),
+        ("spc", b"0,1,", b"1,-1,", ":2: a unit or a place is out of range"),
+        ("spc", b"0,1,", b"-1,1,", ":2: a unit or a place is out of range"),
+        ("spc", b"0,1,", b"16384,1,", ":2: a unit or a place is out of range"),
+        ("spc", b"0,1,", b"0,549755813888,", ":2: a unit or a place is out of range"),
         ("spc", b"0,1,4096,W,0.2515,x", b"0,1,4096", ":2: 3 fields, not 5 or more"),
         ("blkparse", b"WS 1 + 8", b"WS 1 +", ":9: a queued request without"),
         ("blkparse", b"WS 1 + 8", b"FWS 1 +", ":9: a queued request without"),

@@ -14,6 +14,7 @@ import numpy as np
 from grade.traces import formats
 from grade.traces.bad import BadTraceFile
 from grade.traces.stream import head_of, joined, opened
+from grade.traces.units import side_by_side
 
 Seen = Callable[[int], None]  # called with how many requests have been read since the last call
 
@@ -59,6 +60,8 @@ def read(
             if left == 0:
                 break
     found = joined(pieces)
+    if getattr(module, "SEVERAL", False):
+        found = side_by_side(found)
     if not len(found):
         raise BadTraceFile(f"{path}: has no request")
     found = found[np.argsort(found["time_ns"], kind="stable")]

@@ -6,20 +6,36 @@
 A request is where it is queued (Q), and reads (R) or writes (W) data. Discards and flushes without
 data are left out; a flush has an F or an N in its kind, whatever else is there (FWSM). What follows
 the events, blkparse's sums, is left out, too.
+
+Devices are disks of their own, laid one after another as the units of SPC are, in the order in
+which they first appear. A file with the requests to a device of several disks (dm, md) and those to
+one of these disks is refused, because it has each request twice; a remap shows it (A):
+
+      8,16   0       24     0.012345678  1234  A  WS 20941264 + 8 <- (253,0) 20939216
 """
 
 import re
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
 
 from grade.traces.common import SECTOR
 from grade.traces.stream import Row, of_lines, seconds
+from grade.traces.units import place
 
 ABOUT = "blktrace, as blkparse prints it"
 SOURCE = "blkparse(1), default output"
-EVENT = re.compile(r"\d+,\d+ +\d+ +\d+ +(?P<time>\d+\.\d+) +\d+ +(?P<action>\w+) +(?P<rest>.*)")
+SEVERAL = True
+EVENT = re.compile(
+    r"(?P<device>\d+,\d+) +\d+ +\d+ +(?P<time>\d+\.\d+) +\d+ +(?P<action>\w+) +(?P<rest>.*)"
+)
 DATA = re.compile(r"(?P<kind>[A-Z]+) +(?P<sector>\d+) \+ (?P<sectors>\d+)(?: .*)?")
 EMPTY = re.compile(r"[A-Z]*[FN][A-Z]*(?: +\( *\d+\))?(?: \[.*\])?")  # a flush without data
-QUEUED = "Q"
+SOURCE_OF = re.compile(r".* <- \((?P<device>\d+,\d+)\) \d+")
+QUEUED, REMAPPED = "Q", "A"
 FIRST = re.compile(rb"\s*\d+,\d+ +\d+ +\d+ +\d+\.\d+ +\d+ +\w+ ")
 
 
@@ -27,13 +43,40 @@ def looks_like(name: str, head: bytes) -> bool:
     return bool(FIRST.match(head))
 
 
-def row_of(line: str) -> Row | None:
+@dataclass
+class Devices:
+    """The devices that have appeared."""
+
+    numbers: dict[str, int] = field(default_factory=dict)  # of those with requests
+    above: set[str] = field(default_factory=set)  # whose requests were passed on to others
+
+    def remapped(self, device: str, rest: str) -> None:
+        """Note what a remap to this device says."""
+        source = SOURCE_OF.fullmatch(rest)
+        if source and source["device"] != device:  # a partition may be its own
+            self.above.add(source["device"])
+
+    def number(self, device: str) -> int:
+        """The number of a device that has a request. Raises ValueError if that request may be in
+        the file as one to another device, too."""
+        number = self.numbers.setdefault(device, len(self.numbers))
+        for other in self.above & self.numbers.keys() - {device}:
+            raise ValueError(
+                f"requests of {other} are passed on to other devices, and both are in the file; "
+                f"leave one of them out, as with grep -v '^ *{other} '"
+            )
+        return number
+
+
+def row_of(line: str, devices: Devices) -> Row | None:
     """The request of a line that has one."""
     event = EVENT.fullmatch(line)
     if not event:
         if re.match(r"\d+,\d+ ", line):
             raise ValueError("not a whole event")
         return None
+    if event["action"] == REMAPPED:
+        devices.remapped(event["device"], event["rest"])
     if event["action"] != QUEUED:
         return None
     data = DATA.fullmatch(event["rest"])
@@ -41,10 +84,13 @@ def row_of(line: str) -> Row | None:
         if EMPTY.fullmatch(event["rest"]):
             return None
         raise ValueError("a queued request without SECTOR + SECTORS")
-    kind, sectors = data["kind"], int(data["sectors"])
-    if not sectors or not {"R", "W"} & set(kind):
+    kind, size = data["kind"], int(data["sectors"]) * SECTOR
+    if not size or not {"R", "W"} & set(kind):
         return None  # a discard, or a flush
-    return seconds(event["time"]), int(data["sector"]) * SECTOR, sectors * SECTOR, int("W" in kind)
+    at = place(devices.number(event["device"]), int(data["sector"]) * SECTOR, size)
+    return seconds(event["time"]), at, size, int("W" in kind)
 
 
-read = partial(of_lines, row_of=row_of)
+def read(path: Path, stream: BinaryIO) -> Iterator[np.ndarray]:
+    devices = Devices()
+    yield from of_lines(path, stream, lambda line: row_of(line, devices))

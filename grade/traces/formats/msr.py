@@ -2,17 +2,26 @@
 
 128166372003061629,usr,0,Read,7014609920,24576,41286
 timestamp, host, disk, Read or Write, offset and size in bytes, response time
+
+A file has one disk; several files in one are several, laid one after another as those of SPC are,
+in the order in which they first appear.
 """
 
 import re
-from functools import partial
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
 
 from grade.traces.stream import Row, fields, kind, of_lines
+from grade.traces.units import place
 
 ABOUT = "MSR Cambridge, CSV"
 SOURCE = (
     "D. Narayanan, A. Donnelly and A. Rowstron, Write Off-Loading, FAST 2008; README of the traces"
 )
+SEVERAL = True
 TICK_NS = 100
 EPOCH_S = 11644473600  # from 1601 to 1970: less is left of a time, and it fits 64 bits in ns
 LINE = re.compile(rb"\d{15,},[^,\n]*,\d+,(?:Read|Write),\d+,\d+(?:,\d*)?\r?$", re.M)
@@ -23,12 +32,16 @@ def looks_like(name: str, head: bytes) -> bool:
     return bool(LINE.match(head))
 
 
-def row_of(line: str) -> Row:
-    """A line's request."""
+def row_of(line: str, disks: dict[tuple, int]) -> Row:
+    """A line's request. disks: the numbers of those that have appeared, by host and disk."""
     words = fields(line, 6, 7)
     write = kind(words[3].capitalize(), WRITES)
     ticks = int(words[0]) - EPOCH_S * 10**7
-    return ticks * TICK_NS, int(words[4]), int(words[5]), write
+    disk = disks.setdefault((words[1], words[2]), len(disks))
+    size = int(words[5])
+    return ticks * TICK_NS, place(disk, int(words[4]), size), size, write
 
 
-read = partial(of_lines, row_of=row_of)
+def read(path: Path, stream: BinaryIO) -> Iterator[np.ndarray]:
+    disks: dict[tuple, int] = {}
+    yield from of_lines(path, stream, lambda line: row_of(line, disks))

@@ -5,15 +5,18 @@
     time and response time in s, R or W, logical unit, offset and size in bytes
 
 A response time may be missing. A line whose type is blank is left out: its request had no response,
-and its direction is not known. All requests of a file are taken, of whatever unit.
+and its direction is not known. A file has one unit; several files in one are several disks, laid
+one after another as those of SPC are.
 """
 
 from functools import partial
 
 from grade.traces.stream import Row, fields, kind, of_lines, seconds
+from grade.traces.units import place
 
 ABOUT = "SYSTOR '17, CSV"
 SOURCE = "C. Lee et al., Understanding Storage Traffic Characteristics, SYSTOR 2017; README"
+SEVERAL = True
 HEAD = "Timestamp,Response,IOType,LUN,Offset,Size"
 WRITES = {"R": 0, "W": 1}
 
@@ -30,7 +33,8 @@ def row_of(line: str) -> Row | None:
     if not words[2]:
         return None
     write = kind(words[2], WRITES)
-    return seconds(words[0]), int(words[4]), int(words[5]), write
+    unit, at, size = map(int, words[3:])
+    return seconds(words[0]), place(unit, at, size), size, write
 
 
 read = partial(of_lines, row_of=row_of)

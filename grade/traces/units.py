@@ -1,0 +1,31 @@
+"""The disks of a trace that has several.
+
+While it is read, they are PLACE bytes apart (`place`). What was read of it is then laid down one
+disk after another, in the order of their numbers (`side_by_side`).
+"""
+
+import numpy as np
+
+PLACE = 1 << 48  # of a disk among the bytes of all
+UNITS = 1 << 14  # as many have room below 2^62
+ROUND = 1 << 20  # bytes: each disk begins at a multiple
+
+
+def place(unit: int, offset: int, size: int) -> int:
+    """Where a request to the disk of this number begins among the bytes of all disks. Raises
+    ValueError if there is no such place."""
+    if not 0 <= unit < UNITS or not 0 <= offset <= PLACE - size:
+        raise ValueError("a unit or a place is out of range")
+    return unit * PLACE + offset
+
+
+def side_by_side(requests: np.ndarray) -> np.ndarray:
+    """The requests with their disks one after another, each as long as they use it."""
+    found = requests.copy()
+    unit, offset = np.divmod(requests["offset"], np.uint64(PLACE))
+    start = 0
+    for number in np.unique(unit):
+        here = unit == number
+        found["offset"][here] = offset[here] + np.uint64(start)
+        start += -(-int((offset[here] + requests["bytes"][here]).max()) // ROUND) * ROUND
+    return found
