@@ -26,9 +26,10 @@ from grade.host.interrupt import stoppable
 from grade.host.paths import BUILD, NATIVE, ROOT
 from grade.machine.guest import MOST_DISKS, PAGE
 from grade.machine.image import command
-from grade.measure import commandline
+from grade.measure import commandline, replayed
 from grade.measure.files import hash_of, write_whole
 from grade.measure.known import known
+from grade.measure.schema import MACHINE
 from grade.measure.summary import aligned, number
 from grade.sweep import whole
 from grade.sweep.journal import FOLDER
@@ -36,7 +37,7 @@ from grade.sweep.over import BadSweep, expect_one_of
 from grade.sweep.whole import Measured, Sweep
 from grade.traces import read
 from grade.traces.bad import BadTraceFile
-from grade.traces.fit import REFUSE, WAYS
+from grade.traces.fit import REFUSE, WAYS, Fit
 
 TEMPLATE = ROOT / "grade" / "traces" / "experiment.toml"
 EXPERIMENTS = BUILD / "traces"
@@ -55,6 +56,7 @@ LOOPS = ("open", "closed")
 INFLIGHT = {"open": 64, "closed": 64, "": 1}  # requests at once; with "" the trace has no times
 OTHERS = 64 << 20  # of all disks' bytes: the root disk and the requests
 LEAST_MB = 192  # of the machine's memory
+MOST_MB = MACHINE["memory"].high - MOST_DISKS >> 20  # beside the largest disks
 BYTES = 256  # more of it for a request: twice what ioplay takes
 READS = "hist.disk1.read_response.count"
 HEADS = {
@@ -102,15 +104,29 @@ def arms_text() -> str:
     )
 
 
-def experiment_text(choice: argparse.Namespace, path: Path, requests: int) -> str:
-    """The experiment's file."""
+def memory_mb(choice: argparse.Namespace, path: Path, size: str) -> int:
+    """The machine's memory for the requests, which are read here once for all runs. Raises
+    BadTraceFile if they do not fit the disk, and BadSweep if they do not fit a memory."""
+    fit = Fit(float(choice.scale), way=choice.fit)
+    requests = replayed.told(path, choice.format, choice.count, fit, size)["count"]
     memory = LEAST_MB + -(-BYTES * requests >> 20)
+    if memory > MOST_MB:
+        raise BadSweep(
+            f"{path.name}: {requests} requests need {memory} MiB of memory, and a machine has up "
+            f"to {MOST_MB}: give COUNT= to take fewer"
+        )
+    return memory
+
+
+def experiment_text(choice: argparse.Namespace, path: Path) -> str:
+    """The experiment's file. Raises BadTraceFile and BadSweep."""
+    size = f"{drive_bytes(choice.drive) >> 20}M"
     words = {
         "claim": f"{path.name} under many policies",
         "source": f"{path}",
-        "memory": f"{memory}M",
+        "memory": f"{memory_mb(choice, path, size)}M",
         "drive": choice.drive,
-        "size": f"{drive_bytes(choice.drive) >> 20}M",
+        "size": size,
         "file": str(path),
         "format": choice.format,
         "fit": choice.fit,
@@ -175,10 +191,10 @@ def write_experiment(choice: argparse.Namespace) -> Path:
     if not path.exists():
         raise BadTraceFile(f"FILE={choice.file}: there is no such file")
     settle_times(choice, read.format_named(path, choice.format))  # before anything is written
-    requests = choice.count or path.stat().st_size // 8
+    text = experiment_text(choice, path)
     EXPERIMENTS.mkdir(parents=True, exist_ok=True)
     target = EXPERIMENTS / f"{name_of(choice, path)}.toml"
-    write_whole(target, experiment_text(choice, path, min(requests, 1 << 22)))
+    write_whole(target, text)
     return target
 
 

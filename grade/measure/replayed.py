@@ -79,9 +79,9 @@ def requests(
     """What a configuration says of a trace. changed: of the file, so that an edited one is read
     again. Raises BadTraceFile."""
     made_from = [str(path), changed, format, count, vars(fit), room, code_hash()]
-    told = CACHE / f"{hash_of(made_from)[:32]}.trace.json"
-    if told.exists():
-        found = json.loads(told.read_text())
+    kept = CACHE / f"{hash_of(made_from)[:32]}.trace.json"
+    if kept.exists():
+        found = json.loads(kept.read_text())
         if image_of(found["requests"]).exists():
             return found
     from grade.traces.fit import fitted, reach
@@ -91,8 +91,15 @@ def requests(
     with passing(f"reading {path.name}", "requests") as seen:
         table = fitted(path.name, read(path, format, count, seen), fit, room)
     found = described(keep(pack(table)), len(table), reach(table))
-    write_whole(told, json.dumps(found))
+    write_whole(kept, json.dumps(found))
     return found
+
+
+def told(path: Path, format: str, count: int | None, fit: "Fit", size: str) -> dict:
+    """What a configuration says of a trace for a data disk of this size, as it is now. Raises
+    BadTraceFile."""
+    changed = (path.stat().st_mtime_ns, path.stat().st_size) if path.exists() else ()
+    return requests(path, changed, format, count, fit, room_of(size))
 
 
 def described(digest: str, count: int, end: int) -> dict:
@@ -113,9 +120,9 @@ def code_hash() -> str:
     return hash_of([hash_file(path) for path in paths])
 
 
-def room_of(data: dict) -> int:
-    """How many bytes of a file the data disk has room for."""
-    return int(min(size_bytes(data["size"]), MOST_DISKS) * SHARE)
+def room_of(size: str) -> int:
+    """How many bytes of a file a data disk of this size has room for."""
+    return int(min(size_bytes(size), MOST_DISKS) * SHARE)
 
 
 def config(c: Checker, raw: dict, data: dict | None) -> dict:
@@ -135,8 +142,7 @@ def config(c: Checker, raw: dict, data: dict | None) -> dict:
     path = (c.path.parent / good["file"]).resolve()
     fit = Fit(good["scale"], good["join_kb"], good["join_ms"], good["split_kb"], good["fit"])
     try:
-        changed = (path.stat().st_mtime_ns, path.stat().st_size) if path.exists() else ()
-        found = requests(path, changed, good["format"], good["count"], fit, room_of(data))
+        found = told(path, good["format"], good["count"], fit, data["size"])
     except BadTraceFile as error:
         c.problem(("trace", "file"), str(error))
         return {}

@@ -851,6 +851,34 @@ def test_a_trace_without_times_is_read_one_request_after_another(asked, tmp_path
 
 
 @pytest.mark.native
+@pytest.mark.parametrize("count", [None, 400_000])
+def test_the_machine_has_memory_for_the_requests_that_there_are(
+    asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int | None
+) -> None:
+    """However well the trace is packed, and if COUNT= is more. It is read once for this and for all
+    runs."""
+    path = tmp_path / "cs.trace.gz"
+    path.write_bytes(gzip.compress(b"7\n" * 300_000))
+    given = asked(file=str(path), loop="", count=count)
+    file = replay_trace.write_experiment(given)
+    reads = replayed.requests.cache_info().misses
+    (memory,) = {run.config["memory"] for run in load(file).runs}
+    assert replayed.requests.cache_info().misses == reads
+    assert memory == f"{replay_trace.LEAST_MB + 74}M"  # 300,000 of 256 bytes
+    monkeypatch.setattr(replay_trace, "BYTES", 1 << 20)
+    with pytest.raises(BadSweep, match=r"cs\.trace\.gz: 300000 requests .* COUNT= to"):
+        replay_trace.write_experiment(given)
+
+
+@pytest.mark.native
+def test_the_machine_has_memory_for_the_parts_of_long_requests(asked, tmp_path: Path) -> None:
+    path = tmp_path / "long.requests"
+    path.write_bytes(pack(table([(i, 0, 100 << 20, 0) for i in range(1000)])))
+    text = replay_trace.write_experiment(asked(file=str(path))).read_text()
+    assert f'memory = "{replay_trace.LEAST_MB + 25}M"' in text  # 100,000 of 256 bytes
+
+
+@pytest.mark.native
 def test_the_table_of_make_trace_has_the_best_first_and_hits_in_percent() -> None:
     figures = dict.fromkeys(replay_trace.HEADS, 7.0) | {replay_trace.LATE: 3.0}
     ratio = next(m for m, head in replay_trace.HEADS.items() if head == replay_trace.HITS)
