@@ -37,7 +37,7 @@ pytestmark = pytest.mark.skipif(
 
 # Rooms whose sources the twin shares with the machine, whole.
 SHARED = ("base", "measure", "policy", "logical", "disk", "cache", "ext2", "file")
-MEAN, DEVIATION = 0.02, 0.05  # what the twin may be off, of the machine's
+MEAN, DEVIATION, WRITES = 0.02, 0.05, 0.01  # what the twin may be off, of the machine's
 
 
 @dataclass(frozen=True)
@@ -199,6 +199,13 @@ def test_means_and_deviations_agree_with_the_machine(both) -> None:
         mean, deviation = (b / a - 1 for a, b in zip(reads(machine), reads(twin), strict=True))
         assert abs(mean) < MEAN, machine["arm"]
         assert abs(deviation) < DEVIATION, machine["arm"]
+
+
+@pytest.mark.xdist_group("twin")
+def test_as_many_writes_reach_the_disk_as_in_the_machine(both) -> None:
+    for machine, twin in zip(both["machine"], both["twin"], strict=True):
+        a, b = (result["counters"]["disk.writes"][0] for result in (machine, twin))
+        assert abs(b / a - 1) < WRITES, machine["arm"]
 
 
 @pytest.mark.xdist_group("twin")
