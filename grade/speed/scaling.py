@@ -5,8 +5,12 @@
 - Blocks have 1 KiB, so that a million of them fit into a machine.
 """
 
+import os
 import re
+import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +18,7 @@ from grade.host.paths import BUILD
 from grade.machine import devtext, image
 from grade.machine.image import Content
 from grade.machine.qemu import Config, Disk, run_rc
+from grade.twin import engine
 
 KIB = 1024
 BUFFER_BYTES = 1536  # a block of 1 KiB, its buffer and its share of the tables: at most
@@ -32,19 +37,27 @@ class Readings:
         return self.counters[-1][name][0] - self.counters[0][name][0]
 
 
-def measure(script: str, nbuf: int, size_kib: int, files: dict[str, int], args: str) -> Readings:
-    """Run a script in a machine with nbuf buffers; files: sizes in KiB, by path."""
+@contextmanager
+def configured(
+    script: str, nbuf: int, size_kib: int, files: dict[str, int], args: str
+) -> Iterator[Config]:
+    """A machine with nbuf buffers, which runs a script; files: sizes in KiB, by path."""
     options = [word for path, kib in files.items() for word in ("--file", f"{path}={kib}K")]
     memory_mb = OTHER_MB + nbuf * BUFFER_BYTES // KIB**2
     content = Content(rc=script, size=f"{size_kib}K", block="1K", options=tuple(options))
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         disk = image.make(Path(folder) / "disk.img", content)
-        config = Config(
+        yield Config(
             (Disk(disk),),
             memory=f"{memory_mb}M",
             args=f"drive=fixed nbuf={nbuf} {args}",
             lab=True,
         )
+
+
+def measure(script: str, nbuf: int, size_kib: int, files: dict[str, int], args: str) -> Readings:
+    """Run it, and read its counters."""
+    with configured(script, nbuf, size_kib, files, args) as config:
         result = run_rc(config)
     if result.status:
         raise AssertionError(result.console)
@@ -72,19 +85,41 @@ class Tick:
     scanned: float
 
 
+def buffers_for(dirty: int) -> int:
+    """So many buffers that this many may be dirty."""
+    return dirty * 9 // 8 + 2048
+
+
+def with_dirty(dirty: int) -> dict:
+    """What `configured` needs for a run with this many dirty blocks (a multiple of 64)."""
+    return {
+        "script": IDLE_TICKS.format(calls=dirty // 64),
+        "nbuf": buffers_for(dirty),
+        "size_kib": dirty * 9 // 8 + 32 * KIB,
+        "files": {},
+        "args": "update=aipu aipu.scan_ms=10 aipu.age_ms=3600000 write=delayed",
+    }
+
+
 def idle_tick(dirty: int) -> Tick:
     """The mean of 1,000 looks of aipu among this many dirty blocks (a multiple of 64)."""
-    readings = measure(
-        IDLE_TICKS.format(calls=dirty // 64),
-        nbuf=dirty * 9 // 8 + 2048,
-        size_kib=dirty * 9 // 8 + 32 * KIB,
-        files={},
-        args="update=aipu aipu.scan_ms=10 aipu.age_ms=3600000 write=delayed",
-    )
+    readings = measure(**with_dirty(dirty))
     assert readings.change("updated.written") == 0
     assert readings.counters[0]["bio.dirty"][0] >= dirty // 64 * 64
     looks = readings.change("aipu.scans")
     return Tick(readings.change("updated.cpu") / looks, readings.change("bio.scanned") / looks)
+
+
+def twin_memory(dirty: int) -> float:
+    """The most memory that the twin had at once in the same run, divided by what its blocks,
+    buffers and tables have."""
+    with configured(**with_dirty(dirty)) as config, config.guest() as guest:
+        process = engine.start(config, guest, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise AssertionError(f"the twin ended with status {process.returncode}")
+    return usage.ru_maxrss * KIB / (buffers_for(dirty) * BUFFER_BYTES)
 
 
 def took(name: str, readings: Readings) -> tuple[int, int]:

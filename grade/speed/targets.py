@@ -138,6 +138,8 @@ def twin_rows() -> Iterator[Row]:
     here_s = (time.process_time() - start_s) / TRIALS
     yield Row("trial of 10,000 reads on the twin, processor time", twin_s, "s", 0.03)
     yield Row("the same in a sweep, processor time", twin_s + here_s, "s", SWEPT_S)
+    name = f"twin with {LARGE:,} dirty blocks of 1 KiB, memory over that of blocks and tables"
+    yield Row(name, scaling.twin_memory(LARGE), "times", 2)
 
 
 def write_trace(path: Path) -> None:
