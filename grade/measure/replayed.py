@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # read when a trace is: NumPy and rich take most of a second 
 
 PROGRAM = "ioplay"
 FILE = "/trace"  # and a number: the files of the data disk where the requests go
-PARTS = 192  # of these files, at most: mkfs makes 255
+PARTS = 48  # of these files, at most: PARTS_MAX in ioplay.c
 DRIVE = "fixed"  # of the disk that holds the requests
 SHARE = 0.97  # of the data disk is room for that file; the rest is ext2's
 ROUND = 1 << 20
@@ -105,9 +105,7 @@ def told(path: Path, format: str, count: int | None, fit: "Fit", size: str) -> d
 def described(digest: str, count: int, end: int) -> dict:
     """What a configuration says of requests that end before this byte: `parts` files of `part_mb`
     are where they go."""
-    part = 1
-    while end > PARTS * part * ROUND:
-        part *= 2
+    part = -(-end // (PARTS * ROUND))
     parts = -(-end // (part * ROUND))
     return {"requests": digest, "count": count, "part_mb": part, "parts": parts}
 

@@ -17,8 +17,11 @@
  * - With part= the requests are for several files of that size, one after the
  *   other: PATH0, PATH1, ... A process locks a file's inode during a read or
  *   write, so requests for one file go one after another; those for different
- *   parts are under way at once. All parts stay open, so that a read's access
- *   time is not written each time that a worker closes one.
+ *   parts are under way at once. At most PARTS_MAX parts, because each is a
+ *   descriptor.
+ * - Every file is opened once, and all workers share it. The kernel tells
+ *   sequential streams apart by the open file, so it sees a stream whichever
+ *   workers read it, and can read it ahead.
  * - loop=open starts each request when it is due. Up to inflight= requests are
  *   under way at once, each in a process of its own. One that finds all of
  *   these busy starts as soon as one is free. Its response time counts from
@@ -57,8 +60,7 @@
 #define SECTOR       512
 #define BLOCK        4096
 #define LATEST_NS    (1UL << 62)
-#define PARTS_MAX    255
-#define KEPT         48 /* files that a process keeps open */
+#define PARTS_MAX    48 /* of the 64 descriptors of a process */
 
 enum { OPEN, CLOSED };
 
@@ -124,7 +126,7 @@ static u64 count, largest; /* requests; bytes of the largest */
 static bool writes;
 static char *written; /* what writes write */
 static u64 parts;     /* files; 1 without part= */
-static int requests_fd, feed_pipe[2], done_pipe[2], end_pipe[2];
+static int part_fd[PARTS_MAX], requests_fd, feed_pipe[2], done_pipe[2];
 
 /* ---- the requests ---- */
 
@@ -204,12 +206,14 @@ static const char *path_of(u64 part)
     return path;
 }
 
-static int open_part(u64 part)
+/* Before the workers are forked: they share the open files. */
+static void open_parts(void)
 {
-    int fd = open(path_of(part), writes ? O_RDWR : O_RDONLY);
-    if (fd < 0)
-        die("filename=%s", path_of(part));
-    return fd;
+    for (u64 part = 0; part < parts; part++) {
+        part_fd[part] = open(path_of(part), writes ? O_RDWR : O_RDONLY);
+        if (part_fd[part] < 0)
+            die("filename=%s", path_of(part));
+    }
 }
 
 /* Settles parts. Returns how many bytes the requests may be for. */
@@ -229,7 +233,9 @@ static u64 find_files(bool *device)
     if (!parts)
         refuse("filename=%s: %s", path_of(0), strerror(errno));
     if (parts > PARTS_MAX)
-        refuse("filename=%s: more than %d parts", o->filename, PARTS_MAX);
+        refuse("filename=%s: %lu parts, but %d at most can be open: make "
+               "larger files, and part= their size",
+               o->filename, parts, PARTS_MAX);
     *device = S_ISCHR(st.st_mode);
     return size;
 }
@@ -242,26 +248,6 @@ static void check(void)
     for (u64 i = 0; i < count; i++) {
         next_request(&r);
         check_request(i, &r, size, device);
-    }
-}
-
-/* Processes that keep all parts open until the end. */
-static void keep_open(void)
-{
-    char byte;
-    if (pipe(end_pipe) < 0)
-        die("pipe");
-    for (u64 first = 0; first < parts; first += KEPT) {
-        int pid = fork();
-        if (pid < 0)
-            die("fork");
-        if (pid > 0)
-            continue;
-        close(end_pipe[1]);
-        for (u64 part = first; part < MIN(first + KEPT, parts); part++)
-            open_part(part);
-        read(end_pipe[0], &byte, 1);
-        exit(0);
     }
 }
 
@@ -282,20 +268,6 @@ static u32 blocks_of(const struct order *r)
     return (r->offset + r->bytes - 1) / BLOCK - r->offset / BLOCK + 1;
 }
 
-/* The part of this number, open; only the last one stays so. */
-static int file_of(u64 part)
-{
-    static u64 last = ~0UL;
-    static int fd;
-    if (part != last) {
-        if (last != ~0UL)
-            close(fd);
-        fd = open_part(part);
-        last = part;
-    }
-    return fd;
-}
-
 /* All bytes of a request, part by part. How many were moved, or -1. */
 static i64 transfer(const struct order *r, char *buf)
 {
@@ -303,7 +275,7 @@ static i64 transfer(const struct order *r, char *buf)
     for (u64 done = 0, n; done < r->bytes; done += n) {
         u64 part = (r->offset + done) / part_bytes;
         u64 at = (r->offset + done) % part_bytes;
-        int fd = file_of(part);
+        int fd = part_fd[part];
         n = MIN(r->bytes - done, part_bytes - at);
         i64 moved = r->write ? pwrite(fd, written + done, n, at)
                              : pread(fd, buf + done, n, at);
@@ -376,7 +348,6 @@ static void start_workers(void)
         if (pid == 0) {
             close(feed_pipe[1]);
             close(done_pipe[0]);
-            close(end_pipe[1]);
             worker();
         }
     }
@@ -435,7 +406,6 @@ static struct done *collect(void)
     for (i64 n; (n = read_all(done_pipe[0], some, sizeof some)) > 0;)
         for (u64 i = 0; i < n / sizeof *some; i++)
             all[some[i].number] = some[i];
-    close(end_pipe[1]);
     while (wait(-1, NULL, 0) >= 0)
         continue;
     for (u64 i = 0; i < count; i++)
@@ -498,7 +468,7 @@ int main(int argc, char **argv)
     settings_check(&table, given, &loops[o->loop], "ioplay");
     open_requests();
     check();
-    keep_open();
+    open_parts();
     fill_written();
     start_workers();
     const struct request *all_requests = load();

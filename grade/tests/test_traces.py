@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 import pyarrow
 import pytest
+import sluice
 from both import END, decision, expect_alike, machine_and_twin
 from either import run_rc
 
@@ -81,11 +82,13 @@ Play = Callable[..., Played]
 WORDS = "requests=/dev/disk1 filename=/trace part=1m"
 
 
-def disks(folder: Path, packed: bytes, script: str, root: str = "24M") -> tuple[Disk, Disk]:
+def disks(
+    folder: Path, packed: bytes, script: str, parts: int = PARTS, size: str = "1M"
+) -> tuple[Disk, Disk]:
     """A root disk with the program and parts, and a disk with requests."""
-    options = [word for i in range(PARTS) for word in ("--file", f"/trace{i}=1M")]
+    options = [word for i in range(parts) for word in ("--file", f"/trace{i}={size}")]
     files = {"/bin/ioplay": (PROGRAMS / "ioplay").read_bytes()}
-    content = Content(files=files, rc=script, size=root, options=tuple(options))
+    content = Content(files=files, rc=script, size="24M", options=tuple(options))
     (folder / "requests.img").write_bytes(packed)
     return Disk(image.make(folder / "root.img", content)), Disk(folder / "requests.img")
 
@@ -184,6 +187,46 @@ def test_wrong_requests_are_refused_before_any_is_made(play: Play, change, why: 
     assert f"ioplay: /dev/disk1: {why}" in played.console
     assert played.status == 2
     assert not any(image.read(played.root, f"/trace{i}").strip(b"\0") for i in range(PARTS))
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_as_many_parts_are_replayed_as_an_experiment_makes_and_more_are_refused(
+    tmp_path: Path, more: int
+) -> None:
+    """A process has descriptors for these only."""
+    words = "requests=/dev/disk1 filename=/trace part=4k"
+    parts = replayed.PARTS + more
+    requests = sluice.requests(0, np.arange(parts) * 4096, write=np.arange(parts) % 2)
+    both = disks(tmp_path, pack(requests), f"ioplay {words}\n", parts=parts, size="4K")
+    done = run_rc(Config(both, memory="64M", args="nbuf=512 drive=fixed", lab=True, cpu_shift=0))
+    refused = f"{parts} parts, but {replayed.PARTS} at most can be open: make larger files"
+    assert done.status == (2 if more else 0)
+    assert (refused in done.console) == bool(more)
+    assert (f'"ios":{parts}' in done.console) == (not more)
+
+
+def ahead(requests: np.ndarray, **given: object) -> tuple[int, int]:
+    """Of a replay: the blocks that were read ahead, and the windows that were opened for them."""
+    of = {"policies": {"prefetch": "ondemand"}, "size_mb": 64, "buffers": 1024}
+    counters = sluice.replay(requests, **of | given).counters
+    return counters["bio.ahead"], counters["ondemand.opened"]
+
+
+@ON_TWIN
+def test_a_stream_is_read_ahead_whoever_of_the_workers_reads_it() -> None:
+    requests = sluice.requests(np.arange(600) * 6_000_000, np.arange(600) * 4096)
+    alone = ahead(requests, inflight=1)
+    assert alone[0] > 500
+    assert ahead(requests, inflight=8) == ahead(requests, inflight=64) == alone
+
+
+@ON_TWIN
+def test_two_streams_are_read_ahead_in_different_parts_as_in_one() -> None:
+    def both(apart: int, inflight: int) -> int:
+        places = np.add.outer(np.arange(120) * 4096, [0, apart])
+        return ahead(sluice.requests(0, places.ravel()), loop="closed", inflight=inflight)[0]
+
+    assert all(both(apart, n) > 200 for apart in (PART // 2, 40 * PART) for n in (1, 8))
 
 
 def decisions(events: list[trace.Event]) -> list[tuple]:
@@ -808,7 +851,7 @@ def test_make_trace_refuses_what_it_cannot_do(asked, given: dict, why: str) -> N
 
 @pytest.mark.native
 def test_a_trace_has_as_many_files_as_there_may_be_and_not_more() -> None:
-    for end, part, parts in ((1, 1, 1), (192 << 20, 1, 192), ((192 << 20) + 1, 2, 97)):
+    for end, part, parts in ((1, 1, 1), (48 << 20, 1, 48), ((48 << 20) + 1, 2, 25)):
         found = replayed.described("", 1, end)
         assert (found["part_mb"], found["parts"]) == (part, parts)
 
