@@ -31,9 +31,13 @@
  *   start.
  * - The trace begins at a whole second since power-on, so that a drive that
  *   turns is at the same angle then, however long the start took.
- * - Requests start in their order. A wrong word or a wrong file of requests is
- *   reported, and ioplay ends with status 2 before any I/O. I/Os that fail are
- *   counted, and the first is reported; then the status is 1.
+ * - Requests start in their order, those that are due at one moment as well:
+ *   one worker at a time has the turn. It takes the next request, waits until
+ *   that is due, passes the turn on, and starts. In another order, a stream
+ *   would not look sequential to the kernel.
+ * - A wrong word or a wrong file of requests is reported, and ioplay ends with
+ *   status 2 before any I/O. I/Os that fail are counted, and the first is
+ *   reported; then the status is 1.
  * - The parent reads all requests into memory, then feeds them through a pipe.
  *   They are best on a disk of their own: from there they are read past the
  *   cache, which stays as it was.
@@ -126,7 +130,8 @@ static u64 count, largest; /* requests; bytes of the largest */
 static bool writes;
 static char *written; /* what writes write */
 static u64 parts;     /* files; 1 without part= */
-static int part_fd[PARTS_MAX], requests_fd, feed_pipe[2], done_pipe[2];
+static int part_fd[PARTS_MAX], requests_fd;
+static int feed_pipe[2], turn_pipe[2], done_pipe[2];
 
 /* ---- the requests ---- */
 
@@ -285,11 +290,21 @@ static i64 transfer(const struct order *r, char *buf)
     return r->bytes;
 }
 
+/* Wait for the turn, and until the next request is due. False: none is left. */
+static bool next_order(struct order *r)
+{
+    char turn;
+    if (read(turn_pipe[0], &turn, 1) != 1)
+        return false;
+    bool more = read(feed_pipe[0], r, sizeof *r) == sizeof *r;
+    for (u64 now_ns; more && (now_ns = gettime(CLOCK_VIRTUAL)) < r->due_ns;)
+        sleep(r->due_ns - now_ns);
+    return write(turn_pipe[1], &turn, 1) == 1 && more;
+}
+
 static struct done do_request(const struct order *r, char *buf)
 {
-    u64 now_ns;
-    while ((now_ns = gettime(CLOCK_VIRTUAL)) < r->due_ns)
-        sleep(r->due_ns - now_ns);
+    u64 now_ns = gettime(CLOCK_VIRTUAL);
     i64 n = transfer(r, buf);
     u64 end_ns = gettime(CLOCK_VIRTUAL);
     u64 start_ns = o->loop == OPEN ? r->due_ns : now_ns;
@@ -314,7 +329,7 @@ static void worker(void)
     struct done *done = NULL;
     u64 n = 0, room = 0;
     char *buf = xmalloc(largest);
-    while (read(feed_pipe[0], &r, sizeof r) == sizeof r) {
+    while (next_order(&r)) {
         if (n == room) {
             room = MAX(2 * room, 64);
             done = xrealloc(done, room * sizeof *done);
@@ -339,8 +354,10 @@ static void fill_written(void)
 
 static void start_workers(void)
 {
-    if (pipe(feed_pipe) < 0 || pipe(done_pipe) < 0)
+    if (pipe(feed_pipe) < 0 || pipe(turn_pipe) < 0 || pipe(done_pipe) < 0)
         die("pipe");
+    if (write(turn_pipe[1], "", 1) != 1)
+        die("write");
     for (u64 i = 0; i < o->inflight; i++) {
         int pid = fork();
         if (pid < 0)

@@ -229,6 +229,15 @@ def test_two_streams_are_read_ahead_in_different_parts_as_in_one() -> None:
     assert all(both(apart, n) > 200 for apart in (PART // 2, 40 * PART) for n in (1, 8))
 
 
+@ON_TWIN
+@pytest.mark.parametrize("burst", [2, 4, 16])
+def test_requests_that_are_due_at_one_moment_start_in_their_order(burst: int) -> None:
+    """Of a sequential stream: another order would begin new streams."""
+    place = np.arange(480)
+    requests = sluice.requests(place // burst * burst * 6_000_000, place * 4096)
+    assert ahead(requests, inflight=64) == ahead(requests, inflight=1)
+
+
 def decisions(events: list[trace.Event]) -> list[tuple]:
     """What was decided about the root disk. Which of the processes made a request is no decision
     of the kernel's."""
