@@ -7,7 +7,8 @@ object are
     response_ns       {min, max, mean, std} of its response times, and with them
     histogram         [[low_ns, count], ...], the buckets of user/lib/histogram.h
     NAME, NAME_ns     any numbers and times, which are metrics too; of a summary as
-                      that of response_ns, they are response_mean_ns and so on
+                      that of response_ns, they are response_mean_ns and so on.
+                      With reads and bs, bytes of each, there is read_bytes
 
 Only `job` must be there. A name in a file's commands is written `name=JOB`.
 """
@@ -22,6 +23,7 @@ from grade.measure.result import BadResult
 LINE = re.compile(r'(\w+) (\{".*\})')
 NAMED = re.compile(r"\bname=([\w-]+)")
 TIME = "_ns"
+EVERY = "*"  # in the place of a job's name: all jobs together
 
 
 def lines(said: str) -> list[dict]:
@@ -50,8 +52,8 @@ def named(commands: str) -> list[str]:
 
 
 def of(result: dict, job: str) -> list[dict]:
-    """The lines of a job's processes. Raises BadResult if there are none."""
-    rows = [row for row in result["jobs"] if row["job"] == job]
+    """The lines of a job's processes, or of all jobs. Raises BadResult if there are none."""
+    rows = [row for row in result["jobs"] if job in (row["job"], EVERY)]
     if not rows:
         there = ", ".join(sorted({row["job"] for row in result["jobs"]})) or "none"
         raise BadResult(f'{result["arm"]}: no job "{job}" printed a line; there is {there}')
@@ -65,16 +67,20 @@ def numbers(row: dict) -> dict[str, float]:
         if isinstance(part, dict) and name.endswith(TIME):
             base = name.removesuffix(TIME)
             found |= {f"{base}_{field}{TIME}": value for field, value in part.items()}
+    if "reads" in found and "bs" in found:
+        found["read_bytes"] = found["reads"] * found["bs"]
     return found
 
 
 def number(result: dict, job: str, name: str) -> float:
     """A number that a job printed: its processes' longest time, or the sum of other numbers."""
-    rows = [numbers(row) for row in of(result, job)]
-    missing = [row for row in rows if name not in row]
-    if missing:
-        there = ", ".join(missing[0])
-        raise BadResult(f'{result["arm"]}: job "{job}" printed no number "{name}"; it has {there}')
+    found = [(row["job"], numbers(row)) for row in of(result, job)]
+    for one, row in found:
+        if name not in row:
+            there = ", ".join(row)
+            said = f'job "{one}" printed no number "{name}"; it has {there}'
+            raise BadResult(f"{result['arm']}: {said}")
+    rows = [row for _, row in found]
     return (max if name.endswith(TIME) else sum)(row[name] for row in rows)
 
 

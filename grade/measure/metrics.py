@@ -8,6 +8,7 @@
     read.mean_ms                   of the response times of the job `read`
     job.build.reads                a number that the job `build` printed (jobs.py)
     job.build.elapsed_s            a time that it printed, as elapsed_ns
+    job.*.reads                    of all jobs together
     drive.write.seek_ms            what the drive did with its time, over all its commands; only
                                    with drive_times = 1, see below
     stat.disk.reads / read.count   one divided by another; by 0 it is 0
@@ -40,7 +41,7 @@ from grade.measure.served import PURPOSES
 
 SCALE_NS = {"_ns": 1, "_us": 10**3, "_ms": 10**6, "_s": 10**9}
 FIELD = re.compile(r"(count|mean|std|min|max|p(?:100|\d\d?(?:\.\d+)?)|over_\d+)(_ns|_us|_ms|_s|)")
-JOB = re.compile(r"job\.([\w-]+)\.(\w+)")
+JOB = re.compile(rf"job\.([\w-]+|{re.escape(jobs.EVERY)})\.(\w+)")
 DRIVE = re.compile(
     rf"drive\.(?:({'|'.join((*PURPOSES, busy.ALL))})"
     rf"\.({busy.COMMANDS}(?!_)|(?:{'|'.join(busy.TIMES)})(?=_))|(idle)(?=_)|(unknown)(?!_))"
@@ -157,14 +158,15 @@ def split(name: str) -> tuple[str, str, str]:
 
 
 def jobs_of(name: str) -> list[str]:
-    """The jobs that a metric refers to."""
+    """The jobs that a metric names."""
     parts = [
         part
         for part in name.split(RATIO)
         if not part.startswith(("stat.", "hist.")) and not DRIVE.fullmatch(part)
     ]
     matches = [(part, JOB.fullmatch(part)) for part in parts]
-    return [match[1] if match else split(part)[0] for part, match in matches]
+    found = [match[1] if match else split(part)[0] for part, match in matches]
+    return [job for job in found if job != jobs.EVERY]
 
 
 def counter(result: dict, name: str) -> float:

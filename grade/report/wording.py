@@ -7,7 +7,7 @@ through `words`; the names themselves stay in the files.
 import re
 from dataclasses import dataclass
 
-from grade.measure import busy, metrics
+from grade.measure import busy, jobs, metrics
 from grade.measure.summary import number
 
 UNITS = {"_ns": "ns", "_us": "µs", "_ms": "ms", "_s": "s", "_percent": "%"}
@@ -126,7 +126,7 @@ def of_job(job: str, name: str) -> Words:
     """A number that a job printed."""
     base, unit = in_unit(name)
     text, own = NUMBERS.get(base, (plain(base) + " of {}", ""))
-    return Words(text.format(job), unit or own)
+    return Words(text.format("all jobs" if job == jobs.EVERY else job), unit or own)
 
 
 def of_drive(match: re.Match[str]) -> Words:

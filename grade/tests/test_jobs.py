@@ -10,6 +10,7 @@ from grade.measure import jobs, metrics, runner, summary
 from grade.measure.load import load
 from grade.measure.result import BadResult, check_line
 from grade.measure.schema import BadExperiment
+from grade.report.wording import words
 
 SAID = """\
 starting {now}
@@ -51,6 +52,19 @@ def test_numbers_of_several_processes_add_up_but_times_are_the_longest():
     assert metrics.of(result(), "job.a.elapsed_ns") == 5000
     assert metrics.of(result(), "job.a.elapsed_us") == 5
     assert metrics.of(result(), "b.max_ns") == 9
+
+
+def test_numbers_of_all_jobs_add_up():
+    said = 'one {"job":"a","reads":3,"bs":4096}\ntwo {"job":"b","reads":2,"bs":8192,"ios":7}\n'
+    both = result() | {"jobs": jobs.lines(said)}
+    assert metrics.of(both, "job.*.reads") == 5
+    assert metrics.of(both, "job.*.read_bytes") == 3 * 4096 + 2 * 8192
+    assert metrics.of(both, "job.b.read_bytes") == 2 * 8192
+    assert metrics.jobs_of("job.*.reads / job.b.ios") == ["b"]
+    assert metrics.wrong("job.*.reads", {}, {}) is None
+    assert words("job.*.ios").text == "requests of all jobs"
+    with pytest.raises(BadResult, match='job "a" printed no number "ios"'):
+        metrics.of(both, "job.*.ios")
 
 
 def test_a_summary_of_times_is_numbers_too():
