@@ -44,12 +44,13 @@
  *
  * At the end it prints a line `ioplay {JSON}`: job; ios (done), reads, writes
  * (of them), bytes, read_blocks and write_blocks (of 4 KiB, that these touch),
- * errors; start_ns (since power-on), elapsed_ns (to the end of the last I/O);
- * late_ns (the most an I/O started after it was due); response_ns, read_ns and
- * write_ns: {min, max, mean, std, p99}; histogram of response times
- * (user/lib/histogram.h). With log= it writes a line for each request done, in
- * their order: its number from 0 on, when it was due or started in ns after
- * start_ns, and its response time in ns.
+ * partial_blocks (of the latter, those written in part, whose other bytes must
+ * be read first); errors; start_ns (since power-on), elapsed_ns (to the end of
+ * the last I/O); late_ns (the most an I/O started after it was due);
+ * response_ns, read_ns and write_ns: {min, max, mean, std, p99}; histogram of
+ * response times (user/lib/histogram.h). With log= it writes a line for each
+ * request done, in their order: its number from 0 on, when it was due or
+ * started in ns after start_ns, and its response time in ns.
  */
 #include "user/lib.h"
 #include "user/lib/histogram.h"
@@ -91,7 +92,8 @@ _Static_assert(sizeof(struct order) == 32, "a power of two");
 /* What a worker has measured of a request. */
 struct done {
     u64 number, start_ns, response_ns, late_ns;
-    u32 bytes, write, blocks, failed;
+    u32 bytes, blocks, partial;
+    bool write, failed;
 };
 
 static struct options {
@@ -273,6 +275,14 @@ static u32 blocks_of(const struct order *r)
     return (r->offset + r->bytes - 1) / BLOCK - r->offset / BLOCK + 1;
 }
 
+/* Of the blocks of a request: the first and the last, if it has only a part. */
+static u32 partial_of(const struct order *r)
+{
+    bool first = r->offset % BLOCK != 0;
+    bool last = (r->offset + r->bytes) % BLOCK != 0;
+    return blocks_of(r) == 1 ? first || last : first + last;
+}
+
 /* All bytes of a request, part by part. How many were moved, or -1. */
 static i64 transfer(const struct order *r, char *buf)
 {
@@ -319,6 +329,7 @@ static struct done do_request(const struct order *r, char *buf)
                          .bytes = r->bytes,
                          .write = r->write,
                          .blocks = blocks_of(r),
+                         .partial = partial_of(r),
                          .failed = failed};
 }
 
@@ -396,7 +407,7 @@ static void feed(const struct request *r, u64 start_ns)
 /* What came of all requests. */
 static struct sums {
     struct histogram all, part[2]; /* reads and writes */
-    u64 bytes, blocks[2], errors, late_ns, end_ns;
+    u64 bytes, blocks[2], partial[2], errors, late_ns, end_ns;
 } sums;
 
 static void add(const struct done *d)
@@ -409,6 +420,7 @@ static void add(const struct done *d)
     histogram_add(&sums.part[d->write], d->response_ns);
     sums.bytes += d->bytes;
     sums.blocks[d->write] += d->blocks;
+    sums.partial[d->write] += d->partial;
     sums.late_ns = MAX(sums.late_ns, d->late_ns);
     sums.end_ns = MAX(sums.end_ns, d->start_ns + d->response_ns);
 }
@@ -446,8 +458,9 @@ static void print_result(u64 start_ns)
     json_print_string(o->name);
     printf(",\"ios\":%lu,\"reads\":%lu,\"writes\":%lu,\"bytes\":%lu,",
            sums.all.count, sums.part[0].count, sums.part[1].count, sums.bytes);
-    printf("\"read_blocks\":%lu,\"write_blocks\":%lu,\"errors\":%lu,",
-           sums.blocks[0], sums.blocks[1], sums.errors);
+    printf("\"read_blocks\":%lu,\"write_blocks\":%lu,\"partial_blocks\":%lu,",
+           sums.blocks[0], sums.blocks[1], sums.partial[1]);
+    printf("\"errors\":%lu,", sums.errors);
     printf("\"start_ns\":%lu,\"elapsed_ns\":%lu,\"late_ns\":%lu,", start_ns,
            MAX(sums.end_ns, start_ns) - start_ns, sums.late_ns);
     print_times("response_ns", &sums.all);

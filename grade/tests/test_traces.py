@@ -121,6 +121,10 @@ def test_requests_are_made_where_and_when_the_trace_has_them(play: Play) -> None
     blocks = last // 4096 - first // 4096 + 1
     assert job["write_blocks"] == blocks[requests["write"] == 1].sum()
     assert job["read_blocks"] == blocks.sum() - job["write_blocks"]
+    ends = np.stack([first, last + 1])
+    cut = ends % 4096 != 0  # a block that is cut at both ends is one block
+    partial = np.where(blocks == 1, cut.any(axis=0), cut.sum(axis=0))
+    assert job["partial_blocks"] == partial[requests["write"] == 1].sum() > 0
     assert log[:, 0].tolist() == list(range(300))
     assert log[:, 1].tolist() == requests["time_ns"].tolist()
     assert job["response_ns"]["max"] == log[:, 2].max()
