@@ -11,7 +11,12 @@ the command finds the policies that miss least, and those whose reads take least
 lose by how much more time their reads take. With several seeds, "loses" needs a 95 % interval of
 the difference, paired by seed, that excludes 0; a trace has no seeds and is replayed once.
 
-A read that waits for a block which is still being read ahead is no miss.
+A *miss* is a block that a disk had to read because it was asked for: by a read, with the file
+system's own blocks that it needs, or by a write of a part of a block. A write of a whole block asks
+for nothing. Blocks that were read ahead are told apart, and a read that waits for one which is
+still coming is no miss. Both are divided by the blocks that were asked for: those that reads touch
+and, of a trace, those that are written in part. The programs that measure read some blocks of the
+root disk as well, less than a hundred.
 
 It writes the figures of all settings (matrix.json), a table in Markdown (matrix.md) and a picture
 (matrix.svg) to OUT=.
@@ -21,8 +26,8 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from math import log2
 from pathlib import Path
 from statistics import mean
@@ -34,6 +39,7 @@ from grade.commands import sweep as sweeps
 from grade.host.interrupt import stoppable
 from grade.host.paths import BUILD
 from grade.measure import commandline, interval, jobs
+from grade.measure.check import size_bytes
 from grade.measure.choose import named
 from grade.measure.files import write_whole
 from grade.measure.known import known
@@ -55,7 +61,11 @@ OUT = BUILD / "matrix"
 BLOCK = 4096
 LEAST_BUFFERS = 64  # the kernel refuses less
 NOT_VARIED = ("arm", "seed")
-TRACE_JOB = "trace"
+DISK_READS = ("hist.disk0.read_response.count", "hist.disk1.read_response.count")
+AHEAD = "stat.bio.ahead"
+TRACE_BLOCKS = ("job.trace.read_blocks", "job.trace.partial_blocks")
+TRACE_MS = "job.trace.read_mean_ms"
+JOBS_READS, JOBS_BYTES = "job.*.reads", "job.*.read_bytes"
 READ_JOBS = ("read", "reader", "query")  # of experiments: whose reads count
 CLOSE = 0.001  # misses that differ by less, of all reads, are equal
 MOST = 2.0  # times the least, where the picture's colours end
@@ -64,11 +74,13 @@ CELL = 62
 
 @dataclass(frozen=True)
 class Cell:
-    """Policies in a setting: misses for a block read, mean ms of a read, of each seed."""
+    """Policies in a setting. Of each seed: misses for a block that was asked for, mean ms of a
+    read, and blocks read ahead for a block that was asked for."""
 
     policy: str  # or several, joined by +
     misses: list[float]
     ms: list[float]
+    ahead: list[float] = field(default_factory=list)  # empty: not known
 
     @property
     def missed(self) -> float:
@@ -142,31 +154,59 @@ def blocks_read(requests: np.ndarray) -> int:
 
 
 def buffers(path: Path, choice: argparse.Namespace) -> list[int]:
-    """The caches that a trace is tried with, as numbers of buffers."""
+    """The caches that a trace is tried with, as numbers of buffers. Raises BadSweep."""
     there = blocks_read(read.read(path, count=choice.count))
+    if not there:
+        raise BadSweep(f"{path.name}: reads nothing, so no cache can help it")
     found = [max(LEAST_BUFFERS, round(there * share / 100)) for share in shares(choice.cache)]
     return list(dict.fromkeys(found))
 
 
-def of_trace(path: Path, choice: argparse.Namespace) -> whole.Sweep:
-    """The sweep of a trace."""
+@dataclass(frozen=True)
+class Load:
+    """A trace or an experiment, and how its runs tell what reads came to."""
+
+    name: str
+    sweep: whole.Sweep
+    ms: str  # the metric with the mean time of a read
+    blocks: Callable[[dict], float]  # that were asked for, by a run's figures
+    writes: str = ""  # the metric that must be 0, if any
+
+    def cell(self, policy: str, rows: list[dict]) -> Cell:
+        """What runs of some policies came to. Raises BadExperiment if `ms` is not of reads."""
+        if any(row[self.writes] for row in rows if self.writes):
+            raise BadExperiment(
+                f"E={self.name}: {self.writes} is not 0: the times of this job are not of reads"
+            )
+        read, ahead = (
+            [sum(row[name] for name in names) / self.blocks(row) for row in rows]
+            for names in (DISK_READS, (AHEAD,))
+        )
+        misses = [of_all - early for of_all, early in zip(read, ahead, strict=True)]
+        return Cell(policy, misses, [row[self.ms] for row in rows], ahead)
+
+
+def wanted(*metrics: str) -> str:
+    """All metrics that the sweep must measure."""
+    return ", ".join([*DISK_READS, AHEAD, *metrics])
+
+
+def of_trace(name: str, path: Path, choice: argparse.Namespace) -> Load:
+    """A trace, to be replayed. Raises BadSweep if it reads nothing."""
     asked = {"file": str(path), "format": "", "scale": "1", "drive": choice.drive, "fit": PACK}
     asked |= {"count": choice.count, "loop": "closed", "inflight": 1}
     written = replay_trace.write_experiment(argparse.Namespace(**asked))
     sizes = "|".join(map(str, buffers(path, choice)))
     arm = f"arm={replay_trace.USUAL}"
     over = ", ".join(filter(None, [arm, policies(), f"nbuf={sizes}", choice.others]))
-    return whole.asked(str(written), over, want=wanted(TRACE_JOB, "read_blocks"))
+    sweep = whole.asked(str(written), over, want=wanted(*TRACE_BLOCKS, TRACE_MS))
+    return Load(name, sweep, TRACE_MS, lambda row: sum(row[blocks] for blocks in TRACE_BLOCKS))
 
 
-def wanted(job: str, reads: str) -> str:
-    """The metrics: misses for a block read, and ms."""
-    return f"stat.bio.misses / job.{job}.{reads}, {job}.mean_ms"
-
-
-def of_experiment(path: Path, choice: argparse.Namespace) -> whole.Sweep:
-    """The sweep of an experiment: its first arm's policies, but for the replacement policy. Raises
-    BadExperiment if none of its jobs reads."""
+def of_experiment(path: Path, choice: argparse.Namespace) -> Load:
+    """An experiment: its first arm's policies, but for the replacement policy. The times are those
+    of one job that reads; misses and blocks are of all jobs. Raises BadExperiment if none of its
+    jobs reads."""
     of = opened(path, FULL)
     there = jobs.named(of.top["workload"].get("commands", ""))
     job = next((name for name in READ_JOBS if name in there), None)
@@ -174,7 +214,14 @@ def of_experiment(path: Path, choice: argparse.Namespace) -> whole.Sweep:
         raise BadExperiment(f"E={path.stem}: none of its jobs is called {' or '.join(READ_JOBS)}")
     arm = of.top["arms"][0]["name"]
     over = ", ".join(filter(None, [f"arm={arm}", policies(), choice.others]))
-    return whole.asked(str(path), over, want=wanted(job, "ios"))
+    ms, writes = f"{job}.mean_ms", f"job.{job}.writes"
+    sweep = whole.asked(str(path), over, want=wanted(ms, writes, JOBS_READS, JOBS_BYTES))
+    block = size_bytes(of.top["machine"].get("block", "4K"))
+
+    def blocks(row: dict) -> float:
+        return max(row[JOBS_READS], row[JOBS_BYTES] / block)
+
+    return Load(path.stem, sweep, ms, blocks, writes)
 
 
 def policies_of(row: dict) -> str:
@@ -193,23 +240,18 @@ def varied(row: dict, sweep: whole.Sweep) -> str:
     )
 
 
-def settings(sweep: whole.Sweep, name: str, points: list[Measured]) -> Iterator[Setting]:
-    """The settings of a sweep, in the order of their first runs."""
-    missed, took = (each.metric for each in sweep.objectives)
+def settings(load: Load, points: list[Measured]) -> Iterator[Setting]:
+    """The settings of a load, in the order of their first runs."""
     found: dict[str, dict[str, list[dict]]] = {}
     for point in points:
         for row in point.rows:
             all_of = point.point | row
-            here = found.setdefault(varied(all_of, sweep), {})
+            here = found.setdefault(varied(all_of, load.sweep), {})
             here.setdefault(policies_of(all_of), []).append(row)
     for where, of in found.items():
         seeds = max(map(len, of.values()))  # of which a run may have failed
-        cells = [
-            Cell(policy, [row[missed] for row in rows], [row[took] for row in rows])
-            for policy, rows in of.items()
-            if len(rows) == seeds
-        ]
-        yield Setting(name, where, cells)
+        cells = [load.cell(policy, rows) for policy, rows in of.items() if len(rows) == seeds]
+        yield Setting(load.name, where, cells)
 
 
 def line(setting: Setting) -> list[str]:
@@ -222,13 +264,14 @@ def line(setting: Setting) -> list[str]:
         lost = "-"
     told = [setting.name, setting.varied]
     for who, cell in ((names, best), (quickest.policy, quickest)):
-        told += [who, f"{100 * (1 - cell.missed):.1f}", number(cell.took)]
+        ahead = f"{100 * mean(cell.ahead):.1f}" if cell.ahead else "-"
+        told += [who, f"{100 * (1 - cell.missed):.1f}", ahead, number(cell.took)]
     return [*told, lost]
 
 
 HEADS = [
-    *("load", "setting", "fewest misses", "hits, %", "ms"),
-    *("least time", "hits, %", "ms", "loses by"),
+    *("load", "setting", "fewest misses", "hits, %", "ahead, %", "ms"),
+    *("least time", "hits, %", "ahead, %", "ms", "loses by"),
 ]
 
 
@@ -305,7 +348,12 @@ def stored(found: list[Setting]) -> str:
     """All figures."""
     rows = [
         {"load": one.name, "setting": one.varied, "loss": one.loss, "loses": one.loses}
-        | {"policies": {c.policy: {"misses": c.misses, "mean_ms": c.ms} for c in one.cells}}
+        | {
+            "policies": {
+                cell.policy: {"misses": cell.misses, "mean_ms": cell.ms, "ahead": cell.ahead}
+                for cell in one.cells
+            }
+        }
         for one in found
     ]
     return json.dumps(rows, indent=1) + "\n"
@@ -317,14 +365,17 @@ def restored(text: str) -> list[Setting]:
         Setting(
             row["load"],
             row["setting"],
-            [Cell(name, of["misses"], of["mean_ms"]) for name, of in row["policies"].items()],
+            [
+                Cell(name, of["misses"], of["mean_ms"], of.get("ahead", []))
+                for name, of in row["policies"].items()
+            ],
         )
         for row in json.loads(text)
     ]
 
 
-def chosen(choice: argparse.Namespace) -> Iterator[tuple[str, whole.Sweep]]:
-    """The sweeps that are asked for, with the names of their loads. Raises BadSweep."""
+def chosen(choice: argparse.Namespace) -> Iterator[Load]:
+    """The loads that are asked for. Raises BadSweep."""
     expect_unvaried(choice.others)
     if not choice.traces and not choice.name:
         raise BadSweep("TRACES: give traces, as TRACES='a.csv.gz b.spc'; or E=, an experiment")
@@ -332,18 +383,18 @@ def chosen(choice: argparse.Namespace) -> Iterator[tuple[str, whole.Sweep]]:
     names = [replay_trace.plain(path) for path in paths]
     for path, name in zip(paths, names, strict=True):
         alone = names.count(name) == 1
-        yield name if alone else replay_trace.own_name(path), of_trace(path, choice)
+        yield of_trace(name if alone else replay_trace.own_name(path), path, choice)
     for word in choice.name.split():
         for path in named(word):
-            yield path.stem, of_experiment(path, choice)
+            yield of_experiment(path, choice)
 
 
 def do(choice: argparse.Namespace) -> bool:
     """Measure, and write what was found. Returns true if all runs were made."""
     found, failed = [], []
-    for name, sweep in list(chosen(choice)):
-        points, errors = sweeps.make(sweep, choice)
-        found += settings(sweep, name, points)
+    for load in list(chosen(choice)):
+        points, errors = sweeps.make(load.sweep, choice)
+        found += settings(load, points)
         failed += errors
     for error in failed:
         print(f"FAILED {error}", file=sys.stderr)

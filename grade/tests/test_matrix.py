@@ -4,6 +4,7 @@ import re
 from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from grade.sweep.over import BadSweep
 from grade.tests.test_traces import ON_TWIN
 from grade.traces.bad import BadTraceFile
 from grade.traces.common import table
+from grade.traces.packed import pack
 
 PAGE = ROOT / "grade/book/pages/questions/victim.md"
 STORED = ROOT / "grade/results/matrix"
@@ -33,7 +35,7 @@ def test_the_policy_with_the_fewest_misses_loses_by_the_time_that_its_reads_take
     assert [cell.policy for cell in found.fewest] == ["c", "a"]
     assert found.quickest.policy == "b"
     assert found.loss == pytest.approx(0.2) and found.loses
-    row = ["load", "64 buffers", "c, a", "80.0", "1.200", "b", "70.0", "1", "20.0 %"]
+    row = ["load", "64 buffers", "c, a", "80.0", "-", "1.200", "b", "70.0", "-", "1", "20.0 %"]
     assert matrix.line(found) == row
     assert matrix.summed_up([found]).startswith("In 1 of 1 settings the policy with the fewest")
     assert "at most by 20.0 % (load, 64 buffers: c against b)" in matrix.summed_up([found])
@@ -90,6 +92,9 @@ def test_every_policy_is_tried_with_every_cache_and_all_is_written(asked, tmp_pa
     for one in found:
         assert {cell.policy for cell in one.cells} == names
         assert all(cell.took > 0 and len(cell.ms) == 1 for cell in one.cells)
+        assert {cell.policy for cell in one.cells if sum(cell.ahead)} == {
+            name for name in names if name.endswith("+ondemand")
+        }
     small, large = ({c.policy: c.missed for c in one.cells} for one in found)
     assert small["lru+none"] > 0.95  # it evicts each block just before it comes round
     assert large["lirs+none"] < 0.8 * large["lru+none"]
@@ -100,11 +105,109 @@ def test_every_policy_is_tried_with_every_cache_and_all_is_written(asked, tmp_pa
     assert all(name in drawn for name in names)
 
 
+def measured(choice: Namespace) -> list[dict[str, Cell]]:
+    """Of each setting, what was measured, by policy."""
+    assert matrix.do(choice)
+    found = matrix.restored((choice.out / "matrix.json").read_text())
+    return [{cell.policy: cell for cell in one.cells} for one in found]
+
+
+def write_trace(path: Path, rows: list[tuple[int, int, int, int]]) -> str:
+    path.write_bytes(pack(table(rows)))
+    return str(path)
+
+
+@pytest.fixture
+def lru(monkeypatch) -> None:
+    """Only LRU is tried."""
+    monkeypatch.setattr(matrix, "policies", lambda: "replace=lru")
+
+
+@ON_TWIN
+@pytest.mark.usefixtures("lru")
+def test_writes_of_whole_blocks_are_no_misses_and_their_times_not_those_of_reads(
+    asked, tmp_path
+) -> None:
+    """They go to 96 blocks that no read asks for, and that the inodes point to."""
+    reads = [(0, i * 65536, 4096, 0) for i in range(400)]
+    writes = [(0, (i % 12 << 20) + (1 + i // 12 % 8) * 4096, 4096, 1) for i in range(400)]
+    alone = write_trace(tmp_path / "alone.requests", reads)
+    mixed = write_trace(
+        tmp_path / "mixed.requests",
+        [one for pair in zip(reads, writes, strict=True) for one in pair],
+    )
+    one, other = measured(asked(traces=f"{alone} {mixed}", cache="50"))
+    assert 1 < one["lru"].missed < 1.5
+    assert other["lru"].missed == pytest.approx(one["lru"].missed, abs=0.1)
+    assert other["lru"].took > 0.9 * one["lru"].took
+
+
+@ON_TWIN
+@pytest.mark.usefixtures("lru")
+def test_all_blocks_of_a_large_request_are_misses_and_so_are_blocks_written_in_part(
+    asked, tmp_path
+) -> None:
+    """None is cached when it is asked for."""
+    rows = [(0, i % 40 * 65536, 65536, 0) for i in range(120)]
+    large = write_trace(tmp_path / "large.requests", rows)
+    parts = [(0, i * 65536 + 512, 512, i % 4 == 0) for i in range(400)]
+    small = write_trace(tmp_path / "small.requests", parts)
+    found = measured(asked(traces=f"{large} {small}", cache="50"))
+    assert all(1 <= one["lru"].missed < 1.3 for one in found)
+
+
+TWO_READERS = """
+claim = "Two jobs read."
+source = "a test"
+[machine]
+nbuf = 128
+block = "8K"
+[machine.data]
+drive = "lps540s"
+size = "32M"
+files = {"/a" = "8M", "/b" = "8M"}
+[[arms]]
+name = "one"
+[workload]
+commands = "iogen bs=16k name=read rw=randread filename=/data/a nr=200 -- \
+    name=scan rw=read filename=/data/b until=read"
+[plot]
+columns = ["read.mean_ms"]
+"""
+
+
+@ON_TWIN
+@pytest.mark.usefixtures("lru")
+def test_the_misses_of_all_jobs_are_divided_by_the_blocks_that_all_of_them_read(
+    asked, tmp_path
+) -> None:
+    path = tmp_path / "two.toml"
+    path.write_text(TWO_READERS.replace("\\\n", ""))
+    ((*_, cell),) = [one.values() for one in measured(asked(name=str(path)))]
+    assert 0.7 < cell.missed < 1.2  # the reader's file is as large as the cache
+
+
+@ON_TWIN
+@pytest.mark.usefixtures("lru")
+def test_a_job_that_writes_does_not_stand_for_the_time_of_reads(asked, tmp_path) -> None:
+    path = tmp_path / "mixed.toml"
+    path.write_text(TWO_READERS.replace("\\\n", "").replace("rw=randread", "rw=randrw"))
+    with pytest.raises(BadExperiment, match=r"E=mixed: job\.read\.writes is not 0"):
+        matrix.do(asked(name=str(path)))
+
+
+@ON_TWIN
+def test_a_trace_that_reads_nothing_is_refused(asked, tmp_path) -> None:
+    path = write_trace(tmp_path / "writes.requests", [(0, 0, 4096, 1)])
+    with pytest.raises(BadSweep, match=r"writes\.requests: reads nothing"):
+        matrix.do(asked(traces=path))
+
+
 @pytest.mark.native
 def test_traces_are_called_by_their_names_and_no_two_alike(asked, monkeypatch) -> None:
-    monkeypatch.setattr(matrix, "of_trace", lambda path, choice: path)
+    monkeypatch.setattr(matrix, "of_trace", lambda name, path, choice: SimpleNamespace(name=name))
     words = "/a/w.2020-01.csv /a/w.2020-02.csv /a/cs.trace.gz /b/cs.trace.gz"
-    names = [name for name, _ in matrix.chosen(asked(traces=words))]
+    names = [load.name for load in matrix.chosen(asked(traces=words))]
     assert names[:2] == ["w.2020-01", "w.2020-02"]
     assert all(re.fullmatch(r"cs-[0-9a-f]{6}", name) for name in names[2:])
     assert names[2] != names[3]
