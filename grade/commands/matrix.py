@@ -27,7 +27,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import log2
 from pathlib import Path
 from statistics import mean
@@ -80,7 +80,7 @@ class Cell:
     policy: str  # or several, joined by +
     misses: list[float]
     ms: list[float]
-    ahead: list[float] = field(default_factory=list)  # empty: not known
+    ahead: list[float]
 
     @property
     def missed(self) -> float:
@@ -264,7 +264,7 @@ def line(setting: Setting) -> list[str]:
         lost = "-"
     told = [setting.name, setting.varied]
     for who, cell in ((names, best), (quickest.policy, quickest)):
-        ahead = f"{100 * mean(cell.ahead):.1f}" if cell.ahead else "-"
+        ahead = f"{100 * mean(cell.ahead):.1f}"
         told += [who, f"{100 * (1 - cell.missed):.1f}", ahead, number(cell.took)]
     return [*told, lost]
 
@@ -366,7 +366,7 @@ def restored(text: str) -> list[Setting]:
             row["load"],
             row["setting"],
             [
-                Cell(name, of["misses"], of["mean_ms"], of.get("ahead", []))
+                Cell(name, of["misses"], of["mean_ms"], of["ahead"])
                 for name, of in row["policies"].items()
             ],
         )

@@ -22,7 +22,7 @@ from grade.traces.packed import pack
 
 PAGE = ROOT / "grade/book/pages/questions/victim.md"
 STORED = ROOT / "grade/results/matrix"
-FEW, SEEDS = [0.25] * 5, [1.0, 2.0, 3.0, 4.0, 5.0]
+FEW, SEEDS, NONE = [0.25] * 5, [1.0, 2.0, 3.0, 4.0, 5.0], [0.0]
 
 
 def setting(*cells: Cell) -> Setting:
@@ -31,11 +31,12 @@ def setting(*cells: Cell) -> Setting:
 
 @pytest.mark.native
 def test_the_policy_with_the_fewest_misses_loses_by_the_time_that_its_reads_take_longer() -> None:
-    found = setting(Cell("a", [0.2], [1.5]), Cell("b", [0.3], [1.0]), Cell("c", [0.2], [1.2]))
+    cells = (("a", [0.2], [1.5]), ("b", [0.3], [1.0]), ("c", [0.2], [1.2]))
+    found = setting(*(Cell(*cell, NONE) for cell in cells))
     assert [cell.policy for cell in found.fewest] == ["c", "a"]
     assert found.quickest.policy == "b"
     assert found.loss == pytest.approx(0.2) and found.loses
-    row = ["load", "64 buffers", "c, a", "80.0", "-", "1.200", "b", "70.0", "-", "1", "20.0 %"]
+    row = ["load", "64 buffers", "c, a", "80.0", "0.0", "1.200", "b", "70.0", "0.0", "1", "20.0 %"]
     assert matrix.line(found) == row
     assert matrix.summed_up([found]).startswith("In 1 of 1 settings the policy with the fewest")
     assert "at most by 20.0 % (load, 64 buffers: c against b)" in matrix.summed_up([found])
@@ -43,9 +44,9 @@ def test_the_policy_with_the_fewest_misses_loses_by_the_time_that_its_reads_take
 
 @pytest.mark.native
 def test_with_seeds_a_policy_loses_only_if_the_interval_of_the_difference_says_so() -> None:
-    slower = Cell("a", FEW, [ms + 0.1 for ms in SEEDS])
-    mixed = Cell("a", FEW, [1.5, 1.9, 3.4, 3.8, 5.3])
-    other = Cell("b", [0.5] * 5, SEEDS)
+    slower = Cell("a", FEW, [ms + 0.1 for ms in SEEDS], NONE)
+    mixed = Cell("a", FEW, [1.5, 1.9, 3.4, 3.8, 5.3], NONE)
+    other = Cell("b", [0.5] * 5, SEEDS, NONE)
     assert setting(slower, other).loses
     assert not setting(mixed, other).loses and setting(mixed, other).loss > 0
     assert matrix.line(setting(mixed, other))[-1] == "not told apart"
@@ -54,7 +55,7 @@ def test_with_seeds_a_policy_loses_only_if_the_interval_of_the_difference_says_s
 
 @pytest.mark.native
 def test_the_quickest_policy_does_not_lose_if_it_is_among_those_that_miss_least() -> None:
-    found = setting(Cell("a", [0.2], [1.0]), Cell("b", [0.2005], [1.5]))
+    found = setting(Cell("a", [0.2], [1.0], NONE), Cell("b", [0.2005], [1.5], NONE))
     assert len(found.fewest) == 2 and found.quickest is found.fewest[0]
     assert matrix.line(found)[-1] == "-"
     assert "In none of 1" in matrix.summed_up([found])
