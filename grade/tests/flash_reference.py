@@ -111,6 +111,48 @@ class Die:
         self.blocks[b].changed = self.programs
 
 
+class PartedDie(Die):
+    """A die that the drive has not: what cleaning moves goes to a block of its own. The host's
+    block is opened when two are erased."""
+
+    def __init__(self, f: Figures, pages: list[int]) -> None:
+        super().__init__(f, pages)
+        self.kept: int | None = None  # the block for what is moved
+
+    def keeps_more(self) -> bool:
+        return self.kept is not None and len(self.blocks[self.kept].places) < self.f.block_pages
+
+    def victim(self) -> int:
+        erased = self.erased
+        self.erased = [*erased, *([self.kept] if self.keeps_more() else [])]
+        b = super().victim()
+        self.erased = erased
+        return b
+
+    def keep(self, page: int) -> None:
+        if not self.keeps_more():
+            self.kept = self.erased.pop(0)
+        of_host, self.open = self.open, self.kept
+        self.program(page)
+        self.open = of_host
+
+    def make_room(self) -> tuple[int, int]:
+        pages = blocks = 0
+        while self.closed and len(self.erased) < 2:
+            b = self.victim()
+            moved = [page for page in self.blocks[b].places if page is not None]
+            self.blocks[b] = Block(changed=self.blocks[b].changed)
+            self.kept = None if self.kept == b else self.kept
+            for page in moved:
+                self.keep(page)
+            self.erased.append(b)
+            pages, blocks = pages + len(moved), blocks + 1
+            self.closed = True
+        if self.closed:
+            self.open, self.closed = self.erased.pop(0), False
+        return pages, blocks
+
+
 @dataclass
 class Waiting:
     page: int
