@@ -5,9 +5,9 @@
 - Blocks have 1 KiB, so that a million of them fit into a machine.
 """
 
-import os
 import re
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -110,16 +110,24 @@ def idle_tick(dirty: int) -> Tick:
     return Tick(readings.change("updated.cpu") / looks, readings.change("bio.scanned") / looks)
 
 
+# A process begins with the most memory that its parent had. So a small one starts the twin.
+PEAK = """
+import os, sys
+action = (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)
+pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=[action])
+_, status, usage = os.wait4(pid, 0)
+print(usage.ru_maxrss)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
 def twin_memory(dirty: int) -> float:
     """The most memory that the twin had at once in the same run, divided by what its blocks,
     buffers and tables have."""
     with configured(**with_dirty(dirty)) as config, config.guest() as guest:
-        process = engine.start(config, guest, stdout=subprocess.DEVNULL)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise AssertionError(f"the twin ended with status {process.returncode}")
-    return usage.ru_maxrss * KIB / (buffers_for(dirty) * BUFFER_BYTES)
+        line = [sys.executable, "-S", "-c", PEAK, *engine.command(config, guest)]
+        done = subprocess.run(line, stdout=subprocess.PIPE, text=True, check=True)
+    return int(done.stdout) * KIB / (buffers_for(dirty) * BUFFER_BYTES)
 
 
 def took(name: str, readings: Readings) -> tuple[int, int]:
