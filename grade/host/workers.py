@@ -93,6 +93,7 @@ def of_cluster(scheduler: str) -> Iterator[Client]:
 @contextmanager
 def of_this_machine(count: int, threads: bool) -> Iterator[Client]:
     """A client of `count` workers on this machine."""
+    import dask
     from distributed import Client, LocalCluster
 
     how = {"n_workers": 1 if threads else count, "threads_per_worker": count if threads else 1}
@@ -108,7 +109,9 @@ def of_this_machine(count: int, threads: bool) -> Iterator[Client]:
     # A process that is closed at its work leaves temporary files; this one removes them.
     with TemporaryDirectory(prefix="sluice-", ignore_cleanup_errors=True) as folder:
         where = {} if threads else {"env": {"TMPDIR": folder}}
-        with nullcontext() if threads else held_back():
+        # All of it may be stopped for hours (^Z), and go on. A worker that dies closes its socket.
+        ever = dask.config.set({"distributed.scheduler.worker-ttl": None})
+        with ever, nullcontext() if threads else held_back():
             cluster = LocalCluster(processes=not threads, memory_limit=0, **where, **quiet, **how)
         with cluster, Client(cluster) as client:
             yield client
