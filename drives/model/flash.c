@@ -15,6 +15,10 @@
  * disk's pages fill by two at least. A page is moved within its die
  * (copy-back). A drive is not told what is deleted, and does not clean when it
  * is idle.
+ * - A die's planes work together: its blocks are as many of the chip's, one of
+ *   each plane, which are erased at once, and places go through the planes by
+ *   turns. Cleaning moves as many pages at a time, whichever planes these are
+ * in.
  * - At the start all pages have been written, in order, and the spare blocks
  *   are erased.
  *
@@ -23,6 +27,8 @@
  * - A command costs an overhead (service_ns). One command is served at a time.
  * - A die does one thing at a time, in the order in which it is told: read a
  *   page and have it cross its channel; or have one cross, clean, program it.
+ *   But pages at one place of its planes, a row, are read or programmed at once
+ *   if the die is told of each before it begins; they cross one after another.
  * - A channel lets one page cross at a time, in order too; but a page that has
  *   to wait for its die leaves a gap, which others may use. The channel knows
  *   of its largest gap.
@@ -38,9 +44,8 @@
  * are. Nothing is changed, so two questions to one copy know nothing of each
  * other, but that the drive is busy with the first.
  *
- * Not modelled: wear levelling, failing pages and blocks, planes within a die
- * that work together, commands that overlap (native command queueing), the
- * time to look up and to save the map.
+ * Not modelled: wear levelling, failing pages and blocks, commands that overlap
+ * (native command queueing), the time to look up and to save the map.
  */
 #include "drives/row.h"
 
@@ -69,10 +74,17 @@ struct channel {
     u64 free_ns, gap_ns, gap_end_ns;
 };
 
+/* What a die was told last: to read or to program a row. */
+struct work {
+    u64 begin_ns, done_ns;
+    u32 row;
+    bool program;
+};
+
 struct clocks {
     u64 now_ns;  /* nothing begins before this */
     u64 host_ns; /* when the bus to the host is free */
-    u64 die_ns[MAX_DIES];
+    struct work work[MAX_DIES];
     struct channel channel[MAX_CHANNELS];
 };
 
@@ -88,6 +100,7 @@ struct shape {
     u32 pages;  /* logical ones of a die */
     u32 filled; /* blocks that these fill */
     u32 blocks; /* of a die */
+    u32 block_pages;
 };
 
 struct flash {
@@ -114,9 +127,10 @@ static u64 parts(u64 n, u64 of)
 
 static struct shape shape_of(const struct flash_figures *f, u64 sectors)
 {
-    struct shape n = {.dies = f->channels * f->dies};
+    struct shape n = {.dies = f->channels * f->dies,
+                      .block_pages = f->block_pages * f->planes};
     n.pages = parts(parts(sectors, f->page_sectors), n.dies);
-    n.filled = parts(n.pages, f->block_pages);
+    n.filled = parts(n.pages, n.block_pages);
     n.blocks = n.filled + MAX(parts(n.filled * f->spare_percent, 100), 2);
     return n;
 }
@@ -126,7 +140,7 @@ u64 flash_bytes(const struct drive_model *m, u64 sectors)
     const struct flash_figures *f = m->flash;
     struct shape n = shape_of(f, sectors);
     u64 die = sizeof(struct die) + n.pages * sizeof(struct page) +
-              n.blocks * (sizeof(struct block) + f->block_pages * sizeof(u32));
+              n.blocks * (sizeof(struct block) + n.block_pages * sizeof(u32));
     return sizeof(struct flash) + f->cache_pages * sizeof(struct slot) +
            n.dies * die;
 }
@@ -139,14 +153,14 @@ static struct block *blocks_of(const struct flash *t, u32 die)
 /* What the page at this place of a die holds. */
 static u32 *held_at(const struct flash *t, u32 die, u32 at)
 {
-    return &t->holds[(u64)die * t->n.blocks * t->f->block_pages + at];
+    return &t->holds[(u64)die * t->n.blocks * t->n.block_pages + at];
 }
 
 static void put(struct flash *t, u32 die, u32 page, u32 at)
 {
     t->page[page].at = at;
     *held_at(t, die, at) = page;
-    blocks_of(t, die)[at / t->f->block_pages].used++;
+    blocks_of(t, die)[at / t->n.block_pages].used++;
 }
 
 /* All pages of the die are in order, in its first blocks. */
@@ -154,14 +168,14 @@ static void fill(struct flash *t, u32 die)
 {
     for (u32 i = 0; i < t->n.blocks; i++)
         blocks_of(t, die)[i] = (struct block){0};
-    for (u32 at = 0; at < t->n.blocks * t->f->block_pages; at++)
+    for (u32 at = 0; at < t->n.blocks * t->n.block_pages; at++)
         *held_at(t, die, at) = NOWHERE;
     for (u32 at = 0; at < t->n.pages; at++) {
         put(t, die, at * t->n.dies + die, at);
         t->page[at * t->n.dies + die].slot = 0;
     }
     t->die[die] = (struct die){.open = t->n.filled - 1,
-                               .next = t->f->block_pages,
+                               .next = t->n.block_pages,
                                .fresh = t->n.filled,
                                .reserve = t->n.blocks - 1};
 }
@@ -192,10 +206,8 @@ static bool rather(const struct flash *t, const struct die *d,
 {
     if (t->f->cleaning == CLEAN_GREEDY || !a->used || !b->used)
         return a->used < b->used;
-    u64 gain_a =
-        (u64)(d->programs - a->changed) * (t->f->block_pages - a->used);
-    u64 gain_b =
-        (u64)(d->programs - b->changed) * (t->f->block_pages - b->used);
+    u64 gain_a = (u64)(d->programs - a->changed) * (t->n.block_pages - a->used);
+    u64 gain_b = (u64)(d->programs - b->changed) * (t->n.block_pages - b->used);
     return gain_a * b->used > gain_b * a->used;
 }
 
@@ -207,7 +219,7 @@ static u32 victim(const struct flash *t, u32 die)
     const struct block *block = blocks_of(t, die);
     u32 best = NOWHERE;
     for (u32 i = 0; i < t->n.blocks; i++)
-        if (i != d->reserve && block[i].used < t->f->block_pages &&
+        if (i != d->reserve && block[i].used < t->n.block_pages &&
             (best == NOWHERE || rather(t, d, &block[i], &block[best])))
             best = i;
     return best;
@@ -217,17 +229,17 @@ static u32 victim(const struct flash *t, u32 die)
 static void program(struct flash *t, u32 die, u32 page)
 {
     struct die *d = &t->die[die];
-    put(t, die, page, d->open * t->f->block_pages + d->next++);
+    put(t, die, page, d->open * t->n.block_pages + d->next++);
     blocks_of(t, die)[d->open].changed = ++d->programs;
 }
 
 static void clean(struct flash *t, u32 die, u32 block)
 {
     struct die *d = &t->die[die];
-    u32 first = block * t->f->block_pages;
+    u32 first = block * t->n.block_pages;
     d->open = d->reserve;
     d->next = 0;
-    for (u32 at = first; at < first + t->f->block_pages; at++) {
+    for (u32 at = first; at < first + t->n.block_pages; at++) {
         u32 page = *held_at(t, die, at);
         *held_at(t, die, at) = NOWHERE;
         if (page != NOWHERE) {
@@ -244,12 +256,20 @@ static void clean(struct flash *t, u32 die, u32 block)
  * Without `change`, the tables stay as they are. */
 static u64 make_room(struct flash *t, u32 die, bool change)
 {
-    const struct die *d = &t->die[die];
-    if (d->next < t->f->block_pages || d->fresh < t->n.blocks - 1)
+    struct die *d = &t->die[die];
+    if (d->next < t->n.block_pages)
         return 0;
+    if (d->fresh < t->n.blocks - 1) {
+        if (change) {
+            d->open = d->fresh++;
+            d->next = 0;
+        }
+        return 0;
+    }
     u32 block = victim(t, die);
     u64 move_ns = (u64)t->f->read_ns + t->f->program_ns;
-    u64 ns = blocks_of(t, die)[block].used * move_ns + t->f->erase_ns;
+    u64 moves = parts(blocks_of(t, die)[block].used, t->f->planes);
+    u64 ns = moves * move_ns + t->f->erase_ns;
     if (change)
         clean(t, die, block);
     return ns;
@@ -260,11 +280,7 @@ static void write_new(struct flash *t, u32 die, u32 page)
 {
     struct die *d = &t->die[die];
     u32 old = t->page[page].at;
-    if (d->next == t->f->block_pages && d->fresh < t->n.blocks - 1) {
-        d->open = d->fresh++;
-        d->next = 0;
-    }
-    struct block *b = &blocks_of(t, die)[old / t->f->block_pages];
+    struct block *b = &blocks_of(t, die)[old / t->n.block_pages];
     b->used--;
     *held_at(t, die, old) = NOWHERE;
     program(t, die, page);
@@ -296,22 +312,40 @@ static u64 cross(const struct flash *t, struct clocks *k, u32 die, u64 from_ns)
     return begin_ns;
 }
 
+/* Its die is told at from_ns of a page. Is the page in the row that it was told
+ * of last, before it has begun with that? */
+static bool joins(const struct work *w, u64 from_ns, u32 row, bool program)
+{
+    return w->row == row && w->program == program && from_ns <= w->begin_ns;
+}
+
 /* A die that is told at from_ns reads a page. Returns when it has crossed. */
-static u64 read_page(const struct flash *t, struct clocks *k, u32 die,
+static u64 read_page(const struct flash *t, struct clocks *k, u32 page,
                      u64 from_ns)
 {
-    u64 ready_ns = MAX(from_ns, k->die_ns[die]) + t->f->read_ns;
-    return k->die_ns[die] = cross(t, k, die, ready_ns) + t->f->cross_ns;
+    u32 die = page % t->n.dies, row = t->page[page].at / t->f->planes;
+    struct work *w = &k->work[die];
+    if (!joins(w, from_ns, row, false))
+        *w = (struct work){MAX(from_ns, w->done_ns), .row = row};
+    u64 ready_ns = w->begin_ns + t->f->read_ns;
+    u64 here_ns = cross(t, k, die, ready_ns) + t->f->cross_ns;
+    w->done_ns = MAX(w->done_ns, here_ns);
+    return here_ns;
 }
 
 /* A die that is told at from_ns cleans for so long, takes a page and programs
- * it. Returns when the page begins to cross. */
+ * it at this place. Returns when the page begins to cross. */
 static u64 program_page(const struct flash *t, struct clocks *k, u32 die,
-                        u64 from_ns, u64 clean_ns)
+                        u32 at, u64 from_ns, u64 clean_ns)
 {
-    u64 ready_ns = MAX(from_ns, k->die_ns[die]) + clean_ns;
+    struct work *w = &k->work[die];
+    u32 row = at / t->f->planes;
+    u64 ready_ns = joins(w, from_ns, row, true)
+                       ? w->begin_ns
+                       : MAX(from_ns, w->done_ns) + clean_ns;
     u64 begin_ns = cross(t, k, die, ready_ns);
-    k->die_ns[die] = begin_ns + t->f->cross_ns + t->f->program_ns;
+    u64 here_ns = begin_ns + t->f->cross_ns;
+    *w = (struct work){here_ns, here_ns + t->f->program_ns, row, true};
     return begin_ns;
 }
 
@@ -334,7 +368,7 @@ static u64 serve_read(struct drive *d, struct clocks *k, const struct part *p,
     const struct slot *s = slot_of(t, p->page);
     u64 come_ns = s && s->left_ns > ready_ns
                       ? ready_ns
-                      : read_page(t, k, p->page % t->n.dies, ready_ns);
+                      : read_page(t, k, p->page, ready_ns);
     return k->host_ns = MAX(k->host_ns, come_ns) + p->sectors * d->bus_ns;
 }
 
@@ -345,20 +379,22 @@ static u64 send(struct drive *d, struct clocks *k, const struct part *p,
     struct flash *t = d->flash;
     u32 die = p->page % t->n.dies;
     if (p->sectors < t->f->page_sectors)
-        here_ns = read_page(t, k, die, here_ns);
+        here_ns = read_page(t, k, p->page, here_ns);
     bool mine = t->owner == d;
     u64 clean_ns = make_room(t, die, mine);
-    u64 begin_ns = program_page(t, k, die, here_ns, clean_ns);
-    d->durable_ns = MAX(d->durable_ns, k->die_ns[die]);
+    u32 at = t->die[die].open * t->n.block_pages + t->die[die].next;
+    u64 begin_ns = program_page(t, k, die, at, here_ns, clean_ns);
+    u64 done_ns = k->work[die].done_ns;
+    d->durable_ns = MAX(d->durable_ns, done_ns);
     if (!mine)
-        return k->die_ns[die];
+        return done_ns;
     write_new(t, die, p->page);
     if (place) {
         *place = (struct slot){begin_ns, begin_ns + t->f->cross_ns, p->page};
         t->page[p->page].slot = place - t->ring;
         t->taken++;
     }
-    return k->die_ns[die];
+    return done_ns;
 }
 
 /* The nth page of a write. Returns when the host may be told. */

@@ -51,12 +51,12 @@ static void set(const char *word)
     static const struct {
         const char *name;
         u32 *value;
-    } rows[] = {FIGURE(channels),          FIGURE(dies),
-                FIGURE(page_sectors),      FIGURE(block_pages),
-                FIGURE(spare_percent),     FIGURE(read_ns),
-                FIGURE(program_ns),        FIGURE(erase_ns),
-                FIGURE(cross_ns),          FIGURE(cache_pages),
-                {"bus_ns", &model.bus_ns}, {"check", &check}};
+    } rows[] = {
+        FIGURE(channels),     FIGURE(dies),        FIGURE(planes),
+        FIGURE(page_sectors), FIGURE(block_pages), FIGURE(spare_percent),
+        FIGURE(read_ns),      FIGURE(program_ns),  FIGURE(erase_ns),
+        FIGURE(cross_ns),     FIGURE(cache_pages), {"bus_ns", &model.bus_ns},
+        {"check", &check}};
     size_t length = strcspn(word, "=");
     u64 value = strtoull(word + length + 1, NULL, 10);
     for (u32 i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -78,7 +78,7 @@ static void set(const char *word)
 static void check_die(const struct flash *t, u32 die)
 {
     const struct die *d = &t->die[die];
-    u32 size = t->f->block_pages, held = 0;
+    u32 size = t->n.block_pages, held = 0;
     for (u32 b = 0; b < t->n.blocks; b++) {
         u32 used = 0;
         for (u32 at = b * size; at < (b + 1) * size; at++) {

@@ -12,7 +12,7 @@ import shutil
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -119,6 +119,13 @@ def prepare(kernel: debian.Kernel, folder: Path) -> Guests:
     return Guests(folder, images, kernel, linux.make_initrd(folder / "initrd", kernel))
 
 
+def settings(machine: Machine, line: live.Line) -> AbstractContextManager[None]:
+    """What the line asks for meanwhile. Linux stays as it has booted."""
+    if isinstance(machine, linux.LinuxMachine):
+        return nullcontext()
+    return live.prefetching(machine, line.prefetch)
+
+
 def one_round(guests: Guests, order: tuple[str, ...], report: Report) -> Round:
     """Boot both and measure each line. report is told what is going on."""
     speeds: Round = {line.name: {} for line in LINES}
@@ -131,7 +138,8 @@ def one_round(guests: Guests, order: tuple[str, ...], report: Report) -> Round:
         for line in LINES:
             for system in order:
                 report(f"{system}: {line.name}")
-                speeds[line.name][system] = live.measure(machines[system], line)
+                with settings(machines[system], line):
+                    speeds[line.name][system] = live.measure(machines[system], line)
         for machine in machines.values():
             machine.power_off()
     for system in order:

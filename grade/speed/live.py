@@ -13,7 +13,8 @@ import shutil
 import statistics
 import subprocess
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -24,11 +25,12 @@ from grade.machine.qemu import Config, Disk, Machine
 
 MEMORY = "512M"
 BOOT_MEMORY = "128M"
-FILES = ["/read=64M", "/random=64M", "/cached=4M"]
+FILES = ["/read=64M", "/random=64M", "/cached=4M", "/ahead=64M"]
 CONTENT = Content(
-    size="256M",
+    size="384M",
     options=(*(word for file in FILES for word in ("--file", file)), "--pattern", "1"),
 )
+PREFETCH = "none"  # the policy that Sluice boots with
 DATA = "128m"  # of the raw device: where the files' data lies
 
 
@@ -38,7 +40,7 @@ class Line:
 
     command: of user/bench.c; scale: the value of one counted thing in the unit; xv6, linux: figures
     for orientation, of a busy 2-core machine with the same QEMU, or None; args: the machine's boot
-    arguments.
+    arguments; prefetch: Sluice's prefetch policy meanwhile.
     """
 
     name: str
@@ -48,11 +50,13 @@ class Line:
     xv6: float | None = None
     linux: float | None = None
     args: str = ""
+    prefetch: str = PREFETCH
 
 
 MB = 1e-6
 LINES = [
     Line("cold sequential read", "read /read", "MB/s", MB, 1.4, 120),
+    Line("cold sequential read, ondemand", "read /ahead", "MB/s", MB, prefetch="ondemand"),
     Line("cold random 4 KiB reads", "random /random 4k", "reads/s", 1, None, 3700),
     Line("cached 4 KiB reads", "cached /cached", "MB/s", MB, 1.8, 87),
     Line("sequential write and fsync", "write /write 32m", "MB/s", MB, 0.15, 28),
@@ -141,6 +145,14 @@ def measure(machine: Machine, line: Line) -> float:
     return int(match[1]) * line.scale / (int(match[2]) / 1e9)
 
 
+@contextmanager
+def prefetching(machine: Machine, policy: str) -> Iterator[None]:
+    """Meanwhile Sluice uses this prefetch policy."""
+    machine.check(f"policy use prefetch {policy}")
+    yield
+    machine.check(f"policy use prefetch {PREFETCH}")
+
+
 def boot_s(disk: Path) -> float:
     """The seconds of the host from exec of QEMU to the prompt."""
     start = time.monotonic()
@@ -161,7 +173,8 @@ def repeat(fresh: Path, disk: Path) -> dict[str, float]:
             machine.wait_prompt()
             for line in LINES:
                 if line.args == args:
-                    values[line.name] = measure(machine, line)
+                    with prefetching(machine, line.prefetch):
+                        values[line.name] = measure(machine, line)
             machine.power_off()
     return values
 

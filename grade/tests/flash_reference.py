@@ -11,6 +11,7 @@ class Figures:
 
     channels: int = 2
     dies: int = 2
+    planes: int = 1
     page_sectors: int = 8
     block_pages: int = 8
     spare_percent: int = 15
@@ -22,6 +23,11 @@ class Figures:
     cleaning: int = 0  # 1: cost-benefit
     service_ns: int = 20_000
     bus_ns: int = 1_707
+
+    @property
+    def block(self) -> int:
+        """Pages of a block, which is one of each plane."""
+        return self.block_pages * self.planes
 
     def words(self) -> list[str]:
         """For flash_tool."""
@@ -42,9 +48,9 @@ class Die:
     """The blocks of a die, and which of its pages are where."""
 
     def __init__(self, f: Figures, pages: list[int]) -> None:
-        filled = -(-len(pages) // f.block_pages)
+        filled = -(-len(pages) // f.block)
         spare = max(2, -(-filled * f.spare_percent // 100))
-        parts = [pages[i : i + f.block_pages] for i in range(0, len(pages), f.block_pages)]
+        parts = [pages[i : i + f.block] for i in range(0, len(pages), f.block)]
         self.f = f
         self.blocks = [Block(list(part)) for part in parts] + [Block() for _ in range(spare)]
         self.open = filled - 1
@@ -52,6 +58,7 @@ class Die:
         self.erased = list(range(filled, filled + spare))
         self.programs = 0
         self.free_ns = 0
+        self.told: tuple[str, int, int] = ("", 0, 0)  # last: what to do, in which row, from when
 
     def place(self, page: int) -> tuple[int, int]:
         for b, block in enumerate(self.blocks):
@@ -59,19 +66,29 @@ class Die:
                 return b, block.places.index(page)
         raise AssertionError(f"page {page} is lost")
 
+    def row(self, place: tuple[int, int]) -> int:
+        """Pages of a row are at the same place of different planes."""
+        b, i = place
+        return b * self.f.block_pages + i // self.f.planes
+
+    def joins(self, what: str, row: int, from_ns: int) -> bool:
+        """The die is told of one page more for what it has not begun."""
+        told, its_row, begin_ns = self.told
+        return (told, its_row) == (what, row) and from_ns <= begin_ns
+
     def program(self, page: int) -> None:
         block = self.blocks[self.open]
         block.places.append(page)
         self.programs += 1
         block.changed = self.programs
-        self.closed = len(block.places) == self.f.block_pages
+        self.closed = len(block.places) == self.f.block
 
     def victim(self) -> int:
         """By exact fractions, the first of equals."""
         can = [
             b
             for b, block in enumerate(self.blocks)
-            if b not in self.erased and block.used < self.f.block_pages
+            if b not in self.erased and block.used < self.f.block
         ]
         empty = [b for b in can if self.blocks[b].used == 0]
         if empty:
@@ -86,7 +103,7 @@ class Die:
 
     def gain(self, b: int) -> int:
         block = self.blocks[b]
-        return (self.programs - block.changed) * (self.f.block_pages - block.used)
+        return (self.programs - block.changed) * (self.f.block - block.used)
 
     def make_room(self) -> tuple[int, int]:
         """Open a block, after cleaning if it is the last erased one: pages moved, blocks erased."""
@@ -120,7 +137,7 @@ class PartedDie(Die):
         self.kept: int | None = None  # the block for what is moved
 
     def keeps_more(self) -> bool:
-        return self.kept is not None and len(self.blocks[self.kept].places) < self.f.block_pages
+        return self.kept is not None and len(self.blocks[self.kept].places) < self.f.block
 
     def victim(self) -> int:
         erased = self.erased
@@ -192,18 +209,29 @@ class Drive:
 
     def read_page(self, page: int, from_ns: int) -> int:
         die = self.dies[page % self.ndies]
-        sensed_ns = max(from_ns, die.free_ns) + self.f.read_ns
-        die.free_ns = self.cross(page % self.ndies, sensed_ns) + self.f.cross_ns
-        return die.free_ns
+        row = die.row(die.place(page))
+        if not die.joins("read", row, from_ns):
+            die.told = ("read", row, max(from_ns, die.free_ns))
+        sensed_ns = die.told[2] + self.f.read_ns
+        come_ns = self.cross(page % self.ndies, sensed_ns) + self.f.cross_ns
+        die.free_ns = max(die.free_ns, come_ns)
+        return come_ns
 
     def program_page(self, page: int, from_ns: int) -> tuple[int, int]:
         """When it begins to cross, and when it is programmed."""
         die = self.dies[page % self.ndies]
         moved, erased = die.make_room()
-        clean_ns = moved * (self.f.read_ns + self.f.program_ns) + erased * self.f.erase_ns
-        begin_ns = self.cross(page % self.ndies, max(from_ns, die.free_ns) + clean_ns)
-        die.free_ns = begin_ns + self.f.cross_ns + self.f.program_ns
+        moves = -(-moved // self.f.planes)
+        clean_ns = moves * (self.f.read_ns + self.f.program_ns) + erased * self.f.erase_ns
         die.write(page)
+        row = die.row(die.place(page))
+        if die.joins("program", row, from_ns):
+            ready_ns = die.told[2]
+        else:
+            ready_ns = max(from_ns, die.free_ns) + clean_ns
+        begin_ns = self.cross(page % self.ndies, ready_ns)
+        die.told = ("program", row, begin_ns + self.f.cross_ns)
+        die.free_ns = die.told[2] + self.f.program_ns
         self.counts = [self.counts[0] + 1, self.counts[1] + moved, self.counts[2] + erased]
         self.durable_ns = max(self.durable_ns, die.free_ns)
         return begin_ns, die.free_ns
@@ -261,5 +289,5 @@ class Drive:
             for b, block in enumerate(die.blocks):
                 for i, page in enumerate(block.places):
                     if page is not None:
-                        found[page] = b * self.f.block_pages + i
+                        found[page] = b * self.f.block + i
         return [found[page] for page in range(len(found))]

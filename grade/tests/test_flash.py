@@ -89,6 +89,9 @@ SHAPES = {
     "one-place": Figures(cache_pages=1),
     "two-page-blocks": Figures(block_pages=2, spare_percent=0),
     "large-pages": Figures(page_sectors=16, cross_ns=50_000),
+    "two-planes": Figures(planes=2, cache_pages=16),
+    "four-planes": Figures(planes=4, block_pages=2, bus_ns=200),
+    "planes-no-cache": Figures(planes=2, cache_pages=0, bus_ns=500),
     "slow-bus": Figures(bus_ns=40_000, cross_ns=10_000, channels=4),
 }
 
@@ -114,14 +117,14 @@ def test_each_command_is_as_in_the_model_in_python(shape: str, cleaning: int) ->
 
 
 def test_the_row_is_what_these_tests_take_it_for() -> None:
-    code = (ROOT / "drives" / "flash.c").read_text()
-    figures = {name: int(n) for name, n in re.findall(r"\.(\w+) = (\d+)", code)}
-    expected = {name: n for name, n in vars(ROW).items() if name != "cleaning"}
-    assert {name: figures[name] for name in expected} == expected
-    assert re.search(r"\.write_hit_ns = \{(\d+), (\d+)\}", code).groups() == ("20000", "20000")
-    for name in ("flash_cb", "flash_nv"):
-        other = (ROOT / "drives" / f"{name}.c").read_text()
-        assert {key: int(n) for key, n in re.findall(r"\.(\w+) = (\d+)", other)} == figures
+    common = (ROOT / "drives" / "chips.h").read_text()
+    assert re.search(r"\.write_hit_ns = \{(\d+), (\d+)\}", common).groups() == ("20000", "20000")
+    for row, planes in {"flash": 1, "flash_cb": 1, "flash_nv": 1, "flash_planes": 2}.items():
+        code = common + (ROOT / "drives" / f"{row}.c").read_text()
+        figures = {name: int(n) for name, n in re.findall(r"\.(\w+) = (\d+)", code)}
+        expected = {**vars(ROW), "planes": planes}
+        del expected["cleaning"]
+        assert {name: figures[name] for name in expected} == expected
 
 
 def test_times_by_hand() -> None:
@@ -152,6 +155,65 @@ def test_times_by_hand() -> None:
     assert took[7] == took[6] + 300_000
     assert took[8] == 20_000 + 1707
     assert rows[8].durable_ns - 6 * 10**9 == took[8] + 125_000 + 300_000
+
+
+def test_times_of_planes_by_hand() -> None:
+    """One die of two planes. The first write opens a block, so its page has place 0."""
+    f = replace(ROW, channels=1, dies=1, planes=2)
+    sent, us = 8 * 1707, 1000
+    commands = [
+        (0, "W", 0, 16),  # the die is told of the second page while the first crosses
+        (10**9, "W", 16, 8),
+        (10**9 + 200 * us, "W", 24, 8),  # of one row, but the first is being programmed
+        (2 * 10**9, "W", 32, 8),
+        (3 * 10**9, "W", 40, 16),  # told together, but of two rows
+        (4 * 10**9, "R", 0, 16),  # of one row: read at once, they cross one after the other
+        (5 * 10**9, "R", 8, 16),  # of two rows
+        (6 * 10**9, "W", 0, 8),
+        (7 * 10**9, "W", 8, 1),  # the die reads the page, and programs it then
+    ]
+    rows, places = tool(f, 8 * 256, commands)
+    base = 2 * 128  # the disk's pages fill two blocks
+    assert places[2:7] == [base + place for place in (2, 3, 4, 5, 6)]
+    assert places[:2] == [base + 7, base + 8]
+    command, cross, program = 20 * us + sent, 100 * us, 200 * us
+    durable = [row.durable_ns - 10**9 * n for row, n in zip(rows, (0, 1, 1, 2, 3), strict=False)]
+    assert durable[0] == command + 2 * cross + program
+    assert durable[1] == command + cross + program
+    assert durable[2] == durable[1] + cross + program
+    assert durable[4] == command + 2 * (cross + program)
+    took = [rows[i].done_ns - commands[i][0] for i in (5, 6)]
+    assert took == [20 * us + 25 * us + 2 * cross + sent, 20 * us + 2 * (25 * us + cross) + sent]
+    assert rows[8].durable_ns - 7 * 10**9 == 20 * us + 1707 + 25 * us + cross + cross + program
+
+
+@pytest.mark.parametrize(("planes", "moves"), [(1, 3), (2, 2), (3, 1)])
+def test_a_move_takes_a_page_of_each_plane(planes: int, moves: int) -> None:
+    """A block of twelve pages, three of them in use, is emptied."""
+    f = Figures(
+        channels=1, dies=1, planes=planes, block_pages=12 // planes, spare_percent=0, cache_pages=0
+    )
+    order = [*range(9), *range(12, 15), 15]
+    rows, _ = tool(f, 8 * 36, [(0, "W", 8 * page, 8) for page in order])
+    assert [(row.moved, row.erased) for row in rows[-2:]] == [(0, 0), (3, 1)]
+    took = rows[-1].done_ns - rows[-2].done_ns
+    assert took == 20_000 + 8 * 1707 + moves * 225_000 + 1_500_000 + 300_000
+
+
+@pytest.mark.parametrize(("places", "least", "most"), [(64, 0.8, 1.0), (1024, 0.0, 0.65)])
+def test_a_small_write_cache_loses_what_planes_save(places: int, least: float, most: float) -> None:
+    """Why flash-planes.toml differs from theory, which says at most 0.65 of the time: the ring
+    fills behind a die that cleans. Random writes of 4 KB to the experiment's disk, once it is
+    full."""
+    pages, measured = 80 * 16 * 64, 8000
+    chance = random.Random(1)
+    commands = [(0, "W", 8 * chance.randrange(pages), 8) for _ in range(pages + measured)]
+    took_ns = []
+    for planes in (1, 2):
+        f = replace(ROW, planes=planes, cache_pages=places)
+        rows, _ = tool(f, 8 * pages, commands, "check=100000")
+        took_ns.append(rows[-1].done_ns - rows[pages].done_ns)
+    assert least < took_ns[1] / took_ns[0] <= most
 
 
 @pytest.mark.parametrize("cleaning", [0, 1])

@@ -9,6 +9,7 @@ import stat
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from trees import make
@@ -17,9 +18,10 @@ from grade.commands import bench_linux
 from grade.host.paths import BUILD, KERNEL, ROOT
 from grade.machine import image
 from grade.machine.image import Content
-from grade.machine.qemu import ConsoleError
+from grade.machine.qemu import ConsoleError, Machine
 from grade.speed import beside, cpio, debian, linux, live
 from grade.speed.debian import Kernel, Missing
+from grade.speed.linux import LinuxMachine
 
 PACKAGE = "linux-image-6.12.9-riscv64"
 WANTED = (  # of issue 20
@@ -262,6 +264,17 @@ def test_both_systems_run_one_object_file() -> None:
 def test_both_systems_have_all_lines_that_are_wanted() -> None:
     names = [line.name for line in beside.LINES]
     assert set(names) >= set(WANTED) and len(set(names)) == len(names)
+
+
+def test_a_line_has_its_read_ahead_in_sluice_only() -> None:
+    line = live.Line("a line", "read /file", "MB/s", 1, prefetch="ondemand")
+    sluice, other = (mock.create_autospec(kind, instance=True) for kind in (Machine, LinuxMachine))
+    for machine in (sluice, other):
+        with beside.settings(machine, line):
+            machine.check("the line")
+    said = [[call.args[0] for call in machine.check.mock_calls] for machine in (sluice, other)]
+    before, after = "policy use prefetch ondemand", "policy use prefetch none"
+    assert said == [[before, "the line", after], ["the line"]]
 
 
 # ---- the figures ----
