@@ -57,7 +57,7 @@ enum cleaning { CLEAN_GREEDY, CLEAN_COST_BENEFIT };
 
 struct flash_figures {
     u32 channels, dies;            /* at most MAX_CHANNELS, MAX_DIES in all */
-    u32 planes;                    /* of a die, that work together */
+    u32 planes;                    /* of a die, that work together; 0: one */
     u32 page_sectors, block_pages; /* what is programmed, what is erased */
     u32 spare_percent; /* of blocks, over those that hold the disk's pages */
     u32 read_ns, program_ns; /* a page, in its die */

@@ -100,6 +100,7 @@ struct shape {
     u32 pages;  /* logical ones of a die */
     u32 filled; /* blocks that these fill */
     u32 blocks; /* of a die */
+    u32 planes; /* of a die */
     u32 block_pages;
 };
 
@@ -128,7 +129,8 @@ static u64 parts(u64 n, u64 of)
 static struct shape shape_of(const struct flash_figures *f, u64 sectors)
 {
     struct shape n = {.dies = f->channels * f->dies,
-                      .block_pages = f->block_pages * f->planes};
+                      .planes = MAX(f->planes, 1)};
+    n.block_pages = f->block_pages * n.planes;
     n.pages = parts(parts(sectors, f->page_sectors), n.dies);
     n.filled = parts(n.pages, n.block_pages);
     n.blocks = n.filled + MAX(parts(n.filled * f->spare_percent, 100), 2);
@@ -268,7 +270,7 @@ static u64 make_room(struct flash *t, u32 die, bool change)
     }
     u32 block = victim(t, die);
     u64 move_ns = (u64)t->f->read_ns + t->f->program_ns;
-    u64 moves = parts(blocks_of(t, die)[block].used, t->f->planes);
+    u64 moves = parts(blocks_of(t, die)[block].used, t->n.planes);
     u64 ns = moves * move_ns + t->f->erase_ns;
     if (change)
         clean(t, die, block);
@@ -323,7 +325,7 @@ static bool joins(const struct work *w, u64 from_ns, u32 row, bool program)
 static u64 read_page(const struct flash *t, struct clocks *k, u32 page,
                      u64 from_ns)
 {
-    u32 die = page % t->n.dies, row = t->page[page].at / t->f->planes;
+    u32 die = page % t->n.dies, row = t->page[page].at / t->n.planes;
     struct work *w = &k->work[die];
     if (!joins(w, from_ns, row, false))
         *w = (struct work){MAX(from_ns, w->done_ns), .row = row};
@@ -339,7 +341,7 @@ static u64 program_page(const struct flash *t, struct clocks *k, u32 die,
                         u32 at, u64 from_ns, u64 clean_ns)
 {
     struct work *w = &k->work[die];
-    u32 row = at / t->f->planes;
+    u32 row = at / t->n.planes;
     u64 ready_ns = joins(w, from_ns, row, true)
                        ? w->begin_ns
                        : MAX(from_ns, w->done_ns) + clean_ns;

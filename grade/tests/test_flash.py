@@ -121,7 +121,8 @@ def test_the_row_is_what_these_tests_take_it_for() -> None:
     assert re.search(r"\.write_hit_ns = \{(\d+), (\d+)\}", common).groups() == ("20000", "20000")
     for row, planes in {"flash": 1, "flash_cb": 1, "flash_nv": 1, "flash_planes": 2}.items():
         code = common + (ROOT / "drives" / f"{row}.c").read_text()
-        figures = {name: int(n) for name, n in re.findall(r"\.(\w+) = (\d+)", code)}
+        found = {name: int(n) for name, n in re.findall(r"\.(\w+) = (\d+)", code)}
+        figures = {"planes": 1, **found}
         expected = {**vars(ROW), "planes": planes}
         del expected["cleaning"]
         assert {name: figures[name] for name in expected} == expected
@@ -185,6 +186,11 @@ def test_times_of_planes_by_hand() -> None:
     took = [rows[i].done_ns - commands[i][0] for i in (5, 6)]
     assert took == [20 * us + 25 * us + 2 * cross + sent, 20 * us + 2 * (25 * us + cross) + sent]
     assert rows[8].durable_ns - 7 * 10**9 == 20 * us + 1707 + 25 * us + cross + cross + program
+
+
+def test_a_row_that_does_not_name_planes_has_one() -> None:
+    commands = commands_of(random.Random(3), 5000, 300, 0.8)
+    assert tool(Figures(planes=0), 5000, commands) == tool(Figures(planes=1), 5000, commands)
 
 
 @pytest.mark.parametrize(("planes", "moves"), [(1, 3), (2, 2), (3, 1)])
