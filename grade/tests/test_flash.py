@@ -119,7 +119,7 @@ def test_each_command_is_as_in_the_model_in_python(shape: str, cleaning: int) ->
 def test_the_row_is_what_these_tests_take_it_for() -> None:
     common = (ROOT / "drives" / "chips.h").read_text()
     assert re.search(r"\.write_hit_ns = \{(\d+), (\d+)\}", common).groups() == ("20000", "20000")
-    for row, planes in {"flash": 1, "flash_cb": 1, "flash_nv": 1, "flash_planes": 2}.items():
+    for row, planes in {"flash": 1, "flash_cb": 1, "flash_nv": 1, "two_planes": 2}.items():
         code = common + (ROOT / "drives" / f"{row}.c").read_text()
         found = {name: int(n) for name, n in re.findall(r"\.(\w+) = (\d+)", code)}
         figures = {"planes": 1, **found}
