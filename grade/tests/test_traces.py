@@ -682,7 +682,7 @@ def test_the_file_of_requests_is_the_image_of_a_disk() -> None:
 def test_packing_keeps_neighbours_together_and_folding_stays_inside() -> None:
     requests = drawn(7, 500, reach=1 << 32)
     room = 1 << 29
-    with pytest.raises(BadTraceFile, match=r"t: reaches to 3\.99 GiB, of which .* are used"):
+    with pytest.raises(BadTraceFile, match=r"t: reaches to 4\.00 GiB, of which .* are used"):
         fit.fitted("t", requests, Fit(), room)
     with pytest.raises(BadTraceFile, match="take a larger drive, or fit = fold"):
         fit.fitted("t", requests, Fit(), 1 << 24)  # packing would not help
@@ -696,8 +696,39 @@ def test_packing_keeps_neighbours_together_and_folding_stays_inside() -> None:
     assert same[near].all()
     folded = fit.fitted("t", requests, Fit(way="fold"), 1 << 24)
     assert fit.reach(folded) <= 1 << 24
-    with pytest.raises(BadTraceFile, match="take a larger drive, fewer requests, or fit = fold"):
+    with pytest.raises(BadTraceFile, match="take a larger drive or fewer requests, or fit = fold"):
         fit.fitted("t", requests, Fit(way="pack"), 1 << 24)
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("room", [3 << 20, (3 << 20) + 1000, 4 << 30, 5 << 30])
+def test_folding_keeps_requests_aligned_and_inside_on_disks_of_any_size(room: int) -> None:
+    """Places count from 0 again at the last whole MiB of the room."""
+    requests = drawn(7, 500, reach=1 << 36)
+    requests["offset"] -= requests["offset"] % 4096
+    requests["bytes"] = -(-requests["bytes"] // 4096) * 4096
+    folded = fit.fitted("t", requests, Fit(way="fold"), room)
+    whole = room // PART * PART
+    assert whole * 0.95 < fit.reach(folded) <= whole
+    assert not (folded["offset"] % 4096).any()
+    inside = requests["offset"] % whole + requests["bytes"] <= whole
+    assert (folded["offset"] == requests["offset"] % whole)[inside].all()
+    assert (folded["offset"] <= requests["offset"] % whole).all()
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("way", ["refuse", "pack", "fold"])
+def test_a_disk_without_a_whole_mib_is_refused(way: str) -> None:
+    requests = table([(0, 0, 2 * PART, 0)])
+    with pytest.raises(BadTraceFile, match=r"for 0\.9 MiB: take a larger drive( or fewer .*)?$"):
+        fit.fitted("t", requests, Fit(way=way), PART - 4096)
+
+
+@pytest.mark.native
+def test_what_is_just_too_large_is_not_said_to_be_as_large_as_the_room() -> None:
+    for room, said in ((5 << 20, "5.1 MiB.*5.0 MiB"), (5 << 30, "5.01 GiB.*5.00 GiB")):
+        with pytest.raises(BadTraceFile, match=f"reaches to {said}"):
+            fit.fitted("t", table([(0, room, 512, 0)]), Fit(), room)
 
 
 @pytest.mark.native

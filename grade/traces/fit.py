@@ -3,6 +3,8 @@
 Each function takes a table and returns another (common.py); it changes nothing of the one it gets.
 """
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +28,7 @@ class Fit:
     direction become one request up to this size (0: none do), if the last of them came up to
     join_ms after the first, in the trace's own time; split_kb: longer requests become several that
     come at one time; way: where the trace reaches beyond the disk, REFUSE it, PACK the parts that
-    are used side by side, or FOLD it: places count from 0 again at the disk's end.
+    are used side by side, or FOLD it: places count from 0 again at the last whole MiB of the disk.
     """
 
     scale: float = 1.0
@@ -89,9 +91,11 @@ def packed(requests: np.ndarray) -> np.ndarray:
 
 
 def folded(requests: np.ndarray, room: int) -> np.ndarray:
-    """Places counted from 0 again at every `room` bytes; no request crosses the end."""
+    """Places counted from 0 again at every `room` bytes, of which no request has more; none
+    crosses the end."""
     found = requests.copy()
-    found["offset"] = np.minimum(requests["offset"] % room, room - requests["bytes"])
+    last = np.uint64(room) - requests["bytes"].astype("<u8")
+    found["offset"] = np.minimum(requests["offset"] % np.uint64(room), last)
     return found
 
 
@@ -109,20 +113,24 @@ def fitted(name: str, requests: np.ndarray, fit: Fit, room: int) -> np.ndarray:
     found = faster(split(found, fit.split_kb * KIB), fit.scale)
     if reach(found) <= room:
         return found
-    if fit.way == FOLD:
-        return folded(found, room)
-    whole, found = reach(found), packed(found)
-    if fit.way == PACK and reach(found) <= room:
+    whole = room // PART * PART
+    if fit.way == FOLD and whole:
+        return folded(found, whole)
+    end, found = reach(found), packed(found)
+    fits = reach(found) <= room
+    if fit.way == PACK and fits:
         return found
-    used = f"of which {shown(reach(found))} are used"
-    said = f"{name}: reaches to {shown(whole)}, {used}; the disk has room for {shown(room)}"
-    if fit.way == PACK:
-        raise BadTraceFile(f"{said}: take a larger drive, fewer requests, or fit = {FOLD}")
-    ways = f"fit = {PACK} lays the used parts side by side" if reach(found) <= room else ""
-    fold = f"fit = {FOLD} counts places from 0 again at the disk's end"
-    raise BadTraceFile(f"{said}: take a larger drive, or {ways + ', ' if ways else ''}{fold}")
+    ways = ["take a larger drive" + " or fewer requests" * (fit.way == PACK)]
+    ways += [f"fit = {PACK} lays the used parts side by side"] * fits
+    ways += [f"fit = {FOLD} counts places from 0 again at the disk's end"] * bool(whole)
+    raise BadTraceFile(
+        f"{name}: reaches to {shown(end)}, of which {shown(reach(found))} are used; the disk has "
+        f"room for {shown(room, math.floor)}: {', or '.join(ways)}"
+    )
 
 
-def shown(size: int) -> str:
-    """Bytes for people."""
-    return f"{size / (1 << 30):.2f} GiB" if size >= 1 << 30 else f"{size / (1 << 20):.1f} MiB"
+def shown(size: int, rounded: Callable[[float], int] = math.ceil) -> str:
+    """Bytes for people, to the next figure up, or as `rounded` says."""
+    if size >= 1 << 30:
+        return f"{rounded(size * 100 / (1 << 30)) / 100:.2f} GiB"
+    return f"{rounded(size * 10 / PART) / 10:.1f} MiB"
