@@ -108,7 +108,7 @@ def memory_mb(choice: argparse.Namespace, path: Path, size: str) -> int:
     """The machine's memory for the requests, which are read here once for all runs. Raises
     BadTraceFile if they do not fit the disk, and BadSweep if they do not fit a memory."""
     fit = Fit(float(choice.scale), way=choice.fit)
-    requests = replayed.told(path, choice.format, choice.count, fit, size)["count"]
+    requests = replayed.told(path, choice.format, choice.count, fit, {"size": size})["count"]
     memory = LEAST_MB + -(-BYTES * requests >> 20)
     if memory > MOST_MB:
         raise BadSweep(

@@ -7,6 +7,7 @@ hash; a worker on another machine needs a copy of it.
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -28,8 +29,11 @@ PROGRAM = "ioplay"
 FILE = "/trace"  # and a number: the files of the data disk where the requests go
 PARTS = 48  # of these files, at most: PARTS_MAX in ioplay.c
 DRIVE = "fixed"  # of the disk that holds the requests
-SHARE = 0.97  # of the data disk is room for that file; the rest is ext2's
+SHARE = 0.97  # of the data disk, less SPARE, is room for files; the rest is ext2's
+SPARE = 1 << 18  # bytes
+FILE_SPARE = 1 << 14  # bytes, of any other file: the rest of its last block, and pointers
 ROUND = 1 << 20
+SCATTERED = re.compile(r"(\d+):(\d+[KMG]?)")  # COUNT:SIZE
 
 
 @cache
@@ -95,11 +99,11 @@ def requests(
     return found
 
 
-def told(path: Path, format: str, count: int | None, fit: "Fit", size: str) -> dict:
-    """What a configuration says of a trace for a data disk of this size, as it is now. Raises
+def told(path: Path, format: str, count: int | None, fit: "Fit", data: dict) -> dict:
+    """What a configuration says of a trace for this data disk, as it is now. Raises
     BadTraceFile."""
     changed = (path.stat().st_mtime_ns, path.stat().st_size) if path.exists() else ()
-    return requests(path, changed, format, count, fit, room_of(size))
+    return requests(path, changed, format, count, fit, room_of(data))
 
 
 def described(digest: str, count: int, end: int) -> dict:
@@ -118,9 +122,16 @@ def code_hash() -> str:
     return hash_of([hash_file(path) for path in paths])
 
 
-def room_of(size: str) -> int:
-    """How many bytes of a file a data disk of this size has room for."""
-    return int(min(size_bytes(size), MOST_DISKS) * SHARE)
+def room_of(data: dict) -> int:
+    """How many bytes of a trace a data disk has room for, whatever its blocks: whole MiB, of which
+    any part fits as `described` has it."""
+    others = [f"1:{size}" for size in data.get("files", {}).values()]
+    others = map(SCATTERED.fullmatch, [*others, *data.get("scatter", {}).values()])
+    taken = sum(int(of[1]) * (size_bytes(of[2]) + FILE_SPARE) for of in others if of)
+    free = int(min(size_bytes(data["size"]), MOST_DISKS) * SHARE) - SPARE - taken
+    most = max(free // ROUND, 0)
+    part = -(-most // PARTS)  # of the largest traces; those of PARTS smaller ones fit in any case
+    return max(most // part * part, PARTS * (part - 1)) * ROUND if part else 0
 
 
 def config(c: Checker, raw: dict, data: dict | None) -> dict:
@@ -140,7 +151,7 @@ def config(c: Checker, raw: dict, data: dict | None) -> dict:
     path = (c.path.parent / good["file"]).resolve()
     fit = Fit(good["scale"], good["join_kb"], good["join_ms"], good["split_kb"], good["fit"])
     try:
-        found = told(path, good["format"], good["count"], fit, data["size"])
+        found = told(path, good["format"], good["count"], fit, data)
     except BadTraceFile as error:
         c.problem(("trace", "file"), str(error))
         return {}

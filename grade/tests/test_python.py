@@ -93,7 +93,8 @@ def test_events_are_the_kernels_trace(table) -> None:
         ({"buffers": 3}, "buffers = 3: not in 16"),
         ({"buffers": 300.5}, r"buffers = 300\.5"),
         ({"size_mb": 64.5}, r"size_mb: .*64\.5M"),
-        ({"size_mb": 1}, "requests: reaches to .* the disk has room for 1.0 MiB.*way=fold"),
+        ({"size_mb": 1}, r"requests: reaches .* has room for 0\.0 MiB: take a larger size_mb$"),
+        ({"size_mb": 2}, r"has room for 1\.0 MiB: take a larger size_mb, .* way=fold counts"),
     ],
 )
 def test_a_wrong_argument_is_refused(table, given: dict, why: str) -> None:
@@ -101,6 +102,19 @@ def test_a_wrong_argument_is_refused(table, given: dict, why: str) -> None:
     far["offset"] *= 10
     with pytest.raises(sluice.BadReplay, match=why):
         sluice.replay(far, **FIXED | given)
+
+
+def test_a_trace_that_fits_is_replayed_and_one_that_is_just_too_large_is_refused() -> None:
+    """On a disk that is as large as its files of whole MiB may be."""
+    for size_mb, room in ((1024, 987), (2, 1)):
+        given = FIXED | {"size_mb": size_mb}
+        fits, large = (sluice.requests([0, 1], [0, (room << 20) + i]) for i in (-4096, -4095))
+        assert (sluice.replay(fits, **given).response_ns > 0).all()
+        with pytest.raises(sluice.BadReplay, match=rf"reaches to {room}\.1 .* for {room}\.0 MiB"):
+            sluice.replay(large, **given)
+        folded = sluice.replay(large, way="fold", **given)
+        assert folded.requests["offset"].max() < room << 20
+        assert (folded.response_ns > 0).all()
 
 
 @pytest.mark.native

@@ -18,7 +18,7 @@ from both import END, decision, expect_alike, machine_and_twin
 from either import run_rc
 
 from grade.commands import replay_trace
-from grade.host.paths import BUILT, PROGRAMS
+from grade.host.paths import BUILT, MKFS, PROGRAMS
 from grade.machine import image, trace
 from grade.machine.image import Content
 from grade.machine.qemu import Config, Disk
@@ -807,7 +807,7 @@ def test_a_trace_that_changes_is_read_again(traced: Path) -> None:
         ('scale = "{scale}"', "scale = 0", "scale = 0: must be more than 0"),
         ('scale = "{scale}"', 'format = "spcc"', 'unknown format "spcc"; did you mean "spc"'),
         ('scale = "{scale}"', "spilt_kb = 4", 'unknown key "spilt_kb"; did you mean "split_kb"'),
-        ('size = "64M"', 'size = "8M"', "reaches to 8.0 MiB.*has room for 7.8 MiB"),
+        ('size = "64M"', 'size = "8M"', "reaches to 8.0 MiB.*has room for 7.0 MiB"),
         ('size = "64M"', 'size = "64M"\nfiles = {"/trace1" = "1M"}', "files of the trace"),
         ('[machine.data]\ndrive = "cheetah4lp"\nsize = "64M"', "", "needs a data disk"),
     ],
@@ -816,6 +816,47 @@ def test_a_wrong_trace_table_is_refused_with_its_line(traced: Path, old, new, wh
     traced.write_text(TRACED.replace(old, new))
     with pytest.raises(BadExperiment, match=why):
         load(traced)
+
+
+def fitting(folder: Path, size: int, block: str, data: dict | None = None) -> list[str]:
+    """What a data disk of so many MiB is said to have no room for, but mkfs finds no place for;
+    of the last MiB before the room's end, and of its middle."""
+    room = replayed.room_of({"size": f"{size}M"} | (data or {})) // PART
+    wrong = []
+    for end in {room, room - 1, room // 2} - {0, -1}:
+        trace = replayed.described("", 1, end << 20)
+        disk = replayed.with_files({"files": {}} | (data or {}), trace)
+        words = [w for path, mb in disk["files"].items() for w in ("--file", f"{path}={mb}")]
+        for path, of in disk.get("scatter", {}).items():
+            words += ["--scatter", f"{path}={of}"]
+        words += ["--group", disk["group"]] if "group" in disk else []
+        options = ("-s", f"{size}M", "-b", block, *words)
+        if image.command(MKFS, *options, folder / "disk", check=False).returncode:
+            wrong.append(f"{end} MiB on a disk of {size} MiB, blocks of {block}")
+    return wrong
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("block", ["1K", "2K", "4K", "8K"])
+def test_what_a_disk_is_said_to_have_room_for_mkfs_lays_down(tmp_path: Path, block: str) -> None:
+    """Files of whole MiB, 48 at most, leave a part of a disk unused."""
+    sizes = [*range(1, 70), 100, 541, 1019, 1024, 1316, 4339]
+    assert not [wrong for size in sizes for wrong in fitting(tmp_path, size, block)]
+    assert not [w for n in range(28, 40) for w in fitting(tmp_path, n, block, {"group": "1M"})]
+    more = {"files": {"/a": "9M", "/b": "100K"}, "scatter": {"/c": "500:5K", "/d": "3:1M"}}
+    assert not [w for n in (40, 64, 100) for w in fitting(tmp_path, n, block, more)]
+
+
+@pytest.mark.native
+def test_the_room_of_a_disk_is_in_whole_mib_and_all_below_it_fits() -> None:
+    for size in range(1, 6000):
+        room, most = replayed.room_of({"size": f"{size}M"}), size * 0.97
+        assert room % PART == 0
+        assert room > (0.94 * size - 2) * PART
+        for end in (e for e in (room, room - PART // 2, room // 3) if e > 0):
+            trace = replayed.described("", 1, end)
+            assert trace["parts"] <= replayed.PARTS
+            assert trace["part_mb"] * trace["parts"] <= most
 
 
 def test_no_image_has_the_program_unless_it_replays_a_trace(traced: Path) -> None:

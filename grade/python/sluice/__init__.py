@@ -62,6 +62,12 @@ __all__ = [
 PATH = "sluice.replay"  # where a wrong argument is, for messages
 KIB = 1024
 BEFORE = re.compile(rf"^{re.escape(PATH)}:\d+: ", re.M)
+OWN_WORDS = {  # of an experiment's file, and of a call
+    "fit = ": "way=",
+    "nbuf = ": "buffers = ",
+    "size = ": "size_mb: ",
+    "a larger drive": "a larger size_mb",
+}
 LOG = re.compile(r"^(\d+) (\d+) (\d+)$", re.M)
 WRITE = np.uint64(trace.WRITE)
 EVENT = np.dtype(
@@ -279,8 +285,8 @@ def _run(
 def _told(problem: str, digest: str) -> str:
     """A problem of an experiment's file in the words of a call."""
     said = BEFORE.sub("", problem).replace(f"{digest}.requests", "requests")
-    for name, argument in (("fit = ", "way="), ("nbuf = ", "buffers = "), ("size = ", "size_mb: ")):
-        said = said.replace(name, argument)
+    for words, own in OWN_WORDS.items():
+        said = said.replace(words, own)
     return said
 
 
