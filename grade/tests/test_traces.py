@@ -350,8 +350,13 @@ def test_a_trace_of_lirs_has_blocks_and_no_times(tmp_path: Path) -> None:
     path.write_bytes(b"1\r\n0\n*\n1 \n")
     assert read.format_named(path, "").__name__.endswith(".lirs")
     assert read.read(path).tolist() == [(0, 4096, 4096, 0), (0, 0, 4096, 0), (0, 4096, 4096, 0)]
-    path.write_bytes(b"1\n0\n1.5\n")
-    with pytest.raises(BadTraceFile, match=r":3: .*'1\.5'"):
+    for block in ("1.5", "-1", "+1"):
+        path.write_text(f"1\n0\n{block}\n")
+        why = re.escape(f":3: the block '{block}': must be a whole number from 0")
+        with pytest.raises(BadTraceFile, match=why):
+            read.read(path)
+    path.write_text(f"1\n0\n{1 << 52}\n")
+    with pytest.raises(BadTraceFile, match=r":3: the offset: \d+ bytes: must be 0 to"):
         read.read(path)
 
 
@@ -426,7 +431,7 @@ def test_a_large_disk_has_room_beside_another(tmp_path: Path) -> None:
     path.write_text("\n".join(lines))
     assert read.read(path)["offset"].tolist() == [512 * (end - 8), 512 * (2 * end - 8)]
     path.write_text("\n".join([*lines, f"8,0 0 1 0.1 9 Q R {end - 7} + 8 [cat]"]))
-    with pytest.raises(BadTraceFile, match=":3: a unit or a place is out of range"):
+    with pytest.raises(BadTraceFile, match=r":3: the offset: \d+ bytes: must be 0 to 28147497\d+"):
         read.read(path)
 
 
@@ -491,20 +496,32 @@ def test_a_compressed_trace_is_the_trace(sample, name: str) -> None:
     ("name", "old", "new", "why"),
     [
         ("msr", b"Write", b"Trim", ":2: neither Read nor Write but 'Trim'"),
-        ("msr", b",512,", b",x,", ":2: invalid literal"),
+        ("msr", b",512,", b",x,", ":2: the offset 'x': must be a whole number from 0"),
         ("msr", b",4096,3", b"", ":2: 5 fields, not 7"),
         ("msr", b",4096,3", b",4096,3,4", ":2: 8 fields, not 7"),
-        ("msr", b",512,", b",-512,", ":2: a unit or a place is out of range"),
-        ("msr", b",512,", b",9223372036854775808,", ":2: a unit or a place is out of range"),
-        ("msr", b",4096,", b",4294967296,", ":2: a number is out of range"),
-        ("msr", b"128166372003076629", b"100000000000000000", ":2: a number is out of range"),
+        ("msr", b",512,", b",-512,", ":2: the offset '-512': must be a whole number from 0"),
+        ("msr", b",512,", b",9223372036854775808,", ":2: the offset: 922\\d+ bytes: must be"),
+        ("msr", b",4096,", b",4294967296,", ":2: the size: 4294967296 bytes: must be"),
+        ("msr", b"128166372003076629", b"100000000000000000", ":2: the time: -\\d+00 ns:"),
+        ("msr", b"128166372003076629", b"1_2", ":2: the time '1_2': must be a whole"),
+        ("msr", b",4096,3", b",4k,3", ":2: the size '4k': must be a whole"),
         ("systor17", b",W,", b",X,", ":4: neither R nor W but 'X'"),
-        ("systor17", b"1455592800.0067", b"yesterday.0067", ":4: not a time"),
-        ("spc", b"0,1,4096", b"0,1,0", ":2: a request of 0 bytes"),
-        ("spc", b"0,1,", b"1,-1,", ":2: a unit or a place is out of range"),
-        ("spc", b"0,1,", b"-1,1,", ":2: a unit or a place is out of range"),
-        ("spc", b"0,1,", b"16384,1,", ":2: a unit or a place is out of range"),
-        ("spc", b"0,1,", b"0,549755813888,", ":2: a unit or a place is out of range"),
+        ("systor17", b"1455592800.0067", b"yesterday.0067", ":4: the time 'yesterday.0067.*in s"),
+        ("systor17", b",4,512,4096", b",?,512,4096", r":4: the unit '\?': must be a whole"),
+        ("systor17", b",4,512,", b",4,0x200,", ":4: the offset '0x200': must be a whole"),
+        ("systor17", b",4,512,4096", b",4,512,", ":4: the size '': must be a whole"),
+        ("spc", b"0,1,4096", b"0,1,0", ":2: the size: 0 bytes: must be 1 to"),
+        ("spc", b"0,1,", b"0,12x4,", ":2: the first block '12x4': must be a whole number from 0"),
+        ("spc", b"0,1,", "0,\u0661,".encode(), ":2: the first block '\u0661': must be a whole"),
+        ("spc", b"0.2515", b"nan", ":2: the time 'nan': must be a number in s"),
+        ("spc", b"0.2515", b"-inf", ":2: the time '-inf': must be a number in s"),
+        ("spc", b"0.2515", b"1e999999999", ":2: the time '1e999999999': must be a number in s"),
+        ("spc", b"0.2515", b"-1", ":2: the time: -1000000000 ns: must be 0 to"),
+        ("spc", b"0,1,", b"0,\xff,", r":2: byte 3, 0xff, is no text of UTF-8"),
+        ("spc", b"0,1,", b"1,-1,", ":2: the first block '-1': must be a whole number from 0"),
+        ("spc", b"0,1,", b"-1,1,", ":2: the unit '-1': must be a whole number from 0"),
+        ("spc", b"0,1,", b"16384,1,", ":2: the unit: 16384: must be 0 to 16383"),
+        ("spc", b"0,1,", b"0,549755813888,", ":2: the offset: 281474976710656 bytes: must be"),
         ("spc", b"0,1,4096,W,0.2515,x", b"0,1,4096", ":2: 3 fields, not 5 or more"),
         ("blkparse", b"WS 1 + 8", b"WS 1 +", ":9: a queued request without"),
         ("blkparse", b"WS 1 + 8", b"FWS 1 +", ":9: a queued request without"),
@@ -512,8 +529,12 @@ def test_a_compressed_trace_is_the_trace(sample, name: str) -> None:
         ("blkparse", b"0.251500000", b"now", ":9: not a whole event"),
         ("sluice", b"requests", b"requestz", "at byte 0: no file of requests"),
         ("export", b"1,disk1,13700410,48,r", b"1,disk1,13700410,48,q", ":3: neither r nor w"),
-        ("export", b"1,disk1,13700410", b"1,disk8,13700410", ":3: a disk or a sector is out"),
-        ("export", b"1,disk1,13700410", b"1,disk1,-1", ":3: a disk or a sector is out"),
+        ("export", b"1,disk1,13700410", b"1,disk8,13700410", ":3: the disk: 8: must be 0 to 7"),
+        ("export", b"1,disk1,", b"1,diskette,", ":3: the disk 'ette': must be a whole"),
+        ("export", b"1,disk1,13700410", b"1,disk1,-1", ":3: the sector '-1': must be a whole"),
+        ("export", b"1,disk1,13700410", b"1,disk1,140737488355328", ":3: the offset: .*: must be"),
+        ("export", b"250000000", b"soon", ":3: the time 'soon': must be a whole"),
+        ("export", b",48,r", b",4 8,r", ":3: the sectors '4 8': must be a whole"),
         ("export", b",7,iogen read,250000000,2,3,0.1", b"", ":3: 8 fields, not 14 or more"),
     ],
 )
@@ -546,7 +567,7 @@ def test_no_more_of_a_trace_is_read_than_is_asked_for(tmp_path: Path) -> None:
     assert (read.read(path)["offset"] == 512 * np.arange(lines)).all()
     path.write_text(f"{text}0,,R,0,0,0\n")
     assert len(read.read(path, count=PIECE)) == PIECE
-    with pytest.raises(BadTraceFile, match=f"{path}:{lines + 2}: a request of 0 bytes"):
+    with pytest.raises(BadTraceFile, match=f"{path}:{lines + 2}: the size: 0 bytes: must be 1 to"):
         read.read(path)
 
 
@@ -607,6 +628,42 @@ def test_a_file_of_no_format_and_a_wrong_name_are_refused_with_the_choices(tmp_p
         make()
         with pytest.raises(BadTraceFile, match=why):
             read.read(path, name)
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("name", ["", "spc"])
+def test_a_file_without_a_request_is_said_to_have_none(tmp_path: Path, name: str) -> None:
+    path, packed = tmp_path / "x", tmp_path / "x.gz"
+    for data, why in (
+        (b"", "is empty"),
+        (b"\xef\xbb\xbf", "is empty"),
+        (b"\n \r\n\n", "has only blank lines"),
+    ):
+        path.write_bytes(data)
+        packed.write_bytes(gzip.compress(data))
+        for file in (path, packed):
+            with pytest.raises(BadTraceFile, match=f"^{file}: {why}: it has no request$"):
+                read.read(file, name)
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("name", ["systor17", "export"])
+def test_a_file_with_a_head_only_has_no_request(sample, name: str) -> None:
+    path = sample(name)
+    head = path.read_bytes().splitlines()[0]
+    for data in (head, head + b"\n\n", b"\xef\xbb\xbf" + head + b"\r\n"):
+        path.write_bytes(data)
+        with pytest.raises(BadTraceFile, match="has no request"):
+            read.read(path)
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("name", ["msr", "systor17", "spc", "blkparse", "export"])
+def test_a_byte_order_mark_is_skipped(sample, name: str) -> None:
+    """That of UTF-8, at the beginning only."""
+    path = sample(name)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert read.read(path).tolist() == read.read(path, name).tolist() == EXPECTED
 
 
 # ---- fitting ----

@@ -13,7 +13,7 @@ import numpy as np
 
 from grade.traces import formats
 from grade.traces.bad import BadTraceFile
-from grade.traces.stream import head_of, joined, opened
+from grade.traces.stream import BOM, HEAD, head_of, joined, opened
 from grade.traces.units import side_by_side
 
 Seen = Callable[[int], None]  # called with how many requests have been read since the last call
@@ -34,9 +34,12 @@ def format_named(path: Path, name: str) -> ModuleType:
         near = difflib.get_close_matches(name, known(), 1, 0.5)
         meant = f'; did you mean "{near[0]}"?' if near else f"; there are {there}"
         raise BadTraceFile(f'{path}: unknown format "{name}"{meant}')
+    head = head_of(path).removeprefix(BOM)
+    if len(head) < HEAD and not head.strip():
+        what = "has only blank lines" if head else "is empty"
+        raise BadTraceFile(f"{path}: {what}: it has no request")
     if name:
         return known()[name]
-    head = head_of(path)
     fitting = [one for one, module in known().items() if module.looks_like(path.name, head)]
     if len(fitting) != 1:
         looks = f"looks like {' and '.join(fitting)}" if fitting else "looks like no known format"

@@ -5,10 +5,11 @@ Files that end in .gz or .zst are unpacked as they are read; nothing is read twi
 
 import gzip
 import io
+import re
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,6 +20,11 @@ from grade.traces.common import REQUEST, table
 
 HEAD = 4096  # bytes of the beginning, by which a format is recognised
 PIECE = 65536  # requests of a table
+BOM = b"\xef\xbb\xbf"  # the mark with which some programs begin a text in UTF-8
+MOST = 1 << 63  # what a column's number is below
+MOST_DIGITS = 19  # of a column's whole number, as MOST has
+MOST_BYTES = (1 << 32) - 1  # bytes of a request
+NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)([eE][-+]?\d\d?)?", re.A)
 
 Row = tuple[int, int, int, int]  # time_ns, offset, bytes, write
 
@@ -83,12 +89,13 @@ def of_lines(
 ) -> Iterator[np.ndarray]:
     """Tables of a text, a row a line. row_of: the row of a line that is not empty, or None to leave
     it out; it raises ValueError or OverflowError with what is wrong, to which the file and the line
-    are added."""
+    are added. A byte-order mark is skipped."""
 
     def rows() -> Iterator[Row]:
         for number, line in enumerate(stream, 1):
+            line = line.removeprefix(BOM) if number == 1 else line
             try:
-                text = line.decode().strip()
+                text = text_of(line)
                 row = row_of(text) if text else None
                 if row:
                     yield checked(row)
@@ -97,6 +104,15 @@ def of_lines(
                 raise BadTraceFile(f"{path}:{number}: {error}: {shown!r}") from None
 
     return tables(path, rows())
+
+
+def text_of(line: bytes) -> str:
+    """A line's text, without white space around it. Raises ValueError if it is none."""
+    try:
+        return line.decode().strip()
+    except UnicodeDecodeError as error:
+        at = error.start
+        raise ValueError(f"byte {at + 1}, {line[at]:#x}, is no text of UTF-8") from None
 
 
 def fields(line: str, least: int, most: int | None = None) -> list[str]:
@@ -117,21 +133,35 @@ def kind(word: str, writes: dict[str, int]) -> int:
     return writes[word]
 
 
-def seconds(text: str) -> int:
-    """A time in ns, exactly: a binary fraction of a date in seconds is 240 ns off."""
-    try:
-        return int(Decimal(text).scaleb(9))
-    except InvalidOperation:
-        raise ValueError(f"not a time: {text!r}") from None
+def whole(word: str, column: str) -> int:
+    """A column's whole number. column: its name, for the message. Raises ValueError."""
+    text = word.strip()
+    if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
+        raise ValueError(f"{column} {text!r}: must be a whole number from 0 to 2^63")
+    return int(text)
+
+
+def seconds(word: str) -> int:
+    """A time in ns, exactly: a binary fraction of a date in seconds is 240 ns off. Raises
+    ValueError."""
+    text = word.strip()
+    if not NUMBER.fullmatch(text):
+        raise ValueError(f"the time {text!r}: must be a number in s")
+    return int(Decimal(text).scaleb(9))
+
+
+def expect_in(column: str, value: int, low: int, high: int, unit: str = "") -> None:
+    """Raise ValueError unless a column's value is in low to high, both included."""
+    if not low <= value <= high:
+        raise ValueError(f"{column}: {value}{unit}: must be {low} to {high}")
 
 
 def checked(row: Row) -> Row:
     """The row, if a table has room for it. Raises ValueError."""
     time_ns, offset, size, _ = row
-    if size < 1:
-        raise ValueError(f"a request of {size} bytes")
-    if min(time_ns, offset) < 0 or max(time_ns, offset) >= 1 << 63 or size >= 1 << 32:
-        raise ValueError("a number is out of range")
+    expect_in("the time", time_ns, 0, MOST - 1, " ns")
+    expect_in("the offset", offset, 0, MOST - 1, " bytes")
+    expect_in("the size", size, 1, MOST_BYTES, " bytes")
     return row
 
 

@@ -6,6 +6,8 @@ disk after another, in the order of their numbers (`side_by_side`).
 
 import numpy as np
 
+from grade.traces.stream import MOST_BYTES, expect_in
+
 PLACE = 1 << 48  # of a disk among the bytes of all
 UNITS = 1 << 14  # as many have room below 2^62
 ROUND = 1 << 20  # bytes: each disk begins at a multiple
@@ -14,8 +16,9 @@ ROUND = 1 << 20  # bytes: each disk begins at a multiple
 def place(unit: int, offset: int, size: int) -> int:
     """Where a request to the disk of this number begins among the bytes of all disks. Raises
     ValueError if there is no such place."""
-    if not 0 <= unit < UNITS or not 0 <= offset <= PLACE - size:
-        raise ValueError("a unit or a place is out of range")
+    expect_in("the unit", unit, 0, UNITS - 1)
+    expect_in("the size", size, 1, MOST_BYTES, " bytes")
+    expect_in("the offset", offset, 0, PLACE - size, " bytes")
     return unit * PLACE + offset
 
 

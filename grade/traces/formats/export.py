@@ -11,12 +11,13 @@ from typing import BinaryIO
 import numpy as np
 
 from grade.traces.common import SECTOR
-from grade.traces.stream import Row, fields, joined, kind, of_lines
+from grade.traces.stream import Row, expect_in, fields, joined, kind, of_lines, whole
 
 ABOUT = "a run's requests, as `make export FORMAT=csv` writes them"
 SOURCE = "grade/export/formats/csv.py"
 HEAD = "request,disk,sector,sectors,rw,pid,process,queued_ns"
 WRITES = {"r": 0, "w": 1}
+DISKS = 8
 PLACE = 1 << 56  # of a disk among the bytes of all, while the file is read
 
 
@@ -30,11 +31,11 @@ def row_of(line: str) -> Row | None:
         return None
     words = fields(line, 14)
     write = kind(words[4], WRITES)
-    disk = int(words[1].removeprefix("disk"))
-    at = int(words[2]) * SECTOR
-    if not 0 <= disk < 8 or not 0 <= at < PLACE:
-        raise ValueError("a disk or a sector is out of range")
-    return int(words[-7]), disk * PLACE + at, int(words[3]) * SECTOR, write
+    disk = whole(words[1].removeprefix("disk"), "the disk")
+    offset, size = whole(words[2], "the sector") * SECTOR, whole(words[3], "the sectors") * SECTOR
+    expect_in("the disk", disk, 0, DISKS - 1)
+    expect_in("the offset", offset, 0, PLACE - 1, " bytes")
+    return whole(words[-7], "the time"), disk * PLACE + offset, size, write
 
 
 def read(path: Path, stream: BinaryIO) -> Iterator[np.ndarray]:

@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from grade.traces.stream import Row, of_lines
+from grade.traces.stream import Row, of_lines, whole
 
 ABOUT = "LIRS: a block's number a line"
 SOURCE = "S. Jiang and X. Zhang, LIRS, SIGMETRICS 2002: its traces"
@@ -32,7 +32,7 @@ def looks_like(name: str, head: bytes) -> bool:
 
 def row_of(line: str) -> Row | None:
     """A line's request."""
-    return None if line == PART else (0, int(line) * BLOCK, BLOCK, 0)
+    return None if line == PART else (0, whole(line, "the block") * BLOCK, BLOCK, 0)
 
 
 def read(path: Path, stream: BinaryIO) -> Iterator[np.ndarray]:

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from grade.traces.stream import Row, fields, kind, of_lines
+from grade.traces.stream import Row, fields, kind, of_lines, whole
 from grade.traces.units import place
 
 ABOUT = "MSR Cambridge, CSV"
@@ -36,10 +36,10 @@ def row_of(line: str, disks: dict[tuple, int]) -> Row:
     """A line's request. disks: the numbers of those that have appeared, by host and disk."""
     words = fields(line, 6, 7)
     write = kind(words[3].capitalize(), WRITES)
-    ticks = int(words[0]) - EPOCH_S * 10**7
+    ticks = whole(words[0], "the time") - EPOCH_S * 10**7
     disk = disks.setdefault((words[1], words[2]), len(disks))
-    size = int(words[5])
-    return ticks * TICK_NS, place(disk, int(words[4]), size), size, write
+    offset, size = whole(words[4], "the offset"), whole(words[5], "the size")
+    return ticks * TICK_NS, place(disk, offset, size), size, write
 
 
 def read(path: Path, stream: BinaryIO) -> Iterator[np.ndarray]:

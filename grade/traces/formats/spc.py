@@ -12,7 +12,7 @@ import re
 from functools import partial
 
 from grade.traces.common import SECTOR
-from grade.traces.stream import Row, fields, kind, of_lines, seconds
+from grade.traces.stream import Row, fields, kind, of_lines, seconds, whole
 from grade.traces.units import place
 
 ABOUT = "SPC: the Storage Performance Council's trace files"
@@ -31,8 +31,8 @@ def row_of(line: str) -> Row:
     """A line's request."""
     words = fields(line, 5)
     write = kind(words[3].strip().upper(), WRITES)
-    unit, at, size = int(words[0]), int(words[1]) * SECTOR, int(words[2])
-    return seconds(words[4]), place(unit, at, size), size, write
+    unit, first, size = map(whole, words[:3], ("the unit", "the first block", "the size"))
+    return seconds(words[4]), place(unit, first * SECTOR, size), size, write
 
 
 read = partial(of_lines, row_of=row_of)

@@ -11,7 +11,7 @@ one after another as those of SPC are.
 
 from functools import partial
 
-from grade.traces.stream import Row, fields, kind, of_lines, seconds
+from grade.traces.stream import Row, fields, kind, of_lines, seconds, whole
 from grade.traces.units import place
 
 ABOUT = "SYSTOR '17, CSV"
@@ -33,7 +33,7 @@ def row_of(line: str) -> Row | None:
     if not words[2]:
         return None
     write = kind(words[2], WRITES)
-    unit, at, size = map(int, words[3:])
+    unit, at, size = map(whole, words[3:], ("the unit", "the offset", "the size"))
     return seconds(words[0]), place(unit, at, size), size, write
 
 
