@@ -192,7 +192,10 @@ def wanted(*metrics: str) -> str:
 
 
 def of_trace(name: str, path: Path, choice: argparse.Namespace) -> Load:
-    """A trace, to be replayed. Raises BadSweep if it reads nothing."""
+    """A trace, to be replayed. Raises BadTraceFile if it is not there, and BadSweep if it reads
+    nothing."""
+    if not path.exists():
+        raise BadTraceFile(f"TRACES: {path}: there is no such file")
     asked = {"file": str(path), "format": "", "scale": "1", "drive": choice.drive, "fit": PACK}
     asked |= {"count": choice.count, "loop": "closed", "inflight": 1}
     written = replay_trace.write_experiment(argparse.Namespace(**asked))
@@ -379,6 +382,7 @@ def chosen(choice: argparse.Namespace) -> Iterator[Load]:
     expect_unvaried(choice.others)
     if not choice.traces and not choice.name:
         raise BadSweep("TRACES: give traces, as TRACES='a.csv.gz b.spc'; or E=, an experiment")
+    replay_trace.expect_count(choice.count)
     paths = [Path(word).expanduser().resolve() for word in choice.traces.split()]
     names = [replay_trace.plain(path) for path in paths]
     for path, name in zip(paths, names, strict=True):

@@ -177,6 +177,12 @@ def settle_times(choice: argparse.Namespace, module: ModuleType) -> None:
     choice.loop = choice.loop or LOOPS[timeless]
 
 
+def expect_count(count: int | None) -> None:
+    """Raise BadSweep if COUNT= was given and takes no request."""
+    if count is not None and count < 1:
+        raise BadSweep(f"COUNT={count}: must be 1 or more")
+
+
 def write_experiment(choice: argparse.Namespace) -> Path:
     """Write the experiment's file. Returns its path. Raises BadTraceFile and BadSweep."""
     if not choice.file:
@@ -187,6 +193,7 @@ def write_experiment(choice: argparse.Namespace) -> Path:
         expect_one_of("LOOP=", choice.loop, list(LOOPS))
     if not re.fullmatch(r"\d+(\.\d+)?", choice.scale) or not float(choice.scale):
         raise BadSweep(f"SCALE={choice.scale}: must be a number above 0, as 2 or 0.5")
+    expect_count(choice.count)
     drive_bytes(choice.drive)
     if not path.exists():
         raise BadTraceFile(f"FILE={choice.file}: there is no such file")

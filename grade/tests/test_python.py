@@ -133,6 +133,16 @@ def test_wrong_requests_are_refused(given: tuple, why: str) -> None:
         sluice.requests(*given)
 
 
+@pytest.mark.native
+@pytest.mark.parametrize("count", [-1, 0, 2.5, True, "3"])
+def test_a_wrong_count_of_requests_is_refused(tmp_path: Path, count: object) -> None:
+    path = tmp_path / "w.spc"
+    path.write_text("0,1,4096,R,0.25\n0,2,4096,R,0.5\n")
+    with pytest.raises(sluice.BadReplay, match=f"count={count}: must be a whole number from 1"):
+        sluice.read(path, count=count)
+    assert len(sluice.read(path, count=np.int64(1))) == 1
+
+
 def test_the_notebook_executes_from_beginning_to_end() -> None:
     """Cell by cell in one namespace, as a kernel of Jupyter does; it has no magic words."""
     cells = json.loads(NOTEBOOK.read_text())["cells"]

@@ -981,6 +981,8 @@ def test_traces_of_different_paths_are_different_experiments_and_have_their_name
         ({"drive": "cheeta4lp"}, 'unknown drive "cheeta4lp"; did you mean "cheetah4lp"'),
         ({"fit": "pak"}, 'did you mean "pack"'),
         ({"loop": "ajar"}, 'unknown LOOP= "ajar"'),
+        ({"count": 0}, "COUNT=0: must be 1 or more"),
+        ({"count": -1}, "COUNT=-1: must be 1 or more"),
         ({"scale": "0"}, "SCALE=0: must be a number above 0"),
         ({"policies": "replace=lur"}, 'OVER: replace=lur: unknown replace policy "lur"'),
         ({"metrics": "trace.mean"}, "METRICS: trace.mean"),

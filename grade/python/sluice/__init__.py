@@ -162,13 +162,13 @@ def requests(
 
 
 def read(path: str | Path, format: str = "", count: int | None = None) -> NDArray[np.void]:
-    """The requests of a trace's file, or the first `count`: shape (requests,), dtype REQUEST, in
-    the order of time, the first at time 0.
+    """The requests of a trace's file, or the first `count`, from 1 on: shape (requests,), dtype
+    REQUEST, in the order of time, the first at time 0.
 
     format: a module of grade/traces/formats, if the file does not tell. Raises BadTraceFile, which
-    says in which line or at which byte the file is wrong.
+    says in which line or at which byte the file is wrong, and BadReplay for a wrong count.
     """
-    return reading.read(Path(path), format, count)
+    return reading.read(Path(path), format, count if count is None else _whole("count", count, 1))
 
 
 def fit(
@@ -229,6 +229,16 @@ def replay(
         return _result(run, done, kept)
 
 
+def _whole(name: str, value: object, low: int, high: int | None = None) -> int:
+    """An argument that is a whole number, from low on or up to high, as Python's own. Raises
+    BadReplay."""
+    good = isinstance(value, Integral) and not isinstance(value, bool) and low <= value
+    if not good or (high is not None and value > high):
+        there = f" from {low}" if high is None else f", {low} to {high}"
+        raise BadReplay(f"{name}={value}: must be a whole number{there}")
+    return int(value)
+
+
 def _expect_built() -> None:
     """Raise BadReplay unless the twin is there."""
     why = engine.host_refusal()
@@ -242,8 +252,7 @@ def _expect_built() -> None:
 def _expect_loop(loop: str, inflight: int) -> None:
     if loop not in ("open", "closed"):
         raise BadReplay(f'loop="{loop}": must be "open" or "closed"')
-    if not isinstance(inflight, Integral) or not 1 <= inflight <= 256:
-        raise BadReplay(f"inflight={inflight}: must be a whole number, 1 to 256")
+    _whole("inflight", inflight, 1, 256)
 
 
 def _run(
