@@ -122,15 +122,69 @@ def test_a_trace_that_fits_is_replayed_and_one_that_is_just_too_large_is_refused
     ("given", "why"),
     [
         (([0, 1], [0, 1, 2]), r"lengths differ: time_ns \(2,\), offset \(3,\)"),
-        (([0.5], [0]), "time_ns: float64: must be whole numbers"),
-        (([0], [-1]), r"offset: must be 0 to 2\^62"),
-        (([0], [0], [0]), "bytes: must be 1 to"),
+        (([0.5], [0]), r"time_ns: 0\.5: must be whole numbers, 0 to 2\^62"),
+        (([0], [-1]), r"offset: -1: must be whole numbers, 0 to 2\^62"),
+        (([0, 1], [0, 1 << 62]), "offset: 4611686018427387904: must be whole numbers"),
+        (([0], [1 << 64]), r"offset: object: must be whole numbers, 0 to 2\^62"),
+        (([0], ["a"]), "offset: <U1: must be whole numbers"),
+        (([float("nan")], [0]), "time_ns: nan: must be whole numbers"),
+        (([0], [0], [0]), r"bytes: 0: must be whole numbers, 1 to 2\^32 - 1"),
+        (([0], [0], 1 << 32), "bytes: 4294967296: must be"),
+        (([0], [0], 1, 2), "write: 2: must be whole numbers, 0 to 1"),
+        (([], []), "there are no requests"),
+        (([[0], [1, 2]], [0]), r"time_ns: its parts have different lengths: must be \(requests,\)"),
         (([[0]], [0]), r"time_ns: shape \(1, 1\): must be \(requests,\)"),
     ],
 )
 def test_wrong_requests_are_refused(given: tuple, why: str) -> None:
     with pytest.raises(sluice.BadReplay, match=why):
         sluice.requests(*given)
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"scale": 0}, "scale=0: must be a number above 0"),
+        ({"scale": float("nan")}, "scale=nan: must be a number above 0"),
+        ({"scale": float("inf")}, "scale=inf: must be a number above 0"),
+        ({"scale": "2"}, "scale=2: must be a number above 0"),
+        ({"split_kb": 0}, "split_kb=0: must be a whole number, 1 to 1024"),
+        ({"split_kb": 2048}, "split_kb=2048: must be a whole number, 1 to 1024"),
+        ({"join_kb": -1}, "join_kb=-1: must be a whole number, 0 to 1024"),
+        ({"join_ms": 0.5}, r"join_ms=0\.5: must be a whole number, 0 to 10000"),
+        ({"room": 0}, "room=0: must be a whole number from 1"),
+        ({"room": 1e9}, r"room=1000000000\.0: must be a whole number from 1"),
+        ({"way": "x"}, 'way="x": must be "refuse", "pack" or "fold"'),
+        ({"way": None}, 'way="None": must be "refuse", "pack" or "fold"'),
+        ({"requests": np.arange(3)}, r"requests: must be a table as sluice\.requests\(\) makes"),
+        ({"requests": [(0, 0, 1, 0)]}, r"requests: must be a table as sluice\.requests\(\) makes"),
+        ({"requests": np.zeros(0, sluice.REQUEST)}, r"requests: shape \(0,\): there are no req"),
+        ({"requests": np.zeros((1, 2), sluice.REQUEST)}, r"requests: shape \(1, 2\): must be \("),
+    ],
+)
+def test_a_wrong_argument_of_fit_is_refused(table, given: dict, why: str) -> None:
+    with pytest.raises(sluice.BadReplay, match=why):
+        sluice.fit(**{"requests": table, "room": 1 << 30} | given)
+
+
+WRONG_ROWS = [
+    ("bytes", 0, "requests: row 7: bytes is 0: must be 1 to"),
+    ("write", 2, "requests: row 7: write is 2: must be 0 to 1"),
+    ("offset", 1 << 63, r"requests: row 7: offset is 9223372036854775808: must be 0 to 2\^62"),
+    ("time_ns", 1 << 63, r"requests: row 7: time_ns is 9223372036854775808: must be 0 to 2\^62"),
+    ("time_ns", 1, "requests: row 7: time_ns is 1: before that of the row above: must be"),
+]
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(("field", "value", "why"), WRONG_ROWS)
+def test_a_wrong_row_is_refused_with_its_place(table, field: str, value: int, why: str) -> None:
+    wrong = table.copy()
+    wrong[field][7] = value
+    for take in (lambda: sluice.fit(wrong, room=1 << 30), lambda: sluice.replay(wrong, **FIXED)):
+        with pytest.raises(sluice.BadReplay, match=why):
+            take()
 
 
 @pytest.mark.native
@@ -141,6 +195,12 @@ def test_a_wrong_count_of_requests_is_refused(tmp_path: Path, count: object) -> 
     with pytest.raises(sluice.BadReplay, match=f"count={count}: must be a whole number from 1"):
         sluice.read(path, count=count)
     assert len(sluice.read(path, count=np.int64(1))) == 1
+
+
+@pytest.mark.native
+def test_whole_floats_are_whole_numbers() -> None:
+    found = sluice.requests(np.array([3.0, 1e9]), offset=[4096.0, 0], bytes=512.0, write=[1.0, 0])
+    assert found.tolist() == [(3, 4096, 512, 1), (10**9, 0, 512, 0)]
 
 
 def test_the_notebook_executes_from_beginning_to_end() -> None:

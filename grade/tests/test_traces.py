@@ -803,6 +803,15 @@ def test_scaled_time_is_that_many_times_as_fast() -> None:
     assert (twice["offset"] == requests["offset"]).all()
 
 
+@pytest.mark.native
+def test_a_scale_at_which_times_are_too_large_is_refused() -> None:
+    requests = table([(0, 0, 512, 0), (10**9, 0, 512, 0)])
+    assert fit.fitted("t", requests, Fit(scale=1e-9), 1 << 20)["time_ns"][1] == 10**18
+    for scale in (1e-10, 1e-320):
+        with pytest.raises(BadTraceFile, match=rf"t: scale = {scale}: the last .* than 2\^62 ns"):
+            fit.fitted("t", requests, Fit(scale=scale), 1 << 20)
+
+
 # ---- experiments ----
 
 TRACED = """

@@ -15,6 +15,7 @@ from grade.traces.packed import LONGEST
 PART = 1 << 20  # bytes: of what is used, this much stays together
 KIB = 1024
 MS_NS = 10**6
+LATEST_NS = 1 << 62
 JOIN_MS = 3  # Linux 2.6 let a request wait this long for its neighbours (unplug_delay)
 REFUSE, PACK, FOLD = "refuse", "pack", "fold"
 WAYS = (REFUSE, PACK, FOLD)
@@ -106,8 +107,12 @@ def reach(requests: np.ndarray) -> int:
 
 def fitted(name: str, requests: np.ndarray, fit: Fit, room: int) -> np.ndarray:
     """The requests for a disk with room for so many bytes. name: of the trace, for messages.
-    Raises BadTraceFile if they do not fit."""
+    Raises BadTraceFile if they do not fit, or come too late."""
     found = requests
+    if int(found["time_ns"].max(initial=0)) >= LATEST_NS * fit.scale:
+        raise BadTraceFile(
+            f"{name}: scale = {fit.scale}: the last request comes later than 2^62 ns"
+        )
     if fit.join_kb:
         found = joined(found, fit.join_kb * KIB, fit.join_ms * MS_NS)
     found = faster(split(found, fit.split_kb * KIB), fit.scale)

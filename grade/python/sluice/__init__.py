@@ -14,12 +14,13 @@ All arrays are NumPy's. A table of requests has shape (requests,) and the type R
 offset and bytes, and write, which is 1 for a write and 0 for a read.
 """
 
+import math
 import re
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +36,7 @@ from grade.measure.check import Checker
 from grade.measure.load import config
 from grade.measure.locate import Lines
 from grade.measure.run import RunFailed
-from grade.measure.schema import TWIN, Run
+from grade.measure.schema import TRACE, TWIN, Run
 from grade.traces import fit as fitting
 from grade.traces import read as reading
 from grade.traces.bad import BadTraceFile
@@ -61,6 +62,12 @@ __all__ = [
 
 PATH = "sluice.replay"  # where a wrong argument is, for messages
 KIB = 1024
+RANGES = {  # of a row's numbers: the least, the most, and both in words
+    "time_ns": (0, (1 << 62) - 1, "0 to 2^62"),
+    "offset": (0, (1 << 62) - 1, "0 to 2^62"),
+    "bytes": (1, (1 << 32) - 1, "1 to 2^32 - 1"),
+    "write": (0, 1, "0 to 1"),
+}
 BEFORE = re.compile(rf"^{re.escape(PATH)}:\d+: ", re.M)
 OWN_WORDS = {  # of an experiment's file, and of a call
     "fit = ": "way=",
@@ -137,27 +144,22 @@ def requests(
     """A table of requests, in the order of time.
 
     Each argument has shape (requests,), or is one number for all: when each comes, in ns after any
-    first moment; where it begins, in bytes; its length in bytes; whether it writes. Raises
-    BadReplay if they are negative, not whole, or of different lengths.
+    first moment; where it begins, in bytes; its length in bytes, from 1 on; whether it writes.
+    Floats may stand for whole numbers. Raises BadReplay if numbers are negative, not whole or too
+    large, if lengths differ, or if there are no requests.
     """
-    names = ("time_ns", "offset", "bytes", "write")
-    given = [np.asarray(values) for values in (time_ns, offset, bytes, write)]
-    for name, values in zip(names, given, strict=True):
-        if values.ndim > 1:
-            raise BadReplay(f"{name}: shape {values.shape}: must be (requests,)")
-        if values.dtype.kind not in "uib":
-            raise BadReplay(f"{name}: {values.dtype}: must be whole numbers")
-        if values.size and not 0 <= int(values.min()) <= int(values.max()) < 1 << 62:
-            raise BadReplay(f"{name}: must be 0 to 2^62")
+    given = {"time_ns": time_ns, "offset": offset, "bytes": bytes, "write": write}
+    columns = {name: _column(name, values) for name, values in given.items()}
     try:
-        table = np.zeros(np.broadcast_shapes((1,), *(values.shape for values in given)), REQUEST)
+        shape = np.broadcast_shapes((1,), *(values.shape for values in columns.values()))
     except ValueError:
-        shapes = ", ".join(f"{n} {v.shape}" for n, v in zip(names, given, strict=True))
+        shapes = ", ".join(f"{name} {values.shape}" for name, values in columns.items())
         raise BadReplay(f"lengths differ: {shapes}") from None
-    if given[2].size and not 0 < int(given[2].min()) <= int(given[2].max()) < 1 << 32:
-        raise BadReplay("bytes: must be 1 to 2^32 - 1")
-    for name, values in zip(names, given, strict=True):
-        table[name] = values.astype(bool) if name == "write" else values
+    if not shape[0]:
+        raise BadReplay("there are no requests")
+    table = np.zeros(shape, REQUEST)
+    for name, values in columns.items():
+        table[name] = values
     return table[np.argsort(table["time_ns"], kind="stable")]
 
 
@@ -185,10 +187,18 @@ def fit(
     scale: how many times as fast they come; join_kb: neighbours become one request up to this size,
     if they came within join_ms; split_kb: longer requests become several; way: if they reach beyond
     the disk, "refuse", "pack" the used parts side by side, or "fold" them.
-    Raises BadTraceFile if they do not fit.
+    Raises BadTraceFile if they do not fit, and BadReplay for a wrong argument.
     """
+    _expect_table(requests)
+    _expect_way(way)
+    if not isinstance(scale, Real) or not 0 < scale < math.inf:
+        raise BadReplay(f"scale={scale}: must be a number above 0")
+    join_kb, join_ms, split_kb = (
+        _whole(name, value, TRACE[name].low, TRACE[name].high)
+        for name, value in (("join_kb", join_kb), ("join_ms", join_ms), ("split_kb", split_kb))
+    )
     wanted = fitting.Fit(scale, join_kb, join_ms, split_kb, way)
-    return fitting.fitted("requests", requests, wanted, room)
+    return fitting.fitted("requests", requests, wanted, _whole("room", room, 1))
 
 
 def replay(
@@ -214,6 +224,8 @@ def replay(
     Raises BadReplay for a wrong argument, and RunFailed if the kernel could not do it.
     """
     _expect_built()
+    _expect_table(requests)
+    _expect_way(way)
     _expect_loop(loop, inflight)
     run = _run(requests, policies or {}, tunables or {}, drive, size_mb, buffers, way)
     run.config["commands"] %= (loop, inflight)
@@ -237,6 +249,50 @@ def _whole(name: str, value: object, low: int, high: int | None = None) -> int:
         there = f" from {low}" if high is None else f", {low} to {high}"
         raise BadReplay(f"{name}={value}: must be a whole number{there}")
     return int(value)
+
+
+def _column(name: str, given: ArrayLike) -> NDArray[np.generic]:
+    """A column of a table of requests: whole numbers, be they floats. Raises BadReplay."""
+    try:
+        values = np.asarray(given)
+    except ValueError:
+        raise BadReplay(f"{name}: its parts have different lengths: must be (requests,)") from None
+    low, high, words = RANGES[name]
+    if values.ndim > 1:
+        raise BadReplay(f"{name}: shape {values.shape}: must be (requests,)")
+    if values.dtype.kind not in "uibf" and values.size:
+        raise BadReplay(f"{name}: {values.dtype}: must be whole numbers, {words}")
+    with np.errstate(invalid="ignore"):  # of a NaN
+        wrong = values[~((values >= low) & (values <= high) & (values % 1 == 0))]
+    if wrong.size:
+        raise BadReplay(f"{name}: {wrong[0]}: must be whole numbers, {words}")
+    return values
+
+
+def _expect_table(requests: object) -> None:
+    """Raise BadReplay unless this is a table of requests, in the order of time."""
+    if not isinstance(requests, np.ndarray) or requests.dtype != REQUEST:
+        raise BadReplay("requests: must be a table as sluice.requests() makes")
+    if requests.ndim != 1:
+        raise BadReplay(f"requests: shape {requests.shape}: must be (requests,)")
+    if not len(requests):
+        raise BadReplay("requests: shape (0,): there are no requests")
+
+    def refuse(name: str, wrong: NDArray[np.bool_], why: str) -> None:
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise BadReplay(f"requests: row {row}: {name} is {requests[name][row]}: {why}")
+
+    for name, (low, high, words) in RANGES.items():
+        refuse(name, (requests[name] < low) | (requests[name] > high), f"must be {words}")
+    times = requests["time_ns"].astype("<i8")
+    early = np.diff(times, prepend=times[:1]) < 0
+    refuse("time_ns", early, "before that of the row above: must be in the order of time")
+
+
+def _expect_way(way: object) -> None:
+    if way not in fitting.WAYS:
+        raise BadReplay(f'way="{way}": must be "refuse", "pack" or "fold"')
 
 
 def _expect_built() -> None:
@@ -265,12 +321,6 @@ def _run(
     way: str,
 ) -> Run:
     """The run that replays the requests. Raises BadReplay."""
-    if not isinstance(requests, np.ndarray) or requests.dtype != REQUEST:
-        raise BadReplay("requests: must be a table as sluice.requests() makes")
-    if requests.ndim != 1 or not len(requests):
-        raise BadReplay(f"requests: shape {requests.shape}: must be (requests,), one at least")
-    if (np.diff(requests["time_ns"].astype("<i8")) < 0).any():
-        raise BadReplay("requests: must be in the order of time")
     digest = replayed.keep(pack(requests))
     raw = {
         "machine": {
