@@ -23,10 +23,10 @@ from types import ModuleType
 
 from grade.commands import sweep as sweeps
 from grade.host.interrupt import stoppable
-from grade.host.paths import BUILD, NATIVE, ROOT
+from grade.host.paths import BUILD, ROOT
 from grade.machine.guest import MOST_DISKS, PAGE
-from grade.machine.image import command
 from grade.measure import commandline, replayed
+from grade.measure import known as kernel
 from grade.measure.files import hash_of, write_whole
 from grade.measure.known import known
 from grade.measure.schema import MACHINE
@@ -76,10 +76,7 @@ def drive_bytes(name: str) -> int:
     """How large a disk with this drive is made: as the drive, as far as there is room in memory.
     Raises BadSweep if there is no such drive, or it has no size."""
     expect_one_of("drive", name, known().drives)
-    said = command(NATIVE / "drive_replay_tool", "-l").stdout.decode()
-    found = re.search(rf"^{name}:.*\n +sectors=(\d+)", said, re.M)
-    size = int(found[1]) * 512 if found else 1 << 40
-    return min(size, MOST_DISKS - OTHERS) // PAGE * PAGE
+    return min(kernel.drive_bytes(name) or 1 << 40, MOST_DISKS - OTHERS) // PAGE * PAGE
 
 
 def arms() -> dict[str, dict[str, str]]:

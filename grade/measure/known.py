@@ -66,10 +66,21 @@ def kernel_hash(kernel: Path = KERNEL) -> str:
     return digest.hexdigest()
 
 
+@cache
+def drives_text() -> str:
+    """What the drive models are, a paragraph each."""
+    return image.command(NATIVE / "drive_replay_tool", "-l").stdout.decode()
+
+
 def drives() -> list[str]:
     """The names of the drive models."""
-    text = image.command(NATIVE / "drive_replay_tool", "-l").stdout.decode()
-    return re.findall(r"^(\w+):", text, re.M)
+    return re.findall(r"^(\w+):", drives_text(), re.M)
+
+
+def drive_bytes(name: str) -> int | None:
+    """How large a drive is; None if it has no size, or if there is none of this name."""
+    found = re.search(rf"^{re.escape(name)}:.*\n +sectors=(\d+)", drives_text(), re.M)
+    return int(found[1]) * 512 if found else None
 
 
 def ask() -> dict[str, object]:

@@ -65,6 +65,33 @@ def test_policies_and_tunables_have_effect(table) -> None:
     assert closed.start_ns[-1] < table["time_ns"][-1] / 2
 
 
+def test_numbers_may_be_those_of_numpy(table) -> None:
+    given = {"tunables": {"aipu.age_ms": np.int64(100)}, "buffers": np.uint16(256)}
+    found = [
+        sluice.replay(table, {"update": "aipu"}, **FIXED | of)
+        for of in (given | {"size_mb": np.int32(64)}, {"tunables": {"aipu.age_ms": 100}})
+    ]
+    assert (found[0].response_ns == found[1].response_ns).all()
+
+
+def test_the_largest_cache_and_the_largest_disk_are_replayed(table) -> None:
+    """Those that the refusals name."""
+    with pytest.raises(sluice.BadReplay) as refused:
+        sluice.replay(table, buffers=0)
+    most = int(str(refused.value).split()[-1])
+    for given in ({"buffers": most}, {"size_mb": 6127}):
+        assert (sluice.replay(table, **FIXED | given).response_ns >= 0).all()
+    assert (sluice.replay(table, size_mb=4339, buffers=256).response_ns >= 0).all()
+
+
+def test_results_are_compared_as_objects(table) -> None:
+    """Their arrays have no one truth."""
+    one, other = (sluice.replay(table, **FIXED) for _ in range(2))
+    assert one == one
+    assert one != other
+    assert len({one, other}) == 2
+
+
 def test_events_are_the_kernels_trace(table) -> None:
     result = sluice.replay(table, {"write": "delayed"}, events=True, **FIXED)
     assert result.lost == 0
@@ -90,9 +117,21 @@ def test_events_are_the_kernels_trace(table) -> None:
         ({"inflight": 0}, "inflight=0: must be a whole number, 1 to 256"),
         ({"inflight": 2.5}, r"inflight=2\.5: must be a whole number"),
         ({"inflight": "2"}, "inflight=2: must be a whole number"),
-        ({"buffers": 3}, "buffers = 3: not in 16"),
-        ({"buffers": 300.5}, r"buffers = 300\.5"),
-        ({"size_mb": 64.5}, r"size_mb: .*64\.5M"),
+        ({"buffers": 3}, r"buffers=3: must be a whole number, 16 to \d{6}$"),
+        ({"buffers": 10**6}, r"buffers=1000000: must be a whole number, 16 to \d{6}$"),
+        ({"buffers": 300.5}, r"buffers=300\.5: must be a whole number, 16 to"),
+        ({"size_mb": 64.5}, r"size_mb=64\.5: must be a whole number, 1 to 6127$"),
+        ({"size_mb": 0}, "size_mb=0: must be a whole number, 1 to 6127$"),
+        ({"size_mb": 6128}, "size_mb=6128: must be a whole number, 1 to 6127$"),
+        ({"size_mb": 4340, "drive": "cheetah4lp"}, "size_mb=4340: must be .*, 1 to 4339$"),
+        ({"policies": ["arc"]}, r"policies=\['arc'\]: must be a dict, as .*\{'replace': 'arc'\}"),
+        ({"policies": "arc"}, "policies=arc: must be a dict"),
+        ({"policies": {1: "arc"}}, r"policies=\{1: 'arc'\}: must be a dict"),
+        ({"policies": {"replace": 1}}, "replace = 1: must be a policy's name"),
+        ({"tunables": ["aipu.age_ms"]}, r"tunables=.*: must be a dict, as .*\{'aipu\.age_ms': 5"),
+        ({"tunables": {"aipu.age_ms": [1]}}, r"aipu.age_ms = \[1\]: must be a whole number of ms"),
+        ({"drive": 3}, "drive = 3: must be the name of a drive"),
+        ({"way": "x"}, 'way="x": must be "refuse", "pack" or "fold"'),
         ({"size_mb": 1}, r"requests: reaches .* has room for 0\.0 MiB: take a larger size_mb$"),
         ({"size_mb": 2}, r"has room for 1\.0 MiB: take a larger size_mb, .* way=fold counts"),
     ],

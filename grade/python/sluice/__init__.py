@@ -29,19 +29,20 @@ from numpy.typing import ArrayLike, NDArray
 from grade.host.limits import HANG_S
 from grade.host.paths import PROGRAMS
 from grade.machine import devtext, trace
+from grade.machine.guest import MOST_DISKS
 from grade.measure import jobs, replayed, trial
 from grade.measure import known as kernel
 from grade.measure import run as runs
-from grade.measure.check import Checker
+from grade.measure.check import Checker, size_bytes
 from grade.measure.load import config
 from grade.measure.locate import Lines
 from grade.measure.run import RunFailed
-from grade.measure.schema import TRACE, TWIN, Run
+from grade.measure.schema import DISK, MACHINE, TRACE, TWIN, Run
 from grade.traces import fit as fitting
 from grade.traces import read as reading
 from grade.traces.bad import BadTraceFile
 from grade.traces.common import REQUEST
-from grade.traces.packed import LONGEST, pack
+from grade.traces.packed import LONGEST, pack, packed_bytes
 from grade.twin import engine
 
 __all__ = [
@@ -62,6 +63,10 @@ __all__ = [
 
 PATH = "sluice.replay"  # where a wrong argument is, for messages
 KIB = 1024
+LEAST_MB = 192  # of the machine's memory, with room for MANY buffers
+MANY = 1 << 15
+BUFFER_BYTES = 4096 + 512  # of memory: the block, and what the kernel notes of it
+MOST_MB = MACHINE["memory"].high - MOST_DISKS >> 20  # of memory, beside the largest disks
 RANGES = {  # of a row's numbers: the least, the most, and both in words
     "time_ns": (0, (1 << 62) - 1, "0 to 2^62"),
     "offset": (0, (1 << 62) - 1, "0 to 2^62"),
@@ -71,8 +76,6 @@ RANGES = {  # of a row's numbers: the least, the most, and both in words
 BEFORE = re.compile(rf"^{re.escape(PATH)}:\d+: ", re.M)
 OWN_WORDS = {  # of an experiment's file, and of a call
     "fit = ": "way=",
-    "nbuf = ": "buffers = ",
-    "size = ": "size_mb: ",
     "a larger drive": "a larger size_mb",
 }
 LOG = re.compile(r"^(\d+) (\d+) (\d+)$", re.M)
@@ -98,7 +101,7 @@ class BadReplay(ValueError):
     """An argument that is refused; the text says which, and what would do."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Result:
     """What came of a replay; arrays have an element for each request, in the order of time.
 
@@ -227,7 +230,12 @@ def replay(
     _expect_table(requests)
     _expect_way(way)
     _expect_loop(loop, inflight)
-    run = _run(requests, policies or {}, tunables or {}, drive, size_mb, buffers, way)
+    machine = _machine(requests, drive, size_mb, buffers)
+    arm = {
+        "policies": _expect_dict("policies", policies, {"replace": "arc"}),
+        "tunables": _expect_dict("tunables", tunables, {"aipu.age_ms": 5000}),
+    }
+    run = _run(requests, machine, arm, way)
     run.config["commands"] %= (loop, inflight)
     with ExitStack() as stack:
         kept = None
@@ -311,25 +319,37 @@ def _expect_loop(loop: str, inflight: int) -> None:
     _whole("inflight", inflight, 1, 256)
 
 
-def _run(
-    requests: NDArray[np.void],
-    policies: Mapping[str, str],
-    tunables: Mapping[str, int | str],
-    drive: str,
-    size_mb: int,
-    buffers: int,
-    way: str,
-) -> Run:
-    """The run that replays the requests. Raises BadReplay."""
+def _expect_dict(name: str, given: Mapping | None, example: dict) -> dict:
+    """An argument that is a dict of names, with whole numbers as Python's own. Raises BadReplay."""
+    given = {} if given is None else given
+    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+        raise BadReplay(f"{name}={given}: must be a dict, as {name}={example}")
+    return {key: int(v) if isinstance(v, np.integer) else v for key, v in given.items()}
+
+
+def _machine(requests: NDArray[np.void], drive: str, size_mb: int, buffers: int) -> dict:
+    """The machine with this disk and so many buffers, as an experiment's file has it. Its memory
+    has room for them. Raises BadReplay."""
+    beside = size_bytes(DISK["size"].default) + packed_bytes(len(requests))  # disks that it has
+    most_mb = min(MOST_DISKS - beside, kernel.drive_bytes(str(drive)) or MOST_DISKS) >> 20
+    size_mb = _whole("size_mb", size_mb, 1, most_mb)
+    least = LEAST_MB + (len(requests) >> 12)
+    most = MANY + (MOST_MB - least << 20) // BUFFER_BYTES
+    buffers = _whole("buffers", buffers, MACHINE["nbuf"].low, most)
+    return {
+        "cpu_shift": 2,
+        "memory": f"{least + (max(0, buffers - MANY) * BUFFER_BYTES >> 20)}M",
+        "nbuf": buffers,
+        "data": {"drive": drive, "size": f"{size_mb}M"},
+    }
+
+
+def _run(requests: NDArray[np.void], machine: dict, arm: dict, way: str) -> Run:
+    """The run that replays the requests with an arm of an experiment. Raises BadReplay."""
     digest = replayed.keep(pack(requests))
     raw = {
-        "machine": {
-            "cpu_shift": 2,
-            "memory": f"{192 + (len(requests) >> 12)}M",
-            "nbuf": buffers,
-            "data": {"drive": drive, "size": f"{size_mb}M"},
-        },
-        "arms": [{"policies": dict(policies), "tunables": dict(tunables)}],
+        "machine": machine,
+        "arms": [arm],
         "trace": {"file": str(replayed.image_of(digest)), "format": "sluice", "fit": way},
         "workload": {"commands": COMMANDS},
     }
