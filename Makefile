@@ -246,7 +246,9 @@ locked = +@flock --nonblock Makefile true || \
 
 all: ## build everything (the default)
 	$(locked)
-native twin:
+native:
+	$(locked)
+twin: ## build what the Python package sluice needs: the kernel for this computer, and the drives
 	$(locked)
 build/%: FORCE
 	$(locked)
@@ -402,7 +404,7 @@ $(eval $(call command_file,build/twin/kernel.command,$(TWIN_KERNEL_CC)))
 $(eval $(call command_file,build/twin/program.command,$(TWIN_PROGRAM_CC)))
 $(eval $(call command_file,build/twin/link.command,$(TWIN_LINK) $(TWIN_OBJ)))
 
-twin: build/twin/twin $(TWIN_PROGRAMS) $(ASKED:%=build/twin/bin/%)
+twin: all build/native/drive_replay_tool build/twin/twin $(TWIN_PROGRAMS) $(ASKED:%=build/twin/bin/%)
 
 $(TWIN_OBJ): build/twin/kernel.command
 $(filter-out build/twin/grade/twin/switch.o,$(TWIN_OBJ)): build/twin/%.o: %.c

@@ -1,8 +1,10 @@
 """The Python package sluice (grade/python/sluice/), and its notebook."""
 
+import inspect
 import io
 import json
 import platform
+import pydoc
 import re
 import subprocess
 import sys
@@ -12,7 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from grade.commands import replay_trace
 from grade.host.paths import ROOT
+from grade.machine import trace
+from grade.measure import known as kernel
 from grade.twin import engine
 
 pytestmark = pytest.mark.skipif(
@@ -178,6 +183,49 @@ def test_a_trace_that_fits_is_replayed_and_one_that_is_just_too_large_is_refused
 def test_wrong_requests_are_refused(given: tuple, why: str) -> None:
     with pytest.raises(sluice.BadReplay, match=why):
         sluice.requests(*given)
+
+
+@pytest.mark.native
+def test_what_is_missing_is_built_by_a_command_that_help_lists(monkeypatch) -> None:
+    """By one that builds all of it."""
+    listed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
+    words = ["make", "-C", str(ROOT), "-n", "-B", "LOCK=held", "SETUP=no", "twin"]
+    made = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    for module, name in ((engine, "TWIN"), (sluice, "PROGRAMS"), (sluice, "NATIVE")):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, Path("/nowhere"))
+            with pytest.raises(sluice.BadReplay) as refused:
+                sluice.drives()
+        assert "/nowhere" in str(refused.value)
+        (command,) = re.findall(r"type `(make \w+)` in Sluice's folder", str(refused.value))
+        assert re.search(rf"^{command} ", listed.stdout, re.M)
+    for file in ("twin/twin", "native/drive_replay_tool", "mkfs/mkfs", "programs/bin/ioplay"):
+        assert f"LD build/{file}'" in made
+    said = sluice.__doc__ + NOTEBOOK.read_text()
+    assert set(re.findall(r"`(make [\w ]+)`", said)) == {command}
+
+
+@pytest.mark.native
+def test_the_docstring_says_what_each_column_of_events_is() -> None:
+    shown = pydoc.plain(pydoc.render_doc(sluice))
+    for name in sluice.EVENT.names:
+        assert re.search(rf"^ *{name} +\S+ ", shown, re.M), name
+    for event in trace.event_names():
+        assert re.search(rf"^ *(\w+, )*{event}(, \w+)* {{2,}}\S.*; ", shown, re.M), event
+
+
+def test_what_is_not_given_is_what_the_docstring_says(table) -> None:
+    said = " ".join(sluice.replay.__doc__.split())
+    own, _, ours = said.partition("`make trace` has")
+    usual = kernel.known().defaults
+    assert dict(re.findall(r"(\w+)=(\w+)", own.partition("the kernel's own:")[2])) == usual
+    assert dict(re.findall(r"(\w+)=(\w+)", ours)) == replay_trace.BASE
+    found = [sluice.replay(table, given).response_ns for given in ({}, usual)]
+    assert (found[0] == found[1]).all()
+    given = inspect.signature(sluice.replay).parameters
+    disk = f"first {given['size_mb'].default} MiB of a {given['drive'].default}"
+    assert disk in own
+    assert given["drive"].default == replay_trace.DRIVE
 
 
 @pytest.mark.native

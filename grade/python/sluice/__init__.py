@@ -12,6 +12,32 @@ policies(), tunables() and drives() list them.
 
 All arrays are NumPy's. A table of requests has shape (requests,) and the type REQUEST: time_ns,
 offset and bytes, and write, which is 1 for a write and 0 for a read.
+
+Events have shape (events,) and the type EVENT, in the order of time:
+
+    time_ns   when, in ns since power-on
+    event     its name, as below
+    disk      1: that for which the requests are; 0: the root disk; 2: that with the list of them
+    block     where on the disk: a sector of 512 bytes, or a block of 4 KiB
+    argument  a number
+    pid       the process that ran, or 0
+    write     True for a write, if block is a sector
+
+What block and argument are depends on the event (kernel/measure/trace.h):
+
+    queued, issued, failed       a sector; how many sectors
+    completed                    a sector; the response time in ns
+    placed                       a sector; the sector to which it goes
+    hit, miss, cancelled         a block; 0
+    evicted                      a block; 1 if it was prefetched and never asked for
+    dirtied, absorbed            a block; its file: number of the mount << 32 | of the inode; or 0
+    ahead                        a block; 1 if the same call asked for it, 0 if it is prefetched
+    writing                      a block; how long it was dirty, in ns, or 0
+    flush                        0; how many blocks a flush or a tick started
+    sought                       0: to the first cylinder, 1: to the last; when it was told, in ns
+    fault                        what a policy answered wrongly about; the kind of fault
+    named                        8 bytes of the process's new name; the other 8
+    counted                      0; 0: /dev/stat was read
 """
 
 import math
@@ -27,7 +53,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grade.host.limits import HANG_S
-from grade.host.paths import PROGRAMS
+from grade.host.paths import NATIVE, PROGRAMS
 from grade.machine import devtext, trace
 from grade.machine.guest import MOST_DISKS
 from grade.measure import jobs, replayed, trial
@@ -80,12 +106,12 @@ OWN_WORDS = {  # of an experiment's file, and of a call
 }
 LOG = re.compile(r"^(\d+) (\d+) (\d+)$", re.M)
 WRITE = np.uint64(trace.WRITE)
-EVENT = np.dtype(
+EVENT = np.dtype(  # the head says what is in each column
     [
-        ("time_ns", "<i8"),  # since power-on
-        ("event", "U16"),  # as kernel/measure/trace.h names it
-        ("disk", "<u2"),  # 1: the drive that the requests are for
-        ("block", "<u8"),  # of a disk's request: its sector
+        ("time_ns", "<i8"),
+        ("event", "U16"),
+        ("disk", "<u2"),
+        ("block", "<u8"),
         ("argument", "<u8"),
         ("pid", "<u4"),
         ("write", "?"),
@@ -224,6 +250,10 @@ def replay(
     inflight: requests under way at once, at most; way: as in fit(); events: whether the kernel's
     trace is wanted, its last 2^18 events.
 
+    What is not given is the kernel's own: the policies sched=clook, replace=lru, write=async,
+    update=pu, prefetch=none and place=inplace, and each tunable's default. The disk is the first
+    1024 MiB of a cheetah4lp. `make trace` has write=delayed, update=aipu and the whole drive.
+
     Raises BadReplay for a wrong argument, and RunFailed if the kernel could not do it.
     """
     _expect_built()
@@ -308,9 +338,10 @@ def _expect_built() -> None:
     why = engine.host_refusal()
     if why:
         raise BadReplay(f"there is no twin here: {why}")
-    for path in (engine.TWIN, PROGRAMS / replayed.PROGRAM):
+    tool = NATIVE / "drive_replay_tool"  # it lists the drives
+    for path in (engine.TWIN, PROGRAMS / replayed.PROGRAM, tool):
         if not path.exists():
-            raise BadReplay(f"{path} is missing: type `make all twin` in Sluice's folder")
+            raise BadReplay(f"{path} is missing: type `make twin` in Sluice's folder")
 
 
 def _expect_loop(loop: str, inflight: int) -> None:
