@@ -238,7 +238,8 @@ def remark(points: list[Measured], loop: str, inflight: int = INFLIGHT["open"]) 
 def in_words(error: object) -> str:
     """What was wrong, as it is typed here: the experiment's file is our own, and so is OVER=."""
     said = re.sub(r"^\S+\.toml:\d+: ", "", str(error), flags=re.M)
-    return re.sub(r"^OVER: ", "POLICIES: ", said).replace("fit = ", "FIT=")
+    said = re.sub(r"^OVER: ", "POLICIES: ", said)
+    return said.replace("fit = ", "FIT=").replace(" scale = ", " SCALE=")
 
 
 def do(choice: argparse.Namespace) -> bool:

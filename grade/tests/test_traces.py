@@ -1108,3 +1108,4 @@ def test_make_trace_speaks_of_its_own_variables(asked, capsys, monkeypatch) -> N
         assert replay_trace.main() == 2
         assert capsys.readouterr().err.startswith(why)
     assert replay_trace.in_words("x.toml:9: t: take fit = pack") == "t: take FIT=pack"
+    assert replay_trace.in_words("t: scale = 1e-17: the last") == "t: SCALE=1e-17: the last"
