@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import le
 from pathlib import Path
 
 from grade.measure import jobs, metrics
@@ -178,16 +179,13 @@ def measured(
 
 
 def front(sweep: Sweep, points: list[Measured]) -> list[Measured]:
-    """The points of which no other is at least as good in all objectives and better in one; the
-    best in the first objective first."""
+    """The points of which no other is at least as good in all objectives and better in one, with
+    all of equal ones; the best in the first objective first."""
     found: list[Measured] = []
-    rest = sorted(points, key=lambda point: (point.costs(sweep.objectives), point.number))
-    for point in rest:
-        costs = point.costs(sweep.objectives)
-        beaten = any(
-            all(a <= b for a, b in zip(other.costs(sweep.objectives), costs, strict=True))
-            for other in found
-        )
-        if not beaten:
+    costs: set[tuple[float, ...]] = set()  # of those that were found
+    for point in sorted(points, key=lambda point: (point.costs(sweep.objectives), point.number)):
+        own = point.costs(sweep.objectives)
+        if own in costs or not any(all(map(le, others, own)) for others in costs):
             found.append(point)
+            costs.add(own)
     return found

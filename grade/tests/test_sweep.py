@@ -355,12 +355,12 @@ def test_the_command_writes_a_table_and_a_page_that_loads_nothing(
 
 
 @pytest.mark.native
-def test_the_front_has_the_points_that_no_other_beats() -> None:
+def test_the_front_has_the_points_that_no_other_beats_and_all_of_equal_ones() -> None:
     values = [(1, 9), (2, 5), (2, 6), (3, 5), (4, 1), (1, 9)]
     points = [Measured(i, {}, {"a": a, "b": -b}, []) for i, (a, b) in enumerate(values)]
     both = [Objective("a", False), Objective("b", True)]
     sweep = Sweep("", Path(), "", "grid", 0, both, [], None)
-    assert [point.number for point in whole.front(sweep, points)] == [0, 1, 4]
+    assert [point.number for point in whole.front(sweep, points)] == [0, 5, 1, 4]
 
 
 @pytest.mark.native
