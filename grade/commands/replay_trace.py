@@ -43,7 +43,7 @@ TEMPLATE = ROOT / "grade" / "traces" / "experiment.toml"
 EXPERIMENTS = BUILD / "traces"
 USUAL = "usual"  # the first arm
 BASE = {"write": "delayed", "update": "aipu"}  # its policies, where the kernel's own are others
-SPECIAL = ("place",)  # kinds of policies that need a disk of their own kind
+PLACE = "place"  # the kind of policies that need a disk with a virtual log, which a trace has not
 # Endings of traces' files: how they are packed, and how their formats are usually called.
 ENDINGS = (
     *(".gz", ".zst", ".csv", ".txt", ".trace", ".bin", ".spc", ".requests"),
@@ -83,7 +83,7 @@ def arms() -> dict[str, dict[str, str]]:
     """The policies of each arm: the usual ones, then each other policy in its kind's place."""
     rows, usual = {USUAL: {}}, known().defaults | BASE
     for kind, names in known().policies.items():
-        others = [name for name in names if name != usual[kind] and kind not in SPECIAL]
+        others = [name for name in names if name != usual[kind] and kind != PLACE]
         rows |= {f"{kind}={name}": {kind: name} for name in others}
     return rows
 
@@ -202,8 +202,18 @@ def write_experiment(choice: argparse.Namespace) -> Path:
     return target
 
 
+def expect_no_place(text: str, name: str = "POLICIES") -> None:
+    """Raise BadSweep if policies that are to be tried are place policies."""
+    if re.search(rf"\b{PLACE}\s*=", text):
+        raise BadSweep(
+            f"{name}: {PLACE}: does nothing here, because a trace is replayed on a disk without a "
+            "virtual log"
+        )
+
+
 def over(choice: argparse.Namespace) -> str:
-    """What the sweep goes over."""
+    """What the sweep goes over. Raises BadSweep."""
+    expect_no_place(choice.policies)
     if choice.policies:
         return f"arm={USUAL}, {choice.policies}"
     return f"arm={'|'.join(arms())}"

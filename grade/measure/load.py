@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grade.measure import jobs, metrics, replayed, sets, theory
-from grade.measure.check import Checker
+from grade.measure.check import Checker, show
 from grade.measure.known import known
 from grade.measure.locate import Lines
 from grade.measure.result import measured_drive
@@ -167,6 +167,14 @@ def of_arms(c: Checker, arms: list[dict], others: list[str]) -> list[dict]:
     return good
 
 
+def expect_log(c: Checker, keys: tuple, machine: dict, place: object) -> None:
+    """Note a problem with a place policy if the machine's disks leave it nothing to decide."""
+    logged = any(disk and disk["log_places"] for disk in (machine["root"], machine["data"]))
+    if place != c.known.defaults["place"] and not logged:
+        said = f"place = {show(place)}: does nothing, because no disk has a virtual log"
+        c.problem(keys, f"{said} (log_places)")
+
+
 def config(c: Checker, raw: dict, arm: int, variables: dict) -> dict:
     """Everything that affects a run's result, checked."""
 
@@ -186,6 +194,7 @@ def config(c: Checker, raw: dict, arm: int, variables: dict) -> dict:
     for keys in ((), ("arms", arm)):
         policies |= c.policies((*keys, "policies"), table(*keys, "policies"))
         tunables |= c.tunables((*keys, "tunables"), table(*keys, "tunables"))
+    expect_log(c, ("arms", arm, "policies"), machine, policies["place"])
     args = boot_args(machine, policies, tunables)
     if len(args) > MAX_BOOT_ARGS:
         c.problem(("machine",), f"boot arguments of {len(args)} bytes: too many")

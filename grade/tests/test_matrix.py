@@ -221,6 +221,7 @@ def test_traces_are_called_by_their_names_and_no_two_alike(asked, monkeypatch) -
         ({"traces": "/nowhere/x"}, "TRACES: /nowhere/x: there is no such file"),
         ({"traces": "/nowhere/x", "count": -1}, "COUNT=-1: must be 1 or more"),
         ({"others": "replace=lru", "traces": "x"}, "WITH: replace: all of its policies"),
+        ({"others": "place=vld", "traces": "x"}, "WITH: place: does nothing here"),
         ({"name": "no-such"}, "E=no-such: there is no such experiment"),
         ({"name": "mogul-4.3"}, "E=mogul-4.3: none of its jobs is called read or"),
     ],

@@ -113,6 +113,7 @@ def test_events_are_the_kernels_trace(table) -> None:
 @pytest.mark.parametrize(
     ("given", "why"),
     [
+        ({"policies": {"place": "eager"}}, 'place = "eager": does nothing, because'),
         ({"policies": {"replace": "lur"}}, 'unknown replace policy "lur"; did you mean "lru"'),
         ({"policies": {"replacer": "lru"}}, 'unknown kind of policy "replacer"'),
         ({"tunables": {"aipu.age": 1}}, 'unknown tunable "aipu.age"'),

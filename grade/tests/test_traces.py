@@ -873,6 +873,11 @@ def test_a_trace_that_changes_is_read_again(traced: Path) -> None:
         ('scale = "{scale}"', "scale = 0", "scale = 0: must be more than 0"),
         ('scale = "{scale}"', 'format = "spcc"', 'unknown format "spcc"; did you mean "spc"'),
         ('scale = "{scale}"', "spilt_kb = 4", 'unknown key "spilt_kb"; did you mean "split_kb"'),
+        (
+            'name = "one"',
+            'name = "one"\npolicies = {place = "eager"}',
+            r'traced.toml:12: place = "eager": does nothing, .* no disk has a virtual log \(log_p',
+        ),
         ('size = "64M"', 'size = "8M"', "reaches to 8.0 MiB.*has room for 7.0 MiB"),
         ('size = "64M"', 'size = "64M"\nfiles = {"/trace1" = "1M"}', "files of the trace"),
         ('[machine.data]\ndrive = "cheetah4lp"\nsize = "64M"', "", "needs a data disk"),
@@ -994,6 +999,7 @@ def test_traces_of_different_paths_are_different_experiments_and_have_their_name
         ({"count": -1}, "COUNT=-1: must be 1 or more"),
         ({"scale": "0"}, "SCALE=0: must be a number above 0"),
         ({"policies": "replace=lur"}, 'OVER: replace=lur: unknown replace policy "lur"'),
+        ({"policies": "sched=sstf, place=eager"}, "POLICIES: place: does nothing here, because"),
         ({"metrics": "trace.mean"}, "METRICS: trace.mean"),
     ],
 )
