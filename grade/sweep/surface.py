@@ -15,8 +15,10 @@ LETTER, LINE = 6, 12  # of a label
 WIDE = 20  # from here on, the greatest by the least, an axis is logarithmic
 COLUMNS = 3
 COLOURS = "viridis"  # can be told apart by the colour-blind
+APART = {"labelOverlap": "greedy", "labelSeparation": 6}  # labels that would touch are left out
 ABOUT_SURFACE = (
-    "Each panel is an arm; the colour is the measure. Where several points fall on one place, "
+    "Each panel is an arm; the colour is the measure. The scale of colours is logarithmic if the "
+    f"greatest value is more than {WIDE} times the least. Where several points fall on one place, "
     "because more was swept than two numbers, their mean is shown."
 )
 ABOUT_LINES = "Points are the points of the sweep; lines join the means at each value."
@@ -57,6 +59,16 @@ def quantity(axis: Axis, field: str) -> dict:
     return {"field": field, "type": "quantitative", "title": axis.name, "scale": scale}
 
 
+def colours(values: list[float]) -> dict:
+    """The scale and the legend of these values' colours, logarithmic where an axis would be."""
+    scale: dict = {"scheme": COLOURS}
+    legend = {"gradientLength": SIDE, "orient": "top", **APART}
+    if wide(values):
+        scale |= {"type": "log"}
+        legend |= theme.log_axis(min(values), max(values))
+    return {"scale": scale, "legend": legend}
+
+
 def surface(sweep: Sweep, points: list[Measured], objective: Objective, two: list[Axis]) -> dict:
     """A measure over two numbers: fields of a grid, or points."""
     x, y = two
@@ -74,14 +86,14 @@ def surface(sweep: Sweep, points: list[Measured], objective: Objective, two: lis
         "field": "value",
         "type": "quantitative",
         "title": heading(objective),
-        "scale": {"scheme": COLOURS},
-        "legend": {"gradientLength": SIDE, "orient": "top"},
+        **colours([row["value"] for row in rows]),
     }
     if sweep.how == "grid":
         mark: dict = {"type": "rect"}
+        ordinal = {"type": "ordinal", "axis": {"labelAngle": 0, **APART}}
         places = {
-            "x": {"field": "x", "type": "ordinal", "title": x.name, "axis": {"labelAngle": 0}},
-            "y": {"field": "y", "type": "ordinal", "title": y.name, "sort": "descending"},
+            "x": {"field": "x", "title": x.name, **ordinal},
+            "y": {"field": "y", "title": y.name, "sort": "descending", **ordinal},
         }
     else:
         mark = {"type": "circle", "size": 90, "opacity": 1}
