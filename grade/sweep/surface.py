@@ -3,15 +3,23 @@
 Every picture is a Vega-Lite specification, as those of a report are.
 """
 
-import math
+from itertools import pairwise
 
+import numpy as np
+
+from grade.measure.summary import number
 from grade.report import theme, wording
-from grade.sweep.over import ARM, Axis
+from grade.sweep import labels
+from grade.sweep.labels import Label, Places
+from grade.sweep.over import ARM, Axis, Value
 from grade.sweep.whole import Measured, Objective, Sweep, front
 
 SIDE = 300  # of a panel
 PARETO_WIDTH, PARETO_HEIGHT = theme.WIDTH - 200, SIDE + 60
-LETTER, LINE = 6, 12  # of a label
+LINE_STEPS = 20  # of the front's line, from one point to the next: no label is to cover these
+TICKS = 10  # of an axis, about
+EDGE = 0.04  # of an axis is before its first point and behind its last
+FRONT = theme.ARM_COLOURS[2]  # marks the Pareto front
 WIDE = 20  # from here on, the greatest by the least, an axis is logarithmic
 COLUMNS = 3
 COLOURS = "viridis"  # can be told apart by the colour-blind
@@ -23,9 +31,9 @@ ABOUT_SURFACE = (
 )
 ABOUT_LINES = "Points are the points of the sweep; lines join the means at each value."
 ABOUT_PARETO = (
-    "Each point of the sweep by two objectives. The line joins the Pareto front: the points of "
-    "which no other is at least as good in both and better in one. Labels that would cover another "
-    "are left out."
+    "Each point of the sweep by two objectives. Rings mark the Pareto front, and a line joins it: "
+    "the points of which no other is at least as good in both and better in one. Labels for which "
+    "there is no room are left out."
 )
 
 
@@ -56,7 +64,8 @@ def quantity(axis: Axis, field: str) -> dict:
     """The channel of a swept number."""
     kind = "log" if getattr(axis, "log", False) else "linear"
     scale = {"type": kind, "zero": False, "nice": False, "padding": 8}
-    return {"field": field, "type": "quantitative", "title": axis.name, "scale": scale}
+    shown = {"title": axis.name, "scale": scale, "axis": {"labelFlush": False, **APART}}
+    return {"field": field, "type": "quantitative", **shown}
 
 
 def colours(values: list[float]) -> dict:
@@ -134,11 +143,15 @@ def lines(sweep: Sweep, points: list[Measured], objective: Objective, axis: Axis
     }
 
 
+def told(axis: Axis, value: Value) -> str:
+    """A swept value, for a label."""
+    return value if isinstance(value, str) else f"{axis.name}={number(value)}"
+
+
 def called(sweep: Sweep, points: list[Measured], point: Measured) -> str:
-    """A point's arm and policies, as far as the points differ in them."""
-    choices = [axis.name for axis in sweep.axes if not axis.numeric]
-    differ = [name for name in choices if len({other.point[name] for other in points}) > 1]
-    return " ".join(str(point.point[name]) for name in differ)
+    """A point's values, as far as the points differ in them."""
+    differ = [axis for axis in sweep.axes if len({one.point[axis.name] for one in points}) > 1]
+    return " ".join(told(axis, point.point[axis.name]) for axis in differ) or point.point[ARM]
 
 
 def wide(values: list[float]) -> bool:
@@ -146,92 +159,125 @@ def wide(values: list[float]) -> bool:
     return min(values) > 0 and max(values) > WIDE * min(values)
 
 
-def shares(values: list[float]) -> list[float]:
+def ends(values: list[float]) -> tuple[float, float]:
+    """Where an axis of these begins and ends: a little before the first and behind the last."""
+    if wide(values):
+        more = (max(values) / min(values)) ** EDGE
+        return min(values) / more, max(values) * more
+    more = EDGE * ((max(values) - min(values)) or abs(max(values)) or 1)
+    return min(values) - more, max(values) + more
+
+
+def shares(values: list[float]) -> np.ndarray:
     """Where each value is on its axis, from 0 to 1."""
-    at = [math.log(value) for value in values] if wide(values) else values
-    spread = (max(at) - min(at)) or 1
-    return [(value - min(at)) / spread for value in at]
+    scaled = np.log if wide(values) else np.asarray
+    low, high = scaled(ends(values))
+    return (scaled(values) - low) / (high - low)
 
 
-def with_labels(sweep: Sweep, points: list[Measured], rows: list[dict]) -> list[dict]:
-    """The rows of the points that get a label: those of the front first, then others, where no
-    label would cover another."""
-    ends = {point.number for point in front(sweep, points)}
-    order = sorted(range(len(points)), key=lambda i: points[i].number not in ends)
+def places(rows: list[dict]) -> Places:
+    """Where the points of the Pareto picture are in its frame."""
     x, y = (shares([row[field] for row in rows]) for field in ("x", "y"))
-    taken: list[tuple[float, float, float]] = []  # left and right ends, and height
-    found = []
-    for i in order:
-        left, height = x[i] * PARETO_WIDTH, y[i] * PARETO_HEIGHT
-        right = left + LETTER * (len(rows[i]["label"]) + 2)
-        if all(
-            right < other[0] or left > other[1] or abs(height - other[2]) > LINE for other in taken
-        ):
-            taken.append((left, right, height))
-            found.append(rows[i])
-    return found
+    return np.stack([PARETO_WIDTH * x, PARETO_HEIGHT * (1 - y)], axis=1)
+
+
+def along(line: Places) -> Places:
+    """Places on a line between its corners."""
+    steps = np.linspace(0, 1, LINE_STEPS)[:, None]
+    return np.concatenate([line[:1], *(a + (b - a) * steps for a, b in pairwise(line))])
+
+
+def with_labels(rows: list[dict]) -> list[dict]:
+    """One row for each place where there are points, with a label for all of them, and on which
+    side it goes: `side` is "" if there is no room for it."""
+    at: dict[tuple[float, float], list[dict]] = {}
+    for row in sorted(rows, key=lambda row: (not row["front"], row["front"] and row["x"])):
+        at.setdefault((row["x"], row["y"]), []).append(row)
+    found = [
+        first | {"label": first["label"] + (f" and {len(more)} more" if more else "")}
+        for first, *more in at.values()
+    ]
+    where = places(found)
+    line = along(where[[row["front"] for row in found]])
+    of = [
+        Label(row["label"], place, row["front"] or row["first"])
+        for row, place in zip(found, where, strict=True)
+    ]
+    chosen = labels.sides(of, line, PARETO_WIDTH, PARETO_HEIGHT)
+    return [row | {"side": side} for row, side in zip(found, chosen, strict=True)]
+
+
+def channel(field: str, objective: Objective, values: list[float]) -> dict:
+    """The channel of an objective."""
+    log = wide(values)
+    scale = {"type": "log" if log else "linear", "domain": ends(values), "nice": False}
+    axis = {"tickCount": TICKS, "labelFlush": False, **APART} | (
+        theme.log_axis(min(values), max(values)) if log else {}
+    )
+    title = heading(objective)
+    quantitative = {"type": "quantitative", "scale": scale | {"zero": False}, "axis": axis}
+    return {"field": field, "title": title, **quantitative}
 
 
 def pareto(sweep: Sweep, points: list[Measured]) -> dict:
     """The first two objectives against each other."""
     first, second = sweep.objectives[:2]
-
-    def rows(of: list[Measured]) -> list[dict]:
-        return [
-            {
-                "arm": point.point[ARM],
-                "label": called(sweep, points, point),
-                "x": point.figures[first.metric],
-                "y": point.figures[second.metric],
-            }
-            for point in of
-        ]
-
-    every = rows(points)
-
-    def channel(field: str, objective: Objective) -> dict:
-        values = [row[field] for row in every]
-        scale: dict = {"zero": False, "padding": 10}
-        if wide(values):
-            scale |= {"type": "log", "nice": False}
-        axis = theme.log_axis(min(values), max(values)) if wide(values) else {}
-        title = heading(objective)
-        return {
-            "field": field,
-            "type": "quantitative",
-            "title": title,
-            "scale": scale,
-            "axis": axis,
+    best = {point.number for point in front(sweep, points)}
+    rows = [
+        {
+            "arm": point.point[ARM],
+            "label": called(sweep, points, point),
+            "front": point.number in best,
+            "first": point is points[0],
+            "x": point.figures[first.metric],
+            "y": point.figures[second.metric],
         }
-
-    def channels(more: dict) -> dict:
-        return {"x": channel("x", first), "y": channel("y", second), **more}
-
+        for point in points
+    ]
+    fields = (("x", first), ("y", second))
+    both = {name: channel(name, of, [row[name] for row in rows]) for name, of in fields}
+    of_front = [row for row in rows if row["front"]]
     colour = arm_colours(sweep)
     names = colour["scale"]["domain"]
     if len(names) > len(theme.ARM_COLOURS):  # labels tell which is which
         greys = [theme.ARM_COLOURS[0], *[theme.GREY] * (len(names) - 1)]
         colour |= {"legend": None, "scale": {"domain": names, "range": greys}}
-    text = {"type": "text", "align": "left", "dx": 7, "fontSize": LINE - 2, "color": theme.INK}
+    text = {"type": "text", "fontSize": labels.LINE - 2, "color": theme.INK}
+    labelled = with_labels(rows)
+    words = {"text": {"field": "label", "type": "nominal"}}
     return {
         "width": PARETO_WIDTH,
         "height": PARETO_HEIGHT,
         "layer": [
             {
-                "data": {"values": rows(front(sweep, points))},
-                "mark": {"type": "line", "color": theme.GREY, "strokeWidth": 2},
-                "encoding": channels({"order": {"field": "x"}}),
+                "data": {"values": of_front},
+                "mark": {"type": "line", "color": FRONT, "strokeWidth": 2, "opacity": 0.6},
+                "encoding": both | {"order": {"field": "x"}},
             },
             {
-                "data": {"values": every},
+                "data": {"values": rows[::-1]},  # the first arm lies above the others
                 "mark": {"type": "point", "filled": True, "size": 60, "opacity": 0.8},
-                "encoding": channels({"color": colour}),
+                "encoding": both | {"color": colour},
             },
             {
-                "data": {"values": with_labels(sweep, points, every)},
-                "mark": text,
-                "encoding": channels({"text": {"field": "label", "type": "nominal"}}),
+                "data": {"values": of_front},
+                "mark": {
+                    "type": "point",
+                    "size": 150,
+                    "stroke": FRONT,
+                    "strokeWidth": 2.5,
+                    "opacity": 1,
+                },
+                "encoding": both,
             },
+            *(
+                {
+                    "data": {"values": [row for row in labelled if row["side"] == side]},
+                    "mark": text | how,
+                    "encoding": both | words,
+                }
+                for side, how in labels.SIDES.items()
+            ),
         ],
     }
 

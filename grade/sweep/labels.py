@@ -1,0 +1,84 @@
+"""Finds places for the labels of a picture's points: inside its frame, where they cover nothing."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+LETTER, LINE = 6, 12  # of a label, in pixels, as all figures here
+BESIDE, NEAR = 9, 4  # how near a label may come to the middle of a point: from its side, and else
+# Beside a point: how a label begins or ends there, as a mark of Vega-Lite has it.
+SIDES = {
+    "right": {"align": "left", "dx": 11, "dy": 0},
+    "left": {"align": "right", "dx": -11, "dy": 0},
+    "above": {"align": "left", "dx": 4, "dy": -LINE - 2},
+    "below": {"align": "right", "dx": -4, "dy": LINE + 2},
+    "above left": {"align": "right", "dx": -4, "dy": -LINE - 2},
+    "below right": {"align": "left", "dx": 4, "dy": LINE + 2},
+}
+Places = NDArray[np.float64]  # shape (points, 2): from the left and from above
+
+
+@dataclass(frozen=True)
+class Box:
+    """What a label covers."""
+
+    left: float
+    right: float
+    top: float
+    bottom: float
+
+    def covers(self, other: "Box") -> bool:
+        return (
+            self.left < other.right
+            and other.left < self.right
+            and self.top < other.bottom
+            and other.top < self.bottom
+        )
+
+    def count(self, points: Places, beside: float = NEAR) -> int:
+        """How many of the points it covers."""
+        x, y = points.T
+        inside = (x > self.left - beside) & (x < self.right + beside)
+        return int((inside & (y > self.top - NEAR) & (y < self.bottom + NEAR)).sum())
+
+    def within(self, width: float, height: float) -> bool:
+        return self.left >= 0 and self.right <= width and self.top >= 0 and self.bottom <= height
+
+
+def box(at: NDArray[np.float64], text: str, side: str) -> Box:
+    """What this text covers on a side of a point."""
+    how, length = SIDES[side], LETTER * len(text)
+    begin = at[0] + how["dx"] - (length if how["align"] == "right" else 0)
+    middle = at[1] + how["dy"]
+    return Box(begin, begin + length, middle - LINE / 2, middle + LINE / 2)
+
+
+@dataclass(frozen=True)
+class Label:
+    """A text beside the point at `at`. One that must be there may cover points."""
+
+    text: str
+    at: NDArray[np.float64]
+    must: bool
+
+
+def sides(labels: list[Label], line: Places, width: float, height: float) -> list[str]:
+    """The side of its point on which each label goes, those given first before others; "" for one
+    that has no room: in the frame, and beside the labels before it, the points and the line."""
+    points = np.array([label.at for label in labels])
+    taken: list[Box] = []
+    found = []
+    for label in labels:
+        boxes = {side: box(label.at, label.text, side) for side in SIDES}
+        covered = {
+            side: of.count(points, BESIDE) + of.count(line)
+            for side, of in boxes.items()
+            if of.within(width, height) and not any(map(of.covers, taken))
+        }
+        best = min(covered, key=covered.__getitem__, default="")
+        if best and covered[best] and not label.must:
+            best = ""
+        found.append(best)
+        taken += [boxes[best]] if best else []
+    return found
