@@ -4,6 +4,7 @@ from html import escape
 from pathlib import Path
 from string import Template
 
+from grade.measure import interval, metrics
 from grade.measure.files import write_whole
 from grade.measure.summary import aligned, number
 from grade.report import page, picture
@@ -15,6 +16,7 @@ from grade.twin.engine import twin_hash
 
 TEMPLATE = Path(__file__).with_name("page.html")
 BEST = 20  # points of the table
+SEED = "seed"
 SHOWN = 8  # of them on the terminal
 
 
@@ -35,14 +37,41 @@ def title(sweep: Sweep) -> str:
     return "The Pareto front" if len(sweep.objectives) > 1 else "The best points"
 
 
+def only_seeds(sweep: Sweep) -> bool:
+    """Whether the runs of a point differ in their seed alone."""
+    swept = {axis.name for axis in sweep.axes}
+    lists = sweep.maker.of.sweep.items()
+    return all(name == SEED or name in swept or len(values) == 1 for name, values in lists)
+
+
+def spread(sweep: Sweep, point: Measured, metric: str) -> str:
+    """The 95 % interval of a mean over seeds, in brackets, or ""."""
+    if not only_seeds(sweep) or metrics.over_runs(metric) != "mean":
+        return ""
+    found = interval.of_mean([row[metric] for row in point.rows])
+    return f" ({value(found.low)} to {value(found.high)})" if found else ""
+
+
+def about_runs(sweep: Sweep, points: list[Measured]) -> str:
+    """How many runs a point has, and what that says of intervals."""
+    most = max(len(point.rows) for point in points)
+    if most == 1:
+        return "1 run each, so no interval."
+    if not only_seeds(sweep):
+        return f"{most} runs each, which differ in more than the seed, so no interval."
+    if most < interval.LEAST:
+        return f"{most} runs each, too few for an interval."
+    return f"{most} runs each; in brackets are 95 % intervals of means."
+
+
 def table(sweep: Sweep, points: list[Measured]) -> list[list[str]]:
     """The rows of the table, with its head."""
-    metrics = [each.metric for each in sweep.objectives]
+    objectives = [each.metric for each in sweep.objectives]
     names = [axis.name for axis in sweep.axes]
-    rows = [["point", *names, *metrics]]
+    rows = [["point", *names, *objectives]]
     for point in best(sweep, points):
         told = [value(point.point[name]) for name in names]
-        said = [value(point.figures[name]) for name in metrics]
+        said = [value(point.figures[name]) + spread(sweep, point, name) for name in objectives]
         rows.append([str(point.number), *told, *said])
     return rows
 
@@ -52,7 +81,8 @@ def lines(sweep: Sweep, points: list[Measured]) -> list[str]:
     rows = table(sweep, points)
     shown = aligned(rows[: SHOWN + 1])
     more = len(rows) - 1 - SHOWN
-    return [f"{title(sweep)}:", *shown, *([f"and {more} more"] if more > 0 else [])]
+    told = [f"and {more} more"] if more > 0 else []
+    return [f"{title(sweep)}:", *shown, *told, about_runs(sweep, points)]
 
 
 def html_table(rows: list[list[str]]) -> str:
@@ -76,7 +106,8 @@ def write_page(
 ) -> Path:
     """Write the page. Returns its path."""
     figures = [figure(i, *found) for i, found in enumerate(surface.pictures(sweep, points), 1)]
-    told = f"{len(points)} points, {sum(len(point.rows) for point in points)} runs, HOW={sweep.how}"
+    runs = sum(len(point.rows) for point in points)
+    told = f"{len(points)} points, {runs} runs, HOW={sweep.how}. {about_runs(sweep, points)}"
     warnings = [f"{len(errors)} runs failed, and their points are missing."] if errors else []
     words = {
         "name": sweep.name,

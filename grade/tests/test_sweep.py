@@ -5,8 +5,9 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain, islice, product
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from grade.measure.known import known
 from grade.measure.load import load, opened
 from grade.measure.run import RunFailed
 from grade.measure.runner import OtherTree
-from grade.sweep import draw, journal, whole
+from grade.sweep import draw, journal, shown, whole
 from grade.sweep.journal import Journal, tree_hash
 from grade.sweep.make import check_tree, make_some, measuring
 from grade.sweep.over import BadSweep, Choice, Range, axes
@@ -346,6 +347,7 @@ def test_the_command_writes_a_table_and_a_page_that_loads_nothing(
     assert table.num_rows == 12
     assert b"make sweep" in table.schema.metadata[b"sluice"]
     page = paths[1].read_text()
+    assert "1 run each, so no interval" in said and "1 run each, so no interval" in page
     assert page.count("<figure>") == 3
     assert page.count("<svg") >= 3
     assert not re.search(r"<script|(?:src|href)=\"http", page)
@@ -361,6 +363,26 @@ def test_the_front_has_the_points_that_no_other_beats_and_all_of_equal_ones() ->
     both = [Objective("a", False), Objective("b", True)]
     sweep = Sweep("", Path(), "", "grid", 0, both, [], None)
     assert [point.number for point in whole.front(sweep, points)] == [0, 5, 1, 4]
+
+
+@pytest.mark.native
+def test_a_mean_over_seeds_has_its_interval_and_other_runs_have_none() -> None:
+    def told(**variables: list) -> tuple[str, str]:
+        """What the table has of a point with these runs, and what is said of it."""
+        lists = [dict(zip(variables, row, strict=True)) for row in product(*variables.values())]
+        rows = [{"read.mean_ms": 20 + i % 3, **row} for i, row in enumerate(lists)]
+        point = Measured(1, {"arm": "a"}, {"read.mean_ms": 21.0}, rows)
+        maker = SimpleNamespace(axes=AXES[:1], of=SimpleNamespace(sweep=variables))
+        sweep = Sweep("", Path(), "", "grid", 1, [Objective("read.mean_ms", False)], [], maker)
+        return shown.table(sweep, [point])[1][-1], shown.about_runs(sweep, [point])
+
+    assert told(seed=[1]) == ("21", "1 run each, so no interval.")
+    assert told(seed=[1, 2]) == ("21", "2 runs each, too few for an interval.")
+    several = "6 runs each, which differ in more than the seed, so no interval."
+    assert told(seed=[1, 2, 3], scale=[1, 2]) == ("21", several)
+    figure, said = told(seed=[1, 2, 3, 4, 5, 6])
+    assert re.fullmatch(r"21 \(20\.\d+ to 21\.\d+\)", figure)
+    assert said == "6 runs each; in brackets are 95 % intervals of means."
 
 
 @pytest.mark.native
