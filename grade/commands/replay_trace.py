@@ -17,6 +17,7 @@ import argparse
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from string import Template
 from types import ModuleType
@@ -70,6 +71,10 @@ HEADS = {
 }
 HITS = "hits, %"
 LATE = "job.trace.late_ms"
+NBUF = "nbuf"
+EVICTIONS, DIRTY_VICTIMS = "stat.bio.evictions", "stat.bio.dirty_victims"
+DIRTY, WROTE = "stat.bio.dirty", "job.trace.write_blocks"
+KEPT = (EVICTIONS, DIRTY_VICTIMS, DIRTY, WROTE)
 
 
 def drive_bytes(name: str) -> int:
@@ -234,7 +239,7 @@ def table(sweep: Sweep, points: list[Measured]) -> list[str]:
     return aligned(rows)
 
 
-def remark(points: list[Measured], loop: str, inflight: int = INFLIGHT["open"]) -> list[str]:
+def waits(points: list[Measured], loop: str, inflight: int) -> list[str]:
     """What to know of requests that had to wait for a process."""
     late = max(point.figures[LATE] for point in points)
     if loop != "open" or late < 1:
@@ -243,6 +248,50 @@ def remark(points: list[Measured], loop: str, inflight: int = INFLIGHT["open"]) 
         f"Up to {number(late)} ms of a response time is the wait for one of the {inflight} "
         "requests in flight to end: at times the trace comes faster than the drive serves it."
     ]
+
+
+def left_dirty(points: list[Measured]) -> list[str]:
+    """What to know of writes that a run has not made. The file system's own do not matter."""
+    most = max(point.figures[DIRTY] for point in points)
+    if most < 1 or not points[0].figures[WROTE]:
+        return []
+    return [
+        f"Up to {number(most)} blocks were still dirty at the end: their writes are not counted, "
+        "so a policy that writes late looks better than it is. A longer trace makes this less."
+    ]
+
+
+def unused(points: list[Measured], usual: int) -> list[str]:
+    """What to know of caches, of `usual` buffers unless a point says how many, that have room for
+    all blocks."""
+    gone: dict[int, float] = {}  # the fewest that a policy had to take out, by the size
+    for point in points:
+        size, of = point.point.get(NBUF, usual), point.figures
+        taken = of[EVICTIONS] + of[DIRTY_VICTIMS]
+        gone[size] = min(gone.get(size, taken), taken)
+    sizes = " or ".join(number(size) for size, taken in gone.items() if not taken)
+    if not sizes:
+        return []
+    return [
+        f"With {sizes} buffers no block had to give way, so replacement policies cannot differ: "
+        "give a smaller cache, as CACHE=25, in percent of the blocks that the trace reads."
+    ]
+
+
+def usual_buffers(sweep: Sweep) -> int:
+    """How many buffers the experiment has unless the sweep says."""
+    return sweep.maker.of.raw["machine"][NBUF]
+
+
+def in_use(sweep: Sweep) -> str:
+    """Which policies are the usual ones, and how large the cache is if the table does not say."""
+    policies = known().defaults | sweep.maker.of.raw["policies"]
+    told = [f"{kind}={name}" for kind, name in policies.items() if kind != PLACE]
+    axis = next((axis for axis in sweep.axes if axis.name == NBUF), None)
+    sizes = axis.grid() if axis else [usual_buffers(sweep)]
+    if len(sizes) == 1:
+        told.append(f"and a cache of {number(sizes[0])} buffers of 4 KiB")
+    return f"Usual, where no other is named: {', '.join(told)}."
 
 
 def in_words(error: object) -> str:
@@ -258,12 +307,18 @@ def do(choice: argparse.Namespace) -> bool:
     choice.name, choice.over = str(path), over(choice)
     choice.size, choice.how, choice.points = "full", "grid", None
     sweep = whole.asked(choice.name, choice.over, want=choice.metrics)
+    sweep = replace(sweep, columns=list(dict.fromkeys([*sweep.columns, *KEPT])))
     print(f"experiment: {path}")
 
-    def show(points: list[Measured]) -> list[str]:
-        return [*table(sweep, points), *remark(points, choice.loop, choice.inflight), ""]
+    def remarks(points: list[Measured]) -> list[str]:
+        return [
+            in_use(sweep),
+            *unused(points, usual_buffers(sweep)),
+            *left_dirty(points),
+            *waits(points, choice.loop, choice.inflight),
+        ]
 
-    return sweeps.done(sweep, choice, show)
+    return sweeps.done(sweep, choice, lambda points: table(sweep, points), remarks)
 
 
 def main() -> int:

@@ -27,6 +27,7 @@ from grade.sweep.make import measuring
 from grade.sweep.over import BadSweep
 from grade.sweep.whole import Measured, Sweep
 
+Lines = Callable[[list[Measured]], list[str]]
 MOST_ERRORS = 5  # that are printed
 
 
@@ -64,10 +65,12 @@ def make(sweep: Sweep, choice: argparse.Namespace) -> tuple[list[Measured], list
 def done(
     sweep: Sweep,
     choice: argparse.Namespace,
-    show: Callable[[list[Measured]], list[str]] = lambda points: [],
+    show: Lines = lambda points: [],
+    remarks: Lines = lambda points: [],
 ) -> bool:
     """Make a sweep, write its files, and print its best points, after the lines that `show` makes
-    of all points. Returns true if all runs were made."""
+    of all points and what `remarks` says of them, which the page says, too. Returns true if all
+    runs were made."""
     points, errors = make(sweep, choice)
     for error in errors[:MOST_ERRORS]:
         print(f"FAILED {error}", file=sys.stderr)
@@ -80,9 +83,11 @@ def done(
     rows = [row for point in points for row in point.rows]
     about = {"command": command, "twin": tree_hash()}
     write_table(folder / "results.parquet", rows, about)
-    path = shown.write_page(sweep, points, errors, command, folder)
-    table = f"table: {folder / 'results.parquet'}"
-    print("\n".join([*show(points), *shown.lines(sweep, points), table, f"page:  {path}"]))
+    said = remarks(points)
+    path = shown.write_page(sweep, points, errors, said, command, folder)
+    above = [*show(points), *said]
+    files = [f"table: {folder / 'results.parquet'}", f"page:  {path}"]
+    print("\n".join([*above, *([""] if above else []), *shown.lines(sweep, points), *files]))
     return not errors
 
 

@@ -101,8 +101,18 @@ def figure(number: int, head: str, about: str, spec: dict) -> str:
     )
 
 
+def paragraphs(kind: str, lines: list[str]) -> str:
+    """Lines of the page, a paragraph each."""
+    return "".join(f'<p class="{kind}">{escape(line)}</p>' for line in lines)
+
+
 def write_page(
-    sweep: Sweep, points: list[Measured], errors: list[str], command: str, folder: Path
+    sweep: Sweep,
+    points: list[Measured],
+    errors: list[str],
+    remarks: list[str],
+    command: str,
+    folder: Path,
 ) -> Path:
     """Write the page. Returns its path."""
     figures = [figure(i, *found) for i, found in enumerate(surface.pictures(sweep, points), 1)]
@@ -119,7 +129,8 @@ def write_page(
     }
     parts = {
         "head": head(sweep.name, page.style(), PICTURES),
-        "warnings": "".join(f'<p class="warning">{escape(line)}</p>' for line in warnings),
+        "remarks": paragraphs("about", remarks),
+        "warnings": paragraphs("warning", warnings),
         "figures": "\n".join(figures),
         "table": html_table(table(sweep, points)),
     }

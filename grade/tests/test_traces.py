@@ -1097,11 +1097,62 @@ def test_the_table_of_make_trace_has_the_best_first_and_hits_in_percent() -> Non
     _, first, second = replay_trace.table(sweep, points)
     assert re.match(r"better +7 .* 75\.0 ", first)
     assert re.match(r"worse +7 .* 50\.0 ", second)
-    assert "wait for one of the 64 requests" in replay_trace.remark(points, "open")[0]
-    assert "Up to 3" in replay_trace.remark(points, "open")[0]
-    assert replay_trace.remark(points, "closed") == []
-    points[0].figures[replay_trace.LATE] = points[1].figures[replay_trace.LATE] = 0.5
-    assert replay_trace.remark(points, "open") == []
+
+
+@pytest.mark.native
+def test_waits_for_a_process_are_told_of_an_open_loop() -> None:
+    def told(late_ms: float, loop: str = "open") -> list[str]:
+        points = [SimpleNamespace(figures={replay_trace.LATE: ms}) for ms in (0, late_ms)]
+        return replay_trace.waits(points, loop, 64)
+
+    assert told(3)[0].startswith("Up to 3 ms of a response time is the wait for one of the 64")
+    assert told(3, "closed") == told(0.5) == []
+
+
+@pytest.mark.native
+def test_dirty_blocks_at_the_end_are_told_with_the_most_of_a_run() -> None:
+    def told(*dirty: float, wrote: int = 9999) -> list[str]:
+        named = (replay_trace.DIRTY, replay_trace.WROTE)
+        figures = [dict(zip(named, (left, wrote), strict=True)) for left in dirty]
+        return replay_trace.left_dirty([SimpleNamespace(figures=of) for of in figures])
+
+    (said,) = told(0, 1234, 5)
+    assert said.startswith("Up to 1,234 blocks were still dirty at the end: their writes are not")
+    assert told(0) == told(1, wrote=0) == []
+
+
+@pytest.mark.native
+def test_a_cache_in_which_no_block_gives_way_is_told_with_its_size() -> None:
+    def told(rows: list[tuple[int, int]]) -> list[str]:
+        """Of points with so many buffers, in which so many blocks gave way."""
+        named = (replay_trace.EVICTIONS, replay_trace.DIRTY_VICTIMS)
+        points = [
+            SimpleNamespace(point={"nbuf": n}, figures=dict.fromkeys(named, gone))
+            for n, gone in rows
+        ]
+        return replay_trace.unused(points, 4096)
+
+    (said,) = told([(64, 9), (2000, 0), (2000, 3)])
+    assert said.startswith("With 2,000 buffers no block had to give way, so replacement policies")
+    assert "CACHE=" in said
+    assert told([(64, 1), (2000, 3)]) == []
+
+
+@ON_TWIN
+def test_make_trace_says_what_is_usual_and_what_to_know_of_its_figures(
+    asked, tmp_path, capsys
+) -> None:
+    assert replay_trace.do(asked(policies="replace=lru|arc, write=delayed|through", count=60))
+    said = capsys.readouterr().out
+    page = Path(re.search(r"^page:  (.*)$", said, re.M)[1]).read_text()
+    for words in (
+        "Usual, where no other is named: update=aipu, write=delayed, sched=clook, replace=lru, "
+        "prefetch=none, and a cache of 4,096 buffers of 4 KiB.",
+        "With 4,096 buffers no block had to give way",
+        "1 run each, so no interval.",
+    ):
+        assert words in said and words in page
+    assert re.search(r"^Up to \d+ blocks were still dirty at the end", said, re.M)
 
 
 def test_make_trace_speaks_of_its_own_variables(asked, capsys, monkeypatch) -> None:
