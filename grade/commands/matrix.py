@@ -32,8 +32,6 @@ from math import log2
 from pathlib import Path
 from statistics import mean
 
-import numpy as np
-
 from grade.commands import replay_trace
 from grade.commands import sweep as sweeps
 from grade.host.interrupt import stoppable
@@ -50,16 +48,14 @@ from grade.report import picture, theme
 from grade.sweep import whole
 from grade.sweep.journal import FOLDER
 from grade.sweep.over import BadSweep
+from grade.sweep.sizes import buffers
 from grade.sweep.whole import Measured
-from grade.traces import read
 from grade.traces.bad import BadTraceFile
 from grade.traces.fit import PACK
 
-KIND = "replace"
+KIND, NBUF = "replace", "nbuf"
 CACHE = "10, 25, 50"
 OUT = BUILD / "matrix"
-BLOCK = 4096
-LEAST_BUFFERS = 64  # the kernel refuses less
 NOT_VARIED = ("arm", "seed")
 DISK_READS = ("hist.disk0.read_response.count", "hist.disk1.read_response.count")
 AHEAD = "stat.bio.ahead"
@@ -134,34 +130,6 @@ def expect_unvaried(text: str) -> None:
         raise BadSweep(f"WITH: {KIND}: all of its policies are tried in any case")
 
 
-def shares(text: str) -> list[float]:
-    """The percentages of CACHE=. Raises BadSweep."""
-    words = [word.strip() for word in text.split(",")]
-    if not all(re.fullmatch(r"\d+(\.\d+)?", word) and 0 < float(word) <= 100 for word in words):
-        raise BadSweep(f"CACHE={text}: must be percentages, as 10, 25, 50")
-    return [float(word) for word in words]
-
-
-def blocks_read(requests: np.ndarray) -> int:
-    """How many different blocks a trace reads."""
-    reads = requests[requests["write"] == 0]
-    if not len(reads):
-        return 0
-    first, last = reads["offset"] // BLOCK, (reads["offset"] + reads["bytes"] - 1) // BLOCK
-    most = int((last - first).max()) + 1
-    parts = [(first + i)[first + i <= last] for i in range(most)]
-    return len(np.unique(np.concatenate(parts)))
-
-
-def buffers(path: Path, choice: argparse.Namespace) -> list[int]:
-    """The caches that a trace is tried with, as numbers of buffers. Raises BadSweep."""
-    there = blocks_read(read.read(path, count=choice.count))
-    if not there:
-        raise BadSweep(f"{path.name}: reads nothing, so no cache can help it")
-    found = [max(LEAST_BUFFERS, round(there * share / 100)) for share in shares(choice.cache)]
-    return list(dict.fromkeys(found))
-
-
 @dataclass(frozen=True)
 class Load:
     """A trace or an experiment, and how its runs tell what reads came to."""
@@ -200,9 +168,9 @@ def of_trace(name: str, path: Path, choice: argparse.Namespace) -> Load:
     asked = {"file": str(path), "format": "", "scale": "1", "drive": choice.drive, "fit": PACK}
     asked |= {"count": choice.count, "loop": "closed", "inflight": 1}
     written = replay_trace.write_experiment(argparse.Namespace(**asked))
-    sizes = "|".join(map(str, buffers(path, choice)))
+    sizes = "|".join(map(str, buffers(path, "", choice.count, choice.cache)))
     arm = f"arm={replay_trace.USUAL}"
-    over = ", ".join(filter(None, [arm, policies(), f"nbuf={sizes}", choice.others]))
+    over = ", ".join(filter(None, [arm, policies(), f"{NBUF}={sizes}", choice.others]))
     sweep = whole.asked(str(written), over, want=wanted(*TRACE_BLOCKS, TRACE_MS))
     return Load(name, sweep, TRACE_MS, lambda row: sum(row[blocks] for blocks in TRACE_BLOCKS))
 
@@ -235,12 +203,15 @@ def policies_of(row: dict) -> str:
 
 
 def varied(row: dict, sweep: whole.Sweep) -> str:
-    """What tells a setting of a sweep from its others, in words."""
+    """The size of the cache, as far as it is a number, and what else tells a setting of a sweep
+    from its others, in words."""
     lists = {axis.name: axis.grid() for axis in sweep.axes} | sweep.maker.of.sweep
     names = (name for name, values in lists.items() if len(values) > 1)
     told = {n: row[n] for n in names if n not in (*NOT_VARIED, *known().policies)}
+    size = row.get(NBUF, sweep.maker.of.raw["machine"].get(NBUF))
+    told |= {NBUF: size} if isinstance(size, int) else {}
     return ", ".join(
-        f"{value} buffers" if name == "nbuf" else f"{name} {value}" for name, value in told.items()
+        f"{value} buffers" if name == NBUF else f"{name} {value}" for name, value in told.items()
     )
 
 

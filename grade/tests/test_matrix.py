@@ -14,6 +14,7 @@ from grade.commands.matrix import Cell, Setting
 from grade.host.paths import ROOT
 from grade.measure.known import known
 from grade.measure.schema import BadExperiment
+from grade.sweep import sizes
 from grade.sweep.over import BadSweep
 from grade.tests.test_traces import ON_TWIN
 from grade.traces.bad import BadTraceFile
@@ -64,9 +65,9 @@ def test_the_quickest_policy_does_not_lose_if_it_is_among_those_that_miss_least(
 @pytest.mark.native
 def test_blocks_that_a_trace_reads_are_counted_once() -> None:
     requests = table([(0, 0, 4096, 0), (0, 2048, 4096, 0), (0, 1 << 20, 1, 0), (0, 9 << 20, 9, 1)])
-    assert matrix.blocks_read(requests) == 3
-    assert matrix.blocks_read(requests[3:]) == 0
-    assert matrix.blocks_read(np.concatenate([requests, requests])) == 3
+    assert sizes.blocks_read(requests) == 3
+    assert sizes.blocks_read(requests[3:]) == 0
+    assert sizes.blocks_read(np.concatenate([requests, requests])) == 3
 
 
 @pytest.fixture
@@ -234,7 +235,31 @@ def test_what_it_cannot_do_is_refused(asked, given: dict, why: str) -> None:
 @pytest.mark.parametrize("cache", ["0", "101", "ten", "10;20", ""])
 def test_a_wrong_share_is_refused(cache: str) -> None:
     with pytest.raises(BadSweep, match=re.escape(f"CACHE={cache}: must be percentages")):
-        matrix.shares(cache)
+        sizes.shares(cache)
+
+
+def test_a_cache_below_the_least_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "round.trace"
+    path.write_text("".join(f"{i}\n" for i in range(150)) + "*\n7\n")
+    assert sizes.buffers(path, "", None, "11, 50, 100") == [16, 75, 150]
+    why = "CACHE=50, 10: 10 % of the 150 blocks that round.trace reads are 15 buffers, and the "
+    with pytest.raises(BadSweep, match=why + "kernel needs 16"):
+        sizes.buffers(path, "", None, "50, 10")
+
+
+@ON_TWIN
+@pytest.mark.usefixtures("lru")
+def test_a_setting_always_has_the_size_of_the_cache(asked, tmp_path: Path) -> None:
+    """Also if there is one size only, and of an experiment, which has its own."""
+    path = tmp_path / "round.trace"
+    path.write_text("".join(f"{i}\n" for i in range(150)) + "*\n7\n")
+    two = tmp_path / "two.toml"
+    two.write_text(TWO_READERS.replace("\\\n", ""))
+    assert matrix.do(asked(traces=str(path), name=str(two), cache="20"))
+    found = matrix.restored((tmp_path / "out/matrix.json").read_text())
+    assert [one.varied for one in found] == ["30 buffers", "128 buffers"]
+    table = (tmp_path / "out/matrix.md").read_text()
+    assert "| round | 30 buffers |" in table and "| two | 128 buffers |" in table
 
 
 @pytest.mark.native

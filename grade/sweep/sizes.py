@@ -1,0 +1,49 @@
+"""CACHE=: sizes of the cache for a trace, in percent of the blocks that it reads."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from grade.measure.schema import MACHINE
+from grade.measure.summary import number
+from grade.sweep.over import BadSweep
+from grade.traces import read
+
+BLOCK = 4096
+LEAST = MACHINE["nbuf"].low  # buffers that the kernel needs
+
+
+def shares(text: str) -> list[float]:
+    """The percentages of CACHE=. Raises BadSweep."""
+    words = [word.strip() for word in text.split(",")]
+    if not all(re.fullmatch(r"\d+(\.\d+)?", word) and 0 < float(word) <= 100 for word in words):
+        raise BadSweep(f"CACHE={text}: must be percentages, as 10, 25, 50")
+    return [float(word) for word in words]
+
+
+def blocks_read(requests: np.ndarray) -> int:
+    """How many different blocks a trace reads."""
+    reads = requests[requests["write"] == 0]
+    if not len(reads):
+        return 0
+    first, last = reads["offset"] // BLOCK, (reads["offset"] + reads["bytes"] - 1) // BLOCK
+    most = int((last - first).max()) + 1
+    parts = [(first + i)[first + i <= last] for i in range(most)]
+    return len(np.unique(np.concatenate(parts)))
+
+
+def buffers(path: Path, format: str, count: int | None, cache: str) -> list[int]:
+    """The caches that a trace is tried with, as numbers of buffers. Raises BadSweep."""
+    wanted = shares(cache)
+    there = blocks_read(read.read(path, format, count))
+    if not there:
+        raise BadSweep(f"{path.name}: reads nothing, so no cache can help it")
+    found = {share: round(there * share / 100) for share in wanted}
+    for share, size in found.items():
+        if size < LEAST:
+            raise BadSweep(
+                f"CACHE={cache}: {share:g} % of the {number(there)} blocks that {path.name} reads "
+                f"are {size} buffers, and the kernel needs {LEAST}: give a larger share"
+            )
+    return list(dict.fromkeys(found.values()))
