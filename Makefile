@@ -577,9 +577,9 @@ sweep: all twin build/native/drive_replay_tool ## measure an experiment over any
 	    $(call option,how,HOW) $(call option,points,POINTS) $(call option,metrics,METRICS) \
 	    $(call option,scheduler,SCHEDULER) $(call operand,E)
 
-trace: all twin build/native/drive_replay_tool ## replay a trace of a real disk under many policies, by the twin, and draw their Pareto front (FILE=trace FORMAT= POLICIES='replace=lru|arc, sched=clook|sluice' DRIVE= SCALE=times as fast COUNT=requests FIT=pack or fold LOOP=closed INFLIGHT= METRICS= JOBS= SCHEDULER=)
+trace: all twin build/native/drive_replay_tool ## replay a trace of a real disk under many policies, by the twin, and draw their Pareto front (FILE=trace FORMAT= POLICIES='replace=lru|arc, sched=clook|sluice' CACHE='10, 25' percent of its blocks DRIVE= SCALE=times as fast COUNT=requests FIT=pack or fold LOOP=closed INFLIGHT= METRICS= JOBS= SCHEDULER=)
 	@$(RUN) grade.commands.replay_trace --jobs $(JOBS) --file=$(call quoted,FILE) $(call option,format,FORMAT) \
-	    $(call option,policies,POLICIES) $(call option,drive,DRIVE) $(call option,scale,SCALE) $(call option,count,COUNT) \
+	    $(call option,policies,POLICIES) $(call option,cache,CACHE) $(call option,drive,DRIVE) $(call option,scale,SCALE) $(call option,count,COUNT) \
 	    $(call option,fit,FIT) $(call option,loop,LOOP) $(call option,inflight,INFLIGHT) $(call option,metrics,METRICS) $(call option,scheduler,SCHEDULER)
 
 matrix: all twin build/native/drive_replay_tool ## where does the replacement policy with the fewest misses lose in milliseconds? (TRACES='files' E=experiments CACHE='10, 25, 50' percent of a trace's blocks WITH='prefetch=none|ondemand' DRIVE= COUNT=requests OUT=folder JOBS= SCHEDULER=)

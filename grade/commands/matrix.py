@@ -208,7 +208,7 @@ def varied(row: dict, sweep: whole.Sweep) -> str:
     lists = {axis.name: axis.grid() for axis in sweep.axes} | sweep.maker.of.sweep
     names = (name for name, values in lists.items() if len(values) > 1)
     told = {n: row[n] for n in names if n not in (*NOT_VARIED, *known().policies)}
-    size = row.get(NBUF, sweep.maker.of.raw["machine"].get(NBUF))
+    size = row.get(NBUF, sweep.maker.of.raw.get("machine", {}).get(NBUF))
     told |= {NBUF: size} if isinstance(size, int) else {}
     return ", ".join(
         f"{value} buffers" if name == NBUF else f"{name} {value}" for name, value in told.items()

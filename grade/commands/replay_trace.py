@@ -2,10 +2,12 @@
 
 FILE= is a trace of any format that grade/traces/formats has; FORMAT= names it if the file does not
 tell. POLICIES= are the policies to try, each with each, as 'replace=lru|arc, sched=clook|sluice'.
-Without it every policy is tried in the place of the usual one of its kind. DRIVE= is the drive, and
-FIT= what happens if the trace reaches beyond it. COUNT= takes the first requests only, SCALE= makes
-them come faster, and LOOP=closed leaves their times out. At most INFLIGHT= are under way at once.
-If the format has no times, the loop is closed, and one request comes when the one before is done.
+Without it every policy is tried in the place of the usual one of its kind. CACHE= are sizes of the
+cache, in percent of the blocks that the trace reads; without it the cache has 4,096 buffers. DRIVE=
+is the drive, and FIT= what happens if the trace reaches beyond it. COUNT= takes the first requests
+only, SCALE= makes them come faster, and LOOP=closed leaves their times out. At most INFLIGHT= are
+under way at once. If the format has no times, the loop is closed, and one request comes when the
+one before is done.
 
 It writes an experiment in build/traces, and makes a sweep of it (grade/sweep): so what was
 measured is not measured again, and the results are a table in Parquet and a page with the Pareto
@@ -35,6 +37,7 @@ from grade.measure.summary import aligned, number
 from grade.sweep import whole
 from grade.sweep.journal import FOLDER
 from grade.sweep.over import BadSweep, expect_one_of
+from grade.sweep.sizes import buffers
 from grade.sweep.whole import Measured, Sweep
 from grade.traces import read
 from grade.traces.bad import BadTraceFile
@@ -185,11 +188,16 @@ def expect_count(count: int | None) -> None:
         raise BadSweep(f"COUNT={count}: must be 1 or more")
 
 
+def path_of(choice: argparse.Namespace) -> Path:
+    """The trace's file."""
+    return Path(choice.file).expanduser().resolve()
+
+
 def write_experiment(choice: argparse.Namespace) -> Path:
     """Write the experiment's file. Returns its path. Raises BadTraceFile and BadSweep."""
     if not choice.file:
         raise BadSweep("\n".join(["FILE: give a trace, of one of these formats:", *read.lines()]))
-    path = Path(choice.file).expanduser().resolve()
+    path = path_of(choice)
     expect_one_of("FIT=", choice.fit, list(WAYS))
     if choice.loop:
         expect_one_of("LOOP=", choice.loop, list(LOOPS))
@@ -219,9 +227,11 @@ def expect_no_place(text: str, name: str = "POLICIES") -> None:
 def over(choice: argparse.Namespace) -> str:
     """What the sweep goes over. Raises BadSweep."""
     expect_no_place(choice.policies)
-    if choice.policies:
-        return f"arm={USUAL}, {choice.policies}"
-    return f"arm={'|'.join(arms())}"
+    items = [f"arm={USUAL}", choice.policies] if choice.policies else [f"arm={'|'.join(arms())}"]
+    if choice.cache:
+        sizes = buffers(path_of(choice), choice.format, choice.count, choice.cache)
+        items.append(f"{NBUF}={'|'.join(map(str, sizes))}")
+    return ", ".join(items)
 
 
 def shown_value(point: Measured, metric: str) -> str:
@@ -327,6 +337,7 @@ def main() -> int:
     options.add_argument("--file", default="", help="a trace")
     options.add_argument("--format", default="", help="its format")
     options.add_argument("--policies", default="", help="policies to try, each with each")
+    options.add_argument("--cache", default="", help="percent of the blocks that the trace reads")
     options.add_argument("--drive", default=DRIVE, help="the drive")
     options.add_argument("--scale", default="1", help="how many times as fast it comes")
     options.add_argument("--count", type=int, help="requests, from the first on")

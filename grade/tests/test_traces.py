@@ -949,7 +949,7 @@ def asked(traced: Path, tmp_path: Path, monkeypatch) -> Callable[..., SimpleName
     def choice(**given: object) -> SimpleNamespace:
         usual = {"format": "", "policies": "", "drive": "cheetah4lp", "scale": "1", "count": None}
         usual |= {"fit": "refuse", "loop": "open", "metrics": replay_trace.METRICS, "jobs": 1}
-        usual |= {"inflight": None}
+        usual |= {"inflight": None, "cache": ""}
         usual |= {"file": str(tmp_path / "mine.requests"), "scheduler": "", "folder": tmp_path}
         return SimpleNamespace(**usual | given)
 
@@ -998,6 +998,7 @@ def test_traces_of_different_paths_are_different_experiments_and_have_their_name
         ({"count": 0}, "COUNT=0: must be 1 or more"),
         ({"count": -1}, "COUNT=-1: must be 1 or more"),
         ({"scale": "0"}, "SCALE=0: must be a number above 0"),
+        ({"cache": "0.1"}, "CACHE=0.1: 0.1 % of the"),
         ({"policies": "replace=lur"}, 'OVER: replace=lur: unknown replace policy "lur"'),
         ({"policies": "sched=sstf, place=eager"}, "POLICIES: place: does nothing here, because"),
         ({"metrics": "trace.mean"}, "METRICS: trace.mean"),
@@ -1153,6 +1154,17 @@ def test_make_trace_says_what_is_usual_and_what_to_know_of_its_figures(
     ):
         assert words in said and words in page
     assert re.search(r"^Up to \d+ blocks were still dirty at the end", said, re.M)
+
+
+@pytest.mark.native
+def test_the_cache_may_be_a_part_of_the_blocks_that_are_read(asked, tmp_path: Path) -> None:
+    path = tmp_path / "cs.trace"
+    path.write_text("".join(f"{i}\n" for i in range(200)) + "*\n7\n")
+    given = {"file": str(path), "policies": "replace=lru|arc"}
+    assert replay_trace.over(asked(**given)) == "arm=usual, replace=lru|arc"
+    over = replay_trace.over(asked(**given, cache="10, 50"))
+    assert over == "arm=usual, replace=lru|arc, nbuf=20|100"
+    assert replay_trace.over(asked(file=str(path), cache="25")).endswith(", nbuf=50")
 
 
 def test_make_trace_speaks_of_its_own_variables(asked, capsys, monkeypatch) -> None:
