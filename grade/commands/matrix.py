@@ -386,6 +386,11 @@ def do(choice: argparse.Namespace) -> bool:
     return not failed
 
 
+def in_words(error: object) -> str:
+    """What was wrong, as it is typed here."""
+    return replay_trace.in_words(error, "WITH")
+
+
 def main() -> int:
     """Run the command. Returns its exit status."""
     options = argparse.ArgumentParser(prog="make matrix", description=__doc__)
@@ -399,7 +404,7 @@ def main() -> int:
     commandline.add_workers(options)
     commandline.add_folder(options, FOLDER)
     choice = options.parse_args()
-    return commandline.status(lambda: do(choice), (BadTraceFile, BadSweep), replay_trace.in_words)
+    return commandline.status(lambda: do(choice), (BadTraceFile, BadSweep), in_words)
 
 
 if __name__ == "__main__":

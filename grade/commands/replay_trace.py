@@ -304,10 +304,11 @@ def in_use(sweep: Sweep) -> str:
     return f"Usual, where no other is named: {', '.join(told)}."
 
 
-def in_words(error: object) -> str:
-    """What was wrong, as it is typed here: the experiment's file is our own, and so is OVER=."""
+def in_words(error: object, given: str = "POLICIES") -> str:
+    """What was wrong, as it is typed here: the experiment's file is our own, and so is OVER=, of
+    which `given` is a part."""
     said = re.sub(r"^\S+\.toml:\d+: ", "", str(error), flags=re.M)
-    said = re.sub(r"^OVER: ", "POLICIES: ", said)
+    said = re.sub(r"^OVER: ", f"{given}: ", said)
     return said.replace("fit = ", "FIT=").replace(" scale = ", " SCALE=")
 
 

@@ -232,6 +232,17 @@ def test_what_it_cannot_do_is_refused(asked, given: dict, why: str) -> None:
         matrix.do(asked(**given))
 
 
+def test_make_matrix_speaks_of_its_own_variables(tmp_path: Path, capsys, monkeypatch) -> None:
+    """Not of OVER=, nor of a variable that make trace has."""
+    path = tmp_path / "round.trace"
+    path.write_text("".join(f"{i}\n" for i in range(200)) + "*\n7\n")
+    words = ["matrix", "--traces", str(path), "--with", "prefetch=foo"]
+    monkeypatch.setattr("sys.argv", words)
+    monkeypatch.setattr(replay_trace, "EXPERIMENTS", tmp_path / "written")
+    assert matrix.main() == 2
+    assert capsys.readouterr().err.startswith('WITH: prefetch=foo: unknown prefetch policy "foo"')
+
+
 @pytest.mark.parametrize("cache", ["0", "101", "ten", "10;20", ""])
 def test_a_wrong_share_is_refused(cache: str) -> None:
     with pytest.raises(BadSweep, match=re.escape(f"CACHE={cache}: must be percentages")):
