@@ -63,6 +63,14 @@ def test_the_quickest_policy_does_not_lose_if_it_is_among_those_that_miss_least(
 
 
 @pytest.mark.native
+def test_hits_below_0_are_explained_in_the_text() -> None:
+    below = setting(Cell("a", [0.2], [1.0], NONE), Cell("b", [1.2], [1.5], NONE))
+    above = setting(Cell("a", [0.2], [1.0], NONE), Cell("b", [1.0], [1.5], NONE))
+    assert "Hits are below 0 where" in matrix.summed_up([above, below])
+    assert "below 0" not in matrix.summed_up([above])
+
+
+@pytest.mark.native
 def test_blocks_that_a_trace_reads_are_counted_once() -> None:
     requests = table([(0, 0, 4096, 0), (0, 2048, 4096, 0), (0, 1 << 20, 1, 0), (0, 9 << 20, 9, 1)])
     assert sizes.blocks_read(requests) == 3
