@@ -1,6 +1,8 @@
 """The experiments that a word means: a name, the beginning of names, a file, or a folder."""
 
 import difflib
+import fnmatch
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,20 +15,52 @@ ALL = "all"
 DEFAULT = "mogul-4.1"  # the beginning of the names that are run if none is given
 
 
+def there(path: Path, is_one: Callable[[Path], bool]) -> bool:
+    """Whether a path is there and is a file, or a folder. No path is there that is too long."""
+    try:
+        return is_one(path)
+    except OSError:
+        return False
+
+
 def named(name: str) -> list[Path]:
-    """The files that a word means: a path, a folder with its `/`, or the beginning of names."""
+    """The files that a word means: a path, a folder with its `/`, or the beginning of names. Raises
+    BadExperiment if there is none."""
+    if name == ALL:
+        return sorted(EXPERIMENTS.glob("*.toml"))
+    if name.endswith("/"):
+        return in_folder(name)
     if name.endswith(".toml"):
+        if not there(Path(name), Path.is_file):
+            raise BadExperiment(f"E={name}: there is no such file")
         return [Path(name)]
-    if name == ALL or name.endswith("/"):
-        return sorted((EXPERIMENTS if name == ALL else Path(name)).glob("*.toml"))
     exact = EXPERIMENTS / f"{name}.toml"
-    found = [exact] if exact.exists() else sorted(EXPERIMENTS.glob(f"{name}*.toml"))
+    return [exact] if there(exact, Path.is_file) else beginning_so(name)
+
+
+def in_folder(name: str) -> list[Path]:
+    """The experiments in a folder. Raises BadExperiment if there is none."""
+    if not there(Path(name), Path.is_dir):
+        raise BadExperiment(f"E={name}: there is no such folder")
+    found = sorted(Path(name).glob("*.toml"))
     if not found:
-        names = [path.stem for path in sorted(EXPERIMENTS.glob("*.toml"))]
-        near = difflib.get_close_matches(name, names, 1)
-        meant = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(names)}"
-        raise BadExperiment(f"E={name}: there is no such experiment; {meant}")
+        raise BadExperiment(f"E={name}: there is no .toml file in this folder")
     return found
+
+
+def beginning_so(name: str) -> list[Path]:
+    """The experiments whose names begin so. Raises BadExperiment if there is none."""
+    every = {path.stem: path for path in sorted(EXPERIMENTS.glob("*.toml"))}
+    found = fnmatch.filter(every, f"{name}*")
+    if found:
+        return [every[each] for each in found]
+    if there(Path(name), Path.is_dir):
+        raise BadExperiment(f"E={name}: this is a folder; E={name}/ means the experiments in it")
+    if there(Path(name), Path.is_file):
+        raise BadExperiment(f"E={name}: an experiment's file has a name that ends in .toml")
+    near = difflib.get_close_matches(name, every, 1)
+    meant = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(every)}"
+    raise BadExperiment(f"E={name}: there is no such experiment; {meant}")
 
 
 def chosen(name: str, size: str | None, policy: str = "") -> list[Experiment]:

@@ -21,7 +21,7 @@ from grade.machine.image import Content
 from grade.machine.trace import Event
 from grade.measure import files, findings, metrics, result, runner, series, summary
 from grade.measure import run as runs
-from grade.measure.choose import EXPERIMENTS, on_twin
+from grade.measure.choose import EXPERIMENTS, named, on_twin
 from grade.measure.known import known
 from grade.measure.load import load
 from grade.measure.locate import Lines
@@ -193,6 +193,52 @@ def test_a_wrong_file_is_refused_with_line_and_meaning(small: Path, old, new, sa
         load(small)
     [problem] = [text for text in str(refused.value).splitlines() if said in text]
     assert problem.startswith(f"{small}:{line}: "), problem
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("FOLDER", "this is a folder; E=FOLDER/ means the experiments in it"),
+        ("FOLDER/none.toml", "there is no such file"),
+        ("FOLDER/none/", "there is no such folder"),
+        ("FOLDER/empty/", "there is no .toml file in this folder"),
+        ("FOLDER/notes", "an experiment's file has a name that ends in .toml"),
+        ("FOLDER/none", "there is no such experiment; there are awol-mixed, "),
+        ("FOLDER/folder.toml", "there is no such file"),
+        ("/**", "there is no such experiment; there are awol-mixed, "),
+        ("x" * 300, "there is no such experiment; there are awol-mixed, "),
+        ("x" * 300 + ".toml", "there is no such file"),
+    ],
+)
+def test_a_word_that_means_no_experiment_is_refused_in_one_line(tmp_path: Path, word, said):
+    for name in ("empty", "folder.toml"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "notes").write_text("notes")
+    word, said = (text.replace("FOLDER", str(tmp_path)) for text in (word, said))
+    with pytest.raises(BadExperiment) as refused:
+        named(word)
+    assert str(refused.value).startswith(f"E={word}: {said}")
+    assert "\n" not in str(refused.value)
+
+
+def test_the_beginning_of_names_may_have_stars():
+    assert [path.stem for path in named("mogul-4.1-*st")] == ["mogul-4.1-fast"]
+
+
+def test_a_file_that_is_no_text_is_refused_in_one_line(tmp_path: Path):
+    (tmp_path / "picture.toml").write_bytes(b"\x89PNG")
+    with pytest.raises(BadExperiment, match=r"^\S+picture\.toml: cannot be read: "):
+        load(tmp_path / "picture.toml")
+
+
+@pytest.mark.parametrize(
+    "goal", ["agree", "experiment", "export", "report", "replay", "results", "sweep", "theatre"]
+)
+def test_every_command_refuses_a_folder_without_experiments(tmp_path: Path, goal: str):
+    line = [sys.executable, "-m", f"grade.commands.{goal}", f"{tmp_path}/"]
+    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"E={tmp_path}/: there is no .toml file in this folder\n"
 
 
 def test_a_tunable_is_known_whatever_words_its_unit_has():
