@@ -10,6 +10,7 @@ import sys
 from grade.commands.export import BadChoice
 from grade.commands.theatre import choose, out_of, scenes
 from grade.host.interrupt import stoppable
+from grade.host.out import expect_file
 from grade.host.paths import BUILD
 from grade.measure import commandline
 from grade.measure.files import write_whole
@@ -24,6 +25,8 @@ def tell(words: str) -> None:
 
 def do(choice: argparse.Namespace) -> bool:
     """Write the animation."""
+    if choice.out:
+        expect_file(choice.out)
     made = scenes(choice)
     out = out_of(choice, BUILD / "animation", ".png")
     write_whole(out, animated(made, tell))

@@ -15,6 +15,7 @@ from types import ModuleType
 from grade.export import formats
 from grade.export.recording import Recording, remake
 from grade.host.interrupt import stoppable
+from grade.host.out import expect_folder
 from grade.host.paths import BUILD
 from grade.measure import commandline
 from grade.measure.choose import EXPERIMENTS, list_runs, named
@@ -120,8 +121,9 @@ def do(choice: argparse.Namespace) -> bool:
         return True
     chosen = choose_formats(choice.format)
     run = choose_run(experiment, choice.run)
-    recording = remake(run, choice.folder)
     out = choice.out or BUILD / "exports" / f"{experiment.name}-{run.number:03}"
+    expect_folder(out)
+    recording = remake(run, choice.folder)
     lines = write(recording, chosen, out)
     print(told(recording))
     print("\n".join([f"in {out}:", *lines]))

@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from grade.host.interrupt import stoppable
+from grade.host.out import BadOut, expect_file
 from grade.host.paths import BUILD, ROOT, TREE
 from grade.host.workers import NoWorkers, workers
 from grade.machine.trace import BadTrace
@@ -282,6 +283,7 @@ def samples(choice: argparse.Namespace) -> int:
 def make_bundle(choice: argparse.Namespace) -> int:
     """Make the archive from which Gradescope builds its autograder."""
     lab, out = named(choice.lab), given(choice.out, "OUT", "the .zip to be made")
+    expect_file(out)
     bundle.pack(lab, out)
     print(f"{out}: upload it to Gradescope as the autograder of {lab.name}")
     return 0
@@ -424,6 +426,7 @@ def main() -> int:
         BadClass,
         BadLab,
         BadLate,
+        BadOut,
         BadTrace,
         NoTest,
         NoWorkers,

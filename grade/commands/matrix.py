@@ -35,6 +35,7 @@ from statistics import mean
 from grade.commands import replay_trace
 from grade.commands import sweep as sweeps
 from grade.host.interrupt import stoppable
+from grade.host.out import expect_folder
 from grade.host.paths import BUILD
 from grade.measure import commandline, interval, jobs
 from grade.measure.check import size_bytes
@@ -377,6 +378,7 @@ def chosen(choice: argparse.Namespace) -> Iterator[Load]:
 
 def do(choice: argparse.Namespace) -> bool:
     """Measure, and write what was found. Returns true if all runs were made."""
+    expect_folder(choice.out)
     found, failed = [], []
     for load in list(chosen(choice)):
         points, errors = sweeps.make(load.sweep, choice)

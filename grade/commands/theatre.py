@@ -11,6 +11,7 @@ from pathlib import Path
 from grade.commands.export import BadChoice, experiment_file
 from grade.commands.replay import chosen, options
 from grade.host.interrupt import stoppable
+from grade.host.out import expect_file
 from grade.host.paths import BUILD
 from grade.measure import commandline
 from grade.measure.files import write_whole
@@ -50,6 +51,8 @@ def out_of(choice: argparse.Namespace, folder: Path, suffix: str) -> Path:
 
 def do(choice: argparse.Namespace) -> bool:
     """Write the page, also to where a report opens it."""
+    if choice.out:
+        expect_file(choice.out)
     made = scenes(choice)
     out = out_of(choice, BUILD / "theatre", ".html")
     text = staged(made)

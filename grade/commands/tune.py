@@ -14,11 +14,13 @@ files give equal candidates.
 import argparse
 import math
 import sys
+from pathlib import Path
 from statistics import mean
 
 from grade.host.interrupt import stoppable
 from grade.host.paths import BUILD, ROOT
 from grade.measure import commandline, interval, metrics, runner
+from grade.measure.choose import there
 from grade.measure.files import write_whole
 from grade.measure.load import load
 from grade.measure.progress import counted, counting, reporting
@@ -126,9 +128,9 @@ def of_machine(search: Search, found: Found, jobs: int) -> list[str]:
 def do(choice: argparse.Namespace) -> bool:
     """Make the search, and store what was judged."""
     path = FILES / f"{choice.name}.toml"
-    if not path.exists():
-        there = ", ".join(file.stem for file in sorted(FILES.glob("*.toml")))
-        raise BadExperiment(f"E={choice.name}: there is no such search; there are {there}")
+    if not there(path, Path.is_file):
+        names = ", ".join(file.stem for file in sorted(FILES.glob("*.toml")))
+        raise BadExperiment(f"E={choice.name}: there is no such search; there are {names}")
     search = tuning.search_of(path)
     journal = Journal(FOLDER / f"{path.stem}.jsonl")
     with (

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 from grade.host.interrupt import stoppable
+from grade.host.out import BadOut, expect_folder
 from grade.host.paths import KERNEL, ROOT
 from grade.scoring import example, tree
 from grade.scoring.assertions import Wrong
@@ -20,8 +21,10 @@ def make(lab: Lab, out: Path, folder: Path) -> None:
     """Write the texts of the lab's example anew."""
     if lab.handed_out:
         raise BadLab(f"OUT={out}: only the staff's tree can make the example; leave OUT= out")
+    expect_folder(out)
+    texts = example.texts(lab, folder)
     out.mkdir(parents=True, exist_ok=True)
-    for name, text in example.texts(lab, folder).items():
+    for name, text in texts.items():
         (out / name).write_text(text)
         print(out / name)
 
@@ -59,7 +62,7 @@ def main() -> int:
                 make(lab, Path(choice.out), Path(folder))
             else:
                 show(lab, Path(folder))
-        except BadLab as error:
+        except (BadLab, BadOut) as error:
             print(error, file=sys.stderr)
             return 2
         except Wrong as wrong:

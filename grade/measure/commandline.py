@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from grade.host.out import BadOut
 from grade.host.workers import NoWorkers
 from grade.measure.files import FOLDER
 from grade.measure.result import BadResult
@@ -18,7 +19,7 @@ from grade.measure.runner import OtherTree
 from grade.measure.schema import BadExperiment
 
 RUNS = "runs"
-WRONG = (BadExperiment, BadResult, NoWorkers, OtherTree)
+WRONG = (BadExperiment, BadOut, BadResult, NoWorkers, OtherTree)
 
 
 def add_jobs(options: argparse.ArgumentParser, what: str = RUNS) -> None:
