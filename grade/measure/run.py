@@ -260,13 +260,18 @@ def result(run: Run, console: str, memory: Path) -> dict:
     }
 
 
+def time_is_up(ended: Ended) -> bool:
+    """Whether the watchdog of /rc has ended the machine."""
+    return ended.status == STATUS_LIMIT and "@limit\n" in ended.console
+
+
 def failure(run: Run, ended: Ended) -> str | None:
     """Why the machine did not end as a good run does, or None."""
     if ended.status == 0:
         return None
     if ended.status is None:
         return f"took more than {run.host_limit_s} s of the host's time (host_limit_s)"
-    if ended.status == STATUS_LIMIT and "@limit\n" in ended.console:
+    if time_is_up(ended):
         limit = run.config["virtual_limit_s"]
         return f"took more than {limit} s of virtual time (virtual_limit_s), or was stuck"
     if "panic" in ended.console:
@@ -280,6 +285,17 @@ def tail(ended: Ended) -> str:
     """The end of the console, for a message."""
     lines = ended.console.splitlines()[-TAIL_LINES:] or ended.complaints.splitlines()[-TAIL_LINES:]
     return "\n".join(f"    | {line[:200]}" for line in lines)
+
+
+def told(why: str, ended: Ended) -> str:
+    """Why a run failed, with the end of the console. If its virtual time was up, that is left out:
+    it is mostly the counters that /rc read at the start, and tells nothing of the cause."""
+    return why if time_is_up(ended) else f"{why}; the console ends in\n{tail(ended)}"
+
+
+def all_in(console: Path) -> str:
+    """The line below a failure that says where the whole console is."""
+    return f"\n    (the whole console: {console})"
 
 
 def evaluate(run: Run, ended: Ended, memory: Path) -> dict:
@@ -309,4 +325,4 @@ def make(run: Run, console: Path, memory: Path | None = None) -> tuple[dict, flo
             try:
                 return evaluate(run, ended, guest.path), ended.host_s
             except RunFailed as error:
-                raise RunFailed(f"{error}; the console ends in\n{tail(ended)}") from None
+                raise RunFailed(told(str(error), ended)) from None

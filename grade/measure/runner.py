@@ -167,7 +167,7 @@ def keep(folder: Path, job: Job, made: Made) -> Step:
     write_whole(console, made.console)
     note(folder, job.run, made)
     if made.error:
-        return Step(job.run, made.host_s, f"{made.error}\n    (all of it: {console})")
+        return Step(job.run, made.host_s, made.error + runs.all_in(console))
     write_whole(folder / "runs" / f"{job.key}.json", to_line(made.result))
     return Step(job.run, made.host_s)
 

@@ -19,18 +19,20 @@ from functools import cache
 from hashlib import shake_256
 from pathlib import Path
 
+from grade.host.paths import BUILD
 from grade.host.scratch import scratch
 from grade.machine import devtext, image
 from grade.machine.guest import Guest
 from grade.machine.qemu import Config, Disk
 from grade.measure import run as runs
-from grade.measure.files import hash_of
+from grade.measure.files import hash_of, write_whole
 from grade.measure.run import Ended, RunFailed
 from grade.measure.schema import Run
 from grade.twin import engine
 from grade.twin.resident import Put, Resident, TwinDied
 
 DISKS = ("root", "data", "block", "memory")  # what disks depend on, in a run's configuration
+CONSOLES = BUILD / "consoles"  # of runs whose time was up
 IDLE = 4  # residents that wait for runs: each has the data of its disks in memory
 
 
@@ -179,4 +181,13 @@ def measure(run: Run) -> Measured:
             return Measured(runs.figures(runs.readings(done.console)), done.host_s)
         except devtext.BadText as error:
             why = str(error)
-    raise RunFailed(f"{why}; the console ends in\n{runs.tail(done)}")
+    where = runs.all_in(kept(run, done.console)) if runs.time_is_up(done) else ""
+    raise RunFailed(runs.told(why, done) + where)
+
+
+def kept(run: Run, console: str) -> Path:
+    """The file with the console of a run that failed. A later failure of it writes the same."""
+    CONSOLES.mkdir(parents=True, exist_ok=True)
+    path = CONSOLES / f"{hash_of(run.config)[:16]}.txt"
+    write_whole(path, console)
+    return path

@@ -64,7 +64,7 @@ class Kept:
         ended = runs.boot(self.run, config, guest, console)
         why = runs.failure(self.run, ended)
         if why:
-            raise RunFailed(f"{why}; the console ends in\n{runs.tail(ended)}")
+            raise RunFailed(runs.told(why, ended))
 
     def number(self, index: int) -> int:
         """The number of an event, from its place in recording.events."""

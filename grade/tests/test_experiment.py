@@ -413,6 +413,11 @@ def test_a_run_that_fails_is_shown_and_the_others_go_on(tmp_path: Path):
     assert "FAILED only_nbuf=100_command=false: the machine ended with status 1" in done.stdout
     assert "| before\n" in done.stdout
     assert "FAILED only_nbuf=100_command=sleep 2000: took more than 1000 s of virt" in done.stdout
+    _, _, rest = done.stdout.partition("s of virtual time (virtual_limit_s), or was stuck\n")
+    where, after, *_ = rest.splitlines()
+    console = Path(re.fullmatch(r"    \(the whole console: (.+)\)", where)[1])
+    assert "@limit" in console.read_text()
+    assert after.startswith("FAILED "), "counters of the kernel help nobody"
     assert "FAILED only_nbuf=99999999_command=true: the machine ended with status" in done.stdout
     assert "\n1 run made, 5 failed; results in" in done.stdout
     lines = (

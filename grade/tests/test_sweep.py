@@ -121,6 +121,21 @@ def test_a_run_that_fails_says_why(tiny: Path) -> None:
             trial.measure(replace(run, config=run.config | change))
 
 
+def test_of_a_run_whose_time_is_up_the_console_is_kept_and_not_shown(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trial, "CONSOLES", tmp_path / "consoles")
+    (run, *_) = on_twin(load(tiny)).runs
+    long = {"commands": "echo so far; sleep 50", "virtual_limit_s": 5}
+    with pytest.raises(RunFailed) as failed:
+        trial.measure(replace(run, config=run.config | long))
+    line, where = str(failed.value).splitlines()
+    assert line == "took more than 5 s of virtual time (virtual_limit_s), or was stuck"
+    (console,) = (tmp_path / "consoles").iterdir()
+    assert where == f"    (the whole console: {console})"
+    assert "so far\n" in console.read_text()
+
+
 # ---- points ----
 
 AXES = [
