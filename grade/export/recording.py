@@ -35,6 +35,7 @@ class Recording:
     unfinished: int  # begun in it, completed later or never
     events: list[Event]  # all until its end, also from before it
     names: dict[int, str]  # of processes
+    jobs: Sequence[dict] = ()  # what they printed
 
     def process(self, pid: int) -> str:
         """A process's name; 0 is the kernel, and not a process."""
@@ -87,6 +88,7 @@ def record(
         sum(r.queued_ns <= end_ns for r in later),
         events[: bisect_right(times, end_ns)],
         process_names(events, jobs),
+        jobs,
     )
 
 

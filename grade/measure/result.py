@@ -158,6 +158,12 @@ def measured_drive(config: dict) -> str:
     return (config["data"] or config["root"])["drive"]
 
 
+def only_writes(jobs: list[dict], reads: int, requests: int) -> bool:
+    """Whether a load only writes: its jobs say so, and hardly any of the requests of the disk that
+    is measured are reads. A few are in any case, of the file system's own blocks."""
+    return bool(jobs) and all(job.get("reads") == 0 for job in jobs) and reads * 100 < requests
+
+
 def disk_series(result: dict) -> dict:
     """The series of the measured disk; all are empty if it had no request."""
     series = result["series"]

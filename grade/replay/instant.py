@@ -4,7 +4,7 @@ event:48211    the event of this number; events are numbered from 0, from power-
 12.345s        the first event at this time or later, on the machine's clock (also ms, us, ns)
 read:17        the read of this number is queued; reads are numbered from 1, in the order of
                queueing, in the measured part
-read:longest   the read with the longest response time is queued
+read:longest   the read of the measured disk with the longest response time is queued
 """
 
 import re
@@ -12,11 +12,13 @@ from bisect import bisect_left
 from dataclasses import dataclass
 
 from grade.machine.requests import Request
+from grade.measure.result import only_writes
 from grade.replay.made import Made
 
 NS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 TIME = re.compile(r"(\d+)(?:\.(\d+))?(s|ms|us|ns)")
 LONGEST = "longest"
+DATA_DISK = 1
 
 
 class BadInstant(ValueError):
@@ -46,6 +48,20 @@ def reads(kept: Made) -> list[Request]:
     return [r for r in kept.recording.requests if not r.write]
 
 
+def longest(kept: Made, option: str) -> int:
+    """The number of the longest read of the disk that is measured: the data disk, if the run has
+    one, else the root disk. Raises BadInstant if the load has no read."""
+    requests, found = kept.recording.requests, reads(kept)
+    disk = DATA_DISK if any(r.disk == DATA_DISK for r in requests) else 0
+    here = [i for i, read in enumerate(found) if read.disk == disk]
+    if not here or only_writes(kept.jobs, len(here), sum(r.disk == disk for r in requests)):
+        raise BadInstant(
+            f"{option}{LONGEST}: the load of this run has no read; the system has {len(found)} "
+            f"while it runs, {option}1 to {option}{len(found)}"
+        )
+    return max(here, key=lambda i: found[i].response_ns) + 1
+
+
 def read_number(kept: Made, word: str, option: str = "READ=") -> int:
     """The number of the read that a word means: a number, `longest`, or a time, which means the
     longest of those that waited at that time. option: what stands before the word."""
@@ -53,7 +69,7 @@ def read_number(kept: Made, word: str, option: str = "READ=") -> int:
     if not found:
         raise BadInstant(f"{option}{word}: this run has no read of a disk")
     if word == LONGEST:
-        return max(range(len(found)), key=lambda i: found[i].response_ns) + 1
+        return longest(kept, option)
     at_ns = time_ns(word)
     if at_ns is not None:
         here = [i for i, r in enumerate(found) if r.queued_ns <= at_ns <= r.completed_ns]

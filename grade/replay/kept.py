@@ -12,6 +12,7 @@ place, and goes from it, whole: it is made, and deleted, in build/traces/under-w
 """
 
 import json
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +50,10 @@ class Kept:
 
     kernel = KERNEL
     log = 0  # of the disks' moves, none is kept
+
+    @property
+    def jobs(self) -> Sequence[dict]:
+        return self.recording.jobs
 
     @property
     def rr(self) -> Path:

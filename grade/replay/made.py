@@ -1,6 +1,7 @@
 """What a replay needs to know of a run: an experiment's (kept.py) or a graded one (remade.py, in
 grade/scoring/)."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -25,7 +26,8 @@ class Made(Protocol):
 
     trace: the trace file; rr: where QEMU's record of the run is, or is to be; lost: events that the
     trace file lacks, the first ones; phys, records: where the trace lies in the machine's memory,
-    and for how many events it has room; log: how many moves of its disks the machine keeps.
+    and for how many events it has room; log: how many moves of its disks the machine keeps; jobs:
+    what the jobs of the load printed, if that is known.
     """
 
     @property
@@ -44,6 +46,9 @@ class Made(Protocol):
     def records(self) -> int: ...
     @property
     def log(self) -> int: ...
+
+    @property
+    def jobs(self) -> Sequence[dict]: ...
 
     def number(self, index: int) -> int:
         """The number of an event, from its place in recording.events."""

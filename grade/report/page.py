@@ -101,6 +101,7 @@ def numbers(study: Study) -> list[int]:
     return list(max(found.values(), key=len, default={}).values())
 
 
+NO_READ = "This load only writes, so no read of it waits. (<code>make why</code> explains reads.)"
 THEATRE = "theatre.html"  # beside a report; `make theatre` puts the theatre there
 
 
@@ -141,9 +142,12 @@ def to_see(study: Study) -> str:
     told = {
         "As they went, moment by moment:": f"make theatre {seen}",
         "The same as a short animation, for a slide:": f"make animation {seen}",
-        "What its slowest read waited for:": f"make why {run} READ=longest",
-        "The machine when that read was queued, in gdb:": f"make replay {run} AT=read:longest",
     }
+    if not study.only_writes:
+        told |= {
+            "What its slowest read waited for:": f"make why {run} READ=longest",
+            "The machine when that read was queued, in gdb:": f"make replay {run} AT=read:longest",
+        }
     rows = "".join(
         f"<li>{words} <code>{escape(command)}</code></li>\n" for words, command in told.items()
     )
@@ -153,7 +157,8 @@ def to_see(study: Study) -> str:
             "The twin made these runs. See them with these commands, which have a machine make "
             "them: its times are a little different."
         )
-    return f"<p>{how}</p>\n<ul>{rows}</ul>"
+    left_out = f"\n<p>{NO_READ}</p>" if study.only_writes else ""
+    return f"<p>{how}</p>\n<ul>{rows}</ul>{left_out}"
 
 
 def metrics_of(study: Study) -> list[str]:

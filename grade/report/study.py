@@ -10,7 +10,13 @@ from functools import cached_property
 
 from grade.measure import metrics
 from grade.measure.metrics import Series
-from grade.measure.result import BadResult, measured_disk, setting
+from grade.measure.result import (
+    BadResult,
+    disk_series,
+    measured_disk,
+    only_writes,
+    setting,
+)
 from grade.measure.schema import Experiment
 
 
@@ -88,6 +94,17 @@ class Study:
     def disk(self) -> str:
         """The disk that is measured."""
         return measured_disk(self.results[0])
+
+    @cached_property
+    def only_writes(self) -> bool:
+        """Whether the load only writes, in all runs."""
+
+        def of(result: dict) -> bool:
+            disk = disk_series(result)
+            reads, writes = sum(disk["reads"]), sum(disk["writes"])
+            return only_writes(result["jobs"], reads, reads + writes)
+
+        return all("jobs" in result and of(result) for result in self.results)
 
     def values(self, of: Callable[[dict], dict], arm: str | None = None) -> dict[str, list]:
         """The different values of the results (of an arm), by name; None if some lack the name."""

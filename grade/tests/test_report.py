@@ -211,6 +211,28 @@ def test_of_runs_with_a_policy_more_there_are_no_commands(mogul: Experiment):
     assert page.numbers(study) and page.to_see(study) == "" and not page.opens_theatre(study)
 
 
+def only_writing(results: list[dict]) -> list[dict]:
+    """The same results, of a load that has one read of the file system's own blocks."""
+    for row in results:
+        disk = result.disk_series(row)
+        disk["reads"] = [1] + [0] * (len(disk["reads"]) - 1)
+        disk["writes"][0] = 1000
+        disk["read_heat"] = [[0, 160, 1]]
+        for job in row["jobs"]:
+            job["reads"] = 0
+    return results
+
+
+def test_of_a_load_that_only_writes_no_slowest_read_is_offered(
+    experiment: Experiment, results: list[dict]
+):
+    shown = study.check(experiment, results)
+    assert "READ=longest" in page.to_see(shown)
+    silent = page.to_see(study.check(experiment, only_writing(results)))
+    assert "longest" not in silent
+    assert "This load only writes, so no read of it waits." in silent
+
+
 def test_the_page_opens_the_theatre_or_says_how_to_make_it(made: Path):
     assert '<a href="theatre.html">Open in the theatre</a>' in (
         (made / "swept" / "report.html").read_text()

@@ -199,6 +199,38 @@ def test_a_time_a_number_and_the_longest_name_a_read_and_an_event() -> None:
 
 
 @pytest.mark.native
+def test_the_longest_is_of_the_disk_that_is_measured() -> None:
+    """The root disk's read takes longer, but is no part of the load."""
+    of_root = [event(100 * MS, "queued", 64, 8), event(103 * MS, "issued", 64, 8)]
+    of_root += [event(190 * MS, "completed", 64, 90 * MS)]
+    both = sorted([*BY_HAND, *(e._replace(disk=0) for e in of_root)], key=lambda e: e.time_ns)
+    kept = kept_of(both)
+    assert [r.disk for r in reads(kept)] == [0, 1]
+    assert read_number(kept, "longest") == 2
+    assert read_number(kept_of([e._replace(disk=0) for e in both]), "longest") == 1
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("option", ["READ=", "AT=read:"])
+def test_a_load_that_only_writes_has_no_longest_read(option: str) -> None:
+    writes = [
+        event(200 * MS + n, f"write {name}", 40, 8)
+        for i in range(120)
+        for n, name in ((3 * i, "queued"), (3 * i + 1, "issued"), (3 * i + 2, "completed"))
+    ]
+    kept = kept_of([*BY_HAND, *writes])
+    assert read_number(kept, "longest", option) == 1
+    update = {"job": "update", "reads": 0, "writes": 122}
+    silent = replace(kept, recording=replace(kept.recording, jobs=[update]))
+    why = f"{option}longest: the load of this run has no read; the system has 1 while it runs, "
+    with pytest.raises(BadInstant, match=re.escape(why + f"{option}1 ")):
+        read_number(silent, "longest", option)
+    assert read_number(silent, "1", option) == 1
+    mixed = replace(kept, recording=replace(kept.recording, jobs=[update, update | {"reads": 1}]))
+    assert read_number(mixed, "longest", option) == 1
+
+
+@pytest.mark.native
 def test_ms_have_all_their_digits() -> None:
     assert ms(7_418_918_400) == "7,418.918400"
     assert ms(5) == "0.000005"
