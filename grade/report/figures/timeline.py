@@ -1,6 +1,7 @@
 """When what happened: the arms side by side on one axis of time, with equal scales."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from grade.measure.result import disk_series
@@ -11,13 +12,15 @@ from grade.report.study import Study, words
 ORDER = 5
 ABOUT = (
     "Drag in the strip at the top to choose a time for all panels, double-click there for the "
-    "whole; hover for numbers; choose the trial above. Pictures show the first trial."
+    "whole; hover for numbers; choose the trial above. Pictures show the first trial. In the "
+    "lowest panels a dot is where on the disk the last read, or the last write, of a moment was."
 )
 SECTOR = 512
 MIB = 1 << 20
 STRIP = {"name": "zoom", "select": {"type": "interval", "encodings": ["x"]}}
 TIME = {"title": "time, s"}
 READ_COLOUR = theme.GREY
+LEAST_WIDE = 10  # times the least response: the largest on the axis
 GAP = 14  # between columns
 ABREAST = 4  # columns; further arms stand below
 TIPS = {
@@ -25,12 +28,15 @@ TIPS = {
     **{"low": "from ms", "high": "to ms", "cell": "reads"},
     **{"read": "last read, MiB", "write": "last write, MiB"},
 }
+READ_DOT, WRITE_DOT = "● last read", "● last write"  # of a bin
+DOT_WIDTH = 90  # of these words
 BIN_TIPS = ("s", "writes", "reads", "queue", "read", "write")
 POINTED = {"type": "point", "on": "pointerover", "clear": "pointerout", "fields": ["s"]}
 
 
 def bin_rows(study: Study) -> list[str]:
-    """Of each run and bin: arm, point, from, to in s, writes a second, queue, head in MiB."""
+    """Of each run and bin: arm, point, from, to in s, writes a second, queue, and where the last
+    read and the last write were, in MiB."""
     rows = ["a,p,s,e,writes,reads,queue,read,write"]
     for result in study.results:
         where = place(study, result)
@@ -77,13 +83,19 @@ def domains(study: Study) -> dict[str, list[float]]:
         "time": [0, max(s["bins"] * s["bin_ms"] for s, _ in runs) / 1000],
         "writes": [0, max(max(d["writes"]) * 1000 / s["bin_ms"] for s, d in runs) or 1],
         "queue": [0, max(max(d["queue_max"]) for _, d in runs) or 1],
-        "low": [max(min(lows), 1) / 1000, bucket_high(max(lows)) / 1000],
-        "head": [
+        "low": wide(max(min(lows), 1) / 1000, bucket_high(max(lows)) / 1000),
+        "place": [
             min(s or 0 for s in sectors) * SECTOR / MIB,
             max(s or 0 for s in sectors) * SECTOR / MIB,
         ],
-        "reads": [1, max((n for _, d in runs for *_, n in d["read_heat"]), default=1)],
+        "reads": [1, max([2, *(n for _, d in runs for *_, n in d["read_heat"])])],
     }
+
+
+def wide(low: float, high: float) -> list[float]:
+    """The ends of a logarithmic scale, at least LEAST_WIDE apart, so that the axis has values."""
+    more = max(1, LEAST_WIDE * low / high) ** 0.5
+    return [low / more, high * more]
 
 
 def data(name: str, arm: int | None) -> dict:
@@ -192,19 +204,35 @@ def heat(place: Place) -> dict:
     return place.panel("heat", cells)
 
 
-def head(place: Place) -> dict:
-    """Where the head was at the end of each bin's last read and write."""
+def dots(place: Place) -> dict:
+    """Where each bin's last read and write were, and above them which dots are reads."""
 
     def points(field: str, colour: str) -> dict:
-        up = {**place.up("head", "head, MiB"), "field": field}
+        up = {**place.up("place", "place, MiB"), "field": field}
         mark = {"type": "circle", "clip": True, "size": 9, "opacity": 1, "color": colour}
         about = {"x": place.time(), "y": up, "tooltip": tips(*BIN_TIPS)}
         return {**data("bins", place.arm), "mark": mark, "encoding": about}
 
-    return place.panel("head", points("read", READ_COLOUR), points("write", place.colour))
+    def said(words: str, colour: str, x: int) -> dict:
+        mark = {"type": "text", "align": "right", "fontSize": 12, "text": words, "color": colour}
+        return {"data": {"values": [{}]}, "mark": {**mark, "x": x, "y": -9, "clip": False}}
+
+    return place.panel(
+        "dots",
+        points("read", READ_COLOUR),
+        points("write", place.colour),
+        said(READ_DOT, READ_COLOUR, place.width - DOT_WIDTH),
+        said(WRITE_DOT, place.colour, place.width),
+    )
 
 
-PANELS = ((writes, 100), (queue, 100), (heat, 190), (head, 130))
+PANELS = ((writes, 100), (queue, 100), (heat, 190), (dots, 130))
+
+
+def panels_of(study: Study) -> list[tuple[Callable[[Place], dict], int]]:
+    """The panels that there is something for, with their heights. The few reads of a load that only
+    writes are of the file system's own blocks, and left out."""
+    return [row for row in PANELS if not (study.only_writes and row[0] is heat)]
 
 
 def abreast(study: Study) -> list[list[str]]:
@@ -216,10 +244,10 @@ def panels(study: Study, arms: list[str]) -> list[dict]:
     """Row by row: a row for each quantity, a column for each of these arms."""
     ends, colours = domains(study), theme.colours(study)
     width = theme.WIDTH // min(len(study.arms), ABREAST) - GAP
-    found = []
-    for row, (make, height) in enumerate(PANELS):
+    found, rows = [], panels_of(study)
+    for row, (make, height) in enumerate(rows):
         for arm in arms:
-            first, last = arm == arms[0], row == len(PANELS) - 1
+            first, last = arm == arms[0], row == len(rows) - 1
             place = Place(study.arms.index(arm), first, last, width, height, ends, colours[arm])
             panel = make(place)
             if row == 0:
@@ -231,7 +259,7 @@ def panels(study: Study, arms: list[str]) -> list[dict]:
 def pointed(study: Study) -> dict:
     """The parameter that holds the time pointed at, in whichever panel."""
     arms = range(len(study.arms))
-    views = [f"{make.__name__}-{arm}" for make, _ in PANELS for arm in arms]
+    views = [f"{make.__name__}-{arm}" for make, _ in panels_of(study) for arm in arms]
     return {"name": "pointed", "select": POINTED, "views": views}
 
 
