@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 from grade.measure import busy, jobs, metrics
+from grade.measure.known import known
 from grade.measure.summary import number
 
 UNITS = {"_ns": "ns", "_us": "µs", "_ms": "ms", "_s": "s", "_percent": "%"}
@@ -42,6 +43,9 @@ COUNTERS = {
     "disk.offers_taken": ("writes taken up early", "requests"),
     "disk.reads": ("reads from the disk", "requests"),
     "disk.writes": ("writes to the disk", "requests"),
+    "flash.erased": ("blocks of pages erased", "blocks"),
+    "flash.moved": ("pages moved", "pages"),
+    "flash.written": ("pages written for the host", "pages"),
     "freeblock.late": ("free writes that came late", "requests"),
     "updated.cpu": ("CPU time of the update daemon", "ns"),
     "updated.looks": ("looks of the update daemon", "times"),
@@ -115,18 +119,23 @@ def in_unit(name: str) -> tuple[str, str]:
 
 
 def of_counter(name: str) -> Words:
-    """A counter of the kernel."""
+    """A counter of the kernel. One without words here has its name, and the unit of /dev/stat."""
     if name in COUNTERS:
         return Words(*COUNTERS[name])
     base, unit = in_unit(name)
-    return Words(COUNTERS.get(base, (plain(base),))[0], unit)
+    return Words(COUNTERS.get(base, (plain(base),))[0], unit or known().counters.get(name, ""))
+
+
+def called(job: str) -> str:
+    """A job in words. (The name alone may mean something else, too: `update`, `read`.)"""
+    return "all jobs" if job == jobs.EVERY else f"job {job}"
 
 
 def of_job(job: str, name: str) -> Words:
     """A number that a job printed."""
     base, unit = in_unit(name)
     text, own = NUMBERS.get(base, (plain(base) + " of {}", ""))
-    return Words(text.format("all jobs" if job == jobs.EVERY else job), unit or own)
+    return Words(text.format(called(job)), unit or own)
 
 
 def of_drive(match: re.Match[str]) -> Words:
@@ -150,7 +159,7 @@ def per_command(above: str, below: str) -> Words | None:
 def noun(series: str) -> tuple[str, str, dict[str, str]]:
     """A value of a series in words, its unit, and words for its extremes."""
     if not series.startswith("hist."):
-        return (f"response of {series}", "", LONG)
+        return (f"response of {called(series)}", "", LONG)
     name = series.removeprefix("hist.")
     if name in SERIES:
         return SERIES[name]

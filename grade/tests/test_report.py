@@ -16,9 +16,12 @@ import vl_convert
 from grade.host.paths import ROOT
 from grade.measure import metrics, result
 from grade.measure.choose import on_twin
+from grade.measure.known import known
 from grade.measure.load import load, read_toml
 from grade.measure.schema import Experiment
 from grade.report import figures, lead, page, picture, study, theme, wording, write
+from grade.report.figures import lead as lead_figure
+from grade.report.figures import timeline
 from grade.report.study import Study
 
 pytestmark = pytest.mark.xdist_group("report")  # its runs are made once
@@ -336,8 +339,8 @@ def test_the_sentence_has_the_numbers_of_the_metric_on_which_most_rests(shown: S
 def test_a_file_may_say_which_metric_comes_first(shown: Study):
     plot = {**shown.experiment.plot, "lead": "read.p99_ms"}
     other = replace(shown, experiment=replace(shown.experiment, plot=plot))
-    assert lead.sentence(other).startswith("99th percentile of response of read")
-    assert specs(other)["lead"]["title"]["text"] == "99th percentile of response of read"
+    assert lead.sentence(other).startswith("99th percentile of response of job read")
+    assert specs(other)["lead"]["title"]["text"] == "99th percentile of response of job read"
 
 
 @pytest.mark.parametrize("size", ["full", "quick"])
@@ -361,10 +364,32 @@ def test_every_metric_has_words():
         assert not re.search(r"hist\.|stat\.|job\.|\w_\w|\w\.[a-z]", heading), (name, heading)
 
 
+def test_counters_have_the_units_that_the_kernel_has():
+    units = known().counters
+    asked = {part for name in metrics_of_all() for part in name.split(metrics.RATIO)}
+    for name in asked:
+        counter = name.removeprefix("stat.")
+        if counter in units and not metrics.IN_UNIT.fullmatch(counter):
+            assert wording.words(name).unit or counter.startswith("cpu."), name
+    for counter, (_, unit) in wording.COUNTERS.items():
+        assert unit in ("", units[counter], "times", "requests"), counter
+    assert wording.words("stat.flash.written").unit == "pages"
+    moved = wording.words("stat.flash.moved / job.update.ios")
+    assert moved.text == "pages moved / requests of job update"
+
+
+def test_a_job_is_called_one():
+    """One that is called `update` is no update policy."""
+    assert wording.words("update.mean_ms").text == "mean response of job update"
+    assert wording.words("job.update.elapsed_s").text == "time that job update took"
+    assert wording.words("job.*.reads").text == "reads of all jobs"
+    assert wording.words("hist.disk1.queued.max").text == "longest queue of disk1"
+
+
 def test_no_heading_is_the_raw_name_of_a_metric(made: Path):
     text = (made / "swept" / "report.html").read_text()
     heads = re.findall(r"<(?:th|h1|h2|h3)\b[^>]*>(.*?)</(?:th|h1|h2|h3)>", text)
-    assert "99th percentile of response of read<small>ms</small>" in heads
+    assert "99th percentile of response of job read<small>ms</small>" in heads
     for head in heads:
         assert not re.search(r"hist\.|stat\.|read\.p99", head), head
 
@@ -509,6 +534,63 @@ def test_bins_of_which_events_were_lost_are_left_out(experiment: Experiment, res
     lines = specs(study.check(experiment, results))["timeline"]["datasets"]["bins"].splitlines()
     of_first = [line for line in lines[1:] if line.startswith("0,0,")]
     assert len(of_first) == results[0]["series"]["bins"] - 2
+
+
+def axis_titles(spec: object) -> set[str]:
+    """The titles of all axes of a specification."""
+    if isinstance(spec, list):
+        return set().union(*map(axis_titles, spec))
+    if not isinstance(spec, dict):
+        return set()
+    own = spec.get("axis")
+    title = {own["title"]} if isinstance(own, dict) and own.get("title") else set()
+    return title.union(*map(axis_titles, spec.values()))
+
+
+def test_the_time_line_of_a_load_that_only_writes_has_no_panel_of_reads(
+    experiment: Experiment, results: list[dict]
+):
+    read = "read response, ms"
+    shown = specs(study.check(experiment, results))["timeline"]
+    assert read in axis_titles(shown)
+    silent = specs(study.check(experiment, only_writing(results)))["timeline"]
+    assert axis_titles(shown) - axis_titles(silent) == {read}
+    assert "heat-0" not in json.dumps(silent)
+    vl_convert.vegalite_to_vega(silent)
+
+
+def test_the_axis_of_responses_has_values_even_if_all_are_alike(
+    experiment: Experiment, results: list[dict]
+):
+    for row in results:
+        result.disk_series(row)["read_heat"] = [[0, 160, 1]]
+    alike = study.check(experiment, results)
+    low, high = timeline.domains(alike)["low"]
+    assert low < 0.160 < high
+    assert len(theme.log_axis(low, high)["values"]) >= 2
+
+
+def test_the_time_line_says_which_dots_are_reads_and_which_writes(shown: Study):
+    """A drive of flash chips has no head, and a dot is where a request was."""
+    spec = specs(shown)["timeline"]
+    assert "place, MiB" in axis_titles(spec)
+    assert "head, MiB" not in axis_titles(spec)
+    svg = picture.drawn(spec)
+    for words in ("● last write", "● last read"):
+        drawn = re.findall(f"<g ([^>]*)><text [^>]*>{words}<", svg)
+        assert len(drawn) == len(shown.arms)
+        assert not any("clip-path" in group for group in drawn), "they are above the panel"
+
+
+def test_a_label_at_a_bar_stays_within_the_frame(shown: Study):
+    """The longest bar, a gap and its label, whose letters are at most LETTER wide."""
+    found = [{"arm": arm, "v": 4.244, "text": "4.244"} for arm in shown.arms]
+    said = wording.words("stat.flash.moved / job.update.ios")
+    spec = lead_figure.bars(shown, found, [], said, theme.WHOLE)
+    _, end = spec["encoding"]["x"]["scale"]["domain"]
+    longest = spec["width"] * 4.244 / end
+    dx = spec["layer"][-1]["mark"]["dx"]
+    assert longest + dx + 5 * lead_figure.LETTER < spec["width"]
 
 
 def test_the_sweep_shows_what_the_table_shows(shown: Study):

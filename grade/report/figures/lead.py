@@ -21,6 +21,7 @@ BAR_OF_CROWD = 23
 ROW = 24
 MARGIN = 24  # of a figure, left and right
 LETTER = 7.4  # width of one, about
+GAP = 6  # before and behind what is written at a bar
 
 
 def rows(study: Study, name: str, said: Words, wide: bool) -> list[dict]:
@@ -60,7 +61,7 @@ def bars(study: Study, found: list[dict], trials: list[dict], said: Words, width
     """Bars of one setting, the longest first, with their values."""
     order = [row["arm"] for row in sorted(found, key=lambda row: -row["v"])]
     names = max(len(arm) for arm in order) * LETTER
-    texts = max(len(row["text"]) for row in found) * LETTER
+    texts = max(len(row["text"]) for row in found) * LETTER + 2 * GAP
     most = max(row["v"] for row in found) or 1
     inner = width - 2 * MARGIN - names
     x = across_values(said, found, labelled=True)
@@ -69,7 +70,7 @@ def bars(study: Study, found: list[dict], trials: list[dict], said: Words, width
     y = {"field": "arm", "type": "nominal", "sort": order, "title": None}
     y["axis"] = {"labelLimit": names + 20, "domain": False, "ticks": False, "labelPadding": 8}
     bar = {"type": "bar", "height": {"band": 0.72}}
-    text = {"type": "text", "align": "left", "dx": 6}
+    text = {"type": "text", "align": "left", "dx": GAP}
     stroke = {"type": "tick", "thickness": 1.5, "color": theme.INK, "opacity": 0.55}
     layers = [
         {"mark": bar, "encoding": {"color": theme.arm_colour(study, legend=None)}},
