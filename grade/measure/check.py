@@ -14,7 +14,7 @@ from grade.measure.locate import Path as Keys
 from grade.measure.schema import Field
 
 EXPRESSION = re.compile(r"\{([\w .+*/()-]*[A-Za-z_][\w .+*/()-]*)\}")
-REAL = re.compile(r"\d+(?:\.\d+)?")
+REAL = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?")  # as Python shows numbers, also small ones
 SIZE = re.compile(r"(\d+)([KMG]?)")
 QUANTITY = re.compile(r"(\d+(?:\.\d+)?) *([A-Za-z]+)")
 UNITS_NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}

@@ -142,7 +142,7 @@ def config(c: Checker, raw: dict, data: dict | None) -> dict:
         c.problem(("trace",), "a trace needs a data disk: [machine.data]")
     elif any(path.startswith(FILE) for path in data["files"]):
         c.problem(("machine", "data", "files"), f'"{FILE}0" and so on are files of the trace')
-    elif good["scale"] is not None and not good["scale"] > 0:
+    elif isinstance(good["scale"], int | float) and not good["scale"] > 0:
         c.problem(("trace", "scale"), f"scale = {good['scale']}: must be more than 0")
     if c.problems:
         return {}

@@ -871,6 +871,7 @@ def test_a_trace_that_changes_is_read_again(traced: Path) -> None:
     [
         ("mine.requests", "other", r"traced.toml:13: .*other: there is no such file"),
         ('scale = "{scale}"', "scale = 0", "scale = 0: must be more than 0"),
+        ('scale = "{scale}"', 'scale = "slow"', 'scale = "slow": must be a number'),
         ('scale = "{scale}"', 'format = "spcc"', 'unknown format "spcc"; did you mean "spc"'),
         ('scale = "{scale}"', "spilt_kb = 4", 'unknown key "spilt_kb"; did you mean "split_kb"'),
         (
@@ -954,6 +955,12 @@ def asked(traced: Path, tmp_path: Path, monkeypatch) -> Callable[..., SimpleName
         return SimpleNamespace(**usual | given)
 
     return choice
+
+
+def test_a_trace_may_come_very_slowly(asked) -> None:
+    """Python shows so small a number with an exponent."""
+    written = replay_trace.write_experiment(asked(scale="0.00001"))
+    assert {run.variables["scale"] for run in load(written).runs} == {1e-05}
 
 
 @ON_TWIN

@@ -404,7 +404,7 @@ def _result(run: Run, done: runs.Ended, kept: Path | None) -> Result:
     """The result of a replay that has ended. Raises RunFailed."""
     why = runs.failure(run, done)
     if why:
-        raise RunFailed(f"{why}; the console ends in\n{runs.tail(done)}")
+        raise RunFailed(runs.told(why, done))
     shown = runs.readings(done.console)
     stats = [devtext.stat(shown[name]) for name in ("stat0", "stat1")]
     (summary,) = jobs.lines(shown["said"])
