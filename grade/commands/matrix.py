@@ -162,10 +162,10 @@ def wanted(*metrics: str) -> str:
 
 def of_trace(name: str, path: Path, choice: argparse.Namespace) -> Load:
     """A trace, to be replayed. Raises BadTraceFile if it is not there, and BadSweep if it reads
-    nothing."""
+    nothing, or if a place policy is to be tried."""
+    replay_trace.expect_no_place(choice.others, "WITH")
     if not path.exists():
         raise BadTraceFile(f"TRACES: {path}: there is no such file")
-    replay_trace.expect_no_place(choice.others, "WITH")
     asked = {"file": str(path), "format": "", "scale": "1", "drive": choice.drive, "fit": PACK}
     asked |= {"count": choice.count, "loop": "closed", "inflight": 1}
     written = replay_trace.write_experiment(argparse.Namespace(**asked))
