@@ -15,7 +15,7 @@
 // clang-format off
 #define CHIPS                                                           \
     .channels = 8,        /* published, from memory: eight packages */  \
-    .dies = 2,            /* published: 2 GB each, in 4 GB a package */ \
+    .dies = 2,            /* published: of 2 GB, two a package */      \
     .page_sectors = 8,    /* published: 4 KB */                         \
     .block_pages = 64,    /* published: 256 KB */                       \
     .spare_percent = 15,  /* published, from memory */                  \
