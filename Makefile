@@ -7,7 +7,7 @@
 # - Every object depends on the headers it includes (-MMD) and on a file that
 #   holds its command, so other flags (CFLAGS_EXTRA=-g3) rebuild it.
 # - The debug kernel (DEBUG=1) lives in build/debug, beside the other.
-# - grade/setup.sh runs first. It installs what is missing.
+# - grade/setup.sh runs first. It installs what is missing of what the goal needs.
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -21,14 +21,16 @@ MAKEFLAGS += --jobs=$(JOBS)
 endif
 SHELL := /bin/sh
 
-export PATH := $(PATH):/usr/sbin:/sbin
+# Tests use the programs of the system, and nothing that a person installed.
+export PATH := $(if $(filter test mutants,$(MAKECMDGOALS)),/usr/sbin:/usr/bin:/sbin:/bin,$(PATH):/usr/sbin:/sbin)
 ifeq ($(value TOOLPREFIX),)
 TOOLPREFIX := $(shell sh grade/find_tool.sh prefix 2>/dev/null)
 endif
 # GDB=1 makes a graded machine wait for gdb. Any other value is the gdb to be used.
+# GDB= hides the 1: since version 4.4, make gives $(shell) the variables that it exports.
 WAITS_FOR_GDB := $(filter 1,$(value GDB))
 ifneq ($(WAITS_FOR_GDB)$(if $(value GDB),,none),)
-override GDB := $(shell sh grade/find_tool.sh gdb 2>/dev/null)
+override GDB := $(shell GDB= sh grade/find_tool.sh gdb 2>/dev/null)
 endif
 export TOOLPREFIX GDB
 export QEMU ?= qemu-system-riscv64
@@ -150,14 +152,31 @@ $(if $(filter test $(OF_A_LAB),$(MAKECMDGOALS)),$(if $(value LAB),$(if $(filter 
 
 # ---- tools ----
 
+# The groups of grade/setup.sh that a goal needs. $(1) groups, $(2) goals
+needs = $(foreach goal,$(2),$(eval needs-$(goal) := $(1)))
+$(call needs,machine,qemu qemu-gdb)
+$(call needs,gdb,gdb)
+$(call needs,python,run)
+$(call needs,run,twin twin-costs bench agree repeat export why)
+$(call needs,measure,measure-build)
+$(call needs,report,experiment report results results-check results-tables findings theatre animation)
+$(call needs,sweep,sweep trace matrix tune)
+$(call needs,book,book)
+$(call needs,live,live $(filter build/live/%,$(MAKECMDGOALS)))
+$(call needs,grade,grade example class skeleton samples solution newlab bundle fair events)
+$(call needs,grade gdb,replay)
+$(call needs,test,test mutants)
+$(call needs,format,format)
+
 # Some goals need no tools; all others set them up first. With SETUP=no the tools
 # are taken to be there.
 SETUP ?= yes
-ifneq ($(filter-out help version clean setup,$(or $(MAKECMDGOALS),all)),)
+SET_UP := $(filter-out help version clean setup,$(or $(MAKECMDGOALS),all))
+ifneq ($(SET_UP),)
 ifeq ($(DRY_RUN)$(filter no,$(SETUP)),)
-CHOSEN := $(foreach v,TOOLPREFIX GDB QEMU HOSTCC,$(v)=$(call quoted,$(v))) \
-    $(if $(filter live build/live/%,$(MAKECMDGOALS)),LIVE=yes)
-ifneq ($(shell $(CHOSEN) sh grade/setup.sh >&2 && echo done),done)
+CHOSEN := $(foreach v,TOOLPREFIX GDB QEMU HOSTCC,$(v)=$(call quoted,$(v)))
+ifneq ($(shell $(CHOSEN) sh grade/setup.sh $(sort $(foreach \
+    goal,$(SET_UP),$(or $(needs-$(goal)),build))) >&2 && echo done),done)
 $(error the tools are not set up: see above)
 endif
 endif

@@ -1,16 +1,62 @@
 #!/bin/sh
-# Puts in place what the build and the tests need: system packages, and the
-# Python environment .venv with the versions that requirements.txt pins.
+# Puts in place what commands need, and nothing else:
 #
+#   sh grade/setup.sh [packages] [GROUP...]      no GROUP: all groups except live and measure
+#
+# - A group stands for programs of the system and for Python packages, which
+#   grade/requirements/GROUP.txt pins. `groups_of` below has the groups, and which
+#   others each builds on. The Makefile says which command needs which group.
 # - Does nothing, quickly, when all is there.
 # - Installs packages on Debian and its kin as root or with a sudo that asks
 #   no password. Elsewhere it names what is missing and the command to install
 #   it, changes nothing, and fails.
 # - Names packages as Debian does, and for dnf, pacman and brew as those do.
-# - With the word `packages` it leaves the Python environment out.
+# - With the word `packages` it leaves everything of Python's packages out.
+# - The Python packages of a group are one folder in the user's cache, which all
+#   trees with the same pins share. Its name has the sum of the pins. It is made under
+#   another name and then renamed, so there is never half of one.
+# - The tree's own .venv has no packages, but a list of those folders (sluice.pth).
 set -eu
 cd "$(dirname "$0")/.."
 PATH=$PATH:/usr/sbin:/sbin
+
+# groups_of GROUP: the group, after those that it builds on.
+groups_of() {
+    case $1 in
+    build) echo build ;;                             # a kernel, and the programs of the host
+    machine) echo build machine ;;                   # QEMU
+    gdb) echo build gdb ;;                           # a gdb that knows RISC-V
+    python) echo build machine python ;;             # Python alone
+    run) echo build machine python run ;;            # experiments' runs
+    report) echo build machine python run report ;;  # pages with pictures
+    grade) echo build machine python run report grade ;;
+    sweep) echo build machine python run report sweep ;;
+    book) echo build machine python run report book ;;
+    live) echo build machine python run report live ;;
+    measure) echo build machine python run measure ;; # a compilation under strace
+    format) echo python format ;;
+    test) echo build machine gdb python run report grade sweep book format test ;;
+    *)
+        echo "setup: $1: there is no such group; grade/setup.sh lists them" >&2
+        return 1
+        ;;
+    esac
+}
+
+packages_only=
+if [ "${1:-}" = packages ]; then
+    packages_only=yes
+    shift
+fi
+groups=
+for group in "${@:-test}"; do
+    added=$(groups_of "$group")
+    groups="$groups $added"
+done
+
+# wants GROUP: is it one of those to be set up?
+wants() { case " $groups " in *" $1 "*) ;; *) return 1 ;; esac }
+
 prefix=$(sh grade/find_tool.sh prefix)
 
 # chosen VARIABLE VALUE PROGRAM STANDARD: stop if a value that is not the standard
@@ -45,17 +91,24 @@ need() {
     done
 }
 
-need gcc-riscv64-unknown-elf "${prefix}gcc"
-need binutils-riscv64-unknown-elf "${prefix}ld" "${prefix}nm" "${prefix}objdump"
-need qemu-system-misc "$qemu"
-need gdb-multiarch "$gdb"
-need e2fsprogs mke2fs e2fsck debugfs dumpe2fs
-if [ "$(uname -s)" != Darwin ]; then # there is neither on macOS
-    need blktrace blkparse btt iowatcher
-    need bubblewrap bwrap
-    have /usr/include/stdio.h || missing="$missing libc6-dev"
+if wants build; then
+    need gcc-riscv64-unknown-elf "${prefix}gcc"
+    need binutils-riscv64-unknown-elf "${prefix}ld" "${prefix}nm" "${prefix}objdump"
+    need gcc "${hostcc%% *}"
+    need git git
+    need util-linux flock
+    need coreutils nproc
+    [ "$(uname -s)" = Darwin ] || have /usr/include/stdio.h || missing="$missing libc6-dev"
 fi
-if [ -n "${LIVE:-}" ]; then # only the page with the kernel in it (make live)
+if wants machine; then need qemu-system-misc "$qemu"; fi
+if wants gdb; then need gdb-multiarch "$gdb"; fi
+if wants run; then need e2fsprogs mke2fs e2fsck debugfs dumpe2fs; fi
+if wants measure; then need strace strace; fi
+if [ "$(uname -s)" != Darwin ]; then # macOS has none of these
+    if wants grade; then need bubblewrap bwrap; fi
+    if wants test; then need blktrace blkparse btt iowatcher; fi
+fi
+if wants live; then
     need clang clang
     need lld wasm-ld
     need binaryen wasm-opt
@@ -65,13 +118,21 @@ if [ -n "${LIVE:-}" ]; then # only the page with the kernel in it (make live)
             missing="$missing libclang-rt-dev-wasm$bits"
     done
 fi
-need gcc "${hostcc%% *}"
-need git git
-need util-linux flock
-need coreutils nproc
-have .venv/bin/python || need python3 python3
-have .venv/bin/python || python3 -c 'import ensurepip, venv' 2>/dev/null ||
+
+# The groups with Python packages, of all and of those to be set up.
+pinned="run report sweep book format test"
+pins=
+for group in $pinned; do
+    if wants "$group"; then pins="$pins $group"; fi
+done
+# The system's Python, if it will do, and not one that a person put in front of it.
+python=/usr/bin/python3
+will_do='import sys; sys.exit(sys.version_info < (3, 11))'
+"$python" -I -S -c "$will_do" 2>/dev/null || python=python3
+if wants python; then need python3 "$python"; fi
+if [ -n "$pins" ] && ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
     missing="$missing python3-venv"
+fi
 
 # there MANAGER: the names that the missing packages have for another manager of
 # packages. One that is not listed has the same name there.
@@ -139,37 +200,133 @@ if [ -n "$missing" ]; then
     DEBIAN_FRONTEND=noninteractive $sudo $install
 fi
 
-[ "${1:-}" = packages ] && exit
+[ -z "$packages_only" ] || exit 0
 
-# Stop if a tool is too old. Called once, before the environment is made.
-expect_versions() {
-    echo | "${prefix}gcc" -march=rv64imac_zicsr_zifencei -mabi=lp64 -x c -c -o /dev/null - ||
-        {
-            echo "setup: ${prefix}gcc is too old, or made for other machines: GCC 12 is known to do"
-            exit 1
-        }
+# checked LINE: was this tool's version found to do in this tree? build/tools has such lines.
+checked() { grep -qxF "$1" build/tools 2>/dev/null; }
+
+if wants build && ! checked "gcc $prefix"; then
+    echo | "${prefix}gcc" -march=rv64imac_zicsr_zifencei -mabi=lp64 -x c -c -o /dev/null - || {
+        echo "setup: ${prefix}gcc is too old, or made for other machines: GCC 12 is known to do"
+        exit 1
+    }
+    mkdir -p build
+    echo "gcc $prefix" >> build/tools
+fi
+if wants machine && ! checked "qemu $qemu"; then
     version=$("$qemu" --version | sed -n 's/^QEMU emulator version \([0-9.]*\).*/\1/p')
     oldest=$(printf '%s\n' 7.2 "$version" | sort -V | head -n 1)
     [ "$oldest" = 7.2 ] || {
         echo "setup: $qemu is version $version: Sluice needs QEMU 7.2 or newer"
         exit 1
     }
-}
-
-# The environment is complete once it holds a copy of what it was made from.
-if ! cmp -s grade/requirements.txt .venv/requirements.txt; then
-    expect_versions
-    echo "setup: making the Python environment .venv"
-    rm -rf .venv
-    python3 -m venv .venv
-    .venv/bin/python -m pip install -q --disable-pip-version-check \
-        --require-hashes -r grade/requirements.txt
-    cp grade/requirements.txt .venv/requirements.txt
+    mkdir -p build
+    echo "qemu $qemu" >> build/tools
 fi
 
-# The environment's programs, as dask, find grade/ from wherever they are started, and programs of
-# people the package sluice.
-for packages in .venv/lib/python3*/site-packages; do
-    printf '%s\n' ../../../.. ../../../../grade/python | cmp -s - "$packages/sluice.pth" ||
-        printf '%s\n' ../../../.. ../../../../grade/python > "$packages/sluice.pth"
-done
+wants python || exit 0
+"$python" -I -S -c "$will_do" || {
+    echo "setup: $("$python" -V) is too old: Sluice needs Python 3.11 or newer"
+    exit 1
+}
+
+# kind PYTHON: what its packages are made for, as cpython-311-x86_64.
+kind() {
+    "$1" -I -S -c 'import os, sys; print(sys.implementation.cache_tag, os.uname().machine, sep="-")'
+}
+
+ours=$(kind "$python")
+case ${XDG_CACHE_HOME:-} in
+/*) cache=$XDG_CACHE_HOME/sluice ;;
+*) cache=${HOME:-}/.cache/sluice ;;
+esac
+if ! mkdir -p "$cache" 2>/dev/null || [ ! -w "$cache" ]; then
+    cache=$PWD/.venv/cache # a home that cannot be written to
+    mkdir -p "$cache"
+fi
+
+# folder GROUP: where the packages of these pins are, or will be.
+folder() {
+    sum=$(cksum < "grade/requirements/$1.txt")
+    echo "$cache/$1-${sum%% *}-$ours"
+}
+
+# The folders in which .venv/bin/python finds modules beside Python's own: grade/ of this tree
+# (from wherever it is started), the package sluice, and the groups that are there.
+search_path() {
+    printf '%s\n' ../../../.. ../../../../grade/python
+    for group in $pinned pip; do
+        place=$([ $group = pip ] && echo "$cache/pip-$ours/site-packages" || folder $group)
+        if [ -d "$place" ]; then echo "$place"; fi
+    done
+}
+
+# Is all there that is to be set up?
+ready() {
+    for group in $pins; do
+        [ -d "$(folder "$group")" ] || return 1
+    done
+    [ "$(kind .venv/bin/python 2>/dev/null)" = "$ours" ] || return 1
+    search_path | cmp -s - .venv/lib/python3*/site-packages/sluice.pth
+}
+
+# Make .venv, without packages. One that was made otherwise is replaced.
+make_environment() {
+    [ "$(kind .venv/bin/python 2>/dev/null)" != "$ours" ] || [ -e .venv/requirements.txt ] ||
+        return 0
+    rm -rf .venv/bin .venv/lib .venv/lib64 .venv/include .venv/requirements.txt
+    "$python" -m venv --without-pip .venv
+}
+
+# Make a pip to install with from what comes with Python. .venv/bin/python has it too.
+make_pip() {
+    [ ! -d "$cache/pip-$ours" ] || return 0
+    rm -rf "$cache/pip.part"
+    "$python" -m venv "$cache/pip.part"
+    mv "$cache"/pip.part/lib/python3*/site-packages "$cache/pip.part/site-packages"
+    rm -rf "$cache/pip.part/bin" "$cache/pip.part/lib"
+    mv "$cache/pip.part" "$cache/pip-$ours"
+}
+
+# Install the packages of a group. From wheels alone: to build a package needs what nobody said.
+install_group() {
+    place=$(folder "$1")
+    [ ! -d "$place" ] || return 0
+    make_pip
+    echo "setup: installing the Python packages of the group $1 into $place"
+    rm -rf "$place.part"
+    PYTHONPATH=$cache/pip-$ours/site-packages "$python" -m pip install -q --no-cache-dir \
+        --disable-pip-version-check --root-user-action=ignore --no-deps --only-binary :all: \
+        --no-compile --require-hashes --target "$place.part" -r "grade/requirements/$1.txt"
+    mv "$place.part" "$place"
+}
+
+# Put the programs of packages into .venv/bin, started by its Python.
+link_programs() {
+    for group in $pinned; do
+        for program in "$(folder "$group")"/bin/*; do
+            [ -f "$program" ] || continue
+            target=.venv/bin/${program##*/}
+            rm -f "$target"
+            case $(head -c 2 "$program") in
+            '#!') sed "1s|^#!.*python.*|#!$PWD/.venv/bin/python|" "$program" > "$target" ;;
+            *) cp "$program" "$target" ;;
+            esac
+            chmod +x "$target"
+        done
+    done
+}
+
+if ! ready; then
+    (
+        flock 9
+        make_environment
+        for group in $pins; do
+            install_group "$group"
+        done
+        for packages in .venv/lib/python3*/site-packages; do
+            search_path > "$packages/sluice.pth"
+        done
+        link_programs
+    ) 9> "$cache/lock"
+fi

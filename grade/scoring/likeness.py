@@ -9,7 +9,7 @@ their behaviour only (behaviour.py).
 
 Source: Schleimer, Wilkerson and Aiken, "Winnowing: local algorithms for document
 fingerprinting", SIGMOD 2003. Two packages of PyPI do the same and are not used (looked at in
-November 2026). compare50 1.2.15 needs attrs below 21, and the schema checker in requirements.txt a
+November 2026). compare50 1.2.15 needs attrs below 21, and the schema checker of the tests a
 later one, so it would need an environment of its own, of 140 MB. There it finds a set of policies
 with other names and in another order, as this does; but its scores are relative to the pair that is
 most alike. Four sets of policies that have nothing to do with each other had 6.5 to 10 of 10, and

@@ -44,7 +44,8 @@ PROGRAMS = (
     {path.stem for path in ROOT.glob("user/*.c")} | FOLDERS | {"help"}
 )  # a word of the shell's
 GDB = {"hbreak", "break", "continue", "backtrace", "finish", "print", "target", "kstack", "queue"}
-HOST = {"debugfs", "e2fsck", "dumpe2fs", "tar", "git", "mvn", "unzip"}
+HOST = {"debugfs", "e2fsck", "dumpe2fs", "tar", "git"}
+PACKAGES = {"mvn": "maven", "unzip": "unzip"}  # of Debian; set-up does not install them
 # What stands for something else, or is to be made.
 PLACEHOLDER = re.compile(r"\.\.\.|^$|^dir$|\b(HOST|NAME|NEXT|DIR)\b|\$\(")
 ENVIRONMENT = re.compile(r'environ(?:\.get\(|\[)"(\w+)"')
@@ -259,6 +260,10 @@ def check(command: Shown) -> None:
             shutil.which(first, path="/usr/sbin:/sbin:/usr/bin:/bin") is not None,
             f"{first}: not here",
         )
+    elif first in PACKAGES:
+        install = re.compile(rf"apt-get install [a-z ]*\b{PACKAGES[first]}\b")
+        text = (ROOT / command.where).read_text()
+        expect(install.search(text) is not None, f"{first}: no word on how to install it")
     else:
         of_shell = command.typed and first == "."
         expect(first in PROGRAMS or of_shell, f"{first}: no command of any kind")

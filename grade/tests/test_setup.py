@@ -1,5 +1,6 @@
 """Finding the cross tools under the names of several systems, and saying what to install there."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -22,8 +23,9 @@ def scripts(tmp_path: Path) -> Path:
     add(tmp_path, "id", "echo 1000")
     (tmp_path / "grade").mkdir()
     for name in SCRIPTS:
-        text = (ROOT / "grade" / name).read_text()
+        text = (ROOT / "grade" / name).read_text().replace("/usr/bin/python3", "python3")
         (tmp_path / "grade" / name).write_text(text.replace(":/usr/sbin:/sbin", ""))
+    shutil.copytree(ROOT / "grade/requirements", tmp_path / "grade/requirements")
     return tmp_path
 
 
@@ -36,7 +38,7 @@ def add(tree: Path, name: str, does: str = "") -> None:
 
 def run(tree: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     line = ["/bin/sh", *words]
-    env = {"PATH": str(tree / "bin"), **variables}
+    env = {"PATH": str(tree / "bin"), "HOME": str(tree / "home"), **variables}
     return subprocess.run(line, cwd=tree, env=env, capture_output=True, text=True)
 
 
@@ -120,17 +122,41 @@ def test_a_program_that_was_chosen_and_is_not_there_is_named(
     )
 
 
+# A Python that makes folders where the real one makes environments and installs packages. While
+# there is a file `interrupted`, an installation ends in its middle.
+PYTHON = """\
+for last; do :; done
+case "$*" in
+*print*) echo cpython-311-fake ;;
+*"-m venv"*)
+    mkdir -p "$last/bin" "$last/lib/python3.11/site-packages"
+    cp "$0" "$last/bin/python"
+    ;;
+*"-m pip"*)
+    while [ "$1" != --target ]; do shift; done
+    mkdir -p "$2/bin"
+    echo "$last" >> installed
+    [ ! -e interrupted ] || exit 1
+    printf '#!/other/python\\n' > "$2/bin/$(basename "$last" .txt)"
+    ;;
+esac
+"""
+
+
 @pytest.fixture
 def complete(scripts: Path) -> Path:
     """The scripts, with every program that they look for; the new ones do nothing."""
     names = ["gcc", "ld", "nm", "objdump", "gdb"]
     names = [f"riscv64-elf-{name}" for name in names]
-    names += ["bwrap", "git", "flock", "nproc", "mke2fs", "e2fsck", "debugfs", "dumpe2fs"]
+    names += ["bwrap", "git", "nproc", "mke2fs", "e2fsck", "debugfs", "dumpe2fs"]
     names += ["blkparse", "btt", "iowatcher"]
     for name in names:
         add(scripts, name)
-    add(scripts, "python3", '[ "$1" = -c ] || { echo would make an environment; exit 1; }')
-    for name in ("sed", "sort", "head", "rm"):
+    add(scripts, "qemu-system-riscv64", "echo 'QEMU emulator version 7.2.22'")
+    add(scripts, "python3", PYTHON)
+    for name in ("sed", "sort", "head", "rm", "mkdir", "cp", "mv", "cksum", "chmod", "grep"):
+        (scripts / "bin" / name).symlink_to(shutil.which(name) or name)
+    for name in ("basename", "flock"):
         (scripts / "bin" / name).symlink_to(shutil.which(name) or name)
     return scripts
 
@@ -145,13 +171,133 @@ def test_a_qemu_that_is_too_old_is_told_before_anything_is_made(complete: Path) 
 
 @pytest.mark.parametrize("version", ["7.2", "7.2.22", "8.2.1", "10.0.0"])
 def test_a_compiler_for_other_machines_is_told(complete: Path, version: str) -> None:
-    """After it, QEMU is looked at: a version from 7.2 on is not what is wrong."""
+    """A version of QEMU from 7.2 on is not what is wrong."""
     add(complete, "qemu-system-riscv64", f"echo 'QEMU emulator version {version}'")
-    assert "would make an environment" in run(complete, "grade/setup.sh").stdout
     add(complete, "riscv64-elf-gcc", "exit 1")
     done = run(complete, "grade/setup.sh")
     assert done.returncode == 1
     assert "riscv64-elf-gcc is too old, or made for other machines" in done.stdout
+    add(complete, "riscv64-elf-gcc")
+    assert run(complete, "grade/setup.sh").returncode == 0
+
+
+def test_a_python_that_is_too_old_is_told(complete: Path) -> None:
+    add(complete, "python3", 'case "$*" in *version_info*) exit 1 ;; -V) echo Python 3.9 ;; esac')
+    done = run(complete, "grade/setup.sh", "python")
+    assert done.returncode == 1
+    assert done.stdout == "setup: Python 3.9 is too old: Sluice needs Python 3.11 or newer\n"
+    assert not (complete / ".venv").exists()
+
+
+# What each group asks for beside what `build` does.
+ASKS = {
+    "build": set(),
+    "machine": {"qemu-system-misc"},
+    "gdb": {"gdb-multiarch"},
+    "python": {"qemu-system-misc", "python3"},
+    "run": {"qemu-system-misc", "python3", "python3-venv", "e2fsprogs"},
+    "grade": {"qemu-system-misc", "python3", "python3-venv", "e2fsprogs", "bubblewrap"},
+    "measure": {"qemu-system-misc", "python3", "python3-venv", "e2fsprogs", "strace"},
+}
+OF_TESTS = {"gdb-multiarch", "bubblewrap", "blktrace"}
+
+
+def missing(tree: Path, group: str) -> set[str]:
+    """The packages that a group misses where nothing is there."""
+    (tree / "bin/python3").unlink(missing_ok=True)
+    add(tree, "apt-get", "exit 1")
+    said = run(tree, "grade/setup.sh", group).stdout
+    return set(re.search(r"missing packages:(.*)", said)[1].split())
+
+
+@pytest.mark.parametrize("group", ASKS)
+def test_a_group_asks_for_what_its_commands_need_and_nothing_else(
+    scripts: Path, group: str
+) -> None:
+    build = missing(scripts, "build")
+    assert build >= {"gcc-riscv64-unknown-elf", "git", "util-linux"}
+    assert missing(scripts, group) == build | ASKS[group]
+
+
+def test_tests_ask_for_all_that_is_tested(scripts: Path) -> None:
+    assert missing(scripts, "test") >= OF_TESTS | ASKS["run"]
+
+
+def test_a_group_that_does_not_exist_is_told(scripts: Path) -> None:
+    done = run(scripts, "grade/setup.sh", "nonesuch")
+    assert done.returncode == 1
+    assert done.stderr == "setup: nonesuch: there is no such group; grade/setup.sh lists them\n"
+
+
+def test_a_kernel_is_booted_without_any_python(complete: Path) -> None:
+    (complete / "bin/python3").unlink()
+    done = run(complete, "grade/setup.sh", "machine")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert not (complete / ".venv").exists()
+    assert not (complete / "home").exists()
+
+
+def groups_of_packages(tree: Path) -> set[str]:
+    """The groups of which the cache holds the packages."""
+    folders = (tree / "home/.cache/sluice").glob("*-*-cpython-311-fake")
+    return {path.name.split("-")[0] for path in folders}
+
+
+def test_python_alone_installs_no_package(complete: Path) -> None:
+    assert run(complete, "grade/setup.sh", "python").returncode == 0
+    assert (complete / ".venv/bin/python").exists()
+    assert groups_of_packages(complete) == set()
+    assert not (complete / "installed").exists()
+
+
+def test_a_group_is_installed_once_and_other_groups_are_added_to_it(complete: Path) -> None:
+    assert run(complete, "grade/setup.sh", "run").returncode == 0
+    assert groups_of_packages(complete) == {"run"}
+    again = run(complete, "grade/setup.sh", "run")
+    assert (again.returncode, again.stdout) == (0, "")
+    assert run(complete, "grade/setup.sh", "report").returncode == 0
+    assert groups_of_packages(complete) == {"run", "report"}
+    asked = (complete / "installed").read_text().split()
+    assert asked == ["grade/requirements/run.txt", "grade/requirements/report.txt"]
+    listed = (complete / ".venv/lib/python3.11/site-packages/sluice.pth").read_text().splitlines()
+    packages = [Path(line) for line in listed if line.startswith("/")]
+    assert [path.name.split("-")[0] for path in packages] == ["run", "report", "site"]
+    assert all(path.is_dir() for path in packages)
+    program = (complete / ".venv/bin/run").read_text()
+    assert program == f"#!{complete}/.venv/bin/python\n"
+
+
+def test_trees_with_the_same_pins_share_their_packages(complete: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    shutil.copytree(complete / "grade", other / "grade")
+    (other / "bin").symlink_to(complete / "bin")
+    home = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    assert "installing" in run(complete, "grade/setup.sh", "run", **home).stdout
+    assert run(other, "grade/setup.sh", "run", **home).stdout == ""
+    assert (other / ".venv/bin/run").exists()
+    assert not (other / "installed").exists()
+    pins = other / "grade/requirements/run.txt"
+    pins.write_text(pins.read_text() + "# changed\n")
+    assert "installing" in run(other, "grade/setup.sh", "run", **home).stdout
+
+
+def test_an_interrupted_installation_leaves_nothing_that_is_taken_for_a_whole_one(
+    complete: Path,
+) -> None:
+    (complete / "interrupted").touch()
+    assert run(complete, "grade/setup.sh", "report").returncode != 0
+    assert groups_of_packages(complete) == set()
+    (complete / "interrupted").unlink()
+    assert run(complete, "grade/setup.sh", "report").returncode == 0
+    assert groups_of_packages(complete) == {"run", "report"}
+    assert (complete / ".venv/bin/report").exists()
+
+
+def test_a_home_that_cannot_be_written_to_is_left_alone(complete: Path) -> None:
+    (complete / "home").touch()
+    assert run(complete, "grade/setup.sh", "run").returncode == 0
+    assert list((complete / ".venv/cache").glob("run-*"))
 
 
 def test_on_macos_nothing_is_asked_for_that_is_not_there(scripts: Path) -> None:

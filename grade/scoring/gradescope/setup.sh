@@ -12,5 +12,6 @@ python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
     echo "setup: $(python3 -V) is too old: choose an image with 3.11 or later"
     exit 1
 }
+sh grade/setup.sh grade
 make all build/native/drive_times_tool build/native/places_tool
 chmod -R go-rwx ..
