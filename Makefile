@@ -23,6 +23,23 @@ SHELL := /bin/sh
 
 # Tests use the programs of the system, and nothing that a person installed.
 export PATH := $(if $(filter test mutants,$(MAKECMDGOALS)),/usr/sbin:/usr/bin:/sbin:/bin,$(PATH):/usr/sbin:/sbin)
+# ---- names that were typed ----
+
+# The text $(1) as one word of the shell, whatever it contains.
+word_of = '$(subst ','\'',$(1))'
+# Every goal and every variable of the command line is known. A goal takes the variables that its
+# line of help names, and these:
+TAKEN_BY_ALL := SETUP V JOBS TOOLPREFIX QEMU HOSTCC GDB CFLAGS_EXTRA
+ifeq ($(MAKELEVEL),0)
+TYPED := $(foreach v,$(filter-out -%,$(.VARIABLES)),$(if $(filter command,$(firstword $(origin $(v)))),$(v)))
+UNKNOWN := $(shell TYPED_GOALS=$(call word_of,$(MAKECMDGOALS)) TYPED_NAMES=$(call word_of,$(TYPED)) \
+    TYPED_ARGS=$(call word_of,$(if $(filter qemu qemu-gdb run,$(MAKECMDGOALS)),$(value ARGS))) \
+    TAKEN_BY_ALL='$(TAKEN_BY_ALL)' awk -f grade/typed.awk Makefile drives/*.c 2>/dev/null)
+$(if $(UNKNOWN),$(error $(UNKNOWN)))
+endif
+
+# ---- the programs that are used ----
+
 ifeq ($(value TOOLPREFIX),)
 TOOLPREFIX := $(shell sh grade/find_tool.sh prefix 2>/dev/null)
 endif
@@ -62,8 +79,6 @@ FS_MB ?= 64#   size of the root disk in MiB
 V ?=#          1: print whole commands
 
 comma := ,
-# The text $(1) as one word of the shell, whatever it contains.
-word_of = '$(subst ','\'',$(1))'
 # The variable named $(1), as it was given, as one word: for people's names and paths.
 quoted = $(call word_of,$(value $(1)))
 
@@ -263,7 +278,7 @@ locked = +@flock --nonblock Makefile true || \
     echo '  WAIT for another make, or a command that copies what is built'; \
     flock Makefile $(MAKE) --no-print-directory LOCK=held SETUP=no $@
 
-all: ## build everything (the default)
+all: ## build everything (the default; DEBUG=1, FS_MB=)
 	$(locked)
 native:
 	$(locked)
@@ -553,12 +568,12 @@ qemu: $(KERNEL) build/fs.img ## boot to a shell (CPUS= MEM= DISKS= ARGS= DEBUG=)
 	    $$(sed -n 's/^- .\([a-z0-9_]*\).*/\1/p' $(UNSOLVED))'; $(UNSOLVED) says what they do')
 	$(QEMU_COMMAND)
 
-qemu-gdb: $(KERNEL) build/fs.img ## boot as `make qemu` does, and wait for `make gdb` in another terminal
+qemu-gdb: $(KERNEL) build/fs.img ## boot as `make qemu` does, and wait for `make gdb` in another terminal (CPUS= MEM= DISKS= ARGS= DEBUG=)
 	@echo '*** now type "make gdb" in another terminal'
 	$(QEMU_COMMAND) -S -gdb chardev:gdb -chardev \
 	    socket,id=gdb,path=$(GDB_SOCKET),server=on,wait=off
 
-gdb: $(KERNEL) ## attach to `make qemu-gdb`, with commands for the kernel's state
+gdb: $(KERNEL) ## attach to `make qemu-gdb`, with commands for the kernel's state (DEBUG=)
 	$(GDB) -q -x grade/gdb/attach.gdb $(KERNEL)
 
 run: all ## boot in virtual time, run the commands DO='iostat ls; sync' and power off: the same figures each time (ARGS= MEM= FS_MB=)

@@ -58,13 +58,12 @@ def experiment_file(name: str | None) -> Path:
     raise BadChoice(f"E={name}: give one experiment; these begin so: {names}")
 
 
-def choose_run(experiment: Experiment, number: int | None) -> Run:
-    """The run that N= means."""
+def choose_run(experiment: Experiment, number: int | None, variable: str = "N") -> Run:
+    """The run that N= means, or another variable of make."""
     count = len(experiment.runs)
     if number is None or not 1 <= number <= count:
-        said = (
-            "N= is missing: give a run" if number is None else f"N={number}: there is no such run"
-        )
+        missing = f"{variable}= is missing: give a run"
+        said = missing if number is None else f"{variable}={number}: there is no such run"
         raise BadChoice(f"{said}; {experiment.name} has runs 1 to {count}, and LIST=1 lists them")
     return experiment.runs[number - 1]
 

@@ -8,7 +8,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from grade.commands.export import BadChoice, experiment_file
+from grade.commands.export import BadChoice, choose_run, experiment_file
 from grade.commands.replay import chosen, options
 from grade.host.interrupt import stoppable
 from grade.host.out import expect_file
@@ -31,13 +31,18 @@ def choose(goal: str, about: str | None) -> argparse.Namespace:
 
 
 def numbers(choice: argparse.Namespace) -> list[int]:
-    return [choice.run] + ([choice.second] if choice.second else [])
+    return [choice.run] + ([] if choice.second is None else [choice.second])
 
 
 def scenes(choice: argparse.Namespace) -> list[dict]:
     """What there is to be shown of the runs. Raises BadChoice, BadExperiment and RunFailed."""
+    experiment = load(experiment_file(choice.name), choice.size)
+    asked = list(zip(numbers(choice), ("N", "N2"), strict=False))
+    for number, variable in asked:  # before any run is made
+        choose_run(experiment, number, variable)
+    runs = [chosen(choice, number) for number, _ in asked]
     name = experiment_file(choice.name).stem
-    return [scene(Explainer(chosen(choice, n)), name, choice.size) for n in numbers(choice)]
+    return [scene(Explainer(run), name, choice.size) for run in runs]
 
 
 def out_of(choice: argparse.Namespace, folder: Path, suffix: str) -> Path:

@@ -2,11 +2,14 @@
 
 import struct
 import zlib
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
 from small_run import explainers_of
 
+from grade.commands.export import BadChoice
+from grade.commands.theatre import scenes
 from grade.theatre import motion
 from grade.theatre.apng import SIGNATURE, chunk, chunks, joined
 from grade.theatre.scene import scene
@@ -49,6 +52,19 @@ def test_an_animation_has_its_pictures_in_order_with_their_times() -> None:
     assert [struct.unpack(">I", number)[0] for number in counted] == list(range(5))
     lines = [zlib.decompress(data[4:] if name == b"fdAT" else data) for name, data in out[3:-1:2]]
     assert lines == [bytes([0, n, n, n]) for n in (1, 2, 3)]
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(
+    ("first", "second", "why"),
+    [(99, 1, r"^N=99: there is no such run"), (1, 99, r"^N2=99: there is"), (1, 0, r"^N2=0: ")],
+)
+def test_a_run_that_does_not_exist_is_named_by_the_variable_that_named_it(
+    first: int, second: int, why: str
+) -> None:
+    """Before any run is made: there is no folder to make one in."""
+    with pytest.raises(BadChoice, match=why):
+        scenes(Namespace(name="mogul-4.1-fast", size="quick", run=first, second=second))
 
 
 @pytest.mark.native

@@ -19,8 +19,8 @@ from grade.code.objects import includes, tool
 from grade.host.paths import BUILD, ROOT
 
 OF_TESTS = ("native", "twin", "live", "debug", "book")  # of build/, not needed by `make all`
-# Instead of compiling, as a variable of make: a file is as new as if it had been compiled.
-PRETEND = "run=@echo '  $(1) $@' && touch $@"
+# Instead of compiling, as a line of the Makefile: a file is as new as if it had been compiled.
+PRETEND = "--eval=override run = @echo '  $(1) $@' && touch $@"
 
 
 @pytest.fixture
@@ -291,6 +291,41 @@ def test_a_wrong_value_is_named_with_what_it_must_be(goal: str, word: str, why: 
     done = make(ROOT, "--dry-run", goal, *words, check=False)
     assert done.returncode == 2
     assert re.fullmatch(rf"Makefile:\d+: \*\*\* {re.escape(why)}.*\.  Stop\.\n", done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("experiment SIZ=quick", "SIZ: experiment has no such variable; did you mean SIZE?"),
+        ("experiment sizE=quick", "sizE: experiment has no such variable; did you mean SIZE?"),
+        ("theatre N3=4", "N3: theatre has no such variable; did you mean N2?"),
+        ("gdb N=4", "N: gdb has no such variable; it has DEBUG"),
+        ("version SIZE=quick", "SIZE: version has no such variable; it has none"),
+        ("report grade TESTS=x LAB=open", "TESTS: report grade has no such variable; did you mean"),
+        ("theater", "theater: there is no such goal; did you mean theatre? `make help` lists all"),
+        ("qwertz", "qwertz: there is no such goal; see `make help`"),
+        ("qemu ARGS=drive=rz85", "ARGS: drive=rz85: there is no such drive; did you mean rz58?"),
+        ("run DO=ls ARGS=disk1.drive=x", "ARGS: disk1.drive=x: there is no such drive; there are "),
+    ],
+)
+def test_a_name_that_nobody_knows_is_refused_with_the_nearest(words: str, why: str) -> None:
+    done = make(ROOT, "--dry-run", *words.split(), check=False)
+    assert done.returncode == 2
+    assert re.fullmatch(rf"Makefile:\d+: \*\*\* {re.escape(why)}.*\.  Stop\.\n", done.stdout)
+
+
+def test_every_variable_of_a_recipe_is_named_in_the_goals_help() -> None:
+    """Otherwise it could not be given: names that the help lacks are refused."""
+    text = (ROOT / "Makefile").read_text()
+    used = re.compile(r"(?:option,[\w-]+|quoted|operand|filter \w+),\$?\(?([A-Z][A-Z0-9]*)\b")
+    internal = {"RUN_FOLDER", "MAKECMDGOALS", "TOOLPREFIX"}
+    given = re.search(r"^TAKEN_BY_ALL := (.*)$", text, re.M)[1].split()
+    for goal, help_, recipe in re.findall(
+        r"^([a-z][\w-]*):.*## (.*)\n((?:\t.*\n(?:    .*\n)*)*)", text, re.M
+    ):
+        names = set(used.findall(recipe)) - internal - set(given)
+        lacks = {name for name in names if not re.search(rf"\b{name}=", help_)}
+        assert not lacks, f"make {goal}"
 
 
 def test_the_proof_of_one_lab_builds_nothing_that_only_other_tests_need() -> None:
