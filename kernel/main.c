@@ -56,6 +56,8 @@ static void begin_evenly(void)
 static void boot(void *)
 {
     trace_init();
+    for (u32 hart = 1; hart < machine.nharts; hart++)
+        ipi_send(hart); /* it starts; machine mode's regions are settled */
     disk_init();
     struct disk *root = root_disk();
     int block_bytes = ext2_probe(root);
@@ -112,8 +114,6 @@ static void start_first(u64 dtb_phys)
     file_init();
     console_init();
     kthread("boot", boot, NULL);
-    for (u32 hart = 1; hart < machine.nharts; hart++)
-        ipi_send(hart);
 }
 
 static void start_other(void)

@@ -149,15 +149,35 @@ class Guest:
             with image.open("r+b", buffering=0) as target:
                 copy(self.file, place, target.fileno(), 0, size)
 
-    def moves(self) -> list[Move]:
-        """The transfers that machine mode has done, the oldest first, as far as they are kept."""
-        log = os.pread(self.file, self.moves_kept * MOVE.size, self.log)
-        found = []
-        for start, size in MOVE.iter_unpack(log):
-            if not size:
-                break
-            at = (start & ~1) - MEMORY_START
-            disk = next(i for i, (place, most) in enumerate(self.places) if at < place + most)
-            sector = (at - self.places[disk][0]) // SECTOR
-            found.append(Move(disk, sector, size // SECTOR, bool(start & 1)))
-        return found
+    def moves(self, end: int | None = None) -> list[Move]:
+        """Return the transfers that machine mode has done, the oldest first, as far as they are
+        kept.
+
+        end: machine mode's own word for the physical address where the log's next record goes;
+        without it, the first empty record is the log's end. Raises ValueError for an end that the
+        log cannot have, and for a record that machine mode cannot have written.
+        """
+        kept = self.moves_kept * MOVE.size
+        if end is not None:
+            used = end - MEMORY_START - self.log
+            if used < 0 or used % MOVE.size:
+                raise ValueError(f"the log of moves ends at {end:#x}")
+            if used > kept:
+                most = f"the log has room for {self.moves_kept} moves"
+                raise ValueError(f"{most}, and there were {used // MOVE.size}")
+            kept = used
+        log = os.pread(self.file, kept, self.log)
+        records = list(MOVE.iter_unpack(log))
+        if end is None:
+            records = records[: records.index((0, 0))] if (0, 0) in records else records
+        return [self._move(start, size) for start, size in records]
+
+    def _move(self, start: int, size: int) -> Move:
+        """Return the transfer that a record of the log tells of. Raises ValueError if none could
+        be."""
+        at = (start & ~1) - MEMORY_START
+        for disk, (place, most) in enumerate(self.places):
+            sector, odd = divmod(at - place, SECTOR)
+            if size and not odd and not size % SECTOR and place <= at <= at + size <= place + most:
+                return Move(disk, sector, size // SECTOR, bool(start & 1))
+        raise ValueError(f"the log has a move of {size} bytes at {start:#x}, which is no disk's")

@@ -3,7 +3,8 @@
 - Machine mode keeps the trace (kernel/entry.S): no record was changed, and each time was the
   clock's when the record was written, within ASTRAY_NS.
 - The disk layer's trace must agree with the transfers that were made: the sectors that were read or
-  written, and their order. Machine mode moves the data of RAM disks and logs each move. What else
+  written, and their order. Machine mode moves the data of RAM disks and logs each move, and
+  counts those for which the log had no room: none may be missing, and none may be odd. What else
   a scenario needs, QEMU's own devices do; they log what they see.
 - A block becomes dirty, is written, queued, issued and completed in this order, with nothing in
   between. (The first two steps are checked only for a submission that is not the cache itself.)
@@ -15,7 +16,7 @@
 - On a disk with a virtual log, the trace tells where each block went, and the devices that it went
   there (onlog.py).
 - At the end the kernel's code and constants must be those of its file, and so must machine mode's
-  pages, except for the seven words that machine mode writes there. In the file they are the staff's
+  pages, except for the words that machine mode writes there. In the file they are the staff's
   (linked.py).
 
 So a step in the trace must have happened at the time that the trace gives. A person who writes an
@@ -67,9 +68,14 @@ def ring_phys(kernel: Path, memory: Path) -> int:
     submission in it, the symbol has been compared with entry.S (linked.py).
     """
     at, _ = linked.written_by_machine(elf.read(kernel))
+    return word(memory, at)
+
+
+def word(memory: Path, phys: int) -> int:
+    """The double word at a physical address."""
     with memory.open("rb") as file:
-        file.seek(at - trace.MEMORY_START)
-        (found,) = struct.unpack("<Q", file.read(8))
+        file.seek(phys - trace.MEMORY_START)
+        (found,) = linked.WORD.unpack(file.read(linked.WORD.size))
     return found
 
 
@@ -96,9 +102,15 @@ def seen_by_devices(log: Path, most: int) -> list[list[Transfer]]:
         return by_disk((m[2], (int(m[3]), int(m[4]), m[1] == "write")) for m in found)
 
 
-def moved_by_machine(guest: Guest) -> list[list[Transfer]]:
-    """The transfers of each RAM disk, as machine mode logged them."""
-    return by_disk((m.disk, (m.sector, m.sectors, m.write)) for m in guest.moves())
+def moved_by_machine(kernel: Path, guest: Guest) -> list[list[Transfer]]:
+    """The transfers of each RAM disk, as machine mode logged them. Raises Wrong unless the log is
+    whole, and all its records are of moves that machine mode makes."""
+    end = word(guest.path, linked.move_log_end(elf.read(kernel)))
+    try:
+        moves = guest.moves(end)
+    except ValueError as error:
+        raise Wrong("a log of moves as machine mode keeps it", str(error)) from None
+    return by_disk((m.disk, (m.sector, m.sectors, m.write)) for m in moves)
 
 
 def carried_out(run: Run, with_last: bool = False) -> list[Request]:
@@ -255,7 +267,7 @@ def expect_evidence(
     expect(not astray, "each time in the trace to be the clock's", f"{astray} were not")
     expect_constants(kernel, memory)
     most = len(carried_out(run)) + 2
-    done = moved_by_machine(guest) if guest.images else seen_by_devices(log, most)
+    done = moved_by_machine(kernel, guest) if guest.images else seen_by_devices(log, most)
     expect(
         done in told_by_trace(run),
         "the disks to have done what the trace tells, in its order",

@@ -34,6 +34,7 @@ WIDTHS = {2: 8, 16: 4, 17: 4, 18: 8, 19: 8, 23: 4, 24: 4, 25: 4, 35: 4, 39: 4, 4
 WIDEST = 8
 TRACE_FIRST, TRACE_LAST = "trace_at", "trace_on_phys"  # from the first word that
 # machine mode writes in its page to the last
+MOVE_LOG = "move_log"
 
 
 def refuse(what: str) -> Refused:
@@ -49,6 +50,11 @@ def machine_pages(kernel: Elf) -> Section:
 def written_by_machine(kernel: Elf) -> tuple[int, int]:
     """The physical addresses that machine mode writes in its pages while it runs: from, to."""
     return kernel.named(TRACE_FIRST).value, kernel.named(TRACE_LAST).value + WORD.size
+
+
+def move_log_end(kernel: Elf) -> int:
+    """The physical address of machine mode's word that tells where the log of moves ends."""
+    return kernel.named(MOVE_LOG).value
 
 
 # ---- the whole ----

@@ -396,7 +396,7 @@ def test_the_trace_is_looked_for_where_machine_mode_has_it(tmp_path: Path) -> No
 def test_machine_modes_pages_may_change_in_the_words_that_it_writes(tmp_path: Path) -> None:
     memory = tmp_path / "memory"
     first, last = linked.written_by_machine(elf.read(KERNEL))
-    assert last - first == 7 * 8
+    assert last - first == 10 * 8
     for at, believed in ((first - 1, False), (first, True), (last - 1, True), (last, False)):
         with memory.open("wb") as file:
             for phys, data in evidence.constants(KERNEL):

@@ -8,10 +8,14 @@ import pytest
 from conftest import MakeImage
 from kernel_with import kernel_with
 
+from grade.code import elf
+from grade.host.paths import KERNEL
 from grade.machine import guest, image
 from grade.machine.guest import MEMORY_START, Guest, Move
 from grade.machine.image import Content
 from grade.machine.qemu import Config, Disk, Machine, run_rc
+from grade.scoring import evidence, linked
+from grade.scoring.assertions import Wrong
 
 ARGS = "drive=rz58 check=1"
 SCRIPT = """set -e
@@ -46,7 +50,7 @@ static struct request *next(struct queue *q, u64 now_ns)
     (void)now_ns;
     if (tries++)
         return queue_oldest(q, BOTH);
-    u64 mine = (u64)words, disk = {DIRECT_MAP + FIRST:#x}, table = {DIRECT_MAP + TABLE:#x};
+    u64 mine = (u64)words, disk = {FIRST:#x}, table = {TABLE:#x};
     move("a sector", mine, disk, 512);
     move("the table", mine, table, 512);
     move("past the end", mine, disk + {4 << 30:#x}, 512);
@@ -55,15 +59,24 @@ static struct request *next(struct queue *q, u64 now_ns)
     move("into the code", (u64)queue_oldest, disk, 512);
     move("into machine mode", {DIRECT_MAP + MEMORY_START:#x}, disk, 512);
     move("into the trace", {DIRECT_MAP:#x} + 0, disk, 512);
-    move("into a disk", disk + 4096, disk, 512);
+    move("into a disk", {DIRECT_MAP:#x} + disk + 4096, disk, 512);
+    move("a part of a sector", mine, disk, 8);
+    move("nothing", mine, disk, 0);
+    move("from within a sector", mine, disk + 8, 512);
+    move("to a byte", mine + 1, disk, 512);
+    kprintf("in a third direction: %d\\n", (int)machine_call(mine, disk, 512, 2, DISKS_MOVE));
+    kprintf("to the end of time: %d\\n", (int)machine_call(~0UL, 0, 0, 0, CLOCK_JUMP));
+    kprintf("disks anew: %d\\n", (int)machine_call(disk, disk + 4096, disk, disk, DISKS_BEGIN));
+    kprintf("a trace anew: %d\\n", (int)machine_call(mine, mine + 4096, 0, 0, TRACE_BEGIN));
+    kprintf("a seventh call: %d\\n", (int)machine_call(0, 0, 0, 0, 6));
     u64 before = csr_read(time);
     machine_call(1, 0, 0, 0, CLOCK_JUMP);
     kprintf("back in time: %d\\n", csr_read(time) < before);
     before = csr_read(time);
     for (u32 i = 0; i < 1000; i++)
-        machine_call(mine, disk, 0, 0, DISKS_MOVE);
+        machine_call(mine, disk, 512, 0, DISKS_MOVE);
     kprintf("time stands still: %d\\n", csr_read(time) < before + 1000);
-    kprintf("it reads %lu\\n", *(volatile u64 *)disk);
+    kprintf("it reads %lu\\n", *(volatile u64 *)({DIRECT_MAP:#x} + disk));
     return NULL;
 }}
 
@@ -83,7 +96,7 @@ def test_the_supervisor_reaches_neither_the_disks_nor_what_is_not_its_own(
     said = dict(re.findall(r"^([\w ]+): (-?\d+)$", result.console, re.M))
     assert said.pop("a sector") == "0"
     assert said.pop("back in time") == said.pop("time stands still") == "0"
-    assert len(said) == 8 and set(said.values()) == {"-1"}, result.console
+    assert len(said) == 17 and set(said.values()) == {"-1"}, result.console
     assert "it reads" not in result.console
     assert result.status == 101 and "load access fault" in result.console
 
@@ -181,6 +194,50 @@ def test_moves_are_told_by_disk_and_sector(tmp_path: Path) -> None:
         log = [(at[1] + 512, 4096), (at[0] | 1, 512)]
         os.pwrite(memory.file, b"".join(guest.MOVE.pack(*move) for move in log), memory.log)
         assert memory.moves() == [Move(1, 1, 8, False), Move(0, 0, 1, True)]
+
+
+KEPT = 4  # moves
+LOG_START = MEMORY_START + guest.LEAST + guest.PAGE
+FIRST_DISK = LOG_START + guest.PAGE
+DISK = (4 << 20) - 4096  # the next one begins at a whole PAGE
+ODD = {
+    "nothing": (FIRST_DISK + 512, 0),
+    "a part of a sector": (FIRST_DISK, 8),
+    "from within a sector": (FIRST_DISK + 8, 512),
+    "in a third direction": (FIRST_DISK | 2, 512),
+    "before all disks": (FIRST_DISK - 512, 512),
+    "past the end of a disk": (FIRST_DISK + DISK - 512, 1024),
+    "between two disks": (FIRST_DISK + DISK + 512, 512),
+    "past all disks": (FIRST_DISK + (8 << 20), 512),
+}
+
+
+def evidence_of(moves: list[tuple[int, int]], end: int, folder: Path) -> list[Move]:
+    """What the grader takes from a log with these records, of which machine mode says that it ends
+    there."""
+    disks = [sparse(folder / name, size, {}) for name, size in (("a", DISK), ("b", 2 << 20))]
+    word = linked.move_log_end(elf.read(KERNEL)) - MEMORY_START
+    with Guest("64M", tuple(disks), log=KEPT, kept=folder / "memory") as memory:
+        os.pwrite(memory.file, b"".join(guest.MOVE.pack(*move) for move in moves), memory.log)
+        os.pwrite(memory.file, end.to_bytes(8, "little"), word)
+        return evidence.moved_by_machine(KERNEL, memory)
+
+
+@pytest.mark.parametrize("why", ODD)
+def test_a_log_with_a_move_that_machine_mode_does_not_make_is_no_evidence(
+    why: str, tmp_path: Path
+) -> None:
+    good = (FIRST_DISK, 512)
+    with pytest.raises(Wrong, match="as machine mode keeps it"):
+        evidence_of([good, ODD[why], good], LOG_START + 3 * guest.MOVE.size, tmp_path)
+
+
+@pytest.mark.parametrize(("end", "why"), [(5, "and there were 5"), (-1, "ends at"), (2.5, "ends")])
+def test_a_log_that_lost_moves_is_no_evidence(end: float, why: str, tmp_path: Path) -> None:
+    good = [(FIRST_DISK + 1024 * i, 512) for i in range(KEPT)]
+    assert len(evidence_of(good, LOG_START + KEPT * guest.MOVE.size, tmp_path)[0]) == KEPT
+    with pytest.raises(Wrong, match=why):
+        evidence_of(good, LOG_START + int(end * guest.MOVE.size), tmp_path)
 
 
 @pytest.mark.parametrize("kept", [1 << 16, 3])

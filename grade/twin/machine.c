@@ -101,7 +101,7 @@ i64 machine_call(u64 w0, u64 w1, u64 w2, u64 w3, u64 call)
     switch (call) {
     case TRACE_BEGIN:
         trace_ring = (struct trace_ring *)w0;
-        trace_on = true;
+        trace_on = w0;
         return 0;
     case TRACE_APPEND:
         append(w0, w1, w2, w3);

@@ -34,8 +34,10 @@ void ramdisk_probe(void)
 {
     static const char magic[8] = "ramdisks";
     u64 at = arg_number("ramdisks", 0, 0, ~0UL);
-    if (!at)
+    if (!at) {
+        machine_call(0, 0, 0, 0, DISKS_BEGIN);
         return;
+    }
     u64 memory_end = machine.memory_phys + machine.memory_bytes;
     const struct table *t = virt_of(at);
     if (at < machine.memory_phys || at + sizeof *t > memory_end ||
@@ -48,7 +50,8 @@ void ramdisk_probe(void)
             .start = t->disk[nramdisks].start,
             .nsectors = t->disk[nramdisks].nsectors,
         };
-    machine_call(at, t->end, t->log_start, t->log_end, DISKS_BEGIN);
+    if (machine_call(at, t->end, t->log_start, t->log_end, DISKS_BEGIN))
+        boot_fail("ramdisks=%lu: machine mode refuses the table there", at);
 }
 
 struct ramdisk *ramdisk_open(u32 i, const struct device_client *client,

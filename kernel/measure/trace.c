@@ -52,16 +52,19 @@ GAUGE(lost_gauge, "trace.lost", "records", "overwritten by newer ones", lost);
 void trace_init(void)
 {
     u64 n = arg_number("trace_k", 0, 0, MAX_K) * 1024;
-    if (!n)
+    if (!n) {
+        machine_call(0, 0, 0, 0, TRACE_BEGIN);
         return;
+    }
     u64 bytes = sizeof(struct trace_ring) + n * sizeof(struct trace_record);
     struct trace_ring *ring = mem_reserve(bytes);
     if (!ring)
         boot_fail("trace_k=%lu: no memory for so many records", n / 1024);
     *ring = (struct trace_ring){.magic = TRACE_MAGIC, .records = n};
     trace_ring = ring;
-    machine_call((u64)ring, (u64)ring + ROUND_UP(bytes, PAGE_SIZE), 0, 0,
-                 TRACE_BEGIN);
+    u64 end = (u64)ring + ROUND_UP(bytes, PAGE_SIZE);
+    if (machine_call((u64)ring, end, 0, 0, TRACE_BEGIN))
+        boot_fail("trace_k=%lu: machine mode refuses the trace", n / 1024);
 }
 
 void trace_write_at(u64 time_ns, enum trace_event event, u32 disk, u64 block,
