@@ -321,7 +321,7 @@ jump:
  * the constants and the disks, and not in the trace. From the reading of the
  * clock to its setting there must be as many instructions as ever, or a multiple
  * of 25 more, which end in the same part of a tick (at -icount shift=5): so for
- * the first `nop`s; the others stand for those of a log without room. */
+ * the `nop`s. There are as many whether the log has room or not. */
 move:
     csrr t6, time
     IN_DIRECT_MAP a0, refuse
@@ -354,18 +354,16 @@ move:
     bleu t0, t2, 1f
     ld t2, trace_end
     bltu a0, t2, refuse
-1:  .rept 15
+1:  .rept 12
     nop
     .endr
     li t4, 16               /* of a struct move, guest.py */
     amoadd.d t2, t4, (t3)   /* past the log's end it counts moves not logged */
     ld t4, 8(t3)
-    bgeu t2, t4, 1f
+    bgeu t2, t4, not_logged
     or t5, a1, a3
     sd t5, 0(t2)
     sd a2, 8(t2)
-    nop
-    nop
 1:  beqz a3, 2f             /* from a1 to a0, until t0 */
     mv t0, t1
     mv t1, a0
@@ -386,6 +384,10 @@ move:
 refuse:
     li a0, -1
     j return
+not_logged:                 /* as many instructions as the record takes */
+    nop
+    nop
+    j 1b
 
 append:                     /* struct trace_ring, trace.h */
     beqz t0, done
@@ -451,13 +453,13 @@ start_address:
 stacks_address:
     .dword boot_stacks
 
-/* The first page table: ten gigapages of direct map, RWX, kernel only. */
+/* The first page table: gigapages of direct map, RWX, kernel only. */
     .balign 4096
 boot_table:
     .fill 256, 8, 0
     .set gib, 0
-    .rept 10
+    .rept BOOT_MAP_GIB
     .dword (gib << 28) | 0xef
     .set gib, gib + 1
     .endr
-    .fill 246, 8, 0
+    .fill 256 - BOOT_MAP_GIB, 8, 0

@@ -97,9 +97,9 @@ static void fit_machine(void)
 static void start_first(u64 dtb_phys)
 {
     uart_init();
-    fdt_init(virt_of(dtb_phys));
+    struct region tree = fdt_init(dtb_phys);
     args_init(machine.bootargs);
-    ramdisk_probe();
+    ramdisk_probe(tree);
     fit_machine();
     mem_init(phys_of(kernel_end), machine.memory_phys + machine.memory_bytes);
     vm_init();

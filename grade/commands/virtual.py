@@ -47,6 +47,8 @@ def main() -> int:
         for line in process.stderr:
             if OF_NO_MATTER not in line:
                 print(line, end="", file=sys.stderr)
+        process.wait()
+        guest.verify()
     return process.returncode
 
 

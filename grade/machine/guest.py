@@ -6,18 +6,28 @@ the threads that do their work.
 
 From the kernel's memory on the file holds, each at a whole PAGE: the table, as struct table in
 kernel/driver/ramdisk.c has it; the log of moves, as machine mode writes it (kernel/entry.S); the
-disks.
+disks; a page that nobody uses.
+
+QEMU chooses where the device tree lies, and writes it into this file. Its place is 2 MiB-aligned
+and as high as the tree fits: below 3 GiB in version 7.2, below the end of memory in version 10.
+Both places are kept free here, the kernel does not boot if the tree is in a disk, and after a run
+`verify` finds what was written to a disk by anything but the machine.
 """
 
 import os
 import struct
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 MEMORY_START = 0x80000000  # physical, of QEMU's virt machine
 PAGE = 2 << 20
-LEAST = 1 << 30  # where disks begin: QEMU puts the device tree below
+LEAST = 1 << 30  # where disks begin: QEMU 7.2 puts the device tree below
+TREE = PAGE  # behind the disks: newer ones put it there
+MOVES_KEPT = 4 << 20  # of the log: more than any experiment makes
+CHUNK = 1 << 20  # bytes that are compared at a time
+NONE = (1 << 63, 1 << 63)  # behind all ranges
 MOST_DISKS = 6 << 30  # of disks: with the memory, the kernel's direct map has room for 8 GiB
 SECTOR = 512
 RAMDISKS = 8
@@ -69,6 +79,30 @@ def copy(source: int, start: int, target: int, to: int, size: int) -> None:
             at, left = at + done, left - done
 
 
+class DiskChanged(RuntimeError):
+    """Something wrote to a disk that was not the machine."""
+
+
+def without(
+    pieces: Iterable[tuple[int, int]], taken: list[tuple[int, int]]
+) -> Iterator[tuple[int, int]]:
+    """Yield what is left of pieces (offset and size) without the ranges taken (start and end), as
+    start and end, at most CHUNK at a time. Both are in order."""
+    of = iter(taken)
+    start, end = next(of, NONE)
+    for at, size in pieces:
+        piece_end = at + size
+        while at < piece_end:
+            while end <= at:
+                start, end = next(of, NONE)
+            if start <= at:
+                at = end
+                continue
+            to = min(start, piece_end, at + CHUNK)
+            yield at, to
+            at = to
+
+
 class Guest:
     """A machine's memory. A context manager that lets go of it.
 
@@ -77,9 +111,13 @@ class Guest:
     """
 
     def __init__(
-        self, memory: str, images: tuple[Path, ...] = (), log: int = 0, kept: Path | None = None
+        self,
+        memory: str,
+        images: tuple[Path, ...] = (),
+        log: int = MOVES_KEPT,
+        kept: Path | None = None,
     ) -> None:
-        self.memory, self.images, self.moves_kept = memory, images, log
+        self.memory, self.images, self.moves_kept = memory, images, log if images else 0
         self.size = bytes_of(memory)
         self.places: list[tuple[int, int]] = []  # of each disk: offset and size
         self.saved = not images
@@ -91,6 +129,8 @@ class Guest:
             size = image.stat().st_size
             self.places.append((self.size, size))
             self.size += whole_pages(size)
+        self.end = self.size  # of the disks
+        self.size += TREE if images else 0
         if kept:
             self.file = os.open(kept, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC)
         else:
@@ -120,7 +160,7 @@ class Guest:
             MEMORY_START + bytes_of(self.memory),
             MEMORY_START + self.log,
             MEMORY_START + self.log + self.moves_kept * MOVE.size,
-            MEMORY_START + self.size,
+            MEMORY_START + self.end,
             len(self.places),
             *disks,
             *[0] * (2 * RAMDISKS - len(disks)),
@@ -149,27 +189,73 @@ class Guest:
             with image.open("r+b", buffering=0) as target:
                 copy(self.file, place, target.fileno(), 0, size)
 
+    def verify(self) -> None:
+        """Compare what no move wrote to the disks with their images, which must be as they were.
+        The machine must have ended, and not in the middle of a move. Raises DiskChanged."""
+        if not self.images:
+            return
+        if len(self.records()) == self.moves_kept:
+            warnings.warn(
+                f"the log of moves is full ({self.moves_kept}): the disks were not compared "
+                "with their images",
+                stacklevel=2,
+            )
+            return
+        written = self._written()
+        for disk, (image, (place, size)) in enumerate(zip(self.images, self.places, strict=True)):
+            with image.open("rb", buffering=0) as source:
+                for at, end in without(data(self.file, place, place + size), written):
+                    now = os.pread(self.file, end - at, at)
+                    if now != (was := os.pread(source.fileno(), end - at, at - place)):
+                        other = next(i for i, byte in enumerate(was) if byte != now[i])
+                        sector = (at - place + other) // SECTOR
+                        raise DiskChanged(
+                            f"disk{disk}: sector {sector} has changed, and the machine has not "
+                            "written to it: something else uses its memory, perhaps QEMU"
+                        )
+
+    def _written(self) -> list[tuple[int, int]]:
+        """Return which ranges of the file moves wrote to, as start and end, lowest first."""
+        found: list[tuple[int, int]] = []
+        writes = ((start - 1 - MEMORY_START, n) for start, n in self.records() if start & 1)
+        for at, size in sorted(writes):
+            end = at + size
+            if found and at <= found[-1][1]:
+                at, before = found.pop()
+                end = max(end, before)
+            found.append((at, end))
+        return found
+
+    def records(self) -> list[tuple[int, int]]:
+        """Return the log of moves as machine mode wrote it: address and size, in bytes. The lowest
+        bit of an address is set if the move wrote to the disk."""
+        log = b"".join(
+            os.pread(self.file, size, at)
+            for at, size in data(self.file, self.log, self.log + self.moves_kept * MOVE.size)
+        )
+        found = list(MOVE.iter_unpack(log))
+        while found and not found[-1][1]:
+            found.pop()
+        return found
+
     def moves(self, end: int | None = None) -> list[Move]:
         """Return the transfers that machine mode has done, the oldest first, as far as they are
         kept.
 
         end: machine mode's own word for the physical address where the log's next record goes;
-        without it, the first empty record is the log's end. Raises ValueError for an end that the
+        without it, the last record is the log's end. Raises ValueError for an end that the
         log cannot have, and for a record that machine mode cannot have written.
         """
-        kept = self.moves_kept * MOVE.size
-        if end is not None:
+        if end is None:
+            records = self.records()
+        else:
             used = end - MEMORY_START - self.log
             if used < 0 or used % MOVE.size:
                 raise ValueError(f"the log of moves ends at {end:#x}")
-            if used > kept:
+            if used > self.moves_kept * MOVE.size:
                 most = f"the log has room for {self.moves_kept} moves"
                 raise ValueError(f"{most}, and there were {used // MOVE.size}")
-            kept = used
-        log = os.pread(self.file, kept, self.log)
-        records = list(MOVE.iter_unpack(log))
-        if end is None:
-            records = records[: records.index((0, 0))] if (0, 0) in records else records
+            records = list(MOVE.iter_unpack(os.pread(self.file, used, self.log)))
         return [self._move(start, size) for start, size in records]
 
     def _move(self, start: int, size: int) -> Move:

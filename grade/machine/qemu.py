@@ -23,7 +23,7 @@ from types import TracebackType
 from grade.host.limits import HANG_S
 from grade.host.paths import KERNEL
 from grade.machine import processors
-from grade.machine.guest import MOST_DISKS, Guest
+from grade.machine.guest import MOST_DISKS, MOVES_KEPT, Guest
 
 PROMPT = r"^sluice:\S*\$ "
 PR_SET_PDEATHSIG = 1
@@ -79,7 +79,7 @@ class Config:
         size = sum(image.stat().st_size for image in images)
         return images if size <= MOST_DISKS else ()
 
-    def guest(self, log: int = 0, kept: Path | None = None) -> Guest:
+    def guest(self, log: int = MOVES_KEPT, kept: Path | None = None) -> Guest:
         """Memory for one run of this machine (guest.py has the arguments)."""
         return Guest(self.memory, self.ram_disks(), log, kept)
 
@@ -167,7 +167,7 @@ class Machine:
 
     config: Config
     limit_s: float = HANG_S  # of one wait, unless the call says otherwise
-    log: int = 0  # how many moves of RAM disks are kept
+    log: int = MOVES_KEPT  # how many moves of RAM disks are kept
     console: str = field(default="", init=False)  # everything, without \r
     seen: int = field(default=0, init=False)  # how much of it expect has passed
     commands: int = field(default=0, init=False)
@@ -290,12 +290,15 @@ class Machine:
         return output.text
 
     def wait(self, limit_s: float | None = None) -> Result:
-        """Wait until the machine has switched itself off."""
+        """Wait until the machine has switched itself off. Raises DiskChanged if that was well and
+        anything but the machine wrote to its disks."""
         limit_s = self.limit_s if limit_s is None else limit_s
         deadline = time.monotonic() + limit_s
         while self._read(deadline - time.monotonic()):
             if time.monotonic() >= deadline:
                 raise self.fail(f"power-off within {limit_s:g} s")
+        if self.process.wait() == 0 and self.guest:
+            self.guest.verify()
         self.status = self._ended()
         return Result(self.status, self.console)
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from grade.host.interrupt import stopped
 from grade.host.scratch import BASE, scratch
 from grade.machine import devtext, image, trace
-from grade.machine.guest import Guest
+from grade.machine.guest import DiskChanged, Guest
 from grade.machine.image import Content
 from grade.machine.qemu import Config, Disk, start
 from grade.measure import busy, jobs, replayed, series
@@ -323,6 +323,9 @@ def make(run: Run, console: Path, memory: Path | None = None) -> tuple[dict, flo
         with config.guest(kept=memory) as guest:
             ended = boot(run, config, guest, console)
             try:
-                return evaluate(run, ended, guest.path), ended.host_s
-            except RunFailed as error:
+                made = evaluate(run, ended, guest.path)
+                if not run.on_twin:
+                    guest.verify()
+                return made, ended.host_s
+            except (RunFailed, DiskChanged) as error:
                 raise RunFailed(told(str(error), ended)) from None

@@ -294,6 +294,7 @@ class Workbench:
             how = self._boot(partial(start, config, guest), config, folder, scenario.ends)
             keep_trace(kernel, guest.path, folder / TRACE_FILE)
             expect_good_end(how)
+            guest.verify()
             guest.save()
             return witnessed(partial(Run, scenario, folder), kernel, guest, log, self.cache_too)
 

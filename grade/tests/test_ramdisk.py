@@ -2,6 +2,7 @@
 
 import os
 import re
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ rm /d/copy
 sync
 """
 TABLE = MEMORY_START + guest.LEAST
-FIRST = TABLE + guest.PAGE  # the first disk, if no moves are kept
+FIRST = TABLE + guest.PAGE + guest.whole_pages(guest.MOVES_KEPT * guest.MOVE.size)  # disk
 DIRECT_MAP = 0xFFFFFFC000000000
 
 # A scheduler that tries what only machine mode may do, at its first question.
@@ -133,7 +134,7 @@ def test_without_a_drive_a_ram_disk_takes_no_time(run_script) -> None:
     assert re.search(r"^up 00:00:0[0-2]\.", result.console, re.M)
 
 
-@pytest.mark.parametrize("at", ["5", str(MEMORY_START + (64 << 20)), str(1 << 40)])
+@pytest.mark.parametrize("at", ["5", str(MEMORY_START + (64 << 20)), str(200 << 30)])
 def test_a_place_without_a_table_is_an_error_that_names_it(make_image: MakeImage, at: str) -> None:
     result = run_rc(Config((Disk(make_image()),), args=f"ramdisks={at}"))
     assert result.status != 0
@@ -153,6 +154,62 @@ def test_what_needs_qemus_device_has_it(config: dict, why: str) -> None:
     machine = Config(**({"disks": (Disk(Path("a")),), "lab": True} | config))
     assert machine.ram_disks() == (), why
     assert "virtio-blk-device" in " ".join(machine.command())
+
+
+def test_a_place_that_the_kernel_does_not_see_is_an_error(make_image: MakeImage) -> None:
+    result = run_rc(Config((Disk(make_image()),), args=f"ramdisks={1 << 40}"))
+    assert result.status != 0
+    assert f"boot: argument ramdisks={1 << 40}: not in 0 to {(255 << 30) - 1}" in result.console
+
+
+def test_a_kernel_whose_device_tree_is_in_a_disk_does_not_boot(
+    make_image: MakeImage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Below 3 GiB each QEMU puts the tree at the end of memory, where the disk is here."""
+    monkeypatch.setattr(guest, "LEAST", 256 << 20)
+    monkeypatch.setattr(guest, "TREE", 0)
+    result = run_rc(Config((Disk(make_image(rc="true")),), lab=True))
+    assert result.status == 100
+    assert re.fullmatch(
+        r"boot: the device tree, at 0x\w+, is in the RAM disks, 0x\w+ to 0x\w+: they need another "
+        r"place\n",
+        result.console,
+    )
+
+
+@pytest.mark.parametrize("behind", [False, True])
+def test_a_device_tree_beside_the_disks_leaves_them_alone(
+    make_image: MakeImage, monkeypatch: pytest.MonkeyPatch, behind: bool
+) -> None:
+    """As QEMU 7.2 and 10 place it: below 3 GiB, and at the end of memory."""
+    if behind:
+        monkeypatch.setattr(guest, "LEAST", 256 << 20)
+    path = make_image(rc="true", size="4M")
+    with Machine(Config((Disk(path),), args="drive=fixed", lab=True)) as machine:
+        assert machine.wait().status == 0
+        trees = [
+            at
+            for start, size in guest.data(machine.guest.file, 0, machine.guest.size)
+            for at in range(start, start + size, guest.PAGE - start % guest.PAGE or guest.PAGE)
+            if os.pread(machine.guest.file, 4, at) == bytes.fromhex("d00dfeed")
+        ]
+    assert trees and all(at < machine.guest.table or at >= machine.guest.end for at in trees)
+
+
+def test_a_run_is_the_same_whether_its_log_of_moves_has_room(make_image: MakeImage) -> None:
+    """Machine mode takes as many instructions to log a move as to leave it out."""
+    consoles = set()
+    for log in (0, 100, guest.MOVES_KEPT):
+        path = make_image(rc=SCRIPT + "cat /dev/hist /dev/trace", options=("--file", "/data=4M"))
+        with Machine(Config((Disk(path),), args=f"{ARGS} trace_k=2", lab=True), log=log) as machine:
+            if log < guest.MOVES_KEPT:
+                with pytest.warns(UserWarning, match=f"log of moves is full .{log}.: the disks"):
+                    assert machine.wait().status == 0
+            else:
+                assert machine.wait().status == 0
+                assert len(machine.guest.moves()) > 100
+            consoles.add(machine.console)
+    assert len(consoles) == 1
 
 
 # ---- the host's side ----
@@ -240,11 +297,52 @@ def test_a_log_that_lost_moves_is_no_evidence(end: float, why: str, tmp_path: Pa
         evidence_of(good, LOG_START + int(end * guest.MOVE.size), tmp_path)
 
 
+SECTORS = 4 << 11  # of a disk of 4 MiB
+
+
+def meddled(tmp_path: Path, moves: list[Move], change: dict[int, bytes]) -> str:
+    """Return what `verify` says of the second of two disks after these moves, if bytes in it have
+    changed, by sector; empty if nothing."""
+    disks = [sparse(tmp_path / name, 4 << 20, {1 << 20: b"here" * 1000}) for name in "ab"]
+    with Guest("64M", tuple(disks), log=100) as memory:
+        log = [
+            (MEMORY_START + memory.places[m.disk][0] + m.sector * 512 | m.write, m.sectors * 512)
+            for m in moves
+        ]
+        os.pwrite(memory.file, b"".join(guest.MOVE.pack(*move) for move in log), memory.log)
+        for sector, new in change.items():
+            os.pwrite(memory.file, new, memory.places[1][0] + sector * 512)
+        try:
+            memory.verify()
+        except guest.DiskChanged as error:
+            return str(error)
+        return ""
+
+
+@pytest.mark.parametrize("sector", [0, 2047, 2048, 2050, SECTORS - 1])
+def test_a_sector_that_no_move_wrote_must_be_as_in_the_image(tmp_path: Path, sector: int) -> None:
+    near = [Move(1, sector - 1, 1, True)] * (sector > 0) + [Move(1, sector + 1, 3, True)] * (
+        sector < SECTORS - 4
+    )
+    others = [Move(0, sector, 1, True), Move(1, sector, 1, False)]
+    assert meddled(tmp_path, [], {}) == meddled(tmp_path, near + others, {}) == ""
+    said = meddled(tmp_path, near + others, {sector: bytes(511) + b"x"})
+    assert said.startswith(f"disk1: sector {sector} has changed, and the machine has not written")
+    assert meddled(tmp_path, [*near, Move(1, sector, 1, True)], {sector: b"new"}) == ""
+
+
+def test_moves_that_overlap_are_one_range(tmp_path: Path) -> None:
+    moves = [Move(1, 100, 50, True), Move(1, 110, 2, True), Move(1, 150, 8, True)]
+    for sector, known in ((99, False), (100, True), (130, True), (157, True), (158, False)):
+        assert (meddled(tmp_path, moves, {sector: b"x"}) == "") == known, sector
+
+
 @pytest.mark.parametrize("kept", [1 << 16, 3])
 def test_machine_mode_logs_each_move_while_there_is_room(tmp_path: Path, kept: int) -> None:
     path = image.make(tmp_path / "disk.img", Content(rc="sync"))
     with Machine(Config((Disk(path),), args="drive=fixed", lab=True), log=kept) as machine:
-        assert machine.wait().status == 0
+        with pytest.warns(UserWarning, match="is full") if kept == 3 else nullcontext():
+            assert machine.wait().status == 0
         moves = machine.guest.moves()
     assert moves[0] == Move(0, 2, 2, False), "the superblock is read first"
     assert len(moves) == 3 if kept == 3 else any(move.write for move in moves)

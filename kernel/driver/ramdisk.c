@@ -30,10 +30,24 @@ static struct ramdisk {
 
 static u32 nramdisks;
 
-void ramdisk_probe(void)
+/* The log and the disks come in this order, each in memory of its own. */
+static bool in_order(u64 from, const struct table *t)
+{
+    bool good = t->log_start >= from && t->log_end >= t->log_start;
+    from = t->log_end;
+    for (u32 i = 0; good && i < t->n; i++) {
+        u64 start = t->disk[i].start, n = t->disk[i].nsectors;
+        good = start >= from && start <= t->end &&
+               n <= (t->end - start) / SECTOR_BYTES;
+        from = start + n * SECTOR_BYTES;
+    }
+    return good;
+}
+
+void ramdisk_probe(struct region tree)
 {
     static const char magic[8] = "ramdisks";
-    u64 at = arg_number("ramdisks", 0, 0, ~0UL);
+    u64 at = arg_number("ramdisks", 0, 0, ((u64)BOOT_MAP_GIB << 30) - 1);
     if (!at) {
         machine_call(0, 0, 0, 0, DISKS_BEGIN);
         return;
@@ -42,8 +56,13 @@ void ramdisk_probe(void)
     const struct table *t = virt_of(at);
     if (at < machine.memory_phys || at + sizeof *t > memory_end ||
         memcmp(t->magic, magic, sizeof magic) || t->n > RAMDISKS ||
-        t->memory_end > at || t->end > memory_end)
+        t->memory_end > at || !in_order(at + sizeof *t, t) ||
+        t->end > memory_end)
         boot_fail("ramdisks=%lu: there is no table of RAM disks", at);
+    if (tree.start < t->end && at < tree.end)
+        boot_fail("the device tree, at 0x%lx, is in the RAM disks, 0x%lx to "
+                  "0x%lx: they need another place",
+                  tree.start, at, t->end);
     machine.memory_bytes = t->memory_end - machine.memory_phys;
     for (nramdisks = 0; nramdisks < t->n; nramdisks++)
         ramdisks[nramdisks] = (struct ramdisk){

@@ -7,16 +7,21 @@
  * - The host lays the disks out (grade/machine/guest.py), past the memory that
  *   is the kernel's: a table, the log of moves, then the disks' data.
  * - Machine mode moves the data, because the kernel cannot reach it (entry.S).
+ * - QEMU puts the device tree where it likes: version 7.2 below 3 GiB, version
+ *   10 at the end of memory. The host leaves room for both. A kernel that finds
+ *   the tree among the disks does not boot.
  */
 #pragma once
 
 #include "kernel/driver/driver.h"
+#include "kernel/machine/fdt.h"
 
 struct ramdisk;
 
 /* Find the RAM disks by the table that the boot argument ramdisks= tells of,
- * and leave the memory from there on to them. Before memory is handed out. */
-void ramdisk_probe(void);
+ * and leave the memory from there on to them. Before memory is handed out.
+ * Ends the machine if two of them overlap, or the device tree is there. */
+void ramdisk_probe(struct region tree);
 
 /* Take the i-th disk, whose client gets arg; NULL past the last. */
 struct ramdisk *ramdisk_open(u32 i, const struct device_client *, void *arg,

@@ -23,6 +23,7 @@
 #define VERSION   17
 #define MAX_BYTES (2U << 20) /* QEMU makes trees of up to 1 MiB */
 #define MAX_DEPTH 16
+#define GIB       (1UL << 30)
 
 enum token { BEGIN_NODE = 1, END_NODE, PROP, NOP, END = 9 };
 
@@ -270,8 +271,13 @@ static void check_machine(void)
         panic("fdt: the %u harts are not numbered from 0 on", machine.nharts);
 }
 
-void fdt_init(const void *dtb)
+struct region fdt_init(u64 phys)
 {
+    if (phys > BOOT_MAP_GIB * GIB - MAX_BYTES) /* as far as it may reach */
+        panic("fdt: the device tree is at %lu GiB, and the kernel reads memory "
+              "up to %d GiB: give the machine less memory (-m)",
+              phys / GIB, BOOT_MAP_GIB);
+    const void *dtb = virt_of(phys);
     struct header h = read_header(dtb);
     struct span tree = {dtb, h.total_bytes};
     strings = block(tree, h.strings_at, h.strings_bytes);
@@ -281,4 +287,5 @@ void fdt_init(const void *dtb)
         panic("fdt: token %u before the root", token);
     read_node(NULL, 0);
     check_machine();
+    return (struct region){phys, phys + h.total_bytes};
 }

@@ -29,5 +29,11 @@ struct machine {
 
 extern struct machine machine;
 
-/* Read the tree at dtb (a kernel address). Panics if there is no tree. */
-void fdt_init(const void *dtb);
+/* A part of physical memory: [start, end). */
+struct region {
+    u64 start, end;
+};
+
+/* Read the tree at this physical address. Panics if there is no tree. Returns
+ * where the tree lies: QEMU chooses the place, each version in its own way. */
+struct region fdt_init(u64 phys);

@@ -26,6 +26,10 @@
 #define DIRECT_MAP  0xffffffc000000000UL /* kernel address of physical 0 */
 #define KSTACK_BASE 0xffffffffc0000000UL /* of the processes' kernel stacks */
 
+/* How much of physical memory the kernel sees until vm_init: all that has room
+ * below the stacks, because the device tree may lie at the end of memory. */
+#define BOOT_MAP_GIB 255
+
 #ifndef __ASSEMBLER__
 
 #include "kernel/base/types.h"

@@ -15,6 +15,8 @@
 #define KSTACK_BASE 0x1000000000UL /* of the processes' kernel stacks */
 #endif
 
+#define BOOT_MAP_GIB 255 /* as in the machine */
+
 #define SSTATUS_SIE  0x2  /* interrupts on */
 #define SSTATUS_SPIE 0x20 /* and after the return from this trap */
 
