@@ -34,6 +34,10 @@ ALIGN_MOST = 64
 COMPRESSED = 1  # flag of the file: code has instructions of 16 bits; calls are without floats
 ATTRIBUTES = 0x70000003  # type of the section that says for which processor
 
+# What GCC needs code on the stack for, and how it marks that.
+INNER = "move a function that is defined inside another function out of it"
+STACK_NOTE = ".note.GNU-stack"
+
 # What sections C leads to: names, type, and the flags of which it has one.
 CODE = {(PROGBITS, ALLOC | EXEC)}
 CONSTANTS = {(PROGBITS, ALLOC | more) for more in (0, MERGE, MERGE | STRINGS)}
@@ -98,6 +102,8 @@ def check_sections(file: str, made: Elf) -> None:
     names = [section.name for section in made.sections[1:]]
     for section in made.sections[1:]:
         name, flags = section.name, section.flags
+        if name == STACK_NOTE and flags == EXEC:  # as GCC 14 says it
+            raise Refused(f"{file} puts code on the stack: {INNER}")
         if (section.type, flags) not in kinds(file, name):
             raise refuse(file, f"has a section {name!r} of type {section.type}, flags {flags:#x}")
         if names.count(name) > 1 or section.address:
@@ -232,6 +238,8 @@ def check_uses(file: str, used: frozenset[str], lab: Lab) -> None:
 
 # ---- instructions and addresses ----
 
+# What C leads to such an instruction.
+OF_C = {"fence.i": f" (if you have not written it: {INNER})"}
 SYSTEM, FENCE, BREAKPOINT = 0x73, 0x0F, 0x00100073
 # Loads, arithmetic, stores, atomics, branches, jumps: the lower 7 bits.
 ORDINARY = frozenset((0x03, 0x13, 0x17, 0x1B, 0x23, 0x2F, 0x33, 0x37, 0x3B, 0x63, 0x67, 0x6F))
@@ -278,7 +286,7 @@ def check_instructions(file: str, made: Elf) -> None:
             if name:
                 raise Refused(
                     f"{file} has the instruction {name}, {at} bytes into"
-                    f" {section.name}: it is the kernel's own"
+                    f" {section.name}: it is the kernel's own{OF_C.get(name, '')}"
                 )
 
 

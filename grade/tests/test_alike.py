@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from compiled import figure
 
 from grade.host.paths import ROOT
 from grade.scoring import behaviour, grading, pairs, tree
@@ -271,6 +272,8 @@ def test_a_rewritten_fault_is_found_and_independent_solutions_are_not_accused(
         ("faulty", "rewritten")
     ]
     told = int(re.search(r", of (\d+) decisions", GUIDE.read_text())[1])
-    assert (len(reference), len(odd["faulty"])) == pytest.approx((told, 640), rel=0.02)
+    assert len(reference) == pytest.approx(told, rel=0.02)
+    if most := figure({12: 640, 14: 590}):
+        assert len(odd["faulty"]) == pytest.approx(most, rel=0.02)
     assert odd["faulty"] == odd["rewritten"] and not odd["search"]
     assert len(odd["faulty"] & odd["own"]) < 0.02 * len(odd["faulty"] | odd["own"])

@@ -139,7 +139,7 @@ ATTEMPTS = [
     Attempt("the trace's symbol", "defines trace_at for other files: make it static",
             after="int trace_at = 1;\n", compiles="defines trace_at"),
     Attempt("a variable of each thread", "'.tbss'", after="__thread int x;\n", compiles="'.tbss'"),
-    Attempt("code on the stack", "the instruction fence.i",
+    Attempt("code on the stack", "move a function that is defined inside another function out",
             after="int f(int n, int (*h)(int (*)(void)));\n"
             "static int f_(int n, int (*h)(int (*)(void)))\n"
             "{\nint g(void) { return n++; }\nreturn h(g);\n}\n"

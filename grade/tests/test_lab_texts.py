@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from compiled import made_by_that_of_texts, shape
 from whole import WHOLE
 
 from grade.book.build import PAGES
@@ -143,11 +144,16 @@ def test_no_text_for_students_has_a_statement_of_the_solution(lab: Lab) -> None:
 
 @each_lab
 def test_an_example_is_what_a_run_prints(lab: Lab, tmp_path: Path) -> None:
-    """With FULL=1 also that of the kernel that is handed out, which must be built for it."""
+    """With FULL=1 also that of the kernel that is handed out, which must be built for it. If
+    another compiler made this kernel than that of the example, its figures may differ."""
     made = example.texts(lab, tmp_path) if WHOLE else {}
     made = made or {example.AFTER: example.solved(lab, tmp_path)}
     for name, text in made.items():
         kept = (lab.folder / name).read_text()
+        if kept == text:
+            continue
+        if not made_by_that_of_texts():
+            kept, text = shape(kept), shape(text)
         assert kept == text, f"make example LAB={lab.name} OUT=grade/labs/{lab.name}"
 
 

@@ -11,6 +11,7 @@ import struct
 from pathlib import Path
 
 import pytest
+from compiled import NUMBER, made_by_that_of_texts
 from conftest import MakeImage
 
 from grade.commands import virtual
@@ -186,6 +187,19 @@ def ms_for_each(volatile: int, size: int, pad: str, folder: Path) -> float:
     return (ended - began) / MAILED * 1000
 
 
+def expect_in(text: str, sentence: str) -> None:
+    """Expect a sentence in the text. Where another compiler made the programs than those of the
+    text, they lie elsewhere on the disk, and each figure may differ by a tenth."""
+    if sentence in text:
+        return
+    assert not made_by_that_of_texts(), sentence
+    words = re.escape(sentence)
+    said = re.search(NUMBER.sub(rf"({NUMBER.pattern})", words.replace(r"\.", ".")), text)
+    assert said, sentence
+    found = [float(n) for n in NUMBER.findall(sentence)]
+    assert found == pytest.approx([float(n) for n in said.groups()], rel=0.1), sentence
+
+
 def test_the_documents_say_what_flushes_cost(tmp_path: Path) -> None:
     text, shares = PAGE.read_text(), []
     for pad in PADS:
@@ -196,7 +210,8 @@ def test_the_documents_say_what_flushes_cost(tmp_path: Path) -> None:
         more = [100 * (b / a - 1) for a, b in zip(without, with_, strict=True)]
         shares.append(f"{min(more):.0f} to {max(more):.0f} %")
         if not pad:
-            assert f"takes {min(without):.1f} to {max(without):.1f} ms of virtual time" in text
-            assert f"it takes {min(with_):.1f} to {max(with_):.1f} ms, {shares[0]} more" in text
-    assert f"takes {shares[0]} longer" in (ROOT / "ARCHITECTURE.md").read_text()
-    assert f"the three sizes take {shares[1]} more" in text
+            range_ = f"{min(without):.1f} to {max(without):.1f} ms"
+            expect_in(text, f"takes {range_} of virtual time")
+            expect_in(text, f"it takes {min(with_):.1f} to {max(with_):.1f} ms, {shares[0]} more")
+    expect_in((ROOT / "ARCHITECTURE.md").read_text(), f"takes {shares[0]} longer")
+    expect_in(text, f"the three sizes take {shares[1]} more")
