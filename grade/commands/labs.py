@@ -132,6 +132,11 @@ def replay(choice: argparse.Namespace) -> int:
     file = existing(given(choice.certificate, "CERTIFICATE", "the certificate.json of a grade"))
     was = certificate.read(file)
     lab = named(was["lab"])
+    if set(was["files"]) != set(lab.files):
+        raise BadCertificate(
+            f"{file}: its lab is {lab.name}, whose files are {', '.join(lab.files)}; but its files"
+            f" are {', '.join(was['files'])}: replay the certificate as it was written"
+        )
     files = take(lab, choice.submission)
     wrong = certificate.other_files(was, files)
     if wrong:
@@ -147,7 +152,7 @@ def replay(choice: argparse.Namespace) -> int:
     if now is None:
         raise BadCertificate(f"{lab.name} was graded there, and here it is not:\n{record.message}")
     print(certificate.compared(was, now))
-    return int(certificate.differences(was, now) != [])
+    return int(not certificate.confirmed(was, now))
 
 
 def events(choice: argparse.Namespace) -> int:

@@ -6,11 +6,15 @@ the versions of what made all that. A machine of a lab runs in virtual time (ARC
 another grading of the same files with the same nonce, tree and tools has the same certificate, to
 the byte. `make replay` makes one and compares.
 
+Nothing stands in a certificate that a replay does not compare: one that says more, says a thing
+twice, or differs in one field is not confirmed, and the field is named.
+
 The certificate is not signed. Whoever doubts one replays it.
 """
 
 import json
 import os
+import re
 import subprocess
 from dataclasses import asdict
 from functools import cache
@@ -21,7 +25,7 @@ from grade.code import elf
 from grade.code.objects import PREFIX
 from grade.host.paths import ROOT
 from grade.scoring import compiler
-from grade.scoring.lab import Lab
+from grade.scoring.lab import LABS, Lab
 from grade.scoring.moments import TRACE_FILE
 from grade.scoring.record import MadeFrom, Record
 from grade.scoring.workbench import Workbench
@@ -42,12 +46,16 @@ SOURCES = (
 )
 
 
-# What a replay reads of a certificate.
-SHAPE = {
-    **dict.fromkeys(("lab", "nonce", "kernel", "reference", "words"), str),
-    **dict.fromkeys(("files", "versions", "runs", "points"), dict),
+# All that a certificate says, and the types of each.
+NUMBER = (int, float)
+SHAPE: dict[str, tuple[type, ...]] = {
+    "version": (int,),
+    **dict.fromkeys(("lab", "nonce", "kernel", "reference", "words"), (str,)),
+    **dict.fromkeys(("files", "versions", "runs", "points"), (dict,)),
+    **dict.fromkeys(("score", "most"), NUMBER),
 }
 OF_A_RUN = ("trace", "console")
+COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 class BadCertificate(Exception):
@@ -155,9 +163,12 @@ def certificate(record: Record) -> dict | None:
 
 def misshapen(found: dict) -> str:
     """What of a certificate is not as `certificate` writes it; empty if nothing is."""
-    wrong = [name for name, kind in SHAPE.items() if not isinstance(found.get(name), kind)]
+    wrong = [name for name, kinds in SHAPE.items() if type(found.get(name)) not in kinds]
     if wrong:
         return f"its {wrong[0]} is missing, or of another kind"
+    more = sorted(found.keys() - SHAPE.keys())
+    if more:
+        return f"it says {more[0]!r:.40}, which no certificate says"
     texts = [("files", found["files"]), ("versions", found["versions"])]
     texts += [(f"run {name}", run) for name, run in found["runs"].items()]
     for name, told in texts:
@@ -166,15 +177,26 @@ def misshapen(found: dict) -> str:
     for name, run in found["runs"].items():
         if set(run) != set(OF_A_RUN):
             return f"its run {name} has not {' and '.join(OF_A_RUN)} alone"
-    if not all(type(points) in (int, float) for points in found["points"].values()):
+    if not all(type(points) in NUMBER for points in found["points"].values()):
         return "its points are not all numbers"
     return ""
+
+
+def said_once(pairs: list[tuple[str, object]]) -> dict:
+    """Return the table of these pairs. Raises ValueError if a name stands there twice, of which
+    readers take different ones."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"it says {twice!r:.40} twice")
+    return found
 
 
 def read(path: Path) -> dict:
     """The certificate in a file. Raises BadCertificate."""
     try:
-        found = json.loads(path.read_text())
+        found = json.loads(path.read_text(), object_pairs_hook=said_once)
         version = found["version"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise BadCertificate(f"{path}: no certificate of a grade: {error}") from None
@@ -203,17 +225,31 @@ def other_files(was: dict, files: dict[str, str]) -> list[str]:
     ]
 
 
-def other_versions(was: dict, now: dict) -> list[str]:
-    """What is said of other versions. They need not change a grade; if it differs, they may be why.
+def has_these_sources(commit: str, lab_folder: Path, root: Path = ROOT) -> bool:
+    """True if that commit has the sources of a grade as they are in this tree."""
+    if not COMMIT.fullmatch(commit):
+        return False
+    lab = lab_folder.relative_to(ROOT)
+    paths = [f":(glob){pattern}" for pattern in SOURCES]
+    line = ["git", "diff", "--quiet", commit, "--", *paths, f":(glob){lab}/**/*"]
+    try:
+        return subprocess.run(line, cwd=root, capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
 
-    The commit is told only if the sources differ: it says where the others can be found.
+
+def other_versions(was: dict, now: dict) -> list[str]:
+    """What is said of versions that differ.
+
+    Another commit is the same version if it has the same sources: then only other files changed.
     """
     before, here = was["versions"], now["versions"]
-    same = before.get("tree") == here.get("tree")
+    changed = [k for k in sorted(before.keys() | here.keys()) if before.get(k) != here.get(k)]
+    if changed == ["commit"] and has_these_sources(before.get("commit", ""), LABS / now["lab"]):
+        return []
     return [
         f"{name}: {before.get(name) or 'unknown'} there, {here.get(name) or 'unknown'} here"
-        for name in sorted(before.keys() | here.keys())
-        if before.get(name) != here.get(name) and not (same and name == "commit")
+        for name in changed
     ]
 
 
@@ -235,6 +271,8 @@ def other_machines(was: dict, now: dict) -> list[str]:
         parts = [part for part in OF_A_RUN if before[part] != here[part]]
         if parts:
             lines.append(f"run {name}: another {' and another '.join(parts)}")
+    if any(line.startswith("run ") for line in lines):
+        lines.append(f"nonce: {was['nonce']!r} does not lead to the runs of the certificate")
     return lines
 
 
@@ -244,14 +282,19 @@ def points(of: dict, test: str) -> str:
 
 
 def other_points(was: dict, now: dict) -> list[str]:
-    """What is said of points that differ; or of messages, if the points are the same."""
+    """What is said of points, sums and messages that differ."""
     lines = [
         f"test {name}: {points(was, name)} points there, {points(now, name)} here"
         for name in sorted(was["points"].keys() | now["points"].keys())
         if was["points"].get(name) != now["points"].get(name)
     ]
-    if not lines and was["words"] != now["words"]:
-        lines.append("the points are the same, but a message or a measured figure differs")
+    lines += [
+        f"{name}: {was[name]:g} there, {now[name]:g} here"
+        for name in ("score", "most")
+        if was[name] != now[name]
+    ]
+    if was["words"] != now["words"]:
+        lines.append("words: a message or a measured figure differs")
     return lines
 
 
@@ -261,22 +304,25 @@ def differences(was: dict, now: dict) -> list[str]:
     return other_points(was, now) + other_machines(was, now)
 
 
+def confirmed(was: dict, now: dict) -> bool:
+    """True if the replay confirms all that the certificate says."""
+    return not differences(was, now) and not other_versions(was, now)
+
+
 def compared(was: dict, now: dict) -> str:
     """What a person reads of a replay."""
-    found = differences(was, now)
+    found, others = differences(was, now), other_versions(was, now)
     score = f"{now['score']:g} of {now['most']:g} points"
-    if not found:
-        return (
-            f"The grade is the same: {score}, the kernel, and each machine's trace and console, to "
-            f"the byte. Machines: {', '.join(now['runs'])}"
-        )
     lines = ["The grade is not the same:", *(f"  {line}" for line in found)]
-    others = other_versions(was, now)
-    if others:
-        lines += ["These versions differ; install those of the certificate, and replay again:"]
-        lines += [f"  {line}" for line in others]
-    else:
+    if not found:
+        same = "the kernel, and each machine's trace and console, to the byte"
+        lines = [f"The grade is the same: {score}, {same}. Machines: {', '.join(now['runs'])}"]
+    if others and found:
+        lines.append("These versions differ; install those of the certificate, and replay again:")
+    elif others:
+        lines.append("The certificate is not confirmed, for it was made by other versions:")
+    elif found:
         lines.append(
             "All versions are those of the certificate: the certificate is not of this grade."
         )
-    return "\n".join(lines)
+    return "\n".join(lines + [f"  {line}" for line in others])

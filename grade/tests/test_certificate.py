@@ -3,7 +3,8 @@
 import argparse
 import copy
 import json
-from collections.abc import Callable
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,7 @@ def test_a_forged_certificate_is_told_from_what_its_replay_gives(
     told = capsys.readouterr().out
     assert f"test {TEST}: 4 points there, 5 here" in told
     assert f"run {RUN}: another trace\n" in told
+    assert f"nonce: '{NONCE}' does not lead to the runs of the certificate" in told
     assert "qemu: QEMU emulator version 0.9 there, QEMU emulator version" in told
     assert "compiler" not in told
 
@@ -87,39 +89,112 @@ def test_another_text_is_not_graded(graded: Path, was: dict, tmp_path: Path) -> 
     assert not list(tmp_path.iterdir())
 
 
-CHANGES: dict[str, tuple[Callable[[dict], None], str]] = {
-    "kernel": (lambda c: c.update(kernel="0"), "the submission's kernel: it has other bytes"),
-    "reference": (lambda c: c.update(reference="0"), "the solution's kernel: it has other bytes"),
-    "a run less": (lambda c: c["runs"].clear(), f"run {RUN}: it was made only here"),
-    "console": (
-        lambda c: c["runs"][RUN].update(console="0"),
-        f"run {RUN}: another console",
-    ),
-    "words": (
-        lambda c: c.update(words="0"),
-        "the points are the same, but a message or a measured figure differs",
-    ),
-}
+def leaves(part: dict, at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The path of each value of a certificate that is no table."""
+    for name, value in part.items():
+        yield from leaves(value, (*at, name)) if isinstance(value, dict) else [(*at, name)]
 
 
-@pytest.mark.parametrize(("change", "told"), CHANGES.values(), ids=CHANGES)
-def test_each_difference_is_told(was: dict, change: Callable[[dict], None], told: str) -> None:
+def other(value: object) -> object:
+    """A value of the same kind that is not this one."""
+    if isinstance(value, int | float):
+        return value + 1
+    return "0" * 40 if value != "0" * 40 else "1" * 40
+
+
+def with_other(whole: dict, at: tuple[str, ...]) -> dict:
+    """A certificate with another value at this path."""
+    made = copy.deepcopy(whole)
+    part = made
+    for name in at[:-1]:
+        part = part[name]
+    part[at[-1]] = other(part[at[-1]])
+    return made
+
+
+def replayed(folder: Path, made: dict, graded: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """What `make replay` says of a certificate that it does not confirm."""
+    file, out = folder / "changed.json", folder / "out"
+    file.write_text(json.dumps(made))
+    try:
+        assert replay(graded, file, out) == 1
+    except (BadCertificate, BadLab, NoTest) as error:
+        return str(error)
+    return capsys.readouterr().out
+
+
+def test_no_field_of_a_certificate_can_be_changed(
+    graded: Path, was: dict, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each is changed alone, and the replay names it."""
+    words = {  # what a field is called in a message
+        "kernel": "the submission's kernel",
+        "reference": "the solution's kernel",
+        "points": "test",
+        "runs": "run",
+    }
+    changed = list(leaves(was))
+    assert {at[0] for at in changed} == set(certificate.SHAPE)
+    for at in changed:
+        told = replayed(tmp_path, with_other(was, at), graded, capsys)
+        parts = [words.get(name, name) for name in at if name not in ("files", "versions")]
+        assert [name for name in parts if name not in told] == [], told
+        assert "grade is the same" not in told or at[0] == "versions", at
+
+
+def test_a_certificate_says_nothing_that_is_not_compared(was: dict, tmp_path: Path) -> None:
+    with pytest.raises(BadCertificate, match="it says 'remark', which no certificate says"):
+        read(tmp_path, json.dumps(was | {"remark": "excellent"}))
+    twice = json.dumps(was).replace('"score"', '"score": 100, "score"')
+    with pytest.raises(BadCertificate, match="it says 'score' twice"):
+        read(tmp_path, twice)
+
+
+def test_a_score_that_was_changed_by_hand_is_not_confirmed(was: dict) -> None:
+    forged = was | {"score": 100}
+    assert not certificate.confirmed(forged, was)
+    assert "score: 100 there, 5 here" in certificate.compared(forged, was)
+
+
+def test_what_was_made_only_here_is_told(was: dict) -> None:
     before = copy.deepcopy(was)
-    assert not certificate.differences(before, was)
-    change(before)
-    assert certificate.differences(before, was) == [told]
-    assert "is not of this grade" in certificate.compared(before, was)
+    before["runs"].clear()
+    assert f"run {RUN}: it was made only here" in certificate.differences(before, was)
 
 
-def test_a_commit_is_told_only_with_other_sources(was: dict) -> None:
+def test_a_later_commit_with_the_same_sources_is_the_same_version(
+    was: dict, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = copy.deepcopy(was)
     before["versions"]["commit"] = "1234"
-    assert not certificate.other_versions(before, was)
+    monkeypatch.setattr(certificate, "has_these_sources", lambda *_: True)
+    assert certificate.confirmed(before, was)
     before["versions"]["tree"] = "5678"
     assert [line.split(":")[0] for line in certificate.other_versions(before, was)] == [
         "commit",
         "tree",
     ]
+
+
+def test_what_is_no_commit_is_not_handed_to_git(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(certificate.subprocess, "run", pytest.fail)
+    for commit in ("--output=x", "HEAD", "", "0" * 39):
+        assert not certificate.has_these_sources(commit, LAB.folder)
+
+
+def test_a_commit_has_the_sources_of_this_tree_or_not(tmp_path: Path) -> None:
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
+    (tmp_path / "kernel").mkdir()
+    (tmp_path / "kernel/main.c").write_text("int a;\n")
+    for line in (["init", "-q"], ["add", "."], ["commit", "-qm", "a"]):
+        subprocess.run([*git, *line], check=True)
+    done = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+    commit = done.stdout.strip()
+    (tmp_path / "README").write_text("other files do not matter\n")
+    assert certificate.has_these_sources(commit, LAB.folder, tmp_path)
+    (tmp_path / "kernel/main.c").write_text("int b;\n")
+    assert not certificate.has_these_sources(commit, LAB.folder, tmp_path)
+    assert not certificate.has_these_sources("0" * 40, LAB.folder, tmp_path)
 
 
 def read(folder: Path, text: str) -> dict:
@@ -134,6 +209,7 @@ def read(folder: Path, text: str) -> dict:
         *((text, "no certificate of a grade") for text in ("", "[]", "{}", "3", "[" * 10**5)),
         ('{"version": 0}', "a certificate of version 0, not 1"),
         ('{"version": 1, "lab": "x"}', "no certificate of a grade: its nonce is missing"),
+        ('{"version": 1, "version": 1}', "no certificate of a grade: it says 'version' twice"),
     ],
 )
 def test_what_is_no_certificate_is_refused_with_words(tmp_path: Path, text: str, told: str) -> None:
@@ -147,7 +223,8 @@ def test_a_folder_is_no_certificate(tmp_path: Path) -> None:
 
 
 MISSHAPEN: dict[str, tuple[object, str]] = {
-    **{name: (None, f"its {name} is missing") for name in certificate.SHAPE},
+    **{n: (None, f"its {n} is missing") for n in certificate.SHAPE if n != "version"},
+    "score ": (True, "its score is missing"),
     "files ": ({FILE: 3}, "its files is not a table of texts"),
     "versions ": ({"qemu": None}, "its versions is not a table of texts"),
     "runs ": ({RUN: {"trace": "0"}}, f"its run {RUN} has not trace and console alone"),
