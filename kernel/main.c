@@ -14,6 +14,10 @@
 #include "kernel/ext2/ext2.h"
 #include "kernel/machine/fdt.h"
 #include "kernel/file/file.h"
+#include "kernel/machine/gathered.h"
+#include "kernel/measure/hist.h"
+#include "kernel/base/stat.h"
+#include "drives/row.h"
 #include "kernel/machine/cpu.h"
 #include "kernel/machine/irq.h"
 #include "kernel/machine/uart.h"
@@ -42,6 +46,20 @@ static struct disk *root_disk(void)
     return disk;
 }
 
+static const char *drive_name(u32 i)
+{
+    const struct drive_model *row = drive_row(i);
+    return row ? row->name : NULL;
+}
+
+static void check_tables(void)
+{
+    expect_names_differ("counters", stat_name);
+    expect_names_differ("histograms", hist_name);
+    expect_names_differ("devices", device_name);
+    expect_names_differ("drives", drive_name);
+}
+
 /* How long the boot takes until here depends on how many policies and drives
  * there are, and on the boot arguments. In virtual time it goes on at a whole
  * second, so that a run does not depend on what it does not use. */
@@ -67,6 +85,7 @@ static void boot(void *)
     prefetch_init();
     ext2_init();
     updated_init();
+    check_tables();
     args_check(); /* before anything is written */
     begin_evenly();
     kthread("updated", update_daemon, NULL);

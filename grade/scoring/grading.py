@@ -17,7 +17,7 @@ from grade.scoring.lab import BadLab, Group, Lab, module
 from grade.scoring.moments import MOMENT
 from grade.scoring.record import Cost, GroupResult, Outcome, Record
 from grade.scoring.submission import Refused
-from grade.scoring.tree import build
+from grade.scoring.tree import build, policies_left_out
 from grade.scoring.words import printable
 from grade.scoring.workbench import Workbench
 
@@ -217,6 +217,7 @@ def grade(
         record.made_from.kernel = certificate.of_kernel(kernel)
         reference = Path(shutil.copy2(lab.reference, folder / "reference.elf"))  # for machine.sh
         bench = Workbench(kernel, reference, folder / "runs", nonce, BUDGET_S, gdb, files)
+        bench.absent = policies_left_out(lab)
         record.tests = [ask(test, bench, lab.name, command) for test in asked]
         record.made_from.runs = certificate.of_runs(bench)
         record.pictures = pictures.taken(bench, hidden_only(record.tests), beside)

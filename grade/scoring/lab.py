@@ -18,6 +18,10 @@ lab.toml:
     [points]               GROUP = POINTS, of tests/
     [hidden]               GROUP = POINTS, of hidden/; all sum to 100
     [[holes]]              file, function, stub: the body that students get
+    policies = ["KIND/NAME"]  policies of the kinds that the lab's files are of, which its machines
+                           need; a graded kernel has no other of these kinds
+    fields = ["KIND.FIELD"]   of a policy's table, which a submission may set beside hooks and what
+                           the solution sets
     needs = ["LAB"]        labs that must be solved in the tree in which this one is done
     [new]                  FILE = its solution, a file of this tree; for each in start/
 
@@ -27,7 +31,7 @@ A mistake, wrong/NAME.toml:
     disturbs = ["GROUP"]   groups that may lose points too: what they measure depends on it
     [[edits]]              file, function, old, new: once in that function, in any spacing
 
-An attack, attacks/NAME.toml: the same edits, and
+An attack, attacks/NAME.toml: the same edits, or whole files ([[edits]] file, text), and
     says = "..."           most = POINTS it may score   named = words of the report about it
     loses = ["GROUP"]      if given: the groups that lose points
 """
@@ -39,7 +43,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from grade.host.paths import KERNEL, ROOT
+from grade.host.paths import KERNEL, ROOT, TREE
+from grade.scoring import rowlayout
 
 LABS = ROOT / "grade" / "labs"
 FULL = 100
@@ -61,7 +66,7 @@ class Hole:
 
 @dataclass(frozen=True)
 class Edit:
-    """A replacement of words in a function."""
+    """A replacement of words in a function; without a function, `new` is the whole file."""
 
     file: str
     function: str
@@ -118,7 +123,15 @@ class Lab:
     holes: tuple[Hole, ...]
     groups: tuple[Group, ...]
     new: dict[str, str]  # files that only students have, and their solutions
+    policies: tuple[str, ...] = ()  # of the kinds that students write, which the machines need
+    fields: tuple[str, ...] = ()  # of a policy's table, which may be set beside the solution's
     needs: tuple[str, ...] = ()  # names of labs that must be solved where this one is done
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of policies that students write."""
+        parts = (file.split("/") for file in self.files)
+        return frozenset(p[1] for p in parts if p[0] == "policies" and p[1] != "lib")
 
     @property
     def handed_out(self) -> bool:
@@ -173,7 +186,7 @@ def groups(path: Path, points: dict[str, int], hidden: bool, handed_out: bool) -
 
 STRINGS = {"file": str, "function": str}
 KEYS = {"title": str, "order": int, "files": list, "points": dict, "hidden": dict, "holes": list}
-OPTIONAL = {"new": dict, "needs": list}
+OPTIONAL = {"new": dict, "policies": list, "fields": list, "needs": list}
 
 
 def new_files(path: Path, new: dict[str, str]) -> list[Hole]:
@@ -186,6 +199,18 @@ def new_files(path: Path, new: dict[str, str]) -> list[Hole]:
         if not (ROOT / solution).is_file():
             raise BadLab(f"{path}: new: there is no {solution}")
     return [Hole(file, "", there[file].read_text()) for file in new]
+
+
+def expect_policies(path: Path, lab: Lab) -> None:
+    """Raise BadLab for policies or fields in lab.toml that do not exist or are of no use there."""
+    for name in lab.policies:
+        if name.split("/")[0] not in lab.kinds:
+            raise BadLab(f"{path}: policies: {name}: no file of the lab is of this kind: remove it")
+        if not (TREE / f"policies/{name}.c").is_file():
+            raise BadLab(f"{path}: policies: {name}: there is no policies/{name}.c")
+    for name in lab.fields:
+        if rowlayout.names().get(name, True) or "." not in name:
+            raise BadLab(f"{path}: fields: {name}: no field KIND.NAME of a policy's table")
 
 
 def load(folder: Path) -> Lab:
@@ -208,7 +233,10 @@ def load(folder: Path) -> Lab:
             raise BadLab(f"{path}: {hole.file} has a hole, but is not in files")
     files = tuple(raw["files"])
     fixed = (folder.name, folder, raw["title"], raw["order"], files)
-    return Lab(*fixed, tuple(holes), tuple(found), new, tuple(raw.get("needs", [])))
+    more = (tuple(raw.get(key, [])) for key in ("policies", "fields", "needs"))
+    lab = Lab(*fixed, tuple(holes), tuple(found), new, *more)
+    expect_policies(path, lab)
+    return lab
 
 
 def labs() -> list[Lab]:
@@ -260,6 +288,11 @@ def attack(lab: Lab, path: Path) -> Attack:
 
 
 def edits(path: Path, raw: dict) -> tuple[Edit, ...]:
-    """The edits in a file."""
-    keys = {**STRINGS, "old": str, "new": str}
-    return tuple(Edit(**table(path, row, keys)) for row in raw["edits"])
+    """The edits in a file, and the files that it has whole."""
+    keys, whole = {**STRINGS, "old": str, "new": str}, {"file": str, "text": str}
+    return tuple(
+        Edit(table(path, row, whole)["file"], "", "", row["text"])
+        if "text" in row
+        else Edit(**table(path, row, keys))
+        for row in raw["edits"]
+    )

@@ -7,7 +7,7 @@ The compiler may have been misled, so the object is treated as a hostile file. A
   flags that the compiler gives it. Only .text can be executed. There is no constructor, no group,
   and no section that the linker treats specially. Sections in which headers register something
   (`policies`, `stats`, ...) hold whole rows, each a variable; pointers lead to the object's own
-  data.
+  data. What the rows say is checked in registered.py.
 - Symbols: plain names, each once; no absolute, weak or common symbol. Global symbols are only those
   that the solution has too. Of others' symbols it uses what policy.h and the headers of
   policies/lib declare, or what the solution uses.
@@ -17,15 +17,13 @@ The compiler may have been misled, so the object is treated as a hostile file. A
 """
 
 import re
-import struct
 from collections.abc import Iterator
-from functools import cache
 
 from grade.code import elf
 from grade.code.elf import ALLOC, EXEC, MERGE, NOBITS, PROGBITS, STRINGS, WRITE, Elf, Symbol
 from grade.code.objects import COMPILERS_OWN, external
-from grade.host.paths import BUILT
 from grade.scoring.lab import Lab
+from grade.scoring.registered import check_rows, row_bytes
 from grade.scoring.sourcefile import is_policy, is_shared, may_define, may_use, offered
 from grade.scoring.submission import Refused
 
@@ -59,7 +57,7 @@ SECTIONS = {
 # What macros of the headers register in: pointers to tables, or tables, one after the other.
 POINTERS = {(PROGBITS, ALLOC), (PROGBITS, ALLOC | WRITE)}
 OF_KERNEL = {"stats": DATA, "histograms": DATA, "devices": POINTERS}
-OF_POLICY = {"policies": POINTERS}
+OF_POLICY = {"policies": POINTERS, "policy_files": POINTERS}
 
 POINTER = 2  # R_RISCV_64
 # Calls, branches, addresses relative to the code's, and jump tables.
@@ -121,23 +119,6 @@ def check_sections(file: str, made: Elf) -> None:
             f"{file}: its code and data take {most} bytes, more than {SIZE_MOST}:"
             " use smaller arrays"
         )
-
-
-@cache
-def row_bytes(section: str) -> int:
-    """The length of each row that the staff's objects register in that section."""
-    sizes: set[int] = set()
-    for path in sorted((BUILT / "kernel").rglob("*.o")):
-        made = elf.read(path)
-        sizes |= {
-            s.size for s in made.names if s.kind == elf.VARIABLE and lies_in(made, s, section)
-        }
-    return sizes.pop() if len(sizes) == 1 else struct.calcsize("<Q")
-
-
-def lies_in(made: Elf, symbol: Symbol, section: str) -> bool:
-    """True if the symbol lies in a section of that name."""
-    return symbol.section < len(made.sections) and made.sections[symbol.section].name == section
 
 
 def check_registered(file: str, made: Elf) -> None:
@@ -312,5 +293,6 @@ def check_object(file: str, data: bytes, lab: Lab) -> None:
         check_symbols(file, made, lab)
         check_registered(file, made)
         check_instructions(file, made)
+        check_rows(file, made, lab)
     except elf.BadElf as error:
         raise refuse(file, f"is no object file of this compiler ({error})") from None

@@ -123,15 +123,15 @@ def check_macro(file: str, word: str, rest: str, headers: list[str]) -> None:
     """Raises Refused for a macro that changes what others' words mean."""
     found = re.match(rf"[ \t]*({NAME})", rest)
     name = found[1] if found else ""
+    if LANGUAGE.fullmatch(name):
+        raise Refused(
+            f"{file}: #{word} {name}: the word is the language's; give your macro another name"
+        )
     theirs = [header for header in headers if name in words_of(header)]
     if theirs:
         raise Refused(
             f"{file}: #{word} {name}: {theirs[0]} or a header in it uses this word;"
             " give your macro another name"
-        )
-    if LANGUAGE.fullmatch(name):
-        raise Refused(
-            f"{file}: #{word} {name}: the word is the language's; give your macro another name"
         )
 
 

@@ -81,22 +81,43 @@ def lay_out_sources(folder: Path, files: Mapping[str, str]) -> None:
         (folder / file).write_text(text)
 
 
-def lay_out_objects(folder: Path, objects: Mapping[str, bytes]) -> None:
+def policies_left_out(lab: Lab) -> frozenset[str]:
+    """The sources of policies that a graded kernel is linked without: all of the kinds that
+    students of the lab write, except for those that its machines need. So no submission can ask
+    another policy to do its work."""
+    found = {
+        path.relative_to(TREE).as_posix()
+        for kind in lab.kinds
+        for path in TREE.glob(f"policies/{kind}/*.c")
+    }
+    return frozenset(found - {*lab.files, *(f"policies/{name}.c" for name in lab.policies)})
+
+
+def lay_out_objects(
+    folder: Path, objects: Mapping[str, bytes], without: frozenset[str] = frozenset()
+) -> None:
     """What is needed to link: what this tree has built, and these objects, by their sources' names.
+
+    without: the sources of what is not linked.
 
     Sources are there by name only, empty and older than all objects, so that none is compiled.
     """
+    left_out = {sourcefile.built(BUILT, file) for file in without}
     for path in (path for pattern in LINKED for path in TREE.glob(pattern)):
+        if path in left_out:
+            continue
         made = folder / path.relative_to(TREE)
         made.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path, made)
-    here = (path.relative_to(TREE) for pattern in SOURCES for path in TREE.glob(pattern))
-    for file in (*here, *objects):
+    here = {str(p.relative_to(TREE)) for pattern in SOURCES for p in TREE.glob(pattern)}
+    for file in (*here - without, *objects):
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).touch()
         os.utime(folder / file, (0, 0))
     for file, data in objects.items():
-        sourcefile.built(folder / "build", file).write_bytes(data)
+        made = sourcefile.built(folder / "build", file)
+        made.parent.mkdir(parents=True, exist_ok=True)
+        made.write_bytes(data)
 
 
 def compile_checked(lab: Lab, file: str, text: str) -> bytes:
@@ -120,12 +141,13 @@ def is_here(lab: Lab, file: str, text: str) -> bool:
     return file not in lab.new and text == pristine(file)
 
 
-def link_checked(objects: Mapping[str, bytes]) -> bytes:
-    """The kernel with these objects, by their sources' names; raises BuildFailed and Refused."""
+def link_checked(objects: Mapping[str, bytes], without: frozenset[str] = frozenset()) -> bytes:
+    """The kernel with these objects, by their sources' names, and without the objects of some other
+    sources; raises BuildFailed and Refused."""
     with sandbox.apart() as apart:
-        lay_out_objects(apart.path, objects)
+        lay_out_objects(apart.path, objects, without)
         data = compiler.linked(apart)
-    linked.check_kernel(data, objects.keys())
+    linked.check_kernel(data, objects.keys() | without)
     return data
 
 
@@ -138,7 +160,8 @@ def build(folder: Path, lab: Lab, files: Mapping[str, str]) -> Path:
     sourcefile.check_texts(sources)
     objects = {file: compile_checked(lab, file, text) for file, text in sources.items()}
     changed = {f: objects[f] for f, text in sources.items() if not is_here(lab, f, text)}
-    data = link_checked(changed) if changed else KERNEL.read_bytes()
+    without = policies_left_out(lab)
+    data = link_checked(changed, without) if changed else KERNEL.read_bytes()
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "kernel.elf").write_bytes(data)
     return folder / "kernel.elf"
@@ -287,6 +310,9 @@ def planted(edits: tuple[Edit, ...]) -> dict[str, str]:
     """The files of this tree with these edits made."""
     made: dict[str, str] = {}
     for edit in edits:
+        if not edit.function:
+            made[edit.file] = edit.new
+            continue
         text = made.get(edit.file) or pristine(edit.file)
         try:
             made[edit.file] = source.edited(text, edit.function, edit.old, edit.new)

@@ -16,6 +16,7 @@ could come, and is stopped (watch).
 
 import os
 import random
+import re
 import resource
 import shlex
 import signal
@@ -56,6 +57,8 @@ BEFORE_PANIC = 2  # lines
 SEEN = ("-trace", "virtio_blk_handle_read", "-trace", "virtio_blk_handle_write")
 OUT_OF_TIME = (-signal.SIGXCPU, -signal.SIGKILL)
 PANIC = "panic: "
+BY_ARGUMENT = re.compile(r"(?<!\S)(\w+)=(\w+)")
+BY_COMMAND = re.compile(r"\bpolicy use (\w+) (\w+)")
 
 
 Begin = Callable[..., subprocess.Popen]  # starts a machine; takes what to do in the child, and more
@@ -170,6 +173,18 @@ def end(status: int, stopped: str, console: Path, cpu_s: int, wanted: int) -> st
     return f"it ended with status {status}; the console, which proves nothing:\n{tail(console)}"
 
 
+def expect_policies(scenario: Scenario, absent: frozenset[str]) -> None:
+    """Raise BadLab if a scenario names a policy without which a graded kernel is linked: its
+    machine would not boot, and that is no fault of the student's."""
+    named = [*BY_ARGUMENT.findall(scenario.args), *BY_COMMAND.findall(scenario.script)]
+    for kind, name in named:
+        if f"policies/{kind}/{name}.c" in absent:
+            raise BadLab(
+                f"scenario {scenario.name}: a graded kernel has no {kind} policy {name}: add"
+                f' "{kind}/{name}" to `policies` in lab.toml'
+            )
+
+
 @dataclass
 class Workbench:
     """Runs scenarios on the submission's kernel and on the reference; each once."""
@@ -182,6 +197,7 @@ class Workbench:
     gdb: Path | None = None  # a socket: the first machine waits there
     files: Mapping[str, str] = field(default_factory=dict)  # what was handed in
     facts: dict[str, int] = field(default_factory=dict)  # of a lab of answers (answers.py)
+    absent: frozenset[str] = frozenset()  # sources of policies that the kernel is without
     made: dict[tuple[Path, str], Run | Wrong] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)  # folders of runs, as they are asked for
     scenarios: dict[str, Scenario] = field(default_factory=dict)  # of the submission, by name
@@ -202,6 +218,7 @@ class Workbench:
         not to cost all that the run shows.
         """
         self.scenarios[scenario.name] = scenario
+        expect_policies(scenario, self.absent)
         run = self._once(self.kernel, "", scenario)
         if not despite_faults:
             run.expect_no_fault()

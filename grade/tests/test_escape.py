@@ -94,7 +94,7 @@ ATTEMPTS = [
     Attempt("by another attribute", "#define aligned: kernel/",
             f"#define aligned(n) aligned(n), section({AS.format('stats', BOOT)})\n", lab=CACHE),
     Attempt("by used", "#define used: kernel/policy/policy.h", "#define used used, constructor\n"),
-    Attempt("by the attribute's own name", "#define __attribute__: kernel/policy/policy.h",
+    Attempt("by the attribute's own name", "#define __attribute__: the word is the language's",
             "#define __attribute__(a) __attribute__((constructor))\n"),
     Attempt("by a keyword", "#define register: the word is the language's",
             '#define register [[gnu::section(".boot")]]\n'),

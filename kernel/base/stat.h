@@ -25,6 +25,8 @@ struct stat_row {
     STAT_ROW_(id) = {                          \
         .name = name_, .unit = unit_, .about = about_, .read = read_}
 
+const char *stat_name(u32 i); /* of the i-th row, or NULL past the last */
+
 /* A function that prints further rows, by text_printf (device.h):
  * STAT_SOURCE(policy_counters); */
 struct text;

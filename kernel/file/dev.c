@@ -14,6 +14,12 @@ extern const struct device *const __start_devices[], *const __stop_devices[];
     for (const struct device *const *d = __start_devices; d < __stop_devices; \
          d++)
 
+const char *device_name(u32 i)
+{
+    return i < __stop_devices - __start_devices ? __start_devices[i]->name
+                                                : NULL;
+}
+
 static u32 device_units(const struct device *d)
 {
     return d->units ? d->units() : 1;

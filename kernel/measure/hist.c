@@ -31,6 +31,12 @@ u64 hist_low(u32 bucket)
     return (u64)(128 + bucket % 128) << power;
 }
 
+const char *hist_name(u32 i)
+{
+    u32 n = __stop_histograms - __start_histograms;
+    return i < n ? __start_histograms[i].name : NULL;
+}
+
 void hist_init(u32 disks)
 {
     u32 of_disks = 0;

@@ -52,6 +52,8 @@ extern struct histogram __start_histograms[], __stop_histograms[];
 #define HISTOGRAM_EACH(h) \
     for (struct histogram *h = __start_histograms; h < __stop_histograms; h++)
 
+const char *hist_name(u32 i); /* of the i-th, or NULL past the last */
+
 /* At boot: make all histograms, for so many disks. Stops the boot if memory
  * does not suffice. */
 void hist_init(u32 disks);

@@ -10,6 +10,11 @@ extern struct stat_row __start_stats[], __stop_stats[];
 extern stat_source_fn *const __start_stat_sources[];
 extern stat_source_fn *const __stop_stat_sources[];
 
+const char *stat_name(u32 i)
+{
+    return i < __stop_stats - __start_stats ? __start_stats[i].name : NULL;
+}
+
 static void print_stats(struct text *t)
 {
     trace(TRACE_counted, 0, 0, 0, 0);

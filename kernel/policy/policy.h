@@ -445,9 +445,11 @@ struct policy {
     };
 };
 
-/* Register a policy: the linker gathers these. */
-#define POLICY(p)                                    \
-    static const struct policy *const p##_registered \
-        __attribute__((used, section("policies"))) = &p
+/* Register a policy: the linker gathers these, and the files they are from. */
+#define POLICY(p)                                        \
+    static const struct policy *const p##_registered     \
+        __attribute__((used, section("policies"))) = &p; \
+    static const char *const p##_file                    \
+        __attribute__((used, section("policy_files"))) = __FILE__
 
 #endif

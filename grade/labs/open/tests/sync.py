@@ -4,11 +4,24 @@ from grade.scoring.assertions import Slide, expect
 from grade.scoring.scenario import Run
 from grade.scoring.workbench import Workbench
 
-from ..load import DONE, READ, busy, three
+from ..load import DONE, READ, SYNCED, busy, three
 
 
 def _took_s(run: Run) -> float:
     return (run.beacon(DONE) - run.beacon(READ)) / 1e9
+
+
+def _expect_written(run: Run) -> None:
+    """An fsync is done when the disk has what was written: a power cut then loses nothing."""
+    last_ns: dict[int, int] = {}
+    for write in run.writes_of("/synced", end_ns=run.beacon(DONE)):
+        last_ns[write.block] = write.request.completed_ns
+    on_disk = sum(ns <= run.beacon(DONE) for ns in last_ns.values())
+    expect(
+        on_disk == SYNCED,
+        f"all {SYNCED} blocks of the file to be on the disk when fsync is done",
+        f"{on_disk} were",
+    )
 
 
 def time_of_fsync(bench: Workbench) -> Slide:
@@ -16,6 +29,7 @@ def time_of_fsync(bench: Workbench) -> Slide:
     load = busy(bench)
     runs = three(bench, load)
     data = dict(load.files)["/input"]
+    _expect_written(runs.own)
     expect(
         runs.own.contents("/synced") == data,
         "the file to have what was written to it",

@@ -1,0 +1,13 @@
+/* Tables that the linker gathers from all files: policies, drives, counters,
+ * histograms, devices. Whoever looks a row up by its name gets the first, so
+ * two rows of one name end the boot. */
+#pragma once
+
+#include "kernel/base/types.h"
+
+/* The name of the i-th row, or NULL past the last. */
+typedef const char *row_name_fn(u32 i);
+
+/* Stop the boot if two rows have one name. what: `counters`, for the message.
+ */
+void expect_names_differ(const char *what, row_name_fn *);
