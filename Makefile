@@ -61,7 +61,7 @@ override RUN_WITHOUT_TWIN := $(PYTHON) -m grade.host.snapshot --without-twin -m
 
 # The goal twin, on hosts for which grade/twin/switch.S is written (HOSTS in engine.py).
 TWIN := $(if $(filter x86_64,$(shell uname -m)),twin)
-$(if $(TWIN),,$(if $(filter twin twin-costs sweep trace,$(MAKECMDGOALS))$(filter twin,$(value ENGINE)),$(error \
+$(if $(TWIN),,$(if $(filter twin twin-costs sweep trace matrix tune,$(MAKECMDGOALS))$(filter twin,$(value ENGINE)),$(error \
     the twin runs on x86_64 only, and this host is $(shell uname -m))))
 
 # What the tests of `make live` need, where the compiler for it is installed. It takes as long to
@@ -171,7 +171,8 @@ $(if $(filter test $(OF_A_LAB),$(MAKECMDGOALS)),$(if $(value LAB),$(if $(filter 
 needs = $(foreach goal,$(2),$(eval needs-$(goal) := $(1)))
 $(call needs,machine,qemu qemu-gdb)
 $(call needs,gdb,gdb)
-$(call needs,python,run)
+$(call needs,machine python,run)
+$(call needs,fresh,fresh)
 $(call needs,run,twin twin-costs bench agree repeat export why)
 $(call needs,measure,measure-build)
 $(call needs,report,experiment report results results-check results-tables findings theatre animation)
@@ -265,7 +266,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 # Programs that a grading runs.
 GRADING := $(addprefix build/native/,drive_times_tool places_tool)
 
-.PHONY: all native twin qemu qemu-gdb gdb run test mutants bench experiment tune trace twin-costs agree repeat matrix measure-build results results-check results-tables findings export report book grade example replay why theatre animation live events skeleton class samples solution newlab bundle format setup clean version help FORCE
+.PHONY: all native twin qemu qemu-gdb gdb run test fresh mutants bench experiment tune trace twin-costs agree repeat matrix measure-build results results-check results-tables findings export report book grade example replay why theatre animation live events skeleton class samples solution newlab bundle format setup clean version help FORCE
 
 FORCE:
 
@@ -592,9 +593,12 @@ test: all $(if $(value LAB),$(GRADING),native $(TWIN) $(if $(filter 1,$(FULL))$(
 	$(if $(value LAB),,@$(MAKE) --no-print-directory DEBUG=1 build/debug/kernel/kernel.elf)
 	$(PYTHON) -m pytest -c grade/pyproject.toml --rootdir=. $(TEST_CHOICE)
 
-mutants: all native ## change the sources at random and count what the tests notice (COUNT=, SEED=, FILES='policies/*/*.c', MUTANT=one, JOBS=)
+mutants: all native $(TWIN) ## change the sources at random and count what the tests notice (COUNT=, SEED=, FILES='policies/*/*.c', MUTANT=one, JOBS=)
 	@$(PYTHON) -m grade.commands.mutants --jobs $(JOBS) $(call option,count,COUNT) \
 	    $(call option,seed,SEED) $(call option,files,FILES) $(call option,mutant,MUTANT)
+
+fresh: ## try the commands of README on bare systems of Debian 12 and 13, as root, and print what each takes (FULL=1: the book and all tests too)
+	@$(PYTHON) -m grade.commands.fresh $(if $(filter 1,$(FULL)),--full)
 
 bench: all $(if $(filter 1,$(LINUX)),$(GUEST),build/native/drive_replay_tool $(TWIN)) ## measure speeds, as tables, build/bench.json and build/targets.json (LINUX=1: beside a Linux 6.12 guest, which is fetched, also in build/linux.json, ROUNDS=5)
 	@$(if $(filter 1,$(LINUX)),$(RUN_WITHOUT_TWIN) grade.commands.bench_linux \
@@ -623,14 +627,14 @@ matrix: all twin build/native/drive_replay_tool ## where does the replacement po
 twin-costs: all twin ## count in the machine what computing takes, and write it to grade/twin/costs.txt
 	@$(PYTHON) -m grade.commands.twin_costs
 
-agree: ## print how well the results of ENGINE=twin agree with those of the machine, where both have been made (E=name, SIZE=quick)
+agree: all build/native/drive_replay_tool ## print how well the results of ENGINE=twin agree with those of the machine, where both have been made (E=name, SIZE=quick)
 	@$(PYTHON) -m grade.commands.agree $(call option,size,SIZE) $(call operand,E)
 
 repeat: all build/native/drive_replay_tool ## make experiments under two QEMUs and compare all bytes of the results (QEMU_OTHER=path, E=name, SIZE=quick, JOBS=)
 	@$(RUN) grade.commands.repeat --jobs $(JOBS) $(call option,other,QEMU_OTHER) \
 	    $(call option,size,SIZE) $(call operand,E)
 
-tune: all ## search a policy's tunables over many loads, drives and seeds (E=name, JOBS=), and judge the result by those held back (JUDGE=1)
+tune: all twin ## search a policy's tunables over many loads, drives and seeds (E=name, JOBS=), and judge the result by those held back (JUDGE=1)
 	@$(RUN) grade.commands.tune --jobs $(JOBS) $(if $(filter 1,$(JUDGE)),--judge) $(call operand,E)
 
 measure-build: all ## compile this kernel on the host under strace, and write what it does with files to user/kbuild/measured.c
@@ -639,13 +643,13 @@ measure-build: all ## compile this kernel on the host under strace, and write wh
 results: all build/native/drive_replay_tool ## make experiments in full size, store the results in grade/results and put them into the documents (E=name, JOBS=, SCHEDULER=; without E=, all that a document quotes)
 	@$(RUN) grade.commands.results --jobs $(JOBS) $(call option,scheduler,SCHEDULER) $(call operand,E)
 
-findings: all ## print how many findings of each paper the stored full results confirm (E=name)
+findings: all build/native/drive_replay_tool ## print how many findings of each paper the stored full results confirm (E=name)
 	@$(RUN) grade.commands.results --findings $(call operand,E)
 
 results-check: all build/native/drive_replay_tool ## make the shortest run of each arm again: are the stored results this kernel's too, to the byte? (E=name, JOBS=, SCHEDULER=)
 	@$(RUN) grade.commands.results --check --jobs $(JOBS) $(call option,scheduler,SCHEDULER) $(call operand,E)
 
-results-tables: all ## put the stored results of grade/results into the documents (E=name)
+results-tables: all build/native/drive_replay_tool ## put the stored results of grade/results into the documents (E=name)
 	@$(RUN) grade.commands.results --tables $(call operand,E)
 
 export: all build/native/drive_replay_tool ## write one run's trace as files for other tools (E=name SIZE= N=run FORMAT=all OUT=dir, LIST=1 lists)

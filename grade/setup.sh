@@ -1,7 +1,7 @@
 #!/bin/sh
 # Puts in place what commands need, and nothing else:
 #
-#   sh grade/setup.sh [packages] [GROUP...]      no GROUP: all groups except live and measure
+#   sh grade/setup.sh [packages] [GROUP...]      no GROUP: all except live, measure, fresh
 #
 # - A group stands for programs of the system and for Python packages, which
 #   grade/requirements/GROUP.txt pins. `groups_of` below has the groups, and which
@@ -12,9 +12,9 @@
 #   it, changes nothing, and fails.
 # - Names packages as Debian does, and for dnf, pacman and brew as those do.
 # - With the word `packages` it leaves everything of Python's packages out.
-# - The Python packages of a group are one folder in the user's cache, which all
-#   trees with the same pins share. Its name has the sum of the pins. It is made under
-#   another name and then renamed, so there is never half of one.
+# - The Python packages of a group are one folder in the user's cache, or in the folder
+#   SLUICE_CACHE, which all trees with the same pins share. Its name has the sum of the
+#   pins. It is made under another name and then renamed, so there is never half of one.
 # - The tree's own .venv has no packages, but a list of those folders (sluice.pth).
 set -eu
 cd "$(dirname "$0")/.."
@@ -26,7 +26,7 @@ groups_of() {
     build) echo build ;;                             # a kernel, and the programs of the host
     machine) echo build machine ;;                   # QEMU
     gdb) echo build gdb ;;                           # a gdb that knows RISC-V
-    python) echo build machine python ;;             # Python alone
+    python) echo python ;;                           # Python alone
     run) echo build machine python run ;;            # experiments' runs
     report) echo build machine python run report ;;  # pages with pictures
     grade) echo build machine python run report grade ;;
@@ -35,6 +35,7 @@ groups_of() {
     live) echo build machine python run report live ;;
     measure) echo build machine python run measure ;; # a compilation under strace
     format) echo python format ;;
+    fresh) echo python fresh ;;                      # bare systems to try commands in
     test) echo build machine gdb python run report grade sweep book format test ;;
     *)
         echo "setup: $1: there is no such group; grade/setup.sh lists them" >&2
@@ -130,6 +131,8 @@ python=/usr/bin/python3
 will_do='import sys; sys.exit(sys.version_info < (3, 11))'
 "$python" -I -S -c "$will_do" 2>/dev/null || python=python3
 if wants python; then need python3 "$python"; fi
+if wants python; then need util-linux flock; fi
+if wants fresh; then need debootstrap debootstrap; fi
 if [ -n "$pins" ] && ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
     missing="$missing python3-venv"
 fi
@@ -236,20 +239,32 @@ kind() {
 }
 
 ours=$(kind "$python")
-case ${XDG_CACHE_HOME:-} in
-/*) cache=$XDG_CACHE_HOME/sluice ;;
+case ${SLUICE_CACHE:-}:${XDG_CACHE_HOME:-} in
+/*) cache=$SLUICE_CACHE ;;
+:/*) cache=$XDG_CACHE_HOME/sluice ;;
 *) cache=${HOME:-}/.cache/sluice ;;
 esac
-if ! mkdir -p "$cache" 2>/dev/null || [ ! -w "$cache" ]; then
-    cache=$PWD/.venv/cache # a home that cannot be written to
-    mkdir -p "$cache"
-fi
 
 # folder GROUP: where the packages of these pins are, or will be.
 folder() {
     sum=$(cksum < "grade/requirements/$1.txt")
     echo "$cache/$1-${sum%% *}-$ours"
 }
+
+# have_all: are there the packages of all groups that are to be set up?
+have_all() {
+    for group in $pins; do
+        [ -d "$(folder "$group")" ] || return 1
+    done
+}
+
+# A cache that cannot be written to is used if it has all, as one that a course's staff filled.
+mkdir -p "$cache" 2>/dev/null || true
+lock=$cache/lock
+if [ ! -w "$cache" ]; then
+    have_all || cache=$PWD/.venv/cache
+    lock=$PWD/.venv/lock
+fi
 
 # The folders in which .venv/bin/python finds modules beside Python's own: grade/ of this tree
 # (from wherever it is started), the package sluice, and the groups that are there.
@@ -263,9 +278,7 @@ search_path() {
 
 # Is all there that is to be set up?
 ready() {
-    for group in $pins; do
-        [ -d "$(folder "$group")" ] || return 1
-    done
+    have_all || return 1
     [ "$(kind .venv/bin/python 2>/dev/null)" = "$ours" ] || return 1
     search_path | cmp -s - .venv/lib/python3*/site-packages/sluice.pth
 }
@@ -318,6 +331,7 @@ link_programs() {
 }
 
 if ! ready; then
+    mkdir -p "$cache" "${lock%/*}"
     (
         flock 9
         make_environment
@@ -328,5 +342,5 @@ if ! ready; then
             search_path > "$packages/sluice.pth"
         done
         link_programs
-    ) 9> "$cache/lock"
+    ) 9> "$lock"
 fi

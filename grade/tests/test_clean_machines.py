@@ -31,13 +31,22 @@ def goals(command: str) -> list[str]:
 def test_each_command_is_a_goal_of_the_makefile() -> None:
     listed = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
     asked = {goal for command in SAID for goal in goals(command)}
-    assert asked == {"version", "setup", "test", "all", "qemu"}
+    assert asked == {"version", "setup", "test", "fresh", "all", "qemu"}
     assert asked <= listed
 
 
 def test_the_workflow_runs_what_ci_runs() -> None:
-    assert "exec make test\n" in (ROOT / ".ci" / "run").read_text()
-    assert STEPS[-1] == "make test"
+    ci = (ROOT / ".ci" / "run").read_text()
+    assert "\nmake test\n" in ci
+    assert "-m grade.commands.fresh" in ci
+    assert STEPS[-2:] == ["make test", "make fresh"]
+
+
+def test_ci_uses_the_programs_of_the_system_alone() -> None:
+    ci = (ROOT / ".ci" / "run").read_text()
+    before, _, after = ci.partition("export PATH=/usr/sbin:/usr/bin:/sbin:/bin\n")
+    assert "make" in after
+    assert not re.search(r"^(make|python|\.venv|sh) ", before, re.M)
 
 
 def test_the_container_is_made_of_files_that_are_there() -> None:
