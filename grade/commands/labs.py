@@ -94,11 +94,23 @@ def take(lab: Lab, handed_in: Path | None) -> dict[str, str]:
     return submission.take(existing(handed_in), lab.files, tree.as_handed_out(lab))
 
 
+def say_whose(lab: Lab) -> None:
+    """Print a note if this tree's work in a lab is the staff's solution."""
+    if not lab.handed_out:
+        print(
+            f"note: this tree has the staff's solution of {lab.name}, and that is graded; give a "
+            "student's work as SUBMISSION=, or make a student's tree with make skeleton",
+            file=sys.stderr,
+        )
+
+
 def grade(choice: argparse.Namespace) -> int:
     """Score this tree or a submission; write and print the results."""
     lab = named(choice.lab)
     command = f"make grade LAB={lab.name}"
-    if choice.submission:
+    if not choice.submission:
+        say_whose(lab)
+    else:
         warn()
         command += f" SUBMISSION={shlex.quote(str(existing(choice.submission)))}"
     nonce = choice.nonce or secrets.token_hex(4)

@@ -31,7 +31,8 @@ from grade.mutants.change import Change
 LISTED = Path(__file__).with_name("equivalent.toml")
 EQUAL, NO_CODE, LISTED_AS, KILLED, SURVIVED = "equal", "no code", "listed", "killed", "survived"
 SOURCES = ("Makefile", "kernel", "policies", "drives", "user", "mkfs", "grade")
-BUILT = ("build/native", "build/native.command")
+# What the tests run; the native programs are built in the copy, and all else is only there.
+BUILT = ("native", "native.command", "kernel", "mkfs", "root", "programs", "twin")
 NO_COPY = shutil.ignore_patterns("__pycache__", ".*_cache")
 LINKED = re.compile(r"^  LD build/native/(\w+)$", re.M)
 UNITS_ALONE = "SLUICE_UNITS_ALONE"  # has unit tests run one by one: grade/tests/units.py
@@ -83,7 +84,7 @@ class Tree:
         self.flags = [LENIENT] if lenient else []
         self.objects: dict[str, bytes] = {}  # what is made of the sources without a change
         folder.mkdir(parents=True)
-        for part in (*SOURCES, *BUILT):
+        for part in (*SOURCES, *(f"build/{name}" for name in BUILT)):
             if (original / part).is_dir():
                 shutil.copytree(original / part, folder / part, ignore=NO_COPY)
             elif (original / part).exists():
