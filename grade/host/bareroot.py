@@ -139,7 +139,8 @@ def run_in(root: Path, command: str, log: Path, limit_s: float) -> int:
         "PIP_LOG": "/root/pip.log",
         **passed,
     }
-    line = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", ENTER, "enter"]
+    line = ["setpriv", "--pdeathsig=KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child"]
+    line += ["sh", "-c", ENTER, "enter"]
     with log.open("a") as out:
         process = subprocess.Popen(
             [*line, str(root), command],

@@ -4,12 +4,14 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from grade.commands import fresh
 from grade.host import bareroot
+from grade.host.paths import ROOT
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can enter a bare system")
 PROGRAMS = ("sh", "umount", "rmdir", "touch", "sleep")  # those of ENTER, and the test's
@@ -68,6 +70,19 @@ def test_a_command_that_is_stopped_leaves_no_process_and_no_mount(small: Path) -
     assert not is_run("sleep 86399")
     assert mounted_below(small) == []
     bareroot.expect_no_mounts(small)
+
+
+@needs_root
+def test_a_command_ends_with_the_make_that_began_it_even_if_that_was_killed(small: Path) -> None:
+    pipe = small / "root/sluice/pipe"
+    os.mkfifo(pipe)
+    words = f"run_in(Path({str(small)!r}), 'exec sleep 86398 > pipe', Path('/dev/null'), 999)"
+    line = f"from pathlib import Path; from grade.host.bareroot import run_in; {words}"
+    began = subprocess.Popen([sys.executable, "-c", line], cwd=ROOT)
+    with pipe.open() as reading:  # waits until the command writes
+        began.kill()
+        began.wait()
+        assert reading.read() == ""  # waits until the command has ended
 
 
 @needs_root
