@@ -316,13 +316,14 @@ install_group() {
 
 # Put the programs of packages into .venv/bin, started by its Python.
 link_programs() {
+    bin=$(cd .venv/bin && pwd -P)
     for group in $pinned; do
         for program in "$(folder "$group")"/bin/*; do
             [ -f "$program" ] || continue
-            target=.venv/bin/${program##*/}
+            target=$bin/${program##*/}
             rm -f "$target"
             case $(head -c 2 "$program") in
-            '#!') sed "1s|^#!.*python.*|#!$PWD/.venv/bin/python|" "$program" > "$target" ;;
+            '#!') sed "1s|^#!.*python.*|#!$bin/python|" "$program" > "$target" ;;
             *) cp "$program" "$target" ;;
             esac
             chmod +x "$target"
