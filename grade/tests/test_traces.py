@@ -5,6 +5,7 @@ import json
 import platform
 import re
 import struct
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +35,7 @@ from grade.traces.common import REQUEST, empty, table
 from grade.traces.fit import Fit
 from grade.traces.formats import systor17, vscsi
 from grade.traces.packed import pack, packed_bytes
-from grade.traces.stream import PIECE
+from grade.traces.stream import PIECE, head_of
 from grade.twin import engine
 
 PART = 1 << 20
@@ -472,6 +473,17 @@ def test_vscsi_of_version_1_is_read_too(tmp_path: Path) -> None:
     path = tmp_path / "w.vscsi"
     path.write_bytes(np.array(rows, "<u4,<u4,<u4,<u2,<u2,<u8,<u8").tobytes())
     assert read.read(path).tolist() == EXPECTED
+
+
+@pytest.mark.native
+def test_a_packed_trace_says_what_to_install_where_nothing_unpacks_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An experiment installs only what experiments need."""
+    (tmp_path / "a.csv.zst").write_bytes(b"packed")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(BadTraceFile, match=r"type: sh grade/setup\.sh sweep$"):
+        head_of(tmp_path / "a.csv.zst")
 
 
 @pytest.mark.native

@@ -30,8 +30,13 @@ Row = tuple[int, int, int, int]  # time_ns, offset, bytes, write
 
 
 def zstandard(path: Path) -> BinaryIO:
-    """A file of Zstandard, unpacked as it is read."""
-    import pyarrow
+    """A file of Zstandard, unpacked as it is read. Raises BadTraceFile if what unpacks it is not
+    installed: experiments of traces that are not packed do without."""
+    try:
+        import pyarrow
+    except ModuleNotFoundError:
+        why = "what unpacks it is not installed; type: sh grade/setup.sh sweep"
+        raise BadTraceFile(f"{path}: cannot be read: {why}") from None
 
     raw = pyarrow.CompressedInputStream(pyarrow.OSFile(str(path)), "zstd")
     return io.BufferedReader(Chunks(raw))
