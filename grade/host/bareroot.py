@@ -14,6 +14,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -74,6 +75,7 @@ def base(suite: str) -> Path:
     kept = cache() / f"{suite}+{INCLUDED}"
     if kept.exists() and time.time() - kept.stat().st_mtime < MAX_AGE_S:
         return kept
+    print(f"making a bare {suite} by debootstrap, which later runs use again", file=sys.stderr)
     with scratch(cache() / "under-way") as folder:
         made = folder / suite
         line = ["debootstrap", "--variant=minbase", f"--include={INCLUDED}", suite, str(made)]
