@@ -485,8 +485,10 @@ build/live/kernel/disk/queue.o build/live/kernel/disk/model.o: \
 LIVE_PROGRAM_CC := $(LIVE_CC) -D_LIBC_LIMITS_H_
 LIVE_LD := wasm-ld -mwasm64 --no-entry -z stack-size=131072
 LIVE_RT = $(eval LIVE_RT := $(shell clang --target=wasm64-wasi -rtlib=compiler-rt -print-libgcc-file-name))$(LIVE_RT)
+# From clang 19 on tables have 64 bits too, and a binaryen of that time makes them 32.
+LIVE_TABLES := $(if $(LIVE),$(shell wasm-opt --help | grep -o -e '--table64-lowering'))
 LIVE_OPT := wasm-opt --enable-bulk-memory --enable-mutable-globals --enable-memory64 \
-    --memory64-lowering --asyncify --pass-arg=asyncify-imports@page.gate -O3
+    --memory64-lowering $(LIVE_TABLES) --asyncify --pass-arg=asyncify-imports@page.gate -O3
 LIVE_KERNEL := $(patsubst %,build/live/%.o,$(basename $(filter-out $(TWIN_HARDWARE),$(filter \
     %.c,$(KSRC))) $(addprefix grade/twin/,clock.c cost.c hart.c machine.c memory.c) \
     $(addprefix grade/live/,host.c space.c switch.c place.S stack.S)))

@@ -87,14 +87,17 @@ POLICY(more)"""
 
 
 @pytest.mark.parametrize("drive", ["fixed", "rz58"])
-def test_a_run_does_not_depend_on_policies_that_it_does_not_use(tmp_path, drive):
+def test_a_run_does_not_depend_on_policies_and_drives_that_it_does_not_use(tmp_path, drive):
     """To the last bit, from where it sleeps until a whole second. A boot takes longer with more
-    policies, all that lies behind theirs in memory moves, and /dev/stat is longer. One drive has no
-    platter, which would even it out; with the other a write may just miss a turn."""
+    policies and drives, all that lies behind theirs in memory moves, and /dev/stat is longer. One
+    drive has no platter, which would even it out; with the other a write may just miss a turn. The
+    new rows come first, so that each look-up by name passes them."""
     source = (ROOT / "policies/update/pu.c").read_text()
     more = source.replace("static const struct policy pu =", "static const struct policy more =")
     more = more.replace('"pu"', '"more"').replace("POLICY(pu)", MORE)
-    other = kernel_with(tmp_path / "tree", {"policies/update/more.c": more})
+    first = (ROOT / "drives/fixed.c").read_text().replace('"fixed"', '"aaa"')
+    added = {"policies/update/aaa.c": more, "drives/aaa.c": first}
+    other = kernel_with(tmp_path / "tree", added)
     content = Content(rc=EVEN, options=(*DATA, "--file", "/new=4M"))
     paths = [image.make(tmp_path / f"{i}.img", content) for i in range(2)]
     args = f"{BURSTS} drive={drive}"
