@@ -1,0 +1,231 @@
+"""What machine mode's calls may do to memory and to the clock (kernel/machine/machine.h), written
+down a second time, in the plainest way. It is compared with what the real one did.
+"""
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+START = 0x80000000  # of memory, physical
+SIZE = 4 << 20
+DIRECT_MAP = 0xFFFFFFC000000000
+PHYS_BITS = 38
+PAGE, SECTOR = 4096, 512
+WORD = 1 << 64
+REFUSED = WORD - 1
+TRACE_BEGIN, TRACE_APPEND, NO_TIMER, CLOCK_JUMP, DISKS_BEGIN, DISKS_MOVE = CALLS = range(6)
+LOAD, STORE, JUMP, OTHER_HART = DEEDS = range(100, 104)
+FAULTS = {LOAD: 5, STORE: 7, JUMP: 1, OTHER_HART: 7}
+TICK_NS, ASTRAY_NS = 100, 4_000_000
+LAST_TICK = 1 << 56  # no jump comes so far
+AT_ONCE = 40  # ticks; a jump of less is made without a look at its size
+HEAD, RECORD, MOVE = struct.Struct("<QQQQ"), struct.Struct("<QQQQ"), struct.Struct("<QQ")
+# In memory, what is the driver's own: its variables, as kernel.ld aligns them, and the list.
+BSS, LIST, LIST_BYTES = 0x100000, 0x200000, 1 << 20
+CLOCK = range(0x2004000, 0x2010000)
+FW_CFG = range(0x10100000, 0x10101000)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call: its number, and its arguments."""
+
+    number: int
+    w: tuple[int, int, int, int] = (0, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Made:
+    """A call that was made: its answer, what the clock said around it, in ticks, and how many
+    instructions it took."""
+
+    call: Call
+    answer: int
+    began: int
+    ended: int
+    steps: int
+
+
+class Broken(AssertionError):
+    """Machine mode did what it may not do; the text says what."""
+
+
+def kernels(physical: int) -> int:
+    """The kernel's address of a physical one."""
+    return physical + DIRECT_MAP
+
+
+def physical_of(address: int) -> int:
+    """The physical address of one of the kernel's; -1 if it is none."""
+    return address - DIRECT_MAP if address >= DIRECT_MAP else -1
+
+
+@dataclass
+class Model:
+    """Machine mode's state and all memory. symbols: of the linked driver, by physical addresses."""
+
+    symbols: Mapping[str, int]
+    memory: bytearray
+    trace: range = range(0)
+    disks: range = range(0)
+    begun: int = 0
+    moves: list[tuple[int, int]] = field(default_factory=list)  # those logged
+    most_ticks: int = 400  # that a call takes
+
+    @property
+    def free(self) -> int:
+        """Where the memory begins that is not protected."""
+        return self.symbols["rodata_end"]
+
+    def _put(self, at: int, data: bytes) -> None:
+        self.memory[at - START : at - START + len(data)] = data
+
+    def _get(self, at: int, size: int) -> bytes:
+        return bytes(self.memory[at - START : at - START + size])
+
+    def _set(self, name: str, *words: int) -> None:
+        self._put(self.symbols[name], struct.pack(f"<{len(words)}Q", *words))
+
+    def _word(self, name: str) -> int:
+        return int.from_bytes(self._get(self.symbols[name], 8), "little")
+
+    def _settle(self, bit: int) -> int:
+        self.begun |= bit
+        self._set("begun", self.begun)
+        return 0
+
+    def _whole_pages(self, first: int, end: int) -> bool:
+        return not (first | end) % PAGE and self.free <= first < end < 1 << PHYS_BITS
+
+    def trace_begin(self, w: tuple[int, ...]) -> int:
+        """Where the trace is, once."""
+        if self.begun & 1:
+            return REFUSED
+        if not w[0] and not w[1]:
+            return self._settle(1)
+        first, end = physical_of(w[0]), physical_of(w[1])
+        if not self._whole_pages(first, end) or (self.disks and end > self.disks.start):
+            return REFUSED
+        magic, records, _, _ = HEAD.unpack(self._get(first, HEAD.size))
+        if not 0 < records <= (end - first - HEAD.size) // RECORD.size:
+            return REFUSED
+        self._put(first, HEAD.pack(magic, records, 0, 0))
+        self.trace = range(first, end)
+        self._set("trace_at", first, end)
+        self._set("trace_on_phys", 1)
+        return self._settle(1)
+
+    def disks_begin(self, w: tuple[int, ...]) -> int:
+        """Where the disks and the log are, once."""
+        if self.begun & 2:
+            return REFUSED
+        if not any(w):
+            return self._settle(2)
+        first, end, log, log_end = w
+        in_it = first <= log <= log_end <= end and not (log | log_end) % MOVE.size
+        if not self._whole_pages(first, end) or not in_it or first < self.trace.stop:
+            return REFUSED
+        self.disks = range(first, end)
+        self._set("disks_at", first, end)
+        self._set("move_log", log, log_end)
+        return self._settle(2)
+
+    def append(self, w: tuple[int, ...], began: int, ended: int) -> int:
+        """A record of the trace."""
+        if self.trace:
+            at = self.trace.start
+            magic, records, written, astray = HEAD.unpack(self._get(at, HEAD.size))
+            self._put(at + HEAD.size + written % records * RECORD.size, RECORD.pack(*w))
+            late = {(t * TICK_NS - w[0]) % WORD > ASTRAY_NS for t in (began, ended)}
+            if len(late) > 1:
+                raise Broken(f"the list has a time at the limit: {w[0]}")
+            self._put(at, HEAD.pack(magic, records, written + 1, astray + late.pop()))
+        return 0
+
+    def may_move(self, w: tuple[int, ...]) -> bool:
+        """True if a move with these arguments is to be made."""
+        to, disk, size, write = physical_of(w[0]), *w[1:]
+        sectors = size and not (disk | size) % SECTOR and size < 1 << 32
+        if not sectors or write > 1 or not self.disks or to % 8:
+            return False
+        on_disk = self._word("move_log_end") <= disk and disk + size <= self.disks.stop
+        free = self.free <= to and to + size <= self.disks.start
+        apart = to + size <= self.trace.start or self.trace.stop <= to
+        return on_disk and free and (apart or not self.trace)
+
+    def move(self, w: tuple[int, ...]) -> int:
+        """A transfer, and its record in the log while there is room."""
+        if not self.may_move(w):
+            return REFUSED
+        to, disk, size, write = physical_of(w[0]), *w[1:]
+        log, log_end = self._word("move_log"), self._word("move_log_end")
+        if log < log_end:
+            self._put(log, MOVE.pack(disk | write, size))
+        self._set("move_log", log + MOVE.size, log_end)
+        source, target = (to, disk) if write else (disk, to)
+        self._put(target, self._get(source, size))
+        return 0
+
+    def may(self, deed: int, at: int) -> bool:
+        """True if supervisor mode may load, store or jump there."""
+        if at in CLOCK or at in FW_CFG or at in self.disks:
+            return False
+        if at in self.trace:
+            return deed == LOAD
+        return at >= self.free or at < START or deed in (LOAD, JUMP)
+
+    def do(self, made: Made) -> None:
+        """Follow a call that was made. Raises Broken if its answer or the clock is not as it must
+        be."""
+        call, w = made.call, made.call.w
+        expected = self._answer(made)
+        if made.answer not in expected:
+            raise Broken(f"{call}: the answer is {made.answer:#x}, not {expected}")
+        forward = w[0] if call.number == CLOCK_JUMP and made.answer == 0 else 0
+        first = max(made.began, forward)
+        if not first <= made.ended <= first + self.most_ticks:
+            raise Broken(f"{call}: the clock went from {made.began} to {made.ended}")
+
+    def _answer(self, made: Made) -> set[int]:
+        call, w = made.call.number, made.call.w
+        match call:
+            case 0:
+                return {self.trace_begin(w)}
+            case 1:
+                return {self.append(w, made.began, made.ended)}
+            case 2:
+                return {0}
+            case 3:
+                near = made.ended + AT_ONCE
+                refused = w[0] >= LAST_TICK and w[0] > made.began
+                return {REFUSED, 0} if refused and w[0] <= near else {REFUSED if refused else 0}
+            case 4:
+                return {self.disks_begin(w)}
+            case 5:
+                return {self.move(w)}
+            case _ if call in DEEDS:
+                return {self._deed(call, w)}
+            case _:
+                return {REFUSED}
+
+    def _deed(self, deed: int, w: tuple[int, ...]) -> int:
+        at = physical_of(w[0])
+        if deed == OTHER_HART:
+            self._settle(3)
+        if not self.may(deed, at):
+            return FAULTS[deed]
+        if deed in (STORE, OTHER_HART) and at >= START:
+            self._put(at, bytes([0xA5 if deed == OTHER_HART else w[1] & 0xFF]))
+        return 0
+
+    def compare(self, memory: bytes) -> None:
+        """Expect this memory, except for what is the driver's own: its variables and the list.
+        Raises Broken."""
+        own = ((BSS, self.symbols["host_word"] + 8 - START), (LIST, LIST + LIST_BYTES))
+        begin = 0
+        for first, end in (*own, (SIZE, SIZE)):
+            if self.memory[begin:first] != memory[begin:first]:
+                pairs = zip(range(begin, first), self.memory[begin:], memory[begin:], strict=False)
+                at, wanted, found = next(p for p in pairs if p[1] != p[2])
+                raise Broken(f"at {START + at:#x} there is {found:#x}, not {wanted:#x}")
+            begin = end

