@@ -17,6 +17,9 @@
  * - So is QEMU's device fw_cfg, which writes to any address that it is given.
  * - A call checks all its arguments before it changes anything. What the calls
  *   guarantee, sentence by sentence, is in grade/labs/MACHINE_MODE.md.
+ * - QEMU 7.2 marks page-table entries as accessed even in memory that may only be
+ *   read. So no double word of a call's instructions has the form of such an
+ *   entry: a test.
  * - The calls of a measured run (append, move, jump) take a number of
  *   instructions that stored results depend on: test_machine_mode.py.
  * - This file is linked at its physical address, so that a breakpoint on a
@@ -224,7 +227,11 @@ trace_begin:
     sd a1, 8(t0)
     lla t0, trace_on_phys
     li t1, 1
+    nop                     /* these four only move `sb` to another place */
     sb t1, 0(t0)
+    nop
+    nop
+    nop
 begin:
     sd t3, begun, t0
     jal t2, protect

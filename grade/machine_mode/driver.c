@@ -27,7 +27,7 @@
 #define TICK_NS     100
 #define PAGE_BYTES  4096
 
-enum { LOAD = 100, STORE, JUMP, OTHER_HART };
+enum { LOAD = 100, STORE, JUMP, OTHER_HART, WALK };
 enum { HOST_OPEN = 56, HOST_READ = 63, HOST_WRITE = 64 };
 
 struct calls {
@@ -89,6 +89,28 @@ static u64 on_other_hart(u64 at)
     return other_answer;
 }
 
+/* Have the processor take a page for a page table, and use each of its entries:
+ * it may set an entry's bits "accessed" and "dirty". */
+static u64 walk(u64 phys)
+{
+    static u64 root[512] __attribute__((aligned(PAGE_BYTES)));
+    static u64 middle[512] __attribute__((aligned(PAGE_BYTES)));
+    for (u64 gib = 0; gib < 10; gib++)
+        root[256 + gib] = gib << 28 | 0xef;
+    root[0] = ((u64)middle - DIRECT_MAP) >> 12 << 10 | 1;
+    middle[0] = phys >> 12 << 10 | 1;
+    u64 before = csr_read(satp);
+    csr_write(satp, SATP_SV39 | ((u64)root - DIRECT_MAP) >> 12);
+    csr_set(sstatus, 1UL << 18 | 1UL << 19); /* SUM, MXR: all pages count */
+    sfence();
+    for (u64 at = 0; at < 512 * PAGE_BYTES; at += PAGE_BYTES)
+        try_load(at);
+    csr_clear(sstatus, 1UL << 18 | 1UL << 19);
+    csr_write(satp, before);
+    sfence();
+    return 0;
+}
+
 static u64 deed(const u64 *w, u64 call)
 {
     switch (call) {
@@ -100,6 +122,8 @@ static u64 deed(const u64 *w, u64 call)
         return try_jump(w[0]);
     case OTHER_HART:
         return on_other_hart(w[0]);
+    case WALK:
+        return walk(w[0]);
     default:
         return machine_call(w[0], w[1], w[2], w[3], call);
     }

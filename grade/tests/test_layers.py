@@ -172,6 +172,7 @@ LOOK_INSIDE = {
     "machine/trace.py": "reads the trace, which is in the machine's memory",
     "twin/engine.py": "reads where in a twin's memory its trace is",
     "measure/trial.py": "finds on a disk's image where a script is to be put",
+    "machine_mode/machines.py": "proves what machine mode does to all of memory",
     "scoring/evidence.py": "holds a submission's memory against its file: it is not believed",
     "scoring/workbench.py": "opens gdb for a person who asks for it, GDB=1",
     "labs/first-block/solution.py": "the lab asks what gdb shows, and this finds what is right",
