@@ -8,6 +8,9 @@
   a scenario needs, QEMU's own devices do; they log what they see.
 - A block becomes dirty, is written, queued, issued and completed in this order, with nothing in
   between. (The first two steps are checked only for a submission that is not the cache itself.)
+- What a program finds in the cache was read from the disk or written before, and a block that it
+  misses is read or overwritten. So no read is answered with another block, or with nothing. (The
+  same: only if the cache is ours.)
 - The times must agree with the drive. From the time when a command was issued, the model of the
   drive tells when it is done. No command is done sooner. One may be done later if the kernel worked
   with interrupts off: a flush that gathers a batch of blocks, for 1.8 ms, traces events all the
@@ -159,6 +162,41 @@ def expect_writes_in_turn(run: Run, cache_too: bool) -> None:
         steps[at] = event.name
 
 
+OF_READS = ("hit", "miss", "ahead", "evicted", "dirtied", "writing", "queued", "issued")
+
+
+def expect_answers(events: trace.Events, cut: bool = False) -> None:
+    """Expect each block that a program asked the cache for to have come from the disk.
+
+    cut: the power was cut, so the last reads may not have been queued.
+    """
+    known: set[tuple[int, int]] = set()  # blocks that the cache may have, by disk
+    missed: set[tuple[int, int]] = set()  # and those that are to be read or overwritten
+    unanswered = 0
+    for _, event in events.named(*OF_READS):
+        if event.name in ("queued", "issued"):
+            last = (event.block + event.argument - 1) // BLOCK_SECTORS
+            blocks = range(event.block // BLOCK_SECTORS, last + 1) if not event.write else ()
+            came = {(event.disk, block) for block in blocks}
+        else:
+            at = (event.disk, event.block)
+            came = {at} if event.name in ("dirtied", "writing") else set()
+            unanswered += at not in known if event.name == "hit" else not came and at in missed
+            if event.name in ("miss", "ahead", "evicted"):
+                known.discard(at)
+                missed.discard(at)
+            if event.name in ("miss", "ahead"):
+                missed.add(at)
+        known |= came
+        missed -= came
+    unanswered += 0 if cut else len(missed)
+    expect(
+        not unanswered,
+        "each block that programs read to come from the disk, or to have been written before",
+        f"{unanswered} times a read was answered without: with another block, or with nothing",
+    )
+
+
 def told(run: Run, commands: list[Request]) -> str:
     """The commands to the drives, in order, as drive_times_tool reads them."""
     lines = [
@@ -274,6 +312,8 @@ def expect_evidence(
         "they did not: the trace is not the disk layer's",
     )
     expect_writes_in_turn(run, cache_too)
+    if cache_too:
+        expect_answers(run.events, run.scenario.cut)
     expect_times(run)
 
 
