@@ -53,6 +53,8 @@ export TOOLPREFIX GDB
 export QEMU ?= qemu-system-riscv64
 export HOSTCC ?= cc
 PYTHON := .venv/bin/python
+# Our files are UTF-8 in every locale (grade/host/printing.py).
+export PYTHONUTF8 := 1
 # `make events` is given a RUN= of its own: the folder of a graded run.
 RUN_FOLDER := $(if $(filter command,$(origin RUN)),$(value RUN))
 # Runs a module of grade/ on a snapshot of what is built now.

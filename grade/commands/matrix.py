@@ -38,6 +38,7 @@ from grade.host.interrupt import stoppable
 from grade.host.out import expect_folder
 from grade.host.paths import BUILD
 from grade.measure import commandline, interval, jobs
+from grade.measure.aligned import aligned
 from grade.measure.check import size_bytes
 from grade.measure.choose import named
 from grade.measure.files import write_whole
@@ -251,6 +252,16 @@ HEADS = [
 ]
 
 
+GROUPS = ["", "", *["fewest misses"] * 4, *["least time"] * 4, ""]  # of the terminal's heads
+ALONE = ["load", "setting", "policy", "hits, %", "ahead, %", "ms", "policy", "hits, %"]
+
+
+def shown(found: list[Setting]) -> str:
+    """The table as the terminal shows it."""
+    heads = [GROUPS, [*ALONE, *HEADS[len(ALONE) :]]]
+    return "\n".join(aligned([*heads, *map(line, found)], heads=2, keys=2))
+
+
 def markdown(found: list[Setting]) -> str:
     """The table."""
     rows = [HEADS, ["---"] * len(HEADS), *map(line, found)]
@@ -393,7 +404,7 @@ def do(choice: argparse.Namespace) -> bool:
     parts = {"json": stored(found), "md": text, "svg": picture.drawn(spec(found))}
     for ending, content in parts.items():
         write_whole(choice.out / f"matrix.{ending}", content)
-    print(text)
+    print(f"{shown(found)}\n\n{summed_up(found)}\n")
     print(f"in {choice.out}: {', '.join(f'matrix.{ending}' for ending in parts)}")
     return not failed
 

@@ -30,10 +30,11 @@ from grade.host.paths import BUILD, ROOT
 from grade.machine.guest import MOST_DISKS, PAGE
 from grade.measure import commandline, replayed
 from grade.measure import known as kernel
+from grade.measure.aligned import aligned
 from grade.measure.files import hash_of, write_whole
 from grade.measure.known import known
 from grade.measure.schema import MACHINE
-from grade.measure.summary import aligned, number
+from grade.measure.summary import number
 from grade.sweep import whole
 from grade.sweep.journal import FOLDER
 from grade.sweep.over import BadSweep, expect_one_of
@@ -73,6 +74,11 @@ HEADS = {
     "hist.disk1.write_response.count": "disk writes",
 }
 HITS = "hits, %"
+HIT_BLOCKS = next(metric for metric, head in HEADS.items() if head == HITS)
+BELOW_0 = (
+    "Hits are below 0 where more blocks had to be read than were asked for: the file system's own, "
+    "pointers and inodes, and blocks that were read ahead in vain count against the hits."
+)
 LATE = "job.trace.late_ms"
 NBUF = "nbuf"
 EVICTIONS, DIRTY_VICTIMS = "stat.bio.evictions", "stat.bio.dirty_victims"
@@ -246,7 +252,7 @@ def table(sweep: Sweep, points: list[Measured]) -> list[str]:
     rows = [[*names, *HEADS.values()]]
     for point in sorted(points, key=lambda p: (p.costs(sweep.objectives), p.number)):
         rows.append([str(point.point[n]) for n in names] + [shown_value(point, m) for m in HEADS])
-    return aligned(rows)
+    return aligned(rows, keys=len(names))
 
 
 def waits(points: list[Measured], loop: str, inflight: int) -> list[str]:
@@ -258,6 +264,11 @@ def waits(points: list[Measured], loop: str, inflight: int) -> list[str]:
         f"Up to {number(late)} ms of a response time is the wait for one of the {inflight} "
         "requests in flight to end: at times the trace comes faster than the drive serves it."
     ]
+
+
+def below_0(points: list[Measured]) -> list[str]:
+    """What to know of hits that are negative."""
+    return [BELOW_0] if any(point.figures[HIT_BLOCKS] > 1 for point in points) else []
 
 
 def left_dirty(points: list[Measured]) -> list[str]:
@@ -325,6 +336,7 @@ def do(choice: argparse.Namespace) -> bool:
         return [
             in_use(sweep),
             *unused(points, usual_buffers(sweep)),
+            *below_0(points),
             *left_dirty(points),
             *waits(points, choice.loop, choice.inflight),
         ]

@@ -1,8 +1,14 @@
-"""^C at a command: the command ends with status 130 and says what is kept, without a traceback.
+"""What ends a command from outside: ^C, and a full disk. It says what is kept, without a traceback.
 
-The first ^C unwinds the command, which removes what it has begun. A second one kills it.
+- The first ^C unwinds the command, which removes what it has begun, and its status is 130. A second
+  ^C kills it.
+- A disk on which nothing more can be written ends it in the same way, with status 1.
+- A terminal that cannot show what is printed, or that is closed, ends nothing (printing.py).
 """
 
+import errno
+import os
+import shutil
 import signal
 import sys
 import threading
@@ -10,9 +16,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.resource_tracker import ensure_running
 
+from grade.host import printing
+
 INTERRUPT = {signal.SIGINT}
 STATUS = 128 + signal.SIGINT  # what a shell says of a program that ^C ended
 NOTHING = "nothing was done"
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # nothing more can be written
 stopped = threading.Event()  # for threads that wait for a program: ^C was typed
 
 
@@ -34,12 +43,35 @@ def held_back() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPT)
 
 
+def describe_full(error: OSError) -> str:
+    """Return which file could not be written, and why; or "" if the error is another one."""
+    if isinstance(error, shutil.Error):  # the copying of a folder: (from, to, why) of each file
+        whys = [(to, str(why)) for _, to, why in error.args[0]]
+        found = [
+            f"{to}: {os.strerror(n)}" for n in FULL for to, why in whys if f"[Errno {n}]" in why
+        ]
+        return found[0] if found else ""
+    where = f"{error.filename}: " if error.filename else ""
+    return f"{where}{error.strerror}" if error.errno in FULL else ""
+
+
 def stoppable(main: Callable[[], int | None], kept: str = NOTHING) -> int:
-    """Run a command. Returns its exit status. kept: the line after ^C, unless the exception has
-    one."""
+    """Run a command. Returns its exit status. kept: the line after ^C or on a full disk, unless the
+    exception has one."""
+    printing.prepare()
     signal.signal(signal.SIGINT, first)
     try:
-        return main() or 0
+        status = main() or 0
     except KeyboardInterrupt as stop:
         print(f"\nstopped: {str(stop) or kept}", file=sys.stderr)
         return STATUS
+    except OSError as error:
+        full = describe_full(error)
+        if not full:
+            raise
+        print(f"stopped: {full}; {kept}", file=sys.stderr)
+        return 1
+    if lost := printing.trouble():
+        print(f"the output is not whole: {lost}", file=sys.stderr)
+        return status or 1
+    return status

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from grade.host.paths import ROOT
+from grade.host.printing import filled
 from grade.measure.load import FULL, load, read_toml
 from grade.measure.schema import TWIN, BadExperiment, Experiment, Run
 
@@ -93,11 +94,12 @@ def asked_for(experiment: Experiment, number: int | None) -> list[Run]:
 def list_experiments() -> None:
     """Print names and claims."""
     for path in sorted(EXPERIMENTS.glob("*.toml")):
-        print(f"{path.stem}\n    {read_toml(path)[0].get('claim', '')}")
+        claim = read_toml(path)[0].get("claim", "")
+        print("\n".join([path.stem, *filled(f"    {claim}", 4)]))
 
 
 def list_runs(experiment: Experiment) -> None:
     """Print the runs of one experiment, with the numbers that N= takes."""
-    print(f"{experiment.name}\n    {experiment.claim}")
+    print("\n".join([experiment.name, *filled(f"    {experiment.claim}", 4)]))
     for run in experiment.runs:
         print(f"{run.number:5}  {run.name}")

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from grade.measure.summary import aligned
+from grade.measure.aligned import aligned
 from grade.measure.verdict import (
     AS_SAID,
     AS_THE_PAPER,

@@ -1,24 +1,29 @@
-"""The text that the terminal shows of an experiment's results: a pure function of them.
+"""The text that the terminal shows of an experiment's results, as wide as the terminal is.
 
 Runs that differ only in `seed` are trials of one system, and share a row. Below it are the 95 %
 intervals of means and sums, and the ranges of extremes over the trials (apart.py).
 """
 
 import math
+from collections.abc import Iterable
 from statistics import mean
 
+from grade.host import printing
 from grade.measure import apart, expect, interval, metrics
+from grade.measure.aligned import aligned
 from grade.measure.result import disk_series, measured_disk, setting
 from grade.measure.schema import Experiment
 
-ABREAST = 4  # systems of a histogram
+COUNT = 8  # characters of a count beside a bar
+OCTAVE = 12  # and of the heading of a row
 BAR = 14  # characters of the longest bar
 EIGHTHS = " ▏▎▍▌▋▊▉"
 PUBLISHED = "  published"  # begins a row with the source's figures
 SPREAD = "  95 %, range"  # begins one with the intervals of means, and the ranges of extremes
 MODEL = "  model"  # begins one with what theory says, and how far off was measured
 SPARKS = "▁▂▃▄▅▆▇█"  # the first is for nothing at all
-SPARK_COLUMNS = 60
+SPARK_COLUMNS = 60  # at most; fewer where the terminal is narrow
+LEAST_COLUMNS = 10
 MS = 10**6
 
 
@@ -41,18 +46,6 @@ def number(value: float) -> str:
     if value == int(value) or abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.{max(0, 3 - math.floor(math.log10(abs(value))))}f}"
-
-
-def aligned(rows: list[list[str]]) -> list[str]:
-    """The lines of a table: the first column to the left, the others to the right."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return [
-        "  ".join(
-            cell.rjust(width) if i else cell.ljust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
 
 
 def said(experiment: Experiment, result: dict, metric: str) -> str:
@@ -143,8 +136,8 @@ def octave_label(k: int) -> str:
 
 def histogram_lines(counts: dict[str, dict[int, int]], most: int, last: int) -> list[str]:
     """The lines of a histogram of some systems side by side."""
-    width = BAR + 8
-    lines = ["", " " * 12 + "".join(name.ljust(width) for name in counts)]
+    width = bars_width(counts)
+    lines = ["", " " * OCTAVE + "".join(name.ljust(width) for name in counts)]
     for k in range(-1, last + 1):
         cells = [
             f"{bar(row.get(k, 0), most):<{BAR}} {row.get(k) or '':>6}" for row in counts.values()
@@ -153,18 +146,24 @@ def histogram_lines(counts: dict[str, dict[int, int]], most: int, last: int) -> 
     return [line.rstrip() for line in lines]
 
 
+def bars_width(names: Iterable[str]) -> int:
+    """How much of a line the bars of one system take; room for each system's name."""
+    return max(BAR + COUNT, *(len(name) + 2 for name in names))
+
+
 def histogram(experiment: Experiment, results: list[dict]) -> list[str]:
-    """The response times of each system side by side, in octaves."""
+    """The response times of each system side by side, as many as fit, in octaves."""
     job = experiment.plot["histogram"]
     counts = {name: octaves(trials, job) for name, trials in groups(results).items()}
     most = max((n for row in counts.values() for n in row.values()), default=0)
     if not most:
         return []
     last = max(k for row in counts.values() for k in row)
-    lines = [f"response times of `{job}` in ms, all trials; bars are logarithmic"]
+    lines = printing.filled(f"response times of `{job}` in ms, all trials; bars are logarithmic", 0)
     names = list(counts)
-    for i in range(0, len(names), ABREAST):
-        some = {name: counts[name] for name in names[i : i + ABREAST]}
+    abreast = max(1, (printing.width() - OCTAVE) // bars_width(names))
+    for i in range(0, len(names), abreast):
+        some = {name: counts[name] for name in names[i : i + abreast]}
         lines += histogram_lines(some, most, last)
     return lines
 
@@ -178,12 +177,11 @@ def in_columns(result: dict, width_ms: int) -> list[float]:
     return columns
 
 
-def column_width_ms(results: list[dict]) -> int:
-    """The width of a column: whole bins of every run, and at most as many columns as there is room
-    for."""
+def column_width_ms(results: list[dict], columns: int) -> int:
+    """The width of a column: whole bins of every run, and at most this many columns."""
     unit_ms = math.lcm(*(result["series"]["bin_ms"] for result in results))
     longest_ms = max(r["series"]["bin_ms"] * r["series"]["bins"] for r in results)
-    return unit_ms * math.ceil(longest_ms / unit_ms / SPARK_COLUMNS)
+    return unit_ms * math.ceil(longest_ms / unit_ms / columns)
 
 
 def spark(value: float, most: float) -> str:
@@ -194,15 +192,17 @@ def spark(value: float, most: float) -> str:
 def sparklines(results: list[dict]) -> list[str]:
     """The writes of each system over time: the first trial of each, on one scale."""
     firsts = {name: trials[0] for name, trials in groups(results).items()}
-    width_ms = column_width_ms(list(firsts.values()))
+    widest = max(map(len, firsts))
+    room = printing.width() - widest - 2
+    width_ms = column_width_ms(list(firsts.values()), min(SPARK_COLUMNS, max(LEAST_COLUMNS, room)))
     rates = {name: in_columns(result, width_ms) for name, result in firsts.items()}
     most = max(max(row) for row in rates.values())
     if not most:
         return []
     disk = measured_disk(results[0])
     about = f"{width_ms / 1000:g} s a character, the highest is {number(most)} a second"
-    lines = [f"writes completed on {disk} over time, first trials; {about}", ""]
-    widest = max(map(len, rates))
+    lines = printing.filled(f"writes completed on {disk} over time, first trials; {about}", 0)
+    lines.append("")
     lines += [
         f"{name:<{widest}}  {''.join(spark(v, most) for v in r)}" for name, r in rates.items()
     ]
@@ -224,9 +224,9 @@ def expectations(experiment: Experiment, results: list[dict]) -> list[str]:
     lines, verdicts = [], expect.judge(experiment, results)
     width = max((len(verdict.word) for verdict in verdicts), default=0)
     for verdict in verdicts:
-        lines.append(f"{verdict.word:>{width}}  {verdict.says}")
-        told = (verdict.why, *verdict.details, *verdict.origin)
-        lines += [f"{'':{width}}  {line}" for line in told]
+        lines += printing.filled(f"{verdict.word:>{width}}  {verdict.says}", width + 2)
+        for line in (verdict.why, *verdict.details, *verdict.origin):
+            lines += printing.filled(f"{'':{width}}  {line}", width + 4)
     return lines
 
 
@@ -234,9 +234,10 @@ def text(experiment: Experiment, results: list[dict]) -> str:
     """All of the text."""
     about = [f"{experiment.name}: {experiment.claim}", f"source: {experiment.source}"]
     drive = f"drive {experiment.drive}, {len(results)} of {len(experiment.runs)} runs"
-    parts = [[*about, drive]]
+    parts = [[line for part in (*about, drive) for line in printing.filled(part, 2)]]
     if results and experiment.plot["columns"]:
-        parts.append([*aligned(table(experiment, results)), sureness(results)])
+        told = printing.filled(sureness(results), 0)
+        parts.append([*aligned(table(experiment, results), heads=2), *told])
     if results and experiment.plot.get("histogram"):
         parts.append(histogram(experiment, results))
     if results:

@@ -5,8 +5,9 @@ from pathlib import Path
 from string import Template
 
 from grade.measure import interval, metrics
+from grade.measure.aligned import aligned
 from grade.measure.files import write_whole
-from grade.measure.summary import aligned, number
+from grade.measure.summary import number
 from grade.report import page, picture
 from grade.report.head import PICTURES, head
 from grade.sweep import surface

@@ -14,6 +14,7 @@ from grade.commands.matrix import Cell, Setting
 from grade.host.paths import ROOT
 from grade.measure.known import known
 from grade.measure.schema import BadExperiment
+from grade.measure.summary import number
 from grade.sweep import sizes
 from grade.sweep.over import BadSweep
 from grade.tests.test_traces import ON_TWIN
@@ -109,8 +110,11 @@ def test_every_policy_is_tried_with_every_cache_and_all_is_written(asked, tmp_pa
     assert small["lru+none"] > 0.95  # it evicts each block just before it comes round
     assert large["lirs+none"] < 0.8 * large["lru+none"]
     said = capsys.readouterr().out
-    assert (tmp_path / "out/matrix.md").read_text() in said
-    assert len(re.findall(r"^\| round \| ", said, re.M)) == 2
+    written = (tmp_path / "out/matrix.md").read_text()
+    assert len(re.findall(r"^\| round \| ", written, re.M)) == 2
+    assert written.rpartition("|\n")[2].strip() in said
+    assert all(number(one.quickest.took) in said for one in found)
+    assert max(map(len, said.partition("\n\nIn ")[0].splitlines())) <= 80
     drawn = (tmp_path / "out/matrix.svg").read_text()
     assert all(name in drawn for name in names)
 
