@@ -15,6 +15,7 @@ from types import ModuleType
 from grade.export import formats
 from grade.export.recording import Recording, remake
 from grade.host.interrupt import stoppable
+from grade.host.nearest import meant
 from grade.host.out import expect_folder
 from grade.host.paths import BUILD
 from grade.measure import commandline
@@ -41,9 +42,7 @@ def choose_formats(name: str) -> dict[str, ModuleType]:
     if name == ALL:
         return found
     if name not in found:
-        raise BadChoice(
-            f"FORMAT={name}: there is no such format; there are {', '.join(found)} and {ALL}"
-        )
+        raise BadChoice(f"FORMAT={name}: there is no such format; {meant(name, [*found, ALL])}")
     return {name: found[name]}
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import mean
 
 from grade.host.interrupt import stoppable
+from grade.host.nearest import meant
 from grade.host.paths import BUILD, ROOT
 from grade.measure import commandline, interval, metrics, runner
 from grade.measure.choose import there
@@ -129,8 +130,8 @@ def do(choice: argparse.Namespace) -> bool:
     """Make the search, and store what was judged."""
     path = FILES / f"{choice.name}.toml"
     if not there(path, Path.is_file):
-        names = ", ".join(file.stem for file in sorted(FILES.glob("*.toml")))
-        raise BadExperiment(f"E={choice.name}: there is no such search; there are {names}")
+        near = meant(choice.name, [file.stem for file in sorted(FILES.glob("*.toml"))])
+        raise BadExperiment(f"E={choice.name}: there is no such search; {near}")
     search = tuning.search_of(path)
     journal = Journal(FOLDER / f"{path.stem}.jsonl")
     with (

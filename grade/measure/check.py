@@ -1,11 +1,11 @@
 """Checks the tables of an experiment's file against the schema and the kernel."""
 
-import difflib
 import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from grade.host.nearest import meant
 from grade.host.paths import ROOT
 from grade.measure import arithmetic
 from grade.measure.known import Known
@@ -72,9 +72,8 @@ class Checker:
         """True if the name is one of these; otherwise a problem that suggests the closest one."""
         if name in names:
             return True
-        near = difflib.get_close_matches(name, names, 1, 0.5)
-        meant = f'; did you mean "{near[0]}"?' if near else f"; there are {', '.join(names)}"
-        self.problem(keys, f'unknown {what} "{name}"{meant if names else ""}', name)
+        known = f"; {meant(name, names)}" if names else ""
+        self.problem(keys, f'unknown {what} "{name}"{known}', name)
         return False
 
     def table(self, keys: Keys, raw: dict, fields: dict[str, Field]) -> dict:

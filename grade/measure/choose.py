@@ -1,11 +1,11 @@
 """The experiments that a word means: a name, the beginning of names, a file, or a folder."""
 
-import difflib
 import fnmatch
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from grade.host.nearest import meant
 from grade.host.paths import ROOT
 from grade.host.printing import filled
 from grade.measure.load import FULL, load, read_toml
@@ -59,9 +59,7 @@ def beginning_so(name: str) -> list[Path]:
         raise BadExperiment(f"E={name}: this is a folder; E={name}/ means the experiments in it")
     if there(Path(name), Path.is_file):
         raise BadExperiment(f"E={name}: an experiment's file has a name that ends in .toml")
-    near = difflib.get_close_matches(name, every, 1)
-    meant = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(every)}"
-    raise BadExperiment(f"E={name}: there is no such experiment; {meant}")
+    raise BadExperiment(f"E={name}: there is no such experiment; {meant(name, every)}")
 
 
 def chosen(name: str, size: str | None, policy: str = "") -> list[Experiment]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from grade.host.nearest import meant
 from grade.measure import jobs, metrics, replayed, sets, theory
 from grade.measure.check import Checker, show
 from grade.measure.known import known
@@ -390,7 +391,9 @@ def beside(raw: dict, policy: str) -> dict:
     """One more arm: the first arm with this policy in the place of the one of its kind."""
     kinds = [kind for kind, names in known().policies.items() if policy in names]
     if not kinds:
-        raise BadExperiment(f"WITH={policy}: there is no policy of this name in policies/")
+        every = sorted(name for names in known().policies.values() for name in names)
+        near = meant(policy, dict.fromkeys(every))
+        raise BadExperiment(f"WITH={policy}: there is no policy of this name in policies/; {near}")
     first = raw["arms"][0]
     if policy in first.get("policies", {}).values():
         raise BadExperiment(f'WITH={policy}: the first arm, "{first["name"]}", has this policy')

@@ -11,11 +11,11 @@ A name is `arm`; a variable of the experiment; a kind of policy, as `sched`; a p
 possible, BadSweep says which item, and why.
 """
 
-import difflib
 import math
 import re
 from dataclasses import dataclass
 
+from grade.host.nearest import meant
 from grade.measure.known import Known
 from grade.measure.load import Opened
 from grade.measure.schema import MACHINE, Field
@@ -168,9 +168,7 @@ def choices(name: str, kind: str, text: str, of: Opened, known: Known) -> Choice
 def expect_one_of(what: str, name: str, names: list[str]) -> None:
     """Raise BadSweep, with the closest name, unless the name is one of these."""
     if name not in names:
-        near = difflib.get_close_matches(name, names, 1, 0.5)
-        meant = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(names)}"
-        raise BadSweep(f'unknown {what} "{name}"; {meant}')
+        raise BadSweep(f'unknown {what} "{name}"; {meant(name, names)}')
 
 
 def axis_of(item: str, of: Opened, known: Known) -> Axis:

@@ -19,8 +19,8 @@ from grade.host.paths import ROOT
 from grade.measure import metrics, result
 from grade.measure.load import load
 from grade.measure.schema import MACHINE_ENGINE, TWIN, BadExperiment, Experiment
-from grade.report import study
-from grade.report.comparison import core, matrix, questions
+from grade.report import study, theme
+from grade.report.comparison import core, matrix, questions, write
 from grade.report.comparison.rows import MEASURES, Row, cases, common, rows, sets
 from grade.report.study import Study
 from grade.twin import engine
@@ -147,6 +147,51 @@ def test_sets_of_few_cases_are_not_chosen_at_first(shown: list[Study]):
     rare = replace(found[0], policies="rare")
     assert common([*found, rare]) == sets(found)
     assert common([rare]) == ["rare"]
+
+
+def second_arm(shown: list[Study]) -> Study:
+    """The study of reads with one more arm, of the policies of AIPU on another machine, which has
+    less of everything."""
+    of = next(study for study in shown if study.experiment.name == "reads")
+    more = json.loads(json.dumps([r for r in of.results if r["arm"] == "AIPU"]))
+    for one in more:
+        one["arm"] = "AIPU faster"
+        one["counters"]["disk.writes"][0] = 1
+    experiment = replace(of.experiment, arms=[*of.experiment.arms, "AIPU faster"])
+    return replace(of, experiment=experiment, results=[*of.results, *more])
+
+
+def test_two_arms_of_one_set_are_compared_with_all_others(shown: list[Study]):
+    """The smallest figure of a case is that of all arms of an experiment in a setting."""
+    found = rows([second_arm(shown)])
+    assert cases(found) == ["reads: wait_s = 3", "reads: wait_s = 6"]
+    for case in cases(found):
+        here = [row for row in found if row.case == case]
+        assert len({row.policies for row in here}) == len(here) == 5
+        assert min(here, key=lambda row: value(row, "writes")).system.arm == "AIPU faster"
+    loads = {row.load for row in found if row.system.arm.startswith("AIPU")}
+    assert loads == {f"{case}: {arm}" for case in cases(found) for arm in ("AIPU", "AIPU faster")}
+
+
+def test_without_core_sets_under_one_load_nothing_is_said_of_them_and_all_sets_are_shown(
+    shown: list[Study], folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(core, "LEAST", 4)
+    found = rows(shown)
+    assert write.chosen(found) == sets(found)
+    figures = write.figures_of(found)
+    pictures = dict.fromkeys([figure.name for figure in figures], "<svg>")
+    said = write.text(shown, found, [], figures, pictures)
+    assert "core sets" not in said
+    assert Table(said).ticked == sets(found)
+
+
+def test_numbers_on_colours_are_dark_on_a_dark_page_too(shown: list[Study]):
+    """A dark page replaces theme.INK by a light colour; a cell stays as pale as it is."""
+    found = rows(shown)
+    cells = json.dumps(matrix.spec(found, MEASURES[0], sets(found)))
+    marks = re.findall(r'\{"type": "text", "color": "(#\w+)"', cells)
+    assert marks == [matrix.ON_COLOUR] * 2 and theme.INK not in marks
 
 
 def test_each_experiment_in_each_setting_is_a_case(shown: list[Study]):

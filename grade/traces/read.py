@@ -1,6 +1,5 @@
 """Reads a trace of any format, with the module of formats/ that is named or that knows it."""
 
-import difflib
 import importlib
 import pkgutil
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from types import ModuleType
 
 import numpy as np
 
+from grade.host.nearest import meant
 from grade.traces import formats
 from grade.traces.bad import BadTraceFile
 from grade.traces.stream import BOM, HEAD, head_of, joined, opened
@@ -31,9 +31,7 @@ def format_named(path: Path, name: str) -> ModuleType:
     BadTraceFile."""
     there = ", ".join(known())
     if name and name not in known():
-        near = difflib.get_close_matches(name, known(), 1, 0.5)
-        meant = f'; did you mean "{near[0]}"?' if near else f"; there are {there}"
-        raise BadTraceFile(f'{path}: unknown format "{name}"{meant}')
+        raise BadTraceFile(f'{path}: unknown format "{name}"; {meant(name, known())}')
     head = head_of(path).removeprefix(BOM)
     if len(head) < HEAD and not head.strip():
         what = "has only blank lines" if head else "is empty"

@@ -85,10 +85,11 @@ def loads(found: list[Row]) -> list[Load]:
     for row in found:
         of = named(row)
         if of:
-            by_case.setdefault(row.case, {})[of.name] = row
+            by_case.setdefault(row.load, {})[of.name] = row
     return [Load(case, rows) for case, rows in by_case.items() if len(rows) >= LEAST]
 
 
 def policies_of(found: list[Row]) -> list[str]:
-    """The sets of policies, as rows.py names them, that are core sets."""
-    return in_order([row.policies for row in found if named(row)])
+    """The sets of policies, as rows.py names them, that are core sets in a load."""
+    ran = {id(row) for load in loads(found) for row in load.rows.values()}
+    return in_order([row.policies for row in found if id(row) in ran])

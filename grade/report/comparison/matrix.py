@@ -17,6 +17,7 @@ COLOURS = {"domain": [-3, 0, 3], "range": ["#0072B2", "#f7f7f7", "#D55E00"], "cl
 LABEL = {"labelFontSize": 11}
 SUBTITLE = "each cell as a multiple of the best in its row"
 SMALL = {"fontSize": 11}
+ON_COLOUR = "#111111"  # of a number on a cell, whose colour is the same on a dark page
 NOMINAL = {"type": "nominal"}
 
 
@@ -56,7 +57,7 @@ def cells(y: dict, tips: list[str]) -> list[dict]:
         {"mark": "rect", "encoding": {"y": y, "color": colour, "tooltip": shown}},
         {
             "transform": [text],
-            "mark": {"type": "text", **SMALL},
+            "mark": {"type": "text", "color": ON_COLOUR, **SMALL},
             "encoding": {"y": y, "text": {"field": "text", **NOMINAL}},
         },
     ]

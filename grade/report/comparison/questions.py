@@ -261,11 +261,11 @@ def section(loads: list[Load], question: Question, picture: str) -> str:
 
 
 def sets_table(loads: list[Load]) -> str:
-    """The core sets, and what each does."""
+    """The core sets that ran, and what each does."""
     ran = {name for load in loads for name in load.values}
     rows = "".join(
-        f"<tr><td>{escape(of.name)}</td><td>{escape(of.about)}"
-        f"{'' if of.name in ran else ' (not run)'}</td></tr>"
+        f"<tr><td>{escape(of.name)}</td><td>{escape(of.about)}</td></tr>"
         for of in core()
+        if of.name in ran
     )
     return f'<table class="arms">{rows}</table>'

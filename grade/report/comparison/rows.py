@@ -5,7 +5,8 @@ measures.
   those of their tunables that the arm sets, in all of its runs, to other values than the default.
   (A tunable that is swept is part of the setting.)
 - A *case* is where different sets can be compared: an experiment in one setting. If it has several
-  arms of one set, which then differ in their machines, there is a case for each arm.
+  arms of one set, which then differ in their machines or loads, each is compared, and the name of
+  the set has the arm's in brackets.
 - Of each measure less is better. A measure is None where a system has none, such as responses where
   nothing was read.
 - Systems differ in a measure only if their trials tell them apart (grade/measure/apart.py).
@@ -88,9 +89,15 @@ class Row:
 
     study: Study
     system: System
-    policies: str
+    policies: str  # its set, and its arm if others have the set in this case
     case: str
     values: list[float | None]
+    alone: bool = True  # no other arm has this set in this case
+
+    @property
+    def load(self) -> str:
+        """The case; if another arm has this set there, with this arm, as their machines differ."""
+        return self.case if self.alone else f"{self.case}: {self.system.arm}"
 
     def trials(self, measure: Measure) -> apart.Values:
         """The measure of each trial, by seed."""
@@ -153,10 +160,10 @@ def rows_of(study: Study, kinds: list[str]) -> list[Row]:
     found = []
     for system, policies, place in zip(study.systems, sets, places, strict=True):
         alone = often[policies, place] == 1
-        parts = [study.experiment.name, place, "" if alone else system.arm]
-        case = ": ".join(filter(None, [parts[0], ", ".join(filter(None, parts[1:]))]))
+        case = ": ".join(filter(None, [study.experiment.name, place]))
+        name = policies if alone else f"{policies} ({system.arm})"
         values = [measure.of(study, system) for measure in MEASURES]
-        found.append(Row(study, system, policies, case, values))
+        found.append(Row(study, system, name, case, values, alone))
     return found
 
 

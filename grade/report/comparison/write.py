@@ -27,6 +27,7 @@ from grade.report.write import Tell, silent, write_pictures
 
 HERE = Path(__file__).parent
 NAME = "comparison"
+MANY = 16  # sets are too many to be shown at once
 ABOUT = (
     "A column is a set of policies, a row a case: an experiment in one setting. A number is a "
     "multiple of the reference's. The last row is the "
@@ -90,22 +91,28 @@ def table(of: Study, found: list[Row], kinds: str) -> str:
 
 
 def chosen(found: list[Row]) -> list[str]:
-    """The sets that are shown at first: the core sets, or else those of several cases."""
-    return core.policies_of(found) or common(found)
+    """The sets that are shown at first: the core sets where they are compared, or all if they are
+    few, or else those of several cases."""
+    every = sets(found)
+    return core.policies_of(found) or (every if len(every) <= MANY else common(found))
 
 
 def answers(loads: list[Load], pictures: dict[str, str]) -> str:
     """The questions that the results can answer."""
     asked = questions.asked(loads)
-    if not asked:
-        return (
-            f"<p>No experiment with results ran {core.LEAST} of the core sets under one load.</p>"
-        )
     parts = [
         questions.section(loads, question, pictures[f"question-{question.measure}"])
         for question in asked
     ]
     return "\n".join(parts)
+
+
+def core_sets(loads: list[Load]) -> str:
+    """What the core sets are that the answers speak of; nothing if there is no answer."""
+    if not questions.asked(loads):
+        return ""
+    table = questions.sets_table(loads)
+    return f'<h2>The core sets</h2>\n<div class="scroll">{table}</div>'
 
 
 def text(
@@ -124,7 +131,7 @@ def text(
     parts = {
         "warnings": "".join(f'<p class="warning">{escape(line)}</p>' for line in lacking),
         "questions": answers(loads, pictures),
-        "core": questions.sets_table(loads),
+        "core": core_sets(loads),
         "matrix": page.places(grid, pictures).replace("<div id=", "<div data-live id="),
         "contests": contests.table(of),
         "choice": choice(sets(found), chosen(found)),
