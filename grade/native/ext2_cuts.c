@@ -1,12 +1,13 @@
 /*
- * Power cuts during renames, of ext2_test: after a cut at every write, with
- * every choice of what else was pending, mounting leaves the names as they were
- * before the rename or as they are after it, and nothing else. So it is when
- * e2fsck -p came first, and when the power goes while mounting finishes the
- * rename.
+ * Power cuts during renames, of ext2_test: after a cut at every write and
+ * within it, between two sectors, with every choice of what else was pending,
+ * mounting leaves the names as they were before the rename or as they are
+ * after it, and nothing else. So it is when e2fsck -p came first, and when the
+ * power goes while mounting finishes the rename.
  */
 #include <stdlib.h>
 
+#include "grade/native/ext2_cuts.h"
 #include "grade/native/ext2_rig.h"
 
 #define SUBSETS 4  /* as many pending writes are cut in all ways */
@@ -26,6 +27,8 @@ static const char base[] =
     "/m/long/eeeeeeeeeeffffffffffgggggggggghhhhhhhhhhiiiii" \
     "iiiiijjjjjjjjjj"
 
+#define MANY "/m/long/aaaaaaaaaabbbbbbbbbbccccccccccdddddddddd"
+
 /* What is done, after what, and whether a directory may have two names, about
  * which e2fsck -p asks. */
 static const struct rename {
@@ -42,6 +45,8 @@ static const struct rename {
     {"mv /m/d/link /m/e/old", "rm /m/e/hard"},
     {"mv /m/e/hard /m/doc"},
     {"mv /m/long/doc " LONG},
+    {"mv " MANY "0 " MANY "17", "write " MANY "0 3000 9"},
+    {"mv " MANY "17 " MANY "0", "write " MANY "0 3000 9"},
     {"mv " LONG " /m/long/doc", "write " LONG " 2000 8"},
     {"mv /m/d /m/e/d", NULL, true},
     {"mv /m/d/sub /m/sub", NULL, true},
@@ -86,6 +91,17 @@ static void keep(u8 *image)
     cuts.hash[cuts.n++] = hash;
 }
 
+/* The power goes in the midst of the last write; none of what is pending is
+ * there, or all, or each sector at random. */
+static void tear(struct disk *d, u32 sectors)
+{
+    for (u32 which = 0; which < 3; which++) {
+        u8 *image = malloc(rig_bytes());
+        shim_cut_torn(d, image, sectors, which);
+        keep(image);
+    }
+}
+
 static void cut(struct disk *d)
 {
     u32 pending = d == rig_disk ? shim_pending(d) : 0;
@@ -98,13 +114,8 @@ static void cut(struct disk *d)
             shim_cut_to(d, image, i);
         keep(image);
     }
-}
-
-static void cuts_free(void)
-{
-    for (u32 i = 0; i < cuts.n; i++)
-        free(cuts.image[i]);
-    cuts.n = 0;
+    if (d == rig_disk && !returned)
+        shim_each_tear(d, tear);
 }
 
 /* ---- judging ---- */
@@ -123,12 +134,7 @@ static char *uncounted(char *tree)
     return text;
 }
 
-struct outcome {
-    char *before, *after;
-    u32 cuts, bad;
-};
-
-static const char *judged; /* the rename */
+static const char *judged; /* the command */
 
 /* The image is in the disk: mount and unmount it. Is it as before or as after
  * the rename? */
@@ -174,28 +180,75 @@ static int preen(void)
     return status >> 8; /* as wait(2) has it */
 }
 
-/* Do the rename, and gather what a cut leaves of it at every write. */
-static void gather(const struct rename *r, struct outcome *o)
+/* e2fsck -p comes before the mount, except where it may ask. */
+static void preen_one(struct outcome *o, u32 i)
 {
-    rig_restore();
-    check_eq(rig_do("mount /m"), 0);
-    if (r->first)
-        check_eq(rig_do("%s", r->first), 0);
-    check_eq(rig_do("sync"), 0);
-    check_eq(rig_do("umount /m"), 0);
-    char *tree = rig_look(rig_image(), IMAGE_WHOLE, r->line);
-    o->before = uncounted(tree);
+    insert(cuts.image[i]);
+    int status = preen();
+    if (status == 4 && o->asks) {
+        insert(cuts.image[i]);
+        check_eq(rig_do("mount /m"), 0);
+        check_eq(rig_do("umount /m"), 0);
+        status = preen();
+    }
+    if (status > 1 && o->bad++ < 3)
+        printf("%s, cut %u: e2fsck -p says %d\n", judged, i, status);
+    judge(o, cuts.done[i], "e2fsck -p, then mounted");
+}
+
+/* What is on the disk, which is not mounted, without counts of names. */
+static char *look(const char *line)
+{
+    return uncounted(rig_look(rig_image(), IMAGE_WHOLE, line));
+}
+
+int cuts_gather(const char *line, struct outcome *o)
+{
+    *o = (struct outcome){.before = look(line)};
     check_eq(rig_do("mount /m"), 0);
     returned = false;
     shim_on_write = cut;
-    check_eq(rig_do("%s", r->line), 0);
+    int error = rig_do("%s", line);
     shim_on_write = NULL;
     returned = true;
     cut(rig_disk);
     check_eq(rig_do("umount /m"), 0);
-    tree = rig_look(rig_image(), IMAGE_WHOLE, r->line);
-    o->after = uncounted(tree);
-    judged = r->line;
+    o->after = look(line);
+    judged = line;
+    return error;
+}
+
+void cuts_judge(struct outcome *o, u32 preen_one_of)
+{
+    for (u32 i = 0; i < cuts.n; i++) {
+        insert(cuts.image[i]);
+        judge(o, cuts.done[i], "mounted");
+        if (i % preen_one_of == 0)
+            preen_one(o, i);
+    }
+}
+
+void cuts_end(struct outcome *o)
+{
+    for (u32 i = 0; i < cuts.n; i++)
+        free(cuts.image[i]);
+    cuts.n = 0;
+    free(o->before);
+    free(o->after);
+}
+
+/* Do the rename, and gather what a cut leaves of it at every write. */
+static void gather(const struct rename *r, struct outcome *o)
+{
+    rig_restore();
+    if (r->first) {
+        check_eq(rig_do("mount /m"), 0);
+        check_eq(rig_do("%s", r->first), 0);
+        check_eq(rig_do("sync"), 0);
+        check_eq(rig_do("umount /m"), 0);
+    }
+    check_eq(cuts_gather(r->line, o), 0);
+    o->asks = r->asks;
 }
 
 /* Gather the cuts of every rename, and have fn judge them. Returns how many
@@ -217,9 +270,7 @@ static u32 all_cuts(void (*fn)(const struct rename *, struct outcome *))
             printf("%6u cuts, %4u bad: %s\n", o.cuts, o.bad, r->line);
         total += o.cuts;
         bad += o.bad;
-        cuts_free();
-        free(o.before);
-        free(o.after);
+        cuts_end(&o);
     }
     check_eq(bad, 0);
     return total;
@@ -247,19 +298,9 @@ TEST(a_rename_is_whole_after_a_cut_of_a_drive_with_a_volatile_cache)
 
 static void preen_each(const struct rename *r, struct outcome *o)
 {
-    for (u32 i = 0; i < cuts.n; i++) {
-        insert(cuts.image[i]);
-        int status = preen();
-        if (status == 4 && r->asks) {
-            insert(cuts.image[i]);
-            check_eq(rig_do("mount /m"), 0);
-            check_eq(rig_do("umount /m"), 0);
-            status = preen();
-        }
-        if (status > 1 && o->bad++ < 3)
-            printf("%s, cut %u: e2fsck -p says %d\n", r->line, i, status);
-        judge(o, cuts.done[i], "e2fsck -p, then mounted");
-    }
+    (void)r;
+    for (u32 i = 0; i < cuts.n; i++)
+        preen_one(o, i);
 }
 
 TEST(a_rename_is_whole_after_a_cut_when_e2fsck_comes_first)

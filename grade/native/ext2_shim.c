@@ -348,6 +348,8 @@ static struct shim_disk {
     u8 *start, *now; /* the image as it was, and as it is */
     u64 bytes;
     u64 unflushed; /* writes */
+    u64 last;      /* the block that was written last */
+    u8 *over;      /* what was there before */
     /* With volatile_cache: what is on the platters, and the writes since. */
     u8 *durable;
     struct shim_write {
@@ -520,6 +522,12 @@ static int transfer(struct disk *d, u64 blkno, u8 *data, bool write)
     if ((chance && shim_random(10000) < chance) ||
         fails(write ? FAULT_WRITE : FAULT_READ, d))
         return -EIO;
+    if (write) {
+        struct shim_disk *s = shim_of(d);
+        s->last = blkno;
+        s->over = realloc(s->over, bytes);
+        memcpy(s->over, at, bytes);
+    }
     memcpy(write ? at : data, write ? data : at, bytes);
     if (write) {
         keep_write(shim_of(d), blkno, data);
@@ -871,24 +879,55 @@ struct cut {
     u8 *out;
     u32 which; /* as shim_cut's, or UINT32_MAX: by the mask */
     u64 mask;
-    u32 n; /* asked for so far */
+    u32 n;       /* asked for so far */
+    bool torn;   /* a write may be there in part */
+    u32 sectors; /* of the last completed write these are there, if torn */
 };
 
-static void cut_write(struct cut *c, u64 blkno, const u8 *data)
+#define ALL_SECTORS UINT32_MAX
+
+static void copy_sectors(u8 *to, const u8 *from, u32 sectors)
+{
+    for (u32 i = 0; i < shim.block_bytes / SECTOR_BYTES; i++)
+        if (sectors >> i & 1)
+            memcpy(to + i * SECTOR_BYTES, from + i * SECTOR_BYTES,
+                   SECTOR_BYTES);
+}
+
+/* None, all, the first ones, or any. */
+static u32 some_sectors(void)
+{
+    u32 first = 1U << shim_random(shim.block_bytes / SECTOR_BYTES);
+    u32 ways[] = {0, ALL_SECTORS, first - 1, shim_random(ALL_SECTORS)};
+    return ways[shim_random(NELEM(ways))];
+}
+
+/* The sectors of the next pending write that are there. */
+static u32 sectors_there(struct cut *c)
 {
     u32 i = c->n++;
-    bool there = c->which == UINT32_MAX ? c->mask >> i & 1
-                 : c->which > 1         ? shim_random(2)
-                                        : c->which;
-    if (there && c->out)
-        memcpy(c->out + blkno * shim.block_bytes, data, shim.block_bytes);
+    if (c->which == UINT32_MAX)
+        return c->mask >> i & 1 ? ALL_SECTORS : 0;
+    if (c->which > 1 && c->torn)
+        return some_sectors();
+    bool there = c->which > 1 ? shim_random(2) : c->which;
+    return there ? ALL_SECTORS : 0;
+}
+
+static void cut_write(struct cut *c, u64 blkno, const u8 *data, bool last)
+{
+    u32 sectors = sectors_there(c);
+    if (last && c->torn)
+        sectors = c->sectors;
+    if (c->out)
+        copy_sectors(c->out + blkno * shim.block_bytes, data, sectors);
 }
 
 static void cut_dirty(struct shim_buf *s, void *arg)
 {
     struct cut *c = arg;
     if (s->buf.disk == c->disk && s->buf.flags & B_DELWRI)
-        cut_write(c, s->buf.block.blkno, s->kept);
+        cut_write(c, s->buf.block.blkno, s->kept, false);
 }
 
 static void cut_all(struct cut *c)
@@ -896,8 +935,11 @@ static void cut_all(struct cut *c)
     const struct shim_disk *s = shim_of(c->disk);
     if (c->out)
         memcpy(c->out, s->durable ? s->durable : s->now, s->bytes);
+    if (c->out && c->torn && !s->durable)
+        copy_sectors(c->out + s->last * shim.block_bytes, s->over, ~c->sectors);
     for (u64 i = 0; s->durable && i < s->unflushed; i++)
-        cut_write(c, s->writes[i].blkno, s->writes[i].data);
+        cut_write(c, s->writes[i].blkno, s->writes[i].data,
+                  i == s->unflushed - 1);
     each(cut_dirty, c);
 }
 
@@ -917,6 +959,39 @@ void shim_cut_to(struct disk *d, u8 *out, u64 mask)
 {
     cut_all(&(struct cut){
         .disk = d, .out = out, .which = UINT32_MAX, .mask = mask});
+}
+
+u32 shim_last_sectors(struct disk *d)
+{
+    const struct shim_disk *s = shim_of(d);
+    const u8 *now = s->now + s->last * shim.block_bytes;
+    u32 changed = 0;
+    for (u32 i = 0; s->over && i < shim.block_bytes / SECTOR_BYTES; i++)
+        if (memcmp(now + i * SECTOR_BYTES, s->over + i * SECTOR_BYTES,
+                   SECTOR_BYTES))
+            changed |= 1U << i;
+    return changed;
+}
+
+void shim_cut_torn(struct disk *d, u8 *out, u32 sectors, u32 which)
+{
+    cut_all(&(struct cut){.disk = d,
+                          .out = out,
+                          .which = which,
+                          .torn = true,
+                          .sectors = sectors});
+}
+
+void shim_each_tear(struct disk *d, void (*fn)(struct disk *, u32 sectors))
+{
+    u32 changed = shim_last_sectors(d);
+    if (!(changed & (changed - 1)))
+        return; /* one sector is whole or not written */
+    for (u32 first = 1; first < changed; first <<= 1)
+        if (changed & first)
+            fn(d, changed & (2 * first - 1));
+    for (u32 i = 0; i < SHIM_TEARS; i++)
+        fn(d, changed & shim_random(ALL_SECTORS));
 }
 
 struct flushing {

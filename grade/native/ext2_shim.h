@@ -72,6 +72,17 @@ void shim_cut(struct disk *, u8 *out, u32 which);
 u32 shim_pending(struct disk *);
 /* ... bit i of the mask: the i-th is there. At most 64 may be pending. */
 void shim_cut_to(struct disk *, u8 *out, u64 mask);
+/* ... in the midst of the last completed write: of the sectors that it changed
+ * (shim_last_sectors, a bit each) only these are there. A pending write that is
+ * chosen at random may be torn, too. */
+u32 shim_last_sectors(struct disk *);
+void shim_cut_torn(struct disk *, u8 *out, u32 sectors, u32 which);
+/* Call fn for ways to tear the last completed write, if it changed more than
+ * one sector: after each of them in ascending order, as a drive writes a
+ * command's sectors; and so many at random, for a drive that begins where the
+ * platter happens to be. */
+#define SHIM_TEARS 4
+void shim_each_tear(struct disk *, void (*fn)(struct disk *, u32 sectors));
 /* Called after every write that is waited for, and at every change. */
 extern void (*shim_on_write)(struct disk *);
 extern void (*shim_on_change)(struct disk *, u64 blkno);

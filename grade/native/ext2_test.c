@@ -6,6 +6,7 @@
  * link: grade/native/ext2_rig.c grade/native/ext2_mounts.c
  * link: grade/native/ext2_places.c grade/native/ext2_files.c
  * link: grade/native/ext2_names.c grade/native/ext2_cuts.c
+ * link: grade/native/ext2_torn.c
  */
 #include "grade/native/ext2_rig.h"
 
@@ -408,16 +409,20 @@ static struct {
     u32 cuts;
 } cutting;
 
-static void cut_look(u32 which, bool done)
+static u8 *cut_image(void)
+{
+    static u8 *image;
+    return image ?: (image = malloc(rig_bytes()));
+}
+
+/* The cut's image: how is it? */
+static void cut_judge(u32 which, bool done)
 {
     const struct operation *o = cutting.o;
+    const u8 *image = cut_image();
     char where[512];
-    static u8 *image;
-    if (!image)
-        image = malloc(rig_bytes());
     snprintf(where, sizeof(where), "a power cut during %s, cut %u", o->line,
              cutting.cuts++);
-    shim_cut(rig_disk, image, which);
     enum image_state state = image_super(image)->state == EXT2_VALID_FS
                                  ? IMAGE_WHOLE
                              : o->moved ? IMAGE_MOVED
@@ -432,11 +437,28 @@ static void cut_look(u32 which, bool done)
     free(tree);
 }
 
+static void cut_look(u32 which, bool done)
+{
+    shim_cut(rig_disk, cut_image(), which);
+    cut_judge(which, done);
+}
+
+/* The last write is cut in its midst. */
+static void cut_torn(struct disk *d, u32 sectors)
+{
+    for (u32 which = 0; which < 4; which++) {
+        shim_cut_torn(d, cut_image(), sectors, which);
+        cut_judge(which, false);
+    }
+}
+
 static void cut_here(struct disk *d)
 {
-    if (d == rig_disk)
-        for (u32 which = 0; which < 5; which++)
-            cut_look(which, false);
+    if (d != rig_disk)
+        return;
+    for (u32 which = 0; which < 5; which++)
+        cut_look(which, false);
+    shim_each_tear(d, cut_torn);
 }
 
 static void cut_operations(void)

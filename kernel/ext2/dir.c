@@ -1,8 +1,14 @@
 /*
  * Directories: blocks of entries, one after the other, in no order.
  *
- * - Every change is one synchronous write of one block. A new block of a
- *   directory is on the disk, empty, before the directory reaches it.
+ * - No more than one sector is written as a whole: a power cut may leave some
+ *   sectors of a block new and the others old. So a change is one synchronous
+ *   write only if what it makes visible lies in one sector, or if each of its
+ *   sectors alone makes the same change (erase). A new entry that does not lie
+ *   with its host in one sector is first written into spare bytes, where
+ *   nobody looks (lay), and then shown by one field (show).
+ * - A new block of a directory is on the disk, empty, before the directory
+ *   reaches it.
  * - A search begins in the block where the last one ended and goes round, so
  *   that reading a directory and removing what was read is linear.
  * - The length, name and inode number of every entry looked at are checked;
@@ -67,10 +73,27 @@ static bool block_ok(const struct fs *fs, void *data, u32 find)
     return found;
 }
 
+static u32 used(const struct ext2_entry *e)
+{
+    return e->ino ? EXT2_ENTRY_BYTES(e->name_len) : 0;
+}
+
 /* Bytes of an entry that no name uses. */
 static u32 spare(const struct ext2_entry *e)
 {
-    return e->length - (e->ino ? EXT2_ENTRY_BYTES(e->name_len) : 0);
+    return e->length - used(e);
+}
+
+/* Do the bytes [from, end) of a block lie in one sector? */
+static bool in_sector(u32 from, u32 end)
+{
+    return from / SECTOR_BYTES == (end - 1) / SECTOR_BYTES;
+}
+
+/* Do the heads of the entries at these bytes? */
+static bool heads_in_sector(u32 at, u32 other)
+{
+    return in_sector(MIN(at, other), MAX(at, other) + EXT2_ENTRY_BYTES(0));
 }
 
 static bool named(const struct ext2_entry *e, const char *name, u32 len)
@@ -121,34 +144,49 @@ int dir_search(struct inode *dir, const char *name, struct search *s)
 
 /* ---- changes ---- */
 
-static void point(struct ext2_entry *e, const struct fs *fs, u32 ino, u32 mode)
+static u8 entry_type(const struct fs *fs, u32 mode)
 {
-    e->ino = ino;
-    e->type = fs->file_types ? type_of_mode[mode >> 12] : 0;
+    return fs->file_types ? type_of_mode[mode >> 12] : 0;
 }
 
-/* Put a name into the spare bytes of an entry, which has enough. */
-static void insert(struct ext2_entry *e, const char *name, const struct fs *fs,
-                   u32 ino, u32 mode)
+/* Put a name into the spare bytes of an entry, which has enough: it is not seen
+ * yet. */
+static void lay(struct ext2_entry *e, const char *name, const struct fs *fs,
+                u32 ino, u32 mode)
 {
+    struct ext2_entry *new = (void *)((char *)e + used(e));
     if (e->ino) {
-        u32 used = EXT2_ENTRY_BYTES(e->name_len);
-        struct ext2_entry *next = (void *)((char *)e + used);
-        next->length = e->length - used;
-        e->length = used;
-        e = next;
+        new->length = e->length - used(e);
+        new->ino = ino;
     }
-    e->name_len = strlen(name);
-    memcpy(e->name, name, e->name_len);
-    point(e, fs, ino, mode);
+    new->name_len = strlen(name);
+    new->type = entry_type(fs, mode);
+    memcpy(new->name, name, new->name_len);
 }
 
-/* Give the bytes of an entry to the one before it, if any. */
-static void erase(void *data, struct ext2_entry *e)
+/* Have the name that was laid there seen, by one field of the entry. */
+static void show(struct ext2_entry *e, u32 ino)
+{
+    if (e->ino)
+        e->length = used(e);
+    else
+        e->ino = ino;
+}
+
+/* The entry before another one of a good block; NULL: there is none. */
+static struct ext2_entry *entry_before(void *data, const struct ext2_entry *e)
 {
     struct ext2_entry *before = NULL, *at = data;
     for (; at < e; at = (void *)((char *)at + at->length))
         before = at;
+    return before;
+}
+
+/* Give the bytes of an entry to the one before it, if any. Either of the two
+ * fields is enough to remove it. */
+static void erase(void *data, struct ext2_entry *e)
+{
+    struct ext2_entry *before = entry_before(data, e);
     e->ino = 0;
     if (before)
         before->length += e->length;
@@ -207,13 +245,21 @@ int dir_enter(struct inode *dir, const struct search *s, const char *name,
 {
     struct buf *b;
     struct ext2_entry *e;
+    u32 len = strlen(name);
     TRY(dir_begin(dir) ?: s->room ? 0 : dir_extend(dir));
-    TRY(change_bread(dir, s->room_block, s->room_at, &b, &e));
-    if (spare(e) < EXT2_ENTRY_BYTES(strlen(name))) {
-        brelse(b);
-        return dir_damaged(dir, s->room_block);
+    for (bool laid = false;; laid = true) {
+        TRY(change_bread(dir, s->room_block, s->room_at, &b, &e));
+        if (spare(e) < EXT2_ENTRY_BYTES(len)) {
+            brelse(b);
+            return dir_damaged(dir, s->room_block);
+        }
+        u32 end = s->room_at + used(e) + EXT2_ENTRY_BYTES(len);
+        lay(e, name, dir->fs, ip->ino, ip->mode);
+        if (laid || in_sector(s->room_at, end))
+            break;
+        TRY(write_now(dir->fs, b));
     }
-    insert(e, name, dir->fs, ip->ino, ip->mode);
+    show(e, ip->ino);
     dir->next_dir_slot = s->room_block;
     return change_write(dir, b);
 }
@@ -227,19 +273,35 @@ int dir_remove(struct inode *dir, const struct search *s)
     return change_write(dir, b);
 }
 
-int dir_point(struct inode *dir, const struct search *s, const struct inode *ip)
+static int point(struct inode *dir, const struct search *s, u32 ino, u8 type)
 {
     struct buf *b;
     struct ext2_entry *e;
     TRY(change_bread(dir, s->block, s->at, &b, &e));
-    point(e, dir->fs, ip->ino, ip->mode);
+    e->ino = ino;
+    e->type = type;
     return change_write(dir, b);
+}
+
+/* An entry whose head lies in two sectors has no type meanwhile, which e2fsck
+ * -p sets without asking. */
+int dir_point(struct inode *dir, const struct search *s, const struct inode *ip)
+{
+    if (!heads_in_sector(s->at, s->at))
+        TRY(point(dir, s, s->ino, 0) ?: point(dir, s, ip->ino, 0));
+    return point(dir, s, ip->ino, entry_type(dir->fs, ip->mode));
+}
+
+bool dir_can_swap(const struct search *s, const struct search *t)
+{
+    return s->block == t->block && heads_in_sector(s->at, t->at);
 }
 
 int dir_swap(struct inode *dir, const struct search *s, const struct search *t)
 {
     struct buf *b;
     struct ext2_entry *e;
+    assert(dir_can_swap(s, t));
     TRY(change_bread(dir, s->block, s->at, &b, &e));
     struct ext2_entry *other = (void *)((char *)b->data + t->at), was = *e;
     e->ino = other->ino;
@@ -249,16 +311,31 @@ int dir_swap(struct inode *dir, const struct search *s, const struct search *t)
     return change_write(dir, b);
 }
 
-/* The entry in a good block that has room for a name, or NULL. */
-static struct ext2_entry *find_room(const struct fs *fs, void *data, u32 len)
+/* An entry in a good block that has room for a name, and can show it by the
+ * same sector that holds the head of the entry at a byte; or NULL. */
+static struct ext2_entry *find_room(const struct fs *fs, void *data, u32 len,
+                                    u32 with)
 {
     for (u32 at = 0; at < fs->block_bytes;) {
         struct ext2_entry *e = entry_at(fs, data, at);
-        if (spare(e) >= EXT2_ENTRY_BYTES(len))
+        if (spare(e) >= EXT2_ENTRY_BYTES(len) && heads_in_sector(at, with))
             return e;
         at += e->length;
     }
     return NULL;
+}
+
+/* Show the name that was laid into `room`, and remove another one: their heads
+ * are in one sector, and nothing outside that sector is changed. */
+static void exchange(void *data, struct ext2_entry *room, struct ext2_entry *e,
+                     u32 ino)
+{
+    u32 at = (char *)e - (char *)data;
+    show(room, ino);
+    e->ino = 0;
+    struct ext2_entry *before = entry_before(data, e);
+    if (before && heads_in_sector((char *)before - (char *)data, at))
+        before->length += e->length;
 }
 
 int dir_rename(struct inode *dir, const struct search *s, const char *name,
@@ -267,19 +344,27 @@ int dir_rename(struct inode *dir, const struct search *s, const char *name,
     u32 len = strlen(name);
     struct buf *b;
     struct ext2_entry *e, *room;
-    TRY(change_bread(dir, s->block, s->at, &b, &e));
-    if (e->length >= EXT2_ENTRY_BYTES(len)) {
-        e->name_len = len;
-        memcpy(e->name, name, len);
-        return change_write(dir, b);
+    for (bool laid = false;; laid = true) {
+        TRY(change_bread(dir, s->block, s->at, &b, &e));
+        if (e->length >= EXT2_ENTRY_BYTES(len) &&
+            in_sector(s->at, s->at + EXT2_ENTRY_BYTES(len))) {
+            e->name_len = len;
+            memcpy(e->name, name, len);
+            return change_write(dir, b);
+        }
+        room = find_room(dir->fs, b->data, len, s->at);
+        if (!room) {
+            brelse(b);
+            return -ENOSPC;
+        }
+        u32 at = (char *)room - (char *)b->data;
+        u32 end = at + used(room) + EXT2_ENTRY_BYTES(len);
+        lay(room, name, dir->fs, ip->ino, ip->mode);
+        if (laid || in_sector(MIN(at, s->at), MAX(end, s->at + 1)))
+            break;
+        TRY(write_now(dir->fs, b));
     }
-    room = find_room(dir->fs, b->data, len);
-    if (!room) {
-        brelse(b);
-        return -ENOSPC;
-    }
-    insert(room, name, dir->fs, ip->ino, ip->mode);
-    erase(b->data, e);
+    exchange(b->data, room, e, ip->ino);
     return change_write(dir, b);
 }
 
@@ -318,8 +403,10 @@ int dir_init(struct inode *dir, u32 parent_ino)
     TRY(first_block(dir, &b));
     struct ext2_entry *e = b->data;
     e->length = dir->fs->block_bytes;
-    insert(e, ".", dir->fs, dir->ino, S_IFDIR);
-    insert(e, "..", dir->fs, parent_ino, S_IFDIR);
+    lay(e, ".", dir->fs, dir->ino, S_IFDIR);
+    show(e, dir->ino);
+    lay(e, "..", dir->fs, parent_ino, S_IFDIR);
+    show(e, parent_ino);
     dir->size = dir->fs->block_bytes;
     return write_now(dir->fs, b);
 }

@@ -16,6 +16,10 @@
  * - Every number read from the disk is checked before it is used.
  * - Structure that must reach the disk in order is written by write_now: if
  *   that fails, order is lost, and the file system goes read-only.
+ * - No more than one sector is written as a whole: a power cut may leave any
+ *   sectors of a block as they were and the others new. Inodes, descriptors,
+ *   pointers, bits and the intent record lie in one sector each, and no two of
+ *   them must change at once. Directory entries may cross sectors: see dir.c.
  * - That order is such that after a power cut at any instant e2fsck -p repairs
  *   what is left, and no name leads to an inode that can be given out again.
  *   An inode that has contents but not quite a name yet, or is about to lose
@@ -178,9 +182,12 @@ int dir_enter(struct inode *dir, const struct search *, const char *name,
 int dir_remove(struct inode *dir, const struct search *);
 /* Have the entry found name ip; nothing else changes. */
 int dir_point(struct inode *dir, const struct search *, const struct inode *);
-/* Two entries in one block exchange what they name, in one write. */
+/* Two entries exchange what they name, in one write; if their heads are in one
+ * sector. */
+bool dir_can_swap(const struct search *, const struct search *);
 int dir_swap(struct inode *dir, const struct search *, const struct search *);
-/* Rename ip's entry within its block, in one write. -ENOSPC: no room. */
+/* Rename ip's entry within its block, so that a power cut leaves one of the two
+ * names. -ENOSPC: no room for that. */
 int dir_rename(struct inode *dir, const struct search *, const char *name,
                const struct inode *ip);
 /* The entry at a byte of a block, as dir_search finds one; !found: none. */

@@ -2,16 +2,16 @@
  * Renaming.
  *
  * Order on the disk (why: inside.h):
- * - The new name is there before the old one is removed; within one block
- *   both change in one write. What is replaced keeps a name until the new one
- *   is there. A file's count of links includes its second name before that
- *   is written.
+ * - The new name is there before the old one is removed; where one sector
+ *   decides about both, they change in one write. What is replaced keeps a
+ *   name until the new one is there. A file's count of links includes its
+ *   second name before that is written.
  * - What takes more than one write is written down before, and finished when
  *   the file system is mounted after a power cut (redo.c): either name leads to
  *   what it led to before, or all is done. Until it is mounted, a directory
- *   whose new name lies in another block (of another directory, or of its own
- *   if that is full) may have two names, about which e2fsck wants to be asked
- *   (-y); nothing is lost.
+ *   whose new name lies elsewhere (in another directory, or in another sector
+ *   of its own) may have two names, about which e2fsck wants to be asked (-y);
+ *   nothing is lost.
  *
  * The inode that is moved and the one that is replaced are found without
  * locking them; then both directories are locked and searched again, and after
@@ -167,7 +167,7 @@ static int rename_over_directory(struct renaming *r)
     return error ?: links_error;
 }
 
-/* Rename over a file's last name in the same block: the two names exchange
+/* Rename over a file's last name in the same sector: the two names exchange
  * their inodes in one write, then the replaced file loses the old name. If that
  * fails, they are exchanged again. */
 static int rename_by_swap(struct renaming *r)
@@ -187,7 +187,7 @@ static int rename_over_last(struct renaming *r)
     struct inode *from = r->from->at;
     char spare[REDO_SPARE_BYTES];
     struct search s;
-    if (from == r->to->at && r->old.block == r->new.block)
+    if (from == r->to->at && dir_can_swap(&r->old, &r->new))
         return rename_by_swap(r);
     redo_spare_name(spare, r->replaced->ino);
     int error = dir_search(from, spare, &s);
