@@ -52,4 +52,5 @@ def test_the_top_level_stays_as_it_is() -> None:
         *("README.md", "ARCHITECTURE.md", "LICENSE", "Makefile"),
         "CHANGELOG.md",  # what a course that pins a version looks for
         *("kernel", "user", "mkfs", "policies", "drives", "grade"),
+        "findings",  # what surprised us in the tools of the field: scripts, outside all tests
     }

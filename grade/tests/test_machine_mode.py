@@ -334,7 +334,7 @@ def test_without_a_check_something_is_noticed(line: int, tmp_path: Path) -> None
     lists = [
         attempts.every_boundary()[:MOST],
         [*attempts.wrong_regions(), RAM_DISKS, TRACE, READ, APPEND],
-        *([*pair, READ, WRITE, APPEND] for pair in product(attempts.representatives()[:6], repeat=2)),
+        *([*two, READ, WRITE, APPEND] for two in product(attempts.representatives()[:6], repeat=2)),
     ]
     with pytest.raises((Broken, Ended, subprocess.TimeoutExpired)):
         for one in lists:
