@@ -227,11 +227,9 @@ trace_begin:
     sd a1, 8(t0)
     lla t0, trace_on_phys
     li t1, 1
-    nop                     /* these four only move `sb` to another place */
+    nop                     /* these only move `sb` to another place */
     sb t1, 0(t0)
-    nop
-    nop
-    nop
+    nop; nop; nop
 begin:
     sd t3, begun, t0
     jal t2, protect
@@ -392,10 +390,10 @@ refuse:
     li a0, -1
     j return
 not_logged:                 /* as many instructions as the record takes */
-    nop
-    nop
+    nop; nop
     j 1b
 
+    .skip 4                 /* so that no instructions look like an entry */
 append:                     /* struct trace_ring, trace.h */
     beqz t0, done
     ld t1, 8(t0)            /* records */
