@@ -141,11 +141,14 @@ def kept(experiments: list[Experiment], folder: Path) -> str:
 
 
 def do(experiments: list[Experiment], choice: argparse.Namespace) -> bool:
-    """Like make_and_show. After ^C the exception says what is kept."""
+    """Like make_and_show. After ^C, and on a full disk, the exception says what is kept."""
     try:
         return make_and_show(experiments, choice)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(kept(experiments, choice.folder)) from None
+    except OSError as error:
+        error.add_note(kept(experiments, choice.folder))
+        raise
 
 
 def do_asked(choice: argparse.Namespace) -> bool:

@@ -57,7 +57,7 @@ def describe_full(error: OSError) -> str:
 
 def stoppable(main: Callable[[], int | None], kept: str = NOTHING) -> int:
     """Run a command. Returns its exit status. kept: the line after ^C or on a full disk, unless the
-    exception has one."""
+    exception has one (of OSError, as a note)."""
     printing.prepare()
     signal.signal(signal.SIGINT, first)
     try:
@@ -69,7 +69,8 @@ def stoppable(main: Callable[[], int | None], kept: str = NOTHING) -> int:
         full = describe_full(error)
         if not full:
             raise
-        print(f"stopped: {full}; {kept}", file=sys.stderr)
+        told = getattr(error, "__notes__", [kept])[0]
+        print(f"stopped: {full}; {told}", file=sys.stderr)
         return 1
     if lost := printing.trouble():
         print(f"the output is not whole: {lost}", file=sys.stderr)

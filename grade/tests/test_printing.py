@@ -12,9 +12,11 @@ import sys
 import termios
 from fcntl import ioctl
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from grade.commands import experiment
 from grade.host import interrupt, printing
 from grade.host.limits import HANG_S
 from grade.host.paths import ROOT
@@ -163,6 +165,26 @@ def test_a_full_disk_ends_a_command_in_one_line(
         interrupt.signal.signal(interrupt.signal.SIGINT, before)
     said = "stopped: /disk/page.html: No space left on device; all is as it was\n"
     assert capsys.readouterr().err == said
+
+
+def test_an_experiment_says_on_a_full_disk_what_is_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever the part of the work is in which a file could not be written."""
+
+    def fill(*_: object) -> bool:
+        raise OSError(errno.ENOSPC, "No space left on device", "/disk/results.jsonl")
+
+    monkeypatch.setattr(experiment, "make_and_show", fill)
+    one = SimpleNamespace(name="one", runs=[1, 2, 3])
+    choice = SimpleNamespace(folder=tmp_path)
+    before = interrupt.signal.getsignal(interrupt.signal.SIGINT)
+    try:
+        assert interrupt.stoppable(lambda: experiment.do([one], choice)) == 1
+    finally:
+        interrupt.signal.signal(interrupt.signal.SIGINT, before)
+    said = "stopped: /disk/results.jsonl: No space left on device; 0 of 3 runs are done and kept in"
+    assert capsys.readouterr().err.startswith(said)
 
 
 def test_other_errors_are_not_taken_for_a_full_disk() -> None:
