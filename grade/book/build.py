@@ -4,6 +4,7 @@ The site is made beside the old one and takes its place at the end, so that a bu
 leaves the book that there is.
 """
 
+import fcntl
 import io
 import re
 import shutil
@@ -18,11 +19,12 @@ from grade.book import reference
 from grade.book.extension.places import BOOK
 from grade.book.inventory import BadSource
 from grade.host.paths import BUILD, ROOT
+from grade.host.scratch import locked, scratch
 from grade.measure.result import BadResult
 
 PAGES = Path(__file__).resolve().parent / "pages"
 TUNED = ROOT / "grade" / "results" / "tune"  # tables that pages include
-WORK = BUILD / "book-work"  # what Sphinx reads, and what it makes
+WORK = BUILD / "book-builds"  # what Sphinx reads, and what it makes; a folder for each build
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 SETTINGS = {
     "project": "Sluice",
@@ -76,9 +78,20 @@ def in_our_words(said: str, pages: Path) -> list[str]:
     return found
 
 
+def put_in_place(made: Path, site: Path) -> None:
+    """Put a site in the place of the one that there is. Builds that end together take turns."""
+    old = made.with_name("old")
+    site.parent.mkdir(parents=True, exist_ok=True)
+    with locked(site.parent, fcntl.LOCK_EX):
+        if site.exists():
+            site.rename(old)
+        made.rename(site)
+    shutil.rmtree(old, ignore_errors=True)
+
+
 def build(
     site: Path = BOOK,
-    work: Path = WORK,
+    work: Path = WORK / "alone",
     written: Path = PAGES,
     made: Callable[[], dict[str, str]] = reference.pages,
 ) -> None:
@@ -103,6 +116,11 @@ def build(
     wrong = in_our_words(said.getvalue(), pages)
     if wrong or app.statuscode:
         raise BadBook("\n".join(wrong) or said.getvalue())
-    shutil.rmtree(site, ignore_errors=True)
-    out.rename(site)
+    put_in_place(out, site)
     shutil.rmtree(work)
+
+
+def build_alone(how: Callable[..., None] = build) -> None:
+    """Build the book in a folder that no other build has."""
+    with scratch(WORK) as folder:
+        how(work=folder / "book")

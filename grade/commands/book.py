@@ -46,7 +46,7 @@ def make(choice: argparse.Namespace) -> int:
     if status > 1:
         return status
     try:
-        build.build()
+        build.build_alone()
     except BadBook as error:
         print(f"make book: the book was not built:\n{error}", file=sys.stderr)
         return 1

@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 from argparse import Namespace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree
@@ -19,7 +19,7 @@ from trees import make
 
 from grade.book import build, charts, clang, inventory, markdown, sessions, stored
 from grade.book.build import BadBook
-from grade.book.extension import findings, labs, places
+from grade.book.extension import findings, labs, places, words
 from grade.commands import book as command
 from grade.host.paths import ROOT
 from grade.measure.known import known
@@ -57,7 +57,7 @@ def codes(path: Path) -> set[str]:
 def built(folder: Path, text: str) -> str:
     """The text of a book of one page."""
     pages = folder / "pages"
-    (pages / "_static").mkdir(parents=True)
+    (pages / "_static").mkdir(parents=True, exist_ok=True)
     shutil.copy(build.PAGES / "_static" / "book.css", pages / "_static")
     (pages / "index.md").write_text(text)
     build.build(folder / "site", folder / "work", pages, dict)
@@ -317,6 +317,73 @@ def test_a_build_that_fails_leaves_the_book_that_there_was(tmp_path: Path) -> No
     assert (tmp_path / "site" / "index.html").read_text() == "before"
 
 
+def test_two_builds_at_once_both_end_well(tmp_path: Path, monkeypatch) -> None:
+    """Each has a folder of its own, and the site is one of theirs."""
+    pages, site = tmp_path / "pages", tmp_path / "site"
+    (pages / "_static").mkdir(parents=True)
+    (pages / "index.md").write_text("# A\n\nof one build\n")
+    shutil.copy(build.PAGES / "_static" / "book.css", pages / "_static")
+    monkeypatch.setattr(build, "WORK", tmp_path / "builds")
+    inner, one = build.put_in_place, partial(build.build, site, written=pages, made=dict)
+
+    def another_first(made: Path, place: Path) -> None:
+        """While one build is about to end, all of another takes place."""
+        monkeypatch.setattr(build, "put_in_place", inner)
+        build.build_alone(one)
+        inner(made, place)
+
+    monkeypatch.setattr(build, "put_in_place", another_first)
+    build.build_alone(one)
+    assert "of one build" in (site / "index.html").read_text()
+    assert list((tmp_path / "builds").iterdir()) == []
+    assert {path.name for path in tmp_path.iterdir()} == {"pages", "site", "builds"}
+
+
+def words_of(page: Path) -> str:
+    """The text of a page in which words may be links: without titles, code and other links."""
+    article = BeautifulSoup(page.read_text(), "html.parser").find("article")
+    for other in article.select("h1, h2, h3, h4, h5, h6, code, pre, svg, .rubric"):
+        other.decompose()
+    for link in article.find_all("a"):
+        if not link.select_one(".word"):
+            link.decompose()
+    return article
+
+
+def test_each_page_leads_to_the_glossary_where_it_first_uses_a_word(book: Path) -> None:
+    known = words.forms((build.PAGES / "glossary.md").read_text())
+    pattern, linked = words.pattern(known), set()
+    for path in sorted(build.PAGES.rglob("*.md")):
+        page = book / path.relative_to(build.PAGES).with_suffix(".html")
+        if path.stem == words.PAGE or not page.exists():
+            continue
+        article, seen = words_of(page), set()
+        for text in article.find_all(string=pattern):
+            for match in pattern.finditer(text):
+                term = known[" ".join(match[0].split())]
+                link = text.find_parent("a")
+                if term not in seen:
+                    assert link and "glossary.html#term-" in link["href"], (page, match[0])
+                    linked.add(term)
+                seen.add(term)
+    assert linked == set(known.values())
+
+
+def test_a_word_is_linked_once_and_in_no_title_link_or_code(tmp_path: Path) -> None:
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    entry = "arm\narms\n  A set.\n\ntold apart\n  They differ.\n"
+    (pages / "glossary.md").write_text(f"# Words\n\n:::{{glossary}}\n{entry}:::\n")
+    text = "# An arm\n\n`arm=`, no-arm, [an arm](glossary.md): two arms, told\napart; an arm.\n"
+    built(tmp_path, f"{text}\n```{{toctree}}\nglossary\n```\n")
+    article = soup(tmp_path / "site" / "index.html").find("article")
+    links = [(a.get_text().split(), a["href"]) for a in article.select("a:has(.word)")]
+    assert links == [
+        (["arms"], "glossary.html#term-arm"),
+        (["told", "apart"], "glossary.html#term-told-apart"),
+    ]
+
+
 def test_drawings_take_the_colours_of_the_page() -> None:
     drawings = sorted(build.PAGES.rglob("*.svg"))
     assert len(drawings) > 3
@@ -507,7 +574,7 @@ def test_a_full_book_measures_all_and_stops_only_where_it_must(
         inventory, "experiments", lambda: [SimpleNamespace(name=name) for name in "abc"]
     )
     monkeypatch.setattr(command.subprocess, "run", run)
-    monkeypatch.setattr(build, "build", lambda: builds.append("book"))
+    monkeypatch.setattr(build, "build_alone", lambda: builds.append("book"))
     status = command.make(Namespace(full=True, jobs=1))
     assert (made, bool(builds)) == (measured.split(), built_)
     assert status == max((n if n >= 0 else 128 - n for n in statuses.values()), default=0)

@@ -10,6 +10,7 @@
     {contest}                         where one arm is at least as good as all others, and where not
     {drawing} NAME.svg                a drawing of pages/, in the page's own colours
     {typed}                           commands for Sluice's shell, with what it answered
+    (a word of the glossary)          its first use on a page leads to the glossary
     {lab}, {hints}, {example}         a lab's handout, hints and worked example
 
 A page that names what is not there is an error with the page's name and line.
@@ -17,11 +18,11 @@ A page that names what is not there is an error with the page's name and line.
 
 from sphinx.application import Sphinx
 
-from grade.book.extension import drawing, findings, labs, measured, places, typed
+from grade.book.extension import drawing, findings, labs, measured, places, typed, words
 
 
 def setup(app: Sphinx) -> dict[str, object]:
     """Called by Sphinx."""
-    for part in (drawing, findings, labs, measured, places, typed):
+    for part in (drawing, findings, labs, measured, places, typed, words):
         part.setup(app)
     return {"parallel_read_safe": False, "parallel_write_safe": True}
