@@ -18,7 +18,7 @@ from grade.replay.instant import reads
 from grade.theatre.columns import packed, unpacked
 from grade.theatre.packing import packed_run, sums
 from grade.theatre.scene import scene
-from grade.theatre.staging import staged
+from grade.theatre.staging import running, staged
 
 pytestmark = pytest.mark.xdist_group("theatre")  # they share machines
 
@@ -39,6 +39,15 @@ def html(explainers: tuple[Path, list[Explainer]]) -> Path:
         patch.setattr("sys.argv", words)
         assert theatre.main() == 0
     return out
+
+
+@pytest.fixture
+def page(browser: Page, html: Path) -> Page:
+    """The page at the beginning of the runs, light, and on a wide window."""
+    browser.errors.clear()
+    browser.dark(False)
+    browser.open(html, "#t=0")
+    return browser
 
 
 @pytest.mark.native
@@ -233,7 +242,7 @@ def test_the_burst_is_a_catastrophe_under_pu_and_a_ripple_under_aipu(page: Page)
     said = told(page)
     of_pu = said.split("AIPU at ")[0]
     assert re.search(r"; iogen read waits for a read, for [\d.]+ s so far", of_pu), said
-    assert re.search(r"; \d\d+ requests queued \(1 read\), the oldest for", of_pu), said
+    assert re.search(r"; The queue: \d\d+ requests queued \(1 read\), the oldest for", of_pu), said
 
 
 def test_the_slowest_reads_come_first_and_those_of_both_runs(page: Page) -> None:
@@ -278,12 +287,35 @@ def test_a_click_into_a_wait_chooses_its_read_and_its_commands_name_it(page: Pag
     assert re.search(rf"make why E=\S+ (SIZE=\w+ )?N=\d+ READ={number} tells the same", said), said
 
 
-def test_the_time_is_told_on_the_machines_clock_too(page: Page, explainers) -> None:
+def test_without_a_moment_in_its_address_it_opens_on_the_slowest_read(
+    page: Page, html: Path
+) -> None:
+    page.open(html, "")
+    assert page.value("slowReads[0].run === chosen.run && slowReads[0].i === chosen.i")
+    assert page.value("now === chosen.run.requests.queued[chosen.i] && now > 0")
+    assert page.value("!at('chain').hidden")
+
+
+@pytest.mark.native
+def test_a_sentence_says_what_runs_and_how_two_runs_differ() -> None:
+    one = {"experiment": "reads", "drive": "rz58", "name": "PU", "run": 1}
+    one["policies"] = {"update": "pu", "sched": "clook"}
+    other = one | {"name": "AIPU", "policies": {"update": "aipu", "sched": "clook"}}
+    where = "of reads on a model of the drive rz58, in virtual time"
+    assert running([one]) == f"A run {where}, with update=pu, sched=clook."
+    differ = "PU has update=pu and AIPU has update=aipu"
+    assert running([one, other]) == f"Two runs {where}, drawn on one clock: {differ}."
+    assert running([one, one]).endswith(": their policies are the same.")
+
+
+def test_one_clock_is_shown_and_that_of_the_terminal_where_the_pointer_rests(
+    page: Page, explainers
+) -> None:
     start_ns = explainers[1][0].kept.recording.start_ns
     page.key("n")
-    said = page.value("at('now').textContent")
-    found = re.fullmatch(r"([\d.]+) s \(([\d.]+) s of the machine's clock\)", said)
-    own, machine = map(float, found.groups())
+    own = float(re.fullmatch(r"([\d.]+) s of \d+ s", page.value("at('now').textContent"))[1])
+    title = page.value("at('now').title")
+    machine = float(re.fullmatch(r"the machine's clock, .*: ([\d.]+) s", title)[1])
     assert machine - own == pytest.approx(start_ns / 1e9, abs=2e-6)
 
 

@@ -22,6 +22,27 @@ def title(scenes: list[dict]) -> str:
     return f"{first['experiment']}{''.join(f', {name}' for name in also)}: {arms}"
 
 
+def in_words(policies: dict[str, str]) -> str:
+    """Policies as they are typed."""
+    return ", ".join(f"{kind}={name}" for kind, name in policies.items())
+
+
+def running(scenes: list[dict]) -> str:
+    """A sentence that says what runs, and in which policies two runs differ."""
+    first, *others = scenes
+    on = f"on a model of the drive {first['drive']}, in virtual time"
+    if not others:
+        return f"A run of {first['experiment']} {on}, with {in_words(first['policies'])}."
+    [second] = others
+    differ = [kind for kind, name in first["policies"].items() if second["policies"][kind] != name]
+    arms = [
+        f"{one['name']} has {in_words({kind: one['policies'][kind] for kind in differ})}"
+        for one in scenes
+    ]
+    how = " and ".join(arms) if differ else "their policies are the same"
+    return f"Two runs of {first['experiment']} {on}, drawn on one clock: {how}."
+
+
 def colours(of_runs: tuple[str, ...]) -> str:
     """The runs' colours, as theatre.js asks for them."""
     return " ".join(f"--run{n}: {colour};" for n, colour in enumerate(of_runs))
@@ -40,6 +61,7 @@ def staged(scenes: list[dict]) -> str:
     data = json.dumps(runs, separators=(",", ":")).replace("</", "<\\/")
     return Template((HERE / "theatre.html").read_text()).substitute(
         title=escape(title(scenes)),
+        running=escape(running(scenes)),
         head=head(title(scenes), style(), SCRIPT),
         stage=(HERE / "stage.html").read_text(),
         scenes=data,

@@ -797,11 +797,11 @@ function drawStage(stage) {
   ages.sort((a, b) => b - a);
   drawBars(stage.dirty, ages, mostDirty, () => css("--dirty"), "dirty");
   const reads = waiting.filter((i) => !r.write[i]).length;
-  stage.said.platter = (run.platter.rotation_ns ? "cylinder " + Math.round(arm.cylinder) + " of " +
+  stage.said.platter = "The drive: " + (run.platter.rotation_ns ? "cylinder " + Math.round(arm.cylinder) + " of " +
     run.platter.cylinders + ", " : "") + arm.doing + "; " + many(withDriveAt(run, now), "request") + " with the drive";
-  stage.said.queue = many(waiting.length, "request") + " queued" + (waiting.length ? " (" + many(reads, "read") +
+  stage.said.queue = "The queue: " + many(waiting.length, "request") + " queued" + (waiting.length ? " (" + many(reads, "read") +
     "), the oldest for " + seconds(oldest, 3) : "") + ", in the order of dispatch";
-  stage.said.dirty = many(ages.length, "dirty block") + (ages.length ? ", the oldest for " + seconds(ages[0], 1) : "");
+  stage.said.dirty = "Delayed writes: " + many(ages.length, "dirty block") + (ages.length ? ", the oldest for " + seconds(ages[0], 1) : "");
   const all = processesAt(run, now).map(({request, wrote}, p) => ({who: run.processes[p], request, wrote}));
   const readers = all.filter(({request}) => request >= 0).map(({who, request}) =>
     who + " waits for a read, for " + seconds(now - r.queued[request]) + " so far");
@@ -834,8 +834,9 @@ function drawAll() {
   stages.forEach(drawStage);
   markDifferences();
   const starts = new Set(runs.map((run) => run.start_ns));
-  at("now").textContent = seconds(now, 6) +
-    (starts.size === 1 && runs[0].experiment ? " (" + seconds(runs[0].start_ns + now, 6) + " of the machine's clock)" : "");
+  at("now").textContent = seconds(now, 6) + " of " + seconds(length, 0);
+  at("now").title = starts.size === 1 && runs[0].experiment
+    ? "the machine's clock, as in the terminal: " + seconds(runs[0].start_ns + now, 6) : "";
   const lanes = at("lanes");
   lanes.setAttribute("aria-valuenow", (now / S).toFixed(6));
   lanes.setAttribute("aria-valuetext", seconds(now));
@@ -1139,6 +1140,7 @@ async function begin(scenes) {
   at("loading").remove();
   recall();
   listen();
+  if (!location.hash) slow(1);
   drawAll();
   document.documentElement.dataset.ready = "yes";
 }
