@@ -85,7 +85,6 @@ static void boot(void *)
     prefetch_init();
     ext2_init();
     updated_init();
-    check_tables();
     args_check(); /* before anything is written */
     begin_evenly();
     kthread("updated", update_daemon, NULL);
@@ -126,6 +125,8 @@ static void start_first(u64 dtb_phys)
     irq_init();
     irq_hart_init();
     virtio_blk_probe();
+    check_tables(); /* before time begins: it takes no time of a run */
+    registry_check();
     clock_init();
     clock_hart_init();
     registry_init();

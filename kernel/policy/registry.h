@@ -32,6 +32,7 @@ struct policy_owner {
 void policy_switch(const struct policy *to);
 
 /* Read the section, check the tables. Before any layer asks for a policy. */
+void registry_check(void); /* no two policies of a kind have one name */
 void registry_init(void);
 
 /* The layer owns this kind; it gets at once the policy named by the boot
