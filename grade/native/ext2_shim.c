@@ -455,6 +455,14 @@ u64 shim_unflushed(const struct disk *d)
     return shim_of((struct disk *)d)->unflushed;
 }
 
+static void copy_sectors(u8 *to, const u8 *from, u32 sectors)
+{
+    for (u32 i = 0; i < shim.block_bytes / SECTOR_BYTES; i++)
+        if (sectors >> i & 1)
+            memcpy(to + i * SECTOR_BYTES, from + i * SECTOR_BYTES,
+                   SECTOR_BYTES);
+}
+
 static void save(const u8 *data, u64 bytes, const char *image)
 {
     FILE *f = fopen(image, "wb");
@@ -467,7 +475,7 @@ void shim_save(struct disk *d, const char *image)
     save(shim_of(d)->now, shim_of(d)->bytes, image);
 }
 
-void shim_save_prefix(struct disk *d, const char *image, u64 n)
+void shim_save_prefix(struct disk *d, const char *image, u64 n, u32 sectors)
 {
     struct shim_disk *s = shim_of(d);
     u8 *copy = malloc(s->bytes);
@@ -476,6 +484,9 @@ void shim_save_prefix(struct disk *d, const char *image, u64 n)
         if (writes[i].disk == d)
             memcpy(copy + writes[i].blkno * shim.block_bytes, writes[i].data,
                    shim.block_bytes);
+    if (sectors && writes[n].disk == d)
+        copy_sectors(copy + writes[n].blkno * shim.block_bytes, writes[n].data,
+                     sectors);
     save(copy, s->bytes, image);
     free(copy);
 }
@@ -885,14 +896,6 @@ struct cut {
 };
 
 #define ALL_SECTORS UINT32_MAX
-
-static void copy_sectors(u8 *to, const u8 *from, u32 sectors)
-{
-    for (u32 i = 0; i < shim.block_bytes / SECTOR_BYTES; i++)
-        if (sectors >> i & 1)
-            memcpy(to + i * SECTOR_BYTES, from + i * SECTOR_BYTES,
-                   SECTOR_BYTES);
-}
 
 /* None, all, the first ones, or any. */
 static u32 some_sectors(void)

@@ -49,8 +49,9 @@ void shim_forget(struct disk *);
 /* Put other contents into it; its old ones are freed, its buffers forgotten. */
 void shim_insert(struct disk *, u8 *data, u64 bytes);
 void shim_save(struct disk *, const char *image);
-/* The image after the first n writes of the log. */
-void shim_save_prefix(struct disk *, const char *image, u64 n);
+/* The image after the first n writes of the log, and these sectors (a bit each)
+ * of the next one. */
+void shim_save_prefix(struct disk *, const char *image, u64 n, u32 sectors);
 u64 shim_log_length(void);
 u64 shim_writes_waited(void);            /* bwrites so far */
 u64 shim_flushes(void);                  /* that succeeded so far */

@@ -42,14 +42,28 @@ static int cmd_random(char **w)
     return 0;
 }
 
-/* cuts N DIR: images DIR/cut.K after the first K writes, for N Ks */
+/* So many of the first sectors of a block as the lowest bits say, at least 1.
+ */
+static u32 first_of(u32 random)
+{
+    return (2U << random % 8) - 1;
+}
+
+/* cuts N DIR: images DIR/cut.K after the first K writes, for N Ks; and
+ * DIR/torn.K of each K whose next write can be torn, after some of its sectors
+ */
 static int cmd_cuts(char **w)
 {
     char name[PATH_BYTES];
     for (u64 i = 0; i < command_number(w[1]); i++) {
         u64 k = shim_random(shim_log_length() + 1);
         snprintf(name, sizeof(name), "%s/cut.%lu", w[2], k);
-        shim_save_prefix(disk0, name, k);
+        shim_save_prefix(disk0, name, k, 0);
+        u32 sectors = k < shim_log_length() ? shim_random(UINT32_MAX) : 0;
+        snprintf(name, sizeof(name), "%s/torn.%lu", w[2], k);
+        if (sectors)
+            shim_save_prefix(disk0, name, k,
+                             i % 2 ? sectors : first_of(sectors));
     }
     return 0;
 }

@@ -7,11 +7,11 @@ from random import Random
 import pytest
 
 from grade.labs.crash import cuts
-from grade.labs.crash.cuts import Cut, Disk, each_cut
+from grade.labs.crash.cuts import SECTOR, Cut, Disk, each_cut
 from grade.scoring import ontwin, tree
 from grade.scoring.grading import BUDGET_S
 from grade.scoring.lab import named
-from grade.scoring.scenario import BLOCK_BYTES, Run
+from grade.scoring.scenario import BLOCK_BYTES, Request, Run
 from grade.scoring.workbench import Workbench
 from grade.twin import engine
 
@@ -66,6 +66,32 @@ def test_a_disk_of_the_same_bytes_is_repaired_and_read_once(
         each_cut(run, 0, 10, read)
     assert found[0] == found[1] and found[0][0][0] is None and found[0][-1][0] == b"x" * 9
     assert 10 < len(asked) == len(cuts.known()) <= len(found[0])
+
+
+def test_a_write_is_torn_after_the_first_and_before_the_last_sector_that_it_changes() -> None:
+    old, new = b"o" * SECTOR, b"n" * SECTOR
+    disk = Disk(old * 16)
+    request = Request(0, 0, 0, write=True, queued_ns=0, issued_ns=0, completed_ns=0)
+
+    def left_by(data: bytes) -> list[bytes]:
+        write = cuts.Write(4 * SECTOR, data, request)
+        return [bytes(disk.data[4 * SECTOR : 12 * SECTOR]) for _ in cuts.torn(disk, write)]
+
+    assert left_by(old + new + old + new + new + old * 3) == [
+        old + new + old * 6,
+        old + new + old + new + old * 4,
+    ]
+    assert left_by(old + new + old + new + old * 4) == [old + new + old * 6]
+    assert left_by(old + new + old * 6) == [] == left_by(old * 8)
+    assert disk.data == old * 16 and disk.hash() == Disk(old * 16).hash()
+
+
+def test_the_power_is_cut_within_a_write_too(run: Run) -> None:
+    seen: list[tuple[int, int]] = []
+    each_cut(run, 0, 10, lambda cut: seen.append((cut.writes, cut.torn)))
+    assert any(sectors for _, sectors in seen)
+    assert len(seen) == len(set(seen)) and seen == sorted(seen)
+    assert {count for count, _ in seen} == set(range(1, len(cuts.writes(run)) + 1))
 
 
 def test_disks_have_the_same_hash_if_they_have_the_same_bytes() -> None:

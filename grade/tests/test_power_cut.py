@@ -8,6 +8,7 @@ import random
 import re
 import shlex
 import struct
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -117,14 +118,26 @@ def entries(log: Path) -> list[tuple[int, bytes] | None]:
 
 def cut(before: bytes, log: list[tuple[int, bytes] | None], n: int, rng: random.Random) -> bytes:
     """The disk when the power goes after n entries: all writes before the last flush are on the
-    platters, and any of those since.
+    platters, and of those since any, whole or in part.
     """
     flushed = max((i for i in range(n) if log[i] is None), default=0)
     disk = bytearray(before)
     for i, write in enumerate(log[:n]):
-        if write and (i < flushed or rng.random() < 0.5):
-            disk[write[0] : write[0] + len(write[1])] = write[1]
+        if write:
+            count = len(write[1]) // SECTOR
+            for sector in range(count) if i < flushed else written(count, rng):
+                at = sector * SECTOR
+                disk[write[0] + at : write[0] + at + SECTOR] = write[1][at : at + SECTOR]
     return bytes(disk)
+
+
+def written(count: int, rng: random.Random) -> list[int]:
+    """Which sectors of a write of so many are on the platters: none, all, the first ones, as a
+    drive writes in ascending order, or any, as one may begin anywhere on a track.
+    """
+    ways = [[], range(count), range(rng.randrange(count + 1))]
+    ways.append([sector for sector in range(count) if rng.random() < 0.5])
+    return list(rng.choice(ways))
 
 
 def names(path: Path, folder: str) -> set[int]:
@@ -164,7 +177,7 @@ def test_mail_survives_a_power_cut_of_a_drive_with_a_volatile_cache(
     assert arrived > CUTS
 
 
-# ---- what flushes cost ----
+# ---- what flushes and careful renames cost ----
 
 PAGE = ROOT / "grade/book/pages/inside/ext2.md"
 MAILED = 60  # messages, by the page's command
@@ -174,16 +187,27 @@ SIZES = (1500, 6000, 12000)  # of a message, in bytes
 PADS = ("", "dd if=/bin/sh of=/pad bs=4k count=3; ")  # what the page has made first
 
 
+def page_command(part: str) -> dict[str, str]:
+    """ARGS and DO of the page's `make run` with this part."""
+    lines = PAGE.read_text().splitlines()
+    line = next(line for line in lines if line.startswith("make run ") and part in line)
+    return dict(word.split("=", 1) for word in shlex.split(line)[2:])
+
+
+def uptimes(args: str, commands: str, folder: Path) -> list[float]:
+    """What `uptime` printed, in seconds."""
+    console = run_rc(virtual.config(args, commands, 64, "128M", folder)).console
+    return [float(s) for s in re.findall(r"up 00:00:(\d+\.\d+)", console)]
+
+
 def ms_for_each(volatile: int, size: int, pad: str, folder: Path) -> float:
     """What the page's command takes for a message in virtual time."""
-    line = next(x for x in PAGE.read_text().splitlines() if x.startswith("make run "))
-    given = dict(word.split("=", 1) for word in shlex.split(line)[2:])
+    given = page_command("drive_volatile=1")
     args = given["ARGS"].replace("drive_volatile=1", f"drive_volatile={volatile}")
     assert PADS[1].strip() in PAGE.read_text()
     commands = pad + given["DO"].replace("head -c 6000", f"head -c {size}")
     folder.mkdir()
-    console = run_rc(virtual.config(args, commands, 64, "128M", folder)).console
-    began, ended = (float(s) for s in re.findall(r"up 00:00:(\d+\.\d+)", console))
+    began, ended = uptimes(args, commands, folder)
     return (ended - began) / MAILED * 1000
 
 
@@ -215,3 +239,11 @@ def test_the_documents_say_what_flushes_cost(tmp_path: Path) -> None:
             expect_in(text, f"it takes {min(with_):.1f} to {max(with_):.1f} ms, {shares[0]} more")
     expect_in((ROOT / "ARCHITECTURE.md").read_text(), f"takes {shares[0]} longer")
     expect_in(text, f"the three sizes take {shares[1]} more")
+
+
+def test_the_page_says_what_a_rename_costs_whose_names_lie_in_two_sectors(tmp_path: Path) -> None:
+    given = page_command("mv $n$i")
+    at = uptimes(given["ARGS"], given["DO"], tmp_path)
+    near, far = ((b - a) * 1000 / 10 for a, b in pairwise(at))  # ten of each
+    says = f"takes {near:.1f} ms of virtual time, and {far:.1f} ms if it lies in another one"
+    expect_in(PAGE.read_text(), says)

@@ -1,7 +1,9 @@
-"""The disk as a power cut would have left it, after each write that it did.
+"""The disk as a power cut would have left it, after each write that it did and in the midst of it.
 
 QEMU keeps the writes of the data disk in their order. So for every n the disk can be made as it
-was after the first n writes. e2fsck must be able to repair each of these disks without asking (-p),
+was after the first n writes. A drive writes the sectors of a command one after the other, each
+whole or not at all; so the next write may be torn, which leaves the first of its sectors new and
+the others old. e2fsck must be able to repair each of these disks without asking (-p),
 and the files must then be what a program may expect. A disk of the same bytes comes again in
 another test of the same run, and in the runs of other solutions: it is repaired and read once.
 
@@ -136,18 +138,27 @@ class Cut:
     until_ns: int  # when the next write was done: until then the disk was so
     repaired: Repaired
     known: Known
+    torn: int = 0  # so many sectors of the next write are there, too
 
     @property
     def said(self) -> str:
         """What e2fsck printed when it repaired the disk."""
         return self.known.said
 
+    @property
+    def place(self) -> str:
+        """After which write the power went."""
+        after = f"write {self.writes}"
+        if not self.torn:
+            return after
+        return f"{after} and the first {self.torn * SECTOR} bytes of the next one"
+
     def expect(self, condition: bool, expected: str, came: str) -> None:
         """Raise Wrong, with the moment of the cut, unless the condition holds."""
         self.run.expect(
             condition,
             expected,
-            f"after write {self.writes} of the data disk: {came}",
+            f"after {self.place} of the data disk: {came}",
             self.last,
             "completed",
         )
@@ -245,19 +256,42 @@ def expect_clean(run: Run) -> None:
     expect(status == 0, wanted, f"e2fsck says: {said[:300]}")
 
 
+def tears(disk: Disk, write: Write) -> list[int]:
+    """After how many of its sectors to tear a write to the disk: after the first one that it
+    changes, and after the last but one. None if it changes fewer than two."""
+    starts = range(0, len(write.data), SECTOR)
+    old = disk.data[write.at : write.at + len(write.data)]
+    changed = [
+        at // SECTOR for at in starts if old[at : at + SECTOR] != write.data[at : at + SECTOR]
+    ]
+    return sorted({changed[0] + 1, changed[-2] + 1}) if len(changed) > 1 else []
+
+
+def torn(disk: Disk, write: Write) -> Iterator[int]:
+    """Tear a write to the disk in each of these ways, then take it back."""
+    old = bytes(disk.data[write.at : write.at + len(write.data)])
+    for sectors in tears(disk, write):
+        disk.write(write.at, write.data[: sectors * SECTOR])
+        yield sectors
+        disk.write(write.at, old)
+
+
 def each_cut(run: Run, start_ns: int, least: int, check: Check) -> None:
-    """Cut the power after each write that ends the disk's state at or after start_ns; repair the
-    disk, and check it. There must be at least `least` writes.
+    """Cut the power after each write that ends the disk's state at or after start_ns, and in the
+    midst of the next one; repair the disk, and check it. There must be at least `least` writes.
     """
     disk = Disk((run.folder / "data.img").read_bytes())
     path = run.folder / "cut.img"
     done = writes(run)
-    ends_ns = [write.done_ns for write in done[1:]] + [FOR_EVER]
-    for count, (write, until_ns) in enumerate(zip(done, ends_ns, strict=True), 1):
+    nexts: list[Write | None] = [*done[1:], None]
+    for count, (write, then) in enumerate(zip(done, nexts, strict=True), 1):
         disk.write(write.at, write.data)
-        if until_ns >= start_ns:
+        until_ns = then.done_ns if then else FOR_EVER
+        if until_ns < start_ns:
+            continue
+        for sectors in (0, *(torn(disk, then) if then else ())):
             left = Repaired(disk, path)
-            cut = Cut(run, count, write.request, until_ns, left, left.known())
+            cut = Cut(run, count, write.request, until_ns, left, left.known(), sectors)
             expect_repaired(cut)
             check(cut)
     expect(len(done) >= least, f"at least {least} writes of the data disk", f"{len(done)}")
