@@ -88,17 +88,18 @@ ENTRY = struct.Struct("<QQQQ")  # sector, sectors, flags, bytes of data
 FLUSH = 1
 MESSAGES = 12
 MESSAGE = bytes(i % 249 for i in range(6000))
-CUTS = 40
+CUTS = 150
+LONG = "a-name-of-which-few-are-in-a-sector-" * 3  # so that entries lie across two
 
 
 def mail() -> str:
     """Messages arrive, as in a mail directory: written, fsynced, renamed; old ones are removed."""
     lines = ["mkdir /mail", "mkdir /mail/tmp", "mkdir /mail/new"]
     for i in range(MESSAGES):
-        lines.append(f"dd if=/msg of=/mail/tmp/{i} bs=16k conv=fsync 2> /dev/null")
-        lines.append(f"mv /mail/tmp/{i} /mail/new/{i}")
+        lines.append(f"dd if=/msg of=/mail/tmp/{LONG}{i} bs=16k conv=fsync 2> /dev/null")
+        lines.append(f"mv /mail/tmp/{LONG}{i} /mail/new/{LONG}{i}")
         if i >= MESSAGES // 2:
-            lines.append(f"rm /mail/new/{i - MESSAGES // 2}")
+            lines.append(f"rm /mail/new/{LONG}{i - MESSAGES // 2}")
     return "\n".join([*lines, "echo finished .", "poweroff"])
 
 
@@ -144,7 +145,8 @@ def names(path: Path, folder: str) -> set[int]:
     """The messages in a folder of the disk."""
     lines = image.debugfs(path, f"ls -p {folder}").splitlines()
     rows = [line.split("/") for line in lines if line.count("/") > 5]
-    return {int(row[5]) for row in rows if row[1] != "0" and row[5].isdigit()}
+    found = [row[5].removeprefix(LONG) for row in rows if row[1] != "0"]
+    return {int(name) for name in found if name.isdigit()}
 
 
 def test_mail_survives_a_power_cut_of_a_drive_with_a_volatile_cache(
@@ -170,7 +172,7 @@ def test_mail_survives_a_power_cut_of_a_drive_with_a_volatile_cache(
         last = max(new | names(path, "/mail/tmp") | {0})
         for i in range(last):
             if i in new:
-                assert image.read(path, f"/mail/new/{i}") == MESSAGE, f"cut {n}: {i}"
+                assert image.read(path, f"/mail/new/{LONG}{i}") == MESSAGE, f"cut {n}: {i}"
             else:
                 assert i <= last - MESSAGES // 2, f"cut {n}: {i} of {last}"
         arrived += last
