@@ -61,10 +61,13 @@ RUN_FOLDER := $(if $(filter command,$(origin RUN)),$(value RUN))
 override RUN := $(PYTHON) -m grade.host.snapshot -m
 override RUN_WITHOUT_TWIN := $(PYTHON) -m grade.host.snapshot --without-twin -m
 
-# The goal twin, on hosts for which grade/twin/switch.S is written (HOSTS in engine.py).
-TWIN := $(if $(filter x86_64,$(shell uname -m)),twin)
+# The goal twin, on processors for which there is a grade/twin/switch_PROCESSOR.S. The compiler
+# names the one that it compiles for; before it is installed, the host's counts.
+HOST := $(or $(firstword $(subst -, ,$(shell $(HOSTCC) -dumpmachine 2>/dev/null))),$(shell uname -m))
+TWIN_HOSTS := $(patsubst grade/twin/switch_%.S,%,$(wildcard grade/twin/switch_*.S))
+TWIN := $(if $(filter $(HOST),$(TWIN_HOSTS)),twin)
 $(if $(TWIN),,$(if $(filter twin twin-costs sweep trace matrix tune,$(MAKECMDGOALS))$(filter twin,$(value ENGINE)),$(error \
-    the twin runs on x86_64 only, and this host is $(shell uname -m))))
+    the twin runs on $(TWIN_HOSTS) only, and this host is $(HOST); the other goals use QEMU)))
 
 # What the tests of `make live` need, where the compiler for it is installed. It takes as long to
 # make as all else, so it is kept up to date only where it has been made, and FULL=1 makes it.
@@ -256,8 +259,8 @@ GUEST := $(addprefix build/guest/,init bench true)
 # ---- programs of the host ----
 
 HCFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -I. $(CFLAGS_EXTRA)
-NATIVE_CFLAGS := $(HCFLAGS) -O1 -fno-omit-frame-pointer \
-    -Wno-missing-field-initializers \
+PLAIN_CFLAGS := $(HCFLAGS) -Wno-missing-field-initializers
+NATIVE_CFLAGS := $(PLAIN_CFLAGS) -O1 -fno-omit-frame-pointer \
     -fsanitize=address,undefined -fno-sanitize-recover=all
 MKFS := build/mkfs/mkfs
 HOSTSRC := $(sort $(wildcard mkfs/*.c grade/native/*.c grade/native/*/*.c))
@@ -310,6 +313,7 @@ $(eval $(call command_file,build/image.command,$(FS_MB) $(UPROG)))
 $(eval $(call command_file,build/host.command,$(HOSTCC) $(HCFLAGS)))
 $(eval $(call command_file,build/mkfs.command,$(HOSTCC) $(MKFS_OBJ)))
 $(eval $(call command_file,build/native.command,$(HOSTCC) $(NATIVE_CFLAGS)))
+$(eval $(call command_file,build/plain.command,$(HOSTCC) $(PLAIN_CFLAGS)))
 
 $(KOBJ): $(K)/kernel.command
 $(K)/kernel/%.o: kernel/%.c
@@ -393,7 +397,7 @@ build/mkfs/%.o: mkfs/%.c
 $(MKFS): $(MKFS_OBJ) build/mkfs.command
 	$(call run,LD,$(HOSTCC) $(HCFLAGS) -o $@ $(MKFS_OBJ))
 
-# Kernel code that runs on the host, under ASan and UBSan. Each program
+# Kernel code that runs on the host, in tests under ASan and UBSan. Each program
 # grade/native/NAME_test.c or NAME_tool.c names its other sources in a line "link:".
 # Those of them that are in grade/native may name more. A folder stands for all
 # sources in it.
@@ -404,32 +408,43 @@ links = $(foreach s,$(patsubst $(1):%,%,$(filter $(1):%,$(LINKS))),$(if \
     $(filter %.c,$(s)),$(s),$(wildcard $(s)/*.c $(s)/*/*.c)))
 native_sources = $(sort $(foreach s,$(call links,grade/native/$(1).c),$(s) \
     $(if $(filter grade/native/%,$(s)),$(call links,$(s)))))
-native_objects = $(patsubst %.c,build/native/%.o,grade/native/$(1).c \
-    $(call native_sources,$(1)))
+# Without sanitizers: what commands start, and not tests alone. A sanitizer needs terabytes of
+# addresses, which `ulimit -v` refuses.
+PLAIN := drive_parts_tool drive_replay_tool $(notdir $(GRADING))
+# $(1) the program's name, $(2) the folder of its objects, $(3) where its flags are
 define native_program
-build/native/$(1): $(call native_objects,$(1)) grade/native/$(1).c
-	$$(call run,LD,$$(HOSTCC) $$(NATIVE_CFLAGS) -o $$@ $$(filter %.o,$$^))
+build/native/$(1): $(patsubst %.c,build/$(2)/%.o,grade/native/$(1).c \
+    $(call native_sources,$(1))) grade/native/$(1).c
+	$$(call run,LD,$$(HOSTCC) $$($(3)) -o $$@ $$(filter %.o,$$^))
 endef
-$(foreach n,$(notdir $(NATIVE)),$(eval $(call native_program,$(n))))
+$(foreach n,$(filter-out $(PLAIN),$(notdir $(NATIVE))),$(eval $(call native_program,$(n),native,NATIVE_CFLAGS)))
+$(foreach n,$(PLAIN),$(eval $(call native_program,$(n),plain,PLAIN_CFLAGS)))
 native: $(NATIVE)
 
 build/native/%.o: %.c build/native.command
 	@mkdir -p $(@D)
 	$(call run,CC,$(HOSTCC) $(NATIVE_CFLAGS) -MMD -MP -c -o $@ $<)
 
+build/plain/%.o: %.c build/plain.command
+	@mkdir -p $(@D)
+	$(call run,CC,$(HOSTCC) $(PLAIN_CFLAGS) -MMD -MP -c -o $@ $<)
+
 # The twin: the kernel and the programs, compiled for the host (grade/twin/host.c). Its
 # processor's header comes before the kernel's; all other sources are the same but for those
 # that speak to the hardware.
+# fork moves the addresses on a stack: so they are not signed. No library has atomics' functions.
+TWIN_CC_aarch64 := -mbranch-protection=none -mno-outline-atomics
 TWIN_CC := $(HOSTCC) -Igrade/twin/shadow $(HCFLAGS) -Wno-missing-field-initializers \
-    -funsigned-char -fno-common
-TWIN_KERNEL_CC := $(TWIN_CC) -no-pie -fno-pie -fno-toplevel-reorder
+    -funsigned-char -fno-common -ffp-contract=off $(TWIN_CC_$(HOST))
+# Hidden: a preloaded library that calls strlen means the C library's.
+TWIN_KERNEL_CC := $(TWIN_CC) -no-pie -fno-pie -fno-toplevel-reorder -fvisibility=hidden
 TWIN_LINK := $(TWIN_KERNEL_CC) -Wl,--defsym=kernel_end=0x80200000 $(addprefix \
     -Wl$(comma)--wrap=queue_,at_or_after before circular oldest approach)
 TWIN_PROGRAM_CC := $(TWIN_CC) -fPIE -ffreestanding -fno-stack-protector \
     -D_LIBC_LIMITS_H_ -Wl,--build-id=none
 TWIN_HARDWARE := $(addprefix kernel/,machine/clock.c machine/cpu.c machine/fdt.c machine/irq.c \
     machine/panic.c machine/power.c machine/uart.c machine/ubsan.c driver/virtio_blk.c proc/vm.c)
-TWIN_HOST := $(filter-out grade/twin/call.c,$(wildcard grade/twin/*.c)) $(wildcard grade/twin/*.S)
+TWIN_HOST := $(filter-out grade/twin/call.c,$(wildcard grade/twin/*.c)) grade/twin/switch_$(HOST).S
 TWIN_SRC := $(filter-out $(TWIN_HARDWARE),$(filter %.c,$(KSRC))) $(TWIN_HOST)
 TWIN_OBJ := $(patsubst %,build/twin/%.o,$(basename $(TWIN_SRC)))
 TWIN_LIB := $(patsubst %.c,build/twin/%.o,grade/twin/call.c $(filter-out user/lib/syscall.c \
@@ -444,10 +459,10 @@ $(eval $(call command_file,build/twin/link.command,$(TWIN_LINK) $(TWIN_OBJ)))
 twin: all build/native/drive_replay_tool build/twin/twin $(TWIN_PROGRAMS) $(ASKED:%=build/twin/bin/%)
 
 $(TWIN_OBJ): build/twin/kernel.command
-$(filter-out build/twin/grade/twin/switch.o,$(TWIN_OBJ)): build/twin/%.o: %.c
+$(filter-out build/twin/grade/twin/switch_%,$(TWIN_OBJ)): build/twin/%.o: %.c
 	@mkdir -p $(@D)
 	$(call run,CC,$(TWIN_KERNEL_CC) $(TWIN_RENAMED) -MMD -MP -c -o $@ $<)
-build/twin/grade/twin/switch.o: grade/twin/switch.S
+build/twin/grade/twin/switch_$(HOST).o: grade/twin/switch_$(HOST).S
 	@mkdir -p $(@D)
 	$(call run,CC,$(TWIN_KERNEL_CC) -MMD -MP -c -o $@ $<)
 build/twin/twin: $(TWIN_OBJ) build/twin/link.command
@@ -545,7 +560,7 @@ build/fs.img: $(UPROG) $(MKFS) build/image.command
 
 -include $(wildcard $(K)/kernel/*.d $(K)/kernel/*/*.d $(K)/policies/*/*.d $(K)/drives/*.d $(K)/drives/*/*.d build/user/*.d build/guest/*.d \
     build/user/lib/*.d build/parts/*/*.d build/mkfs/*.d build/native/*/*.d \
-    build/native/*/*/*.d build/native/*/*/*/*.d \
+    build/native/*/*/*.d build/native/*/*/*/*.d build/plain/*/*.d build/plain/*/*/*.d \
     build/programs/*.d build/twin/*/*.d build/twin/*/*/*.d build/twin/*/*/*/*.d \
     build/live/*/*.d build/live/*/*/*.d build/live/*/*/*/*.d)
 

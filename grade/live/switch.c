@@ -1,5 +1,5 @@
 /*
- * Switching stacks in WebAssembly: what grade/twin/switch.S does on x86-64.
+ * Switching stacks in WebAssembly: what grade/twin/switch_*.S does on a host.
  *
  * - run() is where every stack of the kernel begins and where it comes back to
  *   when it is left. It enters one context after the other, until one goes to

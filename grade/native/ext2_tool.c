@@ -212,6 +212,7 @@ static void busy_process(u32 i)
 {
     char a[40], b[40], text[PATH_BYTES];
     struct inode *ip;
+    u32 bytes;
     for (u64 n = 0; n < steps_each; n++) {
         any_path(a);
         any_path(b);
@@ -234,7 +235,8 @@ static void busy_process(u32 i)
             ext2_link(a, b);
             break;
         case 7:
-            command_write_at(a, shim_random(20000), shim_random(9000), i);
+            bytes = shim_random(9000); /* before the place */
+            command_write_at(a, shim_random(20000), bytes, i);
             break;
         case 8:
             ext2_sync();

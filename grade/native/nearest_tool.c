@@ -61,7 +61,9 @@ static void use_cylinder(u32 percent, u32 tracks)
 static double locate(u32 tracks, u64 *sector)
 {
     u64 begin_ns, head = below(tracks);
-    bare_drive_set(&b, 0, head, below(b.disk.sectors), 1 + below(1000));
+    u64 turns = 1 + below(1000),
+        slot = below(b.disk.sectors); /* in this order */
+    bare_drive_set(&b, 0, head, slot, turns);
     *sector = nearest_free(&b.disk, head * b.disk.sectors, &begin_ns);
     if (*sector == NO_SECTOR || b.used[*sector])
         abort();

@@ -117,6 +117,51 @@ def test_what_is_no_pointer_stays_as_it_is_when_a_process_forks(twin) -> None:
 
 
 @pytest.mark.native
+def test_a_program_forks_where_addresses_are_few(twin, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `ulimit -v`, spaces are narrow, as on hosts with 39 bits of address."""
+    script = "for i in 1 2 3; do (x=$i; echo $x) ; done; seq 2000 | sort -r | head -1; uptime\n"
+    wide = twin(script)
+    assert wide.console.startswith("1\n2\n3\n999\n")
+    limit = ("prlimit", f"--as={3 << 30}")
+    plain = engine.command
+    monkeypatch.setattr(engine, "command", lambda *of: [*limit, *plain(*of)])
+    assert twin(script) == wide
+
+
+PRELOADED = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+__attribute__((constructor)) static void tell(void)
+{
+    static void *const called[] = {strlen, strchr, memcpy, fork, exit};
+    Dl_info of;
+    for (unsigned i = 0; i < sizeof called / sizeof *called; i++)
+        fprintf(stderr, "%s\\n", dladdr(called[i], &of) ? of.dli_fname : "none");
+}
+"""
+
+
+@pytest.mark.native
+def test_a_preloaded_library_calls_the_c_librarys_functions(tmp_path: Path) -> None:
+    """The twin has functions of the same names: the kernel's."""
+    source, library = tmp_path / "tell.c", tmp_path / "tell.so"
+    source.write_text(PRELOADED)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    said = subprocess.run(
+        [engine.TWIN], env=os.environ | {"LD_PRELOAD": str(library)}, capture_output=True, text=True
+    ).stderr.splitlines()
+    assert ["libc.so" in line for line in said[:5]] == [True] * 5
+    symbols = subprocess.run(
+        ["readelf", "-W", "--dyn-syms", engine.TWIN], capture_output=True, text=True, check=True
+    ).stdout
+    assert not [line for line in symbols.splitlines() if " FUNC " in line and " UND " not in line]
+
+
+@pytest.mark.native
 def test_a_machine_that_the_twin_cannot_be_is_refused_with_the_reason(tmp_path: Path) -> None:
     disks = (Disk(image.make(tmp_path / "root.img", Content())),)
     assert engine.refusal(Config(disks, lab=True), "iogen") is None

@@ -27,7 +27,7 @@ extern u64 cpu_shift; /* an instruction takes 2^this ns */
 /* Have the kernel take the timer interrupt, as a trap from kernel code. */
 void interrupt_kernel(void);
 
-/* ---- switch.S ---- */
+/* ---- switch_*.S ---- */
 
 /* Go on in user mode where the program made its call, with the result in a0;
  * or begin at the frame's epc, with sp, a0 and a1 and the gate as the third

@@ -9,7 +9,7 @@
  * - The rooms base, measure, policy, disk, cache, ext2, file and syscall are
  *   the kernel's own files, and so are main.c, processes, the scheduler, pages,
  *   locks, text and RAM disks. What stands here in place of the hardware:
- *     hart.c switch.S   registers, traps, switching stacks
+ *     hart.c switch_*.S registers, traps, switching stacks: a file a processor
  *     clock.c           virtual time and its timers
  *     memory.c space.c  the memory of programs
  *     program.c call.c  the programs, and their system calls
@@ -40,6 +40,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -113,6 +114,12 @@ i64 host_move(void *memory, u64 disk, u64 bytes, bool write)
     i64 n = write ? pwrite(memory_file, memory, bytes, disk)
                   : pread(memory_file, memory, bytes, disk);
     return n == (i64)bytes ? 0 : -1;
+}
+
+bool host_limits_addresses(void)
+{
+    struct rlimit most;
+    return !getrlimit(RLIMIT_AS, &most) && most.rlim_cur != RLIM_INFINITY;
 }
 
 /* ---- the beginning ---- */

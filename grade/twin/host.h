@@ -12,6 +12,10 @@ void host_end(int status) __attribute__((noreturn));
 /* Move a disk's data; `disk` counts from MEMORY_PHYS on. 0 or -1. */
 i64 host_move(void *memory, u64 disk, u64 bytes, bool write);
 
+/* True if a process may have so many bytes of addresses only (ulimit -v).
+ * space.c asks it, and so no browser has it. */
+bool host_limits_addresses(void);
+
 extern struct trace_ring *trace_ring; /* NULL until the kernel has one */
 
 #endif

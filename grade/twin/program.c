@@ -1,5 +1,9 @@
 /* The host's copies of programs (program.h). Executable and Linkable Format
- * (System V gABI); one kind of relocation, as -static-pie makes them. */
+ * (System V gABI); one kind of relocation, as -static-pie makes them.
+ *
+ * The host's pages may be larger than the kernel's. The linker lays no two
+ * segments into one page of the largest that the processor has. */
+#define _GNU_SOURCE
 #include "grade/twin/program.h"
 
 #include <elf.h>
@@ -12,7 +16,11 @@
 #include "kernel/machine/panic.h"
 
 #define PROGRAMS 128
-#define RELATIVE 8 /* R_X86_64_RELATIVE: the base plus the addend */
+#ifdef __aarch64__ /* the base plus the addend */
+#define RELATIVE R_AARCH64_RELATIVE
+#else
+#define RELATIVE R_X86_64_RELATIVE
+#endif
 
 const char *programs_folder;
 
@@ -99,28 +107,24 @@ const struct program *program_named(const char *name)
 static void map(u64 at, u64 bytes, int access, int flags, int fd, u64 offset)
 {
     void *want = (void *)at;
-    if (mmap(want, bytes, access, MAP_PRIVATE | MAP_FIXED | flags, fd,
-             offset) != want)
-        panic("twin: no memory for a program");
+    if (mmap(want, bytes, access, MAP_PRIVATE | flags, fd, offset) != want)
+        panic("twin: no memory for a program: raise `ulimit -v`, or ask for "
+              "fewer "
+              "processes");
 }
 
-void program_map(const struct program *p, u64 base)
+void program_map(const struct program *p, u64 base, u64 bytes)
 {
     const Elf64_Phdr *s;
-    map(base, SPACE_BYTES, PROT_READ | PROT_WRITE,
-        MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    map(base, bytes, PROT_READ | PROT_WRITE,
+        MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     for (u32 i = 0; (s = segment(p, i)); i++) {
-        u64 skip = s->p_vaddr % PAGE_SIZE;
+        u64 skip = s->p_vaddr % sysconf(_SC_PAGESIZE);
         if (s->p_type == PT_LOAD && !(s->p_flags & PF_W))
             map(base + s->p_vaddr - skip, s->p_filesz + skip,
-                PROT_READ | (s->p_flags & PF_X ? PROT_EXEC : 0), MAP_POPULATE,
-                p->file->fd, s->p_offset - skip);
+                PROT_READ | (s->p_flags & PF_X ? PROT_EXEC : 0),
+                MAP_FIXED | MAP_POPULATE, p->file->fd, s->p_offset - skip);
     }
-}
-
-void program_unmap(u64 base)
-{
-    munmap((void *)base, SPACE_BYTES);
 }
 
 void program_fill(const struct program *p, u64 base)

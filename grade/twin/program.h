@@ -10,8 +10,6 @@
 
 #include "kernel/base/types.h"
 
-#define SPACE_BYTES (1UL << 32) /* of host addresses from a base on */
-
 /* Offsets are from the base on. */
 struct program {
     char name[16];
@@ -25,9 +23,9 @@ extern const char *programs_folder;
 /* The program of this name; panics, saying where, if there is none. */
 const struct program *program_named(const char *name);
 
-/* Map the constant parts, and zeros everywhere else up to SPACE_BYTES. */
-void program_map(const struct program *, u64 base);
-void program_unmap(u64 base);
+/* Map the constant parts, and zeros everywhere else in [base, base + bytes),
+ * where nothing is mapped. */
+void program_map(const struct program *, u64 base, u64 bytes);
 
 /* Give the data the values with which a program begins. */
 void program_fill(const struct program *, u64 base);

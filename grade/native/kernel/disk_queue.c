@@ -769,7 +769,8 @@ static struct io *queued_io(void)
 
 static void submit_twice(void)
 {
-    disk_submit(disk_get(0), queued_io());
+    struct io *io = queued_io(); /* before there is a disk to get */
+    disk_submit(disk_get(0), io);
 }
 
 static void offer_queued(void)
