@@ -179,8 +179,21 @@ def test_a_trace_that_fits_is_replayed_and_one_that_is_just_too_large_is_refused
         (([], []), "there are no requests"),
         (([[0], [1, 2]], [0]), r"time_ns: its parts have different lengths: must be \(requests,\)"),
         (([[0]], [0]), r"time_ns: shape \(1, 1\): must be \(requests,\)"),
+        ((np.array([-1], "f2"), [0]), r"time_ns: -1\.0: must be whole numbers, 0 to 2\^62"),
+        ((np.array([np.inf], "f2"), [0]), "time_ns: inf: must be whole numbers"),
+        (([0], [2.0**62]), "offset: 4.6.*: must be whole numbers"),
+        (([0], np.array([1 << 63], "u8")), "offset: 9223372036854775808: must be whole numbers"),
+        (([True], [0]), "time_ns: bool: must be whole numbers"),
+        (([0], [0], True), "bytes: bool: must be whole numbers"),
+        (([0], [1j]), "offset: complex128: must be whole numbers"),
+        (([0], [None]), "offset: object: must be whole numbers"),
+        ((np.array(["2020"], "M8[ns]"), [0]), r"time_ns: datetime64\[ns\]: must be whole"),
+        ((np.array([5], "m8[ns]"), [0]), r"time_ns: timedelta64\[ns\]: must be whole"),
+        ((np.ma.array([0], mask=[1]), [0]), "time_ns: values are masked: leave these rows away"),
+        (([0], [np.ma.masked]), "offset: values are masked: leave these rows away"),
     ],
 )
+@pytest.mark.filterwarnings("error")
 def test_wrong_requests_are_refused(given: tuple, why: str) -> None:
     with pytest.raises(sluice.BadReplay, match=why):
         sluice.requests(*given)
@@ -254,6 +267,27 @@ def test_what_is_not_given_is_what_the_docstring_says(table) -> None:
 def test_a_wrong_argument_of_fit_is_refused(table, given: dict, why: str) -> None:
     with pytest.raises(sluice.BadReplay, match=why):
         sluice.fit(**{"requests": table, "room": 1 << 30} | given)
+
+
+@pytest.mark.native
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "g", "u1", "i1", "u8", "i8", ">i8", ">f8"])
+def test_a_column_may_be_of_any_type_of_number(dtype: str) -> None:
+    """And strided, read-only, or masked without a masked value."""
+    plain = np.repeat(np.array([3, 5], dtype), 2)
+    plain.flags.writeable = False
+    for column in (plain[::2], plain[::-2], np.ma.array(plain[::2], mask=[0, 0])):
+        found = sluice.requests(column, [1, 2])
+        assert sorted(found["time_ns"].tolist()) == [3, 5]
+        assert found.dtype == sluice.REQUEST
+
+
+@pytest.mark.native
+def test_a_masked_table_is_refused(table) -> None:
+    masked = np.ma.array(table)
+    masked[3] = np.ma.masked
+    with pytest.raises(sluice.BadReplay, match="requests: a masked array: must be a table"):
+        sluice.fit(masked, 1 << 30)
 
 
 WRONG_ROWS = [

@@ -291,6 +291,7 @@ def _whole(name: str, value: object, low: int, high: int | None = None) -> int:
 
 def _column(name: str, given: ArrayLike) -> NDArray[np.generic]:
     """A column of a table of requests: whole numbers, be they floats. Raises BadReplay."""
+    _expect_unmasked(name, given)
     try:
         values = np.asarray(given)
     except ValueError:
@@ -298,17 +299,30 @@ def _column(name: str, given: ArrayLike) -> NDArray[np.generic]:
     low, high, words = RANGES[name]
     if values.ndim > 1:
         raise BadReplay(f"{name}: shape {values.shape}: must be (requests,)")
-    if values.dtype.kind not in "uibf" and values.size:
+    kinds = "uibf" if name == "write" else "uif"
+    if values.dtype.kind not in kinds and values.size:
         raise BadReplay(f"{name}: {values.dtype}: must be whole numbers, {words}")
-    with np.errstate(invalid="ignore"):  # of a NaN
-        wrong = values[~((values >= low) & (values <= high) & (values % 1 == 0))]
+    if values.dtype.kind == "f" and values.itemsize < 8:  # the limits are beyond a float16
+        values = values.astype("<f8")
+    with np.errstate(invalid="ignore"):  # of a NaN; below: no float is 2^62 - 1
+        wrong = values[~((values >= low) & (values < high + 1) & (values % 1 == 0))]
     if wrong.size:
         raise BadReplay(f"{name}: {wrong[0]}: must be whole numbers, {words}")
     return values
 
 
+def _expect_unmasked(name: str, given: object) -> None:
+    """Raise BadReplay if values are masked: a row without one of its numbers is no request."""
+    parts = given if isinstance(given, list | tuple) else ()
+    masked = isinstance(given, np.ma.MaskedArray) and np.any(np.ma.getmask(given))
+    if masked or any(part is np.ma.masked for part in parts):
+        raise BadReplay(f"{name}: values are masked: leave these rows away, as with .compressed()")
+
+
 def _expect_table(requests: object) -> None:
     """Raise BadReplay unless this is a table of requests, in the order of time."""
+    if isinstance(requests, np.ma.MaskedArray):
+        raise BadReplay("requests: a masked array: must be a table as sluice.requests() makes")
     if not isinstance(requests, np.ndarray) or requests.dtype != REQUEST:
         raise BadReplay("requests: must be a table as sluice.requests() makes")
     if requests.ndim != 1:
