@@ -19,6 +19,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from grade.host.fault import HostFault, what_failed
 from grade.host.interrupt import stoppable
 from grade.host.out import BadOut, expect_file
 from grade.host.paths import BUILD, ROOT, TREE
@@ -43,8 +44,10 @@ from grade.scoring.grading import NoTest
 from grade.scoring.lab import BadLab, Lab, named
 from grade.scoring.late import BadLate
 from grade.scoring.moments import TRACE_FILE
+from grade.scoring.record import Record
 from grade.scoring.submission import Refused
 
+FAILED = 3  # the status if the grader failed, so that something has no score
 GDB_SOCKET = BUILD / "gdb.sock"
 
 
@@ -136,7 +139,7 @@ def grade(choice: argparse.Namespace) -> int:
     print(people.text(record))
     print(f"results in {folder}, with pictures in {folder / page.FILE}")
     print(f"this grading took {people.cost(record)}")
-    return 0
+    return 0 if record.scored else FAILED
 
 
 def replay(choice: argparse.Namespace) -> int:
@@ -160,6 +163,8 @@ def replay(choice: argparse.Namespace) -> int:
     command, tests = f"make grade LAB={lab.name}", ",".join(was["points"])
     record = grading.grade(lab, lambda: files, folder, was["nonce"], command, tests)
     formats.write_all(record, folder)
+    if not record.scored:
+        raise HostFault(f"{record.status}: {record.message}\nNothing was compared.")
     now = certificate.certificate(record)
     if now is None:
         raise BadCertificate(f"{lab.name} was graded there, and here it is not:\n{record.message}")
@@ -348,6 +353,20 @@ def step_line(step: classroom.Step) -> str:
     return f"{step.name}: {what}{there}"
 
 
+def report_failures(records: dict[str, Record]) -> int:
+    """Print which submissions the grader failed to score. Returns the command's status."""
+    failed = {name: record for name, record in records.items() if not record.scored}
+    for name, record in failed.items():
+        print(f"{name} has no score: {' '.join(record.message.split())}", file=sys.stderr)
+    if failed:
+        print(
+            f"the grader failed on {len(failed)} of {len(records)} submissions, and they have no "
+            "score; the same command tries them again",
+            file=sys.stderr,
+        )
+    return FAILED if failed else 0
+
+
 def score_class(choice: argparse.Namespace) -> int:
     """Score a folder of submissions. Shows a bar on a terminal, and otherwise a line for each."""
     lab = named(choice.lab)
@@ -370,14 +389,16 @@ def score_class(choice: argparse.Namespace) -> int:
             bar.print(step_line(step), markup=False)
 
         try:
-            classroom.score_class(lab, handed_in, folder, choice.nonce, report, pool, late_csv)
+            records = classroom.score_class(
+                lab, handed_in, folder, choice.nonce, report, pool, late_csv
+            )
         except KeyboardInterrupt:
             scored = f"{bar.tasks[task].completed} of {total} submissions"
             raise KeyboardInterrupt(
                 f"{scored} are scored and kept in {folder}; the same command goes on from there"
             ) from None
     print(f"table: {folder / 'class.csv'}\npage:  {folder / 'class.html'}")
-    return 0
+    return report_failures(records)
 
 
 def path(text: str) -> Path | None:
@@ -451,6 +472,13 @@ def main() -> int:
     ) as error:
         print(error, file=sys.stderr)
         return 2
+    except (HostFault, MemoryError, OSError) as error:
+        print(
+            f"the grader failed: {what_failed(error)}\n"
+            "Nothing more was written; the same command keeps what is scored, and goes on",
+            file=sys.stderr,
+        )
+        return FAILED
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
@@ -108,6 +109,7 @@ def of_this_machine(count: int, threads: bool) -> Iterator[Client]:
     # Only this process gets ^C, and it closes the others. Children of threads get it too, and end.
     # A process that is closed at its work leaves temporary files; this one removes them.
     with TemporaryDirectory(prefix="sluice-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o711)  # a compiler that is shut in there runs as another user
         where = {} if threads else {"env": {"TMPDIR": folder}}
         # All of it may be stopped for hours (^Z), and go on. A worker that dies closes its socket.
         ever = dask.config.set({"distributed.scheduler.worker-ttl": None})

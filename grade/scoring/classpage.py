@@ -14,7 +14,7 @@ from grade.scoring import leaderboard
 from grade.scoring.formats import page
 from grade.scoring.lab import Lab
 from grade.scoring.likeness import Pair
-from grade.scoring.record import Outcome, Record
+from grade.scoring.record import OURS, Outcome, Record
 
 TEMPLATE = Path(__file__).with_name("class.html")
 STYLE = TEMPLATE.with_suffix(".css")
@@ -92,7 +92,7 @@ def lost_in(record: Record) -> str:
     lines = record.message.splitlines()
     say = next((line for line in lines if ": error: " in line), "".join(lines[:1]))
     say = f"{record.status}: {say}" if record.status != "graded" else ", ".join(lost)
-    late = f"{record.late.text()} than {record.score:g}" if record.late else ""
+    late = f"{record.late.text()} than {record.score:g}" if record.late and record.scored else ""
     return "; ".join(filter(None, (say, late)))
 
 
@@ -102,17 +102,29 @@ def submissions_table(records: dict[str, Record]) -> str:
     for name, record in sorted(records.items(), key=lambda item: (-item[1].counts, item[0])):
         link = f'<a href="{escape(quote(name))}/{page.FILE}">{escape(name)}</a>'
         say = f'<td class="say">{escape(lost_in(record))}</td>'
-        rows += f"<tr><td>{link}</td><td>{record.counts:g}</td>{say}</tr>\n"
+        points = f"{record.counts:g}" if record.scored else "none yet"
+        rows += f"<tr><td>{link}</td><td>{points}</td>{say}</tr>\n"
     head = '<tr><th>name</th><th>score</th><th class="say">lost points in</th></tr>'
     return f"<table><thead>{head}</thead>\n<tbody>{rows}</tbody></table>"
 
 
-def text(lab: Lab, records: dict[str, Record], alike: list[Pair]) -> str:
-    """The page."""
+def notes(records: dict[str, Record], progress: str) -> str:
+    """What a reader must know first: what is still to come, and what the grader failed to score."""
+    failed = [name for name, record in records.items() if not record.scored]
+    lines = [progress] if progress else []
+    if failed:
+        lines.append(f"Not scored: {', '.join(failed)}. {OURS} No mean or picture has them in it.")
+    return "".join(f'<p class="warning">{escape(line)}</p>\n' for line in lines)
+
+
+def text(lab: Lab, records: dict[str, Record], alike: list[Pair], progress: str = "") -> str:
+    """The page. progress: what is still to come, if anything is."""
     all_ = list(records.values())
-    scores = [record.counts for record in all_]
+    scored = [record for record in all_ if record.scored]
+    scores = [record.counts for record in scored] or [0]
     most = max(record.most for record in all_)
     numbers = f"mean {mean(scores):.1f}, median {median(scores):g} of {most:g}"
+    numbers = numbers if scored else "none has a score"
     words = {
         "title": f"{lab.title}: {len(all_)} submissions",
         "about": f"Lab {lab.name}; {numbers}",
@@ -121,7 +133,8 @@ def text(lab: Lab, records: dict[str, Record], alike: list[Pair]) -> str:
     parts = {
         "head": head(words["title"], STYLE.read_text(), schemes="light"),
         "scores": spread([score / most for score in scores], "scores"),
-        "tests": tests_table(all_),
+        "notes": notes(records, progress),
+        "tests": tests_table(scored),
         "leaderboard": leaderboard.table(records),
         "alike": pairs_list(alike),
         "submissions": submissions_table(records),

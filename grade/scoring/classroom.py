@@ -32,6 +32,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grade.host.fault import HostFault, what_failed
 from grade.host.paths import KERNEL, MKFS, NATIVE, PROGRAMS, ROOT, ROOT_FOLDER, TREE
 from grade.host.workers import completed
 from grade.scoring import (
@@ -48,7 +49,7 @@ from grade.scoring import (
 from grade.scoring.behaviour import Decisions
 from grade.scoring.certificate import GRADER
 from grade.scoring.lab import FULL, BadLab, Lab, named
-from grade.scoring.record import NOT_SCORED, GroupResult, Late, Record, cost_in, parse
+from grade.scoring.record import NOT_SCORED, Late, Record, cost_in, parse
 from grade.scoring.submission import Refused
 from grade.scoring.words import printable
 
@@ -68,15 +69,18 @@ class BadClass(Exception):
 
 @dataclass(frozen=True)
 class Handed:
-    """A submission: its files, or why it was refused."""
+    """A submission: its files, or why it was refused, or why this machine cannot read it."""
 
     name: str
     path: Path
     files: dict[str, str] = field(default_factory=dict)
     refused: str = ""
+    unread: str = ""
 
     def take(self) -> dict[str, str]:
-        """The files. Raises Refused."""
+        """The files. Raises Refused and HostFault."""
+        if self.unread:
+            raise HostFault(self.unread)
         if self.refused:
             raise Refused(self.refused)
         return self.files
@@ -150,6 +154,8 @@ def taken(lab: Lab, path: Path, known: Callable[[str], set[bytes]]) -> Handed:
         return Handed(name_of(path), path, submission.take(path, lab.files, known))
     except Refused as refused:
         return Handed(name_of(path), path, refused=str(refused))
+    except HostFault as fault:
+        return Handed(name_of(path), path, unread=str(fault))
 
 
 # ---- keys ----
@@ -237,7 +243,7 @@ def keep(folder: Path, scored: Scored, key: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     formats.write_all(scored.record, folder)
     (folder / DECISIONS).write_text(behaviour.text(scored.decisions))
-    if scored.record.status != NOT_SCORED:
+    if scored.record.scored:
         (folder / "key").write_text(key)
 
 
@@ -247,10 +253,9 @@ def result_of(future: Future, job: Job) -> Scored:
     if isinstance(error, BadClass):
         raise error
     if error:
-        lab, message = named(job.lab), f"{type(error).__name__}: {error}"
-        groups = [GroupResult(g.name, "", g.hidden, 0, g.points) for g in lab.groups]
-        fixed = (lab.name, lab.title, job.nonce, NOT_SCORED, message)
-        return Scored(Record(*fixed, most=FULL, groups=groups))
+        lab = named(job.lab)
+        fixed = (lab.name, lab.title, job.nonce, NOT_SCORED, printable(what_failed(error)))
+        return Scored(Record(*fixed, most=FULL))
     return future.result()
 
 
@@ -320,6 +325,44 @@ def read_late(lab: Lab, path: Path | None, handed: list[Handed]) -> dict[str, La
     return late.read(path, lab, {one.name for one in handed}, late.rule()) if path else {}
 
 
+def replace_text(path: Path, text: str) -> None:
+    """Write a file so that a reader meets the old text or the new one, whoever is stopped."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_text(text)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@dataclass
+class Sheet:
+    """The table and the page of a class, which are written as results come."""
+
+    lab: Lab
+    folder: Path
+    names: list[str]  # of all submissions, in the order of the rows
+    lates: dict[str, Late]
+    records: dict[str, Record] = field(default_factory=dict)
+
+    def add(self, name: str, record: Record) -> None:
+        """Take a result, and write."""
+        self.records[name] = with_late(record, self.lates.get(name), self.folder / name)
+        self.write([], self.progress())
+
+    def progress(self) -> str:
+        """What is still to come, in words."""
+        done = len(self.records)
+        doing = "comparison under way" if done == len(self.names) else "the others are under way"
+        return f"{done} of {len(self.names)} submissions graded; {doing}"
+
+    def write(self, found: list[pairs.Pair], progress: str = "") -> None:
+        """Write both. progress: what is still to come, if anything is."""
+        rows = {name: self.records[name] for name in self.names if name in self.records}
+        replace_text(self.folder / "class.csv", classtable.text(rows, found))
+        replace_text(self.folder / "class.html", classpage.text(self.lab, rows, found, progress))
+
+
 @dataclass(frozen=True)
 class Desk:
     """Where the gradings of a class are made and kept."""
@@ -335,10 +378,15 @@ class Desk:
         command = f"make grade LAB={self.lab.name} SUBMISSION={shlex.quote(str(one.path))}"
         return Job(self.lab.name, one, nonce, self.tree, command)
 
-    def score(self, handed: list[Handed], nonce: str) -> dict[str, Scored]:
-        """What was scored of each submission, by name."""
+    def score(self, handed: list[Handed], nonce: str, sheet: Sheet) -> dict[str, Scored]:
+        """What was scored of each submission, by name. The sheet is written after each."""
         jobs = {self.folder / one.name: self.job(one, nonce) for one in handed}
-        found = score_all(jobs, self.client_of, lambda *done: self.report(Step(*done)))
+
+        def report(name: str, record: Record, resumed: bool) -> None:
+            sheet.add(name, record)
+            self.report(Step(name, record, resumed))
+
+        found = score_all(jobs, self.client_of, report)
         return {path.name: scored for path, scored in found.items()}
 
     def look(self, asked: dict[str, tuple[pairs.Files, str]]) -> dict[str, Decisions]:
@@ -354,7 +402,7 @@ class Desk:
 
         found = score_all(jobs, self.client_of, report)
         for path, scored in found.items():
-            if scored.record.status == NOT_SCORED:
+            if not scored.record.scored:
                 raise BadClass(f"{path.name}, for comparison: {scored.record.message}")
         return {path.name: scored.decisions for path, scored in found.items()}
 
@@ -378,11 +426,8 @@ def score_class(
     with ExitStack() as stack:
         client_of = cache(lambda: stack.enter_context(pool()))
         desk = Desk(lab, folder, tree_key(lab.name), client_of, report)
-        scored = desk.score(handed, nonce)
+        sheet = Sheet(lab, folder, [one.name for one in handed], lates)
+        scored = desk.score(handed, nonce, sheet)
         found = alike(lab, handed, scored, nonce, desk.look)
-    records = {
-        name: with_late(one.record, lates.get(name), folder / name) for name, one in scored.items()
-    }
-    (folder / "class.csv").write_text(classtable.text(records, found))
-    (folder / "class.html").write_text(classpage.text(lab, records, found))
-    return records
+    sheet.write(found)
+    return sheet.records

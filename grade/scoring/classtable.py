@@ -20,7 +20,8 @@ def like(name: str, alike: list[Pair]) -> str:
 
 def text(records: dict[str, Record], alike: list[Pair]) -> str:
     """Name, status, score, what is lost by being late and what counts, the points of each test,
-    similar submissions, and why it was not graded."""
+    similar submissions, and why it was not graded. What the grader failed to score has empty cells
+    where others have points."""
     tests = list(dict.fromkeys(test.id for record in records.values() for test in record.tests))
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -30,6 +31,8 @@ def text(records: dict[str, Record], alike: list[Pair]) -> str:
         late = (record.late.days, record.late.lost) if record.late else (0, 0)
         numbers = (record.score, record.most, *late, record.counts)
         row = [f"{number:g}" for number in (*numbers, *(points.get(t, 0) for t in tests))]
+        if not record.scored:
+            row = ["", f"{record.most:g}", f"{late[0]:g}", "", "", *("" for _ in tests)]
         last = (cell(like(name, alike)), cell(record.message))
         writer.writerow([cell(name), record.status, *row, *last])
     return out.getvalue()

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from grade.code.objects import PREFIX
+from grade.host.fault import HostFault
 from grade.host.paths import BUILT, TREE
 from grade.scoring import sandbox
 from grade.scoring.sourcefile import Expanded, read_expanded
@@ -24,7 +25,8 @@ from grade.scoring.words import printable
 
 COMMAND = BUILT / "kernel.command"
 KERNEL = "build/kernel/kernel.elf"
-LIMIT_S = 300
+LIMIT_S = 300  # of a clock: only a machine without time to spare reaches it, see CPU_S
+KILLED = re.compile(r"^[^\s:]+: (?:fatal )?error: Killed signal", re.M)  # gcc's, of a part of it
 MOST_SAID = 4000  # characters of the compiler's words
 MOST_EXPANDED = 8 << 20  # bytes
 STDIN = "<stdin>"
@@ -50,7 +52,7 @@ def found(name: str) -> Path:
     """The path of a program of this machine."""
     path = shutil.which(name)
     if not path:
-        raise BuildFailed(f"this machine has no {name}: run make")
+        raise HostFault(f"this machine has no {name}: run make")
     return Path(path)
 
 
@@ -82,11 +84,17 @@ def run(
     names: tuple[str, ...] = (),
     most: int = sandbox.FILE_BYTES,
 ) -> bytes:
-    """The output of a command that is shut in with the tree. Raises BuildFailed."""
+    """The output of a command that is shut in with the tree. Raises BuildFailed, and HostFault if
+    this machine had no time or no memory for it."""
     try:
         made = sandbox.run(command, tree, programs(*names), folders(), LIMIT_S, most)
     except sandbox.TooLong:
-        raise BuildFailed(f"the compiler or linker took more than {LIMIT_S} s") from None
+        raise HostFault(
+            f"the compiler or linker was not done after {LIMIT_S} s: this machine has too much "
+            "else to do"
+        ) from None
+    if made.status and KILLED.search(made.text):
+        raise HostFault("something killed the compiler: this machine has too little memory free")
     if made.status:
         raise BuildFailed(printable(made.text[-MOST_SAID:]) or f"it ended with {made.status}")
     return made.data

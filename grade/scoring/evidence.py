@@ -40,6 +40,7 @@ from operator import attrgetter
 from pathlib import Path
 
 from grade.code import elf
+from grade.host.fault import HostFault
 from grade.host.paths import NATIVE
 from grade.machine import trace
 from grade.machine.guest import Guest
@@ -219,6 +220,8 @@ def late_ns(run: Run, commands: list[Request]) -> list[int]:
         text=True,
         check=False,
     )
+    if done.returncode < 0:
+        raise HostFault(f"signal {-done.returncode} ended drive_times_tool, which checks times")
     if done.returncode:
         raise Wrong("the trace to tell what a drive can do", printable(done.stderr))
     model_ns = map(int, done.stdout.split())

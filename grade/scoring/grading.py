@@ -3,6 +3,7 @@
 import inspect
 import resource
 import shutil
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,12 +11,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import get_args
 
+from grade.host.fault import HostFault, is_of_host, what_failed
 from grade.scoring import certificate, pictures, remake
 from grade.scoring.assertions import Slide, Tally, Wrong
 from grade.scoring.compiler import BuildFailed
 from grade.scoring.lab import BadLab, Group, Lab, module
 from grade.scoring.moments import MOMENT
-from grade.scoring.record import Cost, GroupResult, Outcome, Record
+from grade.scoring.record import LAB_BROKEN, NOT_SCORED, Cost, GroupResult, Outcome, Record
 from grade.scoring.submission import Refused
 from grade.scoring.tree import build, policies_left_out
 from grade.scoring.words import printable
@@ -23,7 +25,15 @@ from grade.scoring.workbench import Workbench
 
 BUDGET_S = 120  # of a processor (grade/host/limits.py), all machines of a grading together
 
-STATUS = {Refused: "refused", BuildFailed: "build failed", BadLab: "lab broken"}
+STATUS = {
+    Refused: "refused",
+    BuildFailed: "build failed",
+    BadLab: LAB_BROKEN,
+    HostFault: NOT_SCORED,
+    OSError: NOT_SCORED,
+    MemoryError: NOT_SCORED,
+    subprocess.SubprocessError: NOT_SCORED,
+}
 
 FAULT = "policy fault"  # how the kernel's line about a wrong answer begins
 
@@ -116,6 +126,20 @@ def blame(result: Outcome, bench: Workbench, lab: str, wrong: Wrong, count: str 
     result.came = printable("\n".join(filter(None, [wrong.came, told, count, stop])))
 
 
+def expect_reading(test: Test, bench: Workbench, error: Exception) -> None:
+    """Raise HostFault if it is not the submission that a test could not read: the test cannot read
+    the solution's machines either."""
+    said = f"the test {test.names[1]}: {what_failed(error)}"
+    if is_of_host(error):
+        raise HostFault(said) from error
+    try:
+        test.ask(bench.control())
+    except Wrong:
+        return
+    except Exception as again:
+        raise HostFault(f"{said}; with the solution: {what_failed(again)}") from again
+
+
 def ask(test: Test, bench: Workbench, lab: str, command: str) -> Outcome:
     """The result of one test."""
     most = round(test.points, 2)
@@ -129,9 +153,10 @@ def ask(test: Test, bench: Workbench, lab: str, command: str) -> Outcome:
         verdict = test.ask(bench)
     except Wrong as wrong:
         blame(result, bench, lab, wrong)
-    except BadLab:
+    except (BadLab, HostFault):
         raise
     except Exception as error:  # what a wild kernel leaves may surprise any test
+        expect_reading(test, bench, error)
         result.expected = "evidence that the test can read"
         result.came = printable(f"{type(error).__name__}: {error}")
     else:
@@ -224,7 +249,9 @@ def grade(
         if watch:
             watch(bench)
     except tuple(STATUS) as error:
-        record.status, record.message = STATUS[type(error)], str(error)
+        kind = next(kind for kind in STATUS if isinstance(error, kind))
+        said = what_failed(error) if STATUS[kind] == NOT_SCORED else str(error)
+        record.status, record.message, record.tests = STATUS[kind], said, []
     add_up(record, asked)
     host_s, (now_s, peak_mb) = time.monotonic() - began_s, used()
     record.cost = Cost(round(host_s, 1), round(now_s - cpu_s, 1), round(peak_mb))

@@ -78,6 +78,7 @@ class OnTwin(Workbench):
     """
 
     machine_kernel: Callable[[Path], Path] = field(kw_only=True)
+    by_qemu: ClassVar[bool] = False
     file_bytes: ClassVar[int] = resource.RLIM_INFINITY  # the memory with the disks is a file
 
     def _machine(self, scenario: Scenario, kernel: Path, disks: list[Path]) -> Config:

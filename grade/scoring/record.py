@@ -1,7 +1,8 @@
 """The record of a grading, from which every form of it is made (formats).
 
-status is `graded`; or `refused`, `build failed`, or one for the staff to correct, `lab broken` or
-`not scored`. If it is not `graded`, message says why, no test was run, and each group has 0 points.
+status is `graded`; or, with 0 points, `refused` or `build failed`; or `lab broken` or `not scored`:
+then the grader failed, and there is no score (`scored`), which every form says in its own way.
+If it is not `graded`, message says why, no test was run, and each group has 0 points.
 Points are rounded to hundredths; a group's points sum to its whole.
 
 The record does not depend on the host: two gradings of one submission with one nonce and command
@@ -17,7 +18,11 @@ from grade.scoring.pictures import Curves, Picture
 
 VERSION = 6
 COST_FILE = "cost.json"
-NOT_SCORED = "not scored"  # the status of what a class has no result of
+NOT_SCORED, LAB_BROKEN = "not scored", "lab broken"
+OURS = (
+    "This is a failure of the grader or of the machine that it runs on, not of the submission. It "
+    "has no score; grade it again once that is mended."
+)
 
 
 @dataclass
@@ -138,6 +143,11 @@ class Record:
         return [test for test in self.tests if test.group == group]
 
     @property
+    def scored(self) -> bool:
+        """False if the grader failed. Then the points say nothing."""
+        return self.status not in (NOT_SCORED, LAB_BROKEN)
+
+    @property
     def counts(self) -> float:
         """The points that count: the score, less what is lost by being late."""
         return max(0, round(self.score - self.late.lost, 2)) if self.late else self.score
@@ -145,6 +155,8 @@ class Record:
     def text(self) -> str:
         """The record as JSON."""
         told = {"version": VERSION, **asdict(self)}
+        if not self.scored:
+            told["score"], told["groups"] = None, []
         del told["cost"]
         return json.dumps(told, indent=1) + "\n"
 
@@ -164,5 +176,6 @@ def parse(text: str) -> Record:
     pictures = [picture(row) for row in raw.pop("pictures")]
     made_from = raw.pop("made_from")
     raw["made_from"] = made_from and MadeFrom(**made_from)
+    raw["score"] = raw["score"] or 0
     late = Late(**found) if (found := raw.pop("late")) else None
     return Record(**raw, groups=groups, tests=tests, pictures=pictures, late=late)

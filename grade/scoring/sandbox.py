@@ -11,11 +11,15 @@ a file, MEMORY_BYTES and CPU_S for a process, PROCESSES at once. As root it runs
 own, without an account, which no other call has, and all processes of that user are ended. Without
 namespaces, as in most containers, it sees the files that every user may read. Without root and
 namespaces it runs as you. grade/labs/TRUST.md says what follows from that.
+
+A shell in the sandbox tries both folders and says so before it becomes the command. So a command
+that failed is told from a sandbox that failed, which raises HostFault.
 """
 
 import os
 import pwd
 import resource
+import secrets
 import shutil
 import signal
 import socket
@@ -29,11 +33,13 @@ from pathlib import Path
 from select import select
 from typing import BinaryIO
 
+from grade.host.fault import HostFault, enterable, what_failed
+
 FILE_BYTES = 64 << 20
 WORK_BYTES = 256 << 20  # of all files in $WORK together, where there are namespaces
 MEMORY_BYTES = 512 << 20
 PROCESSES = 64
-CPU_S = 60
+CPU_S, CPU_MORE_S = 60, 5  # then SIGXCPU, which a message tells from other ends; then SIGKILL
 MOST_SAID = 64 << 10  # bytes, of the end
 FIRST_USER, USERS, CALLS = 20_000, 40_000, 16  # ids of users; where processes look first
 TREE, WORK = Path("/tree"), Path("/work")  # where they are inside
@@ -56,10 +62,29 @@ class Apart:
     path: Path
 
 
+PLACES = ("/tmp", "/var/tmp", "/dev/shm")
+
+
+@cache
+def place(usual: str) -> str:
+    """Return the folder for what is shut in: the usual one for temporary files, if the user without
+    an account, as whom root runs a command, can enter it. Raises HostFault."""
+    if os.geteuid() or enterable(Path(usual).resolve()):
+        return usual
+    for other in PLACES:
+        if os.access(other, os.W_OK) and enterable(Path(other).resolve()):
+            return other
+    raise HostFault(
+        f"{usual}: only root may enter this folder, and the compiler of a submission runs as "
+        "another user: set TMPDIR to a folder that every user may enter"
+    )
+
+
 @contextmanager
 def apart() -> Iterator[Apart]:
     """An empty such folder, until the end of the context."""
-    with tempfile.TemporaryDirectory(prefix="sluice-tree-") as name:
+    where = place(tempfile.gettempdir())
+    with tempfile.TemporaryDirectory(prefix="sluice-tree-", dir=where) as name:
         yield Apart(Path(name))
 
 
@@ -146,7 +171,7 @@ def stranger() -> Iterator[int]:
             if not has_account(user) and not any(processes(user)):
                 yield user
                 return
-    raise OSError("no user is free")
+    raise HostFault("no number of a user is free for a submission's compiler: end old processes")
 
 
 def as_user(user: int) -> list[str]:
@@ -207,11 +232,11 @@ def weakness() -> str:
     return f"without namespaces, as {who}: a compiler may read what {what} may"
 
 
-def limits(file_bytes: int, others: int) -> None:
+def limits(file_bytes: int, cpu_s: int, others: int) -> None:
     """In the child, before exec: set the limits. others: processes that the user has already."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + CPU_MORE_S))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NPROC, (others + PROCESSES, others + PROCESSES))
 
@@ -287,11 +312,56 @@ def run(
     folders: frozenset[Path],
     limit_s: float,
     file_bytes: int = FILE_BYTES,
+    cpu_s: int = CPU_S,
 ) -> Made:
-    """Run the command, shut in with the tree. Raises TooLong. Of its messages the end is kept.
+    """Run the command, shut in with the tree. Raises TooLong, and HostFault if it was never
+    started. Of its messages the end is kept.
 
     programs: the files that it may execute; folders: those of the host that it sees.
     """
+    try:
+        return run_once(command, tree, programs | {shell()}, folders, limit_s, file_bytes, cpu_s)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise HostFault(f"the sandbox of a submission: {what_failed(error)}") from None
+
+
+@cache
+def shell() -> Path:
+    """The shell that becomes the command."""
+    return Path(shutil.which("sh") or "/bin/sh")
+
+
+def begun(sign: str) -> list[str]:
+    """The words before a command that try its folders, write the sign, and become the command."""
+    tried = 'cd "$TREE" && unset OLDPWD && test -w "$WORK" && test -x "$WORK"'
+    script = f'{tried} && echo "$0" >&2 && exec "$@"'
+    return [str(shell()), "-c", script, sign]
+
+
+def messages(said: BinaryIO, sign: str, status: int) -> str:
+    """The end of the command's messages. Raises HostFault without the sign before them."""
+    said.seek(0)
+    before, mark, first = said.read(MOST_SAID).decode(errors="replace").partition(f"{sign}\n")
+    if not mark:
+        why = before.strip() or f"it ended with status {status}"
+        raise HostFault(f"the sandbox of a submission does not start: {why}")
+    if said.seek(0, os.SEEK_END) <= MOST_SAID:
+        return first
+    said.seek(-MOST_SAID, os.SEEK_END)
+    return said.read().decode(errors="replace")
+
+
+def run_once(
+    command: list[str],
+    tree: Apart,
+    programs: frozenset[Path],
+    folders: frozenset[Path],
+    limit_s: float,
+    file_bytes: int,
+    cpu_s: int,
+) -> Made:
+    """The same; what the host cannot do raises what it raises."""
+    sign = f"begun-{secrets.token_hex(8)}"
     with ExitStack() as stack:
         user = stack.enter_context(stranger())
         give(tree, user)
@@ -300,18 +370,18 @@ def run(
         ended, not_ended = stack.enter_context(pipe())
         before, env = stack.enter_context(lines(user, tree, programs, folders))
         process = subprocess.Popen(
-            [*before, *as_user(user), *command],
+            [*before, *as_user(user), *begun(sign), *command],
             cwd=tree.path,
             env=env,
             stdin=subprocess.DEVNULL,
             stdout=made,
             stderr=said,
-            preexec_fn=partial(limits, file_bytes, tasks_of(user)),
+            preexec_fn=partial(limits, file_bytes, cpu_s, tasks_of(user)),
             start_new_session=True,
             pass_fds=(not_ended.fileno(),),
         )
         not_ended.close()
         wait(process, limit_s, user, ended.fileno())
         made.seek(0)
-        said.seek(max(0, said.seek(0, os.SEEK_END) - MOST_SAID))
-        return Made(process.returncode, made.read(), said.read().decode(errors="replace"))
+        text = messages(said, sign, process.returncode)
+        return Made(process.returncode, made.read(), text)

@@ -17,6 +17,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
+from grade.host.fault import HostFault, is_of_host, what_failed
 from grade.scoring import archive
 from grade.scoring.archive import MOST_BYTES, Member, Refused
 
@@ -136,6 +137,8 @@ def contents(path: Path, files: tuple[str, ...]) -> dict[str, bytes]:
     except Refused:
         raise
     except Exception as error:  # what a damaged archive leads to is not to be foretold
+        if is_of_host(error):
+            raise HostFault(f"{path.name} cannot be read here: {what_failed(error)}") from None
         raise Refused(f"{path.name}: {type(error).__name__}: {error}") from None
     folder = top(found, files)
     inside = {p.relative_to(folder).as_posix(): d for p, d in found.items() if folder in p.parents}

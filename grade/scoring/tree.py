@@ -18,6 +18,7 @@ from pathlib import Path
 
 from grade.code import source
 from grade.code.objects import tool
+from grade.host.fault import HostFault
 from grade.host.paths import BUILT, KERNEL, ROOT, TREE
 from grade.scoring import (
     answers,
@@ -28,6 +29,7 @@ from grade.scoring import (
     sandbox,
     sourcefile,
 )
+from grade.scoring.compiler import BuildFailed
 from grade.scoring.lab import LABS, Attack, BadLab, Edit, Hole, Lab, attacks, labs, mistakes
 
 SOURCES = ("kernel/**/*.[cS]", "policies/*/*.c", "drives/**/*.c")
@@ -120,11 +122,41 @@ def lay_out_objects(
         made.write_bytes(data)
 
 
+CONTROL = f'#include "{sourcefile.BOUNDARY}"\n'  # a text that always compiles, for any file
+
+
+@contextmanager
+def controlled(control: Callable[[], object]) -> Iterator[None]:
+    """If a submission fails to build in the context, do the control, in which nothing is a
+    student's. If that fails as well, the failure is the grader's: raises HostFault."""
+    try:
+        yield
+    except BuildFailed:
+        try:
+            control()
+        except BuildFailed as error:
+            raise HostFault(f"here not even the staff's own sources build: {error}") from None
+        raise
+
+
 def compile_checked(lab: Lab, file: str, text: str) -> bytes:
-    """The object of a file, if it is nothing but that; raises Refused and BuildFailed.
+    """The object of a file, if it is nothing but that; raises Refused, BuildFailed and HostFault.
 
     A file that is as in this tree is not compiled again.
     """
+    with controlled(lambda: compile_alone(file, CONTROL)):
+        return compile_here(lab, file, text)
+
+
+def compile_alone(file: str, text: str) -> bytes:
+    """The object of a file, unchecked; raises BuildFailed."""
+    with sandbox.apart() as apart:
+        lay_out_sources(apart.path, {file: text})
+        return compiler.compiled(file, apart)
+
+
+def compile_here(lab: Lab, file: str, text: str) -> bytes:
+    """The object of a file, if it is nothing but that; raises Refused and BuildFailed."""
     with sandbox.apart() as apart:
         lay_out_sources(apart.path, {file: text})
         expanded = compiler.expanded(file, apart)
@@ -142,13 +174,20 @@ def is_here(lab: Lab, file: str, text: str) -> bool:
 
 
 def link_checked(objects: Mapping[str, bytes], without: frozenset[str] = frozenset()) -> bytes:
-    """The kernel with these objects, by their sources' names, and without the objects of some other
-    sources; raises BuildFailed and Refused."""
-    with sandbox.apart() as apart:
-        lay_out_objects(apart.path, objects, without)
-        data = compiler.linked(apart)
+    """Return the kernel with these objects, by their sources' names, and without the objects of
+    some other sources; raises BuildFailed, Refused and HostFault."""
+    with controlled(lambda: link({}, frozenset())):
+        data = link(objects, without)
     linked.check_kernel(data, objects.keys() | without)
     return data
+
+
+def link(objects: Mapping[str, bytes], without: frozenset[str]) -> bytes:
+    """Return the kernel with these objects and without some others, unchecked; raises
+    BuildFailed."""
+    with sandbox.apart() as apart:
+        lay_out_objects(apart.path, objects, without)
+        return compiler.linked(apart)
 
 
 def build(folder: Path, lab: Lab, files: Mapping[str, str]) -> Path:

@@ -3,7 +3,8 @@ console.
 
 In virtual time the clock jumps over times in which nothing computes. So a machine that for IDLE_S
 has neither used the host's processor nor waited for it, or for a disk of the host's, is stuck:
-everything in it waits, and no timer runs. A busy or slow host only makes it wait.
+everything in it waits, and no timer runs. A busy or slow host only makes it wait. A time in which
+nobody looked, because this program itself was stopped (^Z), does not count.
 """
 
 import subprocess
@@ -49,19 +50,21 @@ class Watch:
     full: Callable[[], bool]  # has its console written all that it may?
     over: threading.Event = field(default_factory=threading.Event)
     stopped: str = ""
+    of_host: str = ""  # the same, if no kernel can be the reason
 
     def look(self) -> None:
         """Look now and then, until it is over."""
-        began_s = moved_s = time.monotonic()
-        seen = -1
+        looked_s = moved_s = 0.0  # while somebody looked
+        last_s, seen = time.monotonic(), -1
         while not self.over.wait(LOOK_S):
             now_s, (used, busy) = time.monotonic(), seen_of(self.process.pid)
+            looked_s, last_s = looked_s + min(now_s - last_s, 2 * LOOK_S), now_s
             if busy or used != seen:
-                seen, moved_s = used, now_s
-            if now_s - moved_s >= IDLE_S:
+                seen, moved_s = used, looked_s
+            if looked_s - moved_s >= IDLE_S:
                 self.stopped = "it was stuck: all waited for what could not come"
-            elif now_s - began_s >= HANG_S:
-                self.stopped = f"it was not done after {HANG_S} s"
+            elif looked_s >= HANG_S:
+                self.stopped = self.of_host = f"a machine was not done after {HANG_S} s"
             elif self.full():
                 self.stopped = "it flooded the console"
             if self.stopped:

@@ -29,6 +29,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
+from grade.host.fault import HostFault
 from grade.host.limits import slowness
 from grade.host.paths import PROGRAMS
 from grade.machine import image, trace
@@ -42,8 +43,10 @@ from grade.scoring.lab import BadLab
 from grade.scoring.moments import TRACE_FILE, Moment, counterpart
 from grade.scoring.scenario import BEACON_BYTES, BLOCK_SECTORS, STUCK, Run, Scenario
 from grade.scoring.watch import watched
+from grade.scoring.words import printable
 
 MEMORY = "64M"
+CONTROL_S = 60  # of a processor, for a test that is asked of the reference
 CPU_S = 20  # of a processor, a machine: three times what open's takes (grade/host/limits.py)
 CACHE = {
     "kernel/cache/bio.c",
@@ -56,6 +59,8 @@ TAIL_BYTES, TAIL_LINES = 4000, 8
 BEFORE_PANIC = 2  # lines
 SEEN = ("-trace", "virtio_blk_handle_read", "-trace", "virtio_blk_handle_write")
 OUT_OF_TIME = (-signal.SIGXCPU, -signal.SIGKILL)
+OF_LIMITS = (*OUT_OF_TIME, -signal.SIGXFSZ)
+QEMU_FAILED = 1  # its status if it cannot make the machine
 PANIC = "panic: "
 BY_ARGUMENT = re.compile(r"(?<!\S)(\w+)=(\w+)")
 BY_COMMAND = re.compile(r"\bpolicy use (\w+) (\w+)")
@@ -185,6 +190,20 @@ def expect_policies(scenario: Scenario, absent: frozenset[str]) -> None:
             )
 
 
+def fault_of_qemu(status: int, used_s: float, cpu_s: float, console: Path, said: str) -> str:
+    """Return how QEMU itself failed, in words; empty if the kernel may be why it ended.
+
+    used_s: of a processor; cpu_s: its limit; said: QEMU's own messages.
+    """
+    if status == -signal.SIGKILL and used_s < cpu_s:
+        return "something killed QEMU: this machine has too little memory free"
+    if status < 0 and status not in OF_LIMITS:
+        return f"signal {-status} ended QEMU, which no kernel should be able to cause: {said}"
+    if status == QEMU_FAILED and not console.stat().st_size:
+        return f"QEMU does not start: {said or 'it says nothing'}"
+    return ""
+
+
 @dataclass
 class Workbench:
     """Runs scenarios on the submission's kernel and on the reference; each once."""
@@ -202,6 +221,7 @@ class Workbench:
     asked: list[str] = field(default_factory=list)  # folders of runs, as they are asked for
     scenarios: dict[str, Scenario] = field(default_factory=dict)  # of the submission, by name
     file_bytes: ClassVar[int] = FILE_BYTES  # the machine's processes may write so far into a file
+    by_qemu: ClassVar[bool] = True  # else a stranger's code runs as a program of this machine
     looped: bool = (
         False  # has a machine computed without end? Then a class waits no longer for each
     )
@@ -227,6 +247,11 @@ class Workbench:
     def reference(self, scenario: Scenario) -> Run:
         """The reference's run."""
         return self._once(self.reference_kernel, "reference-", scenario)
+
+    def control(self) -> "Workbench":
+        """A workbench that has the reference in the submission's place, in a folder of its own."""
+        kernel, folder = self.reference_kernel, self.folder.with_name("control")
+        return Workbench(kernel, kernel, folder, self.nonce, CONTROL_S, files=self.files)
 
     def told(self, moment: Moment) -> str:
         """What happened at a moment of the submission's run, and when the reference did that."""
@@ -320,18 +345,31 @@ class Workbench:
         console = folder / "console.txt"
         (folder / "machine.sh").write_text(shlex.join(config.command()) + "\n")
         cpu_s = LOOPED_S if self.looped else CPU_S
-        with console.open("wb") as out:
+        most_s = round(cpu_s * slowness())
+        with console.open("wb") as out, tempfile.TemporaryFile() as errors:
             process = begin(
-                partial(limits, round(cpu_s * slowness()), self.file_bytes),
+                partial(limits, most_s, self.file_bytes),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
-                stderr=subprocess.DEVNULL,
+                stderr=errors,
             )
-        # QEMU goes on after a write beyond the limit, because its hart's thread takes no signals.
-        with watched(process, lambda: console.stat().st_size >= FILE_BYTES) as watch:
-            _, status, used = os.wait4(process.pid, 0)
-        self.budget_s -= (used.ru_utime + used.ru_stime) / slowness()
+            # QEMU goes on after a write beyond the limit: its hart's thread takes no signals.
+            written = (console.stat, partial(os.fstat, errors.fileno()))
+            with watched(
+                process, lambda: any(of().st_size >= FILE_BYTES for of in written)
+            ) as watch:
+                _, status, used = os.wait4(process.pid, 0)
+            errors.seek(0)
+            said = printable(errors.read(TAIL_BYTES).decode(errors="replace")).strip()
+        used_s = used.ru_utime + used.ru_stime
+        self.budget_s -= used_s / slowness()
         process.returncode = os.waitstatus_to_exitcode(status)
+        if watch.of_host:
+            raise HostFault(f"{watch.of_host}: this computer has too much else to do")
+        if self.by_qemu and not watch.stopped:
+            fault = fault_of_qemu(process.returncode, used_s, most_s, console, said)
+            if fault:
+                raise HostFault(fault)
         self.looped |= process.returncode in OUT_OF_TIME and not watch.stopped
         return end(process.returncode, watch.stopped, console, cpu_s, wanted)
 

@@ -76,7 +76,8 @@ def graded(root: Path, files: dict[str, str]) -> dict:
         path = root / "submission" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    called([root / "run_autograder"], root, AUTOGRADER=str(root))
+    done = called([root / "run_autograder"], root, AUTOGRADER=str(root))
+    assert not done.returncode, done.stderr
     path = root / "results/results.json"
     assert not complaints(gradescope, path)
     return json.loads(path.read_text())
@@ -95,8 +96,9 @@ def test_gradescope_gets_results_of_a_submission_whatever_it_is(autograder: Path
     none = graded(autograder, {"notes.txt": "sorry"})
     assert none["score"] == 0 and "refused" in none["output"]
     (autograder / "source/lab").write_text("nonesuch\n")
-    broken = graded(autograder, good)
-    assert broken["score"] == 0 and "grader failed" in broken["output"]
+    failed = called([autograder / "run_autograder"], autograder, AUTOGRADER=str(autograder))
+    assert failed.returncode and "The grader failed" in failed.stderr
+    assert not (autograder / "results/results.json").exists()  # which would be a score
 
 
 def test_the_archive_is_whole_and_the_same_again(archive: Path, tmp_path: Path) -> None:

@@ -17,7 +17,16 @@ from forms import MACHINES, complaints, document, forms, schema_of
 from grade.scoring import formats
 from grade.scoring.formats import MOST_SHOWN, classroom50, shown
 from grade.scoring.pictures import Curves, Picture
-from grade.scoring.record import NOT_SCORED, GroupResult, MadeFrom, Outcome, Record, parse
+from grade.scoring.record import (
+    LAB_BROKEN,
+    NOT_SCORED,
+    OURS,
+    GroupResult,
+    MadeFrom,
+    Outcome,
+    Record,
+    parse,
+)
 
 MB = 1_000_000
 AGAIN = {
@@ -131,10 +140,9 @@ def test_what_is_not_as_documented_is_noticed(
     assert complaints(form, path)
 
 
-@each_record
-def test_no_form_gives_more_than_was_earned(
-    record: Record, write: Callable[[Record], Path]
-) -> None:
+@pytest.mark.parametrize("name", [name for name, record in RECORDS.items() if record.scored])
+def test_no_form_gives_more_than_was_earned(name: str, write: Callable[[Record], Path]) -> None:
+    record = RECORDS[name]
     folder = write(record)
     share = record.score / record.most
     gradescope = document(folder / "gradescope/results.json")
@@ -167,11 +175,9 @@ def test_autolabs_scoreboard_has_a_column_for_what_is_measured_though_it_fails(
     assert columns == [{"hdr": "Score"}, {"hdr": "half (ms)", "asc": 1}]
     whole = document(folder / "autolab.txt")
     assert whole == {"scores": {"g": 60, "h": 0.5}, "scoreboard": [60.5, 1.5]}
-    for name in ("failed", "refused", "build failed", "lab broken"):
+    for name in ("failed", "refused", "build failed"):
         failed = document(write(RECORDS[name]) / "autolab.txt")
         assert failed == {"scores": {"g": 0, "h": 0}, "scoreboard": [0, "-"]}, name
-    unscored = document(write(RECORDS[NOT_SCORED]) / "autolab.txt")
-    assert unscored == {"scores": {"g": 0, "h": 0}}
 
 
 def test_junit_counts_what_is_there(write: Callable[[Record], Path]) -> None:
@@ -237,7 +243,29 @@ def test_students_are_told_what_they_can_type_and_the_staff_what_it_can(
         assert f"{AGAIN['at_home']} GDB=1" in (folder / name).read_text(), name
 
 
-@pytest.mark.parametrize("status", ["refused", "build failed", "lab broken", "not scored"])
+@pytest.mark.parametrize("status", [LAB_BROKEN, NOT_SCORED])
+def test_a_failure_of_ours_is_a_score_in_no_form(
+    status: str, write: Callable[[Record], Path]
+) -> None:
+    """Platforms book what a file says; without their file they report that the grader failed."""
+    write(GRADED)  # whose files must not stay
+    folder = write(replace(RECORDS[status], groups=GROUPS))
+    for name in ("gradescope/results.json", "autolab.txt", "prairielearn/results.json",
+                 "classroom50/result.json", "certificate.json"):  # fmt: skip
+        assert not (folder / name).exists(), name
+    assert json.loads((folder / "result.json").read_text())["score"] is None
+    assert json.loads((folder / "submitty/validation_results.json").read_text())["status"] != (
+        "success"
+    )
+    (row,) = csv.DictReader(io.StringIO((folder / "result.csv").read_text()))
+    assert (row["status"], row["points"]) == (status, "")
+    for name in ("result.txt", "report.html"):
+        text = (folder / name).read_text()
+        assert OURS in text and not re.search(r"\b0 of ", text), name
+    assert parse((folder / "result.json").read_text()).status == status
+
+
+@pytest.mark.parametrize("status", ["refused", "build failed"])
 def test_what_was_not_graded_is_told_in_each_form(
     status: str, write: Callable[[Record], Path]
 ) -> None:

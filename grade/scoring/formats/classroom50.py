@@ -1,5 +1,7 @@
 """Classroom 50's result.json. Its runner's environment says who handed in what.
 
+If the grader failed there is no file.
+
 Points are whole there. So a test is a group of the lab, and its points are rounded down. The
 submission's time is that of the graded commit, for which the caller sets SUBMITTED_AT.
 """
@@ -43,6 +45,8 @@ def row(record: Record, group: GroupResult) -> dict:
 
 
 def text(record: Record) -> str | None:
+    if not record.scored:
+        return None
     identity = {field: os.environ.get(name, "") for field, name in RUNNERS.items()}
     if not all(identity.values()):
         return None

@@ -1,5 +1,8 @@
 """Gradescope's results.json.
 
+If the grader failed there is no file: Gradescope then tells that the autograder failed, and books
+no score.
+
 Students see hidden tests' points, and so their total, when the grades are published.
 """
 
@@ -34,7 +37,9 @@ def leaderboard(record: Record) -> list[dict]:
     ]
 
 
-def text(record: Record) -> str:
+def text(record: Record) -> str | None:
+    if not record.scored:
+        return None
     tests = [
         row(f"{i}.{j}", test)
         for i, group in enumerate(record.groups, 1)

@@ -3,7 +3,7 @@
 import textwrap
 
 from grade.scoring.formats import shown
-from grade.scoring.record import GroupResult, Record
+from grade.scoring.record import OURS, GroupResult, Record
 
 FILE = "result.txt"
 MARKS = {True: "ok", False: "--"}
@@ -24,6 +24,8 @@ def group_text(record: Record, group: GroupResult) -> str:
 
 def score(record: Record) -> str:
     """The points."""
+    if not record.scored:
+        return f"no score. {OURS}"
     said = f"{record.score:g} of {record.most:g} points"
     if record.late:
         said += f"; {record.late.text()}, so that {record.counts:g} count"

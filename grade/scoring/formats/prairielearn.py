@@ -1,5 +1,6 @@
 """PrairieLearn's results.json of an external grader.
 
+If the grader failed there is no file, which PrairieLearn takes for a failed job, without a score.
 A submission that is refused or does not build is not gradable, so the student may hand in again.
 """
 
@@ -11,7 +12,9 @@ from grade.scoring.record import Record
 FILE = "prairielearn/results.json"
 
 
-def text(record: Record) -> str:
+def text(record: Record) -> str | None:
+    if not record.scored:
+        return None
     if record.status != "graded":
         message = f"{record.status}: {record.message}"
         whole = {"gradable": False, "message": message, "format_errors": [message]}

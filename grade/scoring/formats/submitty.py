@@ -9,6 +9,9 @@ FILE = "submitty/validation_results.json"
 
 
 def text(record: Record) -> str:
+    if not record.scored:  # the validator failed: no points are booked
+        whole = {"status": "failure", "message": f"{record.status}: {record.message}"}
+        return json.dumps(whole, indent=1) + "\n"
     full = record.status == "graded" and record.score == record.most
     messages = [
         {"message": f"{test.group}: {test.title}\n{shown(test)}", "status": "failure"}

@@ -15,7 +15,7 @@ def text(record: Record) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     if not record.tests:
-        empty = ("", "", "", 0, record.most, "", "")
+        empty = ("", "", "", 0 if record.scored else "", record.most, "", "")
         writer.writerow((record.lab, record.status, *empty, cell(record.message)))
     for test in record.tests:
         value = "" if test.value is None else test.value
