@@ -5,13 +5,17 @@ The packages gcc-aarch64-linux-gnu, libc6-dev-arm64-cross and qemu-user are need
 
 import json
 import platform
+import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 from trees import copy_of_tree, make
 from whole import in_full
 
+from grade.host.limits import HANG_S
+from grade.host.paths import ROOT
 from grade.measure import run as runs
 from grade.measure.choose import EXPERIMENTS, on_twin
 from grade.measure.load import load
@@ -25,6 +29,12 @@ pytestmark = [
         reason=f"{COMPILER} or {EMULATOR} is not installed, or this is no x86-64",
     ),
 ]
+UNITS = [  # programs of unit tests
+    path.stem
+    for path in sorted((ROOT / "grade" / "native").glob("*_test.c"))
+    if re.search(r"^ \* link: grade/native/(main|test)\.c", path.read_text(), re.M)
+]
+SANITIZED = "-fsanitize=address,undefined -fno-sanitize-recover=all"
 HOSTS = {  # the size of pages, and whether a process has 48 bits of address or 39
     "4 KiB": [],
     "16 KiB": ["-p", "16384"],
@@ -90,3 +100,18 @@ def test_pages_and_addresses_of_any_host_do(
     here = figures("mogul-4.1-fast", 1, tmp_path / "here")
     emulate(built, HOSTS[host], tmp_path, monkeypatch)
     assert figures("mogul-4.1-fast", 1, tmp_path / "there") == here
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_native_tests_pass(name: str, built: Path) -> None:
+    """Those of policies, the cache and the disks, without sanitizers."""
+    tree = built.parents[1]
+    makefile = tree / "Makefile"
+    makefile.write_text(makefile.read_text().replace(SANITIZED, ""))
+    make(tree, f"HOSTCC={COMPILER}", f"build/native/{name}")
+    program = tree / "build" / "native" / name
+    words = [EMULATOR, "-L", "/usr/aarch64-linux-gnu", program, "--all"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=HANG_S, cwd=tree)
+    assert done.returncode == 0
+    ended = re.findall(r"^@ (\d+)$", done.stdout, re.M)
+    assert ended and set(ended) == {"0"}, done.stdout
