@@ -160,7 +160,8 @@ def test_make_is_locked_while_it_builds_and_only_then(tree: Path) -> None:
     os.mkfifo(tree / "go-on")
     slow = tree / "slow-cc"
     slow.write_text(
-        "#!/bin/sh\nmkdir first 2> /dev/null && { touch started; read word < go-on; }\n"
+        "#!/bin/sh\ncase $1 in -dumpmachine) exec cc $1;; esac\n"
+        "mkdir first 2> /dev/null && { touch started; read word < go-on; }\n"
         'exec cc "$@"\n'
     )
     slow.chmod(0o755)
