@@ -29,7 +29,7 @@ export PATH := $(if $(filter test mutants,$(MAKECMDGOALS)),/usr/sbin:/usr/bin:/s
 word_of = '$(subst ','\'',$(1))'
 # Every goal and every variable of the command line is known. A goal takes the variables that its
 # line of help names, and these:
-TAKEN_BY_ALL := SETUP V JOBS TOOLPREFIX QEMU HOSTCC GDB CFLAGS_EXTRA
+TAKEN_BY_ALL := SETUP LOCK V JOBS TOOLPREFIX QEMU HOSTCC GDB CFLAGS_EXTRA
 ifeq ($(MAKELEVEL),0)
 TYPED := $(foreach v,$(filter-out -%,$(.VARIABLES)),$(if $(filter command,$(firstword $(origin $(v)))),$(v)))
 UNKNOWN := $(shell TYPED_GOALS=$(call word_of,$(MAKECMDGOALS)) TYPED_NAMES=$(call word_of,$(TYPED)) \
@@ -690,7 +690,7 @@ grade: all $(GRADING) ## score this tree's solution of LAB=, or SUBMISSION=folde
 	    --test=$(call quoted,TEST) --nonce=$(call quoted,NONCE) $(if $(WAITS_FOR_GDB),--gdb)
 
 # A grade (CERTIFICATE=), or a run: an experiment's (E=) or a graded one (RUN=).
-replay: all $(GRADING) ## make a run again and stop it at AT=12.345s, read:longest, read:17 or event:48211, in gdb (E=name SIZE= N=run, or RUN= the folder of a graded run; DO='commands of gdb; ...'); or make a grade again from its CERTIFICATE=, and compare (SUBMISSION= what was graded, OUT=)
+replay: all $(GRADING) ## make a run again and stop it at AT=12.345s, read:longest, read:17 or event:48211, in gdb (E=name SIZE= N=run, or RUN= the folder of a graded run; DO='commands of gdb; ...' GDB_OPTIONS= an editor's); or make a grade again from its CERTIFICATE=, and compare (SUBMISSION= what was graded, OUT=)
 	@$(if $(value E)$(value RUN_FOLDER),$(if $(value E),$(RUN_WITHOUT_TWIN),$(RUN)) grade.commands.replay $(call option,run,N) $(call option,size,SIZE) \
 	    $(call option,at,AT) $(call option,do,DO) $(call option,gdb-options,GDB_OPTIONS) $(call option,graded,RUN_FOLDER) $(call operand,E),$(RUN) \
 	    grade.commands.labs replay --certificate=$(call quoted,CERTIFICATE) \

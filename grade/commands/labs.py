@@ -111,14 +111,14 @@ def grade(choice: argparse.Namespace) -> int:
     """Score this tree or a submission; write and print the results."""
     lab = named(choice.lab)
     command = f"make grade LAB={lab.name}"
-    if not choice.submission:
-        say_whose(lab)
-    else:
+    if choice.submission:
         warn()
         command += f" SUBMISSION={shlex.quote(str(existing(choice.submission)))}"
     nonce = choice.nonce or secrets.token_hex(4)
     gdb = GDB_SOCKET if choice.gdb else None
     folder = made(choice.out or BUILD / "grade" / lab.name)
+    if not choice.submission:
+        say_whose(lab)
     try:
         record = grading.grade(
             lab,

@@ -20,7 +20,7 @@ import pytest
 from whole import in_full
 
 from grade.code import elf
-from grade.host.limits import HANG_S
+from grade.host.limits import HANG_S, slowness
 from grade.host.paths import BUILD, KERNEL, ROOT
 from grade.machine_mode import attempts, machines
 from grade.machine_mode.attempts import (
@@ -339,11 +339,11 @@ def test_without_a_check_something_is_noticed(line: int, tmp_path: Path) -> None
     ]
     with pytest.raises((Broken, Ended, subprocess.TimeoutExpired)):
         for one in lists:
-            memory = machines.in_qemu(driver, one, first, tmp_path, limit_s=10)
+            memory = machines.in_qemu(driver, one, first, tmp_path, limit_s=10 * slowness())
             machines.check(driver.model(bytes(LIST_BYTES) + first), one, memory)
         for records in (0, attempts.RECORDS + 1):
             first = attempts.memory(1, records)
-            memory = machines.in_qemu(driver, [TRACE, APPEND], first, tmp_path, limit_s=10)
+            memory = machines.in_qemu(driver, [TRACE, APPEND], first, tmp_path, limit_s=10 * slowness())
             machines.check(driver.model(bytes(LIST_BYTES) + first), [TRACE, APPEND], memory)
 
 

@@ -290,7 +290,7 @@ def test_a_skeleton_hides_what_students_must_not_see_and_boots(tmp_path: Path) -
     lab, out = named("delayed-write"), tmp_path / "out"
     tree.skeleton(lab, out, {})
     there = sorted(path.name for path in (out / "grade/labs").iterdir())
-    assert there == ["README.md", "TRUST.md", "UNSOLVED.md", lab.name, "late.toml"]
+    assert there == ["MACHINE_MODE.md", "README.md", "TRUST.md", "UNSOLVED.md", lab.name, "late.toml"]
     assert not (out / "grade/labs" / lab.name / "hidden").exists()
     assert not (out / "grade/labs" / lab.name / "wrong").exists()
     assert not (out / "grade/labs" / lab.name / "attacks").exists()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import MakeImage
-from test_power_cut import MESSAGE, MESSAGES, SECTOR, entries, mail, names
+from test_power_cut import LONG, MESSAGE, MESSAGES, SECTOR, entries, mail, names
 
 from grade.host.paths import MKFS
 from grade.machine import image, virtual_log
@@ -97,7 +97,7 @@ def arrived(path: Path) -> int:
     last = max(new | names(path, "/mail/tmp") | {0})
     for i in range(last):
         if i in new:
-            assert image.read(path, f"/mail/new/{i}") == MESSAGE, i
+            assert image.read(path, f"/mail/new/{LONG}{i}") == MESSAGE, i
         else:
             assert i <= last - MESSAGES // 2, f"{i} of {last}"
     return last
@@ -135,9 +135,9 @@ def test_the_kernel_finds_the_map_by_a_scan_and_next_time_by_the_tail(
         path.write_bytes(cut(before, log, n, 0))
         found = logical(path.read_bytes(), tmp_path / "image")
         there = names(found, "/mail/new")
-        if all(image.read(found, f"/mail/new/{i}") == MESSAGE for i in there):
+        if all(image.read(found, f"/mail/new/{LONG}{i}") == MESSAGE for i in there):
             break
-    script = "\n".join(f"cmp /mnt/msg /mnt/mail/new/{i} || exit 9" for i in sorted(there))
+    script = "\n".join(f"cmp /mnt/msg /mnt/mail/new/{LONG}{i} || exit 9" for i in sorted(there))
     assert there and not any(path.read_bytes()[TAIL])
     assert scan in on_second_disk(make_image, path, script)
     assert any(path.read_bytes()[TAIL])
