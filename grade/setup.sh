@@ -332,6 +332,10 @@ link_programs() {
 }
 
 if ! ready; then
+    [ -w . ] || {
+        echo "setup: $PWD: nothing can be written there: use a tree of your own (git clone it)" >&2
+        exit 1
+    }
     mkdir -p "$cache" "${lock%/*}"
     (
         flock 9

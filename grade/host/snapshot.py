@@ -40,6 +40,7 @@ FOLDERS = (
 FILES = (*("Makefile", "*.toml", "build/*.command", "build/mkfs/mkfs", "build/native/*_tool"),)
 OF_TWIN = ("build/twin", "build/live/wasm")
 WITHOUT_TWIN = "--without-twin"
+NOT_YOURS = "nothing can be written there: use a tree of your own (git clone it, then make)"
 USAGE = f"usage: python -m grade.host.snapshot [{WITHOUT_TWIN}] -m MODULE [ARGUMENT...]"
 
 
@@ -87,9 +88,18 @@ def run(module: str, arguments: list[str], without: Collection[str] = ()) -> Non
         runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
+def expect_yours(root: Path) -> None:
+    """End the command in a line if this user may not make snapshots of the tree."""
+    base = root / paths.SNAPSHOTS.relative_to(paths.ROOT)
+    there = next(folder for folder in (base, *base.parents) if folder.exists())
+    if not os.access(there, os.W_OK | os.X_OK):
+        sys.exit(f"{there}: {NOT_YOURS}")
+
+
 if __name__ == "__main__":
     less = OF_TWIN if sys.argv[1:2] == [WITHOUT_TWIN] else ()
     words = sys.argv[2:] if less else sys.argv[1:]
     if len(words) < 2 or words[0] != "-m":
         sys.exit(USAGE)
+    expect_yours(paths.ROOT)
     sys.exit(stoppable(partial(run, words[1], words[2:], less)))
