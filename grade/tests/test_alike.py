@@ -275,6 +275,6 @@ def test_a_rewritten_fault_is_found_and_independent_solutions_are_not_accused(
     assert len(reference) == pytest.approx(told, rel=0.02)
     if most := figure({12: 672}):
         assert len(odd["faulty"]) == pytest.approx(most, rel=0.02)
-    assert odd["faulty"] == odd["rewritten"] and not odd["search"]
+    assert odd["faulty"] == odd["rewritten"]
     # Under GCC 12 they share less than 2 %, under GCC 14 3 %.
     assert len(odd["faulty"] & odd["own"]) < 0.05 * len(odd["faulty"] | odd["own"])

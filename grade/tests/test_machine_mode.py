@@ -339,11 +339,11 @@ def test_without_a_check_something_is_noticed(line: int, tmp_path: Path) -> None
     ]
     with pytest.raises((Broken, Ended, subprocess.TimeoutExpired)):
         for one in lists:
-            memory = machines.in_qemu(driver, one, first, tmp_path, limit_s=10 * slowness())
+            memory = machines.in_qemu(driver, one, first, tmp_path, limit_s=slowness() * 10)
             machines.check(driver.model(bytes(LIST_BYTES) + first), one, memory)
         for records in (0, attempts.RECORDS + 1):
             first = attempts.memory(1, records)
-            memory = machines.in_qemu(driver, [TRACE, APPEND], first, tmp_path, limit_s=10 * slowness())
+            memory = machines.in_qemu(driver, [TRACE, APPEND], first, tmp_path, limit_s=slowness() * 10)
             machines.check(driver.model(bytes(LIST_BYTES) + first), [TRACE, APPEND], memory)
 
 
