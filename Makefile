@@ -415,6 +415,7 @@ PLAIN := drive_parts_tool drive_replay_tool $(notdir $(GRADING))
 define native_program
 build/native/$(1): $(patsubst %.c,build/$(2)/%.o,grade/native/$(1).c \
     $(call native_sources,$(1))) grade/native/$(1).c
+	@mkdir -p $$(@D)
 	$$(call run,LD,$$(HOSTCC) $$($(3)) -o $$@ $$(filter %.o,$$^))
 endef
 $(foreach n,$(filter-out $(PLAIN),$(notdir $(NATIVE))),$(eval $(call native_program,$(n),native,NATIVE_CFLAGS)))
