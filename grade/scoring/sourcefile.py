@@ -48,6 +48,8 @@ WORDS = re.compile(
     r'|\b(?:u8|[uUL])?R"|##|%:%:|(?:\[|<:)\s*(?:\[|<:)|\\[uU]|\$|[^\x00-\x7f]'
 )
 NAME = r"[^\W\d]\w*"
+MOST_TEXT = 128 << 10  # bytes of a source: our own longest has 26 KiB
+MOST_LINES = 5000
 # Of C11, and what GNU C adds; with two underscores, or one and a capital, all are the language's.
 LANGUAGE = re.compile(
     "asm|auto|break|case|char|const|continue|default|defined|do|double|else|enum|extern|float|for"
@@ -160,9 +162,18 @@ def check_text(file: str, text: str) -> None:
 
 
 def check_texts(files: Mapping[str, str]) -> None:
-    """All files handed in."""
+    """Check all files handed in. Raises Refused for the first that may not be compiled."""
     for file, text in files.items():
+        check_size(file, text)
         check_text(file, text)
+
+
+def check_size(file: str, text: str) -> None:
+    """Refuse a file before anything costly is done with it, if nobody writes so much."""
+    if (size := len(text.encode())) > MOST_TEXT:
+        raise Refused(f"{file}: {size} bytes, and a source may have {MOST_TEXT}")
+    if (lines := text.count("\n")) > MOST_LINES:
+        raise Refused(f"{file}: {lines} lines, and a source may have {MOST_LINES}")
 
 
 # ---- what the preprocessor made of it ----

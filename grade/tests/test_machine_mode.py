@@ -343,8 +343,9 @@ def test_without_a_check_something_is_noticed(line: int, tmp_path: Path) -> None
             machines.check(driver.model(bytes(LIST_BYTES) + first), one, memory)
         for records in (0, attempts.RECORDS + 1):
             first = attempts.memory(1, records)
-            memory = machines.in_qemu(driver, [TRACE, APPEND], first, tmp_path, limit_s=slowness() * 10)
-            machines.check(driver.model(bytes(LIST_BYTES) + first), [TRACE, APPEND], memory)
+            one = [TRACE, APPEND]
+            memory = machines.in_qemu(driver, one, first, tmp_path, limit_s=slowness() * 10)
+            machines.check(driver.model(bytes(LIST_BYTES) + first), one, memory)
 
 
 def test_each_sentence_of_the_page_is_a_test_here_and_each_test_has_one() -> None:

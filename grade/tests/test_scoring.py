@@ -20,6 +20,7 @@ from records import packed
 
 from grade.code import source
 from grade.commands import labs as commands
+from grade.host.fault import HostFault
 from grade.host.paths import KERNEL, ROOT
 from grade.machine import image, trace
 from grade.machine.image import Content
@@ -260,7 +261,7 @@ def test_a_lone_file_whose_place_is_not_plain_is_refused_and_the_candidates_are_
         submission.take(tmp_path / "me", files, none_known)
 
 
-def test_a_folder_that_cannot_be_read_is_refused(
+def test_a_folder_that_cannot_be_read_is_the_graders_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = hand_in(tmp_path / "me", {FILE: "x", "locked/notes.txt": "y"})
@@ -272,7 +273,7 @@ def test_a_folder_that_cannot_be_read_is_refused(
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", guarded)
-    with pytest.raises(Refused, match=r"Permission denied.*locked"):
+    with pytest.raises(HostFault, match=r"locked: Permission denied"):
         take(folder)
 
 
@@ -290,7 +291,8 @@ def test_a_skeleton_hides_what_students_must_not_see_and_boots(tmp_path: Path) -
     lab, out = named("delayed-write"), tmp_path / "out"
     tree.skeleton(lab, out, {})
     there = sorted(path.name for path in (out / "grade/labs").iterdir())
-    assert there == ["MACHINE_MODE.md", "README.md", "TRUST.md", "UNSOLVED.md", lab.name, "late.toml"]
+    pages = ["MACHINE_MODE.md", "README.md", "TRUST.md", "UNSOLVED.md"]
+    assert there == [*pages, lab.name, "late.toml"]
     assert not (out / "grade/labs" / lab.name / "hidden").exists()
     assert not (out / "grade/labs" / lab.name / "wrong").exists()
     assert not (out / "grade/labs" / lab.name / "attacks").exists()
