@@ -609,7 +609,7 @@ TEST_CHOICE = $(if $(value LAB),-n $(TESTERS) $(if $(value T),-k $(call quoted,T
     grade/tests/test_labs.py,$(if $(value T),$(if $(findstring .py,$(value T)),$(if $(filter 1,$(FULL)),\
     -n $(TESTERS) --dist loadgroup --no-loadscope-reorder )grade/tests/$(call quoted,T),\
     -k $(call quoted,T) grade/tests),-n $(TESTERS) --dist loadgroup grade/tests))
-test: all $(TWIN) $(if $(value LAB),$(GRADING),native $(if $(filter 1,$(FULL))$(wildcard build/live/wasm/complete),$(LIVE))) ## run the tests; T='name' or T='test_file.py' selects, FULL=1: labs in full; LAB=name: the proof of one lab
+test: all $(if $(value LAB),$(GRADING),native $(TWIN) $(if $(filter 1,$(FULL))$(wildcard build/live/wasm/complete),$(LIVE))) ## run the tests; T='name' or T='test_file.py' selects, FULL=1: labs in full; LAB=name: the proof of one lab
 	$(if $(value LAB),,@$(MAKE) --no-print-directory DEBUG=1 build/debug/kernel/kernel.elf)
 	$(PYTHON) -m pytest -c grade/pyproject.toml --rootdir=. $(TEST_CHOICE)
 

@@ -117,8 +117,8 @@ void registry_check(void)
 {
     POLICY_EACH (p)
         for (const struct policy *const *q = __start_policies; q < p; q++)
-            if ((*p)->kind == (*q)->kind && !strcmp((*p)->name, (*q)->name) &&
-                !refusal(*q))
+            if ((*p)->kind == (*q)->kind && (*q)->name &&
+                !strcmp((*p)->name, (*q)->name) && !refusal(*q))
                 boot_fail("two %s policies are called %s, in %s and in %s: "
                           "rename one of them",
                           kinds[(*p)->kind].name, (*p)->name,
