@@ -58,8 +58,8 @@ def boot_cpu_s(run_script: Run, memory: str) -> float:
 def test_boot_time_does_not_depend_on_memory(run_script: Run) -> None:
     small = boot_cpu_s(run_script, "64M")
     large = boot_cpu_s(run_script, "8G")
-    # To touch 8 GiB once would take four times as long as the boot.
-    assert large < 2 * small, f"{small} s with 64 MiB, {large} s with 8 GiB"
+    # To touch 8 GiB once would take four times as long as the boot; a busy host, up to as long.
+    assert large < 3 * small, f"{small} s with 64 MiB, {large} s with 8 GiB"
 
 
 @pytest.mark.parametrize("status", [0, 1, 7, 255])

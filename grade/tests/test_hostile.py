@@ -555,7 +555,7 @@ MANY = "\n".join(f"#define a{i + 1} a{i} a{i}" for i in range(40))
     "bomb",
     [
         Bomb(f"#define a0 x +\n{MANY}\nint f(int x) {{ return a40 0; }}\n", "File size limit"),
-        Bomb("int f(void) { return " + "(" * 300_000 + ";}", "compiler error|nesting"),
+        Bomb("int f(void) { return " + "(" * 100_000 + ";}", "compiler error|nesting"),
         Bomb("\n".join(f"int x{i}(void) {{ return y; }}" for i in range(700)), "Werror"),
     ],
     ids=["macros", "brackets", "complaints"],
