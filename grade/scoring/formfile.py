@@ -9,6 +9,7 @@ as they are; of any other value comes a text that shows it.
 import json
 import sys
 import sysconfig
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -37,11 +38,11 @@ class BadForm(Exception):
     """The text is not TOML, or too large or costly to be an honest form; the text says which."""
 
 
+@dataclass(frozen=True)
 class Shown:
-    """A value that is neither a string nor a whole number: it is only shown."""
+    """A value that is neither a string nor a whole number: messages show its text."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    text: str
 
     def __repr__(self) -> str:
         return self.text
@@ -55,8 +56,8 @@ def parse(text: str) -> dict[str, str | int | Shown]:
     """
     if (size := len(text.encode())) > MOST_BYTES:
         raise BadForm(f"it has {size} bytes, and a form may have {MOST_BYTES}")
-    made = parsed(text, PARSER)
-    if made is None and parsed(SOUND, PARSER) is None:
+    made = run_parser(text)
+    if made is None and run_parser(SOUND) is None:
         raise HostFault("here not even a sound form can be parsed in the sandbox")
     if made is None:
         raise BadForm(f"to parse it takes more than {CPU_S} s of a processor, or too much memory")
@@ -65,13 +66,13 @@ def parse(text: str) -> dict[str, str | int | Shown]:
     return {k: Shown(v[0]) if isinstance(v, list) else v for k, v in made["form"].items()}
 
 
-def parsed(text: str, parser: str) -> dict | None:
+def run_parser(text: str) -> dict | None:
     """Return what the parser prints for a text, or None if the sandbox ended it."""
     python = Path(sys.executable).resolve()
     library = Path(sysconfig.get_path("stdlib"))
     with sandbox.apart() as apart:
         (apart.path / TEXT).write_text(text, encoding="utf-8")
-        command = [str(python), "-I", "-S", "-c", parser]
+        command = [str(python), "-I", "-S", "-c", PARSER]
         try:
             made = sandbox.run(
                 command, apart, frozenset({python}), frozenset({library}), LIMIT_S, cpu_s=CPU_S

@@ -3,7 +3,7 @@
 import pytest
 
 from grade.host.fault import HostFault
-from grade.scoring import answers, formfile, sourcefile
+from grade.scoring import answers, formfile, sandbox, sourcefile
 from grade.scoring.archive import Refused
 from grade.scoring.assertions import Wrong
 
@@ -32,8 +32,8 @@ def test_values_come_out_as_they_are() -> None:
 
 
 def test_a_form_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts, parsed = [], formfile.parsed
-    monkeypatch.setattr(formfile, "parsed", lambda *call: texts.append(call[0]) or parsed(*call))
+    texts, run = [], formfile.run_parser
+    monkeypatch.setattr(formfile, "run_parser", lambda text: texts.append(text) or run(text))
     for _ in range(3):
         assert answers.read("a = 1\n") == {"a": 1}
     assert texts == ["a = 1\n"]
@@ -49,7 +49,7 @@ def test_what_is_no_toml_is_the_students(text: str, why: str) -> None:
 
 
 def test_a_large_form_is_refused_before_anything_parses_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formfile, "parsed", lambda *_: pytest.fail("it was parsed"))
+    monkeypatch.setattr(formfile, "run_parser", lambda *_: pytest.fail("it was parsed"))
     with pytest.raises(Wrong, match="has 16385 bytes, and a form may have 16384"):
         answers.read("#" * (formfile.MOST_BYTES + 1))
 
@@ -64,6 +64,15 @@ def test_a_form_that_costs_too_much_is_the_students(
     assert answers.read("a = 1\n") == {"a": 1}
 
 
+def test_the_sandbox_gets_the_limit_of_a_form_and_not_of_a_compiler(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    limits, run = [], sandbox.run
+    monkeypatch.setattr(sandbox, "run", lambda *a, **k: limits.append(k["cpu_s"]) or run(*a, **k))
+    answers.read("a = 2\n")
+    assert limits == [formfile.CPU_S] and formfile.CPU_S < sandbox.CPU_S
+
+
 def test_if_no_form_can_be_parsed_the_grader_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     with_parser(monkeypatch, "raise SystemExit(1)")
     with pytest.raises(HostFault):
@@ -76,6 +85,7 @@ def test_if_no_form_can_be_parsed_the_grader_has_failed(monkeypatch: pytest.Monk
         ("/* */\n" * (sourcefile.MOST_LINES + 1), "5001 lines, and a source may have 5000"),
         ("/" * (sourcefile.MOST_TEXT + 1), "131073 bytes, and a source may have 131072"),
     ],
+    ids=["lines", "bytes"],
 )
 def test_a_source_that_nobody_writes_is_refused_before_it_is_read(
     text: str, why: str, monkeypatch: pytest.MonkeyPatch
