@@ -314,6 +314,12 @@ install_group() {
     mv "$place.part" "$place"
 }
 
+# The head of a program in Python that the python beside it runs. The shell runs the second line, and to
+# Python the last two are a string. A line "#!PATH" would not do: no PATH with a blank works there.
+BESIDE="#!/bin/sh
+'''exec' \"\$(dirname -- \"\$0\")/python\" \"\$0\" \"\$@\"
+' '''"
+
 # Put the programs of packages into .venv/bin, started by its Python.
 link_programs() {
     bin=$(cd .venv/bin && pwd -P)
@@ -323,7 +329,7 @@ link_programs() {
             target=$bin/${program##*/}
             rm -f "$target"
             case $(head -c 2 "$program") in
-            '#!') sed "1s|^#!.*python.*|#!$bin/python|" "$program" > "$target" ;;
+            '#!') { printf '%s\n' "$BESIDE"; sed 1d "$program"; } > "$target" ;;
             *) cp "$program" "$target" ;;
             esac
             chmod +x "$target"

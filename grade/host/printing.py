@@ -1,10 +1,12 @@
-"""What a command prints never ends it: not a narrow character set, nor a reader that has gone.
+"""Output never ends a command: neither a narrow character set does, nor a reader that has gone.
 
 - A character that the terminal's character set lacks is printed as one that looks like it.
 - If the reader of a pipe has gone (`| head`), the rest of the output is lost in silence, and the
   command goes on to write its files. Its exit status says how its work went.
-- If the output is a file on a full disk, the command goes on likewise and ends with status 1.
-- Programs that a command starts speak English in UTF-8, and so can be read whatever the locale.
+- If the output is a file on a full disk, the rest of the output is lost, too. The command
+  finishes its work and ends with status 1.
+- Programs that a command starts print English in UTF-8, so the command can read them in every
+  locale.
 
 Files are UTF-8 always: the Makefile switches on Python's UTF-8 mode, so a locale says nothing but
 what the terminal shows.
@@ -43,8 +45,8 @@ def looking_alike(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 class Lasting(io.FileIO):
-    """A file that may stop taking what is written: everything after that is dropped. trouble: why,
-    unless a reader has gone; or ""."""
+    """A file that drops everything after the first write that fails. trouble: why that write
+    failed; empty if the reader of a pipe has gone."""
 
     trouble = ""
 
@@ -69,7 +71,7 @@ def encoding() -> str:
 
 
 def lasting(stream: TextIO) -> TextIO:
-    """The same stream, unable to fail by what is printed or by who reads it."""
+    """Return a stream to the same file in which no write fails, whatever is printed."""
     stream.flush()
     raw = Lasting(stream.fileno(), "w", closefd=False)
     wide = encoding()
@@ -79,8 +81,8 @@ def lasting(stream: TextIO) -> TextIO:
 
 
 def prepare() -> None:
-    """Make standard output and standard error last, unless they do already or are not this
-    process's own (as in a test)."""
+    """Replace standard output and standard error by streams in which no write fails. Streams that
+    are not this process's own (in a test) stay as they are."""
     if sys.stdout is not sys.__stdout__ or sys.stdout is None or sys.stdout.errors == ALIKE:
         return
     codecs.register_error(ALIKE, looking_alike)
@@ -110,7 +112,7 @@ def filled(text: str, hang: int) -> list[str]:
 
 
 def trouble() -> str:
-    """Why some of the output is lost, or "". A reader that has gone is no trouble."""
+    """Return why some of the output is lost, or "". A reader that has gone is no trouble."""
     if sys.stdout is None or sys.stdout.errors != ALIKE:
         return ""
     sys.stdout.flush()

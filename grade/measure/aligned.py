@@ -1,7 +1,7 @@
-"""Tables for a terminal, as wide as it is: one with more columns than there is room for goes on
-below, with the names of its rows again.
+"""Tables that fit the terminal. Columns for which there is no room are printed below the others,
+with the names of the rows again.
 
-- No figure is ever broken. A name that is too long goes on in the next line.
+- No figure is broken. A name that is too long is continued in the next line.
 - A row without a figure in a part of the table is left out of the part.
 - Output that is no terminal is 80 columns wide, whatever wrote to it and whatever reads it.
 

@@ -1,4 +1,4 @@
-"""The groups of Python packages: whole, of one mind, enough for each command, and to be had.
+"""The groups of Python packages agree with each other, suffice for each command, and have wheels.
 
 That each package has a wheel for a processor and a version of Python is asked of the package index,
 as pip is set up here; no wheel is fetched. FULL=1 asks for all versions and processors that we
@@ -153,7 +153,7 @@ def test_a_boot_and_a_run_need_no_package_and_an_experiment_no_tool_of_ours() ->
 
 
 def resolved(version: str, processor: str) -> list[dict]:
-    """What pip would install of all pins on such a host, from wheels alone."""
+    """Return what pip would install of all pins for a Python and a processor, from wheels alone."""
     platforms = [f"manylinux{glibc}_{processor}" for glibc in GLIBC] + [f"linux_{processor}"]
     line = [
         *(sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--report=-"),

@@ -211,7 +211,7 @@ def test_a_row_without_figures_in_a_part_is_not_in_it() -> None:
 
 
 def on_a_terminal(line: list[str], columns: int) -> str:
-    """What a command prints on a terminal that is so wide."""
+    """Return what a command prints on a terminal of this width."""
     ours, theirs = pty.openpty()
     ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 25, columns, 0, 0))
     process = subprocess.Popen(line, cwd=ROOT, stdout=theirs, stderr=theirs, stdin=theirs)
