@@ -187,6 +187,7 @@ $(call needs,live,live $(filter build/live/%,$(MAKECMDGOALS)))
 $(call needs,grade,grade example class skeleton samples solution newlab bundle fair events)
 $(call needs,grade gdb,replay)
 $(call needs,test,test mutants)
+$(if $(filter 1,$(FULL)),$(call needs,whole,test))
 $(call needs,format,format)
 
 # Some goals need no tools; all others set them up first. With SETUP=no the tools

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Puts in place what commands need, and nothing else:
 #
-#   sh grade/setup.sh [packages] [GROUP...]      no GROUP: all except live, measure, fresh
+#   sh grade/setup.sh [packages] [GROUP...]      no GROUP: those of `make test`
 #
 # - A group stands for programs of the system and for Python packages, which
 #   grade/requirements/GROUP.txt pins. `groups_of` below has the groups, and which
@@ -37,6 +37,7 @@ groups_of() {
     format) echo python format ;;
     fresh) echo python fresh ;;                      # bare systems to try commands in
     test) echo build machine gdb python run report grade sweep book format test ;;
+    whole) echo "$(groups_of test)" whole ;;         # the long tests
     *)
         echo "setup: $1: there is no such group; grade/setup.sh lists them" >&2
         return 1
@@ -108,6 +109,12 @@ if wants measure; then need strace strace; fi
 if [ "$(uname -s)" != Darwin ]; then # macOS has none of these
     if wants grade; then need bubblewrap bwrap; fi
     if wants test; then need blktrace blkparse btt iowatcher; fi
+fi
+if wants whole && [ "$(uname -m)" = x86_64 ]; then # Spike, and the twin on arm64
+    need device-tree-compiler dtc
+    need gcc-aarch64-linux-gnu aarch64-linux-gnu-gcc
+    need qemu-user qemu-aarch64
+    have /usr/aarch64-linux-gnu/include/stdio.h || missing="$missing libc6-dev-arm64-cross"
 fi
 if wants live; then
     need clang clang

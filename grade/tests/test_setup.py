@@ -228,6 +228,12 @@ def test_tests_ask_for_all_that_is_tested(scripts: Path) -> None:
     assert missing(scripts, "test") >= OF_TESTS | ASKS["run"]
 
 
+def test_the_long_tests_ask_for_spikes_and_the_arm64_twins_programs_too(scripts: Path) -> None:
+    add(scripts, "uname", 'case "$1" in -m) echo x86_64 ;; *) echo Linux ;; esac')
+    more = missing(scripts, "whole") - missing(scripts, "test")
+    assert {"device-tree-compiler", "gcc-aarch64-linux-gnu", "qemu-user"} <= more
+
+
 def test_a_group_that_does_not_exist_is_told(scripts: Path) -> None:
     done = run(scripts, "grade/setup.sh", "nonesuch")
     assert done.returncode == 1
