@@ -3,8 +3,13 @@
  *
  * link: grade/native/test.c grade/native/toy_drive.c
  */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
 #include "grade/native/cache_model.h"
 #include "grade/native/toy_drive.h"
+#include "kernel/disk/disk.h"
 #include "kernel/disk/queue.h"
 #include "policies/lib/detour.h"
 
@@ -93,6 +98,53 @@ static void check_order(const char *name, u64 head, const u64 *queued,
         check_eq(serve(p)->sector, served[i]);
     check(queue_empty(&queue));
 }
+
+/* ---- the queue itself ---- */
+
+/* A transfer that one thread queues and takes off, and another reuses. */
+static struct io shared;
+static atomic_int turn;
+enum { MAY_REUSE = 1, REUSED, END };
+
+static int wait_for_turn(int one, int other)
+{
+    int now;
+    while ((now = atomic_load(&turn)) != one && now != other)
+        sched_yield();
+    return now;
+}
+
+/* As the cache does when the scheduler has taken up an offer (buf_let_go). */
+static void *reuse(void *arg)
+{
+    while (wait_for_turn(MAY_REUSE, END) == MAY_REUSE) {
+        for (u32 polls = 1; io_queued(&shared); polls++)
+            if (polls % 128 == 0)
+                sched_yield();
+        memset(&shared, 0, sizeof shared);
+        atomic_store(&turn, REUSED);
+    }
+    return arg;
+}
+
+TEST(a_request_that_is_seen_off_the_queue_may_be_reused)
+{
+    pthread_t other;
+    queue_init(&queue, 0);
+    check_eq(pthread_create(&other, NULL, reuse, NULL), 0);
+    for (u32 i = 0; i < 200000; i++) {
+        queue_add(&queue, &shared.request);
+        atomic_store(&turn, MAY_REUSE);
+        queue_take(&queue, &shared.request);
+        wait_for_turn(REUSED, REUSED);
+        check(list_empty(&queue.arrived[SET_READS]));
+        check(!queue.sorted[SET_READS].root);
+    }
+    atomic_store(&turn, END);
+    check_eq(pthread_join(other, NULL), 0);
+}
+
+/* ---- one order each ---- */
 
 TEST(fcfs_serves_in_order_of_arrival)
 {

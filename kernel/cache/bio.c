@@ -379,7 +379,7 @@ void buf_let_go(struct buf *b)
     b->flags &= ~B_BUSY;
     bcache.nbusy--;
     make_evictable(b);
-    if (b->flags & B_DELWRI && !b->io.request.queue && !(b->flags & B_ERROR))
+    if (b->flags & B_DELWRI && !io_queued(&b->io) && !(b->flags & B_ERROR))
         offer(b);
     if (bcache.waiting)
         wakeup(&bcache.nevictable);
@@ -420,7 +420,7 @@ static bool claim_offer(struct io *io, const struct disk *d)
     struct buf *b = CONTAINER(io, struct buf, io);
     HOLD(spin, &bcache.lock);
     bool free = (b->flags & (B_DELWRI | B_BUSY)) == B_DELWRI;
-    if (!free || b->disk != d || io->request.queue)
+    if (!free || b->disk != d || io_queued(io))
         return false;
     buf_take(b);
     buf_prepare_write(b, false);

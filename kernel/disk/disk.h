@@ -95,6 +95,14 @@ static inline void io_set_next(struct io *io, struct io *next)
     io->span.next = next ? &next->span : NULL;
 }
 
+/* Is it queued, or offered? Who alone may submit or offer it may ask without
+ * the disk's lock, though the scheduler may take up an offer meanwhile: by the
+ * time this is false, the queue is done with it. */
+static inline bool io_queued(const struct io *io)
+{
+    return __atomic_load_n(&io->request.queue, __ATOMIC_ACQUIRE);
+}
+
 /* Find the disks, read the boot arguments drive=, drive_*=, cluster_kb=, own
  * sched and place. */
 void disk_init(void);

@@ -49,10 +49,11 @@ void queue_add(struct queue *q, struct request *r)
 void queue_take(struct queue *q, struct request *r)
 {
     u32 set = set_of(r);
-    r->queue = NULL;
     tree_remove(&q->sorted[set], &r->by_sector);
     list_remove(&r->by_age);
     q->length[set]--;
+    /* Last: who sees it without the lock (io_queued) may reuse r. */
+    __atomic_store_n(&r->queue, NULL, __ATOMIC_RELEASE);
 }
 
 void queue_dispatched(struct queue *q, const struct request *r, u64 now_ns)
