@@ -1,13 +1,14 @@
 /*
  * policy: shows the policies and their tunables, and changes them.
- *   policy                             all policies; tunables of those in use
- *   policy KIND, policy NAME           tunables of a kind, or of a policy
+ *   policy                             all policies; more of those in use
+ *   policy KIND, policy NAME           what each does, and its tunables
  *   policy use sched clook
  *   policy set pu.interval_ms 1000
  *
  * It reads the text of /dev/policy: lines `KIND: NAME [NAME-IN-USE] ...`, then
- * `POLICY.TUNABLE = VALUE UNIT (LOW to HIGH): about`. If the kernel refuses a
- * change, nothing changes, and the kernel's reason is printed.
+ * `KIND/POLICY: about`, then `POLICY.TUNABLE = VALUE UNIT (LOW to HIGH):
+ * about`. If the kernel refuses a change, nothing changes, and the kernel's
+ * reason is printed.
  */
 #include "user/lib.h"
 
@@ -32,7 +33,7 @@ static char *policies(void)
 /* The line's policies, those after `KIND:`; NULL if it is none of a kind. */
 static char *names_of(char *line)
 {
-    char *colon = line + strcspn(line, ": ");
+    char *colon = line + strcspn(line, ":/ ");
     return *colon == ':' ? colon + 1 + (colon[1] == ' ') : NULL;
 }
 
@@ -111,16 +112,32 @@ static bool is_row(const char *line)
     return *line && strncmp(line, last_error, strlen(last_error)) != 0;
 }
 
+/* What each policy of a kind does that the question is about. */
+static void print_abouts(const char *asked, const char *kind_line,
+                         const char *names, char *const *rows)
+{
+    size_t kind = strcspn(kind_line, ":");
+    for (; is_row(*rows); rows++) {
+        if (strncmp(*rows, kind_line, kind) != 0 || (*rows)[kind] != '/')
+            continue;
+        const char *name = *rows + kind + 1;
+        size_t n = strcspn(name, ":");
+        if (asks_for(asked, kind_line, names, name, n))
+            printf("  %-13.*s %s\n", (int)n, name, name + n + 2);
+    }
+}
+
 /* The lines of the kinds that the question is about. How many? */
-static int print_kinds(const char *asked, char *const *rows)
+static int print_kinds(const char *asked, char *const *all)
 {
     int count = 0;
-    for (; is_row(*rows) && names_of(*rows); rows++) {
+    for (char *const *rows = all; is_row(*rows) && names_of(*rows); rows++) {
         const char *names = names_of(*rows);
         if (*asked && !is_kind(*rows, asked) &&
             !has_name(names, asked, strlen(asked)))
             continue;
         print_kind(*rows, strcspn(*rows, ":"), names);
+        print_abouts(asked, *rows, names, all);
         count++;
     }
     return count;

@@ -35,6 +35,7 @@ def parts() -> dict[str, object]:
         "pages": deflated(store.bytes()),
         "events": event_names(),
         "policies": has.policies,
+        "abouts": has.abouts,
         "tunables": {name: asdict(row) for name, row in has.tunables.items()},
         "loads": loads,
     }

@@ -98,11 +98,12 @@ function element(tag, parent, facts = {}) {
   return made;
 }
 
-function selector(parent, id, words, options, value, change) {
+function selector(parent, id, words, options, value, change, about = "") {
   const label = element("label", parent, {textContent: words}), select = element("select", label, {id});
   for (const [name, text] of options) element("option", select, {value: name, textContent: text});
   select.value = value;
   select.onchange = () => change(select.value);
+  if (about) element("small", label, {textContent: about});
 }
 
 /* Sliders go by ratios where a range is wide. */
@@ -171,7 +172,7 @@ function fillForm() {
       chosenNow.policies[kind], (name) => {
         chosenNow.policies[kind] = name;
         changed(true);
-      });
+      }, LIVE.abouts[kind + "/" + chosenNow.policies[kind]]);
   for (const tunable of tunablesOf(chosenNow)) slider(at("tunables"), tunable);
 }
 

@@ -169,7 +169,8 @@ class Machine {
       at += Math.ceil(size / DISK_PAGE) * DISK_PAGE;
     });
     new Uint8Array(words.buffer).set(new TextEncoder().encode("ramdisks"));
-    words[1] = words[2] = words[3] = BigInt(phys);
+    words[1] = BigInt(phys); // where the kernel's memory ends
+    words[2] = words[3] = BigInt(MEMORY_PHYS + DISKS); // no log
     words[4] = BigInt(MEMORY_PHYS + DISKS + at);
     words[5] = BigInt(disks.length);
     this.put(this.exports.table(), new Uint8Array(words.buffer));

@@ -22,6 +22,7 @@ from grade.measure.files import FOLDER, hash_file, write_whole
 ASK = "cat /dev/policy; echo @stat; cat /dev/stat; echo @hist; cat /dev/hist; echo @end\n"
 TUNABLE = re.compile(r"^(\S+)\.(\w+) = (\d+) (.+?) \((\d+) to (\d+)\): (.*)$")
 KIND = re.compile(r"^(\w+):((?: \[?\w+\]?)+)$")
+ABOUT = re.compile(r"^(\w+)/(\w+): (.*)$", re.M)
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,11 @@ class Tunable:
 
 @dataclass(frozen=True)
 class Known:
-    """Policies and the default of each kind; units of counters and histograms."""
+    """Policies and the default of each kind; what each does, by KIND/NAME; units of counters and
+    histograms."""
 
     policies: dict[str, list[str]]
+    abouts: dict[str, str]
     defaults: dict[str, str]
     tunables: dict[str, Tunable]
     counters: dict[str, str]
@@ -97,6 +100,7 @@ def ask() -> dict[str, object]:
     tunables = [m for m in map(TUNABLE.match, policy.splitlines()) if m]
     return {
         "policies": {m[1]: m[2].replace("[", "").replace("]", "").split() for m in kinds},
+        "abouts": {f"{kind}/{name}": about for kind, name, about in ABOUT.findall(policy)},
         "defaults": {m[1]: re.search(r"\[(\w+)\]", m[2])[1] for m in kinds},
         "tunables": {
             f"{m[1]}.{m[2]}": asdict(Tunable(m[4], int(m[3]), int(m[5]), int(m[6]), m[7]))

@@ -202,6 +202,13 @@ def test_a_choice_runs_at_once_and_the_run_before_stands_beside_it(page: Page) -
     assert page.errors == []
 
 
+def test_what_a_policy_does_stands_below_its_name(page: Page) -> None:
+    chosen = page.value("chosenNow.policies")
+    for kind, name in chosen.items():
+        below = page.value(f"at('choose-{kind}').nextSibling.textContent")
+        assert below == known().abouts[f"{kind}/{name}"]
+
+
 def test_the_address_holds_what_is_chosen(page: Page, html: Path) -> None:
     choice = {"update": "aipu", "sched": "sstf"}
     run_in(page, 0, choice, {"aipu.age_ms": 7000})

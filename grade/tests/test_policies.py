@@ -161,6 +161,9 @@ def test_nothing_is_lost_when_policies_change_under_load(
             assert image.read(path, name.replace("/data", f"/kept{n}")) == data, f"{name} {n}"
 
 
+DOES = re.compile(r"^  (\w+) +(\S.*)$", re.M)
+
+
 def test_policy_shows_all_kinds_or_one_or_one_policy(boot: Boot) -> None:
     machine = boot()
     every, sched, aipu = (machine.check(f"policy {word}") for word in ["", "sched", "aipu"])
@@ -172,6 +175,11 @@ def test_policy_shows_all_kinds_or_one_or_one_policy(boot: Boot) -> None:
     assert [line.split()[0] for line in sched.splitlines() if "[" in line] == ["sched"]
     owners = set(re.findall(r"^  (\w+)\.\w+ ", sched, re.M))
     assert owners == {"bfq", "deadline", "kyber", "opportunistic", "purp", "satf", "sluice", "wow"}
+    does = {text: dict(DOES.findall(text)) for text in (every, sched, aipu)}
+    assert sorted(does[every]) == sorted(in_use(machine).values())
+    assert list(does[sched]) == of_kind("sched")
+    assert list(does[aipu]) == ["aipu"]
+    assert does[sched]["fcfs"] == "first come, first served"
     row = r"^  aipu\.scan_ms = 1000 ms \(1 to 3600000\)\n      time between two scans$"
     assert re.search(row, aipu, re.M)
     assert set(re.findall(r"^  (\w+)\.\w+ ", aipu, re.M)) == {"aipu"}

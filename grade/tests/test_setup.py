@@ -228,10 +228,12 @@ def test_tests_ask_for_all_that_is_tested(scripts: Path) -> None:
     assert missing(scripts, "test") >= OF_TESTS | ASKS["run"]
 
 
-def test_the_long_tests_ask_for_spikes_and_the_arm64_twins_programs_too(scripts: Path) -> None:
+def test_the_long_tests_ask_for_what_spike_the_arm64_twin_and_the_live_page_need(
+    scripts: Path,
+) -> None:
     add(scripts, "uname", 'case "$1" in -m) echo x86_64 ;; *) echo Linux ;; esac')
     more = missing(scripts, "whole") - missing(scripts, "test")
-    assert {"device-tree-compiler", "gcc-aarch64-linux-gnu", "qemu-user"} <= more
+    assert {"device-tree-compiler", "gcc-aarch64-linux-gnu", "qemu-user", "clang"} <= more
 
 
 def test_a_group_that_does_not_exist_is_told(scripts: Path) -> None:

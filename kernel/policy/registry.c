@@ -382,6 +382,13 @@ static void print_policies(struct text *t)
     }
 }
 
+static void print_abouts(struct text *t)
+{
+    POLICY_EACH (p)
+        text_printf(t, "%s/%s: %s\n", kinds[(*p)->kind].name, (*p)->name,
+                    (*p)->about);
+}
+
 static void print_tunables(struct text *t)
 {
     POLICY_EACH (p)
@@ -395,6 +402,7 @@ static void print_policy(struct text *t)
 {
     HOLD(sleep, &control.lock);
     print_policies(t);
+    print_abouts(t);
     print_tunables(t);
     if (control.last_error[0])
         text_printf(t, "last error: %s\n", control.last_error);
