@@ -63,7 +63,7 @@ static struct request *serve(const struct policy *p)
     struct request *r = choice(p);
     check(r != NULL);
     check(r->queue == &queue);
-    const char *wrong = p->check ? (p->check)() : NULL;
+    const char *wrong = p->sched.check ? (p->sched.check)(&queue) : NULL;
     check(!wrong);
     if (p->sched.leaves)
         p->sched.leaves(&queue, r, clock_now_ns);

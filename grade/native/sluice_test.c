@@ -150,7 +150,7 @@ static void dispatch(struct request *r)
 static void ask(void)
 {
     struct request *r = sluice->sched.next(&queue, clock_now_ns);
-    const char *wrong = (sluice->check)();
+    const char *wrong = (sluice->sched.check)(&queue);
     check(!wrong);
     asks = false;
     ask_ns = NEVER_NS;

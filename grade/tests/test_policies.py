@@ -161,6 +161,29 @@ def test_nothing_is_lost_when_policies_change_under_load(
             assert image.read(path, name.replace("/data", f"/kept{n}")) == data, f"{name} {n}"
 
 
+# ---- what a policy keeps of each disk ----
+
+BUSY = "for i in 1 2 3 4 5 6 7 8; do dd if=/bin/sh of={folder}/f$i bs=512; done\n"
+CHECKED = [
+    path.stem for path in POLICIES if path.parent.name == "sched" and ".check" in path.read_text()
+]
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_a_schedulers_check_looks_only_at_the_disk_it_was_asked_about(
+    make_image: MakeImage, boot: Boot, name: str
+) -> None:
+    """Records of another disk change meanwhile, under that disk's lock."""
+    scripts = {f"/busy{n}": BUSY.format(folder="/mnt" * n).encode() for n in (0, 1)}
+    root = make_image(files=scripts | {"/mnt/x": b""}, size="16M")
+    other = make_image(programs=False, size="16M")
+    words = f"check=1 nbuf=64 write=through sched={name}"
+    machine = boot(disks=(Disk(root), Disk(other)), harts=4, args=words)
+    machine.check("rm /mnt/x && mount disk1 /mnt")
+    work = " & ".join(f"sh /busy{n}" for n in (0, 1, 0, 1))
+    machine.check(f"({work} & wait) 2> /dev/null")
+
+
 DOES = re.compile(r"^  (\w+) +(\S.*)$", re.M)
 
 

@@ -124,7 +124,7 @@ static struct request *choose(struct disk *d)
         return NULL;
     for (;;) {
         struct request *r = d->sched->sched.next(&d->queue, clock_ns());
-        policy_check(d->sched);
+        policy_check_disk(d->sched, &d->queue);
         if (r && r->queue == &d->queue)
             return r;
         if (!r && (d->in_flight || queue_empty(&d->queue) ||

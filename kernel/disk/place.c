@@ -61,7 +61,7 @@ u64 place_ask(struct disk *d, const struct request *r, u64 now_ns)
     if (d->vlog && vlog_is_full(d->vlog, r))
         return NO_SECTOR;
     u64 physical = d->place->place.place(&d->queue, r, now_ns);
-    policy_check(d->place);
+    policy_check_disk(d->place, &d->queue);
     bool right = d->vlog ? vlog_may_take(d->vlog, r, physical)
                          : physical <= d->nsectors - r->nsectors;
     if (right)
@@ -106,7 +106,7 @@ bool place_clean(struct disk *d, u64 now_ns, bool idle, struct clean *what)
     if (!d->place->place.clean)
         return false;
     d->place->place.clean(&d->queue, now_ns, idle, what);
-    policy_check(d->place);
+    policy_check_disk(d->place, &d->queue);
     if (what->first == what->end)
         return false;
     if (what->end <= d->device_sectors &&

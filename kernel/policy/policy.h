@@ -283,6 +283,9 @@ struct sched_hooks {
     void (*queued)(struct queue *, struct request *, u64 now_ns);
     /* (optional) It is chosen, merged with a neighbour, or withdrawn. */
     void (*leaves)(struct queue *, struct request *, u64 now_ns);
+    /* (optional) As check of struct policy, but of what is kept of this queue:
+     * that of another disk may be changing. */
+    const char *(*check)(const struct queue *);
     bool takes_offers; /* ask also when there are none but offers */
     bool joins_offers; /* merge offers with one that ends where they begin */
 };
@@ -328,6 +331,8 @@ struct place_hooks {
      * move gives way to what comes; else it comes before what is queued. While
      * one has given way, an answer has that one ended first. */
     void (*clean)(const struct queue *, u64 now_ns, bool idle, struct clean *);
+    /* (optional) As a scheduler's. */
+    const char *(*check)(const struct queue *);
     /* On a disk with a virtual log, any writes join in one command while the
      * place of the next one follows. */
     bool appends;
@@ -433,7 +438,8 @@ struct policy {
     /* (optional) Under check=1: what is wrong with what the policy keeps, which
      * is a panic, or NULL. Called after each answer, under the same lock; of an
      * update policy after dirtied and look, under the cache's lock. During a
-     * look, update and write policies are not checked. */
+     * look, update and write policies are not checked. A policy that is asked
+     * about one disk at a time has the hook check instead. */
     const char *(*check)(void);
     union {
         struct update_hooks update;

@@ -223,11 +223,22 @@ bool policy_take_over(enum policy_kind kind, u32 disk, u64 about,
     return to;
 }
 
+static void stop_if(const struct policy *p, const char *wrong)
+{
+    if (wrong)
+        panic("policy check: %s/%s: %s", kinds[p->kind].name, p->name, wrong);
+}
+
 void policy_check(const struct policy *p)
 {
-    const char *why = control.strict && p->check ? p->check() : NULL;
-    if (why)
-        panic("policy check: %s/%s: %s", kinds[p->kind].name, p->name, why);
+    stop_if(p, control.strict && p->check ? p->check() : NULL);
+}
+
+void policy_check_disk(const struct policy *p, const struct queue *q)
+{
+    const char *(*check)(const struct queue *) =
+        p->kind == POLICY_SCHED ? p->sched.check : p->place.check;
+    stop_if(p, control.strict && check ? check(q) : NULL);
 }
 
 /* ---- control ---- */

@@ -61,6 +61,9 @@ bool policy_take_over(enum policy_kind, u32 disk, u64 about, const char *what);
  * calls it after each question, with the lock of the kind. */
 void policy_check(const struct policy *);
 
+/* The same, of what it keeps of a disk, whose lock is held. */
+void policy_check_disk(const struct policy *, const struct queue *);
+
 #define POLICY_LINE_BYTES 128 /* most of a control line, and of a reason */
 
 /* One control line, "use KIND NAME" or "set POLICY.TUNABLE VALUE". 0, or

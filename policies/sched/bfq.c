@@ -388,20 +388,16 @@ static const char *bfq_refuses(void)
 }
 
 /* Each request is in one queue, and no queue finishes before it starts. */
-static const char *bfq_check(void)
+static const char *bfq_check(const struct queue *q)
 {
-    for (u32 disk = 0; disk < MAX_DISKS; disk++) {
-        const struct disk_turns *d = &disks[disk];
-        u64 requests = 0;
-        for (u64 i = 0; i < QUEUES; i++) {
-            requests += d->process[i].requests;
-            if (d->process[i].finish < d->process[i].start)
-                return "a queue finishes before it starts";
-        }
-        if (requests != d->requests)
-            return "a request is in no queue";
+    const struct disk_turns *d = &disks[q->disk];
+    u64 requests = 0;
+    for (u64 i = 0; i < QUEUES; i++) {
+        requests += d->process[i].requests;
+        if (d->process[i].finish < d->process[i].start)
+            return "a queue finishes before it starts";
     }
-    return NULL;
+    return requests == d->requests ? NULL : "a request is in no queue";
 }
 
 static const struct policy bfq = {
@@ -412,10 +408,10 @@ static const struct policy bfq = {
     .counters = counters,
     .start = bfq_start,
     .refuses = bfq_refuses,
-    .check = bfq_check,
     .sched = {.next = bfq_next,
               .again_ns = bfq_again_ns,
               .queued = bfq_queued,
-              .leaves = bfq_leaves},
+              .leaves = bfq_leaves,
+              .check = bfq_check},
 };
 POLICY(bfq);

@@ -368,20 +368,16 @@ static struct request *kyber_next(struct queue *q, u64 now_ns)
 }
 
 /* The tokens that are taken are as many as the places. */
-static const char *kyber_check(void)
+static const char *kyber_check(const struct queue *q)
 {
-    for (u32 disk = 0; disk < MAX_DISKS; disk++) {
-        const struct device *dev = &devices[disk];
-        u64 inside = 0;
-        for (u32 i = 0; i < DOMAINS; i++) {
-            inside += dev->domain[i].inside;
-            if (dev->domain[i].depth > most_tokens[i])
-                return "a domain has more tokens than it may have";
-        }
-        if (inside != dev->inside)
-            return "tokens are lost";
+    const struct device *dev = &devices[q->disk];
+    u64 inside = 0;
+    for (u32 i = 0; i < DOMAINS; i++) {
+        inside += dev->domain[i].inside;
+        if (dev->domain[i].depth > most_tokens[i])
+            return "a domain has more tokens than it may have";
     }
-    return NULL;
+    return inside == dev->inside ? NULL : "tokens are lost";
 }
 
 static const struct policy kyber = {
@@ -391,9 +387,9 @@ static const struct policy kyber = {
     .tunables = tunables,
     .counters = counters,
     .start = kyber_start,
-    .check = kyber_check,
     .sched = {.next = kyber_next,
               .queued = kyber_queued,
-              .leaves = kyber_leaves},
+              .leaves = kyber_leaves,
+              .check = kyber_check},
 };
 POLICY(kyber);

@@ -408,12 +408,9 @@ static u64 sluice_again_ns(const struct queue *q, u64 now_ns)
     return (due > p->tick + early ? due - early : p->tick + 1) * PACE_TICK_NS;
 }
 
-static const char *sluice_check(void)
+static const char *sluice_check(const struct queue *q)
 {
-    const char *wrong = NULL;
-    for (u32 i = 0; i < MAX_DISKS && !wrong; i++)
-        wrong = pace_check(&paces[i]);
-    return wrong;
+    return pace_check(&paces[q->disk]);
 }
 
 static const struct policy sluice = {
@@ -423,11 +420,11 @@ static const struct policy sluice = {
     .tunables = tunables,
     .counters = counters,
     .start = sluice_start,
-    .check = sluice_check,
     .sched = {.next = sluice_next,
               .again_ns = sluice_again_ns,
               .queued = sluice_queued,
               .leaves = sluice_leaves,
+              .check = sluice_check,
               .takes_offers = true,
               .joins_offers = true},
 };

@@ -364,6 +364,8 @@ TEST(a_scheduler_is_checked_after_each_choice)
 {
     boot_slow("sched=told check=1");
     check_panics(choose_wrongly, "policy check: sched/told: a mistake");
+    submit("R1:100+2");
+    check(told.checked == &disk_get(1)->queue);
 }
 
 /* A scheduler that another hart has just replaced answers wrongly. */

@@ -16,6 +16,12 @@ static const char *find_wrong(void)
     return told.wrong;
 }
 
+static const char *find_wrong_of(const struct queue *q)
+{
+    told.checked = q;
+    return told.wrong;
+}
+
 /* ---- update ---- */
 
 static u64 update_next(u64 last_ns)
@@ -143,10 +149,10 @@ struct policy told_sched = {
     .kind = POLICY_SCHED,
     .name = "told",
     .about = "tells what it is asked",
-    .check = find_wrong,
     .sched = {.next = sched_next,
               .queued = sched_queued,
-              .leaves = sched_leaves},
+              .leaves = sched_leaves,
+              .check = find_wrong_of},
 };
 POLICY(told_sched);
 
@@ -241,8 +247,7 @@ struct policy told_place = {
     .kind = POLICY_PLACE,
     .name = "told",
     .about = "tells what it is asked",
-    .check = find_wrong,
-    .place = {.place = place_, .placed = placed_},
+    .place = {.place = place_, .placed = placed_, .check = find_wrong_of},
 };
 POLICY(told_place);
 

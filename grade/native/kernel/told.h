@@ -19,8 +19,9 @@ extern struct policy told_update, told_write, told_sched, told_replace,
     told_prefetch, told_place;
 
 extern struct told {
-    bool quiet;        /* note nothing */
-    const char *wrong; /* the answer of `check` */
+    bool quiet;                  /* note nothing */
+    const char *wrong;           /* the answer of `check` */
+    const struct queue *checked; /* what the last one was about */
 
     /* update: "look", "dirtied 5", "leaves 5", "wanted 5 hit" */
     u64 next_ns; /* NEVER_NS at first */
