@@ -22,7 +22,8 @@ from grade.scoring.lab import BadLab, Lab, named
 from grade.scoring.scenario import Scenario
 from grade.scoring.sourcefile import built
 
-ELEVATOR, CACHE, OPEN = named("elevator"), named("delayed-write"), named("open")
+ELEVATOR, SMOOTH = named("elevator"), named("smooth")
+CACHE, OPEN = named("delayed-write"), named("open")
 WRITE = """
 static enum write_mode decide(const struct write_info *w) {{ (void)w; return WRITE_DELAYED; }}
 static const struct policy {0} = {{
@@ -34,7 +35,7 @@ POLICY({0});
 
 @dataclass(frozen=True)
 class Attempt:
-    """A change of a lab's first file that is refused, and what the report says of it."""
+    """A change of a file of a lab that is refused, and what the report says of it."""
 
     name: str
     named: str
@@ -46,7 +47,7 @@ class Attempt:
 
     def files(self) -> dict[str, str]:
         files = tree.solution(self.lab)
-        file = next(iter(files))
+        file = next(name for name, text in files.items() if not self.old or self.old in text)
         assert not self.old or files[file].count(self.old) == 1
         text = files[file].replace(self.old, self.new) if self.old else files[file]
         if self.before:
@@ -84,7 +85,15 @@ ATTEMPTS = [
             ".next = clook_next", ".next = clook_next, .queued = (void *)0xffffffc080002000"),
     Attempt("a hook that is data", ".stop of its policy is no function",
             ROW, f"{ROW} .stop = (void (*)(void))counters,"),
-    Attempt("a field of another kind", "what is no field of the kind sched",
+    Attempt("a field of another kind", "what is no field of the kind update",
+            ".update = {.next_ns = aipu_next_ns, .look = aipu_look}",
+            ".replace = {.insert = (void *)aipu_next_ns, .victim = (void *)aipu_look, "
+            ".takes_dirty = true}", lab=SMOOTH),
+    Attempt("another kind's flag in a hook's place", ".sched.check of its policy is no function",
+            ".sched = {.next = clook_next}",
+            ".write = {.decide = (void *)clook_next, .keeps = true}"),
+    Attempt("another kind's flag in a flag's place",
+            "sets .sched.takes_offers, which this lab does not ask for",
             ".sched = {.next = clook_next}",
             ".replace = {.insert = (void *)clook_next, .takes_dirty = true}"),
     Attempt("a look at the table of all", "looks into the table of all policies, from .text",
