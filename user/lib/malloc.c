@@ -101,7 +101,9 @@ static struct chunk *release(struct chunk *c)
 /* A free chunk of at least size bytes from new memory, or NULL. */
 static struct chunk *grow(size_t size)
 {
-    size_t bytes = ROUND_UP(size + HEADER, GROW);
+    /* A new run loses up to ALIGN bytes at its start, and its end is a header.
+     */
+    size_t bytes = ROUND_UP(size + HEADER + ALIGN, GROW);
     char *mem = sbrk(bytes);
     if (mem == (char *)-1)
         return NULL;

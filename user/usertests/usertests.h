@@ -1,5 +1,6 @@
 /*
- * usertests: the kernel's promises to programs, tested from inside.
+ * usertests: the promises to programs of the kernel and of the C library
+ * (heap.c, text.c, streams.c), tested from inside.
  *
  *   usertests [-l] [NAME]...   all tests, those named, or with -l a list
  *
