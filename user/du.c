@@ -24,45 +24,39 @@ static bool seen_before(const struct stat *st)
     return false;
 }
 
-static u64 du(const char *path, bool top);
+/* Sectors below the directories that the walk is in, by their depth. */
+static u64 *below;
+static size_t below_room;
 
-static u64 du_entries(const char *dir)
+static void make_room(size_t depth)
 {
-    char path[PATH_BYTES];
-    u64 sectors = 0;
-    DIR *d = opendir(dir);
-    if (!d) {
-        warn("%s", dir);
-        failed = 1;
-        return 0;
-    }
-    for (struct dirent *e; (e = readdir(d));) {
-        if (is_dot(e->name))
-            continue;
-        join_path(path, sizeof path, dir, e->name);
-        sectors += du(path, false);
-    }
-    closedir(d);
-    return sectors;
+    if (depth < below_room)
+        return;
+    size_t room = 2 * depth + 64;
+    below = xrealloc(below, room * sizeof below[0]);
+    memset(below + below_room, 0, (room - below_room) * sizeof below[0]);
+    below_room = room;
 }
 
-/* In sectors of 512 bytes. */
-static u64 du(const char *path, bool top)
+static int count(const struct tree_entry *e)
 {
-    struct stat st;
-    if (lstat(path, &st) < 0) {
-        warn("%s", path);
-        failed = 1;
+    bool directory = S_ISDIR(e->st.st_mode);
+    if (seen_before(&e->st))
         return 0;
-    }
-    if (seen_before(&st))
-        return 0;
-    u64 sectors = st.st_blocks;
-    if (S_ISDIR(st.st_mode))
-        sectors += du_entries(path);
-    if (top || (S_ISDIR(st.st_mode) && !sum_only))
-        printf("%-7lu %s\n", (sectors + 1) / 2, path);
-    return sectors;
+    make_room(e->depth + 1);
+    u64 sectors = e->st.st_blocks + below[e->depth + 1]; /* of 512 bytes */
+    below[e->depth + 1] = 0;
+    below[e->depth] += sectors;
+    if (e->depth == 0 || (directory && !sum_only))
+        printf("%-7lu %s\n", (sectors + 1) / 2, e->path);
+    return 0;
+}
+
+static void du(const char *path)
+{
+    if (below)
+        below[0] = 0;
+    failed |= tree_walk(path, false, count);
 }
 
 int main(int argc, char **argv)
@@ -70,8 +64,8 @@ int main(int argc, char **argv)
     while (options(argc, argv, "s", "du [-s] [FILE...]") > 0)
         sum_only = true;
     if (optind == argc)
-        du(".", true);
+        du(".");
     for (; optind < argc; optind++)
-        du(argv[optind], true);
+        du(argv[optind]);
     return failed;
 }

@@ -88,8 +88,8 @@ void diex(const char *fmt, ...) PRINTF(1, 2) NORETURN;
 
 /* ---- processes (lib/process.c) ---- */
 
-/* Flushes the streams. If stdout fails, that is reported, and the status is 1.
- */
+/* Flushes the streams. If one fails, a status of 0 becomes 1; if it is stdout,
+ * that is reported. */
 void exit(int status) NORETURN;
 
 /* exec argv[0], in /bin unless it has a slash; a file that is no program is
@@ -169,14 +169,21 @@ const char *basename(const char *path); /* after the last slash */
 
 void strip_slashes(char *path); /* off its end */
 
-/* dir/name into path[n]; dies if it does not fit. */
-void join_path(char *path, size_t n, const char *dir, const char *name);
+/* dir/name into path[n]. False with a message and ENAMETOOLONG if it does not
+ * fit. */
+bool join_path(char *path, size_t n, const char *dir, const char *name);
 
 /* ---- numbers (lib/number.c) ---- */
 
+/* Bases 0 and 2 to 36. A number that does not fit becomes the nearest one that
+ * does, and ERANGE. */
 i64 strtol(const char *, char **end, int base);
 u64 strtoul(const char *, char **end, int base);
 int atoi(const char *);
+
+/* All of text as a decimal number, with blanks and a sign before it or not.
+ * False if anything else is in it or it exceeds 64 bits. */
+bool parse_i64(const char *text, i64 *value);
 
 /* All of text as a size: decimal, 0x..., or with k, m, g after it (powers of
  * 1024). False if anything else is in it or it exceeds 64 bits. */
@@ -204,24 +211,31 @@ void *xrealloc(void *, size_t n);
 /* ---- formatted output (lib/format.c) and streams (lib/stdio.c) ---- */
 
 /* Conversions d i u x X o c s p %, flags - 0 + space #, width, precision,
- * *, and lengths hh h l ll z j t. */
+ * *, and lengths hh h l ll z j t. All of them return the number of bytes of
+ * the text, or -1 and ERANGE if an int cannot hold it. */
 int vsnprintf(char *buf, size_t n, const char *fmt, va_list);
 int snprintf(char *buf, size_t n, const char *fmt, ...) PRINTF(3, 4);
 
 /* Buffered streams. One that writes to the console is flushed at each line,
  * stderr at each call, others when full, on fflush and at exit. There are no
- * signals: writing to a pipe nobody reads ends the program with status 1. */
+ * signals: writing to a pipe nobody reads ends the program with status 1.
+ * - A stream reads or writes. A call that goes the other way fails with EBADF.
+ * - An error stays with a stream: until clearerr(), each call that writes to
+ *   it, fflush() and fclose() return EOF. */
 #define EOF    (-1)
 #define BUFSIZ 16384
 
 typedef struct stream FILE;
 extern FILE *const stdin, *const stdout, *const stderr;
 
-FILE *fopen(const char *path, const char *mode); /* "r", "w" or "a" */
+/* "r", "w" or "a", with a b after it or not; EINVAL for other modes. */
+FILE *fopen(const char *path, const char *mode);
 int fclose(FILE *); /* EOF if something was not written */
 int fflush(FILE *); /* NULL: all */
 int fileno(FILE *);
 int ferror(FILE *);
+void clearerr(FILE *);
+bool stdin_failed(void); /* after a message, if an error ended the input */
 int getc(FILE *);
 int getchar(void);
 int putchar(int c);
@@ -233,7 +247,8 @@ int fprintf(FILE *, const char *fmt, ...) PRINTF(2, 3);
 int printf(const char *fmt, ...) PRINTF(1, 2);
 
 /* A line of any length, with its newline if it has one, into *line, which
- * malloc made (or NULL) with room for *size. Its length, -1 at the end. */
+ * malloc made (or NULL) with room for *size. Its length; -1 at the end, or
+ * without memory. */
 i64 getline(char **line, size_t *size, FILE *);
 
 /* All n bytes, or for reading those before the end of the file; or -1. */
@@ -249,13 +264,39 @@ char *read_printed(const char *path);
 
 bool isatty(int fd); /* is it the console? */
 
-/* ---- directories and files (lib/dir.c, lib/glob.c, lib/copy.c) ---- */
+/* ---- directories and files (lib/dir.c, tree.c, glob.c, copy.c) ---- */
 
 typedef struct dir DIR;
 DIR *opendir(const char *path);
 struct dirent *readdir(DIR *); /* NULL: at the end; or errno is not 0 */
 int closedir(DIR *);
 bool is_dot(const char *name); /* "." or ".." */
+
+/* The names in a directory except . and .., in its order, in memory of malloc
+ * that free_names() frees; NULL ends them. NULL on failure. No descriptor stays
+ * open, so that a walk down a tree holds none for each level. */
+char **read_names(const char *path);
+void free_names(char **names);
+
+/* A file that tree_walk() has come to. */
+struct tree_entry {
+    const char *path; /* for messages; it may be longer than PATH_BYTES */
+    const char *name; /* for calls, in the directory where the walk is */
+    struct stat st;   /* of the file itself, also if it is a link */
+    size_t depth;     /* 0: what the walk began with */
+    bool failed;      /* something below it failed */
+};
+
+/*
+ * Call visit for the file at `path` and, if it is a directory, first for all
+ * that is below it; each directory comes after its contents. Symbolic links
+ * are not followed. A tree may be of any depth: the walk goes down by chdir(),
+ * and returns in the end. Returns 1 if it or any visit failed (visit returned
+ * other than 0), after messages, or 0. A file that is not there is left out
+ * without a message if `may_miss`.
+ */
+int tree_walk(const char *path, bool may_miss,
+              int (*visit)(const struct tree_entry *));
 
 /* Call found for each file that matches a pattern with or without slashes
  * (* ? [a-z] [!a-z], and \\ takes a meaning away), in no order; names that

@@ -4,54 +4,36 @@
 
 static bool force, recursive;
 
-static int rm(const char *path);
-
-/* Empty a directory. The position of a directory that changes is not to be
- * relied on: read it anew until a pass has found nothing to remove. */
-static int empty(const char *dir)
+static int remove_entry(const struct tree_entry *e)
 {
-    char path[PATH_BYTES];
-    int failed = 0, removed;
-    do {
-        removed = 0;
-        DIR *d = opendir(dir);
-        if (!d) {
-            warn("%s", dir);
-            return 1;
-        }
-        for (struct dirent *e; (e = readdir(d));) {
-            if (is_dot(e->name))
-                continue;
-            join_path(path, sizeof path, dir, e->name);
-            if (rm(path))
-                failed = 1;
-            else
-                removed++;
-        }
-        closedir(d);
-    } while (removed > 0 && !failed);
-    return failed;
+    if (e->failed)
+        return 1; /* a directory that is not empty, as a message said */
+    if ((S_ISDIR(e->st.st_mode) ? rmdir(e->name) : unlink(e->name)) == 0)
+        return 0;
+    warn("%s", e->path);
+    return 1;
 }
 
 static int rm(const char *path)
 {
-    struct stat st;
-    if (lstat(path, &st) < 0) {
-        if (force && errno == ENOENT)
-            return 0;
-        warn("%s", path);
-        return 1;
-    }
-    if (S_ISDIR(st.st_mode) && recursive) {
-        if (empty(path))
-            return 1;
-        if (rmdir(path) == 0)
-            return 0;
-    } else if (unlink(path) == 0) {
+    if (recursive)
+        return tree_walk(path, force, remove_entry);
+    if (unlink(path) == 0 || (force && errno == ENOENT))
         return 0;
-    }
     warn("%s", path);
     return 1;
+}
+
+/* True if rm must not remove this: ., .. or /, however it is written. */
+static bool is_protected(const char *path)
+{
+    struct stat st, root;
+    char *name = strdup(path);
+    strip_slashes(name);
+    bool dot = is_dot(basename(name));
+    free(name);
+    return dot || (lstat(path, &st) == 0 && stat("/", &root) == 0 &&
+                   st.st_dev == root.st_dev && st.st_ino == root.st_ino);
 }
 
 int main(int argc, char **argv)
@@ -65,8 +47,8 @@ int main(int argc, char **argv)
     if (optind == argc && !force)
         usage_exit(usage);
     for (; optind < argc; optind++) {
-        if (is_dot(basename(argv[optind]))) {
-            warnx("%s: not . or ..", argv[optind]);
+        if (is_protected(argv[optind])) {
+            warnx("%s: not . or .. or /", argv[optind]);
             failed = 1;
         } else {
             failed |= rm(argv[optind]);

@@ -44,6 +44,47 @@ int closedir(DIR *d)
     return result;
 }
 
+/* Put a copy of name into names[count], which has room for *room pointers. */
+static char **add_name(char **names, size_t count, size_t *room,
+                       const char *name)
+{
+    if (count + 1 >= *room) {
+        *room = 2 * *room + 16;
+        names = xrealloc(names, *room * sizeof names[0]);
+    }
+    names[count] = strdup(name);
+    names[count + 1] = NULL;
+    return names;
+}
+
+char **read_names(const char *path)
+{
+    size_t count = 0, room = 1;
+    DIR *d = opendir(path);
+    if (!d)
+        return NULL;
+    char **names = xmalloc(sizeof names[0]);
+    names[0] = NULL;
+    for (struct dirent *e; (e = readdir(d));)
+        if (!is_dot(e->name))
+            names = add_name(names, count++, &room, e->name);
+    int error = errno;
+    closedir(d);
+    if (error) {
+        free_names(names);
+        errno = error;
+        return NULL;
+    }
+    return names;
+}
+
+void free_names(char **names)
+{
+    for (char **name = names; *name; name++)
+        free(*name);
+    free(names);
+}
+
 bool is_dot(const char *name)
 {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;

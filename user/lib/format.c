@@ -7,15 +7,15 @@
 struct spec {
     bool left, zero, plus, space, alternate;
     int width, precision; /* precision -1: none given */
-    bool wide;            /* the argument has 64 bits */
+    int bits;             /* of the argument: 8, 16, 32 or 64 */
 };
 
-static void fill(struct sink *out, char c, int n)
+static void fill(struct sink *out, char c, i64 n)
 {
-    char run[32];
+    char run[256];
     memset(run, c, sizeof run);
     for (; n > 0; n -= sizeof run)
-        out->put(out, run, MIN(n, (int)sizeof run));
+        out->put(out, run, MIN(n, (i64)sizeof run));
 }
 
 /* prefix (sign, 0x), zeros up to the precision, text; padded to the width. */
@@ -23,7 +23,7 @@ static void field(struct sink *out, const struct spec *s, const char *prefix,
                   int zeros, const char *text, int n)
 {
     int prefix_len = strlen(prefix);
-    int pad = s->width - prefix_len - zeros - n;
+    i64 pad = (i64)s->width - prefix_len - zeros - n;
     if (!s->left && !s->zero)
         fill(out, ' ', pad);
     out->put(out, prefix, prefix_len);
@@ -45,8 +45,10 @@ static void number(struct sink *out, struct spec *s, u64 value, int base,
         *--p = digits[value % base];
     if (s->precision >= 0)
         s->zero = false;
-    int want = s->precision >= 0 ? s->precision : 1;
-    field(out, s, prefix, MAX(want - (int)(end - p), 0), p, end - p);
+    int have = end - p, want = s->precision >= 0 ? s->precision : 1;
+    if (base == 8 && s->alternate)
+        want = MAX(want, have + 1); /* the first digit is a 0 */
+    field(out, s, prefix, MAX(want - have, 0), p, have);
 }
 
 static void signed_number(struct sink *out, struct spec *s, i64 value)
@@ -96,24 +98,43 @@ static const char *count(const char *f, int *value, va_list *args)
         *value = va_arg(*args, int);
         return f + 1;
     }
-    for (*value = 0; isdigit(*f); f++)
-        *value = *value * 10 + (*f - '0');
+    i64 n = 0;
+    for (; isdigit(*f); f++)
+        n = MIN(n * 10 + (*f - '0'), INT_MAX);
+    *value = n;
     return f;
 }
 
 static const char *parse(const char *f, struct spec *s, va_list *args)
 {
-    *s = (struct spec){.precision = -1};
+    *s = (struct spec){.precision = -1, .bits = 32};
     f = count(flags(f, s), &s->width, args);
     if (s->width < 0) {
         s->left = true;
-        s->width = -s->width;
+        s->width = s->width == INT_MIN ? INT_MAX : -s->width;
     }
     if (*f == '.')
         f = count(f + 1, &s->precision, args);
     for (; *f && strchr("hlzjt", *f); f++)
-        s->wide |= *f != 'h';
+        s->bits = *f != 'h' ? 64 : s->bits / 2;
     return f;
+}
+
+/* An argument of fewer than 32 bits comes as an int; its type is narrower. */
+static i64 signed_argument(const struct spec *s, va_list *args)
+{
+    if (s->bits == 64)
+        return va_arg(*args, i64);
+    int v = va_arg(*args, int);
+    return s->bits == 32 ? v : s->bits == 16 ? (short)v : (signed char)v;
+}
+
+static u64 unsigned_argument(const struct spec *s, va_list *args)
+{
+    if (s->bits == 64)
+        return va_arg(*args, u64);
+    u32 v = va_arg(*args, u32);
+    return s->bits == 32 ? v : s->bits == 16 ? (u16)v : (u8)v;
 }
 
 static void convert(struct sink *out, char c, struct spec *s, va_list *args)
@@ -127,15 +148,13 @@ static void convert(struct sink *out, char c, struct spec *s, va_list *args)
     } else if (c == 'p') {
         number(out, s, (u64)va_arg(*args, void *), 16, false, "0x");
     } else if (c == 'd' || c == 'i') {
-        signed_number(out, s,
-                      s->wide ? va_arg(*args, i64) : va_arg(*args, int));
+        signed_number(out, s, signed_argument(s, args));
     } else if (c && strchr("uxXo", c)) {
-        u64 v = s->wide ? va_arg(*args, u64) : va_arg(*args, u32);
+        u64 v = unsigned_argument(s, args);
         int base = c == 'u' ? 10 : c == 'o' ? 8 : 16;
         const char *prefix = !s->alternate || v == 0 ? ""
                              : c == 'x'              ? "0x"
                              : c == 'X'              ? "0X"
-                             : c == 'o'              ? "0"
                                                      : "";
         number(out, s, v, base, c == 'X', prefix);
     } else {
@@ -162,6 +181,14 @@ void sink_format(struct sink *out, const char *fmt, va_list list)
     va_end(args);
 }
 
+int format_result(size_t total)
+{
+    if (total <= INT_MAX)
+        return (int)total;
+    errno = ERANGE;
+    return -1;
+}
+
 struct memory_sink {
     struct sink sink;
     char *to;
@@ -182,7 +209,7 @@ int vsnprintf(char *buf, size_t n, const char *fmt, va_list args)
     sink_format(&m.sink, fmt, args);
     if (n > 0)
         buf[MIN(m.total, n - 1)] = 0;
-    return m.total;
+    return format_result(m.total);
 }
 
 int snprintf(char *buf, size_t n, const char *fmt, ...)

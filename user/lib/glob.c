@@ -1,22 +1,31 @@
 /* File names by pattern. */
 #include "user/lib.h"
 
-/* Does [set] at *pattern have c? *pattern moves behind it. */
-static bool set_has(const char **pattern, char c)
+/* The ] of the set whose [ is at s; NULL if there is none: then the [ is a
+ * character as others are. */
+static const char *set_end(const char *s)
 {
-    const char *s = *pattern + 1;
-    bool negated = *s == '!' || *s == '^', has = false;
-    s += negated;
-    const char *first = s;
-    for (; *s && (*s != ']' || s == first); s++) {
-        if (s[1] == '-' && s[2] && s[2] != ']') {
-            has |= *s <= c && c <= s[2];
+    s++;
+    s += *s == '!' || *s == '^';
+    s += *s == ']'; /* a ] that comes first is a member */
+    while (*s && *s != ']')
+        s += *s == '\\' && s[1] ? 2 : 1;
+    return *s ? s : NULL;
+}
+
+/* True if the set from [ to ] has c. */
+static bool set_has(const char *s, const char *end, char c)
+{
+    bool negated = s[1] == '!' || s[1] == '^', has = false;
+    for (s += 1 + negated; s < end; s++) {
+        s += *s == '\\' && s + 1 < end;
+        if (s + 2 < end && s[1] == '-') {
+            has |= (u8)*s <= (u8)c && (u8)c <= (u8)s[2];
             s += 2;
         } else {
             has |= *s == c;
         }
     }
-    *pattern = *s ? s + 1 : s;
     return has != negated;
 }
 
@@ -27,9 +36,11 @@ static bool match_plain(const char **pattern, const char **name)
     for (; **pattern && **pattern != '*'; ++*name) {
         if (!**name)
             return false;
-        if (**pattern == '[') {
-            if (!set_has(pattern, **name))
+        const char *end = **pattern == '[' ? set_end(*pattern) : NULL;
+        if (end) {
+            if (!set_has(*pattern, end, **name))
                 return false;
+            *pattern = end + 1;
             continue;
         }
         bool any = **pattern == '?';
@@ -64,32 +75,49 @@ static bool glob_match(const char *pattern, const char *name)
     return !*name;
 }
 
+/* The names in a directory that match the first n bytes of a pattern, as
+ * read_names(). */
+static char **matches(const char *dir, const char *pattern, size_t n)
+{
+    char part[2 * NAME_BYTES + 1]; /* each byte may have a backslash */
+    if (n >= sizeof part)
+        return NULL;
+    strlcpy(part, pattern, n + 1);
+    char **names = read_names(dir), **kept = names;
+    for (char **name = names; name && *name; name++) {
+        bool hidden = **name == '.' && *part != '.';
+        if (hidden || !glob_match(part, *name))
+            free(*name);
+        else
+            *kept++ = *name;
+    }
+    if (names)
+        *kept = NULL;
+    return names;
+}
+
 /* Files that match `rest` below the directory `dir`: "", or with a slash at
  * its end. */
 static void below(const char *dir, const char *rest,
                   void (*found)(void *, const char *), void *arg)
 {
-    char part[NAME_BYTES + 1], path[PATH_BYTES];
     size_t n = strcspn(rest, "/");
-    if (n >= sizeof part)
-        return;
-    strlcpy(part, rest, n + 1);
     const char *more = rest + n + strspn(rest + n, "/");
-    DIR *d = opendir(*dir ? dir : ".");
-    if (!d)
+    char **names = matches(*dir ? dir : ".", rest, n);
+    if (!names)
         return;
-    for (struct dirent *e; (e = readdir(d));) {
-        bool hidden = e->name[0] == '.' && *part != '.';
-        if (hidden || !glob_match(part, e->name))
-            continue;
+    size_t room = strlen(dir) + NAME_BYTES + 2;
+    char *path = xmalloc(room);
+    for (char **name = names; *name; name++) {
         struct stat st;
-        snprintf(path, sizeof path, "%s%s%s", dir, e->name, rest[n] ? "/" : "");
+        snprintf(path, room, "%s%s%s", dir, *name, rest[n] ? "/" : "");
         if (*more)
             below(path, more, found, arg);
         else if (lstat(path, &st) == 0)
             found(arg, path);
     }
-    closedir(d);
+    free(path);
+    free_names(names);
 }
 
 void glob(const char *pattern, void (*found)(void *, const char *path),

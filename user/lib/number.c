@@ -39,6 +39,11 @@ static u64 scan(const char *text, char **end, int base, bool *minus,
                 bool *overflow)
 {
     const char *s = text + strspn(text, " \t\n\v\f\r");
+    if (base != 0 && (base < 2 || base > 36)) {
+        errno = EINVAL;
+        base = 0;
+        s = ""; /* no digits */
+    }
     *minus = *s == '-';
     if (*s == '-' || *s == '+')
         s++;
@@ -77,6 +82,21 @@ i64 strtol(const char *text, char **end, int base)
 int atoi(const char *text)
 {
     return strtol(text, NULL, 10);
+}
+
+bool parse_i64(const char *text, i64 *value)
+{
+    const char *digits = text + strspn(text, " \t\n\v\f\r");
+    digits += *digits == '-' || *digits == '+';
+    char *end;
+    int before = errno;
+    errno = 0;
+    i64 n = strtol(text, &end, 10);
+    bool ok = isdigit(*digits) && !*end && errno == 0;
+    errno = before;
+    if (ok)
+        *value = n;
+    return ok;
 }
 
 bool parse_size(const char *text, u64 *value)

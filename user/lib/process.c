@@ -17,12 +17,11 @@ void start_main(int argc, char **argv)
 
 void exit(int status)
 {
-    if (fflush(stdout)) {
+    bool failed = fflush(stdout);
+    if (failed)
         warn("standard output");
-        status = status ? status : 1;
-    }
-    fflush(NULL);
-    _exit(status);
+    failed |= fflush(NULL) != 0;
+    _exit(status || !failed ? status : 1);
 }
 
 static int exec_script(const char *path, char *const argv[])
@@ -43,13 +42,11 @@ static int exec_script(const char *path, char *const argv[])
 int execp(char *const argv[])
 {
     char path[PATH_BYTES];
-    if (strchr(argv[0], '/')) {
-        if (strlcpy(path, argv[0], sizeof path) >= sizeof path) {
-            errno = ENAMETOOLONG;
-            return -1;
-        }
-    } else {
-        join_path(path, sizeof path, "/bin", argv[0]);
+    const char *dir = strchr(argv[0], '/') ? "" : "/bin/";
+    if ((size_t)snprintf(path, sizeof path, "%s%s", dir, argv[0]) >=
+        sizeof path) {
+        errno = ENAMETOOLONG;
+        return -1;
     }
     exec(path, argv);
     if (errno == ENOEXEC)

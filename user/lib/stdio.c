@@ -44,18 +44,41 @@ static FILE *stream_of(int fd, bool writes)
     return f;
 }
 
+/* The flags of open() for a mode; -1 and EINVAL if there is no such stream. */
+static int flags_of(const char *mode)
+{
+    if (!mode[0] || !mode[1] || strcmp(mode + 1, "b") == 0) {
+        switch (mode[0]) {
+        case 'r':
+            return O_RDONLY;
+        case 'w':
+            return O_WRONLY | O_CREAT | O_TRUNC;
+        case 'a':
+            return O_WRONLY | O_CREAT | O_APPEND;
+        }
+    }
+    errno = EINVAL;
+    return -1;
+}
+
 FILE *fopen(const char *path, const char *mode)
 {
-    int flags = *mode == 'r'   ? O_RDONLY
-                : *mode == 'w' ? O_WRONLY | O_CREAT | O_TRUNC
-                               : O_WRONLY | O_CREAT | O_APPEND;
-    int fd = open(path, flags, 0666);
+    int flags = flags_of(mode);
+    int fd = flags < 0 ? -1 : open(path, flags, 0666);
     if (fd < 0)
         return NULL;
-    FILE *f = stream_of(fd, *mode != 'r');
+    FILE *f = stream_of(fd, flags != O_RDONLY);
     if (!f)
         close(fd);
     return f;
+}
+
+/* True if the stream goes this way; if not, that is an error of the stream. */
+static bool goes(FILE *f, bool writes)
+{
+    if (f->writes != writes)
+        f->error = errno = EBADF;
+    return f->writes == writes;
 }
 
 /* A program whose reader has gone has no more to do. */
@@ -79,7 +102,7 @@ int fflush(FILE *f)
         return flush(f);
     int result = 0;
     for (f = streams; f; f = f->next)
-        result |= flush(f);
+        result |= f->writes ? flush(f) : 0;
     return result;
 }
 
@@ -107,6 +130,20 @@ int ferror(FILE *f)
     return f->error != 0;
 }
 
+bool stdin_failed(void)
+{
+    if (!stdin->error)
+        return false;
+    errno = stdin->error;
+    warn("standard input");
+    return true;
+}
+
+void clearerr(FILE *f)
+{
+    f->error = 0;
+}
+
 /* ---- reading ---- */
 
 /* Read more; false at the end. The console shows what it waits for first. */
@@ -122,9 +159,15 @@ static bool refill(FILE *f)
     return n > 0;
 }
 
+/* True if there is a byte to take. */
+static bool more(FILE *f)
+{
+    return goes(f, false) && (f->at < f->have || refill(f));
+}
+
 int getc(FILE *f)
 {
-    if (f->at == f->have && !refill(f))
+    if (!more(f))
         return EOF;
     return (u8)f->buf[f->at++];
 }
@@ -134,17 +177,31 @@ int getchar(void)
     return getc(stdin);
 }
 
+/* Make room for this many bytes in *line. */
+static bool grow_line(char **line, size_t *size, size_t bytes, FILE *f)
+{
+    if (*line && bytes <= *size)
+        return true;
+    size_t room = MAX(2 * bytes, 128);
+    char *bigger = realloc(*line, room);
+    if (!bigger) {
+        f->error = errno;
+        return false;
+    }
+    *line = bigger;
+    *size = room;
+    return true;
+}
+
 i64 getline(char **line, size_t *size, FILE *f)
 {
     size_t length = 0;
-    while (f->at < f->have || refill(f)) {
+    while (more(f)) {
         char *from = f->buf + f->at;
         char *newline = memchr(from, '\n', f->have - f->at);
         size_t n = newline ? (size_t)(newline + 1 - from) : f->have - f->at;
-        if (!*line || length + n + 1 > *size) {
-            *size = MAX(2 * (length + n), 128);
-            *line = xrealloc(*line, *size);
-        }
+        if (!grow_line(line, size, length + n + 1, f))
+            return -1;
         memcpy(*line + length, from, n);
         length += n;
         (*line)[length] = 0;
@@ -157,8 +214,8 @@ i64 getline(char **line, size_t *size, FILE *f)
 
 size_t fread(void *to, size_t size, size_t n, FILE *f)
 {
-    size_t want = size * n, done = 0;
-    while (done < want && (f->at < f->have || refill(f))) {
+    size_t want = size > 0 ? size * MIN(n, ULONG_MAX / size) : 0, done = 0;
+    while (done < want && more(f)) {
         size_t part = MIN(want - done, f->have - f->at);
         memcpy((char *)to + done, f->buf + f->at, part);
         f->at += part;
@@ -171,6 +228,8 @@ size_t fread(void *to, size_t size, size_t n, FILE *f)
 
 static void put(FILE *f, const char *from, size_t n)
 {
+    if (!goes(f, true))
+        return;
     if (f->buffering == UNDECIDED)
         f->buffering = isatty(f->fd) ? LINE : FULL;
     bool line = f->buffering == LINE && memchr(from, '\n', n);
@@ -216,6 +275,12 @@ int puts(const char *s)
 
 size_t fwrite(const void *from, size_t size, size_t n, FILE *f)
 {
+    if (size == 0 || n == 0)
+        return 0;
+    if (n > ULONG_MAX / size) {
+        f->error = errno = EINVAL;
+        return 0;
+    }
     put(f, from, size * n);
     return done(f) ? 0 : n;
 }
@@ -223,7 +288,7 @@ size_t fwrite(const void *from, size_t size, size_t n, FILE *f)
 struct stream_sink {
     struct sink sink;
     FILE *f;
-    int total;
+    size_t total;
 };
 
 static void stream_put(struct sink *sink, const char *text, size_t n)
@@ -237,7 +302,7 @@ static int print(FILE *f, const char *fmt, va_list args)
 {
     struct stream_sink s = {{stream_put}, f, 0};
     sink_format(&s.sink, fmt, args);
-    return done(f) ? EOF : s.total;
+    return done(f) ? EOF : format_result(s.total);
 }
 
 int fprintf(FILE *f, const char *fmt, ...)

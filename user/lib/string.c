@@ -176,7 +176,8 @@ char *strsep(char **rest, const char *delimiters)
         return NULL;
     char *end = part + strcspn(part, delimiters);
     *rest = *end ? end + 1 : NULL;
-    *end = 0;
+    if (*end)
+        *end = 0;
     return part;
 }
 
@@ -215,9 +216,12 @@ void strip_slashes(char *path)
         path[n - 1] = 0;
 }
 
-void join_path(char *path, size_t n, const char *dir, const char *name)
+bool join_path(char *path, size_t n, const char *dir, const char *name)
 {
     const char *slash = dir[0] && dir[strlen(dir) - 1] != '/' ? "/" : "";
-    if ((size_t)snprintf(path, n, "%s%s%s", dir, slash, name) >= n)
-        diex("%s/%s: %s", dir, name, strerror(ENAMETOOLONG));
+    if ((size_t)snprintf(path, n, "%s%s%s", dir, slash, name) < n)
+        return true;
+    warnx("%s%s%s: %s", dir, slash, name, strerror(ENAMETOOLONG));
+    errno = ENAMETOOLONG;
+    return false;
 }

@@ -77,16 +77,12 @@ void remove_tree(const char *path)
 {
     if (unlink(path) == 0 || errno != EISDIR)
         return;
-    DIR *dir = opendir(path);
-    struct dirent *e;
-    char below[PATH_BYTES];
-    while (dir && (e = readdir(dir))) {
-        join_path(below, sizeof below, path, e->name);
-        if (!is_dot(e->name))
+    char below[PATH_BYTES], **names = read_names(path);
+    for (char **name = names; name && *name; name++)
+        if (join_path(below, sizeof below, path, *name))
             remove_tree(below);
-    }
-    if (dir)
-        closedir(dir);
+    if (names)
+        free_names(names);
     rmdir(path);
 }
 
