@@ -25,6 +25,8 @@ int main(int argc, char **argv)
     int c, failed = 0;
     while ((c = options(argc, argv, "o:n:", usage)) > 0)
         *(c == 'o' ? &offset : &n) = size_arg(optarg, c == 'o' ? "-o" : "-n");
+    if (n > ULONG_MAX - offset)
+        diex("-o %lu and -n %lu: the end is beyond 64 bits", offset, n);
     int advice = optind < argc ? advice_named(argv[optind]) : -1;
     if (advice < 0 || ++optind == argc)
         usage_exit(usage);

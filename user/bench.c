@@ -176,10 +176,13 @@ static void bench_device(char **args)
     u64 n = size_arg(args[3], "N"), processes = size_arg(args[4], "PROCESSES");
     int status;
 
-    join_path(path, sizeof path, "/dev", args[0]);
+    if (!join_path(path, sizeof path, "/dev", args[0]))
+        exit(1);
     int fd = open_file(path, O_RDONLY);
-    if (request > sizeof buf || processes == 0)
-        diex("REQUEST is too large, or PROCESSES 0");
+    if (request == 0 || request > sizeof buf || bytes < request)
+        diex("REQUEST must be 1 to %zu and at most BYTES", sizeof buf);
+    if (processes == 0)
+        diex("PROCESSES must be at least 1");
     start();
     for (u64 p = 0; p < processes; p++) {
         int pid = fork();

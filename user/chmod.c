@@ -11,7 +11,7 @@ int main(int argc, char **argv)
     if (argc - optind < 2)
         usage_exit(usage);
     u64 mode = strtoul(argv[optind], &end, 8);
-    if (*end || mode > 07777)
+    if (!isdigit(*argv[optind]) || *end || mode > 07777)
         diex("%s: not an octal mode", argv[optind]);
     for (optind++; optind < argc; optind++) {
         if (chmod(argv[optind], mode) < 0) {

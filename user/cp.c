@@ -1,96 +1,132 @@
 /* cp: copies a file to another, or files into a directory. -r: directories
- * with all that is in them, symbolic links as links. */
+ * with all that is in them, symbolic links as links, devices as devices. */
 #include "user/lib.h"
 
 static bool recursive;
 
-static int cp(const char *from, const char *to);
+/* The paths of the file that is copied and of its copy, as the walk goes down:
+ * one pair for all levels. */
+static char from[PATH_BYTES], to[PATH_BYTES];
 
-static int copy_directory(const char *from, const char *to, u32 mode)
-{
-    char a[PATH_BYTES], b[PATH_BYTES];
-    struct stat st;
-    if (mkdir(to, mode & 0777) < 0 &&
-        (errno != EEXIST || stat(to, &st) < 0 || !S_ISDIR(st.st_mode))) {
-        warn("%s", to);
-        return 1;
-    }
-    DIR *d = opendir(from);
-    if (!d) {
-        warn("%s", from);
-        return 1;
-    }
-    int failed = 0;
-    for (struct dirent *e; (e = readdir(d));) {
-        if (is_dot(e->name))
-            continue;
-        join_path(a, sizeof a, from, e->name);
-        join_path(b, sizeof b, to, e->name);
-        failed |= cp(a, b);
-    }
-    closedir(d);
-    return failed;
-}
+static int cp(void);
 
-static int copy_link(const char *from, const char *to)
+static int complain(const char *path)
 {
-    char target[PATH_BYTES];
-    i64 n = readlink(from, target, sizeof target - 1);
-    if (n < 0) {
-        warn("%s", from);
-        return 1;
-    }
-    target[n] = 0;
-    if (symlink(target, to) < 0) {
-        warn("%s", to);
-        return 1;
-    }
-    return 0;
-}
-
-static int cp(const char *from, const char *to)
-{
-    struct stat st;
-    if ((recursive ? lstat(from, &st) : stat(from, &st)) < 0) {
-        warn("%s", from);
-        return 1;
-    }
-    if (S_ISLNK(st.st_mode))
-        return copy_link(from, to);
-    if (!S_ISDIR(st.st_mode))
-        return copy_file(from, to) < 0;
-    if (recursive)
-        return copy_directory(from, to, st.st_mode);
-    warnx("%s: %s (-r copies it)", from, strerror(EISDIR));
+    warn("%s", path);
     return 1;
 }
 
-/* Is `inner` the directory `outer` or below it? Then a copy has no end. */
-static bool is_inside(const char *inner, const char *outer)
+/* Append /name, or set the path to it if it is empty. False after a message. */
+static bool append(char path[PATH_BYTES], const char *name)
+{
+    size_t n = strlen(path);
+    bool slash = n > 0 && path[n - 1] != '/';
+    if (n + slash + strlen(name) < PATH_BYTES) {
+        strlcat(path, slash ? "/" : "", PATH_BYTES);
+        strlcat(path, name, PATH_BYTES);
+        return true;
+    }
+    warnx("%s%s%s: %s", path, slash ? "/" : "", name, strerror(ENAMETOOLONG));
+    return false;
+}
+
+/* Copy the file of this name in the directory `from` into `to`. */
+static int copy_entry(const char *name)
+{
+    size_t from_length = strlen(from), to_length = strlen(to);
+    int failed = !append(from, name) || !append(to, name) || cp();
+    from[from_length] = 0;
+    to[to_length] = 0;
+    return failed;
+}
+
+static int copy_directory(u32 mode)
+{
+    struct stat st;
+    if (mkdir(to, mode & 0777) < 0 &&
+        (errno != EEXIST || lstat(to, &st) < 0 || !S_ISDIR(st.st_mode)))
+        return complain(to);
+    char **names = read_names(from);
+    if (!names)
+        return complain(from);
+    int failed = 0;
+    for (char **name = names; *name; name++)
+        failed |= copy_entry(*name);
+    free_names(names);
+    return failed;
+}
+
+static int copy_link(void)
+{
+    char target[PATH_BYTES];
+    i64 n = readlink(from, target, sizeof target - 1);
+    if (n < 0)
+        return complain(from);
+    target[n] = 0;
+    return symlink(target, to) < 0 ? complain(to) : 0;
+}
+
+static int cp(void)
+{
+    struct stat st;
+    if ((recursive ? lstat(from, &st) : stat(from, &st)) < 0)
+        return complain(from);
+    if (S_ISDIR(st.st_mode) && !recursive) {
+        warnx("%s: %s (-r copies it)", from, strerror(EISDIR));
+        return 1;
+    }
+    if (S_ISDIR(st.st_mode))
+        return copy_directory(st.st_mode);
+    if (S_ISLNK(st.st_mode))
+        return copy_link();
+    if (!recursive || S_ISREG(st.st_mode))
+        return copy_file(from, to) < 0;
+    return mknod(to, st.st_mode, st.st_rdev) < 0 ? complain(to) : 0;
+}
+
+/* True if the file to be made at `path` is in the directory `outer` or in one
+ * below it, or is `outer`: then a copy has no end. */
+static bool is_inside(const char *path, const char *outer)
 {
     struct stat out, in;
-    char path[PATH_BYTES];
-    if (stat(outer, &out) < 0 || !S_ISDIR(out.st_mode))
+    char at[PATH_BYTES + 2];
+    if (lstat(outer, &out) < 0 || !S_ISDIR(out.st_mode))
         return false;
-    strlcpy(path, inner, sizeof path);
-    for (u64 last = 0; strlen(path) + 4 < sizeof path;) {
-        if (stat(path, &in) < 0)
-            return false;
+    strlcpy(at, path, sizeof at);
+    if (stat(at, &in) < 0) {
+        char *slash = strrchr(at, '/');
+        strlcpy(slash ? slash + 1 : at, ".", 2);
+    }
+    for (u64 last = 0; stat(at, &in) == 0;) {
+        u64 here = (u64)in.st_dev << 32 | in.st_ino;
         if (in.st_dev == out.st_dev && in.st_ino == out.st_ino)
             return true;
-        u64 here = (u64)in.st_dev << 32 | in.st_ino;
-        if (here == last)
+        if (here == last || strlcat(at, "/..", sizeof at) >= sizeof at)
             return false;
         last = here;
-        strlcat(path, "/..", sizeof path);
     }
     return false;
+}
+
+/* Copy the operand to `target`, or into it if that is a directory. What is
+ * below . and .. is copied right into it. */
+static int copy_operand(const char *operand, const char *target, bool into)
+{
+    from[0] = to[0] = 0;
+    if (!append(from, operand) || !append(to, target))
+        return 1;
+    if (into && !is_dot(basename(from)) && !append(to, basename(from)))
+        return 1;
+    if (recursive && is_inside(to, from)) {
+        warnx("%s: cannot be copied into itself", from);
+        return 1;
+    }
+    return cp();
 }
 
 int main(int argc, char **argv)
 {
     static const char usage[] = "cp [-r] FILE... TO";
-    char path[PATH_BYTES];
     struct stat st;
     int failed = 0;
     while (options(argc, argv, "rR", usage) > 0)
@@ -99,21 +135,11 @@ int main(int argc, char **argv)
         usage_exit(usage);
     for (int i = optind; i < argc; i++)
         strip_slashes(argv[i]);
-    const char *to = argv[argc - 1];
-    bool into = stat(to, &st) == 0 && S_ISDIR(st.st_mode);
+    const char *target = argv[argc - 1];
+    bool into = stat(target, &st) == 0 && S_ISDIR(st.st_mode);
     if (argc - optind > 2 && !into)
-        diex("%s: %s", to, strerror(ENOTDIR));
-    for (; optind < argc - 1; optind++) {
-        const char *from = argv[optind];
-        strlcpy(path, to, sizeof path);
-        if (into)
-            join_path(path, sizeof path, to, basename(from));
-        if (recursive && into && is_inside(to, from)) {
-            warnx("%s: cannot be copied into itself", from);
-            failed = 1;
-        } else {
-            failed |= cp(from, path);
-        }
-    }
+        diex("%s: %s", target, strerror(ENOTDIR));
+    for (; optind < argc - 1; optind++)
+        failed |= copy_operand(argv[optind], target, into);
     return failed;
 }

@@ -17,7 +17,12 @@ static struct {
     bool notrunc, fsync, sync;
 } args = {.block_bytes = 512, .count = ~0UL};
 
+/* A larger block is read in parts, in memory that grows with what comes. */
+#define PART_BYTES (1UL << 20)
+
 static u64 full[2], partial[2], bytes; /* blocks read and written */
+static char *buf;
+static u64 room; /* of buf */
 
 static void flag(char *words, const char *what)
 {
@@ -65,26 +70,73 @@ static void parse(char *arg)
         usage_exit(usage);
 }
 
-static int open_input(void *buf)
+/* The bytes of so many blocks; the program ends if no file has them. */
+static u64 offset_of(u64 blocks, const char *what)
+{
+    u64 offset;
+    if (__builtin_mul_overflow(blocks, args.block_bytes, &offset) ||
+        offset > LONG_MAX)
+        diex("%s=%lu: blocks of %lu bytes: %s", what, blocks, args.block_bytes,
+             strerror(EFBIG));
+    return offset;
+}
+
+/* Get memory for this many bytes. False without it. */
+static bool make_room(u64 n)
+{
+    if (n <= room)
+        return true;
+    char *bigger = realloc(buf, n);
+    if (!bigger)
+        return false;
+    buf = bigger;
+    room = n;
+    return true;
+}
+
+/* Read a block: its bytes, 0 at the end, -1. A part that is not full ends it,
+ * as a read that is not full ends a smaller block. */
+static i64 read_block(int fd)
+{
+    u64 have = 0;
+    while (have < args.block_bytes) {
+        u64 part = MIN(args.block_bytes - have, MAX(have, PART_BYTES));
+        if (!make_room(have + part))
+            return -1;
+        i64 n = read(fd, buf + have, part);
+        if (n < 0)
+            return -1;
+        have += n;
+        if ((u64)n < part)
+            break;
+    }
+    return have;
+}
+
+static int open_input(u64 offset)
 {
     int fd = args.in ? open(args.in, O_RDONLY) : 0;
     if (fd < 0)
         die("%s", args.in);
-    if (args.skip == 0 ||
-        lseek(fd, args.skip * args.block_bytes, SEEK_CUR) >= 0)
+    if (offset == 0 || lseek(fd, offset, SEEK_CUR) >= 0)
         return fd;
     if (errno != ESPIPE)
         die("skip=%lu", args.skip);
-    for (u64 i = 0; i < args.skip; i++) {
-        if (read_all(fd, buf, args.block_bytes) < 0)
+    if (!make_room(PART_BYTES))
+        die("skip=%lu", args.skip);
+    while (offset > 0) {
+        i64 n = read_all(fd, buf, MIN(offset, PART_BYTES));
+        if (n < 0)
             die("%s", args.in ? args.in : "standard input");
+        if (n == 0)
+            break;
+        offset -= n;
     }
     return fd;
 }
 
-static int open_output(void)
+static int open_output(u64 offset)
 {
-    u64 offset = args.seek * args.block_bytes;
     int flags = O_WRONLY | O_CREAT | (args.sync ? O_SYNC : 0);
     int fd = args.out ? open(args.out, flags, 0666) : 1;
     struct stat st;
@@ -99,10 +151,10 @@ static int open_output(void)
 }
 
 /* 0, or -1 after a warning. */
-static int copy(int in, int out, char *buf)
+static int copy(int in, int out)
 {
     for (u64 i = 0; i < args.count; i++) {
-        i64 n = read(in, buf, args.block_bytes);
+        i64 n = read_block(in);
         if (n < 0) {
             warn("%s", args.in ? args.in : "standard input");
             return -1;
@@ -139,11 +191,12 @@ int main(int argc, char **argv)
         parse(argv[i]);
     if (args.block_bytes == 0)
         diex("bs=0: no block");
-    char *buf = xmalloc(args.block_bytes);
-    int in = open_input(buf);
-    int out = open_output();
+    u64 skip = offset_of(args.skip, "skip"),
+        seek = offset_of(args.seek, "seek");
+    int in = open_input(skip);
+    int out = open_output(seek);
     u64 start_ns = gettime(CLOCK_VIRTUAL);
-    int result = copy(in, out, buf);
+    int result = copy(in, out);
     report(gettime(CLOCK_VIRTUAL) - start_ns);
     return result < 0;
 }

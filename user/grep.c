@@ -6,12 +6,14 @@
  * of it; * + ? after an item: any number of times, at least once, at most once;
  * ^ and $ are the line's ends; \ before a character makes it an ordinary one.
  * Exit status: 0 if a line was printed, 1 if none, 2 after an error.
+ * A [ needs its ].
  */
 #include "user/lib.h"
 
 static bool count_only, ignore_case, numbers, quiet, inverted;
 
-/* The end of the item at p: a character, an escaped one, a set. */
+/* The end of the item at p: a character, an escaped one, a set. NULL if it is
+ * a set without an end. */
 static const char *item_end(const char *p)
 {
     if (*p == '\\' && p[1])
@@ -19,9 +21,20 @@ static const char *item_end(const char *p)
     if (*p != '[')
         return p + 1;
     p += 1 + (p[1] == '^');
-    for (p++; *p && *p != ']'; p++) /* a ] that comes first is a member */
-        ;
-    return *p ? p + 1 : p;
+    p += *p == ']'; /* a ] that comes first is a member */
+    p = strchr(p, ']');
+    return p ? p + 1 : NULL;
+}
+
+static void check_pattern(const char *pattern)
+{
+    for (const char *p = pattern, *end; *p; p = end) {
+        end = item_end(p);
+        if (!end) {
+            warnx("%s: the [ in the pattern has no ]", p);
+            exit(2);
+        }
+    }
 }
 
 static bool in_set(const char *p, const char *end, u8 c)
@@ -142,10 +155,12 @@ int main(int argc, char **argv)
     if (optind == argc)
         usage_exit(usage);
     char *pattern = argv[optind++];
+    check_pattern(pattern);
     if (ignore_case)
         lower(pattern);
     bool named = argc - optind > 1;
     u64 found = optind == argc ? grep(pattern, stdin, NULL) : 0;
+    failed |= stdin_failed();
     for (; optind < argc; optind++) {
         FILE *f = fopen(argv[optind], "r");
         if (f)

@@ -5,7 +5,8 @@ static void head(FILE *f, u64 lines, u64 bytes)
 {
     int c;
     while (lines > 0 && bytes > 0 && (c = getc(f)) != EOF) {
-        putchar(c);
+        if (putchar(c) == EOF)
+            return;
         bytes--;
         lines -= c == '\n';
     }
@@ -38,5 +39,5 @@ int main(int argc, char **argv)
         if (f)
             fclose(f);
     }
-    return failed;
+    return failed | stdin_failed();
 }

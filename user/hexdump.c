@@ -70,5 +70,5 @@ int main(int argc, char **argv)
         if (f)
             fclose(f);
     }
-    return failed;
+    return failed | stdin_failed();
 }

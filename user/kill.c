@@ -8,9 +8,9 @@ int main(int argc, char **argv)
     if (argc < 2 || strcmp(argv[1], "-h") == 0)
         usage_exit(usage);
     for (int i = 1; i < argc; i++) {
-        char *end;
-        i64 pid = strtol(argv[i], &end, 10);
-        if (*end || pid == 0 || pid != (int)pid) {
+        i64 pid;
+        if (!parse_i64(argv[i], &pid) || pid == 0 || pid < -INT_MAX ||
+            pid > INT_MAX) {
             warnx("%s: not a process number", argv[i]);
             failed = 1;
         } else if (kill(pid) < 0) {

@@ -12,10 +12,16 @@ int main(int argc, char **argv)
     if (argc - optind != 2)
         usage_exit(usage);
     const char *existing = argv[optind];
-    strlcpy(path, argv[optind + 1], sizeof path);
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        join_path(path, sizeof path, argv[optind + 1], basename(existing));
-    if ((symbolic ? symlink(existing, path) : link(existing, path)) < 0)
-        die("%s", errno == ENOENT && !symbolic ? existing : path);
+    const char *new = argv[optind + 1];
+    bool into = stat(new, &st) == 0 && S_ISDIR(st.st_mode);
+    if (into) {
+        char *name = strdup(existing);
+        strip_slashes(name);
+        if (!join_path(path, sizeof path, new, basename(name)))
+            return 1;
+        new = path;
+    }
+    if ((symbolic ? symlink(existing, new) : link(existing, new)) < 0)
+        die("%s", errno == ENOENT && !symbolic ? existing : new);
     return 0;
 }

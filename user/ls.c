@@ -115,7 +115,7 @@ static void forget(struct entries *e)
 static void list_directory(const char *dir)
 {
     struct entries e = {0};
-    char path[PATH_BYTES];
+    static char path[PATH_BYTES]; /* not one for each level */
     DIR *d = opendir(dir);
     if (!d) {
         warn("%s", dir);
@@ -124,9 +124,12 @@ static void list_directory(const char *dir)
     }
     struct dirent *entry;
     while ((entry = readdir(d))) {
-        join_path(path, sizeof path, dir, entry->name);
-        if (all || entry->name[0] != '.')
+        if (!all && entry->name[0] == '.')
+            continue;
+        if (join_path(path, sizeof path, dir, entry->name))
             add(&e, entry->name, path);
+        else
+            failed = 1;
     }
     if (errno) {
         warn("%s", dir);

@@ -2,6 +2,33 @@
  * to another disk. */
 #include "user/lib.h"
 
+/* Copy a regular file beside `to` and rename the copy over `to` once it is
+ * whole: what was there is replaced (a link, and not the file it leads to), or
+ * stays as it was. */
+static int replace_by_copy(const char *from, const struct stat *st,
+                           const char *to)
+{
+    char copy[PATH_BYTES];
+    struct stat old;
+    u32 number = 0;
+    do {
+        if ((size_t)snprintf(copy, sizeof copy, "%s.mv%u", to, number++) >=
+            sizeof copy) {
+            warnx("%s: %s", to, strerror(ENAMETOOLONG));
+            return 1;
+        }
+    } while (lstat(copy, &old) == 0);
+    int failed = copy_file(from, copy) < 0;
+    if (!failed && (utime(copy, st->st_atime_s, st->st_mtime_s) < 0 ||
+                    rename(copy, to) < 0)) {
+        warn("%s to %s", from, to);
+        failed = 1;
+    }
+    if (failed)
+        unlink(copy);
+    return failed;
+}
+
 static int mv(const char *from, const char *to)
 {
     struct stat st;
@@ -12,9 +39,8 @@ static int mv(const char *from, const char *to)
         warn("%s to %s", from, to);
         return 1;
     }
-    if (copy_file(from, to) < 0)
+    if (replace_by_copy(from, &st, to))
         return 1;
-    utime(to, st.st_atime_s, st.st_mtime_s);
     if (unlink(from) < 0) {
         warn("%s", from);
         return 1;
@@ -39,10 +65,12 @@ int main(int argc, char **argv)
     if (argc - optind > 2 && !into)
         diex("%s: %s", to, strerror(ENOTDIR));
     for (; optind < argc - 1; optind++) {
-        strlcpy(path, to, sizeof path);
-        if (into)
-            join_path(path, sizeof path, to, basename(argv[optind]));
-        failed |= mv(argv[optind], path);
+        if (!into)
+            failed |= mv(argv[optind], to);
+        else if (join_path(path, sizeof path, to, basename(argv[optind])))
+            failed |= mv(argv[optind], path);
+        else
+            failed = 1;
     }
     return failed;
 }

@@ -4,10 +4,9 @@
 
 static i64 number(const char *text)
 {
-    char *end;
-    i64 n = strtol(text, &end, 10);
-    if (end == text || *end)
-        diex("%s: not a whole number", text);
+    i64 n;
+    if (!parse_i64(text, &n))
+        diex("%s: not a whole number of 64 bits", text);
     return n;
 }
 
@@ -20,7 +19,9 @@ int main(int argc, char **argv)
     i64 last = number(argv[argc - 1]);
     if (step == 0)
         diex("a step of 0 leads nowhere");
-    for (i64 n = first; step > 0 ? n <= last : n >= last; n += step)
-        printf("%ld\n", n);
+    for (i64 n = first; step > 0 ? n <= last : n >= last;) {
+        if (printf("%ld\n", n) < 0 || __builtin_add_overflow(n, step, &n))
+            break;
+    }
     return 0;
 }

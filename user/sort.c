@@ -6,14 +6,37 @@ static bool by_number, reverse, unique;
 static char **lines;
 static size_t count, room;
 
+/* The digits of the number at the start of a line, without zeros before them,
+ * and *minus if it is less than 0. Any number of digits. */
+static const char *digits(const char *line, size_t *n, bool *minus)
+{
+    line += strspn(line, " \t\n\v\f\r");
+    *minus = *line == '-';
+    line += *line == '-' || *line == '+';
+    line += strspn(line, "0");
+    *n = strspn(line, "0123456789");
+    *minus &= *n > 0;
+    return line;
+}
+
+static int compare_numbers(const char *x, const char *y)
+{
+    size_t m, n;
+    bool x_minus, y_minus;
+    x = digits(x, &m, &x_minus);
+    y = digits(y, &n, &y_minus);
+    if (x_minus != y_minus)
+        return x_minus ? -1 : 1;
+    int order = m != n ? (m > n) - (m < n) : strncmp(x, y, n);
+    return x_minus ? -order : order;
+}
+
 static int compare(const void *a, const void *b)
 {
     const char *x = *(char *const *)a, *y = *(char *const *)b;
     int order = 0;
-    if (by_number) {
-        i64 m = strtol(x, NULL, 10), n = strtol(y, NULL, 10);
-        order = (m > n) - (m < n);
-    }
+    if (by_number)
+        order = compare_numbers(x, y);
     if (order == 0)
         order = strcmp(x, y);
     return reverse ? -order : order;
@@ -44,6 +67,8 @@ int main(int argc, char **argv)
     }
     if (optind == argc)
         read_lines(stdin);
+    if (stdin_failed())
+        return 1;
     for (; optind < argc; optind++) {
         FILE *f = fopen(argv[optind], "r");
         if (f)

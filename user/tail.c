@@ -1,22 +1,36 @@
 /* tail: prints the last lines (-n, 10) of files. */
 #include "user/lib.h"
 
-/* Keeps the last `lines` lines in a ring. */
+struct line {
+    char *text;
+    size_t room, length;
+};
+
+/* Keeps the last `lines` lines in a ring, which grows with the file up to that
+ * number. */
 static void tail(FILE *f, u64 lines)
 {
-    char **ring = calloc(lines, sizeof ring[0]);
-    size_t *room = calloc(lines, sizeof room[0]);
-    if (!ring || !room)
-        die("-n %lu", lines);
-    u64 n = 0;
-    while (lines > 0 && getline(&ring[n % lines], &room[n % lines], f) > 0)
+    struct line *ring = NULL;
+    u64 room = 0, n = 0;
+    while (lines > 0) {
+        if (n == room && room < lines) {
+            u64 bigger = MIN(2 * room + 16, lines);
+            ring = xrealloc(ring, bigger * sizeof ring[0]);
+            memset(ring + room, 0, (bigger - room) * sizeof ring[0]);
+            room = bigger;
+        }
+        struct line *l = &ring[n % room];
+        i64 length = getline(&l->text, &l->room, f);
+        if (length < 0)
+            break;
+        l->length = length;
         n++;
+    }
     for (u64 i = n > lines ? n - lines : 0; i < n; i++)
-        fputs(ring[i % lines], stdout);
-    for (u64 i = 0; i < lines; i++)
-        free(ring[i]);
+        fwrite(ring[i % room].text, 1, ring[i % room].length, stdout);
+    for (u64 i = 0; i < room; i++)
+        free(ring[i].text);
     free(ring);
-    free(room);
 }
 
 int main(int argc, char **argv)
@@ -43,5 +57,5 @@ int main(int argc, char **argv)
         if (f)
             fclose(f);
     }
-    return failed;
+    return failed | stdin_failed();
 }

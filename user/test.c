@@ -52,9 +52,8 @@ static bool unary(const char *op, const char *arg)
 
 static i64 number(const char *text)
 {
-    char *end;
-    i64 n = strtol(text, &end, 10);
-    if (end == text || *end)
+    i64 n;
+    if (!parse_i64(text, &n))
         wrong(text);
     return n;
 }

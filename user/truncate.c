@@ -5,11 +5,14 @@
 int main(int argc, char **argv)
 {
     static const char usage[] = "truncate -s SIZE FILE...";
-    u64 size = ~0UL;
+    u64 size = 0;
+    bool sized = false;
     int failed = 0;
-    while (options(argc, argv, "s:", usage) > 0)
+    while (options(argc, argv, "s:", usage) > 0) {
         size = size_arg(optarg, "-s");
-    if (size == ~0UL || optind == argc)
+        sized = true;
+    }
+    if (!sized || optind == argc)
         usage_exit(usage);
     for (; optind < argc; optind++) {
         int fd = open(argv[optind], O_WRONLY | O_CREAT, 0666);

@@ -43,7 +43,8 @@ static void name(char *path, const char *fmt, u64 a, u64 b)
 {
     char last[PATH_BYTES];
     snprintf(last, sizeof last, fmt, a, b);
-    join_path(path, PATH_BYTES, o.dir, last);
+    if (!join_path(path, PATH_BYTES, o.dir, last))
+        exit(1);
 }
 
 static void header_path(char *path, u64 n)

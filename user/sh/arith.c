@@ -70,9 +70,12 @@ static i64 apply(struct expression *s, const char *op, i64 a, i64 b)
 
 static i64 number(struct expression *s, const char *text, char **end)
 {
+    errno = 0;
     i64 n = strtol(text, end, 10);
     if (*end == text)
         s->wrong = "a number is missing";
+    else if (errno)
+        s->wrong = "a number exceeds 64 bits";
     return n;
 }
 

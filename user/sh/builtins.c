@@ -58,7 +58,12 @@ static int builtin_cd(int argc, char **argv)
 
 static int builtin_exit(int argc, char **argv)
 {
-    leave(argc > 1 ? atoi(argv[1]) : status);
+    i64 with = status;
+    if (argc > 1 && !parse_i64(argv[1], &with)) {
+        complain("exit: %s: not a number", argv[1]);
+        with = 2;
+    }
+    leave((int)(with & 255));
 }
 
 /* Wait for a child, -1: any. In an interactive shell no job has the console
@@ -81,7 +86,12 @@ static int builtin_wait(int argc, char **argv)
             ;
         return interrupted ? status : 0;
     }
-    int dead = wait_patiently(atoi(argv[1]), &waited);
+    i64 pid;
+    if (!parse_i64(argv[1], &pid) || pid <= 0 || pid > INT_MAX) {
+        complain("wait: %s: not a process number", argv[1]);
+        return 2;
+    }
+    int dead = wait_patiently((int)pid, &waited);
     if (dead >= 0)
         return interrupted ? status : exit_status(waited);
     complain("wait: %s: %s", argv[1], strerror(errno));
@@ -134,6 +144,10 @@ static int builtin_read(int argc, char **argv)
     static const char blanks[] = " \t";
     char *line = alloc(LINE_BYTES), *rest = line;
     i64 n = line_to_read(line);
+    if (n == EDIT_TOO_LONG) {
+        complain("read: a line is longer than %d bytes", LINE_BYTES);
+        return 2;
+    }
     for (int i = 1; i < argc; i++) {
         if (!*argv[i] || argv[i][name_length(argv[i])]) {
             complain("read: %s: not the name of a variable", argv[i]);

@@ -98,9 +98,10 @@ static void append_params(struct expansion *x, bool apart)
 
 static void append_variable(struct expansion *x, const char *name)
 {
-    int n = isdigit(*name) ? atoi(name) : -1;
-    if (n >= 0)
-        return append_value(x, n < param_count ? params[n] : "");
+    if (isdigit(*name)) {
+        u64 n = strtoul(name, NULL, 10); /* too many digits: the largest */
+        return append_value(x, n < (u64)param_count ? params[n] : "");
+    }
     switch (*name) {
     case '?':
         return append_number(x, status);

@@ -91,14 +91,16 @@ static i64 edited_line(char *line, bool first)
 i64 plain_line(char *line)
 {
     i64 n = 0;
+    bool too_long = false;
     char c = 0;
     while (c != '\n' && read(0, &c, 1) == 1) {
-        if (n == LINE_BYTES - 1)
-            diex("a line is longer than %d bytes", LINE_BYTES);
-        if (c != '\n')
+        too_long |= c != '\n' && n == LINE_BYTES - 1;
+        if (c != '\n' && !too_long)
             line[n++] = c;
     }
-    line[n] = 0;
+    line[too_long ? 0 : n] = 0;
+    if (too_long)
+        return EDIT_TOO_LONG;
     return n > 0 || c == '\n' ? n : EDIT_EOF;
 }
 
@@ -139,6 +141,8 @@ bool run_input(void)
     struct parser p = {0};
     struct node *n = NULL;
     i64 got = read_command(&text, &n, &p);
+    if (got == EDIT_TOO_LONG)
+        diex("a line is longer than %d bytes", LINE_BYTES);
     interrupted = false;
     if (got == EDIT_CANCEL)
         status = 130;

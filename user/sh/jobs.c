@@ -16,7 +16,9 @@ static int open_target(const struct redirect *r, const char *name)
     case 'a':
         return open(name, O_WRONLY | O_CREAT | O_APPEND, 0666);
     }
-    return isdigit(*name) ? dup(atoi(name)) : (errno = EBADF, -1);
+    i64 fd;
+    bool known = isdigit(*name) && parse_i64(name, &fd) && fd <= INT_MAX;
+    return known ? dup((int)fd) : (errno = EBADF, -1);
 }
 
 bool redirect(const struct redirect *r)
@@ -46,6 +48,17 @@ int dup_high(int fd)
     return high;
 }
 
+/* Write out what a command of the shell itself has printed. A failure is that
+ * command's: it is printed, and a status of 0 becomes 1. */
+static int flush_output(int result)
+{
+    if (fflush(stdout) == 0)
+        return result;
+    complain("standard output: %s", strerror(errno));
+    clearerr(stdout);
+    return result ? result : 1;
+}
+
 int with_redirects(struct node *n, int (*act)(struct node *))
 {
     int saved[10], result = 1;
@@ -58,7 +71,7 @@ int with_redirects(struct node *n, int (*act)(struct node *))
     }
     if (redirect(n->redirects))
         result = act(n);
-    fflush(stdout);
+    result = flush_output(result);
     for (struct redirect *r = n->redirects; r; r = r->next) {
         if (saved[r->fd] >= 0)
             dup2(saved[r->fd], r->fd);

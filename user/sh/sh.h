@@ -201,13 +201,16 @@ extern const u32 builtin_count;
 int run_text(const char *name, const char *text);
 /* Read one complete command and run it. False at the end of input. */
 bool run_input(void);
-/* Read a line from descriptor 0 into line[LINE_BYTES], byte by byte. */
+/* Read a line from descriptor 0 into line[LINE_BYTES], byte by byte. Its
+ * length, EDIT_EOF, or EDIT_TOO_LONG: then line is empty, and the input goes on
+ * after that line. */
 i64 plain_line(char *line);
 
 /* Read a line, without its newline, into line[n]; the console must be in raw
  * mode. Its length, EDIT_EOF at ^D on an empty line, EDIT_CANCEL at ^C. */
-#define EDIT_EOF    (-1)
-#define EDIT_CANCEL (-2)
+#define EDIT_EOF      (-1)
+#define EDIT_CANCEL   (-2)
+#define EDIT_TOO_LONG (-3)
 i64 edit_line(const char *prompt, char *line, size_t n);
 
 #define HISTORY_LINES 100
