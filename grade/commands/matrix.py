@@ -169,6 +169,7 @@ def of_trace(name: str, path: Path, choice: argparse.Namespace) -> Load:
         raise BadTraceFile(f"TRACES: {path}: there is no such file")
     asked = {"file": str(path), "format": "", "scale": "1", "drive": choice.drive, "fit": PACK}
     asked |= {"count": choice.count, "loop": "closed", "inflight": 1}
+    asked |= {"cache": choice.cache, "policies": choice.others}
     written = replay_trace.write_experiment(argparse.Namespace(**asked))
     sizes = "|".join(map(str, buffers(path, "", choice.count, choice.cache)))
     arm = f"arm={replay_trace.USUAL}"

@@ -17,9 +17,11 @@ and split_kb splits long requests.
 
 import argparse
 import json
+import math
 import re
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from string import Template
 from types import ModuleType
@@ -33,7 +35,6 @@ from grade.measure import known as kernel
 from grade.measure.aligned import aligned
 from grade.measure.files import hash_of, write_whole
 from grade.measure.known import known
-from grade.measure.schema import MACHINE
 from grade.measure.summary import number
 from grade.sweep import whole
 from grade.sweep.journal import FOLDER
@@ -43,6 +44,7 @@ from grade.sweep.whole import Measured, Sweep
 from grade.traces import read
 from grade.traces.bad import BadTraceFile
 from grade.traces.fit import REFUSE, WAYS, Fit
+from grade.traces.stream import NUMBER
 
 TEMPLATE = ROOT / "grade" / "traces" / "experiment.toml"
 EXPERIMENTS = BUILD / "traces"
@@ -51,18 +53,15 @@ BASE = {"write": "delayed", "update": "aipu"}  # its policies, where the kernel'
 PLACE = "place"  # the kind of policies that need a disk with a virtual log, which a trace has not
 # Endings of traces' files: how they are packed, and how their formats are usually called.
 ENDINGS = (
-    *(".gz", ".zst", ".csv", ".txt", ".trace", ".bin", ".spc", ".requests"),
+    *(".gz", ".bz2", ".xz", ".zst", ".csv", ".txt", ".trace", ".bin", ".spc", ".requests"),
     *(".blkparse", ".vscsitrace", ".oracleGeneral"),
 )
 PATH_DIGITS = 6
 DRIVE = "cheetah4lp"
 METRICS = "trace.mean_ms, trace.p99_ms"
-LOOPS = ("open", "closed")
+LOOPS = replayed.LOOPS
 INFLIGHT = {"open": 64, "closed": 64, "": 1}  # requests at once; with "" the trace has no times
 OTHERS = 64 << 20  # of all disks' bytes: the root disk and the requests
-LEAST_MB = 192  # of the machine's memory
-MOST_MB = MACHINE["memory"].high - MOST_DISKS >> 20  # beside the largest disks
-BYTES = 256  # more of it for a request: twice what ioplay takes
 READS = "hist.disk1.read_response.count"
 HEADS = {
     "trace.mean_ms": "mean, ms",
@@ -115,16 +114,34 @@ def arms_text() -> str:
     )
 
 
+def most_buffers(choice: argparse.Namespace, path: Path) -> int:
+    """The largest cache that CACHE= or POLICIES= ask for, or 0. Raises BadSweep."""
+    named = re.findall(rf"\b{NBUF}\s*=([^,:]*)", choice.policies)
+    sizes = [int(word) for text in named for word in re.findall(r"\d+", text)]
+    if choice.cache:
+        sizes += buffers(path, choice.format, choice.count, choice.cache)
+    return max(sizes, default=0)
+
+
 def memory_mb(choice: argparse.Namespace, path: Path, size: str) -> int:
-    """The machine's memory for the requests, which are read here once for all runs. Raises
-    BadTraceFile if they do not fit the disk, and BadSweep if they do not fit a memory."""
+    """The machine's memory for the requests, which are read here once for all runs, and for the
+    caches that are asked for. Raises BadTraceFile if they do not fit the disk, and BadSweep if they
+    do not fit a memory."""
     fit = Fit(float(choice.scale), way=choice.fit)
     requests = replayed.told(path, choice.format, choice.count, fit, {"size": size})["count"]
-    memory = LEAST_MB + -(-BYTES * requests >> 20)
-    if memory > MOST_MB:
+    least, most = replayed.memory_mb(requests), replayed.MOST_MB
+    if least > most:
         raise BadSweep(
-            f"{path.name}: {requests} requests need {memory} MiB of memory, and a machine has up "
-            f"to {MOST_MB}: give COUNT= to take fewer"
+            f"{path.name}: {requests} requests need {least} MiB of memory, and a machine has up "
+            f"to {most}: give COUNT= to take fewer"
+        )
+    size_of_cache = most_buffers(choice, path)
+    memory = replayed.memory_mb(requests, size_of_cache)
+    if memory > most:
+        raise BadSweep(
+            f"{'CACHE' if choice.cache else 'POLICIES'}: a cache of {size_of_cache} buffers and "
+            f"{requests} requests need {memory} MiB of memory, and a machine has up to {most}: "
+            "give a smaller cache, or COUNT= to take fewer requests"
         )
     return memory
 
@@ -183,8 +200,8 @@ def settle_times(choice: argparse.Namespace, module: ModuleType) -> None:
         raise BadSweep("LOOP=open: a trace of this format has no times")
     if choice.inflight is None:
         choice.inflight = INFLIGHT["" if timeless and not choice.loop else choice.loop or "open"]
-    if choice.inflight < 1:
-        raise BadSweep(f"INFLIGHT={choice.inflight}: must be 1 or more")
+    if not 1 <= choice.inflight <= replayed.INFLIGHT:
+        raise BadSweep(f"INFLIGHT={choice.inflight}: must be 1 to {replayed.INFLIGHT}")
     choice.loop = choice.loop or LOOPS[timeless]
 
 
@@ -207,8 +224,9 @@ def write_experiment(choice: argparse.Namespace) -> Path:
     expect_one_of("FIT=", choice.fit, list(WAYS))
     if choice.loop:
         expect_one_of("LOOP=", choice.loop, list(LOOPS))
-    if not re.fullmatch(r"\d+(\.\d+)?", choice.scale) or not float(choice.scale):
-        raise BadSweep(f"SCALE={choice.scale}: must be a number above 0, as 2 or 0.5")
+    if not NUMBER.fullmatch(choice.scale) or not 0 < float(choice.scale) < math.inf:
+        raise BadSweep(f"SCALE={choice.scale}: must be a number above 0, as 2, 0.5 or 1e-3")
+    choice.scale = repr(float(choice.scale)).removesuffix(".0")
     expect_count(choice.count)
     drive_bytes(choice.drive)
     if not path.exists():
@@ -315,12 +333,17 @@ def in_use(sweep: Sweep) -> str:
     return f"Usual, where no other is named: {', '.join(told)}."
 
 
-def in_words(error: object, given: str = "POLICIES") -> str:
+def in_words(error: object, given: str = "POLICIES", path: Path | None = None) -> str:
     """What was wrong, as it is typed here: the experiment's file is our own, and so is OVER=, of
-    which `given` is a part."""
+    which `given` is a part. path: of the trace, which is text and stays as it is."""
     said = re.sub(r"^\S+\.toml:\d+: ", "", str(error), flags=re.M)
-    said = re.sub(r"^OVER: ", f"{given}: ", said)
-    return said.replace("fit = ", "FIT=").replace(" scale = ", " SCALE=")
+    said = re.sub(r"^OVER: ", lambda _: f"{given}: ", said)
+    own = [re.escape(text) for text in (str(path), path.name)] if path else [r"(?!)"]
+    parts = re.split(f"({'|'.join(own)})", said)
+    parts[::2] = [
+        part.replace("fit = ", "FIT=").replace(" scale = ", " SCALE=") for part in parts[::2]
+    ]
+    return "".join(parts)
 
 
 def do(choice: argparse.Namespace) -> bool:
@@ -361,7 +384,8 @@ def main() -> int:
     commandline.add_workers(options)
     commandline.add_folder(options, FOLDER)
     choice = options.parse_args()
-    return commandline.status(lambda: do(choice), (BadTraceFile, BadSweep), in_words)
+    said = partial(in_words, path=path_of(choice) if choice.file else None)
+    return commandline.status(lambda: do(choice), (BadTraceFile, BadSweep), said)
 
 
 if __name__ == "__main__":

@@ -192,7 +192,13 @@ def config(c: Checker, raw: dict, arm: int, variables: dict) -> dict:
     machine["root"] = disk(c, "root", machine["root"])
     machine["data"] = disk(c, "data", machine["data"]) if machine["data"] else None
     if "trace" in raw:
-        machine |= replayed.config(c, table("trace"), machine["data"])
+        # The trace's path is text, whatever is in it. What else the table says may be a variable.
+        path = {name: value for name, value in raw["trace"].items() if name == "file"}
+        rest = {name: value for name, value in raw["trace"].items() if name != "file"}
+        trace = c.fill_in(("trace",), rest, variables) | path
+        is_open = replayed.is_open(str(raw.get("workload", {}).get("commands", "")), variables)
+        given = raw.get("machine", {})
+        machine |= replayed.config(c, trace, machine["data"], given, is_open)
         variables = variables | replayed.variables(machine.get("trace"))
     policies, tunables = dict(c.known.defaults), {}
     for keys in ((), ("arms", arm)):

@@ -8,18 +8,21 @@ hash; a worker on another machine needs a copy of it.
 import json
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grade.host.limits import HANG_S
 from grade.host.paths import PROGRAMS
 from grade.machine.guest import MOST_DISKS
 from grade.measure.check import Checker, size_bytes
 from grade.measure.files import CACHE, hash_file, hash_of, write_whole
-from grade.measure.schema import TRACE
+from grade.measure.schema import MACHINE, TRACE
 from grade.traces.bad import BadTraceFile
 
 if TYPE_CHECKING:  # read when a trace is: NumPy and rich take most of a second to load
@@ -28,11 +31,24 @@ if TYPE_CHECKING:  # read when a trace is: NumPy and rich take most of a second 
 PROGRAM = "ioplay"
 FILE = "/trace"  # and a number: the files of the data disk where the requests go
 PARTS = 48  # of these files, at most: PARTS_MAX in ioplay.c
+INFLIGHT = 256  # requests under way at once, at most: INFLIGHT_MAX in ioplay.c
+LOOPS = ("open", "closed")
+LEAST_MB = 192  # of the machine's memory, with room for BUFFERS
+BUFFERS = 1 << 15
+BUFFER_BYTES = 4096 + 512  # of memory: the block, and what the kernel notes of it
+REQUEST_BYTES = 256  # of memory: twice what ioplay takes
+MOST_MB = MACHINE["memory"].high - MOST_DISKS >> 20  # beside the largest disks
 DRIVE = "fixed"  # of the disk that holds the requests
 SHARE = 0.97  # of the data disk, less SPARE, is room for files; the rest is ext2's
 SPARE = 1 << 18  # bytes
 FILE_SPARE = 1 << 14  # bytes, of any other file: the rest of its last block, and pointers
 ROUND = 1 << 20
+# A run ends with its last request, however late that is: a policy that is slow must come last, and
+# not be missing. So the limits of time are for a kernel that hangs, and grow with the trace.
+SLOWEST_S = 60  # of virtual time, for a request of a drive that is overloaded
+PER_HOST_S = 500  # requests in a second of the host, at least
+LATEST_S = 9 * 10**9  # the clock's end is at 2^63 ns
+LOOP = re.compile(r"\bloop=(?:(\w+)|\{(\w+)\})")
 SCATTERED = re.compile(r"(\d+):(\d+[KMG]?)")  # COUNT:SIZE
 
 
@@ -70,7 +86,7 @@ def passing(what: str, things: str) -> Iterator[Callable[[int], None]]:
     if not console.is_terminal:
         yield lambda n: None
         return
-    column = TextColumn("{task.description}: {task.completed} " + things)
+    column = TextColumn("{task.description}: {task.completed} " + things, markup=False)
     with Progress(column, console=console, transient=True) as progress:
         task = progress.add_task(what, total=None)
         yield lambda n: progress.advance(task, n)
@@ -80,8 +96,9 @@ def passing(what: str, things: str) -> Iterator[Callable[[int], None]]:
 def requests(
     path: Path, changed: tuple, format: str, count: int | None, fit: "Fit", room: int
 ) -> dict:
-    """What a configuration says of a trace. changed: of the file, so that an edited one is read
-    again. Raises BadTraceFile."""
+    """What a configuration says of a trace, and what else is to be known of it: `left_out`, in
+    words, and `last_ns`, when the last request comes. changed: of the file, so that an edited one
+    is read again. Raises BadTraceFile."""
     made_from = [str(path), changed, format, count, vars(fit), room, code_hash()]
     kept = CACHE / f"{hash_of(made_from)[:32]}.trace.json"
     if kept.exists():
@@ -91,19 +108,38 @@ def requests(
     from grade.traces.fit import fitted, reach
     from grade.traces.packed import pack
     from grade.traces.read import read
+    from grade.traces.stream import LeftOut
 
+    left_out = LeftOut()
     with passing(f"reading {path.name}", "requests") as seen:
-        table = fitted(path.name, read(path, format, count, seen), fit, room)
+        table = fitted(path.name, read(path, format, count, seen, left_out), fit, room)
     found = described(keep(pack(table)), len(table), reach(table))
+    found |= {"left_out": str(left_out), "last_ns": int(table["time_ns"][-1])}
     write_whole(kept, json.dumps(found))
     return found
 
 
 def told(path: Path, format: str, count: int | None, fit: "Fit", data: dict) -> dict:
-    """What a configuration says of a trace for this data disk, as it is now. Raises
-    BadTraceFile."""
+    """What `requests` says of a trace for this data disk, as it is now. Says on stderr, once, what
+    was left out of it. Raises BadTraceFile."""
     changed = (path.stat().st_mtime_ns, path.stat().st_size) if path.exists() else ()
-    return requests(path, changed, format, count, fit, room_of(data))
+    found = requests(path, changed, format, count, fit, room_of(data))
+    say_left_out(path, found["left_out"])
+    return found
+
+
+@cache
+def say_left_out(path: Path, left_out: str) -> None:
+    """Print what was left out of a trace, if anything was. Equal calls print it once."""
+    if left_out:
+        print(f"{path}: left out: {left_out}", file=sys.stderr)
+
+
+def memory_mb(count: int, buffers: int = BUFFERS) -> int:
+    """How much memory a machine needs, in MiB, to replay so many requests with such a cache. It
+    has up to MOST_MB."""
+    more = max(0, buffers - BUFFERS) * BUFFER_BYTES >> 20
+    return LEAST_MB + -(-REQUEST_BYTES * count >> 20) + more
 
 
 def described(digest: str, count: int, end: int) -> dict:
@@ -134,9 +170,33 @@ def room_of(data: dict) -> int:
     return max(most // part * part, PARTS * (part - 1)) * ROUND if part else 0
 
 
-def config(c: Checker, raw: dict, data: dict | None) -> dict:
-    """What a configuration has of the trace, and the data disk with the file for it; a wrong trace
-    is a problem of the file."""
+def is_open(commands: str, variables: dict[str, object]) -> bool:
+    """Whether the commands let requests come when they came."""
+    said = LOOP.search(commands)
+    return not said or (said[1] or variables.get(said[2])) != "closed"
+
+
+def limits(c: Checker, found: dict, given: dict, is_open: bool) -> dict:
+    """The limits of a run's time, where the file gives none: far more than the trace takes. One
+    that is given and ends before the trace does is a problem of the file."""
+    last_s = ceil(found["last_ns"] / 1e9) if is_open else 0
+    least = MACHINE["virtual_limit_s"].default
+    usual = min(least + last_s + SLOWEST_S * found["count"], LATEST_S)
+    limit = given.get("virtual_limit_s", usual)
+    if isinstance(limit, int) and limit <= last_s:
+        c.problem(
+            ("machine", "virtual_limit_s"),
+            f"virtual_limit_s = {limit}: the trace lasts {last_s} s: leave the limit away, or give "
+            "a larger scale or a smaller count",
+        )
+    host = given.get("host_limit_s", HANG_S + found["count"] // PER_HOST_S)
+    return {"virtual_limit_s": limit, "host_limit_s": host}
+
+
+def config(c: Checker, raw: dict, data: dict | None, given: dict, is_open: bool) -> dict:
+    """What a configuration has of the trace, the data disk with the file for it, and the limits of
+    time; a wrong trace is a problem of the file. given: the file's [machine]; is_open: whether
+    requests come when they came."""
     good = c.table(("trace",), raw, TRACE)
     if not data:
         c.problem(("trace",), "a trace needs a data disk: [machine.data]")
@@ -155,8 +215,9 @@ def config(c: Checker, raw: dict, data: dict | None) -> dict:
     except BadTraceFile as error:
         c.problem(("trace", "file"), str(error))
         return {}
-    trace = found | {"program": program_hash()}
-    return {"trace": trace, "data": with_files(data, found)}
+    trace = {name: found[name] for name in ("requests", "count", "part_mb", "parts")}
+    both = {"trace": trace | {"program": program_hash()}, "data": with_files(data, found)}
+    return both | limits(c, found, given, is_open)
 
 
 def with_files(data: dict, trace: dict) -> dict:

@@ -1,6 +1,5 @@
 """CACHE=: sizes of the cache for a trace, in percent of the blocks that it reads."""
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +8,7 @@ from grade.measure.schema import MACHINE
 from grade.measure.summary import number
 from grade.sweep.over import BadSweep
 from grade.traces import read
+from grade.traces.stream import NUMBER
 
 BLOCK = 4096
 LEAST = MACHINE["nbuf"].low  # buffers that the kernel needs
@@ -17,7 +17,7 @@ LEAST = MACHINE["nbuf"].low  # buffers that the kernel needs
 def shares(text: str) -> list[float]:
     """The percentages of CACHE=. Raises BadSweep."""
     words = [word.strip() for word in text.split(",")]
-    if not all(re.fullmatch(r"\d+(\.\d+)?", word) and 0 < float(word) <= 100 for word in words):
+    if not all(NUMBER.fullmatch(word) and 0 < float(word) <= 100 for word in words):
         raise BadSweep(f"CACHE={text}: must be percentages, as 10, 25, 50")
     return [float(word) for word in words]
 

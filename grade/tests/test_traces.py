@@ -1,11 +1,15 @@
 """Traces of real disks: formats, fitting, and their replay (grade/traces/)."""
 
+import bz2
 import gzip
+import html
 import json
+import lzma
 import platform
 import re
 import struct
 import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +23,8 @@ from both import END, decision, expect_alike, machine_and_twin
 from either import run_rc
 
 from grade.commands import replay_trace
-from grade.host.paths import BUILT, MKFS, PROGRAMS
+from grade.host.limits import HANG_S
+from grade.host.paths import BUILT, MKFS, PROGRAMS, ROOT
 from grade.machine import image, trace
 from grade.machine.image import Content
 from grade.machine.qemu import Config, Disk
@@ -35,7 +40,7 @@ from grade.traces.common import REQUEST, empty, table
 from grade.traces.fit import Fit
 from grade.traces.formats import systor17, vscsi
 from grade.traces.packed import pack, packed_bytes
-from grade.traces.stream import PIECE, head_of
+from grade.traces.stream import PIECE, LeftOut, head_of
 from grade.twin import engine
 
 PART = 1 << 20
@@ -522,7 +527,10 @@ def test_a_compressed_trace_is_the_trace(sample, name: str) -> None:
         ("systor17", b",4,512,4096", b",?,512,4096", r":4: the unit '\?': must be a whole"),
         ("systor17", b",4,512,", b",4,0x200,", ":4: the offset '0x200': must be a whole"),
         ("systor17", b",4,512,4096", b",4,512,", ":4: the size '': must be a whole"),
-        ("spc", b"0,1,4096", b"0,1,0", ":2: the size: 0 bytes: must be 1 to"),
+        ("spc", b"0,1,4096", b"0,1,-0x1", ":2: the size '-0x1': must be a whole number"),
+        ("spc", b"0,1,4096", b"0,1,4096.5", ":2: the size '4096.5': must be a whole number"),
+        ("spc", b"0,1,4096", b"0,1,4.5e99", ":2: the size '4.5e99': must be a whole number"),
+        ("msr", b"usr,0,Write", b'"usr,0,Write', ":2: a quote is not closed"),
         ("spc", b"0,1,", b"0,12x4,", ":2: the first block '12x4': must be a whole number from 0"),
         ("spc", b"0,1,", "0,\u0661,".encode(), ":2: the first block '\u0661': must be a whole"),
         ("spc", b"0.2515", b"nan", ":2: the time 'nan': must be a number in s"),
@@ -537,7 +545,7 @@ def test_a_compressed_trace_is_the_trace(sample, name: str) -> None:
         ("spc", b"0,1,4096,W,0.2515,x", b"0,1,4096", ":2: 3 fields, not 5 or more"),
         ("blkparse", b"WS 1 + 8", b"WS 1 +", ":9: a queued request without"),
         ("blkparse", b"WS 1 + 8", b"FWS 1 +", ":9: a queued request without"),
-        ("blkparse", b"WS 1 + 8 [", b"WS [", ":9: a queued request without"),
+        ("blkparse", b"WS 1 + 8 [", b"WS 1 8 [", ":9: a queued request without"),
         ("blkparse", b"0.251500000", b"now", ":9: not a whole event"),
         ("sluice", b"requests", b"requestz", "at byte 0: no file of requests"),
         ("export", b"1,disk1,13700410,48,r", b"1,disk1,13700410,48,q", ":3: neither r nor w"),
@@ -577,9 +585,9 @@ def test_no_more_of_a_trace_is_read_than_is_asked_for(tmp_path: Path) -> None:
     text = f"{systor17.HEAD}\n" + "".join(f"{i},,R,0,{512 * i},512\n" for i in range(lines))
     path.write_text(text)
     assert (read.read(path)["offset"] == 512 * np.arange(lines)).all()
-    path.write_text(f"{text}0,,R,0,0,0\n")
+    path.write_text(f"{text}0,,R,0,0,-1\n")
     assert len(read.read(path, count=PIECE)) == PIECE
-    with pytest.raises(BadTraceFile, match=f"{path}:{lines + 2}: the size: 0 bytes: must be 1 to"):
+    with pytest.raises(BadTraceFile, match=f"{path}:{lines + 2}: the size '-1': must be a whole"):
         read.read(path)
 
 
@@ -594,7 +602,6 @@ BINARY = {"vscsi": (0, vscsi.VERSIONS[2]), "sluice": (32, REQUEST)}  # the head'
         ("vscsi", "ts", 1 << 62, "a time in us that is too large: 4611686018427387904"),
         ("vscsi", "lbn", 1 << 60, "a block that is too far: 1152921504606846976"),
         ("sluice", "write", 2, "neither read nor write: 2"),
-        ("sluice", "bytes", 0, "a request of bytes: 0"),
     ],
 )
 def test_a_wrong_record_is_refused_with_its_byte(sample, name, field, value, why) -> None:
@@ -676,6 +683,185 @@ def test_a_byte_order_mark_is_skipped(sample, name: str) -> None:
     path = sample(name)
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
     assert read.read(path).tolist() == read.read(path, name).tolist() == EXPECTED
+
+
+# ---- one rule for the fields of all texts, and what is left out ----
+
+WRITTEN = {  # other ways to write the second request of a sample, which all programs have
+    "msr": [
+        b"128166372003076629, usr ,0 ,\tWrite, 512,4096 ,3",
+        b'"128166372003076629","usr","0","Write","512","4096","3"',
+        b'"128166372003076629" ,"usr", "0","Write","512","4096","3" ,,',
+        b"128166372003076629,usr,0,Write,512,4096,3,",
+        b"128166372003076629,usr,0,Write,512,4096",
+        b"128166372003076629,usr,0,write,512,4096,3",
+        b"128166372003076629,usr,0,WRITE,512,4096,3",
+        b"1.28166372003076629E+17,usr,0,Write,5.12e2,4096.0,3",
+    ],
+    "systor17": [
+        b"1455592800.006708015, , w ,4, 512 ,4096",
+        b'"1455592800.006708015","","W","4","512","4096"',
+        b"1455592800.006708015,,W,4,512,4096,,",
+        b"1.455592800006708015e9,,w,4e0,512.0,4.096e3",
+    ],
+    "spc": [
+        b' "0", "1","4096","W","0.2515"',
+        b"0,1,4096,W,0.2515,",
+        b"0,1.0,4.096e3,w,2515e-4",
+    ],
+    "export": [
+        b"2, DISK1 ,1,8, W ,7,a,b,251500000,2,3,0.1,0.1,0,0,",
+        b'"2","disk1","1","8","w","7","a,b","251500000","2","3","0.1","0.1","0","0"',
+        b"2,disk1,1e0,8.0,w,7,a,b,2.515e8,2,3,0.1,0.1,0,0",
+    ],
+}
+SECOND = {  # the same as the samples have it
+    "msr": b"128166372003076629,usr,0,Write,512,4096,3",
+    "systor17": b"1455592800.006708015,,W,4,512,4096",
+    "spc": b"0,1,4096,W,0.2515,x",
+    "export": b"2,disk1,1,8,w,7,a,b,251500000,2,3,0.1,0.1,0,0",
+}
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(("name", "written"), [(n, w) for n, all in WRITTEN.items() for w in all])
+def test_a_field_may_be_written_in_many_ways_in_every_text(sample, name, written) -> None:
+    path = sample(name)
+    data = path.read_bytes()
+    assert SECOND[name] in data
+    path.write_bytes(data.replace(SECOND[name], written))
+    assert read.read(path).tolist() == EXPECTED
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(("name", "written"), [(n, w) for n, all in WRITTEN.items() for w in all])
+def test_what_can_be_read_is_recognised(tmp_path: Path, name: str, written: bytes) -> None:
+    """As the only line, and in a line that is longer than what is looked at."""
+    path = tmp_path / "w"
+    for data in (written, b"\n \n" + written + b"\r\n", written + b"\n" + b"9" * 5000):
+        path.write_bytes(data)
+        assert read.format_named(path, "").__name__.endswith(f".{name}")
+
+
+@pytest.mark.native
+def test_heads_are_recognised_however_they_are_written(sample) -> None:
+    for name in ("systor17", "export"):
+        path = sample(name)
+        head, _, rest = path.read_bytes().partition(b"\n")
+        words = head.split(b",")
+        for other in (
+            head.upper(),
+            b" , ".join(words),
+            b'"' + b'","'.join(words) + b'"',
+            head + b",",
+        ):
+            path.write_bytes(other + b"\n" + rest)
+            assert read.read(path).tolist() == EXPECTED
+
+
+@pytest.mark.native
+def test_one_line_of_lirs_and_a_preamble_of_blkparse_are_recognised(tmp_path: Path, sample) -> None:
+    (tmp_path / "x").write_bytes(b" 7\n")
+    assert read.read(tmp_path / "x").tolist() == [(0, 7 * 4096, 4096, 0)]
+    path = sample("blkparse")
+    path.write_bytes(b"Input file sda.blktrace.0 added\n\n" + path.read_bytes())
+    assert read.read(path).tolist() == EXPECTED
+
+
+@pytest.mark.native
+def test_vscsi_is_recognised_whatever_its_name(tmp_path: Path) -> None:
+    (tmp_path / "w01.bin").write_bytes(SAMPLES["vscsi"][1])
+    assert read.read(tmp_path / "w01.bin").tolist() == EXPECTED
+
+
+def left_out(path: Path, name: str = "", count: int | None = None) -> tuple[int, str]:
+    """How many requests were read, and what was left out."""
+    left = LeftOut()
+    return len(read.read(path, name, count, left_out=left)), str(left)
+
+
+EMPTY = {  # a request of size 0
+    "msr": b"128166372003076629,usr,0,Write,512,0,3\n",
+    "systor17": b"1455592800.006708015,,W,4,512,0\n",
+    "spc": b"0,0,0,R,2.0\n",
+    "export": b"2,disk1,1,0,w,7,a,251500000,2,3,0.1,0.1,0,0\n",
+    "blkparse": b"  8,0    1        9     0.251500000    99  Q   W [mkfs.btrfs]\n",
+    "vscsi": np.array([(0x2A, 0x200, 2, 0, 1, 0, 251500, 9)], vscsi.VERSIONS[2]).tobytes(),
+}
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("name", EMPTY)
+def test_requests_of_size_0_are_left_out_of_every_format_and_counted(sample, name: str) -> None:
+    path = sample(name)
+    usual = left_out(path)[1]
+    before = int((re.search(r"without data: (\d+)", usual) or [0, 0])[1])
+    path.write_bytes(path.read_bytes() + 2 * EMPTY[name])
+    assert read.read(path).tolist() == EXPECTED
+    assert f"requests without data: {before + 2}" in left_out(path)[1]
+    assert left_out(path, count=2) == (2, usual)  # what comes after the last is not counted
+
+
+@pytest.mark.native
+def test_rows_of_size_0_in_our_own_file_are_left_out_and_counted(sample) -> None:
+    path = sample("sluice")
+    path.write_bytes(pack(table([EXPECTED[0], (7, 0, 0, 1), EXPECTED[1]])))
+    assert read.read(path).tolist() == EXPECTED
+    assert left_out(path) == (2, "requests without data: 1")
+    assert left_out(path, count=1) == (1, "")
+
+
+@pytest.mark.native
+def test_all_that_is_left_out_is_counted_by_why(sample, tmp_path: Path) -> None:
+    assert left_out(sample("blkparse")) == (2, "discards: 1; requests without data: 5")
+    assert left_out(sample("export")) == (2, "requests to other disks of the run: 1")
+    assert left_out(sample("vscsi"))[1] == (
+        "requests without data: 1; other commands (0x2f): 1; other commands (0x35): 1"
+    )
+    assert left_out(sample("systor17"))[1] == (
+        "requests without a type, which may be reads or writes: 1"
+    )
+    path = tmp_path / "w.oracleGeneral"
+    path.write_bytes(np.array([(9, 7, 0, -1), (9, 6, 1, -1)], "<u4,<u8,<u4,<i8").tobytes())
+    assert left_out(path) == (1, "requests without data: 1")
+    path.write_bytes(np.array([(9, 7, 0, -1)], "<u4,<u8,<u4,<i8").tobytes())
+    with pytest.raises(BadTraceFile, match=r"has no request; left out: requests without data: 1$"):
+        read.read(path)
+
+
+@pytest.mark.native
+def test_both_doors_say_what_was_left_out(sample, asked, capsys) -> None:
+    path = sample("spc")
+    path.write_bytes(path.read_bytes() + EMPTY["spc"])
+    replay_trace.write_experiment(asked(file=str(path), fit="pack"))
+    assert capsys.readouterr().err == f"{path}: left out: requests without data: 1\n"
+    with pytest.warns(sluice.LeftOutWarning, match=r"spc: left out: requests without data: 1$"):
+        sluice.read(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(sluice.read(path, count=2)) == 2
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("ending", ["bz2", "xz", "GZ"])
+def test_other_packers_are_known_too(sample, ending: str) -> None:
+    path = sample("msr")
+    module = {"bz2": bz2, "xz": lzma, "GZ": gzip}[ending]
+    other = path.with_name(f"{path.name}.{ending}")
+    other.write_bytes(module.compress(path.read_bytes()))
+    assert read.read(other).tolist() == EXPECTED
+    other.write_bytes(other.read_bytes()[:-20])
+    with pytest.raises(BadTraceFile, match="cannot be read"):
+        read.read(other)
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("code", [0x0A, 0x2A, 0xAA, 0x8A, 0x2E, 0xAE, 0x8E, 0x89, 0x8B, 0x9A, 0x9C])
+def test_all_commands_of_scsi_that_write_are_writes(tmp_path: Path, code: int) -> None:
+    """WRITE, WRITE AND VERIFY, COMPARE AND WRITE, and their kin."""
+    rows = [(0x28, 0x200, 1, 512, 1, 1, 0, 9), (code, 0x200, 1, 512, 1, 9, 5, 9)]
+    (tmp_path / "w.vscsi").write_bytes(np.array(rows, vscsi.VERSIONS[2]).tobytes())
+    assert read.read(tmp_path / "w.vscsi")["write"].tolist() == [0, 1]
 
 
 # ---- fitting ----
@@ -951,6 +1137,129 @@ def test_no_image_has_the_program_unless_it_replays_a_trace(traced: Path) -> Non
     assert runs.content(run, "root").files == {}
 
 
+# ---- limits, and paths ----
+
+
+@pytest.fixture
+def gap(tmp_path: Path) -> Path:
+    """A trace that lasts 7,201 s."""
+    path = tmp_path / "gap.requests"
+    path.write_bytes(pack(table([(0, 0, 4096, 0), (7201 * 10**9, 4096, 4096, 0)])))
+    return path
+
+
+@ON_TWIN
+def test_a_trace_that_lasts_longer_than_other_runs_may_is_replayed(asked, gap: Path, capsys):
+    """By both doors. A limit that others need would leave out those policies that are slow."""
+    assert replay_trace.do(asked(file=str(gap), policies="replace=lru|arc"))
+    assert len(re.findall(r"^(?:lru|arc) +\d", capsys.readouterr().out, re.M)) > 1
+    assert (sluice.replay(sluice.read(gap)).response_ns > 0).all()
+
+
+@ON_TWIN
+def test_a_slow_policy_is_not_missing_where_a_drive_is_overloaded(tmp_path: Path) -> None:
+    """The replay takes longer than the trace, and than a limit that the trace itself keeps."""
+    requests = drawn(11, 800, rate=1000, reach=40 * PART)
+    requests["write"] = 0
+    path = tmp_path / "mine.requests"
+    path.write_bytes(pack(requests))
+    text = TRACED.replace("[machine]", "[machine]\nvirtual_limit_s = 2")
+    (tmp_path / "short.toml").write_text(text)
+    (tmp_path / "long.toml").write_text(TRACED)
+    short, long = (on_twin(load(tmp_path / f"{n}.toml")).runs[0] for n in ("short", "long"))
+    with pytest.raises(runs.RunFailed, match="more than 2 s of virtual time"):
+        trial.measure(short)
+    assert trial.measure(long).figures["jobs"][0]["ios"] == 800
+
+
+@pytest.mark.native
+def test_the_limits_of_a_replay_grow_with_the_trace(asked, gap: Path) -> None:
+    for given, least in (
+        ({"loop": "open"}, 7201),
+        ({"scale": "0.1"}, 72010),
+        ({"scale": "1e-3"}, 7201e3),
+    ):
+        (run, *_) = load(replay_trace.write_experiment(asked(file=str(gap), **given))).runs
+        assert run.config["virtual_limit_s"] > least + 7200
+    gap.write_bytes(pack(table([(i, 0, 512, 0) for i in range(100_000)])))
+    (run, *_) = load(replay_trace.write_experiment(asked(file=str(gap)))).runs
+    assert run.host_limit_s == HANG_S + 200
+    assert run.config["virtual_limit_s"] > 5e6
+    gap.write_bytes(pack(table([(0, 0, 512, 0), (1 << 61, 0, 512, 0)])))
+    (run, *_) = load(replay_trace.write_experiment(asked(file=str(gap)))).runs
+    assert 1 << 61 < run.config["virtual_limit_s"] * 10**9 < 1 << 63
+
+
+@pytest.mark.native
+def test_a_limit_that_ends_before_the_trace_is_refused_before_the_run(traced: Path, gap: Path):
+    def text(limit: int, loop: str) -> str:
+        made = TRACED.replace("mine.requests", gap.name).replace(
+            "part={part_mb}m", f"part={{part_mb}}m {loop}"
+        )
+        return made.replace("[machine]", f"[machine]\nvirtual_limit_s = {limit}")
+
+    for limit, loop in ((7202, ""), (7202, "loop=open"), (100, "loop=closed")):
+        traced.write_text(text(limit, loop))
+        assert load(traced).runs[0].config["virtual_limit_s"] == limit
+    traced.write_text(text(7201, "loop=open"))
+    why = r"traced.toml:5: virtual_limit_s = 7201: the trace lasts 7201 s: leave the limit away"
+    with pytest.raises(BadExperiment, match=why):
+        load(traced)
+
+
+NASTY = "a {scale} {2 * x} %s $claim ${file} [red] \\1 fit = pack é 'q' \"d\" #.requests"
+
+
+@ON_TWIN
+def test_a_path_is_text_and_no_template(asked, tmp_path: Path, capsys) -> None:
+    folder = tmp_path / NASTY
+    folder.mkdir()
+    path = folder / NASTY
+    path.write_bytes(pack(drawn(9, 60, rate=40)))
+    assert len(sluice.read(path)) == 60
+    assert replay_trace.do(asked(file=str(path), policies="replace=lru|arc", drive="lps540s"))
+    said = capsys.readouterr().out
+    page = Path(re.search(r"^page:  (.*)$", said, re.M)[1]).read_text()
+    assert html.escape(NASTY, quote=False) in html.escape(html.unescape(page), quote=False)
+    path.write_bytes(b"nothing")
+    with pytest.raises(BadTraceFile) as told:
+        replay_trace.write_experiment(asked(file=str(path)))
+    assert replay_trace.in_words(told.value, path=path).startswith(f"{path}: ")
+
+
+@pytest.mark.native
+def test_what_cannot_be_done_is_refused_with_the_argument_that_would_mend_it(asked, monkeypatch):
+    most = sluice._most_requests()
+    assert replayed.memory_mb(most) <= replayed.MOST_MB < replayed.memory_mb(most + 4096)
+    many = sluice.requests(np.arange(most + 4097), 0)
+    with pytest.raises(
+        sluice.BadReplay, match=rf"^requests: {len(many)} of them: .* {most} at most"
+    ):
+        sluice.replay(many)
+    with pytest.raises(sluice.BadReplay, match=r"buffers=2000000: must be .*, 16 to \d{6}$"):
+        sluice.replay(many[:10], buffers=2_000_000)
+    for given, name in (({"policies": "nbuf=64..2000000"}, "POLICIES"),):
+        with pytest.raises(BadSweep, match=f"^{name}: a cache of 2000000 buffers and 200 requests"):
+            replay_trace.write_experiment(asked(**given))
+    monkeypatch.setattr(replay_trace, "buffers", lambda *of: [16, 3_000_000])
+    with pytest.raises(
+        BadSweep, match=r"^CACHE: a cache of 3000000 buffers .*: give a smaller cache"
+    ):
+        replay_trace.write_experiment(asked(cache="10, 50"))
+
+
+@pytest.mark.native
+def test_a_large_cache_gets_memory(asked) -> None:
+    written = replay_trace.write_experiment(asked(policies="replace=lru|arc, nbuf=64..100000:3"))
+    (memory,) = {run.config["memory"] for run in load(written).runs}
+    assert int(memory[:-1]) > replayed.LEAST_MB + (100_000 - replayed.BUFFERS) * 4096 // PART
+
+
+def test_both_doors_have_the_program_s_most_requests_in_flight() -> None:
+    source = (ROOT / "grade/programs/ioplay.c").read_text()
+    assert f"#define INFLIGHT_MAX {replayed.INFLIGHT}\n" in source
+
+
 # ---- the command ----
 
 
@@ -1069,8 +1378,11 @@ def test_a_trace_without_times_is_read_one_request_after_another(asked, tmp_path
     assert settled(file=str(tmp_path / "mine.requests")) == ("open", 64)
     with pytest.raises(BadSweep, match="LOOP=open: a trace of this format has no times"):
         settled(loop="open")
-    with pytest.raises(BadSweep, match="INFLIGHT=0: must be 1 or more"):
+    with pytest.raises(BadSweep, match="INFLIGHT=0: must be 1 to 256"):
         settled(inflight=0)
+    assert settled(inflight=256) == ("closed", 256)
+    with pytest.raises(BadSweep, match="INFLIGHT=257: must be 1 to 256"):
+        settled(inflight=257)
 
 
 @pytest.mark.native
@@ -1087,8 +1399,8 @@ def test_the_machine_has_memory_for_the_requests_that_there_are(
     reads = replayed.requests.cache_info().misses
     (memory,) = {run.config["memory"] for run in load(file).runs}
     assert replayed.requests.cache_info().misses == reads
-    assert memory == f"{replay_trace.LEAST_MB + 74}M"  # 300,000 of 256 bytes
-    monkeypatch.setattr(replay_trace, "BYTES", 1 << 20)
+    assert memory == f"{replayed.LEAST_MB + 74}M"  # 300,000 of 256 bytes
+    monkeypatch.setattr(replayed, "REQUEST_BYTES", 1 << 20)
     with pytest.raises(BadSweep, match=r"cs\.trace\.gz: 300000 requests .* COUNT= to"):
         replay_trace.write_experiment(given)
 
@@ -1098,7 +1410,7 @@ def test_the_machine_has_memory_for_the_parts_of_long_requests(asked, tmp_path: 
     path = tmp_path / "long.requests"
     path.write_bytes(pack(table([(i, 0, 100 << 20, 0) for i in range(1000)])))
     text = replay_trace.write_experiment(asked(file=str(path))).read_text()
-    assert f'memory = "{replay_trace.LEAST_MB + 25}M"' in text  # 100,000 of 256 bytes
+    assert f'memory = "{replayed.LEAST_MB + 25}M"' in text  # 100,000 of 256 bytes
 
 
 @pytest.mark.native

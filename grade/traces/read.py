@@ -13,7 +13,7 @@ import numpy as np
 from grade.host.nearest import meant
 from grade.traces import formats
 from grade.traces.bad import BadTraceFile
-from grade.traces.stream import BOM, HEAD, head_of, joined, opened
+from grade.traces.stream import BOM, HEAD, LeftOut, head_of, joined, opened
 from grade.traces.units import side_by_side
 
 Seen = Callable[[int], None]  # called with how many requests have been read since the last call
@@ -46,15 +46,22 @@ def format_named(path: Path, name: str) -> ModuleType:
 
 
 def read(
-    path: Path, name: str = "", count: int | None = None, seen: Seen = lambda n: None
+    path: Path,
+    name: str = "",
+    count: int | None = None,
+    seen: Seen = lambda n: None,
+    left_out: LeftOut | None = None,
 ) -> np.ndarray:
     """The requests of a trace, or the first `count` of them, in the order of time, the first at
-    time 0: shape (requests,), dtype REQUEST. Raises BadTraceFile."""
+    time 0: shape (requests,), dtype REQUEST. What is left out is counted in `left_out`. Raises
+    BadTraceFile."""
+    left_out = LeftOut() if left_out is None else left_out
+    left_out.most = count
     if not path.exists():
         raise BadTraceFile(f"{path}: there is no such file")
     module, pieces, left = format_named(path, name), [], count
     with opened(path) as stream:
-        for piece in module.read(path, stream):
+        for piece in module.read(path, stream, left_out):
             pieces.append(piece[:left])
             seen(len(pieces[-1]))
             left = None if left is None else left - len(pieces[-1])
@@ -64,7 +71,8 @@ def read(
     if getattr(module, "SEVERAL", False):
         found = side_by_side(found)
     if not len(found):
-        raise BadTraceFile(f"{path}: has no request")
+        why = f"; left out: {left_out}" if left_out.counts else ""
+        raise BadTraceFile(f"{path}: has no request{why}")
     found = found[np.argsort(found["time_ns"], kind="stable")]
     found["time_ns"] -= found["time_ns"][0]
     return found

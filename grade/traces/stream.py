@@ -1,14 +1,24 @@
 """A trace's file as formats read it: its lines or its records, with their places for messages.
 
-Files that end in .gz or .zst are unpacked as they are read; nothing is read twice or kept.
+Files that end in .gz, .bz2, .xz or .zst are unpacked as they are read; nothing is read twice or
+kept.
+
+One rule for the fields of all texts: blanks and quotes around a field and commas behind the last
+one are passed over, words may be in either case, and a whole number may be written as 4096.0 or
+4.096e3. A request of size 0 is left out and counted (LeftOut), like all else that is left out.
 """
 
+import bz2
+import csv
 import gzip
 import io
+import lzma
 import re
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import BinaryIO
@@ -22,11 +32,42 @@ HEAD = 4096  # bytes of the beginning, by which a format is recognised
 PIECE = 65536  # requests of a table
 BOM = b"\xef\xbb\xbf"  # the mark with which some programs begin a text in UTF-8
 MOST = 1 << 63  # what a column's number is below
-MOST_DIGITS = 19  # of a column's whole number, as MOST has
+MOST_WHOLE = 10**19  # what a column's whole number is below: as many digits as MOST has
 MOST_BYTES = (1 << 32) - 1  # bytes of a request
 NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)([eE][-+]?\d\d?)?", re.A)
 
+NO_DATA = "requests without data"
+
 Row = tuple[int, int, int, int]  # time_ns, offset, bytes, write
+# What a line of a text is: a request; one that is left out, with why; or no request at all.
+Line = Row | str | None
+
+
+@dataclass
+class LeftOut:
+    """What a reader leaves out of a trace, counted by why. What comes after the first `most`
+    requests does not count, because it is not taken in any case."""
+
+    most: int | None = None
+    kept: int = 0  # requests so far
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, why: str) -> None:
+        """Count one, before the next request."""
+        if self.most is None or self.kept < self.most:
+            self.counts[why] += 1
+
+    def add_records(self, kept: np.ndarray, why: str, left: np.ndarray) -> None:
+        """Count those of some records that are left out. kept, left: bool, shape (records,); the
+        records' requests are added to `kept` by the caller."""
+        if self.most is not None:
+            left = left & (self.kept + np.cumsum(kept) < self.most)
+        if n := int(left.sum()):
+            self.counts[why] += n
+
+    def __str__(self) -> str:
+        """For people: "requests without data: 3; discards: 12", or nothing."""
+        return "; ".join(f"{why}: {n:,}" for why, n in self.counts.items())
 
 
 def zstandard(path: Path) -> BinaryIO:
@@ -60,13 +101,13 @@ class Chunks(io.RawIOBase):
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
     """The file's bytes, unpacked. Raises BadTraceFile if it is damaged, or not there."""
-    ways = {".gz": gzip.open, ".zst": zstandard}
+    ways = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open, ".zst": zstandard}
     try:
         if path.is_dir():
             raise BadTraceFile(f"{path}: is a folder; give the file of one trace")
-        with ways.get(path.suffix, lambda p: p.open("rb"))(path) as stream:
+        with ways.get(path.suffix.lower(), lambda p: p.open("rb"))(path) as stream:
             yield stream
-    except (EOFError, OSError, struct.error) as error:
+    except (EOFError, OSError, struct.error, lzma.LZMAError) as error:
         why = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise BadTraceFile(f"{path}: cannot be read: {why}") from None
 
@@ -90,11 +131,15 @@ def tables(path: Path, rows: Iterator[Row]) -> Iterator[np.ndarray]:
 
 
 def of_lines(
-    path: Path, stream: BinaryIO, row_of: Callable[[str], Row | None]
+    path: Path,
+    stream: BinaryIO,
+    left: LeftOut,
+    row_of: Callable[[str], Line],
+    empty: bool = False,
 ) -> Iterator[np.ndarray]:
-    """Tables of a text, a row a line. row_of: the row of a line that is not empty, or None to leave
-    it out; it raises ValueError or OverflowError with what is wrong, to which the file and the line
-    are added. A byte-order mark is skipped."""
+    """Tables of a text, a row a line. row_of: what a line is that is not empty; it raises
+    ValueError or OverflowError with what is wrong, to which the file and the line are added. A
+    byte-order mark is skipped. empty: the caller leaves out requests without data."""
 
     def rows() -> Iterator[Row]:
         for number, line in enumerate(stream, 1):
@@ -102,13 +147,40 @@ def of_lines(
             try:
                 text = text_of(line)
                 row = row_of(text) if text else None
-                if row:
-                    yield checked(row)
+                if isinstance(row, tuple):
+                    row = checked(row) if row[2] or empty else NO_DATA
+                if isinstance(row, str):
+                    left.add(row)
+                elif row:
+                    left.kept += 1
+                    yield row
             except (ValueError, OverflowError) as error:
                 shown = line[:60].decode(errors="replace").strip()
                 raise BadTraceFile(f"{path}:{number}: {error}: {shown!r}") from None
 
     return tables(path, rows())
+
+
+def reads_as(head: bytes, row_of: Callable[[str], Line]) -> bool:
+    """Whether the first request of a text that begins with these bytes can be read by `row_of`, so
+    that no trace is recognised less readily than it is read."""
+    lines = head.split(b"\n")
+    for line in lines[:-1] if len(head) == HEAD and len(lines) > 1 else lines:
+        try:
+            text = text_of(line)
+            if text and row_of(text) is not None:
+                return True
+        except (ValueError, OverflowError):
+            return False
+    return False
+
+
+def first_line(head: bytes) -> str:
+    """The first line of a text, or nothing if it is none."""
+    try:
+        return text_of(head.lstrip().split(b"\n")[0])
+    except ValueError:
+        return ""
 
 
 def text_of(line: bytes) -> str:
@@ -121,9 +193,16 @@ def text_of(line: bytes) -> str:
 
 
 def fields(line: str, least: int, most: int | None = None) -> list[str]:
-    """What stands between a line's commas. Raises ValueError if there are fewer than `least`, or
-    more than `most`."""
-    words = line.split(",")
+    """What stands between a line's commas, without blanks and quotes around it, and without empty
+    fields behind the last one. Raises ValueError if there are fewer than `least`, or more than
+    `most`."""
+    words = [word.strip() for word in line.split(",")]
+    if any(word.startswith('"') for word in words):
+        if line.count('"') % 2:
+            raise ValueError("a quote is not closed")
+        words = [word.strip() for word in next(csv.reader([line], skipinitialspace=True))]
+    while len(words) > (most or least) and not words[-1]:
+        words.pop()
     if len(words) < least or (most and len(words) > most):
         wanted = f"{most}" if most else f"{least} or more"
         raise ValueError(f"{len(words)} fields, not {wanted}")
@@ -131,19 +210,27 @@ def fields(line: str, least: int, most: int | None = None) -> list[str]:
 
 
 def kind(word: str, writes: dict[str, int]) -> int:
-    """Whether this word stands for a write (1) or a read (0). writes: that of each word. Raises
-    ValueError for another word."""
-    if word not in writes:
-        raise ValueError(f"neither {' nor '.join(writes)} but {word!r}")
-    return writes[word]
+    """Whether this word, in either case, stands for a write (1) or a read (0). writes: that of each
+    word. Raises ValueError for another word."""
+    for known, write in writes.items():
+        if word.lower() == known.lower():
+            return write
+    raise ValueError(f"neither {' nor '.join(writes)} but {word!r}")
+
+
+def is_head(line: str, names: str) -> bool:
+    """Whether a line is the head of a table whose first columns have these names."""
+    wanted = names.lower().split(",")
+    return [word.lower() for word in fields(line, 1)[: len(wanted)]] == wanted
 
 
 def whole(word: str, column: str) -> int:
     """A column's whole number. column: its name, for the message. Raises ValueError."""
     text = word.strip()
-    if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
+    value = Decimal(text) if NUMBER.fullmatch(text) else Decimal(-1)
+    if not (0 <= value < MOST_WHOLE and value == value.to_integral_value()):
         raise ValueError(f"{column} {text!r}: must be a whole number from 0 to 2^63")
-    return int(text)
+    return int(value)
 
 
 def seconds(word: str) -> int:
@@ -166,7 +253,7 @@ def checked(row: Row) -> Row:
     time_ns, offset, size, _ = row
     expect_in("the time", time_ns, 0, MOST - 1, " ns")
     expect_in("the offset", offset, 0, MOST - 1, " bytes")
-    expect_in("the size", size, 1, MOST_BYTES, " bytes")
+    expect_in("the size", size, 0, MOST_BYTES, " bytes")
     return row
 
 

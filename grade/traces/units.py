@@ -17,7 +17,7 @@ def place(unit: int, offset: int, size: int) -> int:
     """Where a request to the disk of this number begins among the bytes of all disks. Raises
     ValueError if there is no such place."""
     expect_in("the unit", unit, 0, UNITS - 1)
-    expect_in("the size", size, 1, MOST_BYTES, " bytes")
+    expect_in("the size", size, 0, MOST_BYTES, " bytes")
     expect_in("the offset", offset, 0, PLACE - size, " bytes")
     return unit * PLACE + offset
 

@@ -43,6 +43,7 @@ What block and argument are depends on the event (kernel/measure/trace.h):
 import math
 import re
 import tempfile
+import warnings
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -52,7 +53,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from grade.host.limits import HANG_S
 from grade.host.paths import NATIVE, PROGRAMS
 from grade.machine import devtext, trace
 from grade.machine.guest import MOST_DISKS
@@ -69,6 +69,7 @@ from grade.traces import read as reading
 from grade.traces.bad import BadTraceFile
 from grade.traces.common import REQUEST
 from grade.traces.packed import LONGEST, pack, packed_bytes
+from grade.traces.stream import LeftOut
 from grade.twin import engine
 
 __all__ = [
@@ -76,6 +77,7 @@ __all__ = [
     "REQUEST",
     "BadReplay",
     "BadTraceFile",
+    "LeftOutWarning",
     "Result",
     "RunFailed",
     "drives",
@@ -89,10 +91,6 @@ __all__ = [
 
 PATH = "sluice.replay"  # where a wrong argument is, for messages
 KIB = 1024
-LEAST_MB = 192  # of the machine's memory, with room for MANY buffers
-MANY = 1 << 15
-BUFFER_BYTES = 4096 + 512  # of memory: the block, and what the kernel notes of it
-MOST_MB = MACHINE["memory"].high - MOST_DISKS >> 20  # of memory, beside the largest disks
 RANGES = {  # of a row's numbers: the least, the most, and both in words
     "time_ns": (0, (1 << 62) - 1, "0 to 2^62"),
     "offset": (0, (1 << 62) - 1, "0 to 2^62"),
@@ -121,6 +119,10 @@ COMMANDS = (
     "ioplay name=trace requests=/dev/disk2 filename=/data/trace part={part_mb}m "
     "loop=%s inflight=%d log=/dev/console"
 )
+
+
+class LeftOutWarning(UserWarning):
+    """What read() left out of a trace; the text says how much, and why."""
 
 
 class BadReplay(ValueError):
@@ -197,9 +199,14 @@ def read(path: str | Path, format: str = "", count: int | None = None) -> NDArra
     REQUEST, in the order of time, the first at time 0.
 
     format: a module of grade/traces/formats, if the file does not tell. Raises BadTraceFile, which
-    says in which line or at which byte the file is wrong, and BadReplay for a wrong count.
+    says in which line or at which byte the file is wrong, and BadReplay for a wrong count. What is
+    left out, as requests of size 0, is counted in a warning, LeftOutWarning.
     """
-    return reading.read(Path(path), format, count if count is None else _whole("count", count, 1))
+    count, left_out = count if count is None else _whole("count", count, 1), LeftOut()
+    found = reading.read(Path(path), format, count, left_out=left_out)
+    if left_out.counts:
+        warnings.warn(f"{path}: left out: {left_out}", LeftOutWarning, stacklevel=2)
+    return found
 
 
 def fit(
@@ -359,9 +366,9 @@ def _expect_built() -> None:
 
 
 def _expect_loop(loop: str, inflight: int) -> None:
-    if loop not in ("open", "closed"):
+    if loop not in replayed.LOOPS:
         raise BadReplay(f'loop="{loop}": must be "open" or "closed"')
-    _whole("inflight", inflight, 1, 256)
+    _whole("inflight", inflight, 1, replayed.INFLIGHT)
 
 
 def _expect_dict(name: str, given: Mapping | None, example: dict) -> dict:
@@ -377,16 +384,26 @@ def _machine(requests: NDArray[np.void], drive: str, size_mb: int, buffers: int)
     has room for them. Raises BadReplay."""
     beside = size_bytes(DISK["size"].default) + packed_bytes(len(requests))  # disks that it has
     most_mb = min(MOST_DISKS - beside, kernel.drive_bytes(str(drive)) or MOST_DISKS) >> 20
+    free_mb = replayed.MOST_MB - replayed.memory_mb(len(requests))
+    if free_mb < 0 or most_mb < 1:  # no other argument could mend it
+        raise BadReplay(
+            f"requests: {len(requests)} of them: a machine has memory for {_most_requests()} at "
+            "most: replay them in parts, as requests[:n]"
+        )
     size_mb = _whole("size_mb", size_mb, 1, most_mb)
-    least = LEAST_MB + (len(requests) >> 12)
-    most = MANY + (MOST_MB - least << 20) // BUFFER_BYTES
+    most = replayed.BUFFERS + (free_mb << 20) // replayed.BUFFER_BYTES
     buffers = _whole("buffers", buffers, MACHINE["nbuf"].low, most)
     return {
         "cpu_shift": 2,
-        "memory": f"{least + (max(0, buffers - MANY) * BUFFER_BYTES >> 20)}M",
+        "memory": f"{replayed.memory_mb(len(requests), buffers)}M",
         "nbuf": buffers,
         "data": {"drive": drive, "size": f"{size_mb}M"},
     }
+
+
+def _most_requests() -> int:
+    """How many requests a machine has memory for, with a small cache."""
+    return (replayed.MOST_MB - replayed.LEAST_MB << 20) // replayed.REQUEST_BYTES
 
 
 def _run(requests: NDArray[np.void], machine: dict, arm: dict, way: str) -> Run:
@@ -402,8 +419,8 @@ def _run(requests: NDArray[np.void], machine: dict, arm: dict, way: str) -> Run:
     made = config(c, raw, 0, {})
     if c.problems:
         raise BadReplay("\n".join(_told(problem, digest) for problem in c.problems))
-    made.pop("host_limit_s")
-    return Run(1, PATH, "replay", {}, made | {"engine": TWIN}, HANG_S)
+    limit_s = made.pop("host_limit_s")
+    return Run(1, PATH, "replay", {}, made | {"engine": TWIN}, limit_s)
 
 
 def _told(problem: str, digest: str) -> str:

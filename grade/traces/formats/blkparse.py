@@ -3,9 +3,9 @@
       8,16   0       25     0.012345678  1234  Q  WS 20941264 + 8 [name]
       device, CPU, number, time in s, process, action, kind, sector + sectors, name
 
-A request is where it is queued (Q), and reads (R) or writes (W) data. Discards and flushes without
-data are left out; a flush has an F or an N in its kind, whatever else is there (FWSM). What follows
-the events, blkparse's sums, is left out, too.
+A request is where it is queued (Q), and reads (R) or writes (W) data. Discards are left out, and
+what has no data: blkparse prints its kind without a sector, and of a command past the file
+system its bytes (Q R 36 [smartctl]). Lines that are no events, as blkparse's sums, are skipped.
 
 Devices are disks of their own, laid one after another as the units of SPC are, in the order in
 which they first appear. A file with the requests to a device of several disks (dm, md) and those to
@@ -23,7 +23,7 @@ from typing import BinaryIO
 import numpy as np
 
 from grade.traces.common import SECTOR
-from grade.traces.stream import Row, of_lines, seconds
+from grade.traces.stream import NO_DATA, LeftOut, Line, of_lines, seconds
 from grade.traces.units import place
 
 ABOUT = "blktrace, as blkparse prints it"
@@ -33,14 +33,14 @@ EVENT = re.compile(
     r"(?P<device>\d+,\d+) +\d+ +\d+ +(?P<time>\d+\.\d+) +\d+ +(?P<action>\w+) +(?P<rest>.*)"
 )
 DATA = re.compile(r"(?P<kind>[A-Z]+) +(?P<sector>\d+) \+ (?P<sectors>\d+)(?: .*)?")
-EMPTY = re.compile(r"[A-Z]*[FN][A-Z]*(?: +\( *\d+\))?(?: \[.*\])?")  # a flush without data
+EMPTY = re.compile(r"[A-Z]+(?: +\d+)?(?: +\([ \da-f]+\))?(?: +\[.*\])?")  # without a sector
 SOURCE_OF = re.compile(r".* <- \((?P<device>\d+,\d+)\) \d+")
 QUEUED, REMAPPED = "Q", "A"
-FIRST = re.compile(rb"\s*\d+,\d+ +\d+ +\d+ +\d+\.\d+ +\d+ +\w+ ")
+DISCARDS = "discards"
 
 
 def looks_like(name: str, head: bytes) -> bool:
-    return bool(FIRST.match(head))
+    return any(EVENT.fullmatch(line.strip()) for line in head.decode(errors="replace").split("\n"))
 
 
 @dataclass
@@ -68,8 +68,8 @@ class Devices:
         return number
 
 
-def row_of(line: str, devices: Devices) -> Row | None:
-    """The request of a line that has one."""
+def row_of(line: str, devices: Devices) -> Line:
+    """What a line is."""
     event = EVENT.fullmatch(line)
     if not event:
         if re.match(r"\d+,\d+ ", line):
@@ -82,15 +82,17 @@ def row_of(line: str, devices: Devices) -> Row | None:
     data = DATA.fullmatch(event["rest"])
     if not data:
         if EMPTY.fullmatch(event["rest"]):
-            return None
+            return NO_DATA
         raise ValueError("a queued request without SECTOR + SECTORS")
     kind, size = data["kind"], int(data["sectors"]) * SECTOR
-    if not size or not {"R", "W"} & set(kind):
-        return None  # a discard, or a flush
+    if not size:
+        return NO_DATA
+    if not {"R", "W"} & set(kind):
+        return DISCARDS
     at = place(devices.number(event["device"]), int(data["sector"]) * SECTOR, size)
     return seconds(event["time"]), at, size, int("W" in kind)
 
 
-def read(path: Path, stream: BinaryIO) -> Iterator[np.ndarray]:
+def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
     devices = Devices()
-    yield from of_lines(path, stream, lambda line: row_of(line, devices))
+    yield from of_lines(path, stream, left, lambda line: row_of(line, devices))

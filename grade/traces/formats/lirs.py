@@ -9,25 +9,23 @@ begins another part of the trace, and is left out. Blocks are taken to have 4 Ki
 times and no writes.
 """
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
-from grade.traces.stream import Row, of_lines, whole
+from grade.traces.stream import LeftOut, Row, of_lines, reads_as, whole
 
 ABOUT = "LIRS: a block's number a line"
 SOURCE = "S. Jiang and X. Zhang, LIRS, SIGMETRICS 2002: its traces"
 TIMELESS = True
 BLOCK = 4096
 PART = "*"
-LINE = re.compile(rb"(?:\d+|\*)[ \t]*\r?\n(?:\d+|\*)[ \t]*(?:\r?\n|$)")
 
 
 def looks_like(name: str, head: bytes) -> bool:
-    return bool(LINE.match(head))
+    return reads_as(head, row_of)
 
 
 def row_of(line: str) -> Row | None:
@@ -35,5 +33,5 @@ def row_of(line: str) -> Row | None:
     return None if line == PART else (0, whole(line, "the block") * BLOCK, BLOCK, 0)
 
 
-def read(path: Path, stream: BinaryIO) -> Iterator[np.ndarray]:
-    yield from of_lines(path, stream, row_of)
+def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
+    yield from of_lines(path, stream, left, row_of)

@@ -7,14 +7,13 @@ A file has one disk; several files in one are several, laid one after another as
 in the order in which they first appear.
 """
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
-from grade.traces.stream import Row, fields, kind, of_lines, whole
+from grade.traces.stream import LeftOut, Row, fields, kind, of_lines, reads_as, whole
 from grade.traces.units import place
 
 ABOUT = "MSR Cambridge, CSV"
@@ -24,24 +23,23 @@ SOURCE = (
 SEVERAL = True
 TICK_NS = 100
 EPOCH_S = 11644473600  # from 1601 to 1970: less is left of a time, and it fits 64 bits in ns
-LINE = re.compile(rb"\d{15,},[^,\n]*,\d+,(?:Read|Write),\d+,\d+(?:,\d*)?\r?$", re.M)
 WRITES = {"Read": 0, "Write": 1}
 
 
 def looks_like(name: str, head: bytes) -> bool:
-    return bool(LINE.match(head))
+    return reads_as(head, lambda line: row_of(line, {}))
 
 
 def row_of(line: str, disks: dict[tuple, int]) -> Row:
     """A line's request. disks: the numbers of those that have appeared, by host and disk."""
     words = fields(line, 6, 7)
-    write = kind(words[3].capitalize(), WRITES)
+    write = kind(words[3], WRITES)
     ticks = whole(words[0], "the time") - EPOCH_S * 10**7
     disk = disks.setdefault((words[1], words[2]), len(disks))
     offset, size = whole(words[4], "the offset"), whole(words[5], "the size")
     return ticks * TICK_NS, place(disk, offset, size), size, write
 
 
-def read(path: Path, stream: BinaryIO) -> Iterator[np.ndarray]:
+def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
     disks: dict[tuple, int] = {}
-    yield from of_lines(path, stream, lambda line: row_of(line, disks))
+    yield from of_lines(path, stream, left, lambda line: row_of(line, disks))

@@ -15,7 +15,7 @@ from typing import BinaryIO
 import numpy as np
 
 from grade.traces.common import REQUEST
-from grade.traces.stream import joined, of_records
+from grade.traces.stream import NO_DATA, LeftOut, joined, of_records
 
 ABOUT = "oracleGeneral of libCacheSim, binary"
 SOURCE = "libCacheSim, traceReader, oracleGeneralBin; J. Yang et al."
@@ -50,11 +50,14 @@ def places(objects: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     return start[which]
 
 
-def read(path: Path, stream: BinaryIO) -> Iterator[np.ndarray]:
+def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
     """All of the file at once, because objects have no places until all sizes are known."""
     pieces = []
     for _, records in of_records(path, stream, RECORD):
-        found = records[records["bytes"] > 0]
+        full = records["bytes"] > 0
+        left.add_records(full, NO_DATA, ~full)
+        found = records[full]
+        left.kept += len(found)
         rows = np.zeros(len(found), REQUEST)
         rows["time_ns"], rows["offset"] = found["time_s"], found["object"]
         rows["bytes"] = found["bytes"]

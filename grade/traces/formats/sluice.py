@@ -9,7 +9,7 @@ import numpy as np
 from grade.traces.bad import BadTraceFile
 from grade.traces.common import REQUEST
 from grade.traces.packed import FORM, HEAD, MAGIC
-from grade.traces.stream import expect_all
+from grade.traces.stream import NO_DATA, LeftOut, expect_all
 
 ABOUT = "Sluice's requests, binary"
 SOURCE = "grade/traces/packed.py"
@@ -20,20 +20,22 @@ def looks_like(name: str, head: bytes) -> bool:
     return head.startswith(MAGIC)
 
 
-def read(path: Path, stream: BinaryIO) -> Iterator[np.ndarray]:
+def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
     head = stream.read(HEAD.size)
     if len(head) < HEAD.size or HEAD.unpack(head)[:2] != (MAGIC, FORM):
         raise BadTraceFile(f"{path}: at byte 0: no file of requests of form {FORM}")
-    left, at = HEAD.unpack(head)[2], HEAD.size
-    while left:
-        data = stream.read(min(left, PIECE) * REQUEST.itemsize)
+    missing, at = HEAD.unpack(head)[2], HEAD.size
+    while missing:
+        data = stream.read(min(missing, PIECE) * REQUEST.itemsize)
         whole = len(data) // REQUEST.itemsize
         if len(data) % REQUEST.itemsize or not whole:
             raise BadTraceFile(
-                f"{path}: at byte {at}: the file ends, and {left} requests are missing"
+                f"{path}: at byte {at}: the file ends, and {missing} requests are missing"
             )
         rows = np.frombuffer(data, REQUEST)
-        expect_all(path, rows["bytes"] > 0, at, REQUEST, "a request of bytes:", rows["bytes"])
         expect_all(path, rows["write"] < 2, at, REQUEST, "neither read nor write:", rows["write"])
-        yield rows
-        at, left = at + len(data), left - whole
+        full = rows["bytes"] > 0
+        left.add_records(full, NO_DATA, ~full)
+        left.kept += int(full.sum())
+        yield rows[full]
+        at, missing = at + len(data), missing - whole

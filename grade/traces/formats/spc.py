@@ -8,29 +8,26 @@ a file are laid one after another, in the order of their numbers, each as long a
 are taken use it, in whole MiB.
 """
 
-import re
 from functools import partial
 
 from grade.traces.common import SECTOR
-from grade.traces.stream import Row, fields, kind, of_lines, seconds, whole
+from grade.traces.stream import Row, fields, kind, of_lines, reads_as, seconds, whole
 from grade.traces.units import place
 
 ABOUT = "SPC: the Storage Performance Council's trace files"
 SOURCE = "SPC Trace File Format Specification, 1.0.1, 2002; UMass trace repository"
 SEVERAL = True
-FIELDS = (rb"\d+", rb"\d+", rb"\d+", rb"[rRwW]", rb"\d+(?:\.\d*)?")
-LINE = re.compile(rb",".join(rb"[ \t]*%b[ \t]*" % f for f in FIELDS) + rb"(?:,.*)?\r?$", re.M)
 WRITES = {"R": 0, "W": 1}
 
 
 def looks_like(name: str, head: bytes) -> bool:
-    return bool(LINE.match(head))
+    return reads_as(head, row_of)
 
 
 def row_of(line: str) -> Row:
     """A line's request."""
     words = fields(line, 5)
-    write = kind(words[3].strip().upper(), WRITES)
+    write = kind(words[3], WRITES)
     unit, first, size = map(whole, words[:3], ("the unit", "the first block", "the size"))
     return seconds(words[4]), place(unit, first * SECTOR, size), size, write
 

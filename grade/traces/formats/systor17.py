@@ -11,27 +11,38 @@ one after another as those of SPC are.
 
 from functools import partial
 
-from grade.traces.stream import Row, fields, kind, of_lines, seconds, whole
+from grade.traces.stream import (
+    Line,
+    fields,
+    first_line,
+    is_head,
+    kind,
+    of_lines,
+    reads_as,
+    seconds,
+    whole,
+)
 from grade.traces.units import place
 
 ABOUT = "SYSTOR '17, CSV"
 SOURCE = "C. Lee et al., Understanding Storage Traffic Characteristics, SYSTOR 2017; README"
 SEVERAL = True
 HEAD = "Timestamp,Response,IOType,LUN,Offset,Size"
+NO_TYPE = "requests without a type, which may be reads or writes"
 WRITES = {"R": 0, "W": 1}
 
 
 def looks_like(name: str, head: bytes) -> bool:
-    return head.startswith(HEAD.encode())
+    return is_head(first_line(head), HEAD) or reads_as(head, row_of)
 
 
-def row_of(line: str) -> Row | None:
+def row_of(line: str) -> Line:
     """A line's request; the head has none, nor has a line without a type."""
-    if line == HEAD:
+    if is_head(line, HEAD):
         return None
     words = fields(line, 6, 6)
     if not words[2]:
-        return None
+        return NO_TYPE
     write = kind(words[2], WRITES)
     unit, at, size = map(whole, words[3:], ("the unit", "the offset", "the size"))
     return seconds(words[0]), place(unit, at, size), size, write
