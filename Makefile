@@ -29,7 +29,7 @@ export PATH := $(if $(filter test mutants,$(MAKECMDGOALS)),/usr/sbin:/usr/bin:/s
 word_of = '$(subst ','\'',$(1))'
 # Every goal and every variable of the command line is known. A goal takes the variables that its
 # line of help names, and these:
-TAKEN_BY_ALL := SETUP LOCK V JOBS TOOLPREFIX QEMU HOSTCC GDB CFLAGS_EXTRA
+TAKEN_BY_ALL := SETUP LOCK V JOBS TOOLPREFIX QEMU HOSTCC GDB CFLAGS_EXTRA WERROR
 ifeq ($(MAKELEVEL),0)
 TYPED := $(foreach v,$(filter-out -%,$(.VARIABLES)),$(if $(filter command,$(firstword $(origin $(v)))),$(v)))
 UNKNOWN := $(shell TYPED_GOALS=$(call word_of,$(MAKECMDGOALS)) TYPED_NAMES=$(call word_of,$(TYPED)) \
@@ -112,7 +112,7 @@ $(foreach v,ARGS DO GDB_OPTIONS DISKS CPUS MEM FS_MB JOBS T E N SIZE WITH SCHEDU
     QEMU_OTHER OVER METRICS FILE TRACES CACHE POLICIES DRIVE SCALE FIT LOOP \
     CFLAGS_EXTRA,$(if \
     $(findstring $(newline),$(value $(v))),$(error $(v): must be one line)))
-$(foreach v,DEBUG V FULL LIST JUDGE LINUX,$(call must_be,$(v),[01]?,1 or nothing))
+$(foreach v,DEBUG V FULL LIST JUDGE LINUX WERROR NEWEST,$(call must_be,$(v),[01]?,1 or nothing))
 $(call must_be,ENGINE,machine|twin,machine or twin)
 $(call must_be,SETUP,yes|no,yes or no)
 $(call must_be,JOBS,[1-9][0-9]*,a number from 1)
@@ -209,7 +209,10 @@ endif
 K := $(if $(filter 1,$(DEBUG)),build/debug,build)
 KERNEL := $(K)/kernel/kernel.elf
 KCC := $(TOOLPREFIX)gcc
-KCFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror \
+# A release builds with any GCC, also with one that warns about more. Our CI sets WERROR=1. Which
+# warnings count in a student's file, its lab says (grade/scoring/lab.py).
+WARNINGS := -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror)
+KCFLAGS := -std=gnu11 -O2 -g $(WARNINGS) \
     -Wno-missing-field-initializers \
     -march=rv64imac_zicsr_zifencei -mabi=lp64 -mcmodel=medany -mno-relax \
     -ffreestanding -nostdlib -fno-omit-frame-pointer -fno-common -fno-pic \
@@ -231,7 +234,7 @@ KLINK := $(KCC) $(KCFLAGS) -static -Wl,--build-id=none \
 # ---- user programs ----
 
 # _LIBC_LIMITS_H_: keeps the limits.h of a compiler for Linux from including its libc's.
-UCFLAGS := -std=gnu11 -O2 -g -ffunction-sections -fdata-sections -Wall -Wextra -Werror \
+UCFLAGS := -std=gnu11 -O2 -g -ffunction-sections -fdata-sections $(WARNINGS) \
     -march=rv64imac_zicsr_zifencei -mabi=lp64 -mcmodel=medany -mno-relax \
     -ffreestanding -nostdlib -fno-omit-frame-pointer -fno-common -fno-pic \
     -fno-stack-protector -D_LIBC_LIMITS_H_ -I. $(CFLAGS_EXTRA)
@@ -259,7 +262,7 @@ GUEST := $(addprefix build/guest/,init bench true)
 
 # ---- programs of the host ----
 
-HCFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -I. $(CFLAGS_EXTRA)
+HCFLAGS := -std=gnu11 -O2 -g $(WARNINGS) -I. $(CFLAGS_EXTRA)
 PLAIN_CFLAGS := $(HCFLAGS) -Wno-missing-field-initializers
 NATIVE_CFLAGS := $(PLAIN_CFLAGS) -O1 -fno-omit-frame-pointer \
     -fsanitize=address,undefined -fno-sanitize-recover=all
@@ -491,8 +494,8 @@ $(ASKED:%=build/twin/bin/%): build/twin/bin/%: build/twin/grade/programs/%.o $(T
 # The twin in a page: the same sources for WebAssembly (grade/live/place.h). A Debian's clang
 # makes modules with addresses of 64 bits; binaryen makes them 32, and lets calls be left and
 # entered again (grade/live/stack.h).
-LIVE_CC := clang --target=wasm64 -Igrade/live/shadow -Igrade/twin/shadow -I. -std=gnu11 -O2 -Wall \
-    -Wextra -Werror -Wno-format -Wno-c2x-extensions -Wno-unknown-pragmas \
+LIVE_CC := clang --target=wasm64 -Igrade/live/shadow -Igrade/twin/shadow -I. -std=gnu11 -O2 \
+    $(WARNINGS) -Wno-format -Wno-c2x-extensions -Wno-unknown-pragmas \
     -Wno-missing-field-initializers -funsigned-char -fno-common -fno-builtin -mbulk-memory
 LIVE_KERNEL_CC := $(LIVE_CC) -ffreestanding -include grade/live/place.h
 # What is counted (grade/twin/cost.c): only calls from other files than the function's own, as with
@@ -618,8 +621,8 @@ mutants: all native $(TWIN) ## change the sources at random and count what the t
 	@$(PYTHON) -m grade.commands.mutants --jobs $(JOBS) $(call option,count,COUNT) \
 	    $(call option,seed,SEED) $(call option,files,FILES) $(call option,mutant,MUTANT)
 
-fresh: ## try the commands of README on bare systems of Debian 12 and 13, as root, and print what each takes (FULL=1: the book and all tests too)
-	@$(PYTHON) -m grade.commands.fresh $(if $(filter 1,$(FULL)),--full)
+fresh: ## try the commands of README on bare systems of Debian 12 and 13, as root, and print what each takes (FULL=1: the book and all tests too; NEWEST=1: build by the newest compilers, those of Debian sid, instead)
+	@$(PYTHON) -m grade.commands.fresh $(if $(filter 1,$(FULL)),--full) $(if $(filter 1,$(NEWEST)),--newest)
 
 bench: all $(if $(filter 1,$(LINUX)),$(GUEST),build/native/drive_replay_tool $(TWIN)) ## measure speeds, as tables, build/bench.json and build/targets.json (LINUX=1: beside a Linux 6.12 guest, which is fetched, also in build/linux.json, ROUNDS=5)
 	@$(if $(filter 1,$(LINUX)),$(RUN_WITHOUT_TWIN) grade.commands.bench_linux \

@@ -23,6 +23,8 @@ lab.toml:
     fields = ["KIND.FIELD"]   of a policy's table, which a submission may set beside hooks and what
                            the solution sets
     needs = ["LAB"]        labs that must be solved in the tree in which this one is done
+    warnings = ["NAME"]    of the compiler, as "unused-variable": a student's file that has one does
+                           not build. Others are the student's to see, and do not count
     [new]                  FILE = its solution, a file of this tree; for each in start/
 
 A mistake, wrong/NAME.toml:
@@ -126,6 +128,7 @@ class Lab:
     policies: tuple[str, ...] = ()  # of the kinds that students write, which the machines need
     fields: tuple[str, ...] = ()  # of a policy's table, which may be set beside the solution's
     needs: tuple[str, ...] = ()  # names of labs that must be solved where this one is done
+    warnings: tuple[str, ...] = ()  # of the compiler, which are errors in students' files
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -186,7 +189,7 @@ def groups(path: Path, points: dict[str, int], hidden: bool, handed_out: bool) -
 
 STRINGS = {"file": str, "function": str}
 KEYS = {"title": str, "order": int, "files": list, "points": dict, "hidden": dict, "holes": list}
-OPTIONAL = {"new": dict, "policies": list, "fields": list, "needs": list}
+OPTIONAL = {"new": dict, "policies": list, "fields": list, "needs": list, "warnings": list}
 
 
 def new_files(path: Path, new: dict[str, str]) -> list[Hole]:
@@ -233,9 +236,12 @@ def load(folder: Path) -> Lab:
             raise BadLab(f"{path}: {hole.file} has a hole, but is not in files")
     files = tuple(raw["files"])
     fixed = (folder.name, folder, raw["title"], raw["order"], files)
-    more = (tuple(raw.get(key, [])) for key in ("policies", "fields", "needs"))
+    more = (tuple(raw.get(key, [])) for key in ("policies", "fields", "needs", "warnings"))
     lab = Lab(*fixed, tuple(holes), tuple(found), new, *more)
     expect_policies(path, lab)
+    for name in lab.warnings:
+        if not WORD.fullmatch(name):
+            raise BadLab(f"{path}: warnings: {name!r}: give a name as gcc prints it after -W")
     return lab
 
 

@@ -163,7 +163,8 @@ def compile_here(lab: Lab, file: str, text: str) -> bytes:
         sourcefile.check_headers(file, expanded.headers)
         sourcefile.check_expanded(file, expanded, compiler.headers_alone(expanded.headers))
         here = sourcefile.built(BUILT, file)
-        data = here.read_bytes() if is_here(lab, file, text) else compiler.compiled(file, apart)
+        own = is_here(lab, file, text)
+        data = here.read_bytes() if own else compiler.compiled(file, apart, lab.warnings)
     objectfile.check_object(file, data, lab)
     return data
 

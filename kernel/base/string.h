@@ -9,7 +9,8 @@ void *memset(void *to, int byte, size_t n);
 int memcmp(const void *a, const void *b, size_t n);
 size_t strlen(const char *);
 int strcmp(const char *, const char *);
-char *strchr(const char *, int c);
+/* In brackets because the GNU library of 2026 makes strchr a macro. */
+char *(strchr)(const char *, int c);
 
 /* Copy at most n - 1 bytes and end with 0; returns strlen(from). */
 size_t strlcpy(char *to, const char *from, size_t n);

@@ -3,7 +3,23 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+
+/* A bare compiler may lack it, as Debian's gcc 15 for riscv64-unknown-elf. */
+#if __has_include(<stdint.h>)
 #include <stdint.h>
+#else
+typedef __UINT8_TYPE__ uint8_t;
+typedef __UINT16_TYPE__ uint16_t;
+typedef __UINT32_TYPE__ uint32_t;
+typedef __UINT64_TYPE__ uint64_t;
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __UINTPTR_TYPE__ uintptr_t;
+#define INT32_MAX  __INT32_MAX__
+#define UINT16_MAX __UINT16_MAX__
+#define UINT32_MAX __UINT32_MAX__
+#define UINT64_MAX __UINT64_MAX__
+#endif
 
 typedef uint8_t u8;
 typedef uint16_t u16;

@@ -46,7 +46,7 @@ static bool in_order(u64 from, const struct table *t)
 
 void ramdisk_probe(struct region tree)
 {
-    static const char magic[8] = "ramdisks";
+    static const char magic[] = "ramdisks"; /* and a 0, which is not in t */
     u64 at = arg_number("ramdisks", 0, 0, ((u64)BOOT_MAP_GIB << 30) - 1);
     if (!at) {
         machine_call(0, 0, 0, 0, DISKS_BEGIN);
@@ -55,7 +55,7 @@ void ramdisk_probe(struct region tree)
     u64 memory_end = machine.memory_phys + machine.memory_bytes;
     const struct table *t = virt_of(at);
     if (at < machine.memory_phys || at + sizeof *t > memory_end ||
-        memcmp(t->magic, magic, sizeof magic) || t->n > RAMDISKS ||
+        memcmp(t->magic, magic, sizeof t->magic) || t->n > RAMDISKS ||
         t->memory_end > at || !in_order(at + sizeof *t, t) ||
         t->end > memory_end)
         boot_fail("ramdisks=%lu: there is no table of RAM disks", at);
