@@ -7,6 +7,7 @@ OUT= the folder for the files. LIST=1 lists formats and experiments or, with E=,
 import argparse
 import importlib
 import pkgutil
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -96,7 +97,11 @@ def write(recording: Recording, chosen: dict[str, ModuleType], out: Path) -> lis
                 lines.append(f"  {format_name:9} {command}")
         out.mkdir(parents=True, exist_ok=True)
         for path in sorted(Path(name).iterdir()):
-            (out / path.name).write_bytes(path.read_bytes())
+            if path.is_dir():  # anew: those of another run would stay in it
+                shutil.rmtree(out / path.name, ignore_errors=True)
+                shutil.copytree(path, out / path.name)
+            else:
+                (out / path.name).write_bytes(path.read_bytes())
     return lines
 
 

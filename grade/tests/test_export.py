@@ -18,9 +18,10 @@ import pytest
 
 from grade.commands.export import find_formats, write
 from grade.export import recording
+from grade.export.formats import fio
 from grade.export.recording import Recording
 from grade.host.paths import ROOT
-from grade.machine.requests import pair
+from grade.machine.requests import Request, pair
 from grade.machine.trace import Event
 from grade.measure import metrics
 from grade.measure import run as runs
@@ -435,7 +436,7 @@ DIRECTION = (
 DISK = "name read_ios write_ios read_merges write_merges read_ticks write_ticks in_queue util"
 JOB = (
     "jobname groupid job_start error eta elapsed job_options read write trim sync job_runtime"
-    " latency_ns latency_us latency_ms"
+    " latency_ns latency_us latency_ms usr_cpu sys_cpu"
 )
 
 
@@ -470,6 +471,62 @@ def test_the_fio_file_adds_up_to_the_kernels_counters(files, rec, result):
         assert 0 < disk["util"] <= 100
     merges = sum(d["read_merges"] + d["write_merges"] for d in told["disk_util"])
     assert merges == len(rec.requests) - counter(result, "disk.commands")
+
+
+def read_as_fio_plot_does(path: Path) -> dict:
+    """The row that fio-plot 1.1.21 makes of a file with one job (fiolib/jsonimport.py and
+    jsonparsing_support.py). It has no wheel, so it is no pin; its own reader was run by hand."""
+    told = json.loads(path.read_text())
+    (one,) = told["jobs"]
+    options = one["job options"] | told["global options"]
+    rw = options["rw"]
+    mode = rw.removeprefix("rand") if not rw.endswith("rw") else "read"
+    assert all(name in one for name in ("latency_ms", "usr_cpu", "sys_cpu"))
+    return {
+        "rw": rw,
+        "bs": int(options["bs"]),
+        "iodepth": int(options["iodepth"]),
+        "numjobs": int(options["numjobs"]),
+        "iops": one[mode]["iops"],
+        "lat": one[mode]["lat_ns"]["mean"],
+        "name": one["jobname"],
+    }
+
+
+def test_fio_plot_finds_each_job_with_what_its_requests_show(files: Path, rec: Recording) -> None:
+    rows = [read_as_fio_plot_does(path) for path in (files / "fio-jobs").glob("*.json")]
+    jobs = json.loads((files / "fio.json").read_text())["jobs"]
+    assert sorted(row["name"] for row in rows) == sorted(job["jobname"] for job in jobs)
+    by_name = {row["name"]: row for row in rows}
+    pairs = {(r.pid, r.disk): f"{rec.process(r.pid)} on disk{r.disk}" for r in rec.requests}
+    alone = [of for of, name in pairs.items() if list(pairs.values()).count(name) == 1]
+    assert alone
+    for pid, disk in alone:
+        own = [r for r in rec.requests if (r.pid, r.disk) == (pid, disk)]
+        row = by_name[pairs[pid, disk]]
+        at = [sum(q.queued_ns <= r.queued_ns < q.completed_ns for q in own) for r in own]
+        assert row["iodepth"] == max(at)
+        reads, writes = any(not r.write for r in own), any(r.write for r in own)
+        words = "rw" if reads and writes else "write" if writes else "read"
+        assert row["rw"].removeprefix("rand") == words
+        assert any(r.sectors * 512 == row["bs"] for r in own)
+        assert row["iops"] > 0 < row["lat"]
+
+
+def test_requests_in_sequence_are_no_random_ones() -> None:
+    def made(*sectors: int, write: bool = False) -> list[Request]:
+        return [
+            Request(i, 1, write, at, 8, 1, 10 * i, 0, 10 * i, i, 10 * i + 25, 25)
+            for i, at in enumerate(sectors)
+        ]
+
+    options = {"rw": "read", "bs": "4096", "iodepth": "3", "numjobs": "1"}
+    assert fio.workload(made(0, 8, 16, 24)) == options
+    assert fio.workload(made(0, 80, 16, 24))["rw"] == "randread"
+    assert fio.workload(made(0, 8, 16, write=True))["rw"] == "write"
+    writes = made(99, 107, 115, write=True)
+    both = [one for two in zip(made(0, 8, 16), writes, strict=True) for one in two]
+    assert fio.workload(both)["rw"] == "rw"
 
 
 def of_bins(bins: Counter[int], percent: float) -> int:

@@ -5,11 +5,17 @@
   flushed.
 - slat is the time in the queue, clat the service time at the drive, and lat the response time,
   which is the sum of both.
-- What Sluice does not know (processor time, page faults) is left out.
+- A job's options are what its requests show: rw is random unless most requests begin where the
+  one before ended, bs is the most frequent size, iodepth the most requests under way at once.
+- fio-plot looks for rw, iodepth and numjobs of a file's first job and adds up all of its jobs. So
+  each job has a file of its own, too, in a folder that fio-plot reads.
+- What Sluice does not know is left out (page faults), or 0 if fio-plot wants it (processor time).
 - Bandwidth and IOPS are sampled every 500 ms of virtual time, as fio does.
 """
 
 import json
+import re
+import shlex
 from collections import Counter
 from pathlib import Path
 from statistics import fmean, pstdev
@@ -22,6 +28,7 @@ ABOUT = "JSON as fio's json+, a job for each process and disk"
 VERSION = "fio-3.33"  # whose layout it is
 SECTOR_BYTES = 512
 KIB = 1024
+JOBS = "fio-jobs"  # the folder with a file for each job
 SAMPLE_NS = 500 * 10**6
 PERCENTILES = (1, 5, *range(10, 100, 10), 95, 99, 99.5, 99.9, 99.95, 99.99)
 DIRECTIONS = ("read", "write", "trim")
@@ -133,6 +140,40 @@ def classes(values: list[int]) -> dict[str, dict[str, float]]:
     return table
 
 
+def under_way(requests: list[Request]) -> int:
+    """The most requests that were queued or at the drive at one moment."""
+    changes = [(r.queued_ns, 1) for r in requests] + [(r.completed_ns, -1) for r in requests]
+    most = now = 0
+    for _, change in sorted(changes):  # at one time, those that end come first
+        now += change
+        most = max(most, now)
+    return most
+
+
+def follow_on(requests: list[Request]) -> int:
+    """How many requests begin where the one before in their direction ended."""
+    ends: dict[bool, int] = {}
+    count = 0
+    for r in requests:
+        count += ends.get(r.write) == r.sector
+        ends[r.write] = r.sector + r.sectors
+    return count
+
+
+def workload(requests: list[Request]) -> dict[str, str]:
+    """The options with which fio would make requests like a job's."""
+    words = sorted({r.direction for r in requests})
+    rw = words[0] if len(words) == 1 else "rw"
+    is_random = follow_on(requests) * 2 < len(requests)
+    ((sectors, _),) = Counter(r.sectors for r in requests).most_common(1)
+    return {
+        "rw": f"rand{rw}" if is_random else rw,
+        "bs": str(sectors * SECTOR_BYTES),
+        "iodepth": str(under_way(requests)),
+        "numjobs": "1",
+    }
+
+
 def job(pid: int, disk: int, recording: Recording) -> dict:
     """The requests that a process had a disk do."""
     name = recording.process(pid)
@@ -146,12 +187,13 @@ def job(pid: int, disk: int, recording: Recording) -> dict:
         "error": 5 if any(r.failed for r in own) else 0,
         "eta": 0,
         "elapsed": elapsed_ms // 1000,
-        "job options": {"name": name, "filename": recording.disk(disk)},
+        "job options": {"name": name, "filename": recording.disk(disk), **workload(own)},
     }
     for word in DIRECTIONS:
         row[word] = direction(of(own, word), of(of_disk, word), recording)
     row["sync"] = {"total_ios": 0, "lat_ns": latency([], whole=False)}
     row["job_runtime"] = elapsed_ms
+    row["usr_cpu"] = row["sys_cpu"] = 0.0
     return row | classes([r.response_ns for r in own])
 
 
@@ -193,4 +235,18 @@ def write(recording: Recording, folder: Path) -> list[str]:
     }
     path = folder / "fio.json"
     path.write_text(json.dumps(value, indent=2) + "\n")
-    return [f"fio_jsonplus_clat2csv {path.name} clat.csv"]
+    most = write_jobs(value, folder / JOBS)["job options"]
+    plot = ["fio-plot", "-i", JOBS, "-T", run.experiment, "-l", "-r", most["rw"]]
+    plot += ["-d", most["iodepth"], "-n", most["numjobs"]]
+    plot += ["-f", "read", "write"] * most["rw"].endswith("rw")
+    return [f"fio_jsonplus_clat2csv {path.name} clat.csv", shlex.join(plot)]
+
+
+def write_jobs(value: dict, folder: Path) -> dict:
+    """A file for each job. Returns the job with most requests."""
+    folder.mkdir()
+    for number, one in enumerate(value["jobs"], 1):
+        name = re.sub(r"[^\w.-]+", "-", one["jobname"])
+        text = json.dumps(value | {"jobs": [one]}, indent=2)
+        (folder / f"{number}-{name}.json").write_text(text + "\n")
+    return max(value["jobs"], key=lambda one: sum(one[d]["total_ios"] for d in DIRECTIONS))
