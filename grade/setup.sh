@@ -221,7 +221,7 @@ if wants build && ! checked "gcc $prefix"; then
         exit 1
     }
     mkdir -p build
-    echo "gcc $prefix" >> build/tools
+    printf 'gcc %s\n' "$prefix" >> build/tools
 fi
 if wants machine && ! checked "qemu $qemu"; then
     version=$("$qemu" --version | sed -n 's/^QEMU emulator version \([0-9.]*\).*/\1/p')
@@ -231,7 +231,7 @@ if wants machine && ! checked "qemu $qemu"; then
         exit 1
     }
     mkdir -p build
-    echo "qemu $qemu" >> build/tools
+    printf 'qemu %s\n' "$qemu" >> build/tools
 fi
 
 wants python || exit 0
@@ -255,7 +255,7 @@ esac
 # folder GROUP: where the packages of these pins are, or will be.
 folder() {
     sum=$(cksum < "grade/requirements/$1.txt")
-    echo "$cache/$1-${sum%% *}-$ours"
+    printf '%s\n' "$cache/$1-${sum%% *}-$ours"
 }
 
 # have_all: are there the packages of all groups that are to be set up?
@@ -278,8 +278,8 @@ fi
 search_path() {
     printf '%s\n' ../../../.. ../../../../grade/python
     for group in $pinned pip; do
-        place=$([ $group = pip ] && echo "$cache/pip-$ours/site-packages" || folder $group)
-        if [ -d "$place" ]; then echo "$place"; fi
+        place=$([ $group = pip ] && printf '%s\n' "$cache/pip-$ours/site-packages" || folder $group)
+        if [ -d "$place" ]; then printf '%s\n' "$place"; fi
     done
 }
 
@@ -313,7 +313,7 @@ install_group() {
     place=$(folder "$1")
     [ ! -d "$place" ] || return 0
     make_pip
-    echo "setup: installing the Python packages of the group $1 into $place"
+    printf 'setup: installing the Python packages of the group %s into %s\n' "$1" "$place"
     rm -rf "$place.part"
     PYTHONPATH=$cache/pip-$ours/site-packages "$python" -m pip install -q --no-cache-dir \
         --disable-pip-version-check --root-user-action=ignore --no-deps --only-binary :all: \

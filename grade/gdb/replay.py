@@ -55,6 +55,12 @@ def quiet() -> Iterator[None]:
         gdb.execute("set suppress-cli-notifications off")
 
 
+def short(path: Path) -> Path:
+    """Return another path of the same file for this process: a socket's has at most 107 bytes."""
+    folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)  # open as long as gdb
+    return Path(f"/proc/self/fd/{folder}/{path.name}")
+
+
 class Replay:
     """The machine, and its trace of the first time."""
 
@@ -123,7 +129,7 @@ class Replay:
                 gdb.execute("disconnect", to_string=True)
             self.machine.kill()
             self.machine.wait()
-        path = Path(self.told["socket"])
+        path = short(Path(self.told["socket"]))
         path.unlink(missing_ok=True)
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(str(path))

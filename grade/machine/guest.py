@@ -21,6 +21,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from grade.host.quoting import by_descriptor, for_qemu
+
 MEMORY_START = 0x80000000  # physical, of QEMU's virt machine
 PAGE = 2 << 20
 LEAST = 1 << 30  # where disks begin: QEMU 7.2 puts the device tree below
@@ -135,7 +137,7 @@ class Guest:
             self.file = os.open(kept, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC)
         else:
             self.file = os.memfd_create("memory of a machine")
-        self.path = kept or Path(f"/proc/{os.getpid()}/fd/{self.file}")
+        self.path = kept or Path(by_descriptor(self.file))
         os.truncate(self.file, self.size)
         if images:
             self._lay_out()
@@ -172,7 +174,8 @@ class Guest:
 
     def options(self) -> list[str]:
         """QEMU's options for this memory."""
-        backend = f"memory-backend-file,id=memory,size={self.size},mem-path={self.path},share=on"
+        file = for_qemu(self.path)
+        backend = f"memory-backend-file,id=memory,size={self.size},mem-path={file},share=on"
         line = ["-m", f"{self.size >> 10}K", "-object", backend]
         return [*line, "-machine", "memory-backend=memory"]
 

@@ -2,22 +2,42 @@
 
 import errno
 import os
+import re
 import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from grade.host.fault import HostFault
 from grade.host.paths import MKFS, ROOT_FOLDER
+from grade.host.quoting import for_debugfs, inside_its_folder
 from grade.machine import guest, virtual_log
+
+E2FSPROGS = {"debugfs", "dumpe2fs", "e2fsck"}  # their last word is an image
+# What debugfs says when it could not do its work; of a disk's faults it speaks otherwise.
+OUR_FAULT = re.compile(
+    r".*(?:Usage:|Unbalanced quotes|while opening .* for dump_inode"
+    r"|while writing file).*"
+)
 
 
 def command(*words: str | Path, check: bool = True) -> subprocess.CompletedProcess[bytes]:
-    """Run a program of the host. Its output is in stdout."""
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    """Run a program of the host. Its output is in stdout. Raises AssertionError for a status other
+    than 0, if that is checked, and HostFault if a signal ended the program."""
+    folder = None
+    if words[0] in E2FSPROGS:
+        folder, image = inside_its_folder(Path(words[-1]))
+        words = (*words[:-1], image)
+    done = subprocess.run(
+        words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
+    if done.returncode < 0:
+        raise HostFault(f"signal {-done.returncode} ended {words[0]}")
     if check and done.returncode != 0:
         line = " ".join(str(word) for word in words)
-        raise AssertionError(f"{line}: status {done.returncode}\n{done.stdout.decode()}")
+        said = done.stdout.decode(errors="replace")
+        raise AssertionError(f"{line}: status {done.returncode}\n{said}")
     return done
 
 
@@ -101,14 +121,33 @@ def check(path: Path) -> None:
 def debugfs(path: Path, request: str, write: bool = False) -> str:
     """Run one request of debugfs. Returns what it printed, without its banner."""
     options = ["-w"] if write else []
-    text = command("debugfs", *options, "-R", request, path).stdout.decode(errors="replace")
-    return "\n".join(line for line in text.splitlines() if not line.startswith("debugfs 1."))
+    return said_by_debugfs(command("debugfs", *options, "-R", request, path))
+
+
+def said_by_debugfs(done: subprocess.CompletedProcess[bytes]) -> str:
+    """Return what debugfs printed, without its banner. Raises HostFault if it could not do its
+    work, of which its status says nothing."""
+    lines = done.stdout.decode(errors="replace").splitlines()
+    if ours := next(filter(OUR_FAULT.fullmatch, lines), ""):
+        raise HostFault(f"debugfs, which reads disks here: {ours}")
+    return "\n".join(line for line in lines if not line.startswith("debugfs 1."))
+
+
+def dump(path: Path, outs: dict[str, Path]) -> str:
+    """Have debugfs copy files of an image, by their paths in it. Returns what it printed; a file
+    that is not there has no copy. Raises HostFault."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "requests"
+        script.write_text(
+            "".join(f"dump {for_debugfs(i)} {for_debugfs(out)}\n" for i, out in outs.items())
+        )
+        return said_by_debugfs(command("debugfs", "-f", script, path))
 
 
 def read(path: Path, inside: str) -> bytes:
     """A file's bytes, read by debugfs."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
-        said = debugfs(path, f"dump {inside} {out}")
-        assert out.exists() and not said.strip(), f"debugfs found no {inside}: {said}"
+        said = dump(path, {inside: out})
+        assert out.exists(), f"debugfs found no {inside}: {said}"
         return out.read_bytes()

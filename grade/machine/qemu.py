@@ -22,6 +22,7 @@ from types import TracebackType
 
 from grade.host.limits import HANG_S
 from grade.host.paths import KERNEL
+from grade.host.quoting import for_qemu
 from grade.machine import processors
 from grade.machine.guest import MOST_DISKS, MOVES_KEPT, Guest
 
@@ -46,7 +47,7 @@ class Disk:
 
     def options(self, unit: int) -> list[str]:
         """QEMU's options for this disk in the given slot."""
-        drive = self.drive or f"file={self.image},format=raw"
+        drive = self.drive or f"file={for_qemu(self.image)},format=raw"
         device = f",{self.device}" if self.device else ""
         return [
             "-drive",
@@ -88,7 +89,7 @@ class Config:
         if not self.rr:
             return ""
         mode, file = self.rr
-        return f",rr={mode},rrfile={str(file).replace(',', ',,')}"
+        return f",rr={mode},rrfile={for_qemu(file)}"
 
     def command(self, guest: Guest | None = None) -> list[str]:
         """The command line that starts it; guest is its memory, if that is a file."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from grade.code import elf
 from grade.host.paths import BUILT, ROOT
+from grade.host.quoting import for_qemu
 from grade.machine_mode.model import LIST, LIST_BYTES, SIZE, START, Call, Made, Model
 
 ENTRY = BUILT / "kernel/entry.S.o"
@@ -104,7 +105,9 @@ def in_qemu(
         file.truncate(QEMU_BYTES)
         file.seek(LIST)
         file.write(written(calls) + first)
-    backend = f"memory-backend-file,id=memory,size={QEMU_BYTES},mem-path={memory},share=on"
+    backend = (
+        f"memory-backend-file,id=memory,size={QEMU_BYTES},mem-path={for_qemu(memory)},share=on"
+    )
     line = [os.environ.get("QEMU", "qemu-system-riscv64"), "-M", "virt,memory-backend=memory"]
     line += ["-m", str(QEMU_BYTES >> 20), "-object", backend, "-bios", "none", "-nic", "none"]
     line += ["-cpu", "rv64,sstc=true", "-smp", str(harts)]

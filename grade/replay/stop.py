@@ -96,14 +96,14 @@ def debug(
     """
     with (
         scratch(UNDER_WAY) as folder,
-        tempfile.TemporaryDirectory(prefix="sluice-") as short,  # a socket's path is 107 bytes
+        tempfile.TemporaryDirectory(prefix="sluice-") as own,
     ):
         config = kept.machine(folder)
         if not kept.rr.exists():
             record(kept, config, folder)
         launch.write(replace(config, rr=("replay", kept.rr)), folder, kept.log)
         told = folder / "session.json"
-        about = session(kept, instant, folder, Path(short) / "gdb.sock", bool(options))
+        about = session(kept, instant, folder, Path(own) / "gdb.sock", bool(options))
         told.write_text(json.dumps(about))
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:

@@ -32,6 +32,7 @@ from typing import ClassVar
 from grade.host.fault import HostFault
 from grade.host.limits import slowness
 from grade.host.paths import PROGRAMS
+from grade.host.quoting import by_descriptor, for_qemu
 from grade.machine import image, trace
 from grade.machine.guest import Guest
 from grade.machine.image import Content
@@ -111,13 +112,15 @@ def logged(path: Path) -> Disk:
     """A disk whose writes QEMU also keeps in a log."""
     log = path.with_name(WRITE_LOG)
     log.write_bytes(b"")
-    files = f"file.driver=file,file.filename={path},log.driver=file,log.filename={log}"
+    files = f"file.driver=file,file.filename={for_qemu(path)}"
+    files += f",log.driver=file,log.filename={for_qemu(log)}"
     return Disk(drive=f"driver=blklogwrites,{files}")
 
 
 def failing(path: Path, sectors: list[int]) -> Disk:
     """A disk that fails each write of one of these sectors."""
-    drive = f"driver=raw,file.driver=blkdebug,file.image.driver=file,file.image.filename={path}"
+    drive = "driver=raw,file.driver=blkdebug,file.image.driver=file"
+    drive += f",file.image.filename={for_qemu(path)}"
     for i, sector in enumerate(sectors):
         rule = f"event=none iotype=write sector={sector} errno=5".split()
         drive += "".join(f",file.inject-error.{i}.{option}" for option in rule)
@@ -329,8 +332,8 @@ class Workbench:
         self, kernel: Path, config: Config, guest: Guest, scenario: Scenario, folder: Path
     ) -> Run:
         """What the machine did; the disks are as it left them. Raises Wrong."""
-        with tempfile.TemporaryDirectory(dir=folder) as name:
-            log = Path(name) / "devices"
+        with tempfile.TemporaryFile(dir=folder) as file:
+            log = Path(by_descriptor(file.fileno()))
             if not guest.images:
                 config = replace(config, options=(*config.options, *SEEN, "-D", str(log)))
             how = self._boot(partial(start, config, guest), config, folder, scenario.ends)
@@ -394,7 +397,8 @@ def wait_for_gdb(config: Config, socket: Path, kernel: Path) -> None:
     socket.unlink(missing_ok=True)
     guest = config.guest()
     line = [*config.command(guest), "-S", "-gdb", "chardev:gdb"]
-    line += ["-chardev", f"socket,id=gdb,path={socket},server=on,wait=off"]
-    command = f"{os.environ.get('GDB', 'gdb-multiarch')} -q -x grade/gdb/attach.gdb {kernel}"
-    print(f"now, in another terminal: {command}", flush=True)
+    path = for_qemu(os.path.relpath(socket))  # a socket's path has at most 107 bytes
+    line += ["-chardev", f"socket,id=gdb,path={path},server=on,wait=off"]
+    command = [os.environ.get("GDB", "gdb-multiarch"), "-q", "-x", "grade/gdb/attach.gdb"]
+    print(f"now, in another terminal: {shlex.join([*command, str(kernel)])}", flush=True)
     raise SystemExit(subprocess.call(line, stdin=subprocess.DEVNULL))

@@ -13,7 +13,7 @@ import pytest
 
 from grade.host.fault import HostFault
 from grade.host.paths import ROOT
-from grade.scoring import compiler, formats, grading, sandbox, tree, workbench
+from grade.scoring import compiler, evidence, formats, grading, sandbox, tree, workbench
 from grade.scoring.lab import Lab, named
 from grade.scoring.record import NOT_SCORED, Record
 
@@ -131,6 +131,14 @@ def test_what_fails_with_the_submission_alone_is_the_submissions(
     monkeypatch.setattr(workbench.Workbench, "run", run)
     record = graded(tmp_path)
     assert (record.status, record.score) == ("graded", 0) and "wild" in record.tests[0].came
+
+
+def test_a_tool_that_cannot_run_is_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tool = tmp_path / "drive_times_tool"
+    tool.write_text("#!/bin/sh\necho 'error while loading libraries' >&2\nexit 127\n")
+    tool.chmod(0o755)
+    monkeypatch.setattr(evidence, "NATIVE", tmp_path)
+    expect_no_score(graded(tmp_path / "out"), tmp_path / "out", "error while loading libraries")
 
 
 @pytest.mark.skipif(not shutil.which("mount") or bool(os.geteuid()), reason="only root mounts")

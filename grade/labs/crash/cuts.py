@@ -19,6 +19,8 @@ from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
+from grade.host.fault import HostFault
+from grade.host.quoting import inside_its_folder
 from grade.machine import image
 from grade.scoring.assertions import expect
 from grade.scoring.scenario import BLOCK_BYTES, FOR_EVER, Request, Run, Scenario
@@ -27,6 +29,7 @@ from grade.scoring.workbench import WRITE_LOG
 SECTOR = 512
 ENTRY = struct.Struct("<QQQQ")  # sector, sectors, flags, bytes of data
 FLUSH, DISCARD, MARK = 1, 4, 8
+E2FSCK_FAILED = 16  # and more: wrong arguments, stopped, without its libraries
 REPAIRED = (0, 1)  # e2fsck: nothing to do; done
 MOST_KNOWN = 8000  # disks; a grading has some 300
 MOST_CONTENTS = 200
@@ -192,9 +195,7 @@ def dumped(disk: Path, paths: list[str]) -> Files:
     """The contents of these files of a disk."""
     with tempfile.TemporaryDirectory() as name:
         outs = {path: Path(name) / str(i) for i, path in enumerate(paths)}
-        script = Path(name) / "requests"
-        script.write_text("".join(f"dump {path} {out}\n" for path, out in outs.items()))
-        image.command("debugfs", "-f", script, disk)
+        image.dump(disk, outs)
         return {p: kept(out.read_bytes()) if out.exists() else None for p, out in outs.items()}
 
 
@@ -236,9 +237,13 @@ def writes(run: Run) -> list[Write]:
 
 
 def checked(path: Path, how: str) -> tuple[int, str]:
-    """e2fsck's exit status, and what it printed about the disk's faults, on one line."""
+    """e2fsck's exit status, and what it printed about the disk's faults, on one line. Raises
+    HostFault if it did not understand its arguments, or was stopped."""
     done = image.command("e2fsck", how, path, check=False)
-    said = done.stdout.decode(errors="replace").replace(f"{path}: ", "")
+    named = inside_its_folder(path)[1]
+    said = done.stdout.decode(errors="replace").replace(f"{named}: ", "")
+    if done.returncode >= E2FSCK_FAILED:
+        raise HostFault(f"e2fsck, which checks disks here: status {done.returncode}: {said}")
     lines = [line for line in said.splitlines() if not line.startswith("Pass ")]
     return done.returncode, " ".join(" ".join(lines).split())
 

@@ -1,0 +1,41 @@
+"""Paths, quoted for the tools that give some characters of a path a meaning of their own.
+
+A folder may have any name: TMPDIR, OUT, the tree and a home are other people's choice. So a path
+that becomes part of a text which a tool takes apart goes through this file.
+
+    the shell       shlex.quote, shlex.join (in a Makefile word_of)
+    QEMU            for_qemu, for each value in an option with commas
+    debugfs         for_debugfs, for each path in a request
+    e2fsprogs       inside_its_folder: they take what follows a `?` in an image's path for
+                    options, and there is no way to quote it
+    QEMU's -D       by_descriptor: it takes a `%` for a template, and there is no way to quote it
+    gdb             a path is the last word of its command, which gdb takes as it is
+
+A tool that gets a path as a whole argument needs none of them.
+"""
+
+import os
+from pathlib import Path
+
+
+def for_qemu(path: Path | str) -> str:
+    """The path as a value among others, `file=...,format=raw`."""
+    return str(path).replace(",", ",,")
+
+
+def for_debugfs(path: Path | str) -> str:
+    """The path as one word of a request. Raises ValueError for what no request can contain."""
+    text = str(path)
+    if "\n" in text:
+        raise ValueError(f"{text!r}: a request of debugfs is one line")
+    return '"' + text.replace('"', '""') + '"'
+
+
+def inside_its_folder(path: Path) -> tuple[Path, str]:
+    """The folder to start a program in, and what names the file there: `./` and its own name."""
+    return path.parent, f"./{path.name}"
+
+
+def by_descriptor(file: int) -> str:
+    """A path of a file that this process has open, for its children."""
+    return f"/proc/{os.getpid()}/fd/{file}"
