@@ -23,12 +23,12 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from grade.scoring.words import printable
+from grade.scoring.words import printable, visible
 
 MOST_BYTES = 1 << 20  # of a file
 MOST_MEMBERS = 5000
@@ -53,7 +53,7 @@ class Refused(Exception):
     """A submission that is not scored; the text says which file and why."""
 
     def __init__(self, why: str) -> None:
-        super().__init__(printable(why.replace("\n", "?"), MOST_SAID))
+        super().__init__(printable(why.replace("\n", visible("\n")), MOST_SAID))
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,14 @@ def checked(members: Iterator[Member]) -> Iterator[Member]:
         if ".." in member.path.parts:
             raise Refused(f"{member.path}: a path that leaves its folder")
         yield member
+
+
+def with_slashes(members: Iterator[Member]) -> Iterator[Member]:
+    """The same members with / in their paths where old tools of Windows, or what unpacked their
+    archives, wrote \\."""
+    for member in members:
+        path = PurePosixPath(str(member.path).replace("\\", "/"))
+        yield member if path == member.path else replace(member, path=path)
 
 
 # ---- folders ----
@@ -328,7 +336,7 @@ def zip_data(archive: zipfile.ZipFile, item: zipfile.ZipInfo) -> bytes:
 
 def zip_kind(item: zipfile.ZipInfo) -> int:
     """A file, a folder, or something else. An archive without modes has files and folders only."""
-    if item.is_dir():
+    if item.filename.endswith(("/", "\\")):
         return stat.S_IFDIR
     kind = stat.S_IFMT(item.external_attr >> 16)
     return stat.S_IFREG if kind in (0, stat.S_IFREG) else 0
@@ -385,7 +393,7 @@ def members(path: Path, enter: Callable[[PurePosixPath], bool]) -> Iterator[Memb
     Raises Refused, and any error that a damaged archive leads to.
     """
     if path.is_dir():
-        return checked(in_folder(path, enter))
+        return checked(with_slashes(in_folder(path, enter)))
     if path.is_file():
-        return checked(in_archive(path))
+        return checked(with_slashes(in_archive(path)))
     raise Refused(f"{path.name}: {NO_ARCHIVE}")

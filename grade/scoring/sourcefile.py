@@ -32,6 +32,7 @@ from grade.code.source import COMMENT, LITERAL
 from grade.host.paths import BUILT, TREE
 from grade.scoring.lab import Lab
 from grade.scoring.submission import Refused
+from grade.scoring.words import name_of
 
 # A literal that nobody ends goes on to the end of its line.
 LEFT_OUT = re.compile(rf"""{COMMENT}|({LITERAL}|["'][^\n]*)""", re.S)
@@ -105,6 +106,13 @@ def where(text: str, word: str) -> str:
     return f"line {text.count(chr(10), 0, found.start()) + 1}: " if found and word else ""
 
 
+def line_of(text: str, char: str) -> str:
+    """The line in which a character stands first outside comments and literals, in words; empty if
+    it does not stand there as it is."""
+    code = LEFT_OUT.sub(lambda match: "\n" * match[0].count("\n"), text)
+    return f"line {code.count(chr(10), 0, code.index(char)) + 1}: " if char in code else ""
+
+
 def check_include(file: str, rest: str) -> None:
     """Raises Refused for what may not be included."""
     found = INCLUDE.fullmatch(rest)
@@ -143,7 +151,7 @@ def check_text(file: str, text: str) -> None:
     odd = CONTROL.search(text)
     if odd:
         line = text.count("\n", 0, odd.start()) + 1
-        raise Refused(f"{file}: line {line}: the control character {odd[0]!r}")
+        raise Refused(f"{file}: line {line}: the control character {name_of(odd[0])}: remove it")
     code = plain(text)
     directives = DIRECTIVE.findall(code)
     for word, rest in directives:
@@ -157,8 +165,15 @@ def check_text(file: str, text: str) -> None:
             check_macro(file, word, rest, headers)
     found = WORDS.search(re.sub(LITERAL, '""', code))
     if found:
-        line = where(text, found[0])
-        raise Refused(f"{file}: {line}{found[0]}: not allowed in what is handed in")
+        if not found[0].isascii():
+            raise Refused(
+                f"{file}: {line_of(text, found[0])}the character {name_of(found[0])} may stand in "
+                "comments and strings only: delete it, with its neighbours if you cannot see it, "
+                "and type them anew"
+            )
+        raise Refused(
+            f"{file}: {where(text, found[0])}{found[0]}: not allowed in what is handed in"
+        )
 
 
 def check_texts(files: Mapping[str, str]) -> None:

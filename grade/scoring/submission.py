@@ -5,13 +5,17 @@ Nothing is unpacked: members are read one by one into memory (archive.py, which 
 These are refused, with a message: links and special files, files over MOST_BYTES, more than
 MOST_KEPT of interest, members of one name, or of names that differ only in case or in how accents
 are written, listed files that are missing or are not text, files outside the lab's list that are
-not as they were handed out, and archives that cannot be read for any reason. Built and hidden files
-(PASSED_OVER) are ignored.
+not as they were handed out, listed files that are empty, and archives that cannot be read for any
+reason. Built and hidden files (PASSED_OVER) are ignored, and so is what editors and Windows leave
+beside a source (BY_PRODUCTS). A file that is neither one of the lab's nor in a folder of sources,
+such as a report, is not read, whatever its size.
 
 The files may lie in one folder inside, as is usual in archives. A lone file, which was handed in
 without its folders, is put in its place if its name tells which file of the lab it is.
 """
 
+import codecs
+import re
 import stat
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -22,13 +26,21 @@ from grade.scoring import archive
 from grade.scoring.archive import MOST_BYTES, Member, Refused
 
 MOST_KEPT = 32 << 20
+WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 SOURCES = ("kernel", "policies", "drives", "user", "mkfs")
-PASSED_OVER = {"build", "__pycache__", "grade", "__MACOSX"}
+PASSED_OVER = {"build", "__pycache__", "grade", "__MACOSX", "$RECYCLE.BIN"}
+# Copies that editors and tools of diff and merge keep, what a compiler writes beside a source, and
+# what Windows and macOS put into folders. The names are compared in small letters.
+BY_PRODUCTS = re.compile(
+    r".*~|#.*#|.*\.(?:bak|old|orig|rej|tmp|swp|swo|lnk|o|d|i|s~|gch)|.*\.(?:backup|base|local"
+    r"|remote)(?:_\d+)?\.[ch]|(?:eh)?thumbs\.db|desktop\.ini|icon\r|nohup\.out"
+)
 
 
 def passed_over(path: PurePosixPath) -> bool:
-    """True if it is ignored: hidden, built, or the grader's."""
-    return any(part in PASSED_OVER or (part != ".." and part[0] == ".") for part in path.parts)
+    """True if it is ignored: hidden, built, the grader's, or a by-product."""
+    hidden = any(part in PASSED_OVER or (part != ".." and part[0] == ".") for part in path.parts)
+    return hidden or bool(BY_PRODUCTS.fullmatch(path.name.lower()))
 
 
 def looked_into(path: PurePosixPath) -> bool:
@@ -41,12 +53,16 @@ def plain_name(path: PurePosixPath) -> str:
     return unicodedata.normalize("NFKC", path.as_posix()).casefold()
 
 
+def of_interest(path: PurePosixPath, files: tuple[str, ...]) -> bool:
+    """True if a file can be one of the lab's, or a source of the tree."""
+    known = {"Makefile", *map(name_of, files)}
+    return path.name in known or bool({*path.parts[:-1]} & {*SOURCES})
+
+
 def check_member(member: Member, found: dict[str, PurePosixPath]) -> None:
     """Raise Refused for a bad member, given those found before."""
     if member.kind != stat.S_IFREG:
         raise Refused(f"{member.path}: a link or special file")
-    if member.bytes > MOST_BYTES:
-        raise Refused(f"{member.path}: {member.bytes} bytes, more than {MOST_BYTES}")
     other = found.setdefault(plain_name(member.path), member.path)
     if other is not member.path:
         same = "twice" if other == member.path else f"the name of {other}, written otherwise"
@@ -69,6 +85,10 @@ def read(path: Path, files: tuple[str, ...]) -> dict[PurePosixPath, bytes]:
         if member.kind == stat.S_IFDIR or passed_over(member.path):
             continue
         check_member(member, names)
+        if not of_interest(member.path, files):
+            continue
+        if member.bytes > MOST_BYTES:
+            raise Refused(f"{member.path}: {member.bytes} bytes, more than {MOST_BYTES}")
         kept += member.bytes
         if kept > MOST_KEPT:
             raise Refused(f"files of more than {MOST_KEPT} bytes")
@@ -123,11 +143,21 @@ def placed(inside: dict[str, bytes], files: tuple[str, ...]) -> dict[str, bytes]
 
 
 def text(path: str, data: bytes) -> str:
-    """A source's text."""
+    """A source's text, without the byte order mark that some editors of Windows put before it, and
+    that compilers pass over. Raises Refused."""
+    if data.startswith(WIDE):
+        raise Refused(f"{path}: no text in UTF-8, but in UTF-16: save it as UTF-8")
     try:
-        return data.decode()
-    except UnicodeDecodeError:
-        raise Refused(f"{path}: no text in UTF-8") from None
+        found = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise Refused(
+            f"{path}: no text in UTF-8: line {line} has the byte {data[error.start]:02X}: "
+            "save it as UTF-8"
+        ) from None
+    if not found.strip():
+        raise Refused(f"{path}: empty: hand in the file with your work in it")
+    return found
 
 
 def contents(path: Path, files: tuple[str, ...]) -> dict[str, bytes]:

@@ -1,19 +1,48 @@
-"""Makes a stranger's text fit to be shown: in a terminal, a page, a spreadsheet.
+"""Makes a stranger's text fit to be shown: in a terminal, a page, a spreadsheet, a file.
 
 Names in an archive, the end of a console and a compiler's messages are a stranger's choice. They
 may contain what moves a terminal's cursor, what is not UTF-8, or what a spreadsheet takes for a
-formula.
+formula. An invisible character is shown by its number, as <U+FEFF>, and a byte of a name that is
+not UTF-8 as \\xFF.
 """
+
+import unicodedata
+from pathlib import Path
 
 MOST = 4000  # characters
 LINE_END = " / "  # in a cell
 FORMULA = ("=", "+", "-", "@", "\t")
 
 
+BYTES = range(0xDC80, 0xDD00)  # how Python keeps a byte that is not UTF-8 (PEP 383)
+# What is often pasted from a page, and has no name in Unicode or a little known one.
+CALLED = {"\ufeff": "BYTE ORDER MARK", "\r": "CARRIAGE RETURN", "\f": "FORM FEED", "\0": "NULL"}
+
+
+def visible(char: str) -> str:
+    """A character of a line, or what shows it if it is invisible."""
+    if char.isprintable():
+        return char
+    return f"\\x{ord(char) - 0xDC00:02X}" if ord(char) in BYTES else f"<U+{ord(char):04X}>"
+
+
+def name_of(char: str) -> str:
+    """A character as a message names it: its number and name, and itself if one can see it."""
+    called = CALLED.get(char) or unicodedata.name(char, "a control character")
+    seen = f"{char} " if char.isprintable() and not char.isspace() else ""
+    return f"{seen}(U+{ord(char):04X}, {called})"
+
+
 def printable(text: str, most: int = MOST) -> str:
-    """The text in lines, with ? for invisible characters; a long text is cut to `most` of them."""
-    cut = text if len(text) <= most else f"{text[:most]} ..."
-    return "".join(c if c in "\n\t" or c.isprintable() else "?" for c in cut)
+    """The text in lines, without invisible characters; a long text is cut to `most` characters."""
+    shown = "".join(c if c in "\n\t" else visible(c) for c in text[: most + 1])
+    return shown if len(shown) <= most else f"{shown[:most]} ..."
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file in UTF-8. What UTF-8 cannot have is escaped: no submission's text ends the
+    writing."""
+    path.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def cell(text: str) -> str:
