@@ -218,6 +218,12 @@ void *mem_reserve(u64 bytes)
     return malloc(bytes);
 }
 
+void mem_release(void *start, u64 bytes)
+{
+    (void)bytes;
+    free(start);
+}
+
 u64 mem_total_pages(void)
 {
     return 1024;

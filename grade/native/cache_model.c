@@ -29,6 +29,7 @@ static void start(const struct policy **slot, enum policy_kind kind,
 {
     if (*slot && (*slot)->stop)
         (*slot)->stop();
+    cache_buffers = model.now.buffers;
     *slot = policy_named(kind, name);
 }
 

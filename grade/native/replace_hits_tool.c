@@ -22,7 +22,13 @@ extern const struct policy *const __stop_policies[];
 static struct block blocks[BLOCKS];
 static bool cached[BLOCKS];
 
-static const struct policy *start(const char *name)
+static void give_memory(struct policy_memory *m, u64 buffers)
+{
+    m->buffers = buffers;
+    m->start = malloc(m->bytes(buffers));
+}
+
+static const struct policy *start(const char *name, u64 size)
 {
     const struct policy *const *p = __start_policies;
     while (p < __stop_policies && strcmp((*p)->name, name))
@@ -31,6 +37,8 @@ static const struct policy *start(const char *name)
         return NULL;
     for (struct tunable *t = (*p)->tunables; t && t->name; t++)
         t->value = t->def;
+    if ((*p)->memory)
+        give_memory((*p)->memory, size);
     if ((*p)->start)
         (*p)->start();
     return *p;
@@ -65,9 +73,10 @@ static bool use(const struct replace_hooks *hooks, u64 blkno, bool room)
 
 int main(int argc, char **argv)
 {
-    const struct policy *p = argc == 3 ? start(argv[1]) : NULL;
-    u64 size = p ? strtoul(argv[2], NULL, 10) : 0, blkno, uses = 0, hits = 0;
-    if (!size) {
+    u64 size = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
+    const struct policy *p = size ? start(argv[1], size) : NULL;
+    u64 blkno, uses = 0, hits = 0;
+    if (!p) {
         fprintf(stderr, "usage: replace_hits_tool POLICY SIZE < TRACE\n");
         return 2;
     }

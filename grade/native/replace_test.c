@@ -774,34 +774,41 @@ TEST(lru_loses_its_working_set_to_a_scan)
     check_eq(outlive_a_scan("lru"), 0);
 }
 
-/* A cache of 3000 would remember 12000. */
-TEST(two_q_remembers_no_more_than_its_memory_holds)
+/* The names of a cache's victims, or of four times as many, are known however
+ * large it is: the last `names` of them, and not the one before. */
+static void check_remembers(u64 buffers, u64 percent)
 {
+    const u64 names = buffers * percent / 100, evictions = 2 * names;
+    cache_buffers = buffers;
     const struct policy *p = policy_named(POLICY_REPLACE, "2q");
-    static struct block many[3000];
-    const u64 evictions = 20000, ghosts = 8192;
-    struct block *b = many;
+    struct block *many = calloc(buffers, sizeof *many), *b = many;
+    u64 before = counter_of(p, "remembered");
 
-    tunable_named(p, "kout_percent")->value = 400;
-    for (u64 i = 0; i < evictions + NELEM(many); i++) {
-        if (i >= NELEM(many)) {
+    tunable_named(p, "kout_percent")->value = percent;
+    for (u64 i = 0; i < evictions + buffers; i++) {
+        if (i >= buffers) {
             b = p->replace.victim();
-            check_eq(b->blkno, i - NELEM(many));
+            check_eq(b->blkno, i - buffers);
             p->replace.remove(b);
             p->replace.evicted(b);
         }
         *b = (struct block){.blkno = i};
         p->replace.insert(b++, true);
     }
-    b = many;
-    p->replace.remove(b);
-    *b = (struct block){.blkno = evictions - ghosts - 1};
-    p->replace.insert(b, true);
-    check_eq(counter_of(p, "remembered"), 0);
-    p->replace.remove(b);
-    *b = (struct block){.blkno = evictions - ghosts};
-    p->replace.insert(b, true);
-    check_eq(counter_of(p, "remembered"), 1);
+    for (u64 oldest = 0; oldest < 2; oldest++) {
+        p->replace.remove(many);
+        *many = (struct block){.blkno = evictions - names - 1 + oldest};
+        p->replace.insert(many, true);
+        check_eq(counter_of(p, "remembered") - before, oldest);
+    }
+    free(many);
+}
+
+TEST(two_q_remembers_names_for_a_cache_of_any_size)
+{
+    check_remembers(3000, 400);
+    check_remembers(100000, 50);
+    check_remembers(100000, 400);
 }
 
 /* Random uses of a cache of 16 blocks, some of which are popular: a number that

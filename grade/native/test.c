@@ -60,8 +60,21 @@ u64 queue_seek_edge(struct queue *q, bool last)
     return drive_to_edge ? drive_to_edge(last) : 0;
 }
 
+u64 cache_buffers = 1000;
+
+/* Memory that nobody has written yet is no zeros. */
+static void give_memory(struct policy_memory *m)
+{
+    u64 bytes = m->bytes(cache_buffers);
+    free(m->start);
+    m->start = memset(malloc(bytes), 0xa5, bytes);
+    m->buffers = cache_buffers;
+}
+
 void policy_start(const struct policy *p)
 {
+    if (p->memory)
+        give_memory(p->memory);
     for (struct tunable *t = p->tunables; t && t->name; t++)
         t->value = t->def;
     if (p->start)

@@ -63,6 +63,10 @@ extern const struct policy *const __stop_policies[];
 void watch_counters(void);
 void print_unmoved(void);
 
+/* How many buffers a cache has, for which a policy that starts has memory: 1000
+ * at first. Under a cache_model.h it is the model's. */
+extern u64 cache_buffers;
+
 void policy_start(const struct policy *);
 const struct policy *policy_named(enum policy_kind, const char *name);
 struct tunable *tunable_named(const struct policy *, const char *name);

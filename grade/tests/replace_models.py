@@ -8,6 +8,7 @@ what no policy can surpass.
 from collections import OrderedDict, deque
 from collections.abc import Sequence
 from functools import partial
+from heapq import heappop, heappush
 from operator import floordiv, truediv
 
 
@@ -64,9 +65,7 @@ def clock(trace: Sequence[int], size: int) -> int:
 
 
 def two_q(trace: Sequence[int], size: int) -> int:
-    a1in: deque[int] = deque()
-    a1out: deque[int] = deque(maxlen=size // 2)
-    am: OrderedDict[int, None] = OrderedDict()
+    a1in, a1out, am = (OrderedDict() for _ in range(3))
     hits = 0
     for block in trace:
         if block in am:
@@ -76,16 +75,18 @@ def two_q(trace: Sequence[int], size: int) -> int:
             continue
         remembered = block in a1out
         if remembered:
-            a1out.remove(block)
+            del a1out[block]
         if len(a1in) + len(am) == size:
             if len(a1in) > size // 4:
-                a1out.append(a1in.popleft())
+                a1out[a1in.popitem(last=False)[0]] = None
+                if len(a1out) > size // 2:
+                    a1out.popitem(last=False)
             else:
                 am.popitem(last=False)
         if remembered:
             am[block] = None
         else:
-            a1in.append(block)
+            a1in[block] = None
     return hits
 
 
@@ -433,64 +434,81 @@ def wtinylfu(trace: Sequence[int], size: int) -> int:
 
 def clockpro(trace: Sequence[int], size: int) -> int:
     """As the paper has it, for a cache as large as the blocks that it had so far, and with no
-    hot block allowed at first. The clock has blocks and names, the list's tail first."""
-    clock: OrderedDict[int, str] = OrderedDict()  # "hot", "cold", "test" or "name"
+    hot block allowed at first. The clock has blocks and names by the places where they stand."""
+    kind: dict[int, str] = {}  # "hot", "cold", "test" or "name"
+    place: dict[int, int] = {}
+    hot: OrderedDict[int, None] = OrderedDict()  # the first is at the hand
+    looks_at = {"cold": ("cold", "test"), "test": ("test", "name")}  # the kinds, of two hands
+    # What each hand may come to, by place; some are there no more, or have moved.
+    ahead: dict[str, list[tuple[int, int]]] = {"cold": [], "test": []}
     marked: set[int] = set()
-    hits = most = cached = hot = hot_most = 0
+    hits = most = cached = hot_most = places = names = 0
+
+    def stand(block: int, what: str, last: bool = True) -> None:
+        nonlocal places
+        if last:
+            places += 1
+            place[block] = places
+        kind[block] = what
+        hot.pop(block, None)
+        if what == "hot":
+            hot[block] = None
+        for hand, kinds in looks_at.items():
+            if what in kinds:
+                heappush(ahead[hand], (place[block], block))
+
+    def first(hand: str) -> tuple[int, int]:
+        heap = ahead[hand]
+        while heap:
+            at, block = heap[0]
+            if kind.get(block) in looks_at[hand] and place[block] == at:
+                break
+            heappop(heap)
+        return heap[0] if heap else (places + 1, -1)
 
     def end_test(block: int) -> None:
-        nonlocal hot_most
-        if clock[block] == "name":
-            del clock[block]
+        nonlocal hot_most, names
+        if kind[block] == "name":
+            del kind[block]
+            names -= 1
         else:
-            clock[block] = "cold"
+            stand(block, "cold", last=False)
             if block in marked:
                 return
         hot_most = min(hot_most + 1, most - 1)
 
     def heat(block: int) -> None:
         """It was used in its test; the hot hand moves as far as it must."""
-        nonlocal hot, hot_most
-        clock[block] = "hot"
-        clock.move_to_end(block)
-        hot += 1
+        nonlocal hot_most
+        stand(block, "hot")
         hot_most = max(hot_most - 1, 0)
-        while hot > hot_most:
-            for passed in list(clock):
-                if clock[passed] == "hot":
-                    break
-                if clock[passed] in ("test", "name"):
-                    end_test(passed)
-            if hot <= hot_most:
+        while len(hot) > hot_most:
+            at_hand = next(iter(hot))
+            while first("test")[0] < place[at_hand]:
+                end_test(first("test")[1])
+            if len(hot) <= hot_most:
                 return
-            if passed in marked:
-                marked.remove(passed)
-            else:
-                clock[passed] = "cold"
-                hot -= 1
-            clock.move_to_end(passed)
+            stand(at_hand, "hot" if at_hand in marked else "cold")
+            marked.discard(at_hand)
 
     def make_room() -> None:
-        while True:
-            block = next(b for b, kind in clock.items() if kind in ("cold", "test"))
-            kind = clock[block]
-            if block not in marked:
-                break
+        nonlocal names
+        while (block := first("cold")[1]) in marked:
             marked.remove(block)
-            if kind == "test":
+            if kind[block] == "test":
                 heat(block)
             else:
-                clock[block] = "test"
-                clock.move_to_end(block)
-        if kind == "test":
-            clock[block] = "name"
+                stand(block, "test")
+        if kind[block] == "test":
+            kind[block] = "name"
+            names += 1
         else:
-            del clock[block]
-        while sum(kind == "name" for kind in clock.values()) > most:
-            end_test(next(b for b, kind in clock.items() if kind in ("test", "name")))
+            del kind[block]
+        while names > most:
+            end_test(first("test")[1])
 
     for block in trace:
-        if clock.get(block, "name") != "name":
+        if kind.get(block, "name") != "name":
             hits += 1
             marked.add(block)
             continue
@@ -499,10 +517,11 @@ def clockpro(trace: Sequence[int], size: int) -> int:
             cached -= 1
         cached += 1
         most = max(most, cached)
-        if block in clock:
+        if block in kind:
+            names -= 1
             heat(block)
         else:
-            clock[block] = "test"
+            stand(block, "test")
     return hits
 
 

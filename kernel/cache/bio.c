@@ -85,7 +85,7 @@ COUNTER(write_errors, "bio.write_errors", "blocks", "writes that failed");
 HISTOGRAM(age_written, "bio.age_written", "ns",
           "age of a dirty block when its writing starts");
 
-static u64 gauge_buffers(void)
+u64 bio_buffers(void)
 {
     return bcache.nbufs;
 }
@@ -95,7 +95,7 @@ static u64 gauge_ahead(void)
     return bcache.nahead;
 }
 
-GAUGE(buffers_gauge, "bio.buffers", "buffers", "in the cache", gauge_buffers);
+GAUGE(buffers_gauge, "bio.buffers", "buffers", "in the cache", bio_buffers);
 GAUGE(dirty_gauge, "bio.dirty", "buffers", "dirty now", bio_dirty);
 GAUGE(ahead_gauge, "bio.ahead_unused", "buffers",
       "prefetched and not asked for yet", gauge_ahead);

@@ -65,6 +65,7 @@ struct buf {
  * block_bytes each. Stops the boot if memory does not suffice.
  */
 void bio_init(u32 block_bytes);
+u64 bio_buffers(void); /* in the cache */
 u32 bio_block_bytes(void);
 
 /* The block's buffer, busy; its contents may not be valid. For a block about

@@ -3,6 +3,7 @@
  * guards its answers and its swap, and the words of all streams.
  */
 #include "kernel/cache/prefetch.h"
+#include "kernel/cache/bio.h"
 #include "kernel/disk/disk.h"
 #include "kernel/policy/registry.h"
 
@@ -29,7 +30,8 @@ static void swap(const struct policy *to)
 
 void prefetch_init(void)
 {
-    policy_own(POLICY_PREFETCH, (struct policy_owner){.swap = swap});
+    policy_own(POLICY_PREFETCH,
+               (struct policy_owner){.swap = swap, .buffers = bio_buffers()});
 }
 
 bool prefetch_takes_hints(void)

@@ -126,5 +126,6 @@ static void swap(const struct policy *to)
 
 void replace_init(void)
 {
-    policy_own(POLICY_REPLACE, (struct policy_owner){.swap = swap});
+    policy_own(POLICY_REPLACE,
+               (struct policy_owner){.swap = swap, .buffers = bio_buffers()});
 }

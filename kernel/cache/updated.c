@@ -210,6 +210,7 @@ void update_daemon(void *)
 void updated_init(void)
 {
     sleep_lock_init(&updated.asking, "updated");
-    policy_own(POLICY_UPDATE,
-               (struct policy_owner){.swap = swap, .tuned = update_ask_again});
+    policy_own(POLICY_UPDATE, (struct policy_owner){.swap = swap,
+                                                    .tuned = update_ask_again,
+                                                    .buffers = bio_buffers()});
 }

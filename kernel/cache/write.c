@@ -243,5 +243,6 @@ static void swap(const struct policy *to)
 
 void write_init(void)
 {
-    policy_own(POLICY_WRITE, (struct policy_owner){.swap = swap});
+    policy_own(POLICY_WRITE,
+               (struct policy_owner){.swap = swap, .buffers = bio_buffers()});
 }

@@ -109,6 +109,14 @@ void page_free(void *page)
     mem.nfree++;
 }
 
+void mem_release(void *start, u64 bytes)
+{
+    for (u64 at = 0; at < bytes; at += PAGE_SIZE) {
+        *refs_of((char *)start + at) = 1;
+        page_free((char *)start + at);
+    }
+}
+
 u32 page_refs(const void *page)
 {
     return __atomic_load_n(refs_of(page), __ATOMIC_ACQUIRE);

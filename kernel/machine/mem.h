@@ -24,10 +24,12 @@ static inline void *virt_of(u64 phys)
 void mem_init(u64 first_phys, u64 end_phys);
 
 /*
- * Set bytes aside for good: contiguous, page aligned, not cleared, taken from
- * the pages never handed out. At boot only. NULL if there is not that much.
+ * Set bytes aside: contiguous, page aligned, not cleared, taken from the pages
+ * never handed out. NULL if there is not that much. mem_release returns them,
+ * as single pages.
  */
 void *mem_reserve(u64 bytes);
+void mem_release(void *start, u64 bytes);
 
 void *page_alloc(void);      /* contents undefined; NULL when out of memory */
 void *page_alloc_zero(void); /* NULL when out of memory */

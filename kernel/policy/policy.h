@@ -52,6 +52,19 @@ struct tunable {
     u64 value;         /* now; the registry sets it to def */
 };
 
+/* Memory of a policy, of a size that follows the cache's. It is there from
+ * start to stop, contiguous, page aligned and not cleared; another policy of
+ * the kind may have it afterwards. */
+struct policy_memory {
+    /* How many bytes it takes for a cache of so many buffers, at most, whatever
+     * the tunables are. If there is not that much, the policy is not put to
+     * use. */
+    u64 (*bytes)(u64 buffers);
+    /* Set before each start; of a sched or place policy, buffers is 0. */
+    void *start;
+    u64 buffers;
+};
+
 /* A number that the policy counts up; shown in /dev/stat as `name.counter`. */
 struct policy_counter {
     const char *name, *unit, *about;
@@ -427,6 +440,7 @@ struct policy {
     const char *name, *about;        /* a word, a line */
     struct tunable *tunables;        /* NULL, or ends with a row of zeros */
     struct policy_counter *counters; /* NULL, or ends with a row of zeros */
+    struct policy_memory *memory;    /* NULL, or what it needs while in use */
     /* (optional) Before the first question and after the last. After start, the
      * hooks dirtied, insert and queued are called for all that there is. */
     void (*start)(void);

@@ -9,10 +9,13 @@
  *   arguments must name another.
  * - One control line is done at a time (control.lock, a sleep lock). Policies
  *   may be asked meanwhile: their owners see to that.
+ * - The policies of a kind share one region of memory. It never shrinks, and it
+ *   always has what the kind's default needs, which may take over at any time.
  */
 #include "kernel/policy/registry.h"
 #include "kernel/machine/args.h"
 #include "kernel/machine/device.h"
+#include "kernel/machine/mem.h"
 #include "kernel/proc/sleep.h"
 #include "kernel/base/stat.h"
 #include "kernel/measure/trace.h"
@@ -41,13 +44,15 @@ extern const char *const __start_policy_files[];
 static struct {
     const char *name, *def;
     struct policy_owner owner; /* set once, at boot */
+    void *memory;              /* control.lock, but at boot */
+    u64 memory_bytes;
 } kinds[POLICY_KINDS] = {
-    [POLICY_UPDATE] = {"update", "pu", {0}},
-    [POLICY_WRITE] = {"write", "async", {0}},
-    [POLICY_SCHED] = {"sched", "clook", {0}},
-    [POLICY_REPLACE] = {"replace", "lru", {0}},
-    [POLICY_PREFETCH] = {"prefetch", "none", {0}},
-    [POLICY_PLACE] = {"place", "inplace", {0}},
+    [POLICY_UPDATE] = {"update", "pu"},
+    [POLICY_WRITE] = {"write", "async"},
+    [POLICY_SCHED] = {"sched", "clook"},
+    [POLICY_REPLACE] = {"replace", "lru"},
+    [POLICY_PREFETCH] = {"prefetch", "none"},
+    [POLICY_PLACE] = {"place", "inplace"},
 };
 
 /* The hooks that a policy of a kind must have. */
@@ -159,6 +164,46 @@ static const char *objection(const struct policy *p)
     return why || !owner->refuses ? why : owner->refuses(p);
 }
 
+static u64 memory_of(const struct policy *p)
+{
+    return p && p->memory ? p->memory->bytes(kinds[p->kind].owner.buffers) : 0;
+}
+
+/* The region of p's kind becomes as large as p needs, and p is put to use. The
+ * policy that was in use keeps the old region until it has stopped. False:
+ * there is not enough memory, and nothing has changed. */
+static bool put_to_use(const struct policy *p)
+{
+    void *old = kinds[p->kind].memory;
+    u64 old_bytes = kinds[p->kind].memory_bytes;
+    u64 bytes = MAX(memory_of(p), memory_of(find(p->kind, kinds[p->kind].def)));
+    if (bytes > old_bytes) {
+        void *more = mem_reserve(bytes);
+        if (!more)
+            return false;
+        kinds[p->kind].memory = more;
+        kinds[p->kind].memory_bytes = bytes;
+    }
+    kinds[p->kind].owner.swap(p);
+    if (bytes > old_bytes)
+        mem_release(old, old_bytes);
+    return true;
+}
+
+static void start(const struct policy *p)
+{
+    if (p->memory) {
+        p->memory->start = kinds[p->kind].memory;
+        p->memory->buffers = kinds[p->kind].owner.buffers;
+    }
+    if (p->start)
+        p->start();
+}
+
+#define NO_MEMORY                                                 \
+    "it needs %lu KiB of memory in one piece for a cache of %lu " \
+    "buffers"
+
 void policy_own(enum policy_kind kind, struct policy_owner owner)
 {
     const char *name = arg_text(kinds[kind].name) ?: kinds[kind].def;
@@ -169,7 +214,10 @@ void policy_own(enum policy_kind kind, struct policy_owner owner)
     if (reason)
         boot_fail("%s=%s: %s", kinds[kind].name, p->name, reason);
     kinds[kind].owner = owner;
-    owner.swap(p);
+    if (!put_to_use(p))
+        boot_fail("%s=%s: " NO_MEMORY ": choose a smaller nbuf",
+                  kinds[kind].name, p->name, memory_of(p) / 1024,
+                  owner.buffers);
 }
 
 void policy_switch(const struct policy *to)
@@ -177,8 +225,7 @@ void policy_switch(const struct policy *to)
     const struct policy *from = policy_in_use[to->kind];
     if (from && from->stop)
         from->stop();
-    if (to->start)
-        to->start();
+    start(to);
     policy_in_use[to->kind] = to;
 }
 
@@ -216,10 +263,10 @@ bool policy_take_over(enum policy_kind kind, u32 disk, u64 about,
                       const char *what)
 {
     const struct policy *to = policy_fault(kind, disk, about, what);
-    if (to && to->start)
-        to->start();
-    if (to)
+    if (to) {
+        start(to);
         policy_in_use[kind] = to;
+    }
     return to;
 }
 
@@ -279,10 +326,12 @@ static int use(const char *kind_name, const char *name, char *why)
         const char *reason = objection(p);
         if (reason)
             return refuse(why, "%s/%s: %s", kind_name, name, reason);
-        if (p != policy_in_use[kind]) {
-            kinds[kind].owner.swap(p);
-            count(&swaps, 1);
-        }
+        if (p == policy_in_use[kind])
+            return 0;
+        if (!put_to_use(p))
+            return refuse(why, "%s/%s: " NO_MEMORY, kind_name, name,
+                          memory_of(p) / 1024, kinds[kind].owner.buffers);
+        count(&swaps, 1);
         return 0;
     }
     return refuse(why, "no kind of policy \"%s\"", kind_name);

@@ -25,6 +25,7 @@ struct policy_owner {
     void (*tuned)(void);
     /* (optional) Why the policy cannot be put to use now, or NULL. */
     const char *(*refuses)(const struct policy *to);
+    u64 buffers; /* of the cache, if the owner knows: sizes policies' memory */
 };
 
 /* The step that all swaps share: stop the policy in use of `to`'s kind, start
@@ -36,7 +37,8 @@ void registry_check(void); /* no two policies of a kind have one name */
 void registry_init(void);
 
 /* The layer owns this kind; it gets at once the policy named by the boot
- * argument (as update=pu), else the kind's default. */
+ * argument (as update=pu), else the kind's default. A policy that is refused,
+ * or for which there is not enough memory, ends the boot. */
 void policy_own(enum policy_kind, struct policy_owner);
 
 /*

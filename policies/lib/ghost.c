@@ -30,17 +30,12 @@ static struct ghost *spare(struct ghosts *g)
     return n ? LIST_ITEM(n, struct ghost, aged) : &g->room[g->used++];
 }
 
-void ghosts_init(struct ghosts *g, struct ghost *room, u64 most)
+struct ghost *ghosts_init(struct ghosts *g, struct ghost *room, u64 most)
 {
     *g = (struct ghosts){.room = room, .most = most};
     list_init(&g->oldest_first);
     list_init(&g->spare);
-}
-
-void ghosts_init_shared(struct ghosts *g, u32 list)
-{
-    static struct ghost room[2][GHOSTS];
-    ghosts_init(g, room[list], GHOSTS);
+    return room + most;
 }
 
 void ghosts_shrink(struct ghosts *g, u64 n)

@@ -23,14 +23,16 @@ struct ghosts {
     struct list oldest_first, spare;
 };
 
-/* An empty list, whose names live in room[0] to room[most - 1], a static array
- * of the policy; most is at least 1. */
-void ghosts_init(struct ghosts *, struct ghost *room, u64 most);
+/* An empty list, whose names live in room[0] to room[most - 1], which is the
+ * policy's, as in its struct policy_memory; most is at least 1. Returns the end
+ * of the room, where the room of another list may begin. */
+struct ghost *ghosts_init(struct ghosts *, struct ghost *room, u64 most);
 
-/* The same for the replace policy in use, which has up to two lists of GHOSTS
- * names, 0 and 1: all such policies share the room. */
-#define GHOSTS 8192
-void ghosts_init_shared(struct ghosts *, u32 list);
+/* The size of a room for so many names. */
+static inline u64 ghosts_bytes(u64 most)
+{
+    return most * sizeof(struct ghost);
+}
 
 /* Make a name the youngest, whether it is there or not. If there is no room,
  * the oldest name is forgotten. This and the next three take O(log n). */

@@ -9,14 +9,14 @@
  * leave Am alone.
  *
  * The victim is from A1in while that has more than kin_percent of the blocks,
- * else from Am. A1out remembers names for up to kout_percent of the blocks,
- * and at most GHOSTS. "The blocks" are the most that were evictable at once,
- * which is about the cache: a policy is not told its size. A block that will
- * not be wanted again is the next victim, and is not remembered.
+ * else from Am. A1out remembers names for up to kout_percent of the blocks.
+ * "The blocks" are the most that were evictable at once, which is about the
+ * cache. A block that will not be wanted again is the next victim, and is not
+ * remembered.
  *
  * A block's name is looked up before there is room for the block, because the
  * victim's name may push it out. While such a block is read, its name is in
- * `coming`, which has room for COMING of them.
+ * `coming`, which has room for a 128th of the buffers, and at least 64.
  *
  * A use shows as remove and insert. So a block in A1in keeps its place as a
  * number, in word[PLACE], and is put back there.
@@ -26,8 +26,6 @@
  */
 #include "kernel/policy/policy.h"
 #include "policies/lib/ghost.h"
-
-#define COMING 64
 
 enum { KIN_PERCENT, KOUT_PERCENT };
 
@@ -58,7 +56,6 @@ static struct {
 } lists[LISTS];
 static u64 most_evictable, last_place;
 
-static struct ghost coming_room[COMING];
 static struct ghosts a1out, coming;
 
 /* Was the block's name remembered? If so, forget it. */
@@ -70,14 +67,33 @@ static bool recall(const struct block *b)
     return remembered;
 }
 
+/* One more than A1out may have, until it is shortened. */
+static u64 most_names(u64 buffers)
+{
+    return buffers * tunables[KOUT_PERCENT].max / 100 + 1;
+}
+
+static u64 most_coming(u64 buffers)
+{
+    return MAX(64, buffers / 128);
+}
+
+static u64 bytes(u64 buffers)
+{
+    return ghosts_bytes(most_names(buffers) + most_coming(buffers));
+}
+
+static struct policy_memory memory = {.bytes = bytes};
+
 static void two_q_start(void)
 {
     for (u32 i = 0; i < LISTS; i++) {
         lists[i].blocks.root = NULL;
         lists[i].n = 0;
     }
-    ghosts_init_shared(&a1out, 0);
-    ghosts_init(&coming, coming_room, COMING);
+    u64 names = most_names(memory.buffers);
+    struct ghost *next = ghosts_init(&a1out, memory.start, names);
+    ghosts_init(&coming, next, most_coming(memory.buffers));
     most_evictable = 0;
 }
 
@@ -145,6 +161,7 @@ static const struct policy two_q = {
     .about = "two queues: only what is read again may stay long",
     .tunables = tunables,
     .counters = counters,
+    .memory = &memory,
     .start = two_q_start,
     .check = two_q_check,
     .replace = {.coming = two_q_coming,

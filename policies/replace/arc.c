@@ -13,10 +13,9 @@
  * all four lists at most 2 c. A policy is not told c: it is the most blocks
  * that T1 and T2 had at once. Blocks that are dirty or in use belong to their
  * lists as in the paper, but cannot be victims; if a list has no other block,
- * the victim is from the other list. The target moves by whole blocks. Each
- * ghost list has room for GHOSTS names, which matters to larger caches. A
- * block that will not be wanted again is the next victim, and is not
- * remembered. There is no tunable.
+ * the victim is from the other list. The target moves by whole blocks. A block
+ * that will not be wanted again is the next victim, and is not remembered.
+ * There is no tunable.
  *
  * Source: Megiddo and Modha, "ARC: A Self-Tuning, Low Overhead Replacement
  * Cache", FAST 2003, figure 4.
@@ -46,14 +45,22 @@ static u64 target, most; /* blocks of T1; of the cache: the paper's p and c */
 static bool comes_from_b2;
 static struct ghosts b1, b2;
 
+/* B1 has at most one name a buffer, B2 two, as long as T1 and T2 are empty. */
+static u64 bytes(u64 buffers)
+{
+    return ghosts_bytes(3 * buffers);
+}
+
+static struct policy_memory memory = {.bytes = bytes};
+
 static void arc_start(void)
 {
     for (u32 i = 0; i < LISTS; i++) {
         list_init(&lists[i].evictable);
         lists[i].n = 0;
     }
-    ghosts_init_shared(&b1, 0);
-    ghosts_init_shared(&b2, 1);
+    struct ghost *next = ghosts_init(&b1, memory.start, memory.buffers);
+    ghosts_init(&b2, next, 2 * memory.buffers);
     target = most = 0;
     comes_from_b2 = false;
 }
@@ -150,6 +157,7 @@ static const struct policy arc = {
     .name = "arc",
     .about = "adaptive: recent and frequent blocks, weighed by ghost hits",
     .counters = counters,
+    .memory = &memory,
     .start = arc_start,
     .check = arc_check,
     .replace = {.coming = arc_coming,

@@ -16,8 +16,7 @@
  * all four lists at most 2 c. A policy is not told c: it is the most blocks
  * that T1 and T2 had at once. Blocks that are dirty or in use keep their
  * places, but cannot be victims; if a clock has no other block, the victim is
- * from the other clock. The target moves by whole blocks. Each ghost list has
- * room for GHOSTS names, which matters to larger caches. A block that will not
+ * from the other clock. The target moves by whole blocks. A block that will not
  * be wanted again is the next victim, and is not remembered. There is no
  * tunable.
  *
@@ -52,14 +51,22 @@ static u64 target, most; /* blocks of T1; of the cache: the paper's p and c */
 static u64 last_place;
 static struct ghosts b1, b2;
 
+/* B1 has at most one name a buffer, B2 two, as long as T1 and T2 are empty. */
+static u64 bytes(u64 buffers)
+{
+    return ghosts_bytes(3 * buffers);
+}
+
+static struct policy_memory memory = {.bytes = bytes};
+
 static void car_start(void)
 {
     for (u32 i = 0; i < LISTS; i++) {
         lists[i].evictable.root = NULL;
         lists[i].n = 0;
     }
-    ghosts_init_shared(&b1, 0);
-    ghosts_init_shared(&b2, 1);
+    struct ghost *next = ghosts_init(&b1, memory.start, memory.buffers);
+    ghosts_init(&b2, next, 2 * memory.buffers);
     target = most = 0;
 }
 
@@ -169,6 +176,7 @@ static const struct policy car = {
     .name = "car",
     .about = "adaptive, with two clocks and a ghost list for each",
     .counters = counters,
+    .memory = &memory,
     .start = car_start,
     .check = car_check,
     .replace = {.insert = car_insert,

@@ -22,9 +22,9 @@
  * hot hand comes to a used block in its test first, the test ends and nothing
  * is learned, of which the paper does not speak.
  *
- * At first hot_most is 0: all blocks may be cold. A policy is not told the size
- * of the cache: it is the most blocks that there were at once.
- * Names take at most GHOSTS, and leave in the order of eviction. The hands pass
+ * At first hot_most is 0: all blocks may be cold. The size of the cache is the
+ * most blocks that there were at once, without those that are unwanted.
+ * Names leave in the order of eviction. The hands pass
  * over blocks that are dirty or in use; if no cold block is left, the hot hand
  * makes one. A block that will not be wanted again is the next victim, and is
  * not remembered. There is no tunable, as in the paper.
@@ -61,13 +61,21 @@ static u64 hot_most, most; /* blocks: hot ones; in the cache */
 static u64 last_place;
 static struct ghosts names; /* word: PLACE */
 
+/* One name more than there are buffers, until the list is shortened. */
+static u64 bytes(u64 buffers)
+{
+    return ghosts_bytes(buffers + 1);
+}
+
+static struct policy_memory memory = {.bytes = bytes};
+
 static void clockpro_start(void)
 {
     for (u32 i = 0; i < KINDS; i++) {
         kinds[i].evictable.root = NULL;
         kinds[i].n = 0;
     }
-    ghosts_init_shared(&names, 0);
+    ghosts_init(&names, memory.start, memory.buffers + 1);
     hot_most = most = 0;
 }
 
@@ -231,6 +239,7 @@ static const struct policy clockpro = {
     .name = "clockpro",
     .about = "hot, cold and test blocks on one clock with three hands",
     .counters = counters,
+    .memory = &memory,
     .start = clockpro_start,
     .check = clockpro_check,
     .replace = {.insert = clockpro_insert,

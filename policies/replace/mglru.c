@@ -30,10 +30,10 @@
  *
  * Blocks that are dirty or in use cannot be victims; those of the youngest
  * generation are if there is no other, and in whatever tier. Names of victims
- * are kept for as many blocks as there were at once, and at most GHOSTS. A name
- * counts as a refault until 4 generations were born. A block that will not be
- * wanted again is the next victim, and is not remembered. A use shows as remove
- * and insert; word[PLACE] is the place in the generation.
+ * are kept for as many blocks as there were at once. A name counts as a refault
+ * until 4 generations were born. A block that will not be wanted again is the
+ * next victim, and is not remembered. A use shows as remove and insert;
+ * word[PLACE] is the place in the generation.
  *
  * Source: Linux, Documentation/mm/multigen_lru.rst and
  * Documentation/admin-guide/mm/multigen_lru.rst; numbers: mm/vmscan.c of 6.1.
@@ -85,6 +85,14 @@ static struct feedback {
 } tiers[TIERS];
 static struct ghosts ghosts; /* word: as STATE, but with the youngest then */
 
+/* One name more than there are buffers, until the list is shortened. */
+static u64 bytes(u64 buffers)
+{
+    return ghosts_bytes(buffers + 1);
+}
+
+static struct policy_memory memory = {.bytes = bytes};
+
 static void mglru_start(void)
 {
     for (u32 i = 0; i <= SLOTS; i++) {
@@ -93,7 +101,7 @@ static void mglru_start(void)
     }
     for (u32 i = 0; i < TIERS; i++)
         tiers[i] = (struct feedback){0};
-    ghosts_init_shared(&ghosts, 0);
+    ghosts_init(&ghosts, memory.start, memory.buffers + 1);
     oldest = 1;
     youngest = 2;
     most = 0;
@@ -269,6 +277,7 @@ static const struct policy mglru = {
     .about = "generations, and tiers protected by feedback from refaults",
     .tunables = tunables,
     .counters = counters,
+    .memory = &memory,
     .start = mglru_start,
     .check = mglru_check,
     .replace = {.insert = mglru_insert,

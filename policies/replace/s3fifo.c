@@ -12,12 +12,11 @@
  *
  * The victim is from the small queue while that has small_percent of the
  * blocks or more, else from the main queue. The ghost queue remembers as many
- * names as the main queue may have blocks, and at most GHOSTS. "The blocks"
- * are the most that both queues had at once: a policy is not told the size of
- * the cache. Blocks that are dirty or in use keep their places, but cannot be
- * victims; if a queue has no other block, the victim is from the other queue.
- * A block that will not be wanted again is the next victim, and is not
- * remembered.
+ * names as the main queue may have blocks. "The blocks" are the most that both
+ * queues had at once, since other blocks of the cache belong to none. Blocks
+ * that are dirty or in use keep their places, but cannot be victims; if a queue
+ * has no other block, the victim is from the other queue. A block that will not
+ * be wanted again is the next victim, and is not remembered.
  *
  * A use shows as remove and insert. So a block keeps its place as a number, in
  * word[PLACE], and is put back there.
@@ -60,13 +59,21 @@ static struct {
 static u64 most, last_place; /* blocks of both queues */
 static struct ghosts ghosts;
 
+/* One name more than there are buffers, until the list is shortened. */
+static u64 bytes(u64 buffers)
+{
+    return ghosts_bytes(buffers + 1);
+}
+
+static struct policy_memory memory = {.bytes = bytes};
+
 static void s3fifo_start(void)
 {
     for (u32 i = 0; i < LISTS; i++) {
         lists[i].evictable.root = NULL;
         lists[i].n = 0;
     }
-    ghosts_init_shared(&ghosts, 0);
+    ghosts_init(&ghosts, memory.start, memory.buffers + 1);
     most = 0;
 }
 
@@ -176,6 +183,7 @@ static const struct policy s3fifo = {
     .about = "a small queue sends away early what is used once",
     .tunables = tunables,
     .counters = counters,
+    .memory = &memory,
     .start = s3fifo_start,
     .check = s3fifo_check,
     .replace = {.insert = s3fifo_insert,

@@ -17,15 +17,16 @@
  * count. The first use is not counted there, but noted in the doorkeeper, a
  * Bloom filter, so that blocks used once need no counter. After sample_factor
  * times as many uses as there are blocks, the doorkeeper is emptied, and all
- * counts are halved: so what was used long ago counts less. The rows have
- * 65,536 counters; for more names than that in a sample, counts are too high.
+ * counts are halved: so what was used long ago counts less. A row has 8 to 16
+ * counters for each buffer, and at least 65,536, and the doorkeeper has 4 bits
+ * for each of them: room for a sample of 10 times the blocks. A larger
+ * sample_factor makes counts too high.
  *
- * "The blocks" are the most that were cached at once: a policy is not told the
- * size of the cache. Blocks that are dirty or in use cannot be victims. A call
- * for many blocks takes buffers for all before any is there: what the window
- * has not, the main part gives, whatever its uses. A block that will not be
- * wanted again is the next victim. The sizes of the parts are the paper's; the
- * factor is chosen.
+ * "The blocks" are the most that were cached at once. Blocks that are dirty or
+ * in use cannot be victims. A call for many blocks takes buffers for all before
+ * any is there: what the window has not, the main part gives, whatever its
+ * uses. A block that will not be wanted again is the next victim. The sizes of
+ * the parts are the paper's; the factor is chosen.
  *
  * Source: Einziger, Friedman and Manes, "TinyLFU: A Highly Efficient Cache
  * Admission Policy", ACM Transactions on Storage, 2017.
@@ -65,13 +66,47 @@ static u64 most, sampled; /* blocks of the cache; uses since halved */
 /* ---- how often a block was used ---- */
 
 #define ROWS         4
-#define WIDTH_BITS   16 /* of the number of a counter in its row */
-#define FILTER_BITS  18 /* of the number of a bit in the doorkeeper */
+#define LEAST_BITS   16 /* of the number of a counter in its row */
+#define FILTER_BITS  2  /* more, of the number of a bit in the doorkeeper */
+#define FOR_A_BUFFER 8  /* counters in a row, at least */
 #define MOST_COUNTED 15
 #define IN_A_WORD    16 /* counters of 4 bits in a u64 */
 
-static u64 rows[ROWS][(1 << WIDTH_BITS) / IN_A_WORD];
-static u64 doorkeeper[(1 << FILTER_BITS) / 64];
+static u32 width_bits; /* of the number of a counter in its row */
+static u64 *sketch;    /* the rows, one after the other */
+static u64 *doorkeeper;
+
+static u32 width_bits_for(u64 buffers)
+{
+    u32 bits = LEAST_BITS;
+    while (1ul << bits < buffers * FOR_A_BUFFER)
+        bits++;
+    return bits;
+}
+
+static u64 row_words(u32 bits)
+{
+    return (1ul << bits) / IN_A_WORD;
+}
+
+static u64 doorkeeper_words(u32 bits)
+{
+    return (1ul << (bits + FILTER_BITS)) / 64;
+}
+
+static u64 bytes(u64 buffers)
+{
+    u32 bits = width_bits_for(buffers);
+    return (ROWS * row_words(bits) + doorkeeper_words(bits)) * sizeof(u64);
+}
+
+static struct policy_memory memory = {.bytes = bytes};
+
+static void clear(u64 *words, u64 n)
+{
+    for (u64 i = 0; i < n; i++)
+        words[i] = 0;
+}
 
 /* The upper bits are by chance: multiplicative hashing (Knuth, volume 3). */
 static u64 hash(u32 disk, u64 blkno, u32 row)
@@ -83,9 +118,9 @@ static u64 hash(u32 disk, u64 blkno, u32 row)
 
 static u64 *counter(u64 hash, u32 row, u32 *shift)
 {
-    u64 i = hash >> (64 - WIDTH_BITS);
+    u64 i = hash >> (64 - width_bits);
     *shift = i % IN_A_WORD * 4;
-    return &rows[row][i / IN_A_WORD];
+    return &sketch[row * row_words(width_bits) + i / IN_A_WORD];
 }
 
 static u64 least(u32 disk, u64 blkno)
@@ -104,7 +139,7 @@ static bool noted(u32 disk, u64 blkno, bool enter)
 {
     bool was = true;
     for (u32 row = 0; row < ROWS; row++) {
-        u64 bit = hash(disk, blkno, row) >> (64 - FILTER_BITS);
+        u64 bit = hash(disk, blkno, row) >> (64 - width_bits - FILTER_BITS);
         was &= doorkeeper[bit / 64] >> bit % 64 & 1;
         doorkeeper[bit / 64] |= (u64)enter << bit % 64;
     }
@@ -118,12 +153,9 @@ static u64 uses_of(const struct block *b)
 
 static void halve(void)
 {
-    for (u32 row = 0; row < ROWS; row++) {
-        for (u32 i = 0; i < NELEM(rows[row]); i++)
-            rows[row][i] = rows[row][i] >> 1 & 0x7777777777777777;
-    }
-    for (u32 i = 0; i < NELEM(doorkeeper); i++)
-        doorkeeper[i] = 0;
+    for (u64 i = 0; i < ROWS * row_words(width_bits); i++)
+        sketch[i] = sketch[i] >> 1 & 0x7777777777777777;
+    clear(doorkeeper, doorkeeper_words(width_bits));
     sampled /= 2;
     counters[HALVED].value++;
 }
@@ -150,12 +182,10 @@ static void wtinylfu_start(void)
         list_init(&lists[i].evictable);
         lists[i].n = 0;
     }
-    for (u32 row = 0; row < ROWS; row++) {
-        for (u32 i = 0; i < NELEM(rows[row]); i++)
-            rows[row][i] = 0;
-    }
-    for (u32 i = 0; i < NELEM(doorkeeper); i++)
-        doorkeeper[i] = 0;
+    width_bits = width_bits_for(memory.buffers);
+    sketch = memory.start;
+    doorkeeper = sketch + ROWS * row_words(width_bits);
+    clear(sketch, memory.bytes(memory.buffers) / sizeof *sketch);
     most = sampled = 0;
 }
 
@@ -258,6 +288,7 @@ static const struct policy wtinylfu = {
     .about = "a new block stays if it was used more often than an old one",
     .tunables = tunables,
     .counters = counters,
+    .memory = &memory,
     .start = wtinylfu_start,
     .check = wtinylfu_check,
     .replace = {.insert = wtinylfu_insert,

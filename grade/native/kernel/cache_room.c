@@ -56,6 +56,63 @@ TEST(a_victim_gives_way_to_a_block_that_is_not_cached)
     check_counters("bio.", "misses 18, evictions 2");
 }
 
+/* ---- memory of a policy ---- */
+
+static u64 bytes_each, wanted_buffers;
+
+static u64 wanted_bytes(u64 buffers)
+{
+    wanted_buffers = buffers;
+    return bytes_each * buffers;
+}
+
+static struct policy_memory wanted = {.bytes = wanted_bytes};
+
+static void check_in_use(const char *name)
+{
+    check(!strcmp(policy_in_use[POLICY_REPLACE]->name, name));
+}
+
+TEST(a_policy_has_memory_for_the_cache_that_there_is_while_it_is_in_use)
+{
+    bytes_each = 64;
+    told_replace.memory = &wanted;
+    boot_small("");
+    control("use replace told");
+    check_in_use("told");
+    check_eq(wanted_buffers, N);
+    check_eq(wanted.buffers, N);
+    memset(wanted.start, 0, bytes_each * N);
+    void *before = wanted.start;
+    control("use replace lru");
+    control("use replace told");
+    check(wanted.start == before);
+    check_eq(rig.released, 0);
+    control("use replace lru");
+    bytes_each = 100;
+    control("use replace told");
+    check(wanted.start != before);
+    check_eq(rig.released, 64 * N);
+    memset(wanted.start, 0, bytes_each * N);
+}
+
+TEST(a_policy_for_which_memory_lacks_is_refused_and_nothing_changes)
+{
+    char why[POLICY_LINE_BYTES];
+    bytes_each = 1024;
+    told_replace.memory = &wanted;
+    boot_small("");
+    rig.reservations = 0;
+    check_eq(policy_control("use replace told", why), -EINVAL);
+    check(!strcmp(why, "replace/told: it needs 16 KiB of memory in one piece "
+                       "for a cache of 16 buffers"));
+    check_in_use("lru");
+    check_notes("");
+    rig.reservations = UNLIMITED;
+    control("use replace told");
+    check_in_use("told");
+}
+
 TEST(a_cache_that_is_not_full_evicts_nothing)
 {
     boot_small("replace=told");

@@ -134,7 +134,7 @@ void text_printf(struct text *t, const char *fmt, ...)
     (void)t, (void)fmt;
 }
 
-/* Memory that nobody has written yet is no zeros. It is never given back. */
+/* Memory that nobody has written yet is no zeros. None is used again. */
 void *mem_reserve(u64 bytes)
 {
     static void *reserved[256];
@@ -144,6 +144,13 @@ void *mem_reserve(u64 bytes)
     check(n < NELEM(reserved));
     reserved[n] = malloc(bytes);
     return memset(reserved[n++], 0xa5, bytes);
+}
+
+void mem_release(void *start, u64 bytes)
+{
+    rig.released += bytes;
+    if (bytes)
+        memset(start, 0xdd, bytes);
 }
 
 u64 mem_total_pages(void)

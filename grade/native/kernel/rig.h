@@ -40,6 +40,7 @@ extern struct rig {
     u64 kicks;              /* times that the device was told of commands */
     u64 memory_pages;       /* of the machine, 1,024 */
     u64 reservations;       /* of memory that succeed; UNLIMITED: all */
+    u64 released;           /* bytes of memory that were given back */
 } rig;
 
 /* Start the registry and the disks with these boot arguments. boot also starts

@@ -1,0 +1,82 @@
+"""Replace policies in caches that are large, and on a trace of a real disk: hits as in models.
+
+What a policy remembers beside the blocks grows with the cache (struct policy_memory). So a
+cache of any size has the hits of its independent model, in which nothing has a limit.
+"""
+
+import os
+from functools import cache
+
+import pytest
+from replace_models import MODELS
+from test_drive import TRACE as CHEETAH
+from test_drive import needs_data
+from test_replace import hits, splitmix64  # noqa: F401 (hits is a fixture)
+
+WHOLE = os.environ.get("FULL") == "1"
+SECTORS = 8  # of a block
+# W-TinyLFU's sketch takes a block for another at times, which its model does not.
+APART = {"wtinylfu": 0.01}
+
+
+@cache
+def large(size: int, uses: int) -> tuple[int, ...]:
+    """Uses for a cache of so many blocks: loops longer than the cache, popular blocks, a scan."""
+    random = splitmix64(size)
+    blocks = []
+    for i in range(uses):
+        kind = next(random) % 10
+        if kind < 4:
+            blocks.append(i % (size * 3 // 4))
+        elif kind < 8:
+            blocks.append(size + min(next(random) % size, next(random) % size))
+        else:
+            blocks.append(2 * size + i % (4 * size))
+    return tuple(blocks)
+
+
+@cache
+def real() -> tuple[int, ...]:
+    """The blocks that the requests to a real disk used; twice, as they come again."""
+    blocks = []
+    for line in CHEETAH.read_text().splitlines():
+        _, _, first, sectors, *_ = line.split()
+        end = int(first) + int(sectors)
+        blocks += range(int(first) // SECTORS, (end + SECTORS - 1) // SECTORS)
+    names = {block: i for i, block in enumerate(sorted(set(blocks)))}
+    return tuple(names[block] for block in blocks) * 2
+
+
+def expect_hits_of_model(ours: int, policy: str, blocks: tuple[int, ...], size: int) -> None:
+    want = MODELS[policy](blocks, size)
+    assert ours == pytest.approx(want, rel=APART.get(policy, 0), abs=0)
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("policy", MODELS)
+def test_a_cache_of_more_than_8192_blocks_hits_as_its_model(hits, policy: str) -> None:  # noqa: F811
+    size = 12_000
+    blocks = large(size, 100_000)
+    expect_hits_of_model(hits(policy, blocks, size), policy, blocks, size)
+
+
+@needs_data
+@pytest.mark.native
+@pytest.mark.parametrize("percent", [1, 10, 50])
+@pytest.mark.parametrize("policy", MODELS)
+def test_a_policy_hits_as_its_model_on_a_real_trace(
+    hits,  # noqa: F811
+    policy: str,
+    percent: int,
+) -> None:
+    size = len(set(real())) * percent // 100
+    expect_hits_of_model(hits(policy, real(), size), policy, real(), size)
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("policy", MODELS)
+@pytest.mark.skipif(not WHOLE, reason="FULL=1 has caches of 100,000 blocks")
+def test_a_cache_of_100_000_blocks_hits_as_its_model(hits, policy: str) -> None:  # noqa: F811
+    size = 100_000
+    blocks = large(size, 1_000_000)
+    expect_hits_of_model(hits(policy, blocks, size), policy, blocks, size)
