@@ -429,12 +429,13 @@ static int sync_one(struct fs *fs)
     return error ?: flush_error;
 }
 
-/* Everything to the disk, and then the mark that it is whole. */
+/* Everything to the disk, and then the mark that it is whole, which a write
+ * policy that keeps all in memory (write=nvram) has only made dirty. */
 static int fs_mark_clean(struct fs *fs)
 {
     int error = sync_one(fs);
     error = error ?: fs_writable(fs) ? 0 : super_write(fs, true, true);
-    error = error ?: disk_flush(fs->disk);
+    error = error ?: bflush(fs->disk) ?: disk_flush(fs->disk);
     __atomic_store_n(&fs->read_only, true, __ATOMIC_RELAXED);
     return error;
 }
