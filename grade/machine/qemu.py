@@ -5,6 +5,7 @@
 - A wait that fails raises `ConsoleError`, with what was expected and what the console showed.
 """
 
+import codecs
 import ctypes
 import os
 import re
@@ -30,6 +31,7 @@ PROMPT = r"^sluice:\S*\$ "
 PR_SET_PDEATHSIG = 1
 LAB_SHIFT = 5  # 2^5 ns an instruction: about a workstation of 1990
 LIBC = ctypes.CDLL(None)
+UTF_8 = codecs.getincrementaldecoder("utf-8")
 
 
 @dataclass(frozen=True)
@@ -173,6 +175,8 @@ class Machine:
     seen: int = field(default=0, init=False)  # how much of it expect has passed
     commands: int = field(default=0, init=False)
     status: int | None = field(default=None, init=False)
+    # A read of the console may end within a letter.
+    decoder: codecs.IncrementalDecoder = field(default_factory=lambda: UTF_8("replace"), init=False)
 
     def __enter__(self) -> "Machine":
         with ExitStack() as opened:
@@ -222,7 +226,7 @@ class Machine:
         if not select.select([stream], [], [], max(wait_s, 0))[0]:
             return True
         data = stream.read(1 << 20)
-        self.console += (data or b"").decode("utf-8", "replace").replace("\r", "")
+        self.console += self.decoder.decode(data or b"", data == b"").replace("\r", "")
         return data != b""
 
     def complaints(self) -> str:

@@ -9,6 +9,7 @@ import sys
 import pytest
 from conftest import Boot, MakeImage
 
+from grade.host.limits import HANG_S
 from grade.host.paths import ROOT
 from grade.machine.qemu import Config, ConsoleError, Disk, Machine
 
@@ -44,6 +45,19 @@ def test_a_machine_that_does_not_start_leaves_nothing_open(monkeypatch: pytest.M
         machine.__enter__()
     assert machine.errors.closed
     assert machine.guest is not None and machine.guest.file < 0
+
+
+@pytest.mark.native
+def test_a_letter_whose_bytes_come_in_two_reads_is_one_letter() -> None:
+    machine = Machine(Config(()))
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(["cat"], **pipes) as machine.process:
+        os.set_blocking(machine.process.stdout.fileno(), False)
+        for byte in "ä".encode():
+            machine.process.stdin.write(bytes([byte]))
+            machine.process.stdin.flush()
+            assert machine._read(HANG_S)
+    assert machine.console == "ä"
 
 
 STARTER = """
