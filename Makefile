@@ -178,7 +178,7 @@ $(call needs,machine,qemu qemu-gdb)
 $(call needs,gdb,gdb)
 $(call needs,machine python,run)
 $(call needs,fresh,fresh)
-$(call needs,run,twin twin-costs bench agree repeat export why)
+$(call needs,run,twin twin-costs bench agree repeat export why exercise)
 $(call needs,measure,measure-build)
 $(call needs,report,experiment report results results-check results-tables findings theatre animation)
 $(call needs,sweep,sweep trace matrix tune)
@@ -275,7 +275,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 # Programs that a grading runs.
 GRADING := $(addprefix build/native/,drive_times_tool places_tool)
 
-.PHONY: all native twin qemu qemu-gdb gdb run test fresh mutants bench experiment tune trace twin-costs agree repeat matrix measure-build results results-check results-tables findings export report book grade example replay why theatre animation live events skeleton class samples solution newlab bundle format setup clean version help FORCE
+.PHONY: all native twin qemu qemu-gdb gdb run test fresh mutants exercise bench experiment tune trace twin-costs agree repeat matrix measure-build results results-check results-tables findings export report book grade example replay why theatre animation live events skeleton class samples solution newlab bundle format setup clean version help FORCE
 
 FORCE:
 
@@ -620,6 +620,12 @@ test: all $(if $(value LAB),$(GRADING),native $(TWIN) $(if $(filter 1,$(FULL))$(
 mutants: all native $(TWIN) ## change the sources at random and count what the tests notice (COUNT=, SEED=, FILES='policies/*/*.c', MUTANT=one, JOBS=)
 	@$(PYTHON) -m grade.commands.mutants --jobs $(JOBS) $(call option,count,COUNT) \
 	    $(call option,seed,SEED) $(call option,files,FILES) $(call option,mutant,MUTANT)
+
+# The twin makes the runs if no engine is named. The debug kernel is in no snapshot.
+exercise: all build/native/drive_replay_tool $(if $(filter machine,$(ENGINE)),,twin) ## change files at random under drawn policies, tunables, drives and disks, and compare them with a model (SEED=first, COUNT=seeds, ENGINE=machine: in QEMU with two harts, slower, JOBS=)
+	$(if $(filter machine,$(ENGINE)),@$(MAKE) --no-print-directory DEBUG=1 build/debug/kernel/kernel.elf)
+	@$(if $(filter machine,$(ENGINE)),$(PYTHON) -m,$(RUN)) grade.commands.exercise --jobs $(JOBS) \
+	    $(call option,seed,SEED) $(call option,count,COUNT) $(call option,engine,ENGINE)
 
 fresh: ## try the commands of README on bare systems of Debian 12 and 13, as root, and print what each takes (FULL=1: the book and all tests too; NEWEST=1: build by the newest compilers, those of Debian sid, instead)
 	@$(PYTHON) -m grade.commands.fresh $(if $(filter 1,$(FULL)),--full) $(if $(filter 1,$(NEWEST)),--newest)

@@ -27,6 +27,7 @@ GIVEN: dict[str, list[str]] = {
     "run": ["DO=ls"],
     "test": ["T=test_snapshot.py"],
     "mutants": ["COUNT=2", "FILES=kernel/base/string.c"],
+    "exercise": ["COUNT=1"],
     "experiment": [*E, "N=3"],
     "sweep": [*E, "OVER=nbuf=256|512", "N=3", "POINTS=2"],
     "trace": ["FILE=FILE", "POLICIES=replace=lru|arc", "CACHE=10"],
@@ -121,7 +122,7 @@ def test_who_grades_the_staffs_own_solution_is_told_so(
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("goal", ["sweep", "trace", "matrix", "tune", "twin-costs"])
+@pytest.mark.parametrize("goal", ["sweep", "trace", "matrix", "tune", "twin-costs", "exercise"])
 def test_a_goal_that_uses_the_twin_builds_it(goal: str) -> None:
     words = {"trace": ["FILE=x"], "sweep": ["E=x"], "tune": ["E=x"]}.get(goal, [])
     said = make(ROOT, "-n", goal, *words).stdout

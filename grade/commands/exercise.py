@@ -1,0 +1,94 @@
+"""`make exercise`: files under random policies, compared with a model of them.
+
+Each seed draws a machine: policies of all kinds and their tunables, drives, block size, disks with
+or without a virtual log, the cache, and what runs. Programs then change files and names at random
+and compare what they find with a model (user/scribble.c, user/churn.c), while policies are swapped.
+Afterwards e2fsck checks the disks, and a second boot reads the files again.
+
+The twin makes the runs. With --engine=machine, QEMU makes them in real time, with two harts, disks
+of its own and the debug kernel. A run that is wrong is kept in build/exercise, and the command that
+repeats it is printed.
+"""
+
+import argparse
+import shutil
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+
+from grade.exercise import run
+from grade.exercise.run import Wrong
+from grade.exercise.setting import Setting, draw
+from grade.host.interrupt import stoppable
+from grade.host.paths import BUILD
+from grade.measure import commandline
+from grade.measure.known import known
+
+FOLDER = BUILD / "exercise"
+MOST = {"twin": 10_000, "machine": 1_000}  # operations of a program
+
+
+def repeat(seed: int, live: bool) -> str:
+    """The command that makes this run again."""
+    return f"make exercise SEED={seed} COUNT=1{' ENGINE=machine' if live else ''}"
+
+
+def describe(setting: Setting) -> str:
+    """The setting, in lines."""
+    disks = "\n".join(f"  disk{n}: {of}" for n, of in enumerate(setting.disks))
+    return f"  blocks of {setting.block}, boot arguments {setting.args}\n{disks}\n"
+
+
+def keep(folder: Path, setting: Setting, wrong: Wrong) -> None:
+    """Write beside the disks of a wrong run what it was and what it said."""
+    (folder / "console").write_text(wrong.console)
+    (folder / "setting").write_text(describe(setting))
+    for path, text in setting.files.items():
+        (folder / f"root{path.replace('/', '_')}").write_bytes(text)
+
+
+def make(seed: int, live: bool) -> tuple[Setting, Wrong | None]:
+    """Make the run of a seed."""
+    setting = draw(seed, known(), MOST["machine" if live else "twin"], live)
+    folder = FOLDER / f"{'machine' if live else 'twin'}-{seed}"
+    wrong = run.make(setting, folder, live)
+    if wrong:
+        keep(folder, setting, wrong)
+        print(f"seed {seed}: {wrong.what}\n{describe(setting)}  {repeat(seed, live)}\n", flush=True)
+    else:
+        shutil.rmtree(folder)
+    return setting, wrong
+
+
+def do(choice: argparse.Namespace) -> bool:
+    """Make the runs. Returns true if nothing is wrong with any."""
+    live = choice.engine == "machine"
+    known()  # asks a machine, once
+    began, operations, failed = time.monotonic(), 0, []
+    with ThreadPoolExecutor(choice.jobs) as pool:
+        seeds = range(choice.seed, choice.seed + choice.count)
+        for done in as_completed([pool.submit(make, seed, live) for seed in seeds]):
+            setting, wrong = done.result()
+            operations += setting.operations
+            failed += [setting.seed] if wrong else []
+    took_s = time.monotonic() - began
+    print(f"{choice.count} runs, {operations} operations in {took_s:.0f} s")
+    if failed:
+        print(f"wrong: {len(failed)}: {' '.join(map(str, sorted(failed)))}; kept in {FOLDER}")
+    return not failed
+
+
+def main() -> int:
+    """Returns the exit status: 1 if a run is wrong."""
+    options = argparse.ArgumentParser(prog="make exercise", description=__doc__)
+    options.add_argument("--seed", type=int, default=1, help="the first seed")
+    options.add_argument("--count", type=int, default=100, help="how many seeds")
+    options.add_argument("--engine", default="twin", help="machine or twin")
+    commandline.add_jobs(options)
+    choice = options.parse_args()
+    return commandline.status(lambda: do(choice))
+
+
+if __name__ == "__main__":
+    sys.exit(stoppable(main, "the other seeds were not tried"))

@@ -1,0 +1,171 @@
+"""Draws a machine and its work by a seed.
+
+The work is that of two programs, which compare files with a model of them: user/scribble.c changes
+one file, user/churn.c the names in a directory. Several run at once, on one disk or on two, while a
+script swaps policies and sets tunables. Under check=1 policies check what they keep, and a wrong
+answer is a panic.
+
+Everything is drawn from the kernel's own tables (measure/known.py), so a new policy, tunable or
+drive takes part.
+"""
+
+from dataclasses import dataclass
+from random import Random
+
+from grade.machine.virtual_log import ENTRIES, PLACE, SPARE
+from grade.measure.known import Known
+
+END = "@ all is done"
+SUMS = "@ sums"
+AGAIN = "/again"  # is there when the disk is booted for the second time
+SCRIBBLE_MOST = (64 << 10, 256 << 10, 1 << 20)  # bytes of a file
+ROOT_MB, DATA_MB = 32, 16
+# In these units, what makes a policy act often within a run.
+SOON = {"ms": 50, "s": 2, "blocks": 50, "requests": 20}
+# Of a drive with moving parts, a machine in real time would be as slow.
+QUICK = ("none", "flash", "flash_cb", "flash_nv", "two_planes")
+
+
+@dataclass(frozen=True)
+class DrawnDisk:
+    """A disk: its size, and if it has a virtual log, its places, summaries and the seed by which
+    its blocks lie there (0: in their order, and what is free was never written)."""
+
+    size_mb: int
+    places: int = 0
+    summaries: int = 0
+    scattered: int = 0
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A machine and its work. files: contents by path, on the root disk."""
+
+    seed: int
+    args: str
+    block: str
+    disks: tuple[DrawnDisk, ...]
+    files: dict[str, bytes]
+    operations: int
+
+
+def places_for(size_mb: int, spare: float, summaries: int) -> int:
+    """How many places a virtual log needs for a disk, with a share of them more."""
+    blocks = (size_mb << 20) // PLACE
+    least = 1 + SPARE + summaries + blocks + -(-blocks // ENTRIES)
+    return least + int(spare * blocks) + ENTRIES
+
+
+def draw_disk(dice: Random, size_mb: int, logged: bool) -> DrawnDisk:
+    if not logged:
+        return DrawnDisk(size_mb)
+    summaries = dice.choice((0, 12, 48))
+    places = places_for(size_mb, dice.choice((0.02, 0.1, 0.5)), summaries)
+    return DrawnDisk(size_mb, places, summaries, dice.choice((0, dice.randrange(1, 1 << 16))))
+
+
+def draw_tunable(dice: Random, known: Known) -> str:
+    """A command that sets one."""
+    name = dice.choice(list(known.tunables))
+    of = known.tunables[name]
+    most = min(of.high, max(of.low, SOON.get(of.unit, of.high)))
+    return f"policy set {name} {dice.randint(of.low, most)}"
+
+
+def draw_use(dice: Random, known: Known) -> str:
+    """A command that puts a policy to use."""
+    kind = dice.choice(list(known.policies))
+    return f"policy use {kind} {dice.choice(known.policies[kind])}"
+
+
+def draw_swaps(dice: Random, known: Known, swaps: int) -> bytes:
+    """A script that swaps policies until the work is done, and pauses in between."""
+    lines = []
+    for _ in range(swaps):
+        change = draw_use if dice.random() < 0.7 else draw_tunable
+        lines += [change(dice, known), f"sleep {dice.choice((0.002, 0.02, 0.2, 1))}"]
+        lines.append("test -e /done && exit 0")
+    return "\n".join([*lines, "true\n"]).encode()
+
+
+def draw_args(dice: Random, known: Known, ndisks: int, logged: bool, drives: list[str]) -> str:
+    """Boot arguments: the cache, the disks' drives, and where blocks go."""
+    placing = [name for name in known.policies["place"] if not logged or name != "inplace"]
+    words = ["check=1", f"nbuf={dice.choice((48, 64, 100, 300, 1000))}"]
+    drives = [name for name in drives if not logged or name != "none"]
+    chosen = [dice.choice(drives) for _ in range(ndisks)]
+    words += [f"disk{n}.drive={name}" for n, name in enumerate(chosen)]
+    words.append(f"place={dice.choice(placing)}")
+    words.append(f"cluster_kb={dice.choice((0, 8, 64, 404))}")
+    words.append(f"drive_seed={dice.randrange(1000)}")
+    if set(chosen) != {"none"}:  # a model's own argument
+        words += dice.choice(([], ["drive_misjudged_percent=20"]))
+    # A virtual log needs a drive that keeps what it has acknowledged.
+    words += ["drive_volatile=0"] if logged else dice.choice(([], ["drive_volatile=1"]))
+    words += dice.choice(([], ["indirect=far"]))
+    words += dice.choice(([], ["prefetch_percent=60"]))
+    return " ".join(words)
+
+
+def draw_work(dice: Random, folders: list[str], most: int) -> tuple[list[str], list[str], int]:
+    """The programs' commands, a pattern for each of their files, and how many operations."""
+    commands, patterns, total = [], [], 0
+    for n in range(dice.randint(1, 4)):
+        path = f"{dice.choice(folders)}/w{n}"
+        seed, count = dice.randrange(1 << 32), dice.randint(most // 4, most)
+        if dice.random() < 0.6:
+            commands.append(f"scribble -s {seed} -n {count} -m {dice.choice(SCRIBBLE_MOST)} {path}")
+            patterns.append(path)
+        else:
+            count //= 2
+            commands.append(f"mkdir {path} && churn -s {seed} -n {count} {path}")
+            patterns += [f"{path}/*", f"{path}/*/*", f"{path}/*/*/*"]
+        total += count
+    return commands, patterns, total
+
+
+def scripts(
+    commands: list[str], patterns: list[str], first: list[str], two: bool
+) -> dict[str, bytes]:
+    """What the machine runs at its first boot and at its second one: init runs /rc."""
+    mount = ["mount disk1 /data"] if two else []
+    sums = [
+        f"echo {SUMS}",
+        f'for f in {" ".join(patterns)}; do test -f "$f" && cksum "$f"; done',
+        f"echo {END}",
+    ]
+    work = [f"({command} || echo FAILED) &" for command in commands]
+    # The loads have children of their own, so a file says that they are done.
+    loads = ["sh /loads; touch /done"]
+    first_boot = [*mount, *first, "sh /swaps &", *loads, "wait", "sync", *sums, f"touch {AGAIN}"]
+    texts = {
+        "/rc": [f"if test -e {AGAIN}; then sh /second; else sh /first; fi"],
+        "/first": first_boot,
+        "/loads": [*work, "wait"],
+        "/second": [*mount, *sums],
+    }
+    return {path: ("\n".join(lines) + "\n").encode() for path, lines in texts.items()}
+
+
+def draw(seed: int, known: Known, most: int, live: bool = False) -> Setting:
+    """The setting of this seed. most: operations of a program; live: in real time."""
+    dice = Random(seed)
+    two = dice.random() < 0.5
+    logged = [dice.random() < 0.5 for _ in range(1 + two)]
+    sizes = [ROOT_MB, DATA_MB][: 1 + two]
+    disks = tuple(draw_disk(dice, *of) for of in zip(sizes, logged, strict=True))
+    block = "4K" if any(logged) else dice.choice(("1K", "2K", "4K"))
+    drives = [name for name in known.drives if not live or name in QUICK]
+    args = draw_args(dice, known, len(disks), any(logged), drives)
+    folders = ["/work", "/data"][: len(disks)]
+    commands, patterns, operations = draw_work(dice, folders, most)
+    first = [
+        f"policy use {kind} {dice.choice(names)}"
+        for kind, names in known.policies.items()
+        if kind != "place"
+    ]
+    first += [draw_tunable(dice, known) for _ in range(dice.randint(0, 40))]
+    files = scripts(commands, patterns, first, two)
+    files["/swaps"] = draw_swaps(dice, known, dice.choice((0, 20, 200)))
+    files |= {f"{folder}/.keep": b"" for folder in ("/work", "/data")}
+    return Setting(seed, args, block, disks, files, operations)

@@ -1,0 +1,98 @@
+"""Files under drawn policies hold what a model of them says (grade/exercise/), and the programs
+that compare them notice when they do not."""
+
+import os
+import platform
+import re
+from pathlib import Path
+
+import pytest
+from whole import WHOLE
+
+from grade.exercise import run
+from grade.exercise.setting import draw
+from grade.host.paths import ROOT
+from grade.machine import image
+from grade.machine.image import Content
+from grade.machine.qemu import Config, Disk
+from grade.measure.known import known
+from grade.twin import engine
+
+SEEDS = range(1, 1 + int(os.environ.get("SLUICE_SEEDS", "200" if WHOLE else "12")))
+LIVE_SEEDS = range(1, 9 if WHOLE else 3)
+needs_twin = pytest.mark.skipif(
+    platform.machine() not in engine.HOSTS, reason=f"the twin runs on {engine.HOSTS} only"
+)
+
+
+@needs_twin
+@pytest.mark.xdist_group("twin")
+@pytest.mark.parametrize("seed", SEEDS)
+def test_files_hold_what_the_model_says_under_any_policies(seed: int, tmp_path: Path) -> None:
+    wrong = run.make(draw(seed, known(), 3000), tmp_path)
+    assert not wrong, f"{wrong.what}\n{wrong.console[-3000:]}"
+
+
+@pytest.mark.parametrize("seed", LIVE_SEEDS)
+def test_and_on_two_harts_with_disks_of_qemu(seed: int, tmp_path: Path) -> None:
+    wrong = run.make(draw(seed, known(), 600, live=True), tmp_path, live=True)
+    assert not wrong, f"{wrong.what}\n{wrong.console[-3000:]}"
+
+
+def test_a_seed_draws_the_same_machine_each_time() -> None:
+    assert draw(7, known(), 100) == draw(7, known(), 100)
+    assert draw(7, known(), 100) != draw(8, known(), 100)
+
+
+def test_all_policies_tunables_and_drives_are_drawn() -> None:
+    texts = [
+        f"{s.args}\n{b''.join(s.files.values()).decode()}"
+        for s in (draw(seed, known(), 100) for seed in range(300))
+    ]
+    words = set(" ".join(texts).replace("=", " ").split())
+    names = {name for of in known().policies.values() for name in of}
+    assert words >= names | set(known().tunables) | set(known().drives)
+
+
+def boot(script: str, folder: Path, args: str = "drive=rz58 nbuf=64") -> tuple[int, str, Path]:
+    """What a twin with this script ends with and prints, and its disk."""
+    root = image.make(folder / "root.img", Content(rc=script, size="24M"))
+    machine = Config((Disk(root),), memory="64M", args=args, lab=True)
+    return *run.boot_twin(machine), root
+
+
+# While the program runs, something else changes what is its own.
+MEDDLED = {
+    "scribble -s 5 -n 1000000 /f": (
+        "for i in $(seq 100); do echo meddled >> /f; done",
+        r"/f: seed 5, operation \d+, \w+ of \d+ bytes at \d+, the file has \d+: expected .*",
+    ),
+    "churn -s 5 -n 1000000 /d": (
+        "rm -r /d/*",
+        r"/d: seed 5, operation \d+, \w+ of '.*' '.*': expected: .*, got: .*",
+    ),
+}
+
+
+@needs_twin
+@pytest.mark.native
+@pytest.mark.parametrize("command", MEDDLED)
+def test_a_difference_ends_the_program_with_what_was_expected(command: str, tmp_path: Path) -> None:
+    meddling, said = MEDDLED[command]
+    script = f"mkdir /d\n(sleep 1; {meddling}) &\n{command}\n"
+    status, console, _ = boot(script, tmp_path)
+    assert status == 1
+    assert re.fullmatch(rf"\w+: {said}\n", console)
+
+
+@needs_twin
+@pytest.mark.native
+@pytest.mark.parametrize("policy", sorted(p.stem for p in (ROOT / "policies/write").glob("*.c")))
+def test_a_clean_shutdown_is_marked_on_the_disk_under_any_write_policy(
+    policy: str, tmp_path: Path
+) -> None:
+    script = f"policy use update none; policy use write {policy}; echo x > /f\n"
+    status, console, root = boot(script, tmp_path)
+    assert (status, console) == (0, "")
+    said = image.command("dumpe2fs", "-h", root).stdout.decode()
+    assert re.search(r"^Filesystem state: +clean$", said, re.M), said
