@@ -573,8 +573,9 @@ endif
 
 # ---- running ----
 
-# $(1) number, $(2) path; QEMU takes two commas for one of a path
-disk_options = -drive file=$(call word_of,$(subst $(comma),$(comma)$(comma),$(2))),if=none,format=raw,id=x$(1),cache=writeback \
+# $(1) number, $(2) path; QEMU takes two commas for one of a path. A full host
+# disk is an error of the write: QEMU's default stops the machine without a word.
+disk_options = -drive file=$(call word_of,$(subst $(comma),$(comma)$(comma),$(2))),if=none,format=raw,id=x$(1),cache=writeback,werror=report \
     -device virtio-blk-device,drive=x$(1),bus=virtio-mmio-bus.$(1)
 ALL_DISKS := build/fs.img $(value DISKS)
 DISK_OPTIONS = $(foreach n,$(shell seq 1 $(words $(ALL_DISKS))),$(call \

@@ -173,6 +173,10 @@ static int copy(int in, int out)
         warn("fsync");
         return -1;
     }
+    if (close(out) < 0) {
+        warn("%s", args.out ? args.out : "standard output");
+        return -1;
+    }
     return 0;
 }
 

@@ -12,11 +12,10 @@ static int touch(const char *path)
     if (errno == ENOENT && no_create)
         return 0;
     int fd = errno == ENOENT ? open(path, O_WRONLY | O_CREAT, 0666) : -1;
-    if (fd < 0) {
+    if (fd < 0 || close(fd) < 0) {
         warn("%s", path);
         return 1;
     }
-    close(fd);
     return 0;
 }
 

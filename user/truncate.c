@@ -16,12 +16,14 @@ int main(int argc, char **argv)
         usage_exit(usage);
     for (; optind < argc; optind++) {
         int fd = open(argv[optind], O_WRONLY | O_CREAT, 0666);
-        if (fd < 0 || ftruncate(fd, size) < 0) {
+        bool bad = fd < 0 || ftruncate(fd, size) < 0;
+        if (bad)
             warn("%s", argv[optind]);
-            failed = 1;
+        if (fd >= 0 && close(fd) < 0 && !bad) {
+            warn("%s", argv[optind]);
+            bad = true;
         }
-        if (fd >= 0)
-            close(fd);
+        failed |= bad;
     }
     return failed;
 }

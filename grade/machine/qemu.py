@@ -53,7 +53,8 @@ class Disk:
         device = f",{self.device}" if self.device else ""
         return [
             "-drive",
-            f"{drive},if=none,id=x{unit},cache={self.cache}",
+            # A full host disk is the kernel's error; QEMU's default stops the machine silently.
+            f"{drive},if=none,id=x{unit},cache={self.cache},werror=report",
             "-device",
             f"virtio-blk-device,drive=x{unit},bus=virtio-mmio-bus.{unit}{device}",
         ]

@@ -11,8 +11,8 @@
  * - After each step the invariants at the head of bio.c are checked; at the
  *   end all is flushed and the device holds what the model says.
  *
- * link: kernel/cache/flush.c kernel/cache/replace.c kernel/cache/updated.c
- * link: kernel/cache/write.c kernel/disk/disk.c policies
+ * link: kernel/cache/flush.c kernel/cache/lost.c kernel/cache/replace.c
+ * link: kernel/cache/updated.c kernel/cache/write.c kernel/disk/disk.c policies
  * link: kernel/disk/queue.c kernel/disk/place.c kernel/policy/registry.c
  * link: drives kernel/disk/model.c kernel/disk/vlog.c
  * link: kernel/disk/clean.c kernel/logical
@@ -346,6 +346,16 @@ static bool device_step(void)
     return timer_step();
 }
 
+/* What the update daemon does for blocks whose writes failed, when the pause of
+ * the first of them has ended. */
+static bool daemon_step(void)
+{
+    u64 next_ns = bflush_retry();
+    if (next_ns != NEVER_NS)
+        now_ns = MAX(now_ns, next_ns);
+    return next_ns != NEVER_NS || bcache.nwriting;
+}
+
 /* Another process prefetches. While one waits for a buffer it gets none. */
 static void prefetch_meanwhile(void)
 {
@@ -359,7 +369,7 @@ void sleep_on(const void *chan, struct spinlock *l)
 {
     (void)chan;
     spin_unlock(l);
-    if (!device_step())
+    if (!device_step() && !daemon_step())
         panic("sleeps for ever on %s", l->name);
     prefetch_meanwhile();
     spin_lock(l);

@@ -412,10 +412,7 @@ static int cmd_umount(char **w)
     int error = namei(w[1], 0, &ip);
     if (error)
         return error;
-    error = ext2_umount(ip);
-    if (error)
-        iput(ip);
-    return error;
+    return ext2_umount(ip);
 }
 
 static int cmd_mounts(char **w)

@@ -5,6 +5,7 @@
  * link: kernel/ext2/inode.c kernel/ext2/make.c kernel/ext2/map.c
  * link: kernel/ext2/redo.c kernel/ext2/remove.c kernel/ext2/rename.c
  * link: kernel/ext2/walk.c kernel/ext2/super.c grade/native/ext2_shim.c
+ * link: kernel/cache/lost.c
  * link: grade/native/ext2_commands.c grade/native/ext2_image.c
  */
 #include "grade/native/ext2_rig.h"

@@ -12,6 +12,7 @@
  * link: kernel/disk/queue.c kernel/policy/registry.c kernel/cache/stream.c
  * link: kernel/measure/trace.c kernel/proc/turns.c kernel/cache/replace.c
  * link: kernel/cache/readers.c kernel/cache/updated.c kernel/cache/write.c
+ * link: kernel/cache/lost.c
  */
 #include "grade/native/test.h"
 

@@ -5,6 +5,7 @@
  *
  *   bio.c      which block each buffer holds, its state, its transfers
  *   flush.c    which dirty buffers are written now
+ *   lost.c     who is told of a delayed write that was given up
  *   replace.c  asks the replace policy which buffer gives way
  *   write.c    asks the write policy how a write goes on
  *   updated.c  asks the update policy when dirty blocks are written
@@ -38,6 +39,7 @@ extern struct bcache {
     struct list ahead; /* prefetched, not asked for yet: the oldest first */
     struct list owned[OWNER_LISTS];
     u64 ndirty, nheld_back, nwriting, nbusy;
+    u64 nfailed;             /* buffers whose last write failed: failed_ns */
     u64 npending[MAX_DISKS]; /* of each disk's, on the pending list */
     u64 nevictable;          /* buffers that are evictable and clean */
     u64 uses;                /* of buffers, by processes, ever */
@@ -99,6 +101,15 @@ void set_held_back(struct buf *b, bool held_back);
 
 /* Take a dirty buffer off all lists of dirty buffers. */
 void undelay(struct buf *b);
+
+/* Its write failed at that time; 0: it was written, or its data dropped. */
+void set_failed(struct buf *b, u64 now_ns);
+
+/* Is it dirty because its write failed, and in the pause before the next? */
+static inline bool in_pause(const struct buf *b, u64 now_ns)
+{
+    return b->flags & B_ERROR && b->failed_ns && b->retry_ns > now_ns;
+}
 
 /* ---- bio.c, without the lock ---- */
 

@@ -56,6 +56,7 @@
  * bcache.lock guards all of it but a busy buffer's data.
  */
 #include "kernel/cache/bcache.h"
+#include "kernel/cache/lost.h"
 #include "kernel/machine/args.h"
 #include "kernel/measure/hist.h"
 #include "kernel/proc/proc.h"
@@ -261,6 +262,7 @@ static void assign(struct buf *b, struct disk *d, u64 blkno)
         (struct block){.disk = d->id, .blkno = blkno, .used = ++bcache.uses};
     b->disk = d;
     b->flags = B_BUSY;
+    b->failed_ns = 0;
     turns_init(&b->turns);
     bcache.nbusy++;
     hash_insert(b);
@@ -327,6 +329,20 @@ void undelay(struct buf *b)
     b->flags &= ~(B_DELWRI | B_PENDING);
     set_held_back(b, false);
     bcache.ndirty--;
+}
+
+/* The pause is as long as the writes have been failing, so it doubles. Times
+ * are rounded up, so that one look of the daemon serves many blocks. */
+void set_failed(struct buf *b, u64 now_ns)
+{
+    bcache.nfailed += (now_ns != 0) - (b->failed_ns != 0);
+    if (!now_ns || !b->failed_ns)
+        b->failed_ns = now_ns;
+    if (!now_ns)
+        return;
+    u64 pause_ns = MIN(now_ns - b->failed_ns, RETRY_MOST_NS);
+    b->retry_ns = (now_ns + pause_ns) / RETRY_NS * RETRY_NS + RETRY_NS;
+    update_ask_again();
 }
 
 /* Describe b's transfer: which block, which way, for which process. */
@@ -433,6 +449,10 @@ static bool claim_offer(struct io *io, const struct disk *d)
 static void write_failed(struct buf *b)
 {
     count(&write_errors, 1);
+    if (!bcache.nfailed)
+        kprintf("bio: %s: block %lu cannot be written now: trying again\n",
+                b->disk->name, b->block.blkno);
+    set_failed(b, clock_ns());
     b->flags |= B_DELWRI | B_VALID;
     if (!b->block.dirtied_ns)
         b->block.dirtied_ns = b->io.request.queued_ns;
@@ -445,10 +465,12 @@ static void write_ended(struct buf *b, int error)
     list_remove(&b->dirty);
     bcache.nwriting--;
     wakeup(&bcache.nwriting);
-    if (error)
+    if (error) {
         write_failed(b);
-    else
+    } else {
         b->block.dirtied_ns = 0;
+        set_failed(b, 0);
+    }
     if (!b->flush)
         return;
     if (error)
@@ -777,6 +799,7 @@ static void invalidate(struct buf *b)
     }
     b->flags &= ~(B_VALID | B_ERROR);
     b->flags |= B_NOREUSE;
+    set_failed(b, 0);
     b->block.owner = 0;
     buf_let_go(b);
 }

@@ -11,7 +11,9 @@
  *   in the order of first dirtying. The timestamp is set when a clean buffer
  *   becomes dirty and not refreshed by further writes.
  * - A write error keeps the data dirty, is counted, and reaches the next
- *   bwrite, bflush_owner or bflush that waits for it.
+ *   bwrite, bflush_owner or bflush that waits for it. The block is tried again
+ *   until there is no other room: lost.h says when it is given up, and who is
+ *   told.
  * - All may sleep, none may be called with a spin lock held, except biodone.
  */
 #pragma once
@@ -55,6 +57,8 @@ struct buf {
     u64 ahead_ns;        /* with B_AHEAD: when its read was started */
     struct flush *flush; /* the flush that waits for this write, or NULL */
     u64 write_number;    /* of its last write */
+    u64 failed_ns;       /* since when its writes fail; 0: they do not */
+    u64 retry_ns;        /* with failed_ns: when it is tried again */
     /* the holder's */
     void *data;   /* bio_block_bytes() */
     struct io io; /* its transfer */
@@ -146,6 +150,10 @@ int bflush_owner(struct disk *, u64 owner);
  * it to the pending list, then writes that list. Linear in what is due.
  * Returns the number of blocks. */
 u64 bflush_smooth(struct disk *, u64 age_ns);
+
+/* Start writing again the blocks whose writes failed and whose pauses have
+ * ended. Returns when the next pause ends, or NEVER_NS. For the daemon. */
+u64 bflush_retry(void);
 
 /* Counts for leak checks and the write policy. */
 u64 bio_dirty(void);

@@ -9,7 +9,9 @@
  *   works like this. 4.2BSD did not: policies/update/bflush.c.)
  * - A block whose write fails is dirty again. So that a flush ends, it tries no
  *   block whose last write is newer than the flush; all flushes of one look of
- *   a policy count as one.
+ *   a policy count as one. A flush that nobody waits for leaves it alone until
+ *   its pause (lost.h) has ended; then the daemon tries it, whatever the
+ * policy.
  */
 #include "kernel/cache/bcache.h"
 #include "kernel/measure/hist.h"
@@ -217,7 +219,8 @@ int bflush_owner(struct disk *d, u64 owner)
 static u64 make_due(struct buf *b, u64 last_write)
 {
     if (!(b->flags & B_DELWRI) || !b->block.dirtied_ns ||
-        b->flags & B_PENDING || b->write_number > last_write)
+        b->flags & B_PENDING || b->write_number > last_write ||
+        in_pause(b, clock_ns()))
         return 0;
     if (!bcache.releasing &&
         write_holds_back(b, bcache.npending[b->block.disk]))
@@ -274,6 +277,25 @@ u64 bflush_smooth(struct disk *d, u64 age_ns)
     count(&due, n);
     bio_burst(d, n);
     return n;
+}
+
+u64 bflush_retry(void)
+{
+    u64 next_ns = NEVER_NS;
+    HOLD(spin, &bcache.lock);
+    u64 last_write = bcache.write_number, left = bcache.nfailed;
+    for (struct list *i = bcache.delayed.next, *next;
+         left && i != &bcache.delayed; i = next) {
+        struct buf *b = LIST_ITEM(i, struct buf, dirty);
+        next = i->next;
+        if (!b->failed_ns)
+            continue;
+        left--;
+        if (b->flags & B_BUSY || !make_due(b, last_write))
+            next_ns = MIN(next_ns, b->retry_ns);
+    }
+    start_pending(NULL, last_write);
+    return next_ns;
 }
 
 /* ---- the flush_ calls ---- */

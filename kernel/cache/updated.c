@@ -11,6 +11,7 @@
  */
 #include "kernel/cache/updated.h"
 #include "kernel/cache/bcache.h"
+#include "kernel/cache/lost.h"
 #include "kernel/proc/proc.h"
 #include "kernel/policy/registry.h"
 #include "kernel/base/stat.h"
@@ -178,6 +179,16 @@ static u64 each_second(void)
     return updated.second_ns;
 }
 
+/* Try again what could not be written, if it is time to. Returns when to wake:
+ * not at once, because for a policy a block in its pause may be due already. */
+static u64 retry(u64 policy_ns)
+{
+    u64 retry_ns = bflush_retry();
+    if (retry_ns == NEVER_NS)
+        return policy_ns;
+    return MAX(MIN(policy_ns, retry_ns), clock_ns() + RETRY_NS);
+}
+
 /* ---- the daemon ---- */
 
 /* Sleep until then, or until something wakes the daemon. True if the limit set
@@ -203,7 +214,7 @@ void update_daemon(void *)
         u64 second_ns = each_second(); /* first: what is held back is older */
         u64 next_ns = look_if_due(at_once);
         sleep_unlock(&updated.asking);
-        at_once = rest(MIN(next_ns, second_ns));
+        at_once = rest(retry(MIN(next_ns, second_ns)));
     }
 }
 

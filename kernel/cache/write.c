@@ -12,6 +12,7 @@
  * bcache.lock.
  */
 #include "kernel/cache/bcache.h"
+#include "kernel/cache/lost.h"
 #include "kernel/policy/registry.h"
 #include "kernel/base/stat.h"
 
@@ -122,27 +123,40 @@ static bool write_oldest(void)
     return start_oldest(&bcache.pending, n) || start_oldest(&bcache.delayed, n);
 }
 
-/* Give up the oldest block whose write failed, if there is one. Caller holds
- * bcache.lock. */
+/* The oldest block that may be given up (lost.h); meta: structure, or data. */
+static struct buf *hopeless(bool meta)
+{
+    u64 now_ns = clock_ns();
+    ITEM_EACH (struct buf, b, &bcache.delayed, dirty)
+        if (!(b->flags & B_BUSY) && in_pause(b, now_ns) &&
+            b->block.meta == meta && now_ns - b->failed_ns >= GIVE_UP_NS)
+            return b;
+    return NULL;
+}
+
+/* Give up a block whose writes fail, if there is one. The first loss that a
+ * program has not been told of is printed. Caller holds bcache.lock. */
 static void give_up_one(void)
 {
-    ITEM_EACH (struct buf, b, &bcache.delayed, dirty) {
-        if (b->flags & B_BUSY || !(b->flags & B_ERROR))
-            continue;
-        kprintf("bio: %s: block %lu cannot be written and is lost\n",
-                b->disk->name, b->block.blkno);
-        count(&lost, 1);
-        buf_take(b);
-        undelay(b);
-        b->flags &= ~B_VALID;
-        buf_let_go(b);
+    struct buf *b = hopeless(false) ?: hopeless(true);
+    if (!b)
         return;
-    }
+    if (lost_add(b->disk, b->block.owner, b->block.meta))
+        kprintf("bio: %s: block %lu cannot be written and is lost: fsync, "
+                "close and sync will say so\n",
+                b->disk->name, b->block.blkno);
+    count(&lost, 1);
+    buf_take(b);
+    undelay(b);
+    set_failed(b, 0);
+    b->flags &= ~(B_VALID | B_ERROR);
+    buf_let_go(b);
 }
 
 /*
  * This wait ends: at least one buffer is held by no process (invariant 8), so
- * it is in transfer, or it is dirty and is written or given up here.
+ * it is in transfer; or it is dirty and is written here; or its write failed,
+ * and the daemon tries it again until it is written or given up here.
  */
 void make_room(void)
 {

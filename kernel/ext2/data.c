@@ -10,6 +10,7 @@
  *   its buffer with the next change, at sync, or with the last iput.
  */
 #include "kernel/ext2/inside.h"
+#include "kernel/cache/lost.h"
 #include "kernel/cache/prefetch.h"
 
 #define WINDOW 32 /* blocks of one call being read before they are copied */
@@ -221,7 +222,7 @@ static void write_failed(struct inode *ip, struct buf *b, u64 start, bool fresh)
     if (keep < ip->fs->block_bytes)
         memset((char *)b->data + keep, 0, ip->fs->block_bytes - keep);
     if (fresh || (b->flags & B_VALID))
-        bdwrite(b, owner_of(ip));
+        bwrite_data(b, owner_of(ip), false); /* if it fails, it stays dirty */
     else
         brelse(b);
 }
@@ -320,7 +321,18 @@ int ext2_fsync(struct inode *ip)
     if (!error && fs_writable(ip->fs) == 0)
         error = inode_write(ip, true);
     int flush_error = disk_flush(d);
-    return error ? error : flush_error;
+    error = error ?: flush_error;
+    return error ?: ip->fs->failed ? -EIO : 0;
+}
+
+u64 ext2_lost_before(const struct inode *ip)
+{
+    return lost_opened(ip->fs->disk, owner_of(ip));
+}
+
+int ext2_lost_since(const struct inode *ip, u64 *told, bool fsync)
+{
+    return lost_tell(ip->fs->disk, owner_of(ip), told, fsync);
 }
 
 /* ---- symbolic links ---- */

@@ -59,12 +59,15 @@ int ext2_probe(struct disk *);
  * on success). -EINVAL, -EIO, -EBUSY, -ENOTDIR; prints the reason. */
 int ext2_mount_root(struct disk *);
 int ext2_mount(struct disk *, struct inode *on, u64 flags);
-/* Unmount what is mounted with this root (referenced; consumed on success).
- * -EBUSY if anything in it is in use, -EINVAL if it is no root. */
+/* Unmount what is mounted with this root (referenced; consumed in any case).
+ * -EBUSY if anything in it is in use, -EINVAL if it is no root, -EIO if delayed
+ * writes cannot be written or were lost (lost.h); then it is still mounted. But
+ * if the mark that it is whole cannot be written, -EIO and not mounted. */
 int ext2_umount(struct inode *root);
 /* Write everything and mark every file system clean; for power-off. */
 int ext2_shutdown(void);
-/* Inodes, summaries, then every delayed write, then the disks' caches. */
+/* Inodes, summaries, then every delayed write, then the disks' caches. -EIO
+ * also, once, if delayed writes were lost or a file system has failed. */
 int ext2_sync(void);
 /* The i-th mount: its disk, path and whether read-only; false past the last. */
 bool ext2_mount_row(u32 i, char *path, size_t n, struct disk **, bool *ro);
@@ -81,7 +84,7 @@ int ilock_valid(struct inode *); /* 0; or -EIO, and it is not locked */
 int iunlock_with(struct inode *, int result);
 u64 ext2_inodes_in_use(void); /* in memory with references: leak check */
 
-int fs_writable(const struct fs *); /* 0 or -EROFS */
+int fs_writable(struct fs *); /* 0 or -EROFS */
 
 /* Path to inode, referenced, unlocked. Relative paths start at the current
  * process's directory. NAMEI_NOFOLLOW: a final symbolic link itself. On an
@@ -124,5 +127,10 @@ void ext2_stat(struct inode *, struct stat *);
 int ext2_statfs(struct inode *, struct statfs *);
 int ext2_chmod(struct inode *, u64 mode);
 int ext2_utime(struct inode *, u64 atime_s, u64 mtime_s);
-/* The file's data, indirect blocks and inode on the disk, flushed. */
+/* The file's data, indirect blocks and inode on the disk, flushed. -EIO also
+ * if the file system has failed: the inode cannot be written then. */
 int ext2_fsync(struct inode *);
+/* Delayed writes that were lost (lost.h): the number that a new description of
+ * the inode begins with; 0, or -EIO if the description has to be told. */
+u64 ext2_lost_before(const struct inode *);
+int ext2_lost_since(const struct inode *, u64 *told, bool fsync);

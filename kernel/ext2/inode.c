@@ -17,6 +17,7 @@
  */
 #include "kernel/ext2/inside.h"
 #include "kernel/base/stat.h"
+#include "kernel/cache/lost.h"
 
 #define HUSK_MODE (S_IFDIR | 0700)
 #define IDLE_MAX  1024
@@ -520,6 +521,7 @@ static void inode_free(struct inode *ip)
     assert(sleep_held(&ip->lock) && ip->valid && ip->nlink == 0);
     int error = map_cut(ip, 0);
     ip->valid = ip->dirty = false;
+    lost_forget(owner_of(ip));
     struct ext2_inode *raw;
     struct buf *b = error ? NULL : raw_read(ip, &raw);
     if (!b)

@@ -66,8 +66,9 @@ struct fs {
     struct sleeplock intent_lock; /* one process writes it at a time */
     /* atomic: only ever become true, while mounted */
     u32 read_only;
-    u32 failed;     /* damage or a lost write: ERROR flag */
-    u32 complaints; /* only grows */
+    u32 failed;      /* damage or a lost write: ERROR flag */
+    u32 failed_told; /* sync has been told */
+    u32 complaints;  /* only grows */
 };
 
 extern struct fs mounts[MAX_DISKS]; /* by the disk's number */

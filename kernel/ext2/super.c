@@ -12,6 +12,7 @@
  *   written; in between they are old, as e2fsck expects of an unclean one.
  */
 #include "kernel/ext2/inside.h"
+#include "kernel/cache/lost.h"
 #include "kernel/machine/args.h"
 #include "kernel/disk/vlog.h"
 
@@ -89,8 +90,10 @@ int fs_report(struct fs *fs, enum trouble trouble, int error, const char *fmt,
     return error;
 }
 
-int fs_writable(const struct fs *fs)
+int fs_writable(struct fs *fs)
 {
+    if (lost_structure(fs->disk))
+        fs_error(fs, "structure was lost that could not be written");
     return __atomic_load_n(&fs->read_only, __ATOMIC_RELAXED) ? -EROFS : 0;
 }
 
@@ -429,6 +432,15 @@ static int sync_one(struct fs *fs)
     return error ?: flush_error;
 }
 
+/* The same; and what of it was lost, or cannot be written any more, once. */
+static int sync_and_tell(struct fs *fs)
+{
+    int error = sync_one(fs) ?: lost_tell_sync(fs->disk);
+    bool failed = __atomic_load_n(&fs->failed, __ATOMIC_RELAXED);
+    bool told = __atomic_exchange_n(&fs->failed_told, failed, __ATOMIC_RELAXED);
+    return error ?: failed && !told ? -EIO : 0;
+}
+
 /* Everything to the disk, and then the mark that it is whole, which a write
  * policy that keeps all in memory (write=nvram) has only made dirty. */
 static int fs_mark_clean(struct fs *fs)
@@ -450,19 +462,20 @@ static int fs_close(struct fs *fs)
     groups_free(fs);
     if (!error)
         binval_disk(fs->disk);
+    lost_forget_disk(fs->disk);
     fs->disk->mounted = false;
     fs->disk = NULL;
     return error;
 }
 
-int ext2_umount(struct inode *root)
+/* ext2_umount, which consumes root only if it gets as far as fs_close. */
+static int umount(struct inode *root, bool *consumed)
 {
-    HOLD(sleep, &mount_lock);
     struct fs *fs = root->fs;
     struct inode *on = fs->on;
     if (root != fs->root)
         return -EINVAL;
-    TRY(on ? fs_sync(fs) : -EBUSY);
+    TRY(on ? fs_sync(fs) ?: lost_tell_sync(fs->disk) : -EBUSY);
     {
         HOLD(spin, &icache_lock);
         if (inodes_busy(fs))
@@ -470,11 +483,22 @@ int ext2_umount(struct inode *root)
         on->mounted = NULL;
     }
     iput(root);
+    *consumed = true;
     int error = fs_close(fs);
     iput(on);
     if (error)
         kprintf("ext2: unmounted, but writing failed\n");
-    return 0;
+    return error;
+}
+
+int ext2_umount(struct inode *root)
+{
+    bool consumed = false;
+    HOLD(sleep, &mount_lock);
+    int error = umount(root, &consumed);
+    if (!consumed)
+        iput(root);
+    return error;
 }
 
 /* Call fn for every mount; the first error, when all have been called. */
@@ -491,7 +515,7 @@ static int each_mount(int (*fn)(struct fs *))
 
 int ext2_sync(void)
 {
-    int error = each_mount(sync_one);
+    int error = each_mount(sync_and_tell);
     int flush_error = bflush(NULL); /* blocks of disks that are not mounted */
     return error ?: flush_error;
 }
@@ -499,7 +523,8 @@ int ext2_sync(void)
 static int shut_one(struct fs *fs)
 {
     inodes_settle(fs, true);
-    return fs_mark_clean(fs);
+    int error = fs_mark_clean(fs);
+    return error ?: lost_tell_sync(fs->disk);
 }
 
 int ext2_shutdown(void)

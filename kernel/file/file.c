@@ -65,19 +65,22 @@ struct file *file_dup(struct file *f)
     return f;
 }
 
-void file_close(struct file *f)
+int file_close(struct file *f)
 {
+    int error = 0;
     if (!f)
-        return;
+        return 0;
     spin_lock(&file_table.lock);
     assert(f->refs > 0);
     bool last = --f->refs == 0;
     spin_unlock(&file_table.lock);
     if (!last)
-        return;
+        return 0;
     if (f->pipe)
         pipe_close(f->pipe, f->flags == O_WRONLY);
     if (f->inode) {
+        if (f->type == FILE_INODE)
+            error = ext2_lost_since(f->inode, &f->told, false);
         ext2_end_reads(f->inode, &f->streams);
         iput(f->inode);
     }
@@ -85,6 +88,7 @@ void file_close(struct file *f)
     f->next_free = file_table.free;
     file_table.free = f;
     file_table.open--;
+    return error;
 }
 
 static bool may_write(const struct file *f)
@@ -118,6 +122,7 @@ static int attach_inode(struct file *f)
     if ((f->flags & O_DIRECTORY) && !S_ISDIR(ip->mode))
         return -ENOTDIR;
     f->type = FILE_INODE;
+    f->told = ext2_lost_before(ip);
     switch (ip->mode & S_IFMT) {
     case S_IFREG:
         return attach_regular(f);
@@ -319,6 +324,17 @@ int file_stat(struct file *f, struct stat *st)
         st->st_size = device_size(f->device, f->unit);
     }
     return 0;
+}
+
+int file_fsync(struct file *f)
+{
+    if (f->type != FILE_INODE)
+        return -EINVAL;
+    HOLD(inode, f->inode);
+    TRY(ivalid(f->inode));
+    int error = ext2_fsync(f->inode);
+    int lost = ext2_lost_since(f->inode, &f->told, true);
+    return error ?: lost;
 }
 
 int file_ioctl(struct file *f, u32 request, u64 arg)

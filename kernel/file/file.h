@@ -22,13 +22,16 @@ struct file {
     struct sleeplock lock;  /* one transfer at a time moves offset */
     u64 offset;             /* lock */
     struct streams streams; /* inode's lock: for the prefetch policy */
+    u64 told;               /* FILE_INODE: of losses up to this (lost.h) */
     struct file *next_free; /* file_table.lock: while it has no refs */
 };
 
 void file_init(void);
 struct file *file_alloc(u32 flags);   /* one reference; NULL: table full */
 struct file *file_dup(struct file *); /* one more */
-void file_close(struct file *); /* one fewer; the last closes; NULL: nothing */
+/* One fewer; the last closes. NULL: nothing. -EIO if a delayed write of the
+ * file was lost of which its fsync has not told; it is closed all the same. */
+int file_close(struct file *);
 
 int file_open(const char *path, u32 flags, u64 mode, struct file **);
 /* Open the console without a path: init's first descriptors. */
@@ -43,6 +46,9 @@ int file_stat(struct file *, struct stat *);
 /* What stat says of a locked inode: as ext2_stat, with a device's size. 0. */
 int file_stat_inode(struct inode *, struct stat *);
 int file_ioctl(struct file *, u32 request, u64 arg);
+/* All that was written to the file is on the disk: 0. -EIO if it is not, or if
+ * a part was lost (lost.h). */
+int file_fsync(struct file *);
 
 /* pipe.c; on an error pipe_make stores nothing */
 int pipe_make(struct file **reader, struct file **writer);

@@ -93,8 +93,7 @@ i64 sys_close(const u64 *arg)
     struct file *f;
     TRY(file_of(arg[0], &f));
     myproc()->fds[arg[0]] = NULL;
-    file_close(f);
-    return 0;
+    return file_close(f);
 }
 
 i64 sys_dup(const u64 *arg)
@@ -261,9 +260,7 @@ i64 sys_ftruncate(const u64 *arg)
 i64 sys_fsync(const u64 *arg)
 {
     struct file *f;
-    struct inode *ip;
-    TRY(file_of(arg[0], &f) ?: file_lock(f, &ip));
-    return iunlock_with(ip, ext2_fsync(ip));
+    return file_of(arg[0], &f) ?: file_fsync(f);
 }
 
 i64 sys_advise(const u64 *arg)
@@ -354,14 +351,6 @@ i64 sys_statfs(const u64 *arg)
     return copyout(arg[1], &st, sizeof(st));
 }
 
-/* mount and umount consume their inode only on success. */
-static int put_if(struct inode *ip, int error)
-{
-    if (error)
-        iput(ip);
-    return error;
-}
-
 i64 sys_mount(const u64 *arg)
 {
     struct inode *ip;
@@ -372,14 +361,17 @@ i64 sys_mount(const u64 *arg)
     struct disk *disk = disk_named(name);
     if (!disk)
         return -ENXIO;
-    return path_inode(&arg[1], 0, &ip)
-               ?: put_if(ip, ext2_mount(disk, ip, arg[2]));
+    TRY(path_inode(&arg[1], 0, &ip));
+    int error = ext2_mount(disk, ip, arg[2]);
+    if (error)
+        iput(ip); /* else consumed */
+    return error;
 }
 
 i64 sys_umount(const u64 *arg)
 {
     struct inode *ip;
-    return path_inode(arg, 0, &ip) ?: put_if(ip, ext2_umount(ip));
+    return path_inode(arg, 0, &ip) ?: ext2_umount(ip);
 }
 
 i64 sys_sync(const u64 *)

@@ -3,6 +3,7 @@
  * no clean buffer is left, limits of what is dirty, blocks that are given up.
  */
 #include "grade/native/kernel/blocks.h"
+#include "kernel/cache/lost.h"
 
 #define N 16 /* buffers */
 
@@ -574,10 +575,28 @@ TEST(the_oldest_dirty_blocks_are_written_those_that_are_due_first)
     check_commands("W0:200+2 R0:12+2");
 }
 
+#define TRYING(b) \
+    "bio: disk0: block " #b " cannot be written now: trying again\n"
+#define TRIES 8 /* after 0, 0.1, 0.2, 0.4 ... 6.4 s */
+#define IS_LOST \
+    " cannot be written and is lost: fsync, close and sync will say so\n"
+
+/* While all sleep: a command ends, or the daemon's part in lost.h is done. */
+static bool end_or_retry(void)
+{
+    if (in_flight())
+        return end_oldest();
+    u64 next_ns = bflush_retry();
+    if (next_ns != NEVER_NS)
+        clock_now_ns = MAX(clock_now_ns, next_ns);
+    return in_flight() || next_ns != NEVER_NS;
+}
+
 /* Fill with dirty blocks, and have the first `bad` of them fail. */
 static void boot_bad(u32 bad, u32 times)
 {
     boot_small("cluster_kb=0");
+    rig.idle = end_or_retry;
     dirty_all(100, N);
     for (u32 i = 0; i < bad; i++)
         fail_sector(0, 2 * (100 + i), true, times);
@@ -593,13 +612,27 @@ TEST(a_block_whose_write_fails_is_passed_over_for_room)
                            "write_errors 1, evictions 1");
 }
 
+TEST(a_block_that_cannot_be_written_for_a_while_is_not_lost)
+{
+    boot_bad(N, 6); /* 0.1 + 0.2 + ... + 1.6 s */
+    read_in(5);
+    check_console(TRYING(100));
+    check_eq(stat_of("bio.lost"), 0);
+    check_eq(stat_of("bio.write_errors") >= 6, 1);
+    check(clock_now_ns < GIVE_UP_NS);
+    end_commands();
+    check_eq(bflush(NULL), 0);
+    check_eq(bio_dirty(), 0);
+    check_eq(lost_tell_sync(disk0()), 0);
+}
+
 TEST(when_no_block_can_be_written_the_oldest_is_given_up)
 {
-    boot_bad(N, 1);
+    boot_bad(N, 100);
     read_in(5);
-    check_console("bio: disk0: block 100 cannot be written and is lost\n");
-    check_counters("bio.", "misses 17, dirtied 16, written 16, no_clean 17, "
-                           "write_errors 16, lost 1, evictions 1");
+    check_console(TRYING(100) "bio: disk0: block 100" IS_LOST);
+    check_counters("bio.", "misses 17, dirtied 16, written 128, no_clean 129, "
+                           "write_errors 128, lost 1, evictions 1");
     check_eq(bio_dirty(), N - 1);
     check(!buffer_of(100));
     read_in(6);
@@ -609,21 +642,20 @@ TEST(when_no_block_can_be_written_the_oldest_is_given_up)
 
 TEST(a_block_that_somebody_has_is_neither_written_nor_given_up_for_room)
 {
-    boot_bad(N, 1);
+    boot_bad(N, 100);
     struct buf *b = getblk(disk0(), 100);
     read_in(5);
-    check_console("bio: disk0: block 101 cannot be written and is lost\n");
-    check_commands(
-        "W0:202+2 W0:204+2 W0:206+2 W0:208+2 W0:210+2 W0:212+2 W0:214+2 "
-        "W0:216+2 W0:218+2 W0:220+2 W0:222+2 W0:224+2 W0:226+2 W0:228+2 "
-        "W0:230+2 R0:10+2");
+    check_console(TRYING(101) "bio: disk0: block 101" IS_LOST);
+    check_counters("bio.", "hits 1, misses 17, dirtied 16, written 120, "
+                           "no_clean 121, write_errors 120, lost 1, "
+                           "evictions 1");
     bdwrite(b, 0);
 }
 
 /* What was given up does not come back: it is read from the disk. */
 TEST(a_block_that_was_given_up_is_read_again)
 {
-    boot_bad(N, 1);
+    boot_bad(N, 100);
     on_device(0, 200)[0] = 77;
     read_in(5);
     check(!is_dirty(100));
@@ -640,7 +672,7 @@ static void let_go_of_it(void)
 {
     struct buf *b = kept;
     if (!b || bcache.waiting || in_flight() ||
-        stat_of("bio.write_errors") < N - 1)
+        stat_of("bio.write_errors") < TRIES * (N - 1))
         return;
     kept = NULL;
     brelse(b);
@@ -648,11 +680,11 @@ static void let_go_of_it(void)
 
 TEST(a_block_that_is_let_go_unwritten_meanwhile_is_not_given_up)
 {
-    boot_bad(N, 1);
+    boot_bad(N, 100);
     kept = getblk(disk0(), 100);
     rig.unlocked = let_go_of_it;
     read_in(5);
-    check_console("bio: disk0: block 101 cannot be written and is lost\n");
+    check_console(TRYING(101) "bio: disk0: block 101" IS_LOST);
     check(is_dirty(100));
 }
 
@@ -662,11 +694,12 @@ TEST(a_block_that_was_given_up_is_read_again_if_its_buffer_is_still_there)
     read_in(200);
     dirty_all(100, N - 1);
     for (u32 i = 0; i < N - 1; i++)
-        fail_sector(0, 2 * (100 + i), true, 1);
+        fail_sector(0, 2 * (100 + i), true, 100);
+    rig.idle = end_or_retry;
     kept = bread(disk0(), 200);
     rig.unlocked = let_go_of_it;
     read_in(5);
-    check_console("bio: disk0: block 100 cannot be written and is lost\n");
+    check_console(TRYING(100) "bio: disk0: block 100" IS_LOST);
     check(buffer_of(100) && !buffer_of(200));
     check_eq(found_on(disk0(), 100), MISSING);
 }

@@ -1,0 +1,134 @@
+/* Delayed writes that were given up, and who has been told (lost.h). */
+#include "kernel/cache/lost.h"
+#include "kernel/base/abi.h"
+#include "kernel/machine/lock.h"
+
+/* Losses up to number `last`; those up to `told` need not be told to a
+ * description that is opened now. */
+struct loss {
+    u64 owner; /* of a file; 0: the row is free */
+    u32 disk;
+    u64 last, told;
+};
+
+static struct {
+    struct spinlock lock;          /* taken inside bcache.lock */
+    u64 number;                    /* of the last loss */
+    struct loss files[LOST_FILES]; /* each of one file */
+    struct loss all[MAX_DISKS];    /* of structure, or of too many files */
+    struct loss synced[MAX_DISKS]; /* of anything; told: to sync */
+    bool structure[MAX_DISKS];
+} lost = {.lock = SPINLOCK("lost", RANK_POLICY)};
+
+/* The owner's row, or NULL. With 0: a free one. */
+static struct loss *row_of(u64 owner)
+{
+    for (u32 i = 0; i < LOST_FILES; i++)
+        if (lost.files[i].owner == owner)
+            return &lost.files[i];
+    return NULL;
+}
+
+/* A loss of `from` concerns all files of the disk. */
+static void spread(struct loss *all, const struct loss *from)
+{
+    if (all->told == all->last)
+        all->told = from->told;
+    all->told = MIN(all->told, from->told);
+    all->last = MAX(all->last, from->last);
+}
+
+/* A free row, perhaps that of the oldest loss. */
+static struct loss *new_row(void)
+{
+    struct loss *row = row_of(0);
+    if (row)
+        return row;
+    row = &lost.files[0];
+    for (u32 i = 1; i < LOST_FILES; i++)
+        if (lost.files[i].last < row->last)
+            row = &lost.files[i];
+    spread(&lost.all[row->disk], row);
+    return row;
+}
+
+bool lost_add(const struct disk *d, u64 owner, bool structure)
+{
+    HOLD(spin, &lost.lock);
+    u64 before = lost.number++, key = structure ? 0 : owner;
+    struct loss now = {key, d->id, lost.number, before};
+    lost.synced[d->id].last = lost.number;
+    lost.structure[d->id] |= structure;
+    struct loss *row = &lost.all[d->id];
+    if (key)
+        row = row_of(key) ?: new_row();
+    bool first = row->owner != key || row->told == row->last;
+    if (row->owner != key)
+        *row = now;
+    else
+        spread(row, &now);
+    return first;
+}
+
+/* The number of the last loss that concerns the owner's file. */
+static u64 last_of(const struct disk *d, u64 owner)
+{
+    const struct loss *row = owner ? row_of(owner) : NULL;
+    return MAX(row ? row->last : 0, lost.all[d->id].last);
+}
+
+u64 lost_opened(const struct disk *d, u64 owner)
+{
+    HOLD(spin, &lost.lock);
+    const struct loss *row = row_of(owner), *all = &lost.all[d->id];
+    u64 told = lost.number;
+    if (row && row->told < row->last)
+        told = row->told;
+    return all->told < all->last ? MIN(told, all->told) : told;
+}
+
+int lost_tell(const struct disk *d, u64 owner, u64 *told, bool fsync)
+{
+    HOLD(spin, &lost.lock);
+    u64 last = last_of(d, owner);
+    struct loss *row = row_of(owner);
+    if (fsync && row)
+        row->told = row->last;
+    if (last <= *told)
+        return 0;
+    *told = last;
+    return -EIO;
+}
+
+int lost_tell_sync(const struct disk *d)
+{
+    HOLD(spin, &lost.lock);
+    struct loss *synced = &lost.synced[d->id], *all = &lost.all[d->id];
+    bool told = synced->told == synced->last;
+    synced->told = synced->last;
+    all->told = all->last;
+    return told ? 0 : -EIO;
+}
+
+bool lost_structure(const struct disk *d)
+{
+    return __atomic_load_n(&lost.structure[d->id], __ATOMIC_RELAXED);
+}
+
+void lost_forget(u64 owner)
+{
+    HOLD(spin, &lost.lock);
+    struct loss *row = row_of(owner);
+    if (row)
+        row->owner = 0;
+}
+
+void lost_forget_disk(const struct disk *d)
+{
+    HOLD(spin, &lost.lock);
+    for (u32 i = 0; i < LOST_FILES; i++)
+        if (lost.files[i].disk == d->id)
+            lost.files[i].owner = 0;
+    lost.all[d->id] = lost.synced[d->id] = (struct loss){0};
+    lost.structure[d->id] = false;
+}
