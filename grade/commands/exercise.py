@@ -17,9 +17,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
-from grade.exercise import run
-from grade.exercise.run import Wrong
-from grade.exercise.setting import Setting, draw
+from grade.exercise import outcome
+from grade.exercise.drawn import Setting, draw
+from grade.exercise.outcome import Wrong
 from grade.host.interrupt import stoppable
 from grade.host.paths import BUILD
 from grade.measure import commandline
@@ -52,7 +52,7 @@ def make(seed: int, live: bool) -> tuple[Setting, Wrong | None]:
     """Make the run of a seed."""
     setting = draw(seed, known(), MOST["machine" if live else "twin"], live)
     folder = FOLDER / f"{'machine' if live else 'twin'}-{seed}"
-    wrong = run.make(setting, folder, live)
+    wrong = outcome.make(setting, folder, live)
     if wrong:
         keep(folder, setting, wrong)
         print(f"seed {seed}: {wrong.what}\n{describe(setting)}  {repeat(seed, live)}\n", flush=True)

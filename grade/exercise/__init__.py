@@ -1,6 +1,6 @@
 """The exerciser: programs that change files at random and know what must be in them, run on drawn
 machines.
 
-`setting.py` draws a machine by a seed: policies, tunables, drives, disks, cache, and what runs.
-`run.py` makes the run and says what is wrong with it.
+`drawn.py` draws a machine by a seed: policies, tunables, drives, disks, cache, and what runs.
+`outcome.py` makes the run and says what is wrong with it.
 """

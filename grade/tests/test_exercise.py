@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from whole import WHOLE
 
-from grade.exercise import run
-from grade.exercise.setting import draw
+from grade.exercise import outcome
+from grade.exercise.drawn import draw
 from grade.host.paths import ROOT
 from grade.machine import image
 from grade.machine.image import Content
@@ -29,13 +29,13 @@ needs_twin = pytest.mark.skipif(
 @pytest.mark.xdist_group("twin")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_files_hold_what_the_model_says_under_any_policies(seed: int, tmp_path: Path) -> None:
-    wrong = run.make(draw(seed, known(), 3000), tmp_path)
+    wrong = outcome.make(draw(seed, known(), 3000), tmp_path)
     assert not wrong, f"{wrong.what}\n{wrong.console[-3000:]}"
 
 
 @pytest.mark.parametrize("seed", LIVE_SEEDS)
 def test_and_on_two_harts_with_disks_of_qemu(seed: int, tmp_path: Path) -> None:
-    wrong = run.make(draw(seed, known(), 600, live=True), tmp_path, live=True)
+    wrong = outcome.make(draw(seed, known(), 600, live=True), tmp_path, live=True)
     assert not wrong, f"{wrong.what}\n{wrong.console[-3000:]}"
 
 
@@ -58,7 +58,7 @@ def boot(script: str, folder: Path, args: str = "drive=rz58 nbuf=64") -> tuple[i
     """What a twin with this script ends with and prints, and its disk."""
     root = image.make(folder / "root.img", Content(rc=script, size="24M"))
     machine = Config((Disk(root),), memory="64M", args=args, lab=True)
-    return *run.boot_twin(machine), root
+    return *outcome.boot_twin(machine), root
 
 
 # While the program runs, something else changes what is its own.

@@ -11,7 +11,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from grade.exercise.setting import END, SUMS, DrawnDisk, Setting
+from grade.exercise.drawn import END, SUMS, DrawnDisk, Setting
 from grade.host.paths import DEBUG_KERNEL
 from grade.machine import image, virtual_log
 from grade.machine.image import Content
