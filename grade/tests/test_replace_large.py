@@ -16,7 +16,7 @@ from test_replace import hits, splitmix64  # noqa: F401 (hits is a fixture)
 WHOLE = os.environ.get("FULL") == "1"
 SECTORS = 8  # of a block
 # W-TinyLFU's sketch takes a block for another at times, which its model does not.
-APART = {"wtinylfu": 0.01}
+APART = {"wtinylfu": 0.001}
 
 
 @cache
@@ -52,11 +52,19 @@ def expect_hits_of_model(ours: int, policy: str, blocks: tuple[int, ...], size: 
     assert ours == pytest.approx(want, rel=APART.get(policy, 0), abs=0)
 
 
+# 2Q's names are half as many as the blocks, and the sketch of W-TinyLFU has several counters
+# for each: a limit of 8,192 names, or of 65,536 counters, shows in the larger cache only.
 @pytest.mark.native
-@pytest.mark.parametrize("policy", MODELS)
-def test_a_cache_of_more_than_8192_blocks_hits_as_its_model(hits, policy: str) -> None:  # noqa: F811
-    size = 12_000
-    blocks = large(size, 100_000)
+@pytest.mark.parametrize(
+    ("policy", "size"),
+    [(policy, 40_000 if policy in ("2q", "wtinylfu") else 12_000) for policy in MODELS],
+)
+def test_a_large_cache_hits_as_its_model(
+    hits,  # noqa: F811
+    policy: str,
+    size: int,
+) -> None:
+    blocks = large(size, 200_000 if size > 12_000 else 100_000)
     expect_hits_of_model(hits(policy, blocks, size), policy, blocks, size)
 
 

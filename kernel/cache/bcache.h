@@ -19,7 +19,10 @@
 
 #include "kernel/cache/bio.h"
 
-#define OWNER_LISTS 1024 /* of dirty buffers, by owner; a power of two */
+/* Of dirty buffers, by a hash of the owner; a power of two. It follows the
+ * files that are being written, not the cache; longer lists only take longer.
+ */
+#define OWNER_LISTS 1024
 
 /* A flush that waits for its writes. */
 struct flush {

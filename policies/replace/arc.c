@@ -10,8 +10,8 @@
  * the shorter one. Either block goes to T2. A scan passes through T1 only.
  *
  * With c the size of the cache, T1 and B1 have at most c blocks together, and
- * all four lists at most 2 c. A policy is not told c: it is the most blocks
- * that T1 and T2 had at once. Blocks that are dirty or in use belong to their
+ * all four lists at most 2 c. c is the most blocks that T1 and T2 had at
+ * once. Blocks that are dirty or in use belong to their
  * lists as in the paper, but cannot be victims; if a list has no other block,
  * the victim is from the other list. The target moves by whole blocks. A block
  * that will not be wanted again is the next victim, and is not remembered.

@@ -13,8 +13,8 @@
  * The victim is from T1 if that has `target` blocks or more, and at least one.
  *
  * With c the size of the cache, T1 and B1 have at most c blocks together, and
- * all four lists at most 2 c. A policy is not told c: it is the most blocks
- * that T1 and T2 had at once. Blocks that are dirty or in use keep their
+ * all four lists at most 2 c. c is the most blocks that T1 and T2 had at
+ * once. Blocks that are dirty or in use keep their
  * places, but cannot be victims; if a clock has no other block, the victim is
  * from the other clock. The target moves by whole blocks. A block that will not
  * be wanted again is the next victim, and is not remembered. There is no

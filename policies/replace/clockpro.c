@@ -23,11 +23,11 @@
  * is learned, of which the paper does not speak.
  *
  * At first hot_most is 0: all blocks may be cold. The size of the cache is the
- * most blocks that there were at once, without those that are unwanted.
- * Names leave in the order of eviction. The hands pass
- * over blocks that are dirty or in use; if no cold block is left, the hot hand
- * makes one. A block that will not be wanted again is the next victim, and is
- * not remembered. There is no tunable, as in the paper.
+ * most blocks that there were at once, without those that are unwanted. Names
+ * leave in the order of eviction. The hands pass over blocks that are dirty or
+ * in use; if no cold block is left, the hot hand makes one. A block that will
+ * not be wanted again is the next victim, and is not remembered. There is no
+ * tunable, as in the paper.
  *
  * A use shows as remove and insert, and sets the mark. The order on the clock
  * is that of word[PLACE]; a block that comes last has the highest number.

@@ -40,7 +40,9 @@
  */
 #include "kernel/policy/policy.h"
 
-#define QUEUES     64   /* with requests at a time; more share the last one */
+#define QUEUES                                                               \
+    64                  /* with requests at a time; more share the last one. \
+                         * It follows the processes at a disk, not the cache */
 #define UNWAITED   0    /* the queue of writes that are not waited for */
 #define ONE        1024 /* a sector, in virtual time */
 #define SEEKY_MOST 16
