@@ -60,7 +60,8 @@ static void bench_write(char **args)
     int fd = open_file(args[0], O_WRONLY | O_CREAT | O_TRUNC);
     memset(buf, 'x', sizeof buf);
     start();
-    for (u64 done = 0; done < bytes; done += BIG_CALL)
+    for (u64 calls = bytes / BIG_CALL + (bytes % BIG_CALL > 0); calls > 0;
+         calls--)
         if (write(fd, buf, BIG_CALL) != (i64)BIG_CALL)
             die("%s", args[0]);
     if (fsync(fd) < 0)

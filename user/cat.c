@@ -7,6 +7,11 @@ static int cat(const char *name)
 {
     int fd = strcmp(name, "-") == 0 ? 0 : open(name, O_RDONLY);
     i64 n = -1;
+    if (fd >= 0 && is_output(fd, name)) {
+        if (fd > 0)
+            close(fd);
+        return 1;
+    }
     while (fd >= 0 && (n = read(fd, buf, sizeof buf)) > 0) {
         if (write_all(1, buf, n) < 0) {
             if (errno == EPIPE)

@@ -64,7 +64,7 @@ static void work(const struct use *u, u32 process, const char *path,
     if (fd < 0)
         die("%s", path);
     u64 longest_ns = 0, n = 0;
-    for (u64 at_ns = start_ns, then_ns; at_ns < start_ns + ns;
+    for (u64 at_ns = start_ns, then_ns; at_ns - start_ns < ns;
          at_ns = then_ns) {
         u->fn[process](fd, path, n++);
         then_ns = gettime(CLOCK_VIRTUAL);

@@ -163,7 +163,9 @@ int main(int argc, char **argv)
     failed |= stdin_failed();
     for (; optind < argc; optind++) {
         FILE *f = fopen(argv[optind], "r");
-        if (f)
+        bool same = f && is_output(fileno(f), argv[optind]);
+        failed |= same;
+        if (f && !same)
             found += grep(pattern, f, named ? argv[optind] : NULL);
         if (!f || ferror(f)) {
             warn("%s", argv[optind]);

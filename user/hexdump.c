@@ -61,7 +61,9 @@ int main(int argc, char **argv)
         hexdump(stdin, skip, limit);
     for (; optind < argc; optind++) {
         FILE *f = fopen(argv[optind], "r");
-        if (f)
+        bool same = f && is_output(fileno(f), argv[optind]);
+        failed |= same;
+        if (f && !same)
             hexdump(f, skip, limit);
         if (!f || ferror(f)) {
             warn("%s", argv[optind]);

@@ -264,6 +264,10 @@ char *read_printed(const char *path);
 
 bool isatty(int fd); /* is it the console? */
 
+/* True after a message if fd is open on the regular file that standard output
+ * is: a program that prints what it reads would not end. */
+bool is_output(int fd, const char *name);
+
 /* ---- directories and files (lib/dir.c, tree.c, glob.c, copy.c) ---- */
 
 typedef struct dir DIR;

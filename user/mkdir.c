@@ -16,8 +16,8 @@ static int make(const char *path)
 
 static int make_all(char *path)
 {
-    for (char *s = path + 1; *s; s++) {
-        if (*s != '/')
+    for (char *s = path; *s; s++) {
+        if (*s != '/' || s == path)
             continue;
         *s = 0;
         int result = make(path);

@@ -25,6 +25,8 @@ int main(int argc, char **argv)
     FILE *f = optind < argc ? fopen(argv[optind], "r") : stdin;
     if (!f)
         die("%s", argv[optind]);
+    if (is_output(fileno(f), optind < argc ? argv[optind] : "input"))
+        return 1;
     for (i64 n; (n = getline(&line, &size, f)) > 0;) {
         line[n - 1] = line[n - 1] == '\n' ? 0 : line[n - 1];
         if (times > 0 && strcmp(line, last) == 0) {
@@ -41,5 +43,8 @@ int main(int argc, char **argv)
         times = 1;
     }
     print(last, times);
-    return ferror(f) ? (warn("input"), 1) : 0;
+    if (!ferror(f))
+        return 0;
+    warn("input");
+    return 1;
 }

@@ -20,18 +20,21 @@ static void run_once(void)
 /* The next word of standard input, or NULL. */
 static char *next_word(void)
 {
-    char word[PATH_BYTES];
-    size_t n = 0;
+    char *word = xmalloc(1);
+    size_t n = 0, room = 1;
     int c = getchar();
     while (isspace(c))
         c = getchar();
     for (; c != EOF && !isspace(c); c = getchar()) {
-        if (n == sizeof word - 1)
-            diex("a word is too long");
+        if (n + 1 == room)
+            word = xrealloc(word, room *= 2);
         word[n++] = c;
     }
     word[n] = 0;
-    return n > 0 ? strdup(word) : NULL;
+    if (n > 0)
+        return word;
+    free(word);
+    return NULL;
 }
 
 int main(int argc, char **argv)
@@ -55,5 +58,5 @@ int main(int argc, char **argv)
     }
     if (count > given)
         run_once();
-    return failed;
+    return failed | stdin_failed();
 }

@@ -118,6 +118,17 @@ LINES: dict[str, tuple[str, int]] = {
         0,
     ),
     "cd /g; echo [!a] [a-] []a] [\\]a] ['a'] [!]a]; cd /": ("b a a a a b\n", 0),
+    "mkdir -p ''; mkdir -p /p//q/ /p/q; ls -d /p/q; sh -c \"set ''\"": (
+        "mkdir: : no such file or directory\n/p/q\nsh: -c: line 1: set: only -e and +e are known\n",
+        2,
+    ),
+    # What is printed does not become what is read.
+    "cat /l /k >> /l; grep -n o /l >> /l; hexdump /l >> /l; uniq /l >> /l; cat /l": (
+        "cat: /l: is the output too\ngrep: /l: is the output too\n"
+        "hexdump: /l: is the output too\nuniq: /l: is the output too\none\ntwo\nkeep\n",
+        0,
+    ),
+    "cat < /l | cat /k - | head -n 2; echo one > /l; echo two >> /l": ("keep\none\n", 0),
     # What is wrong with one operand does not end the others.
     "tee /nosuch/f /t1 < /l; cat /t1": (
         "tee: /nosuch/f: no such file or directory\none\ntwo\none\ntwo\n",
@@ -127,7 +138,7 @@ LINES: dict[str, tuple[str, int]] = {
     "head < /; tail < /; hexdump -n 1 < /; sort < /": (None, 1),
     f"ls {'n' * 300} /l; rm -r {'n' * 300} /t1; ls /t1": (None, 1),
     f"cp /l /{'n/' * 600}x; mv /l /{'n/' * 600}x; ls /l": (None, 0),
-    "seq 30000 > /long; tr=$(echo; ); cat /long | xargs -n 250 echo | cat > /dev/null": ("", 0),
+    "for i in $(seq 900); do echo -n $i; done > /w; xargs echo -n < /w | cmp - /w": ("", 0),
 }
 
 

@@ -30,8 +30,10 @@ const char *file_read(const char *path)
     int fd = open(path, O_RDONLY);
     if (fd < 0)
         return errno == ENOENT ? NULL : strerror(errno);
-    if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode))
+    if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) {
+        close(fd);
         return "not a regular file";
+    }
     while ((n = read(fd, chunk, sizeof chunk)) > 0) {
         const char *why = add_bytes(chunk, n);
         if (why)
@@ -86,12 +88,18 @@ static int write_to(const char *path, u32 mode)
     return close(fd) < 0 && !error ? errno : error;
 }
 
-/* Write a new file and rename it over the old one once it is whole. */
+/* Write a new file, under a name that is free, and rename it over the old one
+ * once it is whole. */
 static int replace(const char *path, u32 mode)
 {
     char other[PATH_BYTES];
-    if ((u32)snprintf(other, sizeof other, "%s.new", path) >= sizeof other)
-        return ENAMETOOLONG;
+    struct stat old;
+    u32 number = 0;
+    do {
+        if ((u32)snprintf(other, sizeof other, "%s.new%u", path, number++) >=
+            sizeof other)
+            return ENAMETOOLONG;
+    } while (lstat(other, &old) == 0);
     int error = write_to(other, mode);
     if (!error && (chmod(other, mode) < 0 || rename(other, path) < 0))
         error = errno;
@@ -102,12 +110,9 @@ static int replace(const char *path, u32 mode)
 
 const char *file_write(const char *path)
 {
-    struct stat st, old;
-    char other[PATH_BYTES + 4];
-    snprintf(other, sizeof other, "%s.new", path);
+    struct stat st;
     bool there = lstat(path, &st) == 0;
-    bool simple = there && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
-                  lstat(other, &old) < 0;
+    bool simple = there && S_ISREG(st.st_mode) && st.st_nlink == 1;
     int error =
         simple ? replace(path, st.st_mode & 07777) : write_to(path, 0666);
     if (error)

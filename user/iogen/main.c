@@ -85,7 +85,7 @@ static void child(struct job *j)
     j->buf = whole_pages(j->bs_bytes);
     fill(j, j->buf, j->bs_bytes);
     if (j->log_path) {
-        j->record_room = j->number_ios ? j->number_ios : 65536;
+        j->record_room = j->number_ios ? MIN(j->number_ios, 1UL << 20) : 65536;
         j->record = xmalloc(j->record_room * sizeof j->record[0]);
     }
     close(ready_pipe[1]);

@@ -391,6 +391,16 @@ char *read_printed(const char *path)
     return text;
 }
 
+bool is_output(int fd, const char *name)
+{
+    struct stat in, to;
+    if (fstat(fd, &in) < 0 || fstat(1, &to) < 0 || !S_ISREG(in.st_mode) ||
+        in.st_dev != to.st_dev || in.st_ino != to.st_ino)
+        return false;
+    warnx("%s: is the output too", name);
+    return true;
+}
+
 bool isatty(int fd)
 {
     struct stat st;

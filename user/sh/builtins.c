@@ -101,7 +101,7 @@ static int builtin_wait(int argc, char **argv)
 static int builtin_set(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i] + 1, "e") != 0 || !strchr("-+", *argv[i])) {
+        if (strcmp(argv[i], "-e") != 0 && strcmp(argv[i], "+e") != 0) {
             complain("set: only -e and +e are known");
             return 2;
         }
