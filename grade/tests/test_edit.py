@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from conftest import Boot
+from conftest import Boot, MakeImage
 
 from grade.machine import image
 from grade.machine.qemu import Disk, Machine
@@ -172,3 +172,18 @@ def refusals(machine: Machine) -> None:
     assert "NOT saved: /nowhere/no: no such file" in editor.type("x" + SAVE, "NOT saved").text(-1)
     editor.type(QUIT, "Save the changes")
     editor.quit("n")
+
+
+def test_a_save_without_room_loses_nothing(boot: Boot, make_image: MakeImage) -> None:
+    """Also when the name is taken under which the editor first tries to write the new text."""
+    machine = boot(disks=(Disk(make_image()), Disk(make_image(programs=False, size="2M"))))
+    machine.check("mkdir /m; mount disk1 /m; seq 20000 | head -c 81920 > /m/t")
+    machine.check("echo stale > /m/t.new; echo stale > /m/t.new0")
+    before = machine.check("cksum /m/t; ls /m | wc -l")
+    machine.run("dd if=/dev/zero of=/m/fill bs=512")
+    editor = Editor(machine, "/m/t")
+    assert "no space" in editor.type("x" + SAVE, "NOT saved").text(-1)
+    editor.type(QUIT, "Save the changes")
+    editor.quit("n")
+    machine.check("rm /m/fill")
+    assert machine.check("cksum /m/t; ls /m | wc -l") == before

@@ -82,7 +82,8 @@ LINES: dict[str, tuple[str, int]] = {
         1,
     ),
     "chmod '' /k; chmod -- -1 /k; chmod 10000 /k": (
-        "chmod: : not an octal mode\nchmod: -1: not an octal mode\nchmod: 10000: not an octal mode\n",
+        "chmod: : not an octal mode\nchmod: -1: not an octal mode\n"
+        "chmod: 10000: not an octal mode\n",
         1,
     ),
     "sh -c 'echo [${4294967297}]' a b": ("[]\n", 0),
