@@ -9,7 +9,7 @@ from conftest import MakeImage
 from either import run_rc
 from replace_models import MODELS, optimal
 
-from grade.host.paths import ROOT
+from grade.host.paths import BUILD, ROOT
 from grade.machine import devtext
 from grade.machine.qemu import Config, Disk
 
@@ -85,6 +85,21 @@ EXPECTED = {
 @pytest.mark.parametrize("policy", EXPECTED)
 def test_a_policy_has_the_expected_hits_on_the_fixed_trace(hits, policy: str) -> None:
     assert [hits(policy, trace(), size) for size in SIZES] == EXPECTED[policy]
+
+
+@pytest.mark.native
+def test_the_program_whose_speed_is_told_has_no_sanitizer_and_the_same_hits(native) -> None:
+    """With two sanitizers it takes up to three times as long."""
+    plain, checked = BUILD / "plain" / "replace_hits_tool", native("replace_hits_tool")
+    for tool, sanitized in ((plain, False), (checked, True)):
+        line = ["nm", str(tool)]
+        names = subprocess.run(line, capture_output=True, text=True, check=True).stdout
+        assert (("__asan_" in names) or ("__ubsan_" in names)) == sanitized
+    text = " ".join(map(str, trace(2, 3000)))
+    for policy in EXPECTED:
+        line = [plain, policy, "33"], [checked, policy, "33"]
+        fast, slow = (subprocess.run(of, input=text, capture_output=True, text=True) for of in line)
+        assert (fast.returncode, fast.stdout) == (0, slow.stdout)
 
 
 @pytest.mark.native
