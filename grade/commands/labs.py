@@ -5,9 +5,7 @@ The options are the Makefile's variables. An empty one has not been given.
 
 import argparse
 import os
-import re
 import secrets
-import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +21,7 @@ from grade.host.fault import HostFault, what_failed
 from grade.host.interrupt import stoppable
 from grade.host.out import BadOut, expect_file
 from grade.host.paths import BUILD, ROOT, TREE
+from grade.host.quoting import for_shell
 from grade.host.workers import NoWorkers, workers
 from grade.machine.trace import BadTrace
 from grade.scoring import (
@@ -33,6 +32,7 @@ from grade.scoring import (
     formats,
     grading,
     moments,
+    names,
     sandbox,
     submission,
     tree,
@@ -46,6 +46,7 @@ from grade.scoring.late import BadLate
 from grade.scoring.moments import TRACE_FILE
 from grade.scoring.record import Record
 from grade.scoring.submission import Refused
+from grade.scoring.words import printable
 
 FAILED = 3  # the status if the grader failed, so that something has no score
 GDB_SOCKET = BUILD / "gdb.sock"
@@ -113,7 +114,7 @@ def grade(choice: argparse.Namespace) -> int:
     command = f"make grade LAB={lab.name}"
     if choice.submission:
         warn()
-        command += f" SUBMISSION={shlex.quote(str(existing(choice.submission)))}"
+        command += f" SUBMISSION={for_shell(existing(choice.submission))}"
     nonce = choice.nonce or secrets.token_hex(4)
     gdb = GDB_SOCKET if choice.gdb else None
     folder = made(choice.out or BUILD / "grade" / lab.name)
@@ -196,30 +197,33 @@ def named_labs(lab: Lab, words: str) -> frozenset[str]:
     return found
 
 
-def folder_for(student: str) -> str:
-    """The name of a student's folder."""
-    return re.sub(r"[^\w.]+", "-", student).strip("-.")
-
-
 def class_list(path: Path) -> dict[str, str]:
-    """The students in a file with a name on each line, by the names of their folders."""
+    """The students in a file with a name on each line, by the names of their folders. A name that
+    is there twice, with its accents written in two ways, is one student; that is said."""
     found: dict[str, str] = {}
+    written: set[str] = set()
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise BadCall(f"{path}: {error}") from None
     for number, line in enumerate(lines, 1):
         name = line.strip()
-        folder = folder_for(name)
-        if name and not (folder and answers.is_name(name)):
+        folder = names.folder_for(name)
+        if name and not (folder and names.is_name(name)):
             raise BadCall(
-                f'{path}: line {number}: "{name}" cannot be a name in a form, which has '
-                f"{answers.NAME_HAS}"
+                f'{path}: line {number}: "{printable(name)}" cannot be a name in a form, which has '
+                f"{names.HAS}"
             )
-        if folder in found:
+        if names.same(name) == found.get(folder) and name not in written:
+            print(
+                f"{path}: line {number}: {name} is there already, with its accents written in "
+                "another way: one tree is made"
+            )
+        elif folder in found:
             raise BadCall(f"{path}: line {number}: {name} and {found[folder]} would share a folder")
         if name:
-            found[folder] = name
+            found[folder] = names.same(name)
+            written.add(name)
     if not found:
         raise BadCall(f"{path}: it has no names; write one on each line")
     return found

@@ -3,7 +3,8 @@
 A folder may have any name: TMPDIR, OUT, the tree and a home are other people's choice. So a path
 that becomes part of a text which a tool takes apart goes through this file.
 
-    the shell       shlex.quote, shlex.join (in a Makefile word_of)
+    the shell       shlex.quote, shlex.join (in a Makefile word_of); for_shell in what is printed
+                    and written for people, where a path may have bytes that are not UTF-8
     QEMU            for_qemu, for each value in an option with commas
     debugfs         for_debugfs, for each path in a request
     e2fsprogs       inside_its_folder: they take what follows a `?` in an image's path for
@@ -15,7 +16,21 @@ A tool that gets a path as a whole argument needs none of them.
 """
 
 import os
+import shlex
+import string
 from pathlib import Path
+
+
+def for_shell(path: Path | str) -> str:
+    """The path as a word of the shell that can be written down and pasted."""
+    text = str(path)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        plain = set(string.ascii_letters + string.digits + "/._-")
+        codes = (chr(b) if chr(b) in plain else f"\\{b:03o}" for b in os.fsencode(text))
+        return f"\"$(printf '{''.join(codes)}')\""
+    return shlex.quote(text)
 
 
 def for_qemu(path: Path | str) -> str:

@@ -20,7 +20,6 @@ then those that took longest the last time, so that no worker begins with a long
 from __future__ import annotations
 
 import secrets
-import shlex
 import socket
 import tempfile
 from collections.abc import Callable
@@ -34,6 +33,7 @@ from typing import TYPE_CHECKING
 
 from grade.host.fault import HostFault, what_failed
 from grade.host.paths import KERNEL, MKFS, NATIVE, PROGRAMS, ROOT, ROOT_FOLDER, TREE
+from grade.host.quoting import for_shell
 from grade.host.workers import completed
 from grade.scoring import (
     behaviour,
@@ -42,6 +42,7 @@ from grade.scoring import (
     formats,
     grading,
     late,
+    names,
     pairs,
     submission,
     tree,
@@ -51,7 +52,7 @@ from grade.scoring.certificate import GRADER
 from grade.scoring.lab import FULL, BadLab, Lab, named
 from grade.scoring.record import NOT_SCORED, Late, Record, cost_in, parse
 from grade.scoring.submission import Refused
-from grade.scoring.words import printable
+from grade.scoring.words import printable, write_text
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -124,7 +125,7 @@ ClientOf = Callable[[], "Client"]
 def name_of(path: Path) -> str:
     """A submission's name: that of its folder or archive, without the ending."""
     ending = next((e for e in ARCHIVES if path.name.endswith(e)), "")
-    return printable(path.name[: len(path.name) - len(ending)]).replace("\n", "?")
+    return names.of_submission(path.name[: len(path.name) - len(ending)])
 
 
 def collect(folder: Path, lab: Lab) -> list[Handed]:
@@ -132,9 +133,9 @@ def collect(folder: Path, lab: Lab) -> list[Handed]:
     if not folder.is_dir():
         raise BadClass(f"{folder}: not a folder: give the folder of the submissions")
     paths = sorted(p for p in folder.iterdir() if not p.name.startswith("."))
-    names = [name_of(path) for path in paths]
-    for name in names:
-        if names.count(name) > 1:
+    called = [name_of(path) for path in paths]
+    for name in called:
+        if called.count(name) > 1:
             raise BadClass(f"{folder}: several submissions are called {name}")
         if name in RESULTS:
             raise BadClass(f"{folder}: no submission may be called {name}, as the results are")
@@ -242,7 +243,7 @@ def keep(folder: Path, scored: Scored, key: str) -> None:
     (folder / "key").unlink(missing_ok=True)
     folder.mkdir(parents=True, exist_ok=True)
     formats.write_all(scored.record, folder)
-    (folder / DECISIONS).write_text(behaviour.text(scored.decisions))
+    write_text(folder / DECISIONS, behaviour.text(scored.decisions))
     if scored.record.scored:
         (folder / "key").write_text(key)
 
@@ -260,12 +261,14 @@ def result_of(future: Future, job: Job) -> Scored:
 
 
 def nonce_of(folder: Path, nonce: str) -> str:
-    """The class's nonce: the given one, or that of an earlier scoring, or a new one."""
+    """The class's nonce: the given one, or that of an earlier scoring, or a new one. A file that is
+    empty, because the disk was full, counts as none."""
     path = folder / "nonce"
-    if not nonce:
-        nonce = path.read_text().strip() if path.exists() else secrets.token_hex(4)
+    kept = path.read_text(encoding="utf-8").strip() if path.exists() else ""
+    nonce = nonce or kept or secrets.token_hex(4)
     folder.mkdir(parents=True, exist_ok=True)
-    path.write_text(nonce + "\n")
+    if nonce != kept:
+        replace_text(path, nonce + "\n")
     return nonce
 
 
@@ -329,7 +332,7 @@ def replace_text(path: Path, text: str) -> None:
     """Write a file so that a reader meets the old text or the new one, whoever is stopped."""
     part = path.with_name(f".{path.name}.part")
     try:
-        part.write_text(text)
+        write_text(part, text)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
@@ -375,7 +378,7 @@ class Desk:
 
     def job(self, one: Handed, nonce: str) -> Job:
         """The grading of a submission."""
-        command = f"make grade LAB={self.lab.name} SUBMISSION={shlex.quote(str(one.path))}"
+        command = f"make grade LAB={self.lab.name} SUBMISSION={for_shell(one.path)}"
         return Job(self.lab.name, one, nonce, self.tree, command)
 
     def score(self, handed: list[Handed], nonce: str, sheet: Sheet) -> dict[str, Scored]:

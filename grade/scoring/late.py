@@ -8,13 +8,19 @@ student who was late. Its first line names the columns, in any order:
     handed_in    the time, as 2027-03-02T08:00+01:00; a day that has begun counts whole
     lab          the lab; without this column, the lab that is scored
 
+The columns are separated by commas, or, as spreadsheets of many countries write them, by semicolons
+or tabs. A student's name may be written as in class.csv, as the class list has it, or as its folder
+is called (names.py).
+
 Free days are used up in the order of the labs. So a file of the whole course tells how many are
 left; the rows of later labs change nothing.
 
 A bad row raises BadLate, which names the line and the column, before anything is scored or written.
 """
 
+import codecs
 import csv
+import io
 import tomllib
 from collections import defaultdict
 from collections.abc import Collection, Iterator
@@ -22,8 +28,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from grade.scoring import names
 from grade.scoring.lab import FULL, LABS, Lab, labs
 from grade.scoring.record import Late
+from grade.scoring.words import printable
 
 RULE = LABS / "late.toml"
 NUMBERS = ("free_days", "points_per_day", "most_days")
@@ -122,12 +130,19 @@ class Table:
 
     def row(self, line: int, cells: dict[str, str]) -> Row:
         """The row with these cells, by column. Raises BadLate."""
-        names = [lab.name for lab in labs()]
+        known = [lab.name for lab in labs()]
         where, who = cells.get("lab", self.lab.name), cells["student"]
-        if where not in names:
-            raise self.bad(line, "lab", f'there is no lab "{where}"; there are {", ".join(names)}')
-        if not who or (where == self.lab.name and who not in self.students):
-            raise self.bad(line, "student", f'no submission is called "{who}"')
+        if where not in known:
+            raise self.bad(line, "lab", f'there is no lab "{where}"; there are {", ".join(known)}')
+        if where == self.lab.name:
+            meant = names.find(who, self.students)
+            if not who or meant is None:
+                raise self.bad(line, "student", f'no submission is called "{printable(who)}"')
+            who = meant
+        elif not who:
+            raise self.bad(line, "student", 'no submission is called ""')
+        else:
+            who = names.find(who, self.students) or who
         when = next(name for name in WHEN if name in cells)
         try:
             given = cells[when]
@@ -139,8 +154,9 @@ class Table:
     def rows(self) -> Iterator[Row]:
         """All rows. Raises BadLate at the first bad one."""
         seen: dict[tuple[str, str], int] = {}
-        with self.path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file, strict=True)
+        text = decoded(self.path.read_bytes())
+        with io.StringIO(text, newline="") as file:
+            reader = csv.reader(file, strict=True, delimiter=separator(text))
             head = [name.strip() for name in next(reader, [])]
             self.check_head(head)
             for cells in filter(any, reader):
@@ -153,6 +169,26 @@ class Table:
                 if first != line:
                     raise self.bad(line, "student", f"{row.student} is on line {first} too")
                 yield row
+
+
+def decoded(data: bytes) -> str:
+    """The text of a table. Raises ValueError for one that is not in UTF-8."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise ValueError("no text in UTF-8, but in UTF-16: save it as CSV in UTF-8")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        byte = f"{data[error.start]:02X}"
+        raise ValueError(
+            f"line {line}: the byte {byte} is not UTF-8: save it as CSV in UTF-8"
+        ) from None
+
+
+def separator(text: str) -> str:
+    """What separates the columns: of these the one that line 1 has most of."""
+    head = text.partition("\n")[0]
+    return max(",;\t", key=head.count)
 
 
 def late(days: int, free: int, known: Rule) -> Late:
@@ -168,7 +204,7 @@ def read(path: Path, lab: Lab, students: Collection[str], known: Rule) -> dict[s
     """
     try:
         found = list(Table(path, lab, students, known).rows())
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except (OSError, ValueError, csv.Error) as error:
         raise BadLate(f"{path}: {error}") from None
     orders = {other.name: other.order for other in labs()}
     left = defaultdict(lambda: known.free_days)

@@ -8,7 +8,7 @@ questions.md        model answers to the handout's questions
 import difflib
 from pathlib import Path
 
-from grade.scoring import answers, tree
+from grade.scoring import answers, names, tree
 from grade.scoring.lab import BadLab, Lab
 
 DIFF, QUESTIONS = "solution.diff", "questions.md"
@@ -20,10 +20,10 @@ def solved(lab: Lab, who: str) -> dict[str, str]:
     """The lab's files with the solution; who: the student, if the lab is answered by numbers."""
     if answers.FORM not in lab.files:
         return tree.solution(lab)
-    if not answers.is_name(who):
+    if not names.is_name(who):
         raise BadLab(
             f"{lab.name} has other answers for each student: give the name as STUDENT=, with "
-            f"{answers.NAME_HAS}"
+            f"{names.HAS}"
         )
     return {answers.FORM: answers.solved(lab, who)}
 

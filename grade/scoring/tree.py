@@ -24,6 +24,7 @@ from grade.scoring import (
     answers,
     compiler,
     linked,
+    names,
     objectfile,
     repository,
     sandbox,
@@ -400,7 +401,7 @@ def of_one_student(lab: Lab, who: str) -> dict[str, str]:
     """What differs from student to student: a form with the name, and what it is checked by."""
     if answers.FORM not in lab.files:
         return {}
-    if not answers.is_name(who):
+    if not names.is_name(who):
         raise BadLab(f"{lab.name} is made for one student: STUDENT= a name")
     checks = lab.folder.relative_to(ROOT) / answers.CHECKS
     return {

@@ -368,3 +368,43 @@ def test_nothing_on_the_page_overlaps_on_a_phone_and_on_a_screen(
         page.visit(page_file, width=width)
         assert page.value("document.documentElement.scrollWidth") <= width
         assert page.value(OVERLAPS) == []
+
+
+def test_a_folder_whose_name_is_not_utf_8_stops_no_other(
+    client: Client, scoring: Scoring, tmp_path: Path
+) -> None:
+    folder, out = (
+        hand_in(tmp_path / "in", {"ada": "x" * 40, "bad\udcff": "y" * 10}),
+        tmp_path / "out",
+    )
+    for _ in range(2):
+        score(client, folder, out)
+        table = rows(out)
+        assert {name: row["score"] for name, row in table.items()} == {
+            "ada": "40",
+            "bad\\xFF": "10",
+        }
+    assert (out / "bad\\xFF/report.html").exists()
+
+
+def test_an_empty_nonce_counts_as_none(tmp_path: Path) -> None:
+    (tmp_path / "nonce").write_text("")
+    made = classroom.nonce_of(tmp_path, "")
+    assert made and (tmp_path / "nonce").read_text() == f"{made}\n"
+    assert classroom.nonce_of(tmp_path, "") == made
+
+
+def test_a_nonce_that_cannot_be_written_leaves_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    classroom.nonce_of(tmp_path, "old")
+
+    def full(path: Path, *_: object, **__: object) -> None:
+        path.open("w").close()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match="No space"):
+        classroom.nonce_of(tmp_path, "new")
+    assert [path.name for path in tmp_path.iterdir()] == ["nonce"]
+    assert (tmp_path / "nonce").read_text() == "old\n"

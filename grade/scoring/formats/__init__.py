@@ -16,6 +16,7 @@ import pkgutil
 from pathlib import Path
 
 from grade.scoring.record import COST_FILE, Outcome, Record
+from grade.scoring.words import write_text
 
 MOST_SHOWN = 1000  # characters of a line
 
@@ -52,7 +53,7 @@ def write_all(record: Record, folder: Path) -> list[Path]:
             path.unlink(missing_ok=True)
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        write_text(path, text)
         made.append(path)
-    (folder / COST_FILE).write_text(record.cost.text())
+    write_text(folder / COST_FILE, record.cost.text())
     return made
