@@ -22,8 +22,8 @@ from __future__ import annotations
 import secrets
 import socket
 import tempfile
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
@@ -359,6 +359,21 @@ class Sheet:
         doing = "comparison under way" if done == len(self.names) else "the others are under way"
         return f"{done} of {len(self.names)} submissions graded; {doing}"
 
+    @contextmanager
+    def closed_if_stopped(self) -> Iterator[None]:
+        """If the work in the context is stopped, by ^C or an error, have the page say so: nothing
+        is under way any more."""
+        try:
+            yield
+        except BaseException:
+            done = len(self.records)
+            lacks = "the comparison" if done == len(self.names) else "the others"
+            said = f"{done} of {len(self.names)} submissions graded; the command was stopped"
+            if self.records:
+                with suppress(OSError):  # which is not why it was stopped
+                    self.write([], f"{said} before {lacks}; the same command goes on from there")
+            raise
+
     def write(self, found: list[pairs.Pair], progress: str = "") -> None:
         """Write both. progress: what is still to come, if anything is."""
         rows = {name: self.records[name] for name in self.names if name in self.records}
@@ -430,7 +445,8 @@ def score_class(
         client_of = cache(lambda: stack.enter_context(pool()))
         desk = Desk(lab, folder, tree_key(lab.name), client_of, report)
         sheet = Sheet(lab, folder, [one.name for one in handed], lates)
-        scored = desk.score(handed, nonce, sheet)
-        found = alike(lab, handed, scored, nonce, desk.look)
+        with sheet.closed_if_stopped():
+            scored = desk.score(handed, nonce, sheet)
+            found = alike(lab, handed, scored, nonce, desk.look)
     sheet.write(found)
     return sheet.records

@@ -44,6 +44,7 @@ class Scoring:
 
     def __init__(self) -> None:
         self.scored: list[int] = []
+        self.commands: list[str] = []
         self.decided: dict[int, frozenset[int]] = {}  # what such a kernel decides
 
     def grade(
@@ -54,6 +55,7 @@ class Scoring:
         except Refused as refused:
             return Record(LAB.name, LAB.title, nonce, "refused", str(refused), most=40)
         self.scored.append(size)
+        self.commands.append(command)
         if size == 13:
             raise RuntimeError("bad luck")
         points = min(size, 40)
@@ -385,6 +387,47 @@ def test_a_folder_whose_name_is_not_utf_8_stops_no_other(
             "bad\\xFF": "10",
         }
     assert (out / "bad\\xFF/report.html").exists()
+    assert all(command.encode() for command in scoring.commands)  # they stand in files
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt(), OSError(28, "full")])
+def test_the_page_of_a_stopped_class_says_so_until_it_goes_on(
+    client: Client, scoring: Scoring, tmp_path: Path, stop: BaseException
+) -> None:
+    folder = hand_in(tmp_path / "in", {"ada": "x" * 40, "bob": "y" * 10})
+    out, page = tmp_path / "out", tmp_path / "out/class.html"
+    seen: list[str] = []
+
+    @contextmanager
+    def pool() -> Iterator[Client]:
+        yield client
+
+    def report(step: Step) -> None:
+        seen.append(page.read_text())
+        raise stop
+
+    with pytest.raises(type(stop)):
+        classroom.score_class(LAB, folder, out, "7", report, pool)
+    assert "1 of 2 submissions graded; the others are under way" in seen[0]
+    assert (
+        "1 of 2 submissions graded; the command was stopped before the others" in page.read_text()
+    )
+    assert "under way" not in page.read_text() and len(rows(out)) == 1
+    score(client, folder, out)
+    assert "stopped" not in page.read_text() and len(rows(out)) == 2
+
+
+def test_a_class_stopped_in_its_comparison_says_so(
+    client: Client, scoring: Scoring, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(classroom, "alike", stop)
+    with pytest.raises(KeyboardInterrupt):
+        score(client, hand_in(tmp_path / "in", {"ada": "x" * 40}), tmp_path / "out")
+    page = (tmp_path / "out/class.html").read_text()
+    assert "1 of 1 submissions graded; the command was stopped before the comparison" in page
 
 
 def test_an_empty_nonce_counts_as_none(tmp_path: Path) -> None:
