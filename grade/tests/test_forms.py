@@ -318,3 +318,17 @@ def test_however_much_came_a_page_is_not_filled_with_it(
     assert len(shown(flood)) < 3 * MOST_SHOWN
     folder = write(replace(GRADED, tests=[flood] * 20))
     assert (folder / "prairielearn/results.json").stat().st_size < MB
+
+
+def test_the_report_begins_with_its_groups_and_says_without_colour_what_was_reached(
+    write: Callable[[Record], Path],
+) -> None:
+    page = (write(GRADED) / "report.html").read_text()
+    table = page[page.index('<table class="groups">') : page.index("</table>")]
+    for group in GRADED.groups:
+        assert f'href="#{group.name}"' in table and f'<h2 id="{group.name}">' in page
+        assert f"{group.points:g} of {group.most:g}" in table
+    full = sum(group.points >= group.most for group in GRADED.groups)
+    assert table.count("✓ all") == full
+    assert page.index("</table>") < page.index("<h2")
+    assert page.count('<b class="points">✓ ') == sum(test.passed for test in GRADED.tests)

@@ -58,17 +58,34 @@ def details(test: Outcome) -> str:
 def test_part(test: Outcome) -> str:
     """A test. Of a hidden test only its points."""
     lost = "" if test.passed else " lost"
-    points = f'<b class="points">{test.points:g} of {test.most:g}</b>'
+    points = f'<b class="points">{"✓" if test.passed else "✗"} {test.points:g} of {test.most:g}</b>'
     about = "A hidden test." if test.hidden else escape(test.about)
     more = "" if test.hidden else details(test)
     says = f'<p><b>{escape(test.title)}</b></p><p class="about">{about}</p>'
     return f'<div class="test{lost}">{points}<div>{says}{more}</div></div>\n'
 
 
+def mark(points: float, most: float) -> str:
+    """Whether all points were reached, by a sign and a word: not by colour alone."""
+    return "✓ all" if points >= most else "✗ none" if not points else "◐ some"
+
+
+def groups_table(record: Record) -> str:
+    """The groups and their points, each linked to its tests below."""
+    rows = "".join(
+        f'<tr><td><a href="#{escape(g.name)}">{escape(g.name)}</a>{" (hidden)" if g.hidden else ""}'
+        f"</td><td>{g.points:g} of {g.most:g}</td><td>{mark(g.points, g.most)}</td></tr>\n"
+        for g in record.groups
+    )
+    head = "<tr><th>group</th><th>points</th><th>reached</th></tr>"
+    return f'<table class="groups"><thead>{head}</thead>\n<tbody>{rows}</tbody></table>\n'
+
+
 def group_part(record: Record, group: GroupResult) -> str:
     """A group and its tests."""
     hidden = " (hidden)" if group.hidden else ""
-    head = f"<h2>{escape(group.name)}{hidden}: {group.points:g} of {group.most:g}</h2>"
+    head = f'<h2 id="{escape(group.name)}">{escape(group.name)}{hidden}'
+    head += f": {group.points:g} of {group.most:g}</h2>"
     tests = "".join(test_part(test) for test in record.of(group.name))
     return f'{head}<p class="about">{escape(group.about)}</p>\n{tests}'
 
@@ -98,10 +115,11 @@ def text(record: Record) -> str:
         "about": f"Lab {record.lab}",
         "nonce": record.nonce,
     }
+    tests = "".join(group_part(record, group) for group in record.groups)
     parts = {
         "head": head(record.title, STYLE.read_text() + OWN_STYLE.read_text(), schemes="light"),
         "message": "" if graded else message,
-        "groups": "".join(group_part(record, g) for g in record.groups) if graded else "",
+        "groups": groups_table(record) + tests if graded else "",
         "pictures": pictures_part(record),
     }
     escaped = {name: escape(word) for name, word in words.items()}
