@@ -504,6 +504,7 @@ static void check_directory(u32 entry)
         if (i == NELEM(names) || find(entry, names[i]) == NONE)
             fail("did not expect the name '%s'", d->name);
     }
+    expect(errno ? -1 : 0, 0);
     closedir(dir);
     expect_number("entries", n, count_in(entry));
 }
@@ -548,11 +549,7 @@ static void check_all(void)
     }
 }
 
-static const struct {
-    const char *name;
-    void (*act)(void);
-    u32 weight; /* how often it is chosen, of the sum of all */
-} kinds[] = {
+static const struct weighted kinds[] = {
     {"create", do_create, 15}, {"rewrite", do_rewrite, 10},
     {"append", do_append, 10}, {"truncate", do_truncate, 5},
     {"mkdir", do_mkdir, 6},    {"symlink", do_symlink, 4},
@@ -564,14 +561,10 @@ static const struct {
 
 static void operate(void)
 {
-    u64 all = 0, i = 0;
-    for (u64 k = 0; k < NELEM(kinds); k++)
-        all += kinds[k].weight;
-    for (u64 left = below(all); left >= kinds[i].weight; i++)
-        left -= kinds[i].weight;
-    kind = kinds[i].name;
+    const struct weighted *w = random_weighted(&chance, kinds, NELEM(kinds));
+    kind = w->name;
     path[1][0] = 0;
-    kinds[i].act();
+    w->act();
     if (number % CHECK_EVERY == 0 || number == operations) {
         kind = "comparison";
         check_all();

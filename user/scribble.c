@@ -241,11 +241,7 @@ static void check_all(void)
     }
 }
 
-static const struct {
-    const char *name;
-    void (*act)(void);
-    u32 weight; /* how often it is chosen, of the sum of all */
-} kinds[] = {
+static const struct weighted kinds[] = {
     {"pwrite", do_pwrite, 30}, {"write", do_write, 15},
     {"append", do_append, 5},  {"pread", do_pread, 30},
     {"read", do_read, 15},     {"truncate", do_truncate, 8},
@@ -256,14 +252,10 @@ static const struct {
 
 static void operate(void)
 {
-    u64 all = 0, i = 0;
-    for (u64 k = 0; k < NELEM(kinds); k++)
-        all += kinds[k].weight;
-    for (u64 left = below(all); left >= kinds[i].weight; i++)
-        left -= kinds[i].weight;
+    const struct weighted *w = random_weighted(&chance, kinds, NELEM(kinds));
     at = length = 0;
-    name = kinds[i].name;
-    kinds[i].act();
+    name = w->name;
+    w->act();
     if (number % CHECK_EVERY == 0 || number == operations) {
         name = "comparison";
         check_all();

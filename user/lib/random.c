@@ -41,6 +41,17 @@ u64 random_below(u64 *state, u64 n)
     return (u128)random_u64(state) * n >> 64;
 }
 
+const struct weighted *random_weighted(u64 *state, const struct weighted *w,
+                                       u32 n)
+{
+    u64 all = 0;
+    for (u32 i = 0; i < n; i++)
+        all += w[i].weight;
+    for (u64 left = random_below(state, all); left >= w->weight; w++)
+        left -= w->weight;
+    return w;
+}
+
 u64 random_gap_ns(u64 *state, u64 rate_per_s)
 {
     u64 minus_log2 = (64UL << Q) - log2_fixed(random_u64(state) | 1);

@@ -11,6 +11,17 @@ u64 random_stream(u64 seed, u64 job, u64 use);
 
 u64 random_below(u64 *state, u64 n); /* 0 to n - 1 */
 
+/* Something that a program does at random: how often, of the sum of all. */
+struct weighted {
+    const char *name;
+    void (*act)(void);
+    u32 weight;
+};
+
+/* One of n, with a probability proportional to its weight. */
+const struct weighted *random_weighted(u64 *state, const struct weighted *,
+                                       u32 n);
+
 /* ns from one Poisson arrival to the next, at this rate a second. */
 u64 random_gap_ns(u64 *state, u64 rate_per_s);
 
