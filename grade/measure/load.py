@@ -50,6 +50,8 @@ IF_GIVEN = (
     "drive_ahead",
     "drive_seed",
     "drive_misjudged_percent",
+    "full_from_s",
+    "full_for_s",
 )
 MAX_BOOT_ARGS = 1023 - 20  # bytes that the kernel takes, besides ramdisks=
 ARMS = "arms"  # the key of a size that is no variable: the only arms to run

@@ -147,6 +147,10 @@ MACHINE = {
     "drive_misjudged_percent": Field(
         "number", "how far off a scheduler's view of a drive is; if not given, 0", None, 0, 100
     ),
+    "full_from_s": Field(
+        "number", "when the data disk begins to fail all writes, in virtual time", None, 0, 1000000
+    ),
+    "full_for_s": Field("number", "how long it does; if not given, 0", None, 0, 1000000),
     "drive_times": Field("number", "1: find out what the drive did with its time", 0, 0, 1),
     "trace_k": Field("number", "K events that the trace keeps: the last ones", 256, 1, 1 << 20),
     "virtual_limit_s": Field("number", "a run that takes longer has failed", 7200, 1),

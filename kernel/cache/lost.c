@@ -1,6 +1,7 @@
 /* Delayed writes that were given up, and who has been told (lost.h). */
 #include "kernel/cache/lost.h"
 #include "kernel/base/abi.h"
+#include "kernel/base/stat.h"
 #include "kernel/machine/lock.h"
 
 /* Losses up to number `last`; those up to `told` need not be told to a
@@ -19,6 +20,8 @@ static struct {
     struct loss synced[MAX_DISKS]; /* of anything; told: to sync */
     bool structure[MAX_DISKS];
 } lost = {.lock = SPINLOCK("lost", RANK_POLICY)};
+
+COUNTER(told_of, "bio.told", "times", "fsync, close or sync told of losses");
 
 /* The owner's row, or NULL. With 0: a free one. */
 static struct loss *row_of(u64 owner)
@@ -97,6 +100,7 @@ int lost_tell(const struct disk *d, u64 owner, u64 *told, bool fsync)
     if (last <= *told)
         return 0;
     *told = last;
+    count(&told_of, 1);
     return -EIO;
 }
 
@@ -107,6 +111,7 @@ int lost_tell_sync(const struct disk *d)
     bool told = synced->told == synced->last;
     synced->told = synced->last;
     all->told = all->last;
+    count(&told_of, !told);
     return told ? 0 : -EIO;
 }
 

@@ -30,6 +30,12 @@ static struct ramdisk {
 
 static u32 nramdisks;
 
+/* Meanwhile no disk but the first can be written, as if the host's disk under
+ * it were full. */
+static struct {
+    u64 from_ns, until_ns;
+} full;
+
 /* The log and the disks come in this order, each in memory of its own. */
 static bool in_order(u64 from, const struct table *t)
 {
@@ -48,6 +54,9 @@ void ramdisk_probe(struct region tree)
 {
     static const char magic[] = "ramdisks"; /* and a 0, which is not in t */
     u64 at = arg_number("ramdisks", 0, 0, ((u64)BOOT_MAP_GIB << 30) - 1);
+    full.from_ns = arg_number("full_from_s", 0, 0, 1000000) * NS_PER_S;
+    full.until_ns =
+        full.from_ns + arg_number("full_for_s", 0, 0, 1000000) * NS_PER_S;
     if (!at) {
         machine_call(0, 0, 0, 0, DISKS_BEGIN);
         return;
@@ -90,12 +99,18 @@ struct ramdisk *ramdisk_open(u32 i, const struct device_client *client,
     return r;
 }
 
+static bool is_full(const struct ramdisk *r)
+{
+    u64 now_ns = clock_ns();
+    return r != ramdisks && now_ns >= full.from_ns && now_ns < full.until_ns;
+}
+
 void ramdisk_do(struct ramdisk *r, enum command_kind kind, u64 sector,
                 struct span *first)
 {
     u64 at = r->start + sector * SECTOR_BYTES;
-    i64 error = 0;
-    for (struct span *s = kind == COMMAND_FLUSH ? NULL : first; s;
+    i64 error = kind == COMMAND_WRITE && is_full(r);
+    for (struct span *s = error || kind == COMMAND_FLUSH ? NULL : first; s;
          s = s->next) {
         error |= machine_call((u64)s->data, at, s->bytes, kind == COMMAND_WRITE,
                               DISKS_MOVE);
