@@ -78,12 +78,15 @@ static inline u64 drive_service(struct drive *d, u64 now_ns, u64 sector,
     return d->service(d, now_ns, sector, nsectors, write);
 }
 
-/* The i-th row, or NULL past the last. */
+/* The i-th row, or NULL past the last; and the source that it is from. */
 const struct drive_model *drive_row(u32 i);
+const char *drive_file(u32 i);
 
 #define DRIVE(row)                                          \
     static const struct drive_model *const row##_registered \
-        __attribute__((used, section("drives"))) = &row
+        __attribute__((used, section("drives"))) = &row;    \
+    static const char *const row##_file                     \
+        __attribute__((used, section("drive_files"))) = __FILE__
 
 /* Overheads that are the same after a read and after a write: of a read that
  * hits, and of all others. */

@@ -46,9 +46,11 @@ static struct disk *root_disk(void)
     return disk;
 }
 
-static const char *drive_name(u32 i)
+static const char *drive_name(u32 i, const char **file)
 {
     const struct drive_model *row = drive_row(i);
+    if (row)
+        *file = drive_file(i);
     return row ? row->name : NULL;
 }
 

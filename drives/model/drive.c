@@ -39,6 +39,7 @@
 
 extern const struct drive_model *const __start_drives[];
 extern const struct drive_model *const __stop_drives[];
+extern const char *const __start_drive_files[];
 
 static bool same(const char *a, const char *b)
 {
@@ -50,6 +51,11 @@ static bool same(const char *a, const char *b)
 const struct drive_model *drive_row(u32 i)
 {
     return i < __stop_drives - __start_drives ? __start_drives[i] : NULL;
+}
+
+const char *drive_file(u32 i)
+{
+    return __start_drive_files[i];
 }
 
 const struct drive_model *drive_find(const char *name)

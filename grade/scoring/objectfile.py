@@ -57,6 +57,7 @@ SECTIONS = {
 # What macros of the headers register in: pointers to tables, or tables, one after the other.
 POINTERS = {(PROGBITS, ALLOC), (PROGBITS, ALLOC | WRITE)}
 OF_KERNEL = {"stats": DATA, "histograms": DATA, "devices": POINTERS}
+OF_KERNEL |= {"stat_files": POINTERS, "histogram_files": POINTERS, "device_files": POINTERS}
 OF_POLICY = {"policies": POINTERS, "policy_files": POINTERS}
 
 POINTER = 2  # R_RISCV_64

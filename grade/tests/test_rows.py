@@ -242,19 +242,22 @@ TWO = {
     ),
     "counters": (
         {"kernel/measure/again.c": lambda: COUNTER},
-        "two counters are called disk.reads: rename one of them",
+        "two counters are called disk.reads, in kernel/disk/disk.c and in"
+        " kernel/measure/again.c: rename one of them",
     ),
     "histograms": (
         {"kernel/measure/again.c": lambda: HISTOGRAM.format("read_response")},
-        "two histograms are called read_response: rename one of them",
+        "two histograms are called read_response, in kernel/disk/disk.c and in"
+        " kernel/measure/again.c: rename one of them",
     ),
     "devices": (
         {"kernel/measure/again.c": lambda: DEVICE},
-        "two devices are called null: rename one of them",
+        "two devices are called null, in kernel/file/null.c and in"
+        " kernel/measure/again.c: rename one of them",
     ),
     "drives": (
         {"drives/again.c": lambda: (ROOT / "drives/rz58.c").read_text()},
-        "two drives are called rz58: rename one of them",
+        "two drives are called rz58, in drives/again.c and in drives/rz58.c: rename one of them",
     ),
 }
 

@@ -19,13 +19,21 @@ struct stat_row {
 #define STAT_ROW_(id)         \
     static struct stat_row id \
         __attribute__((used, section("stats"), aligned(8)))
+#define STAT_FILE_(id)                  \
+    ;                                   \
+    static const char *const id##_file_ \
+        __attribute__((used, section("stat_files"))) = __FILE__
 #define COUNTER(id, name_, unit_, about_) \
-    STAT_ROW_(id) = {.name = name_, .unit = unit_, .about = about_}
+    STAT_ROW_(id) = {                     \
+        .name = name_, .unit = unit_, .about = about_} STAT_FILE_(id)
 #define GAUGE(id, name_, unit_, about_, read_) \
-    STAT_ROW_(id) = {                          \
-        .name = name_, .unit = unit_, .about = about_, .read = read_}
+    STAT_ROW_(id) = {.name = name_,            \
+                     .unit = unit_,            \
+                     .about = about_,          \
+                     .read = read_} STAT_FILE_(id)
 
-const char *stat_name(u32 i); /* of the i-th row, or NULL past the last */
+/* The i-th row's name, and the source that it is from; NULL past the last. */
+const char *stat_name(u32 i, const char **file);
 
 /* A function that prints further rows, by text_printf (device.h):
  * STAT_SOURCE(policy_counters); */

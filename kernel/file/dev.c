@@ -9,15 +9,18 @@
 #include "kernel/machine/mem.h"
 
 extern const struct device *const __start_devices[], *const __stop_devices[];
+extern const char *const __start_device_files[];
 
 #define DEVICE_EACH(d)                                                        \
     for (const struct device *const *d = __start_devices; d < __stop_devices; \
          d++)
 
-const char *device_name(u32 i)
+const char *device_name(u32 i, const char **file)
 {
-    return i < __stop_devices - __start_devices ? __start_devices[i]->name
-                                                : NULL;
+    if (i >= __stop_devices - __start_devices)
+        return NULL;
+    *file = __start_device_files[i];
+    return __start_devices[i]->name;
 }
 
 static u32 device_units(const struct device *d)

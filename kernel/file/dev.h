@@ -13,7 +13,8 @@ const struct device *device_find(u32 number); /* or NULL */
 int device_read(const struct device *, u32 unit, u64 until, struct uio *);
 int device_write(const struct device *, u32 unit, struct uio *);
 
-const char *device_name(u32 i); /* of the i-th, or NULL past the last */
+/* The i-th one's name, and the source that it is from; NULL past the last. */
+const char *device_name(u32 i, const char **file);
 
 /* Make the nodes in /dev that are missing or have a wrong number. What
  * cannot be made is named in a message. */

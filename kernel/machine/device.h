@@ -58,6 +58,8 @@ struct device {
     u64 (*size)(u32 unit); /* bytes, for stat and SEEK_END; NULL: 0 */
 };
 
-#define DEVICE(d)                                \
-    static const struct device *const d##_device \
-        __attribute__((used, section("devices"))) = &d
+#define DEVICE(d)                                       \
+    static const struct device *const d##_device        \
+        __attribute__((used, section("devices"))) = &d; \
+    static const char *const d##_file                   \
+        __attribute__((used, section("device_files"))) = __FILE__

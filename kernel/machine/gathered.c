@@ -4,9 +4,11 @@
 
 void expect_names_differ(const char *what, row_name_fn *name)
 {
-    for (u32 i = 0; name(i); i++)
+    const char *row, *file, *earlier;
+    for (u32 i = 0; (row = name(i, &file)); i++)
         for (u32 j = 0; j < i; j++)
-            if (!strcmp(name(i), name(j)))
-                boot_fail("two %s are called %s: rename one of them", what,
-                          name(i));
+            if (!strcmp(row, name(j, &earlier)))
+                boot_fail("two %s are called %s, in %s and in %s: rename one "
+                          "of them",
+                          what, row, earlier, file);
 }

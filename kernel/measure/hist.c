@@ -31,10 +31,14 @@ u64 hist_low(u32 bucket)
     return (u64)(128 + bucket % 128) << power;
 }
 
-const char *hist_name(u32 i)
+extern const char *const __start_histogram_files[];
+
+const char *hist_name(u32 i, const char **file)
 {
-    u32 n = __stop_histograms - __start_histograms;
-    return i < n ? __start_histograms[i].name : NULL;
+    if (i >= __stop_histograms - __start_histograms)
+        return NULL;
+    *file = __start_histogram_files[i];
+    return __start_histograms[i].name;
 }
 
 void hist_init(u32 disks)

@@ -42,17 +42,25 @@ struct histogram {
 #define HIST_ROW_(id)          \
     static struct histogram id \
         __attribute__((used, section("histograms"), aligned(8)))
+#define HIST_FILE_(id)                  \
+    ;                                   \
+    static const char *const id##_file_ \
+        __attribute__((used, section("histogram_files"))) = __FILE__
 #define HISTOGRAM(id, name_, unit_, about_) \
-    HIST_ROW_(id) = {.name = name_, .unit = unit_, .about = about_}
+    HIST_ROW_(id) = {                       \
+        .name = name_, .unit = unit_, .about = about_} HIST_FILE_(id)
 #define DISK_HISTOGRAM(id, name_, unit_, about_) \
-    HIST_ROW_(id) = {                            \
-        .name = name_, .unit = unit_, .about = about_, .of_disks = true}
+    HIST_ROW_(id) = {.name = name_,              \
+                     .unit = unit_,              \
+                     .about = about_,            \
+                     .of_disks = true} HIST_FILE_(id)
 
 extern struct histogram __start_histograms[], __stop_histograms[];
 #define HISTOGRAM_EACH(h) \
     for (struct histogram *h = __start_histograms; h < __stop_histograms; h++)
 
-const char *hist_name(u32 i); /* of the i-th, or NULL past the last */
+/* The i-th one's name, and the source that it is from; NULL past the last. */
+const char *hist_name(u32 i, const char **file);
 
 /* At boot: make all histograms, for so many disks. Stops the boot if memory
  * does not suffice. */

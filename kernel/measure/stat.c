@@ -7,12 +7,16 @@
 #include "kernel/measure/trace.h"
 
 extern struct stat_row __start_stats[], __stop_stats[];
+extern const char *const __start_stat_files[];
 extern stat_source_fn *const __start_stat_sources[];
 extern stat_source_fn *const __stop_stat_sources[];
 
-const char *stat_name(u32 i)
+const char *stat_name(u32 i, const char **file)
 {
-    return i < __stop_stats - __start_stats ? __start_stats[i].name : NULL;
+    if (i >= __stop_stats - __start_stats)
+        return NULL;
+    *file = __start_stat_files[i];
+    return __start_stats[i].name;
 }
 
 static void print_stats(struct text *t)
