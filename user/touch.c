@@ -6,8 +6,7 @@ static bool no_create;
 
 static int touch(const char *path)
 {
-    u64 now_s = gettime(CLOCK_WALL) / NS_PER_S;
-    if (utime(path, now_s, now_s) == 0)
+    if (utime(path, UTIME_NOW, UTIME_NOW) == 0)
         return 0;
     if (errno == ENOENT && no_create)
         return 0;

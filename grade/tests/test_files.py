@@ -1,6 +1,7 @@
 """Files inside are files outside, byte for byte, as debugfs tells it."""
 
 import random
+import re
 
 import pytest
 from conftest import Boot, MakeImage
@@ -110,3 +111,34 @@ def test_an_unlinked_open_file_is_gone_after_power_off(make_image: MakeImage, bo
     machine.power_off()
     image.check(path)
     assert int(before) - int(free(path)) <= 1, "only /dev may have grown"
+
+
+# ---- a clock out of range ----
+
+LAST = "2106-02-07 06:28:15"
+
+
+@pytest.mark.parametrize(
+    ("clock", "date", "stored"),
+    [
+        ({"options": ("-rtc", "base=1969-12-31T00:00:00")}, "1970-01-01 00:", "1970-01-01 00:"),
+        ({"options": ("-rtc", "base=1970-01-01T00:00:00")}, "1970-01-01 00:", "1970-01-01 00:"),
+        ({"args": "epoch=4273948800"}, "2105-06-09 00:", "2105-06-09 00:"),
+        ({"args": "epoch=5680281600"}, "2150-01-01 00:", LAST),
+    ],
+    ids=["before", "first", "late", "past"],
+)
+def test_a_time_that_ext2_cannot_store_is_the_nearest_that_it_can(
+    make_image: MakeImage, boot: Boot, clock: dict, date: str, stored: str
+) -> None:
+    """By whatever sets it: making, writing, touching, reading. QEMU's base ends in 2094."""
+    image = make_image(files={"/b": b"b", "/c": b"c", "/d": b"d"})
+    machine = boot(disks=(Disk(image),), **clock)
+    assert machine.check("date").startswith(date)
+    machine.check("echo a > /a && echo b >> /b && touch /c && touch /new && cat /d > /dev/null")
+    for name, field in ("/a", "modified"), ("/b", "modified"), ("/c", "modified"), ("/c", "read"):
+        assert re.search(rf"{field} +{stored}", machine.check(f"stat {name}")), (name, field)
+    for name, field in ("/new", "modified"), ("/d", "read"), ("/c", "changed"):
+        assert re.search(rf"{field} +{stored}", machine.check(f"stat {name}")), (name, field)
+    assert ("which times stay at" in machine.console) == (stored == LAST)
+    assert ("before 1970: set to 1970" in machine.console) == ("1969" in str(clock))

@@ -163,6 +163,11 @@ struct stat {
     u64 st_ctime_s; /* last change of the inode */
 };
 
+/* A file system stores the seconds from 1970 to February 2106 (32 bits without
+ * a sign). utime refuses others; UTIME_NOW is the kernel's time, or the last
+ * second if that is past it. */
+#define UTIME_NOW (~0UL)
+
 struct statfs {
     char disk[16];   /* "disk0" */
     u32 block_size;  /* bytes */

@@ -381,6 +381,8 @@ int ext2_chmod(struct inode *ip, u64 mode)
 
 int ext2_utime(struct inode *ip, u64 atime_s, u64 mtime_s)
 {
+    atime_s = atime_s == UTIME_NOW ? now_s() : atime_s;
+    mtime_s = mtime_s == UTIME_NOW ? now_s() : mtime_s;
     TRY(MAX(atime_s, mtime_s) > UINT32_MAX ? -EINVAL : fs_writable(ip->fs));
     ip->atime_s = atime_s;
     ip->mtime_s = mtime_s;

@@ -21,6 +21,7 @@
 #include "kernel/machine/irq.h"
 #include "kernel/machine/machine.h"
 #include "kernel/machine/cpu.h"
+#include "kernel/machine/print.h"
 
 #define START_NS    NS_PER_S /* later than clock_init, even at shift=10 */
 #define RANG_NS     (100 * NS_PER_US) /* much later than its alarm rings */
@@ -281,10 +282,21 @@ static volatile u32 *rtc(u32 reg)
     return (volatile u32 *)virt_of(machine.rtc.phys) + reg;
 }
 
-static u64 rtc_ns(void)
+static i64 rtc_ns(void)
 {
     u64 low = *rtc(TIME_LOW);
     return (u64)*rtc(TIME_HIGH) << 32 | low;
+}
+
+/* The wall time when clock_ns was 0. The RTC's register is signed: a machine
+ * whose battery was empty may say a time before 1970. Then it is 1970. */
+static u64 boot_time_ns(void)
+{
+    i64 now_ns = rtc_ns(), since_boot_ns = clock_ns();
+    if (now_ns >= since_boot_ns)
+        return now_ns - since_boot_ns;
+    kprintf("clock: the hardware's is before 1970: set to 1970\n");
+    return 0;
 }
 
 static void alarm_rang(u32)
@@ -349,5 +361,5 @@ void clock_init(void)
     if (arg_text("epoch"))
         boot_wall_ns = arg_number("epoch", 0, 0, MAX_EPOCH_S) * NS_PER_S;
     else if (machine.rtc.phys)
-        boot_wall_ns = rtc_ns() - clock_ns();
+        boot_wall_ns = boot_time_ns();
 }
