@@ -94,7 +94,15 @@ TEST(a_superblock_is_mounted_only_if_its_figures_agree)
         {SUPER(state), EXT2_VALID_FS | EXT2_ERROR_FS, 0,
          "disk1: read-only: damage was found before: run e2fsck\n"},
         {SUPER(feature_ro_compat), 11, 0,
-         "disk1: read-only: features 0x8 are not known\n"},
+         "disk1: read-only: features 0x8: huge_file is not handled: "
+         "tune2fs -O clears it, with a ^ before its name\n"},
+        {SUPER(feature_ro_compat), 0x80000003, 0,
+         "disk1: read-only: features 0x80000000 are not known: "
+         "make the image with mke2fs -t ext2\n"},
+        {SUPER(feature_incompat), 0x42, -EINVAL,
+         "incompatible features 0x40: extents is not handled: "},
+        {SUPER(feature_incompat), 0x80000002, -EINVAL,
+         "incompatible features 0x80000000 are not known: "},
     };
     rig_make(NULL);
     rig_keep();
@@ -261,6 +269,42 @@ TEST(sparse_superblocks_are_in_the_groups_of_the_format)
                 check_eq(rig_do("umount /m"), 0);
         }
     }
+}
+
+/* With sparse_super2 it names two groups; 0 is none. */
+TEST(two_superblocks_are_in_the_groups_that_the_first_names)
+{
+    static const u32 pairs[][2] = {{0, 0}, {1, 9}, {1, 49}, {2, 0}, {6, 8}};
+    for (u32 i = 0; i < NELEM(pairs); i++) {
+        rig_make(&(struct image_options){.blocks = 1 + 50 * 32,
+                                         .blocks_per_group = 32,
+                                         .inodes_per_group = 16,
+                                         .every_super = true});
+        struct ext2_super *sb = image_super(rig_image());
+        sb->feature_compat = EXT2_COMPAT_SPARSE_SUPER2;
+        memcpy(sb->super_groups, pairs[i], sizeof(pairs[i]));
+        rig_keep();
+        for (u32 g = 0; g < 50; g++) {
+            rig_restore();
+            image_group(rig_image(), g)->block_bitmap = 1 + g * 32;
+            bool super = g == 0 || g == pairs[i][0] || g == pairs[i][1];
+            check_eq(rig_do("mount /m"), super ? -EIO : 0);
+            if (!super)
+                check_eq(rig_do("umount /m"), 0);
+        }
+    }
+}
+
+TEST(a_group_that_an_unknown_feature_may_have_moved_is_not_called_damaged)
+{
+    rig_make(NULL);
+    image_super(rig_image())->feature_compat = 1U << 31;
+    image_group(rig_image(), 0)->block_bitmap = 1;
+    shim_printed();
+    check_eq(rig_do("mount /m"), -EINVAL);
+    if (!strstr(shim_printed(),
+                "group 0: features 0x80000000, which are not known"))
+        exit(1);
 }
 
 /* ---- what statfs says ---- */

@@ -169,11 +169,13 @@ def test_unknown_incompatible_features_are_refused_and_unknown_ro_ones_mount_rea
     tmp_path: Path,
 ) -> None:
     out = tool(make(tmp_path / "a", "-O", "extents"), script="ls /\n")
-    assert "incompatible features 0x40" in out and "mount: -22" in out
+    assert "incompatible features 0x40: extents is not handled: make the image" in out
+    assert "mount: -22" in out
     image = make(tmp_path / "b", "-O", "huge_file")
     before = image.read_bytes()
     out = tool(image, script="create /x\nmounts\nls /\n")
-    assert "features 0x8" in out and "create: -30" in out and "disk0 / ro" in out
+    assert "features 0x8: huge_file is not handled: tune2fs -O" in out
+    assert "create: -30" in out and "disk0 / ro" in out
     assert image.read_bytes() == before
 
 
@@ -182,7 +184,17 @@ def test_an_ext3_without_recovery_mounts_and_one_with_is_refused(tmp_path: Path)
     tool(image, script="random 500 100000\n")
     fsck(image)
     debugfs(image, "feature needs_recovery")
-    assert "incompatible features 0x4" in tool(image, script="")
+    out = tool(image, script="")
+    assert "incompatible features 0x4: needs_recovery is not handled: e2fsck replays" in out
+
+
+@pytest.mark.parametrize("options", [(), ("-E", "num_backup_sb=0"), ("-E", "num_backup_sb=1")])
+def test_an_image_with_two_superblocks_is_sound(tmp_path: Path, options: tuple[str, ...]) -> None:
+    """Only the groups that its superblock names have a copy, if any."""
+    image = make(tmp_path / "image", "-O", "sparse_super2", *options, size="80M")
+    out = tool(image, script="mkdir /d\nwrite /d/f 60000000 1\nverify /d/f 0 60000000 1\n")
+    assert "wrongly" not in out
+    fsck(image)
 
 
 def test_the_state_of_the_superblock_is_kept(tmp_path: Path) -> None:

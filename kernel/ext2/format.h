@@ -24,8 +24,10 @@
 #define EXT2_VALID_FS 1 /* was unmounted cleanly */
 #define EXT2_ERROR_FS 2 /* damage was found */
 
-/* What a kernel must know to mount at all, and to write. Other compatible
- * features may be ignored. */
+/* What a kernel must know to mount at all, and to write. Of the compatible
+ * features, which may be ignored, one changes where groups begin. */
+#define EXT2_COMPAT_SPARSE_SUPER2   0x200
+#define EXT2_COMPAT_KNOWN           0x1fff /* named by e2fsprogs 1.47 */
 #define EXT2_INCOMPAT_FILETYPE      0x2
 #define EXT2_INCOMPAT_KNOWN         EXT2_INCOMPAT_FILETYPE
 #define EXT2_RO_COMPAT_SPARSE_SUPER 0x1
@@ -70,7 +72,9 @@ struct ext2_super {
     u32 algo_bitmap;
     u8 prealloc_blocks, prealloc_dir_blocks;
     u16 reserved_gdt_blocks;
-    u8 other[496];
+    u8 other[380];
+    u32 super_groups[2]; /* with sparse_super2: that have a copy; 0: none */
+    u8 others[108];
     struct ext2_intent intent;
     u8 rest[20];
 };

@@ -47,6 +47,9 @@ struct fs {
     u16 found_state;    /* EXT2_VALID_FS ... as it was before mounting */
     bool file_types;    /* entries carry types */
     bool revision_0;
+    bool two_supers;     /* copies of the superblock: in these groups only */
+    u32 super_groups[2]; /* 0: none */
+    u32 strange;         /* compatible features that are not known */
     u32 block_bytes, block_shift;
     u32 blocks, first_data_block;
     u32 blocks_per_group, inodes_per_group, groups;
@@ -76,9 +79,11 @@ extern struct spinlock icache_lock;
 extern struct sleeplock tree_lock; /* shape of the tree: rename, rmdir */
 extern bool far_indirect; /* indirect=far: where files grow; set at boot */
 
+/* How a time is stored: in seconds since 1970, of 32 bits without a sign, so up
+ * to February 2106. A clock past it stores that last second. */
 static inline u32 now_s(void)
 {
-    return clock_wall_ns() / NS_PER_S;
+    return MIN(clock_wall_ns() / NS_PER_S, UINT32_MAX);
 }
 
 /* Blocks with equal owners are flushed together. */
@@ -103,6 +108,10 @@ static inline bool has_blocks(const struct inode *ip)
     return S_ISREG(ip->mode) || S_ISDIR(ip->mode) ||
            (S_ISLNK(ip->mode) && ip->size >= EXT2_LINK_INLINE);
 }
+
+/* features.c: take over what the superblock says of them; prints what is not
+ * handled. 0 or -EINVAL. */
+int check_features(struct fs *, const struct ext2_super *);
 
 /* super.c */
 enum trouble {

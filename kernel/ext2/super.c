@@ -139,26 +139,6 @@ static u64 largest_file(const struct fs *fs)
     return (EXT2_DIRECT + n + n * n + n * n * n) << fs->block_shift;
 }
 
-static int check_features(struct fs *fs, const struct ext2_super *sb)
-{
-    fs->revision_0 = sb->rev_level == 0;
-    if (sb->rev_level > 1)
-        return refuse(fs, -EINVAL, "revision %u is not known", sb->rev_level);
-    if (fs->revision_0)
-        return 0;
-    u32 incompat = sb->feature_incompat & ~EXT2_INCOMPAT_KNOWN;
-    if (incompat)
-        return refuse(fs, -EINVAL, "incompatible features 0x%x", incompat);
-    u32 ro = sb->feature_ro_compat & ~EXT2_RO_COMPAT_KNOWN;
-    if (ro && !fs->read_only) {
-        refuse(fs, 0, "read-only: features 0x%x are not known", ro);
-        fs->read_only = true;
-    }
-    fs->file_types = sb->feature_incompat & EXT2_INCOMPAT_FILETYPE;
-    fs->ro_compat = sb->feature_ro_compat;
-    return 0;
-}
-
 static int check_block_size(struct fs *fs, const struct ext2_super *sb)
 {
     if (sb->magic != EXT2_MAGIC)
@@ -220,6 +200,8 @@ static bool power_of(u32 n, u32 base)
 /* Does a group begin with a copy of superblock and descriptors? */
 static bool has_super(const struct fs *fs, u32 g)
 {
+    if (fs->two_supers)
+        return g == 0 || g == fs->super_groups[0] || g == fs->super_groups[1];
     return !(fs->ro_compat & EXT2_RO_COMPAT_SPARSE_SUPER) || g == 0 ||
            power_of(g, 3) || power_of(g, 5) || power_of(g, 7);
 }
@@ -284,6 +266,16 @@ static int groups_read(struct fs *fs)
     return 0;
 }
 
+static int refuse_group(struct fs *fs, u32 g)
+{
+    if (!fs->strange)
+        return refuse(fs, -EIO, "group %u is described wrongly", g);
+    return refuse(fs, -EINVAL,
+                  "group %u: features 0x%x, which are not known, may move it: "
+                  "make the image with mke2fs -t ext2",
+                  g, fs->strange);
+}
+
 static int groups_open(struct fs *fs, u32 head)
 {
     int error = groups_read(fs);
@@ -291,7 +283,7 @@ static int groups_open(struct fs *fs, u32 head)
     fs->own_blocks = fs->first_data_block;
     for (u32 g = 0; !error && g < fs->groups; g++)
         if (!group_ok(fs, g, head))
-            error = refuse(fs, -EIO, "group %u is described wrongly", g);
+            error = refuse_group(fs, g);
     return error;
 }
 
@@ -306,6 +298,8 @@ static void super_begin(struct fs *fs)
         return;
     if (!(fs->found_state & EXT2_VALID_FS))
         refuse(fs, 0, "was not unmounted cleanly: e2fsck is advised");
+    if (clock_wall_ns() / NS_PER_S > UINT32_MAX)
+        refuse(fs, 0, "the clock is past 2106-02-07, which times stay at");
     struct ext2_super *sb;
     struct buf *b = super_read(fs, &sb);
     if (b) {
