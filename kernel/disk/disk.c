@@ -397,12 +397,26 @@ static void ask_again(void *arg)
     dispatch(d);
 }
 
+/* After a fault on one disk the others may still have the scheduler at fault.
+ * Now they change over too, so that it can start anew: no disk uses its
+ * records. */
+static void leave_faulty(void)
+{
+    for (u32 i = 0; i < disks.n; i++) {
+        struct disk *d = &disks.disk[i];
+        HOLD(spin, &d->lock);
+        if (d->sched != policy_in_use[POLICY_SCHED])
+            adopt(d);
+    }
+}
+
 /* A new scheduler or place policy starts before all disks have changed over to
  * it, and the old one stops after. A scheduler is asked at once, because the
  * old one may have let queued requests wait. */
 static void swap(const struct policy *to)
 {
     const struct policy *from = policy_in_use[to->kind];
+    leave_faulty();
     if (to->start)
         to->start();
     policy_in_use[to->kind] = to;
@@ -636,8 +650,12 @@ bool disk_state(u32 disk, struct disk_state *s)
 {
     if (disk >= disks.n)
         return false;
+    /* Without d->lock, which comes before the callers' locks: each number is
+     * one that was, and another hart may measure later than now. */
     const struct disk *d = &disks.disk[disk];
-    u64 since_ns = clock_ns() - d->measured_ns;
+    u64 now_ns = clock_ns();
+    u64 measured_ns = __atomic_load_n(&d->measured_ns, __ATOMIC_RELAXED);
+    u64 since_ns = now_ns - MIN(now_ns, measured_ns);
     *s = (struct disk_state){.modelled = d->drive.model->modelled,
                              .queued_reads = d->queue.length[SET_READS],
                              .queued_writes = d->queue.length[SET_WRITES],

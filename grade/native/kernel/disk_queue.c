@@ -398,6 +398,27 @@ TEST(a_wrong_answer_of_a_scheduler_that_is_no_more_in_use_is_no_fault)
     check_counters("policy.", "swaps 2");
 }
 
+static struct request *none_on_disk_0(struct queue *q, u64 now_ns)
+{
+    (void)now_ns;
+    return q->disk ? queue_oldest(q, BOTH) : NULL;
+}
+
+/* Its records begin anew, so it must hear of all that is queued. */
+TEST(a_scheduler_used_again_after_a_fault_is_told_what_other_disks_have_queued)
+{
+    boot_slow("sched=told");
+    submit("R1:100+2 R1:200+2");
+    told.next = none_on_disk_0;
+    submit("R0:300+2");
+    check(policy_in_use[POLICY_SCHED] != &told_sched);
+    check(disk_get(1)->sched == &told_sched);
+    check_notes("queued R100; next R1 W0 O0; leaves R100; queued R200; "
+                "queued R300; next R1 W0 O0; clook starts");
+    use("sched", "told");
+    check_notes("queued R200; clook stops");
+}
+
 /* ---- neighbours go as one command ---- */
 
 static void queue_together(const char *requests)
