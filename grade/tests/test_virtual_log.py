@@ -30,6 +30,7 @@ POLICIES = {
     ),
 }
 CLEANING = ("vld", "segments")
+ALIGNED, UNALIGNED = "hp97560", ("lps540s", "rz57")  # 72, 116 and 71 sectors a track
 # The disk is idle until a block has been moved, if one is to be.
 UNTIL_MOVED = (
     "m=$(grep disk.moved /dev/stat); for k in $(seq 100); do sleep 0.1;"
@@ -56,9 +57,12 @@ def logical(disk: bytes, to: Path) -> Path:
     return to
 
 
-def written(folder: Path, policy: str) -> tuple[bytes, list[tuple[int, bytes]]]:
+def written(
+    folder: Path, policy: str, drive: str = ALIGNED
+) -> tuple[bytes, list[tuple[int, bytes]]]:
     """A disk before messages arrived on it, and its writes since, in their order."""
     args, nsummaries = POLICIES[policy]
+    args = args.replace(ALIGNED, drive)
     rc = mail().replace("echo finished", "grep disk.moved /dev/stat\necho finished")
     if policy in CLEANING:
         rc = rc.replace("\nrm", f"\n{UNTIL_MOVED}\nrm")
@@ -104,9 +108,13 @@ def arrived(path: Path) -> int:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_mail_survives_a_power_cut_at_any_sector(policy: str, tmp_path: Path) -> None:
-    before, log = written(tmp_path, policy)
-    rng, proved = random.Random(1), 0
+@pytest.mark.parametrize("unaligned", [False, True], ids=["aligned", "unaligned"])
+def test_mail_survives_a_power_cut_at_any_sector(
+    policy: str, unaligned: bool, tmp_path: Path
+) -> None:
+    drive = random.Random(policy).choice(UNALIGNED) if unaligned else ALIGNED
+    before, log = written(tmp_path, policy, drive)
+    rng, proved = random.Random(f"{policy} {drive}"), 0
     assert len(log) > 20 * MESSAGES
     for n in rng.sample(range(1, len(log)), CUTS):
         disk = cut(before, log, n, rng.randrange(len(log[n][1]) // SECTOR))

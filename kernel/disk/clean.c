@@ -36,7 +36,8 @@ struct io *clean_begin(struct disk *d, u64 now_ns)
     c->again_ns = what.again_ns;
     if (!wanted)
         return NULL;
-    u32 first = what.first / PLACE_SECTORS, end = what.end / PLACE_SECTORS;
+    u32 first = what.first / PLACE_SECTORS;
+    u32 end = MIN(what.end / PLACE_SECTORS, l->nplaces);
     for (u32 blocks = 2; blocks--;)
         for (u32 place = first; place < end; place++) {
             u32 owner = logical_owner(l, place);
@@ -46,14 +47,14 @@ struct io *clean_begin(struct disk *d, u64 now_ns)
     c->urgent = !idle;
     c->next = 0;
     c->reading = true;
-    c->read =
-        (struct io){.request = {.sector = what.first,
-                                .physical = what.first,
-                                .nsectors = what.end - what.first,
-                                .raw = true,
-                                .moved = true},
-                    .span = {c->data, (what.end - what.first) * SECTOR_BYTES},
-                    .issued_ns = now_ns};
+    c->read = (struct io){
+        .request = {.sector = first * PLACE_SECTORS,
+                    .physical = first * PLACE_SECTORS,
+                    .nsectors = (end - first) * PLACE_SECTORS,
+                    .raw = true,
+                    .moved = true},
+        .span = {c->data, (end - first) * PLACE_SECTORS * SECTOR_BYTES},
+        .issued_ns = now_ns};
     count(&cleanings, 1);
     return &c->read;
 }
@@ -90,12 +91,14 @@ static bool take(struct disk *d, struct move *m, struct io *last, u64 now_ns)
     return true;
 }
 
-/* The next moves that go to places beside each other, as one command. */
+/* The next moves that go to places beside each other, as one command of no more
+ * pieces than the device takes. */
 static struct io *gather_moves(struct disk *d, u64 now_ns)
 {
     struct cleaning *c = &d->vlog->clean;
     struct io *first = NULL, *last = NULL;
-    for (; c->next < c->nmoves; c->next++) {
+    u32 segments = 0;
+    for (; c->next < c->nmoves && segments < d->max_segments; c->next++) {
         struct move *m = &c->move[c->next];
         if (!is_block(&d->vlog->map, m->owner))
             break;
@@ -105,6 +108,7 @@ static struct io *gather_moves(struct disk *d, u64 now_ns)
             break;
         last = &m->io;
         first = first ? first : last;
+        segments++;
     }
     return first;
 }

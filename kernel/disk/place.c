@@ -109,12 +109,15 @@ bool place_clean(struct disk *d, u64 now_ns, bool idle, struct clean *what)
     policy_check_disk(d->place, &d->queue);
     if (what->first == what->end)
         return false;
-    if (what->end <= d->device_sectors &&
-        what->end - what->first <= CLEAN_SECTORS &&
-        queue_used(&d->queue, what->first, what->end))
+    u64 first = what->first, end = what->end;
+    bool whole = first % PLACE_SECTORS == 0 && end % PLACE_SECTORS == 0;
+    if (whole && end <= d->device_sectors && end - first <= CLEAN_SECTORS &&
+        queue_used(&d->queue, first, end))
         return true;
     *what = (struct clean){.again_ns = NEVER_NS};
-    fault(d, what->first, "clean named places with nothing to move");
+    fault(d, first,
+          whole ? "clean named places with nothing to move"
+                : "clean named sectors that are no whole places");
     return false;
 }
 

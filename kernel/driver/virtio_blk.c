@@ -151,8 +151,10 @@ bool virtio_blk_start(struct virtio_blk *v, enum command_kind kind, u64 sector,
     s->header.sector = sector;
     u32 n = describe(s, 0, &s->header, sizeof s->header, DESC_NEXT);
     u16 flags = DESC_NEXT | (kind == COMMAND_READ ? DESC_WRITE : 0);
-    for (; first && kind != COMMAND_FLUSH; first = first->next)
+    for (; first && kind != COMMAND_FLUSH; first = first->next) {
+        assert(n <= v->max_segments);
         n = describe(s, n, first->data, first->bytes, flags);
+    }
     n = describe(s, n, &s->status, 1, DESC_WRITE);
     v->ring[id] = (struct descriptor){.phys = phys_of(s->table),
                                       .bytes = n * sizeof s->table[0],

@@ -317,8 +317,9 @@ u64 queue_free_from(const struct queue *, u64 from, u64 end);
  */
 u64 queue_used(const struct queue *, u64 from, u64 end);
 
-/* Places to be emptied: those in [first, end), at most CLEAN_SECTORS; first ==
- * end: none now. */
+/* Places to be emptied: the sectors [first, end), at most CLEAN_SECTORS; first
+ * == end: none now. Both are multiples of a place's eight sectors, whatever a
+ * track has: the places that begin on a track may end on the next one. */
 struct clean {
     u64 first, end;
     u64 again_ns; /* none: ask again then, if nothing comes; NEVER_NS at first

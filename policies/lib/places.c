@@ -47,6 +47,14 @@ u64 places_nearest_of_all(const struct places *p)
     return places_nearest(p, 0, t->heads, t->cyls, p->q->head_sector);
 }
 
+struct track_places places_of_track(const struct queue *q, u64 track)
+{
+    u64 sectors = q->tracks.sectors, all = q->nsectors / PLACE * PLACE;
+    u64 first = ROUND_UP(track * sectors, PLACE);
+    u64 end = ROUND_UP((track + 1) * sectors, PLACE);
+    return (struct track_places){MIN(first, all), MIN(end, all)};
+}
+
 u64 places_next(const struct queue *q)
 {
     u64 sector = queue_free_from(q, q->head_sector, NO_SECTOR);

@@ -19,6 +19,13 @@ struct places {
     bool (*may)(const struct queue *, u64 track);
 };
 
+/* The places that begin on a track, as sectors: the last one may end on the
+ * next track, if a track's sectors are no multiple of a place's. */
+struct track_places {
+    u64 first, end;
+};
+struct track_places places_of_track(const struct queue *, u64 track);
+
 /* The nearest free place on so many heads of so many cylinders, from the sector
  * `base` on, if the search begins at the track of head_sector, which is one of
  * them. NO_SECTOR: none is free. The disk has tracks that are alike. */

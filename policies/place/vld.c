@@ -44,15 +44,16 @@ static struct {
 
 static u64 used_on(const struct queue *q, u64 track)
 {
-    u64 first = track * q->tracks.sectors;
-    return queue_used(q, first, first + q->tracks.sectors);
+    struct track_places on = places_of_track(q, track);
+    return queue_used(q, on.first, on.end);
 }
 
 static u64 free_on(const struct queue *q, u64 track)
 {
-    u64 n = 0, end = (track + 1) * q->tracks.sectors;
-    for (u64 at = end - q->tracks.sectors;
-         (at = queue_free_from(q, at, end)) != NO_SECTOR; at += PLACE)
+    struct track_places on = places_of_track(q, track);
+    u64 n = 0;
+    for (u64 at = on.first; (at = queue_free_from(q, at, on.end)) != NO_SECTOR;
+         at += PLACE)
         n++;
     return n;
 }
@@ -79,7 +80,7 @@ static u64 empty_track(const struct queue *q)
     u64 n = (u64)q->tracks.heads * q->tracks.cyls;
     u64 here = q->head_sector / q->tracks.sectors;
     for (u64 i = 0; i < n; i++) {
-        u64 track = (here + i) % n, first = track * q->tracks.sectors;
+        u64 track = (here + i) % n, first = places_of_track(q, track).first;
         if (track && used_on(q, track) == 0 &&
             queue_free_from(q, first, first + PLACE) == first)
             return track;
@@ -173,8 +174,11 @@ static void clean(const struct queue *q, u64 now_ns, bool idle,
     if (track == NO_SECTOR)
         return;
     tracks[q->disk].emptied = track;
-    what->first = track * q->tracks.sectors;
-    what->end = what->first + q->tracks.sectors;
+    struct track_places on = places_of_track(q, track);
+    while (!queue_used(q, on.first, MIN(on.end, on.first + CLEAN_SECTORS)))
+        on.first += CLEAN_SECTORS;
+    what->first = on.first;
+    what->end = MIN(on.end, on.first + CLEAN_SECTORS);
 }
 
 static const struct policy vld = {
