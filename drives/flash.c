@@ -2,7 +2,8 @@
 #include "drives/chips.h"
 
 static const struct flash_figures chips = {
-    CHIPS, .cleaning = CLEAN_GREEDY, /* published, from memory: their base */
+    CHIPS, .planes = 1,       /* chosen: a command is for one plane */
+    .cleaning = CLEAN_GREEDY, /* published, from memory: their base */
 };
 
 static const struct drive_model flash = {

@@ -3,7 +3,7 @@
 #include "drives/chips.h"
 
 static const struct flash_figures chips = {
-    CHIPS,
+    CHIPS, .planes = 1, .cleaning = CLEAN_COST_BENEFIT, /* published */
 };
 
 static const struct drive_model flash_cb = {

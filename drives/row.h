@@ -53,19 +53,28 @@ u64 drive_room(const struct drive_model *);
 
 /* Which block is emptied next: the one with the fewest pages in use, or the one
  * for which age * (1 - u) / 2u is largest, u being the share in use. */
-enum cleaning { CLEAN_GREEDY, CLEAN_COST_BENEFIT };
+enum cleaning { CLEAN_GREEDY = 1, CLEAN_COST_BENEFIT };
 
+/* A row says each of them: drive_wrong refuses one that leaves out a figure
+ * whose 0 means nothing. */
 struct flash_figures {
     u32 channels, dies;            /* at most MAX_CHANNELS, MAX_DIES in all */
-    u32 planes;                    /* of a die, that work together; 0: one */
+    u32 planes;                    /* of a die, that work together */
     u32 page_sectors, block_pages; /* what is programmed, what is erased */
-    u32 spare_percent; /* of blocks, over those that hold the disk's pages */
+    /* Of the blocks of a die that hold the disk's pages, in %: so many more
+     * there are, rounded up, and at least two. One of them is the reserve, so
+     * a small disk has more to spare than this says, or less
+     * (grade/book/pages/inside/drives.md has a table). */
+    u32 spare_percent;
     u32 read_ns, program_ns; /* a page, in its die */
     u32 erase_ns;            /* a block */
     u32 cross_ns;            /* a page crosses its channel */
     u32 cache_pages;         /* that wait to be programmed; 0: no write cache */
     enum cleaning cleaning;
 };
+
+/* As drive_wrong. */
+const char *flash_wrong(const struct flash_figures *);
 
 u64 flash_service(struct drive *, u64 now_ns, u64 sector, u32 nsectors,
                   bool write);

@@ -6,7 +6,8 @@ static const struct drive_model rz57 = {
     .name = "rz57",
     .about = "DEC RZ57: 1.0 GB, 3,600 rpm, 23 ms average access",
     .modelled = true,
-    /* published: disktab; skews derived */
+    /* published: disktab; skews derived, but that from track to track is a
+     * sector longer than a head switch: chosen, as the RZ58's */
     .sectors = 1954050,
     .rpm = 3600,
     .heads = 15,

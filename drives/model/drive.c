@@ -720,6 +720,17 @@ static u64 serve(struct drive *d, u64 now_ns, u64 sector, u32 nsectors,
     return d->free_ns;
 }
 
+const char *drive_wrong(const struct drive_model *m)
+{
+    if (m->modelled && !m->depth)
+        return "depth: want 1 or more";
+    if (m->segments > MAX_SEGMENTS)
+        return "segments: want 16 at most";
+    if (m->rpm && (!m->heads || !m->zones || drive_room(m) < m->sectors))
+        return "heads, zones: want room for its sectors";
+    return m->flash ? flash_wrong(m->flash) : NULL;
+}
+
 void drive_start(struct drive *d, const struct drive_model *model)
 {
     *d = (struct drive){

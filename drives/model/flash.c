@@ -119,6 +119,21 @@ struct flash {
     u32 *holds;          /* the logical page of each page, or NOWHERE */
 };
 
+const char *flash_wrong(const struct flash_figures *f)
+{
+    if (!f->channels || f->channels > MAX_CHANNELS)
+        return "channels: want 1 to 16";
+    if (!f->dies || f->dies > MAX_DIES / f->channels)
+        return "dies: want 1 or more, and 64 at most on all channels";
+    if (!f->planes || !f->page_sectors || !f->block_pages)
+        return "planes, page_sectors, block_pages: want 1 or more";
+    if (!f->read_ns || !f->program_ns || !f->erase_ns || !f->cross_ns)
+        return "read_ns, program_ns, erase_ns, cross_ns: want more than 0";
+    if (f->cleaning != CLEAN_GREEDY && f->cleaning != CLEAN_COST_BENEFIT)
+        return "cleaning: want CLEAN_GREEDY or CLEAN_COST_BENEFIT";
+    return NULL;
+}
+
 /* ---- the tables ---- */
 
 static u64 parts(u64 n, u64 of)
@@ -128,8 +143,7 @@ static u64 parts(u64 n, u64 of)
 
 static struct shape shape_of(const struct flash_figures *f, u64 sectors)
 {
-    struct shape n = {.dies = f->channels * f->dies,
-                      .planes = MAX(f->planes, 1)};
+    struct shape n = {.dies = f->channels * f->dies, .planes = f->planes};
     n.block_pages = f->block_pages * n.planes;
     n.pages = parts(parts(sectors, f->page_sectors), n.dies);
     n.filled = parts(n.pages, n.block_pages);

@@ -306,6 +306,12 @@ int main(int argc, char **argv)
                         "drive with a model)\n");
         return 2;
     }
+    const char *wrong = drive_wrong(model);
+    if (wrong) {
+        fprintf(stderr, "drive_parts_tool: %s: its row is wrong: %s\n", argv[1],
+                wrong);
+        return 1;
+    }
     static struct drive drive;
     drive_start(&drive, model);
     for (int i = 2; i < argc; i++)

@@ -369,6 +369,9 @@ static void choose_drive(const char *name)
         fail("-d %s: there is no such drive; -l lists them", name);
     if (!row->zones)
         fail("-d %s: has no platters to model", name);
+    const char *wrong = drive_wrong(row);
+    if (wrong)
+        fail("-d %s: its row is wrong: %s", name, wrong);
     model = *row;
 }
 

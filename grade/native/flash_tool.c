@@ -129,6 +129,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: flash_tool SECTORS [NAME=VALUE]...\n");
         return 2;
     }
+    const char *wrong = drive_wrong(&model);
+    if (wrong)
+        fail(wrong, 0);
     u64 bytes = flash_bytes(&model, sectors), now_ns, sector;
     void *memory = malloc(bytes);
     memset(memory, 0xa5, bytes);

@@ -4,6 +4,8 @@ are lists of pages, and a page is looked for in them.
 
 from dataclasses import dataclass, field
 
+GREEDY, COST_BENEFIT = 1, 2  # enum cleaning
+
 
 @dataclass(frozen=True)
 class Figures:
@@ -20,7 +22,7 @@ class Figures:
     erase_ns: int = 1_500_000
     cross_ns: int = 100_000
     cache_pages: int = 4
-    cleaning: int = 0  # 1: cost-benefit
+    cleaning: int = GREEDY
     service_ns: int = 20_000
     bus_ns: int = 1_707
 
@@ -93,7 +95,7 @@ class Die:
         empty = [b for b in can if self.blocks[b].used == 0]
         if empty:
             return empty[0]
-        if self.f.cleaning == 0:
+        if self.f.cleaning == GREEDY:
             return min(can, key=lambda b: self.blocks[b].used)
         best = can[0]
         for b in can[1:]:

@@ -3,15 +3,14 @@ must hold of any such drive."""
 
 import math
 import random
-import re
 import subprocess
 from dataclasses import dataclass, replace
 
 import pytest
-from flash_reference import Die, Drive, Figures, PartedDie
+from flash_reference import COST_BENEFIT, GREEDY, Die, Drive, Figures, PartedDie
 
 from grade.host.limits import HANG_S
-from grade.host.paths import NATIVE, ROOT
+from grade.host.paths import NATIVE
 
 TOOL = NATIVE / "flash_tool"
 FLUSH_NS = 20_000  # write_hit_ns of the row
@@ -96,7 +95,7 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("cleaning", [0, 1])
+@pytest.mark.parametrize("cleaning", [GREEDY, COST_BENEFIT])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_each_command_is_as_in_the_model_in_python(shape: str, cleaning: int) -> None:
     """Times, moved pages and erased blocks after each command, and the map at the end. The tool
@@ -114,18 +113,6 @@ def test_each_command_is_as_in_the_model_in_python(shape: str, cleaning: int) ->
             assert row == wanted, f"command {i}, {commands[i]}"
         assert places == expected_places
         assert rows[-1].erased > 0 or f is ROW
-
-
-def test_the_row_is_what_these_tests_take_it_for() -> None:
-    common = (ROOT / "drives" / "chips.h").read_text()
-    assert re.search(r"\.write_hit_ns = \{(\d+), (\d+)\}", common).groups() == ("20000", "20000")
-    for row, planes in {"flash": 1, "flash_cb": 1, "flash_nv": 1, "two_planes": 2}.items():
-        code = common + (ROOT / "drives" / f"{row}.c").read_text()
-        found = {name: int(n) for name, n in re.findall(r"\.(\w+) = (\d+)", code)}
-        figures = {"planes": 1, **found}
-        expected = {**vars(ROW), "planes": planes}
-        del expected["cleaning"]
-        assert {name: figures[name] for name in expected} == expected
 
 
 def test_times_by_hand() -> None:
@@ -188,9 +175,38 @@ def test_times_of_planes_by_hand() -> None:
     assert rows[8].durable_ns - 7 * 10**9 == 20 * us + 1707 + 25 * us + cross + cross + program
 
 
-def test_a_row_that_does_not_name_planes_has_one() -> None:
+@pytest.mark.parametrize(
+    ("figures", "why"),
+    [
+        ({"dies": 9}, "dies: want 1 or more, and 64 at most on all channels"),
+        ({"channels": 1, "dies": 65}, "dies: want"),
+        ({"channels": 16, "dies": 2**28}, "dies: want"),  # 2^32 of them: the product wraps
+        ({"channels": 17, "dies": 1}, "channels: want 1 to 16"),
+        ({"channels": 0}, "channels: want 1 to 16"),
+        ({"planes": 0}, "planes, page_sectors, block_pages: want 1 or more"),
+        ({"page_sectors": 0}, "planes, page_sectors, block_pages: want 1 or more"),
+        ({"block_pages": 0}, "planes, page_sectors, block_pages: want 1 or more"),
+        ({"erase_ns": 0}, "erase_ns, cross_ns: want more than 0"),
+        ({"cleaning": 0}, "cleaning: want CLEAN_GREEDY or CLEAN_COST_BENEFIT"),
+        ({"cleaning": 3}, "cleaning: want CLEAN_GREEDY or CLEAN_COST_BENEFIT"),
+    ],
+)
+def test_a_row_that_the_model_cannot_take_is_refused(figures: dict, why: str) -> None:
+    done = subprocess.run(
+        [TOOL, "8000", *replace(ROW, **figures).words()],
+        input="",
+        capture_output=True,
+        text=True,
+        timeout=HANG_S,
+        check=False,
+    )
+    assert done.returncode == 1 and why in done.stderr
+
+
+def test_64_dies_are_taken() -> None:
+    f = replace(ROW, channels=16, dies=4)
     commands = commands_of(random.Random(3), 5000, 300, 0.8)
-    assert tool(Figures(planes=0), 5000, commands) == tool(Figures(planes=1), 5000, commands)
+    assert tool(f, 5000, commands) == reference(f, 5000, commands)
 
 
 @pytest.mark.parametrize(("planes", "moves"), [(1, 3), (2, 2), (3, 1)])
@@ -222,7 +238,7 @@ def test_a_small_write_cache_loses_what_planes_save(places: int, least: float, m
     assert least < took_ns[1] / took_ns[0] <= most
 
 
-@pytest.mark.parametrize("cleaning", [0, 1])
+@pytest.mark.parametrize("cleaning", [GREEDY, COST_BENEFIT])
 def test_a_copy_changes_nothing_and_knows_the_time_of_a_command(cleaning: int) -> None:
     """A question before each command has the same answer as the command, where that writes at most
     a page of each die and no more than the cache holds. And all goes on as without questions."""
@@ -254,40 +270,49 @@ def lambert_w(x: float) -> float:
     return w
 
 
+def desnoyers(block_pages: int, filled: int, closed: int) -> float:
+    """Pages programmed for each that the host writes, uniformly at random, under greedy cleaning,
+    with blocks of this many pages: `filled` would hold the host's, and `closed` are written when
+    one of them is cleaned. P. Desnoyers, "Analytic Modeling of SSD Write Performance" (SYSTOR
+    2012), whose formula is, with a = closed / filled and k = 1 + 1 / 2n,
+    n / (n - (x - 1)), where x = 1/2 - n / a * W(-k a e^(-k a))."""
+    n, a = block_pages, closed / filled
+    ka = (1 + 1 / (2 * n)) * a
+    x = 0.5 - n / a * lambert_w(-ka * math.exp(-ka))
+    return n / (n - (x - 1))
+
+
 def amplification(block_pages: int, filled: int, spare_percent: int) -> tuple[float, float]:
-    """Pages programmed for each that the host writes, uniformly at random, under greedy cleaning:
-    measured, and by Xiang and Kurkoski, "An Improved Analytic Expression for Write Amplification in
-    NAND Flash" (arXiv 1110.4245, 2011): (1 + r) / (1 + r + W(-(1 + r) e^-(1 + r))), with r the
-    spare pages per page of the host's; 2.36 for r = 0.3, where they simulate 2.35."""
+    """Pages programmed for each that the host writes: measured, and by the formula."""
     pages = filled * block_pages
     f = Figures(
         channels=1, dies=1, block_pages=block_pages, spare_percent=spare_percent, cache_pages=0
     )
     chance = random.Random(spare_percent)
     commands = [(0, "W", 8 * chance.randrange(pages), 8) for _ in range(10 * pages)]
-    rows, _ = tool(f, 8 * pages, commands, "check=10000")
+    rows, _ = tool(f, 8 * pages, commands, "check=100000")
     first, last = rows[5 * pages], rows[-1]
     measured = 1 + (last.moved - first.moved) / (last.written - first.written)
-    r = (filled + -(-filled * spare_percent // 100) - 1) / filled - 1  # one is the reserve
-    return measured, (1 + r) / (1 + r + lambert_w(-(1 + r) * math.exp(-(1 + r))))
+    spare = -(-filled * spare_percent // 100)
+    return measured, desnoyers(block_pages, filled, filled + spare - 1)  # one is the reserve
 
 
 @pytest.mark.parametrize(
-    ("block_pages", "filled", "spare_percent"), [(64, 256, 60), (64, 256, 30), (256, 64, 15)]
+    ("block_pages", "filled", "spare_percent"),
+    [(64, 512, 60), (64, 512, 30), (128, 384, 30), (128, 512, 15)],
 )
 def test_cleaning_moves_as_much_as_the_formula_says(
     block_pages: int, filled: int, spare_percent: int
 ) -> None:
-    """The limit, 5 %, was set before it was measured. With 15 % and blocks of 64 pages, it is not
-    kept: 3.84 pages are programmed, and the formula says 4.05. It is the limit for large blocks,
-    and among small ones there are more with little in use (the next test)."""
+    """The formula is for many blocks of many pages: its error falls with their number. With 512
+    blocks of 64 pages and 15 % it was 0.33 %."""
     measured, predicted = amplification(block_pages, filled, spare_percent)
-    assert measured == pytest.approx(predicted, rel=0.05)
+    assert measured == pytest.approx(predicted, rel=0.003)
 
 
 def test_the_smaller_the_blocks_the_less_is_moved() -> None:
-    (small, _), (medium, _), (large, limit) = (amplification(n, 128, 15) for n in (16, 64, 256))
-    assert small < medium < large < limit
+    (small, _), (medium, _), (large, _) = (amplification(n, 128, 15) for n in (16, 64, 256))
+    assert small < medium < large
 
 
 def test_sequential_writes_move_nothing() -> None:
@@ -299,7 +324,7 @@ def test_sequential_writes_move_nothing() -> None:
     assert rows[-1].erased > 100
 
 
-@pytest.mark.parametrize(("cleaning", "moved"), [(0, 1), (1, 3)])
+@pytest.mark.parametrize(("cleaning", "moved"), [(GREEDY, 1), (COST_BENEFIT, 3)])
 def test_greedy_takes_the_emptiest_block_and_cost_benefit_an_old_one(
     cleaning: int, moved: int
 ) -> None:
@@ -331,7 +356,10 @@ def test_cost_benefit_gains_only_if_what_is_moved_is_kept_apart() -> None:
     drive, which writes what it moves to the block that the host writes (flash-clean.toml)."""
     pages, f = 512, Figures(block_pages=8)
     mixed, parted = (
-        [moved_share(kind(replace(f, cleaning=c), list(range(pages))), pages) for c in (0, 1)]
+        [
+            moved_share(kind(replace(f, cleaning=c), list(range(pages))), pages)
+            for c in (GREEDY, COST_BENEFIT)
+        ]
         for kind in (Die, PartedDie)
     )
     assert mixed[1] > mixed[0]

@@ -127,6 +127,10 @@ struct drive {
 /* The row of that name, or NULL. */
 const struct drive_model *drive_find(const char *name);
 
+/* Why the models cannot take a row: its field, and what that must be. NULL: it
+ * is right. Nothing below is called for a row that is wrong. */
+const char *drive_wrong(const struct drive_model *);
+
 /* For models with platters, whose rpm is not 0. */
 u64 drive_rotation_ns(const struct drive_model *);
 

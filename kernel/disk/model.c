@@ -286,6 +286,9 @@ static const struct drive_model *drive_wanted(const struct disk *d)
     const struct drive_model *model = drive_find(name);
     if (!model)
         boot_fail("drive=%s: there is no such drive", name);
+    const char *wrong = drive_wrong(model);
+    if (wrong)
+        boot_fail("drive=%s: its row in drives/ is wrong: %s", name, wrong);
     if (model->sectors && d->nsectors > model->sectors)
         boot_fail("drive=%s: holds %lu sectors, %s has %lu", name,
                   model->sectors, d->name, d->nsectors);
