@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import mean, median
 
-from grade.measure import apart, contest, interval, metrics
+from grade.measure import apart, contest, equal, interval, metrics
 from grade.measure.apart import Claim
 from grade.measure.result import setting
 from grade.measure.schema import MODEL_SAYS, Experiment
@@ -278,7 +278,7 @@ def judge_one(row: dict, results: list[dict], wanted: int, predicted: Predicted)
 
 
 def judge(experiment: Experiment, results: list[dict]) -> list[Verdict]:
-    """All expectations of the experiment, and its contest."""
+    """All expectations of the experiment, its contest, and arms that must not be equal."""
     verdicts = []
     for row in experiment.expectations:
         wanted = sum(
@@ -286,4 +286,4 @@ def judge(experiment: Experiment, results: list[dict]) -> list[Verdict]:
         )
         verdict = judge_one(row, results, wanted, experiment.predicted)
         verdicts.append(replace(verdict, paper=row["paper"], differs=row["differs"]))
-    return verdicts + contest.judge(experiment, results)
+    return verdicts + contest.judge(experiment, results) + equal.judge(experiment, results)

@@ -231,6 +231,7 @@ MODEL = {
 PLOT = {
     "columns": Field("list", "metrics of the table", required=True),
     "lead": Field("text", "the metric that the report begins with"),
+    "equal": Field("list", 'arms that may be equal in it, as "ARM = ARM"'),
     "histogram": Field("text", "the response times to draw"),
     "distribution": Field("text", "a histogram to draw as a cumulative distribution"),
 }

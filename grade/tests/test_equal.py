@@ -1,0 +1,44 @@
+"""An experiment whose arms are equal to the digit fails."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from grade.measure import equal
+
+
+def results(other: list[float], setting: str = "a") -> list[dict]:
+    """Trials of two arms, of which the first has 1.5 and 2.5."""
+    return [
+        {"arm": arm, "variables": {"rw": setting, "seed": seed}, "stats": {"x": value}}
+        for arm, values in (("one", [1.5, 2.5]), ("other", other))
+        for seed, value in enumerate(values)
+    ]
+
+
+def judge(found: list[dict], **plot: object) -> list[str]:
+    of = SimpleNamespace(plot={"lead": "stat.x", **plot})
+    return [f"{v.word}: {v.says}; {v.why}" for v in equal.judge(of, found)]
+
+
+@pytest.fixture(autouse=True)
+def stats(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        equal.apart, "values", lambda t, _: {r["variables"]["seed"]: r["stats"]["x"] for r in t}
+    )
+
+
+def test_arms_that_are_equal_in_a_setting_fail() -> None:
+    found = results([1.5, 2.6]) + results([1.5, 2.5], "b")
+    (said,) = judge(found)
+    assert said.startswith("NOT SO: one and other are not the same thing; stat.x is equal to the")
+    assert "all 2 trials" in said and "b" in said.split("trials")[1]
+
+
+def test_arms_that_may_be_equal_are_named_in_the_file() -> None:
+    assert judge(results([1.5, 2.5]), equal=["other = one"]) == []
+    assert judge(results([1.5, 2.5]), equal=["other = third"]) != []
+
+
+def test_arms_that_differ_in_a_trial_do_not_fail() -> None:
+    assert judge(results([1.5, 2.5000001])) == []
