@@ -214,8 +214,8 @@ int bflush_owner(struct disk *d, u64 owner)
 /* ---- flushes that are not waited for ---- */
 
 /* Move a dirty buffer to the pending list, unless it is there, was tried since
- * last_write, or is held back. Returns 1 if it was moved, else 0. Caller holds
- * the lock. */
+ * last_write, is in the pause after a failure, or is held back. Returns 1 if it
+ * was moved, else 0. Caller holds the lock. */
 static u64 make_due(struct buf *b, u64 last_write)
 {
     if (!(b->flags & B_DELWRI) || !b->block.dirtied_ns ||
