@@ -28,7 +28,7 @@ def test_comments_and_blank_lines_are_no_code() -> None:
 
 @pytest.mark.parametrize(
     ("folders", "promise", "expected"),
-    [(SUBJECT, 0, "4,500"), (("kernel",), 1, "14,700"), (("drives",), 2, "1,300")],
+    [(SUBJECT, 0, "4,500"), (("kernel",), 1, "14,800"), (("drives",), 2, "1,300")],
 )
 def test_nothing_is_larger_than_promised(
     folders: tuple[str, ...], promise: int, expected: str
