@@ -710,7 +710,7 @@ static bool holds(const char *path, u64 hash)
     return same;
 }
 
-u32 model_check_facts(const char *file, u64 n)
+u32 model_check_facts(const char *file, u64 n, bool torn)
 {
     u64 from, to, hash[2];
     char path[2][TEXT];
@@ -718,7 +718,7 @@ u32 model_check_facts(const char *file, u64 n)
     FILE *f = fopen(file, "r");
     while (f && fscanf(f, "%lu %lu %899s %lx %899s %lx", &from, &to, path[0],
                        &hash[0], path[1], &hash[1]) == 6) {
-        if (n < from || n > to || holds(path[0], hash[0]) ||
+        if (n < from || n + torn > to || holds(path[0], hash[0]) ||
             holds(path[1], hash[1]))
             continue;
         printf("after %lu writes: %s is not what was fsynced\n", n, path[0]);

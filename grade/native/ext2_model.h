@@ -18,7 +18,8 @@ struct model_options {
  * difference. */
 void model_run(const struct model_options *, u64 n);
 
-/* Check the facts that hold after the first n writes; the number broken. */
-u32 model_check_facts(const char *facts, u64 n);
+/* Check the facts that hold after the first n writes and, if torn, a part of
+ * the next one, which may belong to a change of the file; the number broken. */
+u32 model_check_facts(const char *facts, u64 n, bool torn);
 
 #endif

@@ -72,7 +72,8 @@ static int cmd_cuts(char **w)
 
 static int cmd_facts(char **w)
 {
-    command_failed |= model_check_facts(w[1], command_number(w[2])) > 0;
+    command_failed |=
+        model_check_facts(w[1], command_number(w[2]), command_number(w[3])) > 0;
     return 0;
 }
 
@@ -278,7 +279,7 @@ static const struct command own_commands[] = {
     {"abuse", 1, cmd_abuse},
     {"crash", 1, cmd_crash},
     {"cuts", 3, cmd_cuts},
-    {"facts", 3, cmd_facts},
+    {"facts", 4, cmd_facts},
     {"processes", 3, cmd_processes},
     {"random", 2, cmd_random},
     {0},
