@@ -32,13 +32,18 @@ static struct loss *row_of(u64 owner)
     return NULL;
 }
 
-/* A loss of `from` concerns all files of the disk. */
-static void spread(struct loss *all, const struct loss *from)
+static bool is_untold(const struct loss *l)
 {
-    if (all->told == all->last)
-        all->told = from->told;
-    all->told = MIN(all->told, from->told);
-    all->last = MAX(all->last, from->last);
+    return l->told < l->last;
+}
+
+/* The losses of `from` are some of `to`, too. */
+static void spread(struct loss *to, const struct loss *from)
+{
+    u64 last = MAX(to->last, from->last);
+    u64 untold_to = is_untold(to) ? to->told : last;
+    u64 untold_from = is_untold(from) ? from->told : last;
+    *to = (struct loss){to->owner, to->disk, last, MIN(untold_to, untold_from)};
 }
 
 /* A free row, perhaps that of the oldest loss. */
@@ -65,7 +70,7 @@ bool lost_add(const struct disk *d, u64 owner, bool structure)
     struct loss *row = &lost.all[d->id];
     if (key)
         row = row_of(key) ?: new_row();
-    bool first = row->owner != key || row->told == row->last;
+    bool first = row->owner != key || !is_untold(row);
     if (row->owner != key)
         *row = now;
     else
@@ -85,9 +90,9 @@ u64 lost_opened(const struct disk *d, u64 owner)
     HOLD(spin, &lost.lock);
     const struct loss *row = row_of(owner), *all = &lost.all[d->id];
     u64 told = lost.number;
-    if (row && row->told < row->last)
+    if (row && is_untold(row))
         told = row->told;
-    return all->told < all->last ? MIN(told, all->told) : told;
+    return is_untold(all) ? MIN(told, all->told) : told;
 }
 
 int lost_tell(const struct disk *d, u64 owner, u64 *told, bool fsync)

@@ -86,6 +86,20 @@ TEST(more_files_than_are_remembered_are_told_all_the_same)
     check_eq(fsync_of(100, &late), -EIO);
 }
 
+TEST(what_all_have_been_told_is_not_told_again_when_a_file_is_forgotten)
+{
+    boot("nbuf=64");
+    u64 a = lost_opened(disk0(), FILE_A);
+    lost_add(disk0(), FILE_A, false);
+    check_eq(fsync_of(FILE_A, &a), -EIO);
+    lost_add(disk0(), FILE_B, true); /* later, and of all files */
+    check_eq(lost_tell_sync(disk0()), -EIO);
+    for (u64 i = 0; i < LOST_FILES; i++) /* the last takes FILE_A's row */
+        lost_add(disk0(), 100 + i, false);
+    u64 b = lost_opened(disk0(), FILE_B);
+    check_eq(fsync_of(FILE_B, &b), 0);
+}
+
 TEST(what_is_removed_or_unmounted_leaves_no_loss_behind)
 {
     boot("nbuf=64");
