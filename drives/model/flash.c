@@ -17,8 +17,7 @@
  * is idle.
  * - A die's planes work together: its blocks are as many of the chip's, one of
  *   each plane, which are erased at once, and places go through the planes by
- *   turns. Cleaning moves as many pages at a time, whichever planes these are
- * in.
+ *   turns. Cleaning moves as many pages at a time, of whichever planes.
  * - At the start all pages have been written, in order, and the spare blocks
  *   are erased.
  *

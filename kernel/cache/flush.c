@@ -10,8 +10,7 @@
  * - A block whose write fails is dirty again. So that a flush ends, it tries no
  *   block whose last write is newer than the flush; all flushes of one look of
  *   a policy count as one. A flush that nobody waits for leaves it alone until
- *   its pause (lost.h) has ended; then the daemon tries it, whatever the
- * policy.
+ *   its pause (lost.h) has ended. Then the daemon tries it under any policy.
  */
 #include "kernel/cache/bcache.h"
 #include "kernel/measure/hist.h"

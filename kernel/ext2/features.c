@@ -7,9 +7,9 @@
  *   one the disk is mounted for reading.
  * - Compatible: any may be there. sparse_super2 is the one that cannot be
  *   ignored: it says which groups begin with a copy of the superblock
- *   (super.c). Of one that is not known, that is not known either. A journal is
- * empty unless needs_recovery says else, and tables of dir_index are dropped
- * when their directory changes (dir.c).
+ *   (super.c). A feature that is not known may do so, too. A journal is empty
+ *   unless there is needs_recovery. A table of dir_index is dropped when its
+ *   directory changes (dir.c).
  *
  * A feature that is known and not handled is refused by its name, with what to
  * do. Source of names and numbers: e2fsprogs 1.47, misc/ext4.5.in.

@@ -13,8 +13,8 @@
  *   counts in them moves to the end of the log. In idle time that goes on until
  *   idle_reserve are empty.
  * - Cleaned is the emptiest segment; with by_age, the one with the best ratio
- *   of benefit to cost, (1 - u) * age / (1 + u), where u is the share in use
- * and age is counted in blocks written since the segment was.
+ *   of benefit to cost, (1 - u) * age / (1 + u), where u is the share in use.
+ *   The age is counted in blocks written since the segment was.
  * - When no segment is empty, any free place will do.
  *
  * Without idle time, each write then pays for cleaning: of a segment u is moved

@@ -10,13 +10,12 @@
  * - Latencies. Of each request are measured the time in the device, and in
  *   all. Every 100 ms the depths are set anew by those domains that have had
  *   500 requests, or a second, since the last time. The device is congested if
- *   a domain misses its target by the 90th percentile of the time in the
- * device.
+ *   a domain misses its target by the 90th percentile of its device times.
  * - Depths. A depth is multiplied by the 99th percentile of the whole time over
- *   the target, in quarters of it and at most twice, from 1 up to 256 tokens
- * for reads and 128 for writes: it grows if the domain misses its target; it
- *   shrinks if it meets it and the device is congested. A domain without enough
- *   requests then uses the percentile of its last time, once.
+ *   the target, in quarters of it and at most twice. It has at least 1 token,
+ *   and at most 256 for reads and 128 for writes. It grows if the domain misses
+ *   its target; it shrinks if it meets it and the device is congested. A domain
+ *   without enough requests then uses the percentile of its last time, once.
  *
  * Linux's Kyber is for devices that take many commands. The drives here take
  * one, so the device is imitated: up to device_depth requests are in it, and it
