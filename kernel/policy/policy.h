@@ -54,13 +54,14 @@ struct tunable {
 
 /* Memory of a policy, of a size that follows the cache's. It is there from
  * start to stop, contiguous, page aligned and not cleared; another policy of
- * the kind may have it afterwards. */
+ * the kind may have it afterwards. So a sched or place policy has none: the old
+ * and the new one are in use at once during a swap. */
 struct policy_memory {
     /* How many bytes it takes for a cache of so many buffers, at most, whatever
      * the tunables are. If there is not that much, the policy is not put to
      * use. */
     u64 (*bytes)(u64 buffers);
-    /* Set before each start; of a sched or place policy, buffers is 0. */
+    /* Set before each start. */
     void *start;
     u64 buffers;
 };
@@ -453,8 +454,9 @@ struct policy {
     /* (optional) Under check=1: what is wrong with what the policy keeps, which
      * is a panic, or NULL. Called after each answer, under the same lock; of an
      * update policy after dirtied and look, under the cache's lock. During a
-     * look, update and write policies are not checked. A policy that is asked
-     * about one disk at a time has the hook check instead. */
+     * look, update and write policies are not checked. A sched or place
+     * policy, which is asked about one disk at a time, has the hook check
+     * instead. */
     const char *(*check)(void);
     union {
         struct update_hooks update;

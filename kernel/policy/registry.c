@@ -93,6 +93,12 @@ static const char *refusal(const struct policy *p)
 {
     if (p->kind >= POLICY_KINDS || !p->name || !p->about)
         return "no such kind, or no name, or no description";
+    if (p->kind == POLICY_SCHED || p->kind == POLICY_PLACE) {
+        if (p->check)
+            return "its check is about all disks: it wants the hook check";
+        if (p->memory)
+            return "its kind has no memory: two are in use during a swap";
+    }
     TUNABLE_EACH (t, p)
         if (t->def < t->min || t->def > t->max)
             return "a tunable's default is outside its range";

@@ -114,6 +114,35 @@ TEST(a_policy_for_which_memory_lacks_is_refused_and_nothing_changes)
     check_in_use("told");
 }
 
+/* Boot with a table that is refused, and see why. */
+static void check_refused(const char *console)
+{
+    char why[POLICY_LINE_BYTES];
+    boot_small("");
+    check_console(console);
+    check_eq(policy_control("use sched told", why), -EINVAL);
+    check(!strcmp(why, "no sched policy \"told\""));
+}
+
+TEST(a_scheduler_that_wants_memory_is_refused_for_two_are_in_use_in_a_swap)
+{
+    told_sched.memory = &wanted;
+    check_refused("policy told refused: its kind has no memory: two are in use "
+                  "during a swap\n");
+}
+
+static const char *nothing_wrong(void)
+{
+    return NULL;
+}
+
+TEST(a_scheduler_whose_check_is_not_about_one_disk_is_refused)
+{
+    told_sched.check = nothing_wrong;
+    check_refused("policy told refused: its check is about all disks: it wants "
+                  "the hook check\n");
+}
+
 TEST(a_cache_that_is_not_full_evicts_nothing)
 {
     boot_small("replace=told");
