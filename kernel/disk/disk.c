@@ -397,9 +397,8 @@ static void ask_again(void *arg)
     dispatch(d);
 }
 
-/* After a fault on one disk the others may still have the scheduler at fault.
- * Now they change over too, so that it can start anew: no disk uses its
- * records. */
+/* After a fault on one disk the others may still have the policy at fault. Now
+ * they change over too, so that it can start anew: no disk uses its records. */
 static void leave_faulty(void)
 {
     for (u32 i = 0; i < disks.n; i++) {
@@ -407,6 +406,8 @@ static void leave_faulty(void)
         HOLD(spin, &d->lock);
         if (d->sched != policy_in_use[POLICY_SCHED])
             adopt(d);
+        if (d->place != policy_in_use[POLICY_PLACE])
+            place_adopt_default(d);
     }
 }
 

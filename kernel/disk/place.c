@@ -41,6 +41,11 @@ static u64 plain(const struct queue *q, const struct request *r, u64 now_ns)
 static const struct policy kernels_own = {.kind = POLICY_PLACE,
                                           .place = {.place = plain}};
 
+void place_adopt_default(struct disk *d)
+{
+    d->place = d->vlog ? &kernels_own : policy_in_use[POLICY_PLACE];
+}
+
 /* The policy has answered wrongly: this disk changes to the default now,
  * another one when it gets a wrong answer, too. False: the policy stays. */
 static bool fault(struct disk *d, u64 sector, const char *what)
@@ -48,7 +53,7 @@ static bool fault(struct disk *d, u64 sector, const char *what)
     if (d->place == policy_in_use[POLICY_PLACE] &&
         !policy_take_over(POLICY_PLACE, d->id, sector, what))
         return false;
-    d->place = d->vlog ? &kernels_own : policy_in_use[POLICY_PLACE];
+    place_adopt_default(d);
     return true;
 }
 

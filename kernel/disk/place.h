@@ -39,6 +39,10 @@ bool place_may_be(struct disk *, const struct request *, u64 physical,
  * to ask again. The disk has a virtual log. Caller holds the disk's lock. */
 bool place_clean(struct disk *, u64 now_ns, bool idle, struct clean *what);
 
+/* The disk changes to the default, which is in use after a fault of the policy
+ * that it had. Caller holds the disk's lock. */
+void place_adopt_default(struct disk *);
+
 /* The request is dispatched at now_ns to this physical sector, which place_of
  * returned last for it. Caller holds the disk's lock. */
 void place_confirm(struct disk *, struct request *, u64 physical, u64 now_ns);

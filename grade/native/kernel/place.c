@@ -237,6 +237,23 @@ TEST(another_disk_goes_to_the_default_when_it_is_told_wrongly_too)
     check_counters("policy.", "faults 1");
 }
 
+static void starts(void)
+{
+    for (u32 i = 0; i < disk_count(); i++)
+        check(disk_get(i)->place != &told_place);
+}
+
+TEST(a_place_policy_used_again_after_a_fault_starts_when_no_disk_uses_it)
+{
+    told_place.start = starts;
+    boot_placed("place=told", past_the_end);
+    submit("W0:20+2");
+    check(disk0()->place != &told_place);
+    check(disk_get(1)->place == &told_place);
+    control("use place told");
+    check(disk_get(1)->place == &told_place);
+}
+
 static void place_wrongly(void)
 {
     told.wrong = "a mistake";
