@@ -425,6 +425,36 @@ TEST(the_disk_has_all_before_it_has_the_mark_that_it_is_whole)
     check_eq(rig_do("create /m/x"), -EROFS); /* nothing follows the mark */
 }
 
+/* It would overwrite what is made on the disk afterwards. */
+TEST(no_delayed_write_is_left_of_a_disk_that_is_no_longer_mounted)
+{
+    u32 closed = 0;
+    bool failed = true;
+    rig_make(NULL);
+    rig_keep();
+    for (u32 n = 1; failed; n++) {
+        rig_restore();
+        rig_script("mount /m\nwrite /m/f 100 1\n");
+        shim_fail(FAULT_WRITE, rig_disk, n, true);
+        int error = rig_do("umount /m");
+        failed = shim_failed();
+        check_eq(error, failed ? -EIO : 0);
+        shim_fail(FAULT_WRITE, NULL, 0, false);
+        rig_script("mounts\n");
+        if (strstr(rig_said(), "/m")) {
+            check_eq(rig_do("umount /m"), 0);
+            continue;
+        }
+        closed += failed;
+        u8 *before = malloc(rig_bytes());
+        memcpy(before, rig_image(), rig_bytes());
+        check_eq(bflush(rig_disk), 0);
+        check(memcmp(before, rig_image(), rig_bytes()) == 0);
+        free(before);
+    }
+    check(closed > 0);
+}
+
 /* ---- the table of mounts ---- */
 
 TEST(a_disk_is_mounted_once_and_only_on_a_free_directory)

@@ -454,8 +454,7 @@ static int fs_close(struct fs *fs)
     int error = fs_mark_clean(fs);
     inodes_forget(fs);
     groups_free(fs);
-    if (!error)
-        binval_disk(fs->disk);
+    binval_disk(fs->disk); /* what is left would overwrite the next user's */
     lost_forget_disk(fs->disk);
     fs->disk->mounted = false;
     fs->disk = NULL;
