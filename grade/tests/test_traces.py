@@ -760,6 +760,28 @@ def test_heads_are_recognised_however_they_are_written(sample) -> None:
 
 
 @pytest.mark.native
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b'"abc\n', "a quote is not closed"),
+        (b'"a",b\rc,1,2,3,4\n', "new-line character"),
+        (b'0,0,8,R,"' + b"x" * 140_000 + b'"\n', "field larger"),
+    ],
+)
+def test_quotes_that_cannot_be_read_are_refused_with_words(
+    tmp_path: Path, data: bytes, why: str
+) -> None:
+    """Also while it is looked which format it is."""
+    path = tmp_path / "x"
+    path.write_bytes(data)
+    with pytest.raises(BadTraceFile, match="looks like no known format"):
+        read.read(path)
+    for name in ("spc", "systor17", "msr", "export"):
+        with pytest.raises(BadTraceFile, match=rf"x:1: .*{why}"):
+            read.read(path, name)
+
+
+@pytest.mark.native
 def test_one_line_of_lirs_and_a_preamble_of_blkparse_are_recognised(tmp_path: Path, sample) -> None:
     (tmp_path / "x").write_bytes(b" 7\n")
     assert read.read(tmp_path / "x").tolist() == [(0, 7 * 4096, 4096, 0)]

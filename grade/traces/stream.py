@@ -175,12 +175,13 @@ def reads_as(head: bytes, row_of: Callable[[str], Line]) -> bool:
     return False
 
 
-def first_line(head: bytes) -> str:
-    """The first line of a text, or nothing if it is none."""
+def begins_with_head(head: bytes, names: str) -> bool:
+    """Whether the first line of what begins with these bytes is the head of a table whose first
+    columns have these names."""
     try:
-        return text_of(head.lstrip().split(b"\n")[0])
+        return is_head(text_of(head.lstrip().split(b"\n")[0]), names)
     except ValueError:
-        return ""
+        return False
 
 
 def text_of(line: bytes) -> str:
@@ -200,7 +201,10 @@ def fields(line: str, least: int, most: int | None = None) -> list[str]:
     if any(word.startswith('"') for word in words):
         if line.count('"') % 2:
             raise ValueError("a quote is not closed")
-        words = [word.strip() for word in next(csv.reader([line], skipinitialspace=True))]
+        try:
+            words = [word.strip() for word in next(csv.reader([line], skipinitialspace=True))]
+        except csv.Error as error:
+            raise ValueError(str(error)) from None
     while len(words) > (most or least) and not words[-1]:
         words.pop()
     if len(words) < least or (most and len(words) > most):

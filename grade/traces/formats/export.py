@@ -15,9 +15,9 @@ from grade.traces.stream import (
     NO_DATA,
     LeftOut,
     Row,
+    begins_with_head,
     expect_in,
     fields,
-    first_line,
     is_head,
     joined,
     kind,
@@ -36,7 +36,7 @@ PLACE = 1 << 56  # of a disk among the bytes of all, while the file is read
 
 
 def looks_like(name: str, head: bytes) -> bool:
-    return is_head(first_line(head), HEAD) or reads_as(head, row_of)
+    return begins_with_head(head, HEAD) or reads_as(head, row_of)
 
 
 def row_of(line: str) -> Row | None:

@@ -13,8 +13,8 @@ from functools import partial
 
 from grade.traces.stream import (
     Line,
+    begins_with_head,
     fields,
-    first_line,
     is_head,
     kind,
     of_lines,
@@ -33,7 +33,7 @@ WRITES = {"R": 0, "W": 1}
 
 
 def looks_like(name: str, head: bytes) -> bool:
-    return is_head(first_line(head), HEAD) or reads_as(head, row_of)
+    return begins_with_head(head, HEAD) or reads_as(head, row_of)
 
 
 def row_of(line: str) -> Line:
