@@ -199,7 +199,7 @@ def config(c: Checker, raw: dict, arm: int, variables: dict) -> dict:
         rest = {name: value for name, value in raw["trace"].items() if name != "file"}
         trace = c.fill_in(("trace",), rest, variables) | path
         is_open = replayed.is_open(str(raw.get("workload", {}).get("commands", "")), variables)
-        given = raw.get("machine", {})
+        given = {name: machine[name] for name in raw.get("machine", {}) if name in machine}
         machine |= replayed.config(c, trace, machine["data"], given, is_open)
         variables = variables | replayed.variables(machine.get("trace"))
     policies, tunables = dict(c.known.defaults), {}

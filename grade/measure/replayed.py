@@ -195,8 +195,8 @@ def limits(c: Checker, found: dict, given: dict, is_open: bool) -> dict:
 
 def config(c: Checker, raw: dict, data: dict | None, given: dict, is_open: bool) -> dict:
     """What a configuration has of the trace, the data disk with the file for it, and the limits of
-    time; a wrong trace is a problem of the file. given: the file's [machine]; is_open: whether
-    requests come when they came."""
+    time; a wrong trace is a problem of the file. given: what the file's [machine] says, with its
+    variables filled in; is_open: whether requests come when they came."""
     good = c.table(("trace",), raw, TRACE)
     if not data:
         c.problem(("trace",), "a trace needs a data disk: [machine.data]")

@@ -1229,6 +1229,17 @@ def test_a_limit_that_ends_before_the_trace_is_refused_before_the_run(traced: Pa
         load(traced)
 
 
+@pytest.mark.native
+def test_a_limit_of_a_replay_may_be_a_variable(traced: Path) -> None:
+    text = TRACED.replace("[machine]", '[machine]\nvirtual_limit_s = "{limit}"\nhost_limit_s = 50')
+    traced.write_text(text.replace("[sweep]", "[sweep]\nlimit = [100, 200]"))
+    found = [run.config["virtual_limit_s"] for run in load(traced).runs]
+    assert sorted(found) == [100, 100, 200, 200]
+    traced.write_text(text.replace("[sweep]", "[sweep]\nlimit = [1]"))
+    with pytest.raises(BadExperiment, match="virtual_limit_s = 1: the trace lasts"):
+        load(traced)
+
+
 NASTY = "a {scale} {2 * x} %s $claim ${file} [red] \\1 fit = pack é 'q' \"d\" #.requests"
 
 
