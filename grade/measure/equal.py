@@ -8,7 +8,7 @@ the file names the two in [plot], as equal = ["ARM = ARM"].
 from itertools import combinations
 
 from grade.measure import apart
-from grade.measure.schema import Experiment
+from grade.measure.schema import EQUAL, Experiment
 from grade.measure.verdict import Verdict, by_setting, words
 
 SEEDS = 2  # fewer may be equal by chance
@@ -19,7 +19,7 @@ def judge(experiment: Experiment, results: list[dict]) -> list[Verdict]:
     lead, found = experiment.plot.get("lead"), []
     if not lead:
         return []
-    may = {frozenset(pair.split(" = ")) for pair in experiment.plot.get("equal") or ()}
+    may = {frozenset(pair.split(EQUAL)) for pair in experiment.plot.get("equal") or ()}
     for at, group in by_setting(results):
         arms: dict[str, list[dict]] = {}
         for result in group:

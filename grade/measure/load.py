@@ -17,6 +17,7 @@ from grade.measure.schema import (
     ARM,
     CONTEST,
     DISK,
+    EQUAL,
     EXPECTATION,
     MACHINE,
     MODEL_SAYS,
@@ -254,6 +255,16 @@ def job(c: Checker, keys: tuple, name: str, commands: str) -> None:
     c.one_of(keys, "job", name, jobs.named(commands))
 
 
+def equal_arms(c: Checker, pair: object, arms: list[str]) -> None:
+    """Check an entry of `equal` in [plot]: two of the arms."""
+    keys, names = ("plot", "equal"), str(pair).split(EQUAL)
+    if len(names) != 2:
+        c.problem(keys, f'equal: "{pair}": must be two arms, as "{arms[0]}{EQUAL}OTHER"')
+        return
+    for name in names:
+        c.one_of(keys, "arm", name, arms)
+
+
 def shown(c: Checker, top: dict, runs: list[Run], size: str, sweep: dict) -> dict:
     """Check the plot, the published figures and the expectations."""
     arms = [arm["name"] for arm in top["arms"]]
@@ -263,6 +274,8 @@ def shown(c: Checker, top: dict, runs: list[Run], size: str, sweep: dict) -> dic
         metric(c, ("plot", "columns"), name, commands)
     if plot.get("lead"):
         metric(c, ("plot", "lead"), plot["lead"], commands)
+    for pair in plot.get("equal") or ():
+        equal_arms(c, pair, arms)
     if plot.get("histogram"):
         job(c, ("plot", "histogram"), plot["histogram"], commands)
     if plot.get("distribution"):

@@ -228,6 +228,7 @@ MODEL = {
     "metrics": Field("table", "metric = quantity", required=True),
     "parameters": Field("table", "of the model"),
 }
+EQUAL = " = "  # stands between the names of two arms that may be equal
 PLOT = {
     "columns": Field("list", "metrics of the table", required=True),
     "lead": Field("text", "the metric that the report begins with"),

@@ -177,6 +177,16 @@ def test_the_experiments_that_ship_have_no_problems_and_are_listed():
         ('"read.p99_ms", ', '"read.p999_ms", ', '"read.p999_ms" is no metric'),
         ('"stat.disk.writes", ', '"stat.disk.writs", ', 'did you mean "disk.writes"?'),
         ('"hist.disk1.queued.max"]', '"hist.disk1.queue.max"]', 'did you mean "disk1.queued"?'),
+        (
+            'histogram = "read"',
+            'equal = ["async = delaid"]\nhistogram = "read"',
+            'unknown arm "delaid"; did you mean "delayed"?',
+        ),
+        (
+            'histogram = "read"',
+            'equal = ["async"]\nhistogram = "read"',
+            'equal: "async": must be two arms',
+        ),
         ('histogram = "read"', 'histogram = "reed"', 'unknown job "reed"; did you mean "read"?'),
         (
             'histogram = "read"',
