@@ -37,15 +37,15 @@ BY_PRODUCTS = re.compile(
 )
 
 
-def passed_over(path: PurePosixPath) -> bool:
-    """True if it is ignored: hidden, built, the grader's, or a by-product."""
-    hidden = any(part in PASSED_OVER or (part != ".." and part[0] == ".") for part in path.parts)
-    return hidden or bool(BY_PRODUCTS.fullmatch(path.name.lower()))
+def looked_into(folder: PurePosixPath) -> bool:
+    """True if the contents of this folder are of interest: it is not hidden, built or the
+    grader's."""
+    return not any(p in PASSED_OVER or (p != ".." and p[0] == ".") for p in folder.parts)
 
 
-def looked_into(path: PurePosixPath) -> bool:
-    """True if the contents of this folder are of interest."""
-    return not passed_over(path)
+def passed_over(file: PurePosixPath) -> bool:
+    """True if this file is ignored: hidden, built, the grader's, or a by-product."""
+    return not looked_into(file) or bool(BY_PRODUCTS.fullmatch(file.name.lower()))
 
 
 def plain_name(path: PurePosixPath) -> str:

@@ -82,6 +82,11 @@ def test_a_by_product_beside_a_source_is_passed_over(pack: Pack, name: str) -> N
     assert take(pack({FILE: TEXT, path: b"\0other"})) == {FILE: TEXT.decode()}
 
 
+@pytest.mark.parametrize("name", ["mine.old", "clook.d", "lab~"])
+def test_a_folder_is_no_by_product(pack: Pack, name: str) -> None:
+    assert take(pack({f"{name}/{FILE}": TEXT})) == {FILE: TEXT.decode()}
+
+
 def test_another_source_is_no_by_product(pack: Pack) -> None:
     with pytest.raises(Refused, match="not one of the lab's"):
         take(pack({FILE: TEXT, "policies/sched/mine.c": TEXT}))
