@@ -31,7 +31,7 @@ def same(name: str) -> str:
 
 def is_name(name: object) -> bool:
     """True if a person may have this name."""
-    if not isinstance(name, str) or not 0 < len(name) <= MOST or not name[0].isalnum():
+    if not isinstance(name, str) or not 0 < len(same(name)) <= MOST or not name[0].isalnum():
         return False
     return all(in_letters(char) or char in BETWEEN for char in name)
 
@@ -53,8 +53,8 @@ def of_submission(file: str) -> str:
 
 
 def forms(name: str) -> set[str]:
-    """The name, and what becomes of it on the way out."""
-    return {same(name), cell(same(name)), printable(same(name)), folder_for(name)}
+    """The name, and what becomes of it on the way out, where anything is left."""
+    return {same(name), cell(same(name)), printable(same(name)), folder_for(name)} - {""}
 
 
 def find(typed: str, names: Collection[str]) -> str | None:

@@ -55,6 +55,16 @@ def test_a_name_that_could_be_two_is_none() -> None:
     assert names.find("a b", ["a-b", "a, b"]) is None
 
 
+def test_a_name_of_which_no_folder_is_left_is_not_another_one() -> None:
+    assert names.find("??", ["--", "ada"]) is None
+    assert names.find("", ["--"]) is None
+
+
+def test_a_name_is_as_long_as_it_looks() -> None:
+    assert names.is_name(unicodedata.normalize("NFD", "ü" * 64))
+    assert not names.is_name("ü" * 65)
+
+
 def test_a_submissions_name_can_be_shown_and_is_short_enough() -> None:
     assert names.of_submission("bad\udcff\n") == "bad\\xFF<U+000A>"
     assert names.of_submission(APART) == "Müller"
