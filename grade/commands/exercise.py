@@ -14,13 +14,15 @@ import argparse
 import shutil
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from grade.exercise import outcome
 from grade.exercise.drawn import Setting, draw
 from grade.exercise.outcome import Wrong
-from grade.host.interrupt import stoppable
+from grade.host.fault import HostFault
+from grade.host.interrupt import stoppable, stopped
 from grade.host.paths import BUILD
 from grade.measure import commandline
 from grade.measure.known import known
@@ -49,11 +51,12 @@ def keep(folder: Path, setting: Setting, wrong: Wrong) -> None:
 
 
 def make(seed: int, live: bool) -> tuple[Setting, Wrong | None]:
-    """Make the run of a seed."""
+    """Make the run of a seed. Returns its setting, and what is wrong with it; a run that ^C ended
+    is not wrong."""
     setting = draw(seed, known(), MOST["machine" if live else "twin"], live)
     folder = FOLDER / f"{'machine' if live else 'twin'}-{seed}"
     wrong = outcome.make(setting, folder, live)
-    if wrong:
+    if wrong and not stopped.is_set():
         keep(folder, setting, wrong)
         print(f"seed {seed}: {wrong.what}\n{describe(setting)}  {repeat(seed, live)}\n", flush=True)
     else:
@@ -61,17 +64,25 @@ def make(seed: int, live: bool) -> tuple[Setting, Wrong | None]:
     return setting, wrong
 
 
+def make_all(choice: argparse.Namespace) -> Iterator[tuple[Setting, Wrong | None]]:
+    """Make the run of each seed. After ^C, or if a run cannot be made, no other run begins."""
+    seeds = range(choice.seed, choice.seed + choice.count)
+    live = choice.engine == "machine"
+    with ThreadPoolExecutor(choice.jobs) as pool:
+        try:
+            for done in as_completed([pool.submit(make, seed, live) for seed in seeds]):
+                yield done.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
 def do(choice: argparse.Namespace) -> bool:
     """Make the runs. Returns true if nothing is wrong with any."""
-    live = choice.engine == "machine"
     known()  # asks a machine, once
     began, operations, failed = time.monotonic(), 0, []
-    with ThreadPoolExecutor(choice.jobs) as pool:
-        seeds = range(choice.seed, choice.seed + choice.count)
-        for done in as_completed([pool.submit(make, seed, live) for seed in seeds]):
-            setting, wrong = done.result()
-            operations += setting.operations
-            failed += [setting.seed] if wrong else []
+    for setting, wrong in make_all(choice):
+        operations += setting.operations
+        failed += [setting.seed] if wrong else []
     took_s = time.monotonic() - began
     print(f"{choice.count} runs, {operations} operations in {took_s:.0f} s")
     if failed:
@@ -87,7 +98,7 @@ def main() -> int:
     options.add_argument("--engine", default="twin", help="machine or twin")
     commandline.add_jobs(options)
     choice = options.parse_args()
-    return commandline.status(lambda: do(choice))
+    return commandline.status(lambda: do(choice), (HostFault,))
 
 
 if __name__ == "__main__":

@@ -4,13 +4,19 @@ that compare them notice when they do not."""
 import os
 import platform
 import re
+import threading
+import time
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
 from whole import WHOLE
 
+from grade.commands import exercise
 from grade.exercise import outcome
-from grade.exercise.drawn import draw
+from grade.exercise.drawn import Setting, draw
+from grade.exercise.outcome import Wrong
+from grade.host.fault import HostFault
 from grade.host.paths import ROOT
 from grade.machine import image
 from grade.machine.image import Content
@@ -52,6 +58,57 @@ def test_all_policies_tunables_and_drives_are_drawn() -> None:
     words = set(" ".join(texts).replace("=", " ").split())
     names = {name for of in known().policies.values() for name in of}
     assert words >= names | set(known().tunables) | set(known().drives)
+
+
+# ---- the command ----
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, HostFault])
+def test_no_run_begins_after_the_command_was_stopped(
+    stop: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[int] = []
+
+    def make(seed: int, live: bool) -> tuple[None, None]:
+        tried.append(seed)
+        if seed == 1:
+            raise stop
+        time.sleep(0.1)  # as a run takes some time
+        return None, None
+
+    monkeypatch.setattr(exercise, "make", make)
+    with pytest.raises(stop):
+        list(exercise.make_all(Namespace(engine="twin", jobs=1, seed=1, count=50)))
+    assert len(tried) < 25
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_a_wrong_run_is_kept_with_its_command_unless_it_was_stopped(
+    is_stopped: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def run(setting: Setting, folder: Path, live: bool) -> Wrong:
+        folder.mkdir()
+        if is_stopped:
+            exercise.stopped.set()
+        return Wrong("second boot: it said no", "console")
+
+    monkeypatch.setattr(exercise, "FOLDER", tmp_path)
+    monkeypatch.setattr(exercise, "stopped", threading.Event())
+    monkeypatch.setattr(outcome, "make", run)
+    exercise.make(7, False)
+    said = capsys.readouterr().out
+    if is_stopped:
+        assert (said, list(tmp_path.iterdir())) == ("", [])
+    else:
+        assert said.startswith("seed 7: second boot: it said no\n  blocks of ")
+        assert said.endswith("  make exercise SEED=7 COUNT=1\n\n")
+        assert (tmp_path / "twin-7/console").read_text() == "console"
+        assert (tmp_path / "twin-7/root_rc").exists()
 
 
 def boot(script: str, folder: Path, args: str = "drive=rz58 nbuf=64") -> tuple[int, str, Path]:
