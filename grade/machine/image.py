@@ -15,10 +15,11 @@ from grade.host.quoting import for_debugfs, inside_its_folder
 from grade.machine import guest, virtual_log
 
 E2FSPROGS = {"debugfs", "dumpe2fs", "e2fsck"}  # their last word is an image
-# What debugfs says when it could not do its work; of a disk's faults it speaks otherwise.
+# What debugfs says when it could not do its work; of a disk's faults it speaks otherwise. A link on
+# the disk may have these words, too, but no line begins with them there.
 OUR_FAULT = re.compile(
-    r".*(?:Usage:|Unbalanced quotes|while opening .* for dump_inode"
-    r"|while writing file).*"
+    r"(?:\w+: )?Usage: .*|debugfs: Unbalanced quotes .*"
+    r"|dump: .* while (?:opening .* for dump_inode|writing file)"
 )
 
 
@@ -121,10 +122,10 @@ def check(path: Path) -> None:
 def debugfs(path: Path, request: str, write: bool = False) -> str:
     """Run one request of debugfs. Returns what it printed, without its banner."""
     options = ["-w"] if write else []
-    return said_by_debugfs(command("debugfs", *options, "-R", request, path))
+    return words_of_debugfs(command("debugfs", *options, "-R", request, path))
 
 
-def said_by_debugfs(done: subprocess.CompletedProcess[bytes]) -> str:
+def words_of_debugfs(done: subprocess.CompletedProcess[bytes]) -> str:
     """Return what debugfs printed, without its banner. Raises HostFault if it could not do its
     work, of which its status says nothing."""
     lines = done.stdout.decode(errors="replace").splitlines()
@@ -141,7 +142,7 @@ def dump(path: Path, outs: dict[str, Path]) -> str:
         script.write_text(
             "".join(f"dump {for_debugfs(i)} {for_debugfs(out)}\n" for i, out in outs.items())
         )
-        return said_by_debugfs(command("debugfs", "-f", script, path))
+        return words_of_debugfs(command("debugfs", "-f", script, path))
 
 
 def read(path: Path, inside: str) -> bytes:

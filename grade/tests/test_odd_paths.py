@@ -25,7 +25,6 @@ from grade.scoring.lab import labs
 
 # One character for each tool that gives it a meaning, and a letter beyond ASCII.
 ODD = "a b,c'd\"e$HOME%20f%s?;&*[x]#\\nü"
-XDG = "XDG_CACHE_HOME"
 LIGHT = ("crash", "first-block")  # each has its own way to debugfs, QEMU's devices, or gdb
 
 
@@ -69,6 +68,13 @@ def test_a_request_that_debugfs_cannot_do_is_ours(request_: str, tmp_path: Path)
     disk = image.make(tmp_path / "d", Content(files={"/f": b"text"}, programs=False, size="4M"))
     with pytest.raises(HostFault, match="debugfs"):
         image.debugfs(disk, request_)
+
+
+def test_what_a_link_says_is_no_fault_of_debugfs(tmp_path: Path) -> None:
+    disk = image.make(tmp_path / "d", Content(programs=False, size="4M"))
+    for name, text in ("a", "a Usage: b"), ("b", "no room while writing file"):
+        image.debugfs(disk, f'symlink /{name} "{text}"', write=True)
+        assert text in image.debugfs(disk, f"stat /{name}")
 
 
 def test_an_e2fsck_that_does_not_check_is_ours(tmp_path: Path) -> None:
@@ -118,9 +124,8 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def make(clone: Path, *words: str) -> str:
     """Run make there, with the odd folders. Returns what it says."""
     own = {"HOME": str(clone.parent / "home"), "TMPDIR": str(clone.parent / "tmp")}
-    env = {
-        k: v for k, v in plain_environment().items() if k not in ("SLUICE_CACHE", "XDG_CACHE_HOME")
-    }
+    caches = ("SLUICE_CACHE", "XDG_CACHE_HOME")
+    env = {name: value for name, value in plain_environment().items() if name not in caches}
     done = subprocess.run(
         ["make", *words],
         cwd=clone, env=env | own, capture_output=True, text=True, check=False, timeout=3 * HANG_S,
