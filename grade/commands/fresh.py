@@ -7,9 +7,8 @@ earlier one installed. FULL=1 adds the book and all tests.
 The table has, for each command, the seconds it took, the sum of seconds up to its end, what apt-get
 and pip fetched, and how much larger the system's disk then was.
 
-NEWEST=1 tries Debian sid instead, which has the newest compilers of all of Debian's archives: that
-all is built by them without a warning. Sid's two compilers for RISC-V differ in age, and
-the one without a C library lacks stdint.h.
+NEWEST=1 builds all on Debian sid instead, without a warning: it has the newest compilers of Debian.
+Its two compilers for RISC-V differ in age, and the one without a C library lacks stdint.h.
 """
 
 import argparse
@@ -59,8 +58,8 @@ COMPILERS = f"gcc libc6-dev gcc-{LINUX[:-1]} binutils-{LINUX[:-1]} gcc-{BARE[:-1
 OLD_MIRROR = "echo 'Acquire::Check-Valid-Until false;' > /etc/apt/apt.conf.d/mirror"
 
 
-def built_by(prefix: str) -> list[Step]:
-    """All is built by a compiler, and no warning is let pass."""
+def steps_to_build_by(prefix: str) -> list[Step]:
+    """The steps that build all by a compiler, with each warning an error."""
     make = f"make SETUP=no WERROR=1 TOOLPREFIX={prefix}"
     return [
         Step(f"{prefix}gcc --version; {make} all native twin"),
@@ -70,8 +69,8 @@ def built_by(prefix: str) -> list[Step]:
 
 NEWEST = [
     Step(f"{OLD_MIRROR}; apt-get update && apt-get install -y --no-install-recommends {COMPILERS}"),
-    *built_by(BARE),
-    *built_by(LINUX),
+    *steps_to_build_by(BARE),
+    *steps_to_build_by(LINUX),
 ]
 
 

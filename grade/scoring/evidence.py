@@ -211,7 +211,7 @@ def told(run: Run, commands: list[Request]) -> str:
     return "".join(line for _, line in sorted(lines, key=lambda row: row[0]))
 
 
-def asked_of_model(drives: Sequence[str], told: str) -> subprocess.CompletedProcess[str]:
+def ask_model(drives: Sequence[str], told: str) -> subprocess.CompletedProcess[str]:
     """Have drive_times_tool say when these drives would have done what it is told."""
     line = [NATIVE / "drive_times_tool", *drives]
     return subprocess.run(line, input=told, capture_output=True, text=True, check=False)
@@ -221,11 +221,11 @@ def late_ns(run: Run, commands: list[Request]) -> list[int]:
     """How much later than in its drive's model each command was done. Raises Wrong for commands
     that no drive can do, and HostFault if the tool fails without any command, too."""
     drives = run.scenario.setting.drives
-    done = asked_of_model(drives, told(run, commands))
+    done = ask_model(drives, told(run, commands))
     if done.returncode < 0:
         raise HostFault(f"signal {-done.returncode} ended drive_times_tool, which checks times")
     if done.returncode:
-        if (alone := asked_of_model(drives, "")).returncode:
+        if (alone := ask_model(drives, "")).returncode:
             raise HostFault(f"drive_times_tool, which checks times: {printable(alone.stderr)}")
         raise Wrong("the trace to tell what a drive can do", printable(done.stderr))
     model_ns = map(int, done.stdout.split())

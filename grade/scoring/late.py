@@ -154,7 +154,7 @@ class Table:
     def rows(self) -> Iterator[Row]:
         """All rows. Raises BadLate at the first bad one."""
         seen: dict[tuple[str, str], int] = {}
-        text = decoded(self.path.read_bytes())
+        text = decode(self.path.read_bytes())
         with io.StringIO(text, newline="") as file:
             reader = csv.reader(file, strict=True, delimiter=separator(text))
             head = [name.strip() for name in next(reader, [])]
@@ -171,7 +171,7 @@ class Table:
                 yield row
 
 
-def decoded(data: bytes) -> str:
+def decode(data: bytes) -> str:
     """The text of a table. Raises ValueError for one that is not in UTF-8."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise ValueError("no text in UTF-8, but in UTF-16: save it as CSV in UTF-8")
