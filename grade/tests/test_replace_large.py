@@ -4,7 +4,6 @@ What a policy remembers beside the blocks grows with the cache (struct policy_me
 cache of any size has the hits of its independent model, in which nothing has a limit.
 """
 
-import os
 from functools import cache
 
 import pytest
@@ -12,8 +11,8 @@ from replace_models import MODELS
 from test_drive import TRACE as CHEETAH
 from test_drive import needs_data
 from test_replace import hits, splitmix64  # noqa: F401 (hits is a fixture)
+from whole import in_full
 
-WHOLE = os.environ.get("FULL") == "1"
 SECTORS = 8  # of a block
 # W-TinyLFU's sketch takes a block for another at times, which its model does not.
 APART = {"wtinylfu": 0.001}
@@ -83,7 +82,7 @@ def test_a_policy_hits_as_its_model_on_a_real_trace(
 
 @pytest.mark.native
 @pytest.mark.parametrize("policy", MODELS)
-@pytest.mark.skipif(not WHOLE, reason="FULL=1 has caches of 100,000 blocks")
+@in_full
 def test_a_cache_of_100_000_blocks_hits_as_its_model(hits, policy: str) -> None:  # noqa: F811
     size = 100_000
     blocks = large(size, 1_000_000)
