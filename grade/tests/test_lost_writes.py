@@ -49,9 +49,7 @@ def mounted(boot: Boot, make_image: MakeImage, disk: Disk, args: str = "") -> Ma
 
 def overwrite(machine: Machine, more: str = "") -> tuple[int, str]:
     """The end of a program that overwrites the file, and what was said."""
-    output = machine.run(
-        f"dd if=/dev/zero of=/mnt/bad bs=4k count={BLOCKS} conv=notrunc{more}", limit_s=100
-    )
+    output = machine.run(f"dd if=/dev/zero of=/mnt/bad bs=4k count={BLOCKS} conv=notrunc{more}")
     return output.status, output.text
 
 

@@ -128,7 +128,7 @@ def make(clone: Path, *words: str) -> str:
     env = {name: value for name, value in plain_environment().items() if name not in caches}
     done = subprocess.run(
         ["make", *words],
-        cwd=clone, env=env | own, capture_output=True, text=True, check=False, timeout=3 * HANG_S,
+        cwd=clone, env=env | own, capture_output=True, text=True, check=False, timeout=HANG_S,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
