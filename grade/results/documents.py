@@ -16,7 +16,8 @@ are no figures of ours. In text the source follows the figure:
 its interval: as its two ends, or with both of them in the same paragraph.
 
 A table of figures that come from elsewhere says so: <!-- host: make bench --> is what a
-command measured on some machine, <!-- unchecked: why --> anything else.
+command measured on some machine, <!-- checked: FILE::TEST --> what that test of grade/tests
+computes and compares, <!-- unchecked: why --> anything else.
 """
 
 import re
@@ -27,7 +28,7 @@ from pathlib import Path
 from grade.host.paths import ROOT
 from grade.measure.result import BadResult
 
-MARK = re.compile(r"^<!-- (results|host|unchecked): (.*?) -->\n", re.M | re.S)
+MARK = re.compile(r"^<!-- (results|host|checked|unchecked): (.*?) -->\n", re.M | re.S)
 TABLE = re.compile(r"(?:^\|.*\n)+", re.M)
 IN_TEXT = re.compile(
     r"(?P<number>[\d,]*\d(?:\.\d+)?)(?: [^\d\s<]+)?(?P<mark><!-- result: (?P<source>.*?) -->)", re.S
@@ -173,6 +174,11 @@ def unmarked(path: Path) -> list[int]:
     text = FENCED.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), path.read_text())
     bare = [table for table, mark in tables(text) if not mark and is_figures(table[0])]
     return [text.count("\n", 0, table.start()) + 1 for table in bare]
+
+
+def checked(path: Path) -> list[str]:
+    """The tests, as FILE::TEST, that are said to compare a table of the document."""
+    return [mark[2] for _, mark in tables(path.read_text()) if mark and mark[1] == "checked"]
 
 
 def row(come_from: Source, read: Read) -> dict:

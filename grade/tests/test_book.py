@@ -145,6 +145,17 @@ def test_no_page_has_a_table_of_figures_that_were_typed_in() -> None:
     assert not {name: lines for name, lines in typed.items() if lines}
 
 
+def test_a_table_that_a_test_is_said_to_check_is_read_by_that_test() -> None:
+    said = [(path, test) for path in PAGES for test in documents.checked(path)]
+    assert said
+    for path, test in said:
+        file, _, name = test.partition("::")
+        text = (ROOT / "grade/tests" / file).read_text()
+        function = re.search(rf"^def {name}\(.*?(?=^\S|\Z)", text, re.M | re.S)
+        assert function, test
+        assert path.relative_to(ROOT).as_posix() in function[0], test
+
+
 def test_a_number_is_the_stored_one(tmp_path: Path) -> None:
     said = built(
         tmp_path, "# A\n\n{result}`from=mogul-4.1-fast, arm=delayed+PU, read.max_ms, digits=2`\n"
