@@ -20,8 +20,8 @@ lab.toml:
     [[holes]]              file, function, stub: the body that students get
     policies = ["KIND/NAME"]  policies of the kinds that the lab's files are of, which its machines
                            need; a graded kernel has no other of these kinds
-    fields = ["KIND.FIELD"]   of a policy's table, which a submission may set beside hooks and what
-                           the solution sets
+    fields = ["KIND.FIELD", "FIELD"]   of a policy's table, which a submission may set beside hooks
+                           and what the solution sets
     needs = ["LAB"]        labs that must be solved in the tree in which this one is done
     warnings = ["NAME"]    of the compiler, as "unused-variable": a student's file that has one does
                            not build. Others are the student's to see, and do not count
@@ -212,8 +212,8 @@ def expect_policies(path: Path, lab: Lab) -> None:
         if not (TREE / f"policies/{name}.c").is_file():
             raise BadLab(f"{path}: policies: {name}: there is no policies/{name}.c")
     for name in lab.fields:
-        if rowlayout.names().get(name, True) or "." not in name:
-            raise BadLab(f"{path}: fields: {name}: no field KIND.NAME of a policy's table")
+        if rowlayout.names().get(name, True) or name in rowlayout.COMMON:
+            raise BadLab(f"{path}: fields: {name}: no field of a policy's table that needs listing")
 
 
 def load(folder: Path) -> Lab:

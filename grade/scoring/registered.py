@@ -7,11 +7,13 @@ to them:
 - A policy's file registers one policy, of its folder's kind, under its own name. So no policy takes
   the place of another. Its table is constant, so it stays what was checked.
 - The table has any hooks of its kind. Other fields change what the kernel promises or does, so only
-  those may be set that the solution sets, and those that lab.toml lists (`fields`).
+  those may be set that the solution sets, and those that lab.toml lists (`fields`). Memory is asked
+  for by a variable of the file's own, which holds a function of its own and nothing else.
 - Nothing of the submission leads into the table in which all policies stand.
 - Names and words are short and printable: they go to the console.
 - A file of the kernel registers the solution's counters and histograms, and others under names that
-  no other file has; and no device that the solution has not.
+  no other file has; and no device that the solution has not. Beside each row lies the file's name:
+  the kernel finds the one by the other's number.
 """
 
 import struct
@@ -31,10 +33,12 @@ from grade.scoring.submission import Refused
 
 POINTER, POINTER_BYTES = 2, 8  # R_RISCV_64
 MOST_TEXT = 200  # characters of a name or a description
+MEMORY, BYTES = "memory", "bytes"  # the field of a table, and what it leads to sets of its own
 POLICIES, FILES = "policies", "policy_files"
 # Sections of the kernel's rows: where in a row is its name, and whether it is a pointer to one.
 NAMED = {"stats": (0, False), "histograms": (0, False), "devices": (8, True)}
 WHAT = {"stats": "counter", "histograms": "histogram", "devices": "device"}
+FILES_OF = {"stats": "stat_files", "histograms": "histogram_files", "devices": "device_files"}
 
 
 @dataclass(frozen=True)
@@ -128,8 +132,14 @@ def kind_of(table: Image, fields: dict[str, Field]) -> str:
     return rowlayout.kinds()[number] if number < len(rowlayout.kinds()) else f"unknown ({number})"
 
 
+def of_lab(name: str, kind: str) -> bool:
+    """True for a field of any policy, or of the kind, that a lab must ask for, if it is no hook."""
+    return name.startswith(f"{kind}.") if "." in name else name not in rowlayout.COMMON
+
+
 def sets(path: Path) -> set[str]:
-    """The fields that the tables in one of our objects set, except for hooks."""
+    """The fields that the tables in one of our objects set, except for hooks, and what every policy
+    may set."""
     size, fields = rowlayout.layout(tuple(compiler.flags()))
     made = elf.read(path)
     tables = [of_table(made, pointer, size, path.name) for pointer in rows(made, POLICIES)]
@@ -137,7 +147,7 @@ def sets(path: Path) -> set[str]:
         name
         for table in tables
         for name, field in fields.items()
-        if not field.hook and name.startswith(f"{kind_of(table, fields)}.") and is_set(table, field)
+        if not field.hook and of_lab(name, kind_of(table, fields)) and is_set(table, field)
     }
 
 
@@ -160,11 +170,32 @@ def check_pointer(file: str, made: Elf, table: Image, field: Field) -> None:
         raise Refused(f"{file}: .{field.name} of its policy is no function")
 
 
+def check_memory(file: str, made: Elf, table: Image, field: Field) -> None:
+    """Raise Refused unless .memory is not set, or leads to a variable of the file's own that has a
+    function of the file's own, and zeros: the kernel calls it and sets the rest."""
+    if not is_set(table, field):
+        return
+    size, fields = rowlayout.memory(tuple(compiler.flags()))
+    place = target(made, table.filled.get(field.offset))
+    section = made.sections[place.section] if place else None
+    room = len(section.data) if section and section.flags & (WRITE | EXEC) == WRITE else 0
+    if number_of(table, field) or place is None or place.offset + size > room:
+        raise Refused(
+            f"{file}: .{MEMORY} of its policy leads to no variable of this file with a .{BYTES}:"
+            " make it `static struct policy_memory`"
+        )
+    asked = image(made, place, size)
+    code = target(made, asked.filled.get(fields[BYTES].offset))
+    if code is None or not made.sections[code.section].flags & EXEC:
+        raise Refused(f"{file}: .{BYTES} of its policy's .{MEMORY} is no function of this file")
+    if any(asked.data) or len(asked.filled) > 1:
+        raise Refused(f"{file}: its policy's .{MEMORY} sets more than .{BYTES}")
+
+
 def check_fields(file: str, made: Elf, table: Image, fields: dict[str, Field], lab: Lab) -> None:
     """Raise Refused for a field that the lab does not ask for."""
     kind = kind_of(table, fields)
-    common = ("kind", "name", "about", "tunables", "counters")
-    allowed = {*common, *may_set(file, lab)}
+    allowed = {*rowlayout.COMMON, *may_set(file, lab)}
     known: set[int] = set()
     for name, field in fields.items():
         if "." in name and not name.startswith(f"{kind}."):
@@ -177,6 +208,7 @@ def check_fields(file: str, made: Elf, table: Image, fields: dict[str, Field], l
                 f"{file}: its policy sets .{name}, which this lab does not ask for:"
                 " remove this line"
             )
+    check_memory(file, made, table, fields[MEMORY])
     odd = [at for at in range(len(table.data)) if at not in known]
     if any(table.data[at] or at in table.filled for at in odd):
         raise Refused(f"{file}: its policy sets what is no field of the kind {kind}")
@@ -265,6 +297,13 @@ def check_kernels(file: str, made: Elf) -> None:
     """Raise Refused for a row of the kernel's tables that the lab has no use for."""
     for section, what in WHAT.items():
         names = row_names(made, section)
+        pointers = rows(made, FILES_OF[section])
+        files = [text_at(made, target(made, row.filled.get(0))) for row in pointers]
+        if files != [file] * len(names):
+            raise Refused(
+                f"{file} registers {len(names)} {what}s, and its own name beside"
+                f" {files.count(file)} of them: use the header's macro for each"
+            )
         for name in names:
             other = taken(section).get(name, "")
             if not name:

@@ -1,7 +1,7 @@
 """The table of a policy, struct policy of kernel/policy/policy.h: its fields, and where they lie.
 
-Nothing here names a kind or a field of its own: the header tells them, and the compiler tells the
-places.
+Nothing here names a kind, or a field but those that every policy may set: the header tells them,
+and the compiler tells the places.
 """
 
 import re
@@ -17,7 +17,8 @@ from grade.code.source import COMMENT
 from grade.host.paths import TREE
 
 HEADER = "kernel/policy/policy.h"
-TABLE = "policy"
+TABLE, MEMORY = "policy", "policy_memory"
+COMMON = ("kind", "name", "about", "tunables", "counters")  # in any lab
 OF_KIND = "_hooks"  # the end of the name of the structure that a kind has in the table
 HOOK = re.compile(r"\(\s*\*\s*(\w+)\s*\)\s*\(")
 
@@ -66,19 +67,32 @@ def names() -> dict[str, bool]:
     return found
 
 
-@cache
-def layout(command: tuple[str, ...]) -> tuple[int, dict[str, Field]]:
-    """The bytes of a table, and its fields. command: the compiler of the kernel, and its flags."""
+def laid_out(
+    structure: str, names: dict[str, bool], command: tuple[str, ...]
+) -> tuple[int, dict[str, Field]]:
+    """The bytes of a structure of the header, and its fields; each name: whether it is a hook."""
+    of = f"struct {structure}"
     places = "".join(
-        f"__builtin_offsetof(struct policy, {name}), sizeof(((struct policy *)0)->{name}),\n"
-        for name in names()
+        f"__builtin_offsetof({of}, {name}), sizeof((({of} *)0)->{name}),\n" for name in names
     )
-    text = f'#include "{HEADER}"\nconst u64 places[] = {{sizeof(struct policy),\n{places}}};\n'
+    text = f'#include "{HEADER}"\nconst u64 places[] = {{sizeof({of}),\n{places}}};\n'
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder, "places.o")
         line = [*command, "-x", "c", "-c", "-o", str(made), "-"]
         subprocess.run(line, cwd=TREE, input=text, text=True, check=True)
         data = elf.read(made).section(".rodata").data
     size, *numbers = (number for (number,) in struct.iter_unpack("<Q", data))
-    rows = zip(names().items(), numbers[::2], numbers[1::2], strict=True)
+    rows = zip(names.items(), numbers[::2], numbers[1::2], strict=True)
     return size, {name: Field(name, at, n, hook) for (name, hook), at, n in rows}
+
+
+@cache
+def layout(command: tuple[str, ...]) -> tuple[int, dict[str, Field]]:
+    """The bytes of a table, and its fields. command: the compiler of the kernel, and its flags."""
+    return laid_out(TABLE, names(), command)
+
+
+@cache
+def memory(command: tuple[str, ...]) -> tuple[int, dict[str, Field]]:
+    """The same of what a policy's memory is asked for with."""
+    return laid_out(MEMORY, members(MEMORY), command)

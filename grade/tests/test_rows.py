@@ -57,6 +57,17 @@ class Attempt:
 
 
 ROW = '.name = "clook",'
+IPU, CLOOK = (f"static const struct policy {name} = {{" for name in ("ipu", "clook"))
+BYTES = "static u64 bytes(u64 buffers) { return buffers; }\n"
+ASKS = f"{BYTES}static struct policy_memory mine = {{.bytes = bytes}};\n"
+
+
+def memory(variable: str, lab: Lab = OPEN, said: str = "&mine") -> dict:
+    """A policy of the lab whose .memory is as said, with this text before its table."""
+    table = IPU if lab is OPEN else CLOOK
+    return {"old": table, "new": f"{variable}\n{table}\n    .memory = {said},", "lab": lab}
+
+
 ATTEMPTS = [
     Attempt("a second policy", "registers sched/clook, write/mine; a file registers one policy",
             after=WRITE.format("mine", "mine")),
@@ -109,6 +120,33 @@ ATTEMPTS = [
             after='#include "kernel/machine/device.h"\n'
             'static const struct device mine = {.id = 99, .name = "mine"};\nDEVICE(mine);\n',
             lab=CACHE),
+    Attempt("a counter without its file's name", "use the header's macro for each",
+            after='STAT_ROW_(mine) = {.name = "mine", .unit = "x", .about = "x"};\n', lab=CACHE),
+    Attempt("memory", "sets .memory, which this lab does not ask for", **memory(ASKS, ELEVATOR)),
+    Attempt("memory asked for elsewhere", ".memory of its policy leads to no variable of this file",
+            **memory("", said="(struct policy_memory *)0xffffffc080300000")),
+    Attempt("memory asked for by what is no variable",
+            ".memory of its policy leads to no variable of this file",
+            **memory(BYTES + "static const struct policy_memory mine = {.bytes = bytes};",
+                     said="(struct policy_memory *)&mine")),
+    Attempt("memory asked for by zeros", ".memory of its policy leads to no variable of this file",
+            **memory("static struct policy_memory mine;")),
+    Attempt("memory asked for beyond a variable",
+            ".memory of its policy leads to no variable of this file",
+            **memory(ASKS, said="&mine + 99")),
+    Attempt("memory asked for by another variable",
+            ".bytes of its policy's .memory is no function of this file",
+            **memory("", said="(struct policy_memory *)counters")),
+    Attempt("memory of a size told elsewhere",
+            ".bytes of its policy's .memory is no function of this file",
+            **memory("static struct policy_memory mine = {.bytes = (void *)0xffffffc080002000};")),
+    Attempt("memory of a size told by another's function",
+            ".bytes of its policy's .memory is no function of this file",
+            **memory("static struct policy_memory mine = {.bytes = flush_oldest};")),
+    Attempt("memory at a place of its choice", "its policy's .memory sets more than .bytes",
+            **memory(ASKS.replace("bytes}", "bytes, .start = counters}"))),
+    Attempt("memory for a cache of its choice", "its policy's .memory sets more than .bytes",
+            **memory(ASKS.replace("bytes}", "bytes, .buffers = 9}"))),
 ]  # fmt: skip
 
 
@@ -153,6 +191,10 @@ static void queued(struct queue *q, struct request *r, u64 now_ns)
     text = text.replace(".queued = queued", ".queued = queued, .takes_offers = true")
     asks = replace(ELEVATOR, fields=("sched.takes_offers",))
     tree.build(tmp_path, asks, {ELEVATOR.files[0]: text})
+
+
+def test_a_policy_of_the_open_lab_may_ask_for_memory(tmp_path: Path) -> None:
+    tree.build(tmp_path, OPEN, Attempt("", "", **memory(ASKS)).files())
 
 
 # ---- what a graded kernel is linked from ----
@@ -205,8 +247,9 @@ def test_a_scenario_that_needs_what_a_graded_kernel_has_not_is_the_labs_fault(
     [
         ('policies = ["sched/nosuch"]', "there is no policies/sched/nosuch.c"),
         ('policies = ["write/through"]', "no file of the lab is of this kind: remove it"),
-        ('fields = ["sched.next"]', "no field KIND.NAME of a policy's table"),
-        ('fields = ["nosuch"]', "no field KIND.NAME of a policy's table"),
+        ('fields = ["sched.next"]', "no field of a policy's table that needs listing"),
+        ('fields = ["name"]', "no field of a policy's table that needs listing"),
+        ('fields = ["nosuch"]', "no field of a policy's table that needs listing"),
     ],
 )
 def test_a_lab_that_lists_what_is_not_there_is_refused(line: str, why: str, tmp_path: Path) -> None:
