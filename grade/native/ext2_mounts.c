@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "grade/native/ext2_rig.h"
+#include "kernel/cache/bio.h"
 
 /* ---- one field made wrong, or just right ---- */
 
