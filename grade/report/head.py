@@ -11,9 +11,9 @@ DRAWN = f"{SCRIPT} 'unsafe-eval'"  # figures that a person can choose in: Vega c
 PICTURES = "img-src data:"
 
 
-def head(title: str, style: str, *may: str, schemes: str = "light dark") -> str:
+def head(title: str, style: str, *may: str) -> str:
     """All up to the body. may: what else the page may do, as directives of a
-    Content-Security-Policy; schemes: the colour schemes that its style has."""
+    Content-Security-Policy."""
     return Template(TEMPLATE.read_text()).substitute(
-        title=escape(title), style=style, schemes=schemes, policy="; ".join([*NOTHING, *may])
+        title=escape(title), style=style, policy="; ".join([*NOTHING, *may])
     )

@@ -20,7 +20,6 @@ TEMPLATE = Path(__file__).with_name("class.html")
 STYLE = TEMPLATE.with_suffix(".css")
 BINS = 10
 BAR, HEIGHT = 16, 34  # of a picture, in its own units
-COLOUR = "#0072B2"
 
 
 def spread(shares: list[float], kind: str) -> str:
@@ -32,12 +31,12 @@ def spread(shares: list[float], kind: str) -> str:
     most = max(counts)
     bars = "".join(
         f'<rect x="{i * BAR}" y="{HEIGHT - HEIGHT * n / most:.1f}" width="{BAR - 2}" '
-        f'height="{HEIGHT * n / most:.1f}" fill="{COLOUR}"><title>{n}</title></rect>'
+        f'height="{HEIGHT * n / most:.1f}" class="mine"><title>{n}</title></rect>'
         for i, n in enumerate(counts)
         if n
     )
     width = BAR * (BINS + 1)
-    line = f'<path d="M0 {HEIGHT + 0.5}h{width}" stroke="#999" vector-effect="non-scaling-stroke"/>'
+    line = f'<path d="M0 {HEIGHT + 0.5}h{width}" class="axis" vector-effect="non-scaling-stroke"/>'
     return f'<svg class="{kind}" viewBox="0 0 {width} {HEIGHT + 1}" role="img">{bars}{line}</svg>'
 
 
@@ -131,7 +130,7 @@ def text(lab: Lab, records: dict[str, Record], alike: list[Pair], progress: str 
         "nonce": all_[0].nonce,
     }
     parts = {
-        "head": head(words["title"], STYLE.read_text(), schemes="light"),
+        "head": head(words["title"], page.style(STYLE)),
         "scores": spread([score / most for score in scores], "scores"),
         "notes": notes(records, progress),
         "tests": tests_table(scored),

@@ -17,8 +17,13 @@ FILE = "report.html"
 TEMPLATE = Path(__file__).parent.with_name("report.html")
 OWN_STYLE = TEMPLATE.with_suffix(".css")
 BAR_WIDTH, BAR_HEIGHT = 420, 36
-YOURS_COLOUR = drawing.COLOURS[drawing.YOURS]
+COLOURS = Path(__file__).parent.with_name("colours.css")
 ENDS = (0.15, 0.85)  # of a bar's width: where points are all, and none
+
+
+def style(own: Path) -> str:
+    """The style of a page: that of all pages, the colours of those about grades, the page's own."""
+    return "".join(sheet.read_text() for sheet in (STYLE, COLOURS, own))
 
 
 def bar(test: Outcome) -> str:
@@ -27,7 +32,7 @@ def bar(test: Outcome) -> str:
     at = left + (test.value - test.full) * (right - left) / (test.none - test.full)
     at = min(BAR_WIDTH - 6, max(6, at))
     words = "".join(
-        f'<text x="{x:.0f}" y="33" font-size="12" fill="#555" text-anchor="middle">{word}</text>'
+        f'<text x="{x:.0f}" y="33" font-size="12" class="words" text-anchor="middle">{word}</text>'
         for x, word in (
             (left, f"all: {figure(test.full)}"),
             (right, f"none: {figure(test.none)} {escape(test.unit)}"),
@@ -35,9 +40,9 @@ def bar(test: Outcome) -> str:
     )
     return (
         f'<svg class="bar" viewBox="0 0 {BAR_WIDTH} {BAR_HEIGHT}" role="img">'
-        f'<path d="M0 10H{BAR_WIDTH}" stroke="#ccc" stroke-width="2"/>'
-        f'<path d="M{left:.0f} 3V17M{right:.0f} 3V17" stroke="#777" stroke-width="2"/>'
-        f'<circle cx="{at:.1f}" cy="10" r="6" fill="{YOURS_COLOUR}"/>{words}</svg>'
+        f'<path d="M0 10H{BAR_WIDTH}" class="axis" stroke-width="2"/>'
+        f'<path d="M{left:.0f} 3V17M{right:.0f} 3V17" class="axis" stroke-width="2"/>'
+        f'<circle cx="{at:.1f}" cy="10" r="6" class="mine"/>{words}</svg>'
     )
 
 
@@ -94,7 +99,8 @@ def picture_part(record: Record, picture: Picture) -> str:
     """A scenario's picture."""
     asked = [t.title for t in record.tests if picture.scenario in t.runs and not t.hidden]
     says = f"<b>{escape(picture.scenario)}</b>: {escape('; '.join(asked))}"
-    return f"<figure><figcaption>{says}</figcaption>{drawing.svg(picture)}</figure>\n"
+    drawn = f'<div class="still">{drawing.svg(picture)}</div>'
+    return f"<figure><figcaption>{says}</figcaption>{drawn}</figure>\n"
 
 
 def pictures_part(record: Record) -> str:
@@ -117,7 +123,7 @@ def text(record: Record) -> str:
     }
     tests = "".join(group_part(record, group) for group in record.groups)
     parts = {
-        "head": head(record.title, STYLE.read_text() + OWN_STYLE.read_text(), schemes="light"),
+        "head": head(record.title, style(OWN_STYLE)),
         "message": "" if graded else message,
         "groups": groups_table(record) + tests if graded else "",
         "pictures": pictures_part(record),
