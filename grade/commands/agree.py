@@ -13,26 +13,35 @@ from pathlib import Path
 
 import numpy as np
 
+from grade.host import printing
 from grade.host.interrupt import stoppable
 from grade.measure import commandline, expect, interval, result
 from grade.measure.agreement import LIMITS, by_arm
+from grade.measure.aligned import aligned
 from grade.measure.choose import ALL, chosen, on_twin
 from grade.measure.result import BadResult
 from grade.measure.schema import Experiment
 
-MEAN, INTERVAL = 7, 18  # letters
 
-
-def cell(values: np.ndarray) -> str:
-    """A mean, and its interval if it has one."""
+def cells(values: np.ndarray | None) -> list[str]:
+    """A mean and its interval, each if there is one."""
+    if values is None:
+        return ["", ""]
     of_mean = interval.of_mean(values.tolist())
-    said = f"{of_mean.low:+.2f} to {of_mean.high:+.2f}" if of_mean else ""
-    return f"{values.mean():+{MEAN}.2f} {said:{INTERVAL}}"
+    return [
+        f"{values.mean():+.2f}",
+        f"{of_mean.low:+.2f} to {of_mean.high:+.2f}" if of_mean else "",
+    ]
 
 
-def row(words: list[str]) -> str:
-    """The cells of a row, one below the other."""
-    return " ".join(f"{word:{MEAN + 1 + INTERVAL}}" for word in words).rstrip()
+def table(arms: dict[str, dict[tuple[str, str], np.ndarray]]) -> list[str]:
+    """The lines of the table: a row for each arm and job."""
+    rows = [["arm", "job", *(word for kind in LIMITS for word in (kind, "95 %"))]]
+    for arm, found in arms.items():
+        for whose in dict.fromkeys(whose for whose, _ in found):
+            figures = [cell for kind in LIMITS for cell in cells(found.get((whose, kind)))]
+            rows.append([arm, whose, *figures])
+    return aligned(rows, keys=2)
 
 
 def results(experiment: Experiment, folder: Path) -> list[dict]:
@@ -49,21 +58,16 @@ def compare(experiment: Experiment, folder: Path) -> tuple[int, int]:
     off by more than their limit."""
     twin = on_twin(experiment)
     both = results(experiment, folder), results(twin, folder)
-    n = far = 0
-    print(f"\n{experiment.name:40} {row([f'{kind:>{MEAN}}' for kind in LIMITS])}")
-    for arm, rows in by_arm(*both).items():
-        for whose in dict.fromkeys(whose for whose, _ in rows):
-            cells = {kind: rows.get((whose, kind)) for kind in LIMITS}
-            n += sum(values is not None for values in cells.values())
-            far += sum(v is not None and abs(v.mean()) > LIMITS[k] for k, v in cells.items())
-            shown = row([cell(v) if v is not None else "" for v in cells.values()])
-            print(f"  {arm[:24]:24} {whose[:12]:13} {shown}".rstrip())
+    arms = by_arm(*both)
+    off = [abs(v.mean()) > LIMITS[kind] for row in arms.values() for (_, kind), v in row.items()]
+    print("\n".join(["", experiment.name, *table(arms)]))
     pairs = ((experiment, both[0]), (twin, both[1]))
     words = [[v.word for v in expect.judge(e, r)] for e, r in pairs]
     for verdict, one, other in zip(expect.judge(experiment, both[0]), *words, strict=True):
         if one != other:
-            print(f"  machine: {one}, twin: {other}: {verdict.says}")
-    return n, far
+            said = f"  machine: {one}, twin: {other}: {verdict.says}"
+            print("\n".join(printing.filled(said, 4)))
+    return len(off), sum(off)
 
 
 def do(choice: argparse.Namespace) -> bool:

@@ -20,6 +20,7 @@ from grade.host.nearest import meant
 from grade.host.out import expect_folder
 from grade.host.paths import BUILD
 from grade.measure import commandline
+from grade.measure.aligned import aligned
 from grade.measure.choose import EXPERIMENTS, list_runs, named
 from grade.measure.load import FULL, load
 from grade.measure.schema import Experiment, Run
@@ -94,7 +95,7 @@ def write(recording: Recording, chosen: dict[str, ModuleType], out: Path) -> lis
         lines = []
         for format_name, module in chosen.items():
             for command in module.write(recording, Path(name)):
-                lines.append(f"  {format_name:9} {command}")
+                lines.append(f"  {format_name}: {command}")
         out.mkdir(parents=True, exist_ok=True)
         for path in sorted(Path(name).iterdir()):
             if path.is_dir():  # anew: those of another run would stay in it
@@ -107,8 +108,8 @@ def write(recording: Recording, chosen: dict[str, ModuleType], out: Path) -> lis
 
 def show_all() -> None:
     """List formats and experiments."""
-    for name, module in find_formats().items():
-        print(f"{name:9} {module.ABOUT}")
+    rows = [[name, module.ABOUT] for name, module in find_formats().items()]
+    print("\n".join(aligned(rows, heads=0, words=(1,))))
     for path in sorted(EXPERIMENTS.glob("*.toml")):
         print(f"{path.stem}: {len(load(path).runs)} runs")
 

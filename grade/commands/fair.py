@@ -12,9 +12,11 @@ from tempfile import TemporaryDirectory
 
 from distributed import Client, as_completed
 
+from grade.host import printing
 from grade.host.interrupt import stoppable
 from grade.host.workers import workers
 from grade.measure import commandline
+from grade.measure.aligned import aligned
 from grade.scoring import fairness, grading, ontwin
 from grade.scoring.fairness import Case, Points, Row
 from grade.scoring.grading import NoTest
@@ -79,16 +81,25 @@ def rows(
     ]
 
 
-def told(lab: Lab, row: Row) -> str:
-    """The lines about a case."""
+def lost(lab: Lab, row: Row) -> str:
+    """The groups in which a case lacks points, and its points there."""
     most = {group.name: group.points for group in lab.groups}
     cells = [
         f"{group} {low:g}{f' to {high:g}' if high > low else ''} of {most[group]}"
         for group, (low, high) in row.points.items()
         if low < most[group]
     ]
-    complaints = "".join(f"\n    UNFAIR: {complaint}" for complaint in row.unfair)
-    return f"{row.case.name:22} {', '.join(cells) or 'all points'}{complaints}"
+    return ", ".join(cells) or "all points"
+
+
+def table(lab: Lab, rows: list[Row]) -> str:
+    """A row for each case, and below the table what is unfair."""
+    cells = [[row.case.name, lost(lab, row)] for row in rows]
+    lines = aligned([["solution", "points where it lacks some"], *cells], words=(1,))
+    for row in rows:
+        for complaint in row.unfair:
+            lines += printing.filled(f"UNFAIR: {row.case.name}: {complaint}", 4)
+    return "\n".join(lines)
 
 
 def do(choice: argparse.Namespace) -> bool:
@@ -102,7 +113,7 @@ def do(choice: argparse.Namespace) -> bool:
     nonces = [str(number) for number in range(1, choice.nonces + 1)]
     with workers(choice.jobs) as client:
         found = rows(client, lab, cases, nonces, choice.test, twin)
-    print("\n".join(told(lab, row) for row in found))
+    print(table(lab, found))
     return not any(row.unfair for row in found)
 
 

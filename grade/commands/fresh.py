@@ -4,8 +4,8 @@ Each system is a copy of what debootstrap makes (grade/host/bareroot.py), with g
 of this tree's last commit. The commands are run one after the other, so a later one finds what an
 earlier one installed. FULL=1 adds the book and all tests.
 
-The table has, for each command, the seconds it took, the sum of seconds up to its end, what apt-get
-and pip fetched, and how much larger the system's disk then was.
+A system's table has, for each command, the seconds it took, the sum of seconds up to its end, what
+apt-get and pip fetched, and how much larger the system's disk then was.
 
 NEWEST=1 builds all on Debian sid instead, without a warning: it has the newest compilers of Debian.
 Its two compilers for RISC-V differ in age, and the one without a C library lacks stdint.h.
@@ -22,13 +22,16 @@ from pathlib import Path
 from grade.host.bareroot import NoRoots, bare_system, expect_possible, run_in
 from grade.host.interrupt import stoppable
 from grade.host.paths import BUILD, ROOT
+from grade.measure.aligned import Growing
 
 SUITES = {"bookworm": "Debian 12", "trixie": "Debian 13"}
 LIMIT_S = 5400
 FOLDER = BUILD / "fresh"
 SHOWN_LINES = 30  # of the output of a command that failed
 UNITS = {"kB": 1e-3, "MB": 1.0, "GB": 1e3}
-ROW = "{:<10} {:<32} {:>6} {:>6} {:>7} {:>7} {:>8}  {}"
+TABLE = Growing(
+    ["s", "sum s", "apt MB", "pip MB", "disk MB", ""], [26, 5, 5, 6, 6, 7, 6], words=(6,)
+)
 
 
 @dataclass(frozen=True)
@@ -135,16 +138,18 @@ def try_all(suite: str, title: str, steps: list[Step]) -> bool:
     log.unlink(missing_ok=True)
     with bare_system(suite, ROOT, FOLDER / "under-way") as root:
         before = state(root)
+        print("\n".join([title, *TABLE.head()]), flush=True)
         total = 0.0
         for step in steps:
             now = measure(root, step, log)
             total += now.seconds
             figures = (now.seconds, total, now.apt - before.apt, now.pip - before.pip)
             words = [f"{figure:.0f}" for figure in (*figures, now.kept - before.kept)]
-            verdict = f"FAILED, status {now.status}" if now.status else "well"
-            print(ROW.format(title, step.name, *words, verdict), flush=True)
+            verdict = "FAILED" if now.status else "well"
+            print("\n".join(TABLE.row(step.name, *words, verdict)), flush=True)
             if now.status:
-                print(f"{last_lines(log)}\nfresh: all that was said is in {log}")
+                print(f"{last_lines(log)}\nfresh: {step.name} ended with status {now.status}; all")
+                print(f"that was said is in {log}")
                 return False
             before = now
     return True
@@ -158,7 +163,6 @@ def main() -> int:
     choice = parser.parse_args()
     try:
         expect_possible()
-        print(ROW.format("system", "command", "s", "sum s", "apt MB", "pip MB", "disk MB", ""))
         steps = NEWEST if choice.newest else FULL if choice.full else SHORT
         suites = NEWEST_SUITE if choice.newest else SUITES
         failed = [suite for suite, title in suites.items() if not try_all(suite, title, steps)]

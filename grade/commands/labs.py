@@ -17,6 +17,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from grade.host import printing
 from grade.host.fault import HostFault, what_failed
 from grade.host.interrupt import stoppable
 from grade.host.out import BadOut, expect_file
@@ -137,7 +138,7 @@ def grade(choice: argparse.Namespace) -> int:
             f"the same command with NONCE={nonce} begins it anew, with the same tests"
         ) from None
     formats.write_all(record, folder)
-    print(people.text(record))
+    print(people.text(record, printing.terminal_width()))
     print(f"results in {folder}, with pictures in {folder / page.FILE}")
     print(f"this grading took {people.cost(record)}")
     return 0 if record.scored else FAILED

@@ -260,7 +260,7 @@ ALONE = ["load", "setting", "policy", "hits, %", "ahead, %", "ms", "policy", "hi
 def shown(found: list[Setting]) -> str:
     """The table as the terminal shows it."""
     heads = [GROUPS, [*ALONE, *HEADS[len(ALONE) :]]]
-    return "\n".join(aligned([*heads, *map(line, found)], heads=2, keys=2))
+    return "\n".join(aligned([*heads, *map(line, found)], heads=2, keys=2, words=(2, 6)))
 
 
 def markdown(found: list[Setting]) -> str:

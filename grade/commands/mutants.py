@@ -19,6 +19,7 @@ from pathlib import Path
 
 from grade.host.interrupt import stoppable
 from grade.host.paths import BUILD, ROOT
+from grade.measure.aligned import aligned
 from grade.mutants.campaign import EQUAL, KILLED, LISTED_AS, SURVIVED, BadTree, Outcome, Tree
 from grade.mutants.change import Change, Source
 
@@ -118,12 +119,11 @@ def table(found: list[Outcome]) -> str:
     for outcome in found:
         for name in (outcome.change.file, f"({room_of(outcome.change.file)})"):
             files.setdefault(name, Counter())[outcome.state] += 1
-    head = f"{'file':34} {'killed':>7} {'survived':>9} {'%':>6} {'listed':>7} {'equal':>6}"
-    rows = [
-        f"{name:34} {n[KILLED]:7} {n[SURVIVED]:9} {share(n):6.1f} {n[LISTED_AS]:7} {n[EQUAL]:6}"
-        for name, n in sorted(files.items())
-    ]
-    return "\n".join([head, *rows])
+    rows = [["file", "killed", "survived", "%", "listed", "equal"]]
+    for name, n in sorted(files.items()):
+        counts = [str(n[state]) for state in (KILLED, SURVIVED, LISTED_AS, EQUAL)]
+        rows.append([name, *counts[:2], f"{share(n):.1f}", *counts[2:]])
+    return "\n".join(aligned(rows))
 
 
 def below(found: list[Outcome]) -> list[str]:

@@ -4,8 +4,8 @@ QEMU_OTHER= is the other QEMU (grade/other_qemu.sh fetches one), E= the experime
 their size (quick), and JOBS= the number of runs at a time.
 
 Results are kept in build/repeat, in a folder for each QEMU: a run that was made by the same kernel
-under the same QEMU is not made again. The table has a row for each experiment, and names the
-numbers that differ.
+under the same QEMU is not made again. The table has a row for each experiment: its runs, and how
+many of them are equal. Below it are the numbers that differ.
 """
 
 import argparse
@@ -17,10 +17,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import CalledProcessError
 
+from grade.host import printing
 from grade.host.interrupt import stoppable
 from grade.host.paths import BUILD
 from grade.measure import commandline, runner
 from grade.measure import run as runs
+from grade.measure.aligned import aligned
 from grade.measure.choose import ALL, chosen
 from grade.measure.progress import reporting
 from grade.measure.runner import Outcome
@@ -85,13 +87,14 @@ def made(experiments: list[Experiment], qemu: str, folder: Path, jobs: int) -> l
 
 
 def table(rows: list[Compared]) -> str:
-    """A line for each experiment, followed by what differs."""
-    lines = []
-    for row in rows:
-        lines.append(f"{row.name:24} {row.equal:4} of {row.runs:4} runs equal")
-        lines += [f"    {complaint}" for complaint in row.complaints]
+    """A row for each experiment. Below the table is what differs."""
     equal, count = sum(row.equal for row in rows), sum(row.runs for row in rows)
-    return "\n".join([*lines, f"{'all':24} {equal:4} of {count:4} runs equal"])
+    cells = [[row.name, str(row.runs), str(row.equal)] for row in rows]
+    lines = aligned([["", "runs", "equal"], *cells, ["all", str(count), str(equal)]])
+    for row in rows:
+        for complaint in row.complaints:
+            lines += printing.filled(f"{row.name}: {complaint}", 4)
+    return "\n".join(lines)
 
 
 def do(experiments: list[Experiment], qemus: list[str], folder: Path, jobs: int) -> bool:

@@ -13,14 +13,18 @@ files give equal candidates.
 
 import argparse
 import math
+import re
 import sys
+from itertools import groupby
 from pathlib import Path
 from statistics import mean
 
+from grade.host import printing
 from grade.host.interrupt import stoppable
 from grade.host.nearest import meant
 from grade.host.paths import BUILD, ROOT
 from grade.measure import commandline, interval, metrics, runner
+from grade.measure.aligned import aligned
 from grade.measure.choose import there
 from grade.measure.files import write_whole
 from grade.measure.load import load
@@ -37,6 +41,9 @@ STORED = ROOT / "grade" / "results" / "tune"
 FOLDER = BUILD / "tune"
 HELD = "held"
 FOUND = "found"
+CHANGES = "what it changes"
+BOLD = re.compile(r"\*\*(.+)\*\*")
+SURE = "* the 95 % interval excludes 0"
 
 
 def told(trials: list[float]) -> str:
@@ -66,6 +73,22 @@ def head_of(*cells: str) -> list[str]:
     return [row_of(*cells), "|---|" + "---|" * (len(cells) - 1)]
 
 
+def on_terminal(text: list[str]) -> list[str]:
+    """The lines of a page in Markdown for the terminal: its tables aligned, and its sentences
+    filled. What is bold in a table has a star instead."""
+    lines: list[str] = []
+    for is_table, part in groupby(text, key=lambda line: line.startswith("|")):
+        if not is_table:
+            lines += [line for sentence in part for line in printing.filled(sentence, 0) or [""]]
+            continue
+        head, _, *rows = ([cell.strip(" `") for cell in line.split("|")[1:-1]] for line in part)
+        told = [[BOLD.sub(r"\1 *", cell) for cell in row] for row in rows]
+        lines += aligned([head, *told], words=[head.index(CHANGES)] if CHANGES in head else [])
+        if any(cell.endswith(" *") for row in told for cell in row):
+            lines += ["", *printing.filled(SURE, 0)]
+    return lines
+
+
 def of_settings(search: Search, settings: dict[tuple, dict[str, list[float]]]) -> list[str]:
     """A table of the differences in each setting."""
     text = head_of("setting", *(f"`{name}`" for name in search.metrics))
@@ -84,7 +107,7 @@ def of_search(search: Search, found: Found) -> list[str]:
         f'"{search.arm}" over all settings, with {counted(len(first), "seed")}. The best of them, '
         f"with that and with {len(others)} others:",
         "",
-        *head_of("candidate", "what it changes", "screened", "other seeds"),
+        *head_of("candidate", CHANGES, "screened", "other seeds"),
     ]
     for c in found.finalists:
         text.append(
@@ -142,11 +165,10 @@ def do(choice: argparse.Namespace) -> bool:
     text = of_search(search, found)
     if choice.judge:
         text += of_machine(search, found, choice.jobs)
-    page = "\n".join([*text, ""])
-    print(page)
+    print("\n".join([*on_terminal(text), ""]))
     if choice.judge:
         STORED.mkdir(exist_ok=True)
-        write_whole(STORED / f"{choice.name}.md", page)
+        write_whole(STORED / f"{choice.name}.md", "\n".join([*text, ""]))
         print(f"stored: {STORED / choice.name}.md")
     return True
 

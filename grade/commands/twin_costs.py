@@ -21,6 +21,7 @@ from grade.host.paths import ROOT
 from grade.machine import image, trace
 from grade.machine.image import Content
 from grade.machine.qemu import LAB_SHIFT, Config, Disk, start
+from grade.measure.aligned import aligned
 from grade.twin import engine
 
 TABLE = ROOT / "grade" / "twin" / "costs.txt"
@@ -176,13 +177,21 @@ def solved(took: np.ndarray, programs: np.ndarray) -> tuple[list[str], np.ndarra
     return rows, did, costs
 
 
+def table(loads: list[str], took: list[float], shares: list[float]) -> list[str]:
+    """The lines of a table: each load, its instructions, and the part of them that the costs
+    explain."""
+    rows = [["load", "instructions", "explained"]]
+    for load, n, share in zip(loads, took, shares, strict=True):
+        rows.append([load, f"{n:,.0f}", f"{share:.1%}"])
+    return aligned(rows)
+
+
 def main() -> int:
     """Run the command. Returns its exit status."""
     took, programs = instructions()
     rows, did, costs = solved(took, programs)
-    print(f"{'load':66} {'instructions':>13} {'explained':>10}")
-    for load, n, row in zip(LOADS, took, did, strict=True):
-        print(f"{load[-1]:66} {n:13,.0f} {row @ costs / n:10.1%}")
+    shares = [float(row @ costs / n) for n, row in zip(took, did, strict=True)]
+    print("\n".join(table([load[-1] for load in LOADS], took, shares)))
     write_table(TABLE, rows, costs)
     print(f"\n{TABLE.relative_to(ROOT)}, in instructions:\n{TABLE.read_text()}", end="")
     return 0

@@ -101,13 +101,20 @@ def width() -> int:
         return PLAIN_WIDTH
 
 
+def terminal_width() -> int | None:
+    """The width of the terminal, or None if the output is a file or a pipe. There a sentence stays
+    one line, so that it can be searched for."""
+    return width() if sys.stdout.isatty() else None
+
+
 def filled(text: str, hang: int) -> list[str]:
     """The lines of a sentence: on a terminal they fit, and all but the first begin with `hang`
-    blanks. In a file or a pipe it stays one line, so that it can be searched for."""
-    if not sys.stdout.isatty():
+    blanks. In a file or a pipe it stays one line."""
+    room = terminal_width()
+    if not room:
         return [text]
     return textwrap.wrap(
-        text, width(), subsequent_indent=" " * hang, break_on_hyphens=False, drop_whitespace=True
+        text, room, subsequent_indent=" " * hang, break_on_hyphens=False, drop_whitespace=True
     )
 
 

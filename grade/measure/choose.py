@@ -8,6 +8,7 @@ from pathlib import Path
 from grade.host.nearest import meant
 from grade.host.paths import ROOT
 from grade.host.printing import filled
+from grade.measure.aligned import aligned
 from grade.measure.load import FULL, load, read_toml
 from grade.measure.schema import TWIN, BadExperiment, Experiment, Run
 
@@ -99,5 +100,5 @@ def list_experiments() -> None:
 def list_runs(experiment: Experiment) -> None:
     """Print the runs of one experiment, with the numbers that N= takes."""
     print("\n".join([experiment.name, *filled(f"    {experiment.claim}", 4)]))
-    for run in experiment.runs:
-        print(f"{run.number:5}  {run.name}")
+    rows = [[str(run.number), run.name] for run in experiment.runs]
+    print("\n".join(aligned(rows, heads=0, keys=0, words=(1,))))

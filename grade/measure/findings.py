@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from grade.host import printing
 from grade.measure.aligned import aligned
 from grade.measure.verdict import (
     AS_SAID,
@@ -69,4 +70,4 @@ def unsure(findings: Iterable[Finding]) -> str:
 def table(findings: list[Finding]) -> list[str]:
     """The counts as lines of text; none if there are no findings."""
     rows = counted(findings)
-    return [*aligned(rows), *filter(None, [unsure(findings)])] if rows else []
+    return [*aligned(rows), *printing.filled(unsure(findings), 0)] if rows else []

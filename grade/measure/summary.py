@@ -10,12 +10,12 @@ from statistics import mean
 
 from grade.host import printing
 from grade.measure import apart, expect, interval, metrics
-from grade.measure.aligned import aligned
+from grade.measure.aligned import GAP, aligned, drawn
 from grade.measure.result import disk_series, measured_disk, setting
 from grade.measure.schema import Experiment
 
 COUNT = 8  # characters of a count beside a bar
-OCTAVE = 12  # and of the heading of a row
+OCTAVE = 13  # and of the heading of a row
 BAR = 14  # characters of the longest bar
 EIGHTHS = " ▏▎▍▌▋▊▉"
 PUBLISHED = "  published"  # begins a row with the source's figures
@@ -136,14 +136,18 @@ def octave_label(k: int) -> str:
 
 def histogram_lines(counts: dict[str, dict[int, int]], most: int, last: int) -> list[str]:
     """The lines of a histogram of some systems side by side."""
-    width = bars_width(counts)
-    lines = ["", " " * OCTAVE + "".join(name.ljust(width) for name in counts)]
+    width = min(bars_width(counts), printing.width() - OCTAVE)
+    names = set(range(1, len(counts) + 1))
+    wide = [OCTAVE - GAP, *[width - GAP] * len(counts)]
+    lines = ["", *drawn([["", *counts]], names, names, printing.width(), wide)]
+    left = {2 * n - 1 for n in names}  # a bar, and to the right of it its count
+    wide = [OCTAVE - GAP, *[BAR, width - BAR - 2 * GAP] * len(counts)]
     for k in range(-1, last + 1):
-        cells = [
-            f"{bar(row.get(k, 0), most):<{BAR}} {row.get(k) or '':>6}" for row in counts.values()
-        ]
-        lines.append(octave_label(k).rjust(11) + " " + "".join(c.ljust(width) for c in cells))
-    return [line.rstrip() for line in lines]
+        row = [octave_label(k)]
+        for of_one in counts.values():
+            row += [bar(of_one.get(k, 0), most), str(of_one.get(k) or "")]
+        lines += drawn([row], left, (), printing.width(), wide)
+    return lines
 
 
 def bars_width(names: Iterable[str]) -> int:
@@ -192,8 +196,8 @@ def spark(value: float, most: float) -> str:
 def sparklines(results: list[dict]) -> list[str]:
     """The writes of each system over time: the first trial of each, on one scale."""
     firsts = {name: trials[0] for name, trials in groups(results).items()}
-    widest = max(map(len, firsts))
-    room = printing.width() - widest - 2
+    widest = min(max(map(len, firsts)), printing.width() - GAP - LEAST_COLUMNS)
+    room = printing.width() - widest - GAP
     width_ms = column_width_ms(list(firsts.values()), min(SPARK_COLUMNS, max(LEAST_COLUMNS, room)))
     rates = {name: in_columns(result, width_ms) for name, result in firsts.items()}
     most = max(max(row) for row in rates.values())
@@ -203,10 +207,9 @@ def sparklines(results: list[dict]) -> list[str]:
     about = f"{width_ms / 1000:g} s a character, the highest is {number(most)} a second"
     lines = printing.filled(f"writes completed on {disk} over time, first trials; {about}", 0)
     lines.append("")
-    lines += [
-        f"{name:<{widest}}  {''.join(spark(v, most) for v in r)}" for name, r in rates.items()
-    ]
-    return lines
+    rows = [[name, "".join(spark(v, most) for v in r)] for name, r in rates.items()]
+    wide = [widest, max(len(sparks) for _, sparks in rows)]
+    return lines + drawn(rows, (0, 1), (0,), printing.width(), wide)
 
 
 def losses(results: list[dict]) -> list[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from grade.host import printing
 from grade.machine.requests import Request
 from grade.measure.served import Command
 from grade.replay.chain import OTHER, SERVICE, WAIT, Chain, Explainer, Link, Origin
@@ -77,22 +78,30 @@ def own(command: Command, words: str) -> str:
     return words
 
 
-def lines(chain: Chain) -> Iterator[str]:
-    """The links of a chain, a line each."""
+def links(chain: Chain) -> Iterator[tuple[int, str]]:
+    """The links of a chain: the nanoseconds of each, and what they went to."""
     waits = [link for link in chain.links if link.kind == WAIT]
     others = [link for link in chain.links if link.kind == OTHER]
     for group in grouped(waits):
-        yield f"  {ms(group.ns):>16} ms  {behind(group)}"
+        yield group.ns, behind(group)
     before = [link for link in others if link.begin_ns < chain.command.begin_ns]
     for group in grouped(before):
-        yield f"  {ms(group.ns):>16} ms  {group.words}"
+        yield group.ns, group.words
     for link in chain.links:
         if link.kind == SERVICE:
-            yield f"  {ms(link.ns):>16} ms  {own(chain.command, link.words)}"
+            yield link.ns, own(chain.command, link.words)
     for link in others:
         if link.begin_ns >= chain.command.begin_ns:
-            yield f"  {ms(link.ns):>16} ms  {link.words}"
-    yield f"  {ms(sum(link.ns for link in chain.links)):>16} ms  in all"
+            yield link.ns, link.words
+    yield sum(link.ns for link in chain.links), "in all"
+
+
+def lines(chain: Chain) -> Iterator[str]:
+    """The links of a chain in lines that fit the terminal."""
+    found = list(links(chain))
+    widest = max(len(ms(ns)) for ns, _ in found)
+    for ns, words in found:
+        yield from printing.filled(f"  {ms(ns):>{widest}} ms  {words}", widest + 7)
 
 
 def asked_for(kept: Kept, read: Request) -> Iterator[str]:
@@ -131,4 +140,5 @@ def tell(explainer: Explainer, number: int, read: Request) -> str:
             f"{command.sectors} sectors"
         )
     said += asked_for(kept, read)
+    said = [line for sentence in said for line in printing.filled(sentence, 2)]
     return "\n".join([*said, "", f"Its response time is {ms(read.response_ns)} ms:", *lines(chain)])

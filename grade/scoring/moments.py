@@ -13,6 +13,7 @@ from pathlib import Path
 
 from grade.host.paths import ROOT
 from grade.machine.trace import BadTrace, Event, load
+from grade.measure.aligned import aligned
 
 TRACE_FILE = "trace"  # in a run's folder
 # A moment in a message, as Moment.__str__ writes it.
@@ -96,12 +97,11 @@ class Fault(Moment):
         return f"It was asked {ASKED[self.kind].format(self.event.block)}, {self}"
 
 
-def line(number: int, event: Event) -> str:
-    """A line of a listing: number, time, event, disk, block, process, argument."""
+def cells(number: int, event: Event) -> list[str]:
+    """A row of a listing: number, time, event, disk, block, process, argument."""
     name = f"{event.name}-write" if event.write else event.name
-    time = f"{event.time_ns / 1e6:,.3f}"
-    where = f"{event.disk:>4} {event.block:>10} {event.pid:>4} {event.argument}"
-    return f"{number:>7} {time:>16} {name:<16}{where}"
+    where = (event.disk, event.block, event.pid, event.argument)
+    return [str(number), f"{event.time_ns / 1e6:,.3f}", name, *map(str, where)]
 
 
 def around(file: Path, number: int) -> str:
@@ -111,7 +111,7 @@ def around(file: Path, number: int) -> str:
     if number >= len(events):
         raise BadTrace(f"{file}: it has no event {number}")
     shown = events[first : number + SHOWN + 1]
-    listed = [line(n, event) for n, event in enumerate(shown, first)]
-    listed[number - first] += "  <--"
-    head = f"{'event':>7} {'ms':>16} {'what':<16}{'disk':>4} {'block':>10} {'pid':>4} argument"
-    return "\n".join([head, *listed])
+    rows = [["event", "ms", "what", "disk", "block", "pid", "argument"]]
+    rows += [cells(n, event) for n, event in enumerate(shown, first)]
+    rows[1 + number - first][0] += " <--"
+    return "\n".join(aligned(rows, words=(2,)))

@@ -21,6 +21,7 @@ from rich.console import Console
 from grade.host.paths import BUILD, ROOT
 from grade.machine import image
 from grade.machine.qemu import Config, Disk, Machine
+from grade.measure.aligned import aligned
 from grade.measure.progress import bar, counted
 from grade.speed import debian, linux, live
 
@@ -66,14 +67,7 @@ def table(rows: list[Row]) -> str:
     """The rows as text."""
     head = ["", *SYSTEMS, "unit", "Sluice / Linux", "least", "most", "Sluice is"]
     cells = [head] + [row.cells() for row in rows]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if i in (0, 3, 7) else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in cells
-    )
+    return "\n".join(aligned(cells, words=(3, 7)))
 
 
 def rows(rounds: list[Round]) -> list[Row]:

@@ -18,10 +18,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from grade.host import printing
 from grade.host.paths import BUILD, ROOT
 from grade.machine import image
 from grade.machine.image import Content
 from grade.machine.qemu import Config, Disk, Machine
+from grade.measure.aligned import aligned
 
 MEMORY = "512M"
 BOOT_MEMORY = "128M"
@@ -229,18 +231,9 @@ def table(rows: list[Row], machine: dict[str, str]) -> str:
     """The rows as text."""
     head = ["", "min", "median", "max", "unit", "xv6", "Linux", "vs xv6", "vs first"]
     cells = [head] + [row.cells() for row in rows]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
-    lines = [
-        "  ".join(
-            cell.ljust(width) if i in (0, 4) else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in cells
-    ]
     where = f"{machine['cpu']}, {machine['qemu']}"
-    return "\n".join(
-        [*lines, "", f"{len(rows[0].values)} repeats on {where}; vs first: median (quartiles)"]
-    )
+    said = f"{len(rows[0].values)} repeats on {where}; vs first: median (quartiles)"
+    return "\n".join([*aligned(cells, words=(4,)), "", *printing.filled(said, 0)])
 
 
 def show(repeats: int) -> None:

@@ -19,6 +19,7 @@ from statistics import median
 
 from grade.host.paths import BUILD, NATIVE, ROOT
 from grade.measure import agreement, runner, trial
+from grade.measure.aligned import Growing
 from grade.measure.choose import chosen, on_twin
 from grade.measure.schema import Experiment
 from grade.speed import scaling
@@ -31,6 +32,7 @@ REPLAYS = 5
 MOGUL = "mogul-4.1"  # three experiments, 79 runs
 COMPARED = ("read", "disks")  # not its writes, which only compute: some microseconds
 TRIALS = 20  # of the twin
+TABLE = Growing(["value", "", "target", ""], [41, 9, 5, 9, 6], words=(2, 4))
 SWEPT_S = 2 * 3600 / 100_000  # for 100,000 trials in an hour of two processors
 
 
@@ -176,10 +178,9 @@ def rows() -> Iterator[Row]:
 def show() -> None:
     """Measure, print each row when it is done, and write the JSON."""
     measured = []
-    print(f"{'':56} {'value':>9}      {'target':>9}")
+    print("\n".join(TABLE.head()))
     for row in rows():
-        name, value, unit, target, verdict = row.cells()
-        print(f"{name:56} {value:>9} {unit:4} {target:>9} {verdict}", flush=True)
+        print("\n".join(TABLE.row(*row.cells())), flush=True)
         measured.append(asdict(row))
     out = BUILD / "targets.json"
     out.write_text(json.dumps(measured, indent=2))

@@ -4,7 +4,6 @@ import importlib
 import pkgutil
 from collections.abc import Callable
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from types import ModuleType
 
@@ -80,5 +79,4 @@ def read(
 
 def lines() -> list[str]:
     """The formats, a line each, for people."""
-    width = max(map(len, known()))
-    return list(chain(f"{name:{width}}  {module.ABOUT}" for name, module in known().items()))
+    return [f"{name}: {module.ABOUT}" for name, module in known().items()]

@@ -48,7 +48,7 @@ def told(run: Run) -> str:
         disk[write.at : write.at + len(write.data)] = write.data
         if write.done_ns >= run.beacon(1):
             path.write_bytes(disk)
-            what = names.get(write.at // BLOCK_BYTES, "the directory's own block")
+            what = names.get(write.at // BLOCK_BYTES, "the directory's block")
             when = "mkdir" if write.done_ns < run.beacon(2) else "later"
             rows.append([len(rows) + 1, when, what, verdict(path)])
     return columns(["write", "during", "of", "after a power cut here"], rows)

@@ -1,25 +1,72 @@
-"""For people: what `make grade` prints."""
+"""For people: what `make grade` prints.
+
+On a terminal all lines fit, but for commands and compilers' lines, which are there to be copied. In
+a file each sentence is one line, so that it can be searched for.
+"""
 
 import textwrap
 
+from grade.measure.aligned import aligned
 from grade.scoring.formats import shown
-from grade.scoring.record import OURS, GroupResult, Record
+from grade.scoring.record import OURS, GroupResult, Outcome, Record
 
 FILE = "result.txt"
 MARKS = {True: "ok", False: "--"}
+COMMANDS = ("again:", "in gdb:")
+UNDER = "      "  # before what stands below a test's title
+NARROW = 60  # characters: on a narrower terminal, what stands below a title begins with it
 
 
-def group_text(record: Record, group: GroupResult) -> str:
+def folded(text: str, width: int | None, indent: str = "", hang: str = "") -> str:
+    """Lines, each behind the indent, and continued behind the hang, too, where the width is given
+    and less than the line's."""
+    return "\n".join(
+        "\n".join(
+            textwrap.wrap(
+                indent + line,
+                width,
+                subsequent_indent=indent + hang,
+                break_on_hyphens=False,
+                replace_whitespace=False,
+            )
+            if width and len(indent + line) > width and not line.startswith(COMMANDS)
+            else [indent + line]
+        )
+        for line in text.splitlines()
+    )
+
+
+def below(test: Outcome, width: int | None) -> str:
+    """What stands below a test's title."""
+    narrow = bool(width) and width < NARROW
+    said = shown(test, test.reproduce, test.debug)
+    if narrow and test.picture:
+        said = said.replace(f"{' ' * 10}{test.picture}", test.picture)
+    return folded(said, width, "  " if narrow else UNDER, "  ")
+
+
+def group_text(record: Record, group: GroupResult, width: int | None) -> str:
     """A group and its tests."""
     hidden = " (hidden)" if group.hidden else ""
-    head = f"{group.name}{hidden}: {group.points:g} of {group.most:g}"
-    lines = [head, textwrap.indent(textwrap.fill(group.about, 90), "  ")]
+    lines = [
+        f"{group.name}{hidden}: {group.points:g} of {group.most:g}",
+        folded(group.about, width, "  "),
+    ]
     for test in record.of(group.name):
-        points = f"{test.points:g}/{test.most:g}"
-        lines.append(f"  {MARKS[test.passed]} {points:>9}  {test.title}")
+        head = f"{MARKS[test.passed]}  {test.points:g} of {test.most:g}: {test.title}"
+        lines.append(folded(head, width, "  ", "    "))
         if not test.passed or test.picture:
-            lines.append(textwrap.indent(shown(test, test.reproduce, test.debug), " " * 15))
+            lines.append(below(test, width))
     return "\n".join(lines)
+
+
+def groups_text(record: Record, width: int | None) -> str:
+    """A table of the groups and their points."""
+    rows = [["group", "points", "of"]]
+    for group in record.groups:
+        name = group.name + (" (hidden)" if group.hidden else "")
+        rows.append([name, f"{group.points:g}", f"{group.most:g}"])
+    return "\n".join(aligned(rows, width=width))
 
 
 def score(record: Record) -> str:
@@ -39,11 +86,13 @@ def cost(record: Record) -> str:
     return f"{record.cost.cpu_s:g} s of a processor, {record.cost.peak_mb:g} MB"
 
 
-def text(record: Record) -> str:
+def text(record: Record, width: int | None = None) -> str:
+    """The whole result; width: of the terminal that shows it."""
     parts = [f"{record.lab}: {record.title}"]
     if record.status != "graded":
-        parts.append(f"{record.status}:\n{textwrap.indent(record.message, '    ')}")
+        parts.append(f"{record.status}:\n{folded(record.message, width, UNDER[:4], '  ')}")
     else:
-        parts += [group_text(record, group) for group in record.groups]
-    last = f"{score(record)}   (NONCE={record.nonce})"
+        parts += [group_text(record, group, width) for group in record.groups]
+        parts += [groups_text(record, width)] if len(record.groups) > 1 else []
+    last = folded(f"{score(record)}   (NONCE={record.nonce})", width)
     return "\n\n".join([*parts, last]) + "\n"
