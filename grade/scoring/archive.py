@@ -50,10 +50,11 @@ NO_ARCHIVE = "neither a folder nor a tar or zip archive"
 
 
 class Refused(Exception):
-    """A submission that is not scored; the text says which file and why."""
+    """A submission that is not scored; the text says which file and why, a line for each reason."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__(printable(why.replace("\n", visible("\n")), MOST_SAID))
+    def __init__(self, *reasons: str) -> None:
+        lines = (printable(why.replace("\n", visible("\n")), MOST_SAID) for why in reasons)
+        super().__init__("\n".join(lines))
 
 
 @dataclass(frozen=True)

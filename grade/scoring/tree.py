@@ -32,6 +32,7 @@ from grade.scoring import (
 )
 from grade.scoring.compiler import BuildFailed
 from grade.scoring.lab import LABS, Attack, BadLab, Edit, Hole, Lab, attacks, labs, mistakes
+from grade.scoring.submission import Refused
 
 SOURCES = ("kernel/**/*.[cS]", "policies/*/*.c", "drives/**/*.c")
 LINKED = (
@@ -192,6 +193,26 @@ def link(objects: Mapping[str, bytes], without: frozenset[str]) -> bytes:
         return compiler.linked(apart)
 
 
+def compile_all(lab: Lab, sources: Mapping[str, str]) -> dict[str, bytes]:
+    """The objects of some files. Raises Refused, with what is wrong with each file that is refused,
+    or else BuildFailed."""
+    objects: dict[str, bytes] = {}
+    refused: list[str] = []
+    failed: list[BuildFailed] = []
+    for file, text in sources.items():
+        try:
+            objects[file] = compile_checked(lab, file, text)
+        except Refused as error:
+            refused.append(str(error))
+        except BuildFailed as error:
+            failed.append(error)
+    if refused:
+        raise Refused(*refused)
+    for error in failed:
+        raise error
+    return objects
+
+
 def build(folder: Path, lab: Lab, files: Mapping[str, str]) -> Path:
     """The kernel of a pristine tree with these files put in.
 
@@ -199,7 +220,7 @@ def build(folder: Path, lab: Lab, files: Mapping[str, str]) -> Path:
     """
     sources = {file: text for file, text in files.items() if sourcefile.is_source(file)}
     sourcefile.check_texts(sources)
-    objects = {file: compile_checked(lab, file, text) for file, text in sources.items()}
+    objects = compile_all(lab, sources)
     changed = {f: objects[f] for f, text in sources.items() if not is_here(lab, f, text)}
     without = policies_left_out(lab)
     # The solution, too, is linked without them: what a kernel prints of its policies takes time.

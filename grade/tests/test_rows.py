@@ -158,6 +158,24 @@ def test_what_a_lab_does_not_ask_for_is_not_registered(attempt: Attempt, tmp_pat
     assert record.message.isprintable()
 
 
+def test_what_is_wrong_with_each_file_is_named_at_once(tmp_path: Path) -> None:
+    """As in ../shared/attacks/a04-open-keeps: one file looks into the table of policies, and
+    another one sets a field. A student is to mend both after one message."""
+    looks = "\nstatic const struct policy *const *volatile row = &ipu_registered;\n"
+    work = dict(tree.solution(OPEN))
+    work["policies/update/own.c"] += looks
+    table = work["policies/write/own.c"]
+    work["policies/write/own.c"] = table.replace(".write = {", ".write = {.keeps = true, ")
+    record = grading.grade(OPEN, lambda: work, tmp_path, "1", "make grade")
+    assert (record.status, record.score) == ("refused", 0), record.message
+    update, write = record.message.splitlines()
+    assert update.startswith("policies/update/own.c looks into the table of all policies")
+    assert write == (
+        "policies/write/own.c: its policy sets .write.keeps, which this lab does not ask for: "
+        "remove this line"
+    )
+
+
 def test_each_policy_of_this_tree_registers_what_its_path_says() -> None:
     for path in sorted(TREE.glob("policies/*/*.c")):
         file = path.relative_to(TREE).as_posix()
