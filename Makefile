@@ -34,7 +34,8 @@ ifeq ($(MAKELEVEL),0)
 TYPED := $(foreach v,$(filter-out -%,$(.VARIABLES)),$(if $(filter command,$(firstword $(origin $(v)))),$(v)))
 UNKNOWN := $(shell TYPED_GOALS=$(call word_of,$(MAKECMDGOALS)) TYPED_NAMES=$(call word_of,$(TYPED)) \
     TYPED_ARGS=$(call word_of,$(if $(filter qemu qemu-gdb run,$(MAKECMDGOALS)),$(value ARGS))) \
-    TAKEN_BY_ALL='$(TAKEN_BY_ALL)' awk -f grade/typed.awk Makefile drives/*.c 2>/dev/null)
+    TAKEN_BY_ALL='$(TAKEN_BY_ALL)' POLICIES='$(filter-out policies/lib/%,$(wildcard policies/*/*.c))' \
+    awk -f grade/typed.awk Makefile drives/*.c grade/book/arguments.toml 2>/dev/null)
 $(if $(UNKNOWN),$(error $(UNKNOWN)))
 endif
 
@@ -99,6 +100,12 @@ run = $(if $(filter 1,$(V)),$(2),@echo '  $(1) $@' && $(2))
 
 # Was a variable given, with make or in the environment? $(1) its name
 given = $(filter environment command,$(firstword $(origin $(1))))
+# The end of a message about an unknown name: the nearest one, or all. $(1) the name, $(2) all
+nearest = $(shell NEAREST_TO=$(call word_of,$(1)) AMONG='$(2)' awk -f grade/typed.awk)
+# Stop unless a variable, if given, is one of these names. $(1) the variable, $(2) the names
+must_be_one_of = $(if $(call given,$(1)),$(if $(value $(1)),$(if $(and $(filter $(2),$(value \
+    $(1))),$(if $(word 2,$(value $(1))),,one)),,$(error $(1)=$(value $(1)): must be one of $(2); $(call \
+    nearest,$(value $(1)),$(2))))))
 # Stop unless a variable, if given, looks like this.
 # $(1) its name, $(2) a regular expression, $(3) the same in words
 must_be = $(if $(call given,$(1)),$(if $(shell printf '%s\n' $(call quoted,$(1)) | \
@@ -113,11 +120,13 @@ $(foreach v,ARGS DO GDB_OPTIONS DISKS CPUS MEM FS_MB JOBS T E N SIZE WITH SCHEDU
     CFLAGS_EXTRA,$(if \
     $(findstring $(newline),$(value $(v))),$(error $(v): must be one line)))
 $(foreach v,DEBUG V FULL LIST JUDGE LINUX WERROR NEWEST,$(call must_be,$(v),[01]?,1 or nothing))
-$(call must_be,ENGINE,machine|twin,machine or twin)
-$(call must_be,SETUP,yes|no,yes or no)
+$(call must_be_one_of,ENGINE,machine twin)
+$(call must_be_one_of,SETUP,yes no)
 $(call must_be,JOBS,[1-9][0-9]*,a number from 1)
 $(call must_be,POINTS,[1-9][0-9]*,a number from 1)
-$(call must_be,HOW,grid|random|quasi|search,grid or random or quasi or search)
+$(call must_be_one_of,HOW,grid random quasi search)
+$(call must_be_one_of,FIT,refuse pack fold)
+$(call must_be_one_of,LOOP,open closed)
 $(call must_be,COUNT,[1-9][0-9]*,a number from 1)
 $(call must_be,ROUNDS,[1-9][0-9]*,a number from 1)
 $(call must_be,SEED,[0-9]+,a whole number)
@@ -168,7 +177,11 @@ NAME :=
 endif
 $(call needed,newlab,NAME,the new lab's name as NAME=my-lab)
 $(if $(filter test $(OF_A_LAB),$(MAKECMDGOALS)),$(if $(value LAB),$(if $(filter $(LABS),$(value LAB)),,$(error \
-    LAB=$(LAB): there is no such lab; they are $(LABS)))))
+    LAB=$(LAB): there is no such lab; $(call nearest,$(value LAB),$(LABS))))))
+# T= with .py in it is a file of tests, or a test in one.
+$(if $(filter test,$(MAKECMDGOALS)),$(if $(findstring .py,$(value T)),$(if $(wildcard \
+    grade/tests/$(firstword $(subst ::, ,$(value T)))),,$(error T=$(value T): there is no such file of tests; \
+    $(call nearest,$(value T),$(notdir $(wildcard grade/tests/test_*.py)))))))
 
 # ---- tools ----
 

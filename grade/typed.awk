@@ -2,11 +2,14 @@
 # the nearest. Prints nothing if all is known.
 #
 #   TYPED_GOALS='experiment' TYPED_NAMES='SIZ' TYPED_ARGS='drive=rz85' TAKEN_BY_ALL='V JOBS' \
-#       awk -f grade/typed.awk Makefile drives/*.c
+#       POLICIES='policies/sched/clook.c' awk -f grade/typed.awk Makefile drives/*.c arguments.toml
+#
+# With NEAREST_TO='elevatr' AMONG='smooth elevator' it prints the end of a message alone.
 #
 # - A goal takes the variables that its line of help names, as "SIZE=".
 # - A goal with a slash or a dot in its name is a file. It takes every variable of any goal.
-# - A drive is a file drives/*.c, with its name in it.
+# - A drive is a file drives/*.c, with its name in it; a policy is a file policies/KIND/NAME.c.
+# - A boot argument is a table of arguments.toml (the book's reference), or a kind of policies.
 
 function least(a, b) { return a < b ? a : b }
 
@@ -49,6 +52,14 @@ function instead(word, words, otherwise,    near) {
     return near ? "did you mean " near "?" : otherwise
 }
 
+BEGIN {
+    if ("NEAREST_TO" in ENVIRON) {
+        print instead(ENVIRON["NEAREST_TO"], ENVIRON["AMONG"], "there are " ENVIRON["AMONG"])
+        answered = 1
+        exit
+    }
+}
+
 /^[a-z][a-z_.-]*:.*## / {
     goal = substr($0, 1, index($0, ":") - 1)
     goals = goals " " goal
@@ -70,7 +81,13 @@ function instead(word, words, otherwise,    near) {
     drives = drives " " part[2]
 }
 
+/^\[[a-z_]+\]$/ && FILENAME ~ /arguments\.toml$/ {
+    arguments = arguments " " substr($0, 2, length($0) - 2)
+}
+
 END {
+    if (answered)
+        exit
     typed = ENVIRON["TYPED_GOALS"] ? ENVIRON["TYPED_GOALS"] : "all"
     n = split(typed, one)
     for (i = 1; i <= n; i++) {
@@ -90,13 +107,31 @@ END {
                 known " " ENVIRON["TAKEN_BY_ALL"], known ? "it has" known : "it has none")
             exit
         }
-    for (i = split(ENVIRON["TYPED_ARGS"], one); i > 0; i--)
-        if (one[i] ~ /^(disk[0-9]+\.)?drive=/) {
-            name = substr(one[i], index(one[i], "=") + 1)
-            if (!is_in(name, drives)) {
-                print "ARGS: " one[i] ": there is no such drive; " instead(name, drives,
-                    "there are" drives)
-                exit
-            }
+    for (i = split(ENVIRON["POLICIES"], one, /[ \/]/); i > 2; i -= 3)
+        policies[one[i - 1]] = policies[one[i - 1]] " " substr(one[i], 1, length(one[i]) - 2)
+    for (kind in policies)
+        arguments = arguments " " kind
+    for (i = split(ENVIRON["TYPED_ARGS"], one); i > 0; i--) {
+        at = index(one[i], "=")
+        name = substr(one[i], 1, at - 1)
+        value = substr(one[i], at + 1)
+        sub(/^disk[0-9]+\./, "", name)
+        if (!at || name ~ /\./)
+            continue # the kernel says what is wrong, and of tunables, which there are
+        if (!is_in(name, arguments)) {
+            print "ARGS: " one[i] ": there is no such argument; " instead(name, arguments,
+                "there are" arguments)
+            exit
         }
+        if (name == "drive" && !is_in(value, drives)) {
+            print "ARGS: " one[i] ": there is no such drive; " instead(value, drives,
+                "there are" drives)
+            exit
+        }
+        if (name in policies && !is_in(value, policies[name])) {
+            print "ARGS: " one[i] ": there is no such policy; " instead(value, policies[name],
+                "there are" policies[name])
+            exit
+        }
+    }
 }

@@ -3,6 +3,7 @@
 from functools import cache
 
 from grade.book.inventory import experiments
+from grade.host.nearest import meant
 from grade.measure import sets
 from grade.measure.result import BadResult
 from grade.measure.summary import number
@@ -20,7 +21,8 @@ def named(name: str) -> dict:
     for one in experiments():
         if one.name == name:
             return one.toml
-    raise BadResult(f"there is no experiment {name}")
+    names = [one.name for one in experiments()]
+    raise BadResult(f"there is no experiment {name}; {meant(name, names)}")
 
 
 @cache
@@ -52,10 +54,11 @@ def check(come_from: Source) -> None:
     toml = named(come_from["from"])
     arm = come_from.get("arm")
     if arm not in arms(toml):
-        raise BadResult(f"{come_from['from']} has no arm {arm}: it has {', '.join(arms(toml))}")
+        raise BadResult(f"{come_from['from']} has no arm {arm}; {meant(str(arm), arms(toml))}")
     known = {"from", "metric", "arm", "is", "digits", *toml.get("sweep", {})}
     for variable in sorted(come_from.keys() - known):
-        raise BadResult(f"{come_from['from']} has no variable {variable}")
+        near = meant(variable, sorted(known))
+        raise BadResult(f"{come_from['from']} has no variable {variable}; {near}")
 
 
 def value(come_from: Source) -> str:

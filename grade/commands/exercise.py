@@ -95,7 +95,7 @@ def main() -> int:
     options = argparse.ArgumentParser(prog="make exercise", description=__doc__)
     options.add_argument("--seed", type=int, default=1, help="the first seed")
     options.add_argument("--count", type=int, default=100, help="how many seeds")
-    options.add_argument("--engine", default="twin", help="machine or twin")
+    options.add_argument("--engine", choices=("machine", "twin"), default="twin")
     commandline.add_jobs(options)
     choice = options.parse_args()
     return commandline.status(lambda: do(choice), (HostFault,))

@@ -14,9 +14,11 @@ from distributed import Client, as_completed
 
 from grade.host import printing
 from grade.host.interrupt import stoppable
+from grade.host.nearest import meant
 from grade.host.workers import workers
 from grade.measure import commandline
 from grade.measure.aligned import aligned
+from grade.measure.schema import MACHINE_ENGINE, TWIN
 from grade.scoring import fairness, grading, ontwin
 from grade.scoring.fairness import Case, Points, Row
 from grade.scoring.grading import NoTest
@@ -29,9 +31,9 @@ def chosen(lab: Lab, names: str, with_attacks: bool) -> list[Case]:
     """The cases of these names, separated by commas, or all. Raises BadLab for an unknown name."""
     found = fairness.cases(lab, with_attacks)
     wanted = names.split(",") if names else [case.name for case in found]
-    for name in set(wanted) - {case.name for case in found}:
-        there = ", ".join(case.name for case in found)
-        raise BadLab(f"{lab.name} has no solution {name}; there are {there}")
+    there = [case.name for case in found]
+    for name in sorted(set(wanted) - set(there)):
+        raise BadLab(f"T={name}: {lab.name} has no such solution; {meant(name, there)}")
     return [case for case in found if case.name in wanted]
 
 
@@ -107,7 +109,7 @@ def do(choice: argparse.Namespace) -> bool:
     lab = named(choice.lab)
     cases = chosen(lab, choice.only, choice.attacks)
     grading.chosen(lab, choice.test)
-    twin = choice.engine == "twin"
+    twin = choice.engine == TWIN
     if twin:
         expect_twin(lab, choice.attacks)
     nonces = [str(number) for number in range(1, choice.nonces + 1)]
@@ -125,7 +127,7 @@ def main() -> int:
     options.add_argument("--only", default="", help="solutions by name, separated by commas")
     options.add_argument("--test", default="", help="groups, separated by commas")
     options.add_argument("--attacks", action="store_true", help="the attacks, too")
-    options.add_argument("--engine", default="machine", help="machine or twin")
+    options.add_argument("--engine", choices=(MACHINE_ENGINE, TWIN), default=MACHINE_ENGINE)
     commandline.add_jobs(options, "nonces")
     choice = options.parse_args()
     return commandline.status(lambda: do(choice), (BadLab, NoTest))

@@ -243,7 +243,7 @@ def metric(c: Checker, keys: tuple, name: str, commands: str) -> None:
     if bad and bad[2]:
         c.one_of(keys, bad[0], bad[1], bad[2])
     elif bad:
-        c.problem(keys, f'"{name}" is no metric; one is "read.p99_ms" or "stat.disk.writes"', name)
+        c.problem(keys, f'"{name}" is no metric; {metrics.no_metric(name)}', name)
     for of in metrics.jobs_of(name) if not bad else ():
         job(c, keys, of, commands)
     if not bad and metrics.asks_drive(name) and not c.drive_times:

@@ -36,6 +36,7 @@ from fractions import Fraction
 from functools import cache, partial
 from statistics import mean
 
+from grade.host.nearest import meant
 from grade.measure import busy, jobs
 from grade.measure.served import PURPOSES
 
@@ -50,6 +51,7 @@ DRIVE = re.compile(
 NAME = re.compile(
     rf"(?:stat\.(?P<stat>.+)|(?P<job>{JOB.pattern})|(?P<series>.+?)\.(?P<field>{FIELD.pattern}))"
 )
+OFTEN = ("mean", "std", "min", "max", "p50", "p90", "p99", "p99.9")  # fields that a message offers
 RATIO = " / "
 # A name that ends in its unit. The field over_450_ms is a number of values, not a time.
 IN_UNIT = re.compile(r"(?!.*\.over_\d+_)(.+?)(_ns|_us|_ms|_s|_percent)")
@@ -250,6 +252,23 @@ def wrong_counter(name: str, counters: dict[str, str]) -> tuple | None:
     ]
     good = [*counters, *times]
     return None if name in good else ("counter", name, good)
+
+
+def like(name: str) -> list[str]:
+    """Metrics whose form is that of a name that is none."""
+    if name.startswith("drive."):
+        parts = [*(f"{part}_ms" for part in busy.TIMES), busy.COMMANDS]
+        whole = [f"drive.{purpose}.{part}" for purpose in (*PURPOSES, busy.ALL) for part in parts]
+        return [*whole, "drive.idle_ms", "drive.unknown"]
+    series = name.rpartition(".")[0]
+    fields = [f"{field}{unit}" for field in OFTEN for unit in ("", *SCALE_NS)]
+    return [f"{series}.{field}" for field in ("count", *fields)] if series else []
+
+
+def no_metric(name: str) -> str:
+    """The end of a message about a name that is no metric: the nearest one, or examples."""
+    near = meant(name, like(name))
+    return near if near.startswith("did") else 'one is "read.p99_ms" or "stat.disk.writes"'
 
 
 def wrong(name: str, counters: dict[str, str], histograms: dict[str, str]) -> tuple | None:

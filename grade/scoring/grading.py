@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import get_args
 
 from grade.host.fault import HostFault, is_of_host, what_failed
+from grade.host.nearest import meant
 from grade.scoring import certificate, pictures, remake
 from grade.scoring.assertions import Slide, Tally, Wrong
 from grade.scoring.compiler import BuildFailed
@@ -103,8 +104,8 @@ def chosen(lab: Lab, names: str) -> list[Test]:
     wanted = names.split(",")
     for name in wanted:
         if not any(name in test.names for test in found):
-            there = "\n".join(f"    {test.names[1]}" for test in found)
-            raise NoTest(f'{lab.name} has no test "{name}"; there are\n{there}')
+            there = dict.fromkeys(known for test in found for known in test.names)
+            raise NoTest(f"TEST={name}: {lab.name} has no such group or test; {meant(name, there)}")
     return [test for test in found if set(test.names) & set(wanted)]
 
 

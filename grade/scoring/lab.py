@@ -45,6 +45,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from grade.host.nearest import meant
 from grade.host.paths import KERNEL, ROOT, TREE
 from grade.scoring import rowlayout
 
@@ -157,7 +158,7 @@ def table(path: Path, raw: dict, keys: dict[str, type], optional: tuple[str, ...
     """The table, if it has exactly these keys with values of these types. Optional keys may be
     missing."""
     for key in raw.keys() - keys.keys():
-        raise BadLab(f"{path}: {key}: not known; there are {', '.join(keys)}")
+        raise BadLab(f"{path}: {key}: not known; {meant(key, keys)}")
     for key, kind in keys.items():
         missing = key in optional and key not in raw
         if not missing and not isinstance(raw.get(key), kind):
@@ -256,14 +257,15 @@ def named(name: str) -> Lab:
     """The lab of that name."""
     found = {lab.name: lab for lab in labs()}
     if name not in found:
-        raise BadLab(f'there is no lab "{name}"; there are {", ".join(found)}')
+        raise BadLab(f"LAB={name}: there is no such lab; {meant(name, found)}")
     return found[name]
 
 
 def known_groups(lab: Lab, path: Path, names: list[str]) -> frozenset[str]:
     """The groups named in a file of the lab. Raises BadLab for one that it does not have."""
-    for name in set(names) - {group.name for group in lab.groups}:
-        raise BadLab(f"{path}: the lab has no group {name}")
+    groups = [group.name for group in lab.groups]
+    for name in sorted(set(names) - set(groups)):
+        raise BadLab(f"{path}: the lab has no group {name}; {meant(name, groups)}")
     return frozenset(names)
 
 

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from grade.host import nearest
 from grade.scoring import names
 from grade.scoring.lab import FULL, LABS, Lab, labs
 from grade.scoring.record import Late
@@ -123,8 +124,9 @@ class Table:
         """Raise BadLate unless these are the columns of a late.csv."""
         for name in head:
             if name not in COLUMNS or head.count(name) > 1:
-                known = ", ".join(COLUMNS)
-                raise self.bad(1, f'"{name}"', f"not known, or there twice; there are {known}")
+                unknown = f"not known; {nearest.meant(name, COLUMNS)}"
+                why = "there twice" if name in COLUMNS else unknown
+                raise self.bad(1, f'"{name}"', why)
         if "student" not in head or sum(name in head for name in WHEN) != 1:
             raise self.bad(1, "student", f"needed, and one of the columns {' and '.join(WHEN)}")
 
@@ -133,7 +135,7 @@ class Table:
         known = [lab.name for lab in labs()]
         where, who = cells.get("lab", self.lab.name), cells["student"]
         if where not in known:
-            raise self.bad(line, "lab", f'there is no lab "{where}"; there are {", ".join(known)}')
+            raise self.bad(line, "lab", f'there is no lab "{where}"; {nearest.meant(where, known)}')
         if where == self.lab.name:
             meant = names.find(who, self.students)
             if not who or meant is None:

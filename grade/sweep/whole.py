@@ -95,7 +95,7 @@ def expect_metric(name: str, commands: str) -> None:
     if bad and bad[2]:
         expect_one_of(*bad)
     elif bad:
-        raise BadSweep('is no metric; one is "read.p99_ms" or "stat.disk.writes"')
+        raise BadSweep(f"is no metric; {metrics.no_metric(name)}")
     if metrics.asks_drive(name):
         raise BadSweep("is not known in a sweep, which reads no traces: ask an experiment")
     for job in metrics.jobs_of(name):

@@ -61,9 +61,9 @@ def test_a_bad_name_is_an_error_that_changes_nothing(name: str, says: str) -> No
     ("words", "says"),
     [
         (("newlab",), "newlab lacks NAME: give the new lab's name"),
-        (("test", "LAB=nonesuch"), "LAB=nonesuch: there is no such lab; they are "),
-        (("grade", "LAB=elevater"), "LAB=elevater: there is no such lab; they are "),
-        (("skeleton", "LAB=a b", "OUT=x"), "LAB=a b: there is no such lab; they are "),
+        (("test", "LAB=nonesuch"), "LAB=nonesuch: there is no such lab; there are "),
+        (("grade", "LAB=elevater"), "LAB=elevater: there is no such lab; did you mean elevator?"),
+        (("skeleton", "LAB=a b", "OUT=x"), "LAB=a b: there is no such lab; "),
         (("solution", "LAB=elevator"), "solution lacks OUT: give the folder to be made"),
     ],
 )

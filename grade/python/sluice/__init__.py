@@ -44,7 +44,7 @@ import math
 import re
 import tempfile
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -53,6 +53,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from grade.host.nearest import meant
 from grade.host.paths import NATIVE, PROGRAMS
 from grade.machine import devtext, trace
 from grade.machine.guest import MOST_DISKS
@@ -349,9 +350,16 @@ def _expect_table(requests: object) -> None:
     refuse("time_ns", early, "before that of the row above: must be in the order of time")
 
 
+def _near(name: object, names: Iterable[str]) -> str:
+    """The end of a message: which of the names was meant, if one is like it."""
+    said = meant(str(name), names)
+    return f"; {said}" if said.startswith("did") else ""
+
+
 def _expect_way(way: object) -> None:
     if way not in fitting.WAYS:
-        raise BadReplay(f'way="{way}": must be "refuse", "pack" or "fold"')
+        near = _near(way, fitting.WAYS)
+        raise BadReplay(f'way="{way}": must be "refuse", "pack" or "fold"{near}')
 
 
 def _expect_built() -> None:
@@ -367,7 +375,7 @@ def _expect_built() -> None:
 
 def _expect_loop(loop: str, inflight: int) -> None:
     if loop not in replayed.LOOPS:
-        raise BadReplay(f'loop="{loop}": must be "open" or "closed"')
+        raise BadReplay(f'loop="{loop}": must be "open" or "closed"{_near(loop, replayed.LOOPS)}')
     _whole("inflight", inflight, 1, replayed.INFLIGHT)
 
 
