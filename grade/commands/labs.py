@@ -8,6 +8,7 @@ import os
 import secrets
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,10 +26,12 @@ from grade.host.paths import BUILD, ROOT, TREE
 from grade.host.quoting import for_shell
 from grade.host.workers import NoWorkers, workers
 from grade.machine.trace import BadTrace
+from grade.measure.progress import counted
 from grade.scoring import (
     answers,
     bundle,
     certificate,
+    classpage,
     classroom,
     formats,
     grading,
@@ -351,7 +354,9 @@ class Pace:
 def step_line(step: classroom.Step) -> str:
     """A line about one submission, for a log."""
     record = step.record
-    what = f"{record.score:g} of {record.most:g}" if record.status == "graded" else record.status
+    what = f"{record.score:g} of {record.most:g}"
+    if record.status != "graded":
+        what = classpage.lost_in(record)
     there = ", there already" if step.resumed else ""
     if step.compared:
         return f"for comparison, {step.compared}: {step.name}{there}"
@@ -370,6 +375,14 @@ def report_failures(records: dict[str, Record]) -> int:
             file=sys.stderr,
         )
     return FAILED if failed else 0
+
+
+def summed_up(records: dict[str, Record]) -> str:
+    """How many submissions were graded, and how many were not, in a sentence."""
+    counts = Counter(record.status for record in records.values())
+    others = [f"{n} {status}" for status, n in counts.items() if status != "graded"]
+    graded = f"{counts['graded']} graded"
+    return f"{counted(len(records), 'submission')}: {', '.join([graded, *others])}"
 
 
 def score_class(choice: argparse.Namespace) -> int:
@@ -391,7 +404,8 @@ def score_class(choice: argparse.Namespace) -> int:
         def report(step: classroom.Step) -> None:
             pace.count(step)
             bar.update(task, advance=not step.compared, left=pace.left())
-            bar.print(step_line(step), markup=False)
+            for line in printing.filled(step_line(step), 4):
+                bar.print(line, markup=False, soft_wrap=True)
 
         try:
             records = classroom.score_class(
@@ -402,7 +416,9 @@ def score_class(choice: argparse.Namespace) -> int:
             raise KeyboardInterrupt(
                 f"{scored} are scored and kept in {folder}; the same command goes on from there"
             ) from None
+    print("\n".join(printing.filled(summed_up(records), 0)))
     print(f"table: {folder / 'class.csv'}\npage:  {folder / 'class.html'}")
+    print(f"each submission has a folder there, with its {page.FILE}")
     return report_failures(records)
 
 

@@ -9,6 +9,7 @@ from statistics import mean, median
 from string import Template
 from urllib.parse import quote
 
+from grade.measure.progress import counted
 from grade.report.head import head
 from grade.scoring import leaderboard
 from grade.scoring.formats import page
@@ -61,8 +62,9 @@ def tests_table(records: list[Record]) -> str:
             by_name.setdefault(test.id, []).append(test)
     if not by_name:
         return "<p>No submission came so far.</p>"
-    heads = ("test", "points", "mean", "all", "none", "spread")
+    heads = ("test", "points", "mean", "have all", "have none", "spread")
     head = "".join(f"<th>{word}</th>" for word in heads)
+    about = f'<p class="about">{escape(of_which(records))}</p>'
     body, group = "", ""
     for rows in by_name.values():
         if rows[0].group != group:
@@ -71,7 +73,19 @@ def tests_table(records: list[Record]) -> str:
             body += f'<tr class="group"><td colspan="6">{escape(group)}{hidden}</td></tr>\n'
         body += test_row(rows[0].title, rows)
     table = f"<table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>"
-    return f'<div class="wide">{table}</div>'
+    return f'{about}<div class="wide">{table}</div>'
+
+
+def of_which(records: list[Record]) -> str:
+    """Of which submissions the table of tests is."""
+    run = sum(bool(record.tests) for record in records)
+    if run == len(records):
+        return f"The table is of {counted(run, 'submission')}."
+    return (
+        f"The table is of {counted(run, 'submission')} whose kernels were run. Not in it: "
+        f"{len(records) - run} that were refused or did not build. These have 0 points, and are "
+        "counted in the scores above."
+    )
 
 
 def pairs_list(alike: list[Pair]) -> str:
@@ -139,4 +153,4 @@ def text(lab: Lab, records: dict[str, Record], alike: list[Pair], progress: str 
         "submissions": submissions_table(records),
     }
     escaped = {name: escape(word) for name, word in words.items()}
-    return Template(TEMPLATE.read_text()).substitute(escaped, **parts)
+    return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(escaped, **parts)

@@ -13,7 +13,7 @@ import distributed
 import pytest
 from distributed import Client, LocalCluster
 
-from grade.commands.labs import Pace, step_line
+from grade.commands.labs import Pace, step_line, summed_up
 from grade.host.workers import workers
 from grade.scoring import behaviour, classpage, classroom, grading, tree
 from grade.scoring.classroom import BadClass, Step
@@ -451,3 +451,20 @@ def test_a_nonce_that_cannot_be_written_leaves_the_old_one(
         classroom.nonce_of(tmp_path, "new")
     assert [path.name for path in tmp_path.iterdir()] == ["nonce"]
     assert (tmp_path / "nonce").read_text() == "old\n"
+
+
+def test_a_log_says_why_a_submission_was_not_graded_and_the_page_what_it_counts() -> None:
+    """As a first-time instructor reads both: 0 points need a reason, and a mean its number."""
+    group = GroupResult("rise", "", False, 5, 5)
+    test = Outcome("rise", "a_test", "", False, 5, 5)
+    good = Record("x", "X", "7", score=5, most=5, groups=[group], tests=[test])
+    why = "policies/x.c: In function 'f':\npolicies/x.c:2:9: error: 'retrun' undeclared"
+    bad = Record("x", "X", "7", "build failed", why, most=5)
+    said = step_line(Step("carol", bad, False))
+    assert said == "carol: build failed: policies/x.c:2:9: error: 'retrun' undeclared"
+    assert step_line(Step("alice", good, False)) == "alice: 5 of 5"
+    assert summed_up({"alice": good, "carol": bad}) == "2 submissions: 1 graded, 1 build failed"
+    assert "of 1 submission." in classpage.tests_table([good])
+    assert "1 submission whose kernels were run. Not in it: 1 that" in (
+        classpage.tests_table([good, bad])
+    )

@@ -94,5 +94,5 @@ def text(record: Record, width: int | None = None) -> str:
     else:
         parts += [group_text(record, group, width) for group in record.groups]
         parts += [groups_text(record, width)] if len(record.groups) > 1 else []
-    last = folded(f"{score(record)}   (NONCE={record.nonce})", width)
-    return "\n\n".join([*parts, last]) + "\n"
+    last = [score(record), f"NONCE={record.nonce} makes the same tests again"]
+    return "\n\n".join([*parts, folded("\n".join(last), width)]) + "\n"
