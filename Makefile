@@ -25,6 +25,10 @@ SHELL := /bin/sh
 export PATH := $(if $(filter test mutants,$(MAKECMDGOALS)),/usr/sbin:/usr/bin:/sbin:/bin,$(PATH):/usr/sbin:/sbin)
 # ---- names that were typed ----
 
+define newline
+
+
+endef
 # The text $(1) as one word of the shell, whatever it contains.
 word_of = '$(subst ','\'',$(1))'
 # Every goal and every variable of the command line is known. A goal takes the variables that its
@@ -33,7 +37,8 @@ TAKEN_BY_ALL := SETUP LOCK V JOBS TOOLPREFIX QEMU HOSTCC GDB CFLAGS_EXTRA WERROR
 ifeq ($(MAKELEVEL),0)
 TYPED := $(foreach v,$(filter-out -%,$(.VARIABLES)),$(if $(filter command,$(firstword $(origin $(v)))),$(v)))
 UNKNOWN := $(shell TYPED_GOALS=$(call word_of,$(MAKECMDGOALS)) TYPED_NAMES=$(call word_of,$(TYPED)) \
-    TYPED_ARGS=$(call word_of,$(if $(filter qemu qemu-gdb run,$(MAKECMDGOALS)),$(value ARGS))) \
+    TYPED_ARGS=$(call word_of,$(if $(filter qemu qemu-gdb run,$(MAKECMDGOALS)),$(if $(findstring \
+    $(newline),$(value ARGS)),,$(value ARGS)))) \
     TAKEN_BY_ALL='$(TAKEN_BY_ALL)' POLICIES='$(filter-out policies/lib/%,$(wildcard policies/*/*.c))' \
     awk -f grade/typed.awk Makefile drives/*.c grade/book/arguments.toml 2>/dev/null)
 $(if $(UNKNOWN),$(error $(UNKNOWN)))
@@ -110,10 +115,6 @@ must_be_one_of = $(if $(call given,$(1)),$(if $(value $(1)),$(if $(and $(filter 
 # $(1) its name, $(2) a regular expression, $(3) the same in words
 must_be = $(if $(call given,$(1)),$(if $(shell printf '%s\n' $(call quoted,$(1)) | \
     grep -Eqx '$(2)' && echo good),,$(error $(1)=$(value $(1)): must be $(3))))
-define newline
-
-
-endef
 $(foreach v,ARGS DO GDB_OPTIONS DISKS CPUS MEM FS_MB JOBS T E N SIZE WITH SCHEDULER FORMAT OUT LAB \
     SUBMISSION SUBMISSIONS LATE TEST NONCE BASE SOLVED STUDENT STUDENTS FILES MUTANT NAME AT READ \
     QEMU_OTHER OVER METRICS FILE TRACES CACHE POLICIES DRIVE SCALE FIT LOOP \

@@ -61,7 +61,7 @@ def lay_out(work: Path, written: Path, made: dict[str, str]) -> Path:
     for name, text in made.items():
         path = pages / "reference" / f"{name}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
     return pages
 
 

@@ -130,7 +130,7 @@ def place(path: Path) -> str:
 
 @cache
 def text(path: Path) -> str:
-    return path.read_text()
+    return path.read_text(encoding="utf-8")
 
 
 @cache

@@ -47,7 +47,7 @@ class Member:
 @cache
 def definitions(path: Path) -> dict[str, ast.ClassDef | ast.FunctionDef]:
     """The classes and functions of a file, by name."""
-    body = ast.parse(path.read_text()).body
+    body = ast.parse(path.read_text(encoding="utf-8")).body
     return {node.name: node for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
 
 

@@ -28,7 +28,7 @@ class Failed(Exception):
 def commands(page: Path) -> list[str]:
     """Those of a page, in order."""
     found = []
-    for body in FENCE.findall(page.read_text()):
+    for body in FENCE.findall(page.read_text(encoding="utf-8")):
         lines = [line for line in body.splitlines() if line.strip()]
         found += [line for line in lines if not re.match(r":\w+:", line)]
     return found
@@ -42,7 +42,7 @@ def script(typed: list[str]) -> str:
 
 def arguments(page: Path) -> str:
     """The boot arguments of a page's machine."""
-    found = MACHINE.search(page.read_text())
+    found = MACHINE.search(page.read_text(encoding="utf-8"))
     return found[1] if found else ARGS
 
 

@@ -10,7 +10,11 @@ from grade.host.paths import ROOT
 
 COMPILERS_OWN = frozenset({"memcpy", "memmove", "memset", "memcmp"})  # calls it makes
 PREFIX = subprocess.run(
-    ["sh", ROOT / "grade" / "find_tool.sh", "prefix"], check=True, capture_output=True, text=True
+    ["sh", ROOT / "grade" / "find_tool.sh", "prefix"],
+    check=True,
+    capture_output=True,
+    text=True,
+    encoding="utf-8",
 ).stdout.strip()  # of the cross tool chain's programs
 
 
@@ -25,7 +29,7 @@ class Symbols:
 def tool(name: str, *words: str | Path) -> str:
     """The output of a program of the cross tool chain."""
     return subprocess.run(
-        [PREFIX + name, *words], check=True, capture_output=True, text=True
+        [PREFIX + name, *words], check=True, capture_output=True, text=True, encoding="utf-8"
     ).stdout
 
 
@@ -43,11 +47,13 @@ def symbols(path: Path) -> Symbols:
 
 def includes(path: Path) -> set[str]:
     """The headers with which an object was compiled, from its .d file: kernel/cache/bio.h, ..."""
-    rule = path.with_suffix(".d").read_text().replace("\\\n", " ").splitlines()[0]
+    rule = path.with_suffix(".d").read_text(encoding="utf-8").replace("\\\n", " ").splitlines()[0]
     return set(rule.split(":", 1)[1].split())
 
 
 def declared_functions(header: Path) -> set[str]:
     """Names of the functions that a header declares and does not define."""
-    text = re.sub(r"/\*.*?\*/|^#.*?[^\\]$", "", header.read_text(), flags=re.S | re.M)
+    text = re.sub(
+        r"/\*.*?\*/|^#.*?[^\\]$", "", header.read_text(encoding="utf-8"), flags=re.S | re.M
+    )
     return set(re.findall(r"^(?!static|typedef)\w[\w\s*]*?\b(\w+)\([^;{}]*\);", text, re.M))

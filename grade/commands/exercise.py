@@ -44,8 +44,8 @@ def describe(setting: Setting) -> str:
 
 def keep(folder: Path, setting: Setting, wrong: Wrong) -> None:
     """Write beside the disks of a wrong run what it was and what it said."""
-    (folder / "console").write_text(wrong.console)
-    (folder / "setting").write_text(describe(setting))
+    (folder / "console").write_text(wrong.console, encoding="utf-8")
+    (folder / "setting").write_text(describe(setting), encoding="utf-8")
     for path, text in setting.files.items():
         (folder / f"root{path.replace('/', '_')}").write_bytes(text)
 

@@ -96,14 +96,16 @@ def sizes_of_files(folder: Path, pattern: str) -> float:
 def fetched_by_pip(root: Path) -> float:
     """The sum of what pip's log says that was downloaded."""
     log = root / "root/pip.log"
-    text = log.read_text(errors="replace") if log.exists() else ""
+    text = log.read_text(errors="replace", encoding="utf-8") if log.exists() else ""
     found = re.findall(r"Downloading \S+\.whl[^\n(]*\(([\d.]+) (kB|MB|GB)\)", text)
     return sum(float(number) * UNITS[unit] for number, unit in found)
 
 
 def disk_of(root: Path) -> float:
     """What the system takes on the disk."""
-    done = subprocess.run(["du", "-sx", "-B1", root], capture_output=True, text=True)
+    done = subprocess.run(
+        ["du", "-sx", "-B1", root], capture_output=True, text=True, encoding="utf-8"
+    )
     return int(done.stdout.split()[0]) / 1e6
 
 
@@ -119,7 +121,7 @@ def measure(root: Path, step: Step, log: Path) -> Measured:
     started = time.monotonic()
     status = run_in(root, step.command, log, LIMIT_S)
     seconds = time.monotonic() - started
-    with log.open(errors="replace") as text:
+    with log.open(errors="replace", encoding="utf-8") as text:
         text.seek(began)
         if not status and step.says not in text.read():
             status = 1
@@ -127,7 +129,7 @@ def measure(root: Path, step: Step, log: Path) -> Measured:
 
 
 def last_lines(log: Path) -> str:
-    return "\n".join(log.read_text(errors="replace").splitlines()[-SHOWN_LINES:])
+    return "\n".join(log.read_text(errors="replace", encoding="utf-8").splitlines()[-SHOWN_LINES:])
 
 
 def try_all(suite: str, title: str, steps: list[Step]) -> bool:

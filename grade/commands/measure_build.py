@@ -23,7 +23,9 @@ HEADER_WORDS = re.compile(r"^#define HEADER_WORDS +(\d+)", re.M)
 
 def version(program: str) -> str:
     """The first line that a program prints of its version."""
-    said = subprocess.run([program, "--version"], check=True, capture_output=True, text=True)
+    said = subprocess.run(
+        [program, "--version"], check=True, capture_output=True, text=True, encoding="utf-8"
+    )
     return said.stdout.splitlines()[0]
 
 
@@ -35,6 +37,7 @@ def commit() -> str:
         capture_output=True,
         text=True,
         check=False,
+        encoding="utf-8",
     )
     return said.stdout.strip() or "no commit"
 
@@ -45,9 +48,9 @@ def measured() -> str:
         folder, output = Path(name), Path(name) / "strace.txt"
         compilation.traced(folder / "traced", output)
         compilation.compiled(folder / "timed")
-        with output.open() as lines:
+        with output.open(encoding="utf-8") as lines:
             trace = processes.follow(calls.read(lines))
-        with (folder / "timed" / compilation.TIMES).open() as lines:
+        with (folder / "timed" / compilation.TIMES).open(encoding="utf-8") as lines:
             timed = times.read(lines)
         found = figures.of(trace, timed, TREE, folder / "traced" / compilation.PROGRAM)
     build = (
@@ -55,7 +58,7 @@ def measured() -> str:
         "preprocessor apart"
     )
     tools = f"{version(PREFIX + 'gcc')}; {version(PREFIX + 'ld')}; {version('strace')}"
-    [words] = HEADER_WORDS.findall((PLACE.parent / "kbuild.h").read_text())
+    [words] = HEADER_WORDS.findall((PLACE.parent / "kbuild.h").read_text(encoding="utf-8"))
     return table.rendered(found, build, tools, int(words))
 
 
@@ -69,7 +72,7 @@ def main() -> int:
     except (FileNotFoundError, ValueError, subprocess.CalledProcessError) as error:
         print(f"measure-build: {error}", file=sys.stderr)
         return 1
-    out.write_text(text)
+    out.write_text(text, encoding="utf-8")
     print(text.split("*/")[0] + "*/")
     print(f"written: {out}")
     return 0

@@ -58,7 +58,9 @@ def sources(patterns: list[str]) -> list[Source]:
             raise BadChoice(
                 f"FILES={pattern}: no C source has this name; try FILES='policies/sched/*.c'"
             )
-        found += [Source(str(path.relative_to(ROOT)), path.read_text()) for path in paths]
+        found += [
+            Source(str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")) for path in paths
+        ]
     return found
 
 
@@ -141,7 +143,9 @@ def below(found: list[Outcome]) -> list[str]:
 def write_results(found: list[Outcome], args: argparse.Namespace) -> None:
     """Write the outcomes as JSON."""
     rows = [{"name": o.change.name, "state": o.state, "by": o.by} | asdict(o.change) for o in found]
-    RESULTS.write_text(json.dumps({"seed": args.seed, "outcomes": rows}, indent=1) + "\n")
+    RESULTS.write_text(
+        json.dumps({"seed": args.seed, "outcomes": rows}, indent=1) + "\n", encoding="utf-8"
+    )
 
 
 def show(found: list[Outcome], args: argparse.Namespace) -> int:

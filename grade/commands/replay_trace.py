@@ -164,7 +164,7 @@ def experiment_text(choice: argparse.Namespace, path: Path) -> str:
     texts = {name: json.dumps(word) for name, word in words.items()}
     texts["count"] = f"count = {choice.count}" if choice.count else "# count = all"
     texts |= {"policies": "\n".join(lines_of(BASE)), "arms": arms_text(), "scale": choice.scale}
-    return Template(TEMPLATE.read_text()).substitute(texts)
+    return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(texts)
 
 
 def plain(path: Path) -> str:

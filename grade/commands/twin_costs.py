@@ -124,7 +124,7 @@ def instructions() -> tuple[np.ndarray, np.ndarray]:
 def write_table(table: Path, rows: list[str], costs: np.ndarray) -> None:
     """Write the rows that cost something."""
     lines = [f"{row} {int(cost)}\n" for row, cost in zip(rows, costs, strict=True) if cost]
-    table.write_text("".join(lines))
+    table.write_text("".join(lines), encoding="utf-8")
 
 
 def counts(table: Path) -> tuple[list[str], np.ndarray]:
@@ -167,7 +167,9 @@ def solved(took: np.ndarray, programs: np.ndarray) -> tuple[list[str], np.ndarra
     long it has searched, so the counts depend on the costs: it goes in rounds."""
     with tempfile.TemporaryDirectory() as name:
         table = Path(name) / "costs"
-        table.write_text("".join(f"{row} {cost}\n" for row, cost in FIRST.items()))
+        table.write_text(
+            "".join(f"{row} {cost}\n" for row, cost in FIRST.items()), encoding="utf-8"
+        )
         for _ in range(ROUNDS):
             rows, did = counts(table)
             did[:, [rows.index(name) for name in NO_ROWS]] = 0
@@ -193,7 +195,10 @@ def main() -> int:
     shares = [float(row @ costs / n) for n, row in zip(took, did, strict=True)]
     print("\n".join(table([load[-1] for load in LOADS], took, shares)))
     write_table(TABLE, rows, costs)
-    print(f"\n{TABLE.relative_to(ROOT)}, in instructions:\n{TABLE.read_text()}", end="")
+    print(
+        f"\n{TABLE.relative_to(ROOT)}, in instructions:\n{TABLE.read_text(encoding='utf-8')}",
+        end="",
+    )
     return 0
 
 

@@ -25,7 +25,7 @@ def make(lab: Lab, out: Path, folder: Path) -> None:
     texts = example.texts(lab, folder)
     out.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
-        (out / name).write_text(text)
+        (out / name).write_text(text, encoding="utf-8")
         print(out / name)
 
 
@@ -39,7 +39,7 @@ def show(lab: Lab, folder: Path) -> None:
     """Print the example of this tree's kernel, and of the solution."""
     about = inspect.getdoc(example.own(lab))
     mine = example.told(lab, KERNEL, folder)
-    solved = (lab.folder / example.AFTER).read_text()
+    solved = (lab.folder / example.AFTER).read_text(encoding="utf-8")
     print(f"{about}\n\nyour kernel:\n\n{mine}")
     if mine == solved:
         print("the solution does the same")

@@ -106,7 +106,7 @@ def remake(run: Run, folder: Path) -> Recording:
         console, memory = files / "console", files / "memory"
         result, _ = runs.make(run, console, memory)
         check_equal(result, stored)
-        said = console.read_text().replace("\r", "")
+        said = console.read_text(encoding="utf-8").replace("\r", "")
         return of_console(run, said, result["jobs"], partial(trace.read, memory))
 
 

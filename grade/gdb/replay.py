@@ -145,7 +145,7 @@ class Replay:
             with quiet():
                 gdb.execute(f"target remote {path}", to_string=True)
         except gdb.error as error:
-            said = Path(self.told["console"]).read_text(errors="replace")[-500:]
+            said = Path(self.told["console"]).read_text(errors="replace", encoding="utf-8")[-500:]
             raise gdb.GdbError(f"the machine did not start ({error}); it said:\n{said}") from None
 
     def alive(self) -> bool:
@@ -263,7 +263,7 @@ class Replay:
         self.go(number)
 
 
-replay = Replay(json.loads(Path(os.environ["SLUICE_REPLAY"]).read_text()))
+replay = Replay(json.loads(Path(os.environ["SLUICE_REPLAY"]).read_text(encoding="utf-8")))
 
 
 def forth(words: str) -> None:

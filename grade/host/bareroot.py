@@ -79,7 +79,9 @@ def base(suite: str) -> Path:
     with scratch(cache() / "under-way") as folder:
         made = folder / suite
         line = ["debootstrap", "--variant=minbase", f"--include={INCLUDED}", suite, str(made)]
-        done = subprocess.run(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        done = subprocess.run(
+            line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8"
+        )
         if done.returncode:
             last = (done.stdout.strip().splitlines() or ["it said nothing"])[-1]
             raise NoRoots(f"debootstrap made no {suite}: {last}")
@@ -92,7 +94,7 @@ def base(suite: str) -> Path:
 
 def expect_no_mounts(folder: Path) -> None:
     """Raise NoRoots if anything is mounted in a folder that is about to be removed."""
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+    for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines():
         if line.split()[4].startswith(f"{folder}/"):
             raise NoRoots(f"{line.split()[4]} is mounted: unmount it, then remove {folder}")
 
@@ -109,7 +111,7 @@ def bare_system(suite: str, source: Path, folder: Path) -> Iterator[Path]:
             if path.exists():
                 shutil.copy(path, root / path.relative_to("/"))
         line = ["git", "clone", "--quiet", "--no-hardlinks", str(source), str(root / "root/sluice")]
-        done = subprocess.run(line, capture_output=True, text=True)
+        done = subprocess.run(line, capture_output=True, text=True, encoding="utf-8")
         if done.returncode:
             raise NoRoots(f"{source} cannot be cloned: {done.stderr.strip()}")
         yield root
@@ -120,7 +122,11 @@ def end(process: subprocess.Popen) -> None:
     """End what unshare(1) started, if it has not ended. Its child is the first process of the
     namespace: when that is killed, unshare ends only after the kernel has ended all others."""
     with suppress(OSError):  # it has ended
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        children = (
+            Path(f"/proc/{process.pid}/task/{process.pid}/children")
+            .read_text(encoding="utf-8")
+            .split()
+        )
         for child in children:
             os.kill(int(child), signal.SIGKILL)
         if children:
@@ -143,7 +149,7 @@ def run_in(root: Path, command: str, log: Path, limit_s: float) -> int:
     }
     line = ["setpriv", "--pdeathsig=KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child"]
     line += ["sh", "-c", ENTER, "enter"]
-    with log.open("a") as out:
+    with log.open("a", encoding="utf-8") as out:
         process = subprocess.Popen(
             [*line, str(root), command],
             env=env,

@@ -8,8 +8,8 @@
 - Programs that a command starts print English in UTF-8, so the command can read them in every
   locale.
 
-Files are UTF-8 always: the Makefile switches on Python's UTF-8 mode, so a locale says nothing but
-what the terminal shows.
+Files are UTF-8 always: each call that moves text says so (grade/tests/test_encodings.py), and the
+Makefile switches on Python's UTF-8 mode. So a locale says nothing but what the terminal shows.
 """
 
 import codecs

@@ -31,7 +31,7 @@ def parts() -> dict[str, object]:
         "kernel": deflated((WASM / "kernel.wasm").read_bytes()),
         "programs": {path.stem: deflated(path.read_bytes()) for path in modules},
         "tool": deflated((WASM / "drive_parts.wasm").read_bytes()),
-        "costs": COSTS.read_text(),
+        "costs": COSTS.read_text(encoding="utf-8"),
         "pages": deflated(store.bytes()),
         "events": event_names(),
         "policies": has.policies,
@@ -45,14 +45,15 @@ def assembled() -> str:
     """The page."""
     data = json.dumps(parts(), separators=(",", ":")).replace("</", "<\\/")
     theatre = Path(staging.__file__).parent
-    return Template((HERE / "live.html").read_text()).substitute(
+    return Template((HERE / "live.html").read_text(encoding="utf-8")).substitute(
         title=escape(TITLE),
-        head=head(TITLE, staging.style((HERE / "live.css").read_text()), *MAY),
-        stage=(theatre / "stage.html").read_text(),
+        head=head(TITLE, staging.style((HERE / "live.css").read_text(encoding="utf-8")), *MAY),
+        stage=(theatre / "stage.html").read_text(encoding="utf-8"),
         parts=data,
         worker="".join(
-            (HERE / f"{name}.js").read_text() for name in ("machine", "scene", "worker")
+            (HERE / f"{name}.js").read_text(encoding="utf-8")
+            for name in ("machine", "scene", "worker")
         ),
-        theatre=(theatre / "theatre.js").read_text(),
-        script=(HERE / "live.js").read_text(),
+        theatre=(theatre / "theatre.js").read_text(encoding="utf-8"),
+        script=(HERE / "live.js").read_text(encoding="utf-8"),
     )

@@ -140,7 +140,8 @@ def dump(path: Path, outs: dict[str, Path]) -> str:
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "requests"
         script.write_text(
-            "".join(f"dump {for_debugfs(i)} {for_debugfs(out)}\n" for i, out in outs.items())
+            "".join(f"dump {for_debugfs(i)} {for_debugfs(out)}\n" for i, out in outs.items()),
+            encoding="utf-8",
         )
         return words_of_debugfs(command("debugfs", "-f", script, path))
 

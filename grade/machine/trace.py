@@ -51,7 +51,7 @@ class Event(NamedTuple):
 @cache
 def event_names() -> tuple[str, ...]:
     """The events by number, from the kernel's own table."""
-    text = (ROOT / "kernel" / "measure" / "trace.h").read_text()
+    text = (ROOT / "kernel" / "measure" / "trace.h").read_text(encoding="utf-8")
     return tuple(re.findall(r"^    X\((\w+), ", text, re.M))
 
 

@@ -45,7 +45,7 @@ class Driver:
 
 def link(folder: Path, entry: Path = ENTRY) -> Driver:
     """Compile the driver, and link it with machine mode as the kernel is linked."""
-    compiler = shlex.split((BUILT / "kernel.command").read_text())
+    compiler = shlex.split((BUILT / "kernel.command").read_text(encoding="utf-8"))
     made, path = folder / "driver.o", folder / "driver.elf"
     source = ROOT / "grade/machine_mode/driver.c"
     options = "-static -Wl,--build-id=none -Wl,--no-warn-rwx-segments -Wl,--orphan-handling=error"

@@ -115,4 +115,4 @@ def cached(content: Content) -> Image:
             made = image.make(folder / "new.img", content)
             made.replace(path)
         write_whole(digest, hash_sparse(path))
-    return Image(path, digest.read_text())
+    return Image(path, digest.read_text(encoding="utf-8"))

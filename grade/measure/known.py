@@ -119,6 +119,6 @@ def known() -> Known:
     path = FOLDER / f"known-{asked}.json"
     if not path.exists():
         write_whole(path, json.dumps(ask(), indent=1))
-    fields = json.loads(path.read_text())
+    fields = json.loads(path.read_text(encoding="utf-8"))
     fields["tunables"] = {name: Tunable(**row) for name, row in fields["tunables"].items()}
     return Known(**fields, drives=drives())

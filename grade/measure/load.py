@@ -62,7 +62,7 @@ FULL = "full"  # the size of an experiment that has but one, and the usual one
 def read_toml(path: Path) -> tuple[dict, str]:
     """The file's values and its text. Raises BadExperiment."""
     try:
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadExperiment(f"{path}: cannot be read: {error}") from None
     try:

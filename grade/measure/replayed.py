@@ -102,7 +102,7 @@ def requests(
     made_from = [str(path), changed, format, count, vars(fit), room, code_hash()]
     kept = CACHE / f"{hash_of(made_from)[:32]}.trace.json"
     if kept.exists():
-        found = json.loads(kept.read_text())
+        found = json.loads(kept.read_text(encoding="utf-8"))
         if image_of(found["requests"]).exists():
             return found
     from grade.traces.fit import fitted, reach

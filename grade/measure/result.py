@@ -131,7 +131,7 @@ def read(path: Path) -> list[dict]:
     if not path.exists():
         raise BadResult(f"{path}: there are no results")
     results = []
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         try:
             result = json.loads(line)
             check_line(result)

@@ -182,7 +182,7 @@ def boot(run: Run, config: Config, guest: Guest, console: Path) -> Ended:
     with console.open("wb") as out:
         qemu = begin(config, guest, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE)
         status, complaints = end_of(qemu, run.host_limit_s)
-    text = console.read_text(errors="replace").replace("\r", "")
+    text = console.read_text(errors="replace", encoding="utf-8").replace("\r", "")
     return Ended(status, text, complaints, time.monotonic() - began_s)
 
 

@@ -100,7 +100,9 @@ class Outcome:
 def qemu_version() -> str:
     """QEMU's own version line."""
     name = os.environ.get("QEMU", "qemu-system-riscv64")
-    done = subprocess.run([name, "--version"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [name, "--version"], capture_output=True, text=True, check=True, encoding="utf-8"
+    )
     return done.stdout.splitlines()[0]
 
 
@@ -134,7 +136,7 @@ def make_one(job: Job) -> Made:
             result, host_s = runs.make(job.run, console)
         except RunFailed as failed:
             error = str(failed)
-        said = console.read_text(errors="replace")
+        said = console.read_text(errors="replace", encoding="utf-8")
     check_tree(job, "had its tree built anew while it made a run")
     return Made(result, error, said, host_s, socket.gethostname(), qemu_version())
 
@@ -157,7 +159,7 @@ def note(folder: Path, run: Run, made: Made) -> None:
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "error": made.error,
     }
-    with (folder / "host.jsonl").open("a") as out:
+    with (folder / "host.jsonl").open("a", encoding="utf-8") as out:
         out.write(to_line(row))
 
 
@@ -178,7 +180,7 @@ def stored(folder: Path, run: Run, key: str) -> dict | None:
     if not path.exists():
         return None
     names = {"experiment": run.experiment, "arm": run.arm, "variables": run.variables}
-    return json.loads(path.read_text()) | names
+    return json.loads(path.read_text(encoding="utf-8")) | names
 
 
 def made_of(future: Future) -> Made:

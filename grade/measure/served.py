@@ -192,6 +192,7 @@ def serve(run: Run, disk: int, commands: list[Command], sought: list[Event]) -> 
         capture_output=True,
         text=True,
         check=False,
+        encoding="utf-8",
     )
     rows = done.stdout.splitlines() if done.returncode == 0 else [""] * len(commands)
     before_ns = 0

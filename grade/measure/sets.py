@@ -40,7 +40,7 @@ def files() -> dict[str, Path]:
 
 def read(name: str) -> list[NamedSet]:
     """The sets of a file, in order."""
-    rows = tomllib.loads(files()[name].read_text())["sets"]
+    rows = tomllib.loads(files()[name].read_text(encoding="utf-8"))["sets"]
     return [NamedSet(**{"tunables": {}, **row}) for row in rows]
 
 

@@ -58,7 +58,7 @@ class BadTree(Exception):
 
 def listed() -> list[dict[str, str]]:
     """The rows of equivalent.toml."""
-    return tomllib.loads(LISTED.read_text()).get("equivalent", [])
+    return tomllib.loads(LISTED.read_text(encoding="utf-8")).get("equivalent", [])
 
 
 def is_listed(change: Change) -> bool:
@@ -69,7 +69,11 @@ def is_listed(change: Change) -> bool:
 
 def kernel_command() -> list[str]:
     """The command that compiles kernel code, without options that depend on lines."""
-    return [*shlex.split((BUILD / "kernel.command").read_text()), "-g0", "-Wno-error"]
+    return [
+        *shlex.split((BUILD / "kernel.command").read_text(encoding="utf-8")),
+        "-g0",
+        "-Wno-error",
+    ]
 
 
 class Tree:
@@ -112,6 +116,7 @@ class Tree:
             errors="replace",
             check=False,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S)),
+            encoding="utf-8",
         )
         return done.returncode, done.stdout
 
@@ -119,7 +124,7 @@ class Tree:
         """The test modules that name one of these programs. Those of unit tests name none."""
         found = []
         for path in sorted((self.folder / "grade" / "tests").glob("test_*.py")):
-            text = path.read_text()
+            text = path.read_text(encoding="utf-8")
             if "pytest.mark.native" not in text:
                 continue
             named = any(re.search(rf"\b{p}\b", text) for p in programs)
@@ -130,7 +135,7 @@ class Tree:
     def is_unit_tests(self, program: str) -> bool:
         """True if test_native.py runs it. The main program of these is main.c, which test.c
         links."""
-        text = (self.folder / "grade" / "native" / f"{program}.c").read_text()
+        text = (self.folder / "grade" / "native" / f"{program}.c").read_text(encoding="utf-8")
         return any(f" * link: grade/native/{base}.c" in text for base in ("main", "test"))
 
     def pytest(self, modules: list[str], about: str = "") -> tuple[int, str]:
@@ -166,14 +171,14 @@ class Tree:
     def outcome(self, change: Change) -> Outcome:
         """Make the change, build, test, and undo the change."""
         path = self.folder / change.file
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8")
         if change.file not in self.objects:
             self.objects[change.file] = self.object_of(change.file) or b""
-        path.write_text(change.applied(text))
+        path.write_text(change.applied(text), encoding="utf-8")
         try:
             return self.judged(change)
         finally:
-            path.write_text(text)
+            path.write_text(text, encoding="utf-8")
 
     def judged(self, change: Change) -> Outcome:
         """The verdict of the tests on the change, which has been made."""

@@ -17,7 +17,7 @@ taken: dict[str, float] = {}
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Sort by subject and by the time that was kept; tests without one come last."""
-    known = json.loads(TIMES.read_text()) if TIMES.exists() else {}
+    known = json.loads(TIMES.read_text(encoding="utf-8")) if TIMES.exists() else {}
     items.sort(key=lambda item: (ABOUT not in item.name, known.get(item.nodeid, float("inf"))))
 
 
@@ -30,4 +30,4 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 def pytest_sessionfinish(exitstatus: int) -> None:
     """Keep the times of a run that passed, if there are none yet."""
     if not exitstatus and not TIMES.exists():
-        TIMES.write_text(json.dumps(taken, indent=1))
+        TIMES.write_text(json.dumps(taken, indent=1), encoding="utf-8")

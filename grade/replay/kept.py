@@ -84,11 +84,11 @@ def make(run: Run, folder: Path, results: Path) -> None:
         part.mkdir()
         result, _ = runs.make(run, part / "console", memory)
         recording.check_equal(result, stored)
-        said = (part / "console").read_text().replace("\r", "")
+        said = (part / "console").read_text(encoding="utf-8").replace("\r", "")
         phys = devtext.stat(runs.readings(said)["stat1"])["trace.phys"][0]
         trace.save(memory, phys, part / "trace")
         about = {"phys": phys, "records": trace.room(memory, phys), "jobs": result["jobs"]}
-        (part / ABOUT).write_text(json.dumps(about))
+        (part / ABOUT).write_text(json.dumps(about), encoding="utf-8")
         try:
             part.rename(folder)
         except OSError:
@@ -117,8 +117,8 @@ def keep(run: Run, results: Path) -> Kept:
         make(run, folder, results)
         forget_old()
     folder.touch()
-    about = json.loads((folder / ABOUT).read_text())
-    said = (folder / "console").read_text().replace("\r", "")
+    about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+    said = (folder / "console").read_text(encoding="utf-8").replace("\r", "")
     lost, _ = trace.load(folder / "trace")
     made = recording.of_console(run, said, about["jobs"], lambda _: trace.load(folder / "trace"))
     return Kept(run, made, folder / "trace", lost, about["phys"], about["records"])

@@ -24,12 +24,12 @@ CONSOLE = "console"
 def write(config: Config, folder: Path, log: int = 0) -> None:
     """Write down a machine whose disks are plain images; log: how many of their moves it keeps."""
     words = asdict(config) | {"disks": [disk.image for disk in config.disks], "log": log}
-    (folder / MACHINE).write_text(json.dumps(words, default=str))
+    (folder / MACHINE).write_text(json.dumps(words, default=str), encoding="utf-8")
 
 
 def read(folder: Path) -> tuple[Config, int]:
     """The machine that was written down, and how many moves it keeps."""
-    words = json.loads((folder / MACHINE).read_text())
+    words = json.loads((folder / MACHINE).read_text(encoding="utf-8"))
     disks = tuple(Disk(Path(path)) for path in words.pop("disks"))
     rr, log = words.pop("rr"), words.pop("log")
     kernel, options = Path(words.pop("kernel")), tuple(words.pop("options"))

@@ -104,7 +104,7 @@ def debug(
         launch.write(replace(config, rr=("replay", kept.rr)), folder, kept.log)
         told = folder / "session.json"
         about = session(kept, instant, folder, Path(own) / "gdb.sock", bool(options))
-        told.write_text(json.dumps(about))
+        told.write_text(json.dumps(about), encoding="utf-8")
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             environment = os.environ | {SESSION: str(told)}

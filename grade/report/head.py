@@ -14,6 +14,6 @@ PICTURES = "img-src data:"
 def head(title: str, style: str, *may: str) -> str:
     """All up to the body. may: what else the page may do, as directives of a
     Content-Security-Policy."""
-    return Template(TEMPLATE.read_text()).substitute(
+    return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         title=escape(title), style=style, policy="; ".join([*NOTHING, *may])
     )

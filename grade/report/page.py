@@ -44,14 +44,16 @@ def library() -> str:
         LIBRARY.parent.mkdir(exist_ok=True)
         with TemporaryDirectory(dir=LIBRARY.parent) as folder:
             made = Path(folder, LIBRARY.name)
-            made.write_text(vl_convert.javascript_bundle().replace("</script", "<\\/script"))
+            made.write_text(
+                vl_convert.javascript_bundle().replace("</script", "<\\/script"), encoding="utf-8"
+            )
             made.replace(LIBRARY)
-    return LIBRARY.read_text()
+    return LIBRARY.read_text(encoding="utf-8")
 
 
 def style() -> str:
     """The style of pages with figures."""
-    return STYLE.read_text() + FIGURES_STYLE.read_text()
+    return STYLE.read_text(encoding="utf-8") + FIGURES_STYLE.read_text(encoding="utf-8")
 
 
 def cells(row: list[str], tag: str) -> str:
@@ -244,10 +246,10 @@ def filled(
         "head": head(title, style() + more_style, DRAWN, f"{PICTURES} blob:"),
         "library": library(),
         "specs": specs(figures),
-        "draw": DRAW.read_text(),
+        "draw": DRAW.read_text(encoding="utf-8"),
     }
     escaped = {name: escape(str(word)) for name, word in words.items()}
-    return Template(template.read_text()).substitute(escaped, **parts, **common)
+    return Template(template.read_text(encoding="utf-8")).substitute(escaped, **parts, **common)
 
 
 def text(study: Study, figures: list[Figure], pictures: dict[str, str]) -> str:

@@ -28,7 +28,7 @@ def write_pictures(found: list[Figure], folder: Path, tell: Tell = silent) -> di
         bare = picture.drawn(figure.bare)
         whole = picture.headed(bare, figure.spec["title"])
         paths = [folder / f"{figure.name}.{kind}" for kind in ("svg", "png")]
-        paths[0].write_text(whole)
+        paths[0].write_text(whole, encoding="utf-8")
         paths[1].write_bytes(picture.png(whole))
         written |= set(paths)
         shown[figure.name] = picture.within(figure, bare)

@@ -135,7 +135,7 @@ def expect_no_strays(path: Path, text: str) -> None:
 
 def figures(path: Path) -> Iterator[Figure]:
     """All figures of a document that come from experiments. Raises BadResult for a wrong mark."""
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     found = [(*m.span("number"), source(m["source"])) for m in IN_TEXT.finditer(text)]
     expect_no_strays(path, text)
     for table, mark in tables(text):
@@ -152,7 +152,7 @@ def figures(path: Path) -> Iterator[Figure]:
 
 def without_interval(path: Path) -> list[Figure]:
     """The measured figures in text whose paragraph does not have both ends of their interval."""
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     in_text = {mark.start("number") for mark in IN_TEXT.finditer(text)}
     found = [one for one in figures(path) if one.start in in_text]
     ends = {
@@ -171,14 +171,18 @@ def without_interval(path: Path) -> list[Figure]:
 
 def unmarked(path: Path) -> list[int]:
     """The first lines of tables of figures whose source is not given. Code has no tables."""
-    text = FENCED.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), path.read_text())
+    text = FENCED.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), path.read_text(encoding="utf-8"))
     bare = [table for table, mark in tables(text) if not mark and is_figures(table[0])]
     return [text.count("\n", 0, table.start()) + 1 for table in bare]
 
 
 def checked(path: Path) -> list[str]:
     """The tests, as FILE::TEST, that are said to compare a table of the document."""
-    return [mark[2] for _, mark in tables(path.read_text()) if mark and mark[1] == "checked"]
+    return [
+        mark[2]
+        for _, mark in tables(path.read_text(encoding="utf-8"))
+        if mark and mark[1] == "checked"
+    ]
 
 
 def row(come_from: Source, read: Read) -> dict:
@@ -219,7 +223,7 @@ def now(figure: Figure, read: Read) -> str:
 
 def put_in(path: Path, read: Read, only: set[str]) -> tuple[str, list[str]]:
     """A document's text with the stored values of these experiments put in, and what changed."""
-    text, said = path.read_text(), []
+    text, said = path.read_text(encoding="utf-8"), []
     for figure in reversed([one for one in figures(path) if one.source.get("from") in only]):
         new = now(figure, read)
         if new != figure.printed:

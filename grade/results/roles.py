@@ -35,7 +35,7 @@ def lines(body: dict) -> list[Source]:
 
 def asked(path: Path) -> Iterator[Source]:
     """Every experiment and metric that a page asks for."""
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     for words in ROLE.findall(text):
         yield source(words)
     for _, kind, words in FENCE.findall(text):

@@ -48,7 +48,11 @@ MADE_OF = ("Makefile", "kernel", "policies", "drives", "user", "mkfs", "grade/ex
 def commit() -> str:
     """The commit of this tree, with a + if what results depend on has changed since."""
     head = subprocess.run(
-        ["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT, capture_output=True, text=True
+        ["git", "rev-parse", "--short=12", "HEAD"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
     )
     changed = subprocess.run(
         ["git", "diff", "--quiet", "HEAD", "--", *MADE_OF], cwd=ROOT, capture_output=True
@@ -195,4 +199,4 @@ def read(name: str, folder: Path = FOLDER) -> dict:
     path = folder / f"{name}.json"
     if not path.exists():
         raise BadResult(f"no results of {name} are stored: make results E={name}")
-    return json.loads(path.read_text())
+    return json.loads(path.read_text(encoding="utf-8"))

@@ -122,7 +122,7 @@ def expect_owner(known: dict, who: str) -> None:
 
 def expect_all_right(folder: Path, bench: Workbench, question: str, look: str) -> None:
     """In a student's tree: raise Wrong unless all answers of the question's group are right."""
-    known = json.loads((folder / CHECKS).read_text())
+    known = json.loads((folder / CHECKS).read_text(encoding="utf-8"))
     who = student(bench)
     expect_owner(known, who)
     group, asked = next((g, qs) for g, qs in checked(folder).items() if question in qs)
@@ -147,7 +147,9 @@ def expect_right(folder: Path, bench: Workbench, question: str, look: str) -> No
 
 def blank(folder: Path, who: str) -> str:
     """The form of the lab in the folder, as a student gets it."""
-    return STUDENT.sub(lambda _: f'student = "{names.same(who)}"', (folder / FORM).read_text())
+    return STUDENT.sub(
+        lambda _: f'student = "{names.same(who)}"', (folder / FORM).read_text(encoding="utf-8")
+    )
 
 
 @cache

@@ -96,7 +96,9 @@ def tree_hash(lab_folder: Path) -> str:
 def said(*words: str) -> str:
     """The first line that a command prints; empty if there is no such command, or it fails."""
     try:
-        done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            words, cwd=ROOT, capture_output=True, text=True, check=True, encoding="utf-8"
+        )
     except (OSError, subprocess.CalledProcessError):
         return ""
     return done.stdout.splitlines()[0] if done.stdout else ""
@@ -196,7 +198,7 @@ def said_once(pairs: list[tuple[str, object]]) -> dict:
 def read(path: Path) -> dict:
     """The certificate in a file. Raises BadCertificate."""
     try:
-        found = json.loads(path.read_text(), object_pairs_hook=said_once)
+        found = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=said_once)
         version = found["version"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise BadCertificate(f"{path}: no certificate of a grade: {error}") from None

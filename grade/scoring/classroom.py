@@ -229,11 +229,11 @@ def score(job: Job) -> Scored:
 def stored(folder: Path, key: str) -> Scored | None:
     """What was scored with this key, if it is in the folder."""
     try:
-        if (folder / "key").read_text() != key:
+        if (folder / "key").read_text(encoding="utf-8") != key:
             return None
-        record = parse((folder / "result.json").read_text())
+        record = parse((folder / "result.json").read_text(encoding="utf-8"))
         record.cost = cost_in(folder)
-        return Scored(record, behaviour.parse((folder / DECISIONS).read_text()))
+        return Scored(record, behaviour.parse((folder / DECISIONS).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
 
@@ -245,7 +245,7 @@ def keep(folder: Path, scored: Scored, key: str) -> None:
     formats.write_all(scored.record, folder)
     write_text(folder / DECISIONS, behaviour.text(scored.decisions))
     if scored.record.scored:
-        (folder / "key").write_text(key)
+        (folder / "key").write_text(key, encoding="utf-8")
 
 
 def result_of(future: Future, job: Job) -> Scored:

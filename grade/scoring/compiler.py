@@ -46,7 +46,7 @@ class BuildFailed(Exception):
 def flags() -> list[str]:
     """The compiler and its flags, as they were used for the kernel's objects; but no warning is an
     error."""
-    return [word for word in shlex.split(COMMAND.read_text()) if word != "-Werror"]
+    return [word for word in shlex.split(COMMAND.read_text(encoding="utf-8")) if word != "-Werror"]
 
 
 def found(name: str) -> Path:
@@ -61,7 +61,9 @@ def found(name: str) -> Path:
 def asked(*words: str) -> str:
     """The compiler's answer to a question about itself."""
     line = [flags()[0], *words]
-    return subprocess.run(line, capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        line, capture_output=True, text=True, check=True, encoding="utf-8"
+    ).stdout.strip()
 
 
 @cache
@@ -115,7 +117,9 @@ def headers_alone(headers: tuple[str, ...]) -> Expanded:
     """These headers of this tree, preprocessed in this order in a file without anything else."""
     text = "".join(f'#include "{header}"\n' for header in headers)
     line = [*flags(), "-E", "-x", "c", "-"]
-    made = subprocess.run(line, cwd=TREE, input=text, capture_output=True, text=True, check=True)
+    made = subprocess.run(
+        line, cwd=TREE, input=text, capture_output=True, text=True, check=True, encoding="utf-8"
+    )
     return read_expanded(STDIN, made.stdout)
 
 
@@ -128,6 +132,6 @@ def compiled(file: str, tree: sandbox.Apart, warnings: tuple[str, ...] = ()) -> 
 
 def linked(tree: sandbox.Apart) -> bytes:
     """The kernel of a tree that has all objects. Raises BuildFailed."""
-    variables = COMMAND.read_text().removesuffix("\n").split(" ", 1)
+    variables = COMMAND.read_text(encoding="utf-8").removesuffix("\n").split(" ", 1)
     names = (*LINKING, f"{PREFIX}nm", f"{PREFIX}ld")
     return run(["sh", "-c", LINK, "sh", *variables, PREFIX], tree, names)

@@ -101,7 +101,7 @@ def by_disk(transfers: Iterable[tuple[object, Transfer]]) -> list[list[Transfer]
 
 def seen_by_devices(log: Path, most: int) -> list[list[Transfer]]:
     """The transfers that QEMU's devices did for each disk; at most `most` of them."""
-    with log.open(errors="replace") as lines:
+    with log.open(errors="replace", encoding="utf-8") as lines:
         found = islice(filter(None, map(SEEN.search, lines)), most)
         return by_disk((m[2], (int(m[3]), int(m[4]), m[1] == "write")) for m in found)
 
@@ -214,7 +214,9 @@ def told(run: Run, commands: list[Request]) -> str:
 def ask_model(drives: Sequence[str], told: str) -> subprocess.CompletedProcess[str]:
     """Have drive_times_tool say when these drives would have done what it is told."""
     line = [NATIVE / "drive_times_tool", *drives]
-    return subprocess.run(line, input=told, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        line, input=told, capture_output=True, text=True, check=False, encoding="utf-8"
+    )
 
 
 def late_ns(run: Run, commands: list[Request]) -> list[int]:

@@ -169,7 +169,7 @@ def table(path: Path, raw: dict, keys: dict[str, type], optional: tuple[str, ...
 def read(path: Path, keys: dict[str, type], optional: tuple[str, ...] = ()) -> dict:
     """A TOML file's table."""
     try:
-        return table(path, tomllib.loads(path.read_text()), keys, optional)
+        return table(path, tomllib.loads(path.read_text(encoding="utf-8")), keys, optional)
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise BadLab(f"{path}: {error}") from None
 
@@ -202,7 +202,7 @@ def new_files(path: Path, new: dict[str, str]) -> list[Hole]:
     for solution in new.values():
         if not (ROOT / solution).is_file():
             raise BadLab(f"{path}: new: there is no {solution}")
-    return [Hole(file, "", there[file].read_text()) for file in new]
+    return [Hole(file, "", there[file].read_text(encoding="utf-8")) for file in new]
 
 
 def expect_policies(path: Path, lab: Lab) -> None:

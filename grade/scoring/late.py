@@ -68,7 +68,7 @@ class Row:
 def rule(path: Path = RULE) -> Rule:
     """The rule in a file. Raises BadLate."""
     try:
-        raw = tomllib.loads(path.read_text())
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise BadLate(f"{path}: {error}") from None
     due = raw.pop("due", {})

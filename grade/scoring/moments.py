@@ -34,7 +34,7 @@ OF_A_DISK = {"sched", "place", "prefetch"}  # kinds that answer for a disk; othe
 @cache
 def kinds() -> tuple[str, ...]:
     """The kinds of policies by number, from the kernel's own table."""
-    text = (ROOT / "kernel" / "policy" / "policy.h").read_text()
+    text = (ROOT / "kernel" / "policy" / "policy.h").read_text(encoding="utf-8")
     return tuple(word.lower() for word in re.findall(r"^    POLICY_(?!KINDS)(\w+),$", text, re.M))
 
 

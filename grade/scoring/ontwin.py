@@ -35,23 +35,27 @@ OBJECTS = "build/twin/"
 
 def command(line: list[str]) -> None:
     """Run a command of the host's compiler. Raises BuildFailed with what it says."""
-    made = subprocess.run(line, cwd=TREE, capture_output=True, text=True, check=False)
+    made = subprocess.run(
+        line, cwd=TREE, capture_output=True, text=True, check=False, encoding="utf-8"
+    )
     if made.returncode:
         raise BuildFailed(made.stderr)
 
 
 def build(folder: Path, lab: Lab, files: Mapping[str, str]) -> Path:
     """The twin of a pristine tree with these files put in. Raises BuildFailed."""
-    words = shlex.split(LINK.read_text())
+    words = shlex.split(LINK.read_text(encoding="utf-8"))
     objects = {word: word for word in words if word.endswith(".o")}
     plain = len(objects)
     for file, text in files.items():
         if sourcefile.is_source(file) and not tree.is_here(lab, file, text):
             source = folder / "sources" / file
             source.parent.mkdir(parents=True, exist_ok=True)
-            source.write_text(text)
+            source.write_text(text, encoding="utf-8")
             made = str(source.with_suffix(".o"))
-            command([*shlex.split(COMPILE.read_text()), "-c", "-o", made, str(source)])
+            command(
+                [*shlex.split(COMPILE.read_text(encoding="utf-8")), "-c", "-o", made, str(source)]
+            )
             objects[OBJECTS + str(Path(file).with_suffix(".o"))] = made
     folder.mkdir(parents=True, exist_ok=True)
     twin = folder / "twin"

@@ -32,7 +32,7 @@ def by_text(lab: Lab, handed_in: Mapping[str, Files]) -> list[Pair]:
     """The pairs whose files are nearly identical; one of a pair may be the solution."""
     if answers.FORM in lab.files:
         return answers.alike({name: files[answers.FORM] for name, files in handed_in.items()})
-    headers = [path.read_text() for path in sorted(ROOT.glob("[kp]*/**/*.h"))]
+    headers = [path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("[kp]*/**/*.h"))]
     return likeness.alike({**handed_in, REFERENCE: tree.here(lab)}, skeleton(lab), headers)
 
 

@@ -102,7 +102,7 @@ class Late:
 def cost_in(folder: Path) -> Cost:
     """The cost of the grading whose results are in a folder; nothing if there is none."""
     try:
-        return Cost(**json.loads((folder / COST_FILE).read_text()))
+        return Cost(**json.loads((folder / COST_FILE).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return Cost()
 

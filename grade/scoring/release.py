@@ -50,10 +50,10 @@ def release(lab: Lab, out: Path, who: str = "") -> list[str]:
     before = tree.cut(lab, {}) | tree.of_one_student(lab, who)
     made = after | {
         DIFF: difference(before, after),
-        QUESTIONS: model_answers.read_text().replace(FOR_STAFF, ""),
+        QUESTIONS: model_answers.read_text(encoding="utf-8").replace(FOR_STAFF, ""),
     }
     with tree.made_whole(out) as folder:
         for file, text in made.items():
             (folder / file).parent.mkdir(parents=True, exist_ok=True)
-            (folder / file).write_text(text)
+            (folder / file).write_text(text, encoding="utf-8")
     return sorted(made)

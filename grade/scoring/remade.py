@@ -93,7 +93,7 @@ def read(folder: Path) -> Remade:
     path = folder if folder.is_absolute() else ROOT / folder
     try:
         config, log = launch.read(path)
-        about = json.loads((path / ABOUT).read_text())
+        about = json.loads((path / ABOUT).read_text(encoding="utf-8"))
         lost, _ = trace.load(path / TRACE_FILE)
     except FileNotFoundError as error:
         raise NoReplay(

@@ -19,7 +19,7 @@ def keep(
     folder: Path, config: Config, fresh: list[Path], log: int, phys: int, records: int
 ) -> None:
     """Keep what a replay of a run needs; fresh: the images of its disks before the run."""
-    (folder / ABOUT).write_text(json.dumps({"phys": phys, "records": records}))
+    (folder / ABOUT).write_text(json.dumps({"phys": phys, "records": records}), encoding="utf-8")
     for old in folder.glob("rr-*"):
         old.unlink()
     disks = tuple(Disk(path.resolve()) for path in fresh)

@@ -30,7 +30,12 @@ def git(folder: Path, *words: str) -> str:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(
-            ["git", *words], cwd=folder, env=inherited | ALONE, capture_output=True, text=True
+            ["git", *words],
+            cwd=folder,
+            env=inherited | ALONE,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
         )
     except FileNotFoundError:
         raise BadLab("git is missing: install the package git") from None

@@ -36,7 +36,7 @@ class Field:
 @cache
 def header() -> str:
     """The header without comments."""
-    return re.sub(COMMENT, " ", (TREE / HEADER).read_text(), flags=re.S)
+    return re.sub(COMMENT, " ", (TREE / HEADER).read_text(encoding="utf-8"), flags=re.S)
 
 
 @cache
@@ -79,7 +79,7 @@ def laid_out(
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder, "places.o")
         line = [*command, "-x", "c", "-c", "-o", str(made), "-"]
-        subprocess.run(line, cwd=TREE, input=text, text=True, check=True)
+        subprocess.run(line, cwd=TREE, input=text, text=True, check=True, encoding="utf-8")
         data = elf.read(made).section(".rodata").data
     size, *numbers = (number for (number,) in struct.iter_unpack("<Q", data))
     rows = zip(names.items(), numbers[::2], numbers[1::2], strict=True)

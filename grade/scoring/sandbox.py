@@ -103,7 +103,9 @@ class Made:
 @cache
 def files_of(programs: frozenset[Path]) -> frozenset[Path]:
     """The programs, with the libraries that they need, by their real folders."""
-    said = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False).stdout
+    said = subprocess.run(
+        ["ldd", *programs], capture_output=True, text=True, check=False, encoding="utf-8"
+    ).stdout
     words = {word for line in said.splitlines() if line[:1] == "\t" for word in line.split()}
     libraries = {Path(word) for word in words if word.startswith("/")}
     return frozenset(path.parent.resolve() / path.name for path in programs | libraries)
@@ -147,7 +149,7 @@ def processes(user: int) -> Iterator[Path]:
 def runs(path: Path) -> bool:
     """True if the process of a folder in /proc has not ended."""
     with suppress(OSError):
-        return (path / "stat").read_text().rpartition(") ")[2][0] != ENDED
+        return (path / "stat").read_text(encoding="utf-8").rpartition(") ")[2][0] != ENDED
     return False
 
 

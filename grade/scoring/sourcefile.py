@@ -72,7 +72,7 @@ def plain(text: str) -> str:
 
 def with_its_own(header: str) -> set[str]:
     """A header of this tree and all that it includes."""
-    own = OWN_INCLUDE.findall((TREE / header).read_text())
+    own = OWN_INCLUDE.findall((TREE / header).read_text(encoding="utf-8"))
     return {header}.union(*(with_its_own(other) for other in own))
 
 
@@ -96,7 +96,7 @@ def headers_for(file: str) -> set[str]:
 @cache
 def words_of(header: str) -> frozenset[str]:
     """All words of a header and of all that it includes, but in comments and literals."""
-    texts = (plain((TREE / name).read_text()) for name in with_its_own(header))
+    texts = (plain((TREE / name).read_text(encoding="utf-8")) for name in with_its_own(header))
     return frozenset().union(*(re.findall(NAME, re.sub(LITERAL, "", text)) for text in texts))
 
 
@@ -265,7 +265,7 @@ def attributes_of(headers: frozenset[str]) -> re.Pattern[str]:
     """
     found = {r"(?!)"}  # nothing fits
     for header in headers:
-        words = TOKEN.findall(plain((TREE / header).read_text()))
+        words = TOKEN.findall(plain((TREE / header).read_text(encoding="utf-8")))
         texts = (" ".join(group(words, i)) for i, word in enumerate(words) if word in ATTRIBUTE)
         found |= {re.sub(r"\w+\\ (?:\\#\\#|\\#\\ \\#)\\ ", r"\\w+", re.escape(t)) for t in texts}
     return re.compile("|".join(sorted(found)))
@@ -359,7 +359,7 @@ def may_use(lab: Lab) -> set[str]:
     """The symbols of others that the lab's files of the kernel may use."""
     handed_out = lab.folder / CALLS
     if handed_out.exists():
-        return set(handed_out.read_text().split())
+        return set(handed_out.read_text(encoding="utf-8").split())
     found = [symbols(path) for path in of_kernel(lab)]
     return set().union(PRINTING, *(s.undefined | s.defined for s in found))
 
@@ -368,5 +368,5 @@ def may_define(lab: Lab) -> set[str]:
     """The names that the lab's files of the kernel, or that policies share, may have for others."""
     handed_out = lab.folder / DEFINES
     if handed_out.exists():
-        return set(handed_out.read_text().split())
+        return set(handed_out.read_text(encoding="utf-8").split())
     return set().union(*(symbols(path).defined for path in with_names(lab)))

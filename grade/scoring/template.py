@@ -44,5 +44,5 @@ def new_lab(name: str) -> Path:
     folder = LABS / name
     shutil.copytree(TEMPLATE, folder, ignore=shutil.ignore_patterns("__pycache__"))
     for path in (folder / "lab.toml", folder / "handout.md"):
-        path.write_text(filled_in(path.read_text(), name, order))
+        path.write_text(filled_in(path.read_text(encoding="utf-8"), name, order), encoding="utf-8")
     return folder

@@ -57,10 +57,10 @@ SAMPLE_STUDENT = "A. Sample"  # of solutions to try things with
 def pristine(path: str) -> str:
     """The text of a source of this tree; of a policy that a lab adds, its solution's."""
     if (TREE / path).exists():
-        return (TREE / path).read_text()
+        return (TREE / path).read_text(encoding="utf-8")
     solution = next(lab.new[path] for lab in labs() if path in lab.new)
     name = f'.name = "{Path(path).stem}"'
-    return re.sub(r'\.name = "\w+"', name, (TREE / solution).read_text())
+    return re.sub(r'\.name = "\w+"', name, (TREE / solution).read_text(encoding="utf-8"))
 
 
 def here(lab: Lab) -> dict[str, str]:
@@ -82,7 +82,7 @@ def lay_out_sources(folder: Path, files: Mapping[str, str]) -> None:
         shutil.copy2(header, copy)
     for file, text in files.items():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
-        (folder / file).write_text(text)
+        (folder / file).write_text(text, encoding="utf-8")
 
 
 def policies_left_out(lab: Lab) -> frozenset[str]:
@@ -473,9 +473,11 @@ def copy_tree(lab: Lab, out: Path) -> None:
 def add_what_grading_needs(lab: Lab, folder: Path) -> None:
     """Put into a student's folder of the lab what the grader computes from the solution."""
     tool("objcopy", "--strip-debug", lab.reference, folder / "reference.elf")
-    (folder / sourcefile.CALLS).write_text("\n".join(sorted(sourcefile.may_use(lab))) + "\n")
+    (folder / sourcefile.CALLS).write_text(
+        "\n".join(sorted(sourcefile.may_use(lab))) + "\n", encoding="utf-8"
+    )
     defined = sorted(sourcefile.may_define(lab))
-    (folder / sourcefile.DEFINES).write_text("\n".join(defined) + "\n")
+    (folder / sourcefile.DEFINES).write_text("\n".join(defined) + "\n", encoding="utf-8")
 
 
 def skeleton(
@@ -499,9 +501,9 @@ def skeleton(
         copy_tree(lab, folder)
         add_what_grading_needs(lab, folder / lab.folder.relative_to(ROOT))
         for name, text in (made.files | own).items():
-            (folder / name).write_text(text)
+            (folder / name).write_text(text, encoding="utf-8")
         if made.left:
-            (folder / UNSOLVED).write_text(UNSOLVED_HEAD + unsolved(made.left))
+            (folder / UNSOLVED).write_text(UNSOLVED_HEAD + unsolved(made.left), encoding="utf-8")
         repository.commit(folder, f"The lab {lab.name}, as it was handed out")
     return made
 
@@ -523,5 +525,5 @@ def samples(lab: Lab, out: Path) -> list[Path]:
             for file, text in solution(lab, edits).items():
                 path = folder / name / file
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text)
+                path.write_text(text, encoding="utf-8")
     return [out / name for name in changed]

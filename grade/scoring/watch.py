@@ -34,7 +34,7 @@ def seen_of(pid: int) -> tuple[int, bool]:
         return 0, False
     for thread in threads:
         try:
-            fields = thread.read_text().rpartition(")")[2].split()
+            fields = thread.read_text(encoding="utf-8").rpartition(")")[2].split()
         except OSError:
             continue
         ticks += int(fields[11]) + int(fields[12])

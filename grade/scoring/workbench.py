@@ -104,7 +104,7 @@ def make_images(scenario: Scenario, folder: Path) -> list[Path]:
             with path.open("wb") as file:
                 file.truncate(BEACON_BYTES)
     told = own.told([path for path, _ in (*scenario.files, *scenario.data)])
-    (folder / "setting.txt").write_text(told)
+    (folder / "setting.txt").write_text(told, encoding="utf-8")
     return disks
 
 
@@ -346,7 +346,7 @@ class Workbench:
     def _boot(self, begin: Begin, config: Config, folder: Path, wanted: int) -> str:
         """Run the machine to its end. Returns how it ended, in words, if that was not well."""
         console = folder / "console.txt"
-        (folder / "machine.sh").write_text(shlex.join(config.command()) + "\n")
+        (folder / "machine.sh").write_text(shlex.join(config.command()) + "\n", encoding="utf-8")
         cpu_s = LOOPED_S if self.looped else CPU_S
         most_s = round(cpu_s * slowness())
         with console.open("wb") as out, tempfile.TemporaryFile() as errors:

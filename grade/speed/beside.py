@@ -144,7 +144,7 @@ def one_round(guests: Guests, order: tuple[str, ...], report: Report) -> Round:
 def store(out: Path, host: dict[str, str], rounds: list[Round]) -> None:
     """Write the JSON: the host, and each line's speeds and ratios, round by round."""
     measured = [{**asdict(row), "ratios": row.ratios()} for row in rows(rounds)]
-    out.write_text(json.dumps({"machine": host, "rows": measured}, indent=2))
+    out.write_text(json.dumps({"machine": host, "rows": measured}, indent=2), encoding="utf-8")
 
 
 @contextmanager

@@ -78,13 +78,14 @@ def run(*words: str | Path, quiet: bool = False) -> str:
         timeout=HANG_S,
         preexec_fn=die_with_parent,
         env={**os.environ, "LC_ALL": "C"},
+        encoding="utf-8",
     )
     return done.stdout or ""
 
 
 def codename() -> str:
     """The name of this system's suite; empty if it has none."""
-    named = re.search(r"^VERSION_CODENAME=(\S+)$", SYSTEM.read_text(), re.M)
+    named = re.search(r"^VERSION_CODENAME=(\S+)$", SYSTEM.read_text(encoding="utf-8"), re.M)
     return named[1] if named else ""
 
 
@@ -113,9 +114,9 @@ class Apt:
         """Make its files. What is there of lists and packages stays."""
         for name in ("lists/partial", "cache/archives/partial", "log"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
-        (self.folder / "status").write_text(STAND_IN)
+        (self.folder / "status").write_text(STAND_IN, encoding="utf-8")
         line = f"deb [arch={ARCHITECTURE} signed-by={KEYS}] {address} {SUITE} main\n"
-        (self.folder / "sources.list").write_text(line)
+        (self.folder / "sources.list").write_text(line, encoding="utf-8")
 
     def options(self) -> list[str]:
         """What makes apt use the folder, and nothing of the system's but how it reaches its

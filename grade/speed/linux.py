@@ -32,7 +32,7 @@ def modules(folder: Path, names: tuple[str, ...] = MODULES) -> dict[str, bytes]:
     """The modules and all that they need, by name, each behind what it needs. What is built into
     the kernel is left out. Raises Missing."""
     files = {module_name(path): path for path in folder.rglob("*.ko.xz")}
-    built_in = (folder / "modules.builtin").read_text().splitlines()
+    built_in = (folder / "modules.builtin").read_text(encoding="utf-8").splitlines()
     there = {module_name(Path(line)) for line in built_in}
     found: dict[str, bytes] = {}
 

@@ -213,11 +213,20 @@ def gains(folder: Path) -> list[Row]:
 
 def host() -> dict[str, str]:
     """A description of this machine."""
-    cpus = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.M)
+    cpus = re.search(
+        r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.M
+    )
     qemu = os.environ.get("QEMU", "qemu-system-riscv64")
-    version = subprocess.run([qemu, "--version"], capture_output=True, text=True, check=True)
+    version = subprocess.run(
+        [qemu, "--version"], capture_output=True, text=True, check=True, encoding="utf-8"
+    )
     commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
+        ["git", "rev-parse", "HEAD"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        encoding="utf-8",
     )
     return {
         "cpu": f"{os.cpu_count()} x {cpus[1] if cpus else platform.machine()}",
@@ -253,5 +262,8 @@ def show(repeats: int) -> None:
     machine = host()
     print(table(rows, machine))
     out = BUILD / "bench.json"
-    out.write_text(json.dumps({"machine": machine, "rows": [asdict(r) for r in rows]}, indent=2))
+    out.write_text(
+        json.dumps({"machine": machine, "rows": [asdict(r) for r in rows]}, indent=2),
+        encoding="utf-8",
+    )
     print(f"also in {out.relative_to(ROOT)}")

@@ -126,7 +126,7 @@ def twin_memory(dirty: int) -> float:
     buffers and tables have."""
     with configured(**with_dirty(dirty)) as config, config.guest() as guest:
         line = [sys.executable, "-S", "-c", PEAK, *engine.command(config, guest)]
-        done = subprocess.run(line, stdout=subprocess.PIPE, text=True, check=True)
+        done = subprocess.run(line, stdout=subprocess.PIPE, text=True, check=True, encoding="utf-8")
     return int(done.stdout) * KIB / (buffers_for(dirty) * BUFFER_BYTES)
 
 

@@ -151,7 +151,7 @@ def write_trace(path: Path) -> None:
         f"{draw.choice('RW')} Miss {draw.randrange(8_000_000)} {draw.choice((4, 8, 16))} 9000 9000"
         for _ in range(REQUESTS)
     ]
-    path.write_text("\n".join(lines) + "\n")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def replay_s() -> float:
@@ -183,5 +183,5 @@ def show() -> None:
         print("\n".join(TABLE.row(*row.cells())), flush=True)
         measured.append(asdict(row))
     out = BUILD / "targets.json"
-    out.write_text(json.dumps(measured, indent=2))
+    out.write_text(json.dumps(measured, indent=2), encoding="utf-8")
     print(f"also in {out.relative_to(ROOT)}")

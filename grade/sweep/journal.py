@@ -61,7 +61,7 @@ class Journal:
 
     def __post_init__(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        text = self.path.read_text() if self.path.exists() else ""
+        text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
         whole, end, part = text.rpartition("\n")
         if part:  # the last line of a sweep that was killed
             write_whole(self.path, whole + end)
@@ -77,7 +77,7 @@ class Journal:
     def add(self, key: str, figures: Figures) -> None:
         """Keep a run's figures."""
         self.rows.setdefault(key, {}).update(figures)
-        with self.path.open("a") as out:
+        with self.path.open("a", encoding="utf-8") as out:
             out.write(to_line({"key": key, "figures": figures}))
 
 

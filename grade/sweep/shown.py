@@ -137,5 +137,5 @@ def write_page(
     }
     escaped = {name: escape(word) for name, word in words.items()}
     path = folder / "sweep.html"
-    write_whole(path, Template(TEMPLATE.read_text()).substitute(escaped, **parts))
+    write_whole(path, Template(TEMPLATE.read_text(encoding="utf-8")).substitute(escaped, **parts))
     return path

@@ -50,7 +50,11 @@ def colours(of_runs: tuple[str, ...]) -> str:
 
 def style(more: str = "") -> str:
     """The style of a page with the theatre in it; more: what else it has."""
-    sheets = page.STYLE.read_text() + (HERE / "theatre.css").read_text() + more
+    sheets = (
+        page.STYLE.read_text(encoding="utf-8")
+        + (HERE / "theatre.css").read_text(encoding="utf-8")
+        + more
+    )
     dark = f"@media (prefers-color-scheme: dark) {{ :root {{ {colours(DARK)} }} }}"
     return f"{sheets}:root {{ {colours(LIGHT)} }}\n{dark}\n"
 
@@ -59,11 +63,11 @@ def staged(scenes: list[dict]) -> str:
     """The page."""
     runs = [packed_run(scene) for scene in scenes]
     data = json.dumps(runs, separators=(",", ":")).replace("</", "<\\/")
-    return Template((HERE / "theatre.html").read_text()).substitute(
+    return Template((HERE / "theatre.html").read_text(encoding="utf-8")).substitute(
         title=escape(title(scenes)),
         running=escape(running(scenes)),
         head=head(title(scenes), style(), SCRIPT),
-        stage=(HERE / "stage.html").read_text(),
+        stage=(HERE / "stage.html").read_text(encoding="utf-8"),
         scenes=data,
-        script=(HERE / "theatre.js").read_text(),
+        script=(HERE / "theatre.js").read_text(encoding="utf-8"),
     )

@@ -35,7 +35,7 @@ def sources() -> list[Path]:
 
 def words(name: str) -> list[str]:
     """The words of one of make's commands, without the objects."""
-    said = shlex.split((BUILT / f"{name}.command").read_text())
+    said = shlex.split((BUILT / f"{name}.command").read_text(encoding="utf-8"))
     return [word for word in said if not word.endswith(".o")]
 
 
@@ -46,7 +46,7 @@ def run(times: Path, *command: str | Path) -> None:
     _, status, used = os.wait4(pid, 0)
     if code := os.waitstatus_to_exitcode(status):
         raise subprocess.CalledProcessError(code, argv)
-    with times.open("a") as lines:
+    with times.open("a", encoding="utf-8") as lines:
         print(f"{used.ru_utime:.6f} {used.ru_stime:.6f} {shlex.join(argv)}", file=lines)
 
 

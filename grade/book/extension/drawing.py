@@ -35,7 +35,7 @@ class Drawing(SphinxDirective):
         self.env.note_dependency(str(path))
         figure = nodes.figure()
         paragraphs = self.parse_content_to_nodes()
-        figure += inline(path.read_text(), " ".join(p.astext() for p in paragraphs))
+        figure += inline(path.read_text(encoding="utf-8"), " ".join(p.astext() for p in paragraphs))
         caption = nodes.caption()
         for paragraph in paragraphs:
             caption += paragraph.children

@@ -31,7 +31,7 @@ def shown() -> set[str]:
     """The experiments that pages show, without those of `rest`."""
     found: set[str] = set()
     for path in PAGES.rglob("*.md"):
-        for line in path.read_text().splitlines():
+        for line in path.read_text(encoding="utf-8").splitlines():
             words = line.partition(MARK)[2].strip()
             if line.lstrip("`:").startswith(MARK) and words != "rest":
                 found |= {one.name for one in about(words)}

@@ -39,7 +39,7 @@ def has_lab_of_another_tree(path: Path) -> bool:
 
 def hints(folder: Path) -> str:
     """The hints without the page's head; headings would be those of the chapter's sections."""
-    text = (folder / "hints.md").read_text()
+    text = (folder / "hints.md").read_text(encoding="utf-8")
     return TASK.sub(r"**\1**", text[TASK.search(text).start() :])
 
 
@@ -64,7 +64,7 @@ class OfLab(SphinxDirective):
 
 class LabHead(OfLab):
     def made(self, folder: Path) -> list[nodes.Node]:
-        title = tomllib.loads((folder / "lab.toml").read_text())["title"]
+        title = tomllib.loads((folder / "lab.toml").read_text(encoding="utf-8"))["title"]
         place = folder.relative_to(ROOT)
         words = f"""This chapter is the background of the lab **{title}**. The task itself is in
 {{file}}`{place}/handout.md`. {{ref}}`Hints <hints-{folder.name}>` are at the end of the chapter.
@@ -85,7 +85,7 @@ class Example(OfLab):
         which = self.arguments[1] if len(self.arguments) > 1 else ""
         if which not in BEFORE_AFTER:
             raise self.error(f"{{example}}: {which or 'nothing'}: say `before` or `after`")
-        text = (folder / f"{which}.txt").read_text().rstrip("\n")
+        text = (folder / f"{which}.txt").read_text(encoding="utf-8").rstrip("\n")
         return [nodes.literal_block(text, text, language="text", classes=["example"])]
 
 

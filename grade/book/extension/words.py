@@ -75,7 +75,7 @@ def link_words(app: Sphinx, doctree: nodes.document) -> None:
     page = app.env.docname
     if page == PAGE or not path.exists():
         return
-    known = forms(path.read_text())
+    known = forms(path.read_text(encoding="utf-8"))
     left = set(known.values())
     words = pattern(known)
     join_texts(doctree)

@@ -119,6 +119,7 @@ def write(recording: Recording, folder: Path) -> list[str]:
         json.dumps(
             {"traceEvents": list(rows(recording)), "displayTimeUnit": "ms", "otherData": about},
             separators=(",", ":"),
-        )
+        ),
+        encoding="utf-8",
     )
     return [f"open https://ui.perfetto.dev (or chrome://tracing) and load {path.name}"]

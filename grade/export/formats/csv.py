@@ -29,7 +29,7 @@ COLUMNS: dict[str, Callable[[Recording, Request], object]] = {
 def write(recording: Recording, folder: Path) -> list[str]:
     """One file, in the order of queueing."""
     path = folder / "requests.csv"
-    with path.open("w", newline="") as out:
+    with path.open("w", newline="", encoding="utf-8") as out:
         rows = csv.writer(out, lineterminator="\n")
         rows.writerow(COLUMNS)
         for request in recording.requests:

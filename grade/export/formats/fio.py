@@ -234,7 +234,7 @@ def write(recording: Recording, folder: Path) -> list[str]:
         "disk_util": [disk_util(disk, recording) for disk in sorted({d for _, d in pairs})],
     }
     path = folder / "fio.json"
-    path.write_text(json.dumps(value, indent=2) + "\n")
+    path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
     most = write_jobs(value, folder / JOBS)["job options"]
     plot = ["fio-plot", "-i", JOBS, "-T", run.experiment, "-l", "-r", most["rw"]]
     plot += ["-d", most["iodepth"], "-n", most["numjobs"]]
@@ -248,5 +248,5 @@ def write_jobs(value: dict, folder: Path) -> dict:
     for number, one in enumerate(value["jobs"], 1):
         name = re.sub(r"[^\w.-]+", "-", one["jobname"])
         text = json.dumps(value | {"jobs": [one]}, indent=2)
-        (folder / f"{number}-{name}.json").write_text(text + "\n")
+        (folder / f"{number}-{name}.json").write_text(text + "\n", encoding="utf-8")
     return max(value["jobs"], key=lambda one: sum(one[d]["total_ios"] for d in DIRECTIONS))

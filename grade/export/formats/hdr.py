@@ -88,5 +88,5 @@ def lines(recording: Recording) -> Iterator[str]:
 def write(recording: Recording, folder: Path) -> list[str]:
     """One log, with tags like disk1-read."""
     path = folder / "responses.hlog"
-    path.write_text("".join(f"{line}\n" for line in lines(recording)))
+    path.write_text("".join(f"{line}\n" for line in lines(recording)), encoding="utf-8")
     return [f"java -cp HdrHistogram.jar {PROCESSOR} -i {path.name} -tag disk1-read"]

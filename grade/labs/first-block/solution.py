@@ -103,7 +103,7 @@ def of_the_trace(seen: Run, sector: int) -> dict[str, int]:
 
 def gdb(attach: str, kernel: Path, *commands: str) -> str:
     """What gdb prints. It starts the machine itself, by the command in `attach`."""
-    lines = (ROOT / "grade/gdb/attach.gdb").read_text().splitlines()
+    lines = (ROOT / "grade/gdb/attach.gdb").read_text(encoding="utf-8").splitlines()
     ours = [f"connect {attach}" if x.startswith("connect ") else x for x in lines]
     words = [word for line in (*ours, *commands) for word in ("-ex", line) if line[:1] != "#"]
     program = os.environ.get("GDB", "gdb-multiarch")
@@ -115,6 +115,7 @@ def gdb(attach: str, kernel: Path, *commands: str) -> str:
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
+        encoding="utf-8",
     )
     return done.stdout
 

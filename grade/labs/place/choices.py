@@ -121,7 +121,7 @@ def questions(run: Run, drive: str) -> tuple[list[Command], str]:
 def answered(told: str, drive: str) -> Iterator[bytes]:
     """What places_tool says to this, line by line: each has some kilobytes."""
     line = [NATIVE / "places_tool", drive, str(nplaces(drive))]
-    with TemporaryFile("w+") as asked:
+    with TemporaryFile("w+", encoding="utf-8") as asked:
         asked.write(told)
         asked.seek(0)
         with subprocess.Popen(line, stdin=asked, stdout=subprocess.PIPE, bufsize=1 << 20) as tool:

@@ -138,7 +138,7 @@ def text(
         "tables": "\n".join(
             table(s, [row for row in found if row.study is s], escape(kinds)) for s in of
         ),
-        "script": (HERE / "choose.js").read_text(),
+        "script": (HERE / "choose.js").read_text(encoding="utf-8"),
     }
     all_have = ", ".join(f"{kind} {name}" for kind, name in alike.items())
     told = {
@@ -149,7 +149,7 @@ def text(
         "without": f"Without results: {', '.join(without)}." if without else "",
         "same": f"All have {all_have}." if alike else "",
     }
-    own = (HERE / "page.css").read_text()
+    own = (HERE / "page.css").read_text(encoding="utf-8")
     return page.filled(HERE / "page.html", "Comparison", told, parts, grid, own)
 
 

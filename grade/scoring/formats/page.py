@@ -23,7 +23,7 @@ ENDS = (0.15, 0.85)  # of a bar's width: where points are all, and none
 
 def style(own: Path) -> str:
     """The style of a page: that of all pages, the colours of those about grades, the page's own."""
-    return "".join(sheet.read_text() for sheet in (STYLE, COLOURS, own))
+    return "".join(sheet.read_text(encoding="utf-8") for sheet in (STYLE, COLOURS, own))
 
 
 def bar(test: Outcome) -> str:
@@ -129,4 +129,4 @@ def text(record: Record) -> str:
         "pictures": pictures_part(record),
     }
     escaped = {name: escape(word) for name, word in words.items()}
-    return Template(TEMPLATE.read_text()).substitute(escaped, **parts)
+    return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(escaped, **parts)
