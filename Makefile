@@ -809,4 +809,5 @@ version: ## print the version, which CHANGELOG.md has
 	@awk '/^## [0-9]/ { print "Sluice " $$2; exit }' CHANGELOG.md
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z][a-z_.-]*:.*## / { printf "make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@if [ -t 1 ]; then exec 3<&1; columns=$$(stty size <&3 2>/dev/null | cut -d ' ' -f 2); fi; \
+	    awk -v columns="$${columns:-0}" -f grade/help.awk Makefile

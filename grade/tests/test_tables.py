@@ -5,6 +5,7 @@ The tables are drawn from figures that are made up, with long names, at several 
 
 import ast
 import re
+import subprocess
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +30,7 @@ from grade.scoring.formats import people
 from grade.scoring.record import GroupResult, Record
 from grade.speed import beside, live, targets
 from grade.tests.records import packed
+from grade.tests.test_printing import on_a_terminal
 
 pytestmark = pytest.mark.native
 WIDTHS = [40, 60, 80]
@@ -214,6 +216,17 @@ def test_worked_examples_fit_a_page() -> None:
     assert texts
     lines = [(text, line) for text in texts for line in text.read_text("utf-8").splitlines()]
     assert [line for line in lines if len(line[1]) > printing.PLAIN_WIDTH] == []
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_the_list_of_goals_fits_the_terminal(columns: int) -> None:
+    shown = on_a_terminal(["make", "--no-print-directory", "help"], columns)
+    plain = subprocess.run(
+        ["make", "help"], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
+    ).stdout
+    assert [line for line in shown.splitlines() if len(line) > columns] == []
+    assert shown.split() == plain.split()
+    assert all(line.startswith("make ") for line in plain.splitlines())
 
 
 # Files that pad text and print no table by that.
