@@ -142,7 +142,7 @@ def grade(choice: argparse.Namespace) -> int:
         ) from None
     formats.write_all(record, folder)
     print(people.text(record, printing.terminal_width()))
-    print(f"results in {folder}, with pictures in {folder / page.FILE}")
+    print(f"results in {folder}; open {folder / page.FILE} in a browser")
     print(f"this grading took {people.cost(record)}")
     return 0 if record.scored else FAILED
 

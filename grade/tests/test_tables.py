@@ -211,6 +211,19 @@ def test_a_growing_table_has_every_figure_at_every_width(monkeypatch: pytest.Mon
         assert ("s 11" in said) == (width < 80)
 
 
+def test_a_file_of_results_does_not_depend_on_the_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts = set()
+    for width in WIDTHS:
+        monkeypatch.setattr(printing, "width", lambda width=width: width)
+        monkeypatch.setattr(printing, "terminal_width", lambda width=width: width)
+        record = graded()
+        record.groups[1].name = "a-group-" * 6
+        texts.add(people.text(record))
+    assert len(texts) == 1
+
+
 def test_worked_examples_fit_a_page() -> None:
     texts = [*ROOT.glob("grade/labs/*/before.txt"), *ROOT.glob("grade/labs/*/after.txt")]
     assert texts

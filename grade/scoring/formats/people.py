@@ -6,6 +6,7 @@ a file each sentence is one line, so that it can be searched for.
 
 import textwrap
 
+from grade.host import printing
 from grade.measure.aligned import aligned
 from grade.scoring.formats import shown
 from grade.scoring.record import OURS, GroupResult, Outcome, Record
@@ -66,7 +67,7 @@ def groups_text(record: Record, width: int | None) -> str:
     for group in record.groups:
         name = group.name + (" (hidden)" if group.hidden else "")
         rows.append([name, f"{group.points:g}", f"{group.most:g}"])
-    return "\n".join(aligned(rows, width=width))
+    return "\n".join(aligned(rows, width=width or printing.PLAIN_WIDTH))
 
 
 def score(record: Record) -> str:
