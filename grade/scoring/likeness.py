@@ -86,14 +86,15 @@ def known_in(texts: Iterable[str]) -> Known:
     return Known(frozenset(CALLED.findall(whole)), tags, types, frozenset(WORD.findall(whole)))
 
 
-def similar(found: Mapping[str, Set[int]], says: str) -> list[Pair]:
-    """The pairs that have most of what either has, the most alike first; says: what that is of."""
+def similar(found: Mapping[str, Set[int]], says: str, least: float = ALIKE) -> list[Pair]:
+    """The pairs that share at least so much of what both have together, the most alike first; says:
+    what the share is of."""
     enough = {name: parts for name, parts in found.items() if len(parts) >= LEAST}
     pairs = [
         Pair(one, other, len(enough[one] & enough[other]) / len(enough[one] | enough[other]), says)
         for one, other in combinations(sorted(enough), 2)
     ]
-    return sorted((p for p in pairs if p.share >= ALIKE), key=lambda p: (-p.share, p.one, p.other))
+    return sorted((p for p in pairs if p.share >= least), key=lambda p: (-p.share, p.one, p.other))
 
 
 def words(text: str) -> list[str]:
