@@ -51,7 +51,7 @@
 #define REGIONS_2    0x1f1800
 #define DISKS_REGION 0x0008 /* with RAM disks */
 #define TICK_NS      100
-#define EVEN_TICKS   40      /* as many as 25 readings take, and some more */
+#define EVEN_TICKS   40      /* longer than the search for one takes at shift=5 */
 #define ASTRAY_NS    4000000 /* no honest record is older than this */
 #define JUMP_BITS    56 /* of a time: 228 years, with 2^63 ns more still in 64 bits of ns */
 #define SECTOR_BYTES 512
@@ -301,10 +301,11 @@ no_timer:
     sd t1, 0(t0)
     j done
 
-/* An instruction takes 32 ns at -icount shift=5, so where the clock is within a
- * tick depends on how many there were. Two readings 3 instructions apart are
- * equal at one place in 25 only: leave from there, so that what follows does not
- * depend on all that was before. A jump of a few us leaves at once. */
+    .skip 6                 /* so that no instructions look like an entry */
+/* In virtual time mcycle counts ns, and where in a tick the clock is depends on
+ * how many instructions there were. So leave from the beginning of a tick, which
+ * the loop meets at any -icount shift: what follows does not depend on all that
+ * was before. A jump of a few us leaves at once. */
 jump:
     csrr t0, time
     bleu a0, t0, done
@@ -312,12 +313,12 @@ jump:
     bleu a0, t2, 2f
     srli t1, a0, JUMP_BITS
     bnez t1, refuse
-1:  csrr t1, time
-    beq t0, t1, 2f
-    bleu t2, t1, 2f         /* at another shift */
+    li t2, TICK_NS
+1:  csrr t1, mcycle
+    remu t1, t1, t2
+    bnez t1, 1b
     csrr t0, time
-    beq t0, t1, 2f
-    j 1b
+    bleu a0, t0, done       /* the time has come by itself */
 2:  li t0, MTIME
     sd a0, 0(t0)
     j done

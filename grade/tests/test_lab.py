@@ -7,9 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from kernel_with import kernel_with
 
-from grade.host.paths import KERNEL, ROOT
 from grade.machine import image
 from grade.machine.image import Content
 from grade.machine.qemu import Config, Disk, run_rc
@@ -70,42 +68,3 @@ def test_the_drive_model_sets_the_pace(tmp_path, drive, low_ms, high_ms):
     path = image.make(tmp_path / "disk.img", content)
     console, _ = lab_run(path, f"drive={drive} check=1")
     assert low_ms <= random_read_ms(console) <= high_ms
-
-
-BURSTS = "check=1 write=delayed update=pu pu.interval_ms=1234"
-EVEN = """
-policy | grep -c more
-cat /dev/stat > /dev/null
-sleep -e 1
-iogen bs=4k seed=1 name=read rw=randread filename=/data nr=400 \\
- -- name=write rw=randwrite filename=/new rate_iops=40 until=read
-"""
-
-
-MORE = """static __attribute__((used)) u64 more_data[9999] = {1}, more_zeros[9999];
-POLICY(more)"""
-
-
-@pytest.mark.parametrize("drive", ["fixed", "rz58"])
-def test_a_run_does_not_depend_on_policies_and_drives_that_it_does_not_use(tmp_path, drive):
-    """To the last bit, from where it sleeps until a whole second. A boot takes longer with more
-    policies and drives, all that lies behind theirs in memory moves, and /dev/stat is longer. One
-    drive has no platter, which would even it out; with the other a write may just miss a turn. The
-    new rows come first, so that each look-up by name passes them."""
-    source = (ROOT / "policies/update/pu.c").read_text()
-    more = source.replace("static const struct policy pu =", "static const struct policy more =")
-    more = more.replace('"pu"', '"more"').replace("POLICY(pu)", MORE)
-    first = (ROOT / "drives/fixed.c").read_text().replace('"fixed"', '"aaa"')
-    added = {"policies/update/aaa.c": more, "drives/aaa.c": first}
-    other = kernel_with(tmp_path / "tree", added)
-    content = Content(rc=EVEN, options=(*DATA, "--file", "/new=4M"))
-    paths = [image.make(tmp_path / f"{i}.img", content) for i in range(2)]
-    args = f"{BURSTS} drive={drive}"
-    consoles = [
-        run_rc(Config((Disk(path),), args=args, lab=True, kernel=kernel)).console
-        for path, kernel in zip(paths, (KERNEL, other), strict=True)
-    ]
-    said = [console.split("{", 1) for console in consoles]
-    assert said[0][0] != said[1][0], "the policy is not there"
-    assert said[0][1] == said[1][1]
-    assert paths[0].read_bytes() == paths[1].read_bytes()
