@@ -55,20 +55,25 @@ class Content:
     """The contents of an image.
 
     files: contents by path in the image, programs in /bin; links: text of each symbolic link; rc:
-    the script that init runs, if any; programs: include all of /bin; options: more options of mkfs;
-    log_places, log_summaries, log_seed: lay the disk out on a virtual log (virtual_log.laid_out).
+    the script that init runs, if any; programs: which of the tree's are in /bin, all, none, or
+    those of these names; options: more options of mkfs; log_places, log_summaries, log_seed: lay
+    the disk out on a virtual log (virtual_log.laid_out).
     """
 
     files: dict[str, bytes] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
     rc: str = ""
-    programs: bool = True
+    programs: bool | tuple[str, ...] = True
     size: str = "32M"
     block: str = "4K"
     options: tuple[str, ...] = ()
     log_places: int = 0
     log_summaries: int = 0
     log_seed: int = 0
+
+    def has(self, program: str) -> bool:
+        """True if this program of the tree is in /bin."""
+        return program in self.programs if isinstance(self.programs, tuple) else self.programs
 
 
 def link(source: str, target: str) -> None:
@@ -86,7 +91,10 @@ def make(path: Path, content: Content) -> Path:
     with tempfile.TemporaryDirectory(dir=path.parent) as name:
         folder = Path(name)
         if content.programs:
-            shutil.copytree(ROOT_FOLDER, folder, copy_function=link, dirs_exist_ok=True)
+            (folder / "bin").mkdir()
+            for program in (ROOT_FOLDER / "bin").iterdir():
+                if content.has(program.name):
+                    link(str(program), str(folder / "bin" / program.name))
         files = dict(content.files)
         if content.rc:
             files["/rc"] = content.rc.encode()

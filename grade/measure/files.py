@@ -86,9 +86,8 @@ class Image:
 
 @cache
 def programs() -> dict[str, str]:
-    """The hash of every program that goes into a root disk."""
-    files = sorted(path for path in ROOT_FOLDER.rglob("*") if path.is_file())
-    return {str(path.relative_to(ROOT_FOLDER)): hash_file(path) for path in files}
+    """The hash of every program of the tree, by its name."""
+    return {path.name: hash_file(path) for path in sorted(ROOT_FOLDER.glob("bin/*"))}
 
 
 def forget() -> None:
@@ -101,7 +100,7 @@ def cached(content: Content) -> Image:
     """The image of this content, made if the cache does not have it."""
     made_from = {
         "mkfs": hash_of_mkfs(),
-        "programs": programs() if content.programs else {},
+        "programs": {name: digest for name, digest in programs().items() if content.has(name)},
         "files": {name: sha256(data).hexdigest() for name, data in content.files.items()},
         "links": content.links,
         "rc": content.rc,

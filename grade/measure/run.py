@@ -25,6 +25,7 @@ from grade.machine.qemu import Config, Disk, start
 from grade.measure import busy, jobs, replayed, series
 from grade.measure.files import CACHE, Image, cached, hash_of
 from grade.measure.known import kernel_hash
+from grade.measure.programs import on_disk
 from grade.measure.schema import Run
 from grade.traces.bad import BadTraceFile
 from grade.twin import engine
@@ -95,7 +96,7 @@ def content(run: Run, name: str, files: dict[str, str] | None = None) -> Content
     found = {path: text.encode() for path, text in (files or {}).items()}
     return Content(
         files=found | (replayed.programs(run.config) if name == "root" else {}),
-        programs=name == "root",
+        programs=on_disk(scripts(run)) if name == "root" else False,
         size=disk["size"],
         block=run.config["block"],
         options=mkfs_options(disk),

@@ -6,6 +6,8 @@ longer, and all that lies behind them in memory or on the root disk would move.
 """
 
 import json
+import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,12 +15,13 @@ import pytest
 from both import phys_of
 from kernel_with import kernel_with
 
-from grade.host.paths import KERNEL, ROOT
+from grade.host.paths import KERNEL, ROOT, ROOT_FOLDER
 from grade.machine import image, trace
 from grade.machine.qemu import Disk, Machine
-from grade.measure import jobs
+from grade.measure import files, jobs
 from grade.measure import run as runs
 from grade.measure.load import load
+from grade.measure.programs import BASE
 from grade.measure.schema import Run
 
 NS_PER_S = 10**9
@@ -154,3 +157,37 @@ def test_a_run_does_not_depend_on_policies_drives_and_counters_that_it_does_not_
     one, other = made(run, tmp_path / "one"), made(run, tmp_path / "other", other_kernel)
     assert "aaa.more 0 times" in other.before
     expect_equal(one, other)
+
+
+@pytest.fixture
+def forget() -> Iterator[None]:
+    yield
+    files.forget()
+
+
+def root_disk(run: Run, folder: Path) -> Path:
+    """Make the image of the run's root disk, with its scripts."""
+    return runs.machine(run, folder).disks[0].image
+
+
+def test_a_run_does_not_depend_on_programs_and_experiments_that_it_does_not_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forget: None
+) -> None:
+    """Its root disk has no programs but those of BASE and those that its scripts name. The new one
+    is the first of all in /bin."""
+    assert set(files.programs()) >= BASE, "a program that is gone leaves BASE, and moves all runs"
+    run = small_run(tmp_path)
+    key, disk = runs.key(run), root_disk(run, tmp_path).read_bytes()
+    folder = tmp_path / "root"
+    shutil.copytree(ROOT_FOLDER, folder)
+    shutil.copy2(folder / "bin/iogen", folder / "bin/aaa")
+    for module in (image, files):
+        monkeypatch.setattr(module, "ROOT_FOLDER", folder)
+    files.forget()
+    (tmp_path / "aaa.toml").write_text(SMALL.replace("nr=300", "nr=200"))
+    now = small_run(tmp_path)
+    assert "aaa" in files.programs()
+    assert runs.key(now) == key
+    assert root_disk(now, tmp_path).read_bytes() == disk
+    user = replace(now, config=now.config | {"commands": "aaa nr=1\n"})
+    assert "aaa" in image.debugfs(root_disk(user, tmp_path), "ls /bin")
