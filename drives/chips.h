@@ -1,6 +1,6 @@
 /*
  * What the rows of flash chips have in common (flash.c, flash_cb.c, flash_nv.c,
- * two_planes.c): a drive of Agrawal, Prabhakaran, Wobber, Davis, Manasse and
+ * flash_planes.c): a drive of Agrawal, Prabhakaran, Wobber, Davis, Manasse and
  * Panigrahy, "Design Tradeoffs for SSD Performance" (USENIX ATC 2008), NAND
  * flash with one bit a cell. The chip's figures are those of their table of
  * Samsung's K9XXG08UXM; those of the whole drive are quoted from memory. It is

@@ -23,7 +23,7 @@ ROOT_MB, DATA_MB = 32, 16
 # In these units, what makes a policy act often within a run.
 SOON = {"ms": 50, "s": 2, "blocks": 50, "requests": 20}
 # Of a drive with moving parts, a machine in real time would be as slow.
-QUICK = ("none", "flash", "flash_cb", "flash_nv", "two_planes")
+QUICK = ("none", "flash", "flash_cb", "flash_nv", "flash_planes")
 
 
 @dataclass(frozen=True)

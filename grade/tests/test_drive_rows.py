@@ -21,7 +21,7 @@ pytestmark = pytest.mark.native
 
 TABLE = tomllib.loads((Path(__file__).parent / "drive_rows.toml").read_text())
 NAMES = sorted(path.stem for path in (ROOT / "drives").glob("*.c"))
-FLASH = ("flash", "flash_cb", "flash_nv", "two_planes")
+FLASH = ("flash", "flash_cb", "flash_nv", "flash_planes")
 
 
 def rows() -> dict[str, dict]:
@@ -133,7 +133,7 @@ def test_the_book_says_what_each_row_has_to_spare() -> None:
     assert "| disk, MB | " + " | ".join(map(str, sizes)) + " |" in page
     for names, title in (
         (FLASH[:3], "`flash`, `flash_cb`, `flash_nv`"),
-        (FLASH[3:], "`two_planes`"),
+        (FLASH[3:], "`flash_planes`"),
     ):
         cells = {" | ".join(f"{usable_spare(n, mb):.1f}" for mb in sizes) for n in names}
         assert len(cells) == 1

@@ -9,10 +9,10 @@ static const struct flash_figures chips = {
     .cleaning = CLEAN_GREEDY,
 };
 
-static const struct drive_model two_planes = {
-    .name = "two_planes",
+static const struct drive_model flash_planes = {
+    .name = "flash_planes",
     .about = "as flash, but two planes of a die work at once",
     .volatile_cache = true,
     DRIVE_OF_CHIPS(chips),
 };
-DRIVE(two_planes);
+DRIVE(flash_planes);
