@@ -16,9 +16,6 @@ JOBS ?= $(shell nproc)# compilers and machines at a time
 # Is this make -n? Asked before the flags below, which have an n too.
 DRY_RUN := $(findstring n,$(firstword -$(MAKEFLAGS)))
 MAKEFLAGS += --no-builtin-rules
-ifeq ($(MAKELEVEL)$(filter -j% --jobs%,$(MAKEFLAGS)),0)
-MAKEFLAGS += --jobs=$(JOBS)
-endif
 SHELL := /bin/sh
 
 # Tests use the programs of the system, and nothing that a person installed.
@@ -124,6 +121,9 @@ $(foreach v,DEBUG V FULL LIST JUDGE LINUX WERROR NEWEST,$(call must_be,$(v),[01]
 $(call must_be_one_of,ENGINE,machine twin)
 $(call must_be_one_of,SETUP,yes no)
 $(call must_be,JOBS,[1-9][0-9]*,a number from 1)
+ifeq ($(MAKELEVEL)$(filter -j% --jobs%,$(MAKEFLAGS)),0)
+MAKEFLAGS += --jobs=$(JOBS)
+endif
 $(call must_be,POINTS,[1-9][0-9]*,a number from 1)
 $(call must_be_one_of,HOW,grid random quasi search)
 $(call must_be_one_of,FIT,refuse pack fold)
