@@ -221,7 +221,8 @@ int snprintf(char *buf, size_t n, const char *fmt, ...) PRINTF(3, 4);
  * signals: writing to a pipe nobody reads ends the program with status 1.
  * - A stream reads or writes. A call that goes the other way fails with EBADF.
  * - An error stays with a stream: until clearerr(), each call that writes to
- *   it, fflush() and fclose() return EOF. */
+ *   it, fflush() and fclose() return EOF. So does the end: until clearerr(),
+ *   nothing more is read, also if the file grows or the user types on. */
 #define EOF    (-1)
 #define BUFSIZ 16384
 
@@ -263,6 +264,9 @@ char *read_text(const char *path, size_t *length);
 char *read_printed(const char *path);
 
 bool isatty(int fd); /* is it the console? */
+
+/* True if both are open on one regular file. */
+bool is_same_file(int fd, int other);
 
 /* True after a message if fd is open on the regular file that standard output
  * is: a program that prints what it reads would not end. */
@@ -310,6 +314,11 @@ void glob(const char *pattern, void (*found)(void *, const char *path),
 
 /* Copy a regular file's bytes and permissions. -1 after a warning. */
 int copy_file(const char *from, const char *to);
+
+/* A name that no file has, in the directory of the file at `path`: for a file
+ * that is made there, and renamed to `path` when it is whole. -1 and an error
+ * if the name is too long. */
+int spare_name(char spare[PATH_BYTES], const char *path);
 
 /* ---- options (lib/options.c) ---- */
 

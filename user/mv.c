@@ -9,15 +9,10 @@ static int replace_by_copy(const char *from, const struct stat *st,
                            const char *to)
 {
     char copy[PATH_BYTES];
-    struct stat old;
-    u32 number = 0;
-    do {
-        if ((size_t)snprintf(copy, sizeof copy, "%s.mv%u", to, number++) >=
-            sizeof copy) {
-            warnx("%s: %s", to, strerror(ENAMETOOLONG));
-            return 1;
-        }
-    } while (lstat(copy, &old) == 0);
+    if (spare_name(copy, to) < 0) {
+        warn("%s", to);
+        return 1;
+    }
     int failed = copy_file(from, copy) < 0;
     if (!failed && (utime(copy, st->st_atime_s, st->st_mtime_s) < 0 ||
                     rename(copy, to) < 0)) {

@@ -93,13 +93,8 @@ static int write_to(const char *path, u32 mode)
 static int replace(const char *path, u32 mode)
 {
     char other[PATH_BYTES];
-    struct stat old;
-    u32 number = 0;
-    do {
-        if ((u32)snprintf(other, sizeof other, "%s.new%u", path, number++) >=
-            sizeof other)
-            return ENAMETOOLONG;
-    } while (lstat(other, &old) == 0);
+    if (spare_name(other, path) < 0)
+        return errno;
     int error = write_to(other, mode);
     if (!error && (chmod(other, mode) < 0 || rename(other, path) < 0))
         error = errno;

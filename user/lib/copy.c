@@ -1,4 +1,5 @@
-/* Copying a regular file: cp's and, across disks, mv's. */
+/* Copying a regular file: cp's and, across disks, mv's. And a name for a file
+ * that replaces another. */
 #include "user/lib.h"
 
 #define COPY_BYTES (64UL << 10)
@@ -53,4 +54,19 @@ int copy_file(const char *from, const char *to)
         result = -1;
     }
     return result;
+}
+
+int spare_name(char spare[PATH_BYTES], const char *path)
+{
+    struct stat st;
+    int n = basename(path) - path; /* of the directory, with its slash */
+    u32 number = 0;
+    do {
+        if (snprintf(spare, PATH_BYTES, "%.*s.new%u", n, path, number++) >=
+            PATH_BYTES) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+    } while (lstat(spare, &st) == 0);
+    return 0;
 }

@@ -16,6 +16,7 @@ enum buffering { UNDECIDED, FULL, LINE, CALL };
 struct stream {
     int fd;
     bool writes;
+    bool ended;               /* a read has come to the end */
     int error;                /* the first E number, or 0 */
     enum buffering buffering; /* of a writer, settled at its first write */
     size_t at, have;
@@ -142,18 +143,23 @@ bool stdin_failed(void)
 void clearerr(FILE *f)
 {
     f->error = 0;
+    f->ended = false;
 }
 
 /* ---- reading ---- */
 
-/* Read more; false at the end. The console shows what it waits for first. */
+/* Read more; false at the end, where the stream stays. The console shows what
+ * it waits for first. */
 static bool refill(FILE *f)
 {
+    if (f->ended)
+        return false;
     if (f == stdin && stdout->buffering == LINE)
         flush(stdout);
     i64 n = read(f->fd, f->buf, BUFSIZ);
     f->at = 0;
     f->have = n > 0 ? n : 0;
+    f->ended = n == 0;
     if (n < 0)
         f->error = errno;
     return n > 0;
@@ -391,14 +397,19 @@ char *read_printed(const char *path)
     return text;
 }
 
+bool is_same_file(int fd, int other)
+{
+    struct stat a, b;
+    return fstat(fd, &a) == 0 && fstat(other, &b) == 0 && S_ISREG(a.st_mode) &&
+           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 bool is_output(int fd, const char *name)
 {
-    struct stat in, to;
-    if (fstat(fd, &in) < 0 || fstat(1, &to) < 0 || !S_ISREG(in.st_mode) ||
-        in.st_dev != to.st_dev || in.st_ino != to.st_ino)
-        return false;
-    warnx("%s: is the output too", name);
-    return true;
+    bool same = is_same_file(fd, 1);
+    if (same)
+        warnx("%s: is the output too", name);
+    return same;
 }
 
 bool isatty(int fd)

@@ -3,19 +3,20 @@
 
 #define DAY_S 86400UL
 
-static bool leap(u32 year)
+static bool leap(u64 year)
 {
     return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
 }
 
-static u32 days_in(u32 month, u32 year)
+static u32 days_in(u32 month, u64 year)
 {
     static const u8 days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     return days[month - 1] + (month == 2 && leap(year));
 }
 
 struct civil {
-    u32 year, month, day, hour, minute, second; /* month and day from 1 */
+    u64 year;
+    u32 month, day, hour, minute, second; /* month and day from 1 */
 };
 
 static struct civil civil_time(u64 seconds)
@@ -36,7 +37,7 @@ static struct civil civil_time(u64 seconds)
 char *date_text(char text[DATE_BYTES], u64 seconds)
 {
     struct civil c = civil_time(seconds);
-    snprintf(text, DATE_BYTES, "%04u-%02u-%02u %02u:%02u:%02u", c.year, c.month,
-             c.day, c.hour, c.minute, c.second);
+    snprintf(text, DATE_BYTES, "%04lu-%02u-%02u %02u:%02u:%02u", c.year,
+             c.month, c.day, c.hour, c.minute, c.second);
     return text;
 }

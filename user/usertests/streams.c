@@ -122,6 +122,50 @@ TEST(bytes_above_127_are_no_end_of_file)
     IS(fclose(f), 0);
 }
 
+TEST(the_end_of_a_file_stays_until_it_is_cleared)
+{
+    char *line = NULL;
+    size_t size = 0;
+    for (u32 how = 0; how < 3; how++) {
+        WRITE_FILE("f", 10, 1);
+        FILE *f = must_open("f", "r"), *more = must_open("f", "a");
+        IS(fread(buf, 1, 20, f), 10);
+        IS(fputs("more", more), 0);
+        IS(fclose(more), 0);
+        if (how == 0)
+            IS(getc(f), EOF);
+        else if (how == 1)
+            IS(fread(buf, 1, 20, f), 0);
+        else
+            IS(getline(&line, &size, f), -1);
+        TRUE(!ferror(f));
+        clearerr(f);
+        IS(getc(f), 'm');
+        IS(fclose(f), 0);
+    }
+}
+
+TEST(a_spare_name_is_no_files_and_always_fits)
+{
+    char name[NAME_BYTES + 1], path[PATH_BYTES], spare[PATH_BYTES];
+    memset(name, 'n', sizeof name - 1);
+    name[NAME_BYTES] = 0;
+    WRITE_FILE(name, 10, 1);
+    OK(spare_name(spare, name));
+    TRUE(!exists(spare) && strlen(spare) <= NAME_BYTES);
+    WRITE_FILE(spare, 10, 1);
+    char first[PATH_BYTES];
+    strlcpy(first, spare, sizeof first);
+    OK(spare_name(spare, name));
+    TRUE(!exists(spare) && strcmp(first, spare) != 0);
+    OK(mkdir("d", 0755));
+    OK(spare_name(spare, "d/f"));
+    TRUE(strncmp(spare, "d/", 2) == 0 && !strchr(spare + 2, '/'));
+    memset(path, '/', sizeof path - 1);
+    path[PATH_BYTES - 1] = 0;
+    FAILS(ENAMETOOLONG, spare_name(spare, path));
+}
+
 TEST(a_line_has_any_length_and_any_bytes)
 {
     static const u64 lengths[] = {

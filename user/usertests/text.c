@@ -170,6 +170,29 @@ TEST(numbers_of_arguments_are_whole_or_refused)
     TRUE(size == 16384);
 }
 
+static void has_date(int line, u64 seconds, const char *wanted)
+{
+    char text[DATE_BYTES];
+    if (strcmp(date_text(text, seconds), wanted) != 0)
+        fail(line, "expected \"%s\", got \"%s\"", wanted, text);
+}
+#define DATE(...) has_date(__LINE__, __VA_ARGS__)
+
+TEST(dates_are_right_at_the_ends_of_months_and_of_64_bits)
+{
+    DATE(0, "1970-01-01 00:00:00");
+    DATE(951782399, "2000-02-28 23:59:59");
+    DATE(951782400, "2000-02-29 00:00:00");
+    DATE(951868800, "2000-03-01 00:00:00");
+    DATE(INT_MAX, "2038-01-19 03:14:07");
+    DATE(4107542399, "2100-02-28 23:59:59");
+    DATE(4107542400, "2100-03-01 00:00:00");
+    DATE(UINT_MAX, "2106-02-07 06:28:15");
+    DATE(253402300799, "9999-12-31 23:59:59");
+    DATE(253402300800, "10000-01-01 00:00:00");
+    DATE(ULONG_MAX, "584554051223-11-09 07:00:15");
+}
+
 TEST(text_is_searched_to_its_end_and_no_further)
 {
     const char *s = "abcabc";
