@@ -199,6 +199,9 @@ int main(int argc, char **argv)
         seek = offset_of(args.seek, "seek");
     int in = open_input(skip);
     int out = open_output(seek);
+    bool grows = args.out ? seek > skip : true; /* as fast as it is read */
+    if (args.count == ~0UL && grows && is_same_file(in, out))
+        diex("%s: is the output too", args.in ? args.in : "standard input");
     u64 start_ns = gettime(CLOCK_VIRTUAL);
     int result = copy(in, out);
     report(gettime(CLOCK_VIRTUAL) - start_ns);

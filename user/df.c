@@ -29,9 +29,8 @@ static int df_mounts(void)
     if (!text)
         die("/dev/mounts");
     while ((line = strsep(&rest, "\n")) && *line) {
-        char *words = line;
-        strsep(&words, " ");
-        char *dir = strsep(&words, " ");
+        char *dir = strchr(line, ' ') + 1; /* it may have blanks itself */
+        *strrchr(dir, ' ') = 0;
         failed |= df(dir, dir);
     }
     return failed;

@@ -5,7 +5,8 @@
  * In a pattern, . is any character; [a-z] and [^a-z] are one of a set, or not
  * of it; * + ? after an item: any number of times, at least once, at most once;
  * ^ and $ are the line's ends; \ before a character makes it an ordinary one.
- * Exit status: 0 if a line was printed, 1 if none, 2 after an error.
+ * Exit status: 0 if a line was printed, 1 if none, 2 after an error. With -q
+ * the first line that would be printed ends it, with 0.
  * A [ needs its ].
  */
 #include "user/lib.h"
@@ -112,29 +113,44 @@ static void lower(char *s)
         *s = tolower(*s);
 }
 
+/* A line as it is compared: a text. Of the bytes that a line may hold, 0 would
+ * end it; a newline, which no line holds, stands for it. */
+static bool matches(const char *pattern, const char *line, size_t n)
+{
+    static char *copy;
+    static size_t room;
+    if (!ignore_case && !memchr(line, 0, n))
+        return match(pattern, line);
+    if (n >= room)
+        copy = xrealloc(copy, room = 2 * n + 1);
+    for (size_t i = 0; i < n; i++)
+        copy[i] = !line[i] ? '\n' : ignore_case ? tolower(line[i]) : line[i];
+    copy[n] = 0;
+    return match(pattern, copy);
+}
+
 /* How many lines of f were selected. `name`: to print before each, or NULL. */
 static u64 grep(const char *pattern, FILE *f, const char *name)
 {
-    static char *line, *copy;
+    static char *line;
     static size_t size;
     u64 found = 0;
     i64 n;
-    for (u64 number = 1; (n = getline(&line, &size, f)) > 0; number++) {
+    for (u64 number = 1; !ferror(stdout) && (n = getline(&line, &size, f)) > 0;
+         number++) {
         if (line[n - 1] == '\n')
-            line[n - 1] = 0;
-        copy = ignore_case ? strdup(line) : line;
-        if (ignore_case)
-            lower(copy);
-        bool selected = match(pattern, copy) != inverted;
-        if (ignore_case)
-            free(copy);
+            line[--n] = 0;
+        bool selected = matches(pattern, line, n) != inverted;
         found += selected;
-        if (!selected || count_only || quiet)
+        if (selected && quiet)
+            exit(0);
+        if (!selected || count_only)
             continue;
         printf("%s%s", name ? name : "", name ? ":" : "");
         if (numbers)
             printf("%lu:", number);
-        puts(line);
+        fwrite(line, 1, n, stdout);
+        putchar('\n');
     }
     if (count_only)
         printf("%s%s%lu\n", name ? name : "", name ? ":" : "", found);
@@ -159,7 +175,11 @@ int main(int argc, char **argv)
     if (ignore_case)
         lower(pattern);
     bool named = argc - optind > 1;
-    u64 found = optind == argc ? grep(pattern, stdin, NULL) : 0;
+    u64 found = 0;
+    if (optind == argc && is_output(0, "standard input"))
+        failed = true;
+    else if (optind == argc)
+        found = grep(pattern, stdin, NULL);
     failed |= stdin_failed();
     for (; optind < argc; optind++) {
         FILE *f = fopen(argv[optind], "r");

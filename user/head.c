@@ -1,15 +1,19 @@
 /* head: prints the first lines (-n, 10) or bytes (-c) of files. */
 #include "user/lib.h"
 
-static void head(FILE *f, u64 lines, u64 bytes)
+/* Status 1 after a message if f is the output. */
+static int head(FILE *f, const char *name, u64 lines, u64 bytes)
 {
     int c;
+    if (is_output(fileno(f), name))
+        return 1;
     while (lines > 0 && bytes > 0 && (c = getc(f)) != EOF) {
         if (putchar(c) == EOF)
-            return;
+            return 1;
         bytes--;
         lines -= c == '\n';
     }
+    return 0;
 }
 
 int main(int argc, char **argv)
@@ -24,14 +28,14 @@ int main(int argc, char **argv)
         bytes = c == 'c' ? size_arg(optarg, "-c") : ~0UL;
     }
     if (optind == argc)
-        head(stdin, lines, bytes);
+        failed = head(stdin, "standard input", lines, bytes);
     bool several = argc - optind > 1;
     for (; optind < argc; optind++) {
         FILE *f = fopen(argv[optind], "r");
         if (f && several)
             printf("==> %s <==\n", argv[optind]);
         if (f)
-            head(f, lines, bytes);
+            failed |= head(f, argv[optind], lines, bytes);
         if (!f || ferror(f)) {
             warn("%s", argv[optind]);
             failed = 1;

@@ -22,17 +22,21 @@ static void print_line(u64 offset, const u8 *byte, u32 n)
     printf("  |%s|\n", text);
 }
 
-static void hexdump(FILE *f, u64 skip, u64 limit)
+/* Status 1 after a message if f is the output. */
+static int hexdump(FILE *f, const char *name, u64 skip, u64 limit)
 {
     u8 line[LINE], last[LINE];
     u64 offset = 0;
     bool starred = false;
+    if (is_output(fileno(f), name))
+        return 1;
     if (lseek(fileno(f), skip, SEEK_SET) >= 0)
         offset = skip;
     while (offset < skip && getc(f) != EOF)
         offset++;
     u64 first = offset;
-    for (size_t n; (n = fread(line, 1, MIN(limit, LINE), f)) > 0;) {
+    for (size_t n;
+         !ferror(stdout) && (n = fread(line, 1, MIN(limit, LINE), f)) > 0;) {
         bool same = n == LINE && offset > first && !memcmp(line, last, LINE);
         if (!same)
             print_line(offset, line, n);
@@ -44,6 +48,7 @@ static void hexdump(FILE *f, u64 skip, u64 limit)
         limit -= n;
     }
     printf("%08lx\n", offset);
+    return 0;
 }
 
 int main(int argc, char **argv)
@@ -58,13 +63,11 @@ int main(int argc, char **argv)
             limit = size_arg(optarg, "-n");
     }
     if (optind == argc)
-        hexdump(stdin, skip, limit);
+        failed = hexdump(stdin, "standard input", skip, limit);
     for (; optind < argc; optind++) {
         FILE *f = fopen(argv[optind], "r");
-        bool same = f && is_output(fileno(f), argv[optind]);
-        failed |= same;
-        if (f && !same)
-            hexdump(f, skip, limit);
+        if (f)
+            failed |= hexdump(f, argv[optind], skip, limit);
         if (!f || ferror(f)) {
             warn("%s", argv[optind]);
             failed = 1;

@@ -115,7 +115,7 @@ static void print_all(void)
 static void each_interval(u64 ns, u64 count)
 {
     struct table before = read_table();
-    for (u64 i = 0; i < count; i++) {
+    for (u64 i = 0; i < count && !ferror(stdout); i++) {
         sleep(ns);
         struct table after = read_table();
         printf("%s-- interval %lu --\n", i ? "\n" : "", i + 1);

@@ -3,7 +3,10 @@
 #include "user/lib.h"
 
 static bool by_number, reverse, unique;
-static char **lines;
+static struct line {
+    char *text; /* with a 0 behind it */
+    size_t length;
+} * lines;
 static size_t count, room;
 
 /* The digits of the number at the start of a line, without zeros before them,
@@ -31,14 +34,21 @@ static int compare_numbers(const char *x, const char *y)
     return x_minus ? -order : order;
 }
 
+/* By all bytes: a line may hold any. */
+static int compare_bytes(const struct line *x, const struct line *y)
+{
+    int order = memcmp(x->text, y->text, MIN(x->length, y->length));
+    return order ? order : (x->length > y->length) - (x->length < y->length);
+}
+
 static int compare(const void *a, const void *b)
 {
-    const char *x = *(char *const *)a, *y = *(char *const *)b;
+    const struct line *x = a, *y = b;
     int order = 0;
     if (by_number)
-        order = compare_numbers(x, y);
+        order = compare_numbers(x->text, y->text);
     if (order == 0)
-        order = strcmp(x, y);
+        order = compare_bytes(x, y);
     return reverse ? -order : order;
 }
 
@@ -48,12 +58,13 @@ static void read_lines(FILE *f)
     static size_t size;
     for (i64 n; (n = getline(&line, &size, f)) > 0;) {
         if (line[n - 1] == '\n')
-            line[n - 1] = 0;
+            line[--n] = 0;
         if (count == room) {
             room = 2 * room + 1024;
             lines = xrealloc(lines, room * sizeof lines[0]);
         }
-        lines[count++] = strdup(line);
+        char *text = memcpy(xmalloc(n + 1), line, n + 1);
+        lines[count++] = (struct line){text, n};
     }
 }
 
@@ -79,8 +90,10 @@ int main(int argc, char **argv)
     }
     qsort(lines, count, sizeof lines[0], compare);
     for (size_t i = 0; i < count; i++) {
-        if (!unique || i == 0 || strcmp(lines[i], lines[i - 1]) != 0)
-            puts(lines[i]);
+        if (unique && i > 0 && compare_bytes(&lines[i], &lines[i - 1]) == 0)
+            continue;
+        fwrite(lines[i].text, 1, lines[i].length, stdout);
+        putchar('\n');
     }
     return 0;
 }

@@ -8,6 +8,13 @@ static int complain(const char *name)
     return 1;
 }
 
+static bool any_open(const int *fds, int n)
+{
+    while (n > 0 && fds[n - 1] < 0)
+        n--;
+    return n > 0;
+}
+
 int main(int argc, char **argv)
 {
     static char buf[64 << 10];
@@ -20,10 +27,15 @@ int main(int argc, char **argv)
         fds[i] = open(names[i], O_WRONLY | O_CREAT | flags, 0666);
         if (fds[i] < 0)
             failed = complain(names[i]);
+        if (fds[i] >= 0 && is_same_file(fds[i], 0)) {
+            warnx("%s: is the input too", names[i]);
+            fds[i] = -1, failed = 1;
+        }
     }
-    fds[count] = 1;
-    i64 n;
-    while ((n = read(0, buf, sizeof buf)) > 0) {
+    fds[count] = is_output(0, "standard input") ? -1 : 1;
+    failed |= fds[count] < 0;
+    i64 n = 0;
+    while (any_open(fds, count + 1) && (n = read(0, buf, sizeof buf)) > 0) {
         for (int i = 0; i <= count; i++) {
             if (fds[i] < 0 || write_all(fds[i], buf, n) >= 0)
                 continue;

@@ -58,21 +58,31 @@ static i64 number(const char *text)
     return n;
 }
 
+static const char *const ops[] = {"-eq", "-ne", "-lt", "-le",
+                                  "-gt", "-ge", "=",   "!="};
+
+static u32 find_op(const char *word)
+{
+    u32 i = 0;
+    while (i < NELEM(ops) && strcmp(word, ops[i]) != 0)
+        i++;
+    return i;
+}
+
+static bool is_binary(const char *word)
+{
+    return find_op(word) < NELEM(ops);
+}
+
 static bool binary(const char *a, const char *op, const char *b)
 {
-    static const char *const ops[] = {"-eq", "-ne", "-lt", "-le", "-gt", "-ge"};
-    if (strcmp(op, "=") == 0)
-        return strcmp(a, b) == 0;
-    if (strcmp(op, "!=") == 0)
-        return strcmp(a, b) != 0;
-    u32 i = 0;
-    while (i < NELEM(ops) && strcmp(op, ops[i]) != 0)
-        i++;
-    if (i == NELEM(ops))
+    if (!is_binary(op))
         wrong(op);
+    if (op[0] != '-')
+        return (strcmp(a, b) == 0) == (op[0] == '=');
     i64 x = number(a), y = number(b);
     bool answers[] = {x == y, x != y, x<y, x <= y, x> y, x >= y};
-    return answers[i];
+    return answers[find_op(op)];
 }
 
 static bool statement(int count, char **words)
@@ -87,7 +97,7 @@ static bool statement(int count, char **words)
     case 2:
         return unary(words[0], words[1]);
     case 3:
-        if (strcmp(words[0], "!") == 0)
+        if (strcmp(words[0], "!") == 0 && !is_binary(words[1]))
             return !unary(words[1], words[2]);
         return binary(words[0], words[1], words[2]);
     }

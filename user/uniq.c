@@ -4,47 +4,59 @@
 
 static bool counts, doubles;
 
-static void print(const char *line, u64 times)
+struct line {
+    char *text;
+    size_t room, length; /* without its newline; any bytes */
+};
+
+static void print(const struct line *l, u64 times)
 {
     if (times == 0 || (doubles && times == 1))
         return;
     if (counts)
         printf("%7lu ", times);
-    puts(line);
+    fwrite(l->text, 1, l->length, stdout);
+    putchar('\n');
+}
+
+static bool is_equal(const struct line *a, const struct line *b)
+{
+    return a->length == b->length && memcmp(a->text, b->text, a->length) == 0;
 }
 
 int main(int argc, char **argv)
 {
-    char *line = NULL, *last = NULL;
-    size_t size = 0, last_size = 0;
+    static const char usage[] = "uniq [-cd] [FILE]";
+    struct line line = {0}, last = {0};
     u64 times = 0;
-    for (int c; (c = options(argc, argv, "cd", "uniq [-cd] [FILE]")) > 0;) {
+    for (int c; (c = options(argc, argv, "cd", usage)) > 0;) {
         counts |= c == 'c';
         doubles |= c == 'd';
     }
-    FILE *f = optind < argc ? fopen(argv[optind], "r") : stdin;
+    if (argc - optind > 1)
+        usage_exit(usage);
+    const char *name = optind < argc ? argv[optind] : "standard input";
+    FILE *f = optind < argc ? fopen(name, "r") : stdin;
     if (!f)
-        die("%s", argv[optind]);
-    if (is_output(fileno(f), optind < argc ? argv[optind] : "input"))
+        die("%s", name);
+    if (is_output(fileno(f), name))
         return 1;
-    for (i64 n; (n = getline(&line, &size, f)) > 0;) {
-        line[n - 1] = line[n - 1] == '\n' ? 0 : line[n - 1];
-        if (times > 0 && strcmp(line, last) == 0) {
+    for (i64 n;
+         !ferror(stdout) && (n = getline(&line.text, &line.room, f)) > 0;) {
+        line.length = n - (line.text[n - 1] == '\n');
+        if (times > 0 && is_equal(&line, &last)) {
             times++;
             continue;
         }
-        print(last, times);
-        char *t = last;
+        print(&last, times);
+        struct line other = last;
         last = line;
-        line = t;
-        size_t t_size = last_size;
-        last_size = size;
-        size = t_size;
+        line = other;
         times = 1;
     }
-    print(last, times);
+    print(&last, times);
     if (!ferror(f))
         return 0;
-    warn("input");
+    warn("%s", name);
     return 1;
 }

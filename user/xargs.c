@@ -1,8 +1,10 @@
 /* xargs: adds the words of standard input to a command (echo, if none is
- * given) and runs it. -n: with at most this many words at a time. */
+ * given) and runs it, as often as all words need. -n: with at most this many
+ * words at a time. */
 #include "user/lib.h"
 
 #define MOST_WORDS 256
+#define MOST_BYTES (64UL << 10) /* of words; exec takes twice that in all */
 
 static char *words[MOST_WORDS + 1];
 static int given, count;
@@ -50,11 +52,18 @@ int main(int argc, char **argv)
     if (most == 0 || optind < argc)
         usage_exit(usage);
     most = MIN(most, (u64)(MOST_WORDS - given));
+    if (is_output(0, "standard input"))
+        return 1;
     count = given;
+    u64 bytes = 0;
     for (char *word; (word = next_word());) {
+        u64 n = strlen(word) + 1;
+        if (count > given && bytes + n > MOST_BYTES)
+            run_once(), bytes = 0;
         words[count++] = word;
+        bytes += n;
         if ((u64)(count - given) == most)
-            run_once();
+            run_once(), bytes = 0;
     }
     if (count > given)
         run_once();

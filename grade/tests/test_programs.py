@@ -13,6 +13,7 @@ from grade.machine.qemu import Config, Disk, Machine
 
 LEAST, MOST = -(2**63), 2**63 - 1
 DEEP = 150  # levels: more than a process has descriptors
+LONGEST = "n" * 255
 
 # A line, what it prints, on both descriptors, and its status.
 LINES: dict[str, tuple[str, int]] = {
@@ -130,6 +131,51 @@ LINES: dict[str, tuple[str, int]] = {
         0,
     ),
     "cat < /l | cat /k - | head -n 2; echo one > /l; echo two >> /l": ("keep\none\n", 0),
+    # The same with standard input, with a file larger than the buffers of both streams.
+    "seq 9000 > /nb; cp /nb /l3; hexdump < /l3 >> /l3": (
+        "hexdump: standard input: is the output too\n",
+        1,
+    ),
+    "grep 1 < /l3 >> /l3": ("grep: standard input: is the output too\n", 2),
+    "head -n 99999999 < /l3 >> /l3; head -n 99999999 /l3 >> /l3": (
+        "head: standard input: is the output too\nhead: /l3: is the output too\n",
+        1,
+    ),
+    "xargs -n 1 echo < /l3 >> /l3": ("xargs: standard input: is the output too\n", 1),
+    "tee -a /l3 < /l3 | cmp - /nb": ("tee: /l3: is the input too\n", 0),
+    "tee /l4 < /l3 >> /l3": ("tee: standard input: is the output too\n", 1),
+    "dd if=/l3 bs=4 >> /l3; dd of=/l3 seek=1 conv=notrunc < /l3": (
+        "dd: /l3: is the output too\ndd: standard input: is the output too\n",
+        1,
+    ),
+    "dd if=/l3 of=/l3 bs=4k conv=notrunc 2> /dev/null; cmp /l3 /nb; cmp /l4 /nb": ("", 0),
+    # A program ends when nothing more can come of it.
+    f"seq {MOST} | grep -q 5": ("", 0),
+    "grep -q 1 /nosuch /nb": ("grep: /nosuch: no such file or directory\n", 0),
+    "grep -q x /nosuch /nb": ("grep: /nosuch: no such file or directory\n", 2),
+    # Lines hold any bytes.
+    "grep '' /bin/cat > /nul; echo >> /bin/cat; cmp /nul /bin/cat": ("", 0),
+    "sort -r /nul > /n1; sort /nul /nul | uniq > /n2; sort -u /n1 | cmp - /n2": ("", 0),
+    "[ $(wc -c < /n1) = $(wc -c < /nul) ]": ("", 0),
+    # What exec takes in all bounds what xargs gives it at a time.
+    f"echo {'n' * 1000} > /w1; for i in $(seq 8); do cat /w1 /w1 > /w2; mv /w2 /w1; done": ("", 0),
+    "xargs echo < /w1 > /w2 && wc -w < /w2; wc -l < /w2": ("256\n4\n", 0),
+    # A name of the greatest length stands for a file as any other.
+    f"echo old > /{LONGEST}; [ -f /{LONGEST} ]; grep old /{LONGEST}": ("old\n", 0),
+    # More operands than a program has a use for.
+    "echo a > /a1; uniq /a1 /a2": ("usage: uniq [-cd] [FILE]\n", 2),
+    # What the shell reads, computes and redirects.
+    "sh < /": ("sh: line 1: standard input: is a directory\n", 2),
+    "read x < /": ("sh: read: standard input: is a directory\n", 2),
+    f"echo $(({LEAST})) $((- 5)) $((3 - -2)) $((--5)) $((-(2)))": (f"{LEAST} -5 5 5 -2\n", 0),
+    "y=1 > /made; ls /made; y=2 > /nosuch/f || echo $y": (
+        "/made\nsh: /nosuch/f: no such file or directory\n1\n",
+        0,
+    ),
+    "[ ! = ! ] && [ ! != a ] && [ ! -e /nosuch ] && [ ! a = b ]": ("", 0),
+    "[ ! = a ] || [ ! a = a ]": ("", 1),
+    "echo '. /r' > /r; . /r": ("sh: /r: line 1: /r: files nested more than 100 deep\n", 2),
+    "sh -ec 'false && : || false || true && echo on; true && false; echo off'": ("on\n", 1),
     # What is wrong with one operand does not end the others.
     "tee /nosuch/f /t1 < /l; cat /t1": (
         "tee: /nosuch/f: no such file or directory\none\ntwo\none\ntwo\n",
@@ -221,11 +267,16 @@ def test_mv_to_another_disk_replaces_the_name_and_not_what_it_leads_to(
     assert machine.check("cat /mnt/t /mnt/other") == "target\nnewer\n"
     machine.check("ln -s / /mnt/gone; ln -s nowhere /mnt/n; echo last > /f; mv /f /mnt/n")
     assert machine.check("cat /mnt/n; ls /mnt | grep -c nowhere || true") == "last\n0\n"
+    machine.check(f"echo long > /{LONGEST}; mv /{LONGEST} /mnt; mv /mnt/{LONGEST} /")
+    assert machine.check(f"cat /{LONGEST}; ls -a /mnt | grep -c new || true") == "long\n0\n"
     machine.check("seq 600000 > /big")
     done = machine.run("mv /big /mnt/t")  # no room: nothing changes
     assert done.status == 1
     assert "no space left" in done.text
-    assert machine.check("cat /mnt/t; ls /mnt | grep -c mv || true; ls /big") == "target\n0\n/big\n"
+    assert (
+        machine.check("cat /mnt/t; ls -a /mnt | grep -c new || true; ls /big")
+        == "target\n0\n/big\n"
+    )
 
 
 def test_a_builtins_write_error_is_its_status(boot: Boot, make_image: MakeImage) -> None:
@@ -239,6 +290,12 @@ def test_a_builtins_write_error_is_its_status(boot: Boot, make_image: MakeImage)
         "sh -c 'help' > /m/small": 1,
         "echo x > /m/small": 1,
         f"seq {MOST} > /m/small": 1,  # and it ends
+        f"seq {MOST} | grep 5 > /m/small": 1,  # all that follow, too
+        f"seq {MOST} | uniq > /m/small": 1,
+        f"seq {MOST} | hexdump > /m/small": 1,
+        f"seq {MOST} | tee > /m/small": 1,
+        f"seq {MOST} | tee /m/small > /m/full": 1,
+        "iostat 0.01 > /m/small": 1,
         "head -c 100000g /dev/zero > /m/small": 1,
     }.items():
         done = machine.run(line)
@@ -256,3 +313,26 @@ def test_a_long_line_does_not_end_the_shell_that_reads_it(run_script: Run) -> No
     lines = run_script(script).console.splitlines()
     assert "first: 2 []" in lines
     assert "second: 0 next" in lines
+
+
+def test_the_shell_keeps_its_descriptors_when_no_more_can_be_had(boot: Boot) -> None:
+    machine = boot()
+    nested = 't=\'echo x\'; for i in $(seq 60); do t="{ $t; } > /d$i"; done; echo "$t" > /t'
+    machine.check(nested)
+    done = machine.run(". /t")
+    assert (done.text, done.status) == ("sh: /t: line 1: a redirection: too many open files\n", 1)
+    assert machine.check("echo the shell lives | cat") == "the shell lives\n"
+
+
+def test_a_long_chain_takes_no_stack(run_script: Run) -> None:
+    chain = "true && " * 4 + ": && " * 200_000 + "echo reached\n"
+    result = run_script("sh /chain\n", {"chain": chain.encode()}, memory="256M")
+    assert "reached\n" in result.console
+
+
+def test_a_disk_mounted_at_a_name_with_blanks_is_counted(boot: Boot, make_image: MakeImage) -> None:
+    machine = boot(disks=(Disk(make_image()), Disk(make_image(programs=False, size="2M"))))
+    machine.check("mkdir '/a b c'; mount disk1 '/a b c'")
+    last = machine.check("df").splitlines()[-1]
+    assert last.startswith("disk1 ")
+    assert last.endswith(" rw /a b c")

@@ -112,7 +112,8 @@ static i64 value(struct expression *s)
         return 0;
     }
     i64 n;
-    if (c && strchr("-+!", c)) {
+    bool least = c == '-' && isdigit(s->at[1]); /* it has no positive */
+    if (c && strchr("-+!", c) && !least) {
         s->at++;
         n = value(s);
         n = c == '-' ? (i64)(0 - (u64)n) : c == '!' ? !n : n;

@@ -148,6 +148,8 @@ static int builtin_read(int argc, char **argv)
         complain("read: a line is longer than %d bytes", LINE_BYTES);
         return 2;
     }
+    if (n == EDIT_FAILED)
+        complain("read: standard input: %s", strerror(errno));
     for (int i = 1; i < argc; i++) {
         if (!*argv[i] || argv[i][name_length(argv[i])]) {
             complain("read: %s: not the name of a variable", argv[i]);
@@ -158,7 +160,7 @@ static int builtin_read(int argc, char **argv)
         variable_set(argv[i], n < 0 ? "" : word);
         rest = rest ? rest : "";
     }
-    return n == EDIT_CANCEL ? status : n < 0;
+    return n == EDIT_CANCEL ? status : n == EDIT_FAILED ? 2 : n < 0;
 }
 
 static int builtin_history(int argc, char **argv)

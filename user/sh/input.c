@@ -52,12 +52,19 @@ static int run_lines(const char *text)
 
 int run_text(const char *name, const char *text)
 {
+    static int depth;
     const char *outer = script;
     u32 line = running_line;
+    if (depth == NESTING) {
+        complain("%s: files nested more than %d deep", name, NESTING);
+        return 2;
+    }
+    depth++;
     script = name;
     int result = run_lines(text);
     script = outer;
     running_line = line;
+    depth--;
     return result;
 }
 
@@ -91,14 +98,17 @@ static i64 edited_line(char *line, bool first)
 i64 plain_line(char *line)
 {
     i64 n = 0;
+    i64 got = 1;
     bool too_long = false;
     char c = 0;
-    while (c != '\n' && read(0, &c, 1) == 1) {
+    while (c != '\n' && (got = read(0, &c, 1)) == 1) {
         too_long |= c != '\n' && n == LINE_BYTES - 1;
         if (c != '\n' && !too_long)
             line[n++] = c;
     }
-    line[too_long ? 0 : n] = 0;
+    line[too_long || got < 0 ? 0 : n] = 0;
+    if (got < 0)
+        return EDIT_FAILED;
     if (too_long)
         return EDIT_TOO_LONG;
     return n > 0 || c == '\n' ? n : EDIT_EOF;
@@ -134,6 +144,15 @@ static i64 read_command(char **text, struct node **n, struct parser *p)
     return 0;
 }
 
+/* The input of the shell itself has failed. */
+static void cannot_read(void)
+{
+    char text[100];
+    snprintf(text, sizeof text, "standard input: %s", strerror(errno));
+    complain_at(lines_read + 1, text);
+    status = 2;
+}
+
 bool run_input(void)
 {
     char *text = NULL;
@@ -146,11 +165,13 @@ bool run_input(void)
     interrupted = false;
     if (got == EDIT_CANCEL)
         status = 130;
+    else if (got == EDIT_FAILED)
+        cannot_read();
     else if (p.wrong || (got == EDIT_EOF && text))
         syntax_error(&p);
     else if (n)
         run_node(n);
     release(mark);
     free(text);
-    return got != EDIT_EOF;
+    return got != EDIT_EOF && got != EDIT_FAILED;
 }

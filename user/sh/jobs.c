@@ -59,27 +59,42 @@ static int flush_output(int result)
     return result ? result : 1;
 }
 
+/* Where with_redirects() keeps a descriptor; or that it was not open, or that
+ * it is as it was. */
+enum { CLOSED = -1, UNTOUCHED = -2 };
+
+/* Keep what the redirections replace. False after a message. */
+static bool save(const struct redirect *r, int saved[10])
+{
+    for (int fd = 0; fd < 10; fd++)
+        saved[fd] = UNTOUCHED;
+    for (; r; r = r->next) {
+        if (saved[r->fd] != UNTOUCHED)
+            continue;
+        int high = dup_high(r->fd);
+        if (high < 0 && errno != EBADF) {
+            complain("a redirection: %s", strerror(errno));
+            return false;
+        }
+        saved[r->fd] = high < 0 ? CLOSED : high;
+    }
+    return true;
+}
+
 int with_redirects(struct node *n, int (*act)(struct node *))
 {
     int saved[10], result = 1;
+    running_line = n->line;
     fflush(stdout);
-    for (struct redirect *r = n->redirects; r; r = r->next)
-        saved[r->fd] = -2;
-    for (struct redirect *r = n->redirects; r; r = r->next) {
-        if (saved[r->fd] == -2)
-            saved[r->fd] = dup_high(r->fd);
-    }
-    if (redirect(n->redirects))
+    if (save(n->redirects, saved) && redirect(n->redirects))
         result = act(n);
     result = flush_output(result);
-    for (struct redirect *r = n->redirects; r; r = r->next) {
-        if (saved[r->fd] >= 0)
-            dup2(saved[r->fd], r->fd);
-        else
-            close(r->fd);
+    for (int fd = 0; fd < 10; fd++) {
+        if (saved[fd] >= 0)
+            dup2(saved[fd], fd), close(saved[fd]);
+        else if (saved[fd] == CLOSED)
+            close(fd);
     }
-    for (struct redirect *r = n->redirects; r; r = r->next)
-        close(saved[r->fd]);
     return result;
 }
 
@@ -166,8 +181,12 @@ int run_job(struct node *n)
     struct job job = {.in = -1, .in_front = true};
     for (int i = 0; i < count; i++) {
         int fds[2] = {-1, -1};
-        if (i + 1 < count && pipe(fds) < 0)
+        if (i + 1 < count && pipe(fds) < 0) {
             complain("pipe: %s", strerror(errno));
+            if (job.in >= 0)
+                close(job.in);
+            break; /* the last command has no process: that is status 1 */
+        }
         pids[i] = start(&job, commands[i], fds[1], fds[0]);
         if (job.in >= 0)
             close(job.in);

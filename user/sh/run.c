@@ -45,6 +45,11 @@ static int assign(const struct strings *words)
     return output_status;
 }
 
+static int run_assignments(struct node *n)
+{
+    return assign(&n->words);
+}
+
 static const struct builtin *builtin_of(const struct node *n)
 {
     return n->argv.count > 0 ? builtin_named(n->argv.at[0]) : NULL;
@@ -60,7 +65,7 @@ static int run_command(struct node *n)
 {
     running_line = n->line;
     if (assigns(n))
-        return assign(&n->words);
+        return with_redirects(n, run_assignments);
     output_status = 0;
     int result = 1;
     if (expand_words(&n->words, 0, &n->argv))
@@ -236,12 +241,28 @@ static int run_list(struct node *n)
     return status;
 }
 
+static bool is_either(const struct node *n)
+{
+    return n->type == AND || n->type == OR;
+}
+
+/* Run `a && b || c`, by a loop as run_list does. All but the last are tests. */
 static int run_either(struct node *n)
 {
-    status = run_test(n->left);
-    if (stopping() || (status == 0) != (n->type == AND))
-        return status;
-    return run_node(n->right);
+    int count = 0;
+    for (struct node *p = n; is_either(p); p = p->left)
+        count++;
+    struct node **items = alloc(count * sizeof *items);
+    for (int i = count - 1; i >= 0; i--, n = n->left)
+        items[i] = n;
+    status = run_test(n);
+    for (int i = 0; i < count && !stopping(); i++) {
+        if ((status == 0) != (items[i]->type == AND))
+            continue;
+        struct node *next = items[i]->right;
+        status = i + 1 < count ? run_test(next) : run_node(next);
+    }
+    return status;
 }
 
 int run_node(struct node *n)

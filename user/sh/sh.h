@@ -32,7 +32,7 @@
 
 #define LINE_BYTES   (64 << 10) /* the longest line that is read */
 #define OUTPUT_BYTES (1 << 20)  /* the most output that $( ) takes */
-#define NESTING      100        /* the deepest nesting of ( ), if, while ... */
+#define NESTING      100 /* the deepest of ( ), if ..., and of files run */
 
 /* ---- memory (memory.c) ---- */
 
@@ -202,8 +202,8 @@ int run_text(const char *name, const char *text);
 /* Read one complete command and run it. False at the end of input. */
 bool run_input(void);
 /* Read a line from descriptor 0 into line[LINE_BYTES], byte by byte. Its
- * length, EDIT_EOF, or EDIT_TOO_LONG: then line is empty, and the input goes on
- * after that line. */
+ * length, EDIT_EOF, EDIT_FAILED with errno set, or EDIT_TOO_LONG: then line is
+ * empty, and the input goes on after that line. */
 i64 plain_line(char *line);
 
 /* Read a line, without its newline, into line[n]; the console must be in raw
@@ -211,6 +211,7 @@ i64 plain_line(char *line);
 #define EDIT_EOF      (-1)
 #define EDIT_CANCEL   (-2)
 #define EDIT_TOO_LONG (-3)
+#define EDIT_FAILED   (-4)
 i64 edit_line(const char *prompt, char *line, size_t n);
 
 #define HISTORY_LINES 100
