@@ -84,28 +84,46 @@ static int cp(void)
     return mknod(to, st.st_mode, st.st_rdev) < 0 ? complain(to) : 0;
 }
 
+/* Whether the directory `path` is `outer` or below it. Goes up by chdir(), so
+ * the depth is not limited by what a path can hold. */
+static bool climbs_to(const char *path, const struct stat *outer)
+{
+    struct stat here;
+    if (chdir(path) < 0)
+        return false;
+    for (u64 last = 0; stat(".", &here) == 0;) {
+        u64 id = (u64)here.st_dev << 32 | here.st_ino;
+        if (here.st_dev == outer->st_dev && here.st_ino == outer->st_ino)
+            return true;
+        if (id == last || chdir("..") < 0)
+            return false;
+        last = id;
+    }
+    return false;
+}
+
 /* True if the file to be made at `path` is in the directory `outer` or in one
- * below it, or is `outer`: then a copy has no end. */
+ * below it, or is `outer`: then a copy has no end. A child looks, because this
+ * process may have no way back to its directory. */
 static bool is_inside(const char *path, const char *outer)
 {
     struct stat out, in;
-    char at[PATH_BYTES + 2];
+    char at[PATH_BYTES];
+    int status = 0;
     if (lstat(outer, &out) < 0 || !S_ISDIR(out.st_mode))
         return false;
     strlcpy(at, path, sizeof at);
     if (stat(at, &in) < 0) {
         char *slash = strrchr(at, '/');
-        strlcpy(slash ? slash + 1 : at, ".", 2);
+        strlcpy(slash ? slash + 1 : at, slash ? "" : ".", 2);
     }
-    for (u64 last = 0; stat(at, &in) == 0;) {
-        u64 here = (u64)in.st_dev << 32 | in.st_ino;
-        if (in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-            return true;
-        if (here == last || strlcat(at, "/..", sizeof at) >= sizeof at)
-            return false;
-        last = here;
-    }
-    return false;
+    fflush(NULL);
+    int pid = fork();
+    if (pid == 0)
+        _exit(climbs_to(at, &out));
+    if (pid < 0 || wait(pid, &status, 0) < 0)
+        die("%s", outer);
+    return status != 0;
 }
 
 /* Copy the operand to `target`, or into it if that is a directory. What is

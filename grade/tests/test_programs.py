@@ -165,6 +165,12 @@ LINES: dict[str, tuple[str, int]] = {
     # More operands than a program has a use for.
     "echo a > /a1; uniq /a1 /a2": ("usage: uniq [-cd] [FILE]\n", 2),
     # What the shell reads, computes and redirects.
+    ". /nosuch; . /; .": (
+        "sh: .: /nosuch: no such file or directory\nsh: .: /: is a directory\n"
+        "sh: .: expected a file\n",
+        2,
+    ),
+    "''": ("sh: : command not found\n", 127),
     "sh < /": ("sh: line 1: standard input: is a directory\n", 2),
     "read x < /": ("sh: read: standard input: is a directory\n", 2),
     f"echo $(({LEAST})) $((- 5)) $((3 - -2)) $((--5)) $((-(2)))": (f"{LEAST} -5 5 5 -2\n", 0),
@@ -241,6 +247,17 @@ def test_trees_deeper_than_descriptors_and_paths(boot: Boot) -> None:
     assert "name too long" in machine.run("cp -r /t /copy").text
     machine.check("rm -rf /t /copy")
     assert machine.run("ls -d /t /copy").text.count("no such file") == 2
+
+
+def test_no_directory_is_copied_into_itself_from_any_depth(boot: Boot) -> None:
+    """Also where the way up, written as a path, is longer than a path may be."""
+    machine = boot()
+    machine.check("mkdir /t; cd /t; for i in $(seq 400); do mkdir d; cd d; done")
+    for line in "cp -r /t x", "mkdir y; cp -r /t y", "cp -r /t y/z":
+        done = machine.run(line)
+        assert (done.text, done.status) == ("cp: /t: cannot be copied into itself\n", 1)
+    machine.check("cp -r y x; cd /")
+    assert machine.check("ls -R /t | grep -c ':$'") == "403\n"
 
 
 def test_rm_goes_on_after_a_failure_and_says_it_once(boot: Boot, make_image: MakeImage) -> None:

@@ -43,6 +43,10 @@ int execp(char *const argv[])
 {
     char path[PATH_BYTES];
     const char *dir = strchr(argv[0], '/') ? "" : "/bin/";
+    if (!*argv[0]) {
+        errno = ENOENT;
+        return -1;
+    }
     if ((size_t)snprintf(path, sizeof path, "%s%s", dir, argv[0]) >=
         sizeof path) {
         errno = ENAMETOOLONG;

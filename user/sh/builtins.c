@@ -173,9 +173,13 @@ static int builtin_history(int argc, char **argv)
 
 static int builtin_source(int argc, char **argv)
 {
-    char *text = argc > 1 ? read_text(argv[1], NULL) : NULL;
+    if (argc < 2) {
+        complain(".: expected a file");
+        return 2;
+    }
+    char *text = read_text(argv[1], NULL);
     if (!text) {
-        complain(".: %s", argc > 1 ? argv[1] : "expected a file");
+        complain(".: %s: %s", argv[1], strerror(errno));
         return 1;
     }
     int result = run_text(argv[1], text);
