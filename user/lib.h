@@ -256,7 +256,8 @@ i64 getline(char **line, size_t *size, FILE *);
 i64 read_all(int fd, void *buf, size_t n);
 i64 write_all(int fd, const void *buf, size_t n);
 
-/* A whole file as text of xmalloc with a 0 behind it, or NULL. */
+/* A whole file as text of malloc with a 0 behind it, or NULL: EFBIG beyond
+ * 8 MiB, as of a device that has no end. */
 char *read_text(const char *path, size_t *length);
 
 /* The same of what a device prints, as it was at one time: in one read, of up

@@ -120,6 +120,14 @@ LINES: dict[str, tuple[str, int]] = {
         0,
     ),
     "cd /g; echo [!a] [a-] []a] [\\]a] ['a'] [!]a]; cd /": ("b a a a a b\n", 0),
+    "mkdir /q; cd /q; for i in + ] Z a - '!'; do echo > \"$i\"; done; echo [+-\\]] [+-']']; cd /": (
+        "+ - Z ] + - Z ]\n",
+        0,
+    ),
+    "cd /q; echo ['!'Z] [\\!Z] [a'-'Z] [a\\-Z] [\"a-z\"] [^+-Z\\]] \"[a]\" [a] '[^'a]; cd /": (
+        "! Z ! Z - Z a - Z a - a ! a [a] a [^a]\n",
+        0,
+    ),
     "mkdir -p ''; mkdir -p /p//q/ /p/q; ls -d /p/q; sh -c \"set ''\"": (
         "mkdir: : no such file or directory\n/p/q\nsh: -c: line 1: set: only -e and +e are known\n",
         2,
@@ -165,8 +173,9 @@ LINES: dict[str, tuple[str, int]] = {
     # More operands than a program has a use for.
     "echo a > /a1; uniq /a1 /a2": ("usage: uniq [-cd] [FILE]\n", 2),
     # What the shell reads, computes and redirects.
-    ". /nosuch; . /; .": (
+    ". /nosuch; . /; . /dev/zero; .": (
         "sh: .: /nosuch: no such file or directory\nsh: .: /: is a directory\n"
+        "sh: .: /dev/zero: file too large\n"
         "sh: .: expected a file\n",
         2,
     ),

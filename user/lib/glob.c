@@ -20,8 +20,9 @@ static bool set_has(const char *s, const char *end, char c)
     for (s += 1 + negated; s < end; s++) {
         s += *s == '\\' && s + 1 < end;
         if (s + 2 < end && s[1] == '-') {
-            has |= (u8)*s <= (u8)c && (u8)c <= (u8)s[2];
-            s += 2;
+            const char *high = s + 2 + (s[2] == '\\' && s + 3 < end);
+            has |= (u8)*s <= (u8)c && (u8)c <= (u8)*high;
+            s = high;
         } else {
             has |= *s == c;
         }

@@ -10,6 +10,7 @@
 #include "user/lib/sink.h"
 
 #define PRINTED_BYTES (256 << 10) /* the most that a read gets of a device */
+#define TEXT_BYTES    (8U << 20)  /* the room of a text at most */
 
 enum buffering { UNDECIDED, FULL, LINE, CALL };
 
@@ -357,27 +358,47 @@ i64 write_all(int fd, const void *buf, size_t n)
     return done;
 }
 
+/* More room for a text; NULL and an error if there is none. */
+static char *grow_text(char *text, size_t *size)
+{
+    *size = MAX(2 * *size, 8192);
+    if (*size <= TEXT_BYTES)
+        return realloc(text, *size);
+    errno = EFBIG;
+    return NULL;
+}
+
+/* All that can be read from fd, and its length; NULL and an error. */
+static char *read_whole(int fd, size_t *length)
+{
+    size_t size = 0, have = 0;
+    char *text = NULL;
+    for (i64 n = 1; n > 0; have += n) {
+        char *bigger = size - have < 4096 ? grow_text(text, &size) : text;
+        text = bigger ? bigger : text;
+        n = bigger ? read(fd, text + have, size - have - 1) : -1;
+        if (n < 0) {
+            free(text);
+            return NULL;
+        }
+    }
+    text[have] = 0;
+    *length = have;
+    return text;
+}
+
 char *read_text(const char *path, size_t *length)
 {
+    size_t n;
     int fd = open(path, O_RDONLY);
     if (fd < 0)
         return NULL;
-    size_t size = 8192, have = 0;
-    char *text = xmalloc(size);
-    i64 n;
-    while ((n = read(fd, text + have, size - have - 1)) > 0) {
-        have += n;
-        if (size - have < 4096)
-            text = xrealloc(text, size *= 2);
-    }
+    char *text = read_whole(fd, &n);
+    int error = errno;
     close(fd);
-    if (n < 0) {
-        free(text);
-        return NULL;
-    }
-    text[have] = 0;
-    if (length)
-        *length = have;
+    errno = error;
+    if (text && length)
+        *length = n;
     return text;
 }
 

@@ -26,7 +26,8 @@ static void append(struct expansion *x, char c)
         x->text = bigger;
     }
     bool special = c && strchr("*?[", c);
-    if (c == '\\' || (special && (x->quoted || !x->split)))
+    bool in_set = c && strchr("]-!^", c); /* special only behind a [ */
+    if (c == '\\' || ((special || in_set) && (x->quoted || !x->split)))
         x->text[x->length++] = '\\';
     else
         x->pattern |= special;
