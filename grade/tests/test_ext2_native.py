@@ -179,6 +179,83 @@ def test_unknown_incompatible_features_are_refused_and_unknown_ro_ones_mount_rea
     assert image.read_bytes() == before
 
 
+# Each feature that mke2fs 1.47 sets by itself, and what becomes of a disk with it.
+FEATURES = {
+    "written": (
+        "dir_index",
+        "resize_inode",
+        "ext_attr",
+        "has_journal",
+        "sparse_super2",
+        "stable_inodes",
+        "fast_commit",
+        "has_journal,orphan_file",
+        "resize_inode,sparse_super2",
+        "has_journal,sparse_super2",
+    ),
+    "read": (
+        "huge_file",
+        "uninit_bg",
+        "dir_nlink",
+        "extra_isize",
+        "quota",
+        "metadata_csum",
+        "project",
+        "sparse_super2,uninit_bg",
+        "huge_file,quota",
+    ),
+    "refused": (
+        "extents",
+        "flex_bg",
+        "extents,64bit",
+        "meta_bg",
+        "mmp",
+        "inline_data",
+        "ea_inode",
+        "encrypt",
+        "casefold",
+        "large_dir",
+        "metadata_csum,metadata_csum_seed",
+        "mmp,quota",
+        "extents,64bit,meta_bg",
+        "extents,bigalloc",
+    ),
+}
+
+
+FIVE_GROUPS = ("-g", "512")  # of which sparse_super and sparse_super2 choose others
+
+
+@pytest.mark.parametrize(
+    ("fate", "features"), [(fate, names) for fate, all_ in FEATURES.items() for names in all_]
+)
+def test_each_feature_is_handled_or_refused_by_its_name(
+    tmp_path: Path, fate: str, features: str
+) -> None:
+    words = f"none,filetype,sparse_super,large_file,{features}"
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "old").write_bytes(os.urandom(100_000))
+    image = make(
+        tmp_path / "image", "-O", words, "-d", str(folder), *FIVE_GROUPS, size="9M", block=4096
+    )
+    command("e2fsck", "-fp", image, check=1)  # the quota of mke2fs 1.47.0 leaves out the folder
+    before = image.read_bytes()
+    script = f"mkdir /d\nwrite /d/f 600000 3\nverify /d/f 0 600000 3\nget /old {tmp_path / 'old'}\n"
+    out = tool(image, script=script)
+    named = [name for name in features.split(",") if f": {name} is not handled: " in out]
+    assert "wrongly" not in out and "not known" not in out
+    assert bool(named) == (fate != "written")
+    assert ("mount: -22" in out) == (fate == "refused")
+    got = tmp_path / "old"
+    read = got.exists() and got.read_bytes() == (folder / "old").read_bytes()
+    assert read == (fate != "refused")
+    assert re.findall(r"mkdir: -\d+", out) == (["mkdir: -30"] if fate == "read" else [])
+    if fate != "written":
+        assert image.read_bytes() == before
+    fsck(image)
+
+
 def test_an_ext3_without_recovery_mounts_and_one_with_is_refused(tmp_path: Path) -> None:
     image = make(tmp_path / "image", kind="ext3")
     tool(image, script="random 500 100000\n")
