@@ -2,14 +2,14 @@
 
 Two arms are equal in a setting if the experiment's lead metric has the same value, to the last
 digit and not 0, in each of their trials, of which there are two at least. That is a failure unless
-the file names the two in [plot], as equal = ["ARM = ARM"].
+the file has a row of [[equal]] that names the two, and says why they are equal.
 """
 
 from itertools import combinations
 
 from grade.measure import apart
-from grade.measure.schema import EQUAL, Experiment
-from grade.measure.verdict import Verdict, by_setting, words
+from grade.measure.schema import Experiment
+from grade.measure.verdict import Verdict, by_setting, within, words
 
 SEEDS = 2  # fewer may be equal by chance
 
@@ -19,8 +19,8 @@ def judge(experiment: Experiment, results: list[dict]) -> list[Verdict]:
     lead, found = experiment.plot.get("lead"), []
     if not lead:
         return []
-    may = {frozenset(pair.split(EQUAL)) for pair in experiment.plot.get("equal") or ()}
     for at, group in by_setting(results):
+        may = [set(row["arms"]) for row in experiment.equal if within(row["where"], at)]
         arms: dict[str, list[dict]] = {}
         for result in group:
             arms.setdefault(result["arm"], []).append(result)
@@ -28,7 +28,7 @@ def judge(experiment: Experiment, results: list[dict]) -> list[Verdict]:
         for one, other in combinations(seeds, 2):
             values = seeds[one]
             same = values == seeds[other] and len(values) >= SEEDS and any(values.values())
-            if same and frozenset((one, other)) not in may:
+            if same and {one, other} not in may:
                 says = f"{one} and {other} are not the same thing"
                 why = f"{lead} is equal to the last digit in all {len(values)} trials{words(at)}"
                 found.append(Verdict(says, False, why))

@@ -255,14 +255,17 @@ def job(c: Checker, keys: tuple, name: str, commands: str) -> None:
     c.one_of(keys, "job", name, jobs.named(commands))
 
 
-def equal_arms(c: Checker, pair: object, arms: list[str]) -> None:
-    """Check an entry of `equal` in [plot]: two of the arms."""
-    keys, names = ("plot", "equal"), str(pair).split(EQUAL)
-    if len(names) != 2:
-        c.problem(keys, f'equal: "{pair}": must be two arms, as "{arms[0]}{EQUAL}OTHER"')
-        return
-    for name in names:
-        c.one_of(keys, "arm", name, arms)
+def equal_arms(c: Checker, keys: tuple, row: dict, top: dict, arms: list[str]) -> None:
+    """Check a row of [[equal]]: two of the arms, settings that there are, and a reason."""
+    if len(set(row["arms"])) != 2 or len(row["arms"]) != 2:
+        c.problem(keys, "arms: must be two arms")
+    for name in row["arms"]:
+        c.one_of((*keys, "arms"), "arm", name, arms)
+    where(c, (*keys, "where"), row["where"], values_of(top), lists=True)
+    if not row["why"].strip():
+        c.problem(keys, "why: say what makes the two arms equal, and how one knows")
+    if "lead" not in top["plot"]:
+        c.problem(keys, 'equal: arms are compared in the lead metric: give "lead" in [plot]')
 
 
 def shown(c: Checker, top: dict, runs: list[Run], size: str, sweep: dict) -> dict:
@@ -274,8 +277,6 @@ def shown(c: Checker, top: dict, runs: list[Run], size: str, sweep: dict) -> dic
         metric(c, ("plot", "columns"), name, commands)
     if plot.get("lead"):
         metric(c, ("plot", "lead"), plot["lead"], commands)
-    for pair in plot.get("equal") or ():
-        equal_arms(c, pair, arms)
     if plot.get("histogram"):
         job(c, ("plot", "histogram"), plot["histogram"], commands)
     if plot.get("distribution"):
@@ -285,7 +286,13 @@ def shown(c: Checker, top: dict, runs: list[Run], size: str, sweep: dict) -> dic
     for name in predicted if isinstance(predicted, dict) else ():
         metric(c, ("model", "metrics", name), name, commands)
     rows = {"published": PUBLISHED, "expectations": EXPECTATION}
-    good = {"plot": plot, "published": [], "expectations": []}
+    good = {"plot": plot, "published": [], "expectations": [], "equal": []}
+    for i, raw in enumerate(top["equal"]):
+        before = len(c.problems)
+        row = c.table(("equal", i), raw, EQUAL)
+        if len(c.problems) == before:
+            equal_arms(c, ("equal", i), row, top, arms)
+        good["equal"].append(row)
     for key, fields in rows.items():
         for i, raw in enumerate(top[key]):
             before = len(c.problems)

@@ -49,6 +49,11 @@
     histogram = "read"             the response times to draw
     distribution = "hist.bio.burst"    a histogram of the kernel to draw, cumulative
 
+    [[equal]]                      two arms that may have equal figures of `lead` in all
+    arms = ["made+PU", "made+AIPU"]    trials of a setting, and why = "...": the reason,
+                                   known from a trace or counters; where = {...}: only
+                                   in these settings. Any other two that do have failed
+
     [[published]]                  a figure of the source: arm, metric, value;
                                    where = {variable = value}
 
@@ -193,6 +198,7 @@ TOP = {
     "sizes": Field("table", "what differs between sizes"),
     "model": Field("table", "what theory says"),
     "plot": Field("table", "what is shown"),
+    "equal": Field("tables", "arms that may be equal in the lead metric"),
     "published": Field("tables", "the source's figures"),
     "expectations": Field("tables", "what must come out"),
     "contest": Field("table", "of an arm against all others"),
@@ -228,13 +234,16 @@ MODEL = {
     "metrics": Field("table", "metric = quantity", required=True),
     "parameters": Field("table", "of the model"),
 }
-EQUAL = " = "  # stands between the names of two arms that may be equal
 PLOT = {
     "columns": Field("list", "metrics of the table", required=True),
     "lead": Field("text", "the metric that the report begins with"),
-    "equal": Field("list", 'arms that may be equal in it, as "ARM = ARM"'),
     "histogram": Field("text", "the response times to draw"),
     "distribution": Field("text", "a histogram to draw as a cumulative distribution"),
+}
+EQUAL = {
+    "arms": Field("list", "two arms", required=True),
+    "where": Field("table", "only in these settings, each value one or a list"),
+    "why": Field("text", "the reason, and how one knows", required=True),
 }
 PUBLISHED = {
     "arm": Field("text", "an arm", required=True),
@@ -333,6 +342,7 @@ class Experiment:
     plot: dict[str, object]
     published: list[dict]
     expectations: list[dict]
+    equal: list[dict]
     contest: dict | None = None
     tune: dict | None = None
     engine: str = MACHINE_ENGINE

@@ -16,8 +16,8 @@ def results(other: list[float], setting: str = "a") -> list[dict]:
     ]
 
 
-def judge(found: list[dict], **plot: object) -> list[str]:
-    of = SimpleNamespace(plot={"lead": "stat.x", **plot})
+def judge(found: list[dict], *may: dict) -> list[str]:
+    of = SimpleNamespace(plot={"lead": "stat.x"}, equal=[{"where": {}, **row} for row in may])
     return [f"{v.word}: {v.says}; {v.why}" for v in equal.judge(of, found)]
 
 
@@ -36,8 +36,15 @@ def test_arms_that_are_equal_in_a_setting_fail() -> None:
 
 
 def test_arms_that_may_be_equal_are_named_in_the_file() -> None:
-    assert judge(results([1.5, 2.5]), equal=["other = one"]) == []
-    assert judge(results([1.5, 2.5]), equal=["other = third"]) != []
+    assert judge(results([1.5, 2.5]), {"arms": ["other", "one"]}) == []
+    assert judge(results([1.5, 2.5]), {"arms": ["other", "third"]}) != []
+
+
+def test_arms_may_be_equal_in_the_settings_that_the_file_says_only() -> None:
+    found = results([1.5, 2.5]) + results([1.5, 2.5], "b")
+    (said,) = judge(found, {"arms": ["one", "other"], "where": {"rw": "a"}})
+    assert "b" in said.split("trials")[1]
+    assert judge(found, {"arms": ["one", "other"], "where": {"rw": ["a", "b"]}}) == []
 
 
 def test_arms_that_differ_in_a_trial_do_not_fail() -> None:

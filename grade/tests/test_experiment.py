@@ -178,14 +178,24 @@ def test_the_experiments_that_ship_have_no_problems_and_are_listed():
         ('"stat.disk.writes", ', '"stat.disk.writs", ', 'did you mean "disk.writes"?'),
         ('"hist.disk1.queued.max"]', '"hist.disk1.queue.max"]', 'did you mean "disk1.queued"?'),
         (
-            'histogram = "read"',
-            'equal = ["async = delaid"]\nhistogram = "read"',
+            'source = "this test"',
+            'equal = [{arms = ["async", "delaid"], why = "chance"}]\nsource = "this test"',
             'unknown arm "delaid"; did you mean "delayed"?',
         ),
         (
-            'histogram = "read"',
-            'equal = ["async"]\nhistogram = "read"',
-            'equal: "async": must be two arms',
+            "[[expectations]]",
+            '[[equal]] # arms\narms = ["async"]\nwhy = "chance"\n[[expectations]]',
+            "arms: must be two arms",
+        ),
+        (
+            "[[expectations]]",
+            '[[equal]] # why\narms = ["async", "delayed"]\nwhy = " "\n[[expectations]]',
+            "why: say what makes the two arms equal",
+        ),
+        (
+            "[[expectations]]",
+            '[[equal]] # why\narms = ["async", "delayed"]\n[[expectations]]',
+            'the key "why" is missing',
         ),
         ('histogram = "read"', 'histogram = "reed"', 'unknown job "reed"; did you mean "read"?'),
         (
