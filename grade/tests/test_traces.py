@@ -307,6 +307,29 @@ SAMPLES = {
         b"  8,0    1        5     0.251500000    99  Q  WS 1 + 8 [jbd2/sda 1-8]\n"
         b"CPU1 (sda):\n Reads Queued:           1,       24KiB\n",
     ),
+    "ftrace": (
+        "trace.txt",
+        b"# tracer: nop\n#\n#           TASK-PID    CPU#  |||||  TIMESTAMP  FUNCTION\n"
+        b"     a b-c-7    [001] d..1.    10.250000: block_bio_queue: 8,0 R 13700410 + 48 [a b-c]\n"
+        b"     a b-c-7    [001] d..1.    10.250001: block_rq_issue: 8,0 R 24576 () 13700410 + 48 \n"
+        b"     a b-c-7    [001] d..1.    10.250002: sched_switch: prev_comm=a ==> next_comm=b\n"
+        b"       cat-7    [001] d..1.    10.250003: block_bio_queue: 8,0 D 64 + 8 [fstrim]\n"
+        b"       cat-7    [001] d..1.    10.250004: block_bio_queue: 8,0 FWS 0 + 0 [jbd2]\n"
+        b"CPU:1 [LOST 12 EVENTS]\n"
+        b"     <...>-9     (-----) [000] .....    10.251500: block_bio_queue: 8,0 WS 1 + 8 [j]\n",
+    ),
+    "fio2": (
+        "fio.log",
+        b"fio version 2 iolog\n/dev/sda add\n/dev/sda open\n/dev/sda wait 250000 0\n"
+        b"/dev/sda read 7014609920 24576\n/dev/sda sync 0 0\n/dev/sda trim 0 4096\n"
+        b"/dev/sda wait 1500 0\n/dev/sda write 512 4096\n/dev/sda close\n",
+    ),
+    "fio3": (
+        "fio.log",
+        b"fio version 3 iolog\n2 /dev/sda add\n872 /dev/sda open\n"
+        b"878 /dev/sda read 7014609920 24576\n900 /dev/sda datasync 0 0\n901 /dev/sda trim 0 4096\n"
+        b"fio version 3 iolog\n2378 /dev/sda write 512 4096\n10001677 /dev/sda close\n",
+    ),
     "vscsi": (
         "w01.vscsi",
         np.array(
@@ -351,6 +374,70 @@ def test_a_format_is_recognised_and_read_as_its_source_has_it(sample, name: str)
     assert read.format_named(path, "").__name__.endswith(f".{name}")
     assert read.read(path).tolist() == EXPECTED
     assert read.read(path, name, count=1).tolist() == EXPECTED[:1]
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(
+    ("name", "time"),
+    [("mqsim_ps", 10**9), ("mqsim_ns", 1_500_000), ("mqsim_us", 1500), ("disksim", 1.5)],
+)
+def test_a_simulators_trace_does_not_tell_its_unit_so_format_must(
+    tmp_path: Path, name: str, time: float
+) -> None:
+    """A type of 0 is a write."""
+    path = tmp_path / "w.trace"
+    time = 1_500_000_000 if name == "mqsim_ps" else time
+    path.write_text(f"0 13 13700410 48 1\n{time} 13 1 8 0\n")
+    assert read.read(path, name).tolist() == EXPECTED
+    with pytest.raises(BadTraceFile, match=r"looks like disksim and mqsim_ns and .* say which"):
+        read.read(path)
+
+
+BLK = "zsh-3158    [015] d..1.  5758.12{:04}: 249,1    {}   R {} + 8 [zsh]\n"
+ISSUE = "zsh-3158    [015] 5758.125{:03}: block_rq_issue: 8,0 R 4096 () {} + 8 none,0,0 [zsh]\n"
+INSERT = ISSUE.replace("issue", "insert").replace(" none,0,0", "")
+
+
+@pytest.mark.native
+def test_ftrace_has_requests_where_they_come_first(tmp_path: Path) -> None:
+    """Of those stages that the file has, whatever the order of its lines."""
+    path = tmp_path / "w"
+    for text, sectors in (
+        (BLK.format(1, "Q", 8) + BLK.format(2, "G", 8) + BLK.format(3, "D", 8), [8]),
+        (BLK.format(1, "D", 8) + BLK.format(2, "D", 16), [8, 16]),
+        (ISSUE.format(1, 8) + ISSUE.format(2, 16), [8, 16]),
+        (ISSUE.format(1, 8) + INSERT.format(2, 24) + ISSUE.format(3, 24), [24]),
+        (ISSUE.format(1, 8) + BLK.format(9, "Q", 32), [32]),
+    ):
+        path.write_text(text)
+        assert (read.read(path)["offset"] // 512).tolist() == sectors
+
+
+@pytest.mark.native
+def test_ftrace_of_a_device_and_of_those_below_it_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "w"
+    line = "a-1 [000] d.. 1.1: block_bio_{}\n"
+    path.write_text(
+        line.format("queue: 253,0 W 50 + 8 [cat]")
+        + line.format("remap: 8,0 W 100 + 8 <- (253,0) 50")
+        + line.format("queue: 8,0 W 100 + 8 [cat]")
+    )
+    with pytest.raises(BadTraceFile, match=":3: requests of 253,0 are passed on"):
+        read.read(path)
+
+
+@pytest.mark.native
+def test_jobs_of_fio_in_one_log_count_from_one_start(tmp_path: Path) -> None:
+    """Times that fall back are those of another job."""
+    path = tmp_path / "w"
+    job = "fio version 3 iolog\n5 f add\n{} f read {} 512\n{} f read {} 512\n"
+    path.write_text(job.format(10, 0, 30, 512) + job.format(20, 1024, 40, 1536))
+    assert read.read(path)[["time_ns", "offset"]].tolist() == [
+        (0, 0),
+        (10_000, 1024),
+        (20_000, 512),
+        (30_000, 1536),
+    ]
 
 
 @pytest.mark.native
@@ -417,6 +504,10 @@ SEVERAL = {  # two disks each: both have a request at byte 1024, and the first e
         f"{systor17.HEAD}\n5.1,,R,0,1024,1048576\n{systor17.HEAD}\n5.1000001,,W,4,1024,512\n"
     ),
     "spc": "0,2,1048576,r,0.1\n3,2,512,w,0.1000001\n",
+    "ftrace": (
+        "c-9 [000] .... 0.1000000: block_bio_queue: 8,16 RA 2 + 2048 [c]\n"
+        "c-9 [000] .... 0.1000001: block_bio_queue: 8,0 W 2 + 1 [c]\n"
+    ),
     "blkparse": (
         "8,16 0 1 0.1000000 9 Q RA 2 + 2048 [cat]\n8,0  0 1 0.1000001 9 Q W 2 + 1 [cat]\n"
     ),
@@ -442,6 +533,20 @@ def test_a_large_disk_has_room_beside_another(tmp_path: Path) -> None:
     path.write_text("\n".join([*lines, f"8,0 0 1 0.1 9 Q R {end - 7} + 8 [cat]"]))
     with pytest.raises(BadTraceFile, match=r":3: the offset: \d+ bytes: must be 0 to 28147497\d+"):
         read.read(path)
+
+
+@pytest.mark.native
+def test_files_of_a_log_of_fio_do_not_overlap(tmp_path: Path) -> None:
+    path = tmp_path / "w"
+    for text in (
+        "fio version 2 iolog\nb read 1024 1048576\na wait 9 0\na write 1024 512\n",
+        "fio version 3 iolog\n7 b read 1024 1048576\n16 a write 1024 512\n",
+    ):
+        path.write_text(text)
+        assert read.read(path).tolist() == [
+            (0, 1024, 1048576, 0),
+            (9000, 2 * PART + 1024, 512, 1),
+        ]
 
 
 UPPER = "253,0 0 1 0.1 9 Q W 50 + 8 [cat]\n"
@@ -549,6 +654,14 @@ def test_a_compressed_trace_is_the_trace(sample, name: str) -> None:
         ("blkparse", b"WS 1 + 8", b"WS 1 +", ":9: a queued request without"),
         ("blkparse", b"WS 1 + 8", b"FWS 1 +", ":9: a queued request without"),
         ("blkparse", b"WS 1 + 8 [", b"WS 1 8 [", ":9: a queued request without"),
+        ("ftrace", b"WS 1 + 8", b"WS 1 +", ":10: a request without SECTOR"),
+        ("fio2", b"write 512 4096", b"write 512", ":9: 3 fields, not 2 or 4"),
+        ("fio2", b"write 512", b"wrote 512", ":9: neither read, write, sync"),
+        ("fio2", b"sda open", b"sda ajar", ":3: neither add, open, close, unlink but 'ajar'"),
+        ("fio3", b"write 512 4096", b"write 512 40967 /dev/sda re", ":8: 7 fields, not 3 or 5"),
+        ("fio3", b"write 512", b"wait 512", ":8: neither read, write"),
+        ("fio3", b"fio version 3 iolog\n2378", b"fio version 2 iolog\n2378", ":7: not the head"),
+        ("fio3", b"878 ", b"soon ", ":4: the time 'soon': must be a whole number"),
         ("blkparse", b"0.251500000", b"now", ":9: not a whole event"),
         ("sluice", b"requests", b"requestz", "at byte 0: no file of requests"),
         ("export", b"1,disk1,13700410,48,r", b"1,disk1,13700410,48,q", ":3: neither r nor w"),
@@ -680,7 +793,7 @@ def test_a_file_with_a_head_only_has_no_request(sample, name: str) -> None:
 
 
 @pytest.mark.native
-@pytest.mark.parametrize("name", ["msr", "systor17", "spc", "blkparse", "export"])
+@pytest.mark.parametrize("name", ["msr", "systor17", "spc", "blkparse", "export", "fio3"])
 def test_a_byte_order_mark_is_skipped(sample, name: str) -> None:
     """That of UTF-8, at the beginning only."""
     path = sample(name)
@@ -718,6 +831,10 @@ WRITTEN = {  # other ways to write the second request of a sample, which all pro
         b"2,disk1,1e0,8.0,w,7,a,b,2.515e8,2,3,0.1,0.1,0,0",
     ],
 }
+FIO_WRITTEN = {
+    "fio2": [b"/dev/sda  WRITE\t512.0 4.096e3 ,", b'"/dev/sda" "write" "512" "4096"'],
+    "fio3": [b"2.378e3 /dev/sda Write 512 4096.0,", b'"2378" "/dev/sda" "write" "512" "4096"'],
+}
 SECOND = {  # the same as the samples have it
     "msr": b"128166372003076629,usr,0,Write,512,4096,3",
     "systor17": b"1455592800.006708015,,W,4,512,4096",
@@ -734,6 +851,20 @@ def test_a_field_may_be_written_in_many_ways_in_every_text(sample, name, written
     assert SECOND[name] in data
     path.write_bytes(data.replace(SECOND[name], written))
     assert read.read(path).tolist() == EXPECTED
+
+
+@pytest.mark.native
+def test_a_field_of_fio_may_be_written_in_many_ways(sample) -> None:
+    for name, written in FIO_WRITTEN.items():
+        path = sample(name)
+        data = path.read_bytes()
+        for other in written:
+            line = {"fio2": b"/dev/sda write 512 4096", "fio3": b"2378 /dev/sda write 512 4096"}[
+                name
+            ]
+            assert line in data
+            path.write_bytes(data.replace(line, other).replace(b"fio version", b" FIO  Version"))
+            assert read.read(path).tolist() == EXPECTED
 
 
 @pytest.mark.native
@@ -811,6 +942,9 @@ EMPTY = {  # a request of size 0
     "spc": b"0,0,0,R,2.0\n",
     "export": b"2,disk1,1,0,w,7,a,251500000,2,3,0.1,0.1,0,0\n",
     "blkparse": b"  8,0    1        9     0.251500000    99  Q   W [mkfs.btrfs]\n",
+    "fio2": b"/dev/sda write 512 0\n",
+    "fio3": b"99 /dev/sda write 512 0\n",
+    "ftrace": b"c-9 [000] .... 10.3: block_bio_queue: 8,0 W 2 + 0 [c]\n",
     "vscsi": np.array([(0x2A, 0x200, 2, 0, 1, 0, 251500, 9)], vscsi.VERSIONS[2]).tobytes(),
 }
 
@@ -839,6 +973,10 @@ def test_rows_of_size_0_in_our_own_file_are_left_out_and_counted(sample) -> None
 @pytest.mark.native
 def test_all_that_is_left_out_is_counted_by_why(sample, tmp_path: Path) -> None:
     assert left_out(sample("blkparse")) == (2, "discards: 1; requests without data: 5")
+    lost = "places where ftrace lost events: 1"
+    assert left_out(sample("ftrace")) == (2, f"{lost}; discards: 1; requests without data: 1")
+    for name in ("fio2", "fio3"):
+        assert left_out(sample(name)) == (2, "requests without data: 1; discards: 1")
     assert left_out(sample("export")) == (2, "requests to other disks of the run: 1")
     assert left_out(sample("vscsi"))[1] == (
         "requests without data: 1; other commands (0x2f): 1; other commands (0x35): 1"

@@ -213,6 +213,15 @@ def fields(line: str, least: int, most: int | None = None) -> list[str]:
     return words
 
 
+def spaced(line: str, counts: tuple[int, ...]) -> list[str]:
+    """What stands between the white space of a line, without quotes around it, and without commas
+    behind the last field. Raises ValueError unless there are as many as `counts` allows."""
+    words = [word.strip('"') for word in line.rstrip(", \t").split()]
+    if len(words) not in counts:
+        raise ValueError(f"{len(words)} fields, not {' or '.join(map(str, counts))}")
+    return words
+
+
 def kind(word: str, writes: dict[str, int]) -> int:
     """Whether this word, in either case, stands for a write (1) or a read (0). writes: that of each
     word. Raises ValueError for another word."""
