@@ -118,6 +118,8 @@ $(foreach v,ARGS DO GDB_OPTIONS DISKS CPUS MEM FS_MB JOBS T E N SIZE WITH SCHEDU
     CFLAGS_EXTRA,$(if \
     $(findstring $(newline),$(value $(v))),$(error $(v): must be one line)))
 $(foreach v,DEBUG V FULL LIST JUDGE LINUX WERROR NEWEST,$(call must_be,$(v),[01]?,1 or nothing))
+$(if $(filter fresh,$(MAKECMDGOALS)),$(if $(filter 1,$(FULL)),$(if $(filter 1,$(NEWEST)),$(error \
+    fresh: give either FULL=1, the book and all tests on Debian 12 and 13, or NEWEST=1, a build on sid))))
 $(call must_be_one_of,ENGINE,machine twin)
 $(call must_be_one_of,SETUP,yes no)
 $(call must_be,JOBS,[1-9][0-9]*,a number from 1)
@@ -194,7 +196,7 @@ $(call needs,machine python,run)
 $(call needs,fresh,fresh)
 $(call needs,run,twin twin-costs bench agree repeat export why exercise)
 $(call needs,measure,measure-build)
-$(call needs,report,experiment report results results-check results-tables findings theatre animation)
+$(call needs,report,experiment report results results-check results-same results-tables findings theatre animation)
 $(call needs,sweep,sweep trace matrix tune)
 $(call needs,book,book)
 $(call needs,live,live $(filter build/live/%,$(MAKECMDGOALS)))
@@ -289,7 +291,7 @@ MKFS_OBJ := $(patsubst %.c,build/%.o,$(filter mkfs/%,$(HOSTSRC)))
 # Programs that a grading runs.
 GRADING := $(addprefix build/native/,drive_times_tool places_tool)
 
-.PHONY: all native twin qemu qemu-gdb gdb run test fresh mutants exercise bench experiment tune trace twin-costs agree repeat matrix measure-build results results-check results-tables findings export report book grade example replay why theatre animation live events skeleton class samples solution newlab bundle format setup clean version help FORCE
+.PHONY: all native twin qemu qemu-gdb gdb run test fresh mutants exercise bench experiment tune trace twin-costs agree repeat matrix measure-build results results-check results-same results-tables findings export report book grade example replay why theatre animation live events skeleton class samples solution newlab bundle format setup clean version help FORCE
 
 FORCE:
 
@@ -694,8 +696,11 @@ results: all build/native/drive_replay_tool ## make experiments in full size, st
 findings: all build/native/drive_replay_tool ## print how many findings of each paper the stored full results confirm (E=name)
 	@$(RUN) grade.commands.results --findings $(call operand,E)
 
-results-check: all build/native/drive_replay_tool ## make the shortest run of each arm again: are the stored results this kernel's too, to the byte? (E=name, JOBS=, SCHEDULER=)
+results-check: all build/native/drive_replay_tool ## make the shortest run of each arm again: are the stored results this kernel's too, to the byte? No stored result changes (E=name, JOBS=, SCHEDULER=)
 	@$(RUN) grade.commands.results --check --jobs $(JOBS) $(call option,scheduler,SCHEDULER) $(call operand,E)
+
+results-same: all build/native/drive_replay_tool ## do what results-check does, and note in grade/results which results are this kernel's too (E=name, JOBS=, SCHEDULER=)
+	@$(RUN) grade.commands.results --same --jobs $(JOBS) $(call option,scheduler,SCHEDULER) $(call operand,E)
 
 results-tables: all build/native/drive_replay_tool ## put the stored results of grade/results into the documents (E=name)
 	@$(RUN) grade.commands.results --tables $(call operand,E)

@@ -160,8 +160,9 @@ def try_all(suite: str, title: str, steps: list[Step]) -> bool:
 def main() -> int:
     """Returns the exit status: 1 if a command failed, 2 if there can be no bare systems."""
     parser = argparse.ArgumentParser(prog="make fresh", description=__doc__)
-    parser.add_argument("--full", action="store_true", help="the book and all tests, too")
-    parser.add_argument("--newest", action="store_true", help="the newest compilers instead")
+    one = parser.add_mutually_exclusive_group()
+    one.add_argument("--full", action="store_true", help="the book and all tests, too")
+    one.add_argument("--newest", action="store_true", help="the newest compilers instead")
     choice = parser.parse_args()
     try:
         expect_possible()

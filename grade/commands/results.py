@@ -5,7 +5,8 @@ a document quotes. JOBS= is the number of runs at a time, SCHEDULER= the address
 Runs that have been made already are not made again. `make results-tables` makes no runs: it puts
 the stored results into the documents. `make findings` makes none, either: it prints how many
 findings of each paper the stored results confirm. `make results-check` makes the shortest run of
-each arm again: if all are as they were, to the byte, the stored results are this kernel's too.
+each arm again: if all are as they were, to the byte, the stored results are this kernel's too. It
+changes no file of grade/results; `make results-same` does the same, and notes there what it found.
 """
 
 import argparse
@@ -110,8 +111,9 @@ def do_asked(choice: argparse.Namespace) -> bool:
     """Show findings, fill tables, or measure, as asked. Returns true if all went well."""
     if choice.findings:
         return show_findings(chosen(choice.name or ALL, FULL))
-    if choice.check:
-        return again.check(chosen(choice.name or ALL, FULL), choice.jobs, choice.scheduler)
+    if choice.check or choice.same:
+        asked = chosen(choice.name or ALL, FULL)
+        return again.check(asked, choice.jobs, choice.scheduler, choice.same)
     names = [choice.name] if choice.name else sorted(quoted())
     if choice.tables:
         put_in({path.stem for name in names for path in named(name)})
@@ -127,6 +129,7 @@ def main() -> int:
     options.add_argument("--tables", action="store_true", help="make no runs")
     options.add_argument("--findings", action="store_true", help="count stored findings")
     options.add_argument("--check", action="store_true", help="make samples again, and compare")
+    options.add_argument("--same", action="store_true", help="check, and note what is the same")
     choice = options.parse_args()
     choice.run, choice.no_report, choice.folder = None, False, FOLDER
     return commandline.status(lambda: do_asked(choice))

@@ -7,6 +7,8 @@ scheduler are started in built trees like this one, and need share no disk:
     .venv/bin/dask scheduler                        # prints its address
     .venv/bin/dask worker tcp://HOST:8786 --nthreads 1 --nworkers 8
 
+Where the locale is not UTF-8, give both PYTHONUTF8=1: without it a worker is refused.
+
 Programs of .venv find grade/ of the tree that .venv is in, wherever they are started, because
 grade/setup.sh has arranged it. Programs of another Python do not; the error message names them.
 
@@ -34,6 +36,8 @@ WAIT_S = 60  # for its first worker
 
 # An expression that any Python can evaluate, because grade/ may be missing there.
 HAS_GRADE = "__import__('importlib.util').util.find_spec('grade') is not None"
+# Files are UTF-8 (printing.py). The Makefile says so to Python; who starts a worker may not.
+READS_AS = "__import__('codecs').lookup(__import__('locale').getpreferredencoding(False)).name"
 
 
 class NoWorkers(Exception):
@@ -46,6 +50,15 @@ def expect_grade(who: str, has_grade: bool) -> None:
         raise NoWorkers(
             f"{who} does not find grade/: start it by the .venv/bin/dask of a tree like this one, "
             "in which make has been run"
+        )
+
+
+def expect_utf8(who: str, reads_as: str) -> None:
+    """Raises NoWorkers for a program that takes files to be in another coding than UTF-8."""
+    if reads_as != "utf-8":
+        raise NoWorkers(
+            f"{who} reads files as {reads_as}, because of its locale: start it with PYTHONUTF8=1 "
+            "before its command"
         )
 
 
@@ -88,6 +101,8 @@ def of_cluster(scheduler: str) -> Iterator[Client]:
             raise NoWorkers(f"the scheduler at {scheduler} has no workers") from None
         for address, has_grade in client.run(eval, HAS_GRADE).items():
             expect_grade(f"the worker at {address}", has_grade)
+        for address, reads_as in client.run(eval, READS_AS).items():
+            expect_utf8(f"the worker at {address}", reads_as)
         yield client
 
 

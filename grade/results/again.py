@@ -2,7 +2,8 @@
 
 A change of the kernel that no experiment reaches, such as a further policy, leaves all runs as they
 were, to the byte. So a few runs show whether the rest has to be made again: the shortest of each
-arm (store.samples).
+arm (store.samples). `check` says so; with `keep` it is noted in the stored results, so that nobody
+has to ask again.
 """
 
 from grade.measure import runner
@@ -42,9 +43,10 @@ def differing(kept: dict, outcome: Outcome) -> list[str]:
     return [row["arm"] for row in kept["samples"] if marks.get(label(row)) != row["mark"]]
 
 
-def check(experiments: list[Experiment], jobs: int, scheduler: str) -> bool:
-    """Make the samples of the experiments that have stored results of other kernels. What is as it
-    was is stored as this kernel's too. Returns true if all are, and no run failed."""
+def check(experiments: list[Experiment], jobs: int, scheduler: str, keep: bool = False) -> bool:
+    """Make the samples of the experiments that have stored results of other kernels. keep: note in
+    the stored results that they are this kernel's too, where they are as they were; else no stored
+    file changes. Returns true if all are, and no run failed."""
     asked, kept, good = [], [], True
     for experiment in experiments:
         try:
@@ -63,6 +65,7 @@ def check(experiments: list[Experiment], jobs: int, scheduler: str) -> bool:
                 print(f"{name}: not as it was: {', '.join(others)}: make results E={name}")
                 good = False
                 continue
-            store.write(stored | {"same": kernel_hash()})
+            if keep:
+                store.write(stored | {"same": kernel_hash()})
             print(f"{name}: the stored results are this kernel's too")
     return good

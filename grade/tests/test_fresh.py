@@ -94,8 +94,12 @@ def test_a_folder_in_which_something_is_mounted_is_not_removed() -> None:
 def test_where_there_can_be_no_bare_system_one_line_says_why(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.argv", ["fresh"])
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr("sys.argv", ["fresh", "--full", "--newest"])
+    with pytest.raises(SystemExit):
+        fresh.main()
+    assert "--newest: not allowed with argument --full" in capsys.readouterr().err
+    monkeypatch.setattr("sys.argv", ["fresh"])
     assert fresh.main() == 2
     assert capsys.readouterr().err == (
         "fresh: only root can make a bare system and enter it: use sudo make fresh\n"

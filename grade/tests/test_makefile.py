@@ -272,6 +272,7 @@ def test_odd_paths_of_disks_reach_qemu(tmp_path: Path) -> None:
             "N=last: must be the number of a run: make experiment E= LIST=1 lists them",
         ),
         ("bench", "LINUX=6.12", "LINUX=6.12: must be 1 or nothing"),
+        ("fresh", "FULL=1 NEWEST=1", "fresh: give either FULL=1, the book and all tests on"),
         ("bench", "ROUNDS=0", "ROUNDS=0: must be a number from 1"),
         ("bench", "ROUNDS=many", "ROUNDS=many: must be a number from 1"),
         ("grade", "LAB=", "grade lacks LAB: give one of the labs as LAB=crash; they are crash "),
@@ -289,7 +290,7 @@ def test_odd_paths_of_disks_reach_qemu(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_value_is_named_with_what_it_must_be(goal: str, word: str, why: str) -> None:
-    words = word.split() if word.startswith("LAB=") else [word]
+    words = word.split() if word.startswith(("LAB=", "FULL=")) else [word]
     done = make(ROOT, "--dry-run", goal, *words, check=False)
     assert done.returncode == 2
     assert re.fullmatch(rf"Makefile:\d+: \*\*\* {re.escape(why)}.*\.  Stop\.\n", done.stdout)

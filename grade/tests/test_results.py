@@ -233,19 +233,19 @@ def test_samples_made_again_show_that_results_are_this_kernels_too(monkeypatch, 
     monkeypatch.setattr(store, "read", lambda name: kept)
     monkeypatch.setattr(store, "write", written.append)
 
-    def check(more: int, new: dict) -> tuple[bool, str]:
+    def check(more: int, new: dict, keep: bool = False) -> tuple[bool, str]:
         def made(of: list, *_, **__) -> list[Outcome]:
             """Beside the samples there is a longer run, as an interrupted experiment leaves it."""
             longer = result(replace(asked.runs[0], variables={"seed": 99}), 7, {})
             return [Outcome([*(result(r, more, new) for r in only), longer]) for _, only in of]
 
         monkeypatch.setattr(runner, "execute_all", made)
-        return again.check([asked], 1, ""), capsys.readouterr().out
+        return again.check([asked], 1, "", keep), capsys.readouterr().out
 
-    assert check(0, {"new.held": (0, "blocks")}) == (
-        True,
-        "e: the stored results are this kernel's too\n",
-    )
+    same = (True, "e: the stored results are this kernel's too\n")
+    assert check(0, {"new.held": (0, "blocks")}) == same
+    assert written == [], "a check changes nothing"
+    assert check(0, {"new.held": (0, "blocks")}, keep=True) == same
     assert store.of_this_kernel(written[0])
     assert not store.of_this_kernel(kept)
     for other in ((1, {}), (0, {"new.held": (1, "blocks")})):

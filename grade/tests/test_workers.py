@@ -52,10 +52,16 @@ def dask(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen]]:
     started = []
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
-    def start(*words: str, program: Path = ROOT / ".venv/bin/dask") -> subprocess.Popen:
+    def start(
+        *words: str, program: Path = ROOT / ".venv/bin/dask", extra: dict[str, str] | None = None
+    ) -> subprocess.Popen:
         with (tmp_path / f"dask-{len(started)}.txt").open("wb") as log:
             process = subprocess.Popen(
-                [program, *words], cwd=tmp_path, env=env, stdout=log, stderr=log
+                [program, *words],
+                cwd=tmp_path,
+                env=env | (extra or {}),
+                stdout=log,
+                stderr=log,
             )
         started.append(process)
         return process
@@ -179,6 +185,29 @@ def test_a_cluster_that_is_not_there_or_is_empty_is_named(
         pytest.raises(workers.NoWorkers, match="has no workers"),
     ):
         make(experiment, tmp_path, empty.scheduler_address)
+
+
+@pytest.mark.parametrize("said", [True, False])
+def test_a_worker_whose_locale_is_not_utf_8_is_refused_unless_it_is_told(
+    said: bool, dask: Callable[..., subprocess.Popen], tmp_path: Path, monkeypatch
+) -> None:
+    """ASCII, which Python otherwise changes to UTF-8 by itself."""
+    where = tmp_path / "scheduler.json"
+    words = ("--host=127.0.0.1", "--port=0", "--no-dashboard", f"--scheduler-file={where}")
+    dask("scheduler", *words)
+    narrow = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": str(int(said))}
+    words = (f"--scheduler-file={where}", "--nthreads=1", "--no-nanny", "--no-dashboard")
+    dask("worker", *words, f"--local-directory={tmp_path}", extra=narrow)
+    with Client(scheduler_file=str(where), timeout=HANG_S) as client:
+        client.wait_for_workers(1, timeout=HANG_S)
+        address = client.scheduler.address
+    if said:
+        with workers.workers(1, address) as client:
+            assert client.submit(str, 1).result() == "1"
+        return
+    why = r"the worker at tcp://\S+ reads files as ascii, .*: start it with PYTHONUTF8=1"
+    with pytest.raises(workers.NoWorkers, match=why), workers.workers(1, address):
+        pass
 
 
 def test_a_scheduler_that_does_not_find_our_code_is_told_what_to_do(
