@@ -41,7 +41,9 @@ An attack, attacks/NAME.toml: the same edits, or whole files ([[edits]] file, te
 import importlib
 import re
 import tomllib
+from collections import Counter
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from types import ModuleType
 
@@ -174,6 +176,17 @@ def read(path: Path, keys: dict[str, type], optional: tuple[str, ...] = ()) -> d
         raise BadLab(f"{path}: {error}") from None
 
 
+def expect_texts(path: Path, raw: dict, keys: dict[str, type]) -> None:
+    """Raise BadLab unless the lists of these keys hold texts, each once. A list of tables is not
+    looked at."""
+    for key in (key for key, kind in keys.items() if kind is list and key not in TABLES):
+        for i, entry in enumerate(raw.get(key, [])):
+            if not isinstance(entry, str):
+                raise BadLab(f"{path}: {key}: {entry!r}: must be a text")
+            if entry in raw[key][:i]:
+                raise BadLab(f"{path}: {key}: {entry!r} is there twice: remove one")
+
+
 def groups(path: Path, points: dict[str, int], hidden: bool, handed_out: bool) -> list[Group]:
     """The groups of a table of points, each with its file."""
     folder = path.parent / ("hidden" if hidden else "tests")
@@ -190,6 +203,7 @@ def groups(path: Path, points: dict[str, int], hidden: bool, handed_out: bool) -
 
 STRINGS = {"file": str, "function": str}
 KEYS = {"title": str, "order": int, "files": list, "points": dict, "hidden": dict, "holes": list}
+TABLES = ("holes", "edits")  # the lists whose entries are tables
 OPTIONAL = {"new": dict, "policies": list, "fields": list, "needs": list, "warnings": list}
 
 
@@ -223,6 +237,9 @@ def load(folder: Path) -> Lab:
     raw = read(path, KEYS | OPTIONAL, tuple(OPTIONAL))
     if not WORD.fullmatch(folder.name):
         raise BadLab(f"{folder}: the name is not of a-z, 0-9 and -")
+    expect_texts(path, raw, KEYS | OPTIONAL)
+    for name in raw["points"].keys() & raw["hidden"].keys():
+        raise BadLab(f"{path}: {name}: is in [points] and in [hidden]; rename one, and its file")
     handed_out = (folder / "reference.elf").exists()
     found = groups(path, raw["points"], False, handed_out)
     found += groups(path, raw["hidden"], True, handed_out)
@@ -232,6 +249,9 @@ def load(folder: Path) -> Lab:
     new = raw.get("new", {})
     holes = [Hole(**table(path, row, {**STRINGS, "stub": str})) for row in raw["holes"]]
     holes += new_files(path, new)
+    for name, count in Counter((hole.file, hole.function) for hole in holes).items():
+        if count > 1:
+            raise BadLab(f"{path}: holes: {' '.join(name).strip()} is there twice: remove one")
     for hole in holes:
         if hole.file not in raw["files"]:
             raise BadLab(f"{path}: {hole.file} has a hole, but is not in files")
@@ -247,10 +267,15 @@ def load(folder: Path) -> Lab:
 
 
 def labs() -> list[Lab]:
-    """All labs, in the order in which they are done."""
-    return sorted(
-        (load(path.parent) for path in LABS.glob("*/lab.toml")), key=lambda lab: lab.order
-    )
+    """All labs, in the order in which they are done. Raises BadLab if two have one place in it, or
+    one title."""
+    found = [load(path.parent) for path in sorted(LABS.glob("*/lab.toml"))]
+    for one, other in combinations(found, 2):
+        for key in ("order", "title"):
+            if getattr(one, key) == getattr(other, key):
+                both = f"{one.folder / 'lab.toml'} and {other.folder / 'lab.toml'}"
+                raise BadLab(f"{both}: {key}: both have {getattr(one, key)!r}: change one")
+    return sorted(found, key=lambda lab: lab.order)
 
 
 def named(name: str) -> Lab:

@@ -268,6 +268,9 @@ def test_a_scenario_that_needs_what_a_graded_kernel_has_not_is_the_labs_fault(
         ('fields = ["sched.next"]', "no field of a policy's table that needs listing"),
         ('fields = ["name"]', "no field of a policy's table that needs listing"),
         ('fields = ["nosuch"]', "no field of a policy's table that needs listing"),
+        ("fields = [1]", "fields: 1: must be a text"),
+        ("policies = [[]]", r"policies: \[\]: must be a text"),
+        ('policies = ["sched/sstf", "sched/sstf"]', "policies: 'sched/sstf' is there twice"),
     ],
 )
 def test_a_lab_that_lists_what_is_not_there_is_refused(line: str, why: str, tmp_path: Path) -> None:
@@ -276,6 +279,52 @@ def test_a_lab_that_lists_what_is_not_there_is_refused(line: str, why: str, tmp_
     (folder / "lab.toml").write_text(f"{line}\n{(folder / 'lab.toml').read_text()}")
     with pytest.raises(BadLab, match=why):
         lab.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('"return-type",', "5,", "warnings: 5: must be a text"),
+        ('"return-type",', '"sign-compare",', "warnings: 'sign-compare' is there twice"),
+        ('needs = ["delayed-write"]', "needs = [{}]", "needs: {}: must be a text"),
+        ('files = ["', 'files = ["policies/sched/clook.c", "', "files: .* is there twice: remove"),
+        ("cost = 10\n", "rise = 10\n", "rise: is in .points. and in .hidden.; rename one"),
+    ],
+)
+def test_a_lab_whose_lists_are_wrong_is_refused(
+    old: str, new: str, why: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "elevator"
+    shutil.copytree(ELEVATOR.folder, folder)
+    text = (folder / "lab.toml").read_text()
+    assert text.count(old) == 1
+    (folder / "lab.toml").write_text(text.replace(old, new))
+    with pytest.raises(BadLab, match=f"{folder / 'lab.toml'}: {why}"):
+        lab.load(folder)
+
+
+def test_a_function_with_two_holes_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "elevator"
+    shutil.copytree(ELEVATOR.folder, folder)
+    text = (folder / "lab.toml").read_text()
+    (folder / "lab.toml").write_text(text + text[text.index("[[holes]]") :])
+    with pytest.raises(BadLab, match=r"holes: policies/sched/clook\.c clook_next is there twice"):
+        lab.load(folder)
+
+
+@pytest.mark.parametrize("key", ["order", "title"])
+def test_two_labs_with_one_place_or_title_are_refused_with_both_files(
+    key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that was copied, and of which one line was changed."""
+    for name in ("one", "other"):
+        shutil.copytree(ELEVATOR.folder, tmp_path / name)
+    path = tmp_path / "one/lab.toml"
+    changes = {"order": ('title = "The', 'title = "A'), "title": ("order = 4", "order = 99")}
+    path.write_text(path.read_text().replace(*changes[key]))
+    monkeypatch.setattr(lab, "LABS", tmp_path)
+    with pytest.raises(BadLab, match=f"{path} and .*other/lab.toml: {key}: both have"):
+        lab.labs()
 
 
 # ---- two of one name ----
