@@ -19,6 +19,7 @@ import struct
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import gdb
@@ -55,8 +56,10 @@ def quiet() -> Iterator[None]:
         gdb.execute("set suppress-cli-notifications off")
 
 
+@cache
 def short(path: Path) -> Path:
-    """Return another path of the same file for this process: a socket's has at most 107 bytes."""
+    """Return another path of the same file for this process: a socket's has at most 107 bytes. Of a
+    path there is one, however often the machine starts again."""
     folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)  # open as long as gdb
     return Path(f"/proc/self/fd/{folder}/{path.name}")
 

@@ -6,7 +6,8 @@ that becomes part of a text which a tool takes apart goes through this file.
     the shell       shlex.quote, shlex.join (in a Makefile word_of); for_shell in what is printed
                     and written for people, where a path may have bytes that are not UTF-8
     QEMU            for_qemu, for each value in an option with commas
-    debugfs         for_debugfs, for each path in a request
+    debugfs         for_debugfs, for each path in a request, which is one line; so a place of the
+                    host's, whose folder may have any name, is named from its folder
     e2fsprogs       inside_its_folder: they take what follows a `?` in an image's path for
                     options, and there is no way to quote it
     QEMU's -D       by_descriptor: it takes a `%` for a template, and there is no way to quote it
@@ -20,6 +21,8 @@ import shlex
 import string
 from pathlib import Path
 
+from grade.host.fault import HostFault
+
 
 def for_shell(path: Path | str) -> str:
     """The path as a word of the shell that can be written down and pasted."""
@@ -28,8 +31,9 @@ def for_shell(path: Path | str) -> str:
         text.encode()
     except UnicodeEncodeError:
         plain = set(string.ascii_letters + string.digits + "/._-")
-        codes = (chr(b) if chr(b) in plain else f"\\{b:03o}" for b in os.fsencode(text))
-        return f"\"$(printf '{''.join(codes)}')\""
+        body = text.rstrip("\n")  # which a shell leaves out at the end of what a command prints
+        codes = (chr(b) if chr(b) in plain else f"\\{b:03o}" for b in os.fsencode(body))
+        return f"\"$(printf '{''.join(codes)}'){text[len(body) :]}\""
     return shlex.quote(text)
 
 
@@ -39,10 +43,12 @@ def for_qemu(path: Path | str) -> str:
 
 
 def for_debugfs(path: Path | str) -> str:
-    """The path as one word of a request. Raises ValueError for what no request can contain."""
+    """The path as one word of a request. Raises HostFault for what no request can contain."""
     text = str(path)
     if "\n" in text:
-        raise ValueError(f"{text!r}: a request of debugfs is one line")
+        raise HostFault(
+            f"{text!r}: debugfs, which reads disks here, takes no path with a line break: rename it"
+        )
     return '"' + text.replace('"', '""') + '"'
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from grade.host.fault import HostFault
 from grade.host.paths import MKFS, ROOT_FOLDER
-from grade.host.quoting import for_debugfs, inside_its_folder
+from grade.host.quoting import by_descriptor, for_debugfs, inside_its_folder
 from grade.machine import guest, virtual_log
 
 E2FSPROGS = {"debugfs", "dumpe2fs", "e2fsck"}  # their last word is an image
@@ -144,14 +144,22 @@ def words_of_debugfs(done: subprocess.CompletedProcess[bytes]) -> str:
 
 def dump(path: Path, outs: dict[str, Path]) -> str:
     """Have debugfs copy files of an image, by their paths in it. Returns what it printed; a file
-    that is not there has no copy. Raises HostFault."""
+    that is not there has no copy. The copies' folders may have any name. Raises HostFault."""
     with tempfile.TemporaryDirectory() as folder:
-        script = Path(folder) / "requests"
-        script.write_text(
-            "".join(f"dump {for_debugfs(i)} {for_debugfs(out)}\n" for i, out in outs.items()),
-            encoding="utf-8",
-        )
-        return words_of_debugfs(command("debugfs", "-f", script, path))
+        script, copies = Path(folder) / "requests", Path(folder) / "copies"
+        copies.mkdir()
+        # debugfs starts in the image's folder: `lcd` takes it to where numbers are names enough.
+        where = by_descriptor(opened := os.open(copies, os.O_RDONLY | os.O_DIRECTORY))
+        try:
+            lines = [f"dump {for_debugfs(i)} {n}\n" for n, i in enumerate(outs)]
+            script.write_text("".join([f"lcd {where}\n", *lines]), encoding="utf-8")
+            said = words_of_debugfs(command("debugfs", "-f", script, path))
+        finally:
+            os.close(opened)
+        for number, out in enumerate(outs.values()):
+            if (copies / str(number)).exists():
+                shutil.move(copies / str(number), out)
+        return said
 
 
 def read(path: Path, inside: str) -> bytes:

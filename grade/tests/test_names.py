@@ -123,7 +123,9 @@ def test_a_late_csv_in_another_coding_is_named(tmp_path: Path, data: bytes, why:
 # ---- paths in commands that people paste ----
 
 
-@pytest.mark.parametrize("raw", [b"a b'c", b"bad\xff", b'bad\xff %s\\n$x"`'])
+@pytest.mark.parametrize(
+    "raw", [b"a b'c", b"bad\xff", b'bad\xff %s\\n$x"`', b"line\n", b"bad\xff\n\n"]
+)
 def test_a_path_in_a_printed_command_is_that_path(raw: bytes, tmp_path: Path) -> None:
     word = for_shell(os.fsdecode(raw))
     word.encode()

@@ -58,8 +58,20 @@ def test_a_file_of_a_disk_is_read_whatever_tmpdir_is(
 
 def test_a_request_of_debugfs_is_one_line() -> None:
     assert for_debugfs('/a "b') == '"/a ""b"'
-    with pytest.raises(ValueError, match="is one line"):
+    with pytest.raises(HostFault, match="takes no path with a line break: rename it"):
         for_debugfs("/a\nb")
+
+
+def test_a_folder_with_a_line_break_takes_copies_of_a_disk_s_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / 'a\n"b'
+    folder.mkdir()
+    disk = image.make(tmp_path / "d", Content(files={"/f": b"text"}, programs=False, size="4M"))
+    image.dump(disk, {"/f": folder / "out", "/none": folder / "none"})
+    assert [path.name for path in folder.iterdir()] == ["out"]
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    assert image.read(disk, "/f") == b"text"
 
 
 @pytest.mark.parametrize("request_", ["dump /f", 'stat "/f', "dump /f /dev/full"])

@@ -196,6 +196,16 @@ def test_back_and_forth_go_by_event_request_and_decision(toml: Path, kept: Kept)
     assert "nothing: give event, request, decision, or one of queued issued" in done.stdout
 
 
+def test_a_machine_that_starts_again_leaves_no_descriptor_open(toml: Path, kept: Kept) -> None:
+    """In gdb, which may go back all day."""
+    start = f"event:{kept.number(len(kept.recording.events) // 2)}"
+    count = "python print('open:', len(__import__('os').listdir('/proc/self/fd')))"
+    done = replay(toml, start, "back", count, "back", "back", count)
+    assert len(stops(done.stdout)) == 4, done.stdout
+    one, other = re.findall(r"^open: (\d+)$", done.stdout, re.M)
+    assert one == other
+
+
 def test_stops_and_steps_change_no_later_event(toml: Path, kept: Kept) -> None:
     """After stops on the way, steps by instruction, and a breakpoint, the rest is the same."""
     first, last = kept.lost + 5, kept.number(len(kept.recording.events)) - 1

@@ -1335,6 +1335,25 @@ def test_a_slow_policy_is_not_missing_where_a_drive_is_overloaded(tmp_path: Path
     assert trial.measure(long).figures["jobs"][0]["ios"] == 800
 
 
+@pytest.mark.parametrize(
+    ("commands", "is_open"),
+    [
+        ("ioplay name=a", True),
+        ("ioplay loop=closed inflight=2", False),
+        ("ioplay loop={loop}", False),
+        ("ioplay loop=closed\nioplay loop=open", True),
+        ("ioplay loop=open\nioplay loop=closed", True),
+        ("ioplay name=a\nioplay loop=closed", True),
+        ("ioplay loop=closed\nioplay name=b \\\n part=1m", True),
+        ("ioplay loop=closed\nioplay loop={loop}", False),
+        ("iogen name=read", True),
+    ],
+)
+def test_a_replay_is_open_if_any_of_its_commands_is(commands: str, is_open: bool) -> None:
+    """So that no limit of time ends before the trace does."""
+    assert replayed.is_open(commands, {"loop": "closed"}) is is_open
+
+
 @pytest.mark.native
 def test_the_limits_of_a_replay_grow_with_the_trace(asked, gap: Path) -> None:
     for given, least in (
