@@ -1,7 +1,8 @@
 """Every row of drives/ has the figures of its source, field by field.
 
-drive_rows.toml says them a second time. A field that a row does not name is 0, and the table says
-so, too: a default is a figure like any other.
+drive_rows.toml says them a second time, and for each where it is from, or that it is chosen. A
+field that a row does not name is 0, and the table says so, too: a default is a figure like any
+other.
 """
 
 import itertools
@@ -41,13 +42,32 @@ def flat(row: dict) -> dict:
 
 def expected(name: str) -> dict:
     """The row that the table says: a drive's own figures over those of its kind."""
-    own = dict(TABLE[name])
-    kind = own.pop("kind", None)
-    return flat(TABLE["default"]) | (flat(expected_of(kind)) if kind else {}) | flat(own)
+    kind = TABLE[name].get("kind")
+    return figures("default") | (figures(kind) if kind else {}) | figures(name)
 
 
-def expected_of(kind: str) -> dict:
-    return TABLE[kind]
+def figures(name: str) -> dict:
+    """The figures of a part of the table, by field."""
+    own = {field: value for field, value in TABLE[name].items() if field not in ("kind", "from")}
+    return flat(own)
+
+
+KINDS = ("seen", "quoted", "class", "derived", "chosen")
+
+
+def sources(name: str) -> list[tuple[str, str]]:
+    """Each field of a part of the table for which a source is given, with the source."""
+    said = TABLE[name].get("from", {})
+    return [(field, source) for fields, source in said.items() for field in fields.split(", ")]
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_each_figure_has_one_source_or_is_said_to_be_chosen(name: str) -> None:
+    assert sorted(field for field, _ in sources(name)) == sorted(figures(name))
+    for field, source in sources(name):
+        kind, _, which = source.partition(": ")
+        assert kind in KINDS, f"{name}: {field}"
+        assert which or kind == "chosen", f"{name}: {field}: {kind}, and not which"
 
 
 @pytest.mark.parametrize("name", NAMES)
