@@ -31,7 +31,7 @@ from grade.measure.schema import (
     Field,
     Run,
 )
-from grade.measure.verdict import within
+from grade.measure.verdict import within, words
 from grade.models import Prediction
 
 AS_MODEL = "model"  # of a drive's setting: the kernel is not told
@@ -255,6 +255,31 @@ def job(c: Checker, keys: tuple, name: str, commands: str) -> None:
     c.one_of(keys, "job", name, jobs.named(commands))
 
 
+def second_arm(c: Checker, names: list[str], i: int, own_arms: int, raw: dict) -> None:
+    """Note that arm i has the name of an earlier one, with both places. own_arms: how many are the
+    file's own; then come those of its sets, then those that others add."""
+    first = names.index(names[i])
+    if i < own_arms:
+        there = c.lines.line(("arms", first, "name"))
+        c.problem(("arms", i, "name"), f'a second arm "{names[i]}"; the first is in line {there}')
+    elif "sets" in raw and first < own_arms:
+        there = sets.place(raw["sets"])
+        c.problem(("arms", first, "name"), f'a second arm "{names[i]}"; {there} has one, too')
+    else:
+        c.problem(("arms",), f'a second arm "{names[i]}"')
+
+
+def expect_once(c: Checker, keys: tuple, what: str, names: list[tuple[tuple, str]]) -> None:
+    """Note each name that is there twice, at the second place, with the line of the first. names:
+    keys behind `keys`, and the name."""
+    first: dict[str, tuple] = {}
+    for at, name in names:
+        if name in first:
+            line = c.lines.line((*keys, *first[name]), name)
+            c.problem((*keys, *at), f'a second {what} "{name}"; the first is in line {line}')
+        first.setdefault(name, at)
+
+
 def equal_arms(c: Checker, keys: tuple, row: dict, top: dict, arms: list[str]) -> None:
     """Check a row of [[equal]]: two of the arms, settings that there are, and a reason."""
     if len(set(row["arms"])) != 2 or len(row["arms"]) != 2:
@@ -287,6 +312,14 @@ def shown(c: Checker, top: dict, runs: list[Run], size: str, sweep: dict) -> dic
         metric(c, ("model", "metrics", name), name, commands)
     rows = {"published": PUBLISHED, "expectations": EXPECTATION}
     good = {"plot": plot, "published": [], "expectations": [], "equal": []}
+    said = [((i, "says"), str(raw.get("says"))) for i, raw in enumerate(top["expectations"])]
+    expect_once(c, ("expectations",), "expectation", [one for one in said if one[1] != "None"])
+    expect_once(c, ("plot", "columns"), "column", [((), str(name)) for name in plot["columns"]])
+    figures = [
+        ((i, "metric"), f"{raw.get('metric')} of {raw.get('arm')}{words(raw.get('where') or {})}")
+        for i, raw in enumerate(top["published"])
+    ]
+    expect_once(c, ("published",), "figure", figures)
     for i, raw in enumerate(top["equal"]):
         before = len(c.problems)
         row = c.table(("equal", i), raw, EQUAL)
@@ -422,6 +455,11 @@ def beside(raw: dict, policy: str) -> dict:
         every = sorted(name for names in known().policies.values() for name in names)
         near = meant(policy, dict.fromkeys(every))
         raise BadExperiment(f"WITH={policy}: there is no policy of this name in policies/; {near}")
+    if len(kinds) > 1:
+        places = " and ".join(f"policies/{kind}/{policy}.c" for kind in sorted(kinds))
+        raise BadExperiment(
+            f"WITH={policy}: two policies have this name, {places}: make an arm of the one meant"
+        )
     first = raw["arms"][0]
     if policy in first.get("policies", {}).values():
         raise BadExperiment(f'WITH={policy}: the first arm, "{first["name"]}", has this policy')
@@ -448,6 +486,7 @@ def opened(path: Path, size: str = FULL, policy: str = "", arms: Arms = ()) -> O
     """The file, before any run is made of it; as `load` has it. Raises BadExperiment."""
     raw, text = read_toml(path)
     c = Checker(path, Lines(text), known())
+    own_arms = len(raw["arms"]) if isinstance(raw.get("arms"), list) else 0
     raw = sets.with_arms(c, raw)
     top = c.table((), raw, TOP)
     if c.problems:
@@ -460,7 +499,7 @@ def opened(path: Path, size: str = FULL, policy: str = "", arms: Arms = ()) -> O
     for i, arm in enumerate(raw["arms"]):
         names.append(c.table(("arms", i), arm, ARM)["name"])
         if names[i] in names[:i]:
-            c.problem(("arms", i, "name"), f'a second arm "{names[i]}"')
+            second_arm(c, names, i, own_arms, raw)
     if not names:
         c.problem(("arms",), "there is no arm")
     if MODEL_SAYS in names:

@@ -14,6 +14,8 @@ from pathlib import Path
 
 from grade.host.paths import ROOT
 from grade.measure.check import Checker
+from grade.measure.locate import Lines
+from grade.measure.schema import BadExperiment
 
 SETS = ROOT / "grade" / "experiments" / "sets"
 
@@ -38,9 +40,30 @@ def files() -> dict[str, Path]:
     return {path.stem: path for path in sorted(SETS.glob("*.toml"))}
 
 
+def place(name: str) -> Path:
+    """The file of this name, as messages have it."""
+    path = files()[name]
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+
+
+def expect_names_differ() -> None:
+    """Raise BadExperiment if two sets have one name, in one file or in two."""
+    first: dict[str, str] = {}
+    for name, path in files().items():
+        text = path.read_text()
+        lines = Lines(text)
+        for i, row in enumerate(tomllib.loads(text)["sets"]):
+            here = f"{place(name)}:{lines.line(('sets', i, 'name'))}"
+            if row["name"] in first:
+                both = f"{first[row['name']]} and {here}"
+                raise BadExperiment(f'two sets are called "{row["name"]}", {both}: rename one')
+            first[row["name"]] = here
+
+
 def read(name: str) -> list[NamedSet]:
-    """The sets of a file, in order."""
-    rows = tomllib.loads(files()[name].read_text(encoding="utf-8"))["sets"]
+    """The sets of a file, in order. Raises BadExperiment if two have one name, in whatever file."""
+    expect_names_differ()
+    rows = tomllib.loads(files()[name].read_text())["sets"]
     return [NamedSet(**{"tunables": {}, **row}) for row in rows]
 
 

@@ -19,7 +19,7 @@ from grade.host.paths import ROOT
 from grade.machine import devtext
 from grade.machine.image import Content
 from grade.machine.trace import Event
-from grade.measure import files, findings, metrics, result, runner, series, summary
+from grade.measure import files, findings, metrics, result, runner, series, sets, summary
 from grade.measure import run as runs
 from grade.measure.choose import EXPERIMENTS, named, on_twin
 from grade.measure.known import known
@@ -161,7 +161,7 @@ def test_the_experiments_that_ship_have_no_problems_and_are_listed():
         ('sched = "fcfs"', 'sched = "fscf"', 'unknown sched policy "fscf"; did you mean "fcfs"?'),
         ('sched = "fcfs"', 'shed = "fcfs"', 'unknown kind of policy "shed"; did you mean "sched"?'),
         ('sched = "fcfs"', "sched = 1", "sched = 1: must be a policy's name"),
-        ('name = "delayed"', 'name = "async"', 'a second arm "async"'),
+        ('name = "delayed"', 'name = "async"', 'a second arm "async"; the first is in line 18'),
         ('"aipu.age_ms"', '"aipu.age"', 'unknown tunable "aipu.age"; did you mean "aipu.age_ms"?'),
         ('"1 s"', '"2 sec"', 'unknown unit "sec"'),
         ('"1 s"', '"0.1 us"', "must be a whole number of ms"),
@@ -203,6 +203,11 @@ def test_the_experiments_that_ship_have_no_problems_and_are_listed():
             'distribution = "hist.bio.brust"',
             'unknown histogram "hist.bio.brust"; did you mean "hist.bio.burst"?',
         ),
+        (
+            'columns = ["read.p99_ms", ',
+            'columns = ["read.p99_ms", "read.p99_ms", ',
+            'a second column "read.p99_ms"; the first is in line 36',
+        ),
         ('op = "<"', 'op = "<>"', 'unknown op "<>"'),
         ("value = 1000", 'than = "asink"', 'unknown arm "asink"; did you mean "async"?'),
     ],
@@ -213,6 +218,49 @@ def test_a_wrong_file_is_refused_with_line_and_meaning(small: Path, old, new, sa
         load(small)
     [problem] = [text for text in str(refused.value).splitlines() if said in text]
     assert problem.startswith(f"{small}:{line}: "), problem
+
+
+def test_expectations_and_figures_that_are_there_twice_are_refused_with_both_lines(small: Path):
+    text = small.read_text()
+    last = text[text.index("[[expectations]]") :]
+    figure = '[[published]]\narm = "async"\nmetric = "read.max_ms"\nvalue = "{}"\n'
+    small.write_text(text + last + figure.format(1) + figure.format(2))
+    with pytest.raises(BadExperiment) as refused:
+        load(small)
+    said = str(refused.value).splitlines()
+    lines = small.read_text().splitlines()
+    for word, what in (("says =", "expectation"), ('metric = "read.max_ms"', "figure")):
+        one, other = [i for i, line in enumerate(lines, 1) if line.startswith(word)][-2:]
+        why = f"{small}:{other}: a second {what} "
+        assert [line for line in said if line.startswith(why) and line.endswith(f"line {one}")], (
+            said
+        )
+
+
+def test_an_arm_of_the_file_and_one_of_its_sets_are_refused(small: Path) -> None:
+    line = changed(small, 'name = "delayed"', 'name = "IPU"')
+    small.write_text('sets = "core"\n' + small.read_text())
+    why = 'a second arm "IPU"; grade/experiments/sets/core.toml has one, too'
+    with pytest.raises(BadExperiment, match=f"{small}:{line + 1}: {why}"):
+        load(small)
+
+
+def test_two_sets_of_one_name_are_refused_with_both_places(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sets, "SETS", tmp_path)
+    one = '[[sets]]\nname = "PU"\nabout = "x"\npolicies = {}\n'
+    (tmp_path / "a.toml").write_text(one)
+    assert [row.name for row in sets.read("a")] == ["PU"]
+    (tmp_path / "b.toml").write_text("\n" + one)
+    with pytest.raises(BadExperiment, match=rf'"PU", {tmp_path}/a\.toml:2 and .*/b\.toml:3'):
+        sets.read("a")
+
+
+def test_a_policy_whose_name_two_kinds_have_is_not_guessed(small: Path) -> None:
+    why = r"WITH=none: two policies have this name, policies/prefetch/none\.c and policies/update/"
+    with pytest.raises(BadExperiment, match=why):
+        load(small, policy="none")
 
 
 @pytest.mark.parametrize(
