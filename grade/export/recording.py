@@ -52,7 +52,7 @@ def process_names(events: Iterable[Event], jobs: list[dict]) -> dict[int, str]:
     for e in events:
         if e.name == "named":
             words = (word.to_bytes(WORD_BYTES, "little") for word in (e.block, e.argument))
-            names[e.pid] = b"".join(words).split(b"\0")[0].decode()
+            names[e.pid] = b"".join(words).split(b"\0")[0].decode(errors="replace")
     for job in jobs:
         if "pid" in job:
             names[job["pid"]] = f"{job['program']} {job['job']}"

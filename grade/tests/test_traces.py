@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pyarrow
@@ -40,7 +40,7 @@ from grade.traces.common import REQUEST, empty, table
 from grade.traces.fit import Fit
 from grade.traces.formats import systor17, vscsi
 from grade.traces.packed import pack, packed_bytes
-from grade.traces.stream import PIECE, LeftOut, head_of
+from grade.traces.stream import HEAD, PIECE, LeftOut, head_of
 from grade.twin import engine
 
 PART = 1 << 20
@@ -872,7 +872,7 @@ def test_a_field_of_fio_may_be_written_in_many_ways(sample) -> None:
 def test_what_can_be_read_is_recognised(tmp_path: Path, name: str, written: bytes) -> None:
     """As the only line, and in a line that is longer than what is looked at."""
     path = tmp_path / "w"
-    for data in (written, b"\n \n" + written + b"\r\n", written + b"\n" + b"9" * 5000):
+    for data in (written, b"\n \n" + written + b"\r\n", written + b"\n" + b"9" * HEAD):
         path.write_bytes(data)
         assert read.format_named(path, "").__name__.endswith(f".{name}")
 
@@ -1016,6 +1016,112 @@ def test_other_packers_are_known_too(sample, ending: str) -> None:
     other.write_bytes(other.read_bytes()[:-20])
     with pytest.raises(BadTraceFile, match="cannot be read"):
         read.read(other)
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("packer", [gzip, bz2, lzma, None])
+def test_what_is_packed_is_known_without_its_ending(sample, packer: ModuleType | None) -> None:
+    """None: Zstandard."""
+    path = sample("spc")
+    data = path.read_bytes()
+    zstd = pyarrow.compress(data, "zstd", asbytes=True)
+    path.write_bytes(packer.compress(data) if packer else zstd)
+    assert read.read(path).tolist() == EXPECTED
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(BadTraceFile, match=f"^{path}: cannot be read: "):
+        read.read(path, "spc")
+
+
+@pytest.mark.native
+def test_lines_that_are_no_events_of_blkparse_are_counted_but_for_its_sums(sample) -> None:
+    """One may be of a tool that was taken for blkparse, as Linux's own trace of blocks."""
+    path = sample("blkparse")
+    usual = left_out(path)[1]
+    assert "no events" not in usual
+    odd = b"# by hand\n  zsh-3158 [015] d..1. 5758.124989: 249,1 Q R 0 + 8 [zsh]\n"
+    path.write_bytes(odd + path.read_bytes())
+    assert read.read(path).tolist() == EXPECTED
+    assert left_out(path) == (2, f"lines that are no events of blkparse: 2; {usual}")
+    path.write_bytes(odd)
+    with pytest.raises(BadTraceFile, match=r"no request; left out: lines that are no events.*: 2$"):
+        read.read(path, "blkparse")
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"8,0\t1\t5\t0.251500000\t99\tQ\tWS\t1 + 8\t[jbd2]",
+        b"  8,0    1        5     0.251500000    99  Q  ws 1 + 8 [jbd2]",
+        b"  8,0    1        5     0.251500000    99  Q  WS 1 + 8 [Isolierter D\xc3]",
+    ],
+)
+def test_an_event_of_blkparse_may_have_tabs_either_case_and_any_name(tmp_path, line) -> None:
+    """A process's name is cut after 15 bytes, whatever letter is there."""
+    path = tmp_path / "w"
+    path.write_bytes(line + b"\n")
+    assert read.read(path).tolist() == [(0, 512, 4096, 1)]
+
+
+@pytest.mark.native
+def test_a_process_of_an_export_may_have_any_name(sample) -> None:
+    path = sample("export")
+    path.write_bytes(path.read_bytes().replace(b"iogen read", b"iogen \xc3"))
+    assert read.read(path).tolist() == EXPECTED
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("msr", b"128166372003076629,usr,0,Write,9223372036854775808,0,3\n"),
+        ("spc", b"0,9223372036854775807,0,R,2.0\n"),
+        ("systor17", b"1455592800.006708015,,W,4,9223372036854775808,0\n"),
+    ],
+)
+def test_a_request_of_size_0_may_have_any_place(sample, name: str, line: bytes) -> None:
+    """Linux prints -1 in 64 bits for that of a flush."""
+    path = sample(name)
+    path.write_bytes(path.read_bytes() + line)
+    assert read.read(path).tolist() == EXPECTED
+    assert "requests without data: 1" in left_out(path)[1]
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("name", ["systor17", "export"])
+def test_columns_in_another_order_are_recognised_and_refused_with_the_order(sample, name) -> None:
+    path = sample(name)
+    head, _, rest = path.read_bytes().partition(b"\n")
+    first, second, *others = head.split(b",")
+    path.write_bytes(b",".join([second, first, *others]) + b"\n" + rest)
+    with pytest.raises(BadTraceFile, match=r":1: the columns must be in this order: "):
+        read.read(path)
+
+
+@pytest.mark.native
+def test_a_wrong_line_says_what_may_be_wrong_with_it(sample) -> None:
+    path = sample("spc")
+    whole = path.read_bytes()
+    for change, why in (
+        (whole.replace(b",", b";"), "1 fields, not 5 or more: it has semicolons, and commas are"),
+        (whole.replace(b",", b"\t"), "1 fields, not 5 or more: it has tabs, and commas are"),
+        (whole[:-9], "the file ends within this line: if it was cut off, delete the line"),
+    ):
+        path.write_bytes(change)
+        with pytest.raises(BadTraceFile, match=why):
+            read.read(path, "spc")
+    path.write_bytes(whole[:30] + b"x\n" + whole)
+    with pytest.raises(BadTraceFile) as told:
+        read.read(path, "spc")
+    assert "cut off" not in str(told.value)
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("name", ["msr", "systor17", "spc", "blkparse", "lirs"])
+def test_a_text_is_recognised_though_it_begins_with_many_empty_lines(tmp_path, name) -> None:
+    path = tmp_path / "w"
+    path.write_bytes(b" \r\n" * 5000 + {**SECOND, "blkparse": LOWER.encode(), "lirs": b"7"}[name])
+    assert read.format_named(path, "").__name__.endswith(f".{name}")
 
 
 @pytest.mark.native

@@ -40,7 +40,9 @@ def format_named(path: Path, name: str) -> ModuleType:
     fitting = [one for one, module in known().items() if module.looks_like(path.name, head)]
     if len(fitting) != 1:
         looks = f"looks like {' and '.join(fitting)}" if fitting else "looks like no known format"
-        raise BadTraceFile(f"{path}: {looks}: say which it is, of {there}")
+        tells = "FORMAT=, or format= in Python, also tells the first wrong line"
+        hint = "" if fitting else f"; {tells}"
+        raise BadTraceFile(f"{path}: {looks}: say which it is, of {there}{hint}")
     return known()[fitting[0]]
 
 

@@ -1,7 +1,7 @@
 """A trace's file as formats read it: its lines or its records, with their places for messages.
 
-Files that end in .gz, .bz2, .xz or .zst are unpacked as they are read; nothing is read twice or
-kept.
+Files that end in .gz, .bz2, .xz or .zst, and those without these endings that begin as packed files
+do, are unpacked as they are read; nothing is read twice or kept.
 
 One rule for the fields of all texts: blanks and quotes around a field and commas behind the last
 one are passed over, words may be in either case, and a whole number may be written as 4096.0 or
@@ -28,14 +28,22 @@ import numpy as np
 from grade.traces.bad import BadTraceFile
 from grade.traces.common import REQUEST, table
 
-HEAD = 4096  # bytes of the beginning, by which a format is recognised
+HEAD = 1 << 16  # bytes of the beginning, by which a format is recognised
 PIECE = 65536  # requests of a table
 BOM = b"\xef\xbb\xbf"  # the mark with which some programs begin a text in UTF-8
+PACKED = {  # what a packed file begins with, and its usual ending
+    b"\x1f\x8b\x08": ".gz",
+    b"BZh": ".bz2",
+    b"\xfd7zXZ\x00": ".xz",
+    b"\x28\xb5\x2f\xfd": ".zst",
+}
 MOST = 1 << 63  # what a column's number is below
 MOST_WHOLE = 10**19  # what a column's whole number is below: as many digits as MOST has
 MOST_BYTES = (1 << 32) - 1  # bytes of a request
+SEPARATORS = {";": "semicolons", "\t": "tabs"}  # that other programs write for commas
 NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)([eE][-+]?\d\d?)?", re.A)
 
+CUT = " (the file ends within this line: if it was cut off, delete the line)"
 NO_DATA = "requests without data"
 
 Row = tuple[int, int, int, int]  # time_ns, offset, bytes, write
@@ -98,6 +106,17 @@ class Chunks(io.RawIOBase):
         return len(data)
 
 
+def packed_as(path: Path) -> str:
+    """How a file is packed, as an ending: its own, or else the one that its first bytes tell, for
+    browsers and people take endings away; empty if it is not packed."""
+    ending = path.suffix.lower()
+    if ending in PACKED.values():
+        return ending
+    with path.open("rb") as stream:
+        head = stream.read(max(map(len, PACKED)))
+    return next((known for begin, known in PACKED.items() if head.startswith(begin)), "")
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
     """The file's bytes, unpacked. Raises BadTraceFile if it is damaged, or not there."""
@@ -105,7 +124,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     try:
         if path.is_dir():
             raise BadTraceFile(f"{path}: is a folder; give the file of one trace")
-        with ways.get(path.suffix.lower(), lambda p: p.open("rb"))(path) as stream:
+        with ways.get(packed_as(path), lambda p: p.open("rb"))(path) as stream:
             yield stream
     except (EOFError, OSError, struct.error, lzma.LZMAError) as error:
         why = getattr(error, "strerror", None) or str(error) or type(error).__name__
@@ -136,16 +155,18 @@ def of_lines(
     left: LeftOut,
     row_of: Callable[[str], Line],
     empty: bool = False,
+    names: bool = False,
 ) -> Iterator[np.ndarray]:
     """Tables of a text, a row a line. row_of: what a line is that is not empty; it raises
     ValueError or OverflowError with what is wrong, to which the file and the line are added. A
-    byte-order mark is skipped. empty: the caller leaves out requests without data."""
+    byte-order mark is skipped. empty: the caller leaves out requests without data. names: lines
+    have names of processes, which may have bytes that are no text."""
 
     def rows() -> Iterator[Row]:
         for number, line in enumerate(stream, 1):
             line = line.removeprefix(BOM) if number == 1 else line
             try:
-                text = text_of(line)
+                text = text_of(line, names)
                 row = row_of(text) if text else None
                 if isinstance(row, tuple):
                     row = checked(row) if row[2] or empty else NO_DATA
@@ -156,7 +177,8 @@ def of_lines(
                     yield row
             except (ValueError, OverflowError) as error:
                 shown = line[:60].decode(errors="replace").strip()
-                raise BadTraceFile(f"{path}:{number}: {error}: {shown!r}") from None
+                cut = "" if line.endswith(b"\n") else CUT
+                raise BadTraceFile(f"{path}:{number}: {error}: {shown!r}{cut}") from None
 
     return tables(path, rows())
 
@@ -176,18 +198,20 @@ def reads_as(head: bytes, row_of: Callable[[str], Line]) -> bool:
 
 
 def begins_with_head(head: bytes, names: str) -> bool:
-    """Whether the first line of what begins with these bytes is the head of a table whose first
-    columns have these names."""
+    """Whether the first line of what begins with these bytes is the head of a table with columns of
+    these names, though the reader may refuse their order."""
     try:
-        return is_head(text_of(head.lstrip().split(b"\n")[0]), names)
+        words = fields(text_of(head.lstrip().split(b"\n")[0]).lower(), 1)
     except ValueError:
         return False
+    return {*names.lower().split(",")} <= {*words}
 
 
-def text_of(line: bytes) -> str:
-    """A line's text, without white space around it. Raises ValueError if it is none."""
+def text_of(line: bytes, names: bool = False) -> str:
+    """A line's text, without white space around it. names: bytes that are no text are kept as
+    Python keeps them (surrogateescape). Raises ValueError if it is no text."""
     try:
-        return line.decode().strip()
+        return line.decode(errors="surrogateescape" if names else "strict").strip()
     except UnicodeDecodeError as error:
         at = error.start
         raise ValueError(f"byte {at + 1}, {line[at]:#x}, is no text of UTF-8") from None
@@ -209,7 +233,9 @@ def fields(line: str, least: int, most: int | None = None) -> list[str]:
         words.pop()
     if len(words) < least or (most and len(words) > most):
         wanted = f"{most}" if most else f"{least} or more"
-        raise ValueError(f"{len(words)} fields, not {wanted}")
+        others = [name for sign, name in SEPARATORS.items() if line.count(sign) >= least - 1]
+        why = f": it has {others[0]}, and commas are needed" if others else ""
+        raise ValueError(f"{len(words)} fields, not {wanted}{why}")
     return words
 
 
@@ -232,9 +258,15 @@ def kind(word: str, writes: dict[str, int]) -> int:
 
 
 def is_head(line: str, names: str) -> bool:
-    """Whether a line is the head of a table whose first columns have these names."""
+    """Whether a line is the head of a table whose first columns have these names. Raises ValueError
+    if it has the names in another order."""
     wanted = names.lower().split(",")
-    return [word.lower() for word in fields(line, 1)[: len(wanted)]] == wanted
+    words = [word.lower() for word in fields(line, 1)]
+    if words[: len(wanted)] == wanted:
+        return True
+    if {*wanted} <= {*words}:
+        raise ValueError(f"the columns must be in this order: {names}")
+    return False
 
 
 def whole(word: str, column: str) -> int:

@@ -14,8 +14,11 @@ ROUND = 1 << 20  # bytes: each disk begins at a multiple
 
 
 def place(unit: int, offset: int, size: int) -> int:
-    """Where a request to the disk of this number begins among the bytes of all disks. Raises
-    ValueError if there is no such place."""
+    """Where a request to the disk of this number begins among the bytes of all disks. One of size 0
+    is left out, so that its place may be any (-1 in a flush): then 0. Raises ValueError if there is
+    no such place."""
+    if not size:
+        return 0
     expect_in("the unit", unit, 0, UNITS - 1)
     expect_in("the size", size, 0, MOST_BYTES, " bytes")
     expect_in("the offset", offset, 0, PLACE - size, " bytes")

@@ -5,7 +5,8 @@
 
 A request is where it is queued (Q), and reads (R) or writes (W) data. Discards are left out, and
 what has no data: blkparse prints its kind without a sector, and of a command past the file
-system its bytes (Q R 36 [smartctl]). Lines that are no events, as blkparse's sums, are skipped.
+system its bytes (Q R 36 [smartctl]). Lines that are no events are left out, too, but blkparse's own
+sums (Total (8,16): and what follows) are not counted. A process's name may have any bytes.
 
 Devices are disks of their own, laid one after another as the units of SPC are, in the order in
 which they first appear. A file with the requests to a device of several disks (dm, md) and those to
@@ -30,13 +31,18 @@ ABOUT = "blktrace, as blkparse prints it"
 SOURCE = "blkparse(1), default output"
 SEVERAL = True
 EVENT = re.compile(
-    r"(?P<device>\d+,\d+) +\d+ +\d+ +(?P<time>\d+\.\d+) +\d+ +(?P<action>\w+) +(?P<rest>.*)"
+    r"(?P<device>\d+,\d+)\s+\d+\s+\d+\s+(?P<time>\d+\.\d+)\s+\d+\s+(?P<action>\w+)\s+(?P<rest>.*)",
+    re.A,
 )
-DATA = re.compile(r"(?P<kind>[A-Z]+) +(?P<sector>\d+) \+ (?P<sectors>\d+)(?: .*)?")
-EMPTY = re.compile(r"[A-Z]+(?: +\d+)?(?: +\([ \da-f]+\))?(?: +\[.*\])?")  # without a sector
+DATA = re.compile(r"(?P<kind>[A-Za-z]+)\s+(?P<sector>\d+) \+ (?P<sectors>\d+)(?:\s.*)?", re.A)
+EMPTY = re.compile(  # without a sector
+    r"[A-Za-z]+(?:\s+\d+)?(?:\s+\([ \da-f]+\))?(?:\s+\[.*\])?", re.A
+)
+SUMS = re.compile(r"\S+ \(.*\):|Input file .* added")  # the first line of what blkparse adds
 SOURCE_OF = re.compile(r".* <- \((?P<device>\d+,\d+)\) \d+")
 QUEUED, REMAPPED = "Q", "A"
 DISCARDS = "discards"
+NO_EVENTS = "lines that are no events of blkparse"
 
 
 def looks_like(name: str, head: bytes) -> bool:
@@ -49,6 +55,7 @@ class Devices:
 
     numbers: dict[str, int] = field(default_factory=dict)  # of those with requests
     above: set[str] = field(default_factory=set)  # whose requests were passed on to others
+    in_sums: bool = False  # the line before was of blkparse's sums
 
     def remapped(self, device: str, rest: str) -> None:
         """Note what a remap to this device says."""
@@ -72,9 +79,11 @@ def row_of(line: str, devices: Devices) -> Line:
     """What a line is."""
     event = EVENT.fullmatch(line)
     if not event:
-        if re.match(r"\d+,\d+ ", line):
+        if re.match(r"\d+,\d+\s", line):
             raise ValueError("not a whole event")
-        return None
+        devices.in_sums |= bool(SUMS.match(line))
+        return None if devices.in_sums else NO_EVENTS
+    devices.in_sums = False
     if event["action"] == REMAPPED:
         devices.remapped(event["device"], event["rest"])
     if event["action"] != QUEUED:
@@ -84,7 +93,7 @@ def row_of(line: str, devices: Devices) -> Line:
         if EMPTY.fullmatch(event["rest"]):
             return NO_DATA
         raise ValueError("a queued request without SECTOR + SECTORS")
-    kind, size = data["kind"], int(data["sectors"]) * SECTOR
+    kind, size = data["kind"].upper(), int(data["sectors"]) * SECTOR
     if not size:
         return NO_DATA
     if not {"R", "W"} & set(kind):
@@ -95,4 +104,4 @@ def row_of(line: str, devices: Devices) -> Line:
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
     devices = Devices()
-    yield from of_lines(path, stream, left, lambda line: row_of(line, devices))
+    yield from of_lines(path, stream, left, lambda line: row_of(line, devices), names=True)

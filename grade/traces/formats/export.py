@@ -54,7 +54,7 @@ def row_of(line: str) -> Row | None:
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
     """All of the file at once, because the last disk is known at its end."""
-    rows = joined(list(of_lines(path, stream, LeftOut(), row_of, empty=True)))
+    rows = joined(list(of_lines(path, stream, LeftOut(), row_of, empty=True, names=True)))
     disk = rows["offset"] // PLACE
     last, full = disk == (disk.max() if len(rows) else 0), rows["bytes"] > 0
     taken = last & full
