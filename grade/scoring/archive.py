@@ -369,6 +369,8 @@ def in_archive(path: Path) -> Iterator[Member]:
     """The members of an archive. Raises Refused if it is not one."""
     if path.stat().st_size > MOST_PACKED:
         raise Refused(f"{path.name}: more than {MOST_PACKED} bytes")
+    if not path.stat().st_size:
+        raise Refused(f"{path.name}: {NO_ARCHIVE}, but an empty file: was it handed in whole?")
     with path.open("rb") as file:
         start = file.read(8)
         other = next((name for magic, name in OTHERS.items() if start.startswith(magic)), "")

@@ -19,9 +19,11 @@ then those that took longest the last time, so that no worker begins with a long
 
 from __future__ import annotations
 
+import os
 import secrets
 import socket
 import tempfile
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -128,15 +130,25 @@ def name_of(path: Path) -> str:
     return names.of_submission(path.name[: len(path.name) - len(ending)])
 
 
+def of_one_name(name: str, paths: list[Path]) -> Iterator[Handed]:
+    """The submissions of one name, each refused under a name of its own: a person must say which of
+    them counts, and meanwhile the others of the class are scored."""
+    there = ", ".join(sorted(printable(path.name) for path in paths))
+    for path in paths:
+        digits = sha256(os.fsencode(path.name)).hexdigest()[:8]
+        why = f"several submissions are called {name}: {there}: leave one of them there"
+        yield Handed(f"{name}-{digits}", path, refused=why)
+
+
 def collect(folder: Path, lab: Lab) -> list[Handed]:
     """The submissions in a folder, by name."""
     if not folder.is_dir():
         raise BadClass(f"{folder}: not a folder: give the folder of the submissions")
     paths = sorted(p for p in folder.iterdir() if not p.name.startswith("."))
-    called = [name_of(path) for path in paths]
+    called = defaultdict(list)
+    for path in paths:
+        called[name_of(path)].append(path)
     for name in called:
-        if called.count(name) > 1:
-            raise BadClass(f"{folder}: several submissions are called {name}")
         if name in RESULTS:
             raise BadClass(f"{folder}: no submission may be called {name}, as the results are")
     if not paths:
@@ -144,7 +156,10 @@ def collect(folder: Path, lab: Lab) -> list[Handed]:
             f"{folder}: no submissions are in it: it should have a folder or an archive for each"
         )
     known = tree.as_handed_out(lab)
-    return [taken(lab, path, known) for path in paths]
+    handed = []
+    for name, same in called.items():
+        handed += of_one_name(name, same) if same[1:] else [taken(lab, same[0], known)]
+    return handed
 
 
 def taken(lab: Lab, path: Path, known: Callable[[str], set[bytes]]) -> Handed:

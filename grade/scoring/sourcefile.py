@@ -151,7 +151,8 @@ def check_text(file: str, text: str) -> None:
     odd = CONTROL.search(text)
     if odd:
         line = text.count("\n", 0, odd.start()) + 1
-        raise Refused(f"{file}: line {line}: the control character {name_of(odd[0])}: remove it")
+        do = "save it with line ends of Unix (LF)" if odd[0] == "\r" else "remove it"
+        raise Refused(f"{file}: line {line}: the control character {name_of(odd[0])}: {do}")
     code = plain(text)
     directives = DIRECTIVE.findall(code)
     for word, rest in directives:

@@ -7,8 +7,8 @@ MOST_KEPT of interest, members of one name, or of names that differ only in case
 are written, listed files that are missing or are not text, files outside the lab's list that are
 not as they were handed out, listed files that are empty, and archives that cannot be read for any
 reason. Built and hidden files (PASSED_OVER) are ignored, and so is what editors and Windows leave
-beside a source (BY_PRODUCTS). A file that is neither one of the lab's nor in a folder of sources,
-such as a report, is not read, whatever its size.
+beside a source (BY_PRODUCTS). A file that is neither one of the lab's nor a source of the tree by
+its folder and its ending (ENDINGS), such as a report, is not read, whatever its size and its name.
 
 The files may lie in one folder inside, as is usual in archives. A lone file, which was handed in
 without its folders, is put in its place if its name tells which file of the lab it is.
@@ -28,12 +28,13 @@ from grade.scoring.archive import MOST_BYTES, Member, Refused
 MOST_KEPT = 32 << 20
 WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 SOURCES = ("kernel", "policies", "drives", "user", "mkfs")
+ENDINGS = {".c", ".h", ".s", ".ld"}  # of sources, in small letters
 PASSED_OVER = {"build", "__pycache__", "grade", "__MACOSX", "$RECYCLE.BIN"}
 # Copies that editors and tools of diff and merge keep, what a compiler writes beside a source, and
 # what Windows and macOS put into folders. The names are compared in small letters.
 BY_PRODUCTS = re.compile(
     r".*~|#.*#|.*\.(?:bak|old|orig|rej|tmp|swp|swo|lnk|o|d|i|s~|gch)|.*\.(?:backup|base|local"
-    r"|remote)(?:_\d+)?\.[ch]|(?:eh)?thumbs\.db|desktop\.ini|icon\r|nohup\.out"
+    r"|remote)(?:_\d+)?\.[ch]|~\$.*|(?:eh)?thumbs\.db|desktop\.ini|icon\r|nohup\.out"
 )
 
 
@@ -54,15 +55,17 @@ def plain_name(path: PurePosixPath) -> str:
 
 
 def of_interest(path: PurePosixPath, files: tuple[str, ...]) -> bool:
-    """True if a file can be one of the lab's, or a source of the tree."""
-    known = {"Makefile", *map(name_of, files)}
-    return path.name in known or bool({*path.parts[:-1]} & {*SOURCES})
+    """True if a file can be one of the lab's, or a source of the tree. No source has a blank in its
+    name: copies do that are made with a mouse."""
+    known = {plain_name(PurePosixPath(name)) for name in ("Makefile", *map(name_of, files))}
+    if plain_name(PurePosixPath(path.name)) in known:
+        return True
+    in_sources = {part.casefold() for part in path.parts[:-1]} & {*SOURCES}
+    return bool(in_sources) and path.suffix.lower() in ENDINGS and " " not in path.name
 
 
-def check_member(member: Member, found: dict[str, PurePosixPath]) -> None:
-    """Raise Refused for a bad member, given those found before."""
-    if member.kind != stat.S_IFREG:
-        raise Refused(f"{member.path}: a link or special file")
+def check_name(member: Member, found: dict[str, PurePosixPath]) -> None:
+    """Raise Refused if a member's name is that of one found before."""
     other = found.setdefault(plain_name(member.path), member.path)
     if other is not member.path:
         same = "twice" if other == member.path else f"the name of {other}, written otherwise"
@@ -76,24 +79,46 @@ def members(path: Path, files: tuple[str, ...]) -> Iterator[Member]:
     return archive.members(path, looked_into)
 
 
-def read(path: Path, files: tuple[str, ...]) -> dict[PurePosixPath, bytes]:
-    """All files of interest by path. Raises Refused for the first bad one."""
+def read(
+    path: Path, files: tuple[str, ...]
+) -> tuple[dict[PurePosixPath, bytes], list[PurePosixPath]]:
+    """All files of interest by path, and the paths of all that are not passed over. Raises Refused
+    for the first bad one."""
     found: dict[PurePosixPath, bytes] = {}
+    seen: list[PurePosixPath] = []
     names: dict[str, PurePosixPath] = {}
     kept = 0
     for member in members(path, files):
         if member.kind == stat.S_IFDIR or passed_over(member.path):
             continue
-        check_member(member, names)
+        if member.kind != stat.S_IFREG:
+            raise Refused(
+                f"{member.path}: a link or special file: hand in a plain file, or leave it out"
+            )
+        seen.append(member.path)
         if not of_interest(member.path, files):
             continue
+        check_name(member, names)
         if member.bytes > MOST_BYTES:
             raise Refused(f"{member.path}: {member.bytes} bytes, more than {MOST_BYTES}")
         kept += member.bytes
         if kept > MOST_KEPT:
             raise Refused(f"files of more than {MOST_KEPT} bytes")
         found[member.path] = member.data()
-    return found
+    return found, seen
+
+
+def nearly(file: str, seen: list[PurePosixPath]) -> str:
+    """Words about a file that may be this one under a name that Windows, a browser or a learning
+    platform has changed; empty if there is none."""
+    name = PurePosixPath(file)
+    for path in seen:
+        rest = path.name.casefold().removeprefix(name.stem.casefold())
+        changed = rest != path.name.casefold() and not rest[:1].isalnum() and path.name != name.name
+        if changed and name.suffix in rest:
+            hides = "; Windows hides the ending .txt" if rest.endswith(".txt") else ""
+            return f'. There is "{path}": if it is this file, name it {name.name}{hides}'
+    return ""
 
 
 def top(found: dict[PurePosixPath, bytes], files: tuple[str, ...]) -> PurePosixPath:
@@ -160,30 +185,35 @@ def text(path: str, data: bytes) -> str:
     return found
 
 
-def contents(path: Path, files: tuple[str, ...]) -> dict[str, bytes]:
-    """All files of interest in the folder that has some of these. Raises Refused."""
+def contents(path: Path, files: tuple[str, ...]) -> tuple[dict[str, bytes], list[PurePosixPath]]:
+    """All files of interest in the folder that has some of these, and the paths of all that was
+    handed in. Raises Refused."""
     try:
-        found = read(path, files)
+        found, seen = read(path, files)
     except Refused:
         raise
     except Exception as error:  # what a damaged archive leads to is not to be foretold
         if is_of_host(error):
             raise HostFault(f"{path.name} cannot be read here: {what_failed(error)}") from None
-        raise Refused(f"{path.name}: {type(error).__name__}: {error}") from None
+        raise Refused(
+            f"{path.name}: damaged or cut off ({type(error).__name__}: {error}): make the archive "
+            "anew, and see that it opens"
+        ) from None
     folder = top(found, files)
     inside = {p.relative_to(folder).as_posix(): d for p, d in found.items() if folder in p.parents}
     made = placed(inside, files)
     if not made.keys() & {*files}:
         raise Refused(
             f"{path.name or path}: none of the files that are asked for is in it: hand them in, in"
-            f" their folders: {', '.join(files)}"
+            f" their folders: {', '.join(files)}{nearly(files[0], seen)}"
         )
-    return made
+    return made, seen
 
 
 def take_some(path: Path, files: tuple[str, ...]) -> dict[str, str]:
     """The texts of those of the files that exist. Raises Refused if none does."""
-    return {file: text(file, data) for file, data in contents(path, files).items() if file in files}
+    inside, _ = contents(path, files)
+    return {file: text(file, data) for file, data in inside.items() if file in files}
 
 
 def take(
@@ -193,10 +223,10 @@ def take(
 
     as_handed_out: the contents that another file may have; none for a new file.
     """
-    inside = contents(path, files)
+    inside, seen = contents(path, files)
     for file in files:
         if file not in inside:
-            raise Refused(f"{file}: missing")
+            raise Refused(f"{file}: missing{nearly(file, seen)}")
     for file, data in inside.items():
         ours = file in files or file.split("/")[0] not in (*SOURCES, "Makefile")
         if not ours and data not in as_handed_out(file):

@@ -283,11 +283,25 @@ def test_a_bad_row_of_late_csv_stops_the_class_before_anything_is_written(
     assert not scoring.scored and not out.exists()
 
 
-def test_two_of_one_name_are_an_error(tmp_path: Path) -> None:
-    hand_in(tmp_path, {"ada": "x"})
-    (tmp_path / "ada.zip").write_bytes(b"")
-    with pytest.raises(BadClass, match="several submissions are called ada"):
-        classroom.collect(tmp_path, LAB)
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [("ada", ["ada", "ada.zip"]), ("zo\xe9", ["zo\xe9", "zoe\u0301", "zo\xe9.tar"])],
+)
+def test_those_of_one_name_are_refused_and_stop_no_other(
+    client: Client, scoring: Scoring, tmp_path: Path, name: str, names: list[str]
+) -> None:
+    """Also if only the form of an accent differs. Which of them counts, a person says."""
+    folder = hand_in(tmp_path / "in", {"bob": "x" * 40})
+    for other in names:
+        (folder / other).write_bytes(b"")
+    steps = score(client, folder, tmp_path / "out")
+    told = {step.name: step.record.message for step in steps}
+    assert told.pop("bob") == "" and len(told) == len(names) and scoring.scored == [40]
+    assert all(found.startswith(f"{name}-") for found in told)
+    assert all(f"several submissions are called {name}: " in why for why in told.values())
+
+
+def test_the_class_needs_a_folder(tmp_path: Path) -> None:
     with pytest.raises(BadClass, match="not a folder: give"):
         classroom.collect(tmp_path / "nowhere", LAB)
 

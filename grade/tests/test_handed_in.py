@@ -75,6 +75,9 @@ def test_a_backslash_leads_out_of_no_folder(pack: Pack) -> None:
     [
         *("clook.c~", "#clook.c#", "clook.c.bak", "clook.c.orig", "clook.o", "Thumbs.db"),
         *("desktop.ini", "clook.c.rej", "clook.lnk", ".clook.c.swp"),
+        *("clook.c.save", "clook.c.1", "clook - Copy.c", "clook (1).c", "clook 2.c", "~$clook.c"),
+        *("a.out", "core", "tags", "clook.exe", "Thumbs.db:encryptable", "clook.c:Zone.Identifier"),
+        *("compile_commands.json", "notes.txt", "README.md"),
     ],
 )
 def test_a_by_product_beside_a_source_is_passed_over(pack: Pack, name: str) -> None:
@@ -90,6 +93,52 @@ def test_a_folder_is_no_by_product(pack: Pack, name: str) -> None:
 def test_another_source_is_no_by_product(pack: Pack) -> None:
     with pytest.raises(Refused, match="not one of the lab's"):
         take(pack({FILE: TEXT, "policies/sched/mine.c": TEXT}))
+
+
+def test_names_of_files_that_are_not_read_may_differ_in_case_only(pack: Pack) -> None:
+    others = {"policies/sched/tags": b"", "policies/sched/TAGS": b"", "readme": b"", "README": b""}
+    assert take(pack({FILE: TEXT, **others})) == {FILE: TEXT.decode()}
+
+
+@pytest.mark.parametrize(
+    ("name", "hides"),
+    [
+        (f"{FILE}.txt", True),
+        ("clook.c.txt", True),
+        ("CLook.c", False),
+        ("mine/clook (1).c", False),
+        ("clook-2.C", False),
+    ],
+)
+def test_a_file_whose_name_was_changed_is_named(pack: Pack, name: str, hides: bool) -> None:
+    """By Windows, a browser or a learning platform."""
+    with pytest.raises(Refused) as told:
+        take(pack({name: TEXT, "clooks.c": TEXT, "elevator.c": TEXT}))
+    assert f'There is "{name}": if it is this file, name it clook.c' in str(told.value)
+    assert ("hides the ending .txt" in str(told.value)) == hides
+
+
+def test_a_missing_file_of_several_is_named_with_what_may_be_it(pack: Pack) -> None:
+    files = (FILE, "policies/sched/own.c")
+    path = pack({FILE: TEXT, "policies/sched/own.c.txt": TEXT})
+    why = r'own\.c: missing\. There is "policies/sched/own\.c\.txt": if it'
+    with pytest.raises(Refused, match=why):
+        submission.take(path, files, lambda _: set())
+
+
+def test_a_damaged_and_an_empty_archive_say_what_to_do(tmp_path: Path) -> None:
+    whole = packed("zip", tmp_path / "a.zip", {FILE: TEXT}).read_bytes()
+    for data, why in ((whole[:-20], "damaged or cut off.*anew"), (b"", "an empty file: was it")):
+        (tmp_path / "a.zip").write_bytes(data)
+        with pytest.raises(Refused, match=f"^a.zip: .*{why}"):
+            take(tmp_path / "a.zip")
+
+
+def test_a_missing_file_is_no_file_of_another_name(pack: Pack) -> None:
+    files = (FILE, "policies/sched/own.c")
+    path = pack({FILE: TEXT, "policies/sched/owner.md": TEXT, "owner.c.txt": TEXT})
+    with pytest.raises(Refused, match=r"own\.c: missing$"):
+        submission.take(path, files, lambda _: set())
 
 
 @pytest.mark.parametrize("name", ["report.pdf", "mine/report.pdf", "pictures/photo.jpg"])
@@ -144,6 +193,11 @@ def test_a_byte_that_is_not_utf_8_is_named_with_its_line(pack: Pack) -> None:
 def test_a_character_that_may_not_be_there_is_named(text: str, said: str) -> None:
     with pytest.raises(Refused, match=said):
         sourcefile.check_text(FILE, text)
+
+
+def test_line_ends_of_old_macs_are_named_with_what_to_do() -> None:
+    with pytest.raises(Refused, match=r"U\+000D, .*save it with line ends of Unix"):
+        sourcefile.check_texts({FILE: "int x;\rint y;\r"})
 
 
 def test_characters_are_named_by_number() -> None:

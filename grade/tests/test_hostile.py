@@ -146,8 +146,8 @@ def ends_early(folder: Path) -> Path:
             r"policies/\\xFF\.c",
         ),
         (
-            lambda folder: tar_of(folder / "a.tar.gz", FILE, "mkfs/a\n\x1b[2J"),
-            r"mkfs/a<U\+000A><U\+001B>\[2J",
+            lambda folder: tar_of(folder / "a.tar.gz", FILE, "mkfs/a\n\x1b[2J.c"),
+            r"mkfs/a<U\+000A><U\+001B>\[2J\.c",
         ),
     ],
 )
