@@ -122,7 +122,8 @@ $(if $(filter fresh,$(MAKECMDGOALS)),$(if $(filter 1,$(FULL)),$(if $(filter 1,$(
     fresh: give either FULL=1, the book and all tests on Debian 12 and 13, or NEWEST=1, a build on sid))))
 $(call must_be_one_of,ENGINE,machine twin)
 $(call must_be_one_of,SETUP,yes no)
-$(call must_be,JOBS,[1-9][0-9]*,a number from 1)
+$(call must_be,JOBS,[1-9][0-9]?[0-9]?,a number from 1 to 999)
+$(call must_be,INFLIGHT,[1-9][0-9]?[0-9]?,a number from 1 to 256)
 ifeq ($(MAKELEVEL)$(filter -j% --jobs%,$(MAKEFLAGS)),0)
 MAKEFLAGS += --jobs=$(JOBS)
 endif

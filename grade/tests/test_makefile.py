@@ -267,6 +267,9 @@ def test_odd_paths_of_disks_reach_qemu(tmp_path: Path) -> None:
         ("all", "FS_MB=4'", "FS_MB=4': must be a number of MiB from 1"),
         ("all", "DEBUG=yes", "DEBUG=yes: must be 1 or nothing"),
         ("all", "JOBS=0", "JOBS=0: must be a number from 1"),
+        ("all", "JOBS=1000", "JOBS=1000: must be a number from 1 to 999"),
+        ("trace", "INFLIGHT=x", "INFLIGHT=x: must be a number from 1 to 256"),
+        ("trace", "INFLIGHT=0", "INFLIGHT=0: must be a number from 1 to 256"),
         (
             *("experiment", "N=last"),
             "N=last: must be the number of a run: make experiment E= LIST=1 lists them",
