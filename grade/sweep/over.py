@@ -22,6 +22,7 @@ from grade.measure.schema import MACHINE, Field
 
 ARM = "arm"
 MOST_STEPS = 64  # of a range in a grid, unless the item says how many
+MOST_POINTS = 100_000  # of a sweep: days of work
 NUMBER = r"-?\d+(?:\.\d+)?"
 RANGE = re.compile(rf"({NUMBER})\.\.({NUMBER})(?::(\d+))?(:log)?")
 ITEM = re.compile(r"([^=]+)=(.+)")
@@ -143,6 +144,8 @@ def a_range(name: str, kind: str, match: re.Match[str]) -> Range:
         raise BadSweep(f"{match[1]}..{match[2]}: a logarithmic range begins above 0")
     if steps is not None and steps < 2:
         raise BadSweep(f":{steps}: a range has at least 2 values")
+    if steps is not None and steps > MOST_POINTS:
+        raise BadSweep(f":{steps}: a range has at most {MOST_POINTS} values")
     if kind in (ARM, "policy"):
         raise BadSweep(f"is a name: give values as {name}=A|B")
     return Range(name, kind, low, high, steps, bool(match[4]))

@@ -27,10 +27,11 @@ def blocks_read(requests: np.ndarray) -> int:
     reads = requests[requests["write"] == 0]
     if not len(reads):
         return 0
+    reads = reads[np.argsort(reads["offset"])]
     first, last = reads["offset"] // BLOCK, (reads["offset"] + reads["bytes"] - 1) // BLOCK
-    most = int((last - first).max()) + 1
-    parts = [(first + i)[first + i <= last] for i in range(most)]
-    return len(np.unique(np.concatenate(parts)))
+    first, last = first.astype("<i8"), last.astype("<i8")
+    before = np.concatenate([[-1], np.maximum.accumulate(last)[:-1]])  # the last block so far
+    return int(np.maximum(last - np.maximum(first, before + 1) + 1, 0).sum())
 
 
 def buffers(path: Path, format: str, count: int | None, cache: str) -> list[int]:
@@ -42,8 +43,9 @@ def buffers(path: Path, format: str, count: int | None, cache: str) -> list[int]
     found = {share: round(there * share / 100) for share in wanted}
     for share, size in found.items():
         if size < LEAST:
+            do = "give a larger share" if there >= LEAST else "give no CACHE="
             raise BadSweep(
                 f"CACHE={cache}: {share:g} % of the {number(there)} blocks that {path.name} reads "
-                f"are {size} buffers, and the kernel needs {LEAST}: give a larger share"
+                f"are {size} buffers, and the kernel needs {LEAST}: {do}"
             )
     return list(dict.fromkeys(found.values()))

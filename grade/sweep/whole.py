@@ -13,7 +13,7 @@ from grade.measure.load import FULL, load, opened
 from grade.measure.schema import TWIN
 from grade.sweep.draw import HOW, PRIMES, Came, Point
 from grade.sweep.make import Measurer
-from grade.sweep.over import Axis, BadSweep, axes, expect_one_of, grid_fits
+from grade.sweep.over import MOST_POINTS, Axis, BadSweep, axes, expect_one_of, grid_fits
 from grade.sweep.point import Maker
 
 MORE = "+"  # before a metric of which more is better
@@ -132,6 +132,9 @@ def asked(
     if how != "grid" and (not points or points < 1):
         raise BadSweep(f"POINTS: say how many points HOW={how} is to measure, 1 or more")
     count = grid_fits(found) if how == "grid" else points
+    if count > MOST_POINTS:
+        where = "OVER: give fewer values" if how == "grid" else "POINTS: give fewer"
+        raise BadSweep(f"{where}: {count} points, and a sweep has at most {MOST_POINTS}")
     every = list(dict.fromkeys([*(each.metric for each in objectives), *columns]))
     maker = Maker(of, name, found)
     return Sweep(name, paths[0], experiment.claim, how, count, objectives, every, maker)

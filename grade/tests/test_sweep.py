@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from pyarrow import parquet
+from sluice import requests
 
 from grade.commands import sweep as command
 from grade.machine import image
@@ -22,7 +23,7 @@ from grade.measure.known import known
 from grade.measure.load import load, opened
 from grade.measure.run import RunFailed
 from grade.measure.runner import OtherTree
-from grade.sweep import draw, journal, shown, whole
+from grade.sweep import draw, journal, shown, sizes, whole
 from grade.sweep.journal import Journal, tree_hash
 from grade.sweep.make import check_tree, make_some, measuring
 from grade.sweep.over import BadSweep, Choice, Range, axes
@@ -208,6 +209,8 @@ WRONG = {
     "nbuf=90..30": "the first must be less than the second",
     "nbuf=16..3000": "say how many values a grid takes, as nbuf=16..3000:5",
     "nbuf=16..30:1": "a range has at least 2 values",
+    "nbuf=16..64:100001": "a range has at most 100000 values",
+    "nbuf=16..64:99999999999": "a range has at most 100000 values",
     "nbuf=16...30": "must be LOW..HIGH, LOW..HIGH:STEPS",
     "nbuf=16..30:3, nbuf=20": "nbuf=20: stands there twice",
     "nbuf=16|16": "every value must be there, and only once",
@@ -341,6 +344,40 @@ def test_what_the_drive_did_is_no_column_of_a_sweep_which_reads_no_traces() -> N
         "update.p99_ms",
         "update.mean_ms",  # of its table this and four of the drive
     ]
+
+
+def test_a_sweep_of_too_many_points_is_refused_before_any_is_made(
+    sweep_over: Callable[..., Sweep],
+) -> None:
+    axis = "aipu.age_ms=1..3600000"
+    assert sweep_over(axis, how="random", points=100_000).count == 100_000
+    for over, more, why in (
+        (axis, {"how": "random", "points": 100_001}, "POINTS: give fewer: 100001 points"),
+        (f"{axis}:1000, nbuf=16..4096:101", {}, "OVER: give fewer values: 202000 points"),
+    ):
+        with pytest.raises(BadSweep, match=f"{why}, and a sweep has at most 100000"):
+            sweep_over(over, **more)
+
+
+def test_the_blocks_that_a_trace_reads_are_counted_once_each() -> None:
+    """Whatever the longest request is: 4 GiB took a million passes over all."""
+    chance = np.random.default_rng(7)
+    for reach in (1 << 16, 1 << 20):
+        places, lengths = chance.integers(0, reach, 200), chance.integers(1, 20_000, 200)
+        found = requests(0, places, lengths, np.arange(200) % 3 > 1)
+        reads = [row for row in found.tolist() if not row[3]]
+        spans = [range(at // 4096, (at + size - 1) // 4096 + 1) for _, at, size, _ in reads]
+        assert sizes.blocks_read(found) == len(set().union(*spans))
+    long = requests(0, [0, 5 << 30, 4096], [(1 << 32) - 1, 1, 1])
+    assert sizes.blocks_read(long) == (1 << 20) + 1
+    assert sizes.blocks_read(requests(0, [0], write=1)) == 0
+
+
+def test_a_trace_with_fewer_blocks_than_a_cache_needs_has_no_larger_share(tmp_path: Path) -> None:
+    for blocks, why in ((15, "give no CACHE="), (16, "give a larger share")):
+        (tmp_path / "w.spc").write_text("".join(f"0,{8 * i},4096,R,0\n" for i in range(blocks)))
+        with pytest.raises(BadSweep, match=f"are 8 buffers, and the kernel needs 16: {why}$"):
+            sizes.buffers(tmp_path / "w.spc", "", None, "50" if blocks == 16 else "53")
 
 
 def test_a_number_of_points_below_1_is_refused() -> None:
