@@ -115,7 +115,7 @@ must_be = $(if $(call given,$(1)),$(if $(shell printf '%s\n' $(call quoted,$(1))
 $(foreach v,ARGS DO GDB_OPTIONS DISKS CPUS MEM FS_MB JOBS T E N SIZE WITH SCHEDULER FORMAT OUT LAB \
     SUBMISSION SUBMISSIONS LATE TEST NONCE BASE SOLVED STUDENT STUDENTS FILES MUTANT NAME AT READ \
     QEMU_OTHER OVER METRICS FILE TRACES CACHE POLICIES DRIVE SCALE FIT LOOP \
-    CFLAGS_EXTRA,$(if \
+    CFLAGS_EXTRA INFLIGHT TMPDIR CURDIR,$(if \
     $(findstring $(newline),$(value $(v))),$(error $(v): must be one line)))
 $(foreach v,DEBUG V FULL LIST JUDGE LINUX WERROR NEWEST,$(call must_be,$(v),[01]?,1 or nothing))
 $(if $(filter fresh,$(MAKECMDGOALS)),$(if $(filter 1,$(FULL)),$(if $(filter 1,$(NEWEST)),$(error \

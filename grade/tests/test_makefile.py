@@ -299,6 +299,20 @@ def test_a_wrong_value_is_named_with_what_it_must_be(goal: str, word: str, why: 
     assert re.fullmatch(rf"Makefile:\d+: \*\*\* {re.escape(why)}.*\.  Stop\.\n", done.stdout)
 
 
+def test_a_folder_whose_name_has_two_lines_is_refused_before_any_work(tmp_path: Path) -> None:
+    """debugfs and gdb take their requests line by line."""
+    odd = tmp_path / "two\nlines"
+    odd.mkdir()
+    shutil.copy(ROOT / "Makefile", odd)
+    line = ["make", "--dry-run", "help"]
+    for name, done in (
+        ("TMPDIR", subprocess.run(["env", f"TMPDIR={odd}", *line], cwd=ROOT, capture_output=True)),
+        ("CURDIR", subprocess.run(line, cwd=odd, capture_output=True)),
+    ):
+        assert done.returncode == 2
+        assert f"*** {name}: must be one line.  Stop.".encode() in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [
