@@ -24,7 +24,7 @@ from grade.machine.qemu import Config, Disk, run_rc
 from grade.scoring.lab import labs
 
 # One character for each tool that gives it a meaning, and a letter beyond ASCII.
-ODD = "a b,c'd\"e$HOME%20f%s?;&*[x]#\\nü"
+ODD = "-a b,c'd\"e$HOME%20f%s?;&*[x]#\\nü:i=j~(k){l}`m`<n>|!@^~"
 LIGHT = ("crash", "first-block")  # each has its own way to debugfs, QEMU's devices, or gdb
 
 
