@@ -234,7 +234,7 @@ FILE *fopen(const char *path, const char *mode);
 int fclose(FILE *); /* EOF if something was not written */
 int fflush(FILE *); /* NULL: all */
 int fileno(FILE *);
-int ferror(FILE *);
+int ferror(FILE *); /* if it is true, errno is the stream's error */
 void clearerr(FILE *);
 bool stdin_failed(void); /* after a message, if an error ended the input */
 int getc(FILE *);

@@ -127,16 +127,17 @@ int fileno(FILE *f)
     return f->fd;
 }
 
+/* What has happened since the error may have changed errno. */
 int ferror(FILE *f)
 {
+    errno = f->error ? f->error : errno;
     return f->error != 0;
 }
 
 bool stdin_failed(void)
 {
-    if (!stdin->error)
+    if (!ferror(stdin))
         return false;
-    errno = stdin->error;
     warn("standard input");
     return true;
 }
