@@ -96,7 +96,8 @@ static int proc_alloc(const char *name, struct proc **out)
         ITEM_OR_NULL(list_pop_front(&table.free), struct proc, link);
     if (p) {
         p->state = EMBRYO;
-        p->pid = p->pgrp = ++table.last_pid;
+        p->pid = ++table.last_pid;
+        p->pgrp = myproc()->pgrp; /* a kill of the group kills p, too */
     }
     spin_unlock(&runqueue.lock);
     if (!p)
@@ -119,6 +120,7 @@ struct proc *kthread(const char *name, void (*fn)(void *), void *arg)
     if (proc_alloc(name, &p) < 0)
         panic("kthread: no room for %s", name);
     p->is_thread = true;
+    p->pgrp = p->pid;
     p->start = fn;
     p->start_arg = arg;
     if (!table.first)
@@ -162,7 +164,6 @@ u32 proc_start_child(struct proc *child)
     struct proc *p = myproc();
     u32 pid = child->pid;
     HOLD(spin, &runqueue.lock);
-    child->pgrp = p->pgrp;
     child->parent = p;
     list_push_back(&p->children, &child->sibling);
     run_next(child);

@@ -80,7 +80,8 @@ void yield(void);                 /* let others run */
 void proc_account(bool was_user); /* the time up to now was user time */
 
 /* A copy of the current process's memory and registers, which will begin with
- * start(NULL). The caller gives it files, then starts it. 0 or -errno. */
+ * start(NULL). The caller gives it files, then starts it. It is in the group
+ * from the first moment, so a kill of the group misses none. 0 or -errno. */
 int proc_copy(void (*start)(void *), struct proc **child);
 u32 proc_start_child(struct proc *child); /* its pid */
 

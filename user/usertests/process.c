@@ -150,6 +150,39 @@ TEST(a_group_is_killed_whole_and_alone)
     FAILS(ESRCH, kill(-pids[0]));
 }
 
+/* Fork for ever, in a group of its own, with much memory, so that each fork
+ * takes long. A child that is not killed says so. */
+static void forks_for_ever(u64 report)
+{
+    OK(setpgrp(0, 0));
+    memset((char *)OK(sbrk(8 << 20)), 1, 8 << 20);
+    for (int n = 0; n < 100; n++) {
+        if (OK(fork()) > 0) {
+            IS(write(report, "+", 1), 1);
+            continue;
+        }
+        sleep(NS_PER_S);
+        IS(write(report, "-", 1), 1);
+    }
+    sleeps_for_ever(0);
+}
+
+TEST(a_group_that_forks_is_killed_whole)
+{
+    for (int round = 0; round < 20; round++) {
+        int fds[2];
+        OK(pipe(fds));
+        int pid = SPAWN(forks_for_ever, fds[1]);
+        close(fds[1]);
+        HEAR(fds);
+        OK(kill(-pid));
+        IS(STATUS(pid), WKILLED);
+        for (i64 n; (n = OK(read(fds[0], buf, 100))) > 0;)
+            TRUE(!memchr(buf, '-', n));
+        close(fds[0]);
+    }
+}
+
 TEST(only_oneself_and_children_change_group)
 {
     FAILS(ESRCH, setpgrp(getppid(), 0));
