@@ -202,3 +202,20 @@ def test_two_machines_do_not_disturb_each_other(make_image: MakeImage, boot: Boo
     first.check("echo first > /name")
     second.check("echo second > /name")
     assert (first.check("cat /name"), second.check("cat /name")) == ("first\n", "second\n")
+
+
+def test_a_reader_of_the_console_does_not_end_because_another_took_the_line(boot: Boot) -> None:
+    """Four readers wait, on four harts, and one line at a time wakes them all."""
+    machine = boot(harts=4)
+    reader = "(cat /dev/console > /dev/null; echo at its end)"
+    machine.send(f"for i in 1 2 3 4; do {reader} & done; echo ready; sleep 1000\n")
+    machine.expect("^ready\n")
+    for i in range(20):
+        machine.send("".join(f"{i} {j}\n" for j in range(40)))
+        machine.expect(f"^{i} 39\n")
+    assert "at its end\n" not in machine.console
+    for _ in range(4):
+        machine.send("\x04")
+        machine.expect("^at its end\n")
+    machine.send("\x03")
+    machine.wait_prompt()

@@ -185,14 +185,29 @@ static void console_interrupt(u32)
     receive();
 }
 
+/* Sleep until bytes are ready. Caller holds the lock. */
+static int wait_ready(void)
+{
+    int error = 0;
+    tty.waiting++;
+    if (!tty.raw && tty.first == tty.ready)
+        show_up_to(tty.end);
+    while (tty.first == tty.ready && !error)
+        error = sleep_until(&tty, &tty.lock, 0);
+    tty.waiting--;
+    return error;
+}
+
 /*
- * Hand out up to n ready bytes, in cooked mode to the end of the line at
- * most; *more says whether the line goes on.
+ * Hand out up to n ready bytes, in cooked mode to the end of the line at most;
+ * *more says whether the line goes on. wait: until there are some, which no
+ * other reader can then have taken. How many, or -EINTR.
  */
-static u64 take(char *to, u64 n, bool *more)
+static i64 take(char *to, u64 n, bool wait, bool *more)
 {
     u64 taken = 0;
     HOLD(spin, &tty.lock);
+    TRY(wait ? wait_ready() : 0);
     bool was_full = is_full();
     while ((*more = tty.first != tty.ready)) {
         char c = *typed(tty.first);
@@ -214,28 +229,16 @@ static u64 take(char *to, u64 n, bool *more)
     return taken;
 }
 
-static int wait_ready(void)
-{
-    int error = 0;
-    HOLD(spin, &tty.lock);
-    tty.waiting++;
-    if (!tty.raw && tty.first == tty.ready)
-        show_up_to(tty.end);
-    while (tty.first == tty.ready && !error)
-        error = sleep_until(&tty, &tty.lock, 0);
-    tty.waiting--;
-    return error;
-}
-
 static int console_read(u32, struct uio *uio)
 {
     char chunk[CHUNK_BYTES];
-    int error = uio->left ? wait_ready() : 0;
-    for (bool more = true; more && uio->left && !error;) {
-        u64 n = take(chunk, MIN(uio->left, sizeof(chunk)), &more);
-        error = uio_move(chunk, n, uio);
+    u64 wanted = uio->left;
+    for (bool more = true; more && uio->left;) {
+        bool wait = uio->left == wanted;
+        i64 n = take(chunk, MIN(uio->left, sizeof(chunk)), wait, &more);
+        TRY(n < 0 ? n : uio_move(chunk, n, uio));
     }
-    return error;
+    return 0;
 }
 
 static int console_write(u32, struct uio *uio)
