@@ -8,7 +8,8 @@
  * and each sync tries it too, and returns -EIO if that fails.
  *
  * A block is given up only if the cache has no other room, and if its writes
- * have failed for GIVE_UP_NS. Blocks of data are given up before structure.
+ * have failed for GIVE_UP_NS. Structure is given up only when no data is left
+ * that could be: a process rather waits until the data has failed that long.
  * From then on the loss belongs to the file (the block's owner) and to the
  * disk:
  *

@@ -123,22 +123,31 @@ static bool write_oldest(void)
     return start_oldest(&bcache.pending, n) || start_oldest(&bcache.delayed, n);
 }
 
-/* The oldest block that may be given up (lost.h); meta: structure, or data. */
-static struct buf *hopeless(bool meta)
+/* The oldest block that may be given up (lost.h): structure only if all data
+ * that could be is in use by processes. Caller holds bcache.lock. */
+static struct buf *hopeless(void)
 {
     u64 now_ns = clock_ns();
-    ITEM_EACH (struct buf, b, &bcache.delayed, dirty)
-        if (!(b->flags & B_BUSY) && in_pause(b, now_ns) &&
-            b->block.meta == meta && now_ns - b->failed_ns >= GIVE_UP_NS)
+    struct buf *structure = NULL;
+    bool data = false;
+    ITEM_EACH (struct buf, b, &bcache.delayed, dirty) {
+        if (b->flags & B_BUSY)
+            continue;
+        data |= !b->block.meta;
+        if (!in_pause(b, now_ns) || now_ns - b->failed_ns < GIVE_UP_NS)
+            continue;
+        if (!b->block.meta)
             return b;
-    return NULL;
+        structure = structure ?: b;
+    }
+    return data ? NULL : structure;
 }
 
 /* Give up a block whose writes fail, if there is one. The first loss that a
  * program has not been told of is printed. Caller holds bcache.lock. */
 static void give_up_one(void)
 {
-    struct buf *b = hopeless(false) ?: hopeless(true);
+    struct buf *b = hopeless();
     if (!b)
         return;
     if (lost_add(b->disk, b->block.owner, b->block.meta))

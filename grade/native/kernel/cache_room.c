@@ -669,6 +669,29 @@ TEST(when_no_block_can_be_written_the_oldest_is_given_up)
     check_at_rest();
 }
 
+/* Data that has failed for too short a time is waited for. */
+TEST(structure_is_given_up_only_when_no_data_is_left)
+{
+    boot_small("cluster_kb=0");
+    rig.idle = end_or_retry;
+    for (u32 i = 0; i < N; i++)
+        fail_sector(0, 2 * (100 + i), true, 1000);
+    dirty_all(100, N - 2);
+    check_eq(bflush(NULL), -EIO);
+    clock_now_ns += GIVE_UP_NS - NS_PER_S;
+    for (u64 i = N - 2; i < N; i++)
+        make_dirty(getblk(disk0(), 100 + i), 7, false, false);
+    struct buf *five = bread(disk0(), 5), *six = bread(disk0(), 6);
+    check(!lost_structure(disk0()));
+    check(!buffer_of(100 + N - 2) && !buffer_of(100 + N - 1));
+    check_eq(stat_of("bio.lost"), 2);
+    check_eq(bio_dirty(), N - 2);
+    read_in(7);
+    check(lost_structure(disk0()));
+    brelse(five);
+    brelse(six);
+}
+
 TEST(a_block_that_somebody_has_is_neither_written_nor_given_up_for_room)
 {
     boot_bad(N, 100);
