@@ -110,8 +110,7 @@ static bool adopt(struct disk *d)
  * chooses the request. Caller holds d->lock. */
 static bool fault(struct disk *d, const char *what)
 {
-    if (d->sched == policy_in_use[POLICY_SCHED] &&
-        !policy_take_over(POLICY_SCHED, d->id, d->queue.head_sector, what))
+    if (!policy_take_over(d->sched, d->id, d->queue.head_sector, what))
         return false;
     adopt(d);
     return true;
@@ -416,11 +415,8 @@ static void leave_faulty(void)
  * old one may have let queued requests wait. */
 static void swap(const struct policy *to)
 {
-    const struct policy *from = policy_in_use[to->kind];
     leave_faulty();
-    if (to->start)
-        to->start();
-    policy_in_use[to->kind] = to;
+    const struct policy *from = policy_begin(to);
     for (u32 i = 0; i < disks.n; i++) {
         struct disk *d = &disks.disk[i];
         HOLD(spin, &d->lock);
@@ -430,7 +426,7 @@ static void swap(const struct policy *to)
             adopt(d);
         dispatch(d);
     }
-    if (from && from->stop)
+    if (from && from != to && from->stop)
         from->stop();
 }
 
@@ -680,10 +676,9 @@ struct disk *disk_get(u32 id)
 
 struct disk *disk_named(const char *name)
 {
-    for (u32 i = 0; i < disks.n; i++) {
+    for (u32 i = 0; i < disks.n; i++)
         if (!strcmp(disks.disk[i].name, name))
             return &disks.disk[i];
-    }
     return NULL;
 }
 

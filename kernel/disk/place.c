@@ -5,11 +5,10 @@
 
 static const char *refuses(const struct policy *to)
 {
-    for (u32 i = 0; i < disk_count() && !to->place.place; i++) {
+    for (u32 i = 0; i < disk_count() && !to->place.place; i++)
         if (disk_get(i)->vlog)
             return "a disk has a virtual log, and this policy has no place for "
                    "its blocks";
-    }
     return NULL;
 }
 
@@ -17,10 +16,9 @@ void place_init(void (*swap)(const struct policy *to))
 {
     policy_own(POLICY_PLACE,
                (struct policy_owner){.swap = swap, .refuses = refuses});
-    for (u32 i = 0; i < disk_count(); i++) {
+    for (u32 i = 0; i < disk_count(); i++)
         if (policy_in_use[POLICY_PLACE]->place.place)
             vlog_open(disk_get(i));
-    }
 }
 
 /* ---- wrong answers ---- */
@@ -50,8 +48,7 @@ void place_adopt_default(struct disk *d)
  * another one when it gets a wrong answer, too. False: the policy stays. */
 static bool fault(struct disk *d, u64 sector, const char *what)
 {
-    if (d->place == policy_in_use[POLICY_PLACE] &&
-        !policy_take_over(POLICY_PLACE, d->id, sector, what))
+    if (!policy_take_over(d->place, d->id, sector, what))
         return false;
     place_adopt_default(d);
     return true;

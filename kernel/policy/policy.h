@@ -66,7 +66,10 @@ struct policy_memory {
     u64 buffers;
 };
 
-/* A number that the policy counts up; shown in /dev/stat as `name.counter`. */
+/* A number that the policy counts up; shown in /dev/stat as `name.counter`. A
+ * sched or place policy counts all disks in one number, each under its own
+ * lock: with several disks and harts a step may be missed. With one hart, as
+ * all experiments have, none is. */
 struct policy_counter {
     const char *name, *unit, *about;
     u64 value;

@@ -44,7 +44,7 @@ extern const char *const __start_policy_files[];
 static struct {
     const char *name, *def;
     struct policy_owner owner; /* set once, at boot */
-    void *memory;              /* control.lock, but at boot */
+    void *memory; /* changed under control.lock; a fault's start reads it */
     u64 memory_bytes;
 } kinds[POLICY_KINDS] = {
     [POLICY_UPDATE] = {"update", "pu"},
@@ -82,6 +82,9 @@ static struct {
     bool strict;                        /* check=1: policies check themselves */
     enum after_fault after_fault;
 } control;
+
+/* Taken inside a disk's lock: two disks may be at fault at the same time. */
+static struct spinlock changing = SPINLOCK("policy change", RANK_CHANGE);
 
 COUNTER(faults, "policy.faults", "faults", "wrong answers of policies");
 COUNTER(swaps, "policy.swaps", "swaps", "times another policy was put to use");
@@ -196,6 +199,7 @@ static bool put_to_use(const struct policy *p)
     return true;
 }
 
+/* From now on it is in use. */
 static void start(const struct policy *p)
 {
     if (p->memory) {
@@ -204,6 +208,7 @@ static void start(const struct policy *p)
     }
     if (p->start)
         p->start();
+    policy_in_use[p->kind] = p;
 }
 
 #define NO_MEMORY                                                 \
@@ -232,7 +237,6 @@ void policy_switch(const struct policy *to)
     if (from && from->stop)
         from->stop();
     start(to);
-    policy_in_use[to->kind] = to;
 }
 
 /* The caller answers. The console would take long to print each fault. */
@@ -265,14 +269,24 @@ const struct policy *policy_fault(enum policy_kind kind, u32 disk, u64 about,
     return def;
 }
 
-bool policy_take_over(enum policy_kind kind, u32 disk, u64 about,
+const struct policy *policy_begin(const struct policy *to)
+{
+    HOLD(spin, &changing);
+    const struct policy *from = policy_in_use[to->kind];
+    if (from != to)
+        start(to);
+    return from;
+}
+
+bool policy_take_over(const struct policy *wrong, u32 disk, u64 about,
                       const char *what)
 {
-    const struct policy *to = policy_fault(kind, disk, about, what);
-    if (to) {
+    HOLD(spin, &changing);
+    if (wrong != policy_in_use[wrong->kind])
+        return true;
+    const struct policy *to = policy_fault(wrong->kind, disk, about, what);
+    if (to)
         start(to);
-        policy_in_use[kind] = to;
-    }
     return to;
 }
 

@@ -55,9 +55,19 @@ void policy_own(enum policy_kind, struct policy_owner);
 const struct policy *policy_fault(enum policy_kind, u32 disk, u64 about,
                                   const char *what);
 
-/* policy_fault, for a kind whose default only starts to be in use. False: the
- * policy stays. */
-bool policy_take_over(enum policy_kind, u32 disk, u64 about, const char *what);
+/*
+ * The two steps for a kind of which each disk changes over by itself, to what
+ * is in use by then. Each is done by one hart at a time.
+ *
+ * - policy_begin: a swap; starts `to` and puts it to use. Returns the policy
+ *   that was; `to` itself if a fault has put it to use already.
+ * - policy_take_over: policy_fault of the disk's policy, which starts the
+ *   default. Nothing, if another disk's fault or a swap came first. False: the
+ *   policy stays.
+ */
+const struct policy *policy_begin(const struct policy *to);
+bool policy_take_over(const struct policy *wrong, u32 disk, u64 about,
+                      const char *what);
 
 /* Under check=1, panics if the policy finds its own records wrong. The layer
  * calls it after each question, with the lock of the kind. */

@@ -419,6 +419,36 @@ TEST(a_scheduler_used_again_after_a_fault_is_told_what_other_disks_have_queued)
     check_notes("queued R200; clook stops");
 }
 
+/* Another hart does this when a swap lets go of its first lock. */
+static void fails_now(void)
+{
+    rig.unlocked = NULL;
+    told.next = none;
+    submit("R0:100+2");
+}
+
+TEST(a_scheduler_that_fails_just_before_it_is_replaced_is_replaced_once)
+{
+    boot_slow("sched=told");
+    rig.unlocked = fails_now;
+    use("sched", "clook");
+    check_notes("queued R100; next R1 W0 O0; clook starts");
+    check_counters("policy.", "swaps 1, faults 1");
+}
+
+/* Both are under their own locks only. */
+TEST(of_two_disks_whose_scheduler_fails_at_the_same_time_one_replaces_it)
+{
+    boot_slow("sched=told");
+    told.next = none;
+    submit("R0:100+2");
+    forget("console");
+    check(policy_take_over(&told_sched, 1, 0, "the second"));
+    check_console("");
+    check_notes("queued R100; next R1 W0 O0; clook starts");
+    check_counters("policy.", "faults 1");
+}
+
 /* ---- neighbours go as one command ---- */
 
 static void queue_together(const char *requests)
