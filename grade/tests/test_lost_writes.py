@@ -196,6 +196,14 @@ def test_who_opens_later_is_told_until_an_fsync_was_and_umount_once(
     ]
 
 
+def test_the_shell_closes_what_it_has_opened_for_its_own_commands(
+    make_image: MakeImage, data: Path
+) -> None:
+    """A descriptor that dup2 replaces tells nobody, so the shell closes it itself."""
+    script = shown("group", f"{{ {WRITE_ALL}; }} >> /mnt/bad")
+    assert lines_of(make_image, script, data) == ["> group failed"]
+
+
 def test_a_new_file_is_not_told_of_the_loss_of_a_removed_one(
     make_image: MakeImage, data: Path
 ) -> None:
@@ -227,6 +235,9 @@ def test_structure_that_is_lost_makes_the_disk_read_only_and_each_fsync_fail(
     changes = [shown(f"change {d}", f"chmod 600 /mnt/{d}/*") for d in folders]
     script = "".join(changes) + UNTIL_WELL
     script += shown("new", "touch /mnt/new")
+    script += "told=$(grep bio.told /dev/stat)\n"
+    script += shown("open", "dd if=/dev/null of=/mnt/good conv=notrunc")
+    script += "grep -q \"$told\" /dev/stat && echo '>' nobody told\n"
     script += shown("fsync 1", f"{FSYNC} >&3") + shown("fsync 2", f"{FSYNC} >&3")
     script += shown("sync 1", "sync") + shown("sync 2", "sync")
     said = lines_of(make_image, f"{{\n{script}}} 3>> /mnt/good\n", data, 16)
@@ -234,6 +245,8 @@ def test_structure_that_is_lost_makes_the_disk_read_only_and_each_fsync_fail(
     assert said[len(folders) - 1] == "> change 9 failed"
     assert said[len(folders) :] == [
         "> new failed",
+        "> open failed",
+        "> nobody told",
         "> fsync 1 failed",
         "> fsync 2 failed",
         "> sync 1 failed",

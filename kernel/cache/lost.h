@@ -16,17 +16,19 @@
  * - Each open file description (what open returns, and dup and fork share) that
  *   was open when the block was lost gets -EIO once: from its next fsync or its
  *   last close, which are told of nothing twice.
- * - A description opened later is told too, until some fsync has been told. A
- *   close is not enough: most programs never look at its result, and an exit
- *   closes with nobody to look.
+ * - A description opened later is told too, until some fsync of the file has
+ *   been told. A close is not enough: most programs never look at its result.
+ *   Exit and dup2 close with nobody to look: the description has had its turn,
+ *   and all others are told as if it had never been.
  * - sync, or umount, gets -EIO once for each disk. A umount that is told leaves
  *   the disk mounted; the next one goes on.
  * - Structure (bitmaps, inodes, indirect blocks) concerns all files: each
- *   description of the disk is told, and ext2 makes the file system read-only.
- *   From then on each fsync is -EIO.
+ *   description of the disk is told once, later ones until sync or umount has
+ *   been told, for no fsync of one file speaks for the others. And ext2 makes
+ *   the file system read-only. From then on each fsync is -EIO.
  * - At most LOST_FILES files are remembered by name. If there are more, the
- *   loss of the oldest concerns all files of its disk: a program may be told of
- *   a file that is not its own, but no loss is forgotten.
+ *   loss of the oldest concerns all files of its disk, too: a program may be
+ *   told of a file that is not its own, but no loss is forgotten.
  * - A file that is removed, and a disk that is unmounted, leave nothing behind.
  *
  * Numbers and not flags: each loss has the next number, and a description has

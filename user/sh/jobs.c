@@ -90,10 +90,14 @@ int with_redirects(struct node *n, int (*act)(struct node *))
         result = act(n);
     result = flush_output(result);
     for (int fd = 0; fd < 10; fd++) {
+        if (saved[fd] == UNTOUCHED)
+            continue;
+        if (close(fd) < 0 && errno == EIO) { /* dup2 would not say so */
+            complain("descriptor %d: %s", fd, strerror(errno));
+            result = result ? result : 1;
+        }
         if (saved[fd] >= 0)
             dup2(saved[fd], fd), close(saved[fd]);
-        else if (saved[fd] == CLOSED)
-            close(fd);
     }
     return result;
 }
