@@ -13,6 +13,7 @@ import either
 import pytest
 from kernel_with import kernel_with
 
+from grade.exercise.drawn import places_for
 from grade.host.paths import ROOT
 from grade.machine import image, virtual_log
 from grade.machine.qemu import Config, Disk, Result, run_rc
@@ -165,6 +166,28 @@ def test_no_file_changes_on_any_drive(drive: str, policy: str, tmp_path: Path) -
     has_tracks = ".zones =" in row and ".spares =" not in row  # that are alike
     if policy == "segments" or (policy == "vld" and has_tracks):
         assert count["moved"] > 20
+
+
+# A file system of 8 MB on a log that has 2 % more places than it needs.
+NEARLY_FULL = places_for(8, 0.02, 0)
+OVERWRITING = """
+for i in $(seq 1 300); do
+    dd if=/bin/sh of=/f bs=4k count=1 seek=$(( i * 7919 % 300 )) conv=notrunc,fsync
+done
+grep disk. /dev/stat
+"""
+
+
+@pytest.mark.native
+def test_segments_of_a_log_that_is_nearly_full_are_not_cleaned_in_vain(tmp_path: Path) -> None:
+    """A write takes two places, its own and the map's. For each, theory allows policy segments
+    2 (1 - g) / g moves, where g is least_percent (policies/place/segments.c)."""
+    content = image.Content(rc=OVERWRITING, size="8M", log_places=NEARLY_FULL, log_seed=5)
+    disk = image.make(tmp_path / "disk", content)
+    result = either.run_rc(Config((Disk(disk),), lab=True, args=args("hp97560", "segments")))
+    assert result.status == 0, result.console
+    count = counted(result.console)
+    assert 100 < count["moved"] < 2 * 2 * (1 - 0.05) / 0.05 * count["writes"]
 
 
 def test_these_are_all_policies_that_place_blocks() -> None:

@@ -16,9 +16,16 @@
  *   of benefit to cost, (1 - u) * age / (1 + u), where u is the share in use.
  *   The age is counted in blocks written since the segment was.
  * - When no segment is empty, any free place will do.
+ * - What is moved takes room at the end of the log, and so do the sectors of
+ *   the map that tell of it. A cleaning that gave back less than least_percent
+ *   of a segment is the last one until others have written as much as a segment
+ *   holds: on a log that is nearly full, free places anywhere are cheaper.
  *
  * Without idle time, each write then pays for cleaning: of a segment u is moved
- * to gain 1 - u.
+ * to gain 1 - u. Let g be least_percent. For each segment that others fill, one
+ * cleaning may take up to a segment's room, and each of the rest gives at least
+ * g back. So at most 2 (1 - g) / g blocks are moved for each place that others
+ * take: 38 for 5 %. A write takes a place, and its sector of the map another.
  *
  * Sources: M. Rosenblum, J. K. Ousterhout, "The Design and Implementation of a
  * Log-Structured File System", SOSP 1991; W. de Jonge, M. F. Kaashoek, W. C.
@@ -29,7 +36,15 @@
  */
 #include "kernel/policy/policy.h"
 
-enum { SEGMENT_KB, FULL_PERCENT, RESERVE, IDLE_RESERVE, IDLE_MS, BY_AGE };
+enum {
+    SEGMENT_KB,
+    FULL_PERCENT,
+    RESERVE,
+    IDLE_RESERVE,
+    IDLE_MS,
+    BY_AGE,
+    LEAST_PERCENT
+};
 static struct tunable tunables[] = {
     {"segment_kb", "KB", 408, 16, 512, "length of a segment"},
     {"full_percent", "% of a segment", 75, 1, 100,
@@ -42,6 +57,8 @@ static struct tunable tunables[] = {
      "after the last command is done, before a segment is cleaned"},
     {"by_age", "0 or 1", 0, 0, 1,
      "clean by benefit and cost, not the emptiest"},
+    {"least_percent", "% of a segment", 5, 1, 100,
+     "that cleaning one gives back, or no other is cleaned for a while"},
     {0},
 };
 
@@ -53,8 +70,15 @@ static struct end {
     u64 next, end; /* the next place, and where its segment ends */
     bool moved_on; /* to another segment: are enough of them empty? */
     u64 written;   /* blocks, ever */
-    u64 tried;     /* segments cleaned since anything else was written */
+    u64 others;    /* of them, what was not moved, and its sectors of the map */
     u64 at[AGES];  /* how many blocks were, when the segment was written */
+    u64 tried;     /* segments cleaned since the others wrote anything */
+    u64 until;     /* until the others are so many, nothing is cleaned */
+    /* Of the last cleaning, when it began: */
+    bool unjudged; /* what it gave back has not been looked at */
+    bool idle;     /* the disk */
+    u64 room;      /* for so many blocks, at the end of the log */
+    u64 since;     /* how many the others were */
 } ends[MAX_DISKS];
 
 static u64 segment_sectors(void)
@@ -107,8 +131,7 @@ static void placed(const struct queue *q, const struct request *r)
     e->next = r->physical + PLACE;
     e->end = (segment + 1) * segment_sectors();
     e->at[segment % AGES] = ++e->written;
-    if (!r->moved)
-        e->tried = 0;
+    e->others += !r->moved;
 }
 
 /* What is gained by cleaning a segment, for what it costs; 0: nothing. */
@@ -116,10 +139,29 @@ static u64 worth(const struct queue *q, u64 segment)
 {
     const struct end *e = &ends[q->disk];
     u64 all = segment_sectors() / PLACE, n = used(q, segment);
-    if (n == 0 || n >= all || segment == (e->end - 1) / segment_sectors())
-        return 0;
+    if (!segment || n == 0 || n >= all ||
+        segment == (e->end - 1) / segment_sectors())
+        return 0; /* place 0 is never free: its segment cannot be empty */
     u64 age = e->written - e->at[segment % AGES] + 1;
     return (tunables[BY_AGE].value ? age : 1) * (all - n) * 1000 / (all + n);
+}
+
+/* Blocks that the segment has room for in which the log ends. */
+static u64 left(const struct queue *q)
+{
+    const struct end *e = &ends[q->disk];
+    return (e->end - e->next) / PLACE - queue_used(q, e->next, e->end);
+}
+
+/* Has the last cleaning given back too little? Unknown, if others wrote
+ * meanwhile, or it has not ended: one that began in idle time gives way. */
+static bool was_in_vain(const struct queue *q, bool idle, u64 room)
+{
+    const struct end *e = &ends[q->disk];
+    u64 all = segment_sectors() / PLACE;
+    u64 least = MAX(all * tunables[LEAST_PERCENT].value / 100, 1UL);
+    return e->unjudged && e->since == e->others && idle >= e->idle &&
+           room < e->room + least;
 }
 
 static void clean(const struct queue *q, u64 now_ns, bool idle,
@@ -132,23 +174,35 @@ static void clean(const struct queue *q, u64 now_ns, bool idle,
         what->again_ns = idle_ns;
         return;
     }
+    u64 room = e->unjudged ? left(q) : 0;
     if (idle && e->end &&
         used(q, e->end / size - 1) * PLACE * 100 >=
             size * tunables[FULL_PERCENT].value)
         e->next = e->end;
-    if ((!idle && !e->moved_on) || e->tried > n)
+    if (e->since != e->others)
+        e->tried = 0;
+    if ((!idle && !e->moved_on) || e->tried > n || e->others < e->until)
         return;
     for (u64 s = 0; s < n; s++) {
         empty += is_empty(q, s);
         if (worth(q, s) > worth(q, best))
             best = s;
     }
+    if (was_in_vain(q, idle, room + empty * size / PLACE)) {
+        e->until = e->others + size / PLACE;
+        return;
+    }
+    e->unjudged = false;
     if (empty >= tunables[idle ? IDLE_RESERVE : RESERVE].value ||
         !worth(q, best)) {
         e->moved_on = false;
         return;
     }
     e->tried++;
+    e->unjudged = true;
+    e->idle = idle;
+    e->room = left(q) + empty * size / PLACE;
+    e->since = e->others;
     *what = (struct clean){best * size, (best + 1) * size, NEVER_NS};
 }
 
