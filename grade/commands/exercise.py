@@ -3,7 +3,8 @@
 Each seed draws a machine: policies of all kinds and their tunables, drives, block size, disks with
 or without a virtual log, the cache, and what runs. Programs then change files and names at random
 and compare what they find with a model (user/scribble.c, user/churn.c), while policies are swapped.
-Afterwards e2fsck checks the disks, and a second boot reads the files again.
+Afterwards e2fsck checks the disks, and a second boot reads the files again. A boot that is not done
+after some hours of virtual time is wrong, and names the policies in use.
 
 The twin makes the runs. With --engine=machine, QEMU makes them in real time, with two harts, disks
 of its own and the debug kernel. A run that is wrong is kept in build/exercise, and the command that

@@ -17,6 +17,9 @@ from grade.measure.known import Known
 
 END = "@ all is done"
 SUMS = "@ sums"
+OVER = "over the limit"
+LIMIT_S = 4 * 3600  # of virtual time, for a boot: the longest of 54 seeds took 26 minutes
+LIVE_LIMIT_S = 500  # of a machine in real time
 AGAIN = "/again"  # is there when the disk is booted for the second time
 SCRIBBLE_MOST = (64 << 10, 256 << 10, 1 << 20)  # bytes of a file
 ROOT_MB, DATA_MB = 32, 16
@@ -125,9 +128,10 @@ def draw_work(dice: Random, folders: list[str], most: int) -> tuple[list[str], l
 
 
 def scripts(
-    commands: list[str], patterns: list[str], first: list[str], two: bool
+    commands: list[str], patterns: list[str], first: list[str], two: bool, limit_s: int
 ) -> dict[str, bytes]:
-    """What the machine runs at its first boot and at its second one: init runs /rc."""
+    """What the machine runs at its first boot and at its second one: init runs /rc, and its end is
+    the machine's. After limit_s the machine says which policies are in use, and ends."""
     mount = ["mount disk1 /data"] if two else []
     sums = [
         f"echo {SUMS}",
@@ -139,7 +143,8 @@ def scripts(
     loads = ["sh /loads; touch /done"]
     first_boot = [*mount, *first, "sh /swaps &", *loads, "wait", "sync", *sums, f"touch {AGAIN}"]
     texts = {
-        "/rc": [f"if test -e {AGAIN}; then sh /second; else sh /first; fi"],
+        "/limit": [f"sleep {limit_s}; echo {OVER}; grep '\\[' /dev/policy; poweroff -n 1"],
+        "/rc": ["sh /limit &", f"if test -e {AGAIN}; then sh /second; else sh /first; fi"],
         "/first": first_boot,
         "/loads": [*work, "wait"],
         "/second": [*mount, *sums],
@@ -165,7 +170,7 @@ def draw(seed: int, known: Known, most: int, live: bool = False) -> Setting:
         if kind != "place"
     ]
     first += [draw_tunable(dice, known) for _ in range(dice.randint(0, 40))]
-    files = scripts(commands, patterns, first, two)
+    files = scripts(commands, patterns, first, two, LIVE_LIMIT_S if live else LIMIT_S)
     files["/swaps"] = draw_swaps(dice, known, dice.choice((0, 20, 200)))
     files |= {f"{folder}/.keep": b"" for folder in ("/work", "/data")}
     return Setting(seed, args, block, disks, files, operations)

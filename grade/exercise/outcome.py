@@ -11,7 +11,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from grade.exercise.drawn import END, SUMS, DrawnDisk, Setting
+from grade.exercise.drawn import END, OVER, SUMS, DrawnDisk, Setting
 from grade.host.paths import DEBUG_KERNEL
 from grade.machine import image, virtual_log
 from grade.machine.image import Content
@@ -75,6 +75,10 @@ def boot_machine(machine: Config) -> tuple[int, str]:
 def complaint(status: int, console: str) -> str:
     """What is wrong with a boot, or nothing."""
     lines = console.splitlines()
+    if OVER in lines:
+        in_use = re.findall(r"^(\w+):.*\[([\w-]+)\]", console, re.M)
+        names = ", ".join("=".join(of) for of in in_use)
+        return f"it was not done when its limit of virtual time was over, under {names}"
     unexpected = [line for line in lines if not EXPECTED.fullmatch(line)]
     if unexpected:
         return unexpected[0]

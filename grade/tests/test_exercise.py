@@ -13,7 +13,7 @@ import pytest
 from whole import WHOLE
 
 from grade.commands import exercise
-from grade.exercise import outcome
+from grade.exercise import drawn, outcome
 from grade.exercise.drawn import Setting, draw
 from grade.exercise.outcome import Wrong
 from grade.host.fault import HostFault
@@ -43,6 +43,22 @@ def test_files_hold_what_the_model_says_under_any_policies(seed: int, tmp_path: 
 def test_and_on_two_harts_with_disks_of_qemu(seed: int, tmp_path: Path) -> None:
     wrong = outcome.make(draw(seed, known(), 600, live=True), tmp_path, live=True)
     assert not wrong, f"{wrong.what}\n{wrong.console[-3000:]}"
+
+
+@needs_twin
+@pytest.mark.xdist_group("twin")
+def test_a_run_that_goes_on_past_its_limit_of_virtual_time_is_ended_and_says_its_policies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drawn, "LIMIT_S", 1)
+    setting = draw(1, known(), 10_000)
+    wrong = outcome.make(setting, tmp_path)
+    assert wrong
+    said = re.fullmatch(r"first boot: .* limit of virtual time was over, under (.*)", wrong.what)
+    assert said, wrong.what
+    in_use = dict(pair.split("=") for pair in said[1].split(", "))
+    assert set(in_use) == set(known().policies)
+    assert f"place={in_use['place']}" in setting.args
 
 
 def test_a_seed_draws_the_same_machine_each_time() -> None:
