@@ -101,7 +101,7 @@ struct ramdisk *ramdisk_open(u32 i, const struct device_client *client,
 
 static bool is_full(const struct ramdisk *r)
 {
-    u64 now_ns = clock_ns();
+    u64 now_ns = full.until_ns ? clock_ns() : 0;
     return r != ramdisks && now_ns >= full.from_ns && now_ns < full.until_ns;
 }
 
