@@ -2,7 +2,7 @@
  * churn: makes, renames, links and removes files at random in a directory, and
  * compares them with a model of them.
  *
- *   churn [-s SEED] [-n OPERATIONS] DIRECTORY
+ *   churn [-flo] [-s SEED] [-n OPERATIONS] DIRECTORY
  *
  * - The model knows each name, the file it stands for, and the file's bytes,
  *   which follow from a number and a length. Names are chosen from a few, so
@@ -16,11 +16,18 @@
  * - The same seed makes the same operations, so a failure can be repeated.
  * - The first difference ends it with status 1 and a line that says the seed,
  *   the number and kind of the operation, and what was expected.
+ * - With -f the disk may be full, or without a free inode: then a call changes
+ *   nothing, and of a write counts what was written.
+ * - With -l writes may be lost. An fsync or a close that tells of that excuses
+ *   a difference. This, or another call that fails for that reason, ends the
+ *   program with status 0 and a line that says so. A difference of which no
+ *   fsync tells is one. With -o another disk's may be lost: sync may tell.
  *
  * The method is that of fsstress (Silicon Graphics, 1990s), which has no
  * model.
  */
 #include "user/lib.h"
+#include "user/lib/model.h"
 #include "user/lib/random.h"
 
 #define CHECK_EVERY 1000UL
@@ -53,10 +60,7 @@ static struct {
     u32 item;
 } held = {.fd = -1};
 
-static const char *top; /* the working directory */
-static u64 seed = 1, operations = 1000;
-static u64 chance; /* the generator's state */
-static u64 number; /* of the operation, from 1 on */
+static struct model_run *const job = &model_run;
 static char wanted[FILE_MAX], buf[FILE_MAX + 1];
 
 /* Short ones, and ones that soon fill a directory's block. */
@@ -80,23 +84,11 @@ static const char *const names[] = {
 static const char *kind = "start";
 static char path[2][PATH_BYTES];
 
-static u64 below(u64 n)
-{
-    return random_below(&chance, n);
-}
-
 /* ---- failures ---- */
 
-static void fail(const char *fmt, ...) PRINTF(1, 2) NORETURN;
-static void fail(const char *fmt, ...)
+static void describe(char *to, u64 bytes)
 {
-    char what[200];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(what, sizeof what, fmt, args);
-    va_end(args);
-    diex("%s: seed %lu, operation %lu, %s of '%s' '%s': %s", top, seed, number,
-         kind, path[0], path[1], what);
+    snprintf(to, bytes, "%s of '%s' '%s'", kind, path[0], path[1]);
 }
 
 /* Objections to a call: a bit for each error number. */
@@ -119,9 +111,17 @@ static bool expect(i64 got, u64 objections)
     const char *should = objections ? strerror(lowest(objections)) : "success";
     bool as_expected =
         got < 0 ? errno < 64 && objections & BIT(errno) : !objections;
+    if (!as_expected && got < 0)
+        end_if_told(-1);
     if (!as_expected)
         fail("expected: %s, got: %s", should, said);
     return got >= 0;
+}
+
+/* The same, of a call that needs room on the disk. */
+static bool expect_if_room(i64 got, u64 objections)
+{
+    return !was_full(got) && expect(got, objections);
 }
 
 static void expect_number(const char *what, u64 got, u64 should)
@@ -299,22 +299,41 @@ static void check_open(int fd, const struct item *it)
     make_content(it);
     expect_number("bytes read", pread(fd, buf, sizeof buf, 0), it->size);
     for (u64 i = 0; i < it->size; i++) {
-        if (buf[i] != wanted[i])
+        if (buf[i] != wanted[i]) {
+            end_if_told(fd);
             fail("at offset %lu of %lu expected 0x%02x, got 0x%02x", i,
                  it->size, (u8)wanted[i], (u8)buf[i]);
+        }
     }
 }
 
 /* ---- operations ---- */
 
+/* How much was written of n bytes, as it may be. */
+static u64 written_less(i64 got, u64 n)
+{
+    if (got >= 0 && job->may_lose)
+        errno = EIO;
+    if (got < 0 || job->may_lose)
+        end_if_told(-1);
+    if (was_full(got))
+        return 0;
+    if (got < 0 || !job->may_be_full)
+        fail("expected %lu bytes written, got %ld", n, got);
+    return got;
+}
+
 static void write_from(int fd, struct item *it, u64 from)
 {
     make_content(it);
     u64 n = it->size - from;
-    expect_number("bytes written", write(fd, wanted + from, n), n);
+    i64 got = write(fd, wanted + from, n);
+    if (got < 0 || (u64)got < n)
+        got = written_less(got, n);
+    it->size = from + got;
     if (below(8) == 0)
-        expect(fsync(fd), 0);
-    expect(close(fd), 0);
+        expect_or_told(fsync(fd));
+    expect_or_told(close(fd));
 }
 
 static void do_create(void)
@@ -323,10 +342,11 @@ static void do_create(void)
     if (free_entry() == NONE)
         return;
     int fd = open(path[0], O_WRONLY | O_CREAT | O_EXCL, 0644);
-    if (!expect(fd, must_be_new(p)))
+    if (!expect_if_room(fd, must_be_new(p)))
         return;
     u32 i = free_item();
-    items[i] = (struct item){S_IFREG, 0, random_u64(&chance), choose_size()};
+    items[i] =
+        (struct item){S_IFREG, 0, random_u64(&job->chance), choose_size()};
     add_name(p, i);
     write_from(fd, &items[i], 0);
 }
@@ -344,7 +364,7 @@ static void do_rewrite(void)
     struct item *it = item_of(p.entry);
     int fd = open(path[0], O_WRONLY | O_TRUNC);
     expect(fd, 0);
-    it->content = random_u64(&chance);
+    it->content = random_u64(&job->chance);
     it->size = choose_size();
     write_from(fd, it, 0);
 }
@@ -375,7 +395,8 @@ static void do_truncate(void)
 static void do_mkdir(void)
 {
     struct place p = choose(0);
-    if (free_entry() == NONE || !expect(mkdir(path[0], 0755), must_be_new(p)))
+    if (free_entry() == NONE ||
+        !expect_if_room(mkdir(path[0], 0755), must_be_new(p)))
         return;
     u32 i = free_item();
     items[i] = (struct item){.type = S_IFDIR};
@@ -386,9 +407,10 @@ static void do_symlink(void)
 {
     struct place p = choose(0);
     char text[256];
-    struct item it = {S_IFLNK, 0, random_u64(&chance), 1 + below(200)};
+    struct item it = {S_IFLNK, 0, random_u64(&job->chance), 1 + below(200)};
     link_text(text, &it);
-    if (free_entry() == NONE || !expect(symlink(text, path[0]), must_be_new(p)))
+    if (free_entry() == NONE ||
+        !expect_if_room(symlink(text, path[0]), must_be_new(p)))
         return;
     u32 i = free_item();
     items[i] = it;
@@ -404,7 +426,7 @@ static void do_link(void)
         return;
     if (is_directory(from.entry))
         no |= BIT(EPERM);
-    if (free_entry() != NONE && expect(link(path[0], path[1]), no))
+    if (free_entry() != NONE && expect_if_room(link(path[0], path[1]), no))
         add_name(to, entries[from.entry].item);
 }
 
@@ -453,7 +475,7 @@ static void do_rename(void)
     u64 no = objections_to_rename(from, to);
     if (!no && depth_of(to.parent) + 1 + height_of(from.entry) > DEPTH)
         return;
-    if (!expect(rename(path[0], path[1]), no))
+    if (!expect_if_room(rename(path[0], path[1]), no))
         return;
     if (to.entry != NONE) {
         if (item_of(to.entry) == item_of(from.entry))
@@ -470,7 +492,7 @@ static void do_hold(void)
     struct place p = choose(0);
     if (held.fd >= 0) {
         check_open(held.fd, &items[held.item]);
-        expect(close(held.fd), 0);
+        expect_or_told(close(held.fd));
         held.fd = -1;
     } else if (is_regular(p.entry)) {
         held.fd = open(path[0], O_RDONLY);
@@ -481,7 +503,7 @@ static void do_hold(void)
 
 static void do_sync(void)
 {
-    expect(sync(), 0);
+    sync_or_tell();
 }
 
 /* ---- comparing ---- */
@@ -534,7 +556,7 @@ static void check_entry(u32 entry)
         int fd = open(path[0], O_RDONLY);
         expect(fd, 0);
         check_open(fd, it);
-        expect(close(fd), 0);
+        expect_or_told(close(fd));
     }
 }
 
@@ -556,6 +578,7 @@ static void check_all(void)
         if (entries[i].used)
             check_entry(i);
     }
+    job->told = false;
 }
 
 static const struct weighted kinds[] = {
@@ -570,35 +593,49 @@ static const struct weighted kinds[] = {
 
 static void operate(void)
 {
-    const struct weighted *w = random_weighted(&chance, kinds, NELEM(kinds));
+    const struct weighted *w =
+        random_weighted(&job->chance, kinds, NELEM(kinds));
     kind = w->name;
     path[1][0] = 0;
     w->act();
-    if (number % CHECK_EVERY == 0 || number == operations) {
+    if (job->number % CHECK_EVERY == 0 || job->number == job->operations) {
         kind = "comparison";
         check_all();
     }
 }
 
-int main(int argc, char **argv)
+static void read_options(int argc, char **argv)
 {
-    static const char usage[] = "churn [-s SEED] [-n OPERATIONS] DIRECTORY";
+    static const char usage[] =
+        "churn [-flo] [-s SEED] [-n OPERATIONS] DIRECTORY";
     int c;
-    while ((c = options(argc, argv, "s:n:", usage)) > 0)
-        *(c == 's' ? &seed : &operations) =
-            size_arg(optarg, c == 's' ? "-s" : "-n");
+    while ((c = options(argc, argv, "flos:n:", usage)) > 0) {
+        job->may_be_full |= c == 'f';
+        job->may_lose |= c == 'l';
+        job->other_may_lose |= c == 'o';
+        if (!strchr("flo", c))
+            *(c == 's' ? &job->seed : &job->operations) =
+                size_arg(optarg, c == 's' ? "-s" : "-n");
+    }
     if (argc - optind != 1)
         usage_exit(usage);
-    top = argv[optind];
-    if (chdir(top) < 0)
-        die("%s", top);
-    chance = random_stream(seed, 0, 0);
+    job->path = argv[optind];
+}
+
+int main(int argc, char **argv)
+{
+    read_options(argc, argv);
+    if (chdir(job->path) < 0)
+        die("%s", job->path);
+    job->describe = describe;
+    job->chance = random_stream(job->seed, 0, 0);
     memset(longest, 'x', sizeof longest - 1);
     items[TOP] = (struct item){.type = S_IFDIR, .nlinks = 1};
     entries[TOP] = (struct entry){.used = true, .name = "."};
     check_directory(TOP);
-    for (number = 1; number <= operations; number++)
+    for (job->number = 1; job->number <= job->operations; job->number++)
         operate();
-    printf("churn: %lu operations in %s, no difference\n", operations, top);
+    printf("churn: %lu operations in %s, no difference\n", job->operations,
+           job->path);
     return 0;
 }

@@ -1,7 +1,7 @@
 /*
  * scribble: changes a file at random, and compares it with a model of it.
  *
- *   scribble [-s SEED] [-n OPERATIONS] [-m BYTES] FILE
+ *   scribble [-flo] [-s SEED] [-n OPERATIONS] [-m BYTES] FILE
  *
  * - The model is an array of bytes in memory. Each operation is made on the
  *   file and on the model; what is read must be what the model holds. The
@@ -11,22 +11,26 @@
  * - The same seed makes the same operations, so a failure can be repeated.
  * - The first difference ends it with status 1 and a line that says the seed,
  *   the number and kind of the operation, and what was expected.
+ * - With -f the disk may be full: of a write, what was written counts, and
+ *   nothing else may change.
+ * - With -l writes may be lost. An fsync or a close that tells of that excuses
+ *   a difference. This, or another call that fails for that reason, ends the
+ *   program with status 0 and a line that says so. A difference of which no
+ *   fsync tells is one. With -o another disk's may be lost: sync may tell.
  *
  * The method is that of fsx (A. Tevanian, NeXT, 1991): offsets and lengths at
  * random find what tests of chosen ones leave out.
  */
 #include "user/lib.h"
+#include "user/lib/model.h"
 #include "user/lib/random.h"
 
 #define CHECK_EVERY 500UL
 #define CALL_BITS   16 /* the longest read or write has 2^16 bytes */
 #define CALL_MAX    (1UL << CALL_BITS)
 
-static const char *path;
-static u64 seed = 1, operations = 1000, most = 256 * 1024;
-static u64 chance; /* the generator's state */
-static u64 number; /* of the operation, from 1 on */
-
+static struct model_run *const job = &model_run;
+static u64 most = 256 * 1024;
 static int fd = -1;
 static u8 *model, buf[CALL_MAX];
 static u64 size; /* bytes of the model that are the file's */
@@ -35,30 +39,20 @@ static u64 size; /* bytes of the model that are the file's */
 static const char *name = "open";
 static u64 at, length;
 
-static u64 below(u64 n)
-{
-    return random_below(&chance, n);
-}
-
 /* ---- failures ---- */
 
-static void fail(const char *fmt, ...) PRINTF(1, 2) NORETURN;
-static void fail(const char *fmt, ...)
+static void describe(char *to, u64 bytes)
 {
-    char what[200];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(what, sizeof what, fmt, args);
-    va_end(args);
-    diex("%s: seed %lu, operation %lu, %s of %lu bytes at %lu, the file has "
-         "%lu: %s",
-         path, seed, number, name, length, at, size, what);
+    snprintf(to, bytes, "%s of %lu bytes at %lu, the file has %lu", name,
+             length, at, size);
 }
 
 static void expect(i64 got, u64 wanted)
 {
-    if (got < 0)
+    if (got < 0) {
+        end_if_told(-1);
         fail("expected %lu, got the error: %s", wanted, strerror(errno));
+    }
     if ((u64)got != wanted)
         fail("expected %lu, got %ld", wanted, got);
 }
@@ -68,6 +62,7 @@ static void compare(u64 offset, u64 n)
 {
     if (memcmp(buf, model + offset, n) == 0)
         return;
+    end_if_told(fd);
     u64 i = 0;
     while (buf[i] == model[offset + i])
         i++;
@@ -111,19 +106,28 @@ static void choose(void)
 
 /* ---- operations ---- */
 
-/* The next bytes to be written go to the model as well. */
+/* The next bytes to be written. */
 static void make_bytes(void)
 {
     for (u64 i = 0; i < length; i += sizeof(u64)) {
-        u64 word = random_u64(&chance);
+        u64 word = random_u64(&job->chance);
         memcpy(buf + i, &word, MIN(sizeof word, length - i));
     }
-    memcpy(model + at, buf, length);
 }
 
-static void grown(void)
+/* What was written is in the model, too. */
+static void written(i64 got)
 {
-    size = MAX(size, at + length);
+    bool some = got > 0 && (u64)got < length;
+    if (some && job->may_lose) { /* the next block may be this or that */
+        errno = EIO;
+        end_if_told(-1);
+    }
+    if (was_full(got))
+        return;
+    expect(got, some && job->may_be_full ? (u64)got : length);
+    memcpy(model + at, buf, got);
+    size = MAX(size, at + (u64)got);
 }
 
 static void set_size(u64 to)
@@ -137,8 +141,7 @@ static void do_pwrite(void)
 {
     choose();
     make_bytes();
-    expect(pwrite(fd, buf, length, at), length);
-    grown();
+    written(pwrite(fd, buf, length, at));
 }
 
 static void do_write(void)
@@ -146,8 +149,7 @@ static void do_write(void)
     choose();
     make_bytes();
     expect(lseek(fd, at, SEEK_SET), at);
-    expect(write(fd, buf, length), length);
-    grown();
+    written(write(fd, buf, length));
 }
 
 /* Through a descriptor of its own; O_SYNC as often as not. */
@@ -156,12 +158,11 @@ static void do_append(void)
     at = size;
     length = choose_length(at);
     make_bytes();
-    int other = open(path, O_WRONLY | O_APPEND | (below(2) ? O_SYNC : 0));
+    int other = open(job->path, O_WRONLY | O_APPEND | (below(2) ? O_SYNC : 0));
     if (other < 0)
-        fail("open: %s", strerror(errno));
-    expect(write(other, buf, length), length);
-    expect(close(other), 0);
-    grown();
+        expect(other, 0);
+    written(write(other, buf, length));
+    expect_or_told(close(other));
 }
 
 static u64 left_from(u64 offset, u64 n)
@@ -190,36 +191,40 @@ static void do_read(void)
     }
 }
 
+/* Not where writes may be lost: if structure cannot be written, the file system
+ * is read-only at once, and data are not lost any more. */
 static void do_truncate(void)
 {
+    if (job->may_lose)
+        return;
     at = choose_offset();
     length = 0;
-    expect(below(2) ? truncate(path, at) : ftruncate(fd, at), 0);
+    expect(below(2) ? truncate(job->path, at) : ftruncate(fd, at), 0);
     set_size(at);
 }
 
 static void do_reopen(void)
 {
-    expect(close(fd), 0);
-    fd = open(path, O_RDWR);
+    expect_or_told(close(fd));
+    fd = open(job->path, O_RDWR);
     if (fd < 0)
-        fail("open: %s", strerror(errno));
+        expect(fd, 0);
 }
 
 static void do_fsync(void)
 {
-    expect(fsync(fd), 0);
+    expect_or_told(fsync(fd));
 }
 
 static void do_sync(void)
 {
-    expect(sync(), 0);
+    sync_or_tell();
 }
 
 static void do_stat(void)
 {
     struct stat st;
-    expect(below(2) ? stat(path, &st) : fstat(fd, &st), 0);
+    expect(below(2) ? stat(job->path, &st) : fstat(fd, &st), 0);
     expect(st.st_size, size);
 }
 
@@ -239,6 +244,7 @@ static void check_all(void)
         expect(pread(fd, buf, n, offset), n);
         compare(offset, n);
     }
+    job->told = false;
 }
 
 static const struct weighted kinds[] = {
@@ -252,38 +258,56 @@ static const struct weighted kinds[] = {
 
 static void operate(void)
 {
-    const struct weighted *w = random_weighted(&chance, kinds, NELEM(kinds));
+    const struct weighted *w =
+        random_weighted(&job->chance, kinds, NELEM(kinds));
     at = length = 0;
     name = w->name;
     w->act();
-    if (number % CHECK_EVERY == 0 || number == operations) {
+    if (job->number % CHECK_EVERY == 0 || job->number == job->operations) {
         name = "comparison";
         check_all();
     }
 }
 
-int main(int argc, char **argv)
+static void read_options(int argc, char **argv)
 {
     static const char usage[] =
-        "scribble [-s SEED] [-n OPERATIONS] [-m BYTES] FILE";
+        "scribble [-flo] [-s SEED] [-n OPERATIONS] [-m BYTES] FILE";
     int c;
-    while ((c = options(argc, argv, "s:n:m:", usage)) > 0) {
-        u64 *to = c == 's' ? &seed : c == 'n' ? &operations : &most;
-        *to = size_arg(optarg, (char[]){'-', c, 0});
+    while ((c = options(argc, argv, "flos:n:m:", usage)) > 0) {
+        u64 *to = c == 's' ? &job->seed : c == 'n' ? &job->operations : &most;
+        job->may_be_full |= c == 'f';
+        job->may_lose |= c == 'l';
+        job->other_may_lose |= c == 'o';
+        if (!strchr("flo", c))
+            *to = size_arg(optarg, (char[]){'-', c, 0});
     }
     if (argc - optind != 1 || most == 0)
         usage_exit(usage);
-    path = argv[optind];
-    chance = random_stream(seed, 0, 0);
+    job->path = argv[optind];
+}
+
+int main(int argc, char **argv)
+{
+    read_options(argc, argv);
+    job->describe = describe;
+    job->chance = random_stream(job->seed, 0, 0);
     model = calloc(most, 1);
     if (!model)
         die("-m %lu", most);
-    fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0644);
+    fd = open(job->path, O_RDWR | O_CREAT | O_TRUNC, 0644);
+    if (was_full(fd)) {
+        printf("scribble: no operations on %s, the disk is full\n", job->path);
+        return 0;
+    }
     if (fd < 0)
-        die("%s", path);
-    for (number = 1; number <= operations; number++)
+        expect(fd, 0);
+    for (job->number = 1; job->number <= job->operations; job->number++)
         operate();
-    expect(close(fd), 0);
-    printf("scribble: %lu operations on %s, no difference\n", operations, path);
+    expect_or_told(close(fd));
+    if (job->told)
+        end_if_told(fd);
+    printf("scribble: %lu operations on %s, no difference\n", job->operations,
+           job->path);
     return 0;
 }

@@ -1,8 +1,9 @@
 """`make exercise`: files under random policies, compared with a model of them.
 
 Each seed draws a machine: policies of all kinds and their tunables, drives, block size, disks with
-or without a virtual log, the cache, and what runs. Programs then change files and names at random
-and compare what they find with a model (user/scribble.c, user/churn.c), while policies are swapped.
+or without a virtual log, the cache, what runs, and faults: a disk that is nearly full, has few
+inodes, or refuses all writes for a while. Programs then change files and names at random and
+compare what they find with a model (user/scribble.c, user/churn.c), while policies are swapped.
 Afterwards e2fsck checks the disks, and a second boot reads the files again. A boot that is not done
 after some hours of virtual time is wrong, and names the policies in use.
 
@@ -40,7 +41,8 @@ def repeat(seed: int, live: bool) -> str:
 def describe(setting: Setting) -> str:
     """The setting, in lines."""
     disks = "\n".join(f"  disk{n}: {of}" for n, of in enumerate(setting.disks))
-    return f"  blocks of {setting.block}, boot arguments {setting.args}\n{disks}\n"
+    args = f"{setting.args} {setting.failing}".rstrip()
+    return f"  blocks of {setting.block}, boot arguments {args}\n{disks}\n"
 
 
 def keep(folder: Path, setting: Setting, wrong: Wrong) -> None:

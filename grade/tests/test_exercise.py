@@ -66,6 +66,24 @@ def test_a_seed_draws_the_same_machine_each_time() -> None:
     assert draw(7, known(), 100) != draw(8, known(), 100)
 
 
+def test_full_disks_few_inodes_and_failing_disks_are_drawn_and_told_to_the_programs() -> None:
+    settings = [draw(seed, known(), 100) for seed in range(100)]
+    for s in settings:
+        loads = s.files["/loads"].decode()
+        for folder, disk in zip((drawn.WORK, drawn.DATA), s.disks, strict=False):
+            mine = re.findall(rf"^\(\w+ (.*) -s .* {folder}/", loads, re.M)
+            is_full = f"{folder}/fill" in s.files["/first"].decode() or disk.inode_bytes > 8192
+            loses = folder == drawn.DATA and bool(s.failing)
+            assert all(("-f" in options) == is_full for options in mine)
+            assert all(("-l" in options) == loses for options in mine)
+    loads = b"".join(s.files["/loads"] for s in settings).decode()
+    for program in ("scribble", "churn"):
+        assert {f"{program} {option}" in loads for option in ("-f", "-l", "-o")} == {True}
+    assert any(disk.inode_bytes > 8192 for s in settings for disk in s.disks)
+    live = [draw(seed, known(), 100, live=True) for seed in range(100)]
+    assert not any(s.failing for s in live)  # the window is one of RAM disks
+
+
 def test_all_policies_tunables_and_drives_are_drawn() -> None:
     texts = [
         f"{s.args}\n{b''.join(s.files.values()).decode()}"
@@ -145,6 +163,12 @@ MEDDLED = {
         r"/d: seed 5, operation \d+, \w+ of '.*' '.*': expected: .*, got: .*",
     ),
 }
+# A fault that may be there excuses no other difference.
+MEDDLED |= {
+    command.replace(" -s", f" {option} -s"): of
+    for command, of in MEDDLED.items()
+    for option in ("-f", "-l", "-o")
+}
 
 
 @needs_twin
@@ -156,6 +180,60 @@ def test_a_difference_ends_the_program_with_what_was_expected(command: str, tmp_
     status, console, _ = boot(script, tmp_path)
     assert status == 1
     assert re.fullmatch(rf"\w+: {said}\n", console)
+
+
+SMALL = {"blocks": ("-i", "8192"), "inodes": ("-i", "262144")}
+BOTH = "scribble {0} -s 5 -n 2000 -m 2000000 /m/f & churn {0} -s 5 -n 2000 /m/d; wait"
+
+
+def boot_two(
+    script: str, folder: Path, args: str, size: str, options: tuple[str, ...] = ()
+) -> tuple[int, str, Path]:
+    """What a twin with this script ends with and prints, with a second disk at /m, and that."""
+    rc = f"mkdir /m; mount disk1 /m; mkdir /m/d; {script}\n"
+    root = image.make(folder / "root.img", Content(rc=rc, size="24M"))
+    content = Content(programs=False, size=size, options=options)
+    data = image.make(folder / "data.img", content)
+    machine = Config((Disk(root), Disk(data)), memory="64M", args=args, lab=True)
+    return *outcome.boot_twin(machine), data
+
+
+@needs_twin
+@pytest.mark.native
+@pytest.mark.parametrize("full", SMALL)
+def test_nothing_else_changes_on_a_disk_that_is_full(full: str, tmp_path: Path) -> None:
+    """Without -f the same work ends with the error, or with a write that is too short."""
+    args, options = "drive=rz58 nbuf=64 check=1", SMALL[full]
+    status, console, _ = boot_two(BOTH.format(""), tmp_path, args, "1M", options)
+    assert re.search("no space left on the disk|bytes written, got", console), console
+    status, console, data = boot_two(BOTH.format("-f"), tmp_path, args, "1M", options)
+    assert status == 0, console
+    assert console.count("2000 operations") == 2, console
+    image.check(data)
+
+
+LOST = "bio: disk1: block 7 cannot be written and is lost: fsync, close and sync will say so"
+LOSSES = {"scribble": "scribble {} -s 5 -n 4000 /m/f", "churn": "churn {} -s 5 -n 4000 /m/d"}
+
+
+@needs_twin
+@pytest.mark.native
+@pytest.mark.parametrize("program", LOSSES)
+def test_a_loss_that_is_told_ends_the_program_and_an_untold_one_is_wrong(
+    program: str, tmp_path: Path
+) -> None:
+    args = "drive=rz58 nbuf=48 full_from_s=5 full_for_s=60"
+    _, console, _ = boot_two(LOSSES[program].format("-l"), tmp_path, args, "16M")
+    path = LOSSES[program].split()[-1]
+    assert re.search(rf"^a loss in {path} was told: operation \d+$", console, re.M), console
+    assert path in outcome.told_of(console)
+    assert not outcome.complaint(1, f"{console}{drawn.END}", failing=True, again=False)
+    untold = re.sub(f"(a loss in .*|{drawn.TOLD})\n", f"{LOST}\n", console)
+    said = outcome.complaint(1, f"{untold}{drawn.END}", failing=True, again=False)
+    assert said == "something is lost, and no program was told"
+    _, console, _ = boot_two(LOSSES[program].format(""), tmp_path, args, "16M")
+    said = rf"^{program}: {path}: seed 5, .*(input/output error|read-only)"
+    assert re.search(said, console, re.M), console
 
 
 @needs_twin
