@@ -7,7 +7,8 @@ A run is right if
 
 Where a disk has refused writes, each loss must have been told to a program or to sync. Then the
 sums may differ of what that program changed, or of all that is on the disk; and e2fsck may have
-something to mend if the kernel said that structure was lost.
+something to mend if the kernel said that structure was lost, or at its end that not everything was
+written.
 """
 
 import re
@@ -39,6 +40,7 @@ WHILE_FAILING = re.compile(
     r"disk\d: the virtual log was found by a scan"
 )
 LOST_STRUCTURE = "ext2: disk1: now read-only: run e2fsck"
+UNWRITTEN = "poweroff: not everything was written"
 WRITE_FAILED = 1  # status of a machine
 
 
@@ -93,6 +95,11 @@ def told_of(console: str) -> list[str]:
     return [*told, *([DATA] if TOLD in console else [])]
 
 
+def is_torn(console: str) -> bool:
+    """Did the machine say that the second disk lacks what its structure needs?"""
+    return LOST_STRUCTURE in console or UNWRITTEN in console
+
+
 def complaint(status: int, console: str, failing: bool, again: bool) -> str:
     """What is wrong with a boot, or nothing. failing: a disk refused writes for a while; again: it
     is the second boot."""
@@ -109,7 +116,7 @@ def complaint(status: int, console: str, failing: bool, again: bool) -> str:
     if lost and not told_of(console):
         return "something is lost, and no program was told"
     may_fail = failing and not again
-    if status and not (may_fail and status == WRITE_FAILED and "not everything was" in console):
+    if status and not (may_fail and status == WRITE_FAILED and UNWRITTEN in console):
         return f"it ended with status {status}"
     return "" if END in lines else f"it did not say '{END}'"
 
@@ -155,13 +162,13 @@ def judge(setting: Setting, machine: Config, live: bool) -> Wrong | None:
             return Wrong(f"{nth} boot: {what}", console)
         for disk, of in zip(machine.disks, setting.disks, strict=True):
             try:
-                may_mend = LOST_STRUCTURE in console and disk is machine.disks[-1]
+                may_mend = is_torn(console) and disk is machine.disks[-1]
                 what = e2fsck(disk.image, of, may_mend)
             except virtual_log.DamagedLogError as error:
                 what = f"{disk.image.name}: {error}"
             if what:
                 return Wrong(f"after the {nth} boot, {what}", console)
-    lost = [*told_of(consoles[0]), *([DATA] if LOST_STRUCTURE in consoles[0] else [])]
+    lost = [*told_of(consoles[0]), *([DATA] if is_torn(consoles[0]) else [])]
     if sums(consoles[0], lost) != sums(consoles[1], lost):
         return Wrong("files have other sums after the second boot", "\n".join(consoles))
     return None

@@ -45,6 +45,18 @@ def test_and_on_two_harts_with_disks_of_qemu(seed: int, tmp_path: Path) -> None:
     assert not wrong, f"{wrong.what}\n{wrong.console[-3000:]}"
 
 
+@pytest.mark.native
+@pytest.mark.parametrize("said", [outcome.LOST_STRUCTURE, f"{outcome.UNWRITTEN}: error 5", ""])
+def test_e2fsck_may_mend_only_where_the_machine_said_that_something_lacks(
+    said: str, tmp_path: Path
+) -> None:
+    disk = image.make(tmp_path / "disk.img", Content(files={"/f": b"x" * 9000}, programs=False))
+    image.command("debugfs", "-w", "-R", "sif /f blocks 2", disk)
+    found = outcome.e2fsck(disk, drawn.DrawnDisk(32), may_mend=outcome.is_torn(f"{said}\n"))
+    assert bool(found) == (not said)
+    assert not found or "i_blocks is 2" in found
+
+
 @needs_twin
 @pytest.mark.xdist_group("twin")
 def test_a_run_that_goes_on_past_its_limit_of_virtual_time_is_ended_and_says_its_policies(
