@@ -186,7 +186,11 @@ def scripts(
     """What the machine runs at its first boot and at its second one: init runs /rc, and its end is
     the machine's. After limit_s the machine says which policies are in use, and ends."""
     mount = ["mount disk1 /data"] if two else []
-    folders = [f"mkdir {command.split()[-1]}" for command in commands if command[0] == "c"]
+    churned = {c: c.split()[-1] for c in commands if c.startswith("churn")}
+    folders = [f"mkdir {path}" for path in churned.values()]
+    if faults.failing:  # a slow disk may refuse writes already, and then there is nothing to do
+        folders = [f"{line} 2>/dev/null" for line in folders]
+        commands = [f"test ! -d {churned[c]} || {c}" if c in churned else c for c in commands]
     filling = [line for folder, kb in faults.full_kb.items() for line in fill(folder, kb)]
     emptying = [f"rm {folder}/fill" for folder in faults.full_kb]
     sums = [

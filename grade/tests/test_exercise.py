@@ -83,7 +83,8 @@ def test_full_disks_few_inodes_and_failing_disks_are_drawn_and_told_to_the_progr
     for s in settings:
         loads = s.files["/loads"].decode()
         for folder, disk in zip((drawn.WORK, drawn.DATA), s.disks, strict=False):
-            mine = re.findall(rf"^\(\w+ (.*) -s .* {folder}/", loads, re.M)
+            mine = re.findall(rf"^\((?:.* )?(?:scribble|churn) (.*)-s .* {folder}/", loads, re.M)
+            assert mine or f" {folder}/w" not in loads
             is_full = f"{folder}/fill" in s.files["/first"].decode() or disk.inode_bytes > 8192
             loses = folder == drawn.DATA and bool(s.failing)
             assert all(("-f" in options) == is_full for options in mine)
