@@ -1,11 +1,12 @@
 """Replace policies: hits on the host as in independent models, and promises in the kernel."""
 
 import json
+import re
 import subprocess
 from functools import cache
 
 import pytest
-from conftest import MakeImage
+from conftest import MakeImage, Run
 from either import run_rc
 from replace_models import MODELS, optimal
 
@@ -117,6 +118,49 @@ def test_no_policy_hits_more_often_than_the_optimum(hits, policy: str) -> None:
     blocks = trace(uses=3000)
     for size in SIZES:
         assert 0 < hits(policy, blocks, size) <= optimal(blocks, size)
+
+
+# ---- memory for what policies remember ----
+
+TAKE_EACH = "".join(f"policy use replace {policy} || echo refused\n" for policy in POLICIES)
+REFUSED = re.compile(
+    r"replace/(\w+): it needs (\d+) KiB of memory in one piece for a cache of \d+ buffers, "
+    r"(\d+) KiB more than there are"
+)
+
+
+@pytest.fixture
+def refused(run_script: Run):
+    """refused(script, args="nbuf=16"): the policies that are refused then, each with the KiB that
+    it needs and that are missing."""
+
+    def run(script: str, **how: object) -> dict[str, tuple[int, int]]:
+        result = run_script(f"{script}{TAKE_EACH}echo all asked\n", **how)
+        assert result.status == 0 and "all asked" in result.console, result.console
+        found = REFUSED.findall(result.console)
+        assert len(found) == result.console.count("refused"), result.console
+        return {name: (int(needs), int(missing)) for name, needs, missing in found}
+
+    return run
+
+
+def test_policies_have_memory_after_a_program_had_all(refused) -> None:
+    hog = "usertests a_process_that_takes_all_memory_dies_alone\n"
+    assert not refused(hog, args="nbuf=4096", memory="64M")
+
+
+def test_a_refusal_tells_how_much_memory_is_missing(refused) -> None:
+    """With so much more memory the policy is taken, and with less it is not."""
+
+    def with_mib(mib: int) -> dict[str, tuple[int, int]]:
+        return refused("", args="nbuf=12300", memory=f"{mib}M")
+
+    lacking = with_mib(64)
+    policy = max(lacking, key=lambda name: lacking[name][1])
+    needs, missing = lacking[policy]
+    assert 1024 < missing < needs
+    assert policy in with_mib(64 + missing // 1024)
+    assert policy not in with_mib(64 + missing // 1024 + 2)
 
 
 # While a file is read from end to end, 40 blocks are read again and again. The cache

@@ -25,6 +25,8 @@ static struct {
     u32 *refs;
 } mem;
 
+u64 mem_longest;
+
 GAUGE(free_gauge, "mem.free", "pages", "not in use", mem_free_pages);
 GAUGE(total_gauge, "mem.total", "pages", "the machine has", mem_total_pages);
 
@@ -33,6 +35,8 @@ GAUGE(total_gauge, "mem.total", "pages", "the machine has", mem_total_pages);
 #else
 #define poison(page) ((void)0)
 #endif
+
+#define LISTED 0xf4ee11edU /* no page is referred to so often */
 
 void mem_init(u64 first_phys, u64 end_phys)
 {
@@ -52,11 +56,39 @@ static u32 *refs_of(const void *page)
     return &mem.refs[(phys - mem.first) / PAGE_SIZE];
 }
 
+/* Take the first free pages that lie in one piece of so many bytes. Meanwhile
+ * the counts say what is on the list. A count that was never written is LISTED
+ * by a chance of 1 in 2^32. Caller holds mem.lock. */
+static void *take_free(u64 bytes)
+{
+    u64 end = mem.first, piece = 0;
+    mem_longest = 0;
+    for (struct free_page *f = mem.free; f; f = f->next)
+        *refs_of(f) = LISTED;
+    for (; piece < bytes && end < mem.end; end += PAGE_SIZE) {
+        bool free = end >= mem.frontier || *refs_of(virt_of(end)) == LISTED;
+        piece = free ? piece + PAGE_SIZE : 0;
+        mem_longest = MAX(mem_longest, piece);
+    }
+    u64 start = piece < bytes ? end : end - piece;
+    for (struct free_page **at = &mem.free; *at;) {
+        *refs_of(*at) = 0;
+        bool taken = phys_of(*at) >= start && phys_of(*at) < end;
+        mem.nfree -= taken;
+        if (taken)
+            *at = (*at)->next;
+        else
+            at = &(*at)->next;
+    }
+    mem.frontier = MAX(mem.frontier, start < end ? end : 0);
+    return start < end ? virt_of(start) : NULL;
+}
+
 void *mem_reserve(u64 bytes)
 {
     HOLD(spin, &mem.lock);
     if (bytes > mem.end - mem.frontier)
-        return NULL;
+        return take_free(ROUND_UP(bytes, PAGE_SIZE));
     void *start = virt_of(mem.frontier);
     mem.frontier += ROUND_UP(bytes, PAGE_SIZE);
     return start;

@@ -179,24 +179,31 @@ static u64 memory_of(const struct policy *p)
 }
 
 /* The region of p's kind becomes as large as p needs, and p is put to use. The
- * policy that was in use keeps the old region until it has stopped. False:
- * there is not enough memory, and nothing has changed. */
-static bool put_to_use(const struct policy *p)
+ * policy that was in use keeps the old region until it has stopped. Returns
+ * NULL, or why there is not enough memory; then nothing has changed. */
+static const char *put_to_use(const struct policy *p)
 {
+    static char why[POLICY_LINE_BYTES];
     void *old = kinds[p->kind].memory;
     u64 old_bytes = kinds[p->kind].memory_bytes;
     u64 bytes = MAX(memory_of(p), memory_of(find(p->kind, kinds[p->kind].def)));
     if (bytes > old_bytes) {
         void *more = mem_reserve(bytes);
-        if (!more)
-            return false;
+        if (!more) {
+            ksnprintf(why, sizeof why,
+                      "it needs %lu KiB of memory in one piece for a cache of "
+                      "%lu buffers, %lu KiB more than there are",
+                      bytes / 1024, kinds[p->kind].owner.buffers,
+                      (bytes - mem_longest + 1023) / 1024);
+            return why;
+        }
         kinds[p->kind].memory = more;
         kinds[p->kind].memory_bytes = bytes;
     }
     kinds[p->kind].owner.swap(p);
     if (bytes > old_bytes)
         mem_release(old, old_bytes);
-    return true;
+    return NULL;
 }
 
 /* From now on it is in use. */
@@ -211,10 +218,6 @@ static void start(const struct policy *p)
     policy_in_use[p->kind] = p;
 }
 
-#define NO_MEMORY                                                 \
-    "it needs %lu KiB of memory in one piece for a cache of %lu " \
-    "buffers"
-
 void policy_own(enum policy_kind kind, struct policy_owner owner)
 {
     const char *name = arg_text(kinds[kind].name) ?: kinds[kind].def;
@@ -225,10 +228,9 @@ void policy_own(enum policy_kind kind, struct policy_owner owner)
     if (reason)
         boot_fail("%s=%s: %s", kinds[kind].name, p->name, reason);
     kinds[kind].owner = owner;
-    if (!put_to_use(p))
-        boot_fail("%s=%s: " NO_MEMORY ": choose a smaller nbuf",
-                  kinds[kind].name, p->name, memory_of(p) / 1024,
-                  owner.buffers);
+    reason = put_to_use(p);
+    if (reason)
+        boot_fail("%s=%s: %s: lower nbuf", kinds[kind].name, p->name, reason);
 }
 
 void policy_switch(const struct policy *to)
@@ -343,15 +345,11 @@ static int use(const char *kind_name, const char *name, char *why)
         const struct policy *p = find(kind, name);
         if (!p)
             return refuse(why, "no %s policy \"%s\"", kind_name, name);
-        const char *reason = objection(p);
+        bool same = p == policy_in_use[kind];
+        const char *reason = objection(p) ?: same ? NULL : put_to_use(p);
         if (reason)
             return refuse(why, "%s/%s: %s", kind_name, name, reason);
-        if (p == policy_in_use[kind])
-            return 0;
-        if (!put_to_use(p))
-            return refuse(why, "%s/%s: " NO_MEMORY, kind_name, name,
-                          memory_of(p) / 1024, kinds[kind].owner.buffers);
-        count(&swaps, 1);
+        count(&swaps, !same);
         return 0;
     }
     return refuse(why, "no kind of policy \"%s\"", kind_name);
@@ -462,28 +460,18 @@ static void print_policies(struct text *t)
     }
 }
 
-static void print_abouts(struct text *t)
+static void print_policy(struct text *t)
 {
+    HOLD(sleep, &control.lock);
+    print_policies(t);
     POLICY_EACH (p)
         text_printf(t, "%s/%s: %s\n", kinds[(*p)->kind].name, (*p)->name,
                     (*p)->about);
-}
-
-static void print_tunables(struct text *t)
-{
     POLICY_EACH (p)
         TUNABLE_EACH (row, *p)
             text_printf(t, "%s.%s = %lu %s (%lu to %lu): %s\n", (*p)->name,
                         row->name, row->value, row->unit, row->min, row->max,
                         row->about);
-}
-
-static void print_policy(struct text *t)
-{
-    HOLD(sleep, &control.lock);
-    print_policies(t);
-    print_abouts(t);
-    print_tunables(t);
     if (control.last_error[0])
         text_printf(t, "last error: %s\n", control.last_error);
 }
