@@ -7,13 +7,14 @@ cache of any size has the hits of its independent model, in which nothing has a 
 from functools import cache
 
 import pytest
-from replace_models import MODELS
+from replace_models import MODELS as OWN
 from test_drive import TRACE as CHEETAH
 from test_drive import needs_data
-from test_replace import hits, splitmix64  # noqa: F401 (hits is a fixture)
+from test_replace import POLICIES, hits, splitmix64  # noqa: F401 (hits is a fixture)
 from whole import in_full
 
 SECTORS = 8  # of a block
+MODELS = OWN | {"cflru": OWN["lru"]}  # no block is dirty here
 # W-TinyLFU's sketch takes a block for another at times, which its model does not.
 APART = {"wtinylfu": 0.001}
 
@@ -44,6 +45,10 @@ def real() -> tuple[int, ...]:
         blocks += range(int(first) // SECTORS, (end + SECTORS - 1) // SECTORS)
     names = {block: i for i, block in enumerate(sorted(set(blocks)))}
     return tuple(names[block] for block in blocks) * 2
+
+
+def test_each_policy_has_a_model() -> None:
+    assert sorted(MODELS) == POLICIES
 
 
 def expect_hits_of_model(ours: int, policy: str, blocks: tuple[int, ...], size: int) -> None:
