@@ -6,7 +6,7 @@ what no policy can surpass.
 """
 
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from heapq import heappop, heappush
 from operator import floordiv, truediv
@@ -432,9 +432,24 @@ def wtinylfu(trace: Sequence[int], size: int) -> int:
     return hits
 
 
-def clockpro(trace: Sequence[int], size: int) -> int:
+# Decisions of which the paper says little, as Caffeine's simulator takes them:
+# - hot first: blocks are hot as they come, until the cache is full but for the cold blocks that
+#   there are at least. Ours come cold and in their test.
+# - hundredth: at least a hundredth of the blocks, and two, may be cold, and as many hot. Ours: one
+#   cold block, and no hot one.
+# - refuse: a block in its test becomes hot only if the hot hand makes room without passing it.
+#   Otherwise it begins another test. Ours becomes hot, whatever the hand passes.
+# - marked: a used block whose test the hot hand ends counts as a use. Ours learns nothing from it.
+# - at rest: the hot hand goes on to the next hot block at once, and ends the tests on its way. Ours
+#   does so when it moves next.
+CAFFEINES = ("hot first", "hundredth", "refuse", "marked", "at rest")
+
+
+def clockpro(trace: Sequence[int], size: int, also: Collection[str] = ()) -> int:
     """As the paper has it, for a cache as large as the blocks that it had so far, and with no
-    hot block allowed at first. The clock has blocks and names by the places where they stand."""
+    hot block allowed at first. The clock has blocks and names by the places where they stand.
+
+    also: the decisions (CAFFEINES) that are taken as Caffeine's simulator takes them."""
     kind: dict[int, str] = {}  # "hot", "cold", "test" or "name"
     place: dict[int, int] = {}
     hot: OrderedDict[int, None] = OrderedDict()  # the first is at the hand
@@ -442,13 +457,18 @@ def clockpro(trace: Sequence[int], size: int) -> int:
     # What each hand may come to, by place; some are there no more, or have moved.
     ahead: dict[str, list[tuple[int, int]]] = {"cold": [], "test": []}
     marked: set[int] = set()
-    hits = most = cached = hot_most = places = names = 0
+    hits = cached = places = names = 0
+    least = max(size // 100, 2) if "hundredth" in also else 1  # cold ones
+    least_hot = size - min(size * 99 // 100, size - least) if "hundredth" in also else 0
+    hot_most = size - least if "hot first" in also else least_hot
+    most = size if {"hot first", "hundredth"} & set(also) else 0
 
     def stand(block: int, what: str, last: bool = True) -> None:
         nonlocal places
         if last:
             places += 1
             place[block] = places
+            marked.discard(block)
         kind[block] = what
         hot.pop(block, None)
         if what == "hot":
@@ -466,35 +486,73 @@ def clockpro(trace: Sequence[int], size: int) -> int:
             heappop(heap)
         return heap[0] if heap else (places + 1, -1)
 
+    def learn(used: bool) -> None:
+        nonlocal hot_most
+        hot_most = max(hot_most - 1, least_hot) if used else min(hot_most + 1, most - least)
+
     def end_test(block: int) -> None:
-        nonlocal hot_most, names
+        nonlocal names
         if kind[block] == "name":
             del kind[block]
             names -= 1
         else:
             stand(block, "cold", last=False)
-            if block in marked:
-                return
-        hot_most = min(hot_most + 1, most - 1)
+        if block not in marked or "marked" in also:
+            learn(block in marked)
+
+    def end_tests(before: int) -> None:
+        while first("test")[0] < before:
+            end_test(first("test")[1])
+
+    def rest() -> None:
+        if "at rest" in also and hot:
+            end_tests(place[next(iter(hot))])
+
+    def cool(before: int) -> bool:
+        """The hot hand makes a block cold that stands before this place. False: there is none."""
+        while hot and place[next(iter(hot))] < before:
+            at_hand = next(iter(hot))
+            end_tests(place[at_hand])
+            used = at_hand in marked
+            stand(at_hand, "hot" if used else "cold")
+            if not used:
+                rest()
+                return True
+        end_tests(before)
+        rest()
+        return False
+
+    def may_heat(block: int) -> bool:
+        in_test = block in kind and kind[block] != "cold"
+        if in_test:
+            learn(used=True)
+        while in_test and len(hot) >= hot_most:
+            in_test = cool(place[block]) and (
+                len(hot) < hot_most or (block in kind and kind[block] != "cold")
+            )
+        return in_test
 
     def heat(block: int) -> None:
         """It was used in its test; the hot hand moves as far as it must."""
-        nonlocal hot_most
+        nonlocal names
+        if "refuse" in also:
+            warm = may_heat(block)
+            names -= kind.get(block) == "name"
+            stand(block, "hot" if warm else "test")
+            return
+        names -= kind[block] == "name"
         stand(block, "hot")
-        hot_most = max(hot_most - 1, 0)
+        learn(used=True)
         while len(hot) > hot_most:
             at_hand = next(iter(hot))
-            while first("test")[0] < place[at_hand]:
-                end_test(first("test")[1])
-            if len(hot) <= hot_most:
-                return
-            stand(at_hand, "hot" if at_hand in marked else "cold")
-            marked.discard(at_hand)
+            end_tests(place[at_hand])
+            if len(hot) > hot_most:
+                stand(at_hand, "hot" if at_hand in marked else "cold")
+        rest()
 
     def make_room() -> None:
         nonlocal names
         while (block := first("cold")[1]) in marked:
-            marked.remove(block)
             if kind[block] == "test":
                 heat(block)
             else:
@@ -512,16 +570,19 @@ def clockpro(trace: Sequence[int], size: int) -> int:
             hits += 1
             marked.add(block)
             continue
-        if cached == size:
+        full = cached == size
+        if full:
             make_room()
-            cached -= 1
-        cached += 1
-        most = max(most, cached)
-        if block in kind:
-            names -= 1
+        else:
+            cached += 1
+            most = max(most, cached)
+        if not full and "hot first" in also:
+            stand(block, "hot" if cached <= size - least else "test")
+        elif block in kind:
             heat(block)
         else:
             stand(block, "test")
+        rest()
     return hits
 
 

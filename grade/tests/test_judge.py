@@ -19,6 +19,9 @@ CLOCK-Pro cannot be compared; a model of why has its hits, too:
   cache at first. It begins with cold blocks only, so half of the cache stays empty, and the blocks
   that came first stay for ever. The paper evicts a cold block, and so does ours.
 
+Caffeine's simulator has a CLOCK-Pro that can be compared: a model that takes five decisions as that
+one does (replace_models.CAFFEINES) has its hits to the last one.
+
 CAR and MGLRU are not in that package. Its W-TinyLFU is not compared: it has no hit at all in caches
 of fewer than 100 blocks, where its window has no room, and it counts uses with hashes of its own.
 """
@@ -31,7 +34,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from replace_models import JUDGED, MODELS
+from replace_models import CAFFEINES, JUDGED, MODELS, clockpro
 from test_replace import SIZES, hits, trace  # noqa: F401 (hits is a fixture)
 
 from grade.host.paths import BUILD, ROOT
@@ -54,6 +57,9 @@ TOLD = {
     "lirs": [568, 3651, 6588, 11927],
     "clockpro": [49, 612, 1186, 4257],
 }
+# What irr.ClockPro of Caffeine's simulator 3.1.8 hits of trace(1), in caches of SIZES, with as many
+# names as blocks (non-resident-multiplier 1.0).
+CAFFEINE_HITS = [511, 3577, 6646, 11936]
 NO_CACHE = ("clockpro",)  # which never evicts a block
 AS_OURS = ("lru", "clock", "2q", "sieve")
 
@@ -118,3 +124,11 @@ def test_libcachesim_says_so_itself() -> None:
             name: [model(trace(seed), n) for n in sizes(name)] for name, model in JUDGED.items()
         }
         assert said == models
+
+
+def test_clockpro_differs_from_caffeines_in_five_decisions() -> None:
+    blocks = trace()
+    assert [clockpro(blocks, size, CAFFEINES) for size in SIZES] == CAFFEINE_HITS
+    for decision in set(CAFFEINES) - {"marked"}:  # with any of these as ours, it has other hits
+        others = [d for d in CAFFEINES if d != decision]
+        assert [clockpro(blocks, size, others) for size in SIZES] != CAFFEINE_HITS
