@@ -463,8 +463,10 @@ TWIN_CC := $(HOSTCC) -Igrade/twin/shadow $(HCFLAGS) -Wno-missing-field-initializ
     -funsigned-char -fno-common -ffp-contract=off $(TWIN_CC_$(HOST))
 # Hidden: a preloaded library that calls strlen means the C library's.
 TWIN_KERNEL_CC := $(TWIN_CC) -no-pie -fno-pie -fno-toplevel-reorder -fvisibility=hidden
-TWIN_LINK := $(TWIN_KERNEL_CC) -Wl,--defsym=kernel_end=0x80200000 $(addprefix \
-    -Wl$(comma)--wrap=queue_,at_or_after before circular oldest approach)
+TWIN_LINK := $(TWIN_KERNEL_CC) -Wl,--defsym=kernel_end=0x80200000
+# What a policy asks about a queue is counted (grade/twin/cost.c); what the kernel asks is not.
+LOOKS := $(addprefix queue_,at_or_after before circular oldest approach)
+COUNTED = $(foreach f,$(LOOKS),-D$(f)=__$(if $(filter build/%/policies/,$(dir $(@D))),wrap,real)_$(f))
 TWIN_PROGRAM_CC := $(TWIN_CC) -fPIE -ffreestanding -fno-stack-protector \
     -D_LIBC_LIMITS_H_ -Wl,--build-id=none
 TWIN_HARDWARE := $(addprefix kernel/,machine/clock.c machine/cpu.c machine/fdt.c machine/irq.c \
@@ -477,7 +479,7 @@ TWIN_LIB := $(patsubst %.c,build/twin/%.o,grade/twin/call.c $(filter-out user/li
 TWIN_PARTS := $(patsubst %.c,build/twin/%.o,$(filter-out user/usertests/%,$(USRC)))
 TWIN_ASKED := $(ASKED:%=build/twin/grade/programs/%.o)
 TWIN_PROGRAMS := $(patsubst build/user/%,build/twin/bin/%,$(filter-out %/usertests,$(UPROG)))
-$(eval $(call command_file,build/twin/kernel.command,$(TWIN_KERNEL_CC)))
+$(eval $(call command_file,build/twin/kernel.command,$(TWIN_KERNEL_CC) $(COUNTED)))
 $(eval $(call command_file,build/twin/program.command,$(TWIN_PROGRAM_CC)))
 $(eval $(call command_file,build/twin/link.command,$(TWIN_LINK) $(TWIN_OBJ)))
 
@@ -486,7 +488,7 @@ twin: all build/native/drive_replay_tool build/twin/twin $(TWIN_PROGRAMS) $(ASKE
 $(TWIN_OBJ): build/twin/kernel.command
 $(filter-out build/twin/grade/twin/switch_%,$(TWIN_OBJ)): build/twin/%.o: %.c
 	@mkdir -p $(@D)
-	$(call run,CC,$(TWIN_KERNEL_CC) $(TWIN_RENAMED) -MMD -MP -c -o $@ $<)
+	$(call run,CC,$(TWIN_KERNEL_CC) $(COUNTED) $(TWIN_RENAMED) -MMD -MP -c -o $@ $<)
 build/twin/grade/twin/switch_$(HOST).o: grade/twin/switch_$(HOST).S
 	@mkdir -p $(@D)
 	$(call run,CC,$(TWIN_KERNEL_CC) -MMD -MP -c -o $@ $<)
@@ -518,12 +520,6 @@ LIVE_CC := clang --target=wasm64 -Igrade/live/shadow -Igrade/twin/shadow -I. -st
     $(WARNINGS) -Wno-format -Wno-c2x-extensions -Wno-unknown-pragmas \
     -Wno-missing-field-initializers -funsigned-char -fno-common -fno-builtin -mbulk-memory
 LIVE_KERNEL_CC := $(LIVE_CC) -ffreestanding -include grade/live/place.h
-# What is counted (grade/twin/cost.c): only calls from other files than the function's own, as with
-# --wrap of the host's linker. That of wasm-ld would count all.
-LOOKS := $(addprefix queue_,at_or_after before circular oldest approach)
-LIVE_LOOKS = $(foreach f,$(LOOKS),-D$(f)=__wrap_$(f))
-build/live/kernel/disk/queue.o build/live/kernel/disk/model.o: \
-    LIVE_LOOKS = $(foreach f,$(LOOKS),-D$(f)=__real_$(f))
 LIVE_PROGRAM_CC := $(LIVE_CC) -D_LIBC_LIMITS_H_
 LIVE_LD := wasm-ld -mwasm64 --no-entry -z stack-size=131072
 LIVE_RT = $(eval LIVE_RT := $(shell clang --target=wasm64-wasi -rtlib=compiler-rt -print-libgcc-file-name))$(LIVE_RT)
@@ -539,14 +535,14 @@ LIVE_LIB := $(patsubst %,build/live/%.o,$(basename $(filter-out user/lib/syscall
 LIVE_PARTS := $(patsubst %.c,build/live/%.o,$(filter-out user/usertests/%,$(USRC)))
 LIVE_PROGRAMS := $(patsubst build/twin/bin/%,build/live/wasm/bin/%.wasm,$(TWIN_PROGRAMS))
 LIVE_DRIVES := grade/native/drive_parts_tool.c $(call links,grade/native/drive_parts_tool.c)
-$(eval $(call command_file,build/live/kernel.command,$(LIVE_KERNEL_CC) $(LIVE_LOOKS) $(LIVE_KERNEL)))
+$(eval $(call command_file,build/live/kernel.command,$(LIVE_KERNEL_CC) $(COUNTED) $(LIVE_KERNEL)))
 $(eval $(call command_file,build/live/program.command,$(LIVE_PROGRAM_CC)))
 $(eval $(call command_file,build/live/link.command,$(LIVE_LD) $(LIVE_OPT)))
 
 $(filter build/live/kernel/% build/live/policies/% build/live/drives/% \
     build/live/grade/twin/%,$(LIVE_KERNEL)): build/live/%.o: %.c build/live/kernel.command
 	@mkdir -p $(@D)
-	$(call run,CC,$(LIVE_KERNEL_CC) $(LIVE_LOOKS) -MMD -MP -c -o $@ $<)
+	$(call run,CC,$(LIVE_KERNEL_CC) $(COUNTED) -MMD -MP -c -o $@ $<)
 build/live/user/%.o: user/%.c build/live/program.command
 	@mkdir -p $(@D)
 	$(call run,CC,$(LIVE_PROGRAM_CC) -MMD -MP -c -o $@ $<)

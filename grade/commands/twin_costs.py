@@ -4,6 +4,10 @@ The same small loads run on the machine and on the twin. The machine tells how m
 each load took: the virtual time that passed, but for what the hart was idle. The twin tells what
 each load did: how many system calls, copies, switches, and events of each kind. The costs are those
 that explain the instructions best: least squares of the relative errors, with no cost below zero.
+
+Sums alone do not say when a cost is paid: of a read, all that it does comes once. So the times from
+one event to the next are explained, too, where the kernel does nothing else between the two. A cost
+at the wrong event would let a request go out too late, and so miss its sector.
 No result of an experiment is used.
 """
 
@@ -11,6 +15,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -74,6 +79,20 @@ ROUNDS = 6
 PROGRAM_ROWS = ("program", "work")  # the others are of the kernel
 # Events that stand for many others, which have rows, or that come too seldom to be measured.
 NO_ROWS = ("flush", "cancelled", "named", "sought", "placed", "fault", "failed")
+# Two events between which the hart does not wait, and no program runs.
+PASSAGES = tuple(
+    tuple(two.split())
+    for two in (
+        "miss queued",
+        "queued issued",
+        "evicted miss",
+        "evicted ahead",
+        "ahead queued",
+        "queued ahead",
+        "writing queued",
+    )
+)
+FEW = 30  # a passage of a load that came less often says nothing
 USER = re.compile(r"^user +([0-9.]+) s\r?$", re.M)
 PHYS = re.compile(r"^trace\.phys (\d+) ", re.M)
 IDLE = re.compile(r"^cpu\.idle (\d+) ns$", re.M)
@@ -104,8 +123,24 @@ def run(process: subprocess.Popen) -> tuple[str, str]:
 PIPES = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
 
 
-def instructions() -> tuple[np.ndarray, np.ndarray]:
-    """What each load took in the machine: all of it, and its programs alone."""
+def passages(events: list[trace.Event]) -> np.ndarray:
+    """What each passage took on average in each load: (loads, PASSAGES), nan of few."""
+    marks = [i for i, event in enumerate(events) if event.name == "counted"]
+    took = np.full((len(LOADS), len(PASSAGES)), np.nan)
+    for row, begin, end in zip(took, marks[::2], marks[1::2], strict=True):
+        for column, names in enumerate(PASSAGES):
+            times = [
+                two.time_ns - one.time_ns
+                for one, two in pairwise(events[begin:end])
+                if (one.name, two.name) == names
+            ]
+            if len(times) >= FEW:
+                row[column] = np.mean(times) / (1 << LAB_SHIFT)
+    return took
+
+
+def instructions() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What each load took in the machine: all of it, its programs alone, and its passages."""
     with tempfile.TemporaryDirectory() as name:
         machine = config(Path(name))
         with machine.guest() as guest:
@@ -118,7 +153,7 @@ def instructions() -> tuple[np.ndarray, np.ndarray]:
     idle = [int(ns) for ns in IDLE.findall(console.replace("\r", ""))]
     busy = np.diff(times)[::2] - np.diff(idle)[::2]
     programs = np.array([float(s) for s in USER.findall(console)]) * NS_PER_S
-    return busy / (1 << LAB_SHIFT), programs / (1 << LAB_SHIFT)
+    return busy / (1 << LAB_SHIFT), programs / (1 << LAB_SHIFT), passages(events)
 
 
 def write_table(table: Path, rows: list[str], costs: np.ndarray) -> None:
@@ -127,18 +162,26 @@ def write_table(table: Path, rows: list[str], costs: np.ndarray) -> None:
     table.write_text("".join(lines), encoding="utf-8")
 
 
-def counts(table: Path) -> tuple[list[str], np.ndarray]:
-    """The rows of the table, and what each load did of each: (loads, rows). By this table computing
-    takes time there, too."""
+def counts(table: Path) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """The rows of the table, and what each load did of each: (loads, rows), and on average in each
+    passage: (loads, PASSAGES, rows), nan of few. By this table computing takes time there, too."""
     with tempfile.TemporaryDirectory() as name:
         machine = config(Path(name))
         with machine.guest() as guest:
             line = engine.command(machine, guest, table)
             line.insert(1, "-n")
             _, messages = run(subprocess.Popen(line, text=True, **PIPES))
-    shown = [line.split()[1:] for line in messages.splitlines() if line.startswith("counts ")]
-    rows = shown[0][::2]
-    return rows, np.array([[float(n) for n in line[1::2]] for line in shown[1::2]])
+    shown: list[list[float]] = []
+    passed: list[np.ndarray] = []
+    for word, *rest in (line.split() for line in messages.splitlines() if line):
+        if word == "counts":
+            rows = rest[::2]
+            shown.append([float(n) for n in rest[1::2]])
+            passed.append(np.full((len(PASSAGES), len(rows)), np.nan))
+        elif word == "between" and tuple(rest[:2]) in PASSAGES and int(rest[2]) >= FEW:
+            each = [float(n) / int(rest[2]) for n in rest[4::2]]
+            passed[-1][PASSAGES.index((rest[0], rest[1]))] = each
+    return rows, np.array(shown[1::2]), np.array(passed[1::2])
 
 
 def least_squares(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -162,7 +205,9 @@ def explained(did: np.ndarray, took: np.ndarray) -> np.ndarray:
     return np.rint(least_squares(did / took[:, None], np.ones(len(took))))
 
 
-def solved(took: np.ndarray, programs: np.ndarray) -> tuple[list[str], np.ndarray, np.ndarray]:
+def solved(
+    took: np.ndarray, programs: np.ndarray, passed: np.ndarray
+) -> tuple[list[str], np.ndarray, np.ndarray]:
     """The rows, what each load did of each, and the costs. How far a policy searches depends on how
     long it has searched, so the counts depend on the costs: it goes in rounds."""
     with tempfile.TemporaryDirectory() as name:
@@ -171,10 +216,13 @@ def solved(took: np.ndarray, programs: np.ndarray) -> tuple[list[str], np.ndarra
             "".join(f"{row} {cost}\n" for row, cost in FIRST.items()), encoding="utf-8"
         )
         for _ in range(ROUNDS):
-            rows, did = counts(table)
+            rows, did, between = counts(table)
             did[:, [rows.index(name) for name in NO_ROWS]] = 0
             own = np.array([name in PROGRAM_ROWS for name in rows])
-            costs = explained(did * own, programs) + explained(did * ~own, took - programs)
+            both = ~np.isnan(passed) & ~np.isnan(between[:, :, 0])
+            kernel = np.concatenate([did, between[both]]) * ~own
+            costs = explained(did * own, programs)
+            costs += explained(kernel, np.concatenate([took - programs, passed[both]]))
             write_table(table, rows, costs)
     return rows, did, costs
 
@@ -190,8 +238,8 @@ def table(loads: list[str], took: list[float], shares: list[float]) -> list[str]
 
 def main() -> int:
     """Run the command. Returns its exit status."""
-    took, programs = instructions()
-    rows, did, costs = solved(took, programs)
+    took, programs, passed = instructions()
+    rows, did, costs = solved(took, programs, passed)
     shares = [float(row @ costs / n) for n, row in zip(took, did, strict=True)]
     print("\n".join(table([load[-1] for load in LOADS], took, shares)))
     write_table(TABLE, rows, costs)

@@ -40,6 +40,11 @@ void costs_show(void)
 {
 }
 
+void costs_traced(u32 event)
+{
+    (void)event;
+}
+
 /* ---- disks ---- */
 
 static u8 *new_page(void)

@@ -4,8 +4,9 @@
  *
  * - The kernel's own trace says what it does: each event has a row, which is
  *   paid when it is traced. The other rows are below.
- * - The linker puts functions of this file in the place of those by which a
- *   scheduler looks at its queue (policy.h). They pay, and then call those.
+ * - The Makefile puts functions of this file in the place of those by which a
+ *   scheduler looks at its queue (policy.h), in policies alone. They pay, and
+ *   then call those. What the kernel looks up is part of what an event takes.
  * - Without a table everything costs nothing.
  */
 #ifndef SLUICE_TWIN_COST_H
@@ -57,9 +58,11 @@ bool cost_set(const char *name, u64 instructions); /* false: no such row */
 
 void costs_read(const char *path);
 
-/* Print how many of each row there were since the last call, as a line "counts
- * NAME N ..." on the standard error, if that is asked for. */
+/* Print what was counted since the last call on the standard error, if that is
+ * asked for: a line "counts ROW N ...", and for each two kinds of event that
+ * followed each other a line "between EVENT EVENT TIMES ROW N ...". */
 extern bool costs_shown;
 void costs_show(void);
+void costs_traced(u32 event); /* called before the event's row is paid */
 
 #endif

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 
 #include "grade/twin/cost.h"
+#include "kernel/base/string.h"
 #include "kernel/machine/panic.h"
+
+enum { EVENTS = COST_ROWS - COST_ROWS_OF_TRACE };
 
 static void fail(const char *what, const char *why)
 {
@@ -27,14 +30,55 @@ void costs_read(const char *path)
     fclose(f);
 }
 
+/* What was done from one event to the next, by the kinds of both. */
+static struct {
+    double times, count[COST_ROWS];
+} between[EVENTS][EVENTS];
+static double before[COST_ROWS]; /* the counts at the last event */
+static u32 last = EVENTS;        /* its kind */
+
+void costs_traced(u32 event)
+{
+    if (!costs_shown)
+        return;
+    for (u32 i = 0; i < COST_ROWS; i++) {
+        if (last < EVENTS)
+            between[last][event].count[i] += cost_rows[i].count - before[i];
+        before[i] = cost_rows[i].count;
+    }
+    if (last < EVENTS)
+        between[last][event].times++;
+    last = event;
+}
+
+static void show(double *counts)
+{
+    for (u32 i = 0; i < COST_ROWS; i++)
+        fprintf(stderr, " %s %.3f", cost_rows[i].name, counts[i]);
+    fprintf(stderr, "\n");
+}
+
 void costs_show(void)
 {
     if (!costs_shown)
         return;
-    fprintf(stderr, "counts");
+    double counts[COST_ROWS];
     for (u32 i = 0; i < COST_ROWS; i++) {
-        fprintf(stderr, " %s %.3f", cost_rows[i].name, cost_rows[i].count);
+        counts[i] = cost_rows[i].count;
         cost_rows[i].count = 0;
     }
-    fprintf(stderr, "\n");
+    fprintf(stderr, "counts");
+    show(counts);
+    for (u32 a = 0; a < EVENTS; a++)
+        for (u32 b = 0; b < EVENTS; b++)
+            if (between[a][b].times) {
+                fprintf(stderr, "between %s %s %.0f",
+                        cost_rows[COST_ROWS_OF_TRACE + a].name,
+                        cost_rows[COST_ROWS_OF_TRACE + b].name,
+                        between[a][b].times);
+                show(between[a][b].count);
+            }
+    memset(between, 0, sizeof between);
+    memset(before, 0, sizeof before);
+    last = EVENTS;
 }

@@ -91,6 +91,7 @@ static void append(u64 w0, u64 w1, u64 w2, u64 w3)
     record[2] = w2;
     record[3] = w3;
     enum trace_event event = w3 >> 32 & 0xffff;
+    costs_traced(event);
     pay(COST_ROWS_OF_TRACE + event, 1);
     if (event == TRACE_counted)
         costs_show();
