@@ -123,7 +123,8 @@ def complaint(status: int, console: str, failing: bool, again: bool) -> str:
 
 def sums(console: str, lost: list[str]) -> list[str]:
     """The sums that a boot printed, but for paths of which something may be lost."""
-    lines = console[console.index(SUMS) : console.index(END)].splitlines()
+    printed = console[console.index(SUMS) : console.index(END)]
+    lines = re.findall(r"^\d+ \d+ /.*$", printed, re.M)  # the kernel may say something between
     return [line for line in lines if not any(f" {path}" in line for path in lost)]
 
 

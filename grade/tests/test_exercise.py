@@ -46,6 +46,14 @@ def test_and_on_two_harts_with_disks_of_qemu(seed: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.native
+def test_sums_are_compared_but_for_what_may_be_lost() -> None:
+    text = f"x\n{drawn.SUMS}\n1 5 /data/w1\next2: disk1: inode 18 is damaged\n2 5 /work/a b\n"
+    text += f"{drawn.END}\n3 5 /no\n"
+    assert outcome.sums(text, []) == ["1 5 /data/w1", "2 5 /work/a b"]
+    assert outcome.sums(text, [drawn.DATA]) == ["2 5 /work/a b"]
+
+
+@pytest.mark.native
 @pytest.mark.parametrize("said", [outcome.LOST_STRUCTURE, f"{outcome.UNWRITTEN}: error 5", ""])
 def test_e2fsck_may_mend_only_where_the_machine_said_that_something_lacks(
     said: str, tmp_path: Path
