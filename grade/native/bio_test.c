@@ -224,8 +224,6 @@ void mem_release(void *start, u64 bytes)
     free(start);
 }
 
-u64 mem_longest;
-
 u64 mem_total_pages(void)
 {
     return 1024;

@@ -21,8 +21,7 @@ static struct {
     bool structure[MAX_DISKS];
 } lost = {.lock = SPINLOCK("lost", RANK_POLICY)};
 
-COUNTER(told_of, "bio.told", "times",
-        "fsync, sync or a last close told of losses");
+COUNTER(told_of, "bio.told", "times", "fsync, sync, last close told of losses");
 
 /* The owner's row, or NULL. With 0: a free one. */
 static struct loss *row_of(u64 owner)

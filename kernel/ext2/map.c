@@ -90,9 +90,8 @@ int map(struct inode *ip, u64 block, u32 *blkno)
     *blkno = ip->block[way[0]];
     if (n == 1 && *blkno)
         set_run(ip, block, &ip->block[way[0]], EXT2_DIRECT - way[0]);
-    for (u32 i = 1; i < n && *blkno; i++) {
+    for (u32 i = 1; i < n && *blkno; i++)
         TRY(read_pointer(ip, *blkno, way[i], i == n - 1, block, blkno));
-    }
     if (*blkno && !blocks_ok(ip->fs, *blkno, 1))
         return bad_pointer(ip, *blkno);
     return 0;

@@ -232,9 +232,7 @@ static i64 take(char *to, u64 n, bool wait, bool *more)
 static int console_read(u32, struct uio *uio)
 {
     char chunk[CHUNK_BYTES];
-    u64 wanted = uio->left;
-    for (bool more = true; more && uio->left;) {
-        bool wait = uio->left == wanted;
+    for (bool more = true, wait = true; more && uio->left; wait = false) {
         i64 n = take(chunk, MIN(uio->left, sizeof(chunk)), wait, &more);
         TRY(n < 0 ? n : uio_move(chunk, n, uio));
     }

@@ -153,12 +153,11 @@ static int open_inode(const char *path, u32 flags, u64 mode, struct inode **ip)
 /* The end of each open: give the file out, or close it if there is an error. */
 static int opened(struct file *f, int error, struct file **out)
 {
-    if (!error) {
-        *out = f;
-        return 0;
+    if (error) {
+        f->told = UNLIMITED; /* there is no program to tell of losses */
+        file_close(f);
     }
-    f->told = UNLIMITED; /* there is no program to tell of losses */
-    file_close(f);
+    *out = error ? NULL : f;
     return error;
 }
 

@@ -25,8 +25,6 @@ static struct {
     u32 *refs;
 } mem;
 
-u64 mem_longest;
-
 GAUGE(free_gauge, "mem.free", "pages", "not in use", mem_free_pages);
 GAUGE(total_gauge, "mem.total", "pages", "the machine has", mem_total_pages);
 
@@ -62,13 +60,11 @@ static u32 *refs_of(const void *page)
 static void *take_free(u64 bytes)
 {
     u64 end = mem.first, piece = 0;
-    mem_longest = 0;
     for (struct free_page *f = mem.free; f; f = f->next)
         *refs_of(f) = LISTED;
     for (; piece < bytes && end < mem.end; end += PAGE_SIZE) {
         bool free = end >= mem.frontier || *refs_of(virt_of(end)) == LISTED;
         piece = free ? piece + PAGE_SIZE : 0;
-        mem_longest = MAX(mem_longest, piece);
     }
     u64 start = piece < bytes ? end : end - piece;
     for (struct free_page **at = &mem.free; *at;) {

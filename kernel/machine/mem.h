@@ -26,12 +26,10 @@ void mem_init(u64 first_phys, u64 end_phys);
 /*
  * Set bytes aside: contiguous, page aligned, not cleared. They are taken from
  * the pages never handed out or, if there is not that much, from those that
- * were returned, which takes time. NULL if there is no such piece: then
- * mem_longest says how many bytes the longest has. mem_release returns them, as
- * single pages.
+ * were returned, which takes time. NULL if there is no such piece.
+ * mem_release returns them, as single pages.
  */
 void *mem_reserve(u64 bytes);
-extern u64 mem_longest;
 void mem_release(void *start, u64 bytes);
 
 void *page_alloc(void);      /* contents undefined; NULL when out of memory */

@@ -183,20 +183,13 @@ static u64 memory_of(const struct policy *p)
  * NULL, or why there is not enough memory; then nothing has changed. */
 static const char *put_to_use(const struct policy *p)
 {
-    static char why[POLICY_LINE_BYTES];
     void *old = kinds[p->kind].memory;
     u64 old_bytes = kinds[p->kind].memory_bytes;
     u64 bytes = MAX(memory_of(p), memory_of(find(p->kind, kinds[p->kind].def)));
     if (bytes > old_bytes) {
         void *more = mem_reserve(bytes);
-        if (!more) {
-            ksnprintf(why, sizeof why,
-                      "it needs %lu KiB of memory in one piece for a cache of "
-                      "%lu buffers, %lu KiB more than there are",
-                      bytes / 1024, kinds[p->kind].owner.buffers,
-                      (bytes - mem_longest + 1023) / 1024);
-            return why;
-        }
+        if (!more)
+            return "it needs more memory in one piece than is left: lower nbuf";
         kinds[p->kind].memory = more;
         kinds[p->kind].memory_bytes = bytes;
     }
@@ -225,12 +218,10 @@ void policy_own(enum policy_kind kind, struct policy_owner owner)
     if (!p)
         boot_fail("%s=%s: there is no such policy", kinds[kind].name, name);
     const char *reason = objection(p);
+    kinds[kind].owner = owner;
+    reason = reason ?: put_to_use(p);
     if (reason)
         boot_fail("%s=%s: %s", kinds[kind].name, p->name, reason);
-    kinds[kind].owner = owner;
-    reason = put_to_use(p);
-    if (reason)
-        boot_fail("%s=%s: %s: lower nbuf", kinds[kind].name, p->name, reason);
 }
 
 void policy_switch(const struct policy *to)

@@ -153,8 +153,6 @@ void mem_release(void *start, u64 bytes)
         memset(start, 0xdd, bytes);
 }
 
-u64 mem_longest = 4096;
-
 u64 mem_total_pages(void)
 {
     return rig.memory_pages;
